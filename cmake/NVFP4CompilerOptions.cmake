@@ -1,0 +1,33 @@
+# Warnings, linker, ccache, assertions and sanitizers for every target.
+find_program(NVFP4_CCACHE ccache)
+if(NVFP4_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${NVFP4_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${NVFP4_CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra)
+if(NVFP4_ENABLE_WERROR)
+  add_compile_options(-Werror)
+endif()
+# Undefined symbols are link errors in shared objects too (sanitizer runtimes
+# leave theirs undefined on purpose).
+if(NOT NVFP4_ENABLE_SANITIZERS)
+  add_link_options(-Wl,-z,defs)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(-fuse-ld=lld)
+endif()
+if(NVFP4_ENABLE_ASSERTIONS)
+  string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+  string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELWITHDEBINFO
+    "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+endif()
+if(NVFP4_ENABLE_SANITIZERS)
+  # MLIR's shared libraries are built without instrumentation; vptr checks need
+  # type information on both sides and are left out.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr
+    -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined -fno-sanitize=vptr)
+endif()
+# Numerics are defined to the bit: no contraction, no fast math.
+add_compile_options(-ffp-contract=off)

@@ -1,0 +1,51 @@
+# Wrappers that keep the CMakeLists of the tree to one idea a line.
+
+# nvfp4_add_library(<name> <sources>... [LINK <libs>...])
+# A library that links no MLIR (Format, Runtime, Simulator, Support).
+function(nvfp4_add_library name)
+  cmake_parse_arguments(ARG "SHARED" "" "LINK" ${ARGN})
+  if(ARG_SHARED)
+    add_library(${name} SHARED ${ARG_UNPARSED_ARGUMENTS})
+  else()
+    add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  endif()
+  add_library(NVFP4::${name} ALIAS ${name})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY NVFP4_LIBRARIES ${name})
+endfunction()
+
+# nvfp4_add_mlir_library(<name> <sources>... [DEPENDS <tablegen>...] [LINK <libs>...])
+# A library of the compiler. MLIR comes in as the shared library only.
+function(nvfp4_add_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  nvfp4_add_library(${name} ${ARG_UNPARSED_ARGUMENTS} LINK NVFP4::mlir ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY NVFP4_MLIR_LIBRARIES ${name})
+endfunction()
+
+# nvfp4_add_tool(<name> <sources>... [LINK <libs>...])
+function(nvfp4_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(GLOBAL APPEND PROPERTY NVFP4_TOOLS ${name})
+endfunction()
+
+# nvfp4_add_unittest(<name> <sources>... [LINK <libs>...])
+# A GoogleTest executable below bin/unittests, run by check-nvfp4-unit.
+function(nvfp4_add_unittest name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/unittests)
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  set_property(GLOBAL APPEND PROPERTY NVFP4_UNITTESTS ${name})
+endfunction()
