@@ -1,0 +1,16 @@
+# Configuring and building with the default preset.
+
+configure() {
+  say "configuring"
+  quietly configure cmake --preset default -B "$NVFP4_BUILD_DIR" ||
+    die "cmake could not configure"
+}
+
+# build WHAT TARGET... : WHAT names the progress line and the log.
+build() {
+  local what=$1
+  shift
+  say "building $what"
+  quietly "build-$what" ninja -C "$NVFP4_BUILD_DIR" -j "$(jobs_that_fit)" "$@" ||
+    die "could not build $what"
+}

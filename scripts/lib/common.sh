@@ -1,0 +1,48 @@
+# What every script of this folder shares: where things are, progress lines,
+# and commands that are silent unless they fail. Source it; do not run it.
+#
+#   say TEXT              one progress line
+#   die TEXT              a reason on stderr, exit 1
+#   quietly NAME CMD...   runs CMD with its output in build/logs/NAME.log; on
+#                         failure prints the end of the log and the command
+
+set -euo pipefail
+
+NVFP4_SOURCE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+NVFP4_BUILD_DIR=${NVFP4_BUILD_DIR:-$NVFP4_SOURCE_DIR/build}
+NVFP4_LOG_DIR=$NVFP4_BUILD_DIR/logs
+cd "$NVFP4_SOURCE_DIR"
+
+say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
+
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+quietly() {
+  local name=$1 rc=0
+  shift
+  mkdir -p "$NVFP4_LOG_DIR"
+  local log=$NVFP4_LOG_DIR/$name.log
+  "$@" >"$log" 2>&1 </dev/null || rc=$?
+  if [ "$rc" != 0 ]; then
+    {
+      printf -- '---- last lines of %s\n' "$log"
+      tail -n 60 "$log"
+      printf -- '---- exit status %d from: %s\n' "$rc" "$*"
+    } >&2
+  fi
+  return "$rc"
+}
+
+# Jobs that fit this machine: one per core, but 1.5 GB of memory for each,
+# which is what a translation unit full of MLIR headers takes at worst.
+jobs_that_fit() {
+  local cores memory_kb by_memory
+  cores=$(nproc)
+  memory_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+  by_memory=$((memory_kb / 1500000))
+  [ "$by_memory" -ge 1 ] || by_memory=1
+  [ "$by_memory" -lt "$cores" ] && echo "$by_memory" || echo "$cores"
+}

@@ -1,0 +1,23 @@
+# The private Python environment of the tests and examples: .venv at the top of
+# the tree, with the versions pinned in python/requirements-dev.txt.
+
+NVFP4_VENV=$NVFP4_SOURCE_DIR/.venv
+NVFP4_PYTHON=$NVFP4_VENV/bin/python
+
+ensure_python() {
+  local wanted=$NVFP4_SOURCE_DIR/python/requirements-dev.txt
+  local stamp=$NVFP4_VENV/requirements-installed.txt
+  if [ -x "$NVFP4_PYTHON" ] && "$NVFP4_PYTHON" -c '' 2>/dev/null &&
+    cmp -s "$wanted" "$stamp"; then
+    return 0
+  fi
+  say "making the Python environment .venv"
+  if ! "$NVFP4_PYTHON" -c '' 2>/dev/null; then
+    rm -rf "$NVFP4_VENV"
+    quietly venv /usr/bin/python3 -m venv "$NVFP4_VENV" ||
+      die "could not make $NVFP4_VENV"
+  fi
+  quietly pip "$NVFP4_PYTHON" -m pip install --disable-pip-version-check \
+    -r "$wanted" || die "could not install $wanted"
+  cp "$wanted" "$stamp"
+}
