@@ -1,6 +1,6 @@
 # Documents generated from the .td files, compared with the committed ones by
 # scripts/generate-docs: target nvfp4-docs writes
-#   build/docs/Dialects/<Dialect>.md   from include/nvfp4/Dialect/<Dialect>/IR/*Ops.td
+#   build/docs/Dialects/<Dialect>.md   from include/nvfp4/Dialect/<Dialect>/IR/<Dialect>Ops.td
 #   build/docs/Passes.md               from every *Passes.td, by file name
 set(NVFP4_DOCS_DIR ${PROJECT_BINARY_DIR}/docs)
 set(_nvfp4_include ${PROJECT_SOURCE_DIR}/include)
@@ -9,12 +9,15 @@ set(_nvfp4_docs)
 
 file(GLOB_RECURSE _nvfp4_tds CONFIGURE_DEPENDS ${_nvfp4_include}/nvfp4/*.td)
 
-file(GLOB _ops CONFIGURE_DEPENDS ${_nvfp4_include}/nvfp4/Dialect/*/IR/*Ops.td)
-foreach(td ${_ops})
-  cmake_path(GET td STEM stem)
-  string(REGEX REPLACE "Ops$" "" dialect ${stem})
+file(GLOB _dialects CONFIGURE_DEPENDS ${_nvfp4_include}/nvfp4/Dialect/*/IR)
+foreach(folder ${_dialects})
+  cmake_path(GET folder PARENT_PATH dialect)
+  cmake_path(GET dialect FILENAME dialect)
+  set(td ${folder}/${dialect}Ops.td)
+  if(NOT EXISTS ${td})
+    continue()
+  endif()
   # The name of the dialect, needed where a file includes a second dialect.
-  cmake_path(GET td PARENT_PATH folder)
   file(STRINGS ${folder}/${dialect}Dialect.td name_line
     REGEX "^ *let name = \"" LIMIT_COUNT 1)
   string(REGEX REPLACE ".*\"(.*)\".*" "\\1" name "${name_line}")

@@ -13,7 +13,7 @@ substitutions
   %nvfp4_src   top of the source tree
   %nvfp4_obj   top of the build tree
   %nvfp4_lib   build/lib
-  %llvmlib     folder of libMLIR.so
+  %nvfp4_llvm_tools, %llvmlib   folders of mlir-opt and of libMLIR.so
   %cmake %cc %cxx   what the tree was configured with
 """
 
@@ -92,6 +92,7 @@ config.substitutions += [
     ("%python", python),
     ("%nvfp4_src", config.nvfp4_source_root),
     ("%nvfp4_obj", config.nvfp4_binary_root),
+    ("%nvfp4_llvm_tools", config.llvm_tools_dir),
     ("%nvfp4_lib", os.path.join(config.nvfp4_binary_root, "lib")),
     ("%llvmlib", config.llvm_library_dir),
     ("%cmake", config.nvfp4_cmake),

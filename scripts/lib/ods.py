@@ -18,9 +18,12 @@ def find_tool(name):
 
 
 def roots():
-    """The .td files that nothing else includes: *Ops.td and *Passes.td."""
+    """The .td files that TableGen runs on: <Dialect>Ops.td, which includes the
+    other files of its dialect, and every *Passes.td."""
     include = ROOT / "include" / "nvfp4"
-    return sorted([*include.rglob("*Ops.td"), *include.rglob("*Passes.td")])
+    dialects = [path for path in include.glob("Dialect/*/IR/*Ops.td")
+                if path.stem == path.parent.parent.name + "Ops"]
+    return sorted([*dialects, *include.rglob("*Passes.td")])
 
 
 def load(path):
