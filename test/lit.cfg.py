@@ -42,6 +42,10 @@ for name in ("HOME", "OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
+# A test that hangs is a failure. lit needs psutil for that.
+if lit_config.maxIndividualTestTimeIsSupported[0]:
+    lit_config.maxIndividualTestTime = 900
+
 
 def find_ptxas():
     for home in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"),

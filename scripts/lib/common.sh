@@ -12,6 +12,10 @@ NVFP4_SOURCE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 NVFP4_BUILD_DIR=${NVFP4_BUILD_DIR:-$NVFP4_SOURCE_DIR/build}
 NVFP4_LOG_DIR=$NVFP4_BUILD_DIR/logs
 cd "$NVFP4_SOURCE_DIR"
+# A clone that belongs to another user (a mounted folder in a container) is
+# read all the same.
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory
+export GIT_CONFIG_VALUE_0=$NVFP4_SOURCE_DIR
 
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
 

@@ -11,7 +11,8 @@ NVFP4_BUILD_PACKAGES=(
   libomp-22-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev
   python3 python3-venv
 )
-NVFP4_TEST_PACKAGES=(clang-format-22)
+# python3-psutil lets lit stop a test that hangs.
+NVFP4_TEST_PACKAGES=(clang-format-22 python3-psutil)
 # For the asan and fuzz presets and for the tidy target; not for scripts/test.
 NVFP4_EXTRA_PACKAGES=(libclang-rt-22-dev clang-tidy-22 g++)
 
