@@ -24,12 +24,28 @@ die() {
   exit 1
 }
 
+# logged LOG CMD... : runs CMD into LOG; every 30 seconds shows how far it got.
+logged() {
+  local log=$1 rc=0 ticker
+  shift
+  : >"$log"
+  # The sleep outlives the ticker for a moment and must not hold our stdout.
+  (while sleep 30 >/dev/null 2>&1; do
+    say "  ... $(tail -n 1 "$log" | tr -d '\r' | cut -c 1-100)"
+  done) &
+  ticker=$!
+  "$@" >"$log" 2>&1 </dev/null || rc=$?
+  kill "$ticker" 2>/dev/null
+  wait "$ticker" 2>/dev/null || true
+  return "$rc"
+}
+
 quietly() {
   local name=$1 rc=0
   shift
   mkdir -p "$NVFP4_LOG_DIR"
   local log=$NVFP4_LOG_DIR/$name.log
-  "$@" >"$log" 2>&1 </dev/null || rc=$?
+  logged "$log" "$@" || rc=$?
   if [ "$rc" != 0 ]; then
     {
       printf -- '---- last lines of %s\n' "$log"
