@@ -1,8 +1,8 @@
-# Configuring and building with the default preset.
+# Configuring and building with the preset NVFP4_PRESET.
 
 configure() {
   say "configuring"
-  quietly configure cmake --preset default -B "$NVFP4_BUILD_DIR" ||
+  quietly configure cmake --preset "$NVFP4_PRESET" ||
     die "cmake could not configure"
 }
 

@@ -1,6 +1,8 @@
 # What every script of this folder shares: where things are, progress lines,
 # and commands that are silent unless they fail. Source it; do not run it.
 #
+# NVFP4_PRESET names a preset of CMakePresets.json; default where it is unset.
+#
 #   say TEXT              one progress line
 #   die TEXT              a reason on stderr, exit 1
 #   quietly NAME CMD...   runs CMD with its output in build/logs/NAME.log; on
@@ -9,7 +11,11 @@
 set -euo pipefail
 
 NVFP4_SOURCE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-NVFP4_BUILD_DIR=${NVFP4_BUILD_DIR:-$NVFP4_SOURCE_DIR/build}
+NVFP4_PRESET=${NVFP4_PRESET:-default}
+case $NVFP4_PRESET in
+  default) NVFP4_BUILD_DIR=$NVFP4_SOURCE_DIR/build ;;
+  *) NVFP4_BUILD_DIR=$NVFP4_SOURCE_DIR/build/$NVFP4_PRESET ;;
+esac
 NVFP4_LOG_DIR=$NVFP4_BUILD_DIR/logs
 cd "$NVFP4_SOURCE_DIR"
 # A clone that belongs to another user (a mounted folder in a container) is

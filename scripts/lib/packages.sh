@@ -13,8 +13,13 @@ NVFP4_BUILD_PACKAGES=(
 )
 # python3-psutil lets lit stop a test that hangs.
 NVFP4_TEST_PACKAGES=(clang-format-22 python3-psutil)
-# For the asan and fuzz presets and for the tidy target; not for scripts/test.
-NVFP4_EXTRA_PACKAGES=(libclang-rt-22-dev clang-tidy-22 g++)
+# What a preset needs beyond these.
+preset_packages() {
+  case $1 in
+    asan | fuzz) echo libclang-rt-22-dev ;;
+    gcc) echo g++ ;;
+  esac
+}
 
 package_is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
