@@ -1,0 +1,263 @@
+//===- MatmulOps.td - The grouped block-scaled products -*- tablegen -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_MATMULOPS_TD
+#define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_MATMULOPS_TD
+
+include "mlir/Interfaces/TilingInterface.td"
+include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmBase.td"
+
+def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<TilingInterface,
+      ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
+       "getResultTilePosition", "generateResultTileValue",
+       "getIterationDomainTileFromResultTile"]>]> {
+  let summary = "grouped block-scaled matrix product with epilogue";
+  let description = [{
+    For every group g, row m and column n of the group, with all arithmetic
+    after the exact block products in f32:
+
+    ```
+    acc = sum over blocks b of (sum over k in b of lhs[m,k] * rhs[n,k])
+                               * lhs_scale[m,b] * rhs_scale[n,b]
+    z   = alpha[g] * acc                      (* prob[m] at `gemm`)
+        + beta * addend[m,n] + bias[g,n]      (bias * prob[m] at `bias`)
+    z   = z * prob[m]                         (at `pre_activation`)
+    preact_out[m,n] = z
+    y   = activation(z)  or  activation(z_gate, z_up)
+    y   = y * prob[m]                         (at `post_activation`)
+    out[m,n] = y, rounded to the element type or quantised by `quantizer`
+    amax_out[g] = max |y| over the group
+    ```
+
+    `rhs` holds one `[N, K]` matrix a group (weights, K-major), stacked or as
+    one operand a group. An activation with pairs halves the columns of the
+    result; `alpha` may then be `[G, 2]` (gate, up). `beta` without `addend`
+    reads the destination, which accumulates in place. `activation_params`
+    (`[G, 3]`: alpha, beta, limit) overrides the parameters of the activation
+    for each group.
+
+    A quantised result has type `scaled` and no destination in value form (what
+    lies outside every group is zero); in storage form values and scales have
+    destinations. `global_scale` is the second-level scale of the quantiser,
+    scalar or `[G]`.
+
+    Groups may be empty; with K = 0 `acc` is zero. Rows outside every group are
+    never written (`tail = preserve`) or written as zero (`tail = zero`).
+    Group offsets are read where the product runs and never by the host.
+
+    Regions: with `activation = <custom>` the `epilogue` region computes y. Its
+    arguments, all f32: z (or gate and up), then one for each operand of
+    `row(...)` (`[M]`), `column(...)` (`[N_out]` or `[G, N_out]`) and
+    `group(...)` (`[G]`).
+
+    Example:
+
+    ```mlir
+    !act = !grouped_scaled_gemm.scaled<?x2880, nvfp4>
+    !w13 = !grouped_scaled_gemm.scaled<32x5760x2880, nvfp4>
+    func.func @gate_up(%x: !act, %w: !w13, %ends: tensor<32xi32>,
+                       %alpha: tensor<32x2xf32>, %c: tensor<32xf32>) -> !act {
+      %h = grouped_scaled_gemm.matmul <ragged_rows, ends>
+          groups(%ends : tensor<32xi32>)
+          lhs(%x : !act) rhs(%w : !w13) alpha(%alpha : tensor<32x2xf32>)
+          activation = <swiglu, gate = <halves, gate_first>>
+          quantizer = <trtllm> global_scale(%c : tensor<32xf32>)
+          -> !act
+      return %h : !act
+    }
+
+    func.func @down(%h: !act, %w: !grouped_scaled_gemm.scaled<32x2880x2880, nvfp4>,
+                    %ends: tensor<32xi32>, %alpha: tensor<32xf32>,
+                    %init: tensor<?x2880xbf16>) -> tensor<?x2880xbf16> {
+      %y = grouped_scaled_gemm.matmul <ragged_rows, ends>
+          groups(%ends : tensor<32xi32>)
+          lhs(%h : !act)
+          rhs(%w : !grouped_scaled_gemm.scaled<32x2880x2880, nvfp4>)
+          alpha(%alpha : tensor<32xf32>)
+          outs(%init : tensor<?x2880xbf16>) -> tensor<?x2880xbf16>
+      return %y : tensor<?x2880xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Gsg_GroupingAttr:$grouping,
+    Arg<Optional<Gsg_Offsets>, "offsets or counts of the groups">:$groups,
+    Arg<Variadic<Gsg_ScaledOrData>, "activations">:$lhs,
+    Arg<Variadic<Gsg_AnyShaped>, "their scales, in storage form">:$lhs_scales,
+    OptionalAttr<ArrayAttr>:$lhs_types,
+    Arg<Variadic<Gsg_ScaledOrData>, "weights, stacked or one a group">:$rhs,
+    Arg<Variadic<Gsg_AnyShaped>, "their scales, in storage form">:$rhs_scales,
+    OptionalAttr<ArrayAttr>:$rhs_types,
+    Arg<Optional<Gsg_F32OrShaped>, "scalar, [G] or [G, 2]">:$alpha,
+    Arg<Optional<Gsg_RealShaped>, "[N] or [G, N]">:$bias,
+    Arg<Optional<Gsg_F32Shaped>, "one a row">:$prob,
+    DefaultValuedAttr<Gsg_ProbPositionAttr,
+                      "ProbPosition::PostActivation">:$prob_position,
+    Arg<Optional<Gsg_F32OrShaped>, "scalar or [G]">:$beta,
+    Arg<Optional<Gsg_RealShaped>, "shape of the product">:$addend,
+    OptionalAttr<Gsg_ActivationAttr>:$activation,
+    Arg<Optional<Gsg_F32Shaped>, "[G, 3]">:$activation_params,
+    Arg<Variadic<Gsg_F32Shaped>, "[M] each, for the epilogue region">:$row,
+    Arg<Variadic<Gsg_F32Shaped>, "[N] or [G, N] each">:$column,
+    Arg<Variadic<Gsg_F32Shaped>, "[G] each">:$group,
+    OptionalAttr<Gsg_QuantizerAttr>:$quantizer,
+    Arg<Optional<Gsg_F32OrShaped>, "scalar or [G]">:$global_scale,
+    Arg<Optional<I64>, "seed of stochastic rounding">:$seed,
+    DefaultValuedAttr<Gsg_MathModeAttr, "MathMode::Strict">:$math,
+    DefaultValuedAttr<Gsg_TailModeAttr, "TailMode::Preserve">:$tail,
+    DefaultValuedAttr<Gsg_DeterminismAttr,
+                      "Determinism::Deterministic">:$determinism,
+    OptionalAttr<Gsg_StrategyAttr>:$strategy,
+    Arg<Optional<Gsg_RealShaped>, "destination of z">:$preact_out,
+    Arg<Optional<Gsg_AnyShaped>, "destination of y, or of its values">:$out,
+    Arg<Optional<Gsg_AnyShaped>, "destination of the scales of y">:$out_scales,
+    OptionalAttr<ArrayAttr>:$out_types,
+    Arg<Optional<Gsg_F32Shaped>, "[G]">:$amax_out);
+  let results = (outs Variadic<Gsg_ScaledOrTensor>:$results);
+  let regions = (region MaxSizedRegion<1>:$epilogue);
+  let assemblyFormat = [{
+    $grouping (`groups` `(` $groups^ `:` type($groups) `)`)?
+    `lhs` `(` custom<ScaledOperands>($lhs, type($lhs), $lhs_scales,
+                                     type($lhs_scales), $lhs_types) `)`
+    `rhs` `(` custom<ScaledOperands>($rhs, type($rhs), $rhs_scales,
+                                     type($rhs_scales), $rhs_types) `)`
+    (`alpha` `(` $alpha^ `:` type($alpha) `)`)?
+    (`beta` `(` $beta^ `:` type($beta) `)`)?
+    (`addend` `(` $addend^ `:` type($addend) `)`)?
+    (`bias` `(` $bias^ `:` type($bias) `)`)?
+    (`prob` `(` $prob^ `:` type($prob) `)` `at` $prob_position)?
+    (`activation` `=` $activation^)?
+    (`activation_params` `(` $activation_params^ `:` type($activation_params) `)`)?
+    (`row` `(` $row^ `:` type($row) `)`)?
+    (`column` `(` $column^ `:` type($column) `)`)?
+    (`group` `(` $group^ `:` type($group) `)`)?
+    (`epilogue` $epilogue^)?
+    (`quantizer` `=` $quantizer^)?
+    (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
+    (`seed` `(` $seed^ `)`)?
+    (`preact_outs` `(` $preact_out^ `:` type($preact_out) `)`)?
+    (`outs` `(` custom<OptionalScaledOperand>($out, type($out), $out_scales,
+                              type($out_scales), $out_types)^ `)`)?
+    (`amax_outs` `(` $amax_out^ `:` type($amax_out) `)`)?
+    attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = destinationDeclaration # [{
+    /// The scaled types of the operands, in value and in storage form.
+    ScaledType getLhsType();
+    ScaledType getRhsType(int64_t index = 0);
+    /// True if the weights of the groups are separate operands.
+    bool hasDiscreteRhs() { return getRhs().size() != 1 ||
+        getRhsType().getRank() == 2 && getGrouping().getKind() != GroupingKind::Dense &&
+        getGrouping().getKind() != GroupingKind::RaggedK; }
+    /// The activation; identity if the op names none.
+    ActivationAttr getActivationOrIdentity();
+    /// The scaled type of a quantised result, or null.
+    ScaledType getQuantizedType();
+    /// Number of groups; dynamic if only known where the op runs.
+    int64_t getNumGroups();
+    /// Columns of the product (rows of each weight matrix).
+    int64_t getN();
+    /// Columns of the result: N, or N/2 for paired activations.
+    int64_t getNumOutputColumns();
+    int64_t getK();
+    /// True if operands and results are values of type `scaled` or tensors,
+    /// with nothing in storage form.
+    bool isValueForm() { return getLhsScales().empty(); }
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Gsg_MatmulListOp : Gsg_DestinationOp<"matmul_list",
+    [AttrSizedOperandSegments]> {
+  let summary = "list of independent block-scaled products";
+  let description = [{
+    Problem i computes `outs[i] = alpha[i] * lhs[i] * rhs[i]^T + beta * outs[i]`
+    with its own M, N and K (`[M, K]`, `[N, K]`, `[M, N]`). All problems share
+    one format. `alpha` is absent (1), a scalar or one a problem; `beta` absent
+    means that the destination is not read.
+
+    Example:
+
+    ```mlir
+    !a0 = !grouped_scaled_gemm.scaled<64x512, nvfp4>
+    !b0 = !grouped_scaled_gemm.scaled<128x512, nvfp4>
+    !a1 = !grouped_scaled_gemm.scaled<72x256, nvfp4>
+    !b1 = !grouped_scaled_gemm.scaled<384x256, nvfp4>
+    func.func @f(%a0: !a0, %b0: !b0, %a1: !a1, %b1: !b1,
+                 %c0: tensor<64x128xf16>, %c1: tensor<72x384xf16>)
+        -> (tensor<64x128xf16>, tensor<72x384xf16>) {
+      %d:2 = grouped_scaled_gemm.matmul_list
+          lhs(%a0 : !a0, %a1 : !a1) rhs(%b0 : !b0, %b1 : !b1)
+          outs(%c0, %c1 : tensor<64x128xf16>, tensor<72x384xf16>)
+          -> tensor<64x128xf16>, tensor<72x384xf16>
+      return %d#0, %d#1 : tensor<64x128xf16>, tensor<72x384xf16>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Arg<Variadic<Gsg_ScaledOrData>, "[M, K] each">:$lhs,
+    Arg<Variadic<Gsg_AnyShaped>, "their scales, in storage form">:$lhs_scales,
+    OptionalAttr<ArrayAttr>:$lhs_types,
+    Arg<Variadic<Gsg_ScaledOrData>, "[N, K] each">:$rhs,
+    Arg<Variadic<Gsg_AnyShaped>, "their scales, in storage form">:$rhs_scales,
+    OptionalAttr<ArrayAttr>:$rhs_types,
+    Arg<Optional<Gsg_F32OrShaped>, "scalar or one a problem">:$alpha,
+    Arg<Optional<Gsg_F32OrShaped>, "scalar or one a problem">:$beta,
+    DefaultValuedAttr<Gsg_DeterminismAttr,
+                      "Determinism::Deterministic">:$determinism,
+    OptionalAttr<Gsg_StrategyAttr>:$strategy,
+    Arg<Variadic<Gsg_RealShaped>, "[M, N] each">:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `lhs` `(` custom<ScaledOperands>($lhs, type($lhs), $lhs_scales,
+                                     type($lhs_scales), $lhs_types) `)`
+    `rhs` `(` custom<ScaledOperands>($rhs, type($rhs), $rhs_scales,
+                                     type($rhs_scales), $rhs_types) `)`
+    (`alpha` `(` $alpha^ `:` type($alpha) `)`)?
+    (`beta` `(` $beta^ `:` type($beta) `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = destinationDeclaration # [{
+    ScaledType getLhsType(int64_t index);
+    ScaledType getRhsType(int64_t index);
+  }];
+  let hasVerifier = 1;
+}
+
+def Gsg_YieldOp : Gsg_Op<"yield", [Pure, Terminator, HasParent<"MatmulOp">]> {
+  let summary = "end an epilogue region";
+  let description = [{
+    Returns y from the `epilogue` region of `matmul`.
+
+    Example:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    func.func @f(%a: !a, %b: !b, %t: tensor<16xf32>, %c: tensor<16x32xf32>)
+        -> tensor<16x32xf32> {
+      %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+          activation = <custom> row(%t : tensor<16xf32>)
+          epilogue {
+          ^bb0(%z: f32, %r: f32):
+            %y = arith.maximumf %z, %r : f32
+            grouped_scaled_gemm.yield %y : f32
+          }
+          outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+      return %d : tensor<16x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins F32:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+#endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_MATMULOPS_TD

@@ -1,0 +1,137 @@
+//===- AssemblyFormat.cpp - Custom directives of the assembly ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parsing and printing of operands that may be in storage form.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AssemblyFormat.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+ParseResult nvfp4::gsg::parseOptionalScaledOperand(
+    OpAsmParser &parser, std::optional<UnresolvedOperand> &value,
+    Type &valueType, std::optional<UnresolvedOperand> &scales, Type &scalesType,
+    ArrayAttr &types) {
+  UnresolvedOperand operand;
+  if (parser.parseOperand(operand))
+    return failure();
+  value = operand;
+  if (failed(parser.parseOptionalKeyword("scaled_by")))
+    return parser.parseColonType(valueType);
+  UnresolvedOperand scaleOperand;
+  Type scaledType;
+  if (parser.parseOperand(scaleOperand) || parser.parseColonType(valueType) ||
+      parser.parseComma() || parser.parseType(scalesType) ||
+      parser.parseKeyword("as") || parser.parseType(scaledType))
+    return failure();
+  scales = scaleOperand;
+  types = parser.getBuilder().getTypeArrayAttr(scaledType);
+  return success();
+}
+
+void nvfp4::gsg::printOptionalScaledOperand(OpAsmPrinter &printer, Operation *,
+                                            Value value, Type valueType,
+                                            Value scales, Type scalesType,
+                                            ArrayAttr types) {
+  if (!value)
+    return;
+  printer << value;
+  if (!scales) {
+    printer << " : " << valueType;
+    return;
+  }
+  printer << " scaled_by " << scales << " : " << valueType << ", " << scalesType
+          << " as ";
+  if (types && !types.empty())
+    printer << types[0];
+  else
+    printer << "none";
+}
+
+ParseResult
+nvfp4::gsg::parseScaledOperand(OpAsmParser &parser, UnresolvedOperand &value,
+                               Type &valueType,
+                               std::optional<UnresolvedOperand> &scales,
+                               Type &scalesType, ArrayAttr &types) {
+  std::optional<UnresolvedOperand> parsed;
+  if (parseOptionalScaledOperand(parser, parsed, valueType, scales, scalesType,
+                                 types))
+    return failure();
+  value = *parsed;
+  return success();
+}
+
+void nvfp4::gsg::printScaledOperand(OpAsmPrinter &printer, Operation *op,
+                                    Value value, Type valueType, Value scales,
+                                    Type scalesType, ArrayAttr types) {
+  printOptionalScaledOperand(printer, op, value, valueType, scales, scalesType,
+                             types);
+}
+
+ParseResult nvfp4::gsg::parseScaledOperands(
+    OpAsmParser &parser, SmallVectorImpl<UnresolvedOperand> &values,
+    SmallVectorImpl<Type> &valueTypes,
+    SmallVectorImpl<UnresolvedOperand> &scales,
+    SmallVectorImpl<Type> &scaleTypes, ArrayAttr &types) {
+  SmallVector<Attribute> scaledTypes;
+  auto parseOne = [&]() -> ParseResult {
+    UnresolvedOperand value;
+    std::optional<UnresolvedOperand> scale;
+    Type valueType, scaleType;
+    ArrayAttr type;
+    if (parseScaledOperand(parser, value, valueType, scale, scaleType, type))
+      return failure();
+    values.push_back(value);
+    valueTypes.push_back(valueType);
+    if (scale) {
+      scales.push_back(*scale);
+      scaleTypes.push_back(scaleType);
+      llvm::append_range(scaledTypes, type);
+    }
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(
+          [&]() -> ParseResult { return parseOne(); }))
+    return failure();
+  if (!scaledTypes.empty())
+    types = parser.getBuilder().getArrayAttr(scaledTypes);
+  return success();
+}
+
+void nvfp4::gsg::printScaledOperands(OpAsmPrinter &printer, Operation *op,
+                                     OperandRange values, TypeRange valueTypes,
+                                     OperandRange scales, TypeRange scaleTypes,
+                                     ArrayAttr types) {
+  for (size_t i = 0, e = values.size(); i < e; ++i) {
+    if (i)
+      printer << ", ";
+    bool storage = i < scales.size() && types && i < types.size();
+    printOptionalScaledOperand(
+        printer, op, values[i], valueTypes[i], storage ? scales[i] : Value(),
+        storage ? scaleTypes[i] : Type(),
+        storage ? ArrayAttr::get(op->getContext(), types[i]) : ArrayAttr());
+  }
+}
+
+SmallVector<ScaledOperand> nvfp4::gsg::getScaledOperands(ValueRange values,
+                                                         ValueRange scales,
+                                                         ArrayAttr types) {
+  SmallVector<ScaledOperand> operands;
+  for (auto [i, value] : llvm::enumerate(values)) {
+    ScaledOperand operand{value, i < scales.size() ? scales[i] : Value(),
+                          dyn_cast<ScaledType>(value.getType())};
+    if (!operand.type && types && i < types.size())
+      if (auto attr = dyn_cast<TypeAttr>(types[i]))
+        operand.type = dyn_cast<ScaledType>(attr.getValue());
+    operands.push_back(operand);
+  }
+  return operands;
+}

@@ -1,0 +1,349 @@
+//===- GroupedScaledGemmAttrs.cpp - Attributes ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Text and verification of the dialect's attributes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+/// Parses one keyword that names a case of an enumeration.
+template <typename EnumT>
+static FailureOr<EnumT>
+parseCase(AsmParser &parser, StringRef what, StringRef cases,
+          std::optional<EnumT> (*symbolize)(StringRef)) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (succeeded(parser.parseOptionalKeyword(&keyword)))
+    if (std::optional<EnumT> value = symbolize(keyword))
+      return *value;
+  return parser.emitError(loc) << "expected " << what << ", one of " << cases;
+}
+
+//===----------------------------------------------------------------------===//
+// GroupingAttr
+//===----------------------------------------------------------------------===//
+
+Attribute GroupingAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess())
+    return {};
+  auto kind = parseCase<GroupingKind>(
+      parser, "a grouping", "dense, batched, ragged_rows, masked, ragged_k",
+      symbolizeGroupingKind);
+  if (failed(kind))
+    return {};
+  OffsetsKind offsets = OffsetsKind::Ends;
+  int64_t align = 1;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("align"))) {
+      if (parser.parseEqual() || parser.parseInteger(align))
+        return {};
+      continue;
+    }
+    auto parsed =
+        parseCase<OffsetsKind>(parser, "an offsets kind or 'align'",
+                               "ends, starts, align", symbolizeOffsetsKind);
+    if (failed(parsed))
+      return {};
+    offsets = *parsed;
+  }
+  if (parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    *kind, offsets, align);
+}
+
+void GroupingAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyGroupingKind(getKind());
+  if (getKind() == GroupingKind::RaggedRows ||
+      getKind() == GroupingKind::RaggedK)
+    printer << ", " << stringifyOffsetsKind(getOffsets());
+  if (getAlign() != 1)
+    printer << ", align = " << getAlign();
+  printer << ">";
+}
+
+LogicalResult GroupingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   GroupingKind kind, OffsetsKind offsets,
+                                   int64_t align) {
+  if (align < 1)
+    return emitError() << "expected align >= 1, but got " << align;
+  bool ragged =
+      kind == GroupingKind::RaggedRows || kind == GroupingKind::RaggedK;
+  if (!ragged && align != 1)
+    return emitError() << "expected no align for grouping '"
+                       << stringifyGroupingKind(kind) << "', but got " << align;
+  if (!ragged && offsets != OffsetsKind::Ends)
+    return emitError() << "expected no offsets kind for grouping '"
+                       << stringifyGroupingKind(kind) << "', but got '"
+                       << stringifyOffsetsKind(offsets) << "'";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GateAttr
+//===----------------------------------------------------------------------===//
+
+Attribute GateAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t granularity = 0;
+  if (parser.parseLess())
+    return {};
+  if (failed(parser.parseOptionalKeyword("halves")) &&
+      parser.parseInteger(granularity))
+    return {};
+  if (parser.parseComma())
+    return {};
+  auto order = parseCase<GateOrder>(parser, "a gate order",
+                                    "gate_first, up_first", symbolizeGateOrder);
+  if (failed(order) || parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    granularity, *order);
+}
+
+void GateAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  if (getGranularity() == 0)
+    printer << "halves";
+  else
+    printer << getGranularity();
+  printer << ", " << stringifyGateOrder(getOrder()) << ">";
+}
+
+LogicalResult GateAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t granularity, GateOrder) {
+  if (granularity < 0)
+    return emitError() << "expected a gate granularity >= 1 or 'halves', but "
+                          "got "
+                       << granularity;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ActivationAttr
+//===----------------------------------------------------------------------===//
+
+ActivationAttr ActivationAttr::get(MLIRContext *context, ActivationKind kind) {
+  Builder builder(context);
+  return get(context, kind, GateAttr(), builder.getF32FloatAttr(1.0f),
+             builder.getF32FloatAttr(0.0f), FloatAttr(), /*roundBf16=*/false);
+}
+
+float ActivationAttr::getLimitValue() const {
+  return getLimit() ? getLimit().getValue().convertToFloat()
+                    : std::numeric_limits<float>::infinity();
+}
+
+/// Parses `= <float>` into an f32 attribute.
+static ParseResult parseF32(AsmParser &parser, FloatAttr &attr) {
+  double value;
+  if (parser.parseEqual() || parser.parseFloat(value))
+    return failure();
+  attr = parser.getBuilder().getF32FloatAttr(static_cast<float>(value));
+  return success();
+}
+
+Attribute ActivationAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess())
+    return {};
+  auto kind = parseCase<ActivationKind>(
+      parser, "an activation",
+      "identity, relu, relu2, silu, swiglu, geglu_tanh, custom",
+      symbolizeActivationKind);
+  if (failed(kind))
+    return {};
+  GateAttr gate;
+  FloatAttr alpha = parser.getBuilder().getF32FloatAttr(1.0f);
+  FloatAttr beta = parser.getBuilder().getF32FloatAttr(0.0f);
+  FloatAttr limit;
+  bool roundBf16 = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef keyword;
+    SMLoc keyLoc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return {};
+    if (keyword == "gate") {
+      if (parser.parseEqual())
+        return {};
+      gate = dyn_cast_or_null<GateAttr>(GateAttr::parse(parser, Type()));
+      if (!gate)
+        return {};
+    } else if (keyword == "alpha") {
+      if (parseF32(parser, alpha))
+        return {};
+    } else if (keyword == "beta") {
+      if (parseF32(parser, beta))
+        return {};
+    } else if (keyword == "limit") {
+      if (parseF32(parser, limit))
+        return {};
+    } else if (keyword == "round_bf16") {
+      roundBf16 = true;
+    } else {
+      parser.emitError(keyLoc)
+          << "expected gate, alpha, beta, limit or round_bf16, but got '"
+          << keyword << "'";
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    *kind, gate, alpha, beta, limit, roundBf16);
+}
+
+void ActivationAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyActivationKind(getKind());
+  if (getGate()) {
+    printer << ", gate = ";
+    getGate().print(printer);
+  }
+  auto printF32 = [&](StringRef name, FloatAttr attr) {
+    printer << ", " << name << " = ";
+    printer.printFloat(attr.getValue());
+  };
+  if (!getAlpha().getValue().isExactlyValue(1.0))
+    printF32("alpha", getAlpha());
+  if (!getBeta().getValue().isExactlyValue(0.0))
+    printF32("beta", getBeta());
+  if (getLimit())
+    printF32("limit", getLimit());
+  if (getRoundBf16())
+    printer << ", round_bf16";
+  printer << ">";
+}
+
+LogicalResult
+ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       ActivationKind kind, GateAttr gate, FloatAttr alpha,
+                       FloatAttr beta, FloatAttr limit, bool) {
+  bool paired =
+      kind == ActivationKind::SwiGLU || kind == ActivationKind::GeGLUTanh;
+  if (paired && !gate)
+    return emitError() << "expected a gate layout for activation '"
+                       << stringifyActivationKind(kind)
+                       << "', such as gate = <halves, gate_first>";
+  if (!paired && kind != ActivationKind::Custom && gate)
+    return emitError() << "expected no gate layout for activation '"
+                       << stringifyActivationKind(kind) << "'";
+  if (kind != ActivationKind::SwiGLU &&
+      (!alpha.getValue().isExactlyValue(1.0) ||
+       !beta.getValue().isExactlyValue(0.0) || limit))
+    return emitError() << "expected alpha, beta and limit with activation "
+                          "'swiglu' only, but got '"
+                       << stringifyActivationKind(kind) << "'";
+  if (limit && !(limit.getValue().convertToFloat() > 0.0f))
+    return emitError() << "expected limit > 0, but got "
+                       << limit.getValue().convertToFloat();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// QuantizerAttr
+//===----------------------------------------------------------------------===//
+
+Attribute QuantizerAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess())
+    return {};
+  auto kind = parseCase<QuantizerKind>(
+      parser, "a quantizer",
+      "cutlass, trtllm, te, modelopt, mega16, ue8m0_up, ocp, triton_nearest, "
+      "four_over_six",
+      symbolizeQuantizerKind);
+  if (failed(kind))
+    return {};
+  NegativeZero negZero = NegativeZero::Keep;
+  Rounding rounding = Rounding::Nearest;
+  bool twoD = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("two_d"))) {
+      twoD = true;
+    } else if (succeeded(parser.parseOptionalKeyword("neg_zero"))) {
+      if (parser.parseEqual())
+        return {};
+      auto parsed =
+          parseCase<NegativeZero>(parser, "a fate of negative zero",
+                                  "keep, flush", symbolizeNegativeZero);
+      if (failed(parsed))
+        return {};
+      negZero = *parsed;
+    } else {
+      if (parser.parseKeyword("rounding", ", neg_zero or two_d") ||
+          parser.parseEqual())
+        return {};
+      auto parsed = parseCase<Rounding>(
+          parser, "a rounding", "nearest, stochastic", symbolizeRounding);
+      if (failed(parsed))
+        return {};
+      rounding = *parsed;
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    *kind, negZero, rounding, twoD);
+}
+
+void QuantizerAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyQuantizerKind(getKind());
+  if (getNegZero() != NegativeZero::Keep)
+    printer << ", neg_zero = " << stringifyNegativeZero(getNegZero());
+  if (getRounding() != Rounding::Nearest)
+    printer << ", rounding = " << stringifyRounding(getRounding());
+  if (getTwoD())
+    printer << ", two_d";
+  printer << ">";
+}
+
+LogicalResult
+QuantizerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      QuantizerKind kind, NegativeZero, Rounding rounding,
+                      bool twoD) {
+  if (twoD && kind != QuantizerKind::TE)
+    return emitError() << "expected two_d with quantizer 'te' only, but got '"
+                       << stringifyQuantizerKind(kind) << "'";
+  if (rounding == Rounding::Stochastic && kind == QuantizerKind::FourOverSix)
+    return emitError() << "expected rounding = nearest with quantizer "
+                          "'four_over_six', but got 'stochastic'";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// StrategyAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult StrategyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t tileM, int64_t tileN, int64_t tileK,
+                                   int64_t stages, int64_t ctas,
+                                   int64_t clusterM, int64_t clusterN,
+                                   int64_t splitK, bool, Scheduler) {
+  const std::pair<StringRef, int64_t> extents[] = {{"m", tileM},
+                                                   {"n", tileN},
+                                                   {"k", tileK},
+                                                   {"stages", stages},
+                                                   {"cluster_m", clusterM},
+                                                   {"cluster_n", clusterN},
+                                                   {"split_k", splitK}};
+  for (auto [name, value] : extents)
+    if (value < 1)
+      return emitError() << "expected " << name << " >= 1, but got " << value;
+  if (ctas != 1 && ctas != 2)
+    return emitError() << "expected ctas 1 or 2, but got " << ctas;
+  return success();
+}

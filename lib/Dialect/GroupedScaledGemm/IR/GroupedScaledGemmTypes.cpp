@@ -1,0 +1,203 @@
+//===- GroupedScaledGemmTypes.cpp - The scaled type ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Text, storage shapes and verification of `!grouped_scaled_gemm.scaled`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+/// ceil(size / by), dynamic if size is.
+static int64_t ceilDivDim(int64_t size, int64_t by) {
+  return ShapedType::isDynamic(size) ? size : llvm::divideCeilSigned(size, by);
+}
+
+int64_t ScaledType::getBlockSize() const {
+  switch (getFormat()) {
+  case BlockFormat::NVFP4:
+  case BlockFormat::NVFP4_E8M0:
+    return 16;
+  case BlockFormat::MXFP4:
+  case BlockFormat::MXFP8_E4M3:
+  case BlockFormat::MXFP8_E5M2:
+    return 32;
+  }
+  llvm_unreachable("covered switch");
+}
+
+int64_t ScaledType::getElementBits() const {
+  return getFormat() == BlockFormat::MXFP8_E4M3 ||
+                 getFormat() == BlockFormat::MXFP8_E5M2
+             ? 8
+             : 4;
+}
+
+Type ScaledType::getDataElementType() const {
+  switch (getFormat()) {
+  case BlockFormat::MXFP8_E4M3:
+    return Float8E4M3FNType::get(getContext());
+  case BlockFormat::MXFP8_E5M2:
+    return Float8E5M2Type::get(getContext());
+  default:
+    return IntegerType::get(getContext(), 8);
+  }
+}
+
+Type ScaledType::getScaleElementType() const {
+  if (getFormat() == BlockFormat::NVFP4)
+    return Float8E4M3FNType::get(getContext());
+  return Float8E8M0FNUType::get(getContext());
+}
+
+SmallVector<int64_t> ScaledType::getDataShape() const {
+  SmallVector<int64_t> shape(getShape());
+  if (isFP4())
+    shape.back() = ceilDivDim(shape.back(), 2);
+  return shape;
+}
+
+SmallVector<int64_t> ScaledType::getScaleShape() const {
+  SmallVector<int64_t> shape(getShape());
+  shape[getAxis()] = ceilDivDim(shape[getAxis()], getBlockSize());
+  bool whole = getGroupStart() == GroupStart::Whole;
+  if (getLayout() == ScaleLayout::Linear) {
+    if (!whole)
+      shape[getAxis()] = ShapedType::kDynamic;
+    return shape;
+  }
+  // Layouts in tiles exist for K-major types only (see verify).
+  int64_t rowTile = getLayout() == ScaleLayout::Blocked ? 128 : 8;
+  int64_t columns = shape.pop_back_val();
+  int64_t rows = shape.empty() ? 1 : shape.pop_back_val();
+  shape.push_back(whole ? ceilDivDim(rows, rowTile) : ShapedType::kDynamic);
+  shape.push_back(whole ? ceilDivDim(columns, 4) : ShapedType::kDynamic);
+  if (getLayout() == ScaleLayout::Blocked)
+    shape.append({32, 4, 4});
+  else
+    shape.append({8, 4});
+  return shape;
+}
+
+RankedTensorType ScaledType::getDataTensorType() const {
+  return RankedTensorType::get(getDataShape(), getDataElementType());
+}
+
+RankedTensorType ScaledType::getScaleTensorType() const {
+  return RankedTensorType::get(getScaleShape(), getScaleElementType());
+}
+
+ScaledType ScaledType::withShape(ArrayRef<int64_t> shape) const {
+  return ScaledType::get(getContext(), shape, getFormat(), getLayout(),
+                         getGroupStart(), getAxis());
+}
+
+ScaledType ScaledType::withLayout(ScaleLayout layout, GroupStart start) const {
+  return ScaledType::get(getContext(), getShape(), getFormat(), layout, start,
+                         getAxis());
+}
+
+/// Parses one keyword that names a case of an enumeration.
+template <typename EnumT>
+static ParseResult parseEnum(AsmParser &parser, EnumT &value, StringRef what,
+                             StringRef cases,
+                             std::optional<EnumT> (*symbolize)(StringRef)) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (failed(parser.parseOptionalKeyword(&keyword)))
+    return parser.emitError(loc) << "expected " << what << ", one of " << cases;
+  std::optional<EnumT> parsed = symbolize(keyword);
+  if (!parsed)
+    return parser.emitError(loc) << "expected " << what << ", one of " << cases
+                                 << ", but got '" << keyword << "'";
+  value = *parsed;
+  return success();
+}
+
+Type ScaledType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  BlockFormat format;
+  ScaleLayout layout = ScaleLayout::Linear;
+  GroupStart start = GroupStart::Whole;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/true,
+                                /*withTrailingX=*/false) ||
+      parser.parseComma() ||
+      parseEnum<BlockFormat>(parser, format, "a format",
+                             "nvfp4, mxfp4, nvfp4_e8m0, mxfp8_e4m3, mxfp8_e5m2",
+                             symbolizeBlockFormat))
+    return {};
+  int64_t axis = static_cast<int64_t>(shape.size()) - 1;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("starts"))) {
+      if (parser.parseEqual() ||
+          parseEnum<GroupStart>(parser, start, "a group start",
+                                "whole, compact, upper_bound",
+                                symbolizeGroupStart))
+        return {};
+    } else if (succeeded(parser.parseOptionalKeyword("axis"))) {
+      if (parser.parseEqual() || parser.parseInteger(axis))
+        return {};
+    } else if (parseEnum<ScaleLayout>(parser, layout, "a scale layout",
+                                      "linear, blocked, blocked_8x4",
+                                      symbolizeScaleLayout)) {
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return ScaledType::getChecked([&] { return parser.emitError(loc); },
+                                parser.getContext(), shape, format, layout,
+                                start, axis);
+}
+
+void ScaledType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printer.printDimensionList(getShape());
+  printer << ", " << stringifyBlockFormat(getFormat());
+  if (getLayout() != ScaleLayout::Linear)
+    printer << ", " << stringifyScaleLayout(getLayout());
+  if (getGroupStart() != GroupStart::Whole)
+    printer << ", starts = " << stringifyGroupStart(getGroupStart());
+  if (!isKMajor())
+    printer << ", axis = " << getAxis();
+  printer << ">";
+}
+
+LogicalResult ScaledType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, BlockFormat format,
+                                 ScaleLayout layout, GroupStart start,
+                                 int64_t axis) {
+  int64_t rank = shape.size();
+  if (rank < 1 || rank > 3)
+    return emitError() << "expected a scaled type of rank 1 to 3, but got rank "
+                       << rank;
+  for (int64_t size : shape)
+    if (!ShapedType::isDynamic(size) && size < 0)
+      return emitError() << "expected non-negative extents, but got " << size;
+  if (axis < 0 || axis >= rank)
+    return emitError() << "expected axis in [0, " << rank << "), but got "
+                       << axis;
+  if (axis != rank - 1 && layout != ScaleLayout::Linear)
+    return emitError() << "expected the linear scale layout for blocks along "
+                          "axis "
+                       << axis << ", but got '" << stringifyScaleLayout(layout)
+                       << "'; layouts in tiles need blocks along axis "
+                       << rank - 1;
+  if (start == GroupStart::UpperBound && layout != ScaleLayout::Blocked)
+    return emitError() << "expected the blocked scale layout for starts = "
+                          "upper_bound, but got '"
+                       << stringifyScaleLayout(layout) << "'";
+  return success();
+}

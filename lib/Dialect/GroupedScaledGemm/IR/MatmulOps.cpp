@@ -1,0 +1,98 @@
+//===- MatmulOps.cpp - The products: queries ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What passes ask of `matmul` and `matmul_list`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+/// The scaled type of operand `index` of a group of operands.
+static ScaledType getTypeOf(OperandRange values, OperandRange scales,
+                            ArrayAttr types, int64_t index) {
+  auto operands = getScaledOperands(values, scales, types);
+  return index < static_cast<int64_t>(operands.size()) ? operands[index].type
+                                                       : ScaledType();
+}
+
+ScaledType MatmulOp::getLhsType() {
+  return getTypeOf(getLhs(), getLhsScales(), getLhsTypesAttr(), 0);
+}
+
+ScaledType MatmulOp::getRhsType(int64_t index) {
+  return getTypeOf(getRhs(), getRhsScales(), getRhsTypesAttr(), index);
+}
+
+ActivationAttr MatmulOp::getActivationOrIdentity() {
+  return getActivation()
+             ? *getActivation()
+             : ActivationAttr::get(getContext(), ActivationKind::Identity);
+}
+
+ScaledType MatmulOp::getQuantizedType() {
+  if (ArrayAttr types = getOutTypesAttr(); types && !types.empty())
+    if (auto attr = dyn_cast<TypeAttr>(types[0]))
+      return dyn_cast<ScaledType>(attr.getValue());
+  for (Type type : getResultTypes())
+    if (auto scaled = dyn_cast<ScaledType>(type))
+      return scaled;
+  return {};
+}
+
+int64_t MatmulOp::getNumGroups() {
+  switch (getGrouping().getKind()) {
+  case GroupingKind::Dense:
+    return 1;
+  case GroupingKind::RaggedK: {
+    int64_t size = cast<ShapedType>(getGroups().getType()).getDimSize(0);
+    if (!ShapedType::isDynamic(size) &&
+        getGrouping().getOffsets() == OffsetsKind::Starts)
+      --size;
+    return size;
+  }
+  default:
+    if (hasDiscreteRhs())
+      return getRhs().size();
+    return getRhsType().getDimSize(0);
+  }
+}
+
+int64_t MatmulOp::getN() {
+  ScaledType rhs = getRhsType();
+  return rhs.getDimSize(rhs.getRank() - 2);
+}
+
+int64_t MatmulOp::getNumOutputColumns() {
+  int64_t n = getN();
+  if (ShapedType::isDynamic(n) || !getActivationOrIdentity().isPaired())
+    return n;
+  return n / 2;
+}
+
+int64_t MatmulOp::getK() {
+  ScaledType lhs = getLhsType();
+  return lhs.getDimSize(lhs.getRank() - 1);
+}
+
+LogicalResult MatmulOp::verify() { return success(); }
+
+LogicalResult MatmulOp::verifyRegions() { return success(); }
+
+ScaledType MatmulListOp::getLhsType(int64_t index) {
+  return getTypeOf(getLhs(), getLhsScales(), getLhsTypesAttr(), index);
+}
+
+ScaledType MatmulListOp::getRhsType(int64_t index) {
+  return getTypeOf(getRhs(), getRhsScales(), getRhsTypesAttr(), index);
+}
+
+LogicalResult MatmulListOp::verify() { return success(); }
+
+LogicalResult YieldOp::verify() { return success(); }

@@ -1,0 +1,16 @@
+//===- InitAll.cpp - Everything the tools register ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/InitAll.h"
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+void nvfp4::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<gsg::GroupedScaledGemmDialect>();
+}
+
+void nvfp4::registerAllPasses() {}
