@@ -8,6 +8,11 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 set(MLIR_BINARY_DIR ${PROJECT_BINARY_DIR})
+# mlir_tablegen() searches the directories of the calling scope.
+include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
+include_directories(${PROJECT_SOURCE_DIR}/include)
+# Generated code is not held to our warnings.
+include_directories(SYSTEM ${PROJECT_BINARY_DIR}/include)
 
 add_library(nvfp4_mlir INTERFACE)
 add_library(NVFP4::mlir ALIAS nvfp4_mlir)

@@ -12,8 +12,9 @@ function(nvfp4_add_library name)
   add_library(NVFP4::${name} ALIAS ${name})
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(${name} SYSTEM PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   set_property(GLOBAL APPEND PROPERTY NVFP4_LIBRARIES ${name})
 endfunction()

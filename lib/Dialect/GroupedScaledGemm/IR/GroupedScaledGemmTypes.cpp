@@ -158,8 +158,8 @@ Type ScaledType::parse(AsmParser &parser) {
   if (parser.parseGreater())
     return {};
   return ScaledType::getChecked([&] { return parser.emitError(loc); },
-                                parser.getContext(), shape, format, layout,
-                                start, axis);
+                                parser.getContext(), ArrayRef<int64_t>(shape),
+                                format, layout, start, axis);
 }
 
 void ScaledType::print(AsmPrinter &printer) const {
@@ -176,7 +176,7 @@ void ScaledType::print(AsmPrinter &printer) const {
 }
 
 LogicalResult ScaledType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, BlockFormat format,
+                                 ArrayRef<int64_t> shape, BlockFormat,
                                  ScaleLayout layout, GroupStart start,
                                  int64_t axis) {
   int64_t rank = shape.size();

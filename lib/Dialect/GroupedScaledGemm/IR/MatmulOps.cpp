@@ -30,6 +30,13 @@ ScaledType MatmulOp::getRhsType(int64_t index) {
   return getTypeOf(getRhs(), getRhsScales(), getRhsTypesAttr(), index);
 }
 
+bool MatmulOp::hasDiscreteRhs() {
+  GroupingKind kind = getGrouping().getKind();
+  if (kind == GroupingKind::Dense || kind == GroupingKind::RaggedK)
+    return false;
+  return getRhs().size() != 1 || getRhsType().getRank() == 2;
+}
+
 ActivationAttr MatmulOp::getActivationOrIdentity() {
   return getActivation()
              ? *getActivation()

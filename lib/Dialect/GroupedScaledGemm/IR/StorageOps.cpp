@@ -54,10 +54,12 @@ ScaledType RelayoutScalesOp::getResultType() {
 
 LogicalResult RelayoutScalesOp::verify() { return success(); }
 
-OpFoldResult RelayoutScalesOp::fold(FoldAdaptor) {
-  if (getResult() && getResult().getType() == getInput().getType())
-    return getInput();
-  return {};
+LogicalResult RelayoutScalesOp::fold(FoldAdaptor,
+                                     SmallVectorImpl<OpFoldResult> &results) {
+  if (!getResult() || getResult().getType() != getInput().getType())
+    return failure();
+  results.push_back(getInput());
+  return success();
 }
 
 void RelayoutScalesOp::getCanonicalizationPatterns(RewritePatternSet &,

@@ -151,9 +151,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     ScaledType getLhsType();
     ScaledType getRhsType(int64_t index = 0);
     /// True if the weights of the groups are separate operands.
-    bool hasDiscreteRhs() { return getRhs().size() != 1 ||
-        getRhsType().getRank() == 2 && getGrouping().getKind() != GroupingKind::Dense &&
-        getGrouping().getKind() != GroupingKind::RaggedK; }
+    bool hasDiscreteRhs();
     /// The activation; identity if the op names none.
     ActivationAttr getActivationOrIdentity();
     /// The scaled type of a quantised result, or null.

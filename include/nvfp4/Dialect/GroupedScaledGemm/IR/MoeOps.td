@@ -57,7 +57,7 @@ def Gsg_RouteOp : Gsg_DestinationOp<"route"> {
     ```mlir
     func.func @f(%l: tensor<?x128xf32>, %w: tensor<?x4xf32>, %i: tensor<?x4xi32>)
         -> (tensor<?x4xf32>, tensor<?x4xi32>) {
-      %weights, %experts = grouped_scaled_gemm.route <topk_softmax>
+      %weights, %experts = grouped_scaled_gemm.route topk_softmax
           (%l : tensor<?x128xf32>)
           outs(%w, %i : tensor<?x4xf32>, tensor<?x4xi32>)
           -> tensor<?x4xf32>, tensor<?x4xi32>
