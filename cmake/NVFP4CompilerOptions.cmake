@@ -29,5 +29,9 @@ if(NVFP4_ENABLE_SANITIZERS)
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined -fno-sanitize=vptr)
 endif()
+if(NVFP4_ENABLE_FUZZERS)
+  # Coverage in every library; only the fuzzers link libFuzzer's main.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 # Numerics are defined to the bit: no contraction, no fast math.
 add_compile_options(-ffp-contract=off)

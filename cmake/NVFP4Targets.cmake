@@ -50,3 +50,34 @@ function(nvfp4_add_unittest name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_property(GLOBAL APPEND PROPERTY NVFP4_UNITTESTS ${name})
 endfunction()
+
+# nvfp4_add_fuzzer(<name> <sources>... [LINK <libs>...] [DICTIONARY <file>]
+#                  [CORPUS <script argument>])
+# A libFuzzer executable below bin/fuzz. The target fuzz-<name> runs it for
+# NVFP4_FUZZ_SECONDS on seeds that test/Fuzz/make-corpus.py writes for CORPUS;
+# check-nvfp4-fuzz runs all of them one after another.
+function(nvfp4_add_fuzzer name)
+  cmake_parse_arguments(ARG "" "DICTIONARY;CORPUS" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/fuzz)
+  set(dictionary)
+  if(ARG_DICTIONARY)
+    set(dictionary -dict=${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DICTIONARY})
+  endif()
+  set(work ${PROJECT_BINARY_DIR}/fuzz/${name})
+  add_custom_target(fuzz-${name}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${work}/corpus ${work}/seeds
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/test/Fuzz/make-corpus.py
+      ${ARG_CORPUS} ${work}/seeds
+    COMMAND ${name} -max_total_time=${NVFP4_FUZZ_SECONDS} -timeout=10
+      -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix=${work}/
+      ${dictionary} ${work}/corpus ${work}/seeds
+    DEPENDS ${name} USES_TERMINAL)
+  if(NOT TARGET check-nvfp4-fuzz)
+    add_custom_target(check-nvfp4-fuzz)
+  endif()
+  add_dependencies(check-nvfp4-fuzz fuzz-${name})
+endfunction()

@@ -79,7 +79,7 @@ public:
       return JsonEvents::string(text);
     // A shard lies beside the index; a path could lead anywhere.
     if (text.empty() || text.front() == '.' ||
-        text.find('/') != std::string::npos)
+        text.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
       return fail("expected a plain file name for tensor ", inQuotes(lastKey),
                   ", but got ", inQuotes(text));
     weightMap.emplace(lastKey, text);

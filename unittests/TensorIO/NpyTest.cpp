@@ -18,9 +18,10 @@
 using namespace nvfp4::tensorio;
 using namespace nvfp4::tensorio::test;
 
-static Expected<Tensor> parse(const std::string &content,
+static Expected<Tensor> parse(std::string content,
                               std::optional<DType> dtype = std::nullopt) {
-  return parseNpy("f", asBytes(content), nullptr, {dtype});
+  auto owner = std::make_shared<std::string>(std::move(content));
+  return parseNpy("f", asBytes(*owner), owner, {dtype});
 }
 
 static std::string dictionary(std::string_view descr, std::string_view shape,

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Writes the seeds of a fuzzer: make-corpus.py npy|safetensors|mlir DIRECTORY."""
+
+import json
+import pathlib
+import struct
+import sys
+
+
+def npy_seeds():
+    """Valid .npy files of every version and kind, behind one option byte."""
+    def file(descr, shape, data, fortran=False, version=1):
+        header = f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n"
+        length = struct.pack("<H" if version == 1 else "<I", len(header))
+        return b"\xff\x93NUMPY" + bytes([version, 0]) + length + header.encode() + data
+
+    yield file("'<f4'", "()", bytes(4))
+    yield file("'<f4'", "(2, 3)", bytes(range(24)))
+    yield file("'>f8'", "(2, 2)", bytes(range(32)), fortran=True)
+    yield file("'<f2'", "(0, 3)", b"", version=2)
+    yield file("'|b1'", "(3,)", b"\0\1\0", version=3)
+    yield file("'<i8'", "(1, 2, 1)", bytes(16), fortran=True)
+    yield file("'|u1'", "(2, 3, 4)", bytes(range(24)), fortran=True)
+    yield file("'<V2'", "(2,)", bytes(4))
+    yield b"\x0d" + file("'|V1'", "(2,)", bytes(2))[1:]
+    yield file("[('bfloat16', '<u2', (1,))]", "(2L,)", bytes(4))
+    yield file("[('float8_e8m0fnu', '|V1')]", "(2,)", bytes(2))
+
+
+def safetensors_seeds():
+    """Whole files, headers alone, indices, specifications."""
+    tensors = [("F32", [2, 2], 16), ("BF16", [0, 3], 0), ("F8_E4M3", [3], 3), ("F4", [2, 4], 4),
+               ("I64", [], 8), ("F6_E2M3", [4], 3), ("BOOL", [1, 1], 1)]
+    header, offset = {"__metadata__": {"format": "pt", "x": "\u00e9\n"}}, 0
+    for index, (dtype, shape, size) in enumerate(tensors):
+        header[f"layer.{index}"] = {"dtype": dtype, "shape": shape,
+                                    "data_offsets": [offset, offset + size]}
+        offset += size
+    text = json.dumps(header, separators=(",", ":")).encode()
+    yield struct.pack("<Q", len(text)) + text + bytes(offset)
+    yield text
+    yield struct.pack("<Q", 2) + b"{}"
+    yield b'{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}'
+    yield b'{"metadata":{"total_size":5,"x":[1,[2.5,null]]},"weight_map":{"a":"m-1.safetensors"}}'
+    for spec in ("a.npy", "b.npy@bf16", "d/m.safetensors:layer.0.weight@f8_e4m3fn", "c/:x",
+                 "m.safetensors.index.json:y"):
+        yield spec.encode()
+
+
+def mlir_seeds():
+    """Small modules that reach types, attributes, regions and affine maps."""
+    yield b"module {}\n"
+    yield (b"func.func @f(%a: tensor<?x4xf32>, %i: index) -> tensor<?x4xf32> {\n"
+           b"  %c = arith.constant dense<[1.0, -0.0, 0x7FC00000, 2.5]> : tensor<4xf32>\n"
+           b"  %d = tensor.dim %a, %i : tensor<?x4xf32>\n"
+           b"  return %a : tensor<?x4xf32>\n}\n")
+    yield (b"#map = affine_map<(d0, d1)[s0] -> (d0 + s0, d1 floordiv 2)>\n"
+           b'"builtin.module"() ({}) {a = #map, b = [1 : i4, "x"], c = f8E4M3FN} : () -> ()\n')
+    yield (b"func.func private @g(memref<2x3xf4E2M1FN, strided<[3, 1], offset: ?>>) "
+           b"attributes {x = @g}\n")
+
+
+def main():
+    kinds = {"npy": npy_seeds, "safetensors": safetensors_seeds, "mlir": mlir_seeds}
+    if len(sys.argv) != 3 or sys.argv[1] not in kinds:
+        sys.exit(__doc__)
+    directory = pathlib.Path(sys.argv[2])
+    directory.mkdir(parents=True, exist_ok=True)
+    for index, seed in enumerate(kinds[sys.argv[1]]()):
+        (directory / f"{sys.argv[1]}-{index:02}").write_bytes(seed)
+
+
+if __name__ == "__main__":
+    main()
