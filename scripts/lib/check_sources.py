@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Folders of test/ that another runner owns, or that hold inputs only.
-NOT_LIT = {"python", "Inputs"}
+NOT_LIT = {"python", "Inputs", "Fuzz"}
 
 
 def tracked(*patterns):
