@@ -1,8 +1,8 @@
 """Fails if a tracked source or test would silently drop out of the build.
 
 Compares the tracked C++ files of lib/, tools/ and unittests/ with the compile
-commands of the build folder given on the command line, and the tracked folders
-of test/ with what lit discovers there.
+commands of the build folder given on the command line, and the tracked lit
+tests of test/ with what lit discovers there.
 """
 
 import json
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Folders of test/ that another runner owns, or that hold inputs only.
+# Folders that another runner owns, or that hold inputs only.
 NOT_LIT = {"python", "Inputs", "Fuzz"}
 
 
@@ -35,16 +35,16 @@ def unbuilt_sources(build):
                           if str((ROOT / name).resolve()) not in built]
 
 
-def undiscovered_suites(build):
-    """Folders of test/ with tracked files in which lit finds no test."""
-    suites = {name.split("/")[1] for name in tracked("test/*")
-              if name.count("/") >= 2} - NOT_LIT
+def undiscovered_tests(build):
+    """The number of tracked lit tests, and those that lit does not find."""
+    tests = [name for name in tracked("test/*.mlir", "test/*.test", "test/*.ptx")
+             if not NOT_LIT & set(pathlib.PurePath(name).parts)]
     show = subprocess.run(
         [sys.executable, lit_path(build), "--show-tests", str(build / "test")],
         capture_output=True, text=True)
-    found = {line.split(":: ")[1].split("/")[0]
+    found = {"test/" + line.split(" :: ", 1)[1].strip()
              for line in show.stdout.splitlines() if " :: " in line}
-    return len(suites), sorted(suites - found)
+    return len(tests), sorted(set(tests) - found)
 
 
 def lit_path(build):
@@ -56,12 +56,12 @@ def lit_path(build):
 
 def main(build):
     sources, unbuilt = unbuilt_sources(build)
-    suites, undiscovered = undiscovered_suites(build)
+    tests, undiscovered = undiscovered_tests(build)
     for name in unbuilt:
         print(f"tracked, but not compiled: {name}")
     for name in undiscovered:
-        print(f"tracked, but lit finds no test there: test/{name}")
-    print(f"{sources} sources compiled, {suites} lit suites discovered")
+        print(f"tracked, but lit does not find it: {name}")
+    print(f"{sources} sources are compiled, {tests} lit tests are found")
     return 1 if unbuilt or undiscovered else 0
 
 
