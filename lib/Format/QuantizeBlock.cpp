@@ -57,12 +57,13 @@ ScaleChoice chooseTrtllm(const QuantizeParams &p, float amax) {
   float sixth = amax * rcp(maxElement(p.format));
   float scaled = p.globalScale * sixth;
   if (scaleKind(p.format) == ScaleKind::E8M0) {
-    // The exponent field as it stands; a field of zero counts as scale zero.
-    auto byte = static_cast<uint8_t>(absBits(scaled) >> 23);
-    if (byte == 0)
+    // The exponent field as it stands, and as the bits of the divisor: a field
+    // of zero counts as scale zero, one of 255 as infinity.
+    uint32_t field = absBits(scaled) >> 23;
+    if (field == 0)
       return {0, 0.0f};
-    float denominator = decodeE8M0(byte) * rcp(p.globalScale);
-    return {byte, rcp(denominator)};
+    float denominator = std::bit_cast<float>(field << 23) * rcp(p.globalScale);
+    return {static_cast<uint8_t>(field), rcp(denominator)};
   }
   uint8_t byte = encodeUE4M3(scaled);
   float scale = decodeUE4M3(byte);
@@ -178,10 +179,11 @@ ScaleChoice chooseScale(Quantizer q, const QuantizeParams &p, float amax) {
 
 uint8_t encodeElement(Quantizer q, const QuantizeParams &p, float x,
                       uint64_t index) {
+  // The sign of a computed NaN is the processor's choice: it is dropped.
   if (elementKind(p.format) == ElementKind::E4M3)
-    return encodeE4M3(x);
+    return isNaN(x) ? kE4M3NaN : encodeE4M3(x);
   if (elementKind(p.format) == ElementKind::E5M2)
-    return encodeE5M2Saturating(x);
+    return isNaN(x) ? kE5M2NaN : encodeE5M2Saturating(x);
   NegativeZero nz = p.negativeZero.value_or(traits(q).negativeZero);
   switch (p.rounding) {
   case ElementRounding::NearestEven:

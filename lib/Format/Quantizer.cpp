@@ -112,10 +112,13 @@ std::string checkQuantizer(Quantizer q, const QuantizeParams &params) {
   if (!(global > 0.0f) || !std::isfinite(global))
     return "expected a global scale that is finite and positive, but got " +
            std::to_string(global);
-  if (facts.global == GlobalScaleKind::None && global != 1.0f)
-    return "quantizer " + quoted(facts.name) +
-           " expected global scale 1, because it has none, but got " +
-           std::to_string(global);
+  bool oneLevel =
+      facts.global == GlobalScaleKind::None ||
+      (q == Quantizer::TE && scaleKind(params.format) == ScaleKind::E8M0);
+  if (oneLevel && global != 1.0f)
+    return "quantizer " + quoted(facts.name) + " expected global scale 1 for " +
+           quoted(stringify(params.format)) +
+           ", which has one level of scales, but got " + std::to_string(global);
   if (!(params.amaxFloor >= 0.0f) || !std::isfinite(params.amaxFloor))
     return "expected an amax floor that is finite and not negative, but got " +
            std::to_string(params.amaxFloor);

@@ -68,10 +68,10 @@ TEST(E5M2, RoundsToNearestEvenSaturatingOrNot) {
   auto values = oracle::magnitudes(2, 15, 0x7c);
   for (float x : oracle::castInputs(values)) {
     unsigned sign = std::signbit(x) ? 128 : 0;
-    unsigned saturating = std::isnan(x)   ? 0x7f
+    unsigned saturating = std::isnan(x)   ? 0x7e
                           : std::isinf(x) ? 0x7b
                                           : oracle::nearest(finite, x);
-    unsigned overflowing = std::isnan(x)   ? 0x7f
+    unsigned overflowing = std::isnan(x)   ? 0x7e
                            : std::isinf(x) ? 0x7c
                                            : oracle::nearest(values, x);
     ASSERT_EQ(encodeE5M2Saturating(x), saturating + sign) << x;
@@ -125,7 +125,10 @@ TEST(E8M0, RoundsUpDownAndToNearest) {
       down = past == values.begin()
                  ? 0
                  : static_cast<unsigned>(past - values.begin()) - 1;
-      near = x < values.front() ? 0 : oracle::nearest(values, x);
+      // Ties go up, and so does all of (2^-127, 2^-126).
+      near = down;
+      if (x > 0x1p-127f && down < 254 && (down == 0 || x >= 1.5 * values[down]))
+        ++near;
     }
     ASSERT_EQ(encodeE8M0(x, RoundE8M0::Up), up) << x;
     ASSERT_EQ(encodeE8M0(x, RoundE8M0::Down), down) << x;
@@ -146,9 +149,9 @@ TEST(E8M0, Edges) {
   }
   EXPECT_EQ(encodeE8M0(std::nextafterf(1.0f, 2), RoundE8M0::Up), 128);
   EXPECT_EQ(encodeE8M0(std::nextafterf(2.0f, 1), RoundE8M0::Down), 127);
-  // 1.5 lies halfway between codes 127 and 128, 3 between 128 and 129.
   EXPECT_EQ(encodeE8M0(1.5f, RoundE8M0::Nearest), 128);
-  EXPECT_EQ(encodeE8M0(3.0f, RoundE8M0::Nearest), 128);
+  EXPECT_EQ(encodeE8M0(3.0f, RoundE8M0::Nearest), 129);
+  EXPECT_EQ(encodeE8M0(std::nextafterf(3.0f, 0), RoundE8M0::Nearest), 128);
 }
 
 } // namespace

@@ -323,8 +323,13 @@ TEST(Quantizer, ParametersAreChecked) {
   p.globalScale = 2;
   EXPECT_EQ(checkQuantizer(Quantizer::TE, p), "");
   EXPECT_EQ(checkQuantizer(Quantizer::Mega16, p),
-            "quantizer 'mega16' expected global scale 1, because it has none, "
-            "but got 2.000000");
+            "quantizer 'mega16' expected global scale 1 for 'nvfp4', which has "
+            "one level of scales, but got 2.000000");
+  p.format = BlockFormat::MXFP4;
+  EXPECT_EQ(checkQuantizer(Quantizer::TE, p),
+            "quantizer 'te' expected global scale 1 for 'mxfp4', which has one "
+            "level of scales, but got 2.000000");
+  p.format = BlockFormat::NVFP4;
   p.globalScale = 1;
   p.amaxFloor = -1;
   EXPECT_NE(checkQuantizer(Quantizer::TE, p), "");

@@ -25,7 +25,7 @@ inline constexpr float kE5M2Max = 57344.0f;
 /// The smallest positive E4M3FN number, 2^-9.
 inline constexpr float kE4M3MinSubnormal = 0x1p-9f;
 inline constexpr uint8_t kE4M3NaN = 0x7f;
-inline constexpr uint8_t kE5M2NaN = 0x7f;
+inline constexpr uint8_t kE5M2NaN = 0x7e;
 inline constexpr uint8_t kE5M2Infinity = 0x7c;
 inline constexpr uint8_t kE8M0NaN = 0xff;
 /// The E8M0 code of 1.0.
@@ -90,7 +90,7 @@ constexpr uint8_t encodeE4M3(float x) {
 }
 
 /// Rounds to nearest even and saturates at 57344, infinity included. NaN gives
-/// 0x7F with the sign of the input.
+/// 0x7E with the sign of the input.
 constexpr uint8_t encodeE5M2Saturating(float x) {
   uint32_t code =
       isNaN(x) ? uint32_t{kE5M2NaN} : roundMagnitude(absBits(x), 2, -14);
@@ -100,7 +100,7 @@ constexpr uint8_t encodeE5M2Saturating(float x) {
 }
 
 /// Rounds to nearest even; from 61440 on the result is infinity. NaN gives
-/// 0x7F with the sign of the input.
+/// 0x7E with the sign of the input.
 constexpr uint8_t encodeE5M2(float x) {
   uint32_t code =
       isNaN(x) ? uint32_t{kE5M2NaN} : roundMagnitude(absBits(x), 2, -14);
@@ -134,29 +134,22 @@ enum class RoundE8M0 { Up, Down, Nearest };
 
 /// The E8M0 code for `x`. Zero gives code 0; numbers below 2^-127 give code 0
 /// and numbers past 2^127, infinity included, give 254 whatever the rounding;
-/// NaN and negative numbers give 255. Nearest is by value, ties to the even
-/// code.
+/// NaN and negative numbers give 255. Nearest has the ties of ml_dtypes and
+/// PyTorch, which see the implicit leading bit as odd: 1.5 * 2^n goes up, and
+/// so does every number between 2^-127 and 2^-126.
 constexpr uint8_t encodeE8M0(float x, RoundE8M0 rounding) {
   uint32_t magnitude = absBits(x);
   if (magnitude == 0)
     return 0;
   if (isNaN(x) || signBit(x))
     return kE8M0NaN;
-  // Code and remainder: x = 2^(code-127) * (1 + rest/unit).
-  uint32_t code = magnitude >> 23;
-  uint32_t rest = magnitude & 0x7fffffu;
-  uint32_t unit = 0x800000u;
-  if (code == 0) {
-    if (rest <= 0x400000u)
-      return 0;
-    rest -= 0x400000u;
-    unit = 0x400000u;
-  }
-  bool up = rounding == RoundE8M0::Up && rest != 0;
-  if (rounding == RoundE8M0::Nearest)
-    up = 2 * rest > unit || (2 * rest == unit && (code & 1u) != 0);
-  if (up)
-    ++code;
+  // The subnormal 2^-127 is exact although its exponent field is that of zero.
+  if (magnitude <= 0x400000u)
+    return 0;
+  uint32_t bump = rounding == RoundE8M0::Up        ? 0x7fffffu
+                  : rounding == RoundE8M0::Nearest ? 0x400000u
+                                                   : 0u;
+  uint32_t code = (magnitude + bump) >> 23;
   return static_cast<uint8_t>(code > 254u ? 254u : code);
 }
 

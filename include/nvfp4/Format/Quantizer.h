@@ -39,9 +39,10 @@
 //
 //  NaN in the block: cutlass, modelopt, ue8m0_up and ocp let A become NaN, so
 //  the scale byte is NaN and poisons the block; the others ignore NaN in A, and
-//  the element itself becomes code 7 (E2M1) or NaN (8-bit elements).
-//  Infinity: A is infinite, UE4M3 scales saturate at 448 and the element takes
-//  the largest code; ue8m0_up and ocp give the NaN scale.
+//  the element itself becomes code 7 (E2M1) or positive NaN (8-bit elements).
+//  Infinity: A is infinite, UE4M3 scales saturate at 448 and E8M0 scales of
+//  cutlass and te at 2^127; the element takes the largest code. ue8m0_up, ocp
+//  and the E8M0 scales of trtllm become NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +73,7 @@ enum class Quantizer {
 
 /// What QuantizeParams::globalScale means to a quantiser.
 enum class GlobalScaleKind {
-  /// Not used; must be 1.
+  /// Not used; must be 1. So it is for TE with E8M0 scales.
   None,
   /// An encode scale S, 2688/amax of the tensor; see encodeScaleFor.
   Encode,
