@@ -1,0 +1,162 @@
+//===- GemmTile.cpp - rows x 64 columns over all of K -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The driver of a tile: for each set of columns and each chunk of K decode the
+// scales and weights, then run the tiles of rows over them. A single tile of
+// rows decodes its weights in registers instead.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg::cpu;
+using Predicate = arith::CmpIPredicate;
+
+LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
+  auto func = beginFunction(
+      "_gemm_tile", {kb.ptr, kb.i64, kb.i64, kb.ptr, kb.ptr, kb.ptr, kb.ptr,
+                     kb.i64, kb.i64, kb.i64, kb.ptr, kb.ptr, kb.ptr, kb.ptr});
+  auto args = func.getArguments();
+  Value prepared = args[0], rows = args[1], k = args[2], data = args[3],
+        scales = args[4], columnData = args[5], columnScales = args[6],
+        columns = args[7], wordStride = args[8], phase = args[9],
+        nextData = args[10], nextScales = args[11], scratch = args[12],
+        accumulator = args[13];
+  int64_t setColumns = plan.getSetColumns(), tileRows = plan.getTileRows();
+  int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
+  int64_t rowBlock = plan.getRowBlockBytes(), chunk = plan.getChunk();
+  int64_t stepBlocks = plan.getBlocksPerStep();
+  int64_t panelStep = setColumns * kStep * (plan.usesIntegers() ? 1 : 4);
+  bool nibbles = spec.weight == format::ElementKind::E2M1;
+  Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
+
+  Value panel = kb.ptrAdd(scratch, plan.getPanelOffset());
+  Value scaleBuffer = kb.ptrAdd(scratch, plan.getScaleOffset());
+  Value words = kb.ptrAdd(scratch, plan.getWordOffset());
+  Value stage = kb.ptrAdd(scratch, plan.getStageOffset());
+  Value stageOffsets = kb.ptrAdd(scratch, plan.getStageOffsetsOffset());
+  kb.forLoop(zero, kb.i64Constant(setColumns), 1, [&](Value column) {
+    kb.store(kb.mul(column, stepBytes),
+             kb.ptrAdd(stageOffsets, kb.shl(column, 3)));
+  });
+  Value padded = buildPaddedRows(builder, kb.loc, plan, rows);
+  auto zeros = VectorType::get(plan.getLanes(), kb.f32);
+  kb.forLoop(zero, kb.mul(padded, kPanelColumns * 4), 4 * plan.getLanes(),
+             [&](Value at) {
+               kb.store(kb.constantF32(zeros, 0.0f),
+                        kb.ptrAdd(accumulator, at));
+             });
+
+  Value allBlocks = kb.mul(kb.ceilShift(k, 5), stepBlocks);
+  Value tail = kb.bitAnd(rows, tileRows - 1);
+  Value fullRows = kb.sub(rows, tail);
+  Value few = kb.cmp(Predicate::sle, rows, tileRows);
+  Value lastSet =
+      kb.mul(kb.sub(kb.ceilShift(columns, llvm::Log2_64(setColumns)), one),
+             setColumns);
+  // Runs the row variant that covers `height` rows, if any.
+  auto dispatch = [&](Value height, function_ref<void(size_t, int64_t)> run) {
+    int64_t below = 0;
+    for (auto [index, variant] : llvm::enumerate(plan.getRowVariants())) {
+      Value fits = arith::AndIOp::create(
+          builder, kb.loc, kb.cmp(Predicate::sgt, height, below),
+          kb.cmp(Predicate::sle, height, variant));
+      kb.ifThen(fits, [&] { run(index, variant); });
+      below = variant;
+    }
+  };
+
+  kb.forLoop(zero, columns, setColumns, [&](Value set) {
+    Value offsets = kb.ptrAdd(columnData, kb.shl(set, 3));
+    Value scaleOffsets = kb.ptrAdd(columnScales, kb.shl(set, 3));
+    Value isLast = kb.cmp(Predicate::eq, set, lastSet);
+    Value ahead =
+        kb.select(isLast, nextData, kb.ptrAdd(offsets, 8 * setColumns));
+    Value scalesAhead =
+        kb.select(isLast, nextScales, kb.ptrAdd(scaleOffsets, 8 * setColumns));
+    Value accSet = kb.ptrAdd(accumulator, kb.shl(set, 2));
+
+    kb.forLoop(zero, k, chunk, [&](Value first) {
+      Value size = kb.minS(kb.sub(k, first), chunk);
+      Value steps = kb.ceilShift(size, 5);
+      Value whole = kb.shr(size, 5);
+      if (nibbles)
+        whole = kb.select(kb.cmp(Predicate::eq, phase, 0), whole, zero);
+      Value firstBlock = kb.shr(first, llvm::Log2_64(spec.blockSize));
+      Value blocks = kb.ceilShift(size, llvm::Log2_64(spec.blockSize));
+      kb.call(scalePanel, {scales, scaleOffsets, scalesAhead, wordStride,
+                           firstBlock, blocks, words, scaleBuffer});
+      Value byteOffset = nibbles ? kb.shr(first, 1) : first;
+      auto stageStep = [&](Value step) {
+        Value element = kb.add(first, kb.mul(step, kStep));
+        Value valid = kb.minS(kb.sub(k, element), kStep);
+        kb.call(stageWeights, {data, offsets, kb.i64Constant(setColumns),
+                               element, valid, phase, stage});
+      };
+
+      auto throughPanel = [&] {
+        kb.call(weightPanel, {data, offsets, ahead, byteOffset, whole, panel});
+        kb.forLoop(whole, steps, 1, [&](Value step) {
+          stageStep(step);
+          kb.call(weightPanel, {stage, stageOffsets, stageOffsets, zero, one,
+                                kb.ptrAdd(panel, kb.mul(step, panelStep))});
+        });
+        // The first byte of the chunk in the tile that starts at `row`.
+        auto tilePtr = [&](Value row, Value height) {
+          Value at = kb.add(kb.mul(row, allBlocks), kb.mul(height, firstBlock));
+          return kb.ptrAdd(prepared, kb.mul(at, rowBlock));
+        };
+        auto accPtr = [&](Value row) {
+          return kb.ptrAdd(accSet, kb.mul(row, 4 * kPanelColumns));
+        };
+        kb.forLoop(zero, fullRows, tileRows, [&](Value row) {
+          kb.call(panelRows.back(), {tilePtr(row, kb.i64Constant(tileRows)),
+                                     steps, scaleBuffer, accPtr(row), panel});
+        });
+        dispatch(tail, [&](size_t index, int64_t variant) {
+          kb.call(panelRows[index],
+                  {tilePtr(fullRows, kb.i64Constant(variant)), steps,
+                   scaleBuffer, accPtr(fullRows), panel});
+        });
+      };
+      auto fused = [&] {
+        dispatch(rows, [&](size_t index, int64_t variant) {
+          int64_t blockBytes = variant * rowBlock;
+          Value chunkPtr = kb.ptrAdd(prepared, kb.mul(firstBlock, blockBytes));
+          int64_t lanes = plan.getLanes();
+          auto run = [&](Value rowsPtr, Value count, Value scalesPtr,
+                         Value base, Value from, Value next, Value at) {
+            kb.forLoop(
+                zero, kb.i64Constant(setColumns), lanes, [&](Value column) {
+                  Value c4 = kb.shl(column, 2), c8 = kb.shl(column, 3);
+                  kb.call(fusedRows[index],
+                          {rowsPtr, count, kb.ptrAdd(scalesPtr, c4),
+                           kb.ptrAdd(accSet, c4), base, kb.ptrAdd(from, c8),
+                           kb.ptrAdd(next, c8), at});
+                });
+          };
+          run(chunkPtr, whole, scaleBuffer, data, offsets, ahead, byteOffset);
+          kb.forLoop(whole, steps, 1, [&](Value step) {
+            stageStep(step);
+            Value block = kb.mul(step, stepBlocks);
+            run(kb.ptrAdd(chunkPtr, kb.mul(block, blockBytes)), one,
+                kb.ptrAdd(scaleBuffer, kb.mul(block, 4 * setColumns)), stage,
+                stageOffsets, stageOffsets, zero);
+          });
+        });
+      };
+      if (plan.usesIntegers())
+        kb.ifThenElse(few, fused, throughPanel);
+      else
+        throughPanel();
+    });
+  });
+  endFunction();
+  return func;
+}

@@ -1,0 +1,127 @@
+//===- KernelEmitter.cpp - emission of one kernel ---------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Functions, attributes and sizes; the bodies are in the files that
+// KernelEmitter.h lists.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg::cpu;
+
+KernelEmitter::KernelEmitter(ModuleOp module, const KernelSpec &spec)
+    : module(module), spec(spec), plan(spec), builder(module.getContext()),
+      kb(builder, module.getLoc()), isa(IsaEmitter::create(spec.isa)) {}
+
+LLVM::LLVMFuncOp KernelEmitter::beginFunction(StringRef suffix,
+                                              ArrayRef<Type> args) {
+  MLIRContext *context = module.getContext();
+  builder.setInsertionPointToEnd(module.getBody());
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), args);
+  auto func = LLVM::LLVMFuncOp::create(builder, module.getLoc(),
+                                       spec.name() + suffix.str(), type,
+                                       LLVM::Linkage::Internal);
+  // The attributes also replace the defaults of the code generator, so that
+  // every kernel of a module is compiled for its own instruction set.
+  func.setTargetCpu("x86-64");
+  StringRef features = isa->targetFeatures();
+  func.setTargetFeaturesAttr(LLVM::TargetFeaturesAttr::get(
+      context, features.empty() ? StringRef("+sse2") : features));
+  func.setNoInline(true);
+  for (auto [index, arg] : llvm::enumerate(args))
+    if (arg == kb.ptr) {
+      func.setArgAttr(index, LLVM::LLVMDialect::getNoCaptureAttrName(),
+                      builder.getUnitAttr());
+    }
+  builder.setInsertionPointToStart(func.addEntryBlock(builder));
+  return func;
+}
+
+void KernelEmitter::endFunction() {
+  LLVM::ReturnOp::create(builder, module.getLoc(), ValueRange());
+}
+
+Kernels KernelEmitter::emit(LLVM::Linkage linkage) {
+  stageWeights = emitStageStep(spec.weight);
+  bool sameStage = KernelPlan::getStepBytes(spec.activation) ==
+                   KernelPlan::getStepBytes(spec.weight);
+  stageActivations = sameStage ? stageWeights : emitStageStep(spec.activation);
+  scalePanel = emitScalePanel();
+  weightPanel = emitWeightPanel();
+  for (int64_t rows : plan.getRowVariants()) {
+    panelRows.push_back(plan.usesIntegers() ? emitIntegerRows(rows, false)
+                                            : emitFloatRows(rows));
+    if (plan.usesIntegers())
+      fusedRows.push_back(emitIntegerRows(rows, true));
+  }
+  Kernels kernels{emitPrepareRows(), emitGemmTile()};
+  kernels.prepareRows.setLinkage(linkage);
+  kernels.gemmTile.setLinkage(linkage);
+  return kernels;
+}
+
+Kernels nvfp4::gsg::cpu::getOrEmitKernels(ModuleOp module,
+                                          const KernelSpec &spec,
+                                          LLVM::Linkage linkage) {
+  Kernels kernels{
+      module.lookupSymbol<LLVM::LLVMFuncOp>(spec.name() + "_prepare_rows"),
+      module.lookupSymbol<LLVM::LLVMFuncOp>(spec.name() + "_gemm_tile")};
+  if (kernels.prepareRows && kernels.gemmTile)
+    return kernels;
+  loadKernelDialects(*module.getContext());
+  return KernelEmitter(module, spec).emit(linkage);
+}
+
+void nvfp4::gsg::cpu::loadKernelDialects(MLIRContext &context) {
+  context.loadDialect<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
+                      scf::SCFDialect, vector::VectorDialect>();
+}
+
+Value nvfp4::gsg::cpu::buildPaddedRows(OpBuilder &builder, Location loc,
+                                       const KernelPlan &plan, Value rows) {
+  KernelBuilder kb(builder, loc);
+  // Tile heights are powers of two and so are all row variants.
+  Value tail = kb.bitAnd(rows, plan.getTileRows() - 1);
+  Value padded = kb.i64Constant(0);
+  int64_t below = 0;
+  for (int64_t variant : plan.getRowVariants()) {
+    padded = kb.select(kb.cmp(arith::CmpIPredicate::sgt, tail, below),
+                       kb.i64Constant(variant), padded);
+    below = variant;
+  }
+  return kb.add(kb.sub(rows, tail), padded);
+}
+
+Value nvfp4::gsg::cpu::buildPreparedOffset(OpBuilder &builder, Location loc,
+                                           const KernelPlan &plan, Value row,
+                                           Value k) {
+  KernelBuilder kb(builder, loc);
+  Value steps = kb.ceilShift(k, 5);
+  return kb.mul(kb.mul(row, steps),
+                plan.getBlocksPerStep() * plan.getRowBlockBytes());
+}
+
+Value nvfp4::gsg::cpu::buildPreparedBytes(OpBuilder &builder, Location loc,
+                                          const KernelPlan &plan, Value rows,
+                                          Value k) {
+  return buildPreparedOffset(builder, loc, plan,
+                             buildPaddedRows(builder, loc, plan, rows), k);
+}
+
+Value nvfp4::gsg::cpu::buildAccumulatorBytes(OpBuilder &builder, Location loc,
+                                             const KernelPlan &plan,
+                                             Value rows) {
+  KernelBuilder kb(builder, loc);
+  return kb.mul(buildPaddedRows(builder, loc, plan, rows), kPanelColumns * 4);
+}

@@ -1,0 +1,158 @@
+//===- PrepareRows.cpp - activations in dot-product order -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Unpacks rows of A. Rows are interleaved in tiles of getTileRows(), the last
+// tile as high as its row variant m, and inside a tile block after block:
+//   integers: i8 [m][block] of 2 * e2m1, i32 [m] of -12 * their sum, f32 [m]
+//             scale; eight K values k0..k7 of a packed dword are kept as
+//             k0 k2 k4 k6 k1 k3 k5 k7, the order in which nibbles decode
+//   f32:      f32 [block][m] values, f32 [m] scale
+// Rows and blocks that do not exist get value +0 and scale -0, which leave
+// every accumulator as it is, even -0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg::cpu;
+using Predicate = arith::CmpIPredicate;
+
+/// 2 * e2m1 of bytes that hold one code each: magnitudes 0..4 are themselves,
+/// 5, 6, 7 stand for 6, 8, 12.
+static Value decodeDoubled(KernelBuilder &kb, Value codes) {
+  Type type = codes.getType();
+  Value magnitude = kb.bitAnd(codes, 7);
+  Value extra = kb.maxS(kb.sub(magnitude, kb.constant(type, 4)), 0);
+  Value seven = kb.select(kb.cmp(Predicate::eq, magnitude, 7),
+                          kb.constant(type, 2), kb.constant(type, 0));
+  Value value = kb.add(kb.add(magnitude, extra), seven);
+  return kb.select(kb.cmp(Predicate::uge, codes, 8),
+                   kb.sub(kb.constant(type, 0), value), value);
+}
+
+/// The 32 doubled values of a step in prepared order, as 8 dwords.
+static Value unpackStep(KernelBuilder &kb, Value source) {
+  Value packed = kb.load(VectorType::get(16, kb.i8), source);
+  Value low = decodeDoubled(kb, kb.bitAnd(packed, 15));
+  Value high = decodeDoubled(kb, kb.shr(packed, 4));
+  return kb.shuffle(kb.bitcast(low, kb.i32), kb.bitcast(high, kb.i32),
+                    {0, 4, 1, 5, 2, 6, 3, 7});
+}
+
+// prepare(data, scales, rowData, rowScales, rows, k, wordStride, phase, out)
+LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
+  auto func =
+      beginFunction("_prepare_rows", {kb.ptr, kb.ptr, kb.ptr, kb.ptr, kb.i64,
+                                      kb.i64, kb.i64, kb.i64, kb.ptr});
+  auto args = func.getArguments();
+  Value data = args[0], scales = args[1], rowData = args[2],
+        rowScales = args[3], rows = args[4], k = args[5], wordStride = args[6],
+        phase = args[7], out = args[8];
+  int64_t blockSize = spec.blockSize, tileRows = plan.getTileRows();
+  int64_t stepBytes = KernelPlan::getStepBytes(spec.activation);
+  bool nibbles = spec.activation == format::ElementKind::E2M1;
+  Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
+  Value stage = LLVM::AllocaOp::create(builder, kb.loc, kb.ptr, kb.i8,
+                                       kb.i64Constant(kStep + 8), 64);
+  Value padded = buildPaddedRows(builder, kb.loc, plan, rows);
+  Value steps = kb.ceilShift(k, 5);
+  Value lastTile = kb.sub(rows, kb.bitAnd(rows, tileRows - 1));
+
+  kb.forLoop(zero, padded, 1, [&](Value row) {
+    Value exists = kb.cmp(Predicate::slt, row, rows);
+    // A row that does not exist borrows an address and reads nothing.
+    Value readable = kb.select(exists, row, zero);
+    Value rowK = kb.select(exists, k, zero);
+    Value dataPtr = kb.ptrAdd(data, kb.loadOffset(rowData, readable));
+    Value scalePtr = kb.ptrAdd(scales, kb.loadOffset(rowScales, readable));
+    Value lane = kb.bitAnd(row, tileRows - 1);
+    Value tile = kb.sub(row, lane);
+    Value height = kb.select(kb.cmp(Predicate::slt, tile, lastTile),
+                             kb.i64Constant(tileRows), kb.sub(padded, tile));
+    Value blockBytes = kb.mul(height, plan.getRowBlockBytes());
+    Value tilePtr =
+        kb.ptrAdd(out, buildPreparedOffset(builder, kb.loc, plan, tile, k));
+
+    kb.forLoop(zero, steps, 1, [&](Value step) {
+      Value first = kb.mul(step, kStep);
+      Value valid = kb.maxS(kb.minS(kb.sub(rowK, first), kStep), 0);
+      Value whole = kb.cmp(Predicate::eq, valid, kStep);
+      if (nibbles)
+        whole = arith::AndIOp::create(builder, kb.loc, whole,
+                                      kb.cmp(Predicate::eq, phase, 0));
+      kb.ifThenElse(
+          whole, [] {},
+          [&] {
+            Value noOffset = kb.ptrAdd(stage, kStep);
+            kb.store(zero, noOffset);
+            kb.call(stageActivations,
+                    {dataPtr, noOffset, one, first, valid, phase, stage});
+          });
+      Value source =
+          kb.select(whole, kb.ptrAdd(dataPtr, kb.mul(step, stepBytes)), stage);
+      Value unpacked;
+      if (plan.usesIntegers())
+        unpacked = unpackStep(kb, source);
+      for (int64_t b = 0; b < plan.getBlocksPerStep(); ++b) {
+        Value block = kb.add(kb.mul(step, plan.getBlocksPerStep()), b);
+        Value target = kb.ptrAdd(tilePtr, kb.mul(block, blockBytes));
+        Value scaleAt;
+        if (plan.usesIntegers()) {
+          Value values = unpacked;
+          if (blockSize == 16)
+            values = kb.shuffle(unpacked, unpacked,
+                                b == 0 ? ArrayRef<int64_t>{0, 1, 2, 3}
+                                       : ArrayRef<int64_t>{4, 5, 6, 7});
+          kb.store(values, kb.ptrAdd(target, kb.mul(lane, blockSize)));
+          Value sum = vector::ReductionOp::create(
+              builder, kb.loc, vector::CombiningKind::ADD,
+              kb.signExtend(kb.bitcast(values, kb.i8), kb.i32));
+          Value biasAt = kb.ptrAdd(
+              target, kb.add(kb.mul(height, blockSize), kb.shl(lane, 2)));
+          kb.store(kb.mul(sum, -12), biasAt);
+          scaleAt = kb.ptrAdd(biasAt, kb.shl(height, 2));
+        } else {
+          kb.forLoop(zero, kb.i64Constant(blockSize), 1, [&](Value element) {
+            Value index = kb.add(element, b * blockSize);
+            Value byte = kb.load(
+                kb.i8, kb.ptrAdd(source, nibbles ? kb.shr(index, 1) : index));
+            Value code = kb.zeroExtend(byte, kb.i32);
+            if (nibbles) {
+              Value odd = arith::TruncIOp::create(builder, kb.loc, kb.i32,
+                                                  kb.bitAnd(index, 1));
+              code = kb.shr(code, kb.shl(odd, 2));
+            }
+            kb.store(
+                decodeElement(spec.activation, code, 0),
+                kb.ptrAdd(target,
+                          kb.shl(kb.add(kb.mul(element, height), lane), 2)));
+          });
+          scaleAt = kb.ptrAdd(
+              target, kb.shl(kb.add(kb.mul(height, blockSize), lane), 2));
+        }
+        Value inside = kb.cmp(Predicate::slt, kb.mul(block, blockSize), rowK);
+        kb.ifThenElse(
+            inside,
+            [&] {
+              Value at = kb.add(kb.mul(kb.shr(block, 2), wordStride),
+                                kb.bitAnd(block, 3));
+              Value byte = kb.load(kb.i8, kb.ptrAdd(scalePtr, at));
+              kb.store(
+                  decodeScale(kb.zeroExtend(byte, kb.i32), 0, scaleExponent()),
+                  scaleAt);
+            },
+            [&] { kb.store(kb.constantF32(kb.f32, -0.0f), scaleAt); });
+      }
+    });
+  });
+  endFunction();
+  return func;
+}

@@ -1,0 +1,86 @@
+//===- ScalePanel.cpp - scales of one set of columns ------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Collects the scale words of a set of columns for one chunk of K and decodes
+// them to f32, [block][column]. Blocks that do not exist are never read and
+// decode from zero bytes, which is finite in both scale formats.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg::cpu;
+using Predicate = arith::CmpIPredicate;
+
+// scales(base, offsets, nextOffsets, wordStride, firstBlock, blocks, words,
+//        panel): firstBlock is a multiple of 4.
+LLVM::LLVMFuncOp KernelEmitter::emitScalePanel() {
+  auto func = beginFunction("_scale_panel", {kb.ptr, kb.ptr, kb.ptr, kb.i64,
+                                             kb.i64, kb.i64, kb.ptr, kb.ptr});
+  auto args = func.getArguments();
+  Value base = args[0], offsets = args[1], nextOffsets = args[2],
+        wordStride = args[3], firstBlock = args[4], blocks = args[5],
+        words = args[6], panel = args[7];
+  int64_t columns = plan.getSetColumns();
+  Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
+  Value firstByte = kb.mul(kb.shr(firstBlock, 2), wordStride);
+  Value fullWords = kb.shr(blocks, 2);
+  Value end = kb.i64Constant(columns);
+
+  // Linear rows keep the words of a chunk on one or two lines; in the tiled
+  // layouts every word has its own.
+  Value prefetched = kb.select(kb.cmp(Predicate::eq, wordStride, 4),
+                               kb.minS(fullWords, one), fullWords);
+  kb.forLoop(zero, prefetched, 1, [&](Value word) {
+    Value next = kb.ptrAdd(base, kb.add(firstByte, kb.mul(word, wordStride)));
+    kb.forLoop(zero, end, 1, [&](Value column) {
+      kb.prefetch(kb.ptrAdd(next, kb.loadOffset(nextOffsets, column)));
+    });
+  });
+
+  auto wordAddress = [&](Value word, Value column) {
+    return kb.ptrAdd(words,
+                     kb.add(kb.mul(word, 4 * columns), kb.shl(column, 2)));
+  };
+  kb.forLoop(zero, fullWords, 1, [&](Value word) {
+    Value source = kb.ptrAdd(base, kb.add(firstByte, kb.mul(word, wordStride)));
+    kb.forLoop(zero, end, 1, [&](Value column) {
+      Value bytes =
+          kb.load(kb.i32, kb.ptrAdd(source, kb.loadOffset(offsets, column)));
+      kb.store(bytes, wordAddress(word, column));
+    });
+  });
+  Value tail = kb.bitAnd(blocks, 3);
+  kb.ifThen(kb.cmp(Predicate::ne, tail, 0), [&] {
+    Value source =
+        kb.ptrAdd(base, kb.add(firstByte, kb.mul(fullWords, wordStride)));
+    kb.forLoop(zero, end, 1, [&](Value column) {
+      Value from = kb.ptrAdd(source, kb.loadOffset(offsets, column));
+      Value to = wordAddress(fullWords, column);
+      kb.store(kb.constant(kb.i32, 0), to);
+      kb.forLoop(zero, tail, 1, [&](Value block) {
+        kb.store(kb.load(kb.i8, kb.ptrAdd(from, block)), kb.ptrAdd(to, block));
+      });
+    });
+  });
+
+  int64_t lanes = plan.getLanes();
+  auto vector = VectorType::get(lanes, kb.i32);
+  kb.forLoop(zero, kb.ceilShift(blocks, 2), 1, [&](Value word) {
+    Value source = wordAddress(word, zero);
+    Value target = kb.ptrAdd(panel, kb.mul(word, 16 * columns));
+    for (int64_t group = 0; group < plan.getGroups(); ++group) {
+      Value raw = kb.load(vector, source, 4 * lanes * group);
+      for (int64_t block = 0; block < 4; ++block)
+        kb.store(decodeScale(raw, block, 0), target,
+                 4 * (columns * block + lanes * group));
+    }
+  });
+  endFunction();
+  return func;
+}

@@ -1,0 +1,124 @@
+//===- WeightPanel.cpp - decoded weights of one set of columns --*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Transposes and decodes full steps of K of a set of columns into a buffer that
+// fits the first-level cache.
+//   integers: [step][group][8 vectors of 4 bytes per column], vector 2d (2d+1)
+//             from the low (high) nibbles of dword d
+//   f32:      [step][element][group][column]
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg::cpu;
+
+SmallVector<Value>
+KernelEmitter::transposeStep(function_ref<Value(int64_t)> columnPtr,
+                             int64_t bytesOffset) {
+  int64_t lanes = plan.getLanes();
+  auto quad = VectorType::get(4, kb.i32);
+  // Row i holds columns i, 4 + i, 8 + i, ... in its 128-bit parts.
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < 4; ++i) {
+    SmallVector<Value> parts;
+    for (int64_t column = i; column < lanes; column += 4)
+      parts.push_back(kb.load(quad, columnPtr(column), bytesOffset));
+    while (parts.size() > 1) {
+      SmallVector<Value> wider;
+      for (size_t p = 0; p < parts.size(); p += 2) {
+        int64_t width = cast<VectorType>(parts[p].getType()).getNumElements();
+        wider.push_back(
+            kb.shuffle(parts[p], parts[p + 1],
+                       llvm::to_vector(llvm::seq<int64_t>(0, 2 * width))));
+      }
+      parts = std::move(wider);
+    }
+    rows.push_back(parts[0]);
+  }
+  // A 4x4 transpose of dwords inside each 128-bit part, as two rounds of
+  // interleaves.
+  auto inParts = [&](ArrayRef<int64_t> pattern) {
+    SmallVector<int64_t> mask;
+    for (int64_t part = 0; part < lanes; part += 4)
+      for (int64_t index : pattern)
+        mask.push_back(part + (index < 4 ? index : lanes + index - 4));
+    return mask;
+  };
+  SmallVector<int64_t> low = inParts({0, 4, 1, 5}),
+                       high = inParts({2, 6, 3, 7});
+  SmallVector<int64_t> lowPair = inParts({0, 1, 4, 5}),
+                       highPair = inParts({2, 3, 6, 7});
+  Value low01 = kb.shuffle(rows[0], rows[1], low);
+  Value high01 = kb.shuffle(rows[0], rows[1], high);
+  Value low23 = kb.shuffle(rows[2], rows[3], low);
+  Value high23 = kb.shuffle(rows[2], rows[3], high);
+  return {kb.shuffle(low01, low23, lowPair), kb.shuffle(low01, low23, highPair),
+          kb.shuffle(high01, high23, lowPair),
+          kb.shuffle(high01, high23, highPair)};
+}
+
+void KernelEmitter::prefetchStep(Value base, Value offsets, Value byteOffset,
+                                 Value step, int64_t group, int64_t stepBytes) {
+  // A line covers 64 / stepBytes steps of a column; each of them fetches its
+  // share of the columns.
+  int64_t lanes = plan.getLanes();
+  int64_t stepsPerLine = 64 / stepBytes;
+  int64_t share = std::max<int64_t>(lanes / stepsPerLine, 1);
+  Value phase = kb.bitAnd(step, stepsPerLine - 1);
+  Value first = kb.ptrAdd(offsets, kb.mul(phase, 8 * share));
+  Value line = kb.add(byteOffset, kb.mul(kb.sub(step, phase), stepBytes));
+  Value source = kb.ptrAdd(base, line);
+  for (int64_t i = 0; i < share; ++i)
+    kb.prefetch(
+        kb.ptrAdd(source, kb.load(kb.i64, first, 8 * (group * lanes + i))));
+}
+
+// weights(base, offsets, nextOffsets, byteOffset, steps, panel)
+LLVM::LLVMFuncOp KernelEmitter::emitWeightPanel() {
+  auto func = beginFunction("_weight_panel",
+                            {kb.ptr, kb.ptr, kb.ptr, kb.i64, kb.i64, kb.ptr});
+  auto args = func.getArguments();
+  Value base = args[0], offsets = args[1], nextOffsets = args[2],
+        byteOffset = args[3], steps = args[4], panel = args[5];
+  int64_t lanes = plan.getLanes(), columns = plan.getSetColumns();
+  int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
+  int64_t panelStep = columns * kStep * (plan.usesIntegers() ? 1 : 4);
+  kb.forLoop(kb.i64Constant(0), steps, 1, [&](Value step) {
+    Value source = kb.ptrAdd(base, kb.add(byteOffset, kb.mul(step, stepBytes)));
+    Value target = kb.ptrAdd(panel, kb.mul(step, panelStep));
+    for (int64_t group = 0; group < plan.getGroups(); ++group) {
+      auto columnPtr = [&](int64_t column) {
+        return kb.ptrAdd(
+            source, kb.load(kb.i64, offsets, 8 * (group * lanes + column)));
+      };
+      prefetchStep(base, nextOffsets, byteOffset, step, group, stepBytes);
+      for (int64_t half = 0; half < stepBytes; half += 16) {
+        SmallVector<Value> dwords = transposeStep(columnPtr, half);
+        for (auto [d, dword] : llvm::enumerate(dwords)) {
+          int64_t index = static_cast<int64_t>(d);
+          if (plan.usesIntegers()) {
+            auto [low, high] = isa->decodeNibbles(kb, dword);
+            int64_t at = (group * 8 + 2 * index) * 4 * lanes;
+            kb.store(low, target, at);
+            kb.store(high, target, at + 4 * lanes);
+            continue;
+          }
+          int64_t perDword = 4 * kStep / stepBytes;
+          int64_t first = (half / 4 + index) * perDword;
+          for (int64_t e = 0; e < perDword; ++e)
+            kb.store(decodeElement(spec.weight, dword, e), target,
+                     4 * ((first + e) * columns + group * lanes));
+        }
+      }
+    }
+  });
+  endFunction();
+  return func;
+}
