@@ -21,7 +21,7 @@ std::string inQuotes(std::string_view text) {
   auto escape = [](std::string_view part, std::string &out) {
     static const char digits[] = "0123456789abcdef";
     for (unsigned char c : part) {
-      if (c >= 0x20 && c != 0x7f) {
+      if (c >= 0x20 && c < 0x7f) {
         out += static_cast<char>(c);
         continue;
       }

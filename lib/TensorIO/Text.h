@@ -42,7 +42,7 @@ Error errorIn(std::string_view file, const Ts &...parts) {
 }
 
 /// Text from a file, made safe and short enough for a message: in single
-/// quotes, control characters as \xNN, long text cut in the middle.
+/// quotes, all but printable ASCII as \xNN, long text cut in the middle.
 std::string inQuotes(std::string_view text);
 
 /// Of the candidates offered one by one, keeps the one with the smallest edit

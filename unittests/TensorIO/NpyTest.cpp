@@ -207,7 +207,7 @@ static const BadNpy badFiles[] = {
      "expected a .npy file that starts with '\\x93NUMPY', but got ''"},
     {"Magic", "\x80NUMPY\1\0....",
      "expected a .npy file that starts with '\\x93NUMPY', but got "
-     "'\x80NUMPY'"},
+     "'\\x80NUMPY'"},
     {"NoVersion", "\x93NUMPY\1",
      "expected a format version, but the file ends after 7 bytes"},
     {"Version", npyFile("", "", 4),
