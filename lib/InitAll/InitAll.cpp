@@ -8,9 +8,11 @@
 #include "nvfp4/InitAll.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 void nvfp4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<gsg::GroupedScaledGemmDialect>();
+  gsg::registerBufferizableOpInterfaceExternalModels(registry);
 }
 
-void nvfp4::registerAllPasses() {}
+void nvfp4::registerAllPasses() { gsg::registerGroupedScaledGemmPasses(); }

@@ -1,0 +1,63 @@
+//===- Passes.td - Passes of the tensor level ---*- tablegen -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD
+#define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeScaledPass : Pass<"gsg-decompose-scaled", "::mlir::ModuleOp"> {
+  let summary = "replace scaled values by values and scales";
+  let description = [{
+    Converts every value of type `scaled` into two tensors, packed values and
+    scales (1:N), across functions, calls and structured control flow.
+
+    Accepts any module. Afterwards no value of type `scaled` remains:
+    `make_scaled` and `split_scaled` are gone, and every other operation of the
+    dialect is in storage form with the logical type kept as an attribute.
+    Results that were scaled get destinations: `tensor.empty`, filled with zero
+    values and finite scales where the operation does not write every element.
+
+    An argument of type `scaled` becomes two arguments, values first, that
+    carry the type in `nvfp4.values_of` and `nvfp4.scales_of`; results alike.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    func.func @f(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+      %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+          outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+      return %d : tensor<16x32xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    func.func @f(%a: tensor<16x32xi8>, %as: tensor<16x4xf8E4M3FN>,
+                 %b: tensor<32x32xi8>, %bs: tensor<32x4xf8E4M3FN>,
+                 %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+      %d = grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %as : tensor<16x32xi8>, tensor<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : tensor<32x32xi8>, tensor<32x4xf8E4M3FN> as !b)
+          outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+      return %d : tensor<16x32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::nvfp4::gsg::GroupedScaledGemmDialect"];
+}
+
+#endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD

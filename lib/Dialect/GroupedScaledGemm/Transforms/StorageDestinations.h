@@ -1,0 +1,32 @@
+//===- StorageDestinations.h - Destinations of scaled results ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_STORAGEDESTINATIONS_H
+#define NVFP4_LIB_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_STORAGEDESTINATIONS_H
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+namespace nvfp4::gsg {
+
+/// Tensors that a scaled result is written to.
+struct StorageDestinations {
+  mlir::Value values;
+  mlir::Value scales;
+  ScaledType type;
+};
+
+/// Creates destinations for the scaled result of `op`. `segments` are the
+/// operand segments of the op in storage form; they give the dynamic extents.
+/// Elements that the op may leave unwritten are zero (values) and finite
+/// (scales).
+StorageDestinations createStorageDestinations(
+    mlir::OpBuilder &builder, mlir::Operation *op,
+    llvm::ArrayRef<llvm::SmallVector<mlir::Value>> segments);
+
+} // namespace nvfp4::gsg
+
+#endif // NVFP4_LIB_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_STORAGEDESTINATIONS_H

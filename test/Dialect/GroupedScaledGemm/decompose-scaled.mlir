@@ -1,0 +1,101 @@
+// RUN: nvfp4-opt %s --gsg-decompose-scaled --split-input-file | FileCheck %s
+
+// A scaled argument becomes its values and its scales, and remembers whose
+// halves they are; the product keeps the logical types.
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4, blocked>
+
+// CHECK-LABEL: func @product(
+// CHECK-SAME:    %[[A:[^:]*]]: tensor<16x32xi8> {nvfp4.values_of = ![[TA:[a-z0-9]*]]}, %[[SA:[^:]*]]: tensor<16x4xf8E4M3FN> {nvfp4.scales_of = ![[TA]]},
+// CHECK-SAME:    %[[B:[^:]*]]: tensor<32x32xi8>
+// CHECK-SAME:    %[[SB:[^:]*]]: tensor<1x1x32x4x4xf8E4M3FN>
+// CHECK:         grouped_scaled_gemm.matmul <dense>
+// CHECK-SAME:      lhs(%[[A]] scaled_by %[[SA]] : tensor<16x32xi8>, tensor<16x4xf8E4M3FN> as ![[TA]])
+// CHECK-SAME:      rhs(%[[B]] scaled_by %[[SB]] :
+func.func @product(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+// Making and splitting leave nothing behind.
+
+// CHECK-LABEL: func @make_split(
+// CHECK-SAME:    %[[V:[^:]*]]: tensor<4x8xi8>, %[[S:[^:]*]]: tensor<4x1xf8E4M3FN>
+// CHECK-NEXT:    return %[[S]]
+func.func @make_split(%v: tensor<4x8xi8>, %s: tensor<4x1xf8E4M3FN>)
+    -> tensor<4x1xf8E4M3FN> {
+  %m = grouped_scaled_gemm.make_scaled %v, %s
+      : tensor<4x8xi8>, tensor<4x1xf8E4M3FN>
+      -> !grouped_scaled_gemm.scaled<4x16, nvfp4>
+  %data, %scales = grouped_scaled_gemm.split_scaled %m
+      : !grouped_scaled_gemm.scaled<4x16, nvfp4>
+      -> tensor<4x8xi8>, tensor<4x1xf8E4M3FN>
+  return %scales : tensor<4x1xf8E4M3FN>
+}
+
+// -----
+
+// A quantised result of a ragged product gets zeroed destinations, with room
+// for every group to start a tile of scales: (R + 32 * 127) / 128 tiles.
+
+!act = !grouped_scaled_gemm.scaled<?x2880, nvfp4>
+!out = !grouped_scaled_gemm.scaled<?x2880, nvfp4, blocked, starts = compact>
+!w = !grouped_scaled_gemm.scaled<32x5760x2880, nvfp4>
+
+// CHECK: #[[TILES:.*]] = affine_map<()[s0] -> ((s0 + 4064) ceildiv 128)>
+// CHECK-LABEL: func @quantized_result(
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<?x1440xi8>
+// CHECK:         %[[R:.*]] = tensor.dim %[[X]]
+// CHECK:         %[[V:.*]] = tensor.empty(%[[R]]) : tensor<?x1440xi8>
+// CHECK:         %[[V0:.*]] = linalg.fill ins(%{{.*}} : i8) outs(%[[V]]
+// CHECK:         %[[T:.*]] = affine.apply #[[TILES]]()[%[[R]]]
+// CHECK:         %[[S:.*]] = tensor.empty(%[[T]]) : tensor<?x45x32x4x4xf8E4M3FN>
+// CHECK:         %[[S0:.*]] = linalg.fill ins(%{{.*}} : f8E4M3FN) outs(%[[S]]
+// CHECK:         grouped_scaled_gemm.matmul <ragged_rows, ends>
+// CHECK-SAME:      outs(%[[V0]] scaled_by %[[S0]] :
+func.func @quantized_result(%x: !act, %w: !w, %ends: tensor<32xi32>) -> !out {
+  %h = grouped_scaled_gemm.matmul <ragged_rows, ends>
+      groups(%ends : tensor<32xi32>) lhs(%x : !act) rhs(%w : !w)
+      activation = <swiglu, gate = <halves, gate_first>>
+      quantizer = <trtllm> -> !out
+  return %h : !out
+}
+
+// -----
+
+// A re-layout moves scales only; values pass through.
+
+!l = !grouped_scaled_gemm.scaled<256x64, mxfp4>
+!b = !grouped_scaled_gemm.scaled<256x64, mxfp4, blocked>
+
+// CHECK-LABEL: func @relayout(
+// CHECK-SAME:    %[[V:[^:]*]]: tensor<256x32xi8>
+// CHECK-SAME:    %[[S:[^:]*]]: tensor<256x2xf8E8M0FNU>
+// CHECK:         %[[ONE:.*]] = arith.constant 1.000000e+00 : f8E8M0FNU
+// CHECK:         %[[R:.*]] = grouped_scaled_gemm.relayout_scales(%[[V]] scaled_by %[[S]]
+// CHECK:         return %[[V]], %[[R]]
+func.func @relayout(%w: !l) -> !b {
+  %b = grouped_scaled_gemm.relayout_scales(%w : !l) -> !b
+  return %b : !b
+}
+
+// -----
+
+// Loops carry both halves.
+
+!s = !grouped_scaled_gemm.scaled<8x32, mxfp8_e4m3>
+
+// CHECK-LABEL: func @loop(
+// CHECK:         scf.for {{.*}} -> (tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU>)
+func.func @loop(%a: !s, %n: index) -> !s {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> !s {
+    scf.yield %x : !s
+  }
+  return %r : !s
+}
