@@ -27,6 +27,9 @@ void populateDecomposeScaledTypeConversion(mlir::TypeConverter &converter);
 void populateDecomposeScaledPatterns(const mlir::TypeConverter &converter,
                                      mlir::RewritePatternSet &patterns);
 
+/// Adds the patterns of gsg-fuse-epilogue.
+void populateFuseEpiloguePatterns(mlir::RewritePatternSet &patterns);
+
 #define GEN_PASS_REGISTRATION
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h.inc"
 

@@ -60,4 +60,52 @@ def DecomposeScaledPass : Pass<"gsg-decompose-scaled", "::mlir::ModuleOp"> {
                            "::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
 
+def FuseEpiloguePass : Pass<"gsg-fuse-epilogue"> {
+  let summary = "move activations and quantisers into the epilogue";
+  let description = [{
+    Moves a standalone `glu` or `quantize` into the epilogue of the `matmul`
+    that produces its operand, where that changes no bit of any result:
+
+    - `glu` of the result of a product without activation and quantiser, if
+      that result is f32, or bf16 (the epilogue then rounds with `round_bf16`).
+      A pre-activation that has other uses stays, as `preact_outs`;
+    - `quantize` of an f32 result, if both name the same groups and the result
+      has no other use.
+
+    Accepts any IR; keeps what it cannot fuse. Afterwards no further fusion of
+    these two kinds is possible.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+    func.func @f(%a: !a, %b: !b, %z: tensor<16x64xf32>, %y: tensor<16x32xbf16>)
+        -> tensor<16x32xbf16> {
+      %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+          outs(%z : tensor<16x64xf32>) -> tensor<16x64xf32>
+      %g = grouped_scaled_gemm.glu <swiglu, gate = <halves, gate_first>>
+          (%d : tensor<16x64xf32>) outs(%y : tensor<16x32xbf16>)
+          -> tensor<16x32xbf16>
+      return %g : tensor<16x32xbf16>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+    func.func @f(%a: !a, %b: !b, %z: tensor<16x64xf32>, %y: tensor<16x32xbf16>)
+        -> tensor<16x32xbf16> {
+      %g = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+          activation = <swiglu, gate = <halves, gate_first>>
+          outs(%y : tensor<16x32xbf16>) -> tensor<16x32xbf16>
+      return %g : tensor<16x32xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::nvfp4::gsg::GroupedScaledGemmDialect"];
+}
+
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD
