@@ -54,6 +54,12 @@ TEST(TensorTest, ZeroDoesNotHideOverflow) {
       "[0, 1099511627776, 1099511627776]");
 }
 
+/// AddressSanitizer's allocator ends the process on a request it cannot meet,
+/// unless told to fail as the system's does.
+extern "C" const char *__asan_default_options() {
+  return "allocator_may_return_null=1";
+}
+
 TEST(TensorTest, RefusesMemoryThatIsNotThere) {
   EXPECT_EQ(Tensor::allocate(DType::U8, {1ll << 62}).message(),
             "cannot allocate 4611686018427387904 bytes for "
