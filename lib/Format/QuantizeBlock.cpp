@@ -196,9 +196,24 @@ uint8_t encodeElement(Quantizer q, const QuantizeParams &p, float x,
   return 0;
 }
 
+/// encodeElements for the common case, as a loop that vectorises.
+void encodeNearestE2M1(ScaleChoice choice, std::span<const float> x,
+                       std::span<uint8_t> codes) {
+  for (uint64_t i = 0; i < x.size(); ++i) {
+    float scaled = choice.divide ? x[i] / choice.factor : x[i] * choice.factor;
+    uint32_t sign = std::bit_cast<uint32_t>(scaled) >> 31 & !isNaN(scaled);
+    codes[i] =
+        static_cast<uint8_t>(detail::nearestE2M1(absBits(scaled)) | sign << 3);
+  }
+}
+
 void encodeElements(Quantizer q, const QuantizeParams &p, ScaleChoice choice,
                     std::span<const float> x, std::span<uint8_t> codes,
                     uint64_t elementIndex) {
+  if (elementKind(p.format) == ElementKind::E2M1 &&
+      p.rounding == ElementRounding::NearestEven &&
+      p.negativeZero.value_or(traits(q).negativeZero) == NegativeZero::Keep)
+    return encodeNearestE2M1(choice, x, codes);
   for (uint64_t i = 0; i < x.size(); ++i) {
     float scaled = choice.divide ? x[i] / choice.factor : x[i] * choice.factor;
     codes[i] = encodeElement(q, p, scaled, elementIndex + i);

@@ -18,12 +18,15 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace nvfp4::format {
 namespace {
 
 std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
+  std::string result(1, '\'');
+  result.append(text).append(1, '\'');
+  return result;
 }
 
 std::string mismatch(std::string_view what, int64_t expected, int64_t got) {
@@ -153,29 +156,31 @@ std::string quantizeMatrix(Quantizer q, const QuantizeParams &params,
 
   int size = blockSize(format);
   int64_t stride = rowBytes(format, x.columns);
+  int64_t blocks = scaleMatrix.columns;
+  bool square = extent == ScaleExtent::Square;
   bool ignoreNaN = traits(q).amaxIgnoresNaN;
   std::fill(scales.begin(), scales.end(), paddingScale(scaleKind(format)));
+  std::vector<float> amax(static_cast<size_t>(square ? blocks : 0));
   BlockValues values;
   std::array<uint8_t, 32> blockCodes;
-  for (int64_t block = 0; block < scaleMatrix.columns; ++block) {
-    float amax = 0.0f;
-    for (int64_t i = 0; i < x.rows; ++i) {
+  for (int64_t i = 0; i < x.rows; ++i) {
+    std::span<uint8_t> row = codes.subspan(static_cast<uint64_t>(i * stride),
+                                           static_cast<uint64_t>(stride));
+    for (int64_t block = 0; block < blocks; ++block) {
       uint64_t count = loadBlock(x, i, block, size, values);
       std::span<const float> in = std::span(values).first(count);
       std::span<uint8_t> out = std::span(blockCodes).first(count);
       uint64_t index = static_cast<uint64_t>(i * x.columns + block * size);
       uint8_t byte = 0;
-      if (extent == ScaleExtent::Square) {
+      if (square) {
+        float &shared = amax[static_cast<uint64_t>(block)];
         if (i % size == 0)
-          amax = squareAmax(x, i, block, size, ignoreNaN);
-        byte = quantizeBlockWithAmax(q, params, amax, in, out, index);
+          shared = squareAmax(x, i, block, size, ignoreNaN);
+        byte = quantizeBlockWithAmax(q, params, shared, in, out, index);
       } else {
         byte = quantizeBlock(q, params, in, out, index);
       }
-      storeCodes(format, out,
-                 codes.subspan(static_cast<uint64_t>(i * stride),
-                               static_cast<uint64_t>(stride)),
-                 block * size);
+      storeCodes(format, out, row, block * size);
       scales[static_cast<uint64_t>(scaleMatrix.offset(i, block))] = byte;
     }
   }
@@ -197,16 +202,22 @@ std::string dequantizeMatrix(BlockFormat format, int64_t rows, int64_t columns,
                     static_cast<int64_t>(out.size()));
   int size = blockSize(format);
   int64_t stride = rowBytes(format, columns);
+  double factor = 0;
   for (int64_t i = 0; i < rows; ++i) {
     std::span<const uint8_t> row = codes.subspan(
         static_cast<uint64_t>(i * stride), static_cast<uint64_t>(stride));
     for (int64_t k = 0; k < columns; ++k) {
+      // The scale changes at block borders only.
+      if (k % size == 0)
+        factor =
+            static_cast<double>(multiplier) *
+            decodeScale(
+                scaleKind(format),
+                scales[static_cast<uint64_t>(scaleMatrix.offset(i, k / size))]);
       uint8_t code = elementBits(format) == 4 ? getNibble(row, k)
                                               : row[static_cast<uint64_t>(k)];
-      uint8_t byte =
-          scales[static_cast<uint64_t>(scaleMatrix.offset(i, k / size))];
       out[static_cast<uint64_t>(i * columns + k)] =
-          dequantize(format, code, byte, multiplier);
+          decodeElement(elementKind(format), code) * factor;
     }
   }
   return {};

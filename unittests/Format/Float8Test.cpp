@@ -84,8 +84,9 @@ TEST(UE4M3, BitSevenMustBeClear) {
     auto byte = static_cast<uint8_t>(code);
     EXPECT_EQ(isValidUE4M3(byte), code < 128);
     EXPECT_EQ(std::isnan(decodeUE4M3(byte)), code >= 127) << code;
-    if (code < 127)
+    if (code < 127) {
       EXPECT_EQ(decodeUE4M3(byte), decodeE4M3(byte));
+    }
   }
 }
 
@@ -93,12 +94,10 @@ TEST(UE4M3, NoInputGivesAnIllegalByte) {
   for (float x : oracle::castInputs(e4m3())) {
     uint8_t byte = encodeUE4M3(x);
     ASSERT_TRUE(isValidUE4M3(byte)) << x;
-    if (x < 0)
-      ASSERT_EQ(byte, kE4M3NaN) << x;
-    else if (x == 0)
-      ASSERT_EQ(byte, 0);
-    else if (x > 0)
-      ASSERT_EQ(byte, encodeE4M3(x));
+    unsigned expected = x > 0    ? encodeE4M3(x)
+                        : x == 0 ? 0u
+                                 : unsigned{kE4M3NaN};
+    ASSERT_EQ(byte, expected) << x;
   }
 }
 

@@ -22,6 +22,12 @@ using namespace nvfp4::format;
 
 namespace {
 
+/// "g3" or "u3".
+std::string named(bool gate, int64_t c) {
+  std::string name(1, gate ? 'g' : 'u');
+  return name.append(std::to_string(c));
+}
+
 /// The rows of a weight with I output columns as "g0", "u0", ..., built by
 /// emitting runs of q.
 std::vector<std::string> rowsOf(int64_t outputColumns, int64_t q,
@@ -30,7 +36,7 @@ std::vector<std::string> rowsOf(int64_t outputColumns, int64_t q,
   for (int64_t start = 0; start < outputColumns; start += q)
     for (bool gate : {gateFirst, !gateFirst})
       for (int64_t c = start; c < start + q; ++c)
-        rows.push_back((gate ? "g" : "u") + std::to_string(c));
+        rows.push_back(named(gate, c));
   return rows;
 }
 
@@ -42,10 +48,8 @@ TEST(GateLayout, RowsOfEveryGranularity) {
       GateLayout layout{q,
                         gateFirst ? GateOrder::GateFirst : GateOrder::UpFirst};
       for (int64_t c = 0; c < columns; ++c) {
-        EXPECT_EQ(rows[static_cast<size_t>(layout.gateRow(c))],
-                  "g" + std::to_string(c));
-        EXPECT_EQ(rows[static_cast<size_t>(layout.upRow(c))],
-                  "u" + std::to_string(c));
+        EXPECT_EQ(rows[static_cast<size_t>(layout.gateRow(c))], named(true, c));
+        EXPECT_EQ(rows[static_cast<size_t>(layout.upRow(c))], named(false, c));
       }
       for (int64_t row = 0; row < 2 * columns; ++row) {
         const std::string &name = rows[static_cast<size_t>(row)];
@@ -92,6 +96,16 @@ TEST(GateLayout, PermutationsMoveEveryRowToItsName) {
       for (size_t row = 0; row < after.size(); ++row)
         ASSERT_EQ(before[static_cast<size_t>(source[row])], after[row]);
     }
+}
+
+// trtllm-gen takes rows 0, N/2, 1, N/2+1, ... of the up-first halves.
+TEST(GateLayout, TrtllmGenInterleavesTheHalves) {
+  std::vector<int64_t> source(256);
+  ASSERT_TRUE(gatePermutation(findGateLayout("trtllm_cutlass")->layout(128),
+                              findGateLayout("trtllm_gen")->layout(128),
+                              source));
+  for (int64_t row = 0; row < 256; ++row)
+    EXPECT_EQ(source[static_cast<size_t>(row)], row / 2 + row % 2 * 128);
 }
 
 TEST(GateLayout, RowCountMustBeAMultipleOfTwoRuns) {

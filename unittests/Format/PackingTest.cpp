@@ -47,8 +47,9 @@ TEST(Packing, RoundTripsEveryLength) {
     EXPECT_EQ(again, codes);
     for (size_t i = 0; i < count; ++i)
       EXPECT_EQ(getNibble(bytes, static_cast<int64_t>(i)), codes[i]);
-    if (count % 2 == 1)
+    if (count % 2 == 1) {
       EXPECT_EQ(bytes.back() >> 4, 0);
+    }
   }
 }
 

@@ -89,8 +89,9 @@ TEST(QuantizeMatrix, BlocksAreTheRowsCutInPieces) {
                                : row[static_cast<size_t>(b * size + k)];
             ASSERT_EQ(code, codes[static_cast<size_t>(k)]);
           }
-          if (columns % 2 == 1 && elementBits(format) == 4)
+          if (columns % 2 == 1 && elementBits(format) == 4) {
             ASSERT_EQ(row.back() >> 4, 0);
+          }
         }
     }
 }

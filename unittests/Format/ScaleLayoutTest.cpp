@@ -76,6 +76,17 @@ TEST(ScaleLayout, BlockedFollowsItsMemoryOrder) {
   EXPECT_EQ(position, m.totalBytes());
 }
 
+// The 6-D view (32, 4, R/128, 4, KT, L) that CuTe and cuDNN describe has the
+// strides (16, 4, 512 KT, 1, 512, total).
+TEST(ScaleLayout, BlockedIsTheSixDimensionalView) {
+  ScaleMatrix m{ScaleLayout::Blocked128x4, 256, 12};
+  for (int64_t i = 0; i < 256; ++i)
+    for (int64_t j = 0; j < 12; ++j)
+      ASSERT_EQ(m.offset(i, j), i % 32 * 16 + i % 128 / 32 * 4 +
+                                    i / 128 * 512 * 3 + j % 4 + j / 4 * 512);
+  EXPECT_EQ(m.totalBytes(), 2 * 512 * 3);
+}
+
 TEST(ScaleLayout, Blocked8FollowsItsMemoryOrder) {
   ScaleMatrix m{ScaleLayout::Blocked8x4, 20, 9};
   int64_t position = 0;

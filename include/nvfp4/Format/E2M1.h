@@ -41,6 +41,18 @@ constexpr float decodeE2M1(uint8_t code) {
 }
 
 namespace detail {
+/// The magnitude code nearest to a number with these bits, ties to even, 7 for
+/// infinity and NaN. Counts the thresholds passed: one between each two codes,
+/// inclusive where the code above is the even one. Without branches, so loops
+/// over it vectorise.
+constexpr uint32_t nearestE2M1(uint32_t magnitude) {
+  auto bits = [](float x) { return std::bit_cast<uint32_t>(x); };
+  return static_cast<uint32_t>(magnitude > bits(0.25f)) +
+         (magnitude >= bits(0.75f)) + (magnitude > bits(1.25f)) +
+         (magnitude >= bits(1.75f)) + (magnitude > bits(2.5f)) +
+         (magnitude >= bits(3.5f)) + (magnitude > bits(5.0f));
+}
+
 /// Puts the sign of `x` on a magnitude code 0..7.
 constexpr uint8_t signE2M1(float x, uint32_t magnitude, NegativeZero nz) {
   if (!signBit(x))
@@ -58,7 +70,8 @@ constexpr uint8_t encodeE2M1(float x, NegativeZero nz = NegativeZero::Keep,
                              Ties ties = Ties::ToEven) {
   if (isNaN(x))
     return 7;
-  uint32_t code = roundMagnitude(absBits(x), 1, 0, ties);
+  uint32_t code = ties == Ties::ToEven ? detail::nearestE2M1(absBits(x))
+                                       : roundMagnitude(absBits(x), 1, 0, ties);
   return detail::signE2M1(x, code > 7u ? 7u : code, nz);
 }
 
