@@ -94,7 +94,8 @@ TEST(TensorTest, CopiesShareAndClonesDoNot) {
 }
 
 TEST(TensorTest, ReadsUnalignedViews) {
-  std::string data = "x" + rawBytes<float>({1.5f, -2.0f});
+  std::string data = "x";
+  data += rawBytes<float>({1.5f, -2.0f});
   Tensor tensor =
       *Tensor::view(DType::F32, {2}, asBytes(data).subspan(1), nullptr);
   EXPECT_EQ(values(tensor), (std::vector<double>{1.5, -2.0}));
