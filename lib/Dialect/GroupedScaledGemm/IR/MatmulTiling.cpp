@@ -1,41 +1,503 @@
-//===- MatmulTiling.cpp - TilingInterface of matmul ---*- C++ -*-===//
+//===- MatmulTiling.cpp - TilingInterface of matmul -------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What can be tiled: rows and columns of dense, batched and ragged-K products,
+// whole groups of batched and masked ones, columns of all. Rows of ragged and
+// masked products depend on data and K is a block-wise sum in a fixed order,
+// so neither is an iteration dimension. A tile of the result is the same
+// product of slices of the operands.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-SmallVector<utils::IteratorType> MatmulOp::getLoopIteratorTypes() { return {}; }
+namespace {
+/// Positions of the iteration dimensions; absent ones are not tiled.
+struct TileDims {
+  std::optional<unsigned> group, row, column;
+};
 
-SmallVector<Range> MatmulOp::getIterationDomain(OpBuilder &) { return {}; }
-
-FailureOr<TilingResult>
-MatmulOp::getTiledImplementation(OpBuilder &, ArrayRef<OpFoldResult>,
-                                 ArrayRef<OpFoldResult>) {
-  return failure();
+TileDims getTileDims(GroupingKind kind) {
+  switch (kind) {
+  case GroupingKind::Dense:
+  case GroupingKind::RaggedK:
+    return {std::nullopt, 0, 1};
+  case GroupingKind::Batched:
+    return {0, 1, 2};
+  case GroupingKind::Masked:
+    return {0, std::nullopt, 1};
+  case GroupingKind::RaggedRows:
+    return {std::nullopt, std::nullopt, 0};
+  }
+  llvm_unreachable("covered switch");
 }
 
-LogicalResult MatmulOp::getResultTilePosition(OpBuilder &, unsigned,
-                                              ArrayRef<OpFoldResult>,
-                                              ArrayRef<OpFoldResult>,
-                                              SmallVector<OpFoldResult> &,
-                                              SmallVector<OpFoldResult> &) {
-  return failure();
+/// An offset and a size along one dimension of an operand.
+struct Span {
+  OpFoldResult offset, size;
+};
+using Spans = SmallVector<std::pair<unsigned, Span>, 3>;
+
+OpFoldResult getDim(OpBuilder &builder, Location loc, Value value,
+                    int64_t index) {
+  auto type = cast<ShapedType>(value.getType());
+  if (!type.isDynamicDim(index))
+    return builder.getIndexAttr(type.getDimSize(index));
+  if (isa<MemRefType>(type))
+    return memref::DimOp::create(builder, loc, value, index).getResult();
+  return tensor::DimOp::create(builder, loc, value, index).getResult();
+}
+
+/// The values of a scaled operand in either form.
+Value getData(OpBuilder &builder, Location loc, const ScaledOperand &operand) {
+  if (operand.isStorageForm())
+    return operand.data;
+  return SplitScaledOp::create(builder, loc, operand.data).getData();
+}
+
+/// Cuts the operands of one product for one tile.
+class Slicer {
+public:
+  Slicer(OpBuilder &builder, MatmulOp op, ArrayRef<OpFoldResult> offsets,
+         ArrayRef<OpFoldResult> sizes)
+      : builder(builder), op(op), loc(op.getLoc()) {
+    TileDims dims = getTileDims(op.getGrouping().getKind());
+    auto span = [&](std::optional<unsigned> dim) -> std::optional<Span> {
+      if (!dim)
+        return std::nullopt;
+      return Span{offsets[*dim], sizes[*dim]};
+    };
+    group = span(dims.group);
+    row = span(dims.row);
+    column = span(dims.column);
+  }
+
+  /// Finds the rows of the weights that the columns of the tile need.
+  LogicalResult computeWeightRows() {
+    ActivationAttr activation = op.getActivationOrIdentity();
+    weightRow = column;
+    if (!activation.isPaired())
+      return success();
+    int64_t q = activation.getGate().getGranularity();
+    std::optional<int64_t> size = getConstantIntValue(column->size);
+    if (isZeroInteger(column->offset) && size &&
+        *size == op.getNumOutputColumns()) {
+      weightRow->size = builder.getIndexAttr(2 * *size);
+      return success();
+    }
+    if (q == 0 || !size || *size % q != 0)
+      return op.emitOpError("expected column tiles that are a multiple of the "
+                            "gate granularity ")
+             << q << " (0: halves, not tiled), but got "
+             << (size ? std::to_string(*size) : "a dynamic size");
+    AffineExpr twice = builder.getAffineDimExpr(0) * 2;
+    weightRow = Span{apply(twice, column->offset), apply(twice, column->size)};
+    return success();
+  }
+
+  OpFoldResult apply(AffineExpr expr, OpFoldResult operand) {
+    return affine::makeComposedFoldedAffineApply(builder, loc, expr, {operand});
+  }
+
+  /// Slices `value` along the given dimensions.
+  Value slice(Value value, const Spans &spans) {
+    if (spans.empty())
+      return value;
+    SmallVector<OpFoldResult> offsets, sizes;
+    auto type = cast<ShapedType>(value.getType());
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      offsets.push_back(builder.getIndexAttr(0));
+      sizes.push_back(getDim(builder, loc, value, i));
+    }
+    for (const auto &[dim, span] : spans) {
+      offsets[dim] = span.offset;
+      sizes[dim] = span.size;
+    }
+    SmallVector<OpFoldResult> strides(offsets.size(), builder.getIndexAttr(1));
+    Operation *sliced;
+    if (isa<MemRefType>(type))
+      sliced = memref::SubViewOp::create(builder, loc, value, offsets, sizes,
+                                         strides);
+    else
+      sliced = tensor::ExtractSliceOp::create(builder, loc, value, offsets,
+                                              sizes, strides);
+    slices.push_back(sliced);
+    return sliced->getResult(0);
+  }
+
+  /// Spans of an operand of rank 2 or 3 whose last two dimensions are
+  /// (rows, something) and whose first of three is the group.
+  Spans spansOf(int64_t rank, std::optional<Span> rows,
+                std::optional<Span> columns = std::nullopt) {
+    Spans spans;
+    if (rank == 3 && group)
+      spans.push_back({0, *group});
+    if (rows)
+      spans.push_back({rank - 2, *rows});
+    if (columns)
+      spans.push_back({rank - 1, *columns});
+    return spans;
+  }
+
+  /// Spans of a vector a column: `[N]` or `[G, N]`.
+  Spans spansOfColumns(Value value, std::optional<Span> columns) {
+    int64_t rank = cast<ShapedType>(value.getType()).getRank();
+    Spans spans;
+    if (rank == 2 && group)
+      spans.push_back({0, *group});
+    if (columns)
+      spans.push_back({rank - 1, *columns});
+    return spans;
+  }
+
+  /// Spans of a vector a row: `[M]`, or `[L, M]`.
+  Spans spansOfRows(Value value) {
+    int64_t rank = cast<ShapedType>(value.getType()).getRank();
+    Spans spans;
+    if (rank == 2 && group)
+      spans.push_back({0, *group});
+    if (row)
+      spans.push_back({rank - 1, *row});
+    return spans;
+  }
+
+  /// Spans of one entry a group; scalars have none.
+  Spans spansOfGroups(Value value) {
+    Spans spans;
+    if (group && isa<ShapedType>(value.getType()))
+      spans.push_back({0, *group});
+    return spans;
+  }
+
+  /// Slices values and scales of one scaled operand.
+  FailureOr<ScaledOperand> sliceScaled(const ScaledOperand &operand,
+                                       std::optional<Span> rows) {
+    ScaledType type = operand.type;
+    Spans spans = spansOf(type.getRank(), rows);
+    if (spans.empty())
+      return operand;
+    Value data = operand.data, scales = operand.scales;
+    if (!operand.isStorageForm()) {
+      auto split = SplitScaledOp::create(builder, loc, operand.data);
+      data = split.getData();
+      scales = split.getScales();
+    }
+    Spans scaleSpans = spans;
+    if (type.getLayout() != ScaleLayout::Linear && rows) {
+      FailureOr<Span> tiles = getScaleTiles(type, *rows);
+      if (failed(tiles))
+        return failure();
+      unsigned tileDim = type.getRank() - 2;
+      scaleSpans = spansOf(type.getRank(), std::nullopt);
+      scaleSpans.push_back({tileDim, *tiles});
+    }
+    SmallVector<int64_t> shape(type.getShape());
+    for (const auto &[dim, span] : spans)
+      shape[dim] =
+          getConstantIntValue(span.size).value_or(ShapedType::kDynamic);
+    ScaledOperand tile{slice(data, spans), slice(scales, scaleSpans),
+                       type.withShape(shape)};
+    if (operand.isStorageForm())
+      return tile;
+    Value made =
+        MakeScaledOp::create(builder, loc, tile.type, tile.data, tile.scales);
+    return ScaledOperand{made, Value(), tile.type};
+  }
+
+  std::optional<Span> group, row, column, weightRow;
+  SmallVector<Operation *> slices;
+
+private:
+  /// Row tiles of a tiled scale layout that a span of rows covers.
+  FailureOr<Span> getScaleTiles(ScaledType type, Span rows) {
+    int64_t tile = type.getLayout() == ScaleLayout::Blocked ? 128 : 8;
+    std::optional<int64_t> size = getConstantIntValue(rows.size);
+    if (type.getGroupStart() != GroupStart::Whole || !size || *size % tile)
+      return op.emitOpError("expected row tiles that are a multiple of ")
+             << tile << " for the scale layout of " << type
+             << "; move the scales to the linear layout to tile by "
+             << (size ? std::to_string(*size) : "a dynamic size");
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    return Span{apply(d0.floorDiv(tile), rows.offset),
+                apply(d0.ceilDiv(tile), rows.size)};
+  }
+
+  OpBuilder &builder;
+  MatmulOp op;
+  Location loc;
+};
+
+/// Replaces every operand of `range` by its slice.
+void sliceEach(MutableOperandRange range, function_ref<Value(Value)> sliceOne) {
+  for (OpOperand &operand : range)
+    operand.set(sliceOne(operand.get()));
+}
+
+/// Slices one group of scaled operands of `tile`.
+LogicalResult
+sliceScaledOperands(Slicer &slicer, ArrayRef<ScaledOperand> operands,
+                    std::optional<Span> rows, MutableOperandRange values,
+                    MutableOperandRange scales, SmallVectorImpl<Type> &types) {
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    FailureOr<ScaledOperand> tile = slicer.sliceScaled(operand, rows);
+    if (failed(tile))
+      return failure();
+    values[i].set(tile->data);
+    if (tile->isStorageForm())
+      scales[i].set(tile->scales);
+    types.push_back(tile->type);
+  }
+  return success();
+}
+} // namespace
+
+SmallVector<utils::IteratorType> MatmulOp::getLoopIteratorTypes() {
+  TileDims dims = getTileDims(getGrouping().getKind());
+  return SmallVector<utils::IteratorType>(
+      !!dims.group + !!dims.row + !!dims.column, utils::IteratorType::parallel);
+}
+
+SmallVector<Range> MatmulOp::getIterationDomain(OpBuilder &builder) {
+  Location loc = getLoc();
+  TileDims dims = getTileDims(getGrouping().getKind());
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  ScaledOperand lhs =
+      getScaledOperands(getLhs(), getLhsScales(), getLhsTypesAttr()).front();
+  ScaledOperand rhs =
+      getScaledOperands(getRhs(), getRhsScales(), getRhsTypesAttr()).front();
+  auto dimOf = [&](const ScaledOperand &operand, int64_t dim) -> OpFoldResult {
+    if (!operand.type.isDynamicDim(dim))
+      return builder.getIndexAttr(operand.type.getDimSize(dim));
+    return getDim(builder, loc, getData(builder, loc, operand), dim);
+  };
+  SmallVector<Range> domain;
+  if (dims.group)
+    domain.push_back({zero, dimOf(lhs, 0), one});
+  if (dims.row)
+    domain.push_back({zero, dimOf(lhs, lhs.type.getRank() - 2), one});
+  OpFoldResult columns = dimOf(rhs, rhs.type.getRank() - 2);
+  if (getActivationOrIdentity().isPaired())
+    columns = affine::makeComposedFoldedAffineApply(
+        builder, loc, builder.getAffineDimExpr(0).floorDiv(2), {columns});
+  domain.push_back({zero, columns, one});
+  return domain;
+}
+
+FailureOr<TilingResult>
+MatmulOp::getTiledImplementation(OpBuilder &builder,
+                                 ArrayRef<OpFoldResult> offsets,
+                                 ArrayRef<OpFoldResult> sizes) {
+  for (Type type : getResultTypes())
+    if (isa<ScaledType>(type))
+      return emitOpError("expected results that are tensors to tile; run "
+                         "gsg-decompose-scaled first");
+  Slicer slicer(builder, *this, offsets, sizes);
+  if (getAmaxOut() && !isFullTile(builder, offsets, sizes))
+    return emitOpError("expected no amax_outs to tile rows or columns: it is a "
+                       "maximum over the whole group");
+  if (hasDiscreteRhs() && slicer.group)
+    return emitOpError("expected stacked weights to tile groups");
+  if (failed(slicer.computeWeightRows()))
+    return failure();
+
+  OperationState state(getLoc(), getOperationName(), getOperands(),
+                       getResultTypes(), (*this)->getAttrs());
+  state.addRegion();
+  auto tile = cast<MatmulOp>(builder.create(state));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(tile);
+  if (!getEpilogue().empty()) {
+    IRMapping mapping;
+    getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
+  }
+
+  SmallVector<Type> lhsTypes, rhsTypes;
+  if (failed(sliceScaledOperands(
+          slicer,
+          getScaledOperands(getLhs(), getLhsScales(), getLhsTypesAttr()),
+          slicer.row, tile.getLhsMutable(), tile.getLhsScalesMutable(),
+          lhsTypes)) ||
+      failed(sliceScaledOperands(
+          slicer,
+          getScaledOperands(getRhs(), getRhsScales(), getRhsTypesAttr()),
+          slicer.weightRow, tile.getRhsMutable(), tile.getRhsScalesMutable(),
+          rhsTypes))) {
+    tile.erase();
+    return failure();
+  }
+  if (!isValueForm()) {
+    tile.setLhsTypesAttr(builder.getTypeArrayAttr(lhsTypes));
+    tile.setRhsTypesAttr(builder.getTypeArrayAttr(rhsTypes));
+  }
+
+  auto perGroup = [&](Value value) {
+    return slicer.slice(value, slicer.spansOfGroups(value));
+  };
+  auto perRow = [&](Value value) {
+    return slicer.slice(value, slicer.spansOfRows(value));
+  };
+  auto perWeightRow = [&](Value value) {
+    return slicer.slice(value, slicer.spansOfColumns(value, slicer.weightRow));
+  };
+  auto perColumn = [&](Value value) {
+    return slicer.slice(value, slicer.spansOfColumns(value, slicer.column));
+  };
+  auto ofProduct = [&](Value value) {
+    int64_t rank = cast<ShapedType>(value.getType()).getRank();
+    return slicer.slice(value,
+                        slicer.spansOf(rank, slicer.row, slicer.weightRow));
+  };
+  sliceEach(tile.getAlphaMutable(), perGroup);
+  sliceEach(tile.getBetaMutable(), perGroup);
+  sliceEach(tile.getActivationParamsMutable(), perGroup);
+  sliceEach(tile.getGroupMutable(), perGroup);
+  sliceEach(tile.getGlobalScaleMutable(), perGroup);
+  sliceEach(tile.getAmaxOutMutable(), perGroup);
+  if (getGrouping().getKind() == GroupingKind::Masked)
+    sliceEach(tile.getGroupsMutable(), perGroup);
+  sliceEach(tile.getProbMutable(), perRow);
+  sliceEach(tile.getRowMutable(), perRow);
+  sliceEach(tile.getBiasMutable(), perWeightRow);
+  sliceEach(tile.getColumnMutable(), perColumn);
+  sliceEach(tile.getAddendMutable(), ofProduct);
+  sliceEach(tile.getPreactOutMutable(), ofProduct);
+  if (ScaledType quantized = getQuantizedType()) {
+    FailureOr<ScaledOperand> out = slicer.sliceScaled(
+        ScaledOperand{getOut(), getOutScales(), quantized}, slicer.row);
+    int64_t block = quantized.getBlockSize();
+    std::optional<int64_t> size = getConstantIntValue(slicer.column->size);
+    if (failed(out) || quantized.getLayout() != ScaleLayout::Linear || !size ||
+        *size % block) {
+      tile.erase();
+      return emitOpError("expected linear scales and column tiles that are a "
+                         "multiple of the block size ")
+             << block << " to tile a quantised result";
+    }
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    int64_t perByte = quantized.isFP4() ? 2 : 1;
+    unsigned last = quantized.getRank() - 1;
+    auto cut = [&](int64_t by) {
+      return Spans{
+          {last, Span{slicer.apply(d0.floorDiv(by), slicer.column->offset),
+                      slicer.apply(d0.floorDiv(by), slicer.column->size)}}};
+    };
+    tile.getOutMutable().assign(slicer.slice(out->data, cut(perByte)));
+    tile.getOutScalesMutable().assign(slicer.slice(out->scales, cut(block)));
+    SmallVector<int64_t> shape(out->type.getShape());
+    shape.back() = *size;
+    tile.setOutTypesAttr(
+        builder.getTypeArrayAttr(Type(out->type.withShape(shape))));
+  } else {
+    sliceEach(tile.getOutMutable(), [&](Value value) {
+      int64_t rank = cast<ShapedType>(value.getType()).getRank();
+      return slicer.slice(value,
+                          slicer.spansOf(rank, slicer.row, slicer.column));
+    });
+  }
+
+  for (auto [result, init] :
+       llvm::zip(tile->getResults(), tile.getDpsInitsMutable()))
+    result.setType(init.get().getType());
+  return TilingResult{
+      {tile}, SmallVector<Value>(tile->getResults()), std::move(slicer.slices)};
+}
+
+bool MatmulOp::isFullTile(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                          ArrayRef<OpFoldResult> sizes) {
+  TileDims dims = getTileDims(getGrouping().getKind());
+  SmallVector<Range> domain = getIterationDomain(builder);
+  for (auto [i, range] : llvm::enumerate(domain)) {
+    if (dims.group && i == *dims.group)
+      continue;
+    if (!isZeroInteger(offsets[i]) ||
+        !isEqualConstantIntOrValue(sizes[i], range.size))
+      return false;
+  }
+  return true;
+}
+
+LogicalResult MatmulOp::getResultTilePosition(
+    OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
+    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
+    SmallVector<OpFoldResult> &resultSizes) {
+  Slicer slicer(builder, *this, offsets, sizes);
+  if (failed(slicer.computeWeightRows()))
+    return failure();
+  auto init = getDpsInitsMutable()[resultNumber].get();
+  int64_t rank = cast<ShapedType>(init.getType()).getRank();
+  for (int64_t i = 0; i < rank; ++i) {
+    resultOffsets.push_back(builder.getIndexAttr(0));
+    resultSizes.push_back(getDim(builder, getLoc(), init, i));
+  }
+  Spans spans;
+  if (init == getAmaxOut()) {
+    spans = slicer.spansOfGroups(init);
+  } else if (init == getPreactOut()) {
+    spans = slicer.spansOf(rank, slicer.row, slicer.weightRow);
+  } else {
+    int64_t divisor = 1;
+    if (ScaledType quantized = getQuantizedType())
+      divisor = init == getOutScales() ? quantized.getBlockSize()
+                : quantized.isFP4()    ? 2
+                                       : 1;
+    AffineExpr by = builder.getAffineDimExpr(0).floorDiv(divisor);
+    spans = slicer.spansOf(rank, slicer.row,
+                           Span{slicer.apply(by, slicer.column->offset),
+                                slicer.apply(by, slicer.column->size)});
+  }
+  for (const auto &[dim, span] : spans) {
+    resultOffsets[dim] = span.offset;
+    resultSizes[dim] = span.size;
+  }
+  return success();
 }
 
 LogicalResult MatmulOp::getIterationDomainTileFromResultTile(
-    OpBuilder &, unsigned, ArrayRef<OpFoldResult>, ArrayRef<OpFoldResult>,
-    SmallVectorImpl<OpFoldResult> &, SmallVectorImpl<OpFoldResult> &) {
-  return failure();
+    OpBuilder &, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
+    ArrayRef<OpFoldResult> sizes, SmallVectorImpl<OpFoldResult> &iterOffsets,
+    SmallVectorImpl<OpFoldResult> &iterSizes) {
+  // Only a plain y maps back one to one.
+  if (getQuantizedType() || resultNumber != (getPreactOut() ? 1u : 0u) ||
+      (getAmaxOut() && resultNumber + 1 == (*this)->getNumResults()))
+    return failure();
+  TileDims dims = getTileDims(getGrouping().getKind());
+  unsigned rank = offsets.size();
+  auto push = [&](unsigned dim) {
+    iterOffsets.push_back(offsets[dim]);
+    iterSizes.push_back(sizes[dim]);
+  };
+  if (dims.group)
+    push(0);
+  if (dims.row)
+    push(rank - 2);
+  push(rank - 1);
+  return success();
 }
 
 FailureOr<TilingResult>
-MatmulOp::generateResultTileValue(OpBuilder &, unsigned, ArrayRef<OpFoldResult>,
-                                  ArrayRef<OpFoldResult>) {
-  return failure();
+MatmulOp::generateResultTileValue(OpBuilder &builder, unsigned resultNumber,
+                                  ArrayRef<OpFoldResult> offsets,
+                                  ArrayRef<OpFoldResult> sizes) {
+  SmallVector<OpFoldResult> iterOffsets, iterSizes;
+  if (failed(getIterationDomainTileFromResultTile(
+          builder, resultNumber, offsets, sizes, iterOffsets, iterSizes)))
+    return failure();
+  FailureOr<TilingResult> tile =
+      getTiledImplementation(builder, iterOffsets, iterSizes);
+  if (failed(tile))
+    return failure();
+  tile->tiledValues = {tile->tiledValues[resultNumber]};
+  return tile;
 }

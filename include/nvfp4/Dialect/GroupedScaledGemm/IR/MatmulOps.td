@@ -166,6 +166,10 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     /// True if operands and results are values of type `scaled` or tensors,
     /// with nothing in storage form.
     bool isValueForm() { return getLhsScales().empty(); }
+    /// True if a tile covers every row and column of its groups.
+    bool isFullTile(::mlir::OpBuilder &builder,
+                    ::llvm::ArrayRef<::mlir::OpFoldResult> offsets,
+                    ::llvm::ArrayRef<::mlir::OpFoldResult> sizes);
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
