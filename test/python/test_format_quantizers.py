@@ -58,6 +58,25 @@ def blocks(width, seed=0):
         ]).astype(np.float32)
 
 
+def edge_blocks(width, global_scale, largest):
+    """Blocks whose maximum puts the scale within 4 ulps of where its byte
+    changes, so that a different order of operations shows: midpoints of E4M3
+    under the global scale, as encode scale and as multiplier, and powers of
+    two."""
+    e4m3 = (np.arange(127, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn)
+            .astype(np.float64))
+    middles = (e4m3[1:] + e4m3[:-1]) / 2
+    centres = np.concatenate(
+        [unit * middles * scale for unit in (6, 4)
+         for scale in (1 / global_scale, global_scale)] +
+        [largest * np.exp2(np.arange(-40.0, 40)) / global_scale])
+    centres = centres.astype(np.float32).view(np.int32)
+    amax = (centres[:, None] + np.arange(-4, 5, dtype=np.int32)).ravel()
+    fractions = np.random.default_rng(8).uniform(-1, 1, (amax.size, width))
+    fractions[:, width // 2] = 1
+    return (fractions * amax.view(np.float32)[:, None]).astype(np.float32)
+
+
 def unpack(codes, width, fmt):
     if fmt.startswith("mxfp8"):
         return codes
@@ -66,11 +85,12 @@ def unpack(codes, width, fmt):
 
 @pytest.mark.parametrize("name,fmt,global_scale", [
     (name, fmt, scale) for name, fmt in CASES
-    for scale in (1.0, 2688 / 3.3, 1 / 37.0)
+    for scale in (1.0, 2688 / 3.3, 1 / 37.0, 5.0, 11.0)
     if scale == 1 or has_global(name, fmt)])
 def test_bytes_equal_the_formula(name, fmt, global_scale):
     width = 16 if fmt.startswith("nvfp4") else 32
-    x = blocks(width)
+    x = np.concatenate([blocks(width), edge_blocks(
+        width, global_scale, formulas.ELEMENTS[fmt][0])])
     codes, scales = shim.quantize(name, fmt, x, global_scale=global_scale,
                                   block_error=1)
     with np.errstate(all="ignore"):
