@@ -1,5 +1,5 @@
 //===- FuseEpilogue.cpp - Activations and quantisers move into products ---*-
-//C++ -*-===//
+// C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -106,8 +106,8 @@ struct FuseGlu : OpRewritePattern<GluOp> {
     // The fused product stands where glu does; other uses must follow it.
     bool keepsPreactivation = !op.getInput().hasOneUse();
     for (Operation *user : op.getInput().getUsers())
-      if (user != op && (user->getBlock() != op->getBlock() ||
-                         user->isBeforeInBlock(op)))
+      if (user != op &&
+          (user->getBlock() != op->getBlock() || user->isBeforeInBlock(op)))
         return rewriter.notifyMatchFailure(op, "the product is used before");
     SmallVector<Type> types;
     if (keepsPreactivation)
