@@ -1,5 +1,4 @@
-//===- FuseEpilogue.cpp - Activations and quantisers move into products ---*-
-// C++ -*-===//
+//===- FuseEpilogue.cpp - gsg-fuse-epilogue ---------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
