@@ -14,7 +14,10 @@
 
 #include "IsaEmitter.h"
 
+#include "llvm/ADT/bit.h"
+
 using namespace mlir;
+using namespace nvfp4;
 using namespace nvfp4::gsg::cpu;
 
 namespace {
@@ -46,6 +49,46 @@ public:
       bias = kb.intrinsic("llvm.x86.avx512.vpdpbusd.512", bias.getType(),
                           {bias, weight, activation});
     return bias;
+  }
+
+  SmallVector<Value> decodeScaleWords(KernelBuilder &kb, format::ScaleKind kind,
+                                      Value words) const override {
+    if (kind != format::ScaleKind::UE4M3)
+      return {};
+    // A UE4M3 number has at most 4 significant bits, so the upper two bytes of
+    // its f32 say it all: two lookups of 128 bytes, indexed by the code, where
+    // codes with the top bit set become 0x7F, which is NaN.
+    SmallVector<int8_t> table[2];
+    for (uint8_t code = 0; code < 128; ++code) {
+      uint32_t bits = llvm::bit_cast<uint32_t>(format::decodeUE4M3(code));
+      table[0].push_back(static_cast<int8_t>(bits >> 16));
+      table[1].push_back(static_cast<int8_t>(bits >> 24));
+    }
+    Value codes = kb.bitcast(words, kb.i8);
+    codes = arith::MinUIOp::create(kb.builder, kb.loc, codes,
+                                   kb.constant(codes.getType(), 0x7F));
+    auto choose = [&](Value low, Value index, Value high) {
+      return kb.intrinsic("llvm.x86.avx512.vpermi2var.qi.512", codes.getType(),
+                          {low, index, high});
+    };
+    Value bytes[2];
+    for (int i = 0; i < 2; ++i)
+      bytes[i] = choose(kb.byteVector(ArrayRef(table[i]).take_front(64)), codes,
+                        kb.byteVector(ArrayRef(table[i]).drop_front(64)));
+    // Scale s of a lane: its two bytes on top, zeros below.
+    SmallVector<Value> scales;
+    Value upperHalf = kb.constant(words.getType(), 0xFFFF0000);
+    for (int8_t s = 0; s < 4; ++s) {
+      SmallVector<int8_t> index;
+      for (int8_t lane = 0; lane < 64; lane += 4) {
+        int8_t at = lane + s;
+        index.append({at, at, at, static_cast<int8_t>(64 + at)});
+      }
+      Value both = choose(bytes[0], kb.byteVector(index), bytes[1]);
+      scales.push_back(
+          kb.bitcast(kb.bitAnd(kb.bitcast(both, kb.i32), upperHalf), kb.f32));
+    }
+    return scales;
   }
 };
 } // namespace

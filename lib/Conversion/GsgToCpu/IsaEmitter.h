@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The whole of what an instruction set contributes to a kernel: function
-// attributes, the decoding of E2M1 weights to unsigned bytes, and the dot
-// product of one block. Everything else is shared. One file per Isa.
+// attributes, the decoding of E2M1 weights to unsigned bytes, the dot product
+// of one block, and optionally a faster decoding of scales. Everything else is
+// shared. One file per Isa.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +49,13 @@ public:
   virtual mlir::Value blockDot(KernelBuilder &kb, mlir::Value bias,
                                llvm::ArrayRef<mlir::Value> weights,
                                llvm::ArrayRef<mlir::Value> activations) const;
+
+  /// From one word of four scales per lane, the four scales as f32 lanes; empty
+  /// if the instruction set has nothing better than the portable way.
+  virtual llvm::SmallVector<mlir::Value>
+  decodeScaleWords(KernelBuilder &, format::ScaleKind, mlir::Value) const {
+    return {};
+  }
 };
 
 std::unique_ptr<IsaEmitter> createGenericEmitter();

@@ -22,7 +22,10 @@ KernelBuilder::KernelBuilder(OpBuilder &builder, Location loc)
     : builder(builder), loc(loc), i8(builder.getI8Type()),
       i16(builder.getI16Type()), i32(builder.getI32Type()),
       i64(builder.getI64Type()), f32(builder.getF32Type()),
-      ptr(LLVM::LLVMPointerType::get(builder.getContext())) {}
+      ptr(LLVM::LLVMPointerType::get(builder.getContext())),
+      loopAnnotation(LLVM::LoopAnnotationAttr::get(
+          builder.getContext(), /*disableNonforced=*/builder.getBoolAttr(true),
+          {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})) {}
 
 Value KernelBuilder::constant(Type type, int64_t value) {
   Type element = getElementTypeOrSelf(type);
@@ -182,6 +185,9 @@ SmallVector<Value> KernelBuilder::forLoop(Value from, Value to, int64_t step,
         SmallVector<Value> results = body(iv, carried);
         scf::YieldOp::create(builder, loc, results);
       });
+  // Hot loops are emitted in their final shape; unrolling and vectorising the
+  // others would cost compilation time for nothing.
+  loop->setAttr("llvm.loop_annotation", loopAnnotation);
   return SmallVector<Value>(loop.getResults());
 }
 

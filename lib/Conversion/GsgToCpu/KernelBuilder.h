@@ -106,6 +106,7 @@ public:
   void call(mlir::LLVM::LLVMFuncOp callee, mlir::ValueRange args);
 
 private:
+  mlir::LLVM::LoopAnnotationAttr loopAnnotation;
   Type withShapeOf(Type like, Type element);
 };
 

@@ -43,11 +43,40 @@ LLVM::LLVMFuncOp KernelEmitter::emitScalePanel() {
     });
   });
 
+  int64_t lanes = plan.getLanes();
+  auto decodeWord = [&](Value raw, Value word, int64_t group) {
+    SmallVector<Value> decoded = isa->decodeScaleWords(kb, spec.scale, raw);
+    if (decoded.empty())
+      for (int64_t block = 0; block < 4; ++block)
+        decoded.push_back(decodeScale(raw, block, 0));
+    Value target = kb.ptrAdd(panel, kb.mul(word, 16 * columns));
+    for (auto [block, value] : llvm::enumerate(decoded))
+      kb.store(value, target,
+               4 * (columns * static_cast<int64_t>(block) + lanes * group));
+  };
+
+  // Four linear words are as contiguous as a step of packed weights.
+  Value quads = kb.select(kb.cmp(Predicate::eq, wordStride, 4),
+                          kb.shr(fullWords, 2), zero);
+  kb.forLoop(zero, quads, 1, [&](Value quad) {
+    Value source = kb.ptrAdd(base, kb.add(firstByte, kb.shl(quad, 4)));
+    for (int64_t group = 0; group < plan.getGroups(); ++group) {
+      auto columnPtr = [&](int64_t column) {
+        return kb.ptrAdd(
+            source, kb.load(kb.i64, offsets, 8 * (group * lanes + column)));
+      };
+      for (auto [index, raw] : llvm::enumerate(transposeStep(columnPtr, 0)))
+        decodeWord(raw, kb.add(kb.shl(quad, 2), static_cast<int64_t>(index)),
+                   group);
+    }
+  });
+
+  Value rest = kb.shl(quads, 2);
   auto wordAddress = [&](Value word, Value column) {
     return kb.ptrAdd(words,
                      kb.add(kb.mul(word, 4 * columns), kb.shl(column, 2)));
   };
-  kb.forLoop(zero, fullWords, 1, [&](Value word) {
+  kb.forLoop(rest, fullWords, 1, [&](Value word) {
     Value source = kb.ptrAdd(base, kb.add(firstByte, kb.mul(word, wordStride)));
     kb.forLoop(zero, end, 1, [&](Value column) {
       Value bytes =
@@ -68,18 +97,11 @@ LLVM::LLVMFuncOp KernelEmitter::emitScalePanel() {
       });
     });
   });
-
-  int64_t lanes = plan.getLanes();
   auto vector = VectorType::get(lanes, kb.i32);
-  kb.forLoop(zero, kb.ceilShift(blocks, 2), 1, [&](Value word) {
+  kb.forLoop(rest, kb.ceilShift(blocks, 2), 1, [&](Value word) {
     Value source = wordAddress(word, zero);
-    Value target = kb.ptrAdd(panel, kb.mul(word, 16 * columns));
-    for (int64_t group = 0; group < plan.getGroups(); ++group) {
-      Value raw = kb.load(vector, source, 4 * lanes * group);
-      for (int64_t block = 0; block < 4; ++block)
-        kb.store(decodeScale(raw, block, 0), target,
-                 4 * (columns * block + lanes * group));
-    }
+    for (int64_t group = 0; group < plan.getGroups(); ++group)
+      decodeWord(kb.load(vector, source, 4 * lanes * group), word, group);
   });
   endFunction();
   return func;

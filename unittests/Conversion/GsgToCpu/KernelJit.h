@@ -48,6 +48,7 @@ public:
   /// Whether emission, lowering and compilation worked.
   bool succeeded() const { return engine != nullptr; }
   CompiledKernel get(const KernelSpec &spec) const;
+  /// Processor time of emission and passes, and of compilation.
   double getPassSeconds() const { return passSeconds; }
   double getJitSeconds() const { return jitSeconds; }
   void dumpObject(llvm::StringRef path) const {
