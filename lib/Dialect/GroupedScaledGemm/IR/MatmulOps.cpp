@@ -34,7 +34,8 @@ bool MatmulOp::hasDiscreteRhs() {
   GroupingKind kind = getGrouping().getKind();
   if (kind == GroupingKind::Dense || kind == GroupingKind::RaggedK)
     return false;
-  return getRhs().size() != 1 || getRhsType().getRank() == 2;
+  ScaledType type = getRhsType();
+  return getRhs().size() != 1 || (type && type.getRank() == 2);
 }
 
 ActivationAttr MatmulOp::getActivationOrIdentity() {
@@ -58,21 +59,27 @@ int64_t MatmulOp::getNumGroups() {
   case GroupingKind::Dense:
     return 1;
   case GroupingKind::RaggedK: {
+    if (!getGroups())
+      return ShapedType::kDynamic;
     int64_t size = cast<ShapedType>(getGroups().getType()).getDimSize(0);
     if (!ShapedType::isDynamic(size) &&
         getGrouping().getOffsets() == OffsetsKind::Starts)
       --size;
     return size;
   }
-  default:
+  default: {
     if (hasDiscreteRhs())
       return getRhs().size();
-    return getRhsType().getDimSize(0);
+    ScaledType type = getRhsType();
+    return type ? type.getDimSize(0) : ShapedType::kDynamic;
+  }
   }
 }
 
 int64_t MatmulOp::getN() {
   ScaledType rhs = getRhsType();
+  if (!rhs || rhs.getRank() < 2)
+    return ShapedType::kDynamic;
   return rhs.getDimSize(rhs.getRank() - 2);
 }
 
@@ -85,12 +92,8 @@ int64_t MatmulOp::getNumOutputColumns() {
 
 int64_t MatmulOp::getK() {
   ScaledType lhs = getLhsType();
-  return lhs.getDimSize(lhs.getRank() - 1);
+  return lhs ? lhs.getDimSize(lhs.getRank() - 1) : ShapedType::kDynamic;
 }
-
-LogicalResult MatmulOp::verify() { return success(); }
-
-LogicalResult MatmulOp::verifyRegions() { return success(); }
 
 ScaledType MatmulListOp::getLhsType(int64_t index) {
   return getTypeOf(getLhs(), getLhsScales(), getLhsTypesAttr(), index);
@@ -99,7 +102,3 @@ ScaledType MatmulListOp::getLhsType(int64_t index) {
 ScaledType MatmulListOp::getRhsType(int64_t index) {
   return getTypeOf(getRhs(), getRhsScales(), getRhsTypesAttr(), index);
 }
-
-LogicalResult MatmulListOp::verify() { return success(); }
-
-LogicalResult YieldOp::verify() { return success(); }

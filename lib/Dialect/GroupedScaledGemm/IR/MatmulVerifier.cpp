@@ -1,0 +1,491 @@
+//===- MatmulVerifier.cpp - Verifiers of the products -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `matmul` and `matmul_list` against docs/Spec.md; comments name the
+// constraints. Shared ones are in Verification.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verification.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+namespace {
+/// Extents of one product, as far as its operand types tell.
+struct ProductExtents {
+  int64_t groups = ShapedType::kDynamic;
+  int64_t rows = ShapedType::kDynamic;
+  int64_t n = ShapedType::kDynamic;
+  int64_t k = ShapedType::kDynamic;
+  int64_t columns = ShapedType::kDynamic;
+};
+
+/// The more specific of two compatible extents.
+int64_t meet(int64_t a, int64_t b) { return ShapedType::isDynamic(a) ? b : a; }
+
+/// Checks the operands of one matmul, in the order of the assembly.
+class MatmulChecker {
+public:
+  explicit MatmulChecker(MatmulOp op)
+      : op(op), kind(op.getGrouping().getKind()) {}
+
+  LogicalResult run() {
+    for (auto check : {&MatmulChecker::operands, &MatmulChecker::factors,
+                       &MatmulChecker::groups, &MatmulChecker::terms,
+                       &MatmulChecker::activation, &MatmulChecker::result,
+                       &MatmulChecker::destinations})
+      if (failed((this->*check)()))
+        return failure();
+    return success();
+  }
+
+private:
+  bool isBatchedForm() const {
+    return kind == GroupingKind::Batched || kind == GroupingKind::Masked;
+  }
+
+  /// Forms and storage of lhs and rhs.
+  LogicalResult operands() {
+    if (failed(verifyForm(op)) ||
+        failed(verifyScaledOperands(op, "lhs", op.getLhs(), op.getLhsScales(),
+                                    op.getLhsTypesAttr())) ||
+        failed(verifyScaledOperands(op, "rhs", op.getRhs(), op.getRhsScales(),
+                                    op.getRhsTypesAttr())) ||
+        failed(verifyScaledOut(op, op.getOut(), op.getOutScales(),
+                               op.getOutTypesAttr())))
+      return failure();
+    // matmul_c1
+    if (op.getLhs().size() != 1 || op.getRhs().empty())
+      return op.emitOpError("expected 1 lhs and at least 1 rhs, but got ")
+             << op.getLhs().size() << " and " << op.getRhs().size();
+    bool storage = !op.getLhsScales().empty();
+    if (failed(verifySameForm(op, storage, "lhs", !op.getRhsScales().empty(),
+                              "rhs")))
+      return failure();
+    if (op.getOutScales() ||
+        llvm::any_of(op.getResultTypes(), llvm::IsaPred<ScaledType>))
+      return verifySameForm(op, storage, "lhs",
+                            static_cast<bool>(op.getOutScales()), "result");
+    return success();
+  }
+
+  /// Shapes and formats of lhs and rhs.
+  LogicalResult factors() {
+    lhs = op.getLhsType();
+    rhs = op.getRhsType();
+    int64_t lhsRank = isBatchedForm() ? 3 : 2;
+    // matmul_c2
+    if (lhs.getRank() != lhsRank)
+      return op.emitOpError("expected lhs of rank ")
+             << lhsRank << " for grouping '" << stringifyGroupingKind(kind)
+             << "', but got " << lhs;
+    bool stackable =
+        kind != GroupingKind::Dense && kind != GroupingKind::RaggedK;
+    int64_t count = op.getRhs().size();
+    // matmul_c3
+    if (rhs.getRank() != 2 && !(stackable && count == 1 && rhs.getRank() == 3))
+      return op.emitOpError("expected rhs ")
+             << (stackable ? "[G, N, K], or one [N, K] a group," : "[N, K]")
+             << " for grouping '" << stringifyGroupingKind(kind)
+             << "', but got " << rhs;
+    if (!stackable && count != 1)
+      return op.emitOpError("expected 1 rhs for grouping '")
+             << stringifyGroupingKind(kind) << "', but got " << count;
+    for (int64_t i = 1; i < count; ++i)
+      // matmul_c4
+      if (op.getRhsType(i) != rhs)
+        return op.emitOpError("expected weights of one type, but got ")
+               << rhs << " and " << op.getRhsType(i);
+    for (auto [name, type] : {std::pair<StringRef, ScaledType>("lhs", lhs),
+                              std::pair<StringRef, ScaledType>("rhs", rhs)})
+      // matmul_c5
+      if (!type.isKMajor())
+        return op.emitOpError("expected ")
+               << name << " with blocks along K, axis " << type.getRank() - 1
+               << ", but got axis " << type.getAxis()
+               << "; quantise it along K";
+    // matmul_c6
+    if (lhs.getBlockSize() != rhs.getBlockSize() ||
+        lhs.getScaleElementType() != rhs.getScaleElementType())
+      return op.emitOpError("expected lhs and rhs of equal block size and "
+                            "scale type, but got ")
+             << stringifyBlockFormat(lhs.getFormat()) << " ("
+             << lhs.getBlockSize() << ", " << lhs.getScaleElementType()
+             << ") and " << stringifyBlockFormat(rhs.getFormat()) << " ("
+             << rhs.getBlockSize() << ", " << rhs.getScaleElementType() << ")";
+    int64_t lhsK = lhs.getShape().back(), rhsK = rhs.getShape().back();
+    // matmul_c7
+    if (!areCompatible(lhsK, rhsK))
+      return op.emitOpError("expected lhs and rhs of equal K, but got ")
+             << lhsK << " and " << rhsK;
+    dims.k = meet(lhsK, rhsK);
+    dims.rows = lhs.getDimSize(lhsRank - 2);
+    dims.n = rhs.getDimSize(rhs.getRank() - 2);
+    return success();
+  }
+
+  /// The number of groups, and the groups operand.
+  LogicalResult groups() {
+    bool discrete = rhs.getRank() == 2;
+    switch (kind) {
+    case GroupingKind::Dense:
+      dims.groups = 1;
+      break;
+    case GroupingKind::RaggedK:
+      dims.groups = getGroupCount(op.getGrouping(), op.getGroups());
+      break;
+    default:
+      dims.groups = discrete ? static_cast<int64_t>(op.getRhs().size())
+                             : rhs.getDimSize(0);
+    }
+    if (isBatchedForm()) {
+      // matmul_c8
+      if (!areCompatible(dims.groups, lhs.getDimSize(0)))
+        return op.emitOpError("expected as many groups in lhs as in rhs, but "
+                              "got ")
+               << lhs.getDimSize(0) << " and " << dims.groups;
+      dims.groups = meet(dims.groups, lhs.getDimSize(0));
+    }
+    bool alongK = kind == GroupingKind::RaggedK;
+    if (failed(verifyGroups(op, op.getGrouping(), op.getGroups(), dims.groups,
+                            alongK ? dims.k : dims.rows)))
+      return failure();
+    if (ShapedType::isDynamic(dims.groups) && kind != GroupingKind::Dense)
+      dims.groups =
+          meet(dims.groups, getGroupCount(op.getGrouping(), op.getGroups()));
+    std::optional<int64_t> lhsRagged, rhsRagged;
+    if (kind == GroupingKind::RaggedRows)
+      lhsRagged = 0;
+    if (alongK)
+      lhsRagged = rhsRagged = 1;
+    if (failed(verifyGroupStarts(op, "lhs", lhs, op.getGrouping(),
+                                 op.getGroups(), lhsRagged)))
+      return failure();
+    return verifyGroupStarts(op, "rhs", rhs, op.getGrouping(), op.getGroups(),
+                             rhsRagged);
+  }
+
+  /// `[M, columns]` with the group in front where the form has one.
+  NamedShape productShape(int64_t columns) {
+    switch (kind) {
+    case GroupingKind::Dense:
+      return {{dims.rows, columns}, "[M, N]"};
+    case GroupingKind::RaggedRows:
+      return {{dims.rows, columns}, "[R, N]"};
+    case GroupingKind::Batched:
+      return {{dims.groups, dims.rows, columns}, "[L, M, N]"};
+    case GroupingKind::Masked:
+      return {{dims.groups, dims.rows, columns}, "[G, Mmax, N]"};
+    case GroupingKind::RaggedK:
+      return {{dims.groups, dims.rows, columns}, "[G, M, N]"};
+    }
+    llvm_unreachable("covered switch");
+  }
+
+  NamedShape rowShape() {
+    if (isBatchedForm())
+      return {{dims.groups, dims.rows}, "[G, M]"};
+    return {{dims.rows}, "[M]"};
+  }
+
+  static Type typeOf(Value value) { return value ? value.getType() : Type(); }
+
+  /// alpha, beta, addend, bias, prob.
+  LogicalResult terms() {
+    bool paired = op.getActivationOrIdentity().isPaired();
+    dims.columns =
+        ShapedType::isDynamic(dims.n) || !paired ? dims.n : dims.n / 2;
+    SmallVector<NamedShape, 2> perGroup{{{dims.groups}, "[G]"}};
+    SmallVector<NamedShape, 2> alphas = perGroup;
+    if (paired)
+      alphas.push_back({{dims.groups, 2}, "[G, 2]"});
+    NamedShape product = productShape(dims.n);
+    // matmul_c9
+    if (failed(verifyShape(op, "alpha", typeOf(op.getAlpha()), alphas,
+                           /*orScalar=*/true)))
+      return failure();
+    // matmul_c10
+    if (failed(verifyShape(op, "beta", typeOf(op.getBeta()), perGroup,
+                           /*orScalar=*/true)))
+      return failure();
+    // matmul_c11
+    if (op.getBeta() && !op.getAddend() &&
+        (paired || op.getOutScales() || !op.getOut()))
+      return op.emitOpError("expected an addend with beta, because ")
+             << (paired ? "the destination has the columns of y, not of z"
+                        : "a quantised destination cannot be accumulated to");
+    // matmul_c12
+    if (failed(verifyShape(op, "addend", typeOf(op.getAddend()), product)))
+      return failure();
+    // matmul_c13
+    if (failed(verifyShape(
+            op, "bias", typeOf(op.getBias()),
+            {{{dims.n}, "[N]"}, {{dims.groups, dims.n}, "[G, N]"}})))
+      return failure();
+    // matmul_c14
+    if (failed(verifyShape(op, "prob", typeOf(op.getProb()), rowShape())))
+      return failure();
+    // matmul_c15
+    if (op.getProb() && op.getProbPosition() == ProbPosition::Bias &&
+        !op.getBias())
+      return op.emitOpError("expected a bias for prob at 'bias', but got none");
+    return success();
+  }
+
+  /// Activation, its parameters and the operands of its region.
+  LogicalResult activation() {
+    ActivationAttr activation = op.getActivationOrIdentity();
+    if (failed(verifyGate(op, activation.getGate(), dims.n)))
+      return failure();
+    // matmul_c16
+    if (op.getActivationParams() &&
+        activation.getKind() != ActivationKind::SwiGLU)
+      return op.emitOpError("expected activation_params with activation "
+                            "'swiglu' only, but got '")
+             << stringifyActivationKind(activation.getKind()) << "'";
+    // matmul_c17
+    if (failed(verifyShape(op, "activation_params",
+                           typeOf(op.getActivationParams()),
+                           {{{dims.groups, 3}, "[G, 3]"}})))
+      return failure();
+    bool custom = activation.getKind() == ActivationKind::Custom;
+    // matmul_c18
+    if (custom == op.getEpilogue().empty())
+      return op.emitOpError("expected ")
+             << (custom ? "an epilogue region" : "no epilogue region")
+             << " for activation '"
+             << stringifyActivationKind(activation.getKind()) << "'";
+    // matmul_c19
+    if (!custom && !(op.getRow().empty() && op.getColumn().empty() &&
+                     op.getGroup().empty()))
+      return op.emitOpError("expected operands row, column and group with "
+                            "activation 'custom' only, but got '")
+             << stringifyActivationKind(activation.getKind()) << "'";
+    // matmul_c20
+    for (Value row : op.getRow())
+      if (failed(verifyShape(op, "row operand", row.getType(), rowShape())))
+        return failure();
+    // matmul_c21
+    for (Value column : op.getColumn())
+      if (failed(verifyShape(op, "column operand", column.getType(),
+                             {{{dims.columns}, "[N_out]"},
+                              {{dims.groups, dims.columns}, "[G, N_out]"}})))
+        return failure();
+    // matmul_c22
+    for (Value group : op.getGroup())
+      if (failed(verifyShape(op, "group operand", group.getType(),
+                             {{{dims.groups}, "[G]"}})))
+        return failure();
+    return success();
+  }
+
+  /// y: its quantiser, or its element type.
+  LogicalResult result() {
+    ScaledType quantized = op.getQuantizedType();
+    std::optional<QuantizerAttr> quantizer = op.getQuantizer();
+    // matmul_c23
+    if (static_cast<bool>(quantized) != quantizer.has_value())
+      return op.emitOpError("expected ")
+             << (quantized ? "a quantizer for a result of type scaled"
+                           : "a result of type scaled for a quantizer")
+             << ", but got none";
+    // matmul_c24
+    if (!quantized && (op.getGlobalScale() || op.getSeed()))
+      return op.emitOpError("expected global_scale and seed with a quantizer "
+                            "only");
+    NamedShape shape = productShape(dims.columns);
+    if (!quantized) {
+      // matmul_c25
+      if (failed(verifyShape(op, "outs", typeOf(op.getOut()), shape)))
+        return failure();
+      // matmul_c26
+      if (Value out = op.getOut())
+        if (!isa<Float32Type, Float16Type, BFloat16Type>(
+                getElementTypeOrSelf(out.getType())))
+          return op.emitOpError("expected outs of element type f32, f16 or "
+                                "bf16, but got ")
+                 << getElementTypeOrSelf(out.getType());
+      return success();
+    }
+    // matmul_c27
+    if (failed(verifyShape(op, "quantised result", quantized, shape)))
+      return failure();
+    // matmul_c28
+    if (failed(verifyShape(op, "global_scale", typeOf(op.getGlobalScale()),
+                           {{{dims.groups}, "[G]"}}, /*orScalar=*/true)))
+      return failure();
+    int64_t block = quantized.getBlockSize();
+    // matmul_c29
+    if (quantized.isKMajor() && !ShapedType::isDynamic(dims.columns) &&
+        dims.columns % block != 0)
+      return op.emitOpError("expected quantised columns to be a multiple of "
+                            "the block size ")
+             << block << ", but got N_out = " << dims.columns
+             << " (nearest: " << llvm::divideCeil(dims.columns, block) * block
+             << ")";
+    std::optional<int64_t> raggedDim;
+    if (kind == GroupingKind::RaggedRows)
+      raggedDim = 0;
+    if (failed(verifyGroupStarts(op, "the quantised result", quantized,
+                                 op.getGrouping(), op.getGroups(), raggedDim)))
+      return failure();
+    return verifyQuantizer(op, *quantizer, quantized, op.getSeed(),
+                           op.getGlobalScale(),
+                           op.getGrouping().hasGroupsOperand());
+  }
+
+  LogicalResult destinations() {
+    // matmul_c30
+    if (failed(verifyShape(op, "preact_outs", typeOf(op.getPreactOut()),
+                           productShape(dims.n))))
+      return failure();
+    // matmul_c31
+    if (failed(verifyShape(op, "amax_outs", typeOf(op.getAmaxOut()),
+                           {{{dims.groups}, "[G]"}})))
+      return failure();
+    SmallVector<Type> expected = getInitTypes(op.getDpsInitsMutable());
+    bool scaledResult =
+        llvm::any_of(op.getResultTypes(), llvm::IsaPred<ScaledType>);
+    if (scaledResult) {
+      // matmul_c32
+      if (op.getOut())
+        return op.emitOpError("expected no outs for a result of type scaled, "
+                              "but got ")
+               << op.getOut().getType();
+      expected.insert(expected.begin() + (op.getPreactOut() ? 1 : 0),
+                      op.getQuantizedType());
+    }
+    // matmul_c33
+    if (!op.getOut() && !scaledResult)
+      return op.emitOpError("expected outs or a result of type scaled, but got "
+                            "neither");
+    return verifyDestinations(op, op.getDpsInitsMutable(), expected);
+  }
+
+  MatmulOp op;
+  GroupingKind kind;
+  ScaledType lhs, rhs;
+  ProductExtents dims;
+};
+
+/// True if an epilogue region may hold `op`: scalar arithmetic.
+bool isScalarArithmetic(Operation &op) {
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+             op.getDialect()) &&
+         op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+         llvm::all_of(op.getResultTypes(),
+                      [](Type type) { return type.isIntOrIndexOrFloat(); });
+}
+} // namespace
+
+LogicalResult MatmulOp::verify() { return MatmulChecker(*this).run(); }
+
+LogicalResult MatmulOp::verifyRegions() {
+  if (getEpilogue().empty())
+    return success();
+  Block &block = getEpilogue().front();
+  bool paired = getActivationOrIdentity().isPaired();
+  size_t expected = (paired ? 2 : 1) + getRow().size() + getColumn().size() +
+                    getGroup().size();
+  // matmul_c34
+  if (block.getNumArguments() != expected)
+    return emitOpError("expected an epilogue region with ")
+           << expected << " arguments (" << (paired ? "gate, up" : "z")
+           << ", then one for each row, column and group operand), but got "
+           << block.getNumArguments();
+  for (BlockArgument argument : block.getArguments())
+    // matmul_c35
+    if (!argument.getType().isF32())
+      return emitOpError("expected arguments of the epilogue region of type "
+                         "f32, but got ")
+             << argument.getType();
+  // matmul_c36
+  if (block.empty() || !isa<YieldOp>(block.back()))
+    return emitOpError("expected the epilogue region to end in "
+                       "grouped_scaled_gemm.yield");
+  for (Operation &nested : block.without_terminator()) {
+    // matmul_c37
+    if (isScalarArithmetic(nested))
+      continue;
+    InFlightDiagnostic diag =
+        emitOpError("expected scalar operations of arith and math without "
+                    "side effects in the epilogue region");
+    diag.attachNote(nested.getLoc()) << "got '" << nested.getName() << "'";
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult MatmulListOp::verify() {
+  if (failed(verifyForm(*this)) ||
+      failed(verifyScaledOperands(*this, "lhs", getLhs(), getLhsScales(),
+                                  getLhsTypesAttr())) ||
+      failed(verifyScaledOperands(*this, "rhs", getRhs(), getRhsScales(),
+                                  getRhsTypesAttr())))
+    return failure();
+  int64_t count = getLhs().size();
+  // matmul_list_c1
+  if (count == 0 || static_cast<int64_t>(getRhs().size()) != count ||
+      static_cast<int64_t>(getOuts().size()) != count)
+    return emitOpError("expected as many lhs as rhs as outs, at least 1, but "
+                       "got ")
+           << count << ", " << getRhs().size() << " and " << getOuts().size();
+  if (failed(verifySameForm(*this, !getLhsScales().empty(), "lhs",
+                            !getRhsScales().empty(), "rhs")))
+    return failure();
+  for (auto [name, value] : {std::pair<StringRef, Value>("alpha", getAlpha()),
+                             std::pair<StringRef, Value>("beta", getBeta())})
+    // matmul_list_c2
+    if (value && failed(verifyShape(*this, name, value.getType(),
+                                    {{{count}, "one a problem"}},
+                                    /*orScalar=*/true)))
+      return failure();
+  for (int64_t i = 0; i < count; ++i) {
+    ScaledType lhs = getLhsType(i), rhs = getRhsType(i);
+    for (ScaledType type : {lhs, rhs}) {
+      // matmul_list_c3
+      if (type.getRank() != 2 || !type.isKMajor() ||
+          type.getGroupStart() != GroupStart::Whole)
+        return emitOpError("expected matrices of rank 2 with blocks along "
+                           "axis 1 and starts = whole for problem ")
+               << i << ", but got " << type;
+    }
+    // matmul_list_c4
+    if (lhs.getFormat() != getLhsType(0).getFormat() ||
+        rhs.getFormat() != getRhsType(0).getFormat())
+      return emitOpError("expected all problems to share the formats of "
+                         "problem 0, but got ")
+             << stringifyBlockFormat(lhs.getFormat()) << " and "
+             << stringifyBlockFormat(rhs.getFormat()) << " for problem " << i;
+    // matmul_list_c5
+    if (lhs.getBlockSize() != rhs.getBlockSize() ||
+        lhs.getScaleElementType() != rhs.getScaleElementType())
+      return emitOpError("expected lhs and rhs of equal block size and scale "
+                         "type, but got ")
+             << stringifyBlockFormat(lhs.getFormat()) << " and "
+             << stringifyBlockFormat(rhs.getFormat());
+    // matmul_list_c6
+    if (!areCompatible(lhs.getDimSize(1), rhs.getDimSize(1)))
+      return emitOpError("expected lhs and rhs of equal K for problem ")
+             << i << ", but got " << lhs.getDimSize(1) << " and "
+             << rhs.getDimSize(1);
+    // matmul_list_c7
+    if (failed(verifyShape(
+            *this, "outs of problem " + Twine(i), getOuts()[i].getType(),
+            {{{lhs.getDimSize(0), rhs.getDimSize(0)}, "[M, N]"}})))
+      return failure();
+  }
+  return verifyDestinations(*this, getDpsInitsMutable(),
+                            getInitTypes(getDpsInitsMutable()));
+}
+
+// The operand constraint and the parent trait say all there is to check.
+LogicalResult YieldOp::verify() { return success(); }
