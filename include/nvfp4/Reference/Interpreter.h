@@ -1,0 +1,71 @@
+//===- Interpreter.h - Executes the dialect in exact arithmetic -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The oracle of every numerical test: runs a function of a module that uses
+// `grouped_scaled_gemm` on tensors, with the upstream operations that surround
+// it (func, arith, math, tensor, linalg.fill, scf.for, scf.if). It shares no
+// lowering with any target. Results carry error bounds (see Real.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_REFERENCE_INTERPRETER_H
+#define NVFP4_REFERENCE_INTERPRETER_H
+
+#include "nvfp4/Reference/Value.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <vector>
+
+namespace nvfp4::reference {
+
+/// Which outputs of products are computed. What is left out has an infinite
+/// bound, so that comparisons skip it. The first and the last row and column
+/// are always among the sample.
+struct SampleSpec {
+  /// Rows of each group, and columns of each result; 0 means all.
+  int64_t maxRows = 0;
+  int64_t maxColumns = 0;
+  uint64_t seed = 0;
+};
+
+struct InterpreterOptions {
+  /// The largest tensor, in bytes of the interpreter's memory.
+  int64_t maxTensorBytes = int64_t{8} << 30;
+  /// How many operations may run before the program counts as endless.
+  int64_t maxSteps = int64_t{1} << 30;
+  /// How deep calls may nest.
+  int maxCallDepth = 64;
+  /// Threads of a product; 0 means as many as the machine has.
+  unsigned threads = 0;
+  /// Multiplies the rounding error that products may show: 1 for IEEE f32
+  /// additions, 2 for accumulators that truncate.
+  double accumulationFactor = 1.0;
+  SampleSpec sample;
+};
+
+/// Runs functions of one module.
+class Interpreter {
+public:
+  explicit Interpreter(mlir::ModuleOp module, InterpreterOptions options = {})
+      : module(module), options(options) {}
+
+  /// Calls `function`. An argument of type `scaled` is given as one
+  /// ScaledValue or as two tensors, values and scales. Shapes and element types
+  /// are checked. Fails, with the location of the operation, on data that the
+  /// operation does not allow.
+  llvm::Expected<std::vector<Value>> run(llvm::StringRef function,
+                                         llvm::ArrayRef<Value> args);
+
+private:
+  mlir::ModuleOp module;
+  InterpreterOptions options;
+};
+
+} // namespace nvfp4::reference
+
+#endif // NVFP4_REFERENCE_INTERPRETER_H

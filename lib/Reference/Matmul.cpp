@@ -1,0 +1,380 @@
+//===- Matmul.cpp - The grouped product -------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Splits every form of grouping into problems of one weight matrix each, runs
+// their products and epilogues, and writes results, amax and what rows outside
+// every group keep.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Epilogue.h"
+#include "ProductRunner.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nvfp4::reference {
+
+using gsg::GroupingKind;
+
+/// One evaluation of a `matmul`.
+class MatmulEvaluation {
+public:
+  MatmulEvaluation(Evaluator &evaluator, gsg::MatmulOp op)
+      : evaluator(evaluator), op(op) {}
+
+  llvm::Error run();
+
+private:
+  llvm::Error readOperands();
+  llvm::Error checkShapes();
+  llvm::Error makeDestinations();
+  llvm::Error runGroup(int64_t group);
+  llvm::Error runRow(const EpiloguePlace &at, llvm::ArrayRef<Real> acc);
+  llvm::Error writeQuantized(std::vector<Value> &results);
+
+  int64_t rowsOf(int64_t group) const {
+    return kind == GroupingKind::RaggedRows || kind == GroupingKind::Masked
+               ? groups.ranges[static_cast<size_t>(group)].size
+               : rowsPerGroup;
+  }
+  int64_t firstRow(int64_t group) const {
+    return kind == GroupingKind::RaggedRows
+               ? groups.ranges[static_cast<size_t>(group)].begin
+               : group * rowsPerGroup;
+  }
+
+  Evaluator &evaluator;
+  gsg::MatmulOp op;
+  GroupingKind kind = GroupingKind::Dense;
+  ScaledValue lhs;
+  std::vector<ScaledValue> rhs;
+  ResolvedGroups groups;
+  int64_t numGroups = 1, rowsPerGroup = 0, totalRows = 0;
+  int64_t columns = 0, outputColumns = 0;
+  llvm::SmallVector<int64_t> rowShape;
+  std::optional<PairedColumns> pairs;
+  std::optional<Epilogue> epilogue;
+  std::optional<ProductRunner> product;
+  /// Results; y holds f32 numbers where the result is quantised.
+  Tensor preact, y, amax;
+  gsg::ScaledType quantized;
+  /// The interval of the current group's amax.
+  double amaxLow = 0, amaxValue = 0, amaxHigh = 0;
+};
+
+llvm::Error MatmulEvaluation::readOperands() {
+  kind = op.getGrouping().getKind();
+  if (op.getLhs().size() != 1)
+    return makeError("expected one lhs, but got " +
+                     llvm::Twine(op.getLhs().size()));
+  for (const gsg::ScaledOperand &operand : gsg::getScaledOperands(
+           op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr())) {
+    llvm::Expected<ScaledValue> value = evaluator.scaled(operand);
+    if (!value)
+      return value.takeError();
+    lhs = std::move(*value);
+  }
+  for (const gsg::ScaledOperand &operand : gsg::getScaledOperands(
+           op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())) {
+    llvm::Expected<ScaledValue> value = evaluator.scaled(operand);
+    if (!value)
+      return value.takeError();
+    rhs.push_back(std::move(*value));
+  }
+  llvm::Expected<ResolvedGroups> resolved =
+      evaluator.resolve(op.getGrouping(), op.getGroups(), lhs.type.getShape());
+  if (!resolved)
+    return resolved.takeError();
+  groups = std::move(*resolved);
+  return llvm::Error::success();
+}
+
+llvm::Error MatmulEvaluation::checkShapes() {
+  int64_t rank = lhs.type.getRank();
+  bool batchedLhs =
+      kind == GroupingKind::Batched || kind == GroupingKind::Masked;
+  if (rank != (batchedLhs ? 3 : 2))
+    return makeError("expected lhs of rank " + llvm::Twine(batchedLhs ? 3 : 2) +
+                     ", but got rank " + llvm::Twine(rank));
+  switch (kind) {
+  case GroupingKind::Dense:
+    numGroups = 1;
+    break;
+  case GroupingKind::Batched:
+    numGroups = lhs.type.getDimSize(0);
+    break;
+  default:
+    numGroups = static_cast<int64_t>(groups.ranges.size());
+  }
+  if (kind == GroupingKind::Masked && numGroups != lhs.type.getDimSize(0))
+    return makeError("expected " + llvm::Twine(lhs.type.getDimSize(0)) +
+                     " row counts, but got " + llvm::Twine(numGroups));
+  bool sharedRhs = kind == GroupingKind::Dense || kind == GroupingKind::RaggedK;
+  int64_t expected = !sharedRhs && op.hasDiscreteRhs() ? numGroups : 1;
+  if (static_cast<int64_t>(rhs.size()) != expected)
+    return makeError("expected " + llvm::Twine(expected) +
+                     " rhs operands, but got " + llvm::Twine(rhs.size()));
+  int64_t k = lhs.type.getDimSize(rank - 1);
+  for (const ScaledValue &value : rhs) {
+    int64_t rhsRank = value.type.getRank();
+    bool stacked = !sharedRhs && !op.hasDiscreteRhs();
+    if (rhsRank != (stacked ? 3 : 2))
+      return makeError("expected rhs of rank " + llvm::Twine(stacked ? 3 : 2) +
+                       ", but got rank " + llvm::Twine(rhsRank));
+    if (stacked && value.type.getDimSize(0) != numGroups)
+      return makeError("expected weights of " + llvm::Twine(numGroups) +
+                       " groups, but got " +
+                       llvm::Twine(value.type.getDimSize(0)));
+    if (value.type.getDimSize(rhsRank - 1) != k)
+      return makeError("expected K of rhs to be " + llvm::Twine(k) +
+                       ", but got " +
+                       llvm::Twine(value.type.getDimSize(rhsRank - 1)));
+    int64_t n = value.type.getDimSize(rhsRank - 2);
+    if (&value != &rhs.front() && n != columns)
+      return makeError("expected N of rhs to be " + llvm::Twine(columns) +
+                       ", but got " + llvm::Twine(n));
+    columns = n;
+  }
+  if (rhs.empty())
+    return makeError("expected at least one rhs");
+  outputColumns = columns;
+  gsg::ActivationAttr activation = op.getActivationOrIdentity();
+  if (activation.isPaired()) {
+    llvm::Expected<PairedColumns> found =
+        pairColumns(activation.getGate(), columns);
+    if (!found)
+      return found.takeError();
+    pairs = std::move(*found);
+    outputColumns = columns / 2;
+  }
+  rowsPerGroup =
+      kind == GroupingKind::RaggedRows ? 0 : lhs.type.getDimSize(rank - 2);
+  totalRows = kind == GroupingKind::RaggedRows ? lhs.type.getDimSize(0)
+                                               : numGroups * rowsPerGroup;
+  if (kind == GroupingKind::RaggedRows || kind == GroupingKind::Dense)
+    rowShape = {totalRows};
+  else
+    rowShape = {numGroups, rowsPerGroup};
+  return llvm::Error::success();
+}
+
+llvm::Error MatmulEvaluation::makeDestinations() {
+  auto start = [&](mlir::Value v, int64_t width,
+                   llvm::StringRef what) -> llvm::Expected<Tensor> {
+    llvm::SmallVector<int64_t> shape = rowShape;
+    shape.push_back(width);
+    Tensor out = evaluator.tensor(v);
+    if (out.shape() != llvm::ArrayRef<int64_t>(shape))
+      return makeError("expected " + what + " of " + llvm::Twine(totalRows) +
+                       " rows and " + llvm::Twine(width) +
+                       " columns, but got " + out.describe());
+    return op.getTail() == gsg::TailMode::Zero
+               ? Tensor::zeros(out.element(), shape)
+               : out;
+  };
+  if (op.getPreactOut()) {
+    llvm::Expected<Tensor> t = start(op.getPreactOut(), columns, "preact_outs");
+    if (!t)
+      return t.takeError();
+    preact = std::move(*t);
+  }
+  quantized = op.getQuantizer() ? op.getQuantizedType() : gsg::ScaledType();
+  llvm::SmallVector<int64_t> shape = rowShape;
+  shape.push_back(outputColumns);
+  if (op.getQuantizer()) {
+    if (!quantized)
+      return makeError("expected the scaled type of the quantised result");
+    if (quantized.getRank() != static_cast<int64_t>(shape.size()))
+      return makeError("expected a quantised result of rank " +
+                       llvm::Twine(shape.size()));
+    quantized = quantized.withShape(shape);
+    llvm::Expected<Tensor> t = evaluator.allocate(Element::F32, shape);
+    if (!t)
+      return t.takeError();
+    y = std::move(*t);
+  } else {
+    if (!op.getOut())
+      return makeError("expected a destination");
+    llvm::Expected<Tensor> t = start(op.getOut(), outputColumns, "outs");
+    if (!t)
+      return t.takeError();
+    y = std::move(*t);
+  }
+  if (op.getAmaxOut()) {
+    amax = Tensor::zeros(Element::F32, {numGroups});
+    if (evaluator.tensor(op.getAmaxOut()).numElements() != numGroups)
+      return makeError("expected amax_outs of " + llvm::Twine(numGroups) +
+                       " entries, but got " +
+                       evaluator.tensor(op.getAmaxOut()).describe());
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error MatmulEvaluation::runRow(const EpiloguePlace &at,
+                                     llvm::ArrayRef<Real> acc) {
+  std::vector<Real> z(static_cast<size_t>(columns));
+  for (int64_t n = 0; n < columns; ++n) {
+    auto i = static_cast<size_t>(n);
+    z[i] = epilogue->preActivation(at, acc[i], n);
+    if (op.getPreactOut())
+      preact.setReal(at.row * columns + n, convert(preact.element(), z[i]));
+  }
+  for (int64_t c = 0; c < outputColumns; ++c) {
+    auto i = static_cast<size_t>(c);
+    Real first = pairs ? z[static_cast<size_t>(pairs->gate[i])] : z[i];
+    Real second = pairs ? z[static_cast<size_t>(pairs->up[i])] : Real();
+    llvm::Expected<Real> value =
+        epilogue->result(evaluator, at, first, second, c);
+    if (!value)
+      return value.takeError();
+    double magnitude = std::fabs(value->value);
+    if (std::isnan(magnitude) || std::isnan(amaxValue)) {
+      amaxLow = amaxValue = amaxHigh = std::nan("");
+    } else {
+      amaxLow = std::max(amaxLow, magnitude - value->bound);
+      amaxValue = std::max(amaxValue, magnitude);
+      amaxHigh = std::max(amaxHigh, magnitude + value->bound);
+    }
+    y.setReal(at.row * outputColumns + c, y.element() == Element::F32
+                                              ? *value
+                                              : convert(y.element(), *value));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error MatmulEvaluation::runGroup(int64_t group) {
+  int64_t rows = rowsOf(group);
+  bool batchedLhs =
+      kind == GroupingKind::Batched || kind == GroupingKind::Masked;
+  bool stackedRhs = rhs.front().type.getRank() == 3;
+  ProductRunner::Side left{
+      &lhs, batchedLhs ? group : 0,
+      kind == GroupingKind::RaggedRows ? firstRow(group) : 0, rows, group};
+  ProductRunner::Side right{
+      &rhs[rhs.size() == 1 ? 0 : static_cast<size_t>(group)],
+      stackedRhs ? group : 0, 0, columns,
+      kind == GroupingKind::RaggedK ? group : 0};
+  amaxLow = amaxValue = amaxHigh = 0;
+  llvm::Error error =
+      product->run(left, right, pairs ? &*pairs : nullptr,
+                   [&](int64_t m, llvm::ArrayRef<Real> acc) {
+                     return runRow({group, firstRow(group) + m, m}, acc);
+                   });
+  if (error)
+    return error;
+  if (op.getAmaxOut())
+    amax.setReal(group, {amaxValue, std::isnan(amaxValue)
+                                        ? 0.0
+                                        : std::max(amaxHigh - amaxValue,
+                                                   amaxValue - amaxLow)});
+  return llvm::Error::success();
+}
+
+llvm::Error MatmulEvaluation::writeQuantized(std::vector<Value> &results) {
+  // The groups of the result; with ragged K each has a matrix of its own.
+  ResolvedGroups resultGroups = groups;
+  if (kind == GroupingKind::RaggedK)
+    resultGroups = {GroupingKind::Batched, {}};
+  llvm::Expected<ScaledValue> target =
+      evaluator.allocateScaled(quantized, resultGroups);
+  if (!target)
+    return target.takeError();
+  bool zeroTail = op.getTail() == gsg::TailMode::Zero;
+  if (op.getOut()) {
+    llvm::Expected<ScaledValue> out =
+        makeScaled(quantized, evaluator.tensor(op.getOut()),
+                   evaluator.tensor(op.getOutScales()));
+    if (!out)
+      return out.takeError();
+    out->groups = target->groups;
+    if (zeroTail) {
+      out->data = Tensor::zeros(out->data.element(), out->data.shape());
+      out->scales = Tensor::zeros(out->scales.element(), out->scales.shape());
+    }
+    target = std::move(out);
+  } else if (op.getGroups()) {
+    target->scales =
+        Tensor::zeros(target->scales.element(), target->scales.shape());
+  }
+  if (llvm::Error error =
+          evaluator.quantizeInto(y, *target, resultGroups, *op.getQuantizer(),
+                                 op.getGlobalScale(), op.getSeed()))
+    return error;
+  if (op.getOut()) {
+    results.emplace_back(target->data);
+    results.emplace_back(target->scales);
+  } else {
+    results.emplace_back(std::move(*target));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error MatmulEvaluation::run() {
+  if (llvm::Error error = readOperands())
+    return error;
+  if (llvm::Error error = checkShapes())
+    return error;
+  if (llvm::Error error = makeDestinations())
+    return error;
+  const Tensor *destination =
+      op.getOut() && !quantized ? &evaluator.tensor(op.getOut()) : nullptr;
+  llvm::Expected<Epilogue> made = Epilogue::create(
+      op,
+      {numGroups, totalRows,
+       kind == GroupingKind::RaggedRows ? 0 : rowsPerGroup, columns,
+       outputColumns},
+      [&](mlir::Value v) -> const Value & { return evaluator.value(v); },
+      destination);
+  if (!made)
+    return made.takeError();
+  epilogue = std::move(*made);
+  llvm::Expected<std::shared_ptr<const GroupMap>> map =
+      evaluator.scaleMap(lhs.type, groups);
+  if (!map)
+    return map.takeError();
+  // Weights share the groups along K only.
+  std::shared_ptr<const GroupMap> rhsMap;
+  if (kind == GroupingKind::RaggedK) {
+    llvm::Expected<std::shared_ptr<const GroupMap>> found =
+        evaluator.scaleMap(rhs.front().type, groups);
+    if (!found)
+      return found.takeError();
+    rhsMap = *found;
+  }
+  llvm::Expected<ProductRunner> runner =
+      ProductRunner::create(evaluator.options, lhs, *map, rhs, rhsMap);
+  if (!runner)
+    return runner.takeError();
+  product = std::move(*runner);
+  for (int64_t g = 0; g < numGroups; ++g)
+    if (llvm::Error error = runGroup(g))
+      return error;
+  std::vector<Value> results;
+  if (op.getPreactOut())
+    results.emplace_back(std::move(preact));
+  if (quantized) {
+    if (llvm::Error error = writeQuantized(results))
+      return error;
+  } else {
+    results.emplace_back(std::move(y));
+  }
+  if (op.getAmaxOut())
+    results.emplace_back(std::move(amax));
+  if (op->getNumResults() != results.size())
+    return makeError("expected tensors, but got memrefs");
+  evaluator.setResults(op, std::move(results));
+  return llvm::Error::success();
+}
+
+llvm::Error Evaluator::evaluateMatmul(gsg::MatmulOp op) {
+  if (llvm::Error error = MatmulEvaluation(*this, op).run())
+    return errorAt(op, llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
+} // namespace nvfp4::reference

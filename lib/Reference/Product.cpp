@@ -1,0 +1,263 @@
+//===- Product.cpp - Exact block-scaled dot products ------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// FP4: the dot of a block is an integer (values times two are integers of at
+// most 12), its product with two scales has at most 20 significand bits, and
+// sums of such terms are exact in f64 while they stay below 2^53 units. FP8:
+// products of two elements are exact in f64. Where sums may round, they are
+// formed again with compensation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Product.h"
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+
+namespace nvfp4::reference {
+namespace {
+
+/// The exponent of the lowest set bit of a finite, non-zero number.
+int lowestBit(double x) {
+  int exponent = 0;
+  double fraction = std::frexp(x, &exponent);
+  auto bits = static_cast<int64_t>(std::ldexp(std::fabs(fraction), 53));
+  return exponent - 53 + __builtin_ctzll(static_cast<uint64_t>(bits));
+}
+
+/// The unit of zeros; two of them can be added.
+constexpr int kNoUnit = 1 << 20;
+
+/// Values of all codes and the exponents of their lowest bits.
+struct CodeTable {
+  double value[256];
+  int unit[256];
+};
+
+CodeTable makeCodeTable(format::ElementKind kind) {
+  CodeTable table;
+  for (int code = 0; code < 256; ++code) {
+    double value = format::decodeElement(kind, static_cast<uint8_t>(code));
+    table.value[code] = value;
+    table.unit[code] =
+        value != 0 && std::isfinite(value) ? lowestBit(value) : kNoUnit;
+  }
+  return table;
+}
+
+struct DotResult {
+  double sum = 0.0;
+  /// The sum of the magnitudes of the terms that are added with rounding.
+  double magnitude = 0.0;
+};
+
+/// FP4: blocks are exact, so the terms are the scaled block sums.
+template <int Block>
+DotResult dotFP4(const int16_t *a, const double *sa, const int16_t *b,
+                 const double *sb, int64_t blocks) {
+  DotResult r;
+  for (int64_t j = 0; j < blocks; ++j, a += Block, b += Block) {
+    int32_t dot = 0;
+    for (int k = 0; k < Block; ++k)
+      dot += static_cast<int32_t>(a[k]) * static_cast<int32_t>(b[k]);
+    double term = dot * (sa[j] * sb[j]);
+    r.sum += term;
+    r.magnitude += std::fabs(term);
+  }
+  // Codes were doubled on both sides.
+  return {r.sum * 0.25, r.magnitude * 0.25};
+}
+
+/// FP8: the terms are the products of elements.
+DotResult dotFP8(const double *a, const double *sa, const double *b,
+                 const double *sb, int64_t blocks) {
+  DotResult r;
+  for (int64_t j = 0; j < blocks; ++j, a += 32, b += 32) {
+    double dot[4] = {}, magnitude[4] = {};
+    for (int k = 0; k < 32; k += 4)
+      for (int lane = 0; lane < 4; ++lane) {
+        double product = a[k + lane] * b[k + lane];
+        dot[lane] += product;
+        magnitude[lane] += std::fabs(product);
+      }
+    double scale = sa[j] * sb[j];
+    r.sum += ((dot[0] + dot[1]) + (dot[2] + dot[3])) * scale;
+    r.magnitude +=
+        ((magnitude[0] + magnitude[1]) + (magnitude[2] + magnitude[3])) * scale;
+  }
+  return r;
+}
+
+/// The value of element k of a line, without its scale.
+double elementAt(const Panel &p, int64_t line, int64_t k) {
+  auto i = static_cast<size_t>(line * p.blocks * p.block + k);
+  return p.fp4 ? 0.5 * p.codes[i] : p.elements[i];
+}
+
+double scaleAt(const Panel &p, int64_t line, int64_t k) {
+  return p.scales[static_cast<size_t>(line * p.blocks + k / p.block)];
+}
+
+/// The same sum with Neumaier's compensation; products are exact.
+double compensatedDot(const Panel &a, int64_t m, const Panel &b, int64_t n) {
+  double sum = 0.0, lost = 0.0;
+  for (int64_t k = 0, e = a.blocks * a.block; k < e; ++k) {
+    double term = (elementAt(a, m, k) * elementAt(b, n, k)) *
+                  (scaleAt(a, m, k) * scaleAt(b, n, k));
+    double next = sum + term;
+    lost += std::fabs(sum) >= std::fabs(term) ? (sum - next) + term
+                                              : (term - next) + sum;
+    sum = next;
+  }
+  return sum + lost;
+}
+
+/// What the bounds of the elements of `p` add, seen through the other operand.
+double inputError(const Panel &p, int64_t line, const Panel &other,
+                  int64_t otherLine) {
+  double total = 0.0;
+  for (auto [k, bound] : p.errors[static_cast<size_t>(line)])
+    total += bound * std::fabs(elementAt(other, otherLine, k) *
+                               scaleAt(other, otherLine, k));
+  return total;
+}
+
+/// Products of two uncertain elements.
+double crossError(const Panel &a, int64_t m, const Panel &b, int64_t n) {
+  const auto &left = a.errors[static_cast<size_t>(m)];
+  const auto &right = b.errors[static_cast<size_t>(n)];
+  double total = 0.0;
+  for (size_t i = 0, j = 0; i < left.size() && j < right.size();) {
+    if (left[i].first == right[j].first)
+      total += left[i++].second * right[j++].second;
+    else if (left[i].first < right[j].first)
+      ++i;
+    else
+      ++j;
+  }
+  return total;
+}
+
+Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
+               DotResult dot, const ErrorModel &model) {
+  if (std::isnan(dot.sum) || std::isinf(dot.sum))
+    return {dot.sum, 0.0};
+  int unit = a.unit[static_cast<size_t>(m)] + b.unit[static_cast<size_t>(n)];
+  // A line of zeros has no unit.
+  bool zero = dot.magnitude == 0.0;
+  if (!zero && !(dot.magnitude < std::ldexp(1.0, unit + 53)))
+    dot.sum = compensatedDot(a, m, b, n);
+  double input =
+      inputError(a, m, b, n) + inputError(b, n, a, m) + crossError(a, m, b, n);
+  if (std::isnan(input))
+    input = std::numeric_limits<double>::infinity();
+  bool exact = input == 0.0 && unit >= -149 &&
+               dot.magnitude < std::ldexp(1.0, unit + 24) &&
+               dot.magnitude < 0x1p127;
+  if (zero && input == 0.0)
+    return {dot.sum, 0.0};
+  if (exact)
+    return {dot.sum, 0.0};
+  // Overflow on the way cannot be excluded.
+  if (dot.magnitude + input >= 0x1p127)
+    return {dot.sum, std::numeric_limits<double>::infinity()};
+  // Rounded additions: one a term, and a few for split sums.
+  double count = static_cast<double>(a.fp4 ? a.blocks : a.blocks * a.block) + 4;
+  double gamma = count * 0x1p-24 / (1.0 - count * 0x1p-24);
+  double bound =
+      input + model.accumulationFactor * gamma * (dot.magnitude + input);
+  // Scales and terms that leave the range of normal f32 numbers.
+  if (unit < -126)
+    bound += count * 0x1p-136;
+  return {dot.sum, bound};
+}
+
+} // namespace
+
+llvm::Expected<Panel> decodePanel(const ScaledValue &value,
+                                  const ScaledAddress &address, int64_t batch,
+                                  llvm::ArrayRef<int64_t> lines,
+                                  int64_t group) {
+  Panel p;
+  format::BlockFormat kind = address.format();
+  GroupRange range = address.rangeAlong(group);
+  p.lines = static_cast<int64_t>(lines.size());
+  p.block = address.blockSize();
+  p.blocks = format::scaleColumns(kind, range.size);
+  p.fp4 = format::elementBits(kind) == 4;
+  auto width = static_cast<size_t>(p.blocks * p.block);
+  if (p.fp4)
+    p.codes.resize(lines.size() * width);
+  else
+    p.elements.resize(lines.size() * width);
+  p.scales.resize(lines.size() * static_cast<size_t>(p.blocks));
+  p.unit.assign(lines.size(), kNoUnit);
+  p.errors.resize(lines.size());
+  CodeTable table = makeCodeTable(format::elementKind(kind));
+  llvm::ArrayRef<uint8_t> codes = value.data.bytes();
+  llvm::ArrayRef<uint8_t> scales = value.scales.bytes();
+  llvm::ArrayRef<double> bounds = value.data.codeBounds();
+  for (size_t i = 0; i < lines.size(); ++i) {
+    for (int64_t b = 0; b < p.blocks; ++b) {
+      uint8_t byte =
+          scales[static_cast<size_t>(address.scale(batch, lines[i], group, b))];
+      if (format::scaleKind(kind) == format::ScaleKind::UE4M3 &&
+          !format::isValidUE4M3(byte))
+        return makeError("expected UE4M3 scales with the sign bit clear, but "
+                         "got byte " +
+                         llvm::Twine(static_cast<int>(byte)) + " for line " +
+                         llvm::Twine(lines[i]) + ", block " + llvm::Twine(b));
+      double scale = format::decodeScale(format::scaleKind(kind), byte);
+      p.scales[i * static_cast<size_t>(p.blocks) + static_cast<size_t>(b)] =
+          scale;
+      int64_t first = b * p.block;
+      int64_t last = std::min(first + p.block, range.size);
+      int lowest = kNoUnit;
+      for (int64_t k = first; k < last; ++k) {
+        int64_t index = address.code(batch, lines[i], range.begin + k);
+        uint8_t code = readCode(codes, p.fp4, index);
+        size_t at = i * width + static_cast<size_t>(k);
+        if (p.fp4)
+          p.codes[at] = static_cast<int16_t>(2 * table.value[code]);
+        else
+          p.elements[at] = table.value[code];
+        if (!bounds.empty() && bounds[static_cast<size_t>(index)] != 0)
+          p.errors[i].emplace_back(k, bounds[static_cast<size_t>(index)]);
+        lowest = std::min(lowest, table.unit[code]);
+      }
+      if (lowest != kNoUnit && scale != 0 && std::isfinite(scale))
+        p.unit[i] = std::min(p.unit[i], lowestBit(scale) + lowest);
+    }
+  }
+  return p;
+}
+
+void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
+                    llvm::MutableArrayRef<Real> out) {
+  int64_t width = a.blocks * a.block;
+  for (int64_t m = 0; m < a.lines; ++m) {
+    for (int64_t n = 0; n < b.lines; ++n) {
+      const double *sa = a.scales.data() + m * a.blocks;
+      const double *sb = b.scales.data() + n * b.blocks;
+      DotResult dot;
+      if (!a.fp4)
+        dot = dotFP8(a.elements.data() + m * width, sa,
+                     b.elements.data() + n * width, sb, a.blocks);
+      else if (a.block == 16)
+        dot = dotFP4<16>(a.codes.data() + m * width, sa,
+                         b.codes.data() + n * width, sb, a.blocks);
+      else
+        dot = dotFP4<32>(a.codes.data() + m * width, sa,
+                         b.codes.data() + n * width, sb, a.blocks);
+      out[static_cast<size_t>(m * b.lines + n)] =
+          withBound(a, m, b, n, dot, model);
+    }
+  }
+}
+
+} // namespace nvfp4::reference

@@ -1,0 +1,62 @@
+//===- Product.h - Exact block-scaled dot products --------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The accumulator of `matmul`, computed exactly where f64 can and otherwise
+// with compensated sums, and its error bound for an implementation that adds
+// in f32 in any order. When all terms are multiples of a unit u and the sum of
+// their magnitudes is below 2^24 u, no such implementation rounds at all and
+// the bound is zero.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_REFERENCE_PRODUCT_H
+#define NVFP4_LIB_REFERENCE_PRODUCT_H
+
+#include "Groups.h"
+
+#include <vector>
+
+namespace nvfp4::reference {
+
+/// Decoded lines of one operand, all of one group; padded to whole blocks with
+/// zeros.
+struct Panel {
+  int64_t lines = 0;
+  int64_t blocks = 0;
+  int64_t block = 16;
+  bool fp4 = true;
+  /// FP4: twice the values; FP8: the values.
+  std::vector<int16_t> codes;
+  std::vector<double> elements;
+  /// One a block.
+  std::vector<double> scales;
+  /// Every term value * scale of a line is a multiple of 2^unit[line].
+  std::vector<int> unit;
+  /// Bounds of dequantised values that are not zero: (k, bound), by line.
+  std::vector<std::vector<std::pair<int64_t, double>>> errors;
+};
+
+/// Decodes `lines` of `batch`; `group` is the group that they (or, with groups
+/// along K, the range of K) belong to. Fails on UE4M3 scales with a sign.
+llvm::Expected<Panel> decodePanel(const ScaledValue &value,
+                                  const ScaledAddress &address, int64_t batch,
+                                  llvm::ArrayRef<int64_t> lines, int64_t group);
+
+/// What implementations are allowed.
+struct ErrorModel {
+  /// Multiplies the rounding error of the f32 additions; 1 for IEEE additions,
+  /// 2 for accumulators that truncate.
+  double accumulationFactor = 1.0;
+};
+
+/// out[m * b.lines + n] = sum over k of a[m, k] * b[n, k].
+void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
+                    llvm::MutableArrayRef<Real> out);
+
+} // namespace nvfp4::reference
+
+#endif // NVFP4_LIB_REFERENCE_PRODUCT_H
