@@ -1,0 +1,105 @@
+//@ Launch.h - how a kernel is started and what comes back
+//
+// Launch geometry, options of a run, and its result.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_SIMULATOR_MACHINE_LAUNCH_H
+#define NVFP4_SIMULATOR_MACHINE_LAUNCH_H
+
+#include "nvfp4/Simulator/Machine/Report.h"
+
+#include <array>
+#include <ostream>
+
+namespace nvfp4::sim {
+
+/// Geometry and arguments of a launch.
+struct LaunchConfig {
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::array<uint32_t, 3> block{1, 1, 1};
+  std::array<uint32_t, 3> cluster{1, 1, 1};
+  /// Bytes of dynamic shared memory.
+  uint32_t dynamicShared = 0;
+  /// The parameter buffer, laid out as the kernel declares it.
+  std::vector<uint8_t> parameters;
+};
+
+/// When asynchronous operations complete.
+enum class DelayMode : uint8_t {
+  /// At issue: the easiest to debug, the least likely to show a bug.
+  Immediate,
+  /// Uniform between 1 and `maximumDelay` warp instructions.
+  Uniform,
+  /// Very late stores, tensor operations slower than copies, or the other way
+  /// round, by the seed.
+  Adversarial,
+};
+
+/// How tensor cores add; see docs/Simulator.md.
+enum class Accumulation : uint8_t {
+  /// Products aligned to the largest exponent and truncated, as published
+  /// measurements of the hardware describe.
+  Aligned,
+  /// One f32 addition a product, in order.
+  SequentialF32,
+  /// Exact in f64 as far as it goes, rounded once.
+  F64,
+};
+
+/// Which reading of the memory model the checker uses.
+enum class CheckProfile : uint8_t {
+  /// The text of the PTX ISA.
+  Strict,
+  /// What production kernels rely on.
+  Cutlass,
+};
+
+/// Options of a run. A run is a function of these and of its inputs.
+struct RunOptions {
+  uint64_t seed = 1;
+  DelayMode delays = DelayMode::Uniform;
+  uint64_t maximumDelay = 3000;
+  Accumulation accumulation = Accumulation::Aligned;
+  /// Happens-before checker.
+  bool check = false;
+  CheckProfile profile = CheckProfile::Cutlass;
+  /// CTAs that are resident at once; the number of pretended SMs.
+  unsigned residentCtas = 148;
+  /// The run ends with a livelock report after this many warp instructions.
+  uint64_t maximumInstructions = uint64_t{1} << 40;
+  /// Warp instructions without any store, arrival or completion after which
+  /// the run counts as livelocked.
+  uint64_t progressLimit = 20'000'000;
+  /// When set, one line for each warp instruction.
+  std::ostream *trace = nullptr;
+};
+
+/// Counters of a run.
+struct RunStatistics {
+  uint64_t warpInstructions = 0;
+  uint64_t threadInstructions = 0;
+  uint64_t tmaLoads = 0;
+  uint64_t tmaStores = 0;
+  uint64_t tmaBytes = 0;
+  uint64_t mmas = 0;
+  uint64_t tmemCopies = 0;
+  uint64_t commits = 0;
+  uint64_t ticks = 0;
+  double seconds = 0;
+};
+
+/// Outcome of a run.
+struct RunResult {
+  /// The kernel ran to its end. Findings that do not stop a run leave this
+  /// true; look at `reports` too.
+  bool completed = false;
+  ReportList reports;
+  RunStatistics statistics;
+
+  bool ok() const { return completed && reports.empty(); }
+};
+
+} // namespace nvfp4::sim
+
+#endif // NVFP4_SIMULATOR_MACHINE_LAUNCH_H

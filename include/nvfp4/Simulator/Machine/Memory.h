@@ -1,0 +1,91 @@
+//@ Memory.h - simulated global memory and byte masks
+//
+// Device addresses are the simulator's own: allocations are far apart, start
+// at a fixed address and do not depend on the host, so runs are reproducible
+// and an access next to an allocation is caught.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_SIMULATOR_MACHINE_MEMORY_H
+#define NVFP4_SIMULATOR_MACHINE_MEMORY_H
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nvfp4::sim {
+
+/// One bit a byte: which bytes have been written.
+class ByteMask {
+public:
+  explicit ByteMask(size_t bytes = 0, bool value = false)
+      : words((bytes + 63) / 64, value ? ~uint64_t{0} : 0) {}
+
+  /// Marks [begin, begin + size).
+  void set(size_t begin, size_t size, bool value = true);
+  /// Whether all of [begin, begin + size) are marked.
+  bool all(size_t begin, size_t size) const;
+
+private:
+  std::vector<uint64_t> words;
+};
+
+/// Where generic addresses of other state spaces start. Global allocations lie
+/// below all windows.
+constexpr uint64_t globalBase = 0x0000'0100'0000'0000;
+constexpr uint64_t sharedWindow = 0x0000'4000'0000'0000;
+constexpr uint64_t localWindow = 0x0000'5000'0000'0000;
+constexpr uint64_t paramWindow = 0x0000'6000'0000'0000;
+constexpr uint64_t windowSize = uint64_t{1} << 32;
+
+/// A shared address is `rank << 24 | offset`: a CTA's own addresses carry its
+/// rank, which kernels rely on to name the barrier of a pair's leader.
+constexpr unsigned sharedRankShift = 24;
+constexpr uint32_t sharedOffsetMask = (1u << sharedRankShift) - 1;
+/// Bytes the system keeps at the start of shared memory.
+constexpr uint32_t sharedBaseOffset = 1024;
+
+/// One piece of global memory.
+struct Allocation {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  std::string name;
+  std::vector<uint8_t> data;
+  ByteMask written;
+};
+
+/// Global memory: a set of allocations.
+class DeviceMemory {
+public:
+  /// Reserves `size` bytes (at least one) at a 512-byte aligned address. The
+  /// contents are poisoned and count as not written.
+  uint64_t allocate(uint64_t size, std::string name = {});
+  /// Releases the allocation that starts at `address`; false if there is none.
+  bool free(uint64_t address);
+
+  /// Copies in or out; false when [address, address + size) is not inside one
+  /// allocation.
+  bool write(uint64_t address, const void *data, uint64_t size);
+  bool read(uint64_t address, void *data, uint64_t size) const;
+  bool fill(uint64_t address, uint8_t value, uint64_t size);
+
+  /// The allocation that holds [address, address + size), or null.
+  Allocation *find(uint64_t address, uint64_t size);
+  const Allocation *find(uint64_t address, uint64_t size) const {
+    return const_cast<DeviceMemory *>(this)->find(address, size);
+  }
+  /// For diagnostics: the allocation nearest to `address` and how far away.
+  std::string describe(uint64_t address) const;
+
+private:
+  std::map<uint64_t, std::unique_ptr<Allocation>> allocations;
+  Allocation *last = nullptr;
+  uint64_t nextAddress = globalBase;
+};
+
+} // namespace nvfp4::sim
+
+#endif // NVFP4_SIMULATOR_MACHINE_MEMORY_H

@@ -1,0 +1,222 @@
+//@ Access.cpp - memory accesses of threads
+//
+// One function for each state space; generic addresses are sorted by window.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Simulator/Machine/Access.h"
+
+#include "nvfp4/Simulator/Check/Checker.h"
+
+#include <cstring>
+
+namespace nvfp4::sim {
+namespace {
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx",
+                static_cast<unsigned long long>(value));
+  return text;
+}
+
+bool outOfBounds(Warp &warp, std::string message, unsigned lane) {
+  warp.fault(ReportKind::OutOfBounds, std::move(message),
+             static_cast<int>(lane));
+  return false;
+}
+
+bool resolveShared(Warp &warp, uint64_t address, unsigned size, unsigned lane,
+                   Place &place) {
+  if (address > UINT32_MAX)
+    return outOfBounds(warp, "shared address " + hex(address) +
+                                 " has more than 32 bits", lane);
+  Cta *cta = warp.machine.ctaAt(warp.cta, static_cast<uint32_t>(address));
+  uint32_t offset = address & sharedOffsetMask;
+  if (!cta)
+    return outOfBounds(warp, "shared address " + hex(address) +
+                                 " names CTA rank " +
+                                 std::to_string(address >> sharedRankShift) +
+                                 " of a cluster of " +
+                                 std::to_string(warp.machine.clusterSize),
+                       lane);
+  if (offset < sharedBaseOffset || offset + size > cta->shared.size())
+    return outOfBounds(
+        warp, std::to_string(size) + " bytes at shared offset " +
+                  std::to_string(offset) + " are outside [" +
+                  std::to_string(sharedBaseOffset) + ", " +
+                  std::to_string(cta->shared.size()) + ")",
+        lane);
+  if (cta != &warp.cta && cta->exited()) {
+    warp.fault(ReportKind::ExitedCta,
+               "shared memory of CTA rank " + std::to_string(cta->rank) +
+                   " is accessed after that CTA has exited",
+               static_cast<int>(lane));
+    return false;
+  }
+  place.space = StateSpace::Shared;
+  place.data = &cta->shared[offset];
+  place.written = &cta->sharedWritten;
+  place.writtenOffset = offset;
+  place.cta = cta;
+  place.address = offset;
+  return true;
+}
+
+bool resolveGlobal(Warp &warp, uint64_t address, unsigned size, unsigned lane,
+                   Place &place) {
+  Allocation *allocation = warp.machine.memory.find(address, size);
+  if (!allocation)
+    return outOfBounds(warp, std::to_string(size) +
+                                 " bytes at global address " + hex(address) +
+                                 ": " + warp.machine.memory.describe(address),
+                       lane);
+  place.space = StateSpace::Global;
+  place.writtenOffset = address - allocation->address;
+  place.data = &allocation->data[place.writtenOffset];
+  place.written = &allocation->written;
+  place.address = address;
+  return true;
+}
+
+bool resolveLocal(Warp &warp, uint64_t address, unsigned size, unsigned lane,
+                  Place &place) {
+  uint64_t frame = warp.kernel.function->localBytes;
+  if (size > frame || address > frame - size)
+    return outOfBounds(warp, std::to_string(size) + " bytes at local offset " +
+                                 std::to_string(address) + " of a frame of " +
+                                 std::to_string(frame) + " bytes",
+                       lane);
+  place.space = StateSpace::Local;
+  place.writtenOffset = frame * lane + address;
+  place.data = &warp.local[place.writtenOffset];
+  place.written = &warp.localWritten;
+  return true;
+}
+
+bool resolveParam(Warp &warp, uint64_t address, unsigned size, unsigned lane,
+                  Place &place) {
+  const std::vector<uint8_t> &parameters = warp.machine.config.parameters;
+  if (size > parameters.size() || address > parameters.size() - size)
+    return outOfBounds(warp, std::to_string(size) +
+                                 " bytes at parameter offset " +
+                                 std::to_string(address) + " of " +
+                                 std::to_string(parameters.size()),
+                       lane);
+  place.space = StateSpace::Param;
+  place.data = const_cast<uint8_t *>(&parameters[address]);
+  place.written = nullptr;
+  return true;
+}
+
+} // namespace
+
+bool resolve(Warp &warp, StateSpace space, uint64_t address, unsigned size,
+             unsigned alignment, unsigned lane, Place &place) {
+  if (space == StateSpace::Generic) {
+    auto inside = [&](uint64_t window) {
+      return address >= window && address - window < windowSize;
+    };
+    space = StateSpace::Global;
+    if (inside(sharedWindow)) {
+      space = StateSpace::Shared;
+      address -= sharedWindow;
+    } else if (inside(localWindow)) {
+      space = StateSpace::Local;
+      address -= localWindow;
+    } else if (inside(paramWindow)) {
+      space = StateSpace::Param;
+      address -= paramWindow;
+    }
+  }
+  if (address & (alignment - 1)) {
+    warp.fault(ReportKind::Misaligned,
+               "expected an address that is a multiple of " +
+                   std::to_string(alignment) + ", but got " + hex(address),
+               static_cast<int>(lane));
+    return false;
+  }
+  switch (space) {
+  case StateSpace::Shared:
+  case StateSpace::SharedCluster:
+    return resolveShared(warp, address, size, lane, place);
+  case StateSpace::Local:
+    return resolveLocal(warp, address, size, lane, place);
+  case StateSpace::Param:
+    return resolveParam(warp, address, size, lane, place);
+  default:
+    return resolveGlobal(warp, address, size, lane, place);
+  }
+}
+
+bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
+               unsigned lane) {
+  if (place.written && !place.written->all(place.writtenOffset, size)) {
+    warp.note(ReportKind::UninitializedRead,
+              std::to_string(size) + " bytes at " +
+                  (place.space == StateSpace::Shared
+                       ? "shared offset " + std::to_string(place.address)
+                   : place.space == StateSpace::Local
+                       ? std::string("a local address")
+                       : "global address " + hex(place.address)) +
+                  " are read before they are written",
+              static_cast<int>(lane));
+    place.written->set(place.writtenOffset, size);
+  }
+  std::memcpy(data, place.data, size);
+  if (Checker *checker = warp.machine.checker.get()) {
+    if (place.space == StateSpace::Shared)
+      checker->sharedAccess(warp, *place.cta, place.address, size,
+                            Access::Read, lane);
+    else if (place.space == StateSpace::Global)
+      checker->globalAccess(warp, place.address, size, Access::Read, lane);
+  }
+  return true;
+}
+
+void writePlace(Warp &warp, const Place &place, const void *data,
+                unsigned size, unsigned lane) {
+  std::memcpy(place.data, data, size);
+  if (place.written)
+    place.written->set(place.writtenOffset, size);
+  warp.machine.progress();
+  if (Checker *checker = warp.machine.checker.get()) {
+    if (place.space == StateSpace::Shared)
+      checker->sharedAccess(warp, *place.cta, place.address, size,
+                            Access::Write, lane);
+    else if (place.space == StateSpace::Global)
+      checker->globalAccess(warp, place.address, size, Access::Write, lane);
+  }
+}
+
+bool loadBytes(Warp &warp, StateSpace space, uint64_t address, void *data,
+               unsigned size, unsigned lane) {
+  Place place;
+  return resolve(warp, space, address, size, size, lane, place) &&
+         readPlace(warp, place, data, size, lane);
+}
+
+bool storeBytes(Warp &warp, StateSpace space, uint64_t address,
+                const void *data, unsigned size, unsigned lane) {
+  Place place;
+  if (!resolve(warp, space, address, size, size, lane, place))
+    return false;
+  writePlace(warp, place, data, size, lane);
+  return true;
+}
+
+bool sharedAddressOf(Warp &warp, StateSpace space, uint64_t address,
+                     unsigned lane, uint32_t &result) {
+  if (space == StateSpace::Generic && address >= sharedWindow &&
+      address - sharedWindow < windowSize)
+    address -= sharedWindow;
+  else if (space == StateSpace::Generic && address > UINT32_MAX)
+    return outOfBounds(warp, "expected an address of shared memory, but got " +
+                                 hex(address), lane);
+  // Compilers zero-extend shared addresses where the text asks for generic
+  // ones, and hardware takes them; so do we.
+  result = static_cast<uint32_t>(address);
+  return true;
+}
+
+} // namespace nvfp4::sim

@@ -1,0 +1,98 @@
+//@ Events.cpp - asynchronous operations in time
+//
+// Delays by mode, the event queue, and the tensor pipe, which completes its
+// operations in the order of issue.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Simulator/Machine/Machine.h"
+
+#include <algorithm>
+
+namespace nvfp4::sim {
+
+void Machine::schedule(uint64_t delay, std::function<void()> effect) {
+  if (options.delays == DelayMode::Immediate) {
+    effect();
+    progress();
+    return;
+  }
+  events.push({now + delay, nextSequence++, std::move(effect)});
+}
+
+uint64_t Machine::delayFor(AsyncKind kind) {
+  uint64_t most = std::max<uint64_t>(options.maximumDelay, 1);
+  switch (options.delays) {
+  case DelayMode::Immediate:
+    return 0;
+  case DelayMode::Uniform:
+    if (kind == AsyncKind::TensorPipe)
+      most = std::max<uint64_t>(most / 8, 1);
+    return 1 + random.below(most);
+  case DelayMode::Adversarial:
+    break;
+  }
+  // Each seed favours one class of operations and starves another.
+  bool slow = (options.seed >> (static_cast<unsigned>(kind) % 6)) & 1;
+  if (kind == AsyncKind::CopyOutWrite || kind == AsyncKind::CopyOutRead)
+    slow = slow || options.seed % 2 == 0;
+  return slow ? 4 * most + random.below(4 * most) : 1 + random.below(16);
+}
+
+void Machine::scheduleOnPipe(Cta &cta, std::function<void()> effect) {
+  uint64_t time = std::max(now, cta.pipeTime) + delayFor(AsyncKind::TensorPipe);
+  if (options.delays == DelayMode::Immediate)
+    time = now;
+  cta.pipeTime = time;
+  ++cta.pipePending;
+  Cluster *cluster = cta.cluster;
+  ++cluster->pendingOperations;
+  Cta *owner = &cta;
+  schedule(time - now, [owner, cluster, effect = std::move(effect)] {
+    effect();
+    --owner->pipePending;
+    --cluster->pendingOperations;
+  });
+}
+
+void Machine::runEvents() {
+  while (!events.empty() && events.top().time <= now && !stopFlag) {
+    std::function<void()> effect = std::move(
+        const_cast<Event &>(events.top()).effect);
+    events.pop();
+    effect();
+    progress();
+  }
+}
+
+void Machine::wake(Warp &warp) {
+  warp.wake();
+  if (warp.hasReadyGroup())
+    makeReady(warp);
+}
+
+void Machine::wake(WaitList &list) {
+  std::vector<Warp *> warps = std::move(list.warps);
+  list.warps.clear();
+  for (Warp *warp : warps)
+    wake(*warp);
+}
+
+void Machine::makeReady(Warp &warp) {
+  if (warp.readyIndex >= 0)
+    return;
+  warp.readyIndex = static_cast<int32_t>(ready.size());
+  ready.push_back(&warp);
+}
+
+void Machine::removeReady(Warp &warp) {
+  if (warp.readyIndex < 0)
+    return;
+  Warp *last = ready.back();
+  ready[warp.readyIndex] = last;
+  last->readyIndex = warp.readyIndex;
+  ready.pop_back();
+  warp.readyIndex = -1;
+}
+
+} // namespace nvfp4::sim

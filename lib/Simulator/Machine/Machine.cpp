@@ -1,0 +1,280 @@
+//@ Machine.cpp - one launch in progress
+//
+// Validation of the launch, start and end of CTAs, the scheduler, and what
+// happens when nothing can run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Simulator/Machine/Machine.h"
+
+#include "nvfp4/Simulator/Check/Checker.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace nvfp4::sim {
+namespace {
+
+uint64_t product(const std::array<uint32_t, 3> &a) {
+  return uint64_t{a[0]} * a[1] * a[2];
+}
+
+std::string text(const std::array<uint32_t, 3> &a) {
+  return std::to_string(a[0]) + "x" + std::to_string(a[1]) + "x" +
+         std::to_string(a[2]);
+}
+
+constexpr uint32_t maximumShared = 232448; // 227 KiB for a CTA
+
+} // namespace
+
+Machine::Machine(const Kernel &kernel, const LaunchConfig &config,
+                 DeviceMemory &memory, const ModuleImage &image,
+                 const RunOptions &options)
+    : kernel(kernel), config(config), memory(memory), image(image),
+      options(options), random(options.seed) {}
+
+Machine::~Machine() = default;
+
+bool Machine::validate() {
+  auto illegal = [&](std::string message) {
+    Report report;
+    report.kind = ReportKind::IllegalLaunch;
+    report.message = std::move(message);
+    stop(std::move(report));
+    return false;
+  };
+  uint64_t threads = product(config.block);
+  if (threads == 0 || threads > 1024)
+    return illegal("expected 1 to 1024 threads in a CTA, but got block " +
+                   text(config.block));
+  if (product(config.grid) == 0 || product(config.grid) > (1u << 24))
+    return illegal("expected 1 to 2^24 CTAs, but got grid " +
+                   text(config.grid));
+  uint64_t size = product(config.cluster);
+  if (size == 0 || size > 16)
+    return illegal("expected 1 to 16 CTAs in a cluster, but got " +
+                   text(config.cluster));
+  for (unsigned i = 0; i < 3; ++i) {
+    if (config.grid[i] % config.cluster[i])
+      return illegal("expected a grid that is a multiple of the cluster " +
+                     text(config.cluster) + ", but got " + text(config.grid));
+    clusterGrid[i] = config.grid[i] / config.cluster[i];
+  }
+  const Function &function = *kernel.function;
+  if (function.requiredThreads[0] && function.requiredThreads != config.block)
+    return illegal("the kernel requires block " +
+                   text(function.requiredThreads) + ", but got " +
+                   text(config.block));
+  if (function.maximumThreads[0] && threads > product(function.maximumThreads))
+    return illegal("the kernel allows " +
+                   std::to_string(product(function.maximumThreads)) +
+                   " threads, but got " + std::to_string(threads));
+  if (function.requiredCluster[0] && function.requiredCluster != config.cluster)
+    return illegal("the kernel requires cluster " +
+                   text(function.requiredCluster) + ", but got " +
+                   text(config.cluster));
+  if (config.parameters.size() != function.parameterBytes)
+    return illegal("expected " + std::to_string(function.parameterBytes) +
+                   " bytes of parameters, but got " +
+                   std::to_string(config.parameters.size()));
+  uint64_t statics = sharedBaseOffset + kernel.module->sharedBytes;
+  uint64_t alignment = 16;
+  for (const Symbol &symbol : kernel.module->symbols)
+    if (symbol.space == StateSpace::Shared && symbol.unsized)
+      alignment = std::max(alignment, symbol.alignment);
+  uint64_t dynamicStart = (statics + alignment - 1) / alignment * alignment;
+  dynamicSharedOffset = static_cast<uint32_t>(dynamicStart);
+  uint64_t total = dynamicStart + config.dynamicShared;
+  if (total - sharedBaseOffset > maximumShared)
+    return illegal("expected at most " + std::to_string(maximumShared) +
+                   " bytes of shared memory, but got " +
+                   std::to_string(total - sharedBaseOffset));
+  sharedBytes = static_cast<uint32_t>(total);
+  clusterSize = static_cast<unsigned>(size);
+  warpsPerCta = static_cast<unsigned>((threads + 31) / 32);
+  return true;
+}
+
+void Machine::stop(Report report) {
+  if (!stopFlag)
+    result.reports.add(std::move(report));
+  stopFlag = true;
+}
+
+void Machine::startCluster(uint32_t index) {
+  auto cluster = std::make_unique<Cluster>();
+  cluster->id = {index % clusterGrid[0], index / clusterGrid[0] % clusterGrid[1],
+                 index / (clusterGrid[0] * clusterGrid[1])};
+  uint64_t threads = product(config.block);
+  for (unsigned rank = 0; rank < clusterSize; ++rank) {
+    auto cta = std::make_unique<Cta>();
+    cta->cluster = cluster.get();
+    cta->rank = rank;
+    std::array<uint32_t, 3> inner{
+        rank % config.cluster[0], rank / config.cluster[0] % config.cluster[1],
+        rank / (config.cluster[0] * config.cluster[1])};
+    for (unsigned i = 0; i < 3; ++i)
+      cta->id[i] = cluster->id[i] * config.cluster[i] + inner[i];
+    cta->shared.assign(sharedBytes, 0xCB);
+    cta->sharedWritten = ByteMask(sharedBytes);
+    for (unsigned w = 0; w < warpsPerCta; ++w) {
+      uint64_t rest = threads - uint64_t{w} * 32;
+      LaneMask lanes = rest >= 32 ? allLanes : (1u << rest) - 1;
+      cta->warps.push_back(
+          std::make_unique<Warp>(*this, *cta, w, nextAgent++, lanes));
+      cta->liveThreads += std::popcount(lanes);
+    }
+    cta->liveWarps = warpsPerCta;
+    cluster->liveThreads += cta->liveThreads;
+    cluster->ctas.push_back(std::move(cta));
+  }
+  cluster->liveCtas = clusterSize;
+  ++liveClusters;
+  for (auto &cta : cluster->ctas)
+    for (auto &warp : cta->warps) {
+      fillEnvironment(*warp);
+      makeReady(*warp);
+    }
+  if (checker)
+    checker->clusterStarted(*cluster);
+  clusters.push_back(std::move(cluster));
+}
+
+void Machine::lanesExited(Warp &warp, LaneMask lanes) {
+  Cta &cta = warp.cta;
+  Cluster &cluster = *cta.cluster;
+  unsigned count = std::popcount(lanes);
+  cta.liveThreads -= count;
+  cluster.liveThreads -= count;
+  progress();
+  // Barriers over all threads of the CTA no longer wait for these.
+  for (NamedBarrier &barrier : cta.barriers)
+    if (barrier.arrived && barrier.wholeCta &&
+        barrier.arrived >= cta.liveThreads)
+      wake(barrier.waiters);
+  wake(cluster.waiters);
+  if (warp.live)
+    return;
+  removeReady(warp);
+  if (--cta.liveWarps > 0)
+    return;
+  checkAtExit(cta);
+  if (--cluster.liveCtas == 0)
+    --liveClusters;
+}
+
+void Machine::checkAtExit(Cta &cta) {
+  if (cta.tmem && cta.tmem->allocatedColumns()) {
+    Report report;
+    report.kind = ReportKind::TmemLeak;
+    report.message = "CTA exits with " +
+                     std::to_string(cta.tmem->allocatedColumns()) +
+                     " columns of tensor memory allocated";
+    report.where = cta.warps[0]->describe();
+    result.reports.add(std::move(report));
+  }
+}
+
+RunResult Machine::run() {
+  auto start = std::chrono::steady_clock::now();
+  if (validate()) {
+    uint64_t total = product(clusterGrid);
+    for (uint32_t i = 0; i < total; ++i)
+      waitingClusters.push_back(i);
+    if (options.check)
+      checker = std::make_unique<Checker>(*this, total * clusterSize *
+                                                     warpsPerCta);
+    unsigned resident =
+        std::max(1u, options.residentCtas / std::max(1u, clusterSize));
+    while (!stopFlag) {
+      if (clusters.size() > liveClusters)
+        reapClusters();
+      while (liveClusters < resident && !waitingClusters.empty()) {
+        uint32_t next = waitingClusters.front();
+        waitingClusters.pop_front();
+        startCluster(next);
+      }
+      runEvents();
+      if (stopFlag)
+        break;
+      if (ready.empty()) {
+        if (liveClusters == 0 && waitingClusters.empty() && events.empty())
+          break;
+        if (!events.empty()) {
+          now = std::max(now, events.top().time);
+          continue;
+        }
+        if (liveClusters == 0)
+          continue;
+        if (!unblock())
+          reportDeadlock();
+        continue;
+      }
+      Warp &warp = *ready[random.below(ready.size())];
+      runWarp(warp, 1 + static_cast<unsigned>(random.below(64)));
+      if (result.statistics.warpInstructions > options.maximumInstructions ||
+          now - lastProgress > options.progressLimit) {
+        Report report;
+        report.kind = ReportKind::Livelock;
+        report.message = "no store, arrival or completion in the last " +
+                         std::to_string(now - lastProgress) +
+                         " warp instructions";
+        report.pc = warp.groups.empty() ? noPc : warp.group().pc;
+        report.where = warp.describe();
+        stop(std::move(report));
+      }
+    }
+    result.completed = !stopFlag;
+  }
+  result.statistics.ticks = now;
+  result.statistics.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return std::move(result);
+}
+
+bool Machine::timeOutWaits() {
+  bool any = false;
+  for (auto &cluster : clusters)
+    for (auto &cta : cluster->ctas)
+      for (auto &warp : cta->warps)
+        for (LaneGroup &group : warp->groups)
+          if (group.state == LaneGroup::State::Waiting &&
+              group.wait == WaitKind::Mbarrier && group.waitDetail == 1) {
+            group.state = LaneGroup::State::Ready;
+            group.arrived = true; // the time limit of the wait has passed
+            makeReady(*warp);
+            any = true;
+          }
+  return any;
+}
+
+bool Machine::unblock() {
+  // A wait with a time limit may come back false and the program go on. When
+  // that has led nowhere several times in a row, it never will.
+  constexpr unsigned patience = 16;
+  if (lastProgress != progressAtUnblock) {
+    progressAtUnblock = lastProgress;
+    idleRounds = 0;
+  }
+  if (idleRounds++ < patience && timeOutWaits())
+    return true;
+  bool released = false;
+  for (auto &cluster : clusters)
+    for (auto &cta : cluster->ctas)
+      for (auto &warp : cta->warps)
+        if (warp->releaseReconvergence()) {
+          makeReady(*warp);
+          released = true;
+        }
+  return released;
+}
+
+void Machine::reapClusters() {
+  std::erase_if(clusters, [](const std::unique_ptr<Cluster> &cluster) {
+    return cluster->liveCtas == 0 && cluster->pendingOperations == 0;
+  });
+}
+
+} // namespace nvfp4::sim

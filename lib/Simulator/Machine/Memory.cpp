@@ -1,0 +1,133 @@
+//@ Memory.cpp - simulated global memory and byte masks
+//
+// Allocations are kept in a map by address; the last one found is cached.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Simulator/Machine/Memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace nvfp4::sim {
+
+void ByteMask::set(size_t begin, size_t size, bool value) {
+  size_t end = begin + size;
+  while (begin < end) {
+    size_t word = begin / 64;
+    size_t bit = begin % 64;
+    size_t count = std::min(end - begin, 64 - bit);
+    uint64_t bits = (count == 64 ? ~uint64_t{0}
+                                 : ((uint64_t{1} << count) - 1) << bit);
+    if (value)
+      words[word] |= bits;
+    else
+      words[word] &= ~bits;
+    begin += count;
+  }
+}
+
+bool ByteMask::all(size_t begin, size_t size) const {
+  size_t end = begin + size;
+  while (begin < end) {
+    size_t word = begin / 64;
+    size_t bit = begin % 64;
+    size_t count = std::min(end - begin, 64 - bit);
+    uint64_t bits = (count == 64 ? ~uint64_t{0}
+                                 : ((uint64_t{1} << count) - 1) << bit);
+    if ((words[word] & bits) != bits)
+      return false;
+    begin += count;
+  }
+  return true;
+}
+
+uint64_t DeviceMemory::allocate(uint64_t size, std::string name) {
+  size = std::max<uint64_t>(size, 1);
+  auto allocation = std::make_unique<Allocation>();
+  allocation->address = nextAddress;
+  allocation->size = size;
+  allocation->name = std::move(name);
+  allocation->data.assign(size, 0xCB);
+  allocation->written = ByteMask(size);
+  // At least 4 KiB of nothing between allocations.
+  nextAddress = (nextAddress + size + 4096 + 511) / 512 * 512;
+  uint64_t address = allocation->address;
+  allocations.emplace(address, std::move(allocation));
+  return address;
+}
+
+bool DeviceMemory::free(uint64_t address) {
+  last = nullptr;
+  return allocations.erase(address) != 0;
+}
+
+Allocation *DeviceMemory::find(uint64_t address, uint64_t size) {
+  auto holds = [&](const Allocation &a) {
+    return address >= a.address && size <= a.size &&
+           address - a.address <= a.size - size;
+  };
+  if (last && holds(*last))
+    return last;
+  auto above = allocations.upper_bound(address);
+  if (above == allocations.begin())
+    return nullptr;
+  Allocation &candidate = *std::prev(above)->second;
+  if (!holds(candidate))
+    return nullptr;
+  last = &candidate;
+  return last;
+}
+
+bool DeviceMemory::write(uint64_t address, const void *data, uint64_t size) {
+  Allocation *allocation = find(address, size);
+  if (!allocation)
+    return false;
+  if (size)
+    std::memcpy(&allocation->data[address - allocation->address], data, size);
+  allocation->written.set(address - allocation->address, size);
+  return true;
+}
+
+bool DeviceMemory::fill(uint64_t address, uint8_t value, uint64_t size) {
+  Allocation *allocation = find(address, size);
+  if (!allocation)
+    return false;
+  std::memset(&allocation->data[address - allocation->address], value, size);
+  allocation->written.set(address - allocation->address, size);
+  return true;
+}
+
+bool DeviceMemory::read(uint64_t address, void *data, uint64_t size) const {
+  const Allocation *allocation = find(address, size);
+  if (!allocation)
+    return false;
+  if (size)
+    std::memcpy(data, &allocation->data[address - allocation->address], size);
+  return true;
+}
+
+std::string DeviceMemory::describe(uint64_t address) const {
+  const Allocation *nearest = nullptr;
+  uint64_t distance = ~uint64_t{0};
+  bool after = false;
+  for (const auto &[base, allocation] : allocations) {
+    uint64_t end = base + allocation->size;
+    uint64_t gap = address < base ? base - address : address - end;
+    if (address >= base && address < end)
+      gap = 0;
+    if (gap < distance) {
+      distance = gap;
+      nearest = allocation.get();
+      after = address >= end;
+    }
+  }
+  if (!nearest)
+    return "no global memory is allocated";
+  std::string name = nearest->name.empty() ? "allocation" : nearest->name;
+  return std::to_string(distance) + " bytes " +
+         (distance == 0 ? "inside" : after ? "after" : "before") + " '" + name +
+         "' of " + std::to_string(nearest->size) + " bytes";
+}
+
+} // namespace nvfp4::sim

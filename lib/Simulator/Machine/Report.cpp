@@ -1,0 +1,85 @@
+//@ Report.cpp - what a run tells its user
+//
+// Names, de-duplication and text of findings.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Simulator/Machine/Report.h"
+
+namespace nvfp4::sim {
+
+std::string_view reportKindName(ReportKind kind) {
+  static constexpr std::string_view names[] = {
+      "data-race",
+      "missing-proxy-fence",
+      "missing-tcgen05-fence",
+      "unwaited-tmem-load",
+      "missing-tensormap-fence",
+      "missing-mbarrier-init-fence",
+      "mbarrier-misuse",
+      "deadlock",
+      "livelock",
+      "tmem-allocation",
+      "tmem-lane",
+      "tmem-leak",
+      "uninitialized-read",
+      "out-of-bounds",
+      "misaligned",
+      "illegal-descriptor",
+      "mixed-cta-group",
+      "exited-cta",
+      "illegal-operand",
+      "illegal-launch",
+      "unsupported",
+      "trap",
+      "lint",
+  };
+  static_assert(std::size(names) == static_cast<size_t>(ReportKind::Lint) + 1);
+  return names[static_cast<size_t>(kind)];
+}
+
+void ReportList::add(Report report) {
+  for (Report &known : reports) {
+    if (known.kind == report.kind && known.pc == report.pc &&
+        known.otherPc == report.otherPc && report.pc != noPc) {
+      ++known.count;
+      return;
+    }
+  }
+  constexpr size_t most = 256;
+  if (reports.size() < most)
+    reports.push_back(std::move(report));
+}
+
+std::string describePlace(const Kernel &kernel, uint32_t pc) {
+  if (pc >= kernel.info.size())
+    return kernel.name;
+  const InstInfo &info = kernel.info[pc];
+  std::string text = kernel.module->fileName + ":" +
+                     std::to_string(info.location.line);
+  const std::vector<std::string> &files = kernel.module->files;
+  if (info.line.file > 0 && info.line.file < files.size() && info.line.line)
+    text += " (" + files[info.line.file] + ":" +
+            std::to_string(info.line.line) + ")";
+  return text + " " + info.name;
+}
+
+std::string ReportList::str(const Kernel &kernel) const {
+  std::string text;
+  for (const Report &report : reports) {
+    text += std::string(reportKindName(report.kind)) + ": " + report.message;
+    if (report.count > 1)
+      text += " (" + std::to_string(report.count) + " times)";
+    text += "\n";
+    if (report.pc != noPc)
+      text += "  at " + describePlace(kernel, report.pc) +
+              (report.where.empty() ? "" : ", " + report.where) + "\n";
+    if (report.otherPc != noPc)
+      text += "  and " + describePlace(kernel, report.otherPc) +
+              (report.otherWhere.empty() ? "" : ", " + report.otherWhere) +
+              "\n";
+  }
+  return text;
+}
+
+} // namespace nvfp4::sim
