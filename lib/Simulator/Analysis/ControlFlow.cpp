@@ -1,4 +1,9 @@
-//@ ControlFlow.cpp - basic blocks and post-dominators
+//===- ControlFlow.cpp - basic blocks and post-dominators -----------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Post-dominators by the iterative two-finger method on the reversed graph
 // with one virtual exit.
@@ -44,8 +49,7 @@ FlowGraph buildFlowGraph(const std::vector<Effects> &effects,
     }
     uint32_t to = graph.blockOf[toPc];
     auto &successors = graph.blocks[from].successors;
-    if (std::find(successors.begin(), successors.end(), to) !=
-        successors.end())
+    if (std::find(successors.begin(), successors.end(), to) != successors.end())
       return;
     successors.push_back(to);
     graph.blocks[to].predecessors.push_back(from);

@@ -1,4 +1,9 @@
-//@ RegisterAllocation.cpp - virtual registers to lane planes
+//===- RegisterAllocation.cpp - virtual registers to lane planes ----------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Backward liveness over the blocks, one live interval for each register in
 // instruction order, then a linear scan. Intervals are closed, so sources and
@@ -25,10 +30,11 @@ struct BlockLiveness {
 
 /// Live sets of all blocks. `delayed` are the registers that stay occupied
 /// until a wait; empty to ignore waits.
-std::vector<BlockLiveness> computeLiveness(
-    const FlowGraph &graph, const std::vector<Effects> &effects,
-    const std::vector<bool> &guarded, const std::vector<int32_t> &delayed,
-    size_t registers) {
+std::vector<BlockLiveness> computeLiveness(const FlowGraph &graph,
+                                           const std::vector<Effects> &effects,
+                                           const std::vector<bool> &guarded,
+                                           const std::vector<int32_t> &delayed,
+                                           size_t registers) {
   size_t words = (registers + 63) / 64;
   size_t count = graph.blocks.size();
   std::vector<Bits> upward(count, Bits(words)), killed(count, Bits(words));
@@ -143,8 +149,8 @@ RegisterAllocation allocateRegisters(const Function &function,
   for (size_t r = 0; r < registers; ++r)
     if (intervals[r].begin != noPc)
       order.push_back(static_cast<int32_t>(r));
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return intervals[a].begin < intervals[b].begin;
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return std::pair(intervals[a].begin, a) < std::pair(intervals[b].begin, b);
   });
   // Free planes by size, and busy ones as a heap ordered by their end.
   std::map<uint32_t, std::vector<uint32_t>> free;

@@ -1,4 +1,9 @@
-//@ DecodeContext.cpp - what an instruction's decoder works with
+//===- DecodeContext.cpp - what an instruction's decoder works with -------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Modifier and operand consumption with width checks.
 //
@@ -161,11 +166,25 @@ std::optional<unsigned> DecodeContext::takeNumber(std::string_view prefix) {
 }
 
 bool DecodeContext::takeCacheHints() {
-  static constexpr std::string_view plain[] = {
-      "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "L1::evict_normal",
-      "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",
-      "L1::no_allocate", "L2::evict_normal", "L2::evict_first",
-      "L2::evict_last", "L2::64B", "L2::128B", "L2::256B"};
+  static constexpr std::string_view plain[] = {"ca",
+                                               "cg",
+                                               "cs",
+                                               "lu",
+                                               "cv",
+                                               "wb",
+                                               "wt",
+                                               "nc",
+                                               "L1::evict_normal",
+                                               "L1::evict_unchanged",
+                                               "L1::evict_first",
+                                               "L1::evict_last",
+                                               "L1::no_allocate",
+                                               "L2::evict_normal",
+                                               "L2::evict_first",
+                                               "L2::evict_last",
+                                               "L2::64B",
+                                               "L2::128B",
+                                               "L2::256B"};
   for (std::string_view name : plain)
     take(name);
   return take("L2::cache_hint");
@@ -278,8 +297,8 @@ Ref DecodeContext::dest(const Operand &operand, Type type) {
   if (operand.kind == Operand::Kind::Sink)
     return scratch();
   if (operand.kind != Operand::Kind::Register) {
-    error(operand, "expected a register as destination of '" +
-                       parsed.fullName() + "'");
+    error(operand,
+          "expected a register as destination of '" + parsed.fullName() + "'");
     return scratch();
   }
   effects.defs.push_back(operand.reg);
@@ -314,8 +333,8 @@ AddressOperand DecodeContext::address(const Operand &memory) {
   AddressOperand result;
   result.base = scratch();
   if (memory.kind != Operand::Kind::Memory) {
-    error(memory, "expected an address in brackets for '" +
-                      parsed.fullName() + "'");
+    error(memory,
+          "expected an address in brackets for '" + parsed.fullName() + "'");
     return result;
   }
   const Operand &base = memory.elements[0];

@@ -1,4 +1,9 @@
-//@ Decoder.cpp - parsed functions to executable kernels
+//===- Decoder.cpp - parsed functions to executable kernels ---------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Three steps: decode each instruction with symbolic references, analyse flow
 // and liveness, then turn the references into plane offsets.
@@ -38,8 +43,7 @@ struct Layout {
 };
 
 bool decodeInstruction(const ParsedInstruction &parsed, DecodeTables &tables,
-                       Diagnostics &diagnostics, Inst &inst,
-                       Effects &effects) {
+                       Diagnostics &diagnostics, Inst &inst, Effects &effects) {
   DecodeContext context(parsed, tables, diagnostics);
   Decoder decoder = InstructionTable::all().find(parsed.opcode);
   if (!decoder)
@@ -47,8 +51,8 @@ bool decodeInstruction(const ParsedInstruction &parsed, DecodeTables &tables,
   context.inst.pool = context.poolSize();
   if (parsed.guard >= 0) {
     context.effects.uses.push_back(parsed.guard);
-    context.inst.guard = Ref::symbolic(Ref::Kind::Register, parsed.guard,
-                                       parsed.guardNegated);
+    context.inst.guard =
+        Ref::symbolic(Ref::Kind::Register, parsed.guard, parsed.guardNegated);
   }
   decoder(context);
   context.finish();

@@ -1,4 +1,9 @@
-//@ Access.cpp - memory accesses of threads
+//===- Access.cpp - memory accesses of threads ----------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // One function for each state space; generic addresses are sorted by window.
 //
@@ -29,24 +34,25 @@ bool outOfBounds(Warp &warp, std::string message, unsigned lane) {
 bool resolveShared(Warp &warp, uint64_t address, unsigned size, unsigned lane,
                    Place &place) {
   if (address > UINT32_MAX)
-    return outOfBounds(warp, "shared address " + hex(address) +
-                                 " has more than 32 bits", lane);
+    return outOfBounds(
+        warp, "shared address " + hex(address) + " has more than 32 bits",
+        lane);
   Cta *cta = warp.machine.ctaAt(warp.cta, static_cast<uint32_t>(address));
   uint32_t offset = address & sharedOffsetMask;
   if (!cta)
-    return outOfBounds(warp, "shared address " + hex(address) +
-                                 " names CTA rank " +
-                                 std::to_string(address >> sharedRankShift) +
-                                 " of a cluster of " +
-                                 std::to_string(warp.machine.clusterSize),
+    return outOfBounds(warp,
+                       "shared address " + hex(address) + " names CTA rank " +
+                           std::to_string(address >> sharedRankShift) +
+                           " of a cluster of " +
+                           std::to_string(warp.machine.clusterSize),
                        lane);
   if (offset < sharedBaseOffset || offset + size > cta->shared.size())
-    return outOfBounds(
-        warp, std::to_string(size) + " bytes at shared offset " +
-                  std::to_string(offset) + " are outside [" +
-                  std::to_string(sharedBaseOffset) + ", " +
-                  std::to_string(cta->shared.size()) + ")",
-        lane);
+    return outOfBounds(warp,
+                       std::to_string(size) + " bytes at shared offset " +
+                           std::to_string(offset) + " are outside [" +
+                           std::to_string(sharedBaseOffset) + ", " +
+                           std::to_string(cta->shared.size()) + ")",
+                       lane);
   if (cta != &warp.cta && cta->exited()) {
     warp.fault(ReportKind::ExitedCta,
                "shared memory of CTA rank " + std::to_string(cta->rank) +
@@ -67,9 +73,10 @@ bool resolveGlobal(Warp &warp, uint64_t address, unsigned size, unsigned lane,
                    Place &place) {
   Allocation *allocation = warp.machine.memory.find(address, size);
   if (!allocation)
-    return outOfBounds(warp, std::to_string(size) +
-                                 " bytes at global address " + hex(address) +
-                                 ": " + warp.machine.memory.describe(address),
+    return outOfBounds(warp,
+                       std::to_string(size) + " bytes at global address " +
+                           hex(address) + ": " +
+                           warp.machine.memory.describe(address),
                        lane);
   place.space = StateSpace::Global;
   place.writtenOffset = address - allocation->address;
@@ -83,9 +90,10 @@ bool resolveLocal(Warp &warp, uint64_t address, unsigned size, unsigned lane,
                   Place &place) {
   uint64_t frame = warp.kernel.function->localBytes;
   if (size > frame || address > frame - size)
-    return outOfBounds(warp, std::to_string(size) + " bytes at local offset " +
-                                 std::to_string(address) + " of a frame of " +
-                                 std::to_string(frame) + " bytes",
+    return outOfBounds(warp,
+                       std::to_string(size) + " bytes at local offset " +
+                           std::to_string(address) + " of a frame of " +
+                           std::to_string(frame) + " bytes",
                        lane);
   place.space = StateSpace::Local;
   place.writtenOffset = frame * lane + address;
@@ -98,10 +106,10 @@ bool resolveParam(Warp &warp, uint64_t address, unsigned size, unsigned lane,
                   Place &place) {
   const std::vector<uint8_t> &parameters = warp.machine.config.parameters;
   if (size > parameters.size() || address > parameters.size() - size)
-    return outOfBounds(warp, std::to_string(size) +
-                                 " bytes at parameter offset " +
-                                 std::to_string(address) + " of " +
-                                 std::to_string(parameters.size()),
+    return outOfBounds(warp,
+                       std::to_string(size) + " bytes at parameter offset " +
+                           std::to_string(address) + " of " +
+                           std::to_string(parameters.size()),
                        lane);
   place.space = StateSpace::Param;
   place.data = const_cast<uint8_t *>(&parameters[address]);
@@ -166,16 +174,16 @@ bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
   std::memcpy(data, place.data, size);
   if (Checker *checker = warp.machine.checker.get()) {
     if (place.space == StateSpace::Shared)
-      checker->sharedAccess(warp, *place.cta, place.address, size,
-                            Access::Read, lane);
+      checker->sharedAccess(warp, *place.cta, place.address, size, Access::Read,
+                            lane);
     else if (place.space == StateSpace::Global)
       checker->globalAccess(warp, place.address, size, Access::Read, lane);
   }
   return true;
 }
 
-void writePlace(Warp &warp, const Place &place, const void *data,
-                unsigned size, unsigned lane) {
+void writePlace(Warp &warp, const Place &place, const void *data, unsigned size,
+                unsigned lane) {
   std::memcpy(place.data, data, size);
   if (place.written)
     place.written->set(place.writtenOffset, size);
@@ -211,8 +219,9 @@ bool sharedAddressOf(Warp &warp, StateSpace space, uint64_t address,
       address - sharedWindow < windowSize)
     address -= sharedWindow;
   else if (space == StateSpace::Generic && address > UINT32_MAX)
-    return outOfBounds(warp, "expected an address of shared memory, but got " +
-                                 hex(address), lane);
+    return outOfBounds(
+        warp, "expected an address of shared memory, but got " + hex(address),
+        lane);
   // Compilers zero-extend shared addresses where the text asks for generic
   // ones, and hardware takes them; so do we.
   result = static_cast<uint32_t>(address);

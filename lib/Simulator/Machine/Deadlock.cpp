@@ -1,4 +1,9 @@
-//@ Deadlock.cpp - who waits for what
+//===- Deadlock.cpp - who waits for what ----------------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Called when no warp can run and no asynchronous operation is outstanding.
 //
@@ -20,12 +25,13 @@ std::string describeMbarrier(Machine &machine, Warp &warp,
   const Mbarrier &barrier = cta->mbarriers.at(offset);
   return text + " (phase " + std::to_string(barrier.phase) + ", " +
          std::to_string(barrier.pending) + " of " +
-         std::to_string(barrier.expected) + " arrivals pending, transaction "
-         "count " + std::to_string(barrier.transactions) + ")";
+         std::to_string(barrier.expected) +
+         " arrivals pending, transaction "
+         "count " +
+         std::to_string(barrier.transactions) + ")";
 }
 
-std::string describeWait(Machine &machine, Warp &warp,
-                         const LaneGroup &group) {
+std::string describeWait(Machine &machine, Warp &warp, const LaneGroup &group) {
   switch (group.wait) {
   case WaitKind::Mbarrier:
     return describeMbarrier(machine, warp, group);
@@ -46,8 +52,8 @@ std::string describeWait(Machine &machine, Warp &warp,
   case WaitKind::CopyGroup:
     return "asynchronous copies";
   case WaitKind::TmemAllocation:
-    return "tensor memory allocation of " +
-           std::to_string(group.waitDetail) + " columns";
+    return "tensor memory allocation of " + std::to_string(group.waitDetail) +
+           " columns";
   case WaitKind::TensorPipe:
     return "tensor memory loads or stores";
   case WaitKind::WarpSync:
@@ -79,8 +85,8 @@ void Machine::reportDeadlock() {
           char mask[16];
           std::snprintf(mask, sizeof mask, "%08x", group.mask);
           report.message += "\n    " + warp->describe() + " lanes " + mask +
-                            " at " + describePlace(kernel, group.pc) +
-                            " for " + describeWait(*this, *warp, group);
+                            " at " + describePlace(kernel, group.pc) + " for " +
+                            describeWait(*this, *warp, group);
         }
   if (total > listed)
     report.message += "\n    and " + std::to_string(total - listed) + " more";

@@ -1,4 +1,9 @@
-//@ Environment.cpp - special registers and addresses of variables
+//===- Environment.cpp - special registers and addresses of variables -----===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Fills the environment planes of a warp when it starts.
 //

@@ -1,4 +1,9 @@
-//@ Events.cpp - asynchronous operations in time
+//===- Events.cpp - asynchronous operations in time -----------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Delays by mode, the event queue, and the tensor pipe, which completes its
 // operations in the order of issue.
@@ -57,8 +62,8 @@ void Machine::scheduleOnPipe(Cta &cta, std::function<void()> effect) {
 
 void Machine::runEvents() {
   while (!events.empty() && events.top().time <= now && !stopFlag) {
-    std::function<void()> effect = std::move(
-        const_cast<Event &>(events.top()).effect);
+    std::function<void()> effect =
+        std::move(const_cast<Event &>(events.top()).effect);
     events.pop();
     effect();
     progress();

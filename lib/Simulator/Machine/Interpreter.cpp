@@ -1,4 +1,9 @@
-//@ Interpreter.cpp - executing instructions of one warp
+//===- Interpreter.cpp - executing instructions of one warp ---------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The inner loop, and the checks that only marked instructions need: lanes
 // that must execute together, and reads of registers never written.
@@ -104,8 +109,7 @@ bool Machine::gatherMembers(Warp &warp, const Inst &inst, LaneMask &mask) {
       return warp.fault(ReportKind::IllegalOperand,
                         "a lane executes the instruction but is not in its "
                         "member mask",
-                        std::countr_zero(mask & ~plane[first])) !=
-             Step::Stop;
+                        std::countr_zero(mask & ~plane[first])) != Step::Stop;
   }
   LaneGroup &own = warp.group();
   LaneMask present = mask;
@@ -124,8 +128,7 @@ bool Machine::gatherMembers(Warp &warp, const Inst &inst, LaneMask &mask) {
 }
 
 bool Machine::checkTracked(Warp &warp, LaneMask mask) {
-  const TrackedAccess &access =
-      kernel.trackedAccesses.at(warp.group().pc);
+  const TrackedAccess &access = kernel.trackedAccesses.at(warp.group().pc);
   for (uint32_t use : access.uses) {
     LaneMask missing = mask & ~warp.trackedWritten[use];
     if (!missing)

@@ -1,4 +1,9 @@
-//@ LaneGroups.cpp - divergence and reconvergence
+//===- LaneGroups.cpp - divergence and reconvergence ----------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // A divergent branch opens a record at the branch's reconvergence point. Lanes
 // that reach the point wait in the record until all lanes it expects are

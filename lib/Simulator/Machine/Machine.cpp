@@ -1,4 +1,9 @@
-//@ Machine.cpp - one launch in progress
+//===- Machine.cpp - one launch in progress -------------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Validation of the launch, start and end of CTAs, the scheduler, and what
 // happens when nothing can run.
@@ -104,7 +109,8 @@ void Machine::stop(Report report) {
 
 void Machine::startCluster(uint32_t index) {
   auto cluster = std::make_unique<Cluster>();
-  cluster->id = {index % clusterGrid[0], index / clusterGrid[0] % clusterGrid[1],
+  cluster->id = {index % clusterGrid[0],
+                 index / clusterGrid[0] % clusterGrid[1],
                  index / (clusterGrid[0] * clusterGrid[1])};
   uint64_t threads = product(config.block);
   for (unsigned rank = 0; rank < clusterSize; ++rank) {
@@ -183,8 +189,8 @@ RunResult Machine::run() {
     for (uint32_t i = 0; i < total; ++i)
       waitingClusters.push_back(i);
     if (options.check)
-      checker = std::make_unique<Checker>(*this, total * clusterSize *
-                                                     warpsPerCta);
+      checker =
+          std::make_unique<Checker>(*this, total * clusterSize * warpsPerCta);
     unsigned resident =
         std::max(1u, options.residentCtas / std::max(1u, clusterSize));
     while (!stopFlag) {

@@ -1,4 +1,9 @@
-//@ Mbarriers.cpp - mbarrier objects
+//===- Mbarriers.cpp - mbarrier objects -----------------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Phase, pending arrivals and transaction count (PTX 9.7.13.15). Whoever
 // arrives, threads and asynchronous operations alike, comes through here.
@@ -17,11 +22,12 @@ void misuse(Machine &machine, Cta &cta, uint32_t address, uint32_t pc,
   Report report;
   report.kind = ReportKind::MbarrierMisuse;
   report.message = "mbarrier at shared offset " +
-                   std::to_string(address & sharedOffsetMask) + " of CTA rank " +
+                   std::to_string(address & sharedOffsetMask) +
+                   " of CTA rank " +
                    std::to_string(address >> sharedRankShift) + ": " + message;
   report.pc = pc;
-  report.where = cta.warps.empty() ? "" : "cta rank " +
-                                              std::to_string(cta.rank);
+  report.where =
+      cta.warps.empty() ? "" : "cta rank " + std::to_string(cta.rank);
   if (fatal)
     machine.stop(std::move(report));
   else

@@ -1,4 +1,9 @@
-//@ Memory.cpp - simulated global memory and byte masks
+//===- Memory.cpp - simulated global memory and byte masks ----------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Allocations are kept in a map by address; the last one found is cached.
 //
@@ -17,8 +22,8 @@ void ByteMask::set(size_t begin, size_t size, bool value) {
     size_t word = begin / 64;
     size_t bit = begin % 64;
     size_t count = std::min(end - begin, 64 - bit);
-    uint64_t bits = (count == 64 ? ~uint64_t{0}
-                                 : ((uint64_t{1} << count) - 1) << bit);
+    uint64_t bits =
+        (count == 64 ? ~uint64_t{0} : ((uint64_t{1} << count) - 1) << bit);
     if (value)
       words[word] |= bits;
     else
@@ -33,8 +38,8 @@ bool ByteMask::all(size_t begin, size_t size) const {
     size_t word = begin / 64;
     size_t bit = begin % 64;
     size_t count = std::min(end - begin, 64 - bit);
-    uint64_t bits = (count == 64 ? ~uint64_t{0}
-                                 : ((uint64_t{1} << count) - 1) << bit);
+    uint64_t bits =
+        (count == 64 ? ~uint64_t{0} : ((uint64_t{1} << count) - 1) << bit);
     if ((words[word] & bits) != bits)
       return false;
     begin += count;
@@ -126,8 +131,10 @@ std::string DeviceMemory::describe(uint64_t address) const {
     return "no global memory is allocated";
   std::string name = nearest->name.empty() ? "allocation" : nearest->name;
   return std::to_string(distance) + " bytes " +
-         (distance == 0 ? "inside" : after ? "after" : "before") + " '" + name +
-         "' of " + std::to_string(nearest->size) + " bytes";
+         (distance == 0 ? "inside"
+          : after       ? "after"
+                        : "before") +
+         " '" + name + "' of " + std::to_string(nearest->size) + " bytes";
 }
 
 } // namespace nvfp4::sim

@@ -1,4 +1,9 @@
-//@ Report.cpp - what a run tells its user
+//===- Report.cpp - what a run tells its user -----------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Names, de-duplication and text of findings.
 //
@@ -55,8 +60,8 @@ std::string describePlace(const Kernel &kernel, uint32_t pc) {
   if (pc >= kernel.info.size())
     return kernel.name;
   const InstInfo &info = kernel.info[pc];
-  std::string text = kernel.module->fileName + ":" +
-                     std::to_string(info.location.line);
+  std::string text =
+      kernel.module->fileName + ":" + std::to_string(info.location.line);
   const std::vector<std::string> &files = kernel.module->files;
   if (info.line.file > 0 && info.line.file < files.size() && info.line.line)
     text += " (" + files[info.line.file] + ":" +

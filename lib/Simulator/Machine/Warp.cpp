@@ -1,4 +1,9 @@
-//@ Warp.cpp - 32 threads and their lane groups
+//===- Warp.cpp - 32 threads and their lane groups ------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Construction and reports; divergence is in LaneGroups.cpp.
 //
@@ -35,10 +40,9 @@ Warp::Warp(Machine &machine, Cta &cta, unsigned index, unsigned agent,
 }
 
 std::string Warp::describe(int lane) const {
-  std::string text = "cta (" + std::to_string(cta.id[0]) + "," +
-                     std::to_string(cta.id[1]) + "," +
-                     std::to_string(cta.id[2]) + ") warp " +
-                     std::to_string(index);
+  std::string text =
+      "cta (" + std::to_string(cta.id[0]) + "," + std::to_string(cta.id[1]) +
+      "," + std::to_string(cta.id[2]) + ") warp " + std::to_string(index);
   if (lane >= 0)
     text += " lane " + std::to_string(lane);
   return text;

@@ -1,4 +1,9 @@
-//@ Lexer.cpp - tokens of PTX
+//===- Lexer.cpp - tokens of PTX ------------------------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // A hand-written scanner: one pass, no allocation besides the token list.
 //
@@ -75,7 +80,8 @@ private:
     diagnostics.error(start, "comment is not closed");
   }
 
-  void add(Token::Kind kind, size_t begin, size_t end, SourceLocation location) {
+  void add(Token::Kind kind, size_t begin, size_t end,
+           SourceLocation location) {
     tokens.push_back({kind, text.substr(begin, end - begin), location});
   }
 

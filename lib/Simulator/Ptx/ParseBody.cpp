@@ -1,4 +1,9 @@
-//@ ParseBody.cpp - function bodies
+//===- ParseBody.cpp - function bodies ------------------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Statements, scopes and operands. Registers and variables must be declared
 // before use; labels may come later and are resolved at the end of the
@@ -23,8 +28,8 @@ bool Parser::parseBody(Function &function) {
   while (!open.empty()) {
     if (atEnd()) {
       scope = bodyScope;
-      return error(peek().location, "expected '}' at the end of '" +
-                                        function.name + "'");
+      return error(peek().location,
+                   "expected '}' at the end of '" + function.name + "'");
     }
     if (accept('{')) {
       scopes.push_back(Scope{});
@@ -87,8 +92,8 @@ bool Parser::parseStatement() {
     }
     auto index = static_cast<int32_t>(function->instructions.size());
     if (!scopes[scope].labels.emplace(name, index).second)
-      return error(token.location, "label '" + name +
-                                       "' is declared twice in one scope");
+      return error(token.location,
+                   "label '" + name + "' is declared twice in one scope");
     return true;
   }
   return parseInstruction();
@@ -261,8 +266,7 @@ bool Parser::parsePrimary(Operand &operand) {
       operand.single = number.single;
       operand.immediate = number.immediate;
       if (negative)
-        operand.immediate ^= number.single ? int64_t{1} << 31
-                                           : INT64_MIN;
+        operand.immediate ^= number.single ? int64_t{1} << 31 : INT64_MIN;
       return true;
     }
     operand.kind = Operand::Kind::Integer;

@@ -1,4 +1,9 @@
-//@ ParseLiteral.cpp - numbers and constant expressions
+//===- ParseLiteral.cpp - numbers and constant expressions ----------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Integer literals in four bases, bit-pattern and decimal floats, and the
 // integer constant expressions of PTX section 4.5.
@@ -134,11 +139,11 @@ bool Parser::parseInteger(int64_t &value) {
   if (!parseNumber(token, literal))
     return false;
   if (literal.kind != Operand::Kind::Integer)
-    return error(token.location, "expected an integer, but got " +
-                                     describe(token));
-  value = negative ? static_cast<int64_t>(
-                         -static_cast<uint64_t>(literal.immediate))
-                   : literal.immediate;
+    return error(token.location,
+                 "expected an integer, but got " + describe(token));
+  value = negative
+              ? static_cast<int64_t>(-static_cast<uint64_t>(literal.immediate))
+              : literal.immediate;
   return true;
 }
 
@@ -176,17 +181,16 @@ bool Parser::parseConstantExpression(int64_t &value, int minPrecedence) {
     size_t depth = 0;
     while (peek(depth).is('('))
       if (++depth > 64)
-        return error(peek().location,
-                     "expected at most 64 nested parentheses");
+        return error(peek().location, "expected at most 64 nested parentheses");
   }
   if (!parseConstantPrimary(value))
     return false;
   for (;;) {
     const BinaryOperator *found = nullptr;
     for (const BinaryOperator &candidate : binaryOperators) {
-      bool matches = peek().is(candidate.text[0]) &&
-                     (candidate.text.size() == 1 ||
-                      peek(1).is(candidate.text[1]));
+      bool matches =
+          peek().is(candidate.text[0]) &&
+          (candidate.text.size() == 1 || peek(1).is(candidate.text[1]));
       if (matches && (!found || candidate.text.size() > found->text.size()))
         found = &candidate;
     }

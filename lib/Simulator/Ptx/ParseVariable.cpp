@@ -1,4 +1,9 @@
-//@ ParseVariable.cpp - variables and their initialisers
+//===- ParseVariable.cpp - variables and their initialisers ---------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Gives every variable its offset in the image of its state space. Arrays
 // without a size (dynamic shared memory) are placed by the launch.
@@ -67,8 +72,8 @@ bool Parser::parseVariable(StateSpace space, bool isExtern) {
       prototype.type = *type;
       next();
     } else {
-      return error(peek().location, "expected a type, but got " +
-                                        describe(peek()));
+      return error(peek().location,
+                   "expected a type, but got " + describe(peek()));
     }
   }
   do {
@@ -214,8 +219,8 @@ void Parser::place(Symbol &symbol, bool isExtern) {
     bytes = nullptr;
   if (!bytes)
     return;
-  *bytes = (*bytes + symbol.alignment - 1) / symbol.alignment *
-           symbol.alignment;
+  *bytes =
+      (*bytes + symbol.alignment - 1) / symbol.alignment * symbol.alignment;
   symbol.offset = *bytes;
   *bytes += symbol.size;
 }

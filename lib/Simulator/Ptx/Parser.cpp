@@ -1,4 +1,9 @@
-//@ Parser.cpp - module level of the PTX grammar
+//===- Parser.cpp - module level of the PTX grammar -----------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Directives, function headers and recovery. An error ends the statement it is
 // in; the parser goes on, so that one run reports several.
@@ -177,8 +182,8 @@ bool Parser::parseParameters(Function &function, std::vector<int32_t> &list,
     }
     if (!parseDeclarator(symbol, 1))
       return false;
-    bytes = (bytes + symbol.alignment - 1) / symbol.alignment *
-            symbol.alignment;
+    bytes =
+        (bytes + symbol.alignment - 1) / symbol.alignment * symbol.alignment;
     symbol.offset = bytes;
     bytes += symbol.size;
     list.push_back(declare(std::move(symbol)));

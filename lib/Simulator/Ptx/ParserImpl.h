@@ -1,4 +1,9 @@
-//@ ParserImpl.h - state shared by the parts of the parser
+//===- ParserImpl.h - state shared by the parts of the parser ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The parser is one class in three files: module level (Parser.cpp), variables
 // (ParseVariable.cpp) and function bodies (ParseBody.cpp).

@@ -1,4 +1,9 @@
-//@ ControlFlow.h - basic blocks and post-dominators
+//===- ControlFlow.h - basic blocks and post-dominators ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The flow graph of a decoded kernel, and for each branch the instruction where
 // diverged lanes meet again: the start of its immediate post-dominator.

@@ -1,4 +1,9 @@
-//@ RegisterAllocation.h - virtual registers to lane planes
+//===- RegisterAllocation.h - virtual registers to lane planes --*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Compilers declare thousands of virtual registers; a plane of 32 lanes for
 // each would not fit a cache. Registers whose live ranges do not overlap share

@@ -1,7 +1,13 @@
-//@ Checker.h - happens-before checking of a run
+//===- Checker.h - happens-before checking of a run -------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Told of every access and every synchronisation of a run, it keeps vector
-// clocks and shadow memory and reports accesses that nothing orders.
+// clocks and shadow memory and reports accesses that nothing orders. Warps and
+// asynchronous operations are its agents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +24,50 @@ public:
   ~Checker();
 
   void clusterStarted(Cluster &cluster);
-  /// Accesses by threads of `warp` through the generic proxy.
+
+  // Accesses of threads, through the generic proxy.
   void sharedAccess(Warp &warp, Cta &owner, uint32_t offset, unsigned size,
                     Access access, unsigned lane);
   void globalAccess(Warp &warp, uint64_t address, unsigned size, Access access,
                     unsigned lane);
 
+  // Asynchronous operations. -------------------------------------------------
+  /// An operation issued by a thread; `tensorPipe` ones are covered by commit.
+  uint32_t beginOperation(Warp &warp, unsigned lane, bool tensorPipe);
+  void operationShared(uint32_t operation, Cta &cta, uint32_t offset,
+                       uint32_t size, Access access);
+  void operationGlobal(uint32_t operation, uint64_t address, uint64_t size,
+                       Access access);
+  /// `quarters` has a bit for each 32 lanes.
+  void operationTmem(uint32_t operation, Cta &cta, unsigned quarters,
+                     unsigned column, unsigned count, Access access);
+  /// The operation arrives on, or counts on, an mbarrier.
+  void operationArrived(uint32_t operation, Cta &cta, uint32_t offset);
+  /// The thread has waited for the operations of a bulk group; `readOnly` when
+  /// only for the reads of their sources.
+  void operationsWaited(Warp &warp, const std::vector<uint32_t> &operations,
+                        bool readOnly);
+  /// tcgen05.wait: loads or stores of the warp's threads are complete.
+  void tmemWaited(Warp &warp, bool stores);
+
+  // Synchronisation of threads. ----------------------------------------------
+  void mbarrierInitialized(Warp &warp, Cta &cta, uint32_t offset);
+  void threadArrived(Warp &warp, Cta &cta, uint32_t offset, bool release);
+  void threadWaited(Warp &warp, Cta &cta, uint32_t offset, bool acquire);
+  void phaseCompleted(Cta &cta, uint32_t offset);
+  void barrierArrived(Warp &warp, unsigned id);
+  void barrierCompleted(Cta &cta, unsigned id);
+  void barrierLeft(Warp &warp, unsigned id);
+  void clusterArrived(Warp &warp, bool release);
+  void clusterCompleted(Cluster &cluster);
+  void clusterLeft(Warp &warp, bool acquire);
+  void proxyFence(Warp &warp);
+  void mbarrierInitFence(Warp &warp);
+  void tcgen05Fence(Warp &warp, bool before);
+
 private:
-  Machine &machine;
+  struct Impl;
+  std::unique_ptr<Impl> impl;
 };
 
 } // namespace nvfp4::sim

@@ -1,4 +1,10 @@
-//@ DecodeContext.h - what an instruction's decoder works with
+//===- DecodeContext.h - what an instruction's decoder works with -*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // A decoder consumes modifiers and operands of one parsed instruction and
 // fills an Inst. Modifiers that are left over, operands of the wrong kind and

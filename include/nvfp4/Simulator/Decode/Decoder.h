@@ -1,4 +1,9 @@
-//@ Decoder.h - parsed functions to executable kernels
+//===- Decoder.h - parsed functions to executable kernels -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Looks every instruction up in the table, checks its modifiers and operands,
 // finds reconvergence points and allocates lane planes.

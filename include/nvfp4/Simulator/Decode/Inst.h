@@ -1,4 +1,9 @@
-//@ Inst.h - a decoded instruction
+//===- Inst.h - a decoded instruction ---------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // What the interpreter executes: a handler, references to lane planes, and a
 // few immediate fields. Every reference of an instruction lives in `op`,

@@ -1,4 +1,9 @@
-//@ Kernel.h - a kernel ready to run
+//===- Kernel.h - a kernel ready to run -------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The output of the decoder: instructions with allocated lane planes, the
 // constants and environment values they refer to, where diverged lanes meet

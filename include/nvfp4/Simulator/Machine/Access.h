@@ -1,4 +1,9 @@
-//@ Access.h - memory accesses of threads
+//===- Access.h - memory accesses of threads --------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Resolves an address in a state space, checks bounds, alignment and
 // initialisation, tells the checker, and gives the bytes.
@@ -33,8 +38,8 @@ bool resolve(Warp &warp, StateSpace space, uint64_t address, unsigned size,
 /// Reads after resolving; bytes never written are reported once.
 bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
                unsigned lane);
-void writePlace(Warp &warp, const Place &place, const void *data,
-                unsigned size, unsigned lane);
+void writePlace(Warp &warp, const Place &place, const void *data, unsigned size,
+                unsigned lane);
 
 /// resolve and readPlace or writePlace with natural alignment of `size`.
 bool loadBytes(Warp &warp, StateSpace space, uint64_t address, void *data,

@@ -1,4 +1,9 @@
-//@ Cta.h - CTAs, clusters and their barriers
+//===- Cta.h - CTAs, clusters and their barriers ----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // State that threads of a CTA or a cluster share: shared memory, mbarriers,
 // named barriers, tensor memory, the tensor pipe.

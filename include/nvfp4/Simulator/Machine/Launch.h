@@ -1,4 +1,9 @@
-//@ Launch.h - how a kernel is started and what comes back
+//===- Launch.h - how a kernel is started and what comes back ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Launch geometry, options of a run, and its result.
 //

@@ -1,4 +1,9 @@
-//@ Machine.h - one launch in progress
+//===- Machine.h - one launch in progress -----------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Owns clusters, the event queue of asynchronous operations and the scheduler.
 // Time is counted in warp instructions. Everything random comes from one
@@ -127,8 +132,7 @@ private:
     uint64_t sequence;
     std::function<void()> effect;
     bool operator<(const Event &other) const {
-      return time != other.time ? time > other.time
-                                : sequence > other.sequence;
+      return time != other.time ? time > other.time : sequence > other.sequence;
     }
   };
 

@@ -1,4 +1,9 @@
-//@ Memory.h - simulated global memory and byte masks
+//===- Memory.h - simulated global memory and byte masks --------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Device addresses are the simulator's own: allocations are far apart, start
 // at a fixed address and do not depend on the host, so runs are reproducible

@@ -1,4 +1,9 @@
-//@ Report.h - what a run tells its user
+//===- Report.h - what a run tells its user ---------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // A report is one finding: its kind, the instruction, the threads, and for
 // conflicts the other access. Findings at the same pair of instructions are

@@ -1,4 +1,9 @@
-//@ Warp.h - 32 threads and their lane groups
+//===- Warp.h - 32 threads and their lane groups ----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // A warp's registers are planes of 32 lanes. Its threads are partitioned into
 // groups that share a program counter; a branch splits a group, and the parts
@@ -169,6 +174,8 @@ public:
   ByteMask localWritten;
   /// Lanes in which each tracked register has been written.
   std::vector<LaneMask> trackedWritten;
+  /// Generation of the cluster barrier the warp last arrived at.
+  uint64_t clusterGeneration = 0;
   /// Carry flag of add.cc and its kin.
   LaneMask carry = 0;
 

@@ -1,4 +1,9 @@
-//@ Ast.h - a parsed PTX module
+//===- Ast.h - a parsed PTX module ------------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The parser resolves names while it reads: an operand that names a register
 // holds its index, one that names a variable holds its symbol, a label holds

@@ -1,4 +1,9 @@
-//@ Diagnostic.h - errors with a place in the PTX text
+//===- Diagnostic.h - errors with a place in the PTX text -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The front end never prints and never stops the process: it collects
 // diagnostics, and the caller decides what to do with them.

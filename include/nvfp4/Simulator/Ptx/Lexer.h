@@ -1,4 +1,9 @@
-//@ Lexer.h - tokens of PTX
+//===- Lexer.h - tokens of PTX ----------------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Splits PTX text into tokens. A dotted word (".shared::cluster", ".2d") is one
 // token, because opcode modifiers may start with a digit.

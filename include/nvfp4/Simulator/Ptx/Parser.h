@@ -1,4 +1,9 @@
-//@ Parser.h - the grammar of PTX 7.8 to 9.0
+//===- Parser.h - the grammar of PTX 7.8 to 9.0 -----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Reads a module: directives, variables with initialisers, functions and
 // kernels, nested scopes with their own registers and labels, guards, vectors,

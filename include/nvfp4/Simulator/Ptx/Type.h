@@ -1,4 +1,9 @@
-//@ Type.h - fundamental types and state spaces of PTX
+//===- Type.h - fundamental types and state spaces of PTX -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The spellings of PTX section 5.2 and the packed formats of `cvt`, with their
 // widths. Nothing here knows about values.

@@ -1,4 +1,9 @@
-//@ Tmem.h - tensor memory of one CTA
+//===- Tmem.h - tensor memory of one CTA ------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // 128 lanes by 512 columns of 32-bit cells, the column allocator in units of
 // 32 columns, and which cells have been written.

@@ -1,0 +1,78 @@
+//===- MiniFloat.h - encoding and decoding of small float formats -*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One description and one rounding routine for f16, bf16, tf32, fp8, fp6, fp4
+// and ue8m0. Values pass through double, which holds all of them exactly.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_SIMULATOR_MACHINE_MINIFLOAT_H
+#define NVFP4_SIMULATOR_MACHINE_MINIFLOAT_H
+
+#include "nvfp4/Simulator/Ptx/Type.h"
+
+#include <cstdint>
+
+namespace nvfp4::sim {
+
+/// Rounding modes of PTX.
+enum class Rounding : uint8_t {
+  NearestEven,
+  TowardZero,
+  Down,
+  Up,
+  NearestAway,
+};
+
+/// Layout of a small float.
+struct FloatFormat {
+  unsigned exponentBits;
+  unsigned mantissaBits;
+  int bias;
+  /// IEEE infinities and NaNs in the top exponent.
+  bool ieee;
+  /// NaN is the all-ones magnitude (E4M3); false with !ieee means no NaN.
+  bool hasNan;
+  bool hasSign;
+};
+
+constexpr FloatFormat formatF16{5, 10, 15, true, true, true};
+constexpr FloatFormat formatBF16{8, 7, 127, true, true, true};
+constexpr FloatFormat formatTF32{8, 10, 127, true, true, true};
+constexpr FloatFormat formatF32{8, 23, 127, true, true, true};
+constexpr FloatFormat formatE4M3{4, 3, 7, false, true, true};
+constexpr FloatFormat formatE5M2{5, 2, 15, true, true, true};
+constexpr FloatFormat formatE2M3{2, 3, 1, false, false, true};
+constexpr FloatFormat formatE3M2{3, 2, 3, false, false, true};
+constexpr FloatFormat formatE2M1{2, 1, 1, false, false, true};
+
+/// The format of the elements of `type` (packed types give their element).
+const FloatFormat *floatFormat(Type type);
+
+/// The value of `bits`.
+double decodeFloat(uint32_t bits, const FloatFormat &format);
+
+/// Rounds `value`. With `saturate`, values beyond the largest finite one, and
+/// infinities, become it; NaN becomes the format's NaN, or the largest positive
+/// value in formats without one.
+uint32_t encodeFloat(double value, const FloatFormat &format, Rounding rounding,
+                     bool saturate);
+
+/// ue8m0: 2^(bits - 127), 255 is NaN.
+double decodeUE8M0(uint8_t bits);
+uint8_t encodeUE8M0(double value, Rounding rounding, bool saturate);
+
+/// Fast paths for the common conversions, round to nearest even.
+uint16_t floatToHalf(float value);
+float halfToFloat(uint16_t bits);
+uint16_t floatToBFloat(float value);
+float bfloatToFloat(uint16_t bits);
+
+} // namespace nvfp4::sim
+
+#endif // NVFP4_SIMULATOR_MACHINE_MINIFLOAT_H

@@ -1,0 +1,138 @@
+//===- AsyncShared.cpp - shared memory as asynchronous operations see it --===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Swizzled addresses are computed for 8-byte pieces, the smallest a swizzle
+// moves as a whole.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AsyncShared.h"
+
+#include "nvfp4/Simulator/Check/Checker.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace nvfp4::sim {
+
+void AsyncOperation::fault(ReportKind kind, std::string message) const {
+  Report report;
+  report.kind = kind;
+  report.message = std::move(message);
+  report.pc = pc;
+  report.where = where;
+  machine->stop(std::move(report));
+}
+
+void AsyncOperation::note(ReportKind kind, std::string message) const {
+  Report report;
+  report.kind = kind;
+  report.message = std::move(message);
+  report.pc = pc;
+  report.where = where;
+  machine->report(std::move(report));
+}
+
+AsyncOperation beginOperation(Warp &warp, unsigned lane, bool tensorPipe) {
+  AsyncOperation operation;
+  operation.machine = &warp.machine;
+  operation.pc = warp.group().pc;
+  operation.where = warp.describe(static_cast<int>(lane));
+  if (Checker *checker = warp.machine.checker.get())
+    operation.id = checker->beginOperation(warp, lane, tensorPipe);
+  return operation;
+}
+
+namespace {
+
+bool inBounds(const AsyncOperation &operation, Cta &cta, uint32_t offset,
+              uint32_t size) {
+  if (cta.exited()) {
+    operation.fault(ReportKind::ExitedCta,
+                    "an asynchronous operation accesses shared memory of CTA "
+                    "rank " +
+                        std::to_string(cta.rank) + ", which has exited");
+    return false;
+  }
+  if (offset >= sharedBaseOffset && size <= cta.shared.size() &&
+      offset <= cta.shared.size() - size)
+    return true;
+  operation.fault(ReportKind::OutOfBounds,
+                  std::to_string(size) + " bytes at shared offset " +
+                      std::to_string(offset) + " are outside [" +
+                      std::to_string(sharedBaseOffset) + ", " +
+                      std::to_string(cta.shared.size()) + ")");
+  return false;
+}
+
+} // namespace
+
+bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
+                 const std::vector<uint8_t> &bytes, TensorSwizzle swizzle) {
+  auto size = static_cast<uint32_t>(bytes.size());
+  if (!inBounds(operation, cta, offset, size))
+    return false;
+  Checker *checker = operation.machine->checker.get();
+  if (swizzle == TensorSwizzle::None) {
+    std::memcpy(&cta.shared[offset], bytes.data(), size);
+    cta.sharedWritten.set(offset, size);
+    if (checker)
+      checker->operationShared(operation.id, cta, offset, size, Access::Write);
+    return true;
+  }
+  for (uint32_t i = 0; i < size; i += 8) {
+    uint32_t place = swizzleAddress(swizzle, offset + i);
+    uint32_t count = std::min(8u, size - i);
+    if (!inBounds(operation, cta, place, count))
+      return false;
+    std::memcpy(&cta.shared[place], &bytes[i], count);
+    cta.sharedWritten.set(place, count);
+    if (checker)
+      checker->operationShared(operation.id, cta, place, count, Access::Write);
+  }
+  return true;
+}
+
+bool readShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
+                uint32_t size, std::vector<uint8_t> &bytes,
+                TensorSwizzle swizzle) {
+  if (!inBounds(operation, cta, offset, size))
+    return false;
+  bytes.resize(size);
+  Checker *checker = operation.machine->checker.get();
+  bool initialized = true;
+  for (uint32_t i = 0; i < size; i += 8) {
+    uint32_t place = swizzleAddress(swizzle, offset + i);
+    uint32_t count = std::min(8u, size - i);
+    if (!inBounds(operation, cta, place, count))
+      return false;
+    std::memcpy(&bytes[i], &cta.shared[place], count);
+    initialized &= cta.sharedWritten.all(place, count);
+    if (checker)
+      checker->operationShared(operation.id, cta, place, count, Access::Read);
+  }
+  if (!initialized) {
+    operation.note(ReportKind::UninitializedRead,
+                   "shared memory at offset " + std::to_string(offset) + ", " +
+                       std::to_string(size) +
+                       " bytes, is read before all of it is written");
+    cta.sharedWritten.set(offset, size);
+  }
+  return true;
+}
+
+void completeOn(const AsyncOperation &operation, Cta &from, uint32_t address,
+                uint32_t bytes) {
+  Machine &machine = *operation.machine;
+  if (machine.checker)
+    if (Cta *target = machine.ctaAt(from, address))
+      machine.checker->operationArrived(operation.id, *target,
+                                        address & sharedOffsetMask);
+  machine.completeTransactions(from, address, bytes, operation.pc);
+}
+
+} // namespace nvfp4::sim

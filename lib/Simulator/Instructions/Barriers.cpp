@@ -1,0 +1,249 @@
+//===- Barriers.cpp - bar, barrier and barrier.cluster --------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Named barriers count threads; one without a count waits for all threads of
+// the CTA that have not exited. An instruction that has to wait runs again
+// when it is woken: `arrived` remembers that its arrival has been counted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+#include "Lanewise.h"
+
+#include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/Machine.h"
+
+namespace nvfp4::sim {
+namespace {
+
+enum BarrierKind : uint8_t { Sync, Arrive, RedPopc, RedAnd, RedOr };
+
+struct BarrierAttributes : InstAttributes {
+  BarrierKind kind = Sync;
+  bool hasCount = false;
+  bool hasPredicate = false;
+};
+
+void deliverReduction(Warp &warp, const Inst &inst, LaneMask mask,
+                      const NamedBarrier &barrier, BarrierKind kind) {
+  if (kind == RedPopc)
+    for (LaneMask rest = mask; rest; rest &= rest - 1)
+      warp.narrow(inst.op[2])[std::countr_zero(rest)] = barrier.lastPopulation;
+  else if (kind == RedAnd)
+    warp.setPredicate(inst.op[2], mask, barrier.lastAll ? allLanes : 0);
+  else if (kind == RedOr)
+    warp.setPredicate(inst.op[2], mask, barrier.lastAny ? allLanes : 0);
+}
+
+void completeBarrier(Machine &machine, NamedBarrier &barrier) {
+  barrier.lastPopulation = barrier.population;
+  barrier.lastAll = barrier.all;
+  barrier.lastAny = barrier.any;
+  barrier.arrived = 0;
+  barrier.expected = 0;
+  barrier.population = 0;
+  barrier.all = true;
+  barrier.any = false;
+  ++barrier.generation;
+  machine.progress();
+  machine.wake(barrier.waiters);
+}
+
+bool isComplete(const Cta &cta, const NamedBarrier &barrier) {
+  return barrier.arrived &&
+         (barrier.wholeCta ? barrier.arrived >= cta.liveThreads
+                           : barrier.arrived == barrier.expected);
+}
+
+Step barrier(Warp &warp, const Inst &inst, LaneMask mask) {
+  const auto &a = inst.attr<BarrierAttributes>();
+  unsigned lane = std::countr_zero(mask);
+  uint32_t id = warp.narrow(inst.op[0])[lane];
+  if (id >= 16)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "expected a barrier below 16, but got " +
+                          std::to_string(id));
+  Machine &machine = warp.machine;
+  Checker *checker = machine.checker.get();
+  NamedBarrier &b = warp.cta.barriers[id];
+  LaneGroup &group = warp.group();
+  if (group.arrived) {
+    // A CTA barrier may have become complete because threads have exited.
+    if (b.generation == group.arrivalGeneration && isComplete(warp.cta, b)) {
+      if (checker)
+        checker->barrierCompleted(warp.cta, id);
+      completeBarrier(machine, b);
+    }
+    if (b.generation == group.arrivalGeneration) {
+      b.waiters.add(warp);
+      return warp.block(WaitKind::NamedBarrier, id);
+    }
+    group.arrived = false;
+    if (checker)
+      checker->barrierLeft(warp, id);
+    deliverReduction(warp, inst, mask, b, a.kind);
+    return Step::Next;
+  }
+  uint32_t count = a.hasCount ? warp.narrow(inst.op[1])[lane] : 0;
+  if (a.hasCount && (count == 0 || count % 32 || count > 1024))
+    return warp.fault(ReportKind::IllegalOperand,
+                      "expected a thread count that is a multiple of 32, but "
+                      "got " +
+                          std::to_string(count));
+  if (b.arrived && a.hasCount != !b.wholeCta)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "barrier " + std::to_string(id) +
+                          " is used with and without a thread count");
+  if (b.arrived && a.hasCount && b.expected != count)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "barrier " + std::to_string(id) + " expects " +
+                          std::to_string(b.expected) +
+                          " threads, but this arrival names " +
+                          std::to_string(count));
+  b.wholeCta = !a.hasCount;
+  b.expected = count;
+  // With a count, a warp counts as 32 threads even when some have exited.
+  b.arrived += a.hasCount && mask == warp.live ? 32 : std::popcount(mask);
+  if (a.hasPredicate) {
+    LaneMask predicate = warp.predicate(inst.op[3]) & mask;
+    b.population += std::popcount(predicate);
+    b.all &= predicate == mask;
+    b.any |= predicate != 0;
+  }
+  if (a.hasCount && b.arrived > b.expected)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "barrier " + std::to_string(id) + " expects " +
+                          std::to_string(b.expected) + " threads, but " +
+                          std::to_string(b.arrived) + " have arrived");
+  machine.progress();
+  if (checker)
+    checker->barrierArrived(warp, id);
+  uint64_t generation = b.generation;
+  if (isComplete(warp.cta, b)) {
+    if (checker)
+      checker->barrierCompleted(warp.cta, id);
+    completeBarrier(machine, b);
+    if (checker && a.kind != Arrive)
+      checker->barrierLeft(warp, id);
+    deliverReduction(warp, inst, mask, b, a.kind);
+    return Step::Next;
+  }
+  if (a.kind == Arrive)
+    return Step::Next;
+  group.arrived = true;
+  group.arrivalGeneration = generation;
+  b.waiters.add(warp);
+  return warp.block(WaitKind::NamedBarrier, id);
+}
+
+Step warpSync(Warp &warp, const Inst &, LaneMask) {
+  (void)warp;
+  return Step::Next;
+}
+
+void decodeNamedBarrier(DecodeContext &context) {
+  Inst &inst = context.inst;
+  if (context.take("warp")) {
+    context.take("sync");
+    if (!context.expectOperands(1))
+      return;
+    inst.op[0] = context.source(0, Type::B32);
+    inst.flags |= FlagMemberMask;
+    inst.memberOperand = 0;
+    inst.handler = warpSync;
+    return;
+  }
+  auto &a = context.makeAttributes<BarrierAttributes>();
+  bool isBar = context.parsed.opcode == "bar";
+  context.take("cta");
+  int kind = context.expectAny({"sync", "arrive", "red"});
+  bool aligned = context.take("aligned") || isBar;
+  if (aligned)
+    inst.flags |= FlagAligned;
+  size_t next = 0;
+  if (kind == 2) {
+    int op = context.expectAny({"popc", "and", "or"});
+    a.kind = static_cast<BarrierKind>(RedPopc + op);
+    context.expectType({op == 0 ? Type::U32 : Type::Pred});
+    if (!context.expectOperands(3, 4))
+      return;
+    inst.op[2] = context.dest(0, op == 0 ? Type::U32 : Type::Pred);
+    next = 1;
+    a.hasPredicate = true;
+    a.hasCount = context.operandCount() == 4;
+    inst.op[3] = context.source(context.operandCount() - 1, Type::Pred);
+  } else {
+    a.kind = kind == 0 ? Sync : Arrive;
+    if (!context.expectOperands(kind == 0 ? 1 : 2, 2))
+      return;
+    a.hasCount = context.operandCount() == 2;
+  }
+  inst.op[0] = context.source(next, Type::B32);
+  if (a.hasCount)
+    inst.op[1] = context.source(next + 1, Type::B32);
+  inst.handler = barrier;
+}
+
+Step clusterArrive(Warp &warp, const Inst &inst, LaneMask mask) {
+  Cluster &cluster = *warp.cta.cluster;
+  Machine &machine = warp.machine;
+  warp.clusterGeneration = cluster.generation;
+  cluster.arrived += std::popcount(mask);
+  machine.progress();
+  if (machine.checker)
+    machine.checker->clusterArrived(warp, /*release=*/!inst.sub[0]);
+  if (cluster.arrived >= cluster.liveThreads) {
+    if (machine.checker)
+      machine.checker->clusterCompleted(cluster);
+    cluster.arrived = 0;
+    ++cluster.generation;
+    machine.wake(cluster.waiters);
+  }
+  return Step::Next;
+}
+
+Step clusterWait(Warp &warp, const Inst &inst, LaneMask) {
+  Cluster &cluster = *warp.cta.cluster;
+  Machine &machine = warp.machine;
+  // Exited threads count as arrived.
+  if (cluster.generation == warp.clusterGeneration && cluster.arrived &&
+      cluster.arrived >= cluster.liveThreads) {
+    if (machine.checker)
+      machine.checker->clusterCompleted(cluster);
+    cluster.arrived = 0;
+    ++cluster.generation;
+    machine.wake(cluster.waiters);
+  }
+  if (cluster.generation == warp.clusterGeneration) {
+    cluster.waiters.add(warp);
+    return warp.block(WaitKind::ClusterBarrier);
+  }
+  if (machine.checker)
+    machine.checker->clusterLeft(warp, /*acquire=*/!inst.sub[0]);
+  return Step::Next;
+}
+
+void decodeBarrier(DecodeContext &context) {
+  if (!context.take("cluster"))
+    return decodeNamedBarrier(context);
+  bool arrive = context.expectAny({"arrive", "wait"}) == 0;
+  int order = context.takeAny({"release", "acquire", "relaxed"});
+  if (context.take("aligned"))
+    context.inst.flags |= FlagAligned;
+  context.expectOperands(0);
+  context.inst.sub[0] = order == 2;
+  context.inst.handler = arrive ? clusterArrive : clusterWait;
+}
+
+} // namespace
+
+void addBarrierInstructions(InstructionTable &table) {
+  table.add("bar", decodeNamedBarrier);
+  table.add("barrier", decodeBarrier);
+}
+
+} // namespace nvfp4::sim

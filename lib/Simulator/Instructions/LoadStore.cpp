@@ -1,0 +1,227 @@
+//===- LoadStore.cpp - ld, st and their kin -------------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ld, ldu, st with vectors, in all state spaces; prefetches, discards and cache
+// policies, which have no functional effect. Acquire and release forms go to
+// the checker; in this simulator all accesses are performed in program order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+#include "Lanewise.h"
+
+#include "nvfp4/Simulator/Machine/Access.h"
+
+#include <cstring>
+
+namespace nvfp4::sim {
+namespace {
+
+struct MemoryAttributes : InstAttributes {
+  StateSpace space = StateSpace::Generic;
+  unsigned elementBytes = 0;
+  unsigned count = 1;
+  bool wideAddress = false;
+  /// Lanes of the value registers are 64 bits wide.
+  bool wideValue = false;
+  /// Sign-extend into a wider register.
+  bool signExtend = false;
+};
+
+uint64_t extended(const uint8_t *bytes, const MemoryAttributes &a) {
+  uint64_t value = 0;
+  std::memcpy(&value, bytes, a.elementBytes);
+  if (a.signExtend) {
+    unsigned shift = 64 - 8 * a.elementBytes;
+    value =
+        static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
+  }
+  return value;
+}
+
+void deliver(Warp &warp, const Inst &inst, const MemoryAttributes &a,
+             const uint8_t *bytes, unsigned lane) {
+  const Ref *values = &warp.kernel.pool[inst.pool];
+  for (unsigned i = 0; i < a.count; ++i) {
+    if (a.elementBytes == 16) {
+      uint64_t halves[2];
+      std::memcpy(halves, bytes + 16 * i, 16);
+      warp.wide(values[i])[lane] = halves[0];
+      warp.wide(values[i])[32 + lane] = halves[1];
+      continue;
+    }
+    uint64_t value = extended(bytes + i * a.elementBytes, a);
+    if (a.wideValue)
+      warp.wide(values[i])[lane] = value;
+    else
+      warp.narrow(values[i])[lane] = static_cast<uint32_t>(value);
+  }
+}
+
+Step load(Warp &warp, const Inst &inst, LaneMask mask) {
+  const auto &a = inst.attr<MemoryAttributes>();
+  unsigned size = a.elementBytes * a.count;
+  uint8_t bytes[64];
+  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    uint64_t address =
+        warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
+    if (!loadBytes(warp, a.space, address, bytes, size, lane))
+      return Step::Stop;
+    deliver(warp, inst, a, bytes, lane);
+  }
+  return Step::Next;
+}
+
+Step store(Warp &warp, const Inst &inst, LaneMask mask) {
+  const auto &a = inst.attr<MemoryAttributes>();
+  const Ref *values = &warp.kernel.pool[inst.pool];
+  unsigned size = a.elementBytes * a.count;
+  uint8_t bytes[64];
+  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    uint64_t address =
+        warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
+    for (unsigned i = 0; i < a.count; ++i) {
+      if (a.elementBytes == 16) {
+        std::memcpy(bytes + 16 * i, &warp.wide(values[i])[lane], 8);
+        std::memcpy(bytes + 16 * i + 8, &warp.wide(values[i])[32 + lane], 8);
+        continue;
+      }
+      uint64_t value = a.wideValue ? warp.wide(values[i])[lane]
+                                   : warp.narrow(values[i])[lane];
+      std::memcpy(bytes + i * a.elementBytes, &value, a.elementBytes);
+    }
+    if (!storeBytes(warp, a.space, address, bytes, size, lane))
+      return Step::Stop;
+  }
+  return Step::Next;
+}
+
+/// The state space of a load or store; generic when none is named.
+StateSpace takeSpace(DecodeContext &context) {
+  switch (context.takeAny({"global", "shared", "shared::cta", "shared::cluster",
+                           "const", "local", "param", "param::entry",
+                           "param::func"})) {
+  case 0:
+    return StateSpace::Global;
+  case 1:
+  case 2:
+  case 3:
+    return StateSpace::Shared;
+  case 4:
+    return StateSpace::Const;
+  case 5:
+    return StateSpace::Local;
+  case 6:
+  case 7:
+    return StateSpace::Param;
+  case 8:
+    return StateSpace::Local;
+  default:
+    return StateSpace::Generic;
+  }
+}
+
+void takeOrdering(DecodeContext &context) {
+  context.takeAny(
+      {"weak", "volatile", "relaxed", "acquire", "release", "mmio"});
+  context.takeAny({"cta", "cluster", "gpu", "sys"});
+  context.take("unified");
+}
+
+void decodeAccess(DecodeContext &context, bool isLoad) {
+  auto &a = context.makeAttributes<MemoryAttributes>();
+  takeOrdering(context);
+  a.space = takeSpace(context);
+  bool hint = context.takeCacheHints();
+  switch (context.takeAny({"v2", "v4", "v8"})) {
+  case 0:
+    a.count = 2;
+    break;
+  case 1:
+    a.count = 4;
+    break;
+  case 2:
+    a.count = 8;
+    break;
+  default:
+    break;
+  }
+  Type type = context.expectType({Type::B32, Type::B8, Type::U8, Type::S8,
+                                  Type::B16, Type::U16, Type::S16, Type::U32,
+                                  Type::S32, Type::F32, Type::B64, Type::U64,
+                                  Type::S64, Type::F64, Type::B128});
+  if (!context.expectOperands(hint ? 3 : 2))
+    return;
+  a.elementBytes = byteWidth(type);
+  if (a.elementBytes * a.count > 32) {
+    context.error("expected at most 32 bytes in one access, but got " +
+                  std::to_string(a.elementBytes * a.count));
+    return;
+  }
+  AddressOperand address = context.address(isLoad ? 1 : 0);
+  Inst &inst = context.inst;
+  inst.op[0] = address.base;
+  inst.immediate = address.offset;
+  a.wideAddress = address.wide;
+  std::vector<const Operand *> values = context.elements(isLoad ? 0 : 1);
+  if (values.size() != a.count) {
+    context.error("expected " + std::to_string(a.count) + " values, but got " +
+                  std::to_string(values.size()));
+    return;
+  }
+  inst.pool = context.poolSize();
+  bool first = true;
+  for (const Operand *value : values) {
+    bool wide = false;
+    Ref ref = isLoad ? context.destAnyWidth(*value, type, wide)
+                     : context.sourceAnyWidth(*value, type, wide);
+    context.addToPool(ref);
+    if (first || value->kind == Operand::Kind::Register)
+      a.wideValue = wide;
+    first = false;
+  }
+  a.signExtend = isLoad && isSignedInteger(type);
+  inst.handler = isLoad ? load : store;
+}
+
+void decodeLoad(DecodeContext &context) { decodeAccess(context, true); }
+void decodeStore(DecodeContext &context) { decodeAccess(context, false); }
+
+Step nothing(Warp &, const Inst &, LaneMask) { return Step::Next; }
+
+/// Instructions without functional effect; operands are not looked at.
+void decodeNothing(DecodeContext &context) {
+  while (!context.firstModifier().empty())
+    context.take(std::string(context.firstModifier()));
+  context.inst.handler = nothing;
+}
+
+uint64_t emptyPolicy() { return 0; }
+void decodePolicy(DecodeContext &context) {
+  while (!context.firstModifier().empty())
+    context.take(std::string(context.firstModifier()));
+  if (context.operandCount() < 1)
+    return;
+  context.inst.op[0] = context.dest(0, Type::B64);
+  context.inst.handler = lanewise<emptyPolicy>;
+}
+
+} // namespace
+
+void addLoadStoreInstructions(InstructionTable &table) {
+  table.add("ld", decodeLoad);
+  table.add("ldu", decodeLoad);
+  table.add("st", decodeStore);
+  for (const char *opcode :
+       {"prefetch", "prefetchu", "applypriority", "discard"})
+    table.add(opcode, decodeNothing);
+  table.add("createpolicy", decodePolicy);
+}
+
+} // namespace nvfp4::sim

@@ -1,0 +1,205 @@
+//===- MatrixMove.cpp - ldmatrix, stmatrix, movmatrix ---------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// 8x8 matrices of 16-bit elements (and their 8-bit relatives) between shared
+// memory rows, whose addresses the lanes supply, and the mma fragment layout:
+// lane 4r + c holds elements 2c and 2c+1 of row r.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+#include "Lanewise.h"
+
+#include "nvfp4/Simulator/Machine/Access.h"
+
+#include <cstring>
+
+namespace nvfp4::sim {
+namespace {
+
+struct MatrixAttributes : InstAttributes {
+  unsigned count = 1;
+  bool transpose = false;
+  StateSpace space = StateSpace::Shared;
+  bool wideAddress = false;
+  /// m16n8 (stmatrix) or m16n16 (ldmatrix) of 8-bit elements, transposed.
+  bool bytes = false;
+};
+
+using Matrix = uint16_t[8][8];
+
+uint64_t rowAddress(Warp &warp, const Inst &inst, unsigned lane) {
+  const auto &a = inst.attr<MatrixAttributes>();
+  return warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
+}
+
+Step loadMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
+  const auto &a = inst.attr<MatrixAttributes>();
+  if (mask != allLanes)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "expected all 32 lanes to execute ldmatrix");
+  const Ref *regs = &warp.kernel.pool[inst.pool];
+  Matrix matrices[4];
+  for (unsigned m = 0; m < a.count; ++m)
+    for (unsigned row = 0; row < 8; ++row) {
+      unsigned lane = m * 8 + row;
+      Place place;
+      if (!resolve(warp, a.space, rowAddress(warp, inst, lane), 16, 16, lane,
+                   place) ||
+          !readPlace(warp, place, matrices[m][row], 16, lane))
+        return Step::Stop;
+    }
+  for (unsigned m = 0; m < a.count; ++m) {
+    uint32_t *out = warp.narrow(regs[m]);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned r = lane / 4, c = 2 * (lane % 4);
+      const Matrix &x = matrices[m];
+      uint32_t low = a.transpose ? x[c][r] : x[r][c];
+      uint32_t high = a.transpose ? x[c + 1][r] : x[r][c + 1];
+      out[lane] = high << 16 | low;
+    }
+  }
+  return Step::Next;
+}
+
+Step storeMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
+  const auto &a = inst.attr<MatrixAttributes>();
+  if (mask != allLanes)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "expected all 32 lanes to execute stmatrix");
+  const Ref *regs = &warp.kernel.pool[inst.pool];
+  for (unsigned m = 0; m < a.count; ++m) {
+    const uint32_t *in = warp.narrow(regs[m]);
+    Matrix matrix;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned r = lane / 4, c = 2 * (lane % 4);
+      auto low = static_cast<uint16_t>(in[lane]);
+      auto high = static_cast<uint16_t>(in[lane] >> 16);
+      if (a.transpose) {
+        matrix[c][r] = low;
+        matrix[c + 1][r] = high;
+      } else {
+        matrix[r][c] = low;
+        matrix[r][c + 1] = high;
+      }
+    }
+    for (unsigned row = 0; row < 8; ++row) {
+      unsigned lane = m * 8 + row;
+      Place place;
+      if (!resolve(warp, a.space, rowAddress(warp, inst, lane), 16, 16, lane,
+                   place))
+        return Step::Stop;
+      writePlace(warp, place, matrix[row], 16, lane);
+    }
+  }
+  return Step::Next;
+}
+
+/// stmatrix.m16n8.trans.b8: a 16x8 matrix of bytes, stored as 16 rows... of the
+/// transposed matrix: 8 columns of 16 bytes, one row address each.
+Step storeByteMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
+  const auto &a = inst.attr<MatrixAttributes>();
+  if (mask != allLanes)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "expected all 32 lanes to execute stmatrix");
+  const Ref *regs = &warp.kernel.pool[inst.pool];
+  for (unsigned m = 0; m < a.count; ++m) {
+    const uint32_t *in = warp.narrow(regs[m]);
+    // Lane 4r + c holds columns 2c, 2c+1 of rows r and r + 8.
+    uint8_t columns[8][16];
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned r = lane / 4, c = 2 * (lane % 4);
+      columns[c][r] = static_cast<uint8_t>(in[lane]);
+      columns[c + 1][r] = static_cast<uint8_t>(in[lane] >> 8);
+      columns[c][r + 8] = static_cast<uint8_t>(in[lane] >> 16);
+      columns[c + 1][r + 8] = static_cast<uint8_t>(in[lane] >> 24);
+    }
+    for (unsigned column = 0; column < 8; ++column) {
+      unsigned lane = m * 8 + column;
+      Place place;
+      if (!resolve(warp, a.space, rowAddress(warp, inst, lane), 16, 16, lane,
+                   place))
+        return Step::Stop;
+      writePlace(warp, place, columns[column], 16, lane);
+    }
+  }
+  return Step::Next;
+}
+
+void decodeMatrix(DecodeContext &context) {
+  bool isLoad = context.parsed.opcode == "ldmatrix";
+  auto &a = context.makeAttributes<MatrixAttributes>();
+  context.take("sync");
+  context.take("aligned");
+  int shape = context.expectAny({"m8n8", "m16n8"});
+  a.count = 1u << context.expectAny({"x1", "x2", "x4"});
+  a.transpose = context.take("trans");
+  context.takeAny({"shared", "shared::cta"});
+  Type type = context.expectType({Type::B16, Type::B8});
+  a.bytes = shape == 1;
+  if (a.bytes != (type == Type::B8) || (a.bytes && (isLoad || !a.transpose))) {
+    context.error("'" + context.parsed.fullName() + "' is not supported");
+    return;
+  }
+  if (!context.expectOperands(2))
+    return;
+  AddressOperand address = context.address(isLoad ? 1 : 0);
+  Inst &inst = context.inst;
+  inst.op[0] = address.base;
+  inst.immediate = address.offset;
+  a.wideAddress = address.wide;
+  std::vector<const Operand *> regs = context.elements(isLoad ? 0 : 1);
+  if (regs.size() != a.count) {
+    context.error("expected " + std::to_string(a.count) +
+                  " registers, but got " + std::to_string(regs.size()));
+    return;
+  }
+  inst.pool = context.poolSize();
+  for (const Operand *reg : regs)
+    context.addToPool(isLoad ? context.dest(*reg, Type::B32)
+                             : context.source(*reg, Type::B32));
+  inst.flags |= FlagAligned;
+  inst.handler = isLoad ? loadMatrix : a.bytes ? storeByteMatrix : storeMatrix;
+}
+
+Step moveMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
+  if (mask != allLanes)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "expected all 32 lanes to execute movmatrix");
+  uint32_t in[32];
+  std::copy_n(warp.narrow(inst.op[1]), 32, in);
+  uint32_t *out = warp.narrow(inst.op[0]);
+  auto element = [&](unsigned r, unsigned c) -> uint32_t {
+    return in[r * 4 + c / 2] >> (16 * (c % 2)) & 0xffff;
+  };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned r = lane / 4, c = 2 * (lane % 4);
+    out[lane] = element(c + 1, r) << 16 | element(c, r);
+  }
+  return Step::Next;
+}
+
+void decodeMovmatrix(DecodeContext &context) {
+  context.take("sync");
+  context.take("aligned");
+  context.expectAny({"m8n8"});
+  context.expectAny({"trans"});
+  context.expectType({Type::B16});
+  decodeOperands(context, Type::B32, 1);
+  context.inst.flags |= FlagAligned;
+  context.inst.handler = moveMatrix;
+}
+
+} // namespace
+
+void addMatrixMoveInstructions(InstructionTable &table) {
+  table.add("ldmatrix", decodeMatrix);
+  table.add("stmatrix", decodeMatrix);
+  table.add("movmatrix", decodeMovmatrix);
+}
+
+} // namespace nvfp4::sim

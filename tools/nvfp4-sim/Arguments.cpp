@@ -1,0 +1,322 @@
+//===- Arguments.cpp - kernel arguments of nvfp4-sim ----------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A small grammar: items separated by commas outside brackets; see usage().
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+
+#include "nvfp4/TensorIO/Npy.h"
+
+#include <charconv>
+#include <cstring>
+#include <map>
+
+namespace nvfp4::simtool {
+namespace {
+
+using tensorio::DType;
+using tensorio::Tensor;
+
+std::vector<std::string> split(const std::string &text, char separator) {
+  std::vector<std::string> parts;
+  std::string part;
+  int depth = 0;
+  for (char c : text) {
+    depth += c == '(' || c == '[';
+    depth -= c == ')' || c == ']';
+    if (c == separator && depth == 0) {
+      parts.push_back(part);
+      part.clear();
+    } else {
+      part += c;
+    }
+  }
+  if (!part.empty() || !parts.empty())
+    parts.push_back(part);
+  return parts;
+}
+
+template <typename T>
+bool parseList(const std::string &text, T &values, size_t most, size_t &count) {
+  count = 0;
+  for (const std::string &part : split(text, 'x')) {
+    if (count == most)
+      return false;
+    auto &value = values[count++];
+    const char *end = part.data() + part.size();
+    auto [stop, error] = std::from_chars(part.data(), end, value);
+    if (error != std::errc() || stop != end)
+      return false;
+  }
+  return count > 0;
+}
+
+/// file=dtype[2x3]
+std::string parseShaped(const std::string &text, Array &array) {
+  size_t equals = text.rfind('=');
+  size_t open = text.find('[', equals == std::string::npos ? 0 : equals);
+  if (equals == std::string::npos || open == std::string::npos ||
+      text.back() != ']')
+    return "expected FILE=TYPE[SHAPE], but got '" + text + "'";
+  std::string typeName = text.substr(equals + 1, open - equals - 1);
+  auto dtype = tensorio::parseDType(typeName);
+  if (!dtype)
+    return "unknown element type '" + typeName + "'";
+  std::array<int64_t, 8> shape{};
+  size_t rank = 0;
+  if (!parseList(text.substr(open + 1, text.size() - open - 2), shape, 8, rank))
+    return "expected a shape such as 128x64 in '" + text + "'";
+  auto tensor = Tensor::allocate(
+      *dtype, std::vector<int64_t>(shape.begin(), shape.begin() + rank));
+  if (!tensor)
+    return tensor.message();
+  array.contents = std::move(*tensor);
+  array.outputFile = text.substr(0, equals);
+  return {};
+}
+
+std::string parseArray(const std::string &text, Array &array) {
+  auto after = [&](const char *prefix) -> std::optional<std::string> {
+    size_t length = std::strlen(prefix);
+    if (text.compare(0, length, prefix))
+      return std::nullopt;
+    return text.substr(length);
+  };
+  if (auto rest = after("out:")) {
+    array.upload = false;
+    return parseShaped(*rest, array);
+  }
+  if (auto rest = after("zero:"))
+    return parseShaped(*rest, array);
+  std::string file = text;
+  if (auto rest = after("inout:")) {
+    size_t arrow = rest->find('>');
+    if (arrow == std::string::npos)
+      return "expected inout:IN>OUT, but got '" + text + "'";
+    file = rest->substr(0, arrow);
+    array.outputFile = rest->substr(arrow + 1);
+  }
+  auto tensor = tensorio::readNpy(file);
+  if (!tensor)
+    return tensor.message();
+  array.contents = std::move(*tensor);
+  return {};
+}
+
+std::optional<sim::TensorType> defaultMapType(DType dtype) {
+  using T = sim::TensorType;
+  switch (dtype) {
+  case DType::U16:
+    return T::U16;
+  case DType::U32:
+    return T::U32;
+  case DType::I32:
+    return T::S32;
+  case DType::U64:
+    return T::U64;
+  case DType::I64:
+    return T::S64;
+  case DType::F16:
+    return T::F16;
+  case DType::BF16:
+    return T::BF16;
+  case DType::F32:
+    return T::F32;
+  case DType::F64:
+    return T::F64;
+  default:
+    return tensorio::dtypeSize(dtype) == 1 ? std::optional(T::U8)
+                                           : std::nullopt;
+  }
+}
+
+std::string parseMap(const std::string &text, Argument &argument) {
+  using T = sim::TensorType;
+  using S = sim::TensorSwizzle;
+  static const std::map<std::string, T> types = {{"u8", T::U8},
+                                                 {"u16", T::U16},
+                                                 {"u32", T::U32},
+                                                 {"s32", T::S32},
+                                                 {"u64", T::U64},
+                                                 {"s64", T::S64},
+                                                 {"f16", T::F16},
+                                                 {"f32", T::F32},
+                                                 {"f64", T::F64},
+                                                 {"bf16", T::BF16},
+                                                 {"tf32", T::TF32},
+                                                 {"u4", T::U4Packed},
+                                                 {"u4_align16", T::U4Padded},
+                                                 {"u6_align16", T::U6Padded}};
+  static const std::map<std::string, S> swizzles = {
+      {"none", S::None},
+      {"32B", S::B32},
+      {"64B", S::B64},
+      {"128B", S::B128},
+      {"128B_atom32", S::B128Atom32},
+      {"128B_atom32_flip8", S::B128Atom32Flip8},
+      {"128B_atom64", S::B128Atom64}};
+  std::vector<std::string> parts = split(text, ';');
+  argument.kind = Argument::Kind::Map;
+  argument.array.emplace();
+  std::string error = parseArray(parts[0], *argument.array);
+  if (!error.empty())
+    return error;
+  const Tensor &tensor = argument.array->contents;
+  sim::TensorMapSpec &map = argument.map;
+  auto type = defaultMapType(tensor.dtype());
+  if (!type)
+    return "no tensor-map type for " + tensor.describe();
+  map.type = *type;
+  // Row-major: the last dimension is the innermost.
+  map.rank = static_cast<unsigned>(std::min<size_t>(tensor.rank(), 5));
+  for (unsigned d = 0; d < map.rank; ++d)
+    map.size[d] = static_cast<uint64_t>(tensor.shape()[tensor.rank() - 1 - d]);
+  bool hasStrides = false;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    size_t equals = parts[i].find('=');
+    std::string name = parts[i].substr(0, equals);
+    std::string value =
+        equals == std::string::npos ? "" : parts[i].substr(equals + 1);
+    size_t count = 0;
+    bool ok = true;
+    if (name == "box") {
+      ok = parseList(value, map.box, 5, count);
+    } else if (name == "dims") {
+      ok = parseList(value, map.size, 5, count);
+      map.rank = static_cast<unsigned>(count);
+    } else if (name == "strides") {
+      ok = parseList(value, map.stride, 4, count);
+      hasStrides = true;
+    } else if (name == "elementstrides") {
+      ok = parseList(value, map.elementStride, 5, count);
+    } else if (name == "swizzle") {
+      ok = swizzles.count(value);
+      if (ok)
+        map.swizzle = swizzles.at(value);
+    } else if (name == "type") {
+      ok = types.count(value);
+      if (ok)
+        map.type = types.at(value);
+    } else if (name == "fill") {
+      ok = value == "nan" || value == "zero";
+      map.fillNan = value == "nan";
+    } else {
+      return "unknown tensor-map field '" + name + "'";
+    }
+    if (!ok)
+      return "bad value '" + value + "' of tensor-map field '" + name + "'";
+  }
+  if (!hasStrides) {
+    sim::TensorMap probe;
+    probe.type = map.type;
+    uint64_t bytes = map.size[0] * probe.globalBits() / 8;
+    for (unsigned d = 0; d + 1 < map.rank; ++d) {
+      map.stride[d] = bytes;
+      bytes *= map.size[d + 1];
+    }
+  }
+  return {};
+}
+
+template <typename T>
+bool parseScalar(const std::string &text, std::vector<uint8_t> &bytes) {
+  T value{};
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end)
+    return false;
+  bytes.resize(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return true;
+}
+
+std::string parseArgument(const std::string &text, Argument &argument) {
+  size_t colon = text.find(':');
+  std::string prefix = text.substr(0, colon);
+  std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
+  bool ok = true;
+  if (prefix == "i32")
+    ok = parseScalar<int32_t>(rest, argument.bytes);
+  else if (prefix == "u32")
+    ok = parseScalar<uint32_t>(rest, argument.bytes);
+  else if (prefix == "i64")
+    ok = parseScalar<int64_t>(rest, argument.bytes);
+  else if (prefix == "u64")
+    ok = parseScalar<uint64_t>(rest, argument.bytes);
+  else if (prefix == "f32")
+    ok = parseScalar<float>(rest, argument.bytes);
+  else if (text.rfind("tensormap(", 0) == 0 && text.back() == ')')
+    return parseMap(text.substr(10, text.size() - 11), argument);
+  else {
+    argument.kind = Argument::Kind::Pointer;
+    argument.array.emplace();
+    return parseArray(text, *argument.array);
+  }
+  return ok ? std::string() : "bad number in '" + text + "'";
+}
+
+} // namespace
+
+std::string parseArguments(const std::string &text,
+                           std::vector<Argument> &arguments) {
+  for (const std::string &item : split(text, ',')) {
+    Argument argument;
+    std::string error = parseArgument(item, argument);
+    if (!error.empty())
+      return error;
+    arguments.push_back(std::move(argument));
+  }
+  return {};
+}
+
+std::string placeArguments(std::vector<Argument> &arguments,
+                           const sim::Kernel &kernel, sim::DeviceMemory &memory,
+                           std::vector<uint8_t> &parameters) {
+  const sim::Function &function = *kernel.function;
+  if (arguments.size() != function.parameters.size())
+    return "expected " + std::to_string(function.parameters.size()) +
+           " arguments for kernel '" + kernel.name + "', but got " +
+           std::to_string(arguments.size());
+  parameters.assign(function.parameterBytes, 0);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    Argument &argument = arguments[i];
+    const sim::Symbol &symbol = kernel.module->symbols[function.parameters[i]];
+    std::vector<uint8_t> bytes = argument.bytes;
+    if (argument.array) {
+      Array &array = *argument.array;
+      size_t size = array.contents.sizeInBytes();
+      array.address = memory.allocate(
+          size,
+          symbol.name +
+              (array.outputFile.empty() ? "" : " (" + array.outputFile + ")"));
+      if (array.upload)
+        memory.write(array.address, array.contents.data(), size);
+      if (argument.kind == Argument::Kind::Map) {
+        argument.map.address = array.address;
+        sim::TensorMap map;
+        std::string error = encodeTensorMap(argument.map, map);
+        if (!error.empty())
+          return "argument " + std::to_string(i) + ": " + error;
+        bytes.assign(128, 0);
+        std::memcpy(bytes.data(), &map, sizeof map);
+      } else {
+        bytes.resize(8);
+        std::memcpy(bytes.data(), &array.address, 8);
+      }
+    }
+    if (bytes.size() != symbol.size)
+      return "expected " + std::to_string(symbol.size) +
+             " bytes for parameter " + std::to_string(i) + " '" + symbol.name +
+             "', but got " + std::to_string(bytes.size());
+    std::memcpy(&parameters[symbol.offset], bytes.data(), bytes.size());
+  }
+  return {};
+}
+
+} // namespace nvfp4::simtool

@@ -1,0 +1,55 @@
+//===- Arguments.h - kernel arguments of nvfp4-sim --------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns the items of --args into device memory, tensor maps and a parameter
+// buffer, and writes results back to files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_TOOLS_NVFP4_SIM_ARGUMENTS_H
+#define NVFP4_TOOLS_NVFP4_SIM_ARGUMENTS_H
+
+#include "nvfp4/Simulator/Async/TensorMap.h"
+#include "nvfp4/Simulator/Simulator.h"
+#include "nvfp4/TensorIO/Tensor.h"
+
+#include <optional>
+
+namespace nvfp4::simtool {
+
+/// One array in device memory.
+struct Array {
+  tensorio::Tensor contents;
+  /// The contents are uploaded; otherwise the memory starts uninitialised.
+  bool upload = true;
+  /// Where to write the result; empty for inputs.
+  std::string outputFile;
+  uint64_t address = 0;
+};
+
+/// One kernel argument.
+struct Argument {
+  enum class Kind { Scalar, Pointer, Map } kind = Kind::Scalar;
+  /// Bytes of a scalar.
+  std::vector<uint8_t> bytes;
+  std::optional<Array> array;
+  sim::TensorMapSpec map;
+};
+
+/// Parses all items of `text`. Returns an error message, or an empty string.
+std::string parseArguments(const std::string &text,
+                           std::vector<Argument> &arguments);
+
+/// Places the arrays in `memory` and fills `parameters` as `kernel` declares
+/// them. Returns an error message, or an empty string.
+std::string placeArguments(std::vector<Argument> &arguments,
+                           const sim::Kernel &kernel, sim::DeviceMemory &memory,
+                           std::vector<uint8_t> &parameters);
+
+} // namespace nvfp4::simtool
+
+#endif // NVFP4_TOOLS_NVFP4_SIM_ARGUMENTS_H

@@ -1,0 +1,204 @@
+//===- Options.cpp - command line of nvfp4-sim ----------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Options are `--name value` or `--name=value`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include <charconv>
+
+namespace nvfp4::simtool {
+
+const char *usage() {
+  return R"(usage: nvfp4-sim KERNEL.ptx [options]
+
+Runs a PTX kernel on the CPU and reports what hardware would hide.
+
+  --kernel NAME         kernel to run; the only one by default
+  --list                list the kernels and their parameters
+  --grid X[,Y[,Z]]      CTAs (default 1)
+  --block X[,Y[,Z]]     threads of a CTA (default .reqntid)
+  --cluster X[,Y[,Z]]   CTAs of a cluster (default .reqnctapercluster or 1)
+  --shared BYTES        dynamic shared memory
+  --args A,B,...        one item for each kernel parameter:
+      file.npy                     pointer to the array
+      inout:in.npy>out.npy         the same, written to out.npy afterwards
+      out:file.npy=f32[128x64]     pointer to new memory, written afterwards
+      zero:file.npy=f32[128x64]    the same, filled with zeros first
+      i32:7 u32:7 i64:7 u64:7 f32:1.5
+      tensormap(ARRAY;box=64x128;swizzle=128B;dims=...;strides=...;type=...)
+                                   a tensor map; dimensions innermost first
+  --seed N              seed of the first run (default 1)
+  --seeds N             run N seeds; results must be the same for all
+  --allow-differences   results may depend on the seed
+  --check               happens-before checker
+  --profile strict|cutlass
+  --delays uniform|adversarial|immediate
+  --max-delay N         longest delay in warp instructions (default 3000)
+  --accumulation aligned|f32|f64
+  --sms N               CTAs resident at once (default 148)
+  --max-instructions N  limit of warp instructions
+  --trace FILE          one line for each warp instruction
+  --stats               print counters of each run
+
+Exit status: 0 clean, 1 findings or errors of the program, 2 misuse.
+)";
+}
+
+namespace {
+
+template <typename T> bool parseNumber(const std::string &text, T &value) {
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+std::string badValue(const std::string &name, const std::string &value,
+                     const std::string &expected) {
+  return "expected " + expected + " for " + name + ", but got '" + value + "'";
+}
+
+std::string setChoice(const std::string &name, const std::string &value,
+                      Options &options) {
+  if (name == "--profile") {
+    if (value != "strict" && value != "cutlass")
+      return badValue(name, value, "strict or cutlass");
+    options.run.profile = value == "strict" ? sim::CheckProfile::Strict
+                                            : sim::CheckProfile::Cutlass;
+  } else if (name == "--delays") {
+    if (value == "uniform")
+      options.run.delays = sim::DelayMode::Uniform;
+    else if (value == "adversarial")
+      options.run.delays = sim::DelayMode::Adversarial;
+    else if (value == "immediate")
+      options.run.delays = sim::DelayMode::Immediate;
+    else
+      return badValue(name, value, "uniform, adversarial or immediate");
+  } else {
+    if (value == "aligned")
+      options.run.accumulation = sim::Accumulation::Aligned;
+    else if (value == "f32")
+      options.run.accumulation = sim::Accumulation::SequentialF32;
+    else if (value == "f64")
+      options.run.accumulation = sim::Accumulation::F64;
+    else
+      return badValue(name, value, "aligned, f32 or f64");
+  }
+  return {};
+}
+
+std::string setValue(const std::string &name, const std::string &value,
+                     Options &options) {
+  if (name == "--kernel")
+    options.kernel = value;
+  else if (name == "--args")
+    options.arguments = value;
+  else if (name == "--trace")
+    options.traceFile = value;
+  else if (name == "--grid" || name == "--block" || name == "--cluster") {
+    auto &target = name == "--grid"    ? options.launch.grid
+                   : name == "--block" ? options.launch.block
+                                       : options.launch.cluster;
+    if (!parseDimensions(value, target))
+      return badValue(name, value, "one to three numbers");
+    options.blockGiven |= name == "--block";
+  } else if (name == "--profile" || name == "--delays" ||
+             name == "--accumulation") {
+    return setChoice(name, value, options);
+  } else {
+    bool ok =
+        name == "--shared"  ? parseNumber(value, options.launch.dynamicShared)
+        : name == "--seed"  ? parseNumber(value, options.run.seed)
+        : name == "--seeds" ? parseNumber(value, options.seeds)
+        : name == "--max-delay" ? parseNumber(value, options.run.maximumDelay)
+        : name == "--sms"       ? parseNumber(value, options.run.residentCtas)
+        : name == "--max-instructions"
+            ? parseNumber(value, options.run.maximumInstructions)
+            : false;
+    if (!ok)
+      return badValue(name, value, "a number");
+    if (options.run.residentCtas == 0)
+      return badValue(name, value, "at least 1");
+  }
+  return {};
+}
+
+} // namespace
+
+bool parseDimensions(const std::string &text,
+                     std::array<uint32_t, 3> &dimensions) {
+  dimensions = {1, 1, 1};
+  size_t begin = 0;
+  for (uint32_t &dimension : dimensions) {
+    size_t end = text.find_first_of(",x", begin);
+    if (!parseNumber(text.substr(begin, end - begin), dimension))
+      return false;
+    if (end == std::string::npos)
+      return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+std::string parseOptions(int argc, char **argv, Options &options) {
+  static constexpr const char *withValue[] = {
+      "--kernel",      "--args",
+      "--trace",       "--grid",
+      "--block",       "--cluster",
+      "--profile",     "--delays",
+      "--shared",      "--seed",
+      "--seeds",       "--max-delay",
+      "--sms",         "--max-instructions",
+      "--accumulation"};
+  for (int i = 1; i < argc; ++i) {
+    std::string name = argv[i];
+    if (name.rfind("--", 0) != 0) {
+      if (!options.ptxFile.empty())
+        return "expected one PTX file, but got '" + options.ptxFile +
+               "' and '" + name + "'";
+      options.ptxFile = name;
+      continue;
+    }
+    std::string value;
+    size_t equals = name.find('=');
+    bool inlineValue = equals != std::string::npos;
+    if (inlineValue) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    }
+    bool known = false;
+    for (const char *candidate : withValue)
+      known |= name == candidate;
+    if (known) {
+      if (!inlineValue && ++i >= argc)
+        return "expected a value after " + name;
+      if (!inlineValue)
+        value = argv[i];
+      std::string error = setValue(name, value, options);
+      if (!error.empty())
+        return error;
+    } else if (name == "--list")
+      options.list = true;
+    else if (name == "--stats")
+      options.statistics = true;
+    else if (name == "--check")
+      options.run.check = true;
+    else if (name == "--allow-differences")
+      options.allowDifferences = true;
+    else if (name == "--help")
+      options.help = true;
+    else
+      return "unknown option '" + name + "'";
+  }
+  if (options.ptxFile.empty() && !options.help)
+    return "expected a PTX file";
+  return {};
+}
+
+} // namespace nvfp4::simtool

@@ -1,0 +1,178 @@
+//===- Session.cpp - the runs of one nvfp4-sim command --------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every seed starts from freshly placed memory, so runs do not see each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+
+#include "Arguments.h"
+
+#include "nvfp4/TensorIO/Npy.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace nvfp4::simtool {
+namespace {
+
+int misuse(const std::string &message) {
+  std::fprintf(stderr, "nvfp4-sim: error: %s\n", message.c_str());
+  return 2;
+}
+
+void list(const sim::Program &program) {
+  for (const auto &kernel : program.kernels()) {
+    std::printf("%s: %zu instructions, %zu registers in %zu planes\n",
+                kernel->name.c_str(), kernel->code.size(),
+                kernel->virtualRegisters, kernel->allocatedPlanes);
+    for (int32_t index : kernel->function->parameters) {
+      const sim::Symbol &symbol = program.module().symbols[index];
+      std::printf("  %s: %llu bytes at %llu\n", symbol.name.c_str(),
+                  static_cast<unsigned long long>(symbol.size),
+                  static_cast<unsigned long long>(symbol.offset));
+    }
+  }
+}
+
+void printStatistics(uint64_t seed, const sim::RunStatistics &s) {
+  std::printf("seed %llu: %llu warp instructions, %llu thread instructions, "
+              "%llu tensor loads (%llu bytes), %llu stores, %llu mma, %llu cp, "
+              "%llu commits, %llu ticks, %.3f s\n",
+              static_cast<unsigned long long>(seed),
+              static_cast<unsigned long long>(s.warpInstructions),
+              static_cast<unsigned long long>(s.threadInstructions),
+              static_cast<unsigned long long>(s.tmaLoads),
+              static_cast<unsigned long long>(s.tmaBytes),
+              static_cast<unsigned long long>(s.tmaStores),
+              static_cast<unsigned long long>(s.mmas),
+              static_cast<unsigned long long>(s.tmemCopies),
+              static_cast<unsigned long long>(s.commits),
+              static_cast<unsigned long long>(s.ticks), s.seconds);
+}
+
+using Results = std::vector<std::vector<uint8_t>>;
+
+/// The contents of all output arrays.
+Results collect(const std::vector<Argument> &arguments,
+                const sim::DeviceMemory &memory) {
+  Results results;
+  for (const Argument &argument : arguments) {
+    if (!argument.array || argument.array->outputFile.empty())
+      continue;
+    std::vector<uint8_t> bytes(argument.array->contents.sizeInBytes());
+    memory.read(argument.array->address, bytes.data(), bytes.size());
+    results.push_back(std::move(bytes));
+  }
+  return results;
+}
+
+std::string save(const std::vector<Argument> &arguments,
+                 const Results &results) {
+  size_t next = 0;
+  for (const Argument &argument : arguments) {
+    if (!argument.array || argument.array->outputFile.empty())
+      continue;
+    const tensorio::Tensor &like = argument.array->contents;
+    auto tensor = tensorio::Tensor::copyOf(
+        like.dtype(), {like.shape().begin(), like.shape().end()},
+        std::as_bytes(std::span(results[next++])));
+    if (!tensor)
+      return tensor.message();
+    if (auto status = tensorio::writeNpy(argument.array->outputFile, *tensor);
+        !status)
+      return status.message();
+  }
+  return {};
+}
+
+} // namespace
+
+int runSession(Options &options) {
+  std::ifstream file(options.ptxFile, std::ios::binary);
+  if (!file)
+    return misuse("cannot read '" + options.ptxFile + "'");
+  std::stringstream text;
+  text << file.rdbuf();
+  size_t slash = options.ptxFile.rfind('/');
+  std::string name = slash == std::string::npos
+                         ? options.ptxFile
+                         : options.ptxFile.substr(slash + 1);
+  sim::Diagnostics diagnostics(options.ptxFile);
+  auto program = sim::Program::load(text.str(), name, diagnostics);
+  if (!program) {
+    std::fputs(diagnostics.str().c_str(), stderr);
+    return 1;
+  }
+  if (options.list) {
+    list(*program);
+    return 0;
+  }
+  const sim::Kernel *kernel = program->kernel(options.kernel);
+  if (!kernel)
+    return misuse(options.kernel.empty()
+                      ? "expected --kernel, since the file has " +
+                            std::to_string(program->kernels().size()) +
+                            " kernels"
+                      : "unknown kernel '" + options.kernel + "'");
+  if (!options.blockGiven && kernel->function->requiredThreads[0])
+    options.launch.block = kernel->function->requiredThreads;
+  if (kernel->function->requiredCluster[0])
+    options.launch.cluster = kernel->function->requiredCluster;
+  std::vector<Argument> arguments;
+  if (std::string error = parseArguments(options.arguments, arguments);
+      !error.empty())
+    return misuse(error);
+  std::ofstream trace;
+  if (!options.traceFile.empty()) {
+    trace.open(options.traceFile);
+    options.run.trace = &trace;
+  }
+
+  Results first;
+  int status = 0;
+  uint64_t firstSeed = options.run.seed;
+  for (unsigned i = 0; i < options.seeds; ++i) {
+    sim::DeviceMemory memory;
+    if (std::string error = placeArguments(arguments, *kernel, memory,
+                                           options.launch.parameters);
+        !error.empty())
+      return misuse(error);
+    options.run.seed = firstSeed + i;
+    sim::RunResult result =
+        program->launch(*kernel, options.launch, memory, options.run);
+    if (options.statistics)
+      printStatistics(options.run.seed, result.statistics);
+    if (!result.ok()) {
+      std::printf("seed %llu:\n%s",
+                  static_cast<unsigned long long>(options.run.seed),
+                  result.reports.str(*kernel).c_str());
+      return 1;
+    }
+    Results results = collect(arguments, memory);
+    if (i == 0) {
+      first = std::move(results);
+    } else if (!options.allowDifferences && results != first) {
+      std::printf("seed %llu: results differ from those of seed %llu\n",
+                  static_cast<unsigned long long>(options.run.seed),
+                  static_cast<unsigned long long>(firstSeed));
+      status = 1;
+      break;
+    }
+  }
+  if (std::string error = save(arguments, first); !error.empty())
+    return misuse(error);
+  if (status == 0)
+    std::printf("%s: %u %s, no findings\n", kernel->name.c_str(), options.seeds,
+                options.seeds == 1 ? "run" : "runs");
+  return status;
+}
+
+} // namespace nvfp4::simtool

@@ -1,0 +1,28 @@
+//===- nvfp4-sim.cpp - run PTX on the CPU ---------------------------------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The command-line front of the simulator library; see --help.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+
+#include <cstdio>
+
+int main(int argc, char **argv) {
+  nvfp4::simtool::Options options;
+  std::string error = nvfp4::simtool::parseOptions(argc, argv, options);
+  if (!error.empty()) {
+    std::fprintf(stderr, "nvfp4-sim: error: %s (see --help)\n", error.c_str());
+    return 2;
+  }
+  if (options.help) {
+    std::fputs(nvfp4::simtool::usage(), stdout);
+    return 0;
+  }
+  return nvfp4::simtool::runSession(options);
+}
