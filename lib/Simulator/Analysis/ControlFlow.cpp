@@ -76,8 +76,11 @@ std::vector<uint32_t> immediatePostDominators(const FlowGraph &graph) {
   std::vector<uint8_t> state(count + 1, 0);
   std::vector<std::pair<uint32_t, size_t>> stack;
   std::vector<uint32_t> exits;
+  auto ends = [&](uint32_t b) {
+    return graph.blocks[b].exits && graph.blocks[b].successors.empty();
+  };
   for (uint32_t b = 0; b < count; ++b)
-    if (graph.blocks[b].exits)
+    if (ends(b))
       exits.push_back(b);
   auto next = [&](uint32_t node) -> const std::vector<uint32_t> & {
     return node == exit ? exits : graph.blocks[node].predecessors;
@@ -118,7 +121,7 @@ std::vector<uint32_t> immediatePostDominators(const FlowGraph &graph) {
     for (uint32_t node : order) {
       if (node == exit)
         continue;
-      uint32_t merged = graph.blocks[node].exits ? exit : noPc;
+      uint32_t merged = ends(node) ? exit : noPc;
       for (uint32_t successor : graph.blocks[node].successors)
         if (dominator[successor] != noPc)
           merged = merged == noPc ? successor : intersect(merged, successor);

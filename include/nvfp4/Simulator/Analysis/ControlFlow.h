@@ -39,7 +39,8 @@ FlowGraph buildFlowGraph(const std::vector<Effects> &effects,
                          const std::vector<bool> &guarded);
 
 /// The immediate post-dominator of each block, or noPc when the kernel's end
-/// is the only one (or cannot be reached).
+/// is the only one (or cannot be reached). Guarded exits do not count: lanes
+/// that exit are no longer waited for, the others still meet.
 std::vector<uint32_t> immediatePostDominators(const FlowGraph &graph);
 
 } // namespace nvfp4::sim
