@@ -33,7 +33,10 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, bool fused) {
 
   int64_t lanes = plan.getLanes(), groups = fused ? 1 : plan.getGroups();
   int64_t columns = plan.getSetColumns(), blockSize = spec.blockSize;
-  int64_t blocks = plan.getBlocksPerStep(), dwords = blockSize / 4;
+  // From memory a step is decoded at once; from the panel one block at a time
+  // keeps all accumulators in registers.
+  int64_t blocks = fused ? plan.getBlocksPerStep() : 1;
+  int64_t dwords = blockSize / 4;
   int64_t blockBytes = rows * plan.getRowBlockBytes();
   auto floats = VectorType::get(lanes, kb.f32);
   auto bytes = VectorType::get(4 * lanes, kb.i8);
@@ -48,7 +51,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, bool fused) {
 
   auto body = [&](Value step, ValueRange carried) {
     SmallVector<Value> acc(carried);
-    // weights[group][8]: four bytes of K per column each, K in prepared order.
+    // weights[group][i]: four bytes of K per column each, K in prepared order.
     SmallVector<SmallVector<Value>> weights(groups);
     if (fused) {
       int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
@@ -62,11 +65,11 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, bool fused) {
         weights[0].append({low, high});
       }
     } else {
-      Value panel = kb.ptrAdd(source, kb.mul(step, columns * kStep));
+      Value panel = kb.ptrAdd(source, kb.mul(step, columns * blockSize));
       for (int64_t group = 0; group < groups; ++group)
-        for (int64_t index = 0; index < 8; ++index)
+        for (int64_t index = 0; index < dwords; ++index)
           weights[group].push_back(
-              kb.load(bytes, panel, (group * 8 + index) * 4 * lanes));
+              kb.load(bytes, panel, (group * dwords + index) * 4 * lanes));
     }
     Value rowsPtr = kb.ptrAdd(prepared, kb.mul(step, blocks * blockBytes));
     Value scalesPtr = kb.ptrAdd(scales, kb.mul(step, 4 * blocks * columns));
@@ -98,8 +101,9 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, bool fused) {
     }
     return acc;
   };
+  Value count = fused ? steps : kb.mul(steps, plan.getBlocksPerStep());
   SmallVector<Value> result =
-      kb.forLoop(kb.i64Constant(0), steps, 1, init, body);
+      kb.forLoop(kb.i64Constant(0), count, 1, init, body);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t group = 0; group < groups; ++group)
       kb.store(result[row * groups + group], accumulator,

@@ -7,8 +7,8 @@
 //
 // Transposes and decodes full steps of K of a set of columns into a buffer that
 // fits the first-level cache.
-//   integers: [step][group][8 vectors of 4 bytes per column], vector 2d (2d+1)
-//             from the low (high) nibbles of dword d
+//   integers: [block][group][vectors of 4 bytes per column], two vectors from
+//             the low and the high nibbles of each dword
 //   f32:      [step][element][group][column]
 //
 //===----------------------------------------------------------------------===//
@@ -105,7 +105,11 @@ LLVM::LLVMFuncOp KernelEmitter::emitWeightPanel() {
           int64_t index = static_cast<int64_t>(d);
           if (plan.usesIntegers()) {
             auto [low, high] = isa->decodeNibbles(kb, dword);
-            int64_t at = (group * 8 + 2 * index) * 4 * lanes;
+            int64_t perBlock = spec.blockSize / 4;
+            int64_t block = 2 * index / perBlock;
+            int64_t at = ((block * plan.getGroups() + group) * perBlock +
+                          2 * index % perBlock) *
+                         4 * lanes;
             kb.store(low, target, at);
             kb.store(high, target, at + 4 * lanes);
             continue;
