@@ -9,10 +9,18 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
+#include "nvfp4/Pipelines/GsgToCpu.h"
+#include "nvfp4/Target/LLVMIR.h"
+#include "nvfp4/Target/Passes.h"
 
 void nvfp4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<gsg::GroupedScaledGemmDialect>();
   gsg::registerBufferizableOpInterfaceExternalModels(registry);
+  target::registerTranslations(registry);
 }
 
-void nvfp4::registerAllPasses() { gsg::registerGroupedScaledGemmPasses(); }
+void nvfp4::registerAllPasses() {
+  gsg::registerGroupedScaledGemmPasses();
+  target::registerTargetPasses();
+  registerPipelines();
+}

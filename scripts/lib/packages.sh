@@ -8,7 +8,7 @@ NVFP4_BUILD_PACKAGES=(
   ca-certificates git
   clang-22 lld-22 cmake ninja-build ccache
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
-  libomp-22-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev
+  libomp-22-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev libdlpack-dev
   python3 python3-venv
 )
 # python3-psutil lets lit stop a test that hangs.

@@ -1,0 +1,55 @@
+//===- GsgToCpu.h - grouped_scaled_gemm to the LLVM dialect ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pipeline `gsg-to-cpu` and its stages, each of which can be run alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_PIPELINES_GSGTOCPU_H
+#define NVFP4_PIPELINES_GSGTOCPU_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+#include <string>
+
+namespace nvfp4 {
+
+/// Options of `gsg-to-cpu`.
+struct GsgToCpuOptions : mlir::PassPipelineOptions<GsgToCpuOptions> {
+  Option<std::string> isa{
+      *this, "isa",
+      llvm::cl::desc("Instruction set of the kernels: generic, avx2 or "
+                     "avx512vnni (all give the same bits)"),
+      llvm::cl::init("generic")};
+  Option<bool> threads{
+      *this, "threads",
+      llvm::cl::desc("Run parallel loops on OpenMP threads; false: one thread"),
+      llvm::cl::init(true)};
+};
+
+/// Tensors of scaled values to plain tensors in storage form, and the
+/// description of the entry points.
+void buildDecomposePipeline(mlir::OpPassManager &pm);
+
+/// Tensors to memrefs with every allocation freed; results of entry points
+/// belong to the caller.
+void buildBufferizePipeline(mlir::OpPassManager &pm);
+
+/// Upstream dialects on memrefs to the LLVM dialect (and `omp`, with threads).
+void buildLowerToLLVMPipeline(mlir::OpPassManager &pm, bool threads);
+
+/// All of `gsg-to-cpu`.
+void buildGsgToCpuPipeline(mlir::OpPassManager &pm,
+                           const GsgToCpuOptions &options);
+
+/// Registers the pipelines of this library.
+void registerPipelines();
+
+} // namespace nvfp4
+
+#endif // NVFP4_PIPELINES_GSGTOCPU_H

@@ -1,0 +1,166 @@
+/*===- nvfp4_runtime.h - Calling compiled modules -------------------*- C -*-===
+ *
+ * Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+ * Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===------------------------------------------------------------------------===
+ *
+ * Plain C interface to artefacts of nvfp4-compile: load one, ask what its
+ * functions take, call them with DLPack tensors. Needs neither MLIR nor LLVM.
+ *
+ * Functions return a status; nvfp4_last_error() then says what was expected
+ * and what was found. Objects may be used by several threads at once, except
+ * that none may use one while it is released.
+ *
+ *===------------------------------------------------------------------------===
+ */
+
+#ifndef NVFP4_RUNTIME_NVFP4_RUNTIME_H
+#define NVFP4_RUNTIME_NVFP4_RUNTIME_H
+
+#include <dlpack/dlpack.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NVFP4_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Type codes that DLPack 1.1 gives to the 8-bit floats; one lane, 8 bits.
+ * Where a function takes one of them, 8-bit integers are accepted as well. */
+enum {
+  NVFP4_DL_FLOAT8_E4M3FN = 10,
+  NVFP4_DL_FLOAT8_E5M2 = 12,
+  NVFP4_DL_FLOAT8_E8M0FNU = 14,
+  /* DLPack's code of truth values. */
+  NVFP4_DL_BOOL = 6
+};
+
+typedef enum nvfp4_status {
+  NVFP4_OK = 0,
+  /* An argument is not what the function takes. */
+  NVFP4_INVALID_ARGUMENT = 1,
+  /* No such file, module or function. */
+  NVFP4_NOT_FOUND = 2,
+  /* The file is no artefact, or one of another version. */
+  NVFP4_BAD_ARTEFACT = 3,
+  NVFP4_OUT_OF_MEMORY = 4,
+  /* This build or this machine cannot do it. */
+  NVFP4_UNSUPPORTED = 5
+} nvfp4_status;
+
+/* Why the last call of this thread that returned a status other than NVFP4_OK
+ * failed: one line, valid until the next such call. Never null. */
+NVFP4_API const char *nvfp4_last_error(void);
+
+/*===- The machine -------------------------------------------------------===*/
+
+/* The best instruction set of this CPU that code may use: 0 generic, 1 AVX2
+ * (x86-64-v3), 2 AVX-512 with VBMI and VNNI. The environment variable
+ * NVFP4_CPU_ISA (generic, avx2 or avx512vnni) lowers it. */
+NVFP4_API int nvfp4_cpu_isa(void);
+
+/* "generic", "avx2" or "avx512vnni"; null for other numbers. */
+NVFP4_API const char *nvfp4_cpu_isa_name(int isa);
+
+/* Sets how many threads calls use from now on; 0 goes back to the default:
+ * the environment variable NVFP4_NUM_THREADS, or else what OpenMP chooses. */
+NVFP4_API nvfp4_status nvfp4_set_num_threads(int count);
+
+/* How many threads a call would use. */
+NVFP4_API int nvfp4_num_threads(void);
+
+/*===- Modules -----------------------------------------------------------===*/
+
+typedef struct nvfp4_module nvfp4_module;
+typedef struct nvfp4_function nvfp4_function;
+
+/* Loads a shared object that nvfp4-compile made. */
+NVFP4_API nvfp4_status nvfp4_module_load(const char *path,
+                                         nvfp4_module **module);
+
+/* Makes a module of code that is in this process already, such as that of a
+ * JIT compiler. `lookup` is called with symbol names during this call only and
+ * returns null for unknown ones; the code must outlive the module. */
+NVFP4_API nvfp4_status
+nvfp4_module_from_symbols(void *(*lookup)(const char *symbol, void *context),
+                          void *context, nvfp4_module **module);
+
+/* Ends the life of the module, its functions and the code. Results of calls
+ * stay valid. Null is allowed. */
+NVFP4_API void nvfp4_module_release(nvfp4_module *module);
+
+/* The JSON text that describes the module. */
+NVFP4_API const char *nvfp4_module_metadata(const nvfp4_module *module);
+
+NVFP4_API size_t nvfp4_module_num_functions(const nvfp4_module *module);
+
+/* The function at `index`, or null past the end. */
+NVFP4_API const nvfp4_function *
+nvfp4_module_function_at(const nvfp4_module *module, size_t index);
+
+/* The function called `name`. A miss lists the names. */
+NVFP4_API nvfp4_status nvfp4_module_function(const nvfp4_module *module,
+                                             const char *name,
+                                             const nvfp4_function **function);
+
+/*===- Functions ---------------------------------------------------------===*/
+
+typedef enum nvfp4_role {
+  NVFP4_ROLE_PLAIN = 0,
+  /* Packed values, or scales, of a block-scaled tensor. */
+  NVFP4_ROLE_VALUES = 1,
+  NVFP4_ROLE_SCALES = 2
+} nvfp4_role;
+
+/* One argument or result. Pointers live as long as the module. */
+typedef struct nvfp4_value_info {
+  DLDataType dtype;
+  /* `f32`, `i8`, `f8E4M3FN`, ... */
+  const char *element_type;
+  /* 0 for scalars. */
+  int32_t ndim;
+  /* -1 where any extent is accepted. */
+  const int64_t *shape;
+  /* Nonzero if the function writes to the tensor passed as this argument. */
+  int is_mutable;
+  nvfp4_role role;
+  /* The block-scaled type that this is a part of, or null. */
+  const char *scaled_type;
+} nvfp4_value_info;
+
+NVFP4_API const char *nvfp4_function_name(const nvfp4_function *function);
+NVFP4_API size_t nvfp4_function_num_arguments(const nvfp4_function *function);
+NVFP4_API size_t nvfp4_function_num_results(const nvfp4_function *function);
+NVFP4_API nvfp4_status nvfp4_function_argument(const nvfp4_function *function,
+                                               size_t index,
+                                               nvfp4_value_info *info);
+NVFP4_API nvfp4_status nvfp4_function_result(const nvfp4_function *function,
+                                             size_t index,
+                                             nvfp4_value_info *info);
+
+/* Checks one tensor against argument `index`: device, element type, rank,
+ * shape, layout (row-major without gaps) and alignment. */
+NVFP4_API nvfp4_status nvfp4_function_check(const nvfp4_function *function,
+                                            size_t index,
+                                            const DLTensor *tensor);
+
+/* Calls the function. Scalars are tensors of rank 0. Every argument is checked
+ * before the function runs. Each result is a new tensor that its deleter
+ * frees; `results` has room for num_results of them, and on failure nothing
+ * is stored there. `stream` orders work on devices that have streams and is
+ * null for the CPU, where the call returns when the results are complete. */
+NVFP4_API nvfp4_status nvfp4_function_call(const nvfp4_function *function,
+                                           const DLTensor *const *arguments,
+                                           size_t num_arguments,
+                                           DLManagedTensor **results,
+                                           size_t num_results, void *stream);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* NVFP4_RUNTIME_NVFP4_RUNTIME_H */

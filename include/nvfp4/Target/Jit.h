@@ -1,0 +1,46 @@
+//===- Jit.h - Modules compiled into this process ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A module in the LLVM dialect as callable code, through ORC.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_TARGET_JIT_H
+#define NVFP4_TARGET_JIT_H
+
+#include "nvfp4/Target/NativeTarget.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LLVM.h"
+
+namespace mlir {
+class ExecutionEngine;
+} // namespace mlir
+
+namespace nvfp4::target {
+
+/// Compiled code. Symbols live as long as the object; undefined symbols of the
+/// code are looked up in this process.
+class Jit {
+public:
+  /// Compiles `module` (LLVM dialect, registerTranslations done). Null after a
+  /// diagnostic at the module.
+  static std::unique_ptr<Jit> create(mlir::ModuleOp module,
+                                     const NativeTarget &target);
+  ~Jit();
+
+  /// The address of a function or global, or null if there is none.
+  void *lookup(llvm::StringRef symbol) const;
+
+private:
+  explicit Jit(std::unique_ptr<mlir::ExecutionEngine> engine);
+  std::unique_ptr<mlir::ExecutionEngine> engine;
+};
+
+} // namespace nvfp4::target
+
+#endif // NVFP4_TARGET_JIT_H

@@ -1,0 +1,61 @@
+//===- LLVMIR.h - From the LLVM dialect to LLVM IR and machine code ---*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Translation of a module in the LLVM dialect, and what can be written of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_TARGET_LLVMIR_H
+#define NVFP4_TARGET_LLVMIR_H
+
+#include "nvfp4/Target/NativeTarget.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LLVM.h"
+
+namespace llvm {
+class LLVMContext;
+class Module;
+class raw_pwrite_stream;
+} // namespace llvm
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace nvfp4::target {
+
+/// Registers the translations that translateToLLVMIR needs.
+void registerTranslations(mlir::DialectRegistry &registry);
+
+/// Translates a module of the LLVM and OpenMP dialects for `machine` and
+/// optimises it at `optLevel`. Null after a diagnostic.
+std::unique_ptr<llvm::Module> translateToLLVMIR(mlir::ModuleOp module,
+                                                llvm::LLVMContext &context,
+                                                llvm::TargetMachine &machine,
+                                                unsigned optLevel);
+
+/// What emitModule writes.
+enum class EmitKind {
+  /// LLVM IR as text, optimised.
+  LLVM,
+  /// Assembly for the target.
+  Assembly,
+  /// A relocatable object file.
+  Object,
+};
+
+/// Translates `module` for `target` and writes it to `os`. On failure a
+/// diagnostic has been reported at the module.
+mlir::LogicalResult emitModule(mlir::ModuleOp module,
+                               const NativeTarget &target, EmitKind kind,
+                               llvm::raw_pwrite_stream &os);
+
+} // namespace nvfp4::target
+
+#endif // NVFP4_TARGET_LLVMIR_H

@@ -1,0 +1,90 @@
+//===- Passes.td - Passes that give modules an ABI ---*- tablegen -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_TARGET_PASSES_TD
+#define NVFP4_TARGET_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DeclareEntryPointsPass
+    : Pass<"nvfp4-declare-entry-points", "::mlir::ModuleOp"> {
+  let summary = "make public functions callable from outside and describe them";
+  let description = [{
+    Every public function with a body becomes an entry point of the artefact:
+    it gets the C interface (`llvm.emit_c_interface`), and its tensor arguments
+    become read-only for bufferization, so that calls have value semantics.
+    What a caller must pass is written as JSON into the constant
+    `nvfp4_metadata`, from which the runtime checks each call.
+
+    Accepts modules without values of type `scaled` (run it right after
+    `gsg-decompose-scaled`, whose argument attributes name the scaled types).
+    Arguments and results of entry points must be ranked tensors, memrefs of
+    identity layout, integers, floats or `index`; others are errors.
+
+    Before:
+
+    ```mlir
+    func.func @twice(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %y = arith.addf %x, %x : tensor<?xf32>
+      return %y : tensor<?xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    llvm.mlir.global external constant @nvfp4_metadata("{\"device\":\"cpu\",...}\00")
+    func.func @twice(%x: tensor<?xf32> {bufferization.writable = false})
+        -> tensor<?xf32> attributes {llvm.emit_c_interface} {
+      %y = arith.addf %x, %x : tensor<?xf32>
+      return %y : tensor<?xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def EmitEntryPointsPass
+    : Pass<"nvfp4-emit-entry-points", "::mlir::ModuleOp"> {
+  let summary = "emit one uniform entry per callable function";
+  let description = [{
+    For every function `_mlir_ciface_f` with a body emits
+    `void nvfp4_entry_f(void **values)`, by which the runtime calls f without
+    knowing its signature: `values` holds one pointer an argument, to the memref
+    descriptor or to the scalar, and then, if f returns anything, a pointer to
+    storage for the results (a struct of descriptors and scalars in order).
+
+    Accepts modules in the LLVM dialect; changes nothing else.
+
+    Before:
+
+    ```mlir
+    llvm.func @f(%x: i32) -> f32
+    llvm.func @_mlir_ciface_f(%x: i32) -> f32 attributes {llvm.emit_c_interface} {
+      %r = llvm.call @f(%x) : (i32) -> f32
+      llvm.return %r : f32
+    }
+    ```
+
+    After, in addition:
+
+    ```mlir
+    llvm.func @nvfp4_entry_f(%values: !llvm.ptr) {
+      %p = llvm.load %values : !llvm.ptr -> !llvm.ptr
+      %x = llvm.load %p : !llvm.ptr -> i32
+      %r = llvm.call @_mlir_ciface_f(%x) : (i32) -> f32
+      %q = llvm.getelementptr %values[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+      %s = llvm.load %q : !llvm.ptr -> !llvm.ptr
+      llvm.store %r, %s : f32, !llvm.ptr
+      llvm.return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // NVFP4_TARGET_PASSES_TD

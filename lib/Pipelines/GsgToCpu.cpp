@@ -1,0 +1,97 @@
+//===- GsgToCpu.cpp - grouped_scaled_gemm to the LLVM dialect ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Pipelines/GsgToCpu.h"
+
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
+#include "nvfp4/Target/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void nvfp4::buildDecomposePipeline(OpPassManager &pm) {
+  pm.addPass(gsg::createFuseEpiloguePass());
+  pm.addPass(gsg::createDecomposeScaledPass());
+  pm.addPass(target::createDeclareEntryPointsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void nvfp4::buildBufferizePipeline(OpPassManager &pm) {
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  options.unknownTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(createCanonicalizerPass());
+  bufferization::buildBufferDeallocationPipeline(pm);
+  pm.addPass(createConvertBufferizationToMemRefPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
+  // What is left of structured operations.
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addPass(createForallToParallelLoopPass());
+  pm.addPass(createLowerAffinePass());
+  if (threads)
+    pm.addPass(createConvertSCFToOpenMPPass());
+  pm.addPass(createConvertVectorToSCFPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+
+  // bf16 is rounded by integer operations everywhere: hardware that converts
+  // flushes subnormals, and results must not depend on the CPU.
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertComplexToLLVMPass());
+  if (threads)
+    pm.addPass(createConvertOpenMPToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(target::createEmitEntryPointsPass());
+}
+
+void nvfp4::buildGsgToCpuPipeline(OpPassManager &pm,
+                                  const GsgToCpuOptions &options) {
+  buildDecomposePipeline(pm);
+  buildBufferizePipeline(pm);
+  buildLowerToLLVMPipeline(pm, options.threads);
+}
+
+void nvfp4::registerPipelines() {
+  static PassPipelineRegistration<GsgToCpuOptions> gsgToCpu(
+      "gsg-to-cpu", "Lower grouped_scaled_gemm to the LLVM dialect for a CPU",
+      buildGsgToCpuPipeline);
+}

@@ -1,0 +1,97 @@
+//===- Check.cpp - Arguments against a signature ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiled code trusts its arguments, so everything that it trusts is checked
+// here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+
+#include "ElementType.h"
+#include "Error.h"
+
+using namespace nvfp4::runtime;
+
+static std::string describeArgument(const nvfp4_function &function,
+                                    size_t index) {
+  const ValueMetadata &value = function.metadata.arguments[index];
+  std::string text = "argument " + std::to_string(index) + " of '" +
+                     function.metadata.name + "'";
+  if (value.role != NVFP4_ROLE_PLAIN)
+    text +=
+        std::string(value.role == NVFP4_ROLE_VALUES ? " (values" : " (scales") +
+        " of " + value.scaledType + ")";
+  return text;
+}
+
+static bool hasShape(const ValueMetadata &value, const DLTensor &tensor) {
+  for (int i = 0; i < tensor.ndim; ++i)
+    if (value.shape[i] >= 0 && value.shape[i] != tensor.shape[i])
+      return false;
+  return true;
+}
+
+/// True if `tensor` is row-major without gaps; extents of 1 have any stride.
+static bool isCompact(const DLTensor &tensor) {
+  if (!tensor.strides)
+    return true;
+  int64_t stride = 1;
+  for (int i = tensor.ndim - 1; i >= 0; --i) {
+    if (tensor.shape[i] == 0)
+      return true;
+    if (tensor.shape[i] != 1 && tensor.strides[i] != stride)
+      return false;
+    stride *= tensor.shape[i];
+  }
+  return true;
+}
+
+nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
+                                           size_t index,
+                                           const DLTensor *tensor) {
+  const ValueMetadata &value = function.metadata.arguments[index];
+  auto reject = [&](const std::string &problem) {
+    return fail(NVFP4_INVALID_ARGUMENT,
+                describeArgument(function, index) + ": " + problem);
+  };
+  if (!tensor)
+    return reject("expected a tensor, but got a null pointer");
+  if (!function.device->reaches(tensor->device))
+    return reject("expected memory that device " +
+                  std::string(function.device->name()) +
+                  " reaches, but got DLPack device type " +
+                  std::to_string(tensor->device.device_type));
+  if (!isAccepted(value.type, tensor->dtype))
+    return reject("expected element type " + value.typeName + ", but got " +
+                  formatType(tensor->dtype));
+  if (tensor->ndim != static_cast<int>(value.shape.size()) ||
+      (tensor->ndim && !tensor->shape))
+    return reject("expected rank " + std::to_string(value.shape.size()) +
+                  ", but got " + std::to_string(tensor->ndim));
+  std::span<const int64_t> shape(tensor->shape, tensor->ndim);
+  bool isEmpty = false;
+  for (int64_t extent : shape) {
+    if (extent < 0)
+      return reject("expected no negative extent");
+    isEmpty |= extent == 0;
+  }
+  if (!hasShape(value, *tensor))
+    return reject("expected shape " + formatShape(value.shape) + ", but got " +
+                  formatShape(shape));
+  if (!isCompact(*tensor))
+    return reject("expected a row-major tensor without gaps");
+  if (isEmpty)
+    return NVFP4_OK;
+  if (!tensor->data)
+    return reject("expected data, but got a null pointer");
+  size_t alignment = sizeOf(value.type);
+  if (reinterpret_cast<uintptr_t>(dataOf(*tensor)) % alignment)
+    return reject("expected data aligned to " + std::to_string(alignment) +
+                  " bytes");
+  return NVFP4_OK;
+}

@@ -1,0 +1,26 @@
+//===- Check.h - Arguments against a signature ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_RUNTIME_CHECK_H
+#define NVFP4_LIB_RUNTIME_CHECK_H
+
+#include "Module.h"
+
+namespace nvfp4::runtime {
+
+/// Checks `tensor` against argument `index`, which must exist.
+nvfp4_status checkArgument(const nvfp4_function &function, size_t index,
+                           const DLTensor *tensor);
+
+/// The address of the first element.
+inline char *dataOf(const DLTensor &tensor) {
+  return static_cast<char *>(tensor.data) + tensor.byte_offset;
+}
+
+} // namespace nvfp4::runtime
+
+#endif // NVFP4_LIB_RUNTIME_CHECK_H

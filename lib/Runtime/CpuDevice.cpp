@@ -1,0 +1,95 @@
+//===- CpuDevice.cpp - The host's CPU and its threads ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+#include "Error.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+using namespace nvfp4::runtime;
+
+// LLVM's OpenMP runtime, which compiled code calls, whatever the compiler that
+// builds this file would choose.
+extern "C" void omp_set_num_threads(int count);
+extern "C" int omp_get_max_threads(void);
+
+/// More threads than any machine has are a slip of the pen.
+static constexpr long kMaxThreads = 4096;
+
+/// Threads asked for by nvfp4_set_num_threads; 0 if none were.
+static std::atomic<int> chosenThreads = 0;
+
+/// The number in NVFP4_NUM_THREADS, 0 if it is not set, -1 if it is no number.
+static int readThreadsFromEnvironment() {
+  const char *text = std::getenv("NVFP4_NUM_THREADS");
+  if (!text || !*text)
+    return 0;
+  char *end = nullptr;
+  errno = 0;
+  long count = std::strtol(text, &end, 10);
+  return *end || errno || count < 1 || count > kMaxThreads
+             ? -1
+             : static_cast<int>(count);
+}
+
+/// Sets the thread count of parallel regions that this thread starts, which
+/// OpenMP keeps per thread.
+static nvfp4_status applyThreads() {
+  static const int defaultThreads = omp_get_max_threads();
+  int count = chosenThreads;
+  if (!count)
+    count = readThreadsFromEnvironment();
+  if (count < 0)
+    return fail(NVFP4_INVALID_ARGUMENT,
+                "expected a number of threads from 1 to " +
+                    std::to_string(kMaxThreads) +
+                    " in NVFP4_NUM_THREADS, but got '" +
+                    std::getenv("NVFP4_NUM_THREADS") + "'");
+  omp_set_num_threads(count ? count : defaultThreads);
+  return NVFP4_OK;
+}
+
+extern "C" nvfp4_status nvfp4_set_num_threads(int count) {
+  if (count < 0 || count > kMaxThreads)
+    return fail(NVFP4_INVALID_ARGUMENT,
+                "expected a number of threads from 0 (default) to " +
+                    std::to_string(kMaxThreads) + ", but got " +
+                    std::to_string(count));
+  chosenThreads = count;
+  return NVFP4_OK;
+}
+
+extern "C" int nvfp4_num_threads(void) {
+  applyThreads();
+  return omp_get_max_threads();
+}
+
+namespace {
+class CpuDevice final : public Device {
+public:
+  const char *name() const override { return "cpu"; }
+  DLDevice resultPlace() const override { return {kDLCPU, 0}; }
+  bool reaches(DLDevice place) const override {
+    return place.device_type == kDLCPU || place.device_type == kDLCUDAHost ||
+           place.device_type == kDLROCMHost;
+  }
+  nvfp4_status prepareCall(void *stream) override {
+    if (stream)
+      return fail(NVFP4_INVALID_ARGUMENT,
+                  "expected a null stream for device cpu");
+    return applyThreads();
+  }
+  void release(void *allocation) override { std::free(allocation); }
+};
+} // namespace
+
+Device &nvfp4::runtime::getCpuDevice() {
+  static CpuDevice device;
+  return device;
+}

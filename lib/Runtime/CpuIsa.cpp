@@ -1,0 +1,55 @@
+//===- CpuIsa.cpp - Instruction sets of the host ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+using namespace nvfp4::runtime;
+
+static constexpr const char *kNames[] = {"generic", "avx2", "avx512vnni"};
+
+static int detect() {
+#if defined(__x86_64__)
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("bmi2");
+  if (!avx2)
+    return 0;
+  bool avx512 = __builtin_cpu_supports("avx512f") &&
+                __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512vl") &&
+                __builtin_cpu_supports("avx512vbmi") &&
+                __builtin_cpu_supports("avx512vnni");
+  return avx512 ? 2 : 1;
+#else
+  return 0;
+#endif
+}
+
+extern "C" const char *nvfp4_cpu_isa_name(int isa) {
+  return isa >= 0 && isa < static_cast<int>(std::size(kNames)) ? kNames[isa]
+                                                               : nullptr;
+}
+
+extern "C" int nvfp4_cpu_isa(void) {
+  static const int best = detect();
+  const char *wanted = std::getenv("NVFP4_CPU_ISA");
+  if (!wanted || !*wanted)
+    return best;
+  auto found =
+      std::find(std::begin(kNames), std::end(kNames), std::string_view(wanted));
+  if (found == std::end(kNames)) {
+    fail(NVFP4_INVALID_ARGUMENT,
+         "expected generic, avx2 or avx512vnni in NVFP4_CPU_ISA, but got '" +
+             std::string(wanted) + "'; the generic code runs");
+    return 0;
+  }
+  return std::min(best, static_cast<int>(found - std::begin(kNames)));
+}

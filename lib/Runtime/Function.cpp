@@ -1,0 +1,65 @@
+//===- Function.cpp - What functions take ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "Error.h"
+
+using namespace nvfp4::runtime;
+
+static nvfp4_status getInfo(const nvfp4_function *function,
+                            const std::vector<ValueMetadata> &values,
+                            const char *what, size_t index,
+                            nvfp4_value_info *info) {
+  if (!info || index >= values.size())
+    return fail(NVFP4_INVALID_ARGUMENT,
+                "expected an index below " + std::to_string(values.size()) +
+                    " of " + what + " of '" + function->metadata.name +
+                    "', but got " + std::to_string(index));
+  const ValueMetadata &value = values[index];
+  *info = {value.type,
+           value.typeName.c_str(),
+           static_cast<int32_t>(value.shape.size()),
+           value.shape.data(),
+           value.isMutable,
+           value.role,
+           value.scaledType.empty() ? nullptr : value.scaledType.c_str()};
+  return NVFP4_OK;
+}
+
+extern "C" const char *nvfp4_function_name(const nvfp4_function *function) {
+  return function->metadata.name.c_str();
+}
+
+extern "C" size_t nvfp4_function_num_arguments(const nvfp4_function *function) {
+  return function->metadata.arguments.size();
+}
+
+extern "C" size_t nvfp4_function_num_results(const nvfp4_function *function) {
+  return function->metadata.results.size();
+}
+
+extern "C" nvfp4_status nvfp4_function_argument(const nvfp4_function *function,
+                                                size_t index,
+                                                nvfp4_value_info *info) {
+  return getInfo(function, function->metadata.arguments, "arguments", index,
+                 info);
+}
+
+extern "C" nvfp4_status nvfp4_function_result(const nvfp4_function *function,
+                                              size_t index,
+                                              nvfp4_value_info *info) {
+  return getInfo(function, function->metadata.results, "results", index, info);
+}
+
+extern "C" nvfp4_status nvfp4_function_check(const nvfp4_function *function,
+                                             size_t index,
+                                             const DLTensor *tensor) {
+  if (index >= function->metadata.arguments.size())
+    return getInfo(function, function->metadata.arguments, "arguments", index,
+                   nullptr);
+  return checkArgument(*function, index, tensor);
+}

@@ -1,0 +1,94 @@
+//===- Metadata.cpp - What an artefact says about itself ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Metadata.h"
+
+#include "ElementType.h"
+#include "Error.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace nvfp4::runtime;
+using nlohmann::json;
+
+static constexpr int64_t kVersion = 1;
+
+/// The string called `key`, or "" if there is none.
+static std::string getString(const json &object, const char *key) {
+  auto it = object.is_object() ? object.find(key) : object.end();
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+static const json *getArray(const json &object, const char *key) {
+  auto it = object.is_object() ? object.find(key) : object.end();
+  return it != object.end() && it->is_array() ? &*it : nullptr;
+}
+
+static bool parseValue(const json &object, ValueMetadata &value) {
+  value.typeName = getString(object, "type");
+  std::optional<DLDataType> type = parseElementType(value.typeName);
+  if (!type)
+    return false;
+  value.type = *type;
+  std::string kind = getString(object, "kind");
+  value.isScalar = kind == "scalar";
+  value.isMutable = kind == "memref";
+  if (!value.isScalar) {
+    const json *shape = getArray(object, "shape");
+    if (!shape)
+      return false;
+    for (const json &extent : *shape) {
+      if (!extent.is_number_integer())
+        return false;
+      value.shape.push_back(extent.get<int64_t>());
+    }
+  }
+  std::string role = getString(object, "role");
+  value.role = role == "values"   ? NVFP4_ROLE_VALUES
+               : role == "scales" ? NVFP4_ROLE_SCALES
+                                  : NVFP4_ROLE_PLAIN;
+  value.scaledType = getString(object, "scaled");
+  return true;
+}
+
+static bool parseValues(const json &object, const char *key,
+                        std::vector<ValueMetadata> &values) {
+  const json *array = getArray(object, key);
+  if (!array)
+    return false;
+  for (const json &element : *array)
+    if (!parseValue(element, values.emplace_back()))
+      return false;
+  return true;
+}
+
+nvfp4_status nvfp4::runtime::parseMetadata(const char *text,
+                                           ModuleMetadata &metadata) {
+  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json *functions =
+      object.is_discarded() ? nullptr : getArray(object, "functions");
+  if (!functions || !object.contains("version") ||
+      !object["version"].is_number_integer())
+    return fail(NVFP4_BAD_ARTEFACT, "the description of the module is damaged");
+  int64_t version = object["version"].get<int64_t>();
+  if (version != kVersion)
+    return fail(NVFP4_BAD_ARTEFACT, "expected a module of version " +
+                                        std::to_string(kVersion) +
+                                        ", but got " + std::to_string(version) +
+                                        "; compile it again");
+  metadata.text = text;
+  metadata.device = getString(object, "device");
+  for (const json &element : *functions) {
+    FunctionMetadata &function = metadata.functions.emplace_back();
+    function.name = getString(element, "name");
+    if (!parseValues(element, "arguments", function.arguments) ||
+        !parseValues(element, "results", function.results))
+      return fail(NVFP4_BAD_ARTEFACT, "the description of function '" +
+                                          function.name + "' is damaged");
+  }
+  return NVFP4_OK;
+}

@@ -1,0 +1,52 @@
+//===- Metadata.h - What an artefact says about itself ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The JSON text that the pass nvfp4-declare-entry-points writes, in C++.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_RUNTIME_METADATA_H
+#define NVFP4_LIB_RUNTIME_METADATA_H
+
+#include "nvfp4/Runtime/nvfp4_runtime.h"
+
+#include <string>
+#include <vector>
+
+namespace nvfp4::runtime {
+
+/// One argument or result.
+struct ValueMetadata {
+  DLDataType type{};
+  std::string typeName;
+  bool isScalar = false;
+  bool isMutable = false;
+  /// -1 where any extent is accepted.
+  std::vector<int64_t> shape;
+  nvfp4_role role = NVFP4_ROLE_PLAIN;
+  std::string scaledType;
+};
+
+struct FunctionMetadata {
+  std::string name;
+  std::vector<ValueMetadata> arguments;
+  std::vector<ValueMetadata> results;
+};
+
+struct ModuleMetadata {
+  std::string text;
+  std::string device;
+  std::vector<FunctionMetadata> functions;
+};
+
+/// Reads `text`; NVFP4_BAD_ARTEFACT with a message if it is no metadata or of
+/// another version.
+nvfp4_status parseMetadata(const char *text, ModuleMetadata &metadata);
+
+} // namespace nvfp4::runtime
+
+#endif // NVFP4_LIB_RUNTIME_METADATA_H

@@ -1,0 +1,116 @@
+//===- Module.cpp - Loading artefacts ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Module.h"
+
+#include "Error.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+using namespace nvfp4::runtime;
+
+nvfp4_module::~nvfp4_module() {
+  if (library)
+    dlclose(library);
+}
+
+/// Fills in all but the library.
+static nvfp4_status
+initialize(nvfp4_module &module,
+           void *(*lookup)(const char *symbol, void *context), void *context) {
+  auto *text = static_cast<const char *>(lookup("nvfp4_metadata", context));
+  if (!text)
+    return fail(NVFP4_BAD_ARTEFACT,
+                "no symbol nvfp4_metadata; expected a module that "
+                "nvfp4-compile made");
+  if (nvfp4_status status = parseMetadata(text, module.metadata))
+    return status;
+  Device *device = Device::find(module.metadata.device);
+  if (!device)
+    return NVFP4_UNSUPPORTED;
+  for (FunctionMetadata &metadata : module.metadata.functions) {
+    std::string symbol = "nvfp4_entry_" + metadata.name;
+    void *entry = lookup(symbol.c_str(), context);
+    if (!entry)
+      return fail(NVFP4_BAD_ARTEFACT, "no symbol " + symbol +
+                                          ", which the module's description "
+                                          "promises");
+    nvfp4_function &function = module.functions.emplace_back();
+    function.metadata = metadata;
+    function.entry = reinterpret_cast<void (*)(void **)>(entry);
+    function.device = device;
+  }
+  return NVFP4_OK;
+}
+
+extern "C" nvfp4_status
+nvfp4_module_from_symbols(void *(*lookup)(const char *, void *), void *context,
+                          nvfp4_module **module) {
+  if (!lookup || !module)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  auto result = std::make_unique<nvfp4_module>();
+  if (nvfp4_status status = initialize(*result, lookup, context))
+    return status;
+  *module = result.release();
+  return NVFP4_OK;
+}
+
+extern "C" nvfp4_status nvfp4_module_load(const char *path,
+                                          nvfp4_module **module) {
+  if (!path || !module)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  // Without a slash the dynamic linker would search its own folders.
+  std::string file = std::strchr(path, '/') ? path : "./" + std::string(path);
+  void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return fail(NVFP4_NOT_FOUND,
+                "could not load '" + std::string(path) + "': " + dlerror());
+  auto result = std::make_unique<nvfp4_module>();
+  result->library = library;
+  auto lookup = [](const char *symbol, void *handle) {
+    return dlsym(handle, symbol);
+  };
+  if (nvfp4_status status = initialize(*result, lookup, library))
+    return fail(status, "'" + std::string(path) + "': " + nvfp4_last_error());
+  *module = result.release();
+  return NVFP4_OK;
+}
+
+extern "C" void nvfp4_module_release(nvfp4_module *module) { delete module; }
+
+extern "C" const char *nvfp4_module_metadata(const nvfp4_module *module) {
+  return module->metadata.text.c_str();
+}
+
+extern "C" size_t nvfp4_module_num_functions(const nvfp4_module *module) {
+  return module->functions.size();
+}
+
+extern "C" const nvfp4_function *
+nvfp4_module_function_at(const nvfp4_module *module, size_t index) {
+  return index < module->functions.size() ? &module->functions[index] : nullptr;
+}
+
+extern "C" nvfp4_status nvfp4_module_function(const nvfp4_module *module,
+                                              const char *name,
+                                              const nvfp4_function **function) {
+  if (!module || !name || !function)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  std::string names;
+  for (const nvfp4_function &candidate : module->functions) {
+    if (candidate.metadata.name == name) {
+      *function = &candidate;
+      return NVFP4_OK;
+    }
+    names += (names.empty() ? "" : ", ") + candidate.metadata.name;
+  }
+  return fail(NVFP4_NOT_FOUND, "no function '" + std::string(name) +
+                                   "'; the module has " +
+                                   (names.empty() ? "none" : names));
+}

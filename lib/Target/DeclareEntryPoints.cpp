@@ -1,0 +1,146 @@
+//===- DeclareEntryPoints.cpp - What an artefact can be asked ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes the JSON description of the entry points that lib/Runtime/Metadata.cpp
+// reads. Both ends carry the version number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Target/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/JSON.h"
+
+namespace nvfp4::target {
+#define GEN_PASS_DEF_DECLAREENTRYPOINTSPASS
+#include "nvfp4/Target/Passes.h.inc"
+} // namespace nvfp4::target
+
+using namespace mlir;
+namespace json = llvm::json;
+
+static constexpr StringLiteral kMetadataSymbol = "nvfp4_metadata";
+static constexpr int64_t kMetadataVersion = 1;
+
+static std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  type.print(os);
+  return text;
+}
+
+static bool isAbiScalar(Type type) {
+  if (type.isIndex())
+    return true;
+  return type.isIntOrFloat() &&
+         llvm::is_contained({1u, 8u, 16u, 32u, 64u},
+                            type.getIntOrFloatBitWidth());
+}
+
+/// The description of one argument or result, or null if the type has no C
+/// interface. `attributes` are those that gsg-decompose-scaled leaves.
+static json::Value describe(Type type, DictionaryAttr attributes) {
+  json::Object value;
+  if (isAbiScalar(type)) {
+    value["kind"] = "scalar";
+    value["type"] = print(type);
+    return value;
+  }
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank() || !isa<TensorType, MemRefType>(type) ||
+      !isAbiScalar(shaped.getElementType()))
+    return nullptr;
+  if (auto memref = dyn_cast<MemRefType>(type))
+    if (!memref.getLayout().isIdentity())
+      return nullptr;
+  value["kind"] = isa<MemRefType>(type) ? "memref" : "tensor";
+  value["type"] = print(shaped.getElementType());
+  json::Array shape;
+  for (int64_t size : shaped.getShape())
+    shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
+  value["shape"] = std::move(shape);
+  if (!attributes)
+    return value;
+  for (auto [name, role] : {std::pair("nvfp4.values_of", "values"),
+                            std::pair("nvfp4.scales_of", "scales")}) {
+    if (auto scaled = attributes.getAs<TypeAttr>(name)) {
+      value["role"] = role;
+      value["scaled"] = print(scaled.getValue());
+    }
+  }
+  return value;
+}
+
+static FailureOr<json::Object> describe(func::FuncOp function) {
+  json::Array arguments, results;
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    json::Value value = describe(type, function.getArgAttrDict(index));
+    if (value.kind() == json::Value::Null)
+      return function.emitOpError("expected an entry point of ranked tensors, "
+                                  "memrefs of identity layout and scalars, but "
+                                  "argument ")
+             << index << " is " << type << "; make the function private";
+    arguments.push_back(std::move(value));
+  }
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
+    json::Value value = describe(type, function.getResultAttrDict(index));
+    if (value.kind() == json::Value::Null)
+      return function.emitOpError("expected an entry point of ranked tensors, "
+                                  "memrefs of identity layout and scalars, but "
+                                  "result ")
+             << index << " is " << type << "; make the function private";
+    results.push_back(std::move(value));
+  }
+  return json::Object{{"name", function.getSymName()},
+                      {"arguments", std::move(arguments)},
+                      {"results", std::move(results)}};
+}
+
+namespace {
+struct DeclareEntryPoints final
+    : nvfp4::target::impl::DeclareEntryPointsPassBase<DeclareEntryPoints> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (Operation *existing = module.lookupSymbol(kMetadataSymbol)) {
+      existing->emitOpError("expected no symbol '")
+          << kMetadataSymbol << "' before entry points are declared";
+      return signalPassFailure();
+    }
+    OpBuilder builder(&getContext());
+    json::Array functions;
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (!function.isPublic() || function.isExternal())
+        continue;
+      FailureOr<json::Object> description = describe(function);
+      if (failed(description))
+        return signalPassFailure();
+      functions.push_back(std::move(*description));
+      function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                        builder.getUnitAttr());
+      for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+        if (isa<TensorType>(type))
+          function.setArgAttr(
+              index, bufferization::BufferizationDialect::kWritableAttrName,
+              builder.getBoolAttr(false));
+    }
+
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << json::Value(json::Object{{"version", kMetadataVersion},
+                                   {"device", "cpu"},
+                                   {"functions", std::move(functions)}});
+    text.push_back('\0');
+    builder.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
+    LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/true,
+                           LLVM::Linkage::External, kMetadataSymbol,
+                           builder.getStringAttr(text));
+  }
+};
+} // namespace

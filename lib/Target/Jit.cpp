@@ -1,0 +1,54 @@
+//===- Jit.cpp - Modules compiled into this process ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Target/Jit.h"
+
+#include "nvfp4/Target/LLVMIR.h"
+
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace nvfp4::target;
+
+Jit::Jit(std::unique_ptr<ExecutionEngine> engine) : engine(std::move(engine)) {}
+Jit::~Jit() = default;
+
+std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
+  auto machine = createTargetMachine(target);
+  if (!machine) {
+    module.emitError(llvm::toString(machine.takeError()));
+    return nullptr;
+  }
+  // The engine takes the machine; the builder keeps using it until it returns.
+  llvm::TargetMachine &machineRef = **machine;
+  auto build = [&](Operation *op, llvm::LLVMContext &context) {
+    return translateToLLVMIR(cast<ModuleOp>(op), context, machineRef,
+                             target.optLevel);
+  };
+  ExecutionEngineOptions options;
+  options.llvmModuleBuilder = build;
+  options.jitCodeGenOptLevel = machineRef.getOptLevel();
+  options.enableGDBNotificationListener = false;
+  options.enablePerfNotificationListener = false;
+  auto engine = ExecutionEngine::create(module, options, std::move(*machine));
+  if (!engine) {
+    module.emitError("could not compile the module: ")
+        << llvm::toString(engine.takeError());
+    return nullptr;
+  }
+  return std::unique_ptr<Jit>(new Jit(std::move(*engine)));
+}
+
+void *Jit::lookup(StringRef symbol) const {
+  auto address = engine->lookup(symbol);
+  if (address)
+    return *address;
+  llvm::consumeError(address.takeError());
+  return nullptr;
+}

@@ -1,0 +1,119 @@
+//===- LLVMIR.cpp - From the LLVM dialect to LLVM IR and machine code ---*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Target/LLVMIR.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/OpenMP/OpenMPToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace nvfp4::target;
+
+void nvfp4::target::registerTranslations(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerOpenMPDialectTranslation(registry);
+}
+
+std::unique_ptr<llvm::Module>
+nvfp4::target::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
+                                 llvm::TargetMachine &machine,
+                                 unsigned optLevel) {
+  for (Operation &op : module.getOps()) {
+    if (!isa_and_nonnull<LLVM::LLVMDialect>(op.getDialect())) {
+      op.emitOpError("expected only operations of the LLVM dialect in a module "
+                     "to translate; lower it with gsg-to-cpu first");
+      return nullptr;
+    }
+  }
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(module, context);
+  if (!result) {
+    module.emitError("could not translate the module to LLVM IR");
+    return nullptr;
+  }
+  ExecutionEngine::setupTargetTripleAndDataLayout(result.get(), &machine);
+
+  std::string problem;
+  llvm::raw_string_ostream problemStream(problem);
+  if (llvm::verifyModule(*result, &problemStream)) {
+    module.emitError("translation made invalid LLVM IR: ") << problem;
+    return nullptr;
+  }
+  auto optimize = makeOptimizingTransformer(std::min(optLevel, 3u),
+                                            /*sizeLevel=*/0, &machine);
+  if (llvm::Error error = optimize(result.get())) {
+    module.emitError("could not optimise the LLVM IR: ")
+        << llvm::toString(std::move(error));
+    return nullptr;
+  }
+  return result;
+}
+
+/// Runs LLVM's code generator, which aborts where it cannot select an
+/// instruction: that becomes a diagnostic here.
+static LogicalResult generateCode(ModuleOp module, llvm::Module &llvmModule,
+                                  llvm::TargetMachine &machine,
+                                  llvm::CodeGenFileType fileType,
+                                  llvm::raw_pwrite_stream &os) {
+  bool supported = true;
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  bool finished = recovery.RunSafely([&] {
+    llvm::legacy::PassManager passes;
+    supported = !machine.addPassesToEmitFile(passes, os, nullptr, fileType);
+    if (supported)
+      passes.run(llvmModule);
+  });
+  llvm::CrashRecoveryContext::Disable();
+  if (!supported)
+    return module.emitError("the target cannot write this kind of file");
+  if (!finished)
+    return module.emitError("LLVM could not generate code for CPU '")
+           << machine.getTargetCPU()
+           << "'; an operation may need an instruction set that was not asked "
+              "for";
+  return success();
+}
+
+LogicalResult nvfp4::target::emitModule(ModuleOp module,
+                                        const NativeTarget &target,
+                                        EmitKind kind,
+                                        llvm::raw_pwrite_stream &os) {
+  auto machine = createTargetMachine(target);
+  if (!machine)
+    return module.emitError(llvm::toString(machine.takeError()));
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateToLLVMIR(module, context, **machine, target.optLevel);
+  if (!llvmModule)
+    return failure();
+  switch (kind) {
+  case EmitKind::LLVM:
+    llvmModule->print(os, nullptr);
+    return success();
+  case EmitKind::Assembly:
+    return generateCode(module, *llvmModule, **machine,
+                        llvm::CodeGenFileType::AssemblyFile, os);
+  case EmitKind::Object:
+    return generateCode(module, *llvmModule, **machine,
+                        llvm::CodeGenFileType::ObjectFile, os);
+  }
+  llvm_unreachable("unknown EmitKind");
+}
