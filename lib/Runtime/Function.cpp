@@ -22,6 +22,7 @@ static nvfp4_status getInfo(const nvfp4_function *function,
   const ValueMetadata &value = values[index];
   *info = {value.type,
            value.typeName.c_str(),
+           value.isScalar,
            static_cast<int32_t>(value.shape.size()),
            value.shape.data(),
            value.isMutable,

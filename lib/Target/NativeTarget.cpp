@@ -88,8 +88,8 @@ nvfp4::target::createTargetMachine(const NativeTarget &target) {
       backend->createMCSubtargetInfo(triple, "", ""));
   if (Error error = checkNames(*info, target, cpu))
     return std::move(error);
-  for (const std::string &feature :
-       SubtargetFeatures(target.features).getFeatures())
+  SubtargetFeatures extra(target.features);
+  for (const std::string &feature : extra.getFeatures())
     features.AddFeature(feature);
 
   TargetOptions options;

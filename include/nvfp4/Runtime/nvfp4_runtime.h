@@ -121,7 +121,8 @@ typedef struct nvfp4_value_info {
   DLDataType dtype;
   /* `f32`, `i8`, `f8E4M3FN`, ... */
   const char *element_type;
-  /* 0 for scalars. */
+  /* Nonzero for a scalar, which is passed as a tensor of rank 0. */
+  int is_scalar;
   int32_t ndim;
   /* -1 where any extent is accepted. */
   const int64_t *shape;

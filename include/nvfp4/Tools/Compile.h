@@ -1,0 +1,73 @@
+//===- Compile.h - What nvfp4-compile does ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a file of MLIR to an artefact. Problems are reported on standard error.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_TOOLS_COMPILE_H
+#define NVFP4_TOOLS_COMPILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Support/LLVM.h"
+
+#include <memory>
+#include <string>
+
+namespace nvfp4::tools {
+
+/// What code is made for.
+struct CodeOptions {
+  /// `cpu`.
+  std::string target = "cpu";
+  /// `generic`, `avx2`, `avx512vnni`, or `native` for the best that this CPU
+  /// has and NVFP4_CPU_ISA allows.
+  std::string isa = "native";
+  /// Parallel loops run on OpenMP threads.
+  bool threads = true;
+  unsigned optLevel = 3;
+};
+
+struct CompileOptions : CodeOptions {
+  std::string input = "-";
+  /// Empty: standard output for text, and for `so` and `obj` the name of the
+  /// input with another ending.
+  std::string output;
+  /// `mlir` (LLVM dialect), `llvm`, `asm`, `obj` or `so`.
+  std::string emit = "so";
+};
+
+/// A module and the context that it lives in, with every dialect registered.
+class ParsedModule {
+public:
+  /// Reads `path`, `-` being standard input. Null after a diagnostic.
+  static std::unique_ptr<ParsedModule> parse(const std::string &path);
+  ~ParsedModule();
+
+  mlir::ModuleOp get();
+
+private:
+  struct State;
+  explicit ParsedModule(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+/// Resolves `native` and rejects what is neither a target nor an instruction
+/// set. On failure a message has been printed.
+mlir::LogicalResult resolve(CodeOptions &options);
+
+/// Lowers `module` in place to the LLVM dialect.
+mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module,
+                                const CodeOptions &options);
+
+/// Does what the options say; the exit code of the process.
+int runCompile(CompileOptions options);
+
+} // namespace nvfp4::tools
+
+#endif // NVFP4_TOOLS_COMPILE_H

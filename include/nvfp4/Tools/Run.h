@@ -1,0 +1,54 @@
+//===- Run.h - What nvfp4-run does ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs one function of a module on tensors from files, times it and checks it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_TOOLS_RUN_H
+#define NVFP4_TOOLS_RUN_H
+
+#include "nvfp4/Tools/Compile.h"
+
+#include <string>
+#include <vector>
+
+namespace nvfp4::tools {
+
+struct RunOptions : CodeOptions {
+  /// A module in MLIR, or a shared object (by its first bytes).
+  std::string input = "-";
+  /// The function; empty if there is only one.
+  std::string entry;
+  /// One for each argument, see Inputs.h.
+  std::vector<std::string> inputs;
+  /// A .npy file for each result and then for each argument that the function
+  /// writes; `-` skips one. May be shorter.
+  std::vector<std::string> outputs;
+  /// `cpu`, or `reference` for the interpreter.
+  std::string device = "cpu";
+  /// Empty, `reference` or `reference:sampled=N`.
+  std::string check;
+  /// The module that is interpreted; empty for `input`. Needed to check a
+  /// shared object.
+  std::string reference;
+  /// Results must equal the interpreter's to the bit.
+  bool exact = false;
+  /// How often to time the call; 0 for not at all.
+  unsigned repeats = 0;
+  /// Threads; 0 for the default of the runtime.
+  int numThreads = 0;
+  bool printSignature = false;
+};
+
+/// Does what the options say; the exit code of the process: 0, or 1 after a
+/// message on standard error, which a failed check is as well.
+int runRun(RunOptions options);
+
+} // namespace nvfp4::tools
+
+#endif // NVFP4_TOOLS_RUN_H

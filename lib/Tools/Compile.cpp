@@ -1,0 +1,153 @@
+//===- Compile.cpp - What nvfp4-compile does ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Tools/Compile.h"
+
+#include "nvfp4/Pipelines/GsgToCpu.h"
+#include "nvfp4/Runtime/nvfp4_runtime.h"
+#include "nvfp4/Target/LLVMIR.h"
+#include "nvfp4/Target/SharedObject.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <dlfcn.h>
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::tools;
+
+// Of LLVM's OpenMP runtime, to find the library of which this process and the
+// artefact use the same copy.
+extern "C" int omp_get_max_threads(void);
+
+static int printError(const Twine &message) {
+  llvm::errs() << "error: " << message << "\n";
+  return 1;
+}
+
+LogicalResult tools::resolve(CodeOptions &options) {
+  if (options.target != "cpu") {
+    printError("expected target cpu, but got '" + options.target + "'");
+    return failure();
+  }
+  if (options.isa == "native")
+    options.isa = nvfp4_cpu_isa_name(nvfp4_cpu_isa());
+  auto target = target::NativeTarget::forIsa(options.isa);
+  if (!target) {
+    printError(llvm::toString(target.takeError()));
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult tools::lowerToLLVM(ModuleOp module, const CodeOptions &options) {
+  PassManager pm(module->getName());
+  GsgToCpuOptions pipeline;
+  pipeline.isa = options.isa;
+  pipeline.threads = options.threads;
+  buildGsgToCpuPipeline(pm, pipeline);
+  return pm.run(module);
+}
+
+/// The file that holds the code at `address`.
+static std::string fileOf(void *address) {
+  Dl_info info;
+  SmallString<128> path;
+  if (!dladdr(address, &info) || llvm::sys::fs::real_path(info.dli_fname, path))
+    return "";
+  return path.str().str();
+}
+
+/// Writes an object file and links it.
+static LogicalResult emitSharedObject(ModuleOp module,
+                                      const target::NativeTarget &target,
+                                      StringRef output) {
+  int descriptor;
+  SmallString<128> object;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("nvfp4", "o", descriptor, object))
+    return failure(
+        printError("could not make a temporary file: " + code.message()));
+  llvm::FileRemover removeObject(object);
+  {
+    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+    if (failed(
+            target::emitModule(module, target, target::EmitKind::Object, os)))
+      return failure();
+  }
+  SmallVector<std::string> libraries = {
+      fileOf(reinterpret_cast<void *>(&nvfp4_module_load)),
+      fileOf(reinterpret_cast<void *>(&omp_get_max_threads))};
+  llvm::erase(libraries, "");
+  if (llvm::Error error = target::linkSharedObject(object, output, libraries))
+    return failure(printError(llvm::toString(std::move(error))));
+  return success();
+}
+
+/// The name of the file to write, `-` for standard output.
+static std::string chooseOutput(const CompileOptions &options) {
+  if (!options.output.empty())
+    return options.output;
+  bool isText = options.emit != "so" && options.emit != "obj";
+  if (isText || options.input == "-")
+    return "-";
+  SmallString<128> name(llvm::sys::path::filename(options.input));
+  llvm::sys::path::replace_extension(name, options.emit == "so" ? "so" : "o");
+  return name.str().str();
+}
+
+static LogicalResult emit(ModuleOp module, const CompileOptions &options,
+                          const std::string &output) {
+  auto target = target::NativeTarget::forIsa(options.isa);
+  if (!target)
+    return failure(printError(llvm::toString(target.takeError())));
+  target->optLevel = options.optLevel;
+  if (options.emit == "so")
+    return emitSharedObject(module, *target, output);
+
+  std::error_code code;
+  llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_None);
+  if (code)
+    return failure(
+        printError("could not write '" + output + "': " + code.message()));
+  if (options.emit == "mlir") {
+    module.print(file.os());
+    file.os() << "\n";
+  } else {
+    target::EmitKind kind = options.emit == "llvm"  ? target::EmitKind::LLVM
+                            : options.emit == "asm" ? target::EmitKind::Assembly
+                                                    : target::EmitKind::Object;
+    // Object files need a stream that can seek.
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream os(bytes);
+    if (failed(target::emitModule(module, *target, kind, os)))
+      return failure();
+    file.os() << os.str();
+  }
+  file.keep();
+  return success();
+}
+
+int tools::runCompile(CompileOptions options) {
+  if (failed(resolve(options)))
+    return 1;
+  if (!llvm::is_contained({"mlir", "llvm", "asm", "obj", "so"}, options.emit))
+    return printError("expected --emit=mlir, llvm, asm, obj or so, but got '" +
+                      options.emit + "'");
+  std::string output = chooseOutput(options);
+  if (output == "-" && (options.emit == "so" || options.emit == "obj"))
+    return printError("expected a file for binary output: -o FILE");
+  std::unique_ptr<ParsedModule> module = ParsedModule::parse(options.input);
+  if (!module || failed(lowerToLLVM(module->get(), options)) ||
+      failed(emit(module->get(), options, output)))
+    return 1;
+  return 0;
+}

@@ -1,0 +1,52 @@
+//===- ParsedModule.cpp - A module of a file ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/InitAll.h"
+#include "nvfp4/Tools/Compile.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace nvfp4::tools;
+
+struct ParsedModule::State {
+  llvm::SourceMgr sources;
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  std::unique_ptr<SourceMgrDiagnosticHandler> handler;
+  OwningOpRef<ModuleOp> module;
+};
+
+ParsedModule::ParsedModule(std::unique_ptr<State> state)
+    : state(std::move(state)) {}
+ParsedModule::~ParsedModule() = default;
+ModuleOp ParsedModule::get() { return *state->module; }
+
+std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!buffer) {
+    llvm::errs() << "error: could not read '" << path
+                 << "': " << buffer.getError().message() << "\n";
+    return nullptr;
+  }
+  auto state = std::make_unique<State>();
+  DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  nvfp4::registerAllDialects(registry);
+  state->context.appendDialectRegistry(registry);
+  state->sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  state->handler = std::make_unique<SourceMgrDiagnosticHandler>(
+      state->sources, &state->context);
+  state->module = parseSourceFile<ModuleOp>(state->sources, &state->context);
+  if (!state->module)
+    return nullptr;
+  return std::unique_ptr<ParsedModule>(new ParsedModule(std::move(state)));
+}

@@ -1,0 +1,208 @@
+//===- Run.cpp - What nvfp4-run does ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Tools/Run.h"
+
+#include "nvfp4/TensorIO/Npy.h"
+#include "nvfp4/Tools/CompiledFunction.h"
+#include "nvfp4/Tools/Inputs.h"
+
+#include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Support/Format.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace nvfp4;
+using namespace nvfp4::tools;
+using tensorio::Error;
+using tensorio::Expected;
+using tensorio::Status;
+using tensorio::Tensor;
+
+using Seconds = std::chrono::duration<double>;
+
+/// Steps that take longer are worth a line about what is going on.
+static constexpr Seconds kLong{2.0};
+
+namespace {
+/// Says on standard error what took long, when it is done.
+class Progress {
+public:
+  explicit Progress(std::string what)
+      : what(std::move(what)), start(std::chrono::steady_clock::now()) {}
+  ~Progress() {
+    Seconds elapsed = std::chrono::steady_clock::now() - start;
+    if (elapsed > kLong)
+      llvm::errs() << what << ": " << llvm::format("%.1f s", elapsed.count())
+                   << "\n";
+  }
+
+private:
+  std::string what;
+  std::chrono::steady_clock::time_point start;
+};
+
+/// One invocation of nvfp4-run.
+class Session {
+public:
+  explicit Session(RunOptions options) : options(std::move(options)) {}
+  Status run();
+
+private:
+  Status open();
+  Status load();
+  Status execute();
+  Status timeCalls();
+  Status writeOutputs();
+  /// Results and then the arguments that the function wrote.
+  std::vector<std::pair<std::string, Tensor>> getOutputs() const;
+
+  RunOptions options;
+  std::unique_ptr<ParsedModule> module;
+  std::unique_ptr<CompiledFunction> function;
+  Signature signature;
+  std::vector<Tensor> arguments;
+  std::vector<Tensor> results;
+};
+} // namespace
+
+/// True if the file is a shared object.
+static bool isSharedObject(const std::string &path) {
+  llvm::file_magic magic;
+  return !llvm::identify_magic(path, magic) &&
+         magic == llvm::file_magic::elf_shared_object;
+}
+
+Status Session::open() {
+  if (isSharedObject(options.input)) {
+    auto loaded = CompiledFunction::load(options.input, options.entry);
+    if (!loaded)
+      return loaded.takeError();
+    function = std::move(*loaded);
+    auto found = Signature::get(function->get());
+    if (!found)
+      return found.takeError();
+    signature = std::move(*found);
+    return {};
+  }
+  module = ParsedModule::parse(options.input);
+  if (!module)
+    return Error{"'" + options.input + "' is no valid module"};
+  auto found = Signature::get(module->get(), options.entry);
+  if (!found)
+    return found.takeError();
+  signature = std::move(*found);
+  return {};
+}
+
+Status Session::load() {
+  Progress progress("read the inputs");
+  std::vector<std::string> notes;
+  auto loaded = loadInputs(signature, options.inputs, notes);
+  for (const std::string &note : notes)
+    llvm::errs() << "note: " << note << "\n";
+  if (!loaded)
+    return loaded.takeError();
+  arguments = std::move(*loaded);
+  return {};
+}
+
+Status Session::execute() {
+  if (!function) {
+    Progress progress("compiled the module");
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module->get().clone();
+    auto compiled = CompiledFunction::compile(*copy, options, signature.name);
+    if (!compiled)
+      return compiled.takeError();
+    function = std::move(*compiled);
+  }
+  Progress progress("ran the function");
+  auto returned = function->call(arguments, signature);
+  if (!returned)
+    return returned.takeError();
+  results = std::move(*returned);
+  return {};
+}
+
+Status Session::timeCalls() {
+  std::vector<double> times;
+  for (unsigned i = 0; i < options.repeats; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    auto returned = function->call(arguments, signature);
+    Seconds elapsed = std::chrono::steady_clock::now() - start;
+    if (!returned)
+      return returned.takeError();
+    times.push_back(elapsed.count());
+  }
+  std::sort(times.begin(), times.end());
+  llvm::outs() << llvm::format(
+      "time: median %.3f ms, fastest %.3f ms of %u calls, %d threads\n",
+      times[times.size() / 2] * 1e3, times.front() * 1e3, options.repeats,
+      nvfp4_num_threads());
+  return {};
+}
+
+std::vector<std::pair<std::string, Tensor>> Session::getOutputs() const {
+  std::vector<std::pair<std::string, Tensor>> outputs;
+  for (size_t i = 0; i < results.size(); ++i)
+    outputs.emplace_back("result " + std::to_string(i), results[i]);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (signature.arguments[i].isMutable)
+      outputs.emplace_back("argument " + std::to_string(i), arguments[i]);
+  return outputs;
+}
+
+Status Session::writeOutputs() {
+  std::vector<std::pair<std::string, Tensor>> outputs = getOutputs();
+  for (size_t i = 0; i < options.outputs.size(); ++i)
+    if (options.outputs[i] != "-")
+      if (Status status =
+              tensorio::writeNpy(options.outputs[i], outputs[i].second);
+          !status)
+        return status;
+  return {};
+}
+
+Status Session::run() {
+  if (Status status = open(); !status)
+    return status;
+  if (options.printSignature) {
+    llvm::outs() << signature.describe();
+    return {};
+  }
+  if (Status status = load(); !status)
+    return status;
+  if (Status status = execute(); !status)
+    return status;
+  std::vector<std::pair<std::string, Tensor>> outputs = getOutputs();
+  if (options.outputs.size() > outputs.size())
+    return Error{"expected at most " + std::to_string(outputs.size()) +
+                 " outputs, but got " + std::to_string(options.outputs.size())};
+  for (const auto &[name, tensor] : outputs)
+    llvm::outs() << name << ": " << tensor.describe() << "\n";
+  if (Status status = writeOutputs(); !status)
+    return status;
+  return options.repeats ? timeCalls() : Status();
+}
+
+int tools::runRun(RunOptions options) {
+  auto report = [](const std::string &message) {
+    llvm::errs() << "error: " << message << "\n";
+    return 1;
+  };
+  if (mlir::failed(resolve(options)))
+    return 1;
+  if (options.device != "cpu")
+    return report("expected --device=cpu or reference, but got '" +
+                  options.device + "'");
+  if (nvfp4_set_num_threads(options.numThreads))
+    return report(nvfp4_last_error());
+  if (Status status = Session(std::move(options)).run(); !status)
+    return report(status.message());
+  return 0;
+}

@@ -1,0 +1,38 @@
+//===- nvfp4-compile.cpp - The ahead-of-time compiler ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From .mlir to a shared object that needs only the runtime. Options only; the
+// work is in lib/Tools/Compile.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Tools/Compile.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+
+using namespace llvm;
+
+template <typename T> using Opt = cl::opt<T, true>;
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  // LLVM's library registers options of its own, some under our names.
+  cl::ResetCommandLineParser();
+  nvfp4::tools::CompileOptions compile;
+  // clang-format off
+  Opt<std::string> input(cl::Positional, cl::desc("<module.mlir>"), cl::location(compile.input));
+  Opt<std::string> output("o", cl::desc("The file to write"), cl::value_desc("file"), cl::location(compile.output));
+  Opt<std::string> target("target", cl::desc("The machine to compile for: cpu"), cl::location(compile.target));
+  Opt<std::string> emit("emit", cl::desc("mlir (LLVM dialect), llvm, asm, obj or so"), cl::location(compile.emit));
+  Opt<std::string> isa("isa", cl::desc("generic, avx2, avx512vnni or native (the best of this CPU)"), cl::location(compile.isa));
+  Opt<bool> threads("threads", cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
+  Opt<unsigned> optLevel("O", cl::Prefix, cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));
+  // clang-format on
+  cl::ParseCommandLineOptions(argc, argv, "NVFP4 compiler\n");
+  return nvfp4::tools::runCompile(compile);
+}

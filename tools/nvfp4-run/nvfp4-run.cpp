@@ -1,0 +1,42 @@
+//===- nvfp4-run.cpp - Runs a module on tensors from files ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+// Options only; the work is in lib/Tools/Run.cpp.
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Tools/Run.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+
+using namespace llvm;
+
+template <typename T> using Opt = cl::opt<T, true>;
+using List = cl::list<std::string, std::vector<std::string>>;
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  // LLVM's library registers options of its own, some under our names.
+  cl::ResetCommandLineParser();
+  nvfp4::tools::RunOptions run;
+  // clang-format off
+  Opt<std::string> input(cl::Positional, cl::desc("<module.mlir | artefact.so>"), cl::location(run.input));
+  Opt<std::string> entry("entry", cl::desc("The function, if there are several"), cl::location(run.entry));
+  List inputs("inputs", cl::CommaSeparated, cl::desc("One for each argument: a.npy, m.safetensors:name, f32:1.5"), cl::location(run.inputs));
+  List outputs("outputs", cl::CommaSeparated, cl::desc(".npy files for the results, then for written arguments; - skips"), cl::location(run.outputs));
+  Opt<std::string> device("device", cl::desc("cpu or reference (the interpreter)"), cl::location(run.device));
+  Opt<std::string> check("check", cl::desc("reference[:sampled=N]: compare with the interpreter"), cl::location(run.check));
+  Opt<std::string> reference("reference", cl::desc("The module to interpret, when running an artefact"), cl::location(run.reference));
+  Opt<bool> exact("exact", cl::desc("Results must equal the interpreter's to the bit"), cl::location(run.exact));
+  Opt<unsigned> repeats("time", cl::ValueOptional, cl::desc("Time this many calls (default 5)"), cl::location(run.repeats));
+  Opt<int> threads("threads", cl::desc("Threads (default: NVFP4_NUM_THREADS, or what OpenMP chooses)"), cl::location(run.numThreads));
+  Opt<std::string> isa("isa", cl::desc("generic, avx2, avx512vnni or native"), cl::location(run.isa));
+  Opt<unsigned> optLevel("O", cl::Prefix, cl::desc("Optimisation level, 0 to 3"), cl::location(run.optLevel));
+  Opt<bool> signature("print-signature", cl::desc("Print what the function takes and stop"), cl::location(run.printSignature));
+  // clang-format on
+  cl::ParseCommandLineOptions(argc, argv, "Runs a function on tensors\n");
+  return nvfp4::tools::runRun(run);
+}
