@@ -57,11 +57,14 @@ LogicalResult tools::lowerToLLVM(ModuleOp module, const CodeOptions &options) {
   return pm.run(module);
 }
 
-/// The file that holds the code at `address`.
+/// The file that holds the code at `address`, by the name it was loaded under:
+/// its folder is where the artefact will look.
 static std::string fileOf(void *address) {
   Dl_info info;
-  SmallString<128> path;
-  if (!dladdr(address, &info) || llvm::sys::fs::real_path(info.dli_fname, path))
+  if (!dladdr(address, &info))
+    return "";
+  SmallString<128> path(info.dli_fname);
+  if (llvm::sys::fs::make_absolute(path))
     return "";
   return path.str().str();
 }

@@ -73,6 +73,7 @@ def EmitEntryPointsPass
     After, in addition:
 
     ```mlir
+    llvm.func @_mlir_ciface_f(i32) -> f32
     llvm.func @nvfp4_entry_f(%values: !llvm.ptr) {
       %p = llvm.load %values : !llvm.ptr -> !llvm.ptr
       %x = llvm.load %p : !llvm.ptr -> i32
