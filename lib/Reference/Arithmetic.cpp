@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <bit>
 #include <cmath>
 
 namespace nvfp4::reference {
@@ -279,6 +280,61 @@ Scalar fusedFloat(Operation *, Args a, std::string &) {
               fusedMultiplyAdd(a[0].element, a[0].real, a[1].real, a[2].real));
 }
 
+Scalar remainderFloat(Operation *, Args a, std::string &) {
+  Real x = a[0].real, y = a[1].real;
+  bool exact = x.bound == 0 && y.bound == 0;
+  return real(a[0].element,
+              {std::fmod(x.value, y.value), exact ? 0.0 : kInfinity});
+}
+
+/// Powers, by their logarithm's error.
+Scalar power(Operation *, Args a, std::string &) {
+  Real x = a[0].real, y = a[1].real;
+  double p = std::pow(x.value, y.value);
+  double bound = 0.0;
+  for (double dx : {-x.bound, x.bound})
+    for (double dy : {-y.bound, y.bound})
+      bound = std::max(
+          bound, 2.0 * std::fabs(std::pow(x.value + dx, y.value + dy) - p));
+  return real(a[0].element, finishInexact(a[0].element, {p, bound}, 16.0));
+}
+
+Scalar copySign(Operation *, Args a, std::string &) {
+  Real x = a[0].real;
+  return real(a[0].element,
+              {std::copysign(x.value, a[1].real.value),
+               isAmbiguous(a[1].real, {}) ? 2 * (std::fabs(x.value) + x.bound)
+                                          : x.bound});
+}
+
+Scalar absoluteInteger(Operation *, Args a, std::string &) {
+  return whole(a[0].element,
+               a[0].integer < 0 ? wrapSub(0, a[0].integer) : a[0].integer);
+}
+
+template <bool (*fn)(double)> Scalar test(Operation *, Args a, std::string &) {
+  return Scalar::ofInteger(Element::I1, fn(a[0].real.value));
+}
+bool isNotANumber(double x) { return std::isnan(x); }
+bool isInfinite(double x) { return std::isinf(x); }
+bool isFinite(double x) { return std::isfinite(x); }
+
+/// Between the formats of 32 bits; uncertain numbers have no bits.
+Scalar bitcast(Operation *op, Args a, std::string &error) {
+  Element to = resultElement(op);
+  if (to == a[0].element)
+    return a[0];
+  if (a[0].element == Element::F32 && to == Element::I32 &&
+      a[0].real.bound == 0)
+    return whole(to,
+                 std::bit_cast<int32_t>(static_cast<float>(a[0].real.value)));
+  if (a[0].element == Element::I32 && to == Element::F32)
+    return real(
+        to, {std::bit_cast<float>(static_cast<int32_t>(a[0].integer)), 0.0});
+  error = "expected a bitcast between f32, known to the bit, and i32";
+  return a[0];
+}
+
 const llvm::StringMap<Rule> &rules() {
   static const llvm::StringMap<Rule> table = {
       {"arith.addf", binary<add>},
@@ -324,6 +380,25 @@ const llvm::StringMap<Rule> &rules() {
       {"arith.trunci", convertSigned},
       {"arith.index_cast", convertSigned},
       {"arith.index_castui", convertUnsigned},
+      {"arith.remf", remainderFloat},
+      {"arith.bitcast", bitcast},
+      {"math.absi", absoluteInteger},
+      {"math.powf", power},
+      {"math.copysign", copySign},
+      {"math.isnan", test<isNotANumber>},
+      {"math.isinf", test<isInfinite>},
+      {"math.isfinite", test<isFinite>},
+      {"math.trunc", step<std::trunc>},
+      {"math.round", step<std::round>},
+      {"math.log10", function<std::log10>},
+      {"math.cbrt", function<std::cbrt>},
+      {"math.tan", function<std::tan>},
+      {"math.atan", function<std::atan>},
+      {"math.asin", function<std::asin>},
+      {"math.acos", function<std::acos>},
+      {"math.sinh", function<std::sinh>},
+      {"math.cosh", function<std::cosh>},
+      {"math.erfc", function<std::erfc>},
       {"math.absf", absoluteFloat},
       {"math.fma", fusedFloat},
       {"math.exp", function<std::exp>},

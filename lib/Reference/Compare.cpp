@@ -136,7 +136,9 @@ CompareReport compare(const Tensor &actual, const Tensor &reference,
     } else if (isByte(reference.element())) {
       auto at = static_cast<size_t>(i);
       double expected = reference.bytes()[at];
-      collector.add(i, actual.bytes()[at], {expected, 0.0}, expected);
+      bool open = reference.at(i).ambiguous;
+      collector.add(i, actual.bytes()[at], {expected, open ? kInfinity : 0.0},
+                    expected);
     } else {
       auto expected = static_cast<double>(reference.integer(i));
       collector.add(i, static_cast<double>(actual.integer(i)), {expected, 0.0},

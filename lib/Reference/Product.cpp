@@ -73,9 +73,9 @@ DotResult dotFP4(const int16_t *a, const double *sa, const int16_t *b,
   return {r.sum * 0.25, r.magnitude * 0.25};
 }
 
-/// FP8: the terms are the products of elements.
-DotResult dotFP8(const double *a, const double *sa, const double *b,
-                 const double *sb, int64_t blocks) {
+/// With FP8 the terms are the products of elements.
+DotResult dotElements(const double *a, const double *sa, const double *b,
+                      const double *sb, int64_t blocks) {
   DotResult r;
   for (int64_t j = 0; j < blocks; ++j, a += 32, b += 32) {
     double dot[4] = {}, magnitude[4] = {};
@@ -96,7 +96,7 @@ DotResult dotFP8(const double *a, const double *sa, const double *b,
 /// The value of element k of a line, without its scale.
 double elementAt(const Panel &p, int64_t line, int64_t k) {
   auto i = static_cast<size_t>(line * p.blocks * p.block + k);
-  return p.fp4 ? 0.5 * p.codes[i] : p.elements[i];
+  return p.integral ? 0.5 * p.codes[i] : p.elements[i];
 }
 
 double scaleAt(const Panel &p, int64_t line, int64_t k) {
@@ -167,7 +167,8 @@ Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
   if (dot.magnitude + input >= 0x1p127)
     return {dot.sum, std::numeric_limits<double>::infinity()};
   // Rounded additions: one a term, and a few for split sums.
-  double count = static_cast<double>(a.fp4 ? a.blocks : a.blocks * a.block) + 4;
+  double count =
+      static_cast<double>(a.integral ? a.blocks : a.blocks * a.block) + 4;
   double gamma = count * 0x1p-24 / (1.0 - count * 0x1p-24);
   double bound =
       input + model.accumulationFactor * gamma * (dot.magnitude + input);
@@ -181,17 +182,18 @@ Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
 
 llvm::Expected<Panel> decodePanel(const ScaledValue &value,
                                   const ScaledAddress &address, int64_t batch,
-                                  llvm::ArrayRef<int64_t> lines,
-                                  int64_t group) {
+                                  llvm::ArrayRef<int64_t> lines, int64_t group,
+                                  bool integral) {
   Panel p;
   format::BlockFormat kind = address.format();
   GroupRange range = address.rangeAlong(group);
   p.lines = static_cast<int64_t>(lines.size());
   p.block = address.blockSize();
   p.blocks = format::scaleColumns(kind, range.size);
-  p.fp4 = format::elementBits(kind) == 4;
+  p.integral = integral;
+  bool fp4 = format::elementBits(kind) == 4;
   auto width = static_cast<size_t>(p.blocks * p.block);
-  if (p.fp4)
+  if (p.integral)
     p.codes.resize(lines.size() * width);
   else
     p.elements.resize(lines.size() * width);
@@ -220,9 +222,9 @@ llvm::Expected<Panel> decodePanel(const ScaledValue &value,
       int lowest = kNoUnit;
       for (int64_t k = first; k < last; ++k) {
         int64_t index = address.code(batch, lines[i], range.begin + k);
-        uint8_t code = readCode(codes, p.fp4, index);
+        uint8_t code = readCode(codes, fp4, index);
         size_t at = i * width + static_cast<size_t>(k);
-        if (p.fp4)
+        if (p.integral)
           p.codes[at] = static_cast<int16_t>(2 * table.value[code]);
         else
           p.elements[at] = table.value[code];
@@ -245,9 +247,9 @@ void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
       const double *sa = a.scales.data() + m * a.blocks;
       const double *sb = b.scales.data() + n * b.blocks;
       DotResult dot;
-      if (!a.fp4)
-        dot = dotFP8(a.elements.data() + m * width, sa,
-                     b.elements.data() + n * width, sb, a.blocks);
+      if (!a.integral)
+        dot = dotElements(a.elements.data() + m * width, sa,
+                          b.elements.data() + n * width, sb, a.blocks);
       else if (a.block == 16)
         dot = dotFP4<16>(a.codes.data() + m * width, sa,
                          b.codes.data() + n * width, sb, a.blocks);

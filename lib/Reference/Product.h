@@ -28,8 +28,9 @@ struct Panel {
   int64_t lines = 0;
   int64_t blocks = 0;
   int64_t block = 16;
-  bool fp4 = true;
-  /// FP4: twice the values; FP8: the values.
+  /// FP4 on both sides: `codes` holds twice the values. Otherwise `elements`
+  /// holds the values.
+  bool integral = true;
   std::vector<int16_t> codes;
   std::vector<double> elements;
   /// One a block.
@@ -41,10 +42,12 @@ struct Panel {
 };
 
 /// Decodes `lines` of `batch`; `group` is the group that they (or, with groups
-/// along K, the range of K) belong to. Fails on UE4M3 scales with a sign.
+/// along K, the range of K) belong to. `integral` says that both operands are
+/// FP4. Fails on UE4M3 scales with a sign.
 llvm::Expected<Panel> decodePanel(const ScaledValue &value,
                                   const ScaledAddress &address, int64_t batch,
-                                  llvm::ArrayRef<int64_t> lines, int64_t group);
+                                  llvm::ArrayRef<int64_t> lines, int64_t group,
+                                  bool integral);
 
 /// What implementations are allowed.
 struct ErrorModel {

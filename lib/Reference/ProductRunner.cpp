@@ -65,8 +65,10 @@ ProductRunner::create(const InterpreterOptions &options, const ScaledValue &lhs,
     if (!value.type.isKMajor())
       return makeError("expected operands with blocks along K, but got axis " +
                        llvm::Twine(value.type.getAxis()));
-    if (value.type.getFormat() != lhs.type.getFormat())
-      return makeError("expected operands of one format, but got " +
+    if (value.type.getBlockSize() != lhs.type.getBlockSize() ||
+        value.type.getScaleElementType() != lhs.type.getScaleElementType())
+      return makeError("expected operands of one block size and scale type, "
+                       "but got " +
                        gsg::stringifyBlockFormat(lhs.type.getFormat()) +
                        " and " +
                        gsg::stringifyBlockFormat(value.type.getFormat()));
@@ -101,8 +103,10 @@ llvm::Error ProductRunner::multiply(const Side &left, const Side &right,
       line += first;
     return moved;
   };
-  llvm::Expected<Panel> a = decodePanel(*left.value, *lhsAddress, left.batch,
-                                        absolute(rows, left.first), left.group);
+  bool integral = left.value->type.isFP4() && right.value->type.isFP4();
+  llvm::Expected<Panel> a =
+      decodePanel(*left.value, *lhsAddress, left.batch,
+                  absolute(rows, left.first), left.group, integral);
   if (!a)
     return a.takeError();
   const ScaledAddress &address =
@@ -124,7 +128,7 @@ llvm::Error ProductRunner::multiply(const Side &left, const Side &right,
                       absolute(columns.slice(static_cast<size_t>(begin),
                                              static_cast<size_t>(width)),
                                right.first),
-                      right.group);
+                      right.group, integral);
       if (!b) {
         std::lock_guard<std::mutex> lock(mutex);
         if (failure)

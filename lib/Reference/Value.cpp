@@ -172,8 +172,12 @@ int64_t Tensor::integer(int64_t index) const {
 }
 
 Scalar Tensor::at(int64_t index) const {
-  return isFloat(type) ? Scalar::ofReal(type, real(index))
-                       : Scalar::ofInteger(type, integer(index));
+  if (isFloat(type))
+    return Scalar::ofReal(type, real(index));
+  Scalar scalar = Scalar::ofInteger(type, integer(index));
+  scalar.ambiguous = type == Element::I1 && !data->bounds.empty() &&
+                     data->bounds[static_cast<size_t>(index)] != 0;
+  return scalar;
 }
 
 void Tensor::setReal(int64_t index, Real r) {
@@ -195,6 +199,10 @@ void Tensor::set(int64_t index, const Scalar &scalar) {
     return setReal(index, scalar.real);
   auto i = static_cast<size_t>(index);
   Data &d = write();
+  if (type == Element::I1 && (scalar.ambiguous || !d.bounds.empty())) {
+    d.bounds.resize(d.bytes.size());
+    d.bounds[i] = scalar.ambiguous ? 1.0 : 0.0;
+  }
   if (isByte(type))
     d.bytes[i] = static_cast<uint8_t>(scalar.integer);
   else

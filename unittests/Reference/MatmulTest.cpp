@@ -238,7 +238,7 @@ TEST(Matmul, RaggedKAccumulates) {
     !b = !grouped_scaled_gemm.scaled<3x80, nvfp4>
     func.func @f(%a: !a, %b: !b, %g: tensor<3xi32>, %beta: f32,
                  %c: tensor<3x2x3xf32>) -> tensor<3x2x3xf32> {
-      %d = grouped_scaled_gemm.matmul <ragged_k, ends>
+      %d = grouped_scaled_gemm.matmul <ragged_k, ends, align = 16>
           groups(%g : tensor<3xi32>) lhs(%a : !a) rhs(%b : !b)
           beta(%beta : f32)
           outs(%c : tensor<3x2x3xf32>) -> tensor<3x2x3xf32>

@@ -85,7 +85,8 @@ public:
   llvm::ArrayRef<double> reals() const { return data->reals; }
 
   /// For values of a scaled tensor: the bound of the dequantised value of each
-  /// code, two entries a byte for FP4 and one for FP8. Empty: all zero.
+  /// code, two entries a byte for FP4 and one for FP8. For i1: not zero where
+  /// a correct implementation may decide otherwise. Empty: all zero.
   llvm::ArrayRef<double> codeBounds() const { return data->bounds; }
   void setCodeBounds(std::vector<double> bounds);
 
