@@ -108,4 +108,25 @@ def FuseEpiloguePass : Pass<"gsg-fuse-epilogue"> {
   let dependentDialects = ["::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
 
+def VerifyTargetPass : Pass<"gsg-verify-target"> {
+  let summary = "check that a target can execute every operation";
+  let description = [{
+    Accepts any IR and changes nothing. Fails, with a diagnostic at each
+    operation that names the constraint and the alternatives, if `target` cannot
+    execute one of the dialect; fails if there is no such target.
+
+    | target    | machine                    | refuses                        |
+    |-----------|----------------------------|--------------------------------|
+    | `cpu`     | x86-64                     | nothing                        |
+    | `sm_90a`  | Hopper                     | nothing                        |
+    | `sm_100a` | Blackwell, through tcgen05 | FP4 values that are not K-major |
+
+    An FP4 value is K-major if its blocks run along its last dimension, along
+    which values are packed.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
+           "cpu, sm_90a or sm_100a">];
+}
+
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD

@@ -1,0 +1,93 @@
+//===- VerifyTarget.cpp - Can a target execute the module? ------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the dialect can say and a machine cannot do. Verifiers know no machine,
+// so such constraints are here; comments name those of docs/Spec.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
+
+namespace nvfp4::gsg {
+#define GEN_PASS_DEF_VERIFYTARGETPASS
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h.inc"
+} // namespace nvfp4::gsg
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+namespace {
+enum class Target { CPU, SM90a, SM100a };
+
+constexpr std::pair<StringLiteral, Target> kTargets[] = {
+    {"cpu", Target::CPU},
+    {"sm_90a", Target::SM90a},
+    {"sm_100a", Target::SM100a}};
+
+/// The scaled types that an op works with, in either form.
+SmallVector<ScaledType> getScaledTypes(Operation *op) {
+  SmallVector<ScaledType> types;
+  auto collect = [&](Type type) {
+    if (auto scaled = dyn_cast<ScaledType>(type))
+      types.push_back(scaled);
+  };
+  llvm::for_each(op->getOperandTypes(), collect);
+  llvm::for_each(op->getResultTypes(), collect);
+  for (NamedAttribute attr : op->getAttrs()) {
+    if (auto type = dyn_cast<TypeAttr>(attr.getValue()))
+      collect(type.getValue());
+    if (auto array = dyn_cast<ArrayAttr>(attr.getValue()))
+      for (Attribute entry : array)
+        if (auto type = dyn_cast<TypeAttr>(entry))
+          collect(type.getValue());
+  }
+  return types;
+}
+
+/// What tcgen05 cannot do.
+LogicalResult verifySM100a(Operation *op) {
+  for (ScaledType type : getScaledTypes(op)) {
+    // target_c2
+    if (type.isFP4() && !type.isKMajor())
+      return op->emitOpError("expected K-major FP4 values on sm_100a, blocks "
+                             "along axis ")
+             << type.getRank() - 1 << ", but got axis " << type.getAxis()
+             << "; repack K-major, or use format mxfp8_e4m3, target cpu or "
+                "target sm_90a";
+  }
+  return success();
+}
+
+struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
+  using VerifyTargetPassBase::VerifyTargetPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    const auto *known = llvm::find_if(
+        kTargets, [&](const auto &entry) { return entry.first == target; });
+    // target_c1
+    if (known == std::end(kTargets)) {
+      InFlightDiagnostic diag =
+          getOperation()->emitError("unsupported target '")
+          << target << "', expected one of ";
+      llvm::interleaveComma(kTargets, diag,
+                            [&](const auto &entry) { diag << entry.first; });
+      return signalPassFailure();
+    }
+    if (known->second != Target::SM100a)
+      return;
+    bool failedAny = false;
+    getOperation()->walk([&](Operation *op) {
+      if (isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()))
+        failedAny |= failed(verifySM100a(op));
+    });
+    if (failedAny)
+      signalPassFailure();
+  }
+};
+} // namespace

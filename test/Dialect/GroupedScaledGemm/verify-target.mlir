@@ -1,0 +1,54 @@
+// RUN: nvfp4-opt %s --gsg-verify-target --split-input-file -o /dev/null
+// RUN: nvfp4-opt %s --gsg-verify-target="target=sm_90a" --split-input-file -o /dev/null
+// RUN: nvfp4-opt %s --gsg-verify-target="target=sm_100a" --split-input-file --verify-diagnostics
+// RUN: not nvfp4-opt %s --gsg-verify-target="target=sm_80" --split-input-file 2>&1 | FileCheck %s
+
+// target_c1: an unknown target; the known ones are named.
+// CHECK: error: unsupported target 'sm_80', expected one of cpu, sm_90a, sm_100a
+
+// A product is legal everywhere.
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4, blocked>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4, blocked>
+func.func @product(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+// target_c2: tcgen05 reads FP4 values K-major only.
+
+func.func @column_scales(%x: tensor<64x32xf32>)
+    -> !grouped_scaled_gemm.scaled<64x32, nvfp4, axis = 0> {
+  // expected-error @below {{expected K-major FP4 values on sm_100a, blocks along axis 1, but got axis 0; repack K-major, or use format mxfp8_e4m3, target cpu or target sm_90a}}
+  %q = grouped_scaled_gemm.quantize <te>(%x : tensor<64x32xf32>)
+      -> !grouped_scaled_gemm.scaled<64x32, nvfp4, axis = 0>
+  return %q : !grouped_scaled_gemm.scaled<64x32, nvfp4, axis = 0>
+}
+
+// -----
+
+// target_c2: in storage form too.
+
+func.func @storage(%x: tensor<64x32xf32>, %v: tensor<64x16xi8>, %s: tensor<4x32xf8E4M3FN>)
+    -> (tensor<64x16xi8>, tensor<4x32xf8E4M3FN>) {
+  // expected-error @below {{expected K-major FP4 values on sm_100a, blocks along axis 1, but got axis 0}}
+  %q:2 = grouped_scaled_gemm.quantize <te>(%x : tensor<64x32xf32>)
+      outs(%v scaled_by %s : tensor<64x16xi8>, tensor<4x32xf8E4M3FN>
+           as !grouped_scaled_gemm.scaled<64x32, nvfp4, axis = 0>)
+      -> tensor<64x16xi8>, tensor<4x32xf8E4M3FN>
+  return %q#0, %q#1 : tensor<64x16xi8>, tensor<4x32xf8E4M3FN>
+}
+
+// -----
+
+// FP8 values may be MN-major.
+
+func.func @fp8(%x: tensor<64x32xf32>)
+    -> !grouped_scaled_gemm.scaled<64x32, mxfp8_e4m3, axis = 0> {
+  %q = grouped_scaled_gemm.quantize <ue8m0_up>(%x : tensor<64x32xf32>)
+      -> !grouped_scaled_gemm.scaled<64x32, mxfp8_e4m3, axis = 0>
+  return %q : !grouped_scaled_gemm.scaled<64x32, mxfp8_e4m3, axis = 0>
+}
