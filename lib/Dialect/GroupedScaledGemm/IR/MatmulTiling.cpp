@@ -309,6 +309,16 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
                        "maximum over the whole group");
   if (hasDiscreteRhs() && slicer.group)
     return emitOpError("expected stacked weights to tile groups");
+  if (ScaledType quantized = getQuantizedType();
+      quantized && !isFullTile(builder, offsets, sizes)) {
+    // The generator of stochastic rounding counts the elements of the whole
+    // result, and a square or a column of values may cross tiles.
+    QuantizerAttr quantizer = *getQuantizer();
+    if (quantizer.getRounding() == Rounding::Stochastic ||
+        quantizer.getTwoD() || !quantized.isKMajor())
+      return emitOpError("expected a quantizer with rounding = nearest and "
+                         "blocks within rows to tile a quantised result");
+  }
   if (failed(slicer.computeWeightRows()))
     return failure();
 
