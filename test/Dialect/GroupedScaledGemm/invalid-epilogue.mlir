@@ -247,3 +247,21 @@ func.func @matmul_c37(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
       outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
   return
 }
+
+// -----
+
+// matmul_c38: the region sees its arguments only.
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c38(%a: !a, %b: !b, %c: tensor<16x32xf32>, %x: f32) {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      activation = <custom>
+      epilogue {
+      ^bb0(%z: f32):
+        // expected-error @below {{use of undeclared SSA value name}}
+        %y = arith.addf %z, %x : f32
+        grouped_scaled_gemm.yield %y : f32
+      }
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return
+}

@@ -121,6 +121,17 @@ void nvfp4::gsg::printScaledOperands(OpAsmPrinter &printer, Operation *op,
   }
 }
 
+ParseResult nvfp4::gsg::parseEpilogueRegion(OpAsmParser &parser,
+                                            Region &region) {
+  return parser.parseRegion(region, /*arguments=*/{},
+                            /*enableNameShadowing=*/true);
+}
+
+void nvfp4::gsg::printEpilogueRegion(OpAsmPrinter &printer, Operation *,
+                                     Region &region) {
+  printer.printRegion(region);
+}
+
 SmallVector<ScaledOperand> nvfp4::gsg::getScaledOperands(ValueRange values,
                                                          ValueRange scales,
                                                          ArrayAttr types) {

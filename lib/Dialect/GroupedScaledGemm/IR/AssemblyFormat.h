@@ -52,6 +52,12 @@ void printOptionalScaledOperand(mlir::OpAsmPrinter &printer,
                                 mlir::Type valueType, mlir::Value scales,
                                 mlir::Type scalesType, mlir::ArrayAttr types);
 
+/// A region whose names may repeat those around it, because it is isolated.
+mlir::ParseResult parseEpilogueRegion(mlir::OpAsmParser &parser,
+                                      mlir::Region &region);
+void printEpilogueRegion(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                         mlir::Region &region);
+
 } // namespace nvfp4::gsg
 
 #endif // NVFP4_LIB_DIALECT_GROUPEDSCALEDGEMM_IR_ASSEMBLYFORMAT_H

@@ -172,6 +172,37 @@ LogicalResult nvfp4::gsg::verifyGroupStarts(Operation *op, StringRef name,
   return success();
 }
 
+LogicalResult nvfp4::gsg::verifyOptionalGroups(
+    Operation *op, std::optional<GroupingAttr> grouping, Value groups,
+    ScaledType type, std::optional<int64_t> &raggedDim) {
+  raggedDim.reset();
+  // grouping_c13
+  if (grouping.has_value() != static_cast<bool>(groups))
+    return op->emitOpError("expected groups and grouping together, but got ")
+           << (groups ? "groups" : "grouping") << " alone";
+  if (!groups)
+    return success();
+  GroupingKind kind = grouping->getKind();
+  int64_t rank = kind == GroupingKind::Masked ? 3 : 2;
+  // grouping_c14
+  if (grouping->hasGroupsOperand() && type.getRank() != rank)
+    return op->emitOpError("expected a scaled type of rank ")
+           << rank << " for grouping '" << stringifyGroupingKind(kind)
+           << "', but got " << type;
+  int64_t numGroups = ShapedType::kDynamic, extent = ShapedType::kDynamic;
+  if (kind == GroupingKind::Masked) {
+    numGroups = type.getDimSize(0);
+    extent = type.getDimSize(1);
+  } else if (kind == GroupingKind::RaggedRows) {
+    raggedDim = 0;
+  } else if (kind == GroupingKind::RaggedK) {
+    raggedDim = 1;
+  }
+  if (raggedDim)
+    extent = type.getDimSize(*raggedDim);
+  return verifyGroups(op, *grouping, groups, numGroups, extent);
+}
+
 LogicalResult nvfp4::gsg::verifyQuantizer(Operation *op,
                                           QuantizerAttr quantizer,
                                           ScaledType type, Value seed,

@@ -14,6 +14,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -79,10 +80,12 @@ void GroupingAttr::print(AsmPrinter &printer) const {
 LogicalResult GroupingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    GroupingKind kind, OffsetsKind offsets,
                                    int64_t align) {
+  // grouping_c1
   if (align < 1)
     return emitError() << "expected align >= 1, but got " << align;
   bool ragged =
       kind == GroupingKind::RaggedRows || kind == GroupingKind::RaggedK;
+  // grouping_c2
   if (!ragged && align != 1)
     return emitError() << "expected no align for grouping '"
                        << stringifyGroupingKind(kind) << "', but got " << align;
@@ -126,6 +129,7 @@ void GateAttr::print(AsmPrinter &printer) const {
 
 LogicalResult GateAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t granularity, GateOrder) {
+  // gate_c1
   if (granularity < 0)
     return emitError() << "expected a gate granularity >= 1 or 'halves', but "
                           "got "
@@ -151,8 +155,15 @@ float ActivationAttr::getLimitValue() const {
 /// Parses `= <float>` into an f32 attribute.
 static ParseResult parseF32(AsmParser &parser, FloatAttr &attr) {
   double value;
-  if (parser.parseEqual() || parser.parseFloat(value))
+  if (parser.parseEqual())
     return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseFloat(value))
+    return failure();
+  // activation_c5: also keeps the text readable by this parser.
+  if (!(std::abs(value) <= std::numeric_limits<float>::max()))
+    return parser.emitError(loc)
+           << "expected a finite number of type f32, but got " << value;
   attr = parser.getBuilder().getF32FloatAttr(static_cast<float>(value));
   return success();
 }
@@ -234,19 +245,23 @@ ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        FloatAttr beta, FloatAttr limit, bool) {
   bool paired =
       kind == ActivationKind::SwiGLU || kind == ActivationKind::GeGLUTanh;
+  // activation_c1
   if (paired && !gate)
     return emitError() << "expected a gate layout for activation '"
                        << stringifyActivationKind(kind)
                        << "', such as gate = <halves, gate_first>";
+  // activation_c2
   if (!paired && kind != ActivationKind::Custom && gate)
     return emitError() << "expected no gate layout for activation '"
                        << stringifyActivationKind(kind) << "'";
+  // activation_c3
   if (kind != ActivationKind::SwiGLU &&
       (!alpha.getValue().isExactlyValue(1.0) ||
        !beta.getValue().isExactlyValue(0.0) || limit))
     return emitError() << "expected alpha, beta and limit with activation "
                           "'swiglu' only, but got '"
                        << stringifyActivationKind(kind) << "'";
+  // activation_c4
   if (limit && !(limit.getValue().convertToFloat() > 0.0f))
     return emitError() << "expected limit > 0, but got "
                        << limit.getValue().convertToFloat();
@@ -315,9 +330,11 @@ LogicalResult
 QuantizerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       QuantizerKind kind, NegativeZero, Rounding rounding,
                       bool twoD) {
+  // quantizer_c1
   if (twoD && kind != QuantizerKind::TE)
     return emitError() << "expected two_d with quantizer 'te' only, but got '"
                        << stringifyQuantizerKind(kind) << "'";
+  // quantizer_c2
   if (rounding == Rounding::Stochastic && kind == QuantizerKind::FourOverSix)
     return emitError() << "expected rounding = nearest with quantizer "
                           "'four_over_six', but got 'stochastic'";
@@ -327,6 +344,91 @@ QuantizerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 // StrategyAttr
 //===----------------------------------------------------------------------===//
+
+namespace {
+/// The integer parameters of a strategy, in the order of the text.
+struct StrategyField {
+  StringLiteral name;
+  int64_t value;
+  bool required;
+};
+} // namespace
+
+Attribute StrategyAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  StrategyField fields[] = {{"m", 1, true},          {"n", 1, true},
+                            {"k", 1, true},          {"stages", 1, false},
+                            {"ctas", 1, false},      {"cluster_m", 1, false},
+                            {"cluster_n", 1, false}, {"split_k", 1, false}};
+  bool swapAB = false;
+  Scheduler scheduler = Scheduler::StaticPersistent;
+  auto parseOne = [&]() -> ParseResult {
+    SMLoc keyLoc = parser.getCurrentLocation();
+    StringRef keyword;
+    if (parser.parseKeyword(&keyword) || parser.parseEqual())
+      return failure();
+    auto *field = llvm::find_if(
+        fields, [&](const StrategyField &f) { return f.name == keyword; });
+    if (field != std::end(fields)) {
+      field->required = false;
+      return parser.parseInteger(field->value);
+    }
+    if (keyword == "swap_ab") {
+      StringRef value;
+      SMLoc valueLoc = parser.getCurrentLocation();
+      if (failed(parser.parseOptionalKeyword(&value, {"true", "false"})))
+        return parser.emitError(valueLoc) << "expected true or false";
+      swapAB = value == "true";
+      return success();
+    }
+    if (keyword == "scheduler") {
+      auto parsed = parseCase<Scheduler>(
+          parser, "a scheduler",
+          "static_persistent, dynamic_counter, launch_control",
+          symbolizeScheduler);
+      if (failed(parsed))
+        return failure();
+      scheduler = *parsed;
+      return success();
+    }
+    return parser.emitError(keyLoc)
+           << "expected m, n, k, stages, ctas, cluster_m, cluster_n, split_k, "
+              "swap_ab or scheduler, but got '"
+           << keyword << "'";
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseOne))
+    return {};
+  for (const StrategyField &field : fields) {
+    if (field.required) {
+      // strategy_c3
+      parser.emitError(loc) << "expected " << field.name << " = <extent>";
+      return {};
+    }
+  }
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    fields[0].value, fields[1].value, fields[2].value,
+                    fields[3].value, fields[4].value, fields[5].value,
+                    fields[6].value, fields[7].value, swapAB, scheduler);
+}
+
+void StrategyAttr::print(AsmPrinter &printer) const {
+  printer << "<m = " << getTileM() << ", n = " << getTileN()
+          << ", k = " << getTileK();
+  const std::pair<StringRef, int64_t> extents[] = {{"stages", getStages()},
+                                                   {"ctas", getCtas()},
+                                                   {"cluster_m", getClusterM()},
+                                                   {"cluster_n", getClusterN()},
+                                                   {"split_k", getSplitK()}};
+  for (auto [name, value] : extents)
+    if (value != 1)
+      printer << ", " << name << " = " << value;
+  if (getSwapAB())
+    printer << ", swap_ab = true";
+  if (getScheduler() != Scheduler::StaticPersistent)
+    printer << ", scheduler = " << stringifyScheduler(getScheduler());
+  printer << ">";
+}
 
 LogicalResult StrategyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t tileM, int64_t tileN, int64_t tileK,
@@ -340,9 +442,11 @@ LogicalResult StrategyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                                    {"cluster_m", clusterM},
                                                    {"cluster_n", clusterN},
                                                    {"split_k", splitK}};
+  // strategy_c1
   for (auto [name, value] : extents)
     if (value < 1)
       return emitError() << "expected " << name << " >= 1, but got " << value;
+  // strategy_c2
   if (ctas != 1 && ctas != 2)
     return emitError() << "expected ctas 1 or 2, but got " << ctas;
   return success();

@@ -117,6 +117,7 @@ static ParseResult parseEnum(AsmParser &parser, EnumT &value, StringRef what,
   if (failed(parser.parseOptionalKeyword(&keyword)))
     return parser.emitError(loc) << "expected " << what << ", one of " << cases;
   std::optional<EnumT> parsed = symbolize(keyword);
+  // scaled_c6
   if (!parsed)
     return parser.emitError(loc) << "expected " << what << ", one of " << cases
                                  << ", but got '" << keyword << "'";
@@ -180,21 +181,27 @@ LogicalResult ScaledType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ScaleLayout layout, GroupStart start,
                                  int64_t axis) {
   int64_t rank = shape.size();
+  // scaled_c1
   if (rank < 1 || rank > 3)
     return emitError() << "expected a scaled type of rank 1 to 3, but got rank "
                        << rank;
+  // scaled_c2
   for (int64_t size : shape)
     if (!ShapedType::isDynamic(size) && size < 0)
       return emitError() << "expected non-negative extents, but got " << size;
-  if (axis < 0 || axis >= rank)
-    return emitError() << "expected axis in [0, " << rank << "), but got "
-                       << axis;
+  // scaled_c3
+  if (axis != rank - 1 && (axis != rank - 2 || axis < 0))
+    return emitError() << "expected axis " << rank - 1
+                       << (rank > 1 ? " or " + std::to_string(rank - 2) : "")
+                       << " for rank " << rank << ", but got " << axis;
+  // scaled_c4
   if (axis != rank - 1 && layout != ScaleLayout::Linear)
     return emitError() << "expected the linear scale layout for blocks along "
                           "axis "
                        << axis << ", but got '" << stringifyScaleLayout(layout)
                        << "'; layouts in tiles need blocks along axis "
                        << rank - 1;
+  // scaled_c5
   if (start == GroupStart::UpperBound && layout != ScaleLayout::Blocked)
     return emitError() << "expected the blocked scale layout for starts = "
                           "upper_bound, but got '"

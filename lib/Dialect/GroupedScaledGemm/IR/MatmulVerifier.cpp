@@ -388,6 +388,7 @@ bool isScalarArithmetic(Operation &op) {
 
 LogicalResult MatmulOp::verify() { return MatmulChecker(*this).run(); }
 
+// matmul_c38 is the trait IsolatedFromAbove.
 LogicalResult MatmulOp::verifyRegions() {
   if (getEpilogue().empty())
     return success();

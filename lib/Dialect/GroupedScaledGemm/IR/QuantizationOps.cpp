@@ -4,11 +4,24 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Verifiers and queries; comments name the constraints of docs/Spec.md.
+//
+//===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "Verification.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
+
+/// The number of entries that a global scale has if it is no scalar: one a
+/// group, or without groups one a matrix of rank 3.
+static int64_t getNumGlobalScales(std::optional<GroupingAttr> grouping,
+                                  Value groups, ScaledType type) {
+  if (groups)
+    return getGroupCount(*grouping, groups);
+  return type.getRank() == 3 ? type.getDimSize(0) : 1;
+}
 
 ScaledType QuantizeOp::getScaledResultType() {
   if (ArrayAttr types = getOutTypesAttr(); types && !types.empty())
@@ -19,7 +32,43 @@ ScaledType QuantizeOp::getScaledResultType() {
   return {};
 }
 
-LogicalResult QuantizeOp::verify() { return success(); }
+LogicalResult QuantizeOp::verify() {
+  if (failed(verifyForm(*this)) ||
+      failed(
+          verifyScaledOut(*this, getOut(), getOutScales(), getOutTypesAttr())))
+    return failure();
+  ScaledType type = getScaledResultType();
+  // quantize_c1
+  if (!type || static_cast<bool>(getOut()) != static_cast<bool>(getOutScales()))
+    return emitOpError("expected one result of type scaled, or outs with "
+                       "scales (scaled_by)");
+  // quantize_c2
+  if (failed(verifyShape(
+          *this, "input", getInput().getType(),
+          {{llvm::to_vector<3>(type.getShape()), "that of the result"}})))
+    return failure();
+  std::optional<int64_t> raggedDim;
+  if (failed(verifyOptionalGroups(*this, getGrouping(), getGroups(), type,
+                                  raggedDim)) ||
+      failed(verifyGroupStarts(*this, "the result", type,
+                               getGrouping().value_or(GroupingAttr()),
+                               getGroups(), raggedDim)))
+    return failure();
+  // quantize_c3
+  if (getGlobalScale() &&
+      failed(verifyShape(
+          *this, "global_scale", getGlobalScale().getType(),
+          {{{getNumGlobalScales(getGrouping(), getGroups(), type)}, "[G]"}},
+          /*orScalar=*/true)))
+    return failure();
+  if (failed(verifyQuantizer(*this, getQuantizer(), type, getSeed(),
+                             getGlobalScale(), static_cast<bool>(getGroups()))))
+    return failure();
+  SmallVector<Type> expected = getInitTypes(getDpsInitsMutable());
+  if (!getOut())
+    expected.push_back(type);
+  return verifyDestinations(*this, getDpsInitsMutable(), expected);
+}
 
 ScaledType DequantizeOp::getInputType() {
   return getScaledOperands(getInput(),
@@ -30,6 +79,60 @@ ScaledType DequantizeOp::getInputType() {
       .type;
 }
 
-LogicalResult DequantizeOp::verify() { return success(); }
+LogicalResult DequantizeOp::verify() {
+  if (failed(verifyForm(*this)) ||
+      failed(verifyScaledOperands(
+          *this, "input", getInput(),
+          getInputScales() ? ValueRange(getInputScales()) : ValueRange(),
+          getInputTypesAttr())))
+    return failure();
+  ScaledType type = getInputType();
+  // dequantize_c1
+  if (failed(verifyShape(
+          *this, "outs", getOut().getType(),
+          {{llvm::to_vector<3>(type.getShape()), "that of the input"}})))
+    return failure();
+  std::optional<int64_t> raggedDim;
+  if (failed(verifyOptionalGroups(*this, getGrouping(), getGroups(), type,
+                                  raggedDim)) ||
+      failed(verifyGroupStarts(*this, "the input", type,
+                               getGrouping().value_or(GroupingAttr()),
+                               getGroups(), raggedDim)))
+    return failure();
+  // dequantize_c2
+  if (getGlobalScale() &&
+      failed(verifyShape(
+          *this, "global_scale", getGlobalScale().getType(),
+          {{{getNumGlobalScales(getGrouping(), getGroups(), type)}, "[G]"}},
+          /*orScalar=*/true)))
+    return failure();
+  return verifyDestinations(*this, getDpsInitsMutable(),
+                            getInitTypes(getDpsInitsMutable()));
+}
 
-LogicalResult HadamardOp::verify() { return success(); }
+LogicalResult HadamardOp::verify() {
+  if (failed(verifyForm(*this)))
+    return failure();
+  ArrayRef<int64_t> shape = getShapeOf(getInput().getType());
+  // hadamard_c1
+  if (shape.empty() ||
+      (!ShapedType::isDynamic(shape.back()) && shape.back() % 16 != 0)) {
+    InFlightDiagnostic diag = emitOpError(
+        "expected a last dimension that is a multiple of 16, but got ");
+    if (shape.empty())
+      return diag << "rank 0";
+    return diag << shape.back() << " (nearest: " << shape.back() / 16 * 16
+                << ")";
+  }
+  // hadamard_c2
+  if (failed(verifyShape(*this, "outs", getOut().getType(),
+                         {{llvm::to_vector<3>(shape), "that of the input"}})))
+    return failure();
+  // hadamard_c3
+  if (getSignMask() > 0xFFFF)
+    return emitOpError("expected a sign_mask of 16 bits, in [0, 65535], but "
+                       "got ")
+           << static_cast<int32_t>(getSignMask());
+  return verifyDestinations(*this, getDpsInitsMutable(),
+                            getInitTypes(getDpsInitsMutable()));
+}

@@ -95,6 +95,14 @@ mlir::LogicalResult verifyGroupStarts(mlir::Operation *op, llvm::StringRef name,
                                       mlir::Value groups,
                                       std::optional<int64_t> raggedDim);
 
+/// grouping_c3 to grouping_c14 for the ops that may name groups: both or none
+/// of `groups` and `grouping`, in a form that can cut `type`. Sets `raggedDim`
+/// to the dimension that groups cut, if any.
+mlir::LogicalResult verifyOptionalGroups(mlir::Operation *op,
+                                         std::optional<GroupingAttr> grouping,
+                                         mlir::Value groups, ScaledType type,
+                                         std::optional<int64_t> &raggedDim);
+
 /// quantizer_c3 to quantizer_c7: the quantiser can produce `type`.
 mlir::LogicalResult verifyQuantizer(mlir::Operation *op,
                                     QuantizerAttr quantizer, ScaledType type,

@@ -148,6 +148,10 @@ def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
     Chosen by `gsg-select-strategy` for a target; one given by the user is
     kept. Extents are in elements. On x86-64, `m x n` is the block of one task
     and `k` the depth that is decoded at a time.
+
+    ```
+    #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 256, stages = 4, ctas = 2>
+    ```
   }];
   let parameters = (ins
     "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
@@ -158,13 +162,7 @@ def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
     DefaultValuedParameter<"int64_t", "1">:$splitK,
     DefaultValuedParameter<"bool", "false">:$swapAB,
     DefaultValuedParameter<"Scheduler", "Scheduler::StaticPersistent">:$scheduler);
-  let assemblyFormat = [{
-    `<` `m` `=` $tileM `,` `n` `=` $tileN `,` `k` `=` $tileK
-    (`,` `stages` `=` $stages^)? (`,` `ctas` `=` $ctas^)?
-    (`,` `cluster_m` `=` $clusterM^)? (`,` `cluster_n` `=` $clusterN^)?
-    (`,` `split_k` `=` $splitK^)? (`,` `swap_ab` `=` $swapAB^)?
-    (`,` `scheduler` `=` $scheduler^)? `>`
-  }];
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
 

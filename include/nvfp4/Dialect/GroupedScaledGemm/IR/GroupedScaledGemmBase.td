@@ -22,6 +22,7 @@ def Gsg_F32Shaped : Gsg_ShapedOf<[F32]>;
 def Gsg_I32Shaped : Gsg_ShapedOf<[I32]>;
 /// A scalar, or one entry (or one pair of entries) a group.
 def Gsg_F32OrShaped : AnyTypeOf<[F32, RankedTensorOf<[F32]>, MemRefOf<[F32]>]>;
+/// Offsets or counts of groups (grouping_c12).
 def Gsg_Offsets : Gsg_ShapedOf<[I32, I64]>;
 def Gsg_AnyShaped : AnyTypeOf<[AnyRankedTensor, AnyMemRef]>;
 /// A scaled value, or the values of one in storage form.

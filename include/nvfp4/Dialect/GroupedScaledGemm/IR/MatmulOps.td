@@ -11,7 +11,7 @@ include "mlir/Interfaces/TilingInterface.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmBase.td"
 
 def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
-    AttrSizedOperandSegments,
+    AttrSizedOperandSegments, IsolatedFromAbove,
     DeclareOpInterfaceMethods<TilingInterface,
       ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
        "getResultTilePosition", "generateResultTileValue",
@@ -53,7 +53,8 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     Regions: with `activation = <custom>` the `epilogue` region computes y. Its
     arguments, all f32: z (or gate and up), then one for each operand of
     `row(...)` (`[M]`), `column(...)` (`[N_out]` or `[G, N_out]`) and
-    `group(...)` (`[G]`).
+    `group(...)` (`[G]`). It holds scalar operations of `arith` and `math` without
+    side effects and sees nothing but its arguments.
 
     Example:
 
@@ -136,7 +137,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     (`row` `(` $row^ `:` type($row) `)`)?
     (`column` `(` $column^ `:` type($column) `)`)?
     (`group` `(` $group^ `:` type($group) `)`)?
-    (`epilogue` $epilogue^)?
+    (`epilogue` custom<EpilogueRegion>($epilogue)^)?
     (`quantizer` `=` $quantizer^)?
     (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
     (`seed` `(` $seed^ `)`)?

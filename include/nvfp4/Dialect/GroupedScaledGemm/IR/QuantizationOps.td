@@ -12,13 +12,14 @@ include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmBase.td"
 def Gsg_QuantizeOp : Gsg_DestinationOp<"quantize", [AttrSizedOperandSegments]> {
   let summary = "quantise a tensor by a named quantiser";
   let description = [{
-    Splits the last dimension into blocks, derives one scale a block and rounds
-    the values, byte for byte as the named quantiser does (docs/Spec.md). A
+    Splits the `axis` of the result type (by default the last dimension) into
+    blocks, derives one scale a block and rounds the values, byte for byte as
+    the named quantiser does (docs/Spec.md). Blocks never straddle groups. A
     last block that is not full behaves as if padded with zeros.
 
     `global_scale` is the second-level scale in the convention of the
-    quantiser (encode scale or multiplier), one f32 or one a group; absent
-    means 1. `seed` is required for stochastic rounding.
+    quantiser (encode scale or multiplier), one f32 or one a group (without
+    `groups`: one a matrix of rank 3); absent means 1. `seed` is required for stochastic rounding.
 
     With `groups`, rows outside every group are not read; their codes and
     scales are zero in value form and preserved in storage form.

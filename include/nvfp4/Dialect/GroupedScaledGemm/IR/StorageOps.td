@@ -14,7 +14,7 @@ def Gsg_MakeScaledOp : Gsg_Op<"make_scaled", [Pure]> {
   let description = [{
     Makes one `scaled` value of packed values and their scales. The storage
     shapes must be those of the result type (see the type); a dynamic extent is
-    checked where it becomes known.
+    checked where it becomes known. Making a pair of what was split folds away.
 
     Example:
 
@@ -36,6 +36,7 @@ def Gsg_MakeScaledOp : Gsg_Op<"make_scaled", [Pure]> {
     $data `,` $scales attr-dict `:` type($data) `,` type($scales) `->` type($result)
   }];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Gsg_SplitScaledOp : Gsg_Op<"split_scaled", [Pure,
@@ -72,7 +73,7 @@ def Gsg_RelayoutScalesOp : Gsg_DestinationOp<"relayout_scales",
     The values stay as they are; the scales move between `linear`, `blocked`
     and `blocked_8x4` and between group starts. Padding scales of the result
     are zero (UE4M3) or one (UE8M0). `groups` is required where either layout
-    depends on it. A re-layout to the same type folds away; two in a row fold
+    depends on it; the scales of rows outside every group are then unspecified. A re-layout to the same type folds away; two in a row fold
     into one.
 
     Example:
@@ -119,7 +120,8 @@ def Gsg_RelayoutGateOp : Gsg_DestinationOp<"relayout_gate",
   let description = [{
     Permutes the rows (dimension -2) of a scaled weight, or the last dimension
     of a plain tensor such as a bias, from one gate/up convention to another.
-    Scales move with their rows. Equal conventions fold away.
+    Scales move with their rows. Equal conventions fold away, two re-layouts in
+    a row become one.
 
     Example:
 
