@@ -136,7 +136,7 @@ llvm::Expected<Scalar> Evaluator::runScalarBlock(mlir::Block &block,
     set(argument, given);
   std::vector<Value> results;
   if (llvm::Error error = runBlock(block, results))
-    return std::move(error);
+    return error;
   if (results.size() != 1 || !std::holds_alternative<Scalar>(results.front()))
     return errorAt(block.getTerminator(), "expected one scalar");
   return std::get<Scalar>(results.front());

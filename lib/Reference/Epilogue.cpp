@@ -97,10 +97,10 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
   if (op.getAlpha())
     if (llvm::Error error =
             take(e.alpha, perGroup(op.getAlpha(), "alpha", e.paired)))
-      return std::move(error);
+      return error;
   if (op.getBeta()) {
     if (llvm::Error error = take(e.beta, perGroup(op.getBeta(), "beta", false)))
-      return std::move(error);
+      return error;
     if (op.getAddend())
       e.addend = tensorOf(op.getAddend());
     else if (destination && !e.paired)
@@ -121,10 +121,10 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
   if (op.getBias())
     if (llvm::Error error =
             take(e.bias, perColumn(op.getBias(), shape.columns, "bias")))
-      return std::move(error);
+      return error;
   if (op.getProb())
     if (llvm::Error error = take(e.prob, perRow(op.getProb(), "prob")))
-      return std::move(error);
+      return error;
   if (op.getActivationParams()) {
     e.activationParams = tensorOf(op.getActivationParams());
     if (e.activationParams->numElements() != groups * 3)
@@ -134,18 +134,18 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
   Field field;
   for (mlir::Value v : op.getRow()) {
     if (llvm::Error error = take(field, perRow(v, "a row operand")))
-      return std::move(error);
+      return error;
     e.extra.push_back(field);
   }
   for (mlir::Value v : op.getColumn()) {
     if (llvm::Error error =
             take(field, perColumn(v, shape.outputColumns, "a column operand")))
-      return std::move(error);
+      return error;
     e.extra.push_back(field);
   }
   for (mlir::Value v : op.getGroup()) {
     if (llvm::Error error = take(field, perGroup(v, "a group operand", false)))
-      return std::move(error);
+      return error;
     e.extra.push_back(field);
   }
   if (e.custom &&

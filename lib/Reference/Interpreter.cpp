@@ -139,7 +139,7 @@ llvm::Expected<std::vector<Value>> Evaluator::call(mlir::func::FuncOp function,
   --depth;
   frame = caller;
   if (error)
-    return std::move(error);
+    return error;
   return results;
 }
 

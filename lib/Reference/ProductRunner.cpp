@@ -75,7 +75,7 @@ ProductRunner::create(const InterpreterOptions &options, const ScaledValue &lhs,
     return llvm::Error::success();
   };
   if (llvm::Error error = check(lhs))
-    return std::move(error);
+    return error;
   llvm::Expected<ScaledAddress> left =
       ScaledAddress::create(lhs.type, lhs.scales.shape(), std::move(lhsGroups));
   if (!left)
@@ -83,7 +83,7 @@ ProductRunner::create(const InterpreterOptions &options, const ScaledValue &lhs,
   runner.lhsAddress = std::move(*left);
   for (const ScaledValue &value : rhs) {
     if (llvm::Error error = check(value))
-      return std::move(error);
+      return error;
     llvm::Expected<ScaledAddress> address =
         ScaledAddress::create(value.type, value.scales.shape(), rhsGroups);
     if (!address)
