@@ -30,7 +30,6 @@ void addLoadStoreInstructions(InstructionTable &table);
 void addControlInstructions(InstructionTable &table);
 void addWarpInstructions(InstructionTable &table);
 void addBarrierInstructions(InstructionTable &table);
-void addClusterInstructions(InstructionTable &table);
 void addFenceInstructions(InstructionTable &table);
 void addAtomicInstructions(InstructionTable &table);
 void addMbarrierInstructions(InstructionTable &table);
@@ -45,6 +44,14 @@ void addWgmmaInstructions(InstructionTable &table);
 // Opcodes that integers and floats share: the integer decoder hands over when
 // the type is a float.
 void decodeFloatArithmetic(DecodeContext &context);
+
+/// Whether an instruction adds the carry flag.
+enum class CarryUse { Out, In };
+/// add.cc, sub.cc, mad.cc and the forms that add the carry.
+void decodeCarry(DecodeContext &context, CarryUse use);
+
+/// st.async and red.async.
+void decodeRemoteStore(DecodeContext &context);
 
 } // namespace nvfp4::sim
 

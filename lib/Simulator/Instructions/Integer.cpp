@@ -147,9 +147,16 @@ bool isFloatOpcode(const DecodeContext &context) {
   return false;
 }
 
+bool hasCarry(const DecodeContext &context) {
+  const std::vector<std::string> &m = context.parsed.modifiers;
+  return std::find(m.begin(), m.end(), "cc") != m.end();
+}
+
 void decodeAddSub(DecodeContext &context) {
   if (isFloatOpcode(context))
     return decodeFloatArithmetic(context);
+  if (hasCarry(context))
+    return decodeCarry(context, CarryUse::Out);
   bool isAdd = context.parsed.opcode == "add";
   bool saturate = context.take("sat");
   Type type =
@@ -213,6 +220,8 @@ void decodeMul(DecodeContext &context) {
 void decodeMad(DecodeContext &context) {
   if (isFloatOpcode(context))
     return decodeFloatArithmetic(context);
+  if (hasCarry(context))
+    return decodeCarry(context, CarryUse::Out);
   int mode = context.expectAny({"lo", "hi", "wide"});
   bool saturate = context.take("sat");
   Type type = context.expectType(integers);

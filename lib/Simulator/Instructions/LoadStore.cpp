@@ -191,7 +191,11 @@ void decodeAccess(DecodeContext &context, bool isLoad) {
 }
 
 void decodeLoad(DecodeContext &context) { decodeAccess(context, true); }
-void decodeStore(DecodeContext &context) { decodeAccess(context, false); }
+void decodeStore(DecodeContext &context) {
+  if (context.take("async"))
+    return decodeRemoteStore(context);
+  decodeAccess(context, false);
+}
 
 Step nothing(Warp &, const Inst &, LaneMask) { return Step::Next; }
 

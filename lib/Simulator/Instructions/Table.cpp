@@ -34,6 +34,10 @@ const InstructionTable &InstructionTable::all() {
     addMatrixMoveInstructions(t);
     addCopyInstructions(t);
     addTcgen05Instructions(t);
+    addCarryInstructions(t);
+    addAtomicInstructions(t);
+    addTensorMapInstructions(t);
+    addClusterLaunchInstructions(t);
     return t;
   }();
   return table;

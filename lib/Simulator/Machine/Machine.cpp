@@ -189,8 +189,7 @@ RunResult Machine::run() {
     for (uint32_t i = 0; i < total; ++i)
       waitingClusters.push_back(i);
     if (options.check)
-      checker =
-          std::make_unique<Checker>(*this, total * clusterSize * warpsPerCta);
+      checker = std::make_unique<Checker>(*this);
     unsigned resident =
         std::max(1u, options.residentCtas / std::max(1u, clusterSize));
     while (!stopFlag) {
@@ -278,8 +277,11 @@ bool Machine::unblock() {
 }
 
 void Machine::reapClusters() {
-  std::erase_if(clusters, [](const std::unique_ptr<Cluster> &cluster) {
-    return cluster->liveCtas == 0 && cluster->pendingOperations == 0;
+  std::erase_if(clusters, [this](const std::unique_ptr<Cluster> &cluster) {
+    bool ended = cluster->liveCtas == 0 && cluster->pendingOperations == 0;
+    if (ended && checker)
+      checker->clusterEnded(*cluster);
+    return ended;
   });
 }
 

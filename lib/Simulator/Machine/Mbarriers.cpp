@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 namespace nvfp4::sim {
@@ -34,9 +35,13 @@ void misuse(Machine &machine, Cta &cta, uint32_t address, uint32_t pc,
     machine.report(std::move(report));
 }
 
-void completePhaseIfDone(Machine &machine, Mbarrier &barrier) {
+void completePhaseIfDone(Machine &machine, Cta &from, uint32_t address,
+                         Mbarrier &barrier) {
   if (barrier.pending || barrier.transactions)
     return;
+  if (machine.checker)
+    machine.checker->phaseCompleted(*machine.ctaAt(from, address),
+                                    address & sharedOffsetMask);
   ++barrier.phase;
   barrier.pending = barrier.expected;
   machine.progress();
@@ -98,7 +103,7 @@ bool Machine::arrive(Cta &from, uint32_t sharedAddress, uint32_t count,
   }
   barrier->pending -= count;
   progress();
-  completePhaseIfDone(*this, *barrier);
+  completePhaseIfDone(*this, from, sharedAddress, *barrier);
   return true;
 }
 
@@ -133,7 +138,7 @@ bool Machine::completeTransactions(Cta &from, uint32_t sharedAddress,
     return false;
   }
   progress();
-  completePhaseIfDone(*this, *barrier);
+  completePhaseIfDone(*this, from, sharedAddress, *barrier);
   return true;
 }
 

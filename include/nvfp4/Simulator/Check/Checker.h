@@ -20,10 +20,11 @@ namespace nvfp4::sim {
 
 class Checker {
 public:
-  Checker(Machine &machine, size_t agents);
+  explicit Checker(Machine &machine);
   ~Checker();
 
   void clusterStarted(Cluster &cluster);
+  void clusterEnded(Cluster &cluster);
 
   // Accesses of threads, through the generic proxy.
   void sharedAccess(Warp &warp, Cta &owner, uint32_t offset, unsigned size,
@@ -52,6 +53,8 @@ public:
 
   // Synchronisation of threads. ----------------------------------------------
   void mbarrierInitialized(Warp &warp, Cta &cta, uint32_t offset);
+  /// A thread uses an mbarrier, whose initialisation must be ordered before.
+  void mbarrierUsed(Warp &warp, Cta &cta, uint32_t offset);
   void threadArrived(Warp &warp, Cta &cta, uint32_t offset, bool release);
   void threadWaited(Warp &warp, Cta &cta, uint32_t offset, bool acquire);
   void phaseCompleted(Cta &cta, uint32_t offset);
