@@ -12,6 +12,7 @@
 
 #include "nvfp4/Simulator/Decode/Decoder.h"
 
+#include "nvfp4/Simulator/Analysis/DelayedUse.h"
 #include "nvfp4/Simulator/Analysis/RegisterAllocation.h"
 
 #include <algorithm>
@@ -135,6 +136,10 @@ std::unique_ptr<Kernel> decodeKernel(const Module &module,
     if (block != noPc)
       kernel->reconvergence[i] = graph.blocks[block].begin;
   }
+
+  for (const DelayedUse &use : findDelayedUses(graph, effects))
+    kernel->unwaitedUses.push_back(
+        {use.use, use.load, function.registers[use.reg].name});
 
   RegisterAllocation registers =
       allocateRegisters(function, graph, effects, guarded);

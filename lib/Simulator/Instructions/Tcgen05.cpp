@@ -18,6 +18,8 @@
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Access.h"
 
+#include <cstring>
+
 namespace nvfp4::sim {
 
 bool useCtaGroup(Warp &warp, unsigned group) {
@@ -96,9 +98,25 @@ Step allocate(Warp &warp, const Inst &inst, LaneMask mask) {
       warp.addressOf(inst.op[0], inst.sub[1] & 1, inst.immediate, lane);
   uint32_t shared = 0;
   StateSpace space = inst.sub[1] & 2 ? StateSpace::Generic : StateSpace::Shared;
-  if (!sharedAddressOf(warp, space, target, lane, shared) ||
-      !storeBytes(warp, StateSpace::Shared, shared, &address, 4, lane))
+  if (!sharedAddressOf(warp, space, target, lane, shared))
     return Step::Stop;
+  if (warp.machine.options.profile == CheckProfile::Strict)
+    return storeBytes(warp, StateSpace::Shared, shared, &address, 4, lane)
+               ? Step::Next
+               : Step::Stop;
+  // Kernels reuse the slot for asynchronous copies without a proxy fence: in
+  // practice the write counts as one of the asynchronous proxy.
+  AsyncOperation operation = beginOperation(warp, lane, false);
+  std::vector<uint8_t> bytes(4);
+  std::memcpy(bytes.data(), &address, 4);
+  if (shared % 4 || !warp.machine.ctaAt(warp.cta, shared))
+    return warp.fault(ReportKind::Misaligned,
+                      "expected a shared address that is a multiple of 4");
+  if (!writeShared(operation, *warp.machine.ctaAt(warp.cta, shared),
+                   shared & sharedOffsetMask, bytes, TensorSwizzle::None))
+    return Step::Stop;
+  if (Checker *checker = warp.machine.checker.get())
+    checker->operationsWaited(warp, {operation.id}, false);
   return Step::Next;
 }
 

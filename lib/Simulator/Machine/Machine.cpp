@@ -185,6 +185,15 @@ void Machine::checkAtExit(Cta &cta) {
 RunResult Machine::run() {
   auto start = std::chrono::steady_clock::now();
   if (validate()) {
+    for (const UnwaitedUse &use : kernel.unwaitedUses) {
+      Report report;
+      report.kind = ReportKind::UnwaitedTmemLoad;
+      report.message = "register " + use.reg +
+                       " is used before tcgen05.wait::ld has waited for it";
+      report.pc = use.use;
+      report.otherPc = use.load;
+      result.reports.add(std::move(report));
+    }
     uint64_t total = product(clusterGrid);
     for (uint32_t i = 0; i < total; ++i)
       waitingClusters.push_back(i);

@@ -93,6 +93,14 @@ struct TrackedAccess {
   std::vector<uint32_t> defs;
 };
 
+/// A register used before the asynchronous load that delivers it is waited
+/// for; see DelayedUse.h.
+struct UnwaitedUse {
+  uint32_t use = 0;
+  uint32_t load = 0;
+  std::string reg;
+};
+
 /// No instruction.
 constexpr uint32_t noPc = ~0u;
 
@@ -116,6 +124,7 @@ struct Kernel {
   /// Only these are tracked at run time.
   std::vector<std::pair<uint32_t, std::string>> trackedRegisters;
   std::unordered_map<uint32_t, TrackedAccess> trackedAccesses;
+  std::vector<UnwaitedUse> unwaitedUses;
   /// Virtual registers the text declares, and planes after compaction.
   size_t virtualRegisters = 0;
   size_t allocatedPlanes = 0;
