@@ -106,10 +106,12 @@ ScaleChoice ScaleChooser::trtllm(Value amax) {
   Value scaled = mb.mulF(global, sixth);
   if (kind == format::ScaleKind::UE4M3)
     return twoLevel(scaled);
-  // The exponent field as it stands; a field of zero counts as scale zero.
-  Value byte = mb.truncate(exponentField(scaled), mb.i8);
+  // The exponent field as it stands, and as the bits of the divisor; a field of
+  // zero counts as scale zero, one of 255 as infinity.
+  Value field = exponentField(scaled);
+  Value byte = mb.truncate(field, mb.i8);
   Value nonZero = mb.cmp(IntPredicate::ne, byte, 0);
-  Value denominator = mb.mulF(decode(byte), rcp(global));
+  Value denominator = mb.mulF(mb.fromBits(mb.shl(field, 23)), rcp(global));
   return {byte, zeroUnless(nonZero, rcp(denominator))};
 }
 
@@ -203,9 +205,17 @@ static Value encodeElements(MathBuilder &mb, const BlockQuantizer &quantizer,
   Value factor = mb.spread(choice.factor, x);
   Value scaled = choice.divide ? mb.divF(x, factor) : mb.mulF(x, factor);
   format::ElementKind kind = format::elementKind(quantizer.format);
-  if (!quantizer.stochastic)
-    return emitEncodeElement(mb.builder, mb.loc, kind, scaled,
-                             quantizer.negativeZero);
+  if (!quantizer.stochastic) {
+    Value codes = emitEncodeElement(mb.builder, mb.loc, kind, scaled,
+                                    quantizer.negativeZero);
+    if (kind == format::ElementKind::E2M1)
+      return codes;
+    // The sign of a computed NaN is the processor's choice: it is dropped.
+    uint8_t nan =
+        kind == format::ElementKind::E4M3 ? format::kE4M3NaN : format::kE5M2NaN;
+    return mb.select(mb.isNaN(scaled), mb.constant(codes.getType(), nan),
+                     codes);
+  }
   Value u = emitPhiloxUniform(mb, inputs.seed, inputs.elementIndex,
                               quantizer.getBlockSize());
   return emitEncodeE2M1Stochastic(mb.builder, mb.loc, scaled, u,

@@ -153,7 +153,8 @@ Value nvfp4::gsg::cpu::emitEncodeElement(OpBuilder &builder, Location loc,
   Value code = e4m3 ? roundMagnitude(mb, magnitude, 3, -6)
                     : roundMagnitude(mb, magnitude, 2, -14);
   code = mb.minS(code, e4m3 ? 0x7E : 0x7B);
-  code = mb.select(mb.isNaN(x), mb.constant(code.getType(), 0x7F), code);
+  uint8_t nan = e4m3 ? format::kE4M3NaN : format::kE5M2NaN;
+  code = mb.select(mb.isNaN(x), mb.constant(code.getType(), nan), code);
   return mb.truncate(mb.bitOr(code, signAt(mb, bits, 7)), mb.i8);
 }
 

@@ -22,6 +22,15 @@ namespace nvfp4::gsg::cpu {
 /// `sort_tokens`, `permute`, `combine`.
 void populatePermutationToCpuPatterns(mlir::RewritePatternSet &patterns);
 
+/// `quantize`, `dequantize`.
+void populateQuantizationToCpuPatterns(mlir::RewritePatternSet &patterns);
+
+/// `relayout_scales`, `relayout_gate`.
+void populateRelayoutToCpuPatterns(mlir::RewritePatternSet &patterns);
+
+/// `glu`, `hadamard`.
+void populateActivationToCpuPatterns(mlir::RewritePatternSet &patterns);
+
 /// `route`.
 void populateRoutingToCpuPatterns(mlir::RewritePatternSet &patterns);
 
