@@ -18,6 +18,7 @@
 #include "nvfp4/Reference/Interpreter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace nvfp4::reference {
@@ -81,6 +82,7 @@ private:
   llvm::Error evaluateElementWise(mlir::Operation *op);
 
   // Tensors: TensorOps.cpp. Fails to match with std::nullopt.
+  llvm::Error evaluateLinalgMatmul(mlir::linalg::MatmulOp op);
   std::optional<llvm::Error> evaluateTensorOp(mlir::Operation *op);
 
   // The dialect.

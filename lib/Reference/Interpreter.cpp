@@ -191,7 +191,7 @@ llvm::Error Evaluator::evaluate(mlir::Operation *op) {
       .Case<gsg::CombineOp>([&](auto o) { return evaluateCombine(o); })
       .Default([&](Operation *o) {
         return errorAt(o, "is not interpreted; the reference knows func, scf, "
-                          "arith, math, tensor, linalg.fill and "
+                          "arith, math, tensor, linalg.fill, linalg.matmul and "
                           "grouped_scaled_gemm");
       });
 }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The tensor dialect and linalg.fill. A new tensor holds garbage that shows.
+// The tensor dialect, linalg.fill and linalg.matmul. A new tensor holds garbage
+// that shows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,6 +93,52 @@ Error checkSlice(mlir::Operation *op, const Slice &slice,
 
 } // namespace
 
+/// out += a * b in f32, one multiplication and one addition a step, in the
+/// order of the loops that `convert-linalg-to-loops` makes.
+Error Evaluator::evaluateLinalgMatmul(mlir::linalg::MatmulOp op) {
+  if (op->getNumResults() != 1)
+    return errorAt(op, "expected tensors, but got memrefs");
+  const Tensor &a = tensor(op.getInputs()[0]);
+  const Tensor &b = tensor(op.getInputs()[1]);
+  Tensor out = tensor(op.getOutputs()[0]);
+  if (!isFloat(a.element()) || !isFloat(b.element()) ||
+      out.element() != Element::F32)
+    return errorAt(op, "expected real operands and an f32 result");
+
+  // Positions of m, n and k in the shapes of the operands.
+  SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
+  auto position = [&](int operand, unsigned dim) -> std::optional<unsigned> {
+    return maps[operand].getResultPosition(
+        mlir::getAffineDimExpr(dim, op.getContext()));
+  };
+  std::optional<unsigned> am = position(0, 0), ak = position(0, 2);
+  std::optional<unsigned> bn = position(1, 1), bk = position(1, 2);
+  if (a.rank() != 2 || b.rank() != 2 || !am || !ak || !bn || !bk)
+    return errorAt(op, "expected matrices indexed by (m, k) and (n, k)");
+  int64_t rows = out.dim(0), columns = out.dim(1), depth = a.dim(*ak);
+  if (a.dim(*am) != rows || b.dim(*bn) != columns || b.dim(*bk) != depth)
+    return errorAt(op, "expected equal extents of M, N and K");
+
+  auto strides = [](const Tensor &t, unsigned outer) {
+    return std::pair<int64_t, int64_t>(outer == 0 ? t.dim(1) : 1,
+                                       outer == 0 ? 1 : t.dim(1));
+  };
+  auto [aRow, aStep] = strides(a, *am);
+  auto [bRow, bStep] = strides(b, *bn);
+  for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t n = 0; n < columns; ++n) {
+      Real sum = out.real(m * columns + n);
+      for (int64_t k = 0; k < depth; ++k)
+        sum = add(Element::F32, sum,
+                  multiply(Element::F32, a.real(m * aRow + k * aStep),
+                           b.real(n * bRow + k * bStep)));
+      out.setReal(m * columns + n, sum);
+    }
+  }
+  set(op->getResult(0), std::move(out));
+  return Error::success();
+}
+
 std::optional<Error> Evaluator::evaluateTensorOp(mlir::Operation *op) {
   using namespace mlir;
   auto read = [&](mlir::Value v) { return integer(v); };
@@ -175,6 +222,7 @@ std::optional<Error> Evaluator::evaluateTensorOp(mlir::Operation *op) {
         return fill(Tensor::unwritten(t.element(), t.shape()),
                     scalar(o.getInputs()[0]));
       })
+      .Case<linalg::MatmulOp>([&](auto o) { return evaluateLinalgMatmul(o); })
       .Case<tensor::DimOp>([&](auto o) -> Error {
         const Tensor &t = tensor(o.getSource());
         int64_t d = integer(o.getIndex());
