@@ -9,6 +9,7 @@
 
 #include "nvfp4/Target/LLVMIR.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -19,6 +20,15 @@ using namespace nvfp4::target;
 Jit::Jit(std::unique_ptr<ExecutionEngine> engine) : engine(std::move(engine)) {}
 Jit::~Jit() = default;
 
+/// The name of a symbol with external linkage that the module defines, or "".
+static StringRef findDefinition(ModuleOp module) {
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal() &&
+        function.getLinkage() == LLVM::Linkage::External)
+      return function.getSymName();
+  return "";
+}
+
 std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
   auto machine = createTargetMachine(target);
   if (!machine) {
@@ -27,6 +37,7 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
   }
   // The engine takes the machine; the builder keeps using it until it returns.
   llvm::TargetMachine &machineRef = **machine;
+  std::string cpu = machineRef.getTargetCPU().str();
   auto build = [&](Operation *op, llvm::LLVMContext &context) {
     return translateToLLVMIR(cast<ModuleOp>(op), context, machineRef,
                              target.optLevel);
@@ -42,7 +53,16 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
         << llvm::toString(engine.takeError());
     return nullptr;
   }
-  return std::unique_ptr<Jit>(new Jit(std::move(*engine)));
+  std::unique_ptr<Jit> jit(new Jit(std::move(*engine)));
+  // Code is generated on the first lookup; do that here, where it can fail.
+  StringRef symbol = findDefinition(module);
+  if (!symbol.empty() &&
+      failed(runCodeGeneration(module, cpu, [&] { jit->lookup(symbol); }))) {
+    // An engine that was interrupted holds locks and cannot be destroyed.
+    (void)jit.release();
+    return nullptr;
+  }
+  return jit;
 }
 
 void *Jit::lookup(StringRef symbol) const {

@@ -65,30 +65,33 @@ nvfp4::target::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
-/// Runs LLVM's code generator, which aborts where it cannot select an
-/// instruction: that becomes a diagnostic here.
+LogicalResult
+nvfp4::target::runCodeGeneration(ModuleOp module, StringRef cpu,
+                                 llvm::function_ref<void()> generate) {
+  llvm::CrashRecoveryContext::Enable();
+  bool finished = llvm::CrashRecoveryContext().RunSafely(generate);
+  llvm::CrashRecoveryContext::Disable();
+  if (!finished)
+    return module.emitError("LLVM could not generate code for CPU '")
+           << cpu
+           << "'; an operation may need an instruction set that was not asked "
+              "for";
+  return success();
+}
+
 static LogicalResult generateCode(ModuleOp module, llvm::Module &llvmModule,
                                   llvm::TargetMachine &machine,
                                   llvm::CodeGenFileType fileType,
                                   llvm::raw_pwrite_stream &os) {
-  bool supported = true;
-  llvm::CrashRecoveryContext::Enable();
-  llvm::CrashRecoveryContext recovery;
-  bool finished = recovery.RunSafely([&] {
-    llvm::legacy::PassManager passes;
-    supported = !machine.addPassesToEmitFile(passes, os, nullptr, fileType);
-    if (supported)
-      passes.run(llvmModule);
-  });
-  llvm::CrashRecoveryContext::Disable();
-  if (!supported)
+  auto passes = std::make_unique<llvm::legacy::PassManager>();
+  if (machine.addPassesToEmitFile(*passes, os, nullptr, fileType))
     return module.emitError("the target cannot write this kind of file");
-  if (!finished)
-    return module.emitError("LLVM could not generate code for CPU '")
-           << machine.getTargetCPU()
-           << "'; an operation may need an instruction set that was not asked "
-              "for";
-  return success();
+  LogicalResult result = runCodeGeneration(module, machine.getTargetCPU(),
+                                           [&] { passes->run(llvmModule); });
+  // Passes that were interrupted cannot be destroyed.
+  if (failed(result))
+    (void)passes.release();
+  return result;
 }
 
 LogicalResult nvfp4::target::emitModule(ModuleOp module,

@@ -9,7 +9,9 @@
 
 #include "nvfp4/TensorIO/Npy.h"
 #include "nvfp4/Tools/CompiledFunction.h"
+#include "nvfp4/Tools/FlopCount.h"
 #include "nvfp4/Tools/Inputs.h"
+#include "nvfp4/Tools/ReferenceRun.h"
 
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Support/Format.h"
@@ -57,12 +59,16 @@ private:
   Status open();
   Status load();
   Status execute();
+  Status executeReference();
+  Status check();
   Status timeCalls();
   Status writeOutputs();
   /// Results and then the arguments that the function wrote.
   std::vector<std::pair<std::string, Tensor>> getOutputs() const;
 
   RunOptions options;
+  /// Of the input, or the one that `reference` names; null for an artefact
+  /// without one.
   std::unique_ptr<ParsedModule> module;
   std::unique_ptr<CompiledFunction> function;
   Signature signature;
@@ -79,21 +85,24 @@ static bool isSharedObject(const std::string &path) {
 }
 
 Status Session::open() {
-  if (isSharedObject(options.input)) {
+  bool isArtefact = isSharedObject(options.input);
+  std::string source = isArtefact ? options.reference : options.input;
+  if (isArtefact) {
     auto loaded = CompiledFunction::load(options.input, options.entry);
     if (!loaded)
       return loaded.takeError();
     function = std::move(*loaded);
-    auto found = Signature::get(function->get());
-    if (!found)
-      return found.takeError();
-    signature = std::move(*found);
-    return {};
+  } else if (!options.reference.empty()) {
+    return Error{"--reference is for artefacts; '" + options.input +
+                 "' is its own reference"};
   }
-  module = ParsedModule::parse(options.input);
-  if (!module)
-    return Error{"'" + options.input + "' is no valid module"};
-  auto found = Signature::get(module->get(), options.entry);
+  if (!source.empty()) {
+    module = ParsedModule::parse(source);
+    if (!module)
+      return Error{"'" + source + "' is no valid module"};
+  }
+  auto found = function ? Signature::get(function->get())
+                        : Signature::get(module->get(), options.entry);
   if (!found)
     return found.takeError();
   signature = std::move(*found);
@@ -129,6 +138,36 @@ Status Session::execute() {
   return {};
 }
 
+Status Session::executeReference() {
+  if (!module)
+    return Error{"expected --reference=module.mlir to interpret an artefact"};
+  Progress progress("interpreted the function");
+  auto values =
+      interpret(module->get(), signature, arguments, {}, options.numThreads);
+  if (!values)
+    return values.takeError();
+  auto tensors = flatten(*values);
+  if (!tensors)
+    return tensors.takeError();
+  results = std::move(*tensors);
+  return {};
+}
+
+Status Session::check() {
+  auto spec = CheckSpec::parse(options.check);
+  if (!spec)
+    return spec.takeError();
+  if (!module)
+    return Error{"expected --reference=module.mlir to check an artefact"};
+  Progress progress("checked the results");
+  auto expected = interpret(module->get(), signature, arguments, spec->sample,
+                            options.numThreads);
+  if (!expected)
+    return expected.takeError();
+  return checkResults(signature, results, *expected, options.exact,
+                      llvm::outs());
+}
+
 Status Session::timeCalls() {
   std::vector<double> times;
   for (unsigned i = 0; i < options.repeats; ++i) {
@@ -140,10 +179,16 @@ Status Session::timeCalls() {
     times.push_back(elapsed.count());
   }
   std::sort(times.begin(), times.end());
+  double median = times[times.size() / 2];
   llvm::outs() << llvm::format(
-      "time: median %.3f ms, fastest %.3f ms of %u calls, %d threads\n",
-      times[times.size() / 2] * 1e3, times.front() * 1e3, options.repeats,
-      nvfp4_num_threads());
+      "time: median %.3f ms, fastest %.3f ms of %u calls, %d threads",
+      median * 1e3, times.front() * 1e3, options.repeats, nvfp4_num_threads());
+  std::optional<double> flops;
+  if (module)
+    flops = countFlops(module->get(), signature, arguments);
+  if (flops)
+    llvm::outs() << llvm::format(", %.1f GFLOP/s", *flops / median * 1e-9);
+  llvm::outs() << "\n";
   return {};
 }
 
@@ -177,7 +222,8 @@ Status Session::run() {
   }
   if (Status status = load(); !status)
     return status;
-  if (Status status = execute(); !status)
+  bool isReference = options.device == "reference";
+  if (Status status = isReference ? executeReference() : execute(); !status)
     return status;
   std::vector<std::pair<std::string, Tensor>> outputs = getOutputs();
   if (options.outputs.size() > outputs.size())
@@ -187,17 +233,21 @@ Status Session::run() {
     llvm::outs() << name << ": " << tensor.describe() << "\n";
   if (Status status = writeOutputs(); !status)
     return status;
-  return options.repeats ? timeCalls() : Status();
+  if (options.repeats && !isReference)
+    if (Status status = timeCalls(); !status)
+      return status;
+  return options.check.empty() ? Status() : check();
 }
 
 int tools::runRun(RunOptions options) {
   auto report = [](const std::string &message) {
+    llvm::outs().flush();
     llvm::errs() << "error: " << message << "\n";
     return 1;
   };
   if (mlir::failed(resolve(options)))
     return 1;
-  if (options.device != "cpu")
+  if (options.device != "cpu" && options.device != "reference")
     return report("expected --device=cpu or reference, but got '" +
                   options.device + "'");
   if (nvfp4_set_num_threads(options.numThreads))

@@ -39,6 +39,13 @@ std::unique_ptr<llvm::Module> translateToLLVMIR(mlir::ModuleOp module,
                                                 llvm::TargetMachine &machine,
                                                 unsigned optLevel);
 
+/// Calls `generate`, which runs LLVM's code generator for `cpu`. That aborts
+/// where it cannot select an instruction, which becomes a diagnostic at
+/// `module` here; what `generate` had allocated is then lost.
+mlir::LogicalResult runCodeGeneration(mlir::ModuleOp module,
+                                      llvm::StringRef cpu,
+                                      llvm::function_ref<void()> generate);
+
 /// What emitModule writes.
 enum class EmitKind {
   /// LLVM IR as text, optimised.

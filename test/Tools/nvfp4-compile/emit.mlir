@@ -1,0 +1,31 @@
+// Each kind of output, and what cannot be written.
+// RUN: nvfp4-compile %s --emit=mlir | FileCheck %s --check-prefix=MLIR
+// RUN: nvfp4-compile %s --emit=llvm | FileCheck %s --check-prefix=LLVM
+// RUN: nvfp4-compile %s --emit=asm --isa=generic | FileCheck %s --check-prefix=ASM
+// RUN: rm -rf %t && mkdir %t
+// RUN: nvfp4-compile %s --emit=obj -o %t/f.o && llvm-nm %t/f.o | FileCheck %s --check-prefix=OBJ
+// RUN: nvfp4-compile %s -o %t/f.so && llvm-nm -D %t/f.so | FileCheck %s --check-prefix=OBJ
+// RUN: llvm-readelf -d %t/f.so | FileCheck %s --check-prefix=NEEDED --implicit-check-not=MLIR --implicit-check-not=LLVM
+
+// MLIR: llvm.func @nvfp4_entry_f
+// LLVM: @nvfp4_metadata = {{.*}}constant
+// LLVM: define void @nvfp4_entry_f(ptr
+// ASM: nvfp4_entry_f:
+// OBJ-DAG: nvfp4_entry_f
+// OBJ-DAG: nvfp4_metadata
+// NEEDED: NEEDED
+
+// RUN: not nvfp4-compile %s --emit=obj -o - 2>&1 | FileCheck %s --check-prefix=BINARY
+// BINARY: error: expected a file for binary output: -o FILE
+// RUN: not nvfp4-compile %s --emit=ptx 2>&1 | FileCheck %s --check-prefix=KIND
+// KIND: error: expected --emit=mlir, llvm, asm, obj or so, but got 'ptx'
+// RUN: not nvfp4-compile %s --target=sm_100a 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: error: expected target cpu, but got 'sm_100a'
+// RUN: not nvfp4-compile %s -o %t/no/such/f.so 2>&1 | FileCheck %s --check-prefix=FOLDER
+// FOLDER: error: linking '{{.*}}/no/such/f.so'
+// RUN: not env NVFP4_LINKER=no-such-linker nvfp4-compile %s -o %t/g.so 2>&1 | FileCheck %s --check-prefix=LINKER
+// LINKER: error: no linker 'no-such-linker', which NVFP4_LINKER names
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = arith.addf %x, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -1,0 +1,26 @@
+"""Writes the tensors that the tests of nvfp4-run read to the folder argv[1]."""
+import pathlib
+import sys
+
+import ml_dtypes
+import numpy as np
+import safetensors.numpy
+
+out = pathlib.Path(sys.argv[1])
+out.mkdir(parents=True, exist_ok=True)
+np.save(out / "x.npy", np.arange(24, dtype=np.float32).reshape(3, 8))
+np.save(out / "ones.npy", np.ones((3, 8), np.float32))
+np.save(out / "wide.npy", np.ones((3, 9), np.float32))
+np.save(out / "half.npy", np.ones((3, 8), np.float16))
+np.save(out / "vector.npy", np.arange(5, dtype=np.float32))
+(out / "short.npy").write_bytes((out / "x.npy").read_bytes()[:-4])
+
+# A product on a lattice: values +-1, scales 1, so every sum is exact.
+rng = np.random.default_rng(1)
+codes = lambda rows: rng.choice([0x22, 0xA2, 0x2A, 0xAA], (rows, 32)).astype(np.uint8)
+ones = lambda *shape: np.full(shape, 1.0).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+safetensors.numpy.save_file(
+    {"a": codes(16), "a_scale": ones(16, 4), "b": codes(32), "b_scale": ones(32, 4),
+     "flat_scale": ones(128)},
+    out / "gemm.safetensors")
+np.save(out / "c.npy", np.zeros((16, 32), np.float32))

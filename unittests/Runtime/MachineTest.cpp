@@ -1,0 +1,58 @@
+//===- MachineTest.cpp - Tests of threads and instruction sets ---*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Runtime/nvfp4_runtime.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+
+namespace {
+class Machine : public testing::Test {
+protected:
+  Machine() { clear(); }
+  ~Machine() override { clear(); }
+
+private:
+  static void clear() {
+    unsetenv("NVFP4_NUM_THREADS");
+    unsetenv("NVFP4_CPU_ISA");
+    nvfp4_set_num_threads(0);
+  }
+};
+} // namespace
+
+TEST_F(Machine, ThreadsComeFromTheCallerThenTheEnvironment) {
+  int standard = nvfp4_num_threads();
+  EXPECT_GE(standard, 1);
+  setenv("NVFP4_NUM_THREADS", "3", 1);
+  EXPECT_EQ(nvfp4_num_threads(), 3);
+  EXPECT_EQ(nvfp4_set_num_threads(5), NVFP4_OK);
+  EXPECT_EQ(nvfp4_num_threads(), 5);
+  EXPECT_EQ(nvfp4_set_num_threads(0), NVFP4_OK);
+  EXPECT_EQ(nvfp4_num_threads(), 3);
+  unsetenv("NVFP4_NUM_THREADS");
+  EXPECT_EQ(nvfp4_num_threads(), standard);
+  EXPECT_EQ(nvfp4_set_num_threads(-1), NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(nvfp4_set_num_threads(1 << 20), NVFP4_INVALID_ARGUMENT);
+}
+
+TEST_F(Machine, TheEnvironmentOnlyLowersTheInstructionSet) {
+  int best = nvfp4_cpu_isa();
+  ASSERT_NE(nvfp4_cpu_isa_name(best), nullptr);
+  EXPECT_EQ(nvfp4_cpu_isa_name(3), nullptr);
+  EXPECT_EQ(nvfp4_cpu_isa_name(-1), nullptr);
+  for (int isa = 0; isa < 3; ++isa) {
+    setenv("NVFP4_CPU_ISA", nvfp4_cpu_isa_name(isa), 1);
+    EXPECT_EQ(nvfp4_cpu_isa(), std::min(isa, best));
+  }
+  setenv("NVFP4_CPU_ISA", "mmx", 1);
+  EXPECT_EQ(nvfp4_cpu_isa(), 0);
+  EXPECT_NE(std::string(nvfp4_last_error()).find("but got 'mmx'"),
+            std::string::npos);
+}

@@ -1,0 +1,106 @@
+//===- ModuleTest.cpp - Tests of loading ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestTensors.h"
+
+#include "gtest/gtest.h"
+
+#include <cstring>
+
+using namespace nvfp4::test;
+
+static std::string complaintAbout(const char *path) {
+  nvfp4_module *module = nullptr;
+  if (nvfp4_module_load(path, &module) == NVFP4_OK) {
+    nvfp4_module_release(module);
+    return "";
+  }
+  return nvfp4_last_error();
+}
+
+TEST(Module, DescribesItsFunctions) {
+  TestArtefact artefact;
+  ASSERT_EQ(artefact.status, NVFP4_OK) << nvfp4_last_error();
+  ASSERT_EQ(nvfp4_module_num_functions(artefact.module), 2u);
+  const nvfp4_function *scale = nvfp4_module_function_at(artefact.module, 0);
+  EXPECT_STREQ(nvfp4_function_name(scale), "scale");
+  EXPECT_EQ(nvfp4_module_function_at(artefact.module, 2), nullptr);
+  ASSERT_EQ(nvfp4_function_num_arguments(scale), 2u);
+  ASSERT_EQ(nvfp4_function_num_results(scale), 2u);
+
+  nvfp4_value_info info;
+  ASSERT_EQ(nvfp4_function_argument(scale, 0, &info), NVFP4_OK);
+  EXPECT_STREQ(info.element_type, "f32");
+  EXPECT_EQ(info.ndim, 2);
+  EXPECT_EQ(info.shape[0], -1);
+  EXPECT_FALSE(info.is_scalar);
+  EXPECT_FALSE(info.is_mutable);
+  ASSERT_EQ(nvfp4_function_result(scale, 0, &info), NVFP4_OK);
+  EXPECT_TRUE(info.is_scalar);
+  EXPECT_EQ(nvfp4_function_result(scale, 2, &info), NVFP4_INVALID_ARGUMENT);
+
+  const nvfp4_function *fill = artefact.function("fill");
+  ASSERT_EQ(nvfp4_function_argument(fill, 1, &info), NVFP4_OK);
+  EXPECT_EQ(info.role, NVFP4_ROLE_SCALES);
+  EXPECT_STREQ(info.scaled_type, "!s<4x4>");
+}
+
+TEST(Module, ReportsWhatCannotBeLoaded) {
+  EXPECT_NE(complaintAbout("no-such.so").find("no-such.so"), std::string::npos);
+  EXPECT_NE(complaintAbout(NVFP4_TEST_BROKEN)
+                .find("no symbol nvfp4_entry_absent, which the module's "
+                      "description promises"),
+            std::string::npos);
+}
+
+TEST(Module, ListsFunctionsOnAMiss) {
+  TestArtefact artefact;
+  const nvfp4_function *function = nullptr;
+  EXPECT_EQ(nvfp4_module_function(artefact.module, "nothing", &function),
+            NVFP4_NOT_FOUND);
+  EXPECT_STREQ(nvfp4_last_error(),
+               "no function 'nothing'; the module has scale, fill");
+}
+
+/// Loads a module whose description is `text`.
+static std::string complaintAboutText(const char *text) {
+  auto lookup = [](const char *symbol, void *context) -> void * {
+    return std::strcmp(symbol, "nvfp4_metadata") ? nullptr : context;
+  };
+  nvfp4_module *module = nullptr;
+  if (nvfp4_module_from_symbols(lookup, const_cast<char *>(text), &module))
+    return nvfp4_last_error();
+  nvfp4_module_release(module);
+  return "";
+}
+
+TEST(Module, RejectsDamagedDescriptions) {
+  EXPECT_EQ(
+      complaintAboutText(R"({"version":1,"device":"cpu","functions":[]})"), "");
+  for (const char *text :
+       {"", "{", "[]", "3", R"({"version":"1","functions":[]})",
+        R"({"version":1,"functions":3})", R"({"functions":[]})"})
+    EXPECT_EQ(complaintAboutText(text),
+              "the description of the module is damaged")
+        << text;
+  for (const char *arguments :
+       {"3", "[3]", R"([{"kind":"tensor","type":"f32"}])",
+        R"([{"kind":"tensor","type":"f32","shape":["x"]}])",
+        R"([{"kind":"scalar","type":"f33"}])"}) {
+    std::string text =
+        R"({"version":1,"device":"cpu","functions":[{"name":"f","arguments":)" +
+        std::string(arguments) + R"(,"results":[]}]})";
+    EXPECT_EQ(complaintAboutText(text.c_str()),
+              "the description of function 'f' is damaged")
+        << text;
+  }
+  EXPECT_EQ(complaintAboutText(R"({"version":2,"functions":[]})"),
+            "expected a module of version 1, but got 2; compile it again");
+  EXPECT_EQ(
+      complaintAboutText(R"({"version":1,"device":"tpu","functions":[]})"),
+      "expected a module for device cpu, but got one for 'tpu'");
+}

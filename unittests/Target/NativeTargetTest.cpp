@@ -1,0 +1,43 @@
+//===- NativeTargetTest.cpp - Tests of CPU names ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Target/NativeTarget.h"
+
+#include "llvm/Target/TargetMachine.h"
+#include "gtest/gtest.h"
+
+using namespace nvfp4::target;
+
+static std::string messageOf(const NativeTarget &target) {
+  auto machine = createTargetMachine(target);
+  return machine ? "" : llvm::toString(machine.takeError());
+}
+
+TEST(NativeTarget, KnowsTheHost) { EXPECT_EQ(messageOf({}), ""); }
+
+TEST(NativeTarget, RejectsUnknownNames) {
+  EXPECT_EQ(messageOf({"i8080", "", 3}), "unknown CPU 'i8080'");
+  EXPECT_EQ(messageOf({"native", "+turbo", 3}),
+            "unknown target feature 'turbo'");
+  EXPECT_EQ(messageOf({"native", "turbo", 3}),
+            "expected a target feature with '+' or '-', but got 'turbo'");
+}
+
+TEST(NativeTarget, NamesInstructionSets) {
+  auto unknown = NativeTarget::forIsa("mmx");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(
+      llvm::toString(unknown.takeError()),
+      "unknown instruction set 'mmx': expected generic, avx2 or avx512vnni");
+#if defined(__x86_64__)
+  for (const char *isa : {"generic", "avx2", "avx512vnni"}) {
+    auto target = NativeTarget::forIsa(isa);
+    ASSERT_TRUE(static_cast<bool>(target)) << isa;
+    EXPECT_EQ(messageOf(*target), "") << isa;
+  }
+#endif
+}
