@@ -37,13 +37,17 @@ static mlir::MLIRContext &context() {
 
 Outcome run(const std::string &text, std::vector<Value> args,
             InterpreterOptions options) {
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceString<mlir::ModuleOp>(text, &context());
   Outcome outcome;
-  if (!module) {
-    outcome.error = "the text does not parse";
-    return outcome;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  {
+    // What verifiers refuse is an error of the run too.
+    mlir::ScopedDiagnosticHandler collect(
+        &context(),
+        [&](mlir::Diagnostic &diag) { outcome.error += diag.str() + "\n"; });
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context());
   }
+  if (!module)
+    return outcome;
   llvm::Expected<std::vector<Value>> results =
       Interpreter(*module, options).run("f", args);
   if (results)
