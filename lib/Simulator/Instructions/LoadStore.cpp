@@ -165,6 +165,13 @@ void decodeAccess(DecodeContext &context, bool isLoad) {
     return;
   }
   AddressOperand address = context.address(isLoad ? 1 : 0);
+  // Arguments of calls are variables of the local frame.
+  const Operand &memory = context.operand(isLoad ? 1 : 0);
+  if (a.space == StateSpace::Param && !memory.elements.empty() &&
+      memory.elements[0].kind == Operand::Kind::Symbol &&
+      context.tables.module.symbols[memory.elements[0].symbol].space ==
+          StateSpace::Local)
+    a.space = StateSpace::Local;
   Inst &inst = context.inst;
   inst.op[0] = address.base;
   inst.immediate = address.offset;

@@ -49,6 +49,11 @@ bool Parser::parseBody(Function &function) {
       skipStatement();
     }
   }
+  // A kernel may run off its end; an explicit end makes labels there real.
+  ParsedInstruction end;
+  end.opcode = "ret";
+  end.location = peek().location;
+  function.instructions.push_back(std::move(end));
   resolveLabels();
   scope = bodyScope;
   return true;

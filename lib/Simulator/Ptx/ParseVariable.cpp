@@ -83,6 +83,9 @@ bool Parser::parseVariable(StateSpace space, bool isExtern) {
       return false;
     if (accept('=') && !parseInitializer(symbol))
       return false;
+    // A .param variable of a body is memory of the thread.
+    if (function && symbol.space == StateSpace::Param)
+      symbol.space = StateSpace::Local;
     place(symbol, isExtern);
     declare(std::move(symbol));
   } while (accept(','));

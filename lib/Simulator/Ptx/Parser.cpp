@@ -12,6 +12,8 @@
 
 #include "nvfp4/Simulator/Ptx/Parser.h"
 
+#include "nvfp4/Simulator/Ptx/InlineCalls.h"
+
 #include "ParserImpl.h"
 
 namespace nvfp4::sim {
@@ -24,7 +26,7 @@ std::unique_ptr<Module> parseModule(std::string text, std::string fileName,
   module->files.emplace_back();
   detail::Parser(*module, tokenize(module->text, diagnostics), diagnostics)
       .parseModule();
-  if (diagnostics.hasErrors())
+  if (diagnostics.hasErrors() || !inlineCalls(*module, diagnostics))
     return nullptr;
   return module;
 }

@@ -76,7 +76,14 @@ struct ScaledPair {
 class TileAccumulator {
 public:
   TileAccumulator(const MmaTile &tile, Accumulation mode)
-      : tile(tile), mode(mode) {}
+      : tile(tile), mode(mode) {
+    if (!tile.groupsOf16)
+      return;
+    for (const Element &e : tile.a)
+      halvesA.push_back(static_cast<int16_t>(halves(e)));
+    for (const Element &e : tile.b)
+      halvesB.push_back(static_cast<int16_t>(halves(e)));
+  }
 
   float run(unsigned i, unsigned j, float c) const {
     if (hasSpecial(i, j) || !std::isfinite(c))
@@ -167,8 +174,8 @@ private:
 
   float alignedGroups(unsigned i, unsigned j, float c) const {
     constexpr int fraction = 35;
-    const Element *a = rowA(i);
-    const Element *b = rowB(j);
+    const int16_t *a = &halvesA[size_t{i} * tile.k];
+    const int16_t *b = &halvesB[size_t{j} * tile.k];
     Accumulator acc = split(c);
     int largest = acc.exponent;
     int64_t terms[4];
@@ -178,10 +185,10 @@ private:
       const BlockScale &sa = scaleA(i, g * 16 / tile.block);
       const BlockScale &sb = scaleB(j, g * 16 / tile.block);
       // fp4 values are halves: products in quarters.
-      int64_t dot = 0;
+      int dot = 0;
       for (unsigned k = g * 16; k < g * 16 + 16; ++k)
-        dot += halves(a[k]) * halves(b[k]);
-      terms[g] = dot * sa.significand * sb.significand; // in 2^-8
+        dot += a[k] * b[k];
+      terms[g] = int64_t{dot} * sa.significand * sb.significand; // in 2^-8
       exponents[g] =
           zeroScale(sa) || zeroScale(sb) ? -126 : sa.exponent + sb.exponent;
       largest = std::max(largest, exponents[g]);
@@ -210,6 +217,8 @@ public:
 private:
   const MmaTile &tile;
   Accumulation mode;
+  /// fp4 values times two, for the exact dot products.
+  std::vector<int16_t> halvesA, halvesB;
 };
 
 std::vector<bool> findSpecial(const std::vector<Element> &elements,
