@@ -18,6 +18,21 @@
 #include <bit>
 #include <cmath>
 
+// Vector shifts by a variable count need AVX2; the choice is made at load time.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NVFP4_SIM_CLONES
+#endif
+#endif
+#if !defined(NVFP4_SIM_CLONES) && defined(__x86_64__) &&                       \
+    !defined(__SANITIZE_ADDRESS__)
+#define NVFP4_SIM_CLONES                                                       \
+  __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+#ifndef NVFP4_SIM_CLONES
+#define NVFP4_SIM_CLONES
+#endif
+
 namespace nvfp4::sim {
 namespace {
 
@@ -27,20 +42,23 @@ constexpr float canonicalNan() { return std::bit_cast<float>(0x7fffffffu); }
 float truncateToFloat(int64_t sum, int scale) {
   if (sum == 0)
     return 0.0f;
-  bool negative = sum < 0;
+  uint32_t sign = sum < 0 ? 1u << 31 : 0;
   uint64_t magnitude =
-      negative ? -static_cast<uint64_t>(sum) : static_cast<uint64_t>(sum);
+      sum < 0 ? -static_cast<uint64_t>(sum) : static_cast<uint64_t>(sum);
   int top = 63 - std::countl_zero(magnitude);
   int exponent = top + scale; // of the leading bit
   if (exponent > 127)         // truncation never overflows to infinity
-    return negative ? -0x1.fffffep127f : 0x1.fffffep127f;
+    return std::bit_cast<float>(sign | 0x7f7fffffu);
+  // Bits above the unit of the last place that is kept.
   int keep = exponent >= -126 ? 23 : 23 - (-126 - exponent);
   if (keep < 0)
-    return negative ? -0.0f : 0.0f;
+    return std::bit_cast<float>(sign);
   uint64_t kept =
-      top > keep ? magnitude >> (top - keep) << (top - keep) : magnitude;
-  double value = std::ldexp(static_cast<double>(kept), scale);
-  return static_cast<float>(negative ? -value : value);
+      top > keep ? magnitude >> (top - keep) : magnitude << (keep - top);
+  auto bits = static_cast<uint32_t>(kept);
+  if (exponent >= -126)
+    bits += static_cast<uint32_t>(exponent + 126) << 23;
+  return std::bit_cast<float>(sign | bits);
 }
 
 /// An f32 accumulator as significand (24 bits) and exponent.
@@ -73,12 +91,50 @@ struct ScaledPair {
   int exponent = 0;
 };
 
+/// Exponent of a zero: products with it never are the largest.
+constexpr int32_t zeroExponent = -10000;
+
+/// Products of two rows aligned to the largest exponent, which is updated, and
+/// truncated. A product has at most 22 bits and `left` makes it 27, so terms
+/// fit 32 bits.
+NVFP4_SIM_CLONES int64_t alignedSum(const int32_t *significandA,
+                                    const int32_t *exponentA,
+                                    const int32_t *significandB,
+                                    const int32_t *exponentB, unsigned count,
+                                    int scale, int left, int &largest) {
+  int32_t most = zeroExponent;
+  for (unsigned k = 0; k < count; ++k)
+    most = std::max(most, exponentA[k] + exponentB[k]);
+  largest = std::max(largest, most + scale);
+  int32_t base = largest - scale;
+  int64_t sum = 0;
+  for (unsigned k = 0; k < count; ++k) {
+    int32_t product = significandA[k] * significandB[k];
+    int32_t down = std::min(base - exponentA[k] - exponentB[k], 31);
+    int32_t term = (std::abs(product) << left) >> down;
+    sum += product < 0 ? -term : term;
+  }
+  return sum;
+}
+
+void unpack(const std::vector<Element> &elements,
+            std::vector<int32_t> &significands,
+            std::vector<int32_t> &exponents) {
+  for (const Element &e : elements) {
+    significands.push_back(e.significand);
+    exponents.push_back(e.significand ? e.exponent : zeroExponent);
+  }
+}
+
 class TileAccumulator {
 public:
   TileAccumulator(const MmaTile &tile, Accumulation mode)
       : tile(tile), mode(mode) {
-    if (!tile.groupsOf16)
+    if (!tile.groupsOf16) {
+      unpack(tile.a, significandA, exponentA);
+      unpack(tile.b, significandB, exponentB);
       return;
+    }
     for (const Element &e : tile.a)
       halvesA.push_back(static_cast<int16_t>(halves(e)));
     for (const Element &e : tile.b)
@@ -146,26 +202,16 @@ private:
 
   float alignedProducts(unsigned i, unsigned j, float c) const {
     constexpr int fraction = 25;
-    const Element *a = rowA(i);
-    const Element *b = rowB(j);
     Accumulator acc = split(c);
     int scale = 0;
     if (scaled())
       scale = scaleA(i, 0).exponent + scaleB(j, 0).exponent;
     int largest = acc.exponent;
-    for (unsigned k = 0; k < tile.k; ++k)
-      if (a[k].significand && b[k].significand)
-        largest = std::max(largest, a[k].exponent + b[k].exponent + scale);
     int left = fraction - static_cast<int>(tile.aMantissa + tile.bMantissa);
-    int64_t sum = 0;
-    for (unsigned k = 0; k < tile.k; ++k) {
-      int64_t product = int64_t{a[k].significand} * b[k].significand;
-      if (!product)
-        continue;
-      int down = largest - (a[k].exponent + b[k].exponent + scale);
-      int64_t term = shifted(std::abs(product), left, down);
-      sum += product < 0 ? -term : term;
-    }
+    size_t a = size_t{i} * tile.k;
+    size_t b = size_t{j} * tile.k;
+    int64_t sum = alignedSum(&significandA[a], &exponentA[a], &significandB[b],
+                             &exponentB[b], tile.k, scale, left, largest);
     int64_t term =
         shifted(acc.significand, fraction - 23, largest - acc.exponent);
     sum += acc.negative ? -term : term;
@@ -219,6 +265,8 @@ private:
   Accumulation mode;
   /// fp4 values times two, for the exact dot products.
   std::vector<int16_t> halvesA, halvesB;
+  /// Elements of the other kinds in separate arrays.
+  std::vector<int32_t> significandA, significandB, exponentA, exponentB;
 };
 
 std::vector<bool> findSpecial(const std::vector<Element> &elements,
