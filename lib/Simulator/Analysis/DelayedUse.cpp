@@ -1,5 +1,5 @@
 //===- DelayedUse.cpp - registers used before their asynchronous load is waited
-//for ===//
+// for ===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,10 +27,10 @@ void step(const Effects &effect, uint32_t pc, Pending &pending, F found) {
   for (int32_t reg : effect.uses)
     if (auto it = pending.find(reg); it != pending.end())
       found(DelayedUse{pc, it->second, reg});
-  if (effect.waitsForDelayed)
+  if (effect.tmemWait)
     pending.clear();
   for (int32_t reg : effect.defs) {
-    if (effect.delayedDefs)
+    if (effect.tmemLoad)
       pending[reg] = pc;
     else
       pending.erase(reg);
@@ -44,7 +44,7 @@ std::vector<DelayedUse> findDelayedUses(const FlowGraph &graph,
   std::vector<DelayedUse> uses;
   bool any = false;
   for (const Effects &effect : effects)
-    any |= effect.delayedDefs;
+    any |= effect.tmemLoad;
   if (!any)
     return uses;
   std::vector<Pending> in(graph.blocks.size());

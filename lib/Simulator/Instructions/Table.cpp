@@ -35,6 +35,8 @@ const InstructionTable &InstructionTable::all() {
     addCopyInstructions(t);
     addTcgen05Instructions(t);
     addCarryInstructions(t);
+    addMmaInstructions(t);
+    addWgmmaInstructions(t);
     addAtomicInstructions(t);
     addTensorMapInstructions(t);
     addClusterLaunchInstructions(t);

@@ -245,7 +245,7 @@ void decodeTmemWait(DecodeContext &context) {
   context.expectOperands(0);
   context.inst.flags |= FlagAligned;
   bool stores = context.inst.sub[0];
-  context.effects.waitsForDelayed = !stores;
+  context.effects.waitsForDelayed = context.effects.tmemWait = !stores;
   context.inst.handler = stores ? waitStores : waitLoads;
 }
 
@@ -299,7 +299,7 @@ void decodeTmemAccess(DecodeContext &context, bool isLoad) {
   for (const Operand *reg : regs)
     context.addToPool(isLoad ? context.dest(*reg, Type::B32)
                              : context.source(*reg, Type::B32));
-  context.effects.delayedDefs = isLoad;
+  context.effects.delayedDefs = context.effects.tmemLoad = isLoad;
   inst.flags |= FlagAligned;
   inst.handler = isLoad ? load : store;
 }

@@ -37,6 +37,9 @@ struct Effects {
   /// the registers stay occupied until the wait.
   bool delayedDefs = false;
   bool waitsForDelayed = false;
+  /// tcgen05.ld and its wait, whose uses are checked on the flow graph.
+  bool tmemLoad = false;
+  bool tmemWait = false;
 };
 
 /// A memory operand: base plane, width of the base and offset.

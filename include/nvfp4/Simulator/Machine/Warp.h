@@ -89,6 +89,8 @@ struct DelayedResult {
   /// refs.size() planes of 32 values, filled when the operation completes.
   std::vector<uint32_t> values;
   bool ready = false;
+  /// The checker's number of the operation.
+  uint32_t operation = 0;
 };
 
 class Warp {
