@@ -54,7 +54,7 @@ class Runner:
         if result.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{result.stdout}{result.stderr}")
         elapsed = re.search(r"median ([0-9.]+) ms", result.stdout)
-        ratios = [float(r) for r in re.findall(r"error/bound ([0-9.eE+-]+)", result.stdout)]
+        ratios = [float(r) for r in re.findall(r"\(([0-9.eE+-]+) of its bound\)", result.stdout)]
         if not elapsed or not ratios:
             sys.exit(f"cannot read the output of nvfp4-run:\n{result.stdout}")
         return [np.load(p) for p in paths], float(elapsed[1]), max(ratios)

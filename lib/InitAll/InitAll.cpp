@@ -7,6 +7,7 @@
 
 #include "nvfp4/InitAll.h"
 
+#include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
@@ -23,4 +24,5 @@ void nvfp4::registerAllPasses() {
   gsg::registerGroupedScaledGemmPasses();
   target::registerTargetPasses();
   registerPipelines();
+  registerConversionPasses();
 }

@@ -7,6 +7,7 @@
 
 #include "nvfp4/Pipelines/GsgToCpu.h"
 
+#include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Target/Passes.h"
 
@@ -54,8 +55,12 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToParallelLoopPass());
   pm.addPass(createLowerAffinePass());
-  if (threads)
+  if (threads) {
     pm.addPass(createConvertSCFToOpenMPPass());
+    // Parallel bodies come in alloca scopes, which hold one block only; those
+    // without allocations are inlined here, before control flow splits them.
+    pm.addPass(createCanonicalizerPass());
+  }
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -88,6 +93,9 @@ void nvfp4::buildGsgToCpuPipeline(OpPassManager &pm,
                                   const GsgToCpuOptions &options) {
   buildDecomposePipeline(pm);
   buildBufferizePipeline(pm);
+  ConvertGsgToCpuPassOptions convert;
+  convert.isas = {options.isa};
+  pm.addPass(createConvertGsgToCpuPass(convert));
   buildLowerToLLVMPipeline(pm, options.threads);
 }
 

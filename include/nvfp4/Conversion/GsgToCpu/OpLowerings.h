@@ -13,11 +13,19 @@
 #ifndef NVFP4_CONVERSION_GSGTOCPU_OPLOWERINGS_H
 #define NVFP4_CONVERSION_GSGTOCPU_OPLOWERINGS_H
 
+#include "nvfp4/Conversion/GsgToCpu/KernelSpec.h"
+
 namespace mlir {
 class RewritePatternSet;
 } // namespace mlir
 
 namespace nvfp4::gsg::cpu {
+
+/// `matmul` and `matmul_list`, for the instruction sets `isas`.
+void populateMatmulToCpuPatterns(mlir::RewritePatternSet &patterns,
+                                 llvm::ArrayRef<Isa> isas);
+void populateMatmulListToCpuPatterns(mlir::RewritePatternSet &patterns,
+                                     llvm::ArrayRef<Isa> isas);
 
 /// `sort_tokens`, `permute`, `combine`.
 void populatePermutationToCpuPatterns(mlir::RewritePatternSet &patterns);

@@ -1,0 +1,85 @@
+//===- ConvertGsgToCpu.cpp - convert-gsg-to-cpu -----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pass: one walk, then every operation that is left is an error.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductOperands.h"
+#include "nvfp4/Conversion/GsgToCpu/GsgToCpu.h"
+#include "nvfp4/Conversion/GsgToCpu/OpLowerings.h"
+#include "nvfp4/Conversion/Passes.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace nvfp4 {
+#define GEN_PASS_DEF_CONVERTGSGTOCPUPASS
+#include "nvfp4/Conversion/Passes.h.inc"
+} // namespace nvfp4
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+
+namespace {
+struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
+  using ConvertGsgToCpuPassBase::ConvertGsgToCpuPassBase;
+
+  void runOnOperation() override {
+    SmallVector<Isa> chosen;
+    for (const std::string &name : isas) {
+      if (name == "auto") {
+        chosen.push_back(detectHostIsa());
+        continue;
+      }
+      std::optional<Isa> isa = parseIsa(name);
+      if (!isa) {
+        getOperation().emitError(
+            "expected isa to be auto, generic, avx2 or avx512vnni, but got '")
+            << name << "'";
+        return signalPassFailure();
+      }
+      chosen.push_back(*isa);
+    }
+    if (chosen.empty())
+      chosen.push_back(detectHostIsa());
+    RewritePatternSet patterns(&getContext());
+    populateGsgToCpuPatterns(patterns, chosen);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    getOperation().walk([&](Operation *op) {
+      if (!isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()) ||
+          isa<YieldOp>(op))
+        return;
+      std::string reason = explainUnsupported(op);
+      op->emitOpError(reason.empty()
+                          ? "expected an operation with a lowering to CPUs"
+                          : reason);
+      signalPassFailure();
+    });
+  }
+};
+} // namespace
+
+void cpu::populateGsgToCpuPatterns(RewritePatternSet &patterns,
+                                   ArrayRef<Isa> isas) {
+  populateMatmulToCpuPatterns(patterns, isas);
+  populatePermutationToCpuPatterns(patterns);
+  populateQuantizationToCpuPatterns(patterns);
+  populateRelayoutToCpuPatterns(patterns);
+  populateActivationToCpuPatterns(patterns);
+  populateRoutingToCpuPatterns(patterns);
+}

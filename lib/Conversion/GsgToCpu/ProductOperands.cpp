@@ -1,0 +1,192 @@
+//===- ProductOperands.cpp - from operands to frame slots -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See ProductOperands.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductOperands.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+using IntPredicate = arith::CmpIPredicate;
+
+static Value toI64(MathBuilder &mb, Value index) {
+  return mb.builder.createOrFold<arith::IndexCastOp>(mb.loc, mb.i64, index);
+}
+
+/// The number of trailing dimensions that scales of this layout have.
+static int64_t layoutRank(ScaleLayout layout) {
+  return layout == ScaleLayout::Linear    ? 2
+         : layout == ScaleLayout::Blocked ? 5
+                                          : 4;
+}
+
+MemRefPieces OperandReader::split(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(mb.builder, mb.loc, memref);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(
+      mb.builder, mb.loc, memref);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  MemRefPieces pieces;
+  pieces.address = mb.add(toI64(mb, address),
+                          mb.mul(toI64(mb, metadata.getOffset()), bytes));
+  for (Value size : metadata.getSizes())
+    pieces.sizes.push_back(toI64(mb, size));
+  for (Value stride : metadata.getStrides())
+    pieces.strides.push_back(toI64(mb, stride));
+  return pieces;
+}
+
+Value OperandReader::dim(Value memref, int64_t index) {
+  return toI64(mb,
+               mb.builder.createOrFold<memref::DimOp>(mb.loc, memref, index));
+}
+Value OperandReader::dimFromEnd(Value memref, int64_t fromEnd) {
+  return dim(memref, cast<MemRefType>(memref.getType()).getRank() - fromEnd);
+}
+
+Value OperandReader::depthOf(const ScaledOperand &operand) {
+  int64_t depth = operand.type.getDimSize(operand.type.getRank() - 1);
+  if (!ShapedType::isDynamic(depth))
+    return mb.i64Constant(depth);
+  Value stored = dimFromEnd(operand.data, 1);
+  return operand.type.isFP4() ? mb.shl(stored, 1) : stored;
+}
+
+MatrixRef OperandReader::matrix(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  MemRefPieces pieces = split(memref);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  MatrixRef ref;
+  ref.element = type.getElementType();
+  ref.perGroup = type.getRank() == 3;
+  ref.address = product.frame.add(pieces.address);
+  ref.groupStride = product.frame.add(
+      ref.perGroup ? mb.mul(pieces.strides[0], bytes) : mb.i64Constant(0));
+  ref.rowStride =
+      product.frame.add(mb.mul(pieces.strides[type.getRank() - 2], bytes));
+  return ref;
+}
+
+ScalesRef OperandReader::scales(ScaledType type, Value memref) {
+  MemRefPieces pieces = split(memref);
+  int64_t rank = cast<MemRefType>(memref.getType()).getRank();
+  int64_t tile = rank - layoutRank(type.getLayout());
+  ScalesRef ref;
+  ref.layout = type.getLayout();
+  ref.start = type.getGroupStart();
+  ref.blockSize = type.getBlockSize();
+  ref.address = product.frame.add(pieces.address);
+  ref.groupStride =
+      product.frame.add(tile > 0 ? pieces.strides[0] : mb.i64Constant(0));
+  ref.tileStride = product.frame.add(pieces.strides[tile]);
+  ref.wordStride = product.frame.add(ref.layout == ScaleLayout::Linear
+                                         ? mb.i64Constant(4)
+                                         : pieces.strides[tile + 1]);
+  return ref;
+}
+
+GroupRef OperandReader::perGroup(Value value) {
+  auto type = dyn_cast<MemRefType>(value.getType());
+  if (!type)
+    return {GroupRef::Scalar, product.frame.add(value)};
+  if (type.getRank() == 0 || (type.getRank() == 1 && type.getDimSize(0) == 1)) {
+    SmallVector<Value> indices;
+    if (type.getRank() == 1)
+      indices.push_back(arith::ConstantIndexOp::create(mb.builder, mb.loc, 0));
+    Value scalar = memref::LoadOp::create(mb.builder, mb.loc, value, indices);
+    return {GroupRef::Scalar, product.frame.add(scalar)};
+  }
+  auto kind = type.getRank() == 2 ? GroupRef::Pair : GroupRef::Group;
+  return {kind, product.frame.add(split(value).address)};
+}
+
+RowRef OperandReader::perRow(Value memref, Value rowsPerGroup,
+                             Value totalRows) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value isGlobal = mb.i64Constant(1);
+  if (type.getRank() == 1 && rowsPerGroup) {
+    Value size = dim(memref, 0);
+    Value perGroup =
+        mb.logicalAnd(mb.cmp(IntPredicate::ne, size, totalRows),
+                      mb.cmp(IntPredicate::eq, size, rowsPerGroup));
+    isGlobal = mb.select(perGroup, mb.i64Constant(0), isGlobal);
+  }
+  return {product.frame.add(split(memref).address),
+          product.frame.add(isGlobal)};
+}
+
+ColumnRef OperandReader::perColumn(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  MemRefPieces pieces = split(memref);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  Value groupStride = type.getRank() == 2 ? mb.mul(pieces.strides[0], bytes)
+                                          : mb.i64Constant(0);
+  return {product.frame.add(pieces.address), product.frame.add(groupStride),
+          type.getElementType()};
+}
+
+Value cpu::wordStrideOf(MathBuilder &mb, ScaledType type,
+                        const MemRefPieces &scales) {
+  if (type.getLayout() == ScaleLayout::Linear)
+    return mb.i64Constant(4);
+  return scales
+      .strides[scales.strides.size() - layoutRank(type.getLayout()) + 1];
+}
+
+void cpu::fillWeights(MathBuilder &mb, OperandReader &read,
+                      const ScaledOperand &weights, Value entry) {
+  MemRefPieces data = read.split(weights.data);
+  MemRefPieces scales = read.split(weights.scales);
+  auto set = [&](problem::Field field, Value value) {
+    mb.store(value, entry, 8 * field);
+  };
+  set(problem::RhsData, data.address);
+  set(problem::RhsRowStride, data.strides[data.strides.size() - 2]);
+  set(problem::RhsScales, scales.address);
+  set(problem::RhsTileStride,
+      scales.strides[scales.strides.size() -
+                     layoutRank(weights.type.getLayout())]);
+  set(problem::RhsWordStride, wordStrideOf(mb, weights.type, scales));
+}
+
+std::string cpu::explainUnsupported(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    if (isa<TensorType, ScaledType>(operand.getType()))
+      return "expected memrefs in storage form; run gsg-decompose-scaled and "
+             "one-shot-bufferize first";
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    if (!type || type.getRank() == 0)
+      continue;
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (failed(type.getStridesAndOffset(strides, offset)) ||
+        strides.back() != 1)
+      return "expected memrefs with contiguous rows";
+    // Matrices may have any stride between rows; the rest must be dense from
+    // its second dimension on.
+    int64_t expected = 1;
+    for (int64_t d = type.getRank() - 1; d > 1; --d) {
+      if (type.getRank() > 3 && strides[d] != expected)
+        return "expected dense memrefs of scales";
+      if (ShapedType::isDynamic(type.getDimSize(d)))
+        break;
+      expected *= type.getDimSize(d);
+    }
+  }
+  if (auto matmul = dyn_cast<MatmulOp>(op))
+    return explainUnsupportedMatmul(matmul);
+  if (auto list = dyn_cast<MatmulListOp>(op))
+    return explainUnsupportedMatmulList(list);
+  return {};
+}

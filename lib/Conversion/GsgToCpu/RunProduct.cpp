@@ -1,0 +1,111 @@
+//===- RunProduct.cpp - code at the operation that starts a product *- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Allocates frame and table, fills both and calls the product, for the best of
+// the given instruction sets that the CPU has.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductEmitter.h"
+#include "ProductOperands.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+
+/// A symbol prefix that no function of the module has.
+static std::string uniqueName(ModuleOp module, StringRef stem, Isa isa) {
+  for (unsigned number = 0;; ++number) {
+    std::string name = (stem + Twine(number)).str();
+    if (!module.lookupSymbol(name + "_" + stringify(isa).str()))
+      return name;
+  }
+}
+
+/// The function of the runtime that says what the CPU has: 0 generic, 1 AVX2,
+/// 2 AVX-512 VNNI.
+static Value callRuntimeIsa(MathBuilder &mb, ModuleOp module) {
+  constexpr StringLiteral symbol = "nvfp4_cpu_isa";
+  auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
+  if (!func) {
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    func = LLVM::LLVMFuncOp::create(builder, mb.loc, symbol,
+                                    LLVM::LLVMFunctionType::get(mb.i32, {}));
+  }
+  return LLVM::CallOp::create(mb.builder, mb.loc, func, ValueRange())
+      .getResult();
+}
+
+LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
+                              Product &product, ArrayRef<Isa> isas,
+                              Value numProblems,
+                              function_ref<void(MathBuilder &, Value)> fill) {
+  auto module = op->getParentOfType<ModuleOp>();
+  Location loc = op->getLoc();
+  MathBuilder mb(rewriter, loc);
+  product.table = product.frame.reserve();
+  product.numProblems = product.frame.add(numProblems);
+  for (Frame::Slot *slot :
+       {&product.rowBlocks, &product.prepareBlocks, &product.panels,
+        &product.preparedBytes, &product.prepared, &product.maxima})
+    *slot = product.frame.reserve();
+  product.name = uniqueName(
+      module, product.isList() ? "nvfp4_matmul_list_" : "nvfp4_matmul_",
+      isas.front());
+
+  int64_t frameWords = product.frame.size();
+  Value words = mb.add(mb.mul(numProblems, problem::Count), frameWords);
+  Value memory = memref::AllocOp::create(
+      rewriter, loc, MemRefType::get({ShapedType::kDynamic}, mb.i64),
+      arith::IndexCastOp::create(rewriter, loc, rewriter.getIndexType(), words)
+          .getResult());
+  Value address = arith::IndexCastOp::create(
+      rewriter, loc, mb.i64,
+      memref::ExtractAlignedPointerAsIndexOp::create(rewriter, loc, memory));
+  Value frame = LLVM::IntToPtrOp::create(rewriter, loc, mb.ptr, address);
+  product.frame.write(mb, frame);
+  mb.store(mb.add(address, 8 * frameWords), frame, 8 * product.table);
+  fill(mb, mb.ptrAdd(frame, 8 * frameWords));
+
+  SmallVector<Isa> sorted(isas);
+  llvm::sort(sorted, std::greater<>());
+  sorted.erase(llvm::unique(sorted), sorted.end());
+  SmallVector<func::FuncOp> drivers;
+  for (Isa isa : sorted) {
+    std::optional<KernelSpec> spec = KernelSpec::get(
+        isa, static_cast<format::BlockFormat>(product.lhsType.getFormat()),
+        static_cast<format::BlockFormat>(product.rhsType.getFormat()));
+    if (!spec)
+      return rewriter.notifyMatchFailure(
+          op, "expected operands with one kind of scale and one block size");
+    drivers.push_back(ProductEmitter(module, product, *spec).emit());
+  }
+  auto call = [&](func::FuncOp driver) {
+    func::CallOp::create(rewriter, loc, driver, ValueRange{frame});
+  };
+  if (drivers.size() == 1) {
+    call(drivers.front());
+  } else {
+    Value level = callRuntimeIsa(mb, module);
+    std::function<void(size_t)> choose = [&](size_t i) {
+      if (i + 1 == drivers.size())
+        return call(drivers[i]);
+      Value has = mb.cmp(arith::CmpIPredicate::sge, level,
+                         static_cast<int64_t>(sorted[i]));
+      mb.ifThenElse(has, [&] { call(drivers[i]); }, [&] { choose(i + 1); });
+    };
+    choose(0);
+  }
+  memref::DeallocOp::create(rewriter, loc, memory);
+  rewriter.eraseOp(op);
+  return success();
+}

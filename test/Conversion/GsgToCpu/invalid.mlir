@@ -1,0 +1,25 @@
+// What cannot be lowered is an error at the operation, with the reason.
+// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=generic -split-input-file -verify-diagnostics
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @value_form(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error @+1 {{expected memrefs in storage form; run gsg-decompose-scaled and one-shot-bufferize first}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @columns_apart(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8>,
+                         %bs: memref<32x4xf8E4M3FN>, %c: memref<16x32xf32, strided<[64, 2]>>) {
+  // expected-error @+1 {{expected memrefs with contiguous rows}}
+  grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+      rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
+      outs(%c : memref<16x32xf32, strided<[64, 2]>>)
+  return
+}
