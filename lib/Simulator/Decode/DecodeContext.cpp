@@ -122,10 +122,13 @@ int DecodeContext::expectAny(std::initializer_list<std::string_view> names) {
   int index = takeAny(names);
   if (index >= 0)
     return index;
-  std::string list;
-  for (std::string_view name : names)
-    list += (list.empty() ? "'." : ", '.") + std::string(name) + "'";
-  error("'" + parsed.fullName() + "' needs one of the modifiers " + list);
+  std::string message = parsed.fullName();
+  message.append(" needs one of the modifiers");
+  for (std::string_view name : names) {
+    message.append(" .");
+    message.append(name);
+  }
+  error(message);
   return 0;
 }
 
@@ -143,11 +146,14 @@ Type DecodeContext::expectType(std::initializer_list<Type> legal) {
   Type type = takeType();
   if (std::find(legal.begin(), legal.end(), type) != legal.end())
     return type;
-  if (type == Type::None)
-    error("'" + parsed.fullName() + "' needs a type");
-  else
-    error("type '." + std::string(typeName(type)) + "' is not supported by '" +
-          parsed.fullName() + "'");
+  std::string message = parsed.fullName();
+  if (type == Type::None) {
+    message.append(" needs a type");
+  } else {
+    message.append(" does not support type .");
+    message.append(typeName(type));
+  }
+  error(message);
   return *legal.begin();
 }
 

@@ -106,6 +106,11 @@ bool MmaOperation::readMatrix(Cta &cta, const SmemDescriptor &source,
       }
     return true;
   }
+  // Codes of up to 8 bits are decoded once.
+  std::vector<Element> table;
+  if (bits <= 8)
+    for (uint32_t code = 0; code < 1u << bits; ++code)
+      table.push_back(decodeElement(code, format, negate));
   // 32 bytes along K in two 16-byte pieces, which swizzles keep together.
   for (unsigned r = 0; r < rows; ++r)
     for (unsigned piece = 0; piece < 2; ++piece) {
@@ -132,7 +137,7 @@ bool MmaOperation::readMatrix(Cta &cta, const SmemDescriptor &source,
           code = two >> (bit % 8) & 63;
         }
         out[size_t{r} * k + piece * count + i] =
-            decodeElement(code, format, negate);
+            bits <= 8 ? table[code] : decodeElement(code, format, negate);
       }
     }
   (void)padded;
