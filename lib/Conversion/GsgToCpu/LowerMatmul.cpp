@@ -10,12 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProductEmitter.h"
 #include "ProductOperands.h"
 #include "nvfp4/Conversion/GsgToCpu/OpLowerings.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -146,15 +145,8 @@ void MatmulOperands::readEpilogue() {
     product.columnOperands.push_back(read.perColumn(value));
   for (Value value : op.getGroup())
     product.groupOperands.push_back(read.perGroup(value));
-  if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom) {
+  if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom)
     product.custom = &op.getEpilogue().front();
-    SetVector<Value> captured;
-    getUsedValuesDefinedAbove(op.getEpilogue(), captured);
-    for (Value value : captured)
-      product.captured.emplace_back(value, matchPattern(value, m_Constant())
-                                               ? 0
-                                               : product.frame.add(value));
-  }
   if (op.getQuantizer())
     product.quantizer = *op.getQuantizer();
   if (op.getGlobalScale())
@@ -199,11 +191,9 @@ std::string cpu::explainUnsupportedMatmul(MatmulOp op) {
   if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom) {
     if (op.getEpilogue().empty())
       return "expected an epilogue region";
-    SetVector<Value> captured;
-    getUsedValuesDefinedAbove(op.getEpilogue(), captured);
-    for (Value value : captured)
-      if (!matchPattern(value, m_Constant()) && !value.getType().isF32())
-        return "expected an epilogue region that captures f32 scalars only";
+    if (!isVectorizable(op.getEpilogue().front()))
+      return "expected an epilogue region of scalar operations that have a "
+             "vector form";
   }
   return {};
 }

@@ -69,7 +69,6 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       product.isList() ? GroupingKind::Dense : product.grouping.getKind();
   const bool raggedRows = kind == GroupingKind::RaggedRows;
   const bool raggedK = kind == GroupingKind::RaggedK;
-  const bool nibbles = product.lhsType.isFP4();
   const int64_t block = product.lhsType.getBlockSize();
   Value zero = mb.i64Constant(0);
   Value table = slotPtr(product.table);
@@ -152,9 +151,12 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       setField(entry, problem::Columns, slot(product.columns));
       setField(entry, problem::Depth, depth);
       setField(entry, problem::FirstRow, firstRow);
-      setField(entry, problem::Phase,
-               raggedK && nibbles ? mb.bitAnd(first, 1) : zero);
-      Value byteInRow = raggedK ? (nibbles ? mb.shr(first, 1) : first) : zero;
+      setField(entry, problem::Phase, raggedK ? mb.bitAnd(first, 1) : zero);
+      auto byteInRow = [&](ScaledType type) {
+        if (!raggedK)
+          return zero;
+        return type.isFP4() ? mb.shr(first, 1) : first;
+      };
 
       auto rowAddress = [&](const MatrixRef &matrix, Value row) {
         Value base = tb.add(slot(matrix.address),
@@ -163,7 +165,8 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       };
       Value sharedRow = raggedRows ? first : zero;
       setField(entry, problem::LhsData,
-               tb.add(rowAddress(product.lhs, sharedRow), byteInRow));
+               tb.add(rowAddress(product.lhs, sharedRow),
+                      byteInRow(product.lhsType)));
       setField(entry, problem::LhsRowStride, slot(product.lhs.rowStride));
       auto scalesAddress = [&](const ScalesRef &ref, Value &compact) {
         Value base =
@@ -183,8 +186,9 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       setField(entry, problem::LhsWordStride,
                slot(product.lhsScales.wordStride));
       if (!product.fixedRhs) {
-        setField(entry, problem::RhsData,
-                 tb.add(rowAddress(product.rhs, zero), byteInRow));
+        setField(
+            entry, problem::RhsData,
+            tb.add(rowAddress(product.rhs, zero), byteInRow(product.rhsType)));
         setField(entry, problem::RhsRowStride, slot(product.rhs.rowStride));
         setField(entry, problem::RhsScales,
                  scalesAddress(product.rhsScales, carried[RhsCompact]));

@@ -36,7 +36,7 @@ enum Field : int64_t {
   /// Rows of the weights, and K.
   Columns,
   Depth,
-  /// 1 if the operands start at a high nibble.
+  /// 1 if packed operands start at a high nibble.
   Phase,
   LhsData,
   LhsRowStride,
@@ -162,9 +162,8 @@ struct Product {
   llvm::SmallVector<RowRef> rowOperands;
   llvm::SmallVector<ColumnRef> columnOperands;
   llvm::SmallVector<GroupRef> groupOperands;
-  /// The epilogue region and the scalars that it captures.
+  /// The epilogue region.
   mlir::Block *custom = nullptr;
-  llvm::SmallVector<std::pair<mlir::Value, Frame::Slot>> captured;
   QuantizerAttr quantizer;
   BlockFormat outFormat = BlockFormat::NVFP4;
   std::optional<GroupRef> globalScale;

@@ -20,6 +20,9 @@
 
 namespace nvfp4::gsg::cpu {
 
+/// Whether an epilogue region can be cloned on vectors.
+bool isVectorizable(mlir::Block &region);
+
 class ProductEmitter {
 public:
   ProductEmitter(mlir::ModuleOp module, const Product &product,
@@ -95,8 +98,6 @@ private:
   void moveRow(Value rowAddress, mlir::Type element, Value first, Value columns,
                Value weightRows, Value temp, bool isStore);
   Value customEpilogue(mlir::ValueRange args);
-  /// Whether the region can be cloned on vectors.
-  bool isCustomVectorizable() const;
   mlir::Type lanesOf(mlir::Type element) const;
   Value laneMask(Value count);
 
@@ -108,7 +109,7 @@ private:
   std::string features;
   Kernels kernels;
   Value frame;
-  /// Lanes of the epilogue, 16 or (for regions that are not vectorisable) 1.
+  /// Lanes of the vectors of the function under construction.
   int64_t lanes = 16;
 
   Func fillTable, prepareTask, tileColumns, tileTask, epilogue, store, zeroTail,

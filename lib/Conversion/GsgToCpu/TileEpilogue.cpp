@@ -35,12 +35,10 @@ struct ProductEmitter::RowContext {
 };
 
 Type ProductEmitter::lanesOf(Type element) const {
-  return lanes == 1 ? element : VectorType::get(lanes, element);
+  return VectorType::get(lanes, element);
 }
 
 Value ProductEmitter::laneMask(Value count) {
-  if (lanes == 1)
-    return mb.cmp(IntPredicate::sgt, count, 0);
   SmallVector<int32_t> iota(lanes);
   std::iota(iota.begin(), iota.end(), 0);
   Value lane = arith::ConstantOp::create(
@@ -118,7 +116,7 @@ void ProductEmitter::moveRow(Value rowAddress, Type element, Value first,
 }
 
 LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
-  lanes = !product.custom || isCustomVectorizable() ? 16 : 1;
+  lanes = 16;
   auto func = beginFunction("_epilogue", {mb.i64, mb.i64, mb.i64, mb.i64,
                                           mb.i64, mb.i64, mb.ptr, mb.ptr});
   Location loc = product.loc;
@@ -260,10 +258,8 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
   };
   SmallVector<Value> largest = mb.forLoop(zero, rows, 1, init, rowBody);
   if (product.amax) {
-    Value bits = largest[0];
-    if (lanes > 1)
-      bits = vector::ReductionOp::create(builder, loc,
-                                         vector::CombiningKind::MAXUI, bits);
+    Value bits = vector::ReductionOp::create(
+        builder, loc, vector::CombiningKind::MAXUI, largest[0]);
     mb.store(bits, mb.ptrAdd(slotPtr(product.maxima), mb.shl(task, 2)));
   }
   endFunction();

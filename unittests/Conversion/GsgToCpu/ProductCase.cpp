@@ -72,7 +72,8 @@ private:
   using Kind = GroupingKind;
   Scaled makeScaled(std::string name, int64_t batches, int64_t rows,
                     int64_t length, ScaleLayout layout, GroupStart start,
-                    int64_t scaleRows, int64_t scaleColumns);
+                    int64_t scaleRows, int64_t scaleColumns,
+                    format::BlockFormat format);
   void makeGroups();
   void makeOperands();
   std::string makeModule();
@@ -118,22 +119,23 @@ private:
 
 Scaled Runner::makeScaled(std::string name, int64_t batches, int64_t rows,
                           int64_t length, ScaleLayout layout, GroupStart start,
-                          int64_t scaleRows, int64_t scaleColumns) {
+                          int64_t scaleRows, int64_t scaleColumns,
+                          format::BlockFormat format) {
   Scaled s;
-  s.format = p.format;
+  s.format = format;
   s.rows = rows;
-  s.rowBytes = format::rowBytes(p.format, length);
+  s.rowBytes = format::rowBytes(format, length);
   s.matrix = {formatLayout(layout), scaleRows, scaleColumns};
   std::vector<int64_t> batch;
   if (batches >= 0)
     batch.push_back(batches);
   int64_t count = batches < 0 ? 1 : batches;
-  bool fp4 = format::elementBits(p.format) == 4;
+  bool fp4 = format::elementBits(format) == 4;
   std::vector<int64_t> shape = batch;
   shape.insert(shape.end(), {rows, s.rowBytes});
-  std::string element = p.format == format::BlockFormat::MXFP8_E4M3 ? "f8E4M3FN"
-                        : fp4                                       ? "i8"
-                                                                    : "f8E5M2";
+  std::string element = format == format::BlockFormat::MXFP8_E4M3 ? "f8E4M3FN"
+                        : fp4                                     ? "i8"
+                                                                  : "f8E5M2";
   bool dynamic = p.kind == Kind::RaggedRows && name == "a";
   s.data = &args.add(name, shape, element, 1, dynamic);
   std::vector<int64_t> scaleShape = batch;
@@ -146,13 +148,13 @@ Scaled Runner::makeScaled(std::string name, int64_t batches, int64_t rows,
   else
     scaleShape.insert(scaleShape.end(),
                       {m.paddedRows() / 8, m.paddedColumns() / 4, 8, 4});
-  bool e8m0 = format::scaleKind(p.format) == format::ScaleKind::E8M0;
+  bool e8m0 = format::scaleKind(format) == format::ScaleKind::E8M0;
   s.scales = &args.add(name + "s", scaleShape, e8m0 ? "f8E8M0FNU" : "f8E4M3FN",
                        1, dynamic);
   s.type = "!grouped_scaled_gemm.scaled<" + shapeText(batch) +
            (dynamic ? "?x" : std::to_string(rows) + "x") +
            std::to_string(length) + ", " +
-           std::string(format::stringify(p.format));
+           std::string(format::stringify(format));
   if (layout != ScaleLayout::Linear)
     s.type += ", " + stringifyScaleLayout(layout).str();
   if (start != GroupStart::Whole)
@@ -161,7 +163,7 @@ Scaled Runner::makeScaled(std::string name, int64_t batches, int64_t rows,
   // All codes of E2M1; of the others values with few bits.
   for (int64_t i = 0; i < s.data->byteCount(); ++i)
     s.data->bytes()[i] = fp4 ? static_cast<uint8_t>(random())
-                         : p.format == format::BlockFormat::MXFP8_E4M3
+                         : format == format::BlockFormat::MXFP8_E4M3
                              ? format::encodeE4M3(static_cast<float>(small()))
                              : format::encodeE5M2(static_cast<float>(small()));
   (void)count;
@@ -241,14 +243,15 @@ void Runner::makeOperands() {
   int64_t scaleColumns =
       p.kind == Kind::RaggedK && !whole ? scaleExtent : blocks;
   lhs = makeScaled("a", batched() ? count : -1, lhsRows, totalDepth,
-                   p.lhsLayout, p.start, scaleRows, scaleColumns);
+                   p.lhsLayout, p.start, scaleRows, scaleColumns, p.format);
   bool stacked = p.kind != Kind::Dense && p.kind != Kind::RaggedK;
   GroupStart rhsStart = p.kind == Kind::RaggedK ? p.start : GroupStart::Whole;
   int64_t numRhs = stacked && p.discrete ? count : 1;
   for (int64_t i = 0; i < numRhs; ++i)
-    rhs.push_back(makeScaled(
-        "b" + std::to_string(i), stacked && !p.discrete ? count : -1, p.columns,
-        totalDepth, p.rhsLayout, rhsStart, p.columns, scaleColumns));
+    rhs.push_back(makeScaled("b" + std::to_string(i),
+                             stacked && !p.discrete ? count : -1, p.columns,
+                             totalDepth, p.rhsLayout, rhsStart, p.columns,
+                             scaleColumns, p.weightFormat.value_or(p.format)));
   // Only the scales of existing blocks are numbers.
   bool e8m0 = format::scaleKind(p.format) == format::ScaleKind::E8M0;
   auto draw = [&] {
@@ -315,7 +318,7 @@ void Runner::makeOperands() {
         ragged && p.outStart != GroupStart::Whole ? outScaleExtent
         : ragged                                  ? totalRows
                                                   : p.rows,
-        format::scaleColumns(p.format, outColumns));
+        format::scaleColumns(p.format, outColumns), p.format);
     if (ragged) {
       // The result shares its dynamic extent with the activations.
       std::string text = std::to_string(totalRows) + "x";
@@ -356,14 +359,16 @@ std::string Runner::makeModule() {
   }
   std::string text = "func.func @f(" + args.signature() +
                      ") attributes {llvm.emit_c_interface} {\n";
+  if (p.alpha == 1)
+    text += "%scalar = memref.load %alpha[] : memref<f32>\n";
   text += "grouped_scaled_gemm.matmul <" + grouping + ">";
   text += use("groups", groups);
   text += " lhs(" + lhs.operand() + ") rhs(";
   for (size_t i = 0; i < rhs.size(); ++i)
     text += (i ? ", " : "") + rhs[i].operand();
   text += ")";
-  text += use("alpha", alpha) + use("beta", beta) + use("addend", addend) +
-          use("bias", bias);
+  text += p.alpha == 1 ? " alpha(%scalar : f32)" : use("alpha", alpha);
+  text += use("beta", beta) + use("addend", addend) + use("bias", bias);
   if (prob)
     text += use("prob", prob) + " at " + p.prob;
   if (!p.activation.empty())

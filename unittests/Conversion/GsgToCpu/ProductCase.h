@@ -37,6 +37,8 @@ struct ProductCase {
   int64_t spareRows = 0;
   int64_t columns = 1, depth = 16;
   format::BlockFormat format = format::BlockFormat::NVFP4;
+  /// If not that of the activations.
+  std::optional<format::BlockFormat> weightFormat;
   ScaleLayout lhsLayout = ScaleLayout::Linear;
   ScaleLayout rhsLayout = ScaleLayout::Linear;
   GroupStart start = GroupStart::Whole;

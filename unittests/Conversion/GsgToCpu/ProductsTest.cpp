@@ -294,24 +294,28 @@ TEST(Products, QuantizedLayouts) {
 }
 
 TEST(Products, CustomRegion) {
-  // Operands by row, column and group; a region that only scalars can run.
-  for (bool vectors : {true, false}) {
-    ProductCase p = raggedRows({6, 9}, 70, 64);
-    p.activation = "<custom>";
-    std::string body =
-        vectors ? "%y = arith.mulf %z, %two : f32\n"
-                : "%i = arith.index_cast %one : i32 to index\n"
-                  "%p = arith.cmpf ogt, %z, %two : f32\n"
-                  "%y = scf.if %p -> f32 {\n%s = arith.mulf %z, %two : f32\n"
-                  "scf.yield %s : f32\n} else {\n"
-                  "%s = arith.addf %z, %z : f32\nscf.yield %s : f32\n}\n";
-    p.custom = "epilogue {\n^bb0(%z: f32):\n%two = arith.constant 2.0 : f32\n"
-               "%one = arith.constant 1 : i32\n" +
-               body + "grouped_scaled_gemm.yield %y : f32\n}";
-    p.function = [](double z, double) { return 2 * z; };
-    p.amax = true;
-    checkCase(p, {});
-  }
+  ProductCase p = raggedRows({6, 9}, 70, 64);
+  p.activation = "<custom>";
+  p.custom = "epilogue {\n^bb0(%z: f32):\n%two = arith.constant 2.0 : f32\n"
+             "%p = arith.cmpf ogt, %z, %two : f32\n"
+             "%w = arith.mulf %z, %two : f32\n"
+             "%y = arith.select %p, %w, %z : f32\n"
+             "grouped_scaled_gemm.yield %y : f32\n}";
+  p.function = [](double z, double) { return z > 2 ? 2 * z : z; };
+  p.amax = true;
+  checkCase(p, {});
+}
+
+TEST(Products, MixedFormats) {
+  ProductCase p = raggedRows({3, 9}, 70, 192);
+  p.format = format::BlockFormat::MXFP8_E4M3;
+  p.weightFormat = format::BlockFormat::MXFP4;
+  checkEverywhere(p);
+  p.kind = GroupingKind::RaggedK;
+  p.rows = 5;
+  p.start = GroupStart::Compact;
+  p.sizes = {33, 7};
+  checkEverywhere(p);
 }
 
 TEST(Products, ThreadsAndDispatch) {
