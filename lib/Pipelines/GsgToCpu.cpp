@@ -50,6 +50,15 @@ void nvfp4::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+void nvfp4::buildConvertToLoopsPipeline(OpPassManager &pm,
+                                        llvm::ArrayRef<std::string> isas) {
+  ConvertGsgToCpuPassOptions options;
+  options.isas.assign(isas.begin(), isas.end());
+  pm.addPass(createConvertGsgToCpuPass(options));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
   // What is left of structured operations.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
@@ -93,9 +102,8 @@ void nvfp4::buildGsgToCpuPipeline(OpPassManager &pm,
                                   const GsgToCpuOptions &options) {
   buildDecomposePipeline(pm);
   buildBufferizePipeline(pm);
-  ConvertGsgToCpuPassOptions convert;
-  convert.isas = {options.isa};
-  pm.addPass(createConvertGsgToCpuPass(convert));
+  std::vector<std::string> isas(options.isas.begin(), options.isas.end());
+  buildConvertToLoopsPipeline(pm, isas);
   buildLowerToLLVMPipeline(pm, options.threads);
 }
 

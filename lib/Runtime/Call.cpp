@@ -126,6 +126,8 @@ extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
   for (size_t i = 0; i < numArguments; ++i)
     if (nvfp4_status status = checkArgument(*function, i, arguments[i]))
       return status;
+  if (nvfp4_status status = checkPairs(*function, arguments))
+    return status;
   if (nvfp4_status status = function->device->prepareCall(stream))
     return status;
 

@@ -15,6 +15,8 @@
 #include "ElementType.h"
 #include "Error.h"
 
+#include <algorithm>
+
 using namespace nvfp4::runtime;
 
 static std::string describeArgument(const nvfp4_function &function,
@@ -93,5 +95,49 @@ nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
   if (reinterpret_cast<uintptr_t>(dataOf(*tensor)) % alignment)
     return reject("expected data aligned to " + std::to_string(alignment) +
                   " bytes");
+  return NVFP4_OK;
+}
+
+/// Rows to a tile of a scale layout, or 0 where the number of rows depends on
+/// groups or on another axis.
+static int64_t rowsPerTile(const std::string &scaledType) {
+  auto says = [&](const char *word) {
+    return scaledType.find(word) != std::string::npos;
+  };
+  if (says(", starts = ") || says(", axis = "))
+    return 0;
+  return says(", blocked_8x4") ? 8 : says(", blocked") ? 128 : 1;
+}
+
+/// The leading extents that scales of `values` must have.
+static std::vector<int64_t> expectedRows(const DLTensor &values, int64_t tile) {
+  std::vector<int64_t> rows(values.shape, values.shape + values.ndim - 1);
+  if (!rows.empty())
+    rows.back() = rows.back() / tile + (rows.back() % tile != 0);
+  return rows;
+}
+
+nvfp4_status nvfp4::runtime::checkPairs(const nvfp4_function &function,
+                                        const DLTensor *const *arguments) {
+  const std::vector<ValueMetadata> &metadata = function.metadata.arguments;
+  for (size_t i = 0; i + 1 < metadata.size(); ++i) {
+    const ValueMetadata &values = metadata[i], &scales = metadata[i + 1];
+    int64_t tile = rowsPerTile(values.scaledType);
+    if (values.role != NVFP4_ROLE_VALUES || scales.role != NVFP4_ROLE_SCALES ||
+        values.scaledType != scales.scaledType || !tile || values.shape.empty())
+      continue;
+    std::vector<int64_t> rows = expectedRows(*arguments[i], tile);
+    const DLTensor &found = *arguments[i + 1];
+    if (static_cast<size_t>(found.ndim) < rows.size() ||
+        !std::equal(rows.begin(), rows.end(), found.shape))
+      return fail(
+          NVFP4_INVALID_ARGUMENT,
+          describeArgument(function, i + 1) + ": expected leading extents " +
+              formatShape(rows) + " for values of shape " +
+              formatShape({arguments[i]->shape,
+                           static_cast<size_t>(arguments[i]->ndim)}) +
+              ", but got shape " +
+              formatShape({found.shape, static_cast<size_t>(found.ndim)}));
+  }
   return NVFP4_OK;
 }

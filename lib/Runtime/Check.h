@@ -16,6 +16,12 @@ namespace nvfp4::runtime {
 nvfp4_status checkArgument(const nvfp4_function &function, size_t index,
                            const DLTensor *tensor);
 
+/// Checks that the values and the scales of each block-scaled argument have the
+/// same number of rows, where the type says how they must relate. Every
+/// argument has passed checkArgument.
+nvfp4_status checkPairs(const nvfp4_function &function,
+                        const DLTensor *const *arguments);
+
 /// The address of the first element.
 inline char *dataOf(const DLTensor &tensor) {
   return static_cast<char *>(tensor.data) + tensor.byte_offset;

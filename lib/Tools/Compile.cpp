@@ -33,6 +33,12 @@ static int printError(const Twine &message) {
   return 1;
 }
 
+static SmallVector<std::string> splitIsas(const CodeOptions &options) {
+  SmallVector<StringRef> names;
+  StringRef(options.isa).split(names, ',');
+  return llvm::map_to_vector(names, [](StringRef name) { return name.str(); });
+}
+
 LogicalResult tools::resolve(CodeOptions &options) {
   if (options.target != "cpu") {
     printError("expected target cpu, but got '" + options.target + "'");
@@ -40,18 +46,33 @@ LogicalResult tools::resolve(CodeOptions &options) {
   }
   if (options.isa == "native")
     options.isa = nvfp4_cpu_isa_name(nvfp4_cpu_isa());
-  auto target = target::NativeTarget::forIsa(options.isa);
-  if (!target) {
-    printError(llvm::toString(target.takeError()));
-    return failure();
+  for (const std::string &isa : splitIsas(options)) {
+    auto target = target::NativeTarget::forIsa(isa);
+    if (!target) {
+      printError(llvm::toString(target.takeError()));
+      return failure();
+    }
   }
   return success();
+}
+
+target::NativeTarget tools::getNativeTarget(const CodeOptions &options) {
+  SmallVector<std::string> isas = splitIsas(options);
+  for (StringRef isa : {"generic", "avx2", "avx512vnni"}) {
+    if (!llvm::is_contained(isas, isa))
+      continue;
+    target::NativeTarget target = llvm::cantFail(
+        target::NativeTarget::forIsa(isa), "the options are resolved");
+    target.optLevel = options.optLevel;
+    return target;
+  }
+  llvm_unreachable("the options are resolved");
 }
 
 LogicalResult tools::lowerToLLVM(ModuleOp module, const CodeOptions &options) {
   PassManager pm(module->getName());
   GsgToCpuOptions pipeline;
-  pipeline.isa = options.isa;
+  pipeline.isas = splitIsas(options);
   pipeline.threads = options.threads;
   buildGsgToCpuPipeline(pm, pipeline);
   return pm.run(module);
@@ -109,12 +130,9 @@ static std::string chooseOutput(const CompileOptions &options) {
 
 static LogicalResult emit(ModuleOp module, const CompileOptions &options,
                           const std::string &output) {
-  auto target = target::NativeTarget::forIsa(options.isa);
-  if (!target)
-    return failure(printError(llvm::toString(target.takeError())));
-  target->optLevel = options.optLevel;
+  target::NativeTarget target = getNativeTarget(options);
   if (options.emit == "so")
-    return emitSharedObject(module, *target, output);
+    return emitSharedObject(module, target, output);
 
   std::error_code code;
   llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_None);
@@ -131,7 +149,7 @@ static LogicalResult emit(ModuleOp module, const CompileOptions &options,
     // Object files need a stream that can seek.
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream os(bytes);
-    if (failed(target::emitModule(module, *target, kind, os)))
+    if (failed(target::emitModule(module, target, kind, os)))
       return failure();
     file.os() << os.str();
   }

@@ -33,12 +33,8 @@ CompiledFunction::compile(mlir::ModuleOp module, const CodeOptions &options,
                           const std::string &entry) {
   if (mlir::failed(lowerToLLVM(module, options)))
     return Error{"the module could not be lowered for " + options.target};
-  auto target = target::NativeTarget::forIsa(options.isa);
-  if (!target)
-    return Error{llvm::toString(target.takeError())};
-  target->optLevel = options.optLevel;
   std::unique_ptr<CompiledFunction> result(new CompiledFunction);
-  result->jit = target::Jit::create(module, *target);
+  result->jit = target::Jit::create(module, getNativeTarget(options));
   if (!result->jit)
     return Error{"the module could not be compiled"};
   auto lookup = [](const char *symbol, void *jit) {

@@ -31,6 +31,8 @@ using Seconds = std::chrono::duration<double>;
 /// Steps that take longer are worth a line about what is going on.
 static constexpr Seconds kLong{2.0};
 
+static constexpr unsigned kMaxRepeats = 1000000;
+
 namespace {
 /// Says on standard error what took long, when it is done.
 class Progress {
@@ -169,8 +171,14 @@ Status Session::check() {
 }
 
 Status Session::timeCalls() {
+  unsigned repeats = 0;
+  if (llvm::StringRef(options.time).getAsInteger(10, repeats) || !repeats ||
+      repeats > kMaxRepeats)
+    return Error{"expected a number of calls from 1 to " +
+                 std::to_string(kMaxRepeats) + " after --time=, but got '" +
+                 options.time + "'"};
   std::vector<double> times;
-  for (unsigned i = 0; i < options.repeats; ++i) {
+  for (unsigned i = 0; i < repeats; ++i) {
     auto start = std::chrono::steady_clock::now();
     auto returned = function->call(arguments, signature);
     Seconds elapsed = std::chrono::steady_clock::now() - start;
@@ -182,7 +190,7 @@ Status Session::timeCalls() {
   double median = times[times.size() / 2];
   llvm::outs() << llvm::format(
       "time: median %.3f ms, fastest %.3f ms of %u calls, %d threads",
-      median * 1e3, times.front() * 1e3, options.repeats, nvfp4_num_threads());
+      median * 1e3, times.front() * 1e3, repeats, nvfp4_num_threads());
   std::optional<double> flops;
   if (module)
     flops = countFlops(module->get(), signature, arguments);
@@ -233,7 +241,7 @@ Status Session::run() {
     llvm::outs() << name << ": " << tensor.describe() << "\n";
   if (Status status = writeOutputs(); !status)
     return status;
-  if (options.repeats && !isReference)
+  if (!options.time.empty() && !isReference)
     if (Status status = timeCalls(); !status)
       return status;
   return options.check.empty() ? Status() : check();

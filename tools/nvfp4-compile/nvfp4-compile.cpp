@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   Opt<std::string> output("o", cl::desc("The file to write"), cl::value_desc("file"), cl::location(compile.output));
   Opt<std::string> target("target", cl::desc("The machine to compile for: cpu"), cl::location(compile.target));
   Opt<std::string> emit("emit", cl::desc("mlir (LLVM dialect), llvm, asm, obj or so"), cl::location(compile.emit));
-  Opt<std::string> isa("isa", cl::desc("generic, avx2, avx512vnni or native (the best of this CPU)"), cl::location(compile.isa));
+  Opt<std::string> isa("isa", cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses) or native"), cl::location(compile.isa));
   Opt<bool> threads("threads", cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));
   // clang-format on

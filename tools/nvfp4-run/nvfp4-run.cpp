@@ -31,12 +31,14 @@ int main(int argc, char **argv) {
   Opt<std::string> check("check", cl::desc("reference[:sampled=N]: compare with the interpreter"), cl::location(run.check));
   Opt<std::string> reference("reference", cl::desc("The module to interpret, when running an artefact"), cl::location(run.reference));
   Opt<bool> exact("exact", cl::desc("Results must equal the interpreter's to the bit"), cl::location(run.exact));
-  Opt<unsigned> repeats("time", cl::ValueOptional, cl::desc("Time this many calls (default 5)"), cl::location(run.repeats));
+  Opt<std::string> time("time", cl::ValueOptional, cl::desc("Time this many calls (5 without a number)"), cl::location(run.time));
   Opt<int> threads("threads", cl::desc("Threads (default: NVFP4_NUM_THREADS, or what OpenMP chooses)"), cl::location(run.numThreads));
-  Opt<std::string> isa("isa", cl::desc("generic, avx2, avx512vnni or native"), cl::location(run.isa));
+  Opt<std::string> isa("isa", cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses) or native"), cl::location(run.isa));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::desc("Optimisation level, 0 to 3"), cl::location(run.optLevel));
   Opt<bool> signature("print-signature", cl::desc("Print what the function takes and stop"), cl::location(run.printSignature));
   // clang-format on
   cl::ParseCommandLineOptions(argc, argv, "Runs a function on tensors\n");
+  if (time.getNumOccurrences() && run.time.empty())
+    run.time = "5";
   return nvfp4::tools::runRun(run);
 }

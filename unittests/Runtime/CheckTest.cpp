@@ -92,3 +92,25 @@ TEST_F(Check, RejectsMemoryOutOfReach) {
   EXPECT_NE(nvfp4_function_check(artefact.function("scale"), 0, nullptr),
             NVFP4_OK);
 }
+
+TEST_F(Check, HoldsScalesToTheirValues) {
+  std::vector<int8_t> bytes(129 * 8 + 1024);
+  std::vector<int64_t> valuesShape = {129, 8}, scalesShape = {2, 1, 32, 4, 4};
+  DLTensor values = makeTensor(bytes.data(), valuesShape, {kDLInt, 8, 1});
+  DLTensor scales = makeTensor(bytes.data(), scalesShape, {kDLInt, 8, 1});
+  const DLTensor *arguments[] = {&values, &scales};
+  auto call = [&] {
+    return nvfp4_function_call(artefact.function("pair"), arguments, 2, nullptr,
+                               0, nullptr);
+  };
+  EXPECT_EQ(call(), NVFP4_OK) << nvfp4_last_error();
+  scalesShape[0] = 1;
+  EXPECT_EQ(call(), NVFP4_INVALID_ARGUMENT);
+  EXPECT_STREQ(
+      nvfp4_last_error(),
+      "argument 1 of 'pair' (scales of !s<?x16, f, blocked>): expected "
+      "leading extents [2] for values of shape [129, 8], but got shape "
+      "[1, 1, 32, 4, 4]");
+  valuesShape[0] = 128;
+  EXPECT_EQ(call(), NVFP4_OK) << nvfp4_last_error();
+}

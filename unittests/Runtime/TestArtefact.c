@@ -25,7 +25,13 @@ const char nvfp4_metadata[] =
     "{\"name\":\"fill\",\"arguments\":["
     "{\"kind\":\"memref\",\"type\":\"i64\",\"shape\":[3]},"
     "{\"kind\":\"tensor\",\"type\":\"f8E4M3FN\",\"shape\":[-1],"
-    "\"role\":\"scales\",\"scaled\":\"!s<4x4>\"}],\"results\":[]}]}";
+    "\"role\":\"scales\",\"scaled\":\"!s<4x4>\"}],\"results\":[]},"
+    "{\"name\":\"pair\",\"arguments\":["
+    "{\"kind\":\"tensor\",\"type\":\"i8\",\"shape\":[-1,8],"
+    "\"role\":\"values\",\"scaled\":\"!s<?x16, f, blocked>\"},"
+    "{\"kind\":\"tensor\",\"type\":\"i8\",\"shape\":[-1,1,32,4,4],"
+    "\"role\":\"scales\",\"scaled\":\"!s<?x16, f, blocked>\"}],"
+    "\"results\":[]}]}";
 
 struct memref2 {
   float *allocated, *aligned;
@@ -55,6 +61,8 @@ void nvfp4_entry_scale(void **values) {
   results->rows = (int8_t)rows;
   results->out = (struct memref2){out, out, 8, {rows, 2}, {2, 1}};
 }
+
+void nvfp4_entry_pair(void **values) { (void)values; }
 
 /* Writes the index to each element. */
 void nvfp4_entry_fill(void **values) {

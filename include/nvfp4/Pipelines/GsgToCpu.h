@@ -21,11 +21,12 @@ namespace nvfp4 {
 
 /// Options of `gsg-to-cpu`.
 struct GsgToCpuOptions : mlir::PassPipelineOptions<GsgToCpuOptions> {
-  Option<std::string> isa{
+  ListOption<std::string> isas{
       *this, "isa",
-      llvm::cl::desc("Instruction set of the kernels: generic, avx2 or "
-                     "avx512vnni (all give the same bits)"),
-      llvm::cl::init("generic")};
+      llvm::cl::desc("Instruction sets of the kernels: generic, avx2, "
+                     "avx512vnni, or auto for the best of this machine; with "
+                     "several the runtime chooses, and all give the same bits "
+                     "(default: auto)")};
   Option<bool> threads{
       *this, "threads",
       llvm::cl::desc("Run parallel loops on OpenMP threads; false: one thread"),
@@ -39,6 +40,11 @@ void buildDecomposePipeline(mlir::OpPassManager &pm);
 /// Tensors to memrefs with every allocation freed; results of entry points
 /// belong to the caller.
 void buildBufferizePipeline(mlir::OpPassManager &pm);
+
+/// Operations of the dialect on memrefs to loops and calls of vector code for
+/// `isas`.
+void buildConvertToLoopsPipeline(mlir::OpPassManager &pm,
+                                 llvm::ArrayRef<std::string> isas);
 
 /// Upstream dialects on memrefs to the LLVM dialect (and `omp`, with threads).
 void buildLowerToLLVMPipeline(mlir::OpPassManager &pm, bool threads);

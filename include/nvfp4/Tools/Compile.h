@@ -12,6 +12,8 @@
 #ifndef NVFP4_TOOLS_COMPILE_H
 #define NVFP4_TOOLS_COMPILE_H
 
+#include "nvfp4/Target/NativeTarget.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Support/LLVM.h"
@@ -26,7 +28,8 @@ struct CodeOptions {
   /// `cpu`.
   std::string target = "cpu";
   /// `generic`, `avx2`, `avx512vnni`, or `native` for the best that this CPU
-  /// has and NVFP4_CPU_ISA allows.
+  /// has and NVFP4_CPU_ISA allows; or several, separated by commas, among which
+  /// the runtime chooses.
   std::string isa = "native";
   /// Parallel loops run on OpenMP threads.
   bool threads = true;
@@ -60,6 +63,10 @@ private:
 /// Resolves `native` and rejects what is neither a target nor an instruction
 /// set. On failure a message has been printed.
 mlir::LogicalResult resolve(CodeOptions &options);
+
+/// What LLVM generates code for: every CPU that has the lowest of the
+/// instruction sets. The options are resolved.
+target::NativeTarget getNativeTarget(const CodeOptions &options);
 
 /// Lowers `module` in place to the LLVM dialect.
 mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module,

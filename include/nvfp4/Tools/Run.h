@@ -38,8 +38,8 @@ struct RunOptions : CodeOptions {
   std::string reference;
   /// Results must equal the interpreter's to the bit.
   bool exact = false;
-  /// How often to time the call; 0 for not at all.
-  unsigned repeats = 0;
+  /// How many calls to time; empty for none.
+  std::string time;
   /// Threads; 0 for the default of the runtime.
   int numThreads = 0;
   bool printSignature = false;

@@ -24,3 +24,5 @@ safetensors.numpy.save_file(
      "flat_scale": ones(128)},
     out / "gemm.safetensors")
 np.save(out / "c.npy", np.zeros((16, 32), np.float32))
+np.save(out / "c16.npy", np.zeros((16, 16), np.float32))
+np.save(out / "ends.npy", np.array([5, 13], np.int32))
