@@ -419,6 +419,13 @@ int64_t DecodeContext::literal(size_t i) {
   return literal(operand(i));
 }
 
+bool DecodeContext::unsupported() {
+  std::string message("instruction '");
+  message.append(parsed.fullName());
+  message.append("' is not supported");
+  return error(message);
+}
+
 void DecodeContext::finish() {
   if (failed)
     return;
@@ -426,7 +433,7 @@ void DecodeContext::finish() {
     error("unknown modifier '." + modifiers.front() + "' of '" +
           parsed.fullName() + "'");
   if (!inst.handler)
-    error("instruction '" + parsed.fullName() + "' is not supported");
+    unsupported();
 }
 
 } // namespace nvfp4::sim

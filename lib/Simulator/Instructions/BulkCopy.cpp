@@ -314,7 +314,7 @@ void decodeBulkCopy(DecodeContext &context) {
   }
   if (reduces) {
     if (a.kind != BulkKind::SharedToGlobal) {
-      context.error("'" + context.parsed.fullName() + "' is not supported");
+      context.unsupported();
       return;
     }
     context.take("noftz");

@@ -139,8 +139,7 @@ void decodeClusterLaunch(DecodeContext &context) {
   int part = context.takeAny({"get_first_ctaid::x", "get_first_ctaid::y",
                               "get_first_ctaid::z", "get_first_ctaid"});
   if (part < 0) {
-    context.error("instruction '" + context.parsed.fullName() +
-                  "' is not supported");
+    context.unsupported();
     return;
   }
   inst.sub[0] = static_cast<uint8_t>(part);

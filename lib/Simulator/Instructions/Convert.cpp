@@ -336,8 +336,7 @@ void decodePacked(DecodeContext &context, ConvertAttributes &a) {
       return;
     }
   }
-  context.error("conversion '" + context.parsed.fullName() +
-                "' is not supported");
+  context.unsupported();
 }
 
 void decodeCvt(DecodeContext &context) {
@@ -399,8 +398,7 @@ void decodeCvt(DecodeContext &context) {
            (type >= Type::U64 && type <= Type::S64);
   };
   if (!scalar(a.to) || !scalar(a.from) || a.from == Type::TF32) {
-    context.error("conversion '" + context.parsed.fullName() +
-                  "' is not supported");
+    context.unsupported();
     return;
   }
   bool toFloat = isFloat(a.to) || a.to == Type::TF32;

@@ -465,7 +465,7 @@ void decodeFloatArithmetic(DecodeContext &context) {
     return decodeSign(context, opcode == "abs");
   if (opcode == "div")
     return decodeDivide(context);
-  context.error("'" + context.parsed.fullName() + "' has no float form");
+  context.unsupported();
 }
 
 void addFloatInstructions(InstructionTable &table) {

@@ -142,7 +142,7 @@ void decodeMatrix(DecodeContext &context) {
   Type type = context.expectType({Type::B16, Type::B8});
   a.bytes = shape == 1;
   if (a.bytes != (type == Type::B8) || (a.bytes && (isLoad || !a.transpose))) {
-    context.error("'" + context.parsed.fullName() + "' is not supported");
+    context.unsupported();
     return;
   }
   if (!context.expectOperands(2))

@@ -284,8 +284,7 @@ void decodeTcgen05(DecodeContext &context) {
   case 11:
     return decodeTmemMma(context);
   default:
-    context.error("instruction '" + context.parsed.fullName() +
-                  "' is not supported");
+    context.unsupported();
   }
 }
 

@@ -216,8 +216,7 @@ void decodeTensormap(DecodeContext &context) {
   if (context.take("replace"))
     return decodeReplace(context);
   if (!context.take("cp_fenceproxy")) {
-    context.error("instruction '" + context.parsed.fullName() +
-                  "' is not supported");
+    context.unsupported();
     return;
   }
   context.take("global");

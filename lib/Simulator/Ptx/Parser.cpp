@@ -34,14 +34,12 @@ std::unique_ptr<Module> parseModule(std::string text, std::string fileName,
 namespace detail {
 
 std::string Parser::describe(const Token &token) const {
-  switch (token.kind) {
-  case Token::Kind::End:
+  if (token.kind == Token::Kind::End)
     return "the end of the file";
-  case Token::Kind::Dotted:
-    return "'." + std::string(token.text) + "'";
-  default:
-    return "'" + std::string(token.text) + "'";
-  }
+  std::string text(token.kind == Token::Kind::Dotted ? "'." : "'");
+  text.append(token.text);
+  text.push_back('\'');
+  return text;
 }
 
 bool Parser::expect(char c) {

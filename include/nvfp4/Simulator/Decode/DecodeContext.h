@@ -157,6 +157,8 @@ public:
     failed = true;
     return diagnostics.error(operand.location, message);
   }
+  /// The error for a form of an instruction that the simulator lacks.
+  bool unsupported();
   bool hasFailed() const { return failed; }
   /// Reports modifiers that no decoder consumed.
   void finish();
