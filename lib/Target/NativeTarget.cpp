@@ -87,7 +87,7 @@ nvfp4::target::createTargetMachine(const NativeTarget &target) {
   std::unique_ptr<MCSubtargetInfo> info(
       backend->createMCSubtargetInfo(triple, "", ""));
   if (Error error = checkNames(*info, target, cpu))
-    return std::move(error);
+    return error;
   SubtargetFeatures extra(target.features);
   for (const std::string &feature : extra.getFeatures())
     features.AddFeature(feature);
