@@ -1,0 +1,207 @@
+//===- MatmulBenchmark.cpp - Speed of compiled products ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whole `matmul` operations through gsg-to-cpu, as nvfp4-run executes them:
+// dense 4096 x 4096 and grouped (32 experts, top 4, 2880 x 2880), NVFP4 both
+// sides, f32 results. For few rows the weights rotate through more memory than
+// the last-level cache holds. Names: <format>_<form>_<rows>/threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Runtime/nvfp4_runtime.h"
+#include "nvfp4/Tools/Compile.h"
+#include "nvfp4/Tools/CompiledFunction.h"
+
+#include "benchmark/benchmark.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+#include <random>
+
+using namespace nvfp4;
+using tensorio::DType;
+using tensorio::Tensor;
+
+namespace {
+constexpr int64_t kRotatedBytes = 160 << 20;
+
+struct Case {
+  const char *name;
+  int64_t experts; // 0: dense
+  int64_t tokens;
+  int64_t n, k;
+  int64_t rows() const { return experts ? 4 * tokens : tokens; }
+};
+
+const Case kCases[] = {
+    {"nvfp4_dense_m1", 0, 1, 4096, 4096},
+    {"nvfp4_dense_m8", 0, 8, 4096, 4096},
+    {"nvfp4_dense_m64", 0, 64, 4096, 4096},
+    {"nvfp4_dense_m512", 0, 512, 4096, 4096},
+    {"nvfp4_grouped_t1", 32, 1, 2880, 2880},
+    {"nvfp4_grouped_t64", 32, 64, 2880, 2880},
+    {"nvfp4_grouped_t512", 32, 512, 2880, 2880},
+};
+
+[[noreturn]] void fail(const std::string &message) {
+  llvm::errs() << "nvfp4-matmul-benchmark: " << message << "\n";
+  std::exit(1);
+}
+
+/// The product on memrefs, so that results are written in place.
+std::string getModule(const Case &c) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  int64_t blocks = (c.k + 15) / 16;
+  std::string stack = c.experts ? std::to_string(c.experts) + "x" : "";
+  std::string x = "memref<?x" + std::to_string(c.k / 2) + "xi8>";
+  std::string xs = "memref<?x" + std::to_string(blocks) + "xf8E4M3FN>";
+  std::string rows = stack + std::to_string(c.n) + "x";
+  std::string w = "memref<" + rows + std::to_string(c.k / 2) + "xi8>";
+  std::string ws = "memref<" + rows + std::to_string(blocks) + "xf8E4M3FN>";
+  std::string out = "memref<?x" + std::to_string(c.n) + "xf32>";
+  std::string ends = "memref<" + std::to_string(c.experts) + "xi32>";
+  std::string lhs =
+      "!grouped_scaled_gemm.scaled<?x" + std::to_string(c.k) + ", nvfp4>";
+  std::string rhs =
+      "!grouped_scaled_gemm.scaled<" + rows + std::to_string(c.k) + ", nvfp4>";
+  os << "func.func @product(%x: " << x << ", %xs: " << xs << ", %w: " << w
+     << ", %ws: " << ws << (c.experts ? ", %ends: " + ends : "")
+     << ", %out: " << out << ") {\n  grouped_scaled_gemm.matmul ";
+  if (c.experts)
+    os << "<ragged_rows, ends> groups(%ends : " << ends << ")";
+  else
+    os << "<dense>";
+  os << " lhs(%x scaled_by %xs : " << x << ", " << xs << " as " << lhs
+     << ") rhs(%w scaled_by %ws : " << w << ", " << ws << " as " << rhs
+     << ") outs(%out : " << out << ")\n  return\n}\n";
+  return text;
+}
+
+Tensor randomBytes(DType dtype, std::vector<int64_t> shape, uint8_t low,
+                   uint8_t high, std::mt19937 &random) {
+  auto tensor = Tensor::allocate(dtype, shape);
+  if (!tensor)
+    fail(tensor.message());
+  for (auto &byte : tensor->mutableBytes())
+    byte = static_cast<std::remove_reference_t<decltype(byte)>>(
+        low + random() % (high - low + 1u));
+  return *tensor;
+}
+
+/// Ends of the rows of each expert: every token takes four experts.
+Tensor makeEnds(const Case &c, std::mt19937 &random) {
+  std::vector<int32_t> counts(c.experts, 0);
+  std::vector<int64_t> order(c.experts);
+  for (int64_t i = 0; i < c.experts; ++i)
+    order[i] = i;
+  for (int64_t t = 0; t < c.tokens; ++t) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (int s = 0; s < 4; ++s)
+      ++counts[order[s]];
+  }
+  auto tensor = Tensor::allocate(DType::I32, {c.experts});
+  if (!tensor)
+    fail(tensor.message());
+  auto *ends = reinterpret_cast<int32_t *>(tensor->mutableBytes().data());
+  int32_t end = 0;
+  for (int64_t e = 0; e < c.experts; ++e)
+    ends[e] = end += counts[e];
+  return *tensor;
+}
+
+struct Compiled {
+  std::unique_ptr<tools::ParsedModule> module;
+  tools::Signature signature;
+  std::unique_ptr<tools::CompiledFunction> function;
+};
+
+Compiled compile(const Case &c) {
+  llvm::SmallString<128> path;
+  int file = -1;
+  if (llvm::sys::fs::createTemporaryFile("nvfp4-benchmark", "mlir", file, path))
+    fail("cannot create a temporary file");
+  {
+    llvm::raw_fd_ostream os(file, /*shouldClose=*/true);
+    os << getModule(c);
+  }
+  Compiled compiled;
+  compiled.module = tools::ParsedModule::parse(path.str().str());
+  llvm::sys::fs::remove(path);
+  tools::CodeOptions options;
+  if (!compiled.module || failed(tools::resolve(options)))
+    fail("cannot parse the product");
+  auto signature = tools::Signature::get(compiled.module->get(), "product");
+  if (!signature)
+    fail(signature.message());
+  compiled.signature = *signature;
+  auto function = tools::CompiledFunction::compile(compiled.module->get(),
+                                                   options, "product");
+  if (!function)
+    fail(function.message());
+  compiled.function = std::move(*function);
+  return compiled;
+}
+
+void run(benchmark::State &state, const Case &c) {
+  std::mt19937 random(1);
+  Compiled compiled = compile(c);
+  int64_t blocks = (c.k + 15) / 16, experts = std::max<int64_t>(c.experts, 1);
+  int64_t weightBytes = experts * c.n * (c.k / 2 + blocks);
+  int64_t copies =
+      c.rows() <= 32 ? (kRotatedBytes + weightBytes - 1) / weightBytes : 1;
+  std::vector<std::vector<Tensor>> arguments;
+  auto weightShape = [&](int64_t columns) {
+    return c.experts ? std::vector<int64_t>{c.experts, c.n, columns}
+                     : std::vector<int64_t>{c.n, columns};
+  };
+  for (int64_t i = 0; i < copies; ++i) {
+    std::vector<Tensor> &a = arguments.emplace_back();
+    a.push_back(randomBytes(DType::U8, {c.rows(), c.k / 2}, 0, 255, random));
+    // Codes 0x30 to 0x40: scales from 0.5 to 2.
+    a.push_back(
+        randomBytes(DType::F8E4M3FN, {c.rows(), blocks}, 0x30, 0x40, random));
+    a.push_back(randomBytes(DType::U8, weightShape(c.k / 2), 0, 255, random));
+    a.push_back(
+        randomBytes(DType::F8E4M3FN, weightShape(blocks), 0x30, 0x40, random));
+    if (c.experts)
+      a.push_back(makeEnds(c, random));
+    auto out = Tensor::allocate(DType::F32, {c.rows(), c.n});
+    if (!out)
+      fail(out.message());
+    a.push_back(*out);
+  }
+  nvfp4_set_num_threads(static_cast<int>(state.range(0)));
+  size_t next = 0;
+  for (auto _ : state) {
+    auto results = compiled.function->call(arguments[next], compiled.signature);
+    if (!results)
+      fail(results.message());
+    next = (next + 1) % arguments.size();
+  }
+  state.counters["gflops"] =
+      benchmark::Counter(2e-9 * static_cast<double>(c.rows() * c.n * c.k),
+                         benchmark::Counter::kIsIterationInvariantRate);
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  benchmark::Initialize(&argc, argv);
+  for (const Case &c : kCases)
+    benchmark::RegisterBenchmark(c.name,
+                                 [&c](benchmark::State &s) { run(s, c); })
+        ->Arg(1)
+        ->Arg(2)
+        ->ArgName("threads")
+        ->UseRealTime()
+        ->Unit(benchmark::kMicrosecond);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
