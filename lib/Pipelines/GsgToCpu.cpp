@@ -7,6 +7,7 @@
 
 #include "nvfp4/Pipelines/GsgToCpu.h"
 
+#include "InlineAllocaScopes.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Target/Passes.h"
@@ -66,9 +67,8 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
   pm.addPass(createLowerAffinePass());
   if (threads) {
     pm.addPass(createConvertSCFToOpenMPPass());
-    // Parallel bodies come in alloca scopes, which hold one block only; those
-    // without allocations are inlined here, before control flow splits them.
-    pm.addPass(createCanonicalizerPass());
+    // Before control flow splits the bodies into blocks.
+    pm.addPass(createInlineAllocaScopesPass());
   }
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
