@@ -36,15 +36,21 @@ struct QuantizerTest : testing::TestWithParam<QuantizerCase> {
 
 TEST_P(QuantizerTest, IsByteExact) {
   const QuantizerCase &c = GetParam();
+  // One-level quantisers have no global scale, and only stochastic rounding
+  // has a seed.
+  std::string options;
+  if (globalScalesOf(c).size() > 1)
+    options += " global_scale(%g : f32)";
+  if (c.stochastic)
+    options += " seed(%seed)";
   for (bool baseline : {false, true}) {
     OpJit jit("%x: memref<?x?xbf16>, %g: f32, %seed: i64, %q: memref<?x?x" +
                   elementOf(c.format) + ">, %s: memref<?x?x" +
                   scaleElementOf(c.format) + ">",
               "grouped_scaled_gemm.quantize " + c.attribute() +
-                  "(%x : memref<?x?xbf16>) global_scale(%g : f32) "
-                  "seed(%seed) outs(%q scaled_by %s : memref<?x?x" +
-                  elementOf(c.format) + ">, memref<?x?x" +
-                  scaleElementOf(c.format) + "> as " +
+                  "(%x : memref<?x?xbf16>)" + options +
+                  " outs(%q scaled_by %s : memref<?x?x" + elementOf(c.format) +
+                  ">, memref<?x?x" + scaleElementOf(c.format) + "> as " +
                   scaledType(c.format, "?x?") + ")",
               baseline);
     ASSERT_TRUE(jit.succeeded());
