@@ -24,3 +24,4 @@ install(FILES
   ${PROJECT_BINARY_DIR}/cmake/NVFP4Config.cmake
   ${PROJECT_BINARY_DIR}/cmake/NVFP4ConfigVersion.cmake
   DESTINATION ${_nvfp4_package})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

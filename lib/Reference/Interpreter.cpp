@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - Executes the dialect in exact arithmetic -*- C++ -*-=//
+//===- Interpreter.cpp - Executes the dialect in exact arithmetic ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- CpuDevice.cpp - The host's CPU and its threads ---*- C++ -*-===//
+//===- CpuDevice.cpp - The host's CPU and its threads -----------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Metadata.cpp - What an artefact says about itself ---*- C++ -*-===//
+//===- Metadata.cpp - What an artefact says about itself --------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

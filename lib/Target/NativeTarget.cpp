@@ -1,4 +1,4 @@
-//===- NativeTarget.cpp - The CPU that code is made for ---*- C++ -*-===//
+//===- NativeTarget.cpp - The CPU that code is made for ---------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- NpyHeader.cpp - The dictionary at the start of a .npy file -*- C++
-//-*-===//
+//===- NpyHeader.cpp - The dictionary at the start of a .npy file ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- SafetensorsHeader.h - The JSON header of a safetensors file -*- C++
-//-*-===//
+//===- SafetensorsHeader.h - The JSON header of a safetensors file --------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Tensor.cpp - A dense tensor in memory or in a mapped file -*- C++
-//-*-===//
+//===- Tensor.cpp - A dense tensor in memory or in a mapped file ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- RegisterDialects.cpp - What the fuzzer of MLIR text knows -*- C++
-//-*-===//
+//===- RegisterDialects.cpp - What the fuzzer of MLIR text knows ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- SafetensorsFuzzer.cpp - Fuzzes the readers of checkpoints -*- C++
-//-*-===//
+//===- SafetensorsFuzzer.cpp - Fuzzes the readers of checkpoints ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- nvfp4-run.cpp - Runs a module on tensors from files ---*- C++ -*-===//
+//===- nvfp4-run.cpp - Runs a module on tensors from files ------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Session.cpp - the runs of one nvfp4-sim command --------------------===//
+//===- Session.cpp - the runs of one nvfp4-sim command ----------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- nvfp4-sim.cpp - run PTX on the CPU ---------------------------------===//
+//===- nvfp4-sim.cpp - run PTX on the CPU -----------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- QuantizeMatrixTest.cpp - whole matrices through quantisers -*- C++
-//-*-===//
+//===- QuantizeMatrixTest.cpp - whole matrices through quantisers ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ScaleLayoutTest.cpp - tests of scale layouts and group starts -*- C++
-//-*-===//
+//===- ScaleLayoutTest.cpp - tests of scale layouts and group starts ------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

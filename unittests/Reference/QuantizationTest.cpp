@@ -1,4 +1,4 @@
-//===- QuantizationTest.cpp - Ways in and out of the scaled type -*- C++ -*-==//
+//===- QuantizationTest.cpp - Ways in and out of the scaled type ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- MachineTest.cpp - Tests of threads and instruction sets ---*- C++
-//-*-===//
+//===- MachineTest.cpp - Tests of threads and instruction sets --*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

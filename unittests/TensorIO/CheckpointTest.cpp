@@ -1,5 +1,4 @@
-//===- CheckpointTest.cpp - Checkpoints and command-line references -*- C++
-//-*-===//
+//===- CheckpointTest.cpp - Checkpoints and command-line references -------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- SafetensorsTest.cpp - Reader and writer of safetensors files -*- C++
-//-*-===//
+//===- SafetensorsTest.cpp - Reader and writer of safetensors files -------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

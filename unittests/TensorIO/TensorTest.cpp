@@ -1,5 +1,4 @@
-//===- TensorTest.cpp - Shapes, storage and statistics of tensors -*- C++
-//-*-===//
+//===- TensorTest.cpp - Shapes, storage and statistics of tensors ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- GsgToCpu.h - grouped_scaled_gemm to the LLVM dialect ---*- C++ -*-===//
+//===- GsgToCpu.h - grouped_scaled_gemm to the LLVM dialect -----*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

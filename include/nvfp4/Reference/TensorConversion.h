@@ -1,4 +1,4 @@
-//===- TensorConversion.h - Tensors of files and of the reference -*- C++ -*-=//
+//===- TensorConversion.h - Tensors of files and of the reference ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

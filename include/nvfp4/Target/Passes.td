@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that give modules an ABI ---*- tablegen -*-===//
+//===- Passes.td - Passes that give modules an ABI ---------*- tablegen -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Checkpoint.h - Safetensors checkpoints of one or many files -*- C++
-//-*-===//
+//===- Checkpoint.h - Safetensors checkpoints of one or many files --------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

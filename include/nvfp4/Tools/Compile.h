@@ -1,4 +1,4 @@
-//===- Compile.h - What nvfp4-compile does ---*- C++ -*-===//
+//===- Compile.h - What nvfp4-compile does ----------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ReferenceRun.h - The interpreter on tensors of files ---*- C++ -*-===//
+//===- ReferenceRun.h - The interpreter on tensors of files -----*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Run.h - What nvfp4-run does ---*- C++ -*-===//
+//===- Run.h - What nvfp4-run does ------------------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

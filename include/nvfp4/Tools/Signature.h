@@ -1,4 +1,4 @@
-//===- Signature.h - What a function takes and returns ---*- C++ -*-===//
+//===- Signature.h - What a function takes and returns ----------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -82,14 +82,36 @@ void MatmulOperands::readExtents() {
     numGroups = mb.minS(numGroups, static_cast<int64_t>(rhs.size()));
   else if (rhs.front().type.getRank() == 3)
     numGroups = mb.minS(numGroups, read.dim(rhs.front().data, 0));
+  // Dynamic extents that disagree must not lead outside any buffer: the
+  // smallest one counts.
   Value rows = read.dimFromEnd(data, 2);
+  Value columns = read.dimFromEnd(rhs.front().data, 2);
+  bool paired = op.getActivationOrIdentity().isPaired();
+  auto limit = [&](Value memref, int64_t columnFactor) {
+    if (!memref)
+      return;
+    auto type = cast<MemRefType>(memref.getType());
+    if (type.isDynamicDim(type.getRank() - 2))
+      rows = mb.minS(rows, read.dimFromEnd(memref, 2));
+    if (type.isDynamicDim(type.getRank() - 1))
+      columns = mb.minS(columns, mb.mul(read.dimFromEnd(memref, 1),
+                                        mb.i64Constant(columnFactor)));
+  };
+  ScaledType quantized = op.getQuantizedType();
+  limit(op.getOut(),
+        (paired ? 2 : 1) * (quantized && quantized.isFP4() ? 2 : 1));
+  limit(op.getAddend(), 1);
+  limit(op.getPreactOut(), 1);
+  if (op.getProb() && kind == GroupingKind::RaggedRows &&
+      cast<MemRefType>(op.getProb().getType()).isDynamicDim(0))
+    rows = mb.minS(rows, read.dim(op.getProb(), 0));
   if (kind != GroupingKind::RaggedRows)
     rowsPerGroup = rows;
   totalRows = rowsPerGroup ? mb.mul(numGroups, rowsPerGroup) : rows;
   product.rowsPerGroup =
       product.frame.add(rowsPerGroup ? rowsPerGroup : mb.i64Constant(0));
   product.totalRows = product.frame.add(totalRows);
-  product.columns = product.frame.add(read.dimFromEnd(rhs.front().data, 2));
+  product.columns = product.frame.add(columns);
   product.depth = product.frame.add(read.depthOf(lhs.front()));
   if (groups) {
     product.groups = product.frame.add(read.split(groups).address);

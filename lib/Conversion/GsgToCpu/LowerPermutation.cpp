@@ -1,5 +1,4 @@
-//===- LowerPermutation.cpp - sort_tokens, permute and combine ---*- C++
-//-*-===//
+//===- LowerPermutation.cpp - sort_tokens, permute and combine --*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- RunProduct.cpp - code at the operation that starts a product *- C++
-//-*-===//
+//===- RunProduct.cpp -------------------------------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- TileColumns.cpp - which weight rows a tile multiplies with *- C++
-//-*-===//
+//===- TileColumns.cpp - which weight rows a tile multiplies with *- C++ --===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

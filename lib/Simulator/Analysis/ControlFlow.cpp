@@ -1,4 +1,4 @@
-//===- ControlFlow.cpp - basic blocks and post-dominators -----------------===//
+//===- ControlFlow.cpp - basic blocks and post-dominators -------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- DelayedUse.cpp - registers used before their asynchronous load is waited
-// for ===//
+//===- DelayedUse.cpp -------------------------------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- AsyncShared.h - shared memory as asynchronous operations see it -*- C++
-//-*-===//
+//===- AsyncShared.h - shared memory as asynchronous operations see it ----===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Atomics.cpp - atom, red, red.async, st.async -----------------------===//
+//===- Atomics.cpp - atom, red, red.async, st.async -------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Convert.cpp - cvt between scalar types and to and from packed small
-// floats ===//
+//===- Convert.cpp ----------------------------------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

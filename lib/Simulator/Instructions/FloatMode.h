@@ -1,5 +1,4 @@
-//===- FloatMode.h - rounding and flushing of the host's float unit -*- C++
-//-*-===//
+//===- FloatMode.h - rounding and flushing of the host's float unit -------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Fragments.cpp - matrix fragments in registers ----------------------===//
+//===- Fragments.cpp - matrix fragments in registers ------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

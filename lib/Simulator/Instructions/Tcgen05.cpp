@@ -1,4 +1,4 @@
-//===- Tcgen05.cpp - tcgen05 allocation, commit, fences -------------------===//
+//===- Tcgen05.cpp - tcgen05 allocation, commit, fences ---------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Tcgen05.h - shared declarations of the tcgen05 instructions -*- C++
-//-*-===//
+//===- Tcgen05.h - shared declarations of the tcgen05 instructions --------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

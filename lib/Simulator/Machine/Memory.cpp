@@ -1,4 +1,4 @@
-//===- Memory.cpp - simulated global memory and byte masks ----------------===//
+//===- Memory.cpp - simulated global memory and byte masks ------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- EmittersTest.cpp - casts, activations and quantisers as code *- C++
-//-*-===//
+//===- EmittersTest.cpp -----------------------------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- QuantizeGroupsTest.cpp - quantize and dequantize by group -*- C++
-//-*-===//
+//===- QuantizeGroupsTest.cpp - quantize and dequantize by group ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

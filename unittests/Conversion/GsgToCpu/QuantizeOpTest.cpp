@@ -1,5 +1,4 @@
-//===- QuantizeOpTest.cpp - quantize against the formats library -*- C++
-//-*-===//
+//===- QuantizeOpTest.cpp - quantize against the formats library ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- OpLowerings.h - Patterns of convert-gsg-to-cpu ---*- C++ -*-===//
+//===- OpLowerings.h - Patterns of convert-gsg-to-cpu -----------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

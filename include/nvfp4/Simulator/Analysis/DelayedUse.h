@@ -1,5 +1,4 @@
-//===- DelayedUse.h - registers used before their asynchronous load is waited
-// for -*- C++ -*-===//
+//===- DelayedUse.h ---------------------------------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

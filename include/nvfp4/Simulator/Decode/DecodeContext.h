@@ -1,5 +1,4 @@
-//===- DecodeContext.h - what an instruction's decoder works with -*- C++
-//-*-===//
+//===- DecodeContext.h - what an instruction's decoder works with ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- MiniFloat.h - encoding and decoding of small float formats -*- C++
-//-*-===//
+//===- MiniFloat.h - encoding and decoding of small float formats ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Accumulate.h - matrix multiplication with selectable accumulation -*- C++
-//-*-===//
+//===- Accumulate.h - matrix multiplication with selectable accumulation --===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Descriptors.h - shared-memory and instruction descriptors -*- C++
-//-*-===//
+//===- Descriptors.h - shared-memory and instruction descriptors ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- AssemblyFormat.h - Custom directives of the assembly ---*- C++ -*-===//
+//===- AssemblyFormat.h - Custom directives of the assembly -----*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

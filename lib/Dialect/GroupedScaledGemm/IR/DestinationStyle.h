@@ -1,5 +1,4 @@
-//===- DestinationStyle.h - Destination style of the dialect's ops ---*- C++
-//-*-===//
+//===- DestinationStyle.h - Destination style of the dialect's ops --------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- GroupVerification.cpp - Checks of groups, gates, quantisers -*- C++ -*-//
+//===- GroupVerification.cpp - Checks of groups, gates, quantisers --------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

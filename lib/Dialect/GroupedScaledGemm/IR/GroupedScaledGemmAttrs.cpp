@@ -1,4 +1,4 @@
-//===- GroupedScaledGemmAttrs.cpp - Attributes ---*- C++ -*-===//
+//===- GroupedScaledGemmAttrs.cpp - Attributes ------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,10 +27,15 @@ parseCase(AsmParser &parser, StringRef what, StringRef cases,
           std::optional<EnumT> (*symbolize)(StringRef)) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
-  if (succeeded(parser.parseOptionalKeyword(&keyword)))
+  bool isKeyword = succeeded(parser.parseOptionalKeyword(&keyword));
+  if (isKeyword)
     if (std::optional<EnumT> value = symbolize(keyword))
       return *value;
-  return parser.emitError(loc) << "expected " << what << ", one of " << cases;
+  InFlightDiagnostic diagnostic = parser.emitError(loc);
+  diagnostic << "expected " << what << ", one of " << cases;
+  if (isKeyword)
+    diagnostic << ", but got '" << keyword << "'";
+  return diagnostic;
 }
 
 //===----------------------------------------------------------------------===//

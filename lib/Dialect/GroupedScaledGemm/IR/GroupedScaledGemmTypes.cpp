@@ -1,4 +1,4 @@
-//===- GroupedScaledGemmTypes.cpp - The scaled type ---*- C++ -*-===//
+//===- GroupedScaledGemmTypes.cpp - The scaled type -------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

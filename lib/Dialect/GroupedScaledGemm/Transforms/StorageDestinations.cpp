@@ -1,5 +1,4 @@
-//===- StorageDestinations.cpp - Destinations of scaled results ---*- C++
-//-*-===//
+//===- StorageDestinations.cpp - Destinations of scaled results -*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- GroupedScaledGemmAttrs.td - Attributes -*- tablegen -*-===//
+//===- GroupedScaledGemmAttrs.td - Attributes --------------*- tablegen -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -145,9 +145,11 @@ def Gsg_QuantizerAttr : Gsg_Attr<"Quantizer", "quantizer"> {
 def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
   let summary = "how a target executes a product";
   let description = [{
-    Chosen by `gsg-select-strategy` for a target; one given by the user is
-    kept. Extents are in elements. On x86-64, `m x n` is the block of one task
-    and `k` the depth that is decoded at a time.
+    A wish of the user for targets that tile explicitly: extents of the tile in
+    elements, pipeline stages, CTAs that share a product, clusters, split of K,
+    exchange of the operands and the scheduler. It changes no bit of the result
+    where the op is deterministic. The x86-64 lowering has one way to tile and
+    does not read it.
 
     ```
     #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 256, stages = 4, ctas = 2>

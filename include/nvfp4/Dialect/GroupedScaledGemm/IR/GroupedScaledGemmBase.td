@@ -1,4 +1,4 @@
-//===- GroupedScaledGemmBase.td - Op base classes and type constraints -*- tablegen -*-===//
+//===- GroupedScaledGemmBase.td - Op base classes and type constraints ----===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MoeOps.td - The rest of a Mixture-of-Experts layer -*- tablegen -*-===//
+//===- MoeOps.td - The rest of a Mixture-of-Experts layer --*- tablegen -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

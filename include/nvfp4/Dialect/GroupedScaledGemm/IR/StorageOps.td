@@ -1,4 +1,4 @@
-//===- StorageOps.td - In and out of the scaled type -*- tablegen -*-===//
+//===- StorageOps.td - In and out of the scaled type -------*- tablegen -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Passes.td - Passes of the tensor level ---*- tablegen -*-===//
+//===- Passes.td - Passes of the tensor level --------------*- tablegen -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
