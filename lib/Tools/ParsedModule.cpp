@@ -42,6 +42,9 @@ std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path) {
   mlir::registerAllExtensions(registry);
   nvfp4::registerAllDialects(registry);
   state->context.appendDialectRegistry(registry);
+  // A diagnostic names the place and the constraint; the text of the operation
+  // in generic form helps no user.
+  state->context.printOpOnDiagnostic(false);
   state->sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   state->handler = std::make_unique<SourceMgrDiagnosticHandler>(
       state->sources, &state->context);

@@ -23,15 +23,17 @@ int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   // LLVM's library registers options of its own, some under our names.
   cl::ResetCommandLineParser();
+  // The reset forgets the general category, and with it what --help lists.
+  cl::OptionCategory category("Options");
   nvfp4::tools::CompileOptions compile;
   // clang-format off
-  Opt<std::string> input(cl::Positional, cl::desc("<module.mlir>"), cl::location(compile.input));
-  Opt<std::string> output("o", cl::desc("The file to write"), cl::value_desc("file"), cl::location(compile.output));
-  Opt<std::string> target("target", cl::desc("The machine to compile for: cpu"), cl::location(compile.target));
-  Opt<std::string> emit("emit", cl::desc("mlir (LLVM dialect), llvm, asm, obj or so"), cl::location(compile.emit));
-  Opt<std::string> isa("isa", cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses) or native"), cl::location(compile.isa));
-  Opt<bool> threads("threads", cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
-  Opt<unsigned> optLevel("O", cl::Prefix, cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));
+  Opt<std::string> input(cl::Positional, cl::cat(category), cl::desc("<module.mlir>"), cl::location(compile.input));
+  Opt<std::string> output("o", cl::cat(category), cl::desc("The file to write"), cl::value_desc("file"), cl::location(compile.output));
+  Opt<std::string> target("target", cl::cat(category), cl::desc("The machine to compile for: cpu"), cl::location(compile.target));
+  Opt<std::string> emit("emit", cl::cat(category), cl::desc("mlir (LLVM dialect), llvm, asm, obj or so"), cl::location(compile.emit));
+  Opt<std::string> isa("isa", cl::cat(category), cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses) or native"), cl::location(compile.isa));
+  Opt<bool> threads("threads", cl::cat(category), cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
+  Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));
   // clang-format on
   cl::ParseCommandLineOptions(argc, argv, "NVFP4 compiler\n");
   return nvfp4::tools::runCompile(compile);

@@ -21,21 +21,23 @@ int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   // LLVM's library registers options of its own, some under our names.
   cl::ResetCommandLineParser();
+  // The reset forgets the general category, and with it what --help lists.
+  cl::OptionCategory category("Options");
   nvfp4::tools::RunOptions run;
   // clang-format off
-  Opt<std::string> input(cl::Positional, cl::desc("<module.mlir | artefact.so>"), cl::location(run.input));
-  Opt<std::string> entry("entry", cl::desc("The function, if there are several"), cl::location(run.entry));
-  List inputs("inputs", cl::CommaSeparated, cl::desc("One for each argument: a.npy, m.safetensors:name, f32:1.5"), cl::location(run.inputs));
-  List outputs("outputs", cl::CommaSeparated, cl::desc(".npy files for the results, then for written arguments; - skips"), cl::location(run.outputs));
-  Opt<std::string> device("device", cl::desc("cpu or reference (the interpreter)"), cl::location(run.device));
-  Opt<std::string> check("check", cl::desc("reference[:sampled=N]: compare with the interpreter"), cl::location(run.check));
-  Opt<std::string> reference("reference", cl::desc("The module to interpret, when running an artefact"), cl::location(run.reference));
-  Opt<bool> exact("exact", cl::desc("Results must equal the interpreter's to the bit"), cl::location(run.exact));
-  Opt<std::string> time("time", cl::ValueOptional, cl::desc("Time this many calls (5 without a number)"), cl::location(run.time));
-  Opt<int> threads("threads", cl::desc("Threads (default: NVFP4_NUM_THREADS, or what OpenMP chooses)"), cl::location(run.numThreads));
-  Opt<std::string> isa("isa", cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses) or native"), cl::location(run.isa));
-  Opt<unsigned> optLevel("O", cl::Prefix, cl::desc("Optimisation level, 0 to 3"), cl::location(run.optLevel));
-  Opt<bool> signature("print-signature", cl::desc("Print what the function takes and stop"), cl::location(run.printSignature));
+  Opt<std::string> input(cl::Positional, cl::cat(category), cl::desc("<module.mlir | artefact.so>"), cl::location(run.input));
+  Opt<std::string> entry("entry", cl::cat(category), cl::desc("The function, if there are several"), cl::location(run.entry));
+  List inputs("inputs", cl::CommaSeparated, cl::cat(category), cl::desc("One for each argument: a.npy, m.safetensors:name, f32:1.5"), cl::location(run.inputs));
+  List outputs("outputs", cl::CommaSeparated, cl::cat(category), cl::desc(".npy files for the results, then for written arguments; - skips"), cl::location(run.outputs));
+  Opt<std::string> device("device", cl::cat(category), cl::desc("cpu or reference (the interpreter)"), cl::location(run.device));
+  Opt<std::string> check("check", cl::cat(category), cl::desc("reference[:sampled=N]: compare with the interpreter"), cl::location(run.check));
+  Opt<std::string> reference("reference", cl::cat(category), cl::desc("The module to interpret, when running an artefact"), cl::location(run.reference));
+  Opt<bool> exact("exact", cl::cat(category), cl::desc("Results must equal the interpreter's to the bit"), cl::location(run.exact));
+  Opt<std::string> time("time", cl::ValueOptional, cl::cat(category), cl::desc("Time this many calls (5 without a number)"), cl::location(run.time));
+  Opt<int> threads("threads", cl::cat(category), cl::desc("Threads (default: NVFP4_NUM_THREADS, or what OpenMP chooses)"), cl::location(run.numThreads));
+  Opt<std::string> isa("isa", cl::cat(category), cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses) or native"), cl::location(run.isa));
+  Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(run.optLevel));
+  Opt<bool> signature("print-signature", cl::cat(category), cl::desc("Print what the function takes and stop"), cl::location(run.printSignature));
   // clang-format on
   cl::ParseCommandLineOptions(argc, argv, "Runs a function on tensors\n");
   if (time.getNumOccurrences() && run.time.empty())
