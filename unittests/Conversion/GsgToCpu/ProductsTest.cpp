@@ -319,8 +319,7 @@ TEST(Products, MixedFormats) {
 }
 
 TEST(Products, ThreadsAndDispatch) {
-  if (!haveThreads())
-    GTEST_SKIP() << "no OpenMP library";
+  ASSERT_TRUE(haveThreads()) << "no OpenMP library";
   ProductCase p = raggedRows({300, 0, 40, 1}, 260, 160);
   p.gate = format::NamedGateLayout{"", 1, format::GateOrder::GateFirst};
   p.activation = "<swiglu, gate = <1, gate_first>>";
