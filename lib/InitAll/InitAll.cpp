@@ -13,6 +13,7 @@
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/Passes.h"
+#include "nvfp4/Transforms/Passes.h"
 
 void nvfp4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<gsg::GroupedScaledGemmDialect>();
@@ -25,4 +26,5 @@ void nvfp4::registerAllPasses() {
   target::registerTargetPasses();
   registerPipelines();
   registerConversionPasses();
+  registerTransformsPasses();
 }

@@ -7,10 +7,10 @@
 
 #include "nvfp4/Pipelines/GsgToCpu.h"
 
-#include "InlineAllocaScopes.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Target/Passes.h"
+#include "nvfp4/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"

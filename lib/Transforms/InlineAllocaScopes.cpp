@@ -1,34 +1,32 @@
-//===- InlineAllocaScopes.cpp - Bodies of parallel loops --------*- C++ -*-===//
+//===- InlineAllocaScopes.cpp - nvfp4-inline-alloca-scopes ------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// convert-scf-to-openmp wraps the bodies of parallel loops in alloca scopes,
-// which hold one block only, so nothing inside may become control flow.
-// Canonicalization inlines a scope only if every operation in it tells its
-// memory effects, which LLVM's masked loads and stores do not; here stack
-// allocations are found by name.
+// Canonicalization asks each operation of a scope for its memory effects; here
+// stack allocations are found by name, so that operations which do not tell
+// their effects are no obstacle.
 //
 //===----------------------------------------------------------------------===//
 
-#include "InlineAllocaScopes.h"
+#include "nvfp4/Transforms/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Pass/Pass.h"
+
+namespace nvfp4 {
+#define GEN_PASS_DEF_INLINEALLOCASCOPESPASS
+#include "nvfp4/Transforms/Passes.h.inc"
+} // namespace nvfp4
 
 using namespace mlir;
 
 namespace {
-struct InlineAllocaScopesPass
-    : PassWrapper<InlineAllocaScopesPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InlineAllocaScopesPass)
-
-  StringRef getName() const override { return "InlineAllocaScopes"; }
-
+struct InlineAllocaScopes
+    : nvfp4::impl::InlineAllocaScopesPassBase<InlineAllocaScopes> {
   void runOnOperation() override {
     SmallVector<memref::AllocaScopeOp> scopes;
     getOperation()->walk([&](memref::AllocaScopeOp scope) {
@@ -52,7 +50,3 @@ struct InlineAllocaScopesPass
   }
 };
 } // namespace
-
-std::unique_ptr<Pass> nvfp4::createInlineAllocaScopesPass() {
-  return std::make_unique<InlineAllocaScopesPass>();
-}
