@@ -12,19 +12,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CompiledProgram.h"
+
 #include "nvfp4/Runtime/nvfp4_runtime.h"
-#include "nvfp4/Tools/Compile.h"
-#include "nvfp4/Tools/CompiledFunction.h"
 
 #include "benchmark/benchmark.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <random>
 
 using namespace nvfp4;
+using namespace nvfp4::bench;
 using tensorio::DType;
 using tensorio::Tensor;
 
@@ -48,11 +47,6 @@ const Case kCases[] = {
     {"nvfp4_grouped_t64", 32, 64, 2880, 2880},
     {"nvfp4_grouped_t512", 32, 512, 2880, 2880},
 };
-
-[[noreturn]] void fail(const std::string &message) {
-  llvm::errs() << "nvfp4-matmul-benchmark: " << message << "\n";
-  std::exit(1);
-}
 
 /// The product on memrefs, so that results are written in place.
 std::string getModule(const Case &c) {
@@ -84,17 +78,6 @@ std::string getModule(const Case &c) {
   return text;
 }
 
-Tensor randomBytes(DType dtype, std::vector<int64_t> shape, uint8_t low,
-                   uint8_t high, std::mt19937 &random) {
-  auto tensor = Tensor::allocate(dtype, shape);
-  if (!tensor)
-    fail(tensor.message());
-  for (auto &byte : tensor->mutableBytes())
-    byte = static_cast<std::remove_reference_t<decltype(byte)>>(
-        low + random() % (high - low + 1u));
-  return *tensor;
-}
-
 /// Ends of the rows of each expert: every token takes four experts.
 Tensor makeEnds(const Case &c, std::mt19937 &random) {
   std::vector<int32_t> counts(c.experts, 0);
@@ -106,52 +89,17 @@ Tensor makeEnds(const Case &c, std::mt19937 &random) {
     for (int s = 0; s < 4; ++s)
       ++counts[order[s]];
   }
-  auto tensor = Tensor::allocate(DType::I32, {c.experts});
-  if (!tensor)
-    fail(tensor.message());
-  auto *ends = reinterpret_cast<int32_t *>(tensor->mutableBytes().data());
+  Tensor tensor = allocate(DType::I32, {c.experts});
+  auto *ends = reinterpret_cast<int32_t *>(tensor.mutableBytes().data());
   int32_t end = 0;
   for (int64_t e = 0; e < c.experts; ++e)
     ends[e] = end += counts[e];
-  return *tensor;
-}
-
-struct Compiled {
-  std::unique_ptr<tools::ParsedModule> module;
-  tools::Signature signature;
-  std::unique_ptr<tools::CompiledFunction> function;
-};
-
-Compiled compile(const Case &c) {
-  llvm::SmallString<128> path;
-  int file = -1;
-  if (llvm::sys::fs::createTemporaryFile("nvfp4-benchmark", "mlir", file, path))
-    fail("cannot create a temporary file");
-  {
-    llvm::raw_fd_ostream os(file, /*shouldClose=*/true);
-    os << getModule(c);
-  }
-  Compiled compiled;
-  compiled.module = tools::ParsedModule::parse(path.str().str());
-  llvm::sys::fs::remove(path);
-  tools::CodeOptions options;
-  if (!compiled.module || failed(tools::resolve(options)))
-    fail("cannot parse the product");
-  auto signature = tools::Signature::get(compiled.module->get(), "product");
-  if (!signature)
-    fail(signature.message());
-  compiled.signature = *signature;
-  auto function = tools::CompiledFunction::compile(compiled.module->get(),
-                                                   options, "product");
-  if (!function)
-    fail(function.message());
-  compiled.function = std::move(*function);
-  return compiled;
+  return tensor;
 }
 
 void run(benchmark::State &state, const Case &c) {
   std::mt19937 random(1);
-  Compiled compiled = compile(c);
+  Program program = Program::compile(getModule(c), "product");
   int64_t blocks = (c.k + 15) / 16, experts = std::max<int64_t>(c.experts, 1);
   int64_t weightBytes = experts * c.n * (c.k / 2 + blocks);
   int64_t copies =
@@ -172,17 +120,12 @@ void run(benchmark::State &state, const Case &c) {
         randomBytes(DType::F8E4M3FN, weightShape(blocks), 0x30, 0x40, random));
     if (c.experts)
       a.push_back(makeEnds(c, random));
-    auto out = Tensor::allocate(DType::F32, {c.rows(), c.n});
-    if (!out)
-      fail(out.message());
-    a.push_back(*out);
+    a.push_back(allocate(DType::F32, {c.rows(), c.n}));
   }
   nvfp4_set_num_threads(static_cast<int>(state.range(0)));
   size_t next = 0;
   for (auto _ : state) {
-    auto results = compiled.function->call(arguments[next], compiled.signature);
-    if (!results)
-      fail(results.message());
+    program.call(arguments[next]);
     next = (next + 1) % arguments.size();
   }
   state.counters["gflops"] =
