@@ -18,6 +18,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 using namespace nvfp4::sim;
@@ -46,7 +47,7 @@ Split split(double x, int least) {
 }
 
 /// One K = 64 step of kind mxf4nvf4 with ue4m3 scales.
-double modelFp4(const std::vector<unsigned> &a, const std::vector<unsigned> &b,
+double modelFp4(const std::vector<uint32_t> &a, const std::vector<uint32_t> &b,
                 const double *sa, const double *sb, float c) {
   std::vector<Split> terms{split(c, -126)};
   for (int g = 0; g < 4; ++g) {
@@ -68,10 +69,21 @@ double modelFp4(const std::vector<unsigned> &a, const std::vector<unsigned> &b,
   return std::ldexp(std::trunc(v.m * 8388608), v.e - 23);
 }
 
+/// A matrix of `rows` rows with codes of `format`.
+MmaMatrix matrixOf(const FloatFormat &format, unsigned rows,
+                   const std::vector<uint32_t> &codes) {
+  MmaMatrix matrix;
+  matrix.format = format;
+  matrix.resize(rows, static_cast<unsigned>(codes.size()) / rows);
+  for (size_t i = 0; i < codes.size(); ++i)
+    matrix.setCode(i, codes[i]);
+  return matrix;
+}
+
 TEST(Accumulate, Fp4MatchesTheModel) {
   std::mt19937 random(11);
   for (int round = 0; round < 3000; ++round) {
-    std::vector<unsigned> a(64), b(64);
+    std::vector<uint32_t> a(64), b(64);
     for (auto &x : a)
       x = random() & 15;
     for (auto &x : b)
@@ -79,11 +91,11 @@ TEST(Accumulate, Fp4MatchesTheModel) {
     uint8_t ca[4], cb[4];
     double sa[4], sb[4];
     MmaTile tile;
-    tile.rows = tile.columns = 1;
     tile.k = 64;
     tile.block = 16;
     tile.groupsOf16 = true;
-    tile.aMantissa = tile.bMantissa = 1;
+    tile.a = matrixOf(formatE2M1, 1, a);
+    tile.b = matrixOf(formatE2M1, 1, b);
     for (int g = 0; g < 4; ++g) {
       ca[g] = random() % 0x7f;
       cb[g] = random() % 0x7f;
@@ -95,12 +107,8 @@ TEST(Accumulate, Fp4MatchesTheModel) {
       };
       sa[g] = value(ca[g]);
       sb[g] = value(cb[g]);
-      tile.aScale.push_back(decodeScaleUE4M3(ca[g]));
-      tile.bScale.push_back(decodeScaleUE4M3(cb[g]));
-    }
-    for (int k = 0; k < 64; ++k) {
-      tile.a.push_back(decodeElement(a[k], formatE2M1, false));
-      tile.b.push_back(decodeElement(b[k], formatE2M1, false));
+      tile.a.scales.push_back(decodeScaleUE4M3(ca[g]));
+      tile.b.scales.push_back(decodeScaleUE4M3(cb[g]));
     }
     float c = static_cast<float>(
         std::ldexp(static_cast<double>(static_cast<int32_t>(random())),
@@ -111,16 +119,163 @@ TEST(Accumulate, Fp4MatchesTheModel) {
   }
 }
 
+/// One step of a kind with single products, 25 fraction bits, scale 2^scale.
+double modelProducts(const std::vector<double> &a, const std::vector<double> &b,
+                     int leastA, int leastB, int scale, float c) {
+  std::vector<Split> terms{split(c, -126)};
+  for (size_t k = 0; k < a.size(); ++k) {
+    Split x = split(a[k], leastA), y = split(b[k], leastB);
+    bool zero = a[k] == 0 || b[k] == 0;
+    terms.push_back({x.m * y.m, zero ? -100000 : x.e + y.e + scale});
+  }
+  int largest = -1000;
+  for (const Split &t : terms)
+    largest = std::max(largest, t.e);
+  double sum = 0;
+  for (const Split &t : terms)
+    sum += std::trunc(std::ldexp(t.m, 25 + t.e - largest));
+  Split v = split(std::ldexp(sum, largest - 25), -126);
+  return std::ldexp(std::trunc(v.m * 8388608), v.e - 23);
+}
+
+TEST(Accumulate, ProductsMatchTheModel) {
+  struct Kind {
+    FloatFormat format;
+    unsigned codes, k;
+    bool scaled;
+  };
+  const Kind kinds[] = {
+      {formatF16, 0x7c00, 16, false},     {formatBF16, 0x7f80, 16, false},
+      {formatTF32, 0xff << 10, 8, false}, {formatE4M3, 0x7f, 32, true},
+      {formatE5M2, 0x7c, 32, true},       {formatE2M3, 0x20, 32, true},
+      {formatE2M1, 0x8, 32, false}};
+  std::mt19937 random(12);
+  for (const Kind &kind : kinds)
+    for (int round = 0; round < 300; ++round) {
+      unsigned signBit = kind.format.exponentBits + kind.format.mantissaBits;
+      std::vector<uint32_t> codes[2];
+      std::vector<double> values[2];
+      for (int side = 0; side < 2; ++side)
+        for (unsigned i = 0; i < kind.k; ++i) {
+          uint32_t code = random() % kind.codes;
+          // Exponents near each other, so that few terms are lost.
+          if (signBit > 8)
+            code = code % (12u << kind.format.mantissaBits) +
+                   ((static_cast<uint32_t>(kind.format.bias) - 8)
+                    << kind.format.mantissaBits);
+          if (random() % 8 == 0)
+            code = 0;
+          code |= (random() & 1) << signBit;
+          codes[side].push_back(code);
+          values[side].push_back(decodeFloat(code, kind.format));
+        }
+      MmaTile tile;
+      tile.k = kind.k;
+      tile.a = matrixOf(kind.format, 1, codes[0]);
+      tile.b = matrixOf(kind.format, 1, codes[1]);
+      int scale = 0;
+      if (kind.scaled) {
+        tile.block = kind.k;
+        auto sa = static_cast<uint8_t>(120 + random() % 16);
+        auto sb = static_cast<uint8_t>(120 + random() % 16);
+        tile.a.scales = {decodeScaleUE8M0(sa)};
+        tile.b.scales = {decodeScaleUE8M0(sb)};
+        scale = sa + sb - 254;
+      }
+      float c = std::ldexp(static_cast<float>(static_cast<int32_t>(random())),
+                           static_cast<int>(random() % 24) - 40);
+      std::vector<float> d{c};
+      accumulate(tile, Accumulation::Aligned, false, d);
+      EXPECT_EQ(d[0], modelProducts(values[0], values[1], 1 - kind.format.bias,
+                                    1 - kind.format.bias, scale, c))
+          << kind.format.exponentBits << " exponent bits, round " << round;
+    }
+}
+
+/// A random tile with zeros, subnormals, huge scales, infinities and NaN.
+MmaTile wildTile(std::mt19937 &random, const FloatFormat &format, unsigned k,
+                 unsigned block, bool ue4m3) {
+  MmaTile tile;
+  tile.k = k;
+  tile.block = block;
+  tile.groupsOf16 = k == 64;
+  unsigned bits = 1 + format.exponentBits + format.mantissaBits;
+  for (MmaMatrix *matrix : {&tile.a, &tile.b}) {
+    std::vector<uint32_t> codes;
+    unsigned rows = matrix == &tile.a ? 7 : 21;
+    for (unsigned i = 0; i < rows * k; ++i)
+      codes.push_back(random() % 64 ? random() & ((1u << (bits - 1)) - 1) >> 1
+                                    : random() & ((1u << bits) - 1));
+    *matrix = matrixOf(format, rows, codes);
+    matrix->negate = random() & 1;
+    for (unsigned i = 0; block && i < rows * k / block; ++i) {
+      auto code = static_cast<uint8_t>(random());
+      matrix->scales.push_back(ue4m3 ? decodeScaleUE4M3(code)
+                                     : decodeScaleUE8M0(code));
+    }
+  }
+  return tile;
+}
+
+TEST(Accumulate, AllVectorLevelsGiveTheSameBits) {
+  struct Kind {
+    FloatFormat format;
+    unsigned k, block;
+    bool ue4m3;
+  };
+  const Kind kinds[] = {
+      {formatE2M1, 64, 16, true},  {formatE2M1, 64, 32, false},
+      {formatF16, 16, 0, false},   {formatBF16, 16, 0, false},
+      {formatTF32, 8, 0, false},   {formatE4M3, 32, 32, false},
+      {formatE5M2, 32, 0, false},  {formatE2M3, 32, 32, false},
+      {formatE3M2, 32, 32, false}, {formatE2M1, 32, 32, false}};
+  std::mt19937 random(13);
+  for (const Kind &kind : kinds)
+    for (int round = 0; round < 50; ++round) {
+      MmaTile tile =
+          wildTile(random, kind.format, kind.k, kind.block, kind.ue4m3);
+      std::vector<float> c(tile.a.rows * tile.b.rows);
+      for (float &x : c)
+        x = std::bit_cast<float>(static_cast<uint32_t>(
+            random() % 16 ? random() & 0x8fffffff : random()));
+      auto runAt = [&](VectorLevel level) {
+        std::vector<float> d = c;
+        TileProduct product(tile, Accumulation::Aligned, round % 8 == 0, level);
+        for (unsigned i = 0; i < tile.a.rows; ++i)
+          product.addRow(i, &d[size_t{i} * tile.b.rows]);
+        std::vector<uint32_t> bits(d.size());
+        std::memcpy(bits.data(), d.data(), d.size() * 4);
+        return bits;
+      };
+      std::vector<uint32_t> portable = runAt(VectorLevel::Portable);
+      for (int level = 1; level <= static_cast<int>(bestVectorLevel()); ++level)
+        EXPECT_EQ(portable, runAt(static_cast<VectorLevel>(level)))
+            << "level " << level << " round " << round;
+    }
+}
+
+TEST(Accumulate, OverflowStopsAtTheLargestValue) {
+  MmaTile tile;
+  tile.k = 32;
+  tile.block = 32;
+  tile.a = matrixOf(formatE4M3, 1, std::vector<uint32_t>(32, 0x7e));
+  tile.b = tile.a;
+  tile.a.scales = tile.b.scales = {decodeScaleUE8M0(254)};
+  std::vector<float> d{0.0f};
+  accumulate(tile, Accumulation::Aligned, false, d);
+  EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0x7f7fffffu);
+  tile.a.negate = true;
+  d = {0.0f};
+  accumulate(tile, Accumulation::Aligned, false, d);
+  EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0xff7fffffu);
+}
+
 TEST(Accumulate, F16TruncatesAt25Bits) {
   // 1 + 2^-26: the small product is below the 25th fraction bit and lost.
   MmaTile tile;
-  tile.rows = tile.columns = 1;
   tile.k = 2;
-  tile.aMantissa = tile.bMantissa = 10;
-  for (uint32_t code : {0x3c00u, 0x0800u}) // 1, 2^-13
-    tile.a.push_back(decodeElement(code, formatF16, false));
-  for (uint32_t code : {0x3c00u, 0x0800u})
-    tile.b.push_back(decodeElement(code, formatF16, false));
+  tile.a = matrixOf(formatF16, 1, {0x3c00, 0x0800}); // 1, 2^-13
+  tile.b = tile.a;
   std::vector<float> d{-1.0f};
   accumulate(tile, Accumulation::Aligned, false, d);
   EXPECT_EQ(d[0], 0.0f);
@@ -131,15 +286,14 @@ TEST(Accumulate, F16TruncatesAt25Bits) {
 
 TEST(Accumulate, NanScaleGivesCanonicalNan) {
   MmaTile tile;
-  tile.rows = tile.columns = 1;
   tile.k = 64;
   tile.block = 16;
   tile.groupsOf16 = true;
-  tile.a.assign(64, decodeElement(0, formatE2M1, false));
+  tile.a = matrixOf(formatE2M1, 1, std::vector<uint32_t>(64, 0));
   tile.b = tile.a;
-  tile.aScale.assign(4, decodeScaleUE4M3(0x38));
-  tile.bScale = tile.aScale;
-  tile.bScale[2] = decodeScaleUE4M3(0x7f);
+  tile.a.scales.assign(4, decodeScaleUE4M3(0x38));
+  tile.b.scales = tile.a.scales;
+  tile.b.scales[2] = decodeScaleUE4M3(0x7f);
   std::vector<float> d{0.0f};
   accumulate(tile, Accumulation::Aligned, false, d);
   EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0x7fffffffu);

@@ -14,11 +14,10 @@
 namespace nvfp4::sim {
 namespace {
 
-Element elementAt(uint32_t word, unsigned index, const FragmentType &type) {
+uint32_t codeAt(uint32_t word, unsigned index, const FragmentType &type) {
   if (type.bits == 32) // tf32 ignores the low mantissa bits
-    return decodeElement(word >> 13, type.format, false);
-  uint32_t code = word >> (index * type.bits) & ((1u << type.bits) - 1);
-  return decodeElement(code, type.format, false);
+    return word >> 13;
+  return word >> (index * type.bits) & ((1u << type.bits) - 1);
 }
 
 } // namespace
@@ -39,30 +38,30 @@ bool fragmentType(Type type, FragmentType &result) {
 }
 
 void readFragmentA(const std::vector<uint32_t> &values,
-                   const FragmentType &type, unsigned k,
-                   std::vector<Element> &out) {
+                   const FragmentType &type, unsigned k, MmaMatrix &out) {
   unsigned each = 32 / type.bits;
-  out.assign(size_t{16} * k, Element());
+  out.format = type.format;
+  out.resize(16, k);
   for (unsigned r = 0; r < values.size() / 32; ++r)
     for (unsigned lane = 0; lane < 32; ++lane)
       for (unsigned i = 0; i < each; ++i) {
         unsigned row = lane / 4 + 8 * (r % 2);
         unsigned column = each * (lane % 4) + i + 4 * each * (r / 2);
-        out[size_t{row} * k + column] =
-            elementAt(values[r * 32 + lane], i, type);
+        out.setCode(size_t{row} * k + column,
+                    codeAt(values[r * 32 + lane], i, type));
       }
 }
 
 void readFragmentB(const std::vector<uint32_t> &values,
-                   const FragmentType &type, unsigned k,
-                   std::vector<Element> &out) {
+                   const FragmentType &type, unsigned k, MmaMatrix &out) {
   unsigned each = 32 / type.bits;
-  out.assign(size_t{8} * k, Element());
+  out.format = type.format;
+  out.resize(8, k);
   for (unsigned r = 0; r < values.size() / 32; ++r)
     for (unsigned lane = 0; lane < 32; ++lane)
       for (unsigned i = 0; i < each; ++i)
-        out[size_t{lane / 4} * k + each * (lane % 4) + i + 4 * each * r] =
-            elementAt(values[r * 32 + lane], i, type);
+        out.setCode(size_t{lane / 4} * k + each * (lane % 4) + i + 4 * each * r,
+                    codeAt(values[r * 32 + lane], i, type));
 }
 
 void readAccumulators(const std::vector<uint32_t> &values, bool half,

@@ -32,13 +32,11 @@ bool fragmentType(Type type, FragmentType &result);
 /// g + 8 (r % 2) and columns e t + 4 e (r / 2) onwards. `values` is register-
 /// major, 32 lanes each.
 void readFragmentA(const std::vector<uint32_t> &values,
-                   const FragmentType &type, unsigned k,
-                   std::vector<Element> &out);
+                   const FragmentType &type, unsigned k, MmaMatrix &out);
 
 /// A k x 8 matrix: register r holds column g and rows e t + 4 e r onwards.
 void readFragmentB(const std::vector<uint32_t> &values,
-                   const FragmentType &type, unsigned k,
-                   std::vector<Element> &out);
+                   const FragmentType &type, unsigned k, MmaMatrix &out);
 
 /// 16 x n accumulators: for each 8 columns, f32 in four registers or f16 pairs
 /// in two.

@@ -44,11 +44,7 @@ Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
   const Ref *rb = ra + a.count[1];
   const Ref *rc = rb + a.count[2];
   MmaTile tile;
-  tile.rows = 16;
-  tile.columns = 8;
   tile.k = a.k;
-  tile.aMantissa = a.a.format.mantissaBits;
-  tile.bMantissa = a.b.format.mantissaBits;
   readFragmentA(gather(warp, ra, a.count[1]), a.a, a.k, tile.a);
   readFragmentB(gather(warp, rb, a.count[2]), a.b, a.k, tile.b);
   std::vector<float> values;

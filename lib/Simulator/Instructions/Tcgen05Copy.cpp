@@ -52,8 +52,7 @@ bool copyInto(const AsyncOperation &operation, const CopyAttributes &a,
           std::memcpy(&value, &row[4 * word], 4);
           unsigned lane = 32 * quarter + r;
           unsigned at = column + chunk / 4 + word;
-          tmem.cell(lane, at) = value;
-          tmem.written[lane * Tmem::columns + at] = 1;
+          tmem.put(lane, at, value);
         }
       }
     }

@@ -159,7 +159,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
         auto [lane, column] = cellOf(*a, t, r);
         unsigned first = place.column + (a->pack ? 2 * column : column);
         uint32_t value = tmem.cell(place.lane + lane, first);
-        written &= tmem.written[(place.lane + lane) * Tmem::columns + first];
+        written &= tmem.isWritten(place.lane + lane, first);
         if (a->pack)
           value = (value & 0xffff) | tmem.cell(place.lane + lane, first + 1)
                                          << 16;
@@ -195,20 +195,16 @@ Step store(Warp &warp, const Inst &inst, LaneMask mask) {
   machine.schedule(machine.delayFor(AsyncKind::TmemLoadStore), [=, &machine] {
     --issuer->cta.cluster->pendingOperations;
     Tmem &tmem = issuer->cta.tensorMemory();
-    auto put = [&](unsigned lane, unsigned column, uint32_t value) {
-      tmem.cell(lane, column) = value;
-      tmem.written[lane * Tmem::columns + column] = 1;
-    };
     for (unsigned r = 0; r < a->registers; ++r)
       for (unsigned t = 0; t < 32; ++t) {
         auto [lane, column] = cellOf(*a, t, r);
         uint32_t value = (*values)[r * 32 + t];
         if (!a->pack) {
-          put(place.lane + lane, place.column + column, value);
+          tmem.put(place.lane + lane, place.column + column, value);
           continue;
         }
-        put(place.lane + lane, place.column + 2 * column, value & 0xffff);
-        put(place.lane + lane, place.column + 2 * column + 1, value >> 16);
+        tmem.put(place.lane + lane, place.column + 2 * column, value & 0xffff);
+        tmem.put(place.lane + lane, place.column + 2 * column + 1, value >> 16);
       }
     --issuer->tmemStoresPending;
     machine.wake(*issuer);

@@ -47,16 +47,17 @@ struct WgmmaOperation {
 
   bool readMatrix(const SmemDescriptor &source, unsigned firstRow,
                   unsigned rows, const FragmentType &type, bool transposed,
-                  std::vector<Element> &out);
+                  MmaMatrix &out);
   void run();
 };
 
 bool WgmmaOperation::readMatrix(const SmemDescriptor &source, unsigned firstRow,
                                 unsigned rows, const FragmentType &type,
-                                bool transposed, std::vector<Element> &out) {
+                                bool transposed, MmaMatrix &out) {
   unsigned bytes = type.bits / 8;
   unsigned k = attributes->k;
-  out.resize(size_t{rows} * k);
+  out.format = type.format;
+  out.resize(rows, k);
   std::vector<uint8_t> data;
   for (unsigned r = 0; r < rows; ++r)
     for (unsigned i = 0; i < k; ++i) {
@@ -68,8 +69,7 @@ bool WgmmaOperation::readMatrix(const SmemDescriptor &source, unsigned firstRow,
         return false;
       uint32_t code = 0;
       std::memcpy(&code, data.data(), bytes);
-      out[size_t{r} * k + i] = decodeElement(
-          type.bits == 32 ? code >> 13 : code, type.format, false);
+      out.setCode(size_t{r} * k + i, type.bits == 32 ? code >> 13 : code);
     }
   return true;
 }
@@ -77,11 +77,7 @@ bool WgmmaOperation::readMatrix(const SmemDescriptor &source, unsigned firstRow,
 void WgmmaOperation::run() {
   const WgmmaAttributes &x = *attributes;
   MmaTile tile;
-  tile.rows = 16;
-  tile.columns = x.n;
   tile.k = x.k;
-  tile.aMantissa = x.a.format.mantissaBits;
-  tile.bMantissa = x.b.format.mantissaBits;
   unsigned row = 16 * (warp->index % 4);
   if (x.aInRegisters)
     readFragmentA(aRegisters, x.a, x.k, tile.a);
@@ -89,11 +85,8 @@ void WgmmaOperation::run() {
     return;
   if (!readMatrix(b, 0, x.n, x.b, x.transposeB, tile.b))
     return;
-  if (x.negateA != x.negateB)
-    for (Element &e : tile.a) {
-      e.significand = static_cast<int16_t>(-e.significand);
-      e.value = -e.value;
-    }
+  tile.a.negate = x.negateA;
+  tile.b.negate = x.negateB;
   const std::vector<uint32_t> &in = previous ? previous->values : accumulators;
   std::vector<float> values(size_t{16} * x.n, 0.0f);
   if (accumulates)

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // D = A * B^T + C for one instruction's tile, in the accumulation models of
-// docs/Simulator.md. Operands are decoded elements; layouts are elsewhere.
+// docs/Simulator.md. Operands are element codes; layouts are elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,21 +16,10 @@
 #include "nvfp4/Simulator/Machine/Launch.h"
 #include "nvfp4/Simulator/Machine/MiniFloat.h"
 
+#include <memory>
 #include <vector>
 
 namespace nvfp4::sim {
-
-/// value = significand * 2^(exponent - mantissaBits of the format). Infinities
-/// and NaN have `special` set and are evaluated from `value`.
-struct Element {
-  int16_t significand = 0;
-  int16_t exponent = 0;
-  bool special = false;
-  float value = 0;
-};
-
-/// Decodes element codes.
-Element decodeElement(uint32_t code, const FloatFormat &format, bool negate);
 
 /// One scale: significand / 8 * 2^exponent.
 struct BlockScale {
@@ -41,25 +30,67 @@ struct BlockScale {
 BlockScale decodeScaleUE4M3(uint8_t code);
 BlockScale decodeScaleUE8M0(uint8_t code);
 
-/// Operands of one tile, row-major: a[rows * k], b[columns * k], and scales for
-/// each `block` elements of K (empty when not scaled).
-struct MmaTile {
+/// Bytes a code of `format` takes in MmaMatrix: 1, 2, or 4 for tf32.
+constexpr unsigned codeBytes(const FloatFormat &format) {
+  unsigned bits = 1 + format.exponentBits + format.mantissaBits;
+  return bits <= 8 ? 1 : bits <= 16 ? 2 : 4;
+}
+
+/// One operand, row-major: rows of K codes, and for each row its scales (one
+/// for each block of K; none when not scaled).
+struct MmaMatrix {
   unsigned rows = 0;
-  unsigned columns = 0;
+  FloatFormat format{};
+  /// All elements are multiplied by -1.
+  bool negate = false;
+  /// rows * k codes of codeBytes(format) bytes each.
+  std::vector<uint8_t> codes;
+  std::vector<BlockScale> scales;
+
+  /// Makes room for `count` rows of `k` codes.
+  void resize(unsigned count, unsigned k) {
+    rows = count;
+    codes.resize(size_t{count} * k * codeBytes(format));
+  }
+  uint32_t code(size_t i) const;
+  void setCode(size_t i, uint32_t code);
+};
+
+/// Operands of one tile.
+struct MmaTile {
   unsigned k = 0;
-  unsigned aMantissa = 0;
-  unsigned bMantissa = 0;
-  std::vector<Element> a;
-  std::vector<Element> b;
+  MmaMatrix a;
+  MmaMatrix b;
+  /// Elements that share a scale; 0 without scales.
   unsigned block = 0;
-  std::vector<BlockScale> aScale;
-  std::vector<BlockScale> bScale;
   /// fp4 kinds: exact dot products of 16 elements are what is aligned.
   bool groupsOf16 = false;
 };
 
-/// Adds the products to `d` (rows * columns, the accumulator as f32 values).
-/// With `f16Result` each result is rounded to f16.
+/// Instruction sets of the aligned model's inner loops. All give the same
+/// bits.
+enum class VectorLevel : uint8_t { Portable, Avx2, Avx512 };
+/// The best level of this processor.
+VectorLevel bestVectorLevel();
+
+/// Multiplies one tile, row by row. Operands are decoded once, at construction.
+class TileProduct {
+public:
+  /// With `f16Result` each result is rounded to f16. `tile` must outlive this.
+  TileProduct(const MmaTile &tile, Accumulation mode, bool f16Result,
+              VectorLevel level = bestVectorLevel());
+  ~TileProduct();
+
+  /// Adds the products of row `i` of A to `d`, the row of the accumulator
+  /// (b.rows values).
+  void addRow(unsigned i, float *d) const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// Adds the products to `d` (a.rows * b.rows, the accumulator as f32 values).
 void accumulate(const MmaTile &tile, Accumulation mode, bool f16Result,
                 std::vector<float> &d);
 

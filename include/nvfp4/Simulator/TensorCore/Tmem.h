@@ -14,8 +14,8 @@
 #define NVFP4_SIMULATOR_TENSORCORE_TMEM_H
 
 #include <array>
-#include <bitset>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace nvfp4::sim {
@@ -26,9 +26,10 @@ struct Tmem {
   static constexpr unsigned unit = 32;
   static constexpr uint32_t poison = 0x7fc0deadu;
 
-  /// Cells by lane, then column: lane * 512 + column.
-  std::vector<uint32_t> cells = std::vector<uint32_t>(lanes * columns, poison);
-  std::vector<uint8_t> written = std::vector<uint8_t>(lanes * columns, 0);
+  /// Cells from one lane to the next; no power of two, so that walks down a
+  /// column stay in the cache.
+  static constexpr unsigned pitch = columns + 16;
+
   /// For each unit of 32 columns the allocation's first column + 1, or 0.
   std::array<uint16_t, columns / unit> owner{};
   /// No further allocation (relinquish_alloc_permit).
@@ -37,7 +38,21 @@ struct Tmem {
   unsigned lastColumns = 0;
 
   uint32_t &cell(unsigned lane, unsigned column) {
-    return cells[lane * columns + column];
+    return cells[lane * pitch + column];
+  }
+  bool isWritten(unsigned lane, unsigned column) const {
+    return written[lane * pitch + column];
+  }
+  /// The same for `count` columns of a lane.
+  bool areWritten(unsigned lane, unsigned column, unsigned count) const {
+    return !std::memchr(&written[lane * pitch + column], 0, count);
+  }
+  void markWritten(unsigned lane, unsigned column, unsigned count) {
+    std::memset(&written[lane * pitch + column], 1, count);
+  }
+  void put(unsigned lane, unsigned column, uint32_t value) {
+    cell(lane, column) = value;
+    written[lane * pitch + column] = 1;
   }
 
   /// First column of a free run, or -1.
@@ -88,6 +103,11 @@ struct Tmem {
       total += o ? unit : 0;
     return total;
   }
+
+private:
+  std::vector<uint32_t> cells = std::vector<uint32_t>(lanes * pitch, poison);
+  /// Which cells have been written.
+  std::vector<uint8_t> written = std::vector<uint8_t>(lanes * pitch, 0);
 };
 
 } // namespace nvfp4::sim

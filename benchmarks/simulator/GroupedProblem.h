@@ -1,0 +1,60 @@
+//===- GroupedProblem.h - a grouped product in simulated memory -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random operands of Inputs/grouped_nvfp4.ptx in device memory, the kernel's
+// argument block, and a check of sampled results in f64.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_BENCHMARKS_SIMULATOR_GROUPEDPROBLEM_H
+#define NVFP4_BENCHMARKS_SIMULATOR_GROUPEDPROBLEM_H
+
+#include "nvfp4/Simulator/Simulator.h"
+
+#include <optional>
+
+namespace nvfp4::sim {
+
+/// Extents of the groups; N is a multiple of 256 and K of 256.
+struct GroupedShape {
+  std::string name;
+  std::vector<int> m;
+  int n = 0;
+  int k = 0;
+
+  /// 128x256 tiles of all groups.
+  unsigned tiles() const;
+};
+
+/// One problem; operands are a function of the shape.
+class GroupedProblem {
+public:
+  explicit GroupedProblem(const GroupedShape &shape);
+
+  /// Launch of at most `ctas` CTAs.
+  LaunchConfig config(unsigned ctas) const;
+  DeviceMemory &deviceMemory() { return memory; }
+  /// Forgets the results of an earlier run.
+  void poisonResults();
+  /// Compares sampled results; the first that is wrong, or nothing.
+  std::optional<std::string> check() const;
+
+private:
+  struct Group {
+    std::vector<uint8_t> a, b, sa, sb;
+    uint64_t result = 0;
+  };
+
+  GroupedShape shape;
+  DeviceMemory memory;
+  std::vector<Group> groups;
+  std::vector<uint8_t> arguments;
+};
+
+} // namespace nvfp4::sim
+
+#endif // NVFP4_BENCHMARKS_SIMULATOR_GROUPEDPROBLEM_H
