@@ -1,0 +1,58 @@
+//===- Legality.h - which tiles a machine can execute -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rules of the instruction set, of the layouts and of the capacities; no
+// preference.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_STRATEGY_LEGALITY_H
+#define NVFP4_STRATEGY_LEGALITY_H
+
+#include "nvfp4/Strategy/Budget.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nvfp4::strategy {
+
+enum class Rule {
+  /// No tile can read the operands.
+  Operands,
+  /// Extents of the instruction.
+  Shape,
+  /// A tile holds whole pairs of gate and up columns.
+  Pairs,
+  /// Clusters, split of K, scheduler.
+  Launch,
+  SharedMemory,
+  TensorMemory,
+};
+
+/// Why a tile is illegal: "expected X, but got Y".
+struct Violation {
+  Rule rule;
+  std::string text;
+};
+
+/// Why no tile can compute `problem`, if so: rows of K that TMA cannot address.
+std::optional<Violation> findOperandViolation(const Problem &problem);
+
+/// The first rule that `tile` breaks. What the tile leaves open is completed
+/// first. Accepts any numbers.
+std::optional<Violation> findViolation(const Tile &tile, const Problem &problem,
+                                       const Machine &machine);
+
+/// The legal tile that differs least from `tile`: in the exchange of operands,
+/// in the CTAs, in n, then in the rest. Complete. Nothing if there is none.
+std::optional<Tile> findNearestLegal(const Tile &tile, const Problem &problem,
+                                     const Machine &machine);
+
+} // namespace nvfp4::strategy
+
+#endif // NVFP4_STRATEGY_LEGALITY_H

@@ -1,0 +1,84 @@
+//===- Problem.h - a product as the cost model sees it ----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Extents, formats and what the epilogue moves; no values and no IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_STRATEGY_PROBLEM_H
+#define NVFP4_STRATEGY_PROBLEM_H
+
+#include "nvfp4/Format/BlockFormat.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace nvfp4::strategy {
+
+/// The `kind` of the block-scaled tcgen05.mma.
+enum class InstructionKind { MXF4NVF4, MXF4, MXF8F6F4 };
+
+/// What happens to the accumulator; bits are for one element of the product z.
+struct Epilogue {
+  /// Bits written to and read from DRAM: results, pre-activation; addend.
+  double storedBits = 16;
+  double loadedBits = 0;
+  /// Bytes of one buffer of shared memory through which they pass.
+  int64_t stagedBytes = 2;
+  /// There is an activation or a quantiser.
+  bool heavy = false;
+  /// Pairs of gate and up columns; blocks of `gateGranularity` rows of each
+  /// alternate in the weights, 0 for halves.
+  bool paired = false;
+  int64_t gateGranularity = 0;
+};
+
+/// A grouped product. Rows are tokens, n are rows of the weights.
+struct Problem {
+  /// `count` groups of one shape. Groups of the same weights (a batch) count
+  /// as groups with weights of their own.
+  struct Group {
+    int64_t count;
+    int64_t rows;
+    int64_t n;
+    int64_t k;
+  };
+  std::vector<Group> groups;
+  format::BlockFormat lhs = format::BlockFormat::NVFP4;
+  format::BlockFormat rhs = format::BlockFormat::NVFP4;
+  Epilogue epilogue;
+  /// K is grouped (ragged_k): the operands cannot be exchanged.
+  bool groupedK = false;
+  /// Extents of groups are read on the device.
+  bool extentsOnDevice = false;
+  /// Sums may be reordered (`determinism = relaxed`).
+  bool relaxed = false;
+
+  /// Rows of all groups.
+  int64_t getRows() const;
+};
+
+/// The instruction that multiplies these formats.
+InstructionKind getInstructionKind(const Problem &problem);
+
+/// Elements along K of one tile: 128 bytes of shared memory a row, the span of
+/// the widest swizzle. 256 for FP4 x FP4, else 128.
+int64_t getTileK(const Problem &problem);
+
+/// Stored bits of an element with its share of the scale: 4.5, 4.25 or 8.25.
+double storedBits(format::BlockFormat format);
+
+/// Groups of a product with `rows` rows in all over `count` groups, when rows
+/// choose their group at random: the expected number of groups with a row,
+/// rounded, the rows spread over them as evenly as possible. At most `capacity`
+/// rows a group.
+std::vector<Problem::Group> spreadRows(int64_t rows, int64_t count, int64_t n,
+                                       int64_t k, int64_t capacity = INT64_MAX);
+
+} // namespace nvfp4::strategy
+
+#endif // NVFP4_STRATEGY_PROBLEM_H

@@ -1,0 +1,48 @@
+//===- StrategySearch.h - the choice of a tile ------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Enumerates tiles, predicts the legal ones and orders them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_STRATEGY_STRATEGYSEARCH_H
+#define NVFP4_STRATEGY_STRATEGYSEARCH_H
+
+#include "nvfp4/Strategy/Legality.h"
+#include "nvfp4/Strategy/StrategyCost.h"
+
+#include <vector>
+
+namespace nvfp4::strategy {
+
+/// A tile that was considered.
+struct Candidate {
+  /// Complete if legal.
+  Tile tile;
+  /// Why it is illegal, if it is; else `prediction` is set.
+  std::optional<Violation> violation;
+  Prediction prediction;
+};
+
+/// What the lowering can do beyond the default.
+struct SearchOptions {
+  /// Consider tiles with `dynamicN`.
+  bool dynamicN = false;
+};
+
+/// Every candidate for `problem`: the chosen one first, then the legal ones by
+/// predicted time, then the illegal ones. The first is illegal only if all are.
+///
+/// Among tiles predicted within 1 % of the fastest the one with the least busy
+/// time wins, then the one of fewer CTAs, then the smaller n.
+std::vector<Candidate> searchStrategies(const Problem &problem,
+                                        const Machine &machine,
+                                        const SearchOptions &options = {});
+
+} // namespace nvfp4::strategy
+
+#endif // NVFP4_STRATEGY_STRATEGYSEARCH_H

@@ -1,0 +1,246 @@
+//===- Legality.cpp - which tiles a machine can execute ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each rule is a function that returns the text of its violation, so that the
+// list of rules is one table.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Strategy/Legality.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+using namespace nvfp4;
+using namespace nvfp4::strategy;
+
+using Text = std::optional<std::string>;
+
+static Text expected(const std::string &what, int64_t got,
+                     const std::string &why = "") {
+  return "expected " + what + ", but got " + std::to_string(got) +
+         (why.empty() ? "" : "; " + why);
+}
+
+static std::string str(int64_t value) { return std::to_string(value); }
+
+/// The instruction: M 128 for one CTA; 256 for a pair, for which the place of
+/// scales at M 128 is not known for certain.
+static Text checkInstruction(const Tile &tile, const Problem &problem) {
+  if (tile.ctas != 1 && tile.ctas != 2)
+    return expected("ctas 1 or 2", tile.ctas);
+  if (tile.m != 128 * tile.ctas)
+    return expected("m = " + str(128 * tile.ctas) +
+                        " for ctas = " + str(tile.ctas),
+                    tile.m);
+  if (tile.k != getTileK(problem))
+    return expected("k = " + str(getTileK(problem)) +
+                        " for these formats, 128 bytes of a row",
+                    tile.k);
+  int64_t step = 8 * tile.ctas;
+  if (tile.n < step || tile.n > 256 || tile.n % step != 0)
+    return expected("n a multiple of " + str(step) + " from " + str(step) +
+                        " to 256",
+                    tile.n);
+  // Scales of weights come in atoms of 128 rows, of which the instruction can
+  // start at row 64.
+  if (!tile.swapAB && tile.n % 64 != 0)
+    return expected("n = 64, 128, 192 or 256 with weights on n", tile.n,
+                    "swap_ab = true takes others");
+  if (!tile.swapAB && tile.ctas == 2 && tile.n == 64)
+    return expected("n = 128, 192 or 256 for ctas = 2 with weights on n",
+                    tile.n);
+  if (tile.swapAB && problem.groupedK)
+    return "expected swap_ab = false for ragged_k, but got true";
+  if (tile.dynamicN && !tile.swapAB)
+    return "expected dynamic_n with swap_ab = true only";
+  return std::nullopt;
+}
+
+/// Gate and up rows that belong together are in one tile of one CTA. Coarse
+/// layouts take half a tile of each, which must start at scale atoms.
+static Text checkPairs(const Tile &tile, const Problem &problem) {
+  if (!problem.epilogue.paired)
+    return std::nullopt;
+  int64_t weights = tile.swapAB ? tile.m / tile.ctas : tile.n;
+  int64_t granularity = problem.epilogue.gateGranularity;
+  if (granularity != 0 && weights % (2 * granularity) == 0)
+    return std::nullopt;
+  // halves: blocks of N/2 rows.
+  bool halvesFit = std::all_of(problem.groups.begin(), problem.groups.end(),
+                               [&](const Problem::Group &group) {
+                                 int64_t block =
+                                     granularity ? granularity : group.n / 2;
+                                 return block % 128 == 0;
+                               });
+  if (weights == 256 && halvesFit)
+    return std::nullopt;
+  std::string gate = granularity ? "gate blocks of " + str(granularity)
+                                 : std::string("gate = halves");
+  return "expected whole pairs of gate and up rows in the " + str(weights) +
+         " weight rows of a tile, but got " + gate +
+         "; n = 256 without swap_ab takes blocks that are multiples of 128, "
+         "and relayout_gate makes blocks of " +
+         str(std::min<int64_t>(64, weights / 2 / 32 * 32));
+}
+
+static Text checkLaunch(const Tile &tile, const Problem &problem,
+                        const Machine &machine) {
+  for (auto [name, value] : {std::pair("cluster_m", tile.clusterM),
+                             std::pair("cluster_n", tile.clusterN),
+                             std::pair("split_k", tile.splitK)})
+    if (value < 1 || value > machine.clusterCtas)
+      return expected(
+          std::string(name) + " from 1 to " + str(machine.clusterCtas), value);
+  int64_t ctas = tile.ctas * tile.clusterM * tile.clusterN * tile.splitK;
+  if (ctas > machine.clusterCtas)
+    return expected("ctas * cluster_m * cluster_n * split_k <= " +
+                        str(machine.clusterCtas),
+                    ctas);
+  if (tile.splitK > 1 && !problem.relaxed)
+    return expected("split_k = 1 unless determinism = relaxed", tile.splitK,
+                    "another order of summation gives other bits");
+  if (tile.scheduler == Scheduler::LaunchControl && problem.extentsOnDevice)
+    return "expected scheduler static_persistent or dynamic_counter for groups "
+           "whose extents are on the device, but got launch_control";
+  return std::nullopt;
+}
+
+static Text checkTensorMemory(const Tile &tile, const Problem &problem,
+                              const Machine &machine) {
+  if (tile.accumulatorStages < 1 || tile.accumulatorStages > 2)
+    return expected("accumulator_stages 1 or 2", tile.accumulatorStages);
+  if (tile.scaleStages < 1 || tile.scaleStages > 2)
+    return expected("scale_stages 1 or 2", tile.scaleStages);
+  if (planTensorMemory(tile, problem, machine))
+    return std::nullopt;
+  return "expected at most " + str(machine.tensorMemoryColumns) +
+         " columns of tensor memory, but got more with n = " + str(tile.n) +
+         ", accumulator_stages = " + str(tile.accumulatorStages) +
+         ", scale_stages = " + str(tile.scaleStages);
+}
+
+static Text checkSharedMemory(const Tile &tile, const Problem &problem,
+                              const Machine &machine) {
+  int64_t columns = tile.epilogueN;
+  if (columns < 8 || columns > 128 || (columns & (columns - 1)) != 0 ||
+      tile.n % columns != 0)
+    return expected("epilogue_n 8, 16, 32, 64 or 128 that divides n", columns);
+  SharedMemoryPlan plan = planSharedMemory(tile, problem);
+  int64_t fit = stagesThatFit(machine.sharedMemory, plan.stageBytes,
+                              plan.getTotal() - plan.stages * plan.stageBytes);
+  if (tile.stages >= 1 && tile.stages <= fit)
+    return std::nullopt;
+  return expected("1 to " + str(fit) + " stages of " + str(plan.stageBytes) +
+                      " bytes in " + str(machine.sharedMemory) +
+                      " bytes of shared memory",
+                  tile.stages);
+}
+
+std::optional<Violation>
+strategy::findOperandViolation(const Problem &problem) {
+  auto bits = [](format::BlockFormat f) { return format::elementBits(f); };
+  // Rows start at multiples of 16 bytes; unpacked FP4 comes in 128 elements.
+  int64_t step = 128 / std::min<int64_t>(bits(problem.lhs), bits(problem.rhs));
+  if (bits(problem.lhs) != bits(problem.rhs))
+    step = 128;
+  for (const Problem::Group &group : problem.groups)
+    if (group.k % step != 0)
+      return Violation{
+          Rule::Operands,
+          *expected("K a multiple of " + str(step) + ", which TMA can address",
+                    group.k,
+                    "the nearest is " + str((group.k / step + 1) * step))};
+  return std::nullopt;
+}
+
+std::optional<Violation> strategy::findViolation(const Tile &tile,
+                                                 const Problem &problem,
+                                                 const Machine &machine) {
+  if (auto violation = findOperandViolation(problem))
+    return violation;
+  if (Text text = checkInstruction(tile, problem))
+    return Violation{Rule::Shape, *text};
+  if (Text text = checkPairs(tile, problem))
+    return Violation{Rule::Pairs, *text};
+  if (Text text = checkLaunch(tile, problem, machine))
+    return Violation{Rule::Launch, *text};
+  Tile whole = complete(tile, problem, machine);
+  if (Text text = checkTensorMemory(whole, problem, machine))
+    return Violation{Rule::TensorMemory, *text};
+  if (Text text = checkSharedMemory(whole, problem, machine))
+    return Violation{Rule::SharedMemory, *text};
+  return std::nullopt;
+}
+
+/// `wish` with extents (swapAB, ctas, n) and everything else made legal by
+/// giving way; still illegal if the extents are.
+static Tile giveWay(const Tile &wish, bool swapAB, int64_t ctas, int64_t n,
+                    const Problem &problem, const Machine &machine) {
+  Tile tile = wish;
+  tile.swapAB = swapAB;
+  tile.ctas = ctas;
+  tile.n = n;
+  tile.m = 128 * ctas;
+  tile.k = getTileK(problem);
+  tile.dynamicN &= swapAB;
+  if (findViolation(
+          {.m = tile.m, .n = n, .k = tile.k, .ctas = ctas, .swapAB = swapAB},
+          problem, machine))
+    return tile;
+  if (checkLaunch(tile, problem, machine)) {
+    if (!problem.relaxed)
+      tile.splitK = 1;
+    if (problem.extentsOnDevice && tile.scheduler == Scheduler::LaunchControl)
+      tile.scheduler = Scheduler::StaticPersistent;
+    int64_t room = machine.clusterCtas / ctas;
+    for (int64_t *extent : {&tile.splitK, &tile.clusterM, &tile.clusterN}) {
+      *extent = std::clamp<int64_t>(*extent, 1, room);
+      room /= *extent;
+    }
+  }
+  Tile whole = complete(tile, problem, machine);
+  if (checkTensorMemory(whole, problem, machine))
+    tile.scaleStages = 0;
+  whole = complete(tile, problem, machine);
+  if (checkTensorMemory(whole, problem, machine))
+    tile.accumulatorStages = 0;
+  Tile anyStages = tile;
+  anyStages.stages = 0;
+  if (findViolation(anyStages, problem, machine))
+    tile.epilogueN = 0;
+  if (findViolation(tile, problem, machine))
+    tile.stages = 0;
+  return complete(tile, problem, machine);
+}
+
+std::optional<Tile> strategy::findNearestLegal(const Tile &tile,
+                                               const Problem &problem,
+                                               const Machine &machine) {
+  std::optional<Tile> best;
+  std::tuple<bool, bool, uint64_t> bestDistance;
+  for (bool swapAB : {false, true}) {
+    for (int64_t ctas : {1, 2}) {
+      for (int64_t n = 8; n <= 256; n += 8) {
+        Tile other = giveWay(tile, swapAB, ctas, n, problem, machine);
+        if (findViolation(other, problem, machine))
+          continue;
+        // An m of 256 asks for a pair as much as ctas = 2 does.
+        bool isOtherWidth = ctas != (tile.m == 256 ? 2 : tile.ctas);
+        uint64_t apart = n > tile.n ? uint64_t(n) - uint64_t(tile.n)
+                                    : uint64_t(tile.n) - uint64_t(n);
+        std::tuple distance(swapAB != tile.swapAB, isOtherWidth, apart);
+        if (!best || distance < bestDistance) {
+          best = other;
+          bestDistance = distance;
+        }
+      }
+    }
+  }
+  return best;
+}

@@ -1,0 +1,262 @@
+//===- StrategyCost.cpp - predicted times of a tile -------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The formulas of docs/Rationale/Strategy.md, in its order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Strategy/StrategyCost.h"
+
+#include "nvfp4/Strategy/Budget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+using namespace nvfp4;
+using namespace nvfp4::strategy;
+
+static int64_t ceilDiv(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+/// A number of tiles, at most 2^40 for extents that no device can hold.
+static int64_t countTiles(int64_t a, int64_t b, int64_t c) {
+  constexpr int64_t kMost = int64_t(1) << 40;
+  double count = double(a) * double(b) * double(c);
+  return count < double(kMost) ? a * b * c : kMost;
+}
+
+//===----------------------------------------------------------------------===//
+// Floors
+//===----------------------------------------------------------------------===//
+
+double strategy::uniqueBytes(const Problem &problem) {
+  double bits = 0;
+  const Epilogue &epilogue = problem.epilogue;
+  for (const Problem::Group &group : problem.groups) {
+    if (group.rows == 0)
+      continue;
+    double rows = double(group.rows), n = double(group.n), k = double(group.k);
+    bits +=
+        double(group.count) *
+        (n * k * storedBits(problem.rhs) + rows * k * storedBits(problem.lhs) +
+         rows * n * (epilogue.storedBits + epilogue.loadedBits));
+  }
+  return bits / 8;
+}
+
+Floor strategy::computeFloor(const Problem &problem, const Machine &machine) {
+  double operations = 0;
+  for (const Problem::Group &group : problem.groups)
+    operations += 2.0 * double(group.count) * double(group.rows) *
+                  double(group.n) * double(group.k);
+  bool isFp8 = getInstructionKind(problem) == InstructionKind::MXF8F6F4;
+  double rate = isFp8 ? machine.peakFp8 : machine.peakFp4;
+  return {uniqueBytes(problem) / machine.peakDram * 1e6,
+          operations / rate * 1e6};
+}
+
+//===----------------------------------------------------------------------===//
+// Rates
+//===----------------------------------------------------------------------===//
+
+double strategy::issueInterval(int64_t m, int64_t n, int64_t ctas) {
+  double columns = double(n);
+  if (ctas == 1)
+    return std::max(columns / 2, 32.0 * double(m) / 128 + columns / 4);
+  return std::max(columns / 2, 35.5 + columns / 8);
+}
+
+double strategy::dramRate(const Machine &machine, double bytes) {
+  const auto &points = machine.dramInFlight;
+  if (bytes <= points.front().bytes)
+    return points.front().bytesPerSecond * bytes / points.front().bytes;
+  for (size_t i = 1; i < points.size(); ++i) {
+    const InFlightPoint &low = points[i - 1], &high = points[i];
+    if (bytes <= high.bytes)
+      return low.bytesPerSecond + (high.bytesPerSecond - low.bytesPerSecond) *
+                                      (bytes - low.bytes) /
+                                      (high.bytes - low.bytes);
+  }
+  return points.back().bytesPerSecond;
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+double strategy::packRoundRobin(const std::vector<TileRun> &runs,
+                                int64_t slots) {
+  std::vector<double> load(static_cast<size_t>(slots), 0.0);
+  size_t next = 0;
+  for (const TileRun &run : runs) {
+    // Whole rounds change nothing in the order of slots.
+    double rounds = double(run.count / slots) * run.cycles;
+    for (double &slot : load)
+      slot += rounds;
+    for (int64_t i = 0; i < run.count % slots; ++i) {
+      load[next] += run.cycles;
+      next = (next + 1) % load.size();
+    }
+  }
+  return *std::max_element(load.begin(), load.end());
+}
+
+double strategy::packLongestFirst(std::vector<TileRun> runs, int64_t slots) {
+  std::sort(runs.begin(), runs.end(), [](const TileRun &a, const TileRun &b) {
+    return a.cycles > b.cycles;
+  });
+  std::vector<double> load(static_cast<size_t>(slots), 0.0);
+  std::make_heap(load.begin(), load.end(), std::greater<>());
+  for (const TileRun &run : runs) {
+    int64_t left = run.count;
+    while (left > 0) {
+      double lowest = load.front();
+      double highest = *std::max_element(load.begin(), load.end());
+      if (left >= slots && highest - lowest <= run.cycles) {
+        // Every slot gets one tile a round, and the order stays.
+        for (double &slot : load)
+          slot += double(left / slots) * run.cycles;
+        left %= slots;
+        continue;
+      }
+      std::pop_heap(load.begin(), load.end(), std::greater<>());
+      load.back() += run.cycles;
+      std::push_heap(load.begin(), load.end(), std::greater<>());
+      --left;
+    }
+  }
+  return *std::max_element(load.begin(), load.end());
+}
+
+const char *strategy::stringify(Limit limit) {
+  switch (limit) {
+  case Limit::Fixed:
+    return "fixed";
+  case Limit::DRAM:
+    return "dram";
+  case Limit::Fill:
+    return "fill";
+  case Limit::Product:
+    return "mma";
+  case Limit::Epilogue:
+    return "epilogue";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The cycles of one tile.
+struct TileCost {
+  double cycles;
+  double stageBytes;
+  double epilogue;
+  Limit limit;
+};
+} // namespace
+
+static TileCost costOfTile(const Tile &tile, int64_t k, const Problem &problem,
+                           const Machine &machine) {
+  constexpr double kInstructionBytes = 32, kRowBytes = 128;
+  TileCost cost = {};
+  cost.stageBytes = double(stageBytes(tile, problem).getTotal());
+  double product =
+      kRowBytes / kInstructionBytes * issueInterval(tile.m, tile.n, tile.ctas);
+  double fill = cost.stageBytes * machine.clock /
+                (machine.sharedMemoryFill / double(machine.sms));
+  int64_t steps = ceilDiv(ceilDiv(k, tile.k), tile.splitK);
+  double loop = double(steps) * std::max(product, fill);
+
+  double lanes = double(tile.m / tile.ctas), columns = double(tile.n);
+  cost.epilogue =
+      columns * (problem.epilogue.heavy ? machine.heavyEpilogueCyclesPerColumn
+                                        : machine.epilogueCyclesPerColumn);
+  cost.epilogue += double(tile.splitK - 1) * lanes * columns * 4 /
+                   machine.clusterBytesPerCycle;
+  if (tile.accumulatorStages == 1) {
+    cost.cycles = loop + cost.epilogue;
+    cost.limit = product > fill ? Limit::Product : Limit::Fill;
+  } else {
+    cost.cycles = std::max(loop, cost.epilogue);
+    cost.limit = cost.epilogue > loop ? Limit::Epilogue
+                 : product > fill     ? Limit::Product
+                                      : Limit::Fill;
+  }
+  return cost;
+}
+
+/// n of the instruction for the tiles of `tokens` tokens: `tile.n`, or for the
+/// last one with `dynamicN` what is left.
+static int64_t lastN(const Tile &tile, int64_t tokens) {
+  int64_t left = tokens - (ceilDiv(tokens, tile.n) - 1) * tile.n;
+  int64_t step = 8 * tile.ctas;
+  return tile.dynamicN ? ceilDiv(left, step) * step : tile.n;
+}
+
+Prediction strategy::predict(const Tile &tile, const Problem &problem,
+                             const Machine &machine) {
+  std::vector<TileRun> runs;
+  double work = 0, inFlight = 0, epilogue = 0, longest = 0;
+  Prediction result = {};
+  auto addTiles = [&](int64_t count, int64_t n, int64_t k) {
+    if (count == 0)
+      return;
+    Tile one = tile;
+    one.n = n;
+    TileCost cost = costOfTile(one, k, problem, machine);
+    runs.push_back({count * tile.splitK, cost.cycles});
+    result.tiles += runs.back().count;
+    work += double(runs.back().count) * cost.cycles;
+    if (runs.size() == 1)
+      inFlight = double(tile.stages) * cost.stageBytes;
+    epilogue = std::max(epilogue, cost.epilogue);
+    if (cost.cycles > longest) {
+      longest = cost.cycles;
+      result.limit = cost.limit;
+    }
+  };
+  for (const Problem::Group &group : problem.groups) {
+    if (group.rows == 0 || group.n == 0)
+      continue;
+    int64_t onM = tile.swapAB ? group.n : group.rows;
+    int64_t onN = tile.swapAB ? group.rows : group.n;
+    int64_t tilesM = ceilDiv(onM, tile.m), tilesN = ceilDiv(onN, tile.n);
+    // The tiles of one width first: their order within a group matters less
+    // than that groups follow one another.
+    addTiles(countTiles(group.count, tilesM, tilesN - 1), tile.n, group.k);
+    addTiles(countTiles(group.count, tilesM, 1), lastN(tile, onN), group.k);
+  }
+
+  double perMicrosecond = machine.clock * 1e-6;
+  result.fixed = (machine.launch + machine.firstTile) * 1e6 +
+                 std::max(machine.tail * 1e6, epilogue / perMicrosecond);
+  result.total = result.fixed;
+  if (runs.empty())
+    return result;
+
+  int64_t slots = machine.sms / tile.ctas;
+  double busiest = tile.scheduler == Scheduler::StaticPersistent
+                       ? packRoundRobin(runs, slots)
+                       : packLongestFirst(runs, slots);
+  result.busy = busiest / perMicrosecond;
+  result.waves = double(result.tiles) / double(slots);
+  result.idle = 1 - work / (busiest * double(slots));
+  double active = std::min(1.0, result.waves);
+  result.dram =
+      uniqueBytes(problem) / dramRate(machine, inFlight * active) * 1e6;
+  result.total += std::max(result.busy, result.dram);
+  if (result.dram > result.busy)
+    result.limit = Limit::DRAM;
+  if (result.fixed > std::max(result.busy, result.dram))
+    result.limit = Limit::Fixed;
+  return result;
+}

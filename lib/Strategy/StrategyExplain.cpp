@@ -1,0 +1,100 @@
+//===- StrategyExplain.cpp - why a tile was chosen --------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain text; columns are wide enough for the longest tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Strategy/StrategyExplain.h"
+
+#include <cstdio>
+
+using namespace nvfp4::strategy;
+
+template <typename... Args>
+static std::string printed(const char *pattern, Args... args) {
+  char buffer[256];
+  std::snprintf(buffer, sizeof(buffer), pattern, args...);
+  return buffer;
+}
+
+/// What takes the time of a candidate.
+static std::string describeLimit(const Prediction &prediction) {
+  switch (prediction.limit) {
+  case Limit::Fixed:
+    return printed("%.1f us are launch, first tile and tail", prediction.fixed);
+  case Limit::DRAM:
+    return "bound by DRAM";
+  case Limit::Fill:
+    return "bound by the fill of shared memory";
+  case Limit::Product:
+    return "bound by the tensor core";
+  case Limit::Epilogue:
+    return "bound by the epilogue";
+  }
+  return "";
+}
+
+std::string nvfp4::strategy::explainLoss(const Candidate &candidate,
+                                         const Candidate &winner) {
+  if (candidate.violation)
+    return "illegal: " + candidate.violation->text;
+  const Prediction &own = candidate.prediction, &best = winner.prediction;
+  std::string text;
+  if (own.total > 1.01 * best.total)
+    text = printed("+%.1f us: ", own.total - best.total) + describeLimit(own);
+  else if (own.busy > best.busy + 0.05)
+    text = printed("as fast, but busy for %.1f instead of %.1f us", own.busy,
+                   best.busy);
+  else
+    text = "as fast, with more CTAs a tile or wider tiles";
+  if (own.idle > 0.1 && own.busy >= own.dram)
+    text += printed(", %.0f %% of the slots idle", 100 * own.idle);
+  return text;
+}
+
+/// The shape for the table: `256x128x256 swap`.
+static std::string describeTile(const Tile &tile) {
+  std::string text = printed("%lldx%lldx%lld", (long long)tile.m,
+                             (long long)tile.n, (long long)tile.k);
+  if (tile.swapAB)
+    text += " swap";
+  if (tile.dynamicN)
+    text += " dynamic";
+  if (tile.splitK > 1)
+    text += printed(" split %lld", (long long)tile.splitK);
+  return text;
+}
+
+std::string nvfp4::strategy::explain(const std::vector<Candidate> &candidates,
+                                     const Problem &problem,
+                                     const Machine &machine) {
+  Floor floor = computeFloor(problem, machine);
+  std::string text = printed(
+      "floor %.1f us (memory %.1f, products %.1f) on %s; predictions, not "
+      "measurements\n",
+      floor.getTotal(), floor.memory, floor.math,
+      std::string(machine.name).c_str());
+  text += printed("%-26s %6s %8s %8s %8s %7s  %s", "tile", "stages", "total us",
+                  "busy us", "dram us", "waves", "verdict");
+  for (const Candidate &candidate : candidates) {
+    text += printed("\n%-26s ", describeTile(candidate.tile).c_str());
+    if (candidate.violation) {
+      text += printed("%6s %8s %8s %8s %7s  ", "-", "-", "-", "-", "-");
+      text += explainLoss(candidate, candidates.front());
+      continue;
+    }
+    const Prediction &own = candidate.prediction;
+    text += printed("%6lld %8.1f %8.1f %8.1f %7.2f  ",
+                    (long long)candidate.tile.stages, own.total, own.busy,
+                    own.dram, own.waves);
+    text += &candidate == &candidates.front()
+                ? "chosen; " + describeLimit(own)
+                : explainLoss(candidate, candidates.front());
+  }
+  return text;
+}

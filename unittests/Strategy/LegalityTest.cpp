@@ -1,0 +1,167 @@
+//===- LegalityTest.cpp - tests of the rules for tiles ----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each rule refuses, names what it expected, and finds the nearest legal tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Strategy/Legality.h"
+
+#include "gtest/gtest.h"
+
+using namespace nvfp4::strategy;
+using nvfp4::format::BlockFormat;
+
+namespace {
+
+const Machine &kMachine = *findMachine("sm_100a");
+
+Problem makeProblem() {
+  Problem problem;
+  problem.groups = {{8, 128, 4096, 7168}};
+  return problem;
+}
+
+std::string why(const Tile &tile, const Problem &problem = makeProblem()) {
+  auto violation = findViolation(tile, problem, kMachine);
+  return violation ? violation->text : "";
+}
+
+std::string nearest(const Tile &tile, const Problem &problem = makeProblem()) {
+  auto legal = findNearestLegal(tile, problem, kMachine);
+  return legal ? toString(*legal) : "";
+}
+
+TEST(Legality, AcceptsTheTilesOfTheInstruction) {
+  for (int64_t n : {64, 128, 192, 256})
+    EXPECT_EQ(why({.m = 128, .n = n}), "");
+  for (int64_t n : {128, 192, 256})
+    EXPECT_EQ(why({.m = 256, .n = n, .ctas = 2}), "");
+  for (int64_t n = 8; n <= 256; n += 8)
+    EXPECT_EQ(why({.m = 128, .n = n, .swapAB = true}), "");
+  for (int64_t n = 16; n <= 256; n += 16)
+    EXPECT_EQ(why({.m = 256, .n = n, .ctas = 2, .swapAB = true}), "");
+}
+
+TEST(Legality, RefusesOtherShapes) {
+  EXPECT_EQ(why({.m = 64, .n = 128}),
+            "expected m = 128 for ctas = 1, but got 64");
+  EXPECT_EQ(why({.m = 128, .n = 128, .ctas = 2}),
+            "expected m = 256 for ctas = 2, but got 128");
+  EXPECT_EQ(why({.n = 96}), "expected n = 64, 128, 192 or 256 with weights on "
+                            "n, but got 96; swap_ab = true takes others");
+  EXPECT_EQ(why({.m = 256, .n = 64, .ctas = 2}),
+            "expected n = 128, 192 or 256 for ctas = 2 with weights on n, but "
+            "got 64");
+  EXPECT_EQ(why({.m = 256, .n = 24, .ctas = 2, .swapAB = true}),
+            "expected n a multiple of 16 from 16 to 256, but got 24");
+  EXPECT_EQ(why({.k = 128}), "expected k = 256 for these formats, 128 bytes of "
+                             "a row, but got 128");
+  EXPECT_EQ(why({.ctas = 4}), "expected ctas 1 or 2, but got 4");
+  EXPECT_EQ(why({.dynamicN = true}),
+            "expected dynamic_n with swap_ab = true only");
+}
+
+TEST(Legality, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(why({.stages = 6}),
+            "expected 1 to 5 stages of 36864 bytes in 232448 bytes of shared "
+            "memory, but got 6");
+  EXPECT_EQ(nearest({.stages = 6}),
+            "<m = 128, n = 128, k = 256, stages = 5, accumulator_stages = 2, "
+            "scale_stages = 2, epilogue_n = 32>");
+  Tile wide = {
+      .n = 224, .swapAB = true, .accumulatorStages = 2, .scaleStages = 2};
+  EXPECT_EQ(why(wide), "");
+  wide.accumulatorStages = 3;
+  EXPECT_EQ(why(wide), "expected accumulator_stages 1 or 2, but got 3");
+  EXPECT_EQ(why({.epilogueN = 48}),
+            "expected epilogue_n 8, 16, 32, 64 or 128 that divides n, but got "
+            "48");
+}
+
+TEST(Legality, RefusesLaunchesThatDoNotExist) {
+  EXPECT_EQ(why({.m = 256, .ctas = 2, .clusterM = 2, .clusterN = 4}),
+            "expected ctas * cluster_m * cluster_n * split_k <= 8, but got 16");
+  EXPECT_EQ(why({.clusterM = 100}),
+            "expected cluster_m from 1 to 8, but got 100");
+  EXPECT_EQ(why({.splitK = 2}),
+            "expected split_k = 1 unless determinism = relaxed, but got 2; "
+            "another order of summation gives other bits");
+  Problem problem = makeProblem();
+  problem.relaxed = true;
+  EXPECT_EQ(why({.splitK = 2}, problem), "");
+  EXPECT_EQ(why({.scheduler = Scheduler::LaunchControl}), "");
+  problem.extentsOnDevice = true;
+  EXPECT_EQ(why({.scheduler = Scheduler::LaunchControl}, problem),
+            "expected scheduler static_persistent or dynamic_counter for "
+            "groups whose extents are on the device, but got launch_control");
+}
+
+TEST(Legality, RefusesOperandsThatTmaCannotRead) {
+  Problem problem = makeProblem();
+  problem.groups = {{1, 16, 64, 48}};
+  EXPECT_EQ(why({}, problem), "expected K a multiple of 32, which TMA can "
+                              "address, but got 48; the nearest is 64");
+  EXPECT_EQ(nearest({}, problem), "");
+  problem.rhs = BlockFormat::MXFP4;
+  problem.lhs = BlockFormat::MXFP8_E4M3;
+  problem.groups = {{1, 16, 64, 192}};
+  EXPECT_EQ(why({.k = 128}, problem),
+            "expected K a multiple of 128, which TMA can address, but got 192; "
+            "the nearest is 256");
+}
+
+TEST(Legality, KeepsPairsTogether) {
+  Problem problem = makeProblem();
+  problem.epilogue.paired = true;
+  // halves: only a tile that takes 128 rows of each.
+  EXPECT_NE(why({.n = 128}, problem), "");
+  EXPECT_NE(why({.n = 64, .swapAB = true}, problem), "");
+  EXPECT_EQ(why({.n = 256}, problem), "");
+  EXPECT_NE(nearest({.n = 64, .swapAB = true}, problem).find("n = 256"),
+            std::string::npos);
+  // Blocks of 96 = 2 * 48 rows fit into no tile but are no multiple of 128.
+  problem.epilogue.gateGranularity = 48;
+  EXPECT_EQ(why({.n = 192}, problem), "");
+  EXPECT_NE(why({.n = 256}, problem), "");
+  problem.epilogue.gateGranularity = 16;
+  EXPECT_EQ(why({.n = 64, .swapAB = true}, problem), "");
+  EXPECT_EQ(why({.n = 128}, problem), "");
+}
+
+TEST(Legality, NearestChangesLittle) {
+  EXPECT_EQ(nearest({.n = 96}),
+            "<m = 128, n = 64, k = 256, stages = 7, accumulator_stages = 2, "
+            "scale_stages = 2, epilogue_n = 32>");
+  EXPECT_EQ(nearest({.m = 256, .n = 250, .stages = 2}),
+            "<m = 256, n = 256, k = 256, stages = 2, ctas = 2, "
+            "accumulator_stages = 2, scale_stages = 1, epilogue_n = 32>");
+}
+
+// Whatever is asked for, the answer is legal, and a legal tile is its own
+// nearest one.
+TEST(Legality, NearestIsLegalForAnyNumbers) {
+  const int64_t kNumbers[] = {INT64_MIN, -1, 0, 1, 24, 128, 300, INT64_MAX};
+  for (int64_t number : kNumbers) {
+    for (int64_t Tile::*member :
+         {&Tile::m, &Tile::n, &Tile::k, &Tile::stages, &Tile::ctas,
+          &Tile::clusterM, &Tile::clusterN, &Tile::splitK,
+          &Tile::accumulatorStages, &Tile::scaleStages, &Tile::epilogueN}) {
+      Tile tile;
+      tile.*member = number;
+      auto legal = findNearestLegal(tile, makeProblem(), kMachine);
+      ASSERT_TRUE(legal);
+      EXPECT_FALSE(findViolation(*legal, makeProblem(), kMachine))
+          << toString(*legal);
+      if (!findViolation(tile, makeProblem(), kMachine)) {
+        EXPECT_EQ(*legal, complete(tile, makeProblem(), kMachine));
+      }
+    }
+  }
+}
+
+} // namespace

@@ -1,0 +1,97 @@
+//===- StrategySearchTest.cpp - tests of the choice of a tile ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is chosen where the answer is known: few tokens, many tokens, pairs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Strategy/StrategySearch.h"
+#include "nvfp4/Strategy/StrategyExplain.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+
+using namespace nvfp4::strategy;
+
+namespace {
+
+const Machine &kMachine = *findMachine("sm_100a");
+
+Problem makeProblem(int64_t count, int64_t rows, int64_t n, int64_t k) {
+  Problem problem;
+  problem.groups = {{count, rows, n, k}};
+  return problem;
+}
+
+Tile choose(const Problem &problem) {
+  return searchStrategies(problem, kMachine).front().tile;
+}
+
+TEST(Search, PutsFewTokensOnN) {
+  for (int64_t rows : {1, 8, 16}) {
+    Tile tile = choose(makeProblem(32, rows, 4096, 7168));
+    EXPECT_TRUE(tile.swapAB) << rows;
+    EXPECT_GE(tile.n, rows);
+    EXPECT_LE(tile.n, 32);
+  }
+}
+
+TEST(Search, TakesWideTilesForManyTokens) {
+  Tile tile = choose(makeProblem(8, 8192, 4096, 7168));
+  EXPECT_EQ(tile.n, 256);
+  EXPECT_EQ(tile.ctas, 2);
+}
+
+TEST(Search, ChosenIsLegalCompleteAndFastest) {
+  for (int64_t rows : {1, 40, 200, 3000})
+    for (int64_t k : {256, 2880, 7168}) {
+      Problem problem = makeProblem(16, rows, 2880, k);
+      auto candidates = searchStrategies(problem, kMachine);
+      const Candidate &chosen = candidates.front();
+      ASSERT_FALSE(chosen.violation);
+      EXPECT_EQ(chosen.tile, complete(chosen.tile, problem, kMachine));
+      EXPECT_FALSE(findViolation(chosen.tile, problem, kMachine));
+      for (const Candidate &other : candidates)
+        if (!other.violation) {
+          EXPECT_LE(chosen.prediction.total, 1.01 * other.prediction.total);
+        }
+    }
+}
+
+TEST(Search, SplitsKOnlyWhereSumsMayBeReordered) {
+  Problem problem = makeProblem(1, 16, 512, 7168);
+  EXPECT_EQ(choose(problem).splitK, 1);
+  problem.relaxed = true;
+  EXPECT_GT(choose(problem).splitK, 1);
+}
+
+TEST(Search, UsesDynamicNOnlyIfAllowed) {
+  Problem problem;
+  problem.groups = {{1, 250, 8192, 7168}, {63, 8, 8192, 7168}};
+  EXPECT_FALSE(choose(problem).dynamicN);
+  bool considered = false;
+  for (const Candidate &candidate :
+       searchStrategies(problem, kMachine, {.dynamicN = true}))
+    considered |= candidate.tile.dynamicN && !candidate.violation;
+  EXPECT_TRUE(considered);
+}
+
+TEST(Explain, SaysWhyEveryCandidateLost) {
+  Problem problem = makeProblem(8, 128, 4096, 7168);
+  auto candidates = searchStrategies(problem, kMachine);
+  for (const Candidate &candidate : candidates)
+    EXPECT_FALSE(explainLoss(candidate, candidates.front()).empty());
+  std::string text = explain(candidates, problem, kMachine);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            static_cast<ptrdiff_t>(candidates.size()) + 1);
+  EXPECT_NE(text.find("chosen; "), std::string::npos);
+  EXPECT_NE(text.find("illegal: expected split_k = 1"), std::string::npos);
+  EXPECT_NE(text.find("predictions, not measurements"), std::string::npos);
+}
+
+} // namespace
