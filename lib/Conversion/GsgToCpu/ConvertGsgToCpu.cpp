@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProductOperands.h"
+#include "Product/ProductOperands.h"
 #include "nvfp4/Conversion/GsgToCpu/GsgToCpu.h"
-#include "nvfp4/Conversion/GsgToCpu/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 

@@ -1,4 +1,4 @@
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu --split-input-file | FileCheck %s
+// RUN: nvfp4-opt %s --convert-gsg-to-cpu | FileCheck %s
 
 // Neighbouring pairs are split by a shuffle; no library function is called.
 
@@ -12,19 +12,5 @@ func.func @glu(%z: memref<?x5760xf32>, %y: memref<?x2880xbf16>) {
   grouped_scaled_gemm.glu <swiglu, gate = <1, gate_first>, alpha = 1.702,
                            beta = 1.0, limit = 7.0>
       (%z : memref<?x5760xf32>) outs(%y : memref<?x2880xbf16>)
-  return
-}
-
-// -----
-
-// Four stages of butterflies.
-
-// CHECK-LABEL: func @hadamard(
-// CHECK-COUNT-4: arith.subf {{.*}} : vector<16xf32>
-// CHECK-NOT:     arith.subf
-// CHECK:         return
-func.func @hadamard(%x: memref<?x256xbf16>, %y: memref<?x256xbf16>) {
-  grouped_scaled_gemm.hadamard %x outs(%y) {normalized}
-      : memref<?x256xbf16>, memref<?x256xbf16>
   return
 }

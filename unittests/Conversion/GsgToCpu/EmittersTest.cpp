@@ -11,10 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProductJit.h"
-#include "nvfp4/Conversion/GsgToCpu/Activation.h"
-#include "nvfp4/Conversion/GsgToCpu/Kernels.h"
-#include "nvfp4/Conversion/GsgToCpu/Quantize.h"
-#include "nvfp4/Conversion/GsgToCpu/Rounding.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgToCpu/Kernel/Kernels.h"
 #include "nvfp4/Format/Float16.h"
 #include "nvfp4/Format/Philox.h"
 

@@ -13,7 +13,7 @@
 #ifndef NVFP4_UNITTESTS_CONVERSION_GSGTOCPU_KERNELJIT_H
 #define NVFP4_UNITTESTS_CONVERSION_GSGTOCPU_KERNELJIT_H
 
-#include "nvfp4/Conversion/GsgToCpu/Kernels.h"
+#include "nvfp4/Conversion/GsgToCpu/Kernel/Kernels.h"
 
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 

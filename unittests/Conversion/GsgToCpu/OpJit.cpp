@@ -11,7 +11,7 @@
 
 #include "OpJit.h"
 
-#include "nvfp4/Conversion/GsgToCpu/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Conversion/Passes.h"

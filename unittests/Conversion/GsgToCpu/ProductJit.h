@@ -15,7 +15,7 @@
 #define NVFP4_UNITTESTS_CONVERSION_GSGTOCPU_PRODUCTJIT_H
 
 #include "GuardedBuffer.h"
-#include "nvfp4/Conversion/GsgToCpu/KernelSpec.h"
+#include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
 
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 

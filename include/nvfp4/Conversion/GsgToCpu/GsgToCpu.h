@@ -12,7 +12,7 @@
 #ifndef NVFP4_CONVERSION_GSGTOCPU_GSGTOCPU_H
 #define NVFP4_CONVERSION_GSGTOCPU_GSGTOCPU_H
 
-#include "nvfp4/Conversion/GsgToCpu/KernelSpec.h"
+#include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
 
 namespace mlir {
 class RewritePatternSet;

@@ -1,0 +1,59 @@
+//===- Activation.h - activations of epilogues ------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the activations of the dialect on f32 scalars or vectors. One
+// definition for fused epilogues and for the standalone operation, so both give
+// the same bits; no library function is called and nothing may be contracted,
+// so every instruction set gives the same bits, too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ACTIVATION_H
+#define NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ACTIVATION_H
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace nvfp4::gsg::cpu {
+
+/// e^x of an f32, within 0.51 ulp, subnormal results included: computed in f64
+/// by a polynomial of degree 11 after reduction to |r| <= ln(2)/2, and rounded
+/// once. NaN stays NaN, overflow gives infinity.
+mlir::Value emitExp(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value x);
+
+/// 1 / (1 + e^-x) of an f32, within 0.51 ulp.
+mlir::Value emitSigmoid(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value x);
+
+/// The parameters of an activation as f32 scalars; limit is null if there is
+/// none.
+struct ActivationParams {
+  mlir::Value alpha, beta, limit;
+};
+
+/// The parameters that the attribute gives, as constants.
+ActivationParams emitActivationParams(mlir::OpBuilder &builder,
+                                      mlir::Location loc,
+                                      ActivationAttr activation);
+
+/// y of the pre-activation z = {z} or {gate, up}, all of one f32 type. With
+/// sigmoid and the products in parentheses rounded to f32 one by one:
+///   relu        max(z, 0)              relu2  relu * relu
+///   silu        z * sigmoid(z)
+///   swiglu      (g' * sigmoid(alpha * g')) * (u' + beta)
+///   geglu_tanh  (g * s) * u with s = (1 + tanh(c (g + 0.044715 g^3))) / 2
+///               computed in f64 and rounded once
+/// where `round_bf16` rounds z before it is used. Not for `custom`.
+mlir::Value emitActivation(mlir::OpBuilder &builder, mlir::Location loc,
+                           ActivationAttr activation,
+                           const ActivationParams &params, mlir::ValueRange z);
+
+} // namespace nvfp4::gsg::cpu
+
+#endif // NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ACTIVATION_H

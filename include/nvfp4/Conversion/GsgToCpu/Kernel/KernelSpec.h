@@ -1,0 +1,144 @@
+//===- KernelSpec.h - what a CPU kernel is made for -------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names one CPU kernel (instruction set, element kinds, scale) and derives from
+// it the sizes that callers must allocate. The arithmetic is one definition for
+// every instruction set; see KernelSpec.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_CONVERSION_GSGTOCPU_KERNEL_KERNELSPEC_H
+#define NVFP4_CONVERSION_GSGTOCPU_KERNEL_KERNELSPEC_H
+
+#include "nvfp4/Format/BlockFormat.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace nvfp4::gsg::cpu {
+
+/// The instruction sets that kernels are emitted for. All give the same bits.
+enum class Isa {
+  /// Vector and arith operations only; any CPU.
+  Generic,
+  /// x86-64-v3: vpmaddubsw and vpmaddwd on 256-bit registers.
+  AVX2,
+  /// AVX-512 F/BW/DQ/VL with VBMI and VNNI: vpdpbusd and vpermb.
+  AVX512VNNI,
+};
+
+/// "generic", "avx2" or "avx512vnni".
+llvm::StringRef stringify(Isa isa);
+
+/// The Isa called `name`, or nothing.
+std::optional<Isa> parseIsa(llvm::StringRef name);
+
+/// The best Isa that the CPU running this process has.
+Isa detectHostIsa();
+
+/// One kernel: D[m, n] = sum over K of A[m, k] * B[n, k] with a scale per block
+/// of `blockSize` elements along K on both sides.
+///
+/// The result is defined to the bit. Per output element acc starts at +0; for
+/// the blocks b in K order
+///   UE4M3 scales:  acc = fma(P, sA * sB, acc)
+///   E8M0 scales:   acc = fma(P * sA, sB, acc)
+/// where P is the block's sum of products: exact for two E2M1 operands, else
+/// the chain P = fma(a[k], b[k], P) in K order from +0; each operation rounds
+/// once to f32. Elements past the end of K count as +0, and blocks past it do
+/// not exist. A UE4M3 scale of 0x7F or with its top bit set, and an E8M0 scale
+/// of 0xFF, is NaN. P * sA overflows for block sums above 2^127 / sA, which
+/// needs an E8M0 code above 243 on the activation side. The default
+/// floating-point environment is assumed (subnormals are not flushed).
+struct KernelSpec {
+  Isa isa = Isa::Generic;
+  /// Kind of A, the activations.
+  format::ElementKind activation = format::ElementKind::E2M1;
+  /// Kind of B, the weights.
+  format::ElementKind weight = format::ElementKind::E2M1;
+  format::ScaleKind scale = format::ScaleKind::UE4M3;
+  /// 16 or 32.
+  int64_t blockSize = 16;
+
+  /// The kernel for two operands, or nothing unless both have the same kind of
+  /// scale and the same block size.
+  static std::optional<KernelSpec> get(Isa isa, format::BlockFormat activation,
+                                       format::BlockFormat weight);
+
+  /// Symbol prefix of the kernel's functions, unique per spec.
+  std::string name() const;
+
+  bool operator==(const KernelSpec &) const = default;
+};
+
+/// Columns (rows of B) that one tile call computes.
+inline constexpr int64_t kPanelColumns = 64;
+
+/// Elements of K handled as a unit; operands are padded to it with zeros.
+inline constexpr int64_t kStep = 32;
+
+/// Tile shapes and buffer sizes of a kernel.
+class KernelPlan {
+public:
+  explicit KernelPlan(const KernelSpec &spec);
+
+  const KernelSpec &getSpec() const { return spec; }
+  /// Whether block sums are integer dot products (else f32).
+  bool usesIntegers() const { return integers; }
+  /// Columns in one vector register.
+  int64_t getLanes() const { return lanes; }
+  /// Vector registers of columns in one micro-tile.
+  int64_t getGroups() const { return groups; }
+  /// Columns decoded together.
+  int64_t getSetColumns() const { return lanes * groups; }
+  /// Rows of one full tile of prepared rows. A tile call may start at any row
+  /// that is a multiple of it.
+  int64_t getTileRows() const { return rowVariants.back(); }
+  /// Row counts that have code of their own, ascending; others round up.
+  llvm::ArrayRef<int64_t> getRowVariants() const { return rowVariants; }
+  /// Elements of K decoded at a time.
+  int64_t getChunk() const { return chunk; }
+  /// Blocks in one step of K.
+  int64_t getBlocksPerStep() const { return kStep / spec.blockSize; }
+  /// Bytes of one prepared row and one block.
+  int64_t getRowBlockBytes() const;
+  /// Bytes of kStep packed elements of a weight row or an activation row.
+  static int64_t getStepBytes(format::ElementKind kind);
+
+  /// `rows` with the last tile rounded up to a row variant.
+  int64_t getPaddedRows(int64_t rows) const;
+  /// Bytes that prepareRows writes.
+  int64_t getPreparedBytes(int64_t rows, int64_t k) const;
+  /// Bytes of the accumulator of a tile call, f32 [padded rows][64].
+  int64_t getAccumulatorBytes(int64_t rows) const;
+  /// Byte offset of the tile of prepared rows that starts at `row`.
+  int64_t getPreparedOffset(int64_t row, int64_t k) const;
+  /// Bytes of the work buffer of a tile call.
+  int64_t getScratchBytes() const;
+
+  /// Parts of the work buffer, as byte offsets: decoded weights, scales as f32,
+  /// raw scale words, one staged step and its column offsets.
+  int64_t getPanelOffset() const { return 0; }
+  int64_t getScaleOffset() const;
+  int64_t getWordOffset() const;
+  int64_t getStageOffset() const;
+  int64_t getStageOffsetsOffset() const;
+
+private:
+  KernelSpec spec;
+  bool integers;
+  int64_t lanes, groups, chunk;
+  llvm::ArrayRef<int64_t> rowVariants;
+};
+
+} // namespace nvfp4::gsg::cpu
+
+#endif // NVFP4_CONVERSION_GSGTOCPU_KERNEL_KERNELSPEC_H

@@ -1,0 +1,47 @@
+//===- OpLowerings.h - Patterns of convert-gsg-to-cpu -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function for each family of operations; convert-gsg-to-cpu adds them
+// all. The patterns match operations in storage form on memrefs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_CONVERSION_GSGTOCPU_LOWER_OPLOWERINGS_H
+#define NVFP4_CONVERSION_GSGTOCPU_LOWER_OPLOWERINGS_H
+
+#include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace nvfp4::gsg::cpu {
+
+/// `matmul` and `matmul_list`, for the instruction sets `isas`.
+void populateMatmulToCpuPatterns(mlir::RewritePatternSet &patterns,
+                                 llvm::ArrayRef<Isa> isas);
+void populateMatmulListToCpuPatterns(mlir::RewritePatternSet &patterns,
+                                     llvm::ArrayRef<Isa> isas);
+
+/// `sort_tokens`, `permute`, `combine`.
+void populatePermutationToCpuPatterns(mlir::RewritePatternSet &patterns);
+
+/// `quantize`, `dequantize`.
+void populateQuantizationToCpuPatterns(mlir::RewritePatternSet &patterns);
+
+/// `relayout_scales`, `relayout_gate`.
+void populateRelayoutToCpuPatterns(mlir::RewritePatternSet &patterns);
+
+/// `glu`, `hadamard`.
+void populateActivationToCpuPatterns(mlir::RewritePatternSet &patterns);
+
+/// `route`.
+void populateRoutingToCpuPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace nvfp4::gsg::cpu
+
+#endif // NVFP4_CONVERSION_GSGTOCPU_LOWER_OPLOWERINGS_H

@@ -1,0 +1,128 @@
+//===- Activation.cpp - activations of epilogues ----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Transcendental functions run in f64, where products and sums without fma are
+// accurate enough that the only error that matters is the last rounding to f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
+
+#include "../Builder/MathBuilder.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+using FloatPredicate = arith::CmpFPredicate;
+
+/// e^x of an f64 in [-700, 700], relative error below 2^-40; NaN stays NaN.
+static Value expF64(MathBuilder &mb, Value x) {
+  // Adding 1.5 * 2^52 rounds to an integer n, which then stands in the low
+  // bits.
+  Value magic = mb.real(x, 0x1.8p52);
+  Value shifted = mb.addF(mb.mulF(x, 0x1.71547652b82fep+0), magic);
+  Value n = mb.subF(shifted, magic);
+  // ln 2 in two parts; the product with the first, of 32 bits, is exact.
+  Value r = mb.subF(x, mb.mulF(n, 0x1.62e42feep-1));
+  r = mb.subF(r, mb.mulF(n, 0x1.a39ef35793c76p-33));
+  constexpr int degree = 11;
+  double factorial = 1.0;
+  for (int i = 2; i <= degree; ++i)
+    factorial *= i;
+  Value sum = mb.real(x, 1.0 / factorial);
+  for (int i = degree; i > 0; --i) {
+    factorial /= i;
+    sum = mb.addF(mb.mulF(sum, r), 1.0 / factorial);
+  }
+  Value field = mb.shl(mb.bitcastLike(shifted, mb.i64), 52);
+  Value power = mb.add(field, int64_t(1023) << 52);
+  return mb.mulF(sum, mb.bitcastLike(power, mb.f64));
+}
+
+/// 1 / (1 + e^-x) of an f64, by the side on which e^-|x| cannot overflow.
+static Value sigmoidF64(MathBuilder &mb, Value x) {
+  Value limit = mb.real(x, -700.0);
+  Value e = expF64(mb, mb.maxF(mb.negF(mb.absF(x)), limit));
+  Value one = mb.real(x, 1.0);
+  Value negative = mb.cmpF(FloatPredicate::OLT, x, 0.0);
+  return mb.divF(mb.select(negative, e, one), mb.addF(e, one));
+}
+
+Value cpu::emitExp(OpBuilder &builder, Location loc, Value x) {
+  MathBuilder mb(builder, loc);
+  Value wide = mb.widen(x);
+  Value limited =
+      mb.minF(mb.maxF(wide, mb.real(wide, -700.0)), mb.real(wide, 700.0));
+  return mb.narrow(expF64(mb, limited));
+}
+
+Value cpu::emitSigmoid(OpBuilder &builder, Location loc, Value x) {
+  MathBuilder mb(builder, loc);
+  return mb.narrow(sigmoidF64(mb, mb.widen(x)));
+}
+
+ActivationParams cpu::emitActivationParams(OpBuilder &builder, Location loc,
+                                           ActivationAttr activation) {
+  MathBuilder mb(builder, loc);
+  ActivationParams params;
+  params.alpha = mb.constantF32(mb.f32, activation.getAlphaValue());
+  params.beta = mb.constantF32(mb.f32, activation.getBetaValue());
+  if (activation.getLimit())
+    params.limit = mb.constantF32(mb.f32, activation.getLimitValue());
+  return params;
+}
+
+static Value emitSwiGLU(MathBuilder &mb, const ActivationParams &params,
+                        Value gate, Value up) {
+  if (params.limit) {
+    Value limit = mb.spread(params.limit, gate);
+    gate = mb.minF(gate, limit);
+    up = mb.maxF(mb.minF(up, limit), mb.negF(limit));
+  }
+  Value scaled = mb.mulF(mb.spread(params.alpha, gate), gate);
+  Value activated = mb.mulF(gate, emitSigmoid(mb.builder, mb.loc, scaled));
+  return mb.mulF(activated, mb.addF(up, mb.spread(params.beta, up)));
+}
+
+static Value emitGeGLU(MathBuilder &mb, Value gate, Value up) {
+  Value g = mb.widen(gate);
+  Value cube = mb.mulF(mb.mulF(g, g), g);
+  Value inner = mb.addF(g, mb.mulF(cube, 0.044715));
+  // (1 + tanh(w)) / 2 = sigmoid(2w), without cancellation.
+  Value s = sigmoidF64(mb, mb.mulF(inner, 2.0 * 0.7978845608028654));
+  return mb.mulF(mb.mulF(gate, mb.narrow(s)), up);
+}
+
+Value cpu::emitActivation(OpBuilder &builder, Location loc,
+                          ActivationAttr activation,
+                          const ActivationParams &params, ValueRange z) {
+  MathBuilder mb(builder, loc);
+  SmallVector<Value> in(z);
+  if (activation.getRoundBf16())
+    for (Value &value : in)
+      value = emitRoundToBF16(builder, loc, value);
+  Value first = in.front();
+  switch (activation.getKind()) {
+  case ActivationKind::Identity:
+  case ActivationKind::Custom:
+    return first;
+  case ActivationKind::ReLU:
+    return mb.maxF(first, mb.real(first, 0.0));
+  case ActivationKind::ReLU2: {
+    Value positive = mb.maxF(first, mb.real(first, 0.0));
+    return mb.mulF(positive, positive);
+  }
+  case ActivationKind::SiLU:
+    return mb.mulF(first, emitSigmoid(builder, loc, first));
+  case ActivationKind::SwiGLU:
+    return emitSwiGLU(mb, params, first, in.back());
+  case ActivationKind::GeGLUTanh:
+    return emitGeGLU(mb, first, in.back());
+  }
+  return first;
+}

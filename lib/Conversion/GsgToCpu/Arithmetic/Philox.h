@@ -1,0 +1,26 @@
+//===- Philox.h - counter-based random numbers in vectors -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// format::Philox for consecutive elements, one per lane.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_ARITHMETIC_PHILOX_H
+#define NVFP4_LIB_CONVERSION_GSGTOCPU_ARITHMETIC_PHILOX_H
+
+#include "../Builder/MathBuilder.h"
+
+namespace nvfp4::gsg::cpu {
+
+/// Philox{seed, 0}.uniform(first + lane) as vector<lanes x f32>; seed and first
+/// are i64 scalars.
+mlir::Value emitPhiloxUniform(MathBuilder &mb, mlir::Value seed,
+                              mlir::Value first, int64_t lanes);
+
+} // namespace nvfp4::gsg::cpu
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_ARITHMETIC_PHILOX_H

@@ -1,0 +1,84 @@
+//===- KernelEmitter.h - emission of one kernel -----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state shared by the parts of one kernel's emission, and the list of its
+// functions in the order in which they call each other (leaves first). Each
+// part has its own file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_KERNEL_KERNELEMITTER_H
+#define NVFP4_LIB_CONVERSION_GSGTOCPU_KERNEL_KERNELEMITTER_H
+
+#include "IsaEmitter.h"
+#include "nvfp4/Conversion/GsgToCpu/Kernel/Kernels.h"
+
+namespace nvfp4::gsg::cpu {
+
+class KernelEmitter {
+public:
+  KernelEmitter(mlir::ModuleOp module, const KernelSpec &spec);
+
+  Kernels emit(mlir::LLVM::Linkage linkage);
+
+private:
+  using Value = mlir::Value;
+  using Func = mlir::LLVM::LLVMFuncOp;
+
+  /// Starts an internal function of the kernel and moves the builder into it.
+  Func beginFunction(llvm::StringRef suffix, llvm::ArrayRef<mlir::Type> args);
+  void endFunction();
+
+  // StageStep.cpp: one zero-padded step of K of some rows, byte by byte.
+  Func emitStageStep(format::ElementKind kind);
+  // ScalePanel.cpp: scales of one set of columns as f32.
+  Func emitScalePanel();
+  // WeightPanel.cpp: weights of one set of columns in dot-product order.
+  Func emitWeightPanel();
+  // PrepareRows.cpp
+  Func emitPrepareRows();
+  // IntegerRows.cpp: row tile x set of columns, from the panel or from memory.
+  Func emitIntegerRows(int64_t rows, bool fused);
+  // FloatRows.cpp
+  Func emitFloatRows(int64_t rows);
+  // GemmTile.cpp
+  Func emitGemmTile();
+
+  /// The packed dwords of one step of `lanes` columns, transposed: result d has
+  /// bytes 4d..4d+3 of the step in lane = column. `columnPtr` gives the address
+  /// of a column's step.
+  llvm::SmallVector<Value>
+  transposeStep(llvm::function_ref<Value(int64_t)> columnPtr,
+                int64_t bytesOffset);
+  /// Fetches ahead for one step of one group of columns.
+  void prefetchStep(Value base, Value offsets, Value byteOffset, Value step,
+                    int64_t group, int64_t stepBytes);
+  /// Element `index` of 32-bit lanes of packed elements, as f32 lanes.
+  Value decodeElement(format::ElementKind kind, Value dwords, int64_t index);
+  /// Scale byte `index` of 32-bit lanes of scale words, as f32 lanes times
+  /// 2^exponent.
+  Value decodeScale(Value words, int64_t index, int exponent);
+  /// Prepared scales carry this power of two: integer operands are doubled on
+  /// both sides.
+  int scaleExponent() const { return plan.usesIntegers() ? -2 : 0; }
+  /// One block's contribution: P, the two scales, the accumulator.
+  Value accumulate(Value blockSum, Value scaleA, Value scaleB, Value acc);
+
+  mlir::ModuleOp module;
+  KernelSpec spec;
+  KernelPlan plan;
+  mlir::OpBuilder builder;
+  KernelBuilder kb;
+  std::unique_ptr<IsaEmitter> isa;
+
+  Func stageActivations, stageWeights, scalePanel, weightPanel;
+  llvm::SmallVector<Func> panelRows, fusedRows;
+};
+
+} // namespace nvfp4::gsg::cpu
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_KERNEL_KERNELEMITTER_H

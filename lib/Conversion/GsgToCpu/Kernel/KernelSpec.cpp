@@ -1,0 +1,164 @@
+//===- KernelSpec.cpp - what a CPU kernel is made for -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shapes and sizes of the kernels. The register budgets behind the shapes: an
+// integer block of 16 keeps 16 accumulators and 8 decoded weight registers in
+// 32 registers; a block of 32 needs twice the weights, so half the columns; the
+// f32 route keeps its block sums in registers and its accumulators in memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <cassert>
+
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+
+llvm::StringRef cpu::stringify(Isa isa) {
+  switch (isa) {
+  case Isa::Generic:
+    return "generic";
+  case Isa::AVX2:
+    return "avx2";
+  case Isa::AVX512VNNI:
+    return "avx512vnni";
+  }
+  return "";
+}
+
+std::optional<Isa> cpu::parseIsa(llvm::StringRef name) {
+  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI})
+    if (name == stringify(isa))
+      return isa;
+  return std::nullopt;
+}
+
+Isa cpu::detectHostIsa() {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  auto hasAll = [&](std::initializer_list<llvm::StringRef> names) {
+    for (llvm::StringRef name : names)
+      if (!features.lookup(name))
+        return false;
+    return true;
+  };
+  if (!hasAll({"avx2", "fma", "bmi", "bmi2"}))
+    return Isa::Generic;
+  if (!hasAll({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd",
+               "avx512vbmi", "avx512vnni"}))
+    return Isa::AVX2;
+  return Isa::AVX512VNNI;
+}
+
+std::optional<KernelSpec> KernelSpec::get(Isa isa,
+                                          format::BlockFormat activation,
+                                          format::BlockFormat weight) {
+  const format::BlockFormatTraits &a = format::traits(activation);
+  const format::BlockFormatTraits &b = format::traits(weight);
+  if (a.scale != b.scale || a.blockSize != b.blockSize)
+    return std::nullopt;
+  return KernelSpec{isa, a.element, b.element, a.scale, a.blockSize};
+}
+
+static llvm::StringRef elementName(format::ElementKind kind) {
+  switch (kind) {
+  case format::ElementKind::E2M1:
+    return "e2m1";
+  case format::ElementKind::E4M3:
+    return "e4m3";
+  case format::ElementKind::E5M2:
+    return "e5m2";
+  }
+  return "";
+}
+
+std::string KernelSpec::name() const {
+  llvm::StringRef scaleName =
+      scale == format::ScaleKind::UE4M3 ? "_ue4m3_" : "_e8m0_";
+  return ("nvfp4_cpu_" + stringify(isa) + "_" + elementName(activation) + "_" +
+          elementName(weight) + scaleName + llvm::Twine(blockSize))
+      .str();
+}
+
+static constexpr int64_t kVariants4[] = {1, 2, 4};
+static constexpr int64_t kVariants8[] = {1, 2, 4, 8};
+
+KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
+  assert((spec.blockSize == 16 || spec.blockSize == 32) &&
+         "blocks have 16 or 32 elements");
+  integers = spec.isa != Isa::Generic &&
+             spec.activation == format::ElementKind::E2M1 &&
+             spec.weight == format::ElementKind::E2M1;
+  lanes = spec.isa == Isa::AVX512VNNI ? 16 : spec.isa == Isa::AVX2 ? 8 : 4;
+  if (integers) {
+    groups = spec.isa == Isa::AVX512VNNI && spec.blockSize == 16 ? 2 : 1;
+    chunk = 512;
+    rowVariants = kVariants8;
+  } else {
+    groups = 2;
+    chunk = 128;
+    rowVariants = spec.isa == Isa::AVX512VNNI ? llvm::ArrayRef(kVariants8)
+                                              : llvm::ArrayRef(kVariants4);
+  }
+}
+
+int64_t KernelPlan::getRowBlockBytes() const {
+  // Integers: int8 values, i32 bias, f32 scale. Else: f32 values and scale.
+  return integers ? spec.blockSize + 8 : spec.blockSize * 4 + 4;
+}
+
+int64_t KernelPlan::getStepBytes(format::ElementKind kind) {
+  return kind == format::ElementKind::E2M1 ? kStep / 2 : kStep;
+}
+
+int64_t KernelPlan::getPaddedRows(int64_t rows) const {
+  int64_t tail = rows % getTileRows();
+  if (tail == 0)
+    return rows;
+  for (int64_t variant : rowVariants)
+    if (tail <= variant)
+      return rows - tail + variant;
+  return rows;
+}
+
+int64_t KernelPlan::getPreparedBytes(int64_t rows, int64_t k) const {
+  return getPreparedOffset(getPaddedRows(rows), k);
+}
+
+int64_t KernelPlan::getPreparedOffset(int64_t row, int64_t k) const {
+  int64_t steps = (k + kStep - 1) / kStep;
+  return row * steps * getBlocksPerStep() * getRowBlockBytes();
+}
+
+int64_t KernelPlan::getAccumulatorBytes(int64_t rows) const {
+  return getPaddedRows(rows) * kPanelColumns * 4;
+}
+
+int64_t KernelPlan::getScaleOffset() const {
+  return getSetColumns() * chunk * (integers ? 1 : 4);
+}
+
+int64_t KernelPlan::getWordOffset() const {
+  return getScaleOffset() + getSetColumns() * (chunk / spec.blockSize) * 4;
+}
+
+int64_t KernelPlan::getStageOffset() const {
+  return getWordOffset() + getSetColumns() * (chunk / spec.blockSize);
+}
+
+int64_t KernelPlan::getStageOffsetsOffset() const {
+  return getStageOffset() + getSetColumns() * getStepBytes(spec.weight);
+}
+
+int64_t KernelPlan::getScratchBytes() const {
+  return getStageOffsetsOffset() + getSetColumns() * 8;
+}

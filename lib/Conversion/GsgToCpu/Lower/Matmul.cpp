@@ -1,0 +1,247 @@
+//===- Matmul.cpp - matmul --------------------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Records the operands of `matmul` in a frame; everything else happens in the
+// functions of the product.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Product/ProductEmitter.h"
+#include "../Product/ProductOperands.h"
+#include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+
+namespace {
+struct LowerMatmul : OpRewritePattern<MatmulOp> {
+  LowerMatmul(MLIRContext *context, ArrayRef<Isa> isas)
+      : OpRewritePattern(context), isas(isas) {}
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override;
+
+private:
+  SmallVector<Isa> isas;
+};
+
+/// Everything about the operands of one op.
+struct MatmulOperands {
+  MatmulOp op;
+  MathBuilder &mb;
+  Product &product;
+  OperandReader read;
+  SmallVector<ScaledOperand> lhs, rhs;
+  Value numGroups, rowsPerGroup, totalRows;
+
+  MatmulOperands(MatmulOp op, MathBuilder &mb, Product &product)
+      : op(op), mb(mb), product(product), read(mb, product),
+        lhs(getScaledOperands(op.getLhs(), op.getLhsScales(),
+                              op.getLhsTypesAttr())),
+        rhs(getScaledOperands(op.getRhs(), op.getRhsScales(),
+                              op.getRhsTypesAttr())) {}
+
+  void readExtents();
+  void readMatrices();
+  void readEpilogue();
+  void fillDiscreteRhs(Value table);
+};
+} // namespace
+
+void MatmulOperands::readExtents() {
+  GroupingKind kind = op.getGrouping().getKind();
+  Value data = lhs.front().data;
+  Value groups = op.getGroups();
+  switch (kind) {
+  case GroupingKind::Dense:
+    numGroups = mb.i64Constant(1);
+    break;
+  case GroupingKind::Batched:
+    numGroups = read.dim(data, 0);
+    break;
+  case GroupingKind::Masked:
+    numGroups = mb.minS(read.dim(data, 0), read.dim(groups, 0));
+    break;
+  case GroupingKind::RaggedRows:
+  case GroupingKind::RaggedK: {
+    numGroups = read.dim(groups, 0);
+    if (op.getGrouping().getOffsets() == OffsetsKind::Starts)
+      numGroups = mb.maxS(mb.sub(numGroups, mb.i64Constant(1)), 0);
+    break;
+  }
+  }
+  if (op.hasDiscreteRhs())
+    numGroups = mb.minS(numGroups, static_cast<int64_t>(rhs.size()));
+  else if (rhs.front().type.getRank() == 3)
+    numGroups = mb.minS(numGroups, read.dim(rhs.front().data, 0));
+  // Dynamic extents that disagree must not lead outside any buffer: the
+  // smallest one counts.
+  Value rows = read.dimFromEnd(data, 2);
+  Value columns = read.dimFromEnd(rhs.front().data, 2);
+  bool paired = op.getActivationOrIdentity().isPaired();
+  auto limit = [&](Value memref, int64_t columnFactor) {
+    if (!memref)
+      return;
+    auto type = cast<MemRefType>(memref.getType());
+    if (type.isDynamicDim(type.getRank() - 2))
+      rows = mb.minS(rows, read.dimFromEnd(memref, 2));
+    if (type.isDynamicDim(type.getRank() - 1))
+      columns = mb.minS(columns, mb.mul(read.dimFromEnd(memref, 1),
+                                        mb.i64Constant(columnFactor)));
+  };
+  ScaledType quantized = op.getQuantizedType();
+  limit(op.getOut(),
+        (paired ? 2 : 1) * (quantized && quantized.isFP4() ? 2 : 1));
+  limit(op.getAddend(), 1);
+  limit(op.getPreactOut(), 1);
+  if (op.getProb() && kind == GroupingKind::RaggedRows &&
+      cast<MemRefType>(op.getProb().getType()).isDynamicDim(0))
+    rows = mb.minS(rows, read.dim(op.getProb(), 0));
+  if (kind != GroupingKind::RaggedRows)
+    rowsPerGroup = rows;
+  totalRows = rowsPerGroup ? mb.mul(numGroups, rowsPerGroup) : rows;
+  product.rowsPerGroup =
+      product.frame.add(rowsPerGroup ? rowsPerGroup : mb.i64Constant(0));
+  product.totalRows = product.frame.add(totalRows);
+  product.columns = product.frame.add(columns);
+  product.depth = product.frame.add(read.depthOf(lhs.front()));
+  if (groups) {
+    product.groups = product.frame.add(read.split(groups).address);
+    product.groupsBits =
+        cast<MemRefType>(groups.getType()).getElementTypeBitWidth();
+  }
+}
+
+void MatmulOperands::readMatrices() {
+  product.lhs = read.matrix(lhs.front().data);
+  product.lhsScales = read.scales(lhs.front().type, lhs.front().scales);
+  product.fixedRhs = op.hasDiscreteRhs();
+  if (!product.fixedRhs) {
+    product.rhs = read.matrix(rhs.front().data);
+    product.rhsScales = read.scales(rhs.front().type, rhs.front().scales);
+  }
+  product.out = read.matrix(op.getOut());
+  if (op.getAddend())
+    product.addend = read.matrix(op.getAddend());
+  else if (op.getBeta())
+    product.addend = product.out;
+  if (op.getPreactOut())
+    product.preact = read.matrix(op.getPreactOut());
+  if (op.getQuantizer()) {
+    ScaledType type = op.getQuantizedType();
+    product.outFormat = type.getFormat();
+    product.outScales = read.scales(type, op.getOutScales());
+    Value bytes = mb.i64Constant(1);
+    for (Value size : read.split(op.getOutScales()).sizes)
+      bytes = mb.mul(bytes, size);
+    product.outScaleBytes = product.frame.add(bytes);
+  }
+}
+
+void MatmulOperands::readEpilogue() {
+  if (op.getAlpha())
+    product.alpha = read.perGroup(op.getAlpha());
+  if (op.getBeta())
+    product.beta = read.perGroup(op.getBeta());
+  if (op.getBias())
+    product.bias = read.perColumn(op.getBias());
+  if (op.getProb())
+    product.prob = read.perRow(op.getProb(), rowsPerGroup, totalRows);
+  product.probPosition = op.getProbPosition();
+  if (op.getActivation())
+    product.activation = *op.getActivation();
+  if (op.getActivationParams())
+    product.activationParams =
+        product.frame.add(read.split(op.getActivationParams()).address);
+  for (Value value : op.getRow())
+    product.rowOperands.push_back(read.perRow(value, rowsPerGroup, totalRows));
+  for (Value value : op.getColumn())
+    product.columnOperands.push_back(read.perColumn(value));
+  for (Value value : op.getGroup())
+    product.groupOperands.push_back(read.perGroup(value));
+  if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom)
+    product.custom = &op.getEpilogue().front();
+  if (op.getQuantizer())
+    product.quantizer = *op.getQuantizer();
+  if (op.getGlobalScale())
+    product.globalScale = read.perGroup(op.getGlobalScale());
+  if (op.getSeed())
+    product.seed = product.frame.add(op.getSeed());
+  if (op.getAmaxOut())
+    product.amax = product.frame.add(read.split(op.getAmaxOut()).address);
+  product.zeroTail =
+      op.getTail() == TailMode::Zero && op.getGrouping().hasGroupsOperand();
+}
+
+void MatmulOperands::fillDiscreteRhs(Value table) {
+  // One weight matrix an operand; the slots of the frame are read back by
+  // nobody, so the pieces go straight into the table.
+  for (auto [group, operand] : llvm::enumerate(rhs)) {
+    Value present = mb.cmp(arith::CmpIPredicate::sgt, numGroups,
+                           static_cast<int64_t>(group));
+    mb.ifThen(present, [&] {
+      Value entry =
+          mb.ptrAdd(table, 8 * problem::Count * static_cast<int64_t>(group));
+      fillWeights(mb, read, operand, entry);
+    });
+  }
+}
+
+std::string cpu::explainUnsupportedMatmul(MatmulOp op) {
+  if (op.getLhs().size() != 1 || op.getRhs().empty() || !op.getOut())
+    return "expected one lhs, weights and a destination";
+  GroupingAttr grouping = op.getGrouping();
+  if (grouping.getKind() == GroupingKind::RaggedK)
+    for (ScaledType type : {op.getLhsType(), op.getRhsType()}) {
+      if (type.getGroupStart() == GroupStart::UpperBound)
+        return "expected starts = whole or compact for groups along K";
+      if (type.getLayout() != ScaleLayout::Linear &&
+          type.getGroupStart() == GroupStart::Whole &&
+          grouping.getAlign() % (4 * type.getBlockSize()) != 0)
+        return "expected starts = compact, or groups aligned to " +
+               std::to_string(4 * type.getBlockSize()) +
+               ", for tiled scales of groups along K";
+    }
+  if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom) {
+    if (op.getEpilogue().empty())
+      return "expected an epilogue region";
+    if (!isVectorizable(op.getEpilogue().front()))
+      return "expected an epilogue region of scalar operations that have a "
+             "vector form";
+  }
+  return {};
+}
+
+LogicalResult LowerMatmul::matchAndRewrite(MatmulOp op,
+                                           PatternRewriter &rewriter) const {
+  if (std::string reason = explainUnsupported(op); !reason.empty())
+    return rewriter.notifyMatchFailure(op, reason);
+  MathBuilder mb(rewriter, op.getLoc());
+  Product product(op.getLoc());
+  product.grouping = op.getGrouping();
+  product.lhsType = op.getLhsType();
+  product.rhsType = op.getRhsType();
+  MatmulOperands operands(op, mb, product);
+  operands.readExtents();
+  operands.readMatrices();
+  operands.readEpilogue();
+  return runProduct(rewriter, op, product, isas, operands.numGroups,
+                    [&](MathBuilder &, Value table) {
+                      if (product.fixedRhs)
+                        operands.fillDiscreteRhs(table);
+                    });
+}
+
+void cpu::populateMatmulToCpuPatterns(RewritePatternSet &patterns,
+                                      ArrayRef<Isa> isas) {
+  patterns.add<LowerMatmul>(patterns.getContext(), isas);
+  populateMatmulListToCpuPatterns(patterns, isas);
+}

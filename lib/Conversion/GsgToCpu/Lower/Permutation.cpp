@@ -1,0 +1,167 @@
+//===- Permutation.cpp - sort_tokens, permute and combine -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The data movement of a Mixture-of-Experts layer as loops over memrefs. Each
+// output element is computed by one thread in a fixed order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Builder/LoopBuilder.h"
+#include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+
+namespace {
+using Predicate = arith::CmpIPredicate;
+
+/// A stable counting sort by expert. Entries outside [0, E) and rows beyond
+/// the buffer take part in nothing.
+struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SortTokensOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults())
+      return rewriter.notifyMatchFailure(op, "operates on tensors");
+    LoopBuilder b(op.getLoc(), rewriter);
+    Value experts = op.getExperts(), ends = op.getEndsOut();
+    Value tokenOfRow = op.getTokenOfRowOut(), rowOfSlot = op.getRowOfSlotOut();
+    Value numTokens = b.dim(experts, 0), numSlots = b.dim(experts, 1);
+    Value numExperts = b.dim(ends, 0), numRows = b.dim(tokenOfRow, 0);
+    Value none = b.i32(-1), zero = b.i32(0), one = b.i32(1);
+
+    auto isExpert = [&](Value expert) -> Value {
+      return b.compare(Predicate::ult, b.toIndex(expert), numExperts);
+    };
+    b.loop(numRows, [&](Value r) { b.store(none, tokenOfRow, {r}); });
+
+    // Counts, then the first row of each expert.
+    b.loop(numExperts, [&](Value e) { b.store(zero, ends, {e}); });
+    b.loop(numTokens, [&](Value t) {
+      b.loop(numSlots, [&](Value s) {
+        Value expert = b.load(experts, {t, s});
+        b.ifThen(isExpert(expert), [&] {
+          Value e = b.toIndex(expert);
+          Value count = b.load(ends, {e});
+          b.store(arith::AddIOp::create(b, count, one), ends, {e});
+        });
+      });
+    });
+    Value align = b.i32(static_cast<int32_t>(op.getAlign()));
+    b.fold(numExperts, {zero}, [&](Value e, ValueRange carried) {
+      Value start = arith::MulIOp::create(
+          b, arith::CeilDivUIOp::create(b, carried[0], align), align);
+      Value end = arith::AddIOp::create(b, start, b.load(ends, {e}));
+      b.store(start, ends, {e});
+      return SmallVector<Value>{end};
+    });
+
+    // Placing a pair moves the start of its expert; what remains are the ends.
+    b.loop(numTokens, [&](Value t) {
+      b.loop(numSlots, [&](Value s) {
+        b.store(none, rowOfSlot, {t, s});
+        Value expert = b.load(experts, {t, s});
+        b.ifThen(isExpert(expert), [&] {
+          Value e = b.toIndex(expert);
+          Value row = b.load(ends, {e});
+          b.store(arith::AddIOp::create(b, row, one), ends, {e});
+          Value r = b.toIndex(row);
+          b.ifThen(b.compare(Predicate::ult, r, numRows), [&] {
+            b.store(b.toI32(t), tokenOfRow, {r});
+            b.store(row, rowOfSlot, {t, s});
+          });
+        });
+      });
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerPermute : OpRewritePattern<PermuteOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PermuteOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults())
+      return rewriter.notifyMatchFailure(op, "operates on tensors");
+    LoopBuilder b(op.getLoc(), rewriter);
+    Value input = op.getInput(), out = op.getOut();
+    Value numTokens = b.dim(input, 0), numColumns = b.dim(out, 1);
+    Type element = cast<MemRefType>(out.getType()).getElementType();
+    Value zero =
+        arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(element)));
+    b.parallel(b.dim(out, 0), [&](Value r) {
+      Value token = b.toIndex(b.load(op.getTokenOfRow(), {r}));
+      Value valid = b.compare(Predicate::ult, token, numTokens);
+      auto branch = scf::IfOp::create(b, valid, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      b.loop(numColumns, [&](Value c) {
+        Value value = b.toF32(b.load(input, {token, c}));
+        b.store(b.fromF32(value, element), out, {r, c});
+      });
+      b.setInsertionPointToStart(branch.elseBlock());
+      b.loop(numColumns, [&](Value c) { b.store(zero, out, {r, c}); });
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerCombine : OpRewritePattern<CombineOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CombineOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults())
+      return rewriter.notifyMatchFailure(op, "operates on tensors");
+    LoopBuilder b(op.getLoc(), rewriter);
+    Value input = op.getInput(), out = op.getOut();
+    Value rows = op.getRowOfSlot();
+    Value numRows = b.dim(input, 0), numSlots = b.dim(rows, 1);
+    Value numColumns = b.dim(out, 1);
+    Type element = cast<MemRefType>(out.getType()).getElementType();
+    b.parallel(b.dim(out, 0), [&](Value t) {
+      b.loop(numColumns, [&](Value c) {
+        Value sum =
+            b.fold(numSlots, {b.f32(0)}, [&](Value s, ValueRange carried) {
+              Value row = b.toIndex(b.load(rows, {t, s}));
+              Value valid = b.compare(Predicate::ult, row, numRows);
+              auto branch = scf::IfOp::create(b, TypeRange{b.getF32Type()},
+                                              valid, /*withElseRegion=*/true);
+              OpBuilder::InsertionGuard guard(b);
+              b.setInsertionPointToStart(branch.thenBlock());
+              Value value = b.toF32(b.load(input, {row, c}));
+              Value weight =
+                  op.getWeights() ? b.load(op.getWeights(), {t, s}) : b.f32(1);
+              Value next = math::FmaOp::create(b, weight, value, carried[0]);
+              scf::YieldOp::create(b, next);
+              b.setInsertionPointToStart(branch.elseBlock());
+              scf::YieldOp::create(b, carried[0]);
+              return SmallVector<Value>{branch.getResult(0)};
+            })[0];
+        b.store(b.fromF32(sum, element), out, {t, c});
+      });
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void nvfp4::gsg::cpu::populatePermutationToCpuPatterns(
+    RewritePatternSet &patterns) {
+  patterns.add<LowerSortTokens, LowerPermute, LowerCombine>(
+      patterns.getContext());
+}

@@ -1,0 +1,227 @@
+//===- Quantization.cpp - quantize and dequantize ---------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One block at a time, in registers; lines in parallel. Elements are numbered
+// for stochastic rounding along lines, so the bytes depend neither on groups
+// nor on threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Storage/GroupedLines.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+using IntPredicate = arith::CmpIPredicate;
+
+namespace {
+
+format::BlockFormat formatOf(ScaledType type) {
+  // The enumerations have one order.
+  return static_cast<format::BlockFormat>(type.getFormat());
+}
+
+CodeLines codesOf(MathBuilder &mb, Value memref, const GroupedLines &lines) {
+  return {MemRefParts::get(mb, memref),
+          format::elementKind(formatOf(lines.type)), !lines.type.isKMajor(),
+          lines.cutsLines()};
+}
+
+/// Calls `body(b, count)` for the blocks of a part, where count is null for
+/// blocks that are full.
+void forBlocks(MathBuilder &mb, const LinePart &part, int64_t block,
+               function_ref<void(Value, Value)> body) {
+  Value full = mb.div(part.size, block);
+  mb.forLoop(mb.i64Constant(0), full, 1,
+             [&](Value number) { body(number, Value()); });
+  Value rest = mb.rem(part.size, block);
+  mb.ifThen(mb.cmp(IntPredicate::ne, rest, 0), [&] { body(full, rest); });
+}
+
+Position blockBegin(MathBuilder &mb, const Position &begin, Value number,
+                    int64_t block) {
+  return {begin.batch, begin.line, mb.add(begin.along, mb.mul(number, block))};
+}
+
+Position scaleOf(MathBuilder &mb, const Position &first, Value number) {
+  return {first.batch, first.line, mb.add(first.along, number)};
+}
+
+/// The pieces of one lowering of `quantize`.
+struct QuantizeEmitter {
+  LoopBuilder &b;
+  MathBuilder &mb;
+  QuantizeOp op;
+  BlockQuantizer quantizer;
+  GroupedLines lines;
+  RealLines input;
+  CodeLines codes;
+
+  void emitPart(const LinePart &part) {
+    Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
+    if (op.getQuantizer().getTwoD())
+      return emitSquares(part, global);
+    forBlocks(mb, part, quantizer.getBlockSize(), [&](Value n, Value count) {
+      emitBlock(part, part.begin.line, n, count, global, Value());
+    });
+  }
+
+private:
+  Position elementAt(const LinePart &part, Value line, Value number) {
+    Position begin{part.begin.batch, line, part.begin.along};
+    return blockBegin(mb, begin, number, quantizer.getBlockSize());
+  }
+
+  /// Quantises block `number` of the part that `line` has in the group;
+  /// `amax`, if any, is the maximum of the square that it lies in.
+  void emitBlock(const LinePart &part, Value line, Value number, Value count,
+                 Value global, Value amax) {
+    Position at = elementAt(part, line, number);
+    Value x = input.load(mb, at, quantizer.getBlockSize(), count);
+    QuantizeInputs inputs{global, {}, {}};
+    if (quantizer.stochastic) {
+      inputs.seed = op.getSeed() ? Value(op.getSeed()) : mb.i64Constant(0);
+      Value lineNumber = mb.add(mb.mul(at.batch, lines.extents.lines), at.line);
+      inputs.elementIndex =
+          mb.add(mb.mul(lineNumber, lines.extents.length), at.along);
+    }
+    QuantizedBlock found =
+        amax ? emitQuantizeBlockWithAmax(b, mb.loc, quantizer, inputs, amax, x)
+             : emitQuantizeBlock(b, mb.loc, quantizer, inputs, x);
+    codes.store(mb, found.codes, at, count);
+    Position scale = scaleOf(mb, part.scales[0], number);
+    scale.line = mb.add(scale.line, mb.sub(line, part.begin.line));
+    mb.store(found.scale, lines.scales[0].address(mb, scale));
+  }
+
+  /// The first line of each square of lines does the work of all of them.
+  void emitSquares(const LinePart &part, Value global) {
+    int64_t block = quantizer.getBlockSize();
+    Value leads = mb.cmp(IntPredicate::eq, mb.rem(part.lineInGroup, block), 0);
+    mb.ifThen(leads, [&] {
+      Value left = mb.sub(part.linesOfGroup, part.lineInGroup);
+      Value first = part.begin.line;
+      Value end = mb.add(first, mb.minS(left, block));
+      forBlocks(mb, part, block, [&](Value number, Value count) {
+        Value bits = mb.forLoop(
+            first, end, 1, {mb.constant(mb.i32, 0)},
+            [&](Value line, ValueRange largest) {
+              Value x =
+                  input.load(mb, elementAt(part, line, number), block, count);
+              Value amax = emitBlockAmax(b, mb.loc, quantizer, x);
+              // Not negative, so ordered like the bits.
+              return SmallVector<Value>{mb.maxS(mb.toBits(amax), largest[0])};
+            })[0];
+        mb.forLoop(first, end, 1, [&](Value line) {
+          emitBlock(part, line, number, count, global, mb.fromBits(bits));
+        });
+      });
+    });
+  }
+};
+
+struct LowerQuantize : OpRewritePattern<QuantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(QuantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    ScaledType type = op.getScaledResultType();
+    if (op->getNumResults() || !type || !op.getOutScales() ||
+        !isa<MemRefType>(op.getInput().getType()))
+      return rewriter.notifyMatchFailure(op, "is not in storage form");
+    LoopBuilder b(op.getLoc(), rewriter);
+    MathBuilder mb(b, op.getLoc());
+    RealLines input{MemRefParts::get(mb, op.getInput()), !type.isKMajor()};
+    GroupedLines lines;
+    lines.type = type;
+    lines.extents = LineExtents::get(mb, type, input.parts);
+    lines.grouping = op.getGrouping().value_or(GroupingAttr());
+    lines.groups = op.getGroups();
+    lines.scales = {ScaleLines::get(mb, op.getOutScales(), type)};
+    // Squares of columns may share bytes with their neighbours.
+    lines.sequential = op.getQuantizer().getTwoD() && !type.isKMajor();
+    CodeLines codes = codesOf(mb, op.getOut(), lines);
+    QuantizeEmitter emitter{
+        b,     mb,
+        op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
+        lines, input,
+        codes};
+    lines.forEachPart(b, mb,
+                      [&](const LinePart &part) { emitter.emitPart(part); });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerDequantize : OpRewritePattern<DequantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DequantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    ScaledType type = op.getInputType();
+    if (op->getNumResults() || !type || !op.getInputScales() ||
+        !isa<MemRefType>(op.getOut().getType()))
+      return rewriter.notifyMatchFailure(op, "is not in storage form");
+    LoopBuilder b(op.getLoc(), rewriter);
+    MathBuilder mb(b, op.getLoc());
+    RealLines out{MemRefParts::get(mb, op.getOut()), !type.isKMajor()};
+    GroupedLines lines;
+    lines.type = type;
+    lines.extents = LineExtents::get(mb, type, out.parts);
+    lines.grouping = op.getGrouping().value_or(GroupingAttr());
+    lines.groups = op.getGroups();
+    lines.scales = {ScaleLines::get(mb, op.getInputScales(), type)};
+    CodeLines codes = codesOf(mb, op.getInput(), lines);
+    int64_t block = type.getBlockSize();
+    lines.forEachPart(b, mb, [&](const LinePart &part) {
+      Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
+      forBlocks(mb, part, block, [&](Value number, Value count) {
+        Position at = blockBegin(mb, part.begin, number, block);
+        Value code = codes.load(mb, at, block, count);
+        Value scale = mb.load(
+            mb.i8,
+            lines.scales[0].address(mb, scaleOf(mb, part.scales[0], number)));
+        out.store(mb, emitValues(mb, type, code, scale, global), at, count);
+      });
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// f32 values of codes under a scale byte.
+  static Value emitValues(MathBuilder &mb, ScaledType type, Value codes,
+                          Value scaleByte, Value global) {
+    format::ScaleKind kind = format::scaleKind(formatOf(type));
+    Value element = emitDecodeElement(
+        mb.builder, mb.loc, format::elementKind(formatOf(type)), codes);
+    Value scale = emitDecodeScale(mb.builder, mb.loc, kind, scaleByte);
+    if (kind == format::ScaleKind::UE4M3) {
+      Value exact = mb.mulF(element, mb.spread(scale, element));
+      return global ? mb.mulF(exact, mb.spread(global, exact)) : exact;
+    }
+    // The product with a power of two may leave the range of f32 before the
+    // global scale brings it back.
+    Value factor = mb.widen(scale);
+    if (global)
+      factor = mb.mulF(factor, mb.widen(global));
+    Value wide = mb.widen(element);
+    return mb.narrow(mb.mulF(wide, mb.spread(factor, wide)));
+  }
+};
+} // namespace
+
+void nvfp4::gsg::cpu::populateQuantizationToCpuPatterns(
+    RewritePatternSet &patterns) {
+  patterns.add<LowerQuantize, LowerDequantize>(patterns.getContext());
+}

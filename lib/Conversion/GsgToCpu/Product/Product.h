@@ -1,0 +1,181 @@
+//===- Product.h - a product as the CPU lowering sees it --------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product of any grouping form, or a list of products, is a table of problems
+// in memory that is filled where the product runs. This header describes the
+// table, the frame (the block of 64-bit words through which the code at the
+// operation and the functions of the product talk), and what is known of a
+// product when code is emitted.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCT_H
+#define NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCT_H
+
+#include "../Builder/MathBuilder.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include <optional>
+#include <string>
+
+namespace nvfp4::gsg::cpu {
+
+/// Rows of one tile task and of one preparation task.
+inline constexpr int64_t kTaskRows = 256;
+inline constexpr int64_t kPrepareRows = 16;
+
+/// One problem: 64-bit words. Addresses and strides are in bytes. Scale rows
+/// are counted from the address of the scales.
+namespace problem {
+enum Field : int64_t {
+  Rows,
+  /// Rows of the weights, and K.
+  Columns,
+  Depth,
+  /// 1 if packed operands start at a high nibble.
+  Phase,
+  LhsData,
+  LhsRowStride,
+  LhsScales,
+  LhsScaleRow,
+  LhsTileStride,
+  LhsWordStride,
+  RhsData,
+  RhsRowStride,
+  RhsScales,
+  RhsTileStride,
+  RhsWordStride,
+  /// Row 0 of the problem in these matrices.
+  OutData,
+  OutRowStride,
+  AddendData,
+  AddendRowStride,
+  PreactData,
+  PreactRowStride,
+  /// Scales of a quantised result.
+  OutScales,
+  OutScaleRow,
+  /// Number of the first row among the rows of all groups.
+  FirstRow,
+  /// Sums over the problems before.
+  FirstRowBlock,
+  FirstPrepareBlock,
+  PreparedOffset,
+  Count
+};
+} // namespace problem
+
+/// The frame: words filled where the operation stands, then words filled by the
+/// functions of the product.
+class Frame {
+public:
+  using Slot = int64_t;
+
+  /// A slot that holds `value`: i64, index, f32 or a pointer.
+  Slot add(mlir::Value value) {
+    values.push_back(value);
+    return static_cast<Slot>(values.size()) - 1;
+  }
+  /// A slot without initial value.
+  Slot reserve() { return add({}); }
+  int64_t size() const { return static_cast<int64_t>(values.size()); }
+  /// Stores all initial values.
+  void write(MathBuilder &mb, mlir::Value frame) const;
+
+private:
+  llvm::SmallVector<mlir::Value> values;
+};
+
+/// A matrix a group, or one of all rows: address, strides and element type.
+struct MatrixRef {
+  Frame::Slot address, groupStride, rowStride;
+  /// Rows are counted within the group (rank 3) or among all rows.
+  bool perGroup = false;
+  mlir::Type element;
+};
+
+/// The scales of an operand or result.
+struct ScalesRef {
+  Frame::Slot address, groupStride, tileStride, wordStride;
+  ScaleLayout layout;
+  GroupStart start;
+  int64_t blockSize;
+};
+
+/// A value that is a scalar, or one (or two) a group.
+struct GroupRef {
+  enum Kind { Scalar, Group, Pair } kind;
+  /// The value, or the address of an f32 array.
+  Frame::Slot slot;
+};
+
+/// An f32 a row: by number among all rows, or within the group if the array has
+/// as many entries as a group has rows.
+struct RowRef {
+  Frame::Slot address;
+  /// 1 if rows are counted among all rows.
+  Frame::Slot isGlobal;
+};
+
+/// One entry a column; groupStride is in bytes, 0 if shared.
+struct ColumnRef {
+  Frame::Slot address, groupStride;
+  mlir::Type element;
+};
+
+struct Product {
+  explicit Product(mlir::Location loc) : loc(loc) {}
+
+  mlir::Location loc;
+  /// Prefix of the symbols of the product.
+  std::string name;
+  ScaledType lhsType, rhsType;
+  /// Null for a list.
+  GroupingAttr grouping;
+  bool fixedRhs = false;
+  bool isList() const { return !grouping; }
+
+  Frame frame;
+  // Written where the operation stands.
+  Frame::Slot table, numProblems, columns, depth, rowsPerGroup, totalRows;
+  Frame::Slot groups = 0;
+  unsigned groupsBits = 32;
+  MatrixRef lhs, rhs, out;
+  ScalesRef lhsScales, rhsScales;
+  std::optional<MatrixRef> addend, preact;
+  std::optional<ScalesRef> outScales;
+  Frame::Slot outScaleBytes = 0;
+  // Written by the functions of the product.
+  Frame::Slot rowBlocks, prepareBlocks, panels, preparedBytes, prepared, maxima;
+
+  // The epilogue.
+  std::optional<GroupRef> alpha, beta;
+  std::optional<ColumnRef> bias;
+  std::optional<RowRef> prob;
+  ProbPosition probPosition = ProbPosition::PostActivation;
+  ActivationAttr activation;
+  std::optional<Frame::Slot> activationParams;
+  llvm::SmallVector<RowRef> rowOperands;
+  llvm::SmallVector<ColumnRef> columnOperands;
+  llvm::SmallVector<GroupRef> groupOperands;
+  /// The epilogue region.
+  mlir::Block *custom = nullptr;
+  QuantizerAttr quantizer;
+  BlockFormat outFormat = BlockFormat::NVFP4;
+  std::optional<GroupRef> globalScale;
+  std::optional<Frame::Slot> seed;
+  std::optional<Frame::Slot> amax;
+  bool zeroTail = false;
+
+  bool isPaired() const { return activation && activation.isPaired(); }
+  /// Result columns of one task.
+  int64_t taskColumns() const { return isPaired() ? 32 : 64; }
+};
+
+} // namespace nvfp4::gsg::cpu
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCT_H

@@ -1,0 +1,121 @@
+//===- ProductEmitter.h - emission of the functions of a product *- C++ ---===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The functions of one product for one instruction set. Each part has its own
+// file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCTEMITTER_H
+#define NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCTEMITTER_H
+
+#include "Product.h"
+#include "nvfp4/Conversion/GsgToCpu/Kernel/Kernels.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace nvfp4::gsg::cpu {
+
+/// Whether an epilogue region can be cloned on vectors.
+bool isVectorizable(mlir::Block &region);
+
+class ProductEmitter {
+public:
+  ProductEmitter(mlir::ModuleOp module, const Product &product,
+                 const KernelSpec &spec);
+
+  /// Emits everything; the result runs the product whose frame it is given.
+  mlir::func::FuncOp emit();
+
+private:
+  using Value = mlir::Value;
+  using Func = mlir::LLVM::LLVMFuncOp;
+  using Slot = Frame::Slot;
+
+  /// Starts an internal function and moves the builder into it. The first
+  /// argument is the frame.
+  Func beginFunction(llvm::StringRef suffix, llvm::ArrayRef<mlir::Type> args);
+  void endFunction();
+
+  // ProblemTable.cpp: fill(frame).
+  Func emitFillTable();
+  // PrepareTask.cpp: prepare(frame, task).
+  Func emitPrepareTask();
+  // TileColumns.cpp: columns(frame, problem, first, dataBase, scalesBase, data,
+  //                          scales, rows).
+  Func emitTileColumns();
+  // TileTask.cpp: tile(frame, task).
+  Func emitTileTask();
+  // TileEpilogue.cpp: epilogue(frame, task, group, row0, rows, first, columns,
+  //                            weightRows, tile): accumulators to results.
+  Func emitEpilogue();
+  // TileStore.cpp: store(frame, group, row0, rows, first, columns, tile).
+  Func emitStore();
+  Func emitQuantize();
+  // TailTask.cpp: zero(frame, gap); GroupMaxima.cpp: maxima(frame).
+  Func emitZeroTail();
+  Func emitGroupMaxima();
+  // ProductEmitter.cpp
+  mlir::func::FuncOp emitDriver();
+
+  // Frame and table, in the function under construction.
+  Value slot(Slot slot) { return mb.load(mb.i64, frame, 8 * slot); }
+  Value slotPtr(Slot s) { return toPtr(slot(s)); }
+  Value slotF32(Slot slot) { return mb.load(mb.f32, frame, 8 * slot); }
+  void setSlot(Slot slot, Value value) { mb.store(value, frame, 8 * slot); }
+  Value problemAt(Value group);
+  Value field(Value problem, problem::Field field) {
+    return mb.load(mb.i64, problem, 8 * field);
+  }
+  void setField(Value problem, problem::Field field, Value value) {
+    mb.store(value, problem, 8 * field);
+  }
+  Value toPtr(Value address);
+  Value toInt(Value pointer);
+  /// The last problem whose `prefix` field is not above `index`.
+  Value findProblem(problem::Field prefix, Value index);
+  /// A buffer in the stack frame of the function.
+  Value buffer(int64_t bytes);
+  /// Byte offset of column 0 of scale row `row`.
+  Value scaleRowOffset(ScaleLayout layout, Value row, Value tileStride);
+  Value groupValue(const GroupRef &ref, Value group, int64_t member = 0);
+  Value outputColumns(Value columns) {
+    return product.isPaired() ? mb.shr(columns, 1) : columns;
+  }
+
+  // Parts of the epilogue.
+  struct RowContext;
+  Value applyProb(ProbPosition position, const RowContext &row, Value x);
+  Value rowValue(const RowRef &ref, Value rowInGroup, Value globalRow);
+  /// The entries of a panel's columns as f32 [64].
+  void loadColumns(const ColumnRef &ref, Value group,
+                   llvm::function_ref<Value(Value)> columnOf, Value target);
+  /// Moves the panel's columns of one matrix row from or to f32 [64] `temp`.
+  void moveRow(Value rowAddress, mlir::Type element, Value first, Value columns,
+               Value weightRows, Value temp, bool isStore);
+  Value customEpilogue(mlir::ValueRange args);
+  mlir::Type lanesOf(mlir::Type element) const;
+  Value laneMask(Value count);
+
+  mlir::ModuleOp module;
+  const Product &product;
+  KernelPlan plan;
+  mlir::OpBuilder builder;
+  MathBuilder mb;
+  std::string features;
+  Kernels kernels;
+  Value frame;
+  /// Lanes of the vectors of the function under construction.
+  int64_t lanes = 16;
+
+  Func fillTable, prepareTask, tileColumns, tileTask, epilogue, store, zeroTail,
+      groupMaxima;
+};
+
+} // namespace nvfp4::gsg::cpu
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCTEMITTER_H
