@@ -95,6 +95,15 @@ uint64_t Program::variableAddress(std::string_view name, DeviceMemory &memory) {
   return 0;
 }
 
+void Program::removeFrom(DeviceMemory &memory) {
+  auto found = images.find(&memory);
+  if (found == images.end())
+    return;
+  memory.free(found->second.globalAddress);
+  memory.free(found->second.constAddress);
+  images.erase(found);
+}
+
 RunResult Program::launch(const Kernel &kernel, const LaunchConfig &config,
                           DeviceMemory &memory, const RunOptions &options) {
   const Image &image = imageIn(memory);

@@ -11,6 +11,8 @@
 
 #include "Options.h"
 
+#include "nvfp4/Simulator/RunOptions.h"
+
 #include <charconv>
 
 namespace nvfp4::simtool {
@@ -59,40 +61,6 @@ template <typename T> bool parseNumber(const std::string &text, T &value) {
   return error == std::errc() && stop == end;
 }
 
-std::string badValue(const std::string &name, const std::string &value,
-                     const std::string &expected) {
-  return "expected " + expected + " for " + name + ", but got '" + value + "'";
-}
-
-std::string setChoice(const std::string &name, const std::string &value,
-                      Options &options) {
-  if (name == "--profile") {
-    if (value != "strict" && value != "cutlass")
-      return badValue(name, value, "strict or cutlass");
-    options.run.profile = value == "strict" ? sim::CheckProfile::Strict
-                                            : sim::CheckProfile::Cutlass;
-  } else if (name == "--delays") {
-    if (value == "uniform")
-      options.run.delays = sim::DelayMode::Uniform;
-    else if (value == "adversarial")
-      options.run.delays = sim::DelayMode::Adversarial;
-    else if (value == "immediate")
-      options.run.delays = sim::DelayMode::Immediate;
-    else
-      return badValue(name, value, "uniform, adversarial or immediate");
-  } else {
-    if (value == "aligned")
-      options.run.accumulation = sim::Accumulation::Aligned;
-    else if (value == "f32")
-      options.run.accumulation = sim::Accumulation::SequentialF32;
-    else if (value == "f64")
-      options.run.accumulation = sim::Accumulation::F64;
-    else
-      return badValue(name, value, "aligned, f32 or f64");
-  }
-  return {};
-}
-
 std::string setValue(const std::string &name, const std::string &value,
                      Options &options) {
   if (name == "--kernel")
@@ -106,25 +74,14 @@ std::string setValue(const std::string &name, const std::string &value,
                    : name == "--block" ? options.launch.block
                                        : options.launch.cluster;
     if (!parseDimensions(value, target))
-      return badValue(name, value, "one to three numbers");
+      return sim::badOptionValue(name, value, "one to three numbers");
     options.blockGiven |= name == "--block";
-  } else if (name == "--profile" || name == "--delays" ||
-             name == "--accumulation") {
-    return setChoice(name, value, options);
   } else {
-    bool ok =
-        name == "--shared"  ? parseNumber(value, options.launch.dynamicShared)
-        : name == "--seed"  ? parseNumber(value, options.run.seed)
-        : name == "--seeds" ? parseNumber(value, options.seeds)
-        : name == "--max-delay" ? parseNumber(value, options.run.maximumDelay)
-        : name == "--sms"       ? parseNumber(value, options.run.residentCtas)
-        : name == "--max-instructions"
-            ? parseNumber(value, options.run.maximumInstructions)
-            : false;
+    bool ok = name == "--shared"
+                  ? parseNumber(value, options.launch.dynamicShared)
+                  : parseNumber(value, options.seeds);
     if (!ok)
-      return badValue(name, value, "a number");
-    if (options.run.residentCtas == 0)
-      return badValue(name, value, "at least 1");
+      return sim::badOptionValue(name, value, "a number");
   }
   return {};
 }
@@ -148,14 +105,8 @@ bool parseDimensions(const std::string &text,
 
 std::string parseOptions(int argc, char **argv, Options &options) {
   static constexpr const char *withValue[] = {
-      "--kernel",      "--args",
-      "--trace",       "--grid",
-      "--block",       "--cluster",
-      "--profile",     "--delays",
-      "--shared",      "--seed",
-      "--seeds",       "--max-delay",
-      "--sms",         "--max-instructions",
-      "--accumulation"};
+      "--kernel", "--args",    "--trace",  "--grid",
+      "--block",  "--cluster", "--shared", "--seeds"};
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];
     if (name.rfind("--", 0) != 0) {
@@ -172,23 +123,26 @@ std::string parseOptions(int argc, char **argv, Options &options) {
       value = name.substr(equals + 1);
       name.resize(equals);
     }
-    bool known = false;
+    sim::RunOptionKind kind = sim::runOptionKind(name);
+    bool ofTool = false;
     for (const char *candidate : withValue)
-      known |= name == candidate;
-    if (known) {
+      ofTool |= name == candidate;
+    if (ofTool || kind == sim::RunOptionKind::Value) {
       if (!inlineValue && ++i >= argc)
         return "expected a value after " + name;
       if (!inlineValue)
         value = argv[i];
-      std::string error = setValue(name, value, options);
+      std::string error = ofTool ? setValue(name, value, options)
+                                 : sim::setRunOption(name, value, options.run);
       if (!error.empty())
         return error;
     } else if (name == "--list")
+
       options.list = true;
     else if (name == "--stats")
       options.statistics = true;
-    else if (name == "--check")
-      options.run.check = true;
+    else if (kind == sim::RunOptionKind::Flag)
+      sim::setRunOption(name, value, options.run);
     else if (name == "--allow-differences")
       options.allowDifferences = true;
     else if (name == "--help")

@@ -11,7 +11,7 @@
  *===------------------------------------------------------------------------===
  */
 
-#include "nvfp4/Runtime/nvfp4_runtime.h"
+#include "nvfp4/Runtime/nvfp4_device.h"
 
 /* Multiplies two rows by 3 through the function `scale` of the module at
  * `path`. Returns the status of the first step that fails. */

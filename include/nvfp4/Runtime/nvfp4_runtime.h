@@ -49,7 +49,10 @@ typedef enum nvfp4_status {
   NVFP4_BAD_ARTEFACT = 3,
   NVFP4_OUT_OF_MEMORY = 4,
   /* This build or this machine cannot do it. */
-  NVFP4_UNSUPPORTED = 5
+  NVFP4_UNSUPPORTED = 5,
+  /* The device's driver refused, a kernel failed, or the simulator reported
+   * something. */
+  NVFP4_DEVICE_ERROR = 6
 } nvfp4_status;
 
 /* Why the last call of this thread that returned a status other than NVFP4_OK

@@ -53,6 +53,9 @@ public:
   /// is no such variable.
   uint64_t variableAddress(std::string_view name, DeviceMemory &memory);
 
+  /// Removes the module's variables from `memory`.
+  void removeFrom(DeviceMemory &memory);
+
 private:
   struct Image {
     uint64_t globalAddress = 0;

@@ -73,8 +73,7 @@ bool writeGlobal(const AsyncOperation &operation, const BulkAttributes &a,
   }
   uint64_t offset = address - allocation->address;
   if (a.reduction == CopyReduction::None) {
-    std::copy(bytes.begin(), bytes.end(),
-              allocation->data.begin() + static_cast<ptrdiff_t>(offset));
+    std::copy(bytes.begin(), bytes.end(), allocation->data + offset);
   } else {
     TensorMap map;
     map.type = a.element;

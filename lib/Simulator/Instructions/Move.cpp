@@ -240,7 +240,7 @@ void decodeCvta(DecodeContext &context) {
 template <uint64_t Window> bool inWindow(uint64_t a) {
   return a >= Window && a - Window < windowSize;
 }
-bool inGlobal(uint64_t a) { return a < sharedWindow; }
+bool inGlobal(uint64_t a) { return isGlobalAddress(a); }
 bool never(uint64_t) { return false; }
 
 void decodeIsspacep(DecodeContext &context) {

@@ -53,13 +53,36 @@ uint64_t DeviceMemory::allocate(uint64_t size, std::string name) {
   allocation->address = nextAddress;
   allocation->size = size;
   allocation->name = std::move(name);
-  allocation->data.assign(size, 0xCB);
+  allocation->storage.assign(size, 0xCB);
+  allocation->data = allocation->storage.data();
   allocation->written = ByteMask(size);
   // At least 4 KiB of nothing between allocations.
   nextAddress = (nextAddress + size + 4096 + 511) / 512 * 512;
   uint64_t address = allocation->address;
   allocations.emplace(address, std::move(allocation));
   return address;
+}
+
+bool DeviceMemory::map(void *host, uint64_t size, std::string name) {
+  auto address = reinterpret_cast<uint64_t>(host);
+  if (size == 0 || address + size < address)
+    return false;
+  auto next = allocations.lower_bound(address);
+  if (next != allocations.end() && next->first - address < size)
+    return false;
+  if (next != allocations.begin()) {
+    const Allocation &before = *std::prev(next)->second;
+    if (address - before.address < before.size)
+      return false;
+  }
+  auto allocation = std::make_unique<Allocation>();
+  allocation->address = address;
+  allocation->size = size;
+  allocation->name = std::move(name);
+  allocation->data = static_cast<uint8_t *>(host);
+  allocation->written = ByteMask(size, true);
+  allocations.emplace(address, std::move(allocation));
+  return true;
 }
 
 bool DeviceMemory::free(uint64_t address) {
@@ -130,10 +153,11 @@ std::string DeviceMemory::describe(uint64_t address) const {
   if (!nearest)
     return "no global memory is allocated";
   std::string name = nearest->name.empty() ? "allocation" : nearest->name;
+  bool inside = distance == 0 && !after;
   return std::to_string(distance) + " bytes " +
-         (distance == 0 ? "inside"
-          : after       ? "after"
-                        : "before") +
+         (inside  ? "inside"
+          : after ? "after"
+                  : "before") +
          " '" + name + "' of " + std::to_string(nearest->size) + " bytes";
 }
 

@@ -38,13 +38,20 @@ private:
   std::vector<uint64_t> words;
 };
 
-/// Where generic addresses of other state spaces start. Global allocations lie
-/// below all windows.
+/// Where generic addresses of other state spaces start. Allocations lie below
+/// all windows; mapped memory of the host may lie anywhere outside them.
 constexpr uint64_t globalBase = 0x0000'0100'0000'0000;
 constexpr uint64_t sharedWindow = 0x0000'4000'0000'0000;
 constexpr uint64_t localWindow = 0x0000'5000'0000'0000;
 constexpr uint64_t paramWindow = 0x0000'6000'0000'0000;
 constexpr uint64_t windowSize = uint64_t{1} << 32;
+
+/// Whether a generic address is a global one.
+constexpr bool isGlobalAddress(uint64_t address) {
+  return address - sharedWindow >= windowSize &&
+         address - localWindow >= windowSize &&
+         address - paramWindow >= windowSize;
+}
 
 /// A shared address is `rank << 24 | offset`: a CTA's own addresses carry its
 /// rank, which kernels rely on to name the barrier of a pair's leader.
@@ -58,7 +65,9 @@ struct Allocation {
   uint64_t address = 0;
   uint64_t size = 0;
   std::string name;
-  std::vector<uint8_t> data;
+  /// The bytes: `storage`, or memory of the host that was mapped.
+  uint8_t *data = nullptr;
+  std::vector<uint8_t> storage;
   ByteMask written;
 };
 
@@ -68,7 +77,11 @@ public:
   /// Reserves `size` bytes (at least one) at a 512-byte aligned address. The
   /// contents are poisoned and count as not written.
   uint64_t allocate(uint64_t size, std::string name = {});
-  /// Releases the allocation that starts at `address`; false if there is none.
+  /// Makes `size` bytes of the host accessible at their own address, which
+  /// counts as written. False when they overlap another allocation.
+  bool map(void *host, uint64_t size, std::string name = {});
+  /// Releases the allocation or mapping that starts at `address`; false if
+  /// there is none.
   bool free(uint64_t address);
 
   /// Copies in or out; false when [address, address + size) is not inside one

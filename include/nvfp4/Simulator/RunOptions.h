@@ -1,0 +1,38 @@
+//===- RunOptions.h - run options as text -----------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The options of a run that every front end has in common: the command line of
+// nvfp4-sim, and NVFP4_SIM_OPTIONS of the device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_SIMULATOR_RUNOPTIONS_H
+#define NVFP4_SIMULATOR_RUNOPTIONS_H
+
+#include "nvfp4/Simulator/Machine/Launch.h"
+
+#include <string>
+
+namespace nvfp4::sim {
+
+/// Whether `name` (with its dashes) is an option of runs, and whether a value
+/// follows it.
+enum class RunOptionKind { Unknown, Flag, Value };
+RunOptionKind runOptionKind(const std::string &name);
+
+/// Sets one option. `value` is ignored for flags. Returns what is wrong, or an
+/// empty string.
+std::string setRunOption(const std::string &name, const std::string &value,
+                         RunOptions &options);
+
+/// "expected X for --name, but got 'value'".
+std::string badOptionValue(const std::string &name, const std::string &value,
+                           const std::string &expected);
+
+} // namespace nvfp4::sim
+
+#endif // NVFP4_SIMULATOR_RUNOPTIONS_H

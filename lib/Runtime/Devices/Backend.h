@@ -1,0 +1,82 @@
+//===- Backend.h - what a device must do ------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The C interface checks arguments and calls one of these. Device cpu is
+// HostBackend.cpp, cuda and sim are DriverBackend.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_RUNTIME_DEVICES_BACKEND_H
+#define NVFP4_LIB_RUNTIME_DEVICES_BACKEND_H
+
+#include "nvfp4/Runtime/nvfp4_device.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+/// A device behind the C interface. Statuses come with a message.
+struct nvfp4_device {
+  virtual ~nvfp4_device() = default;
+
+  virtual nvfp4_status query(nvfp4_device_info &info) = 0;
+  virtual nvfp4_status synchronize() = 0;
+
+  virtual nvfp4_status createStream(nvfp4_stream *&stream) = 0;
+  virtual nvfp4_status destroyStream(nvfp4_stream *stream) = 0;
+  virtual nvfp4_status synchronizeStream(nvfp4_stream *stream) = 0;
+  virtual nvfp4_status waitEvent(nvfp4_stream *stream, nvfp4_event *event) = 0;
+  virtual nvfp4_status createEvent(bool timing, nvfp4_event *&event) = 0;
+  virtual nvfp4_status destroyEvent(nvfp4_event *event) = 0;
+  virtual nvfp4_status recordEvent(nvfp4_event *event,
+                                   nvfp4_stream *stream) = 0;
+  virtual nvfp4_status synchronizeEvent(nvfp4_event *event) = 0;
+  virtual nvfp4_status elapsed(nvfp4_event *start, nvfp4_event *end,
+                               float &milliseconds) = 0;
+
+  virtual nvfp4_status allocate(size_t bytes, void *&pointer) = 0;
+  virtual nvfp4_status free(void *pointer) = 0;
+  virtual nvfp4_status copy(void *target, const void *source, size_t bytes,
+                            nvfp4_stream *stream) = 0;
+  virtual nvfp4_status fill(void *target, uint32_t value, unsigned width,
+                            size_t count, nvfp4_stream *stream) = 0;
+  virtual nvfp4_status registerHost(void *pointer, size_t bytes) = 0;
+  virtual nvfp4_status unregisterHost(void *pointer) = 0;
+
+  virtual nvfp4_status loadModule(const void *image,
+                                  nvfp4_device_module *&module) = 0;
+  virtual nvfp4_status encodeTensorMap(const nvfp4_tensor_map_spec &spec,
+                                       void *map) = 0;
+};
+
+/// A loaded module.
+struct nvfp4_device_module {
+  virtual ~nvfp4_device_module() = default;
+  virtual nvfp4_status kernel(const char *name, nvfp4_kernel *&kernel) = 0;
+  virtual nvfp4_status variable(const char *name, void *&pointer,
+                                size_t &bytes) = 0;
+};
+
+/// A kernel of a module.
+struct nvfp4_kernel {
+  virtual ~nvfp4_kernel() = default;
+  virtual nvfp4_status launch(const nvfp4_launch &launch,
+                              void *const *arguments) = 0;
+};
+
+namespace nvfp4::runtime {
+
+std::unique_ptr<nvfp4_device> makeHostBackend();
+
+/// `kind` is "cuda" or "sim". Null with the thread's last error set, and
+/// `status` what to return.
+std::unique_ptr<nvfp4_device>
+makeDriverBackend(std::string_view kind, int ordinal, nvfp4_status &status);
+
+} // namespace nvfp4::runtime
+
+#endif // NVFP4_LIB_RUNTIME_DEVICES_BACKEND_H

@@ -1,0 +1,118 @@
+//===- Api.h - entry points of the stand-in driver --------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Those that the stand-in runtime library calls. Signatures are those of the
+// CUDA driver with the types of CudaDriver.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_SIMCUDA_DRIVER_API_H
+#define NVFP4_LIB_SIMCUDA_DRIVER_API_H
+
+#include "State.h"
+
+extern "C" {
+nvfp4::cuda::Result cuInit(unsigned flags);
+nvfp4::cuda::Result cuDriverGetVersion(int *version);
+nvfp4::cuda::Result cuDeviceGetCount(int *count);
+nvfp4::cuda::Result cuDeviceGet(nvfp4::cuda::Device *device, int ordinal);
+nvfp4::cuda::Result cuDeviceGetName(char *name, int length,
+                                    nvfp4::cuda::Device device);
+nvfp4::cuda::Result cuDeviceTotalMem_v2(size_t *bytes,
+                                        nvfp4::cuda::Device device);
+nvfp4::cuda::Result cuDeviceGetAttribute(int *value, int attribute,
+                                         nvfp4::cuda::Device device);
+nvfp4::cuda::Result cuDevicePrimaryCtxRetain(nvfp4::cuda::Context *context,
+                                             nvfp4::cuda::Device device);
+nvfp4::cuda::Result cuCtxSetCurrent(nvfp4::cuda::Context context);
+nvfp4::cuda::Result cuCtxSynchronize();
+nvfp4::cuda::Result cuModuleLoadData(nvfp4::cuda::Module *module,
+                                     const void *image);
+nvfp4::cuda::Result cuModuleUnload(nvfp4::cuda::Module module);
+nvfp4::cuda::Result cuModuleGetFunction(nvfp4::cuda::Function *function,
+                                        nvfp4::cuda::Module module,
+                                        const char *name);
+nvfp4::cuda::Result cuModuleGetGlobal_v2(nvfp4::cuda::DevicePointer *address,
+                                         size_t *bytes,
+                                         nvfp4::cuda::Module module,
+                                         const char *name);
+nvfp4::cuda::Result cuFuncSetAttribute(nvfp4::cuda::Function function,
+                                       int attribute, int value);
+nvfp4::cuda::Result cuFuncGetAttribute(int *value, int attribute,
+                                       nvfp4::cuda::Function function);
+nvfp4::cuda::Result cuMemAlloc_v2(nvfp4::cuda::DevicePointer *address,
+                                  size_t bytes);
+nvfp4::cuda::Result cuMemAllocPitch_v2(nvfp4::cuda::DevicePointer *address,
+                                       size_t *pitch, size_t width,
+                                       size_t height, unsigned element);
+nvfp4::cuda::Result cuMemFree_v2(nvfp4::cuda::DevicePointer address);
+nvfp4::cuda::Result cuMemAllocManaged(nvfp4::cuda::DevicePointer *address,
+                                      size_t bytes, unsigned flags);
+nvfp4::cuda::Result cuMemHostAlloc(void **pointer, size_t bytes,
+                                   unsigned flags);
+nvfp4::cuda::Result cuMemFreeHost(void *pointer);
+nvfp4::cuda::Result cuMemHostRegister_v2(void *pointer, size_t bytes,
+                                         unsigned flags);
+nvfp4::cuda::Result cuMemHostUnregister(void *pointer);
+nvfp4::cuda::Result
+cuMemHostGetDevicePointer_v2(nvfp4::cuda::DevicePointer *address, void *pointer,
+                             unsigned flags);
+nvfp4::cuda::Result cuMemGetInfo_v2(size_t *free, size_t *total);
+nvfp4::cuda::Result cuMemcpy(nvfp4::cuda::DevicePointer target,
+                             nvfp4::cuda::DevicePointer source, size_t bytes);
+nvfp4::cuda::Result cuMemcpyHtoD_v2(nvfp4::cuda::DevicePointer target,
+                                    const void *source, size_t bytes);
+nvfp4::cuda::Result
+cuMemcpyDtoH_v2(void *target, nvfp4::cuda::DevicePointer source, size_t bytes);
+nvfp4::cuda::Result cuMemsetD8_v2(nvfp4::cuda::DevicePointer target,
+                                  uint8_t value, size_t count);
+nvfp4::cuda::Result cuMemsetD16_v2(nvfp4::cuda::DevicePointer target,
+                                   uint16_t value, size_t count);
+nvfp4::cuda::Result cuMemsetD32_v2(nvfp4::cuda::DevicePointer target,
+                                   uint32_t value, size_t count);
+nvfp4::cuda::Result cuPointerGetAttribute(void *value, int attribute,
+                                          nvfp4::cuda::DevicePointer pointer);
+nvfp4::cuda::Result cuStreamCreate(nvfp4::cuda::Stream *stream, unsigned flags);
+nvfp4::cuda::Result cuStreamDestroy_v2(nvfp4::cuda::Stream stream);
+nvfp4::cuda::Result cuStreamSynchronize(nvfp4::cuda::Stream stream);
+nvfp4::cuda::Result cuStreamWaitEvent(nvfp4::cuda::Stream stream,
+                                      nvfp4::cuda::Event event, unsigned flags);
+nvfp4::cuda::Result cuEventCreate(nvfp4::cuda::Event *event, unsigned flags);
+nvfp4::cuda::Result cuEventDestroy_v2(nvfp4::cuda::Event event);
+nvfp4::cuda::Result cuEventRecord(nvfp4::cuda::Event event,
+                                  nvfp4::cuda::Stream stream);
+nvfp4::cuda::Result cuEventQuery(nvfp4::cuda::Event event);
+nvfp4::cuda::Result cuEventSynchronize(nvfp4::cuda::Event event);
+nvfp4::cuda::Result cuEventElapsedTime_v2(float *milliseconds,
+                                          nvfp4::cuda::Event start,
+                                          nvfp4::cuda::Event end);
+nvfp4::cuda::Result
+cuLaunchKernel(nvfp4::cuda::Function function, unsigned gridX, unsigned gridY,
+               unsigned gridZ, unsigned blockX, unsigned blockY,
+               unsigned blockZ, unsigned sharedBytes,
+               nvfp4::cuda::Stream stream, void **parameters, void **extra);
+nvfp4::cuda::Result cuLaunchKernelEx(const nvfp4::cuda::LaunchConfig *config,
+                                     nvfp4::cuda::Function function,
+                                     void **parameters, void **extra);
+nvfp4::cuda::Result cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *blocks, nvfp4::cuda::Function function, int blockSize,
+    size_t dynamicShared);
+nvfp4::cuda::Result
+cuOccupancyMaxActiveClusters(int *clusters, nvfp4::cuda::Function function,
+                             const nvfp4::cuda::LaunchConfig *config);
+nvfp4::cuda::Result
+cuTensorMapEncodeTiled(nvfp4::cuda::TensorMap *map, int type, uint32_t rank,
+                       void *address, const uint64_t *dimensions,
+                       const uint64_t *strides, const uint32_t *box,
+                       const uint32_t *elementStrides, int interleave,
+                       int swizzle, int l2Promotion, int fill);
+nvfp4::cuda::Result cuGetProcAddress_v2(const char *symbol, void **function,
+                                        int version, uint64_t flags,
+                                        int *status);
+} // extern "C"
+
+#endif // NVFP4_LIB_SIMCUDA_DRIVER_API_H

@@ -1,0 +1,266 @@
+//===- Device.cpp - the pretended device and its context --------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One device, with the limits of the hardware whose PTX is run. There is one
+// context, which is always current.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Api.h"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace nvfp4;
+using namespace nvfp4::simcuda;
+using cuda::Context;
+using cuda::Device;
+using cuda::Result;
+
+/// Above 13.1: kernel libraries edit the tensor maps of older drivers.
+static constexpr int driverVersion = 13020;
+
+static Context theContext() { return reinterpret_cast<Context>(&state()); }
+
+/// The value of a CUdevice_attribute; what is not listed is 0.
+static int attributeOf(const State &s, int attribute) {
+  switch (attribute) {
+  case 1: // threads of a block, along x, y and z
+  case 2:
+  case 3:
+    return 1024;
+  case 4:
+    return 64;
+  case 5: // blocks of a grid
+    return 2147483647;
+  case 6:
+  case 7:
+    return 65535;
+  case 8: // shared memory without opting in
+    return 48 * 1024;
+  case 9: // constant memory
+    return 64 * 1024;
+  case 10: // warp
+    return 32;
+  case 11: // pitch
+    return 2147483647;
+  case 12: // registers of a block, of a multiprocessor
+  case 82:
+    return 65536;
+  case 13: // clock, memory clock in kHz, bus width in bits
+    return 1'000'000;
+  case 36:
+    return 1'000'000;
+  case 37:
+    return 1024;
+  case 14: // texture alignment
+    return 512;
+  case 51:
+    return 32;
+  case 16:
+    return static_cast<int>(s.options.residentCtas);
+  case 38: // L2 cache
+    return 64 << 20;
+  case 39: // threads of a multiprocessor
+    return 2048;
+  case 40: // copy engines
+    return 1;
+  case 15: // overlap, mapping, concurrency, unified addressing, priorities,
+  case 19: // caches, managed memory, registered pointers, cooperative launch,
+  case 31: // registration, pools, clusters, tensor maps
+  case 41:
+  case 78:
+  case 79:
+  case 80:
+  case 83:
+  case 89:
+  case 91:
+  case 95:
+  case 99:
+  case 115:
+  case 120:
+  case 127:
+    return 1;
+  case 75:
+    return static_cast<int>(s.architecture / 10);
+  case 76:
+    return static_cast<int>(s.architecture % 10);
+  case 81: // shared memory of a multiprocessor, of a block, reserved
+    return 228 * 1024;
+  case 97:
+    return 227 * 1024;
+  case 111:
+    return 1024;
+  case 106: // blocks of a multiprocessor
+    return 32;
+  default:
+    return 0;
+  }
+}
+
+NVFP4_SIM_API Result cuInit(unsigned) {
+  Entry s(false);
+  if (!s->optionsError.empty())
+    return s->fail(cuda::InvalidValue, "NVFP4_SIM_OPTIONS: " + s->optionsError);
+  s->initialized = true;
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuDriverGetVersion(int *version) {
+  if (!version)
+    return cuda::InvalidValue;
+  *version = driverVersion;
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuDeviceGetCount(int *count) {
+  if (!count)
+    return cuda::InvalidValue;
+  *count = 1;
+  return cuda::Success;
+}
+
+static Result checkDevice(State &s, Device device) {
+  if (!s.initialized)
+    return s.fail(cuda::NotInitialized, "expected cuInit to be called first");
+  if (device == 0)
+    return cuda::Success;
+  return s.fail(cuda::InvalidDevice,
+                "the simulator has one device, number 0, but got " +
+                    std::to_string(device));
+}
+
+NVFP4_SIM_API Result cuDeviceGet(Device *device, int ordinal) {
+  Entry s(false);
+  if (Result error = checkDevice(*s, ordinal))
+    return error;
+  *device = ordinal;
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuDeviceGetName(char *name, int length, Device device) {
+  Entry s(false);
+  if (Result error = checkDevice(*s, device))
+    return error;
+  if (!name || length < 1)
+    return s->fail(cuda::InvalidValue, "expected room for a name");
+  std::snprintf(name, static_cast<size_t>(length), "NVFP4 simulator (sm_%ua)",
+                s->architecture);
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuDeviceGetUuid_v2(char *uuid, Device device) {
+  Entry s(false);
+  if (Result error = checkDevice(*s, device))
+    return error;
+  std::memcpy(uuid, "nvfp4-simulator", 16);
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuDeviceTotalMem_v2(size_t *bytes, Device device) {
+  Entry s(false);
+  if (Result error = checkDevice(*s, device))
+    return error;
+  *bytes = memoryLimit;
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuDeviceGetAttribute(int *value, int attribute,
+                                          Device device) {
+  Entry s(false);
+  if (Result error = checkDevice(*s, device))
+    return error;
+  if (!value)
+    return s->fail(cuda::InvalidValue, "expected a place for the value");
+  *value = attributeOf(*s, attribute);
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuDeviceCanAccessPeer(int *can, Device, Device) {
+  *can = 0;
+  return cuda::Success;
+}
+
+//===- Contexts
+//------------------------------------------------------------===//
+
+NVFP4_SIM_API Result cuDevicePrimaryCtxRetain(Context *context, Device device) {
+  Entry s(false);
+  if (Result error = checkDevice(*s, device))
+    return error;
+  ++s->contextUsers;
+  *context = theContext();
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuDevicePrimaryCtxReset_v2(Device) {
+  Entry s(false);
+  s->sticky = cuda::Success;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuDevicePrimaryCtxRelease_v2(Device) {
+  Entry s(false);
+  if (s->contextUsers == 0)
+    return s->fail(cuda::InvalidContext, "the context is not retained");
+  // A context takes its error with it.
+  if (--s->contextUsers == 0)
+    s->sticky = cuda::Success;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuDevicePrimaryCtxSetFlags_v2(Device, unsigned) {
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuDevicePrimaryCtxGetState(Device, unsigned *flags,
+                                                int *active) {
+  *flags = 0;
+  *active = 1;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuCtxCreate_v2(Context *context, unsigned, Device device) {
+  return cuDevicePrimaryCtxRetain(context, device);
+}
+NVFP4_SIM_API Result cuCtxCreate_v4(Context *context, void *, unsigned,
+                                    Device device) {
+  return cuDevicePrimaryCtxRetain(context, device);
+}
+NVFP4_SIM_API Result cuCtxDestroy_v2(Context) { return cuda::Success; }
+NVFP4_SIM_API Result cuCtxPushCurrent_v2(Context) { return cuda::Success; }
+NVFP4_SIM_API Result cuCtxPopCurrent_v2(Context *context) {
+  if (context)
+    *context = theContext();
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuCtxSetCurrent(Context) { return cuda::Success; }
+NVFP4_SIM_API Result cuCtxGetCurrent(Context *context) {
+  *context = theContext();
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuCtxGetDevice(Device *device) {
+  *device = 0;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuCtxGetApiVersion(Context, unsigned *version) {
+  *version = driverVersion;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  if (least)
+    *least = 0;
+  if (greatest)
+    *greatest = 0;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuCtxSetLimit(int, size_t) { return cuda::Success; }
+NVFP4_SIM_API Result cuCtxGetLimit(size_t *value, int) {
+  *value = 0;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuCtxSynchronize() {
+  Entry s;
+  return s.error;
+}
+NVFP4_SIM_API Result cuProfilerStart() { return cuda::Success; }
+NVFP4_SIM_API Result cuProfilerStop() { return cuda::Success; }

@@ -1,0 +1,249 @@
+//===- Launch.cpp - launches of the stand-in driver -------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A launch runs to its end. A fault is reported like on hardware: the launch
+// itself succeeds, and every later call returns the error.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Api.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace nvfp4;
+using namespace nvfp4::simcuda;
+using cuda::Result;
+using cuda::Stream;
+using FunctionHandle = cuda::Function;
+
+/// The error that hardware gives for what ended a run.
+static Result resultOf(sim::ReportKind kind) {
+  switch (kind) {
+  case sim::ReportKind::OutOfBounds:
+    return cuda::IllegalAddress;
+  case sim::ReportKind::Misaligned:
+    return cuda::MisalignedAddress;
+  case sim::ReportKind::Deadlock:
+  case sim::ReportKind::Livelock:
+    return cuda::LaunchTimeout;
+  case sim::ReportKind::IllegalOperand:
+  case sim::ReportKind::IllegalDescriptor:
+    return cuda::IllegalInstruction;
+  default:
+    return cuda::LaunchFailed;
+  }
+}
+
+/// Lays out the parameters as the kernel declares them.
+static Result packParameters(State &s, const SimFunction &function,
+                             void **parameters, void **extra,
+                             std::vector<uint8_t> &bytes) {
+  const sim::Function &parsed = *function.kernel->function;
+  bytes.assign(parsed.parameterBytes, 0);
+  if (extra) {
+    const uint8_t *buffer = nullptr;
+    size_t size = 0;
+    for (void **item = extra; *item; item += 2) {
+      if (reinterpret_cast<uintptr_t>(*item) == 1)
+        buffer = static_cast<const uint8_t *>(item[1]);
+      else if (reinterpret_cast<uintptr_t>(*item) == 2)
+        size = *static_cast<size_t *>(item[1]);
+    }
+    if (!buffer || size < bytes.size())
+      return s.fail(cuda::InvalidValue, "expected a buffer of " +
+                                            std::to_string(bytes.size()) +
+                                            " bytes of parameters, but got " +
+                                            std::to_string(size));
+    std::copy_n(buffer, bytes.size(), bytes.begin());
+    return cuda::Success;
+  }
+  if (!parameters && !parsed.parameters.empty())
+    return s.fail(cuda::InvalidValue,
+                  "expected " + std::to_string(parsed.parameters.size()) +
+                      " parameters, but got none");
+  for (size_t i = 0; i < parsed.parameters.size(); ++i) {
+    const sim::Symbol &symbol =
+        function.kernel->module->symbols[parsed.parameters[i]];
+    if (!parameters[i])
+      return s.fail(cuda::InvalidValue,
+                    "parameter " + std::to_string(i) + " is null");
+    std::memcpy(&bytes[symbol.offset], parameters[i], symbol.size);
+  }
+  return cuda::Success;
+}
+
+static void noteFindings(State &s, const std::string &text) {
+  s.findings += text;
+  if (s.printErrors)
+    std::fputs(text.c_str(), stderr);
+  if (!s.findingsFile.empty())
+    std::ofstream(s.findingsFile, std::ios::app) << text;
+}
+
+/// Checks limits that hardware checks when the launch is made.
+static Result checkLaunch(State &s, const SimFunction &function,
+                          const sim::LaunchConfig &config) {
+  if (config.dynamicShared > function.maximumDynamicShared)
+    return s.fail(cuda::InvalidValue,
+                  "expected at most " +
+                      std::to_string(function.maximumDynamicShared) +
+                      " bytes of dynamic shared memory, but got " +
+                      std::to_string(config.dynamicShared) +
+                      " (the attribute MaxDynamicSharedMemorySize allows "
+                      "more)");
+  uint64_t cluster = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    cluster *= config.cluster[i];
+    if (config.cluster[i] == 0 || config.grid[i] % config.cluster[i])
+      return s.fail(cuda::InvalidClusterSize,
+                    "expected a grid that is a multiple of the cluster, but "
+                    "got " +
+                        std::to_string(config.grid[i]) + " and " +
+                        std::to_string(config.cluster[i]));
+  }
+  uint64_t most = function.nonPortableCluster ? 16 : 8;
+  if (cluster > most)
+    return s.fail(cuda::InvalidClusterSize,
+                  "expected at most " + std::to_string(most) +
+                      " CTAs in a cluster, but got " + std::to_string(cluster));
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
+                                      FunctionHandle handle, void **parameters,
+                                      void **extra) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimFunction *function = s->find(handle);
+  if (!function || !launch)
+    return s->fail(cuda::InvalidHandle, "expected a function");
+  if (!s->isStream(launch->stream))
+    return s->fail(cuda::InvalidHandle, "expected a stream");
+  const sim::Kernel &kernel = *function->kernel;
+  sim::LaunchConfig config;
+  std::copy_n(launch->grid, 3, config.grid.begin());
+  std::copy_n(launch->block, 3, config.block.begin());
+  config.dynamicShared = launch->sharedBytes;
+  if (kernel.function->requiredCluster[0])
+    config.cluster = kernel.function->requiredCluster;
+  for (uint32_t i = 0; i < launch->numAttributes; ++i) {
+    const cuda::LaunchAttribute &attribute = launch->attributes[i];
+    if (attribute.id == cuda::AttributeClusterDimension)
+      std::copy_n(attribute.value.cluster, 3, config.cluster.begin());
+  }
+  if (Result error = checkLaunch(*s, *function, config))
+    return error;
+  if (Result error =
+          packParameters(*s, *function, parameters, extra, config.parameters))
+    return error;
+  // Launches of one program differ in their delays.
+  sim::RunOptions options = s->options;
+  options.seed += s->launches++;
+  sim::RunResult run =
+      function->module->program->launch(kernel, config, s->memory, options);
+  if (s->printStatistics)
+    std::fprintf(
+        stderr,
+        "nvfp4-sim: launch %llu of %s: %llu warp instructions, %llu "
+        "mma, %llu tensor loads, %.3f s\n",
+        static_cast<unsigned long long>(s->launches), kernel.name.c_str(),
+        static_cast<unsigned long long>(run.statistics.warpInstructions),
+        static_cast<unsigned long long>(run.statistics.mmas),
+        static_cast<unsigned long long>(run.statistics.tmaLoads),
+        run.statistics.seconds);
+  if (run.reports.empty())
+    return cuda::Success;
+  std::string text = "kernel " + kernel.name + ", seed " +
+                     std::to_string(options.seed) + ":\n" +
+                     run.reports.str(kernel);
+  if (run.completed) {
+    noteFindings(*s, text);
+    return cuda::Success;
+  }
+  sim::ReportKind kind = run.reports.all().back().kind;
+  if (kind == sim::ReportKind::IllegalLaunch)
+    return s->fail(cuda::InvalidValue, run.reports.all().back().message);
+  noteFindings(*s, text);
+  s->message = text;
+  s->sticky = resultOf(kind);
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuLaunchKernel(FunctionHandle function, unsigned gridX,
+                                    unsigned gridY, unsigned gridZ,
+                                    unsigned blockX, unsigned blockY,
+                                    unsigned blockZ, unsigned sharedBytes,
+                                    Stream stream, void **parameters,
+                                    void **extra) {
+  cuda::LaunchConfig config = {{gridX, gridY, gridZ},
+                               {blockX, blockY, blockZ},
+                               sharedBytes,
+                               stream,
+                               nullptr,
+                               0};
+  return cuLaunchKernelEx(&config, function, parameters, extra);
+}
+NVFP4_SIM_API Result cuLaunchCooperativeKernel(
+    FunctionHandle function, unsigned gridX, unsigned gridY, unsigned gridZ,
+    unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+    Stream stream, void **parameters) {
+  return cuLaunchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ,
+                        sharedBytes, stream, parameters, nullptr);
+}
+
+//===- Occupancy
+//-----------------------------------------------------------===//
+
+NVFP4_SIM_API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *blocks, FunctionHandle handle, int blockSize, size_t dynamicShared) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimFunction *function = s->find(handle);
+  if (!function || !blocks || blockSize < 1 || blockSize > 1024)
+    return s->fail(cuda::InvalidValue,
+                   "expected a function and 1 to 1024 threads, but got " +
+                       std::to_string(blockSize));
+  size_t shared = function->kernel->module->sharedBytes + dynamicShared + 1024;
+  size_t most = std::min<size_t>(32, 2048 / static_cast<size_t>(blockSize));
+  *blocks = static_cast<int>(std::min<size_t>(most, 228 * 1024 / shared));
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *blocks, FunctionHandle function, int blockSize, size_t dynamicShared,
+    unsigned) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function,
+                                                     blockSize, dynamicShared);
+}
+NVFP4_SIM_API Result cuOccupancyMaxActiveClusters(
+    int *clusters, FunctionHandle handle, const cuda::LaunchConfig *config) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  if (!s->find(handle) || !clusters || !config)
+    return s->fail(cuda::InvalidValue, "expected a function");
+  unsigned size = 1;
+  for (uint32_t i = 0; i < config->numAttributes; ++i) {
+    const cuda::LaunchAttribute &attribute = config->attributes[i];
+    if (attribute.id == cuda::AttributeClusterDimension)
+      size = attribute.value.cluster[0] * attribute.value.cluster[1] *
+             attribute.value.cluster[2];
+  }
+  *clusters = static_cast<int>(s->options.residentCtas / std::max(1u, size));
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuOccupancyMaxPotentialClusterSize(
+    int *size, FunctionHandle handle, const cuda::LaunchConfig *) {
+  Entry s;
+  SimFunction *function = s->find(handle);
+  if (!function || !size)
+    return s->fail(cuda::InvalidValue, "expected a function");
+  *size = function->nonPortableCluster ? 16 : 8;
+  return cuda::Success;
+}

@@ -1,0 +1,369 @@
+//===- Module.cpp - modules and functions of the stand-in driver *- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An image is PTX text, or a fat binary from which the PTX of the highest
+// architecture that the device runs is taken.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../FatBinary.h"
+#include "Api.h"
+
+#include <cstring>
+#include <sstream>
+
+using namespace nvfp4;
+using namespace nvfp4::simcuda;
+using cuda::DevicePointer;
+using cuda::Result;
+using ModuleHandle = cuda::Module;
+using FunctionHandle = cuda::Function;
+
+/// The first word after `.target`, for example sm_100a.
+static std::string targetOf(const std::string &text) {
+  size_t at = text.find(".target");
+  if (at == std::string::npos)
+    return {};
+  std::istringstream rest(text.substr(at + 7, 64));
+  std::string target;
+  rest >> target;
+  return target.substr(0, target.find(','));
+}
+
+/// Whether the device runs PTX for `target`: a letter binds it to the family.
+static bool runs(const State &s, const std::string &target) {
+  if (target.rfind("sm_", 0) != 0)
+    return false;
+  unsigned number = 0;
+  size_t at = 3;
+  for (; at < target.size() && std::isdigit(target[at]); ++at)
+    number = number * 10 + static_cast<unsigned>(target[at] - '0');
+  bool bound = at < target.size();
+  return bound ? number == s.architecture : number <= s.architecture;
+}
+
+Result simcuda::loadPtx(State &s, std::string text, std::string name,
+                        SimModule *&module) {
+  std::string target = targetOf(text);
+  if (!target.empty() && !runs(s, target))
+    return s.fail(cuda::NoBinaryForGpu,
+                  "expected PTX for sm_" + std::to_string(s.architecture) +
+                      "a or an older generic target, but got " + target +
+                      " (the option --arch chooses the device)");
+  sim::Diagnostics diagnostics(name);
+  auto program = sim::Program::load(std::move(text), name, diagnostics);
+  if (!program)
+    return s.fail(cuda::InvalidPtx, diagnostics.str());
+  auto loaded = std::make_unique<SimModule>();
+  loaded->program = std::move(program);
+  module = loaded.get();
+  s.modules.emplace(module, std::move(loaded));
+  return cuda::Success;
+}
+
+Result simcuda::loadImage(State &s, const void *image, SimModule *&module) {
+  if (!image)
+    return s.fail(cuda::InvalidValue, "expected an image, but got null");
+  if (!isFatBinary(image)) {
+    if (std::memcmp(image, "\177ELF", 4) == 0)
+      return s.fail(cuda::NoBinaryForGpu,
+                    "expected PTX text or a fat binary with PTX, but got "
+                    "machine code");
+    return loadPtx(s, static_cast<const char *>(image), "module.ptx", module);
+  }
+  FatBinary binary;
+  std::string error = readFatBinary(image, binary);
+  if (!error.empty())
+    return s.fail(cuda::InvalidImage, error);
+  const FatBinary::Ptx *best = nullptr;
+  std::string targets;
+  for (const FatBinary::Ptx &ptx : binary.ptx) {
+    std::string target = targetOf(ptx.text);
+    targets += (targets.empty() ? "" : ", ") + target;
+    if (runs(s, target) && (!best || ptx.architecture >= best->architecture))
+      best = &ptx;
+  }
+  if (best)
+    return loadPtx(s, best->text, "module.ptx", module);
+  std::string device = std::to_string(s.architecture) + "a";
+  if (binary.ptx.empty())
+    return s.fail(
+        cuda::NoBinaryForGpu,
+        "expected PTX in the fat binary, but got " +
+            std::to_string(binary.machineCode) +
+            " entries of machine code: build with nvcc -gencode arch=compute_" +
+            device + ",code=compute_" + device);
+  return s.fail(cuda::NoBinaryForGpu,
+                "expected PTX for sm_" + device +
+                    " or an older generic target, but got " + targets +
+                    " (the option --arch chooses the device)");
+}
+
+Result simcuda::functionOf(State &s, SimModule &module, const char *name,
+                           SimFunction *&function) {
+  auto &slot = module.functions[name];
+  if (!slot) {
+    const sim::Kernel *kernel = *name ? module.program->kernel(name) : nullptr;
+    if (!kernel) {
+      module.functions.erase(name);
+      std::string names;
+      for (const auto &known : module.program->kernels())
+        names += (names.empty() ? "" : ", ") + known->name;
+      return s.fail(cuda::NotFound, "expected one of the kernels " + names +
+                                        ", but got '" + name + "'");
+    }
+    slot = std::make_unique<SimFunction>();
+    slot->module = &module;
+    slot->kernel = kernel;
+    s.functions[slot.get()] = &module;
+  }
+  function = slot.get();
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuModuleLoadData(ModuleHandle *module, const void *image) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimModule *loaded = nullptr;
+  Result result = loadImage(*s, image, loaded);
+  if (module)
+    *module = reinterpret_cast<ModuleHandle>(loaded);
+  return result;
+}
+NVFP4_SIM_API Result cuModuleLoadFatBinary(ModuleHandle *module,
+                                           const void *image) {
+  return cuModuleLoadData(module, image);
+}
+
+NVFP4_SIM_API Result cuModuleLoadDataEx(ModuleHandle *module, const void *image,
+                                        unsigned numOptions, int *options,
+                                        void **values) {
+  constexpr int errorLog = 5, errorLogSize = 6;
+  Result result = cuModuleLoadData(module, image);
+  char *log = nullptr;
+  size_t size = 0;
+  for (unsigned i = 0; i < numOptions; ++i) {
+    if (options[i] == errorLog)
+      log = static_cast<char *>(values[i]);
+    else if (options[i] == errorLogSize)
+      size = reinterpret_cast<size_t>(values[i]) & 0xffffffff;
+  }
+  if (result && log && size)
+    std::snprintf(log, size, "%s", state().message.c_str());
+  return result;
+}
+
+NVFP4_SIM_API Result cuModuleLoad(ModuleHandle *module, const char *path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) {
+    Entry s;
+    return s->fail(cuda::FileNotFound,
+                   "cannot read '" + std::string(path) + "'");
+  }
+  return cuModuleLoadData(module, text.str().c_str());
+}
+
+NVFP4_SIM_API Result cuModuleUnload(ModuleHandle module) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimModule *found = s->find(module);
+  if (!found)
+    return s->fail(cuda::InvalidHandle, "expected a loaded module");
+  for (auto &[name, function] : found->functions)
+    s->functions.erase(function.get());
+  found->program->removeFrom(s->memory);
+  s->modules.erase(found);
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuModuleGetFunction(FunctionHandle *function,
+                                         ModuleHandle module,
+                                         const char *name) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimModule *found = s->find(module);
+  if (!found || !name)
+    return s->fail(cuda::InvalidHandle, "expected a loaded module and a name");
+  SimFunction *result = nullptr;
+  Result error = functionOf(*s, *found, name, result);
+  *function = reinterpret_cast<FunctionHandle>(result);
+  return error;
+}
+
+NVFP4_SIM_API Result cuModuleGetGlobal_v2(DevicePointer *address, size_t *bytes,
+                                          ModuleHandle module,
+                                          const char *name) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimModule *found = s->find(module);
+  if (!found || !name)
+    return s->fail(cuda::InvalidHandle, "expected a loaded module and a name");
+  uint64_t value = found->program->variableAddress(name, s->memory);
+  if (!value)
+    return s->fail(cuda::NotFound,
+                   "the module has no variable '" + std::string(name) + "'");
+  if (address)
+    *address = value;
+  for (const sim::Symbol &symbol : found->program->module().symbols)
+    if (bytes && symbol.name == name)
+      *bytes = symbol.size;
+  return cuda::Success;
+}
+
+//===- Libraries: the same with other names
+//---------------------------------===//
+
+NVFP4_SIM_API Result cuLibraryLoadData(ModuleHandle *library, const void *image,
+                                       int *, void **, unsigned, int *, void **,
+                                       unsigned) {
+  return cuModuleLoadData(library, image);
+}
+NVFP4_SIM_API Result cuLibraryLoadFromFile(ModuleHandle *library,
+                                           const char *path, int *, void **,
+                                           unsigned, int *, void **, unsigned) {
+  return cuModuleLoad(library, path);
+}
+NVFP4_SIM_API Result cuLibraryUnload(ModuleHandle library) {
+  return cuModuleUnload(library);
+}
+NVFP4_SIM_API Result cuLibraryGetKernel(FunctionHandle *kernel,
+                                        ModuleHandle library,
+                                        const char *name) {
+  return cuModuleGetFunction(kernel, library, name);
+}
+NVFP4_SIM_API Result cuLibraryGetModule(ModuleHandle *module,
+                                        ModuleHandle library) {
+  *module = library;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuLibraryGetGlobal(DevicePointer *address, size_t *bytes,
+                                        ModuleHandle library,
+                                        const char *name) {
+  return cuModuleGetGlobal_v2(address, bytes, library, name);
+}
+NVFP4_SIM_API Result cuKernelGetFunction(FunctionHandle *function,
+                                         FunctionHandle kernel) {
+  *function = kernel;
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuKernelSetAttribute(int attribute, int value,
+                                          FunctionHandle kernel, int) {
+  return cuFuncSetAttribute(kernel, attribute, value);
+}
+NVFP4_SIM_API Result cuKernelGetAttribute(int *value, int attribute,
+                                          FunctionHandle kernel, int) {
+  return cuFuncGetAttribute(value, attribute, kernel);
+}
+
+//===- Attributes
+//----------------------------------------------------------===//
+
+NVFP4_SIM_API Result cuFuncSetAttribute(FunctionHandle function, int attribute,
+                                        int value) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimFunction *found = s->find(function);
+  if (!found)
+    return s->fail(cuda::InvalidHandle, "expected a function");
+  if (attribute == cuda::MaxDynamicSharedSizeBytes) {
+    int most =
+        227 * 1024 - static_cast<int>(found->kernel->module->sharedBytes);
+    if (value < 0 || value > most)
+      return s->fail(cuda::InvalidValue,
+                     "expected 0 to " + std::to_string(most) +
+                         " bytes of dynamic shared memory, but got " +
+                         std::to_string(value));
+    found->maximumDynamicShared = static_cast<uint32_t>(value);
+  } else if (attribute == cuda::NonPortableClusterSizeAllowed) {
+    found->nonPortableCluster = value != 0;
+  }
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuFuncGetAttribute(int *value, int attribute,
+                                        FunctionHandle function) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimFunction *found = s->find(function);
+  if (!found || !value)
+    return s->fail(cuda::InvalidHandle, "expected a function");
+  const sim::Function &parsed = *found->kernel->function;
+  auto product = [](const std::array<uint32_t, 3> &a) {
+    return static_cast<int>(a[0] * a[1] * a[2]);
+  };
+  *value = 0;
+  switch (attribute) {
+  case 0: // threads of a block
+    *value = parsed.requiredThreads[0]  ? product(parsed.requiredThreads)
+             : parsed.maximumThreads[0] ? product(parsed.maximumThreads)
+                                        : 1024;
+    break;
+  case 1: // static shared, constant and local memory
+    *value = static_cast<int>(found->kernel->module->sharedBytes);
+    break;
+  case 2:
+    *value = static_cast<int>(found->kernel->module->constBytes);
+    break;
+  case 3:
+    *value = static_cast<int>(parsed.localBytes);
+    break;
+  case 4: // registers: as many as the text leaves live at once
+    *value =
+        static_cast<int>(std::min<size_t>(255, found->kernel->allocatedPlanes));
+    break;
+  case 5: // versions of PTX and of the binary
+  case 6:
+    *value = static_cast<int>(state().architecture);
+    break;
+  case cuda::MaxDynamicSharedSizeBytes:
+    *value = static_cast<int>(found->maximumDynamicShared);
+    break;
+  case 10: // cluster size must be set, required sizes
+    *value = parsed.requiredCluster[0] != 0;
+    break;
+  case 11:
+  case 12:
+  case 13:
+    *value = static_cast<int>(parsed.requiredCluster[attribute - 11]);
+    break;
+  case cuda::NonPortableClusterSizeAllowed:
+    *value = found->nonPortableCluster;
+    break;
+  default:
+    break;
+  }
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuFuncSetCacheConfig(FunctionHandle, int) {
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuFuncGetModule(ModuleHandle *module,
+                                     FunctionHandle function) {
+  Entry s;
+  SimFunction *found = s->find(function);
+  if (!found)
+    return s->fail(cuda::InvalidHandle, "expected a function");
+  *module = reinterpret_cast<ModuleHandle>(found->module);
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuFuncGetName(const char **name, FunctionHandle function) {
+  Entry s;
+  SimFunction *found = s->find(function);
+  if (!found)
+    return s->fail(cuda::InvalidHandle, "expected a function");
+  *name = found->kernel->name.c_str();
+  return cuda::Success;
+}

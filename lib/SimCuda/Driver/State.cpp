@@ -1,0 +1,146 @@
+//===- State.cpp - what the stand-in driver holds ---------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Options come from the environment, so that unchanged programs can be given
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+#include "nvfp4/Simulator/RunOptions.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+
+using namespace nvfp4;
+using namespace nvfp4::simcuda;
+
+/// Sets an option that is the device's rather than a run's.
+static std::string setDeviceOption(State &s, const std::string &name,
+                                   const std::string &value) {
+  if (name == "--arch") {
+    if (value == "sm_100a")
+      s.architecture = 100;
+    else if (value == "sm_90a")
+      s.architecture = 90;
+    else
+      return sim::badOptionValue(name, value, "sm_100a or sm_90a");
+    return {};
+  }
+  if (name == "--trace") {
+    s.trace = std::make_unique<std::ofstream>(value);
+    if (!*s.trace)
+      return "cannot write '" + value + "'";
+    s.options.trace = s.trace.get();
+    return {};
+  }
+  return "unknown option '" + name + "'";
+}
+
+static std::string parseOptions(State &s, const char *text) {
+  std::istringstream words(text);
+  std::string name;
+  while (words >> name) {
+    if (name == "--stats") {
+      s.printStatistics = true;
+      continue;
+    }
+    std::string value;
+    size_t equals = name.find('=');
+    sim::RunOptionKind kind = sim::runOptionKind(name.substr(0, equals));
+    if (equals != std::string::npos) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    } else if (kind != sim::RunOptionKind::Flag && !(words >> value)) {
+      return "expected a value after " + name;
+    }
+    std::string error = kind == sim::RunOptionKind::Unknown
+                            ? setDeviceOption(s, name, value)
+                            : sim::setRunOption(name, value, s.options);
+    if (!error.empty())
+      return error;
+  }
+  return {};
+}
+
+State &simcuda::state() {
+  // Never destroyed: destructors of the program may still call in.
+  static State &single = *[] {
+    auto *s = new State;
+    if (const char *file = std::getenv("NVFP4_SIM_FINDINGS")) {
+      s->printErrors = true;
+      s->findingsFile = file;
+    }
+    if (const char *text = std::getenv("NVFP4_SIM_OPTIONS"))
+      s->optionsError = parseOptions(*s, text);
+    return s;
+  }();
+  return single;
+}
+
+cuda::Result State::fail(cuda::Result result, std::string text) {
+  message = std::move(text);
+  if (printErrors && result != cuda::NotReady && result != cuda::NotFound)
+    std::fprintf(stderr, "nvfp4-sim: error %d: %s\n", static_cast<int>(result),
+                 message.c_str());
+  return result;
+}
+
+SimModule *State::find(cuda::Module module) {
+  auto *key = reinterpret_cast<SimModule *>(module);
+  return modules.count(key) ? key : nullptr;
+}
+
+SimFunction *State::find(cuda::Function function) {
+  auto *key = reinterpret_cast<SimFunction *>(function);
+  return functions.count(key) ? key : nullptr;
+}
+
+bool State::isStream(cuda::Stream stream) const {
+  // Null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+  return reinterpret_cast<uintptr_t>(stream) <= 2 ||
+         streams.count(reinterpret_cast<SimStream *>(stream));
+}
+
+SimEvent *State::find(cuda::Event event) {
+  auto *key = reinterpret_cast<SimEvent *>(event);
+  return events.count(key) ? key : nullptr;
+}
+
+Entry::Entry(bool needsContext) : s(state()), lock(s.mutex) {
+  if (!needsContext)
+    return;
+  if (!s.initialized)
+    error = s.fail(cuda::NotInitialized, "expected cuInit to be called first");
+  else
+    error = s.sticky;
+}
+
+double simcuda::secondsNow() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// For callers in other libraries: why the last call failed.
+NVFP4_SIM_API const char *nvfp4_sim_message(void) {
+  static thread_local std::string copy;
+  Entry s(false);
+  copy = s->message;
+  return copy.c_str();
+}
+
+/// Reports of launches since the last call; null when there were none.
+NVFP4_SIM_API const char *nvfp4_sim_take_findings(void) {
+  static thread_local std::string copy;
+  Entry s(false);
+  copy = std::move(s->findings);
+  s->findings.clear();
+  return copy.empty() ? nullptr : copy.c_str();
+}

@@ -1,0 +1,168 @@
+//===- Stream.cpp - streams and events of the stand-in driver ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All work is complete when the call that adds it returns, which satisfies
+// every order that streams and events can ask for. Graphs and captures are not
+// offered.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Api.h"
+
+using namespace nvfp4;
+using namespace nvfp4::simcuda;
+using cuda::Event;
+using cuda::Result;
+using cuda::Stream;
+
+NVFP4_SIM_API Result cuStreamCreate(Stream *stream, unsigned flags) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  auto created = std::make_unique<SimStream>();
+  created->flags = flags;
+  *stream = reinterpret_cast<Stream>(created.get());
+  SimStream *key = created.get();
+  s->streams.emplace(key, std::move(created));
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuStreamCreateWithPriority(Stream *stream, unsigned flags,
+                                                int) {
+  return cuStreamCreate(stream, flags);
+}
+
+NVFP4_SIM_API Result cuStreamDestroy_v2(Stream stream) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  if (!s->streams.erase(reinterpret_cast<SimStream *>(stream)))
+    return s->fail(cuda::InvalidHandle, "expected a stream");
+  return cuda::Success;
+}
+
+/// Checks a stream; sticky errors come first.
+static Result check(Stream stream) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  return s->isStream(stream)
+             ? cuda::Success
+             : s->fail(cuda::InvalidHandle, "expected a stream");
+}
+
+NVFP4_SIM_API Result cuStreamSynchronize(Stream stream) {
+  return check(stream);
+}
+NVFP4_SIM_API Result cuStreamQuery(Stream stream) { return check(stream); }
+NVFP4_SIM_API Result cuStreamGetPriority(Stream stream, int *priority) {
+  *priority = 0;
+  return check(stream);
+}
+NVFP4_SIM_API Result cuStreamGetFlags(Stream stream, unsigned *flags) {
+  *flags = 0;
+  return check(stream);
+}
+NVFP4_SIM_API Result cuStreamIsCapturing(Stream stream, int *status) {
+  *status = 0;
+  return check(stream);
+}
+NVFP4_SIM_API Result cuStreamBeginCapture_v2(Stream, int) {
+  Entry s;
+  return s->fail(cuda::StreamCaptureUnsupported,
+                 "the simulator does not capture streams");
+}
+NVFP4_SIM_API Result cuLaunchHostFunc(Stream stream, void (*function)(void *),
+                                      void *data) {
+  if (Result error = check(stream))
+    return error;
+  function(data);
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuStreamAddCallback(Stream stream,
+                                         void (*function)(Stream, Result,
+                                                          void *),
+                                         void *data, unsigned) {
+  if (Result error = check(stream))
+    return error;
+  function(stream, cuda::Success, data);
+  return cuda::Success;
+}
+
+//===- Events
+//--------------------------------------------------------------===//
+
+NVFP4_SIM_API Result cuEventCreate(Event *event, unsigned flags) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  auto created = std::make_unique<SimEvent>();
+  created->flags = flags;
+  *event = reinterpret_cast<Event>(created.get());
+  SimEvent *key = created.get();
+  s->events.emplace(key, std::move(created));
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuEventDestroy_v2(Event event) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  if (!s->events.erase(reinterpret_cast<SimEvent *>(event)))
+    return s->fail(cuda::InvalidHandle, "expected an event");
+  return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuEventRecord(Event event, Stream stream) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimEvent *found = s->find(event);
+  if (!found || !s->isStream(stream))
+    return s->fail(cuda::InvalidHandle, "expected an event and a stream");
+  found->recorded = true;
+  found->time = secondsNow();
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuEventRecordWithFlags(Event event, Stream stream,
+                                            unsigned) {
+  return cuEventRecord(event, stream);
+}
+
+NVFP4_SIM_API Result cuEventSynchronize(Event event) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  return s->find(event) ? cuda::Success
+                        : s->fail(cuda::InvalidHandle, "expected an event");
+}
+NVFP4_SIM_API Result cuEventQuery(Event event) {
+  return cuEventSynchronize(event);
+}
+NVFP4_SIM_API Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
+  if (Result error = cuEventSynchronize(event))
+    return error;
+  return check(stream);
+}
+
+NVFP4_SIM_API Result cuEventElapsedTime_v2(float *milliseconds, Event start,
+                                           Event end) {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimEvent *from = s->find(start);
+  SimEvent *to = s->find(end);
+  if (!milliseconds || !from || !to || !from->recorded || !to->recorded ||
+      ((from->flags | to->flags) & cuda::eventDisableTiming))
+    return s->fail(cuda::InvalidHandle,
+                   "expected two recorded events with timing");
+  *milliseconds = static_cast<float>((to->time - from->time) * 1e3);
+  return cuda::Success;
+}
+NVFP4_SIM_API Result cuEventElapsedTime(float *milliseconds, Event start,
+                                        Event end) {
+  return cuEventElapsedTime_v2(milliseconds, start, end);
+}

@@ -1,0 +1,92 @@
+//===- RunOptions.cpp - run options as text ---------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function for choices, one for numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Simulator/RunOptions.h"
+
+#include <charconv>
+
+namespace nvfp4::sim {
+namespace {
+
+template <typename T> bool parseNumber(const std::string &text, T &value) {
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+std::string setChoice(const std::string &name, const std::string &value,
+                      RunOptions &options) {
+  if (name == "--profile") {
+    if (value != "strict" && value != "cutlass")
+      return badOptionValue(name, value, "strict or cutlass");
+    options.profile =
+        value == "strict" ? CheckProfile::Strict : CheckProfile::Cutlass;
+  } else if (name == "--delays") {
+    if (value == "uniform")
+      options.delays = DelayMode::Uniform;
+    else if (value == "adversarial")
+      options.delays = DelayMode::Adversarial;
+    else if (value == "immediate")
+      options.delays = DelayMode::Immediate;
+    else
+      return badOptionValue(name, value, "uniform, adversarial or immediate");
+  } else {
+    if (value == "aligned")
+      options.accumulation = Accumulation::Aligned;
+    else if (value == "f32")
+      options.accumulation = Accumulation::SequentialF32;
+    else if (value == "f64")
+      options.accumulation = Accumulation::F64;
+    else
+      return badOptionValue(name, value, "aligned, f32 or f64");
+  }
+  return {};
+}
+
+} // namespace
+
+std::string badOptionValue(const std::string &name, const std::string &value,
+                           const std::string &expected) {
+  return "expected " + expected + " for " + name + ", but got '" + value + "'";
+}
+
+RunOptionKind runOptionKind(const std::string &name) {
+  if (name == "--check")
+    return RunOptionKind::Flag;
+  for (const char *known : {"--seed", "--profile", "--delays", "--max-delay",
+                            "--accumulation", "--sms", "--max-instructions"})
+    if (name == known)
+      return RunOptionKind::Value;
+  return RunOptionKind::Unknown;
+}
+
+std::string setRunOption(const std::string &name, const std::string &value,
+                         RunOptions &options) {
+  if (name == "--check") {
+    options.check = true;
+    return {};
+  }
+  if (name == "--profile" || name == "--delays" || name == "--accumulation")
+    return setChoice(name, value, options);
+  bool ok = name == "--seed"        ? parseNumber(value, options.seed)
+            : name == "--max-delay" ? parseNumber(value, options.maximumDelay)
+            : name == "--sms"       ? parseNumber(value, options.residentCtas)
+            : name == "--max-instructions"
+                ? parseNumber(value, options.maximumInstructions)
+                : false;
+  if (!ok)
+    return badOptionValue(name, value, "a number");
+  if (options.residentCtas == 0)
+    return badOptionValue(name, value, "at least 1");
+  return {};
+}
+
+} // namespace nvfp4::sim

@@ -1,0 +1,390 @@
+//===- DeviceTest.cpp - memory, modules and launches of devices -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels here are a few lines of PTX with known results. The device cuda is
+// only asked for its error where there is no driver.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Runtime/nvfp4_device.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Release {
+  void operator()(nvfp4_device *device) const { nvfp4_device_release(device); }
+  void operator()(nvfp4_device_module *module) const {
+    nvfp4_device_module_release(module);
+  }
+};
+using DevicePtr = std::unique_ptr<nvfp4_device, Release>;
+using ModulePtr = std::unique_ptr<nvfp4_device_module, Release>;
+
+DevicePtr open(const char *name) {
+  nvfp4_device *device = nullptr;
+  EXPECT_EQ(nvfp4_device_open(name, &device), NVFP4_OK) << nvfp4_last_error();
+  return DevicePtr(device);
+}
+
+ModulePtr load(const DevicePtr &device, const std::string &body) {
+  std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n" + body;
+  nvfp4_device_module *module = nullptr;
+  EXPECT_EQ(nvfp4_device_module_load(device.get(), text.c_str(), &module),
+            NVFP4_OK)
+      << nvfp4_last_error();
+  return ModulePtr(module);
+}
+
+nvfp4_kernel *find(const ModulePtr &module, const char *name) {
+  nvfp4_kernel *kernel = nullptr;
+  EXPECT_EQ(nvfp4_device_module_kernel(module.get(), name, &kernel), NVFP4_OK)
+      << nvfp4_last_error();
+  return kernel;
+}
+
+bool says(const char *part) {
+  return std::string(nvfp4_last_error()).find(part) != std::string::npos;
+}
+
+/// out[i] = scale * in[i] + bias for the thread i of the grid, where bias is a
+/// variable of the module.
+constexpr const char *affine = R"(
+.visible .global .align 4 .u32 bias = 7;
+.visible .entry affine(.param .u64 out, .param .u64 in, .param .u32 scale) {
+  .reg .b32 %r<8>;
+  .reg .b64 %a<5>;
+  ld.param.u64 %a1, [out];
+  ld.param.u64 %a2, [in];
+  ld.param.u32 %r1, [scale];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r4, %tid.x;
+  mad.lo.u32 %r2, %r2, %r3, %r4;
+  mul.wide.u32 %a3, %r2, 4;
+  add.u64 %a2, %a2, %a3;
+  add.u64 %a1, %a1, %a3;
+  ld.global.u32 %r5, [%a2];
+  ld.global.u32 %r6, [bias];
+  mad.lo.u32 %r5, %r5, %r1, %r6;
+  st.global.u32 [%a1], %r5;
+  ret;
+}
+)";
+
+TEST(Device, SimRunsKernels) {
+  DevicePtr device = open("sim");
+  ASSERT_TRUE(device);
+  nvfp4_device_info info;
+  ASSERT_EQ(nvfp4_device_query(device.get(), &info), NVFP4_OK);
+  EXPECT_STREQ(info.kind, "sim");
+  EXPECT_EQ(info.architecture, 100);
+  EXPECT_EQ(info.shared_memory, 227u * 1024);
+
+  ModulePtr module = load(device, affine);
+  nvfp4_kernel *kernel = find(module, "affine");
+  void *bias = nullptr;
+  size_t biasBytes = 0;
+  ASSERT_EQ(
+      nvfp4_device_module_variable(module.get(), "bias", &bias, &biasBytes),
+      NVFP4_OK)
+      << nvfp4_last_error();
+  EXPECT_EQ(biasBytes, 4u);
+
+  std::vector<uint32_t> in(64), out(64, 0);
+  std::iota(in.begin(), in.end(), 100);
+  void *from = nullptr, *to = nullptr;
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 256, &from), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 256, &to), NVFP4_OK);
+  nvfp4_stream *stream = nullptr;
+  nvfp4_event *start = nullptr, *end = nullptr;
+  ASSERT_EQ(nvfp4_stream_create(device.get(), &stream), NVFP4_OK);
+  ASSERT_EQ(nvfp4_event_create(device.get(), 1, &start), NVFP4_OK);
+  ASSERT_EQ(nvfp4_event_create(device.get(), 1, &end), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_copy(device.get(), from, in.data(), 256, stream),
+            NVFP4_OK);
+  uint32_t scale = 3;
+  void *arguments[] = {&to, &from, &scale};
+  nvfp4_launch launch = {{2, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, 0, stream};
+  ASSERT_EQ(nvfp4_event_record(device.get(), start, stream), NVFP4_OK);
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK)
+      << nvfp4_last_error();
+  ASSERT_EQ(nvfp4_event_record(device.get(), end, stream), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_copy(device.get(), out.data(), to, 256, stream),
+            NVFP4_OK);
+  ASSERT_EQ(nvfp4_stream_synchronize(device.get(), stream), NVFP4_OK)
+      << nvfp4_last_error();
+  for (uint32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(out[i], 3 * (100 + i) + 7);
+  float milliseconds = -1;
+  ASSERT_EQ(nvfp4_event_elapsed(device.get(), start, end, &milliseconds),
+            NVFP4_OK);
+  EXPECT_GE(milliseconds, 0);
+
+  // The variable is one place, for kernels and for the host.
+  ASSERT_EQ(nvfp4_device_fill(device.get(), bias, 1000, 4, 1, nullptr),
+            NVFP4_OK);
+  launch.flags = NVFP4_LAUNCH_PROGRAMMATIC;
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_copy(device.get(), out.data(), to, 256, nullptr),
+            NVFP4_OK);
+  EXPECT_EQ(out[63], 3u * 163 + 1000);
+  EXPECT_EQ(nvfp4_event_destroy(device.get(), start), NVFP4_OK);
+  EXPECT_EQ(nvfp4_event_destroy(device.get(), end), NVFP4_OK);
+  EXPECT_EQ(nvfp4_stream_destroy(device.get(), stream), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_free(device.get(), from), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_free(device.get(), to), NVFP4_OK);
+}
+
+TEST(Device, FillsHaveWidths) {
+  for (const char *name : {"cpu", "sim"}) {
+    DevicePtr device = open(name);
+    ASSERT_TRUE(device);
+    void *memory = nullptr;
+    ASSERT_EQ(nvfp4_device_alloc(device.get(), 16, &memory), NVFP4_OK);
+    auto *bytes = static_cast<uint8_t *>(memory);
+    ASSERT_EQ(nvfp4_device_fill(device.get(), bytes, 0x11223344, 4, 4, nullptr),
+              NVFP4_OK);
+    ASSERT_EQ(nvfp4_device_fill(device.get(), bytes + 4, 0xaabb, 2, 2, nullptr),
+              NVFP4_OK);
+    ASSERT_EQ(nvfp4_device_fill(device.get(), bytes + 9, 0xcc, 1, 2, nullptr),
+              NVFP4_OK);
+    uint8_t back[16];
+    ASSERT_EQ(nvfp4_device_copy(device.get(), back, memory, 16, nullptr),
+              NVFP4_OK);
+    const uint8_t expected[] = {0x44, 0x33, 0x22, 0x11, 0xbb, 0xaa, 0xbb, 0xaa,
+                                0x44, 0xcc, 0xcc, 0x11, 0x44, 0x33, 0x22, 0x11};
+    EXPECT_EQ(std::memcmp(back, expected, 16), 0) << name;
+    EXPECT_EQ(nvfp4_device_fill(device.get(), bytes, 0, 3, 1, nullptr),
+              NVFP4_INVALID_ARGUMENT);
+    EXPECT_EQ(nvfp4_device_free(device.get(), memory), NVFP4_OK);
+  }
+}
+
+/// Every CTA of a cluster writes its rank and the size of dynamic shared
+/// memory.
+constexpr const char *geometry = R"(
+.visible .entry geometry(.param .u64 out) {
+  .reg .b32 %r<6>;
+  .reg .b64 %a<3>;
+  ld.param.u64 %a1, [out];
+  mov.u32 %r1, %cluster_ctarank;
+  mov.u32 %r2, %cluster_nctarank;
+  mov.u32 %r3, %dynamic_smem_size;
+  mov.u32 %r4, %ctaid.x;
+  mul.wide.u32 %a2, %r4, 16;
+  add.u64 %a1, %a1, %a2;
+  st.global.v4.u32 [%a1], {%r1, %r2, %r3, %r4};
+  ret;
+}
+)";
+
+TEST(Device, SimLaunchesClusters) {
+  DevicePtr device = open("sim");
+  ModulePtr module = load(device, geometry);
+  nvfp4_kernel *kernel = find(module, "geometry");
+  ASSERT_TRUE(kernel);
+  void *out = nullptr;
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 16 * 16, &out), NVFP4_OK);
+  void *arguments[] = {&out};
+  for (uint32_t cluster : {2u, 16u}) {
+    nvfp4_launch launch = {{16, 1, 1},     {1, 1, 1}, {cluster, 1, 1},
+                           200 * 1024 + 1, 0,         nullptr};
+    ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK)
+        << nvfp4_last_error();
+    uint32_t back[16][4];
+    ASSERT_EQ(nvfp4_device_copy(device.get(), back, out, sizeof back, nullptr),
+              NVFP4_OK);
+    for (uint32_t i = 0; i < 16; ++i) {
+      EXPECT_EQ(back[i][0], i % cluster);
+      EXPECT_EQ(back[i][1], cluster);
+      EXPECT_EQ(back[i][2], 200u * 1024 + 1);
+      EXPECT_EQ(back[i][3], i);
+    }
+  }
+  nvfp4_launch uneven = {{3, 1, 1}, {1, 1, 1}, {2, 1, 1}, 0, 0, nullptr};
+  EXPECT_EQ(nvfp4_kernel_launch(kernel, &uneven, arguments),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_TRUE(says("multiple of the cluster, but got 3 and 2"))
+      << nvfp4_last_error();
+  nvfp4_launch large = {{1, 1, 1},  {1, 1, 1}, {0, 0, 0},
+                        228 * 1024, 0,         nullptr};
+  EXPECT_EQ(nvfp4_kernel_launch(kernel, &large, arguments),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_TRUE(says("expected 0 to 232448 bytes of dynamic shared memory, but "
+                   "got 233472"))
+      << nvfp4_last_error();
+  nvfp4_device_free(device.get(), out);
+}
+
+TEST(Device, HostMemoryIsUsedInPlace) {
+  DevicePtr device = open("sim");
+  ModulePtr module = load(device, affine);
+  nvfp4_kernel *kernel = find(module, "affine");
+  std::vector<uint32_t> in(32, 5), out(32, 0);
+  ASSERT_EQ(nvfp4_device_register_host(device.get(), in.data(), 128), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_register_host(device.get(), out.data(), 128),
+            NVFP4_OK);
+  EXPECT_NE(nvfp4_device_register_host(device.get(), out.data() + 1, 4),
+            NVFP4_OK);
+  void *to = out.data(), *from = in.data();
+  uint32_t scale = 2;
+  void *arguments[] = {&to, &from, &scale};
+  nvfp4_launch launch = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0, nullptr};
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_OK)
+      << nvfp4_last_error();
+  EXPECT_EQ(out, std::vector<uint32_t>(32, 17));
+  EXPECT_EQ(nvfp4_device_unregister_host(device.get(), in.data()), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_unregister_host(device.get(), out.data()), NVFP4_OK);
+  EXPECT_NE(nvfp4_device_unregister_host(device.get(), out.data()), NVFP4_OK);
+}
+
+TEST(Device, FaultsComeBackWithTheirReport) {
+  DevicePtr device = open("sim");
+  ModulePtr module = load(device, affine);
+  nvfp4_kernel *kernel = find(module, "affine");
+  void *small = nullptr;
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 64, &small), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_fill(device.get(), small, 0, 4, 16, nullptr),
+            NVFP4_OK);
+  uint32_t scale = 2;
+  void *arguments[] = {&small, &small, &scale};
+  nvfp4_launch launch = {{1, 1, 1}, {17, 1, 1}, {0, 0, 0}, 0, 0, nullptr};
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_DEVICE_ERROR);
+  EXPECT_TRUE(says("illegal memory access")) << nvfp4_last_error();
+  EXPECT_TRUE(says("out-of-bounds")) << nvfp4_last_error();
+  EXPECT_TRUE(says("lane 16")) << nvfp4_last_error();
+  // The context is lost until nobody uses it.
+  void *more = nullptr;
+  EXPECT_EQ(nvfp4_device_alloc(device.get(), 64, &more), NVFP4_DEVICE_ERROR);
+  module.reset();
+  device.reset();
+  device = open("sim");
+  EXPECT_EQ(nvfp4_device_alloc(device.get(), 64, &more), NVFP4_OK);
+  nvfp4_device_free(device.get(), more);
+}
+
+TEST(Device, ReportsMakeSynchronisationFail) {
+  DevicePtr device = open("sim");
+  ModulePtr module = load(device, affine);
+  nvfp4_kernel *kernel = find(module, "affine");
+  void *memory = nullptr;
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 128, &memory), NVFP4_OK);
+  uint32_t scale = 2;
+  void *arguments[] = {&memory, &memory, &scale};
+  nvfp4_launch launch = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, 0, nullptr};
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_DEVICE_ERROR);
+  EXPECT_TRUE(says("uninitialized-read")) << nvfp4_last_error();
+  // They are told once, and the device goes on.
+  EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_OK);
+  nvfp4_device_free(device.get(), memory);
+}
+
+TEST(Device, ModulesAndMemoryAreChecked) {
+  DevicePtr device = open("sim");
+  nvfp4_device_module *bad = nullptr;
+  const char *unknown = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                        ".visible .entry k() {\n  frobnicate.u32 ;\n}\n";
+  EXPECT_EQ(nvfp4_device_module_load(device.get(), unknown, &bad),
+            NVFP4_BAD_ARTEFACT);
+  EXPECT_TRUE(says("5:")) << nvfp4_last_error();
+  EXPECT_TRUE(says("frobnicate")) << nvfp4_last_error();
+  EXPECT_EQ(nvfp4_device_module_load(device.get(), "\177ELF", &bad),
+            NVFP4_BAD_ARTEFACT);
+  EXPECT_EQ(bad, nullptr);
+
+  ModulePtr module = load(device, affine);
+  nvfp4_kernel *kernel = nullptr;
+  EXPECT_EQ(nvfp4_device_module_kernel(module.get(), "linear", &kernel),
+            NVFP4_NOT_FOUND);
+  EXPECT_TRUE(says("one of the kernels affine, but got 'linear'"))
+      << nvfp4_last_error();
+  void *pointer = nullptr;
+  EXPECT_EQ(
+      nvfp4_device_module_variable(module.get(), "gain", &pointer, nullptr),
+      NVFP4_NOT_FOUND);
+
+  char host[8] = {};
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 4, &pointer), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_copy(device.get(), pointer, host, 8, nullptr),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(nvfp4_device_free(device.get(), host), NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(nvfp4_device_free(device.get(), pointer), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_free(device.get(), pointer), NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(nvfp4_device_alloc(device.get(), size_t{1} << 40, &pointer),
+            NVFP4_OUT_OF_MEMORY);
+  EXPECT_EQ(nvfp4_device_alloc(device.get(), 0, &pointer),
+            NVFP4_INVALID_ARGUMENT);
+}
+
+TEST(Device, TensorMapsAreChecked) {
+  DevicePtr device = open("sim");
+  alignas(64) char map[128];
+  nvfp4_tensor_map_spec spec = {};
+  spec.type = NVFP4_TENSOR_U4_PADDED;
+  spec.rank = 2;
+  spec.address = reinterpret_cast<void *>(0x10000000000);
+  spec.size[0] = 256;
+  spec.size[1] = 64;
+  spec.stride[0] = 128;
+  spec.box[0] = 128;
+  spec.box[1] = 8;
+  spec.swizzle = NVFP4_SWIZZLE_128B;
+  EXPECT_EQ(nvfp4_tensor_map_encode(device.get(), &spec, map), NVFP4_OK)
+      << nvfp4_last_error();
+  EXPECT_EQ(nvfp4_tensor_map_encode(device.get(), &spec, map + 16),
+            NVFP4_INVALID_ARGUMENT);
+  spec.box[1] = 257;
+  EXPECT_EQ(nvfp4_tensor_map_encode(device.get(), &spec, map),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_TRUE(says("expected box dimensions of 1 to 256, but got 257"))
+      << nvfp4_last_error();
+  spec.rank = 6;
+  EXPECT_EQ(nvfp4_tensor_map_encode(device.get(), &spec, map),
+            NVFP4_INVALID_ARGUMENT);
+}
+
+TEST(Device, NamesAreChecked) {
+  nvfp4_device *device = nullptr;
+  for (const char *name : {"", "gpu", "sim:x", "cuda:-1", "cuda:1x"})
+    EXPECT_EQ(nvfp4_device_open(name, &device), NVFP4_INVALID_ARGUMENT) << name;
+  EXPECT_EQ(nvfp4_device_open("sim:1", &device), NVFP4_UNSUPPORTED);
+  EXPECT_TRUE(says("expected a device number below 1, but got sim:1"))
+      << nvfp4_last_error();
+  EXPECT_EQ(nvfp4_device_open("sim", nullptr), NVFP4_INVALID_ARGUMENT);
+}
+
+TEST(Device, CpuHasNoKernels) {
+  DevicePtr device = open("cpu");
+  nvfp4_device_module *module = nullptr;
+  EXPECT_EQ(nvfp4_device_module_load(device.get(), "text", &module),
+            NVFP4_UNSUPPORTED);
+  EXPECT_TRUE(says("expected device cuda or sim for kernels, but got cpu"));
+}
+
+TEST(Device, CudaOpensOrSaysWhyNot) {
+  nvfp4_device *device = nullptr;
+  nvfp4_status status = nvfp4_device_open("cuda", &device);
+  if (status == NVFP4_OK) {
+    nvfp4_device_release(device);
+    return;
+  }
+  EXPECT_EQ(status, NVFP4_UNSUPPORTED);
+  EXPECT_EQ(device, nullptr);
+  EXPECT_STRNE(nvfp4_last_error(), "");
+}
+
+} // namespace
