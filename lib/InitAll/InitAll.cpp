@@ -10,13 +10,14 @@
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/Passes.h"
 #include "nvfp4/Transforms/Passes.h"
 
 void nvfp4::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<gsg::GroupedScaledGemmDialect>();
+  registry.insert<gsg::GroupedScaledGemmDialect, warpspec::WarpSpecDialect>();
   gsg::registerBufferizableOpInterfaceExternalModels(registry);
   target::registerTranslations(registry);
 }

@@ -1,0 +1,143 @@
+//===- LoweredOps.td - What only passes write --------------*- tablegen -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef NVFP4_DIALECT_WARPSPEC_IR_LOWEREDOPS_TD
+#define NVFP4_DIALECT_WARPSPEC_IR_LOWEREDOPS_TD
+
+include "nvfp4/Dialect/WarpSpec/IR/WarpSpecBase.td"
+
+def WarpSpec_FenceOp : WarpSpec_Op<"fence"> {
+  let summary = "one edge of order between agents";
+  let description = [{
+    Written by `warpspec-insert-fences`.
+
+    | kind             | orders                                                      |
+    |------------------|-------------------------------------------------------------|
+    | `proxy_async`    | stores of threads to shared memory before `tma`, `tensor_core` |
+    | `tcgen05_before` | accesses of tensor memory before the hand-over that follows |
+    | `tcgen05_after`  | accesses of tensor memory after the hand-over before        |
+    | `tmem_stores`    | `tmem_store`s before the hand-over that follows             |
+
+    Example:
+
+    ```mlir
+    func.func @f() {
+      warpspec.fence <proxy_async>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins WarpSpec_FenceKindAttr:$kind);
+  let assemblyFormat = "$kind attr-dict";
+}
+
+def WarpSpec_TmemWaitOp : WarpSpec_Op<"tmem_wait", [
+    TypesMatchWith<"results are the values waited for", "values", "results",
+                   "$_self">]> {
+  let summary = "values of tensor-memory loads that have arrived";
+  let description = [{
+    Written by `warpspec-insert-fences`: waits for all loads before it. Uses are
+    of the results, so nothing can move a use up before the wait.
+
+    Example:
+
+    ```mlir
+    func.func @f(%part: memref<128x32xf32, #warpspec.tmem>) -> vector<32xf32> {
+      %v = warpspec.tmem_load %part : memref<128x32xf32, #warpspec.tmem>
+      %w = warpspec.tmem_wait %v : vector<32xf32>
+      return %w : vector<32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values);
+  let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def WarpSpec_RoleBarrierOp : WarpSpec_Op<"role_barrier"> {
+  let summary = "all threads of the role meet";
+  let description = [{
+    Written by `warpspec-insert-fences` where the threads of a role hand over
+    as one; `warpspec-lower-roles` makes it a named barrier.
+
+    Example:
+
+    ```mlir
+    warpspec.kernel @k() {
+      warpspec.roles
+      role @work warps(4) {
+        warpspec.role_barrier
+      }
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def WarpSpec_InitBarriersOp : WarpSpec_Op<"init_barriers"> {
+  let summary = "initialise barriers of a pipeline";
+  let description = [{
+    Written by `warpspec-lower-roles`: `depth` barriers from `at` on, each of
+    which completes a phase after `count` arrivals.
+
+    Example:
+
+    ```mlir
+    func.func @f() {
+      warpspec.init_barriers at(147456) depth(4) count(1)
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32Attr:$offset, I32Attr:$depth, I32Attr:$count);
+  let assemblyFormat = [{
+    `at` `(` $offset `)` `depth` `(` $depth `)` `count` `(` $count `)` attr-dict
+  }];
+}
+
+def WarpSpec_ReserveTmemOp : WarpSpec_Op<"reserve_tmem"> {
+  let summary = "allocate the tensor memory of the kernel";
+  let description = [{
+    Written by `warpspec-lower-roles`, run by one whole warp: `columns` columns,
+    their address stored to shared memory at `to`.
+
+    Example:
+
+    ```mlir
+    func.func @f() {
+      warpspec.reserve_tmem columns(256) to(147520)
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32Attr:$columns, I32Attr:$offset);
+  let assemblyFormat = [{
+    `columns` `(` $columns `)` `to` `(` $offset `)` attr-dict
+  }];
+}
+
+def WarpSpec_ReleaseTmemOp : WarpSpec_Op<"release_tmem"> {
+  let summary = "free the tensor memory of the kernel";
+  let description = [{
+    Written by `warpspec-lower-roles`, run by the warp that reserved it, when no
+    thread uses tensor memory any more.
+
+    Example:
+
+    ```mlir
+    func.func @f() {
+      warpspec.release_tmem columns(256) from(147520)
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32Attr:$columns, I32Attr:$offset);
+  let assemblyFormat = [{
+    `columns` `(` $columns `)` `from` `(` $offset `)` attr-dict
+  }];
+}
+
+#endif // NVFP4_DIALECT_WARPSPEC_IR_LOWEREDOPS_TD

@@ -1,0 +1,61 @@
+//===- WarpSpecEnums.td - Enumerations ---------------------*- tablegen -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef NVFP4_DIALECT_WARPSPEC_IR_ENUMS_TD
+#define NVFP4_DIALECT_WARPSPEC_IR_ENUMS_TD
+
+include "mlir/IR/EnumAttr.td"
+include "nvfp4/Dialect/WarpSpec/IR/WarpSpecDialect.td"
+
+class WarpSpec_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::nvfp4::warpspec";
+  let genSpecializedAttr = 0;
+}
+
+def WarpSpec_Agent : WarpSpec_Enum<"Agent", "who fills or drains a buffer", [
+  I32EnumAttrCase<"Threads", 0, "threads">,
+  I32EnumAttrCase<"Tma", 1, "tma">,
+  I32EnumAttrCase<"TensorCore", 2, "tensor_core">,
+  I32EnumAttrCase<"LaunchControl", 3, "launch_control">]>;
+
+def WarpSpec_ScaledKind : WarpSpec_Enum<"ScaledKind",
+    "kind of block-scaled multiplication", [
+  I32EnumAttrCase<"MXF4NVF4", 0, "mxf4nvf4">,
+  I32EnumAttrCase<"MXF4", 1, "mxf4">,
+  I32EnumAttrCase<"MXF8F6F4", 2, "mxf8f6f4">]>;
+
+def WarpSpec_TileOrder : WarpSpec_Enum<"TileOrder",
+    "which tile index of a group runs fastest", [
+  I32EnumAttrCase<"MFastest", 0, "m_fastest">,
+  I32EnumAttrCase<"NFastest", 1, "n_fastest">]>;
+
+def WarpSpec_CacheHint : WarpSpec_Enum<"CacheHint", "L2 policy of a copy", [
+  I32EnumAttrCase<"EvictNormal", 0, "evict_normal">,
+  I32EnumAttrCase<"EvictFirst", 1, "evict_first">,
+  I32EnumAttrCase<"EvictLast", 2, "evict_last">]>;
+
+def WarpSpec_FenceKind : WarpSpec_Enum<"FenceKind", "what a fence orders", [
+  I32EnumAttrCase<"ProxyAsync", 0, "proxy_async">,
+  I32EnumAttrCase<"Tcgen05Before", 1, "tcgen05_before">,
+  I32EnumAttrCase<"Tcgen05After", 2, "tcgen05_after">,
+  I32EnumAttrCase<"TmemStores", 3, "tmem_stores">]>;
+
+class WarpSpec_EnumAttr<EnumAttrInfo info, string mnemonic>
+    : EnumAttr<WarpSpec_Dialect, info, mnemonic> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def WarpSpec_AgentAttr : WarpSpec_EnumAttr<WarpSpec_Agent, "agent">;
+def WarpSpec_ScaledKindAttr : WarpSpec_EnumAttr<WarpSpec_ScaledKind, "kind">;
+/// The keyword stands alone in the operation's own syntax.
+def WarpSpec_TileOrderAttr
+    : EnumAttr<WarpSpec_Dialect, WarpSpec_TileOrder, "order">;
+def WarpSpec_CacheHintAttr
+    : EnumAttr<WarpSpec_Dialect, WarpSpec_CacheHint, "cache">;
+def WarpSpec_FenceKindAttr : WarpSpec_EnumAttr<WarpSpec_FenceKind, "fence_kind">;
+
+#endif // NVFP4_DIALECT_WARPSPEC_IR_ENUMS_TD

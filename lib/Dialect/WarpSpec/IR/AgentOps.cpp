@@ -1,0 +1,110 @@
+//===- AgentOps.cpp - The interface of agents, operation by operation -*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Who acts, on what, and what is counted. Passes read only this.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+using Accesses = SmallVectorImpl<BufferAccess>;
+
+static void read(Accesses &accesses, OpOperand &buffer) {
+  accesses.push_back({&buffer, /*reads=*/true, /*writes=*/false});
+}
+static void write(Accesses &accesses, OpOperand &buffer) {
+  accesses.push_back({&buffer, /*reads=*/false, /*writes=*/true});
+}
+
+//===----------------------------------------------------------------------===//
+// Hand-over: the agent is a side of the pipeline; no buffer is touched.
+//===----------------------------------------------------------------------===//
+
+Agent AcquireOp::getAgent() { return getPipeline().getType().getProducer(); }
+Agent TryAcquireOp::getAgent() { return getPipeline().getType().getProducer(); }
+Agent DrainAllOp::getAgent() { return getPipeline().getType().getProducer(); }
+Agent WaitOp::getAgent() { return getPipeline().getType().getConsumer(); }
+Agent TryWaitOp::getAgent() { return getPipeline().getType().getConsumer(); }
+Agent CommitOp::getAgent() { return getPipeline().getProducer(); }
+Agent ReleaseOp::getAgent() { return getPipeline().getConsumer(); }
+
+void AcquireOp::getAccesses(Accesses &) {}
+void TryAcquireOp::getAccesses(Accesses &) {}
+void DrainAllOp::getAccesses(Accesses &) {}
+void WaitOp::getAccesses(Accesses &) {}
+void TryWaitOp::getAccesses(Accesses &) {}
+void CommitOp::getAccesses(Accesses &) {}
+void ReleaseOp::getAccesses(Accesses &) {}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+Agent TmaLoadOp::getAgent() { return Agent::Tma; }
+void TmaLoadOp::getAccesses(Accesses &accesses) {
+  write(accesses, getTargetMutable());
+}
+Value TmaLoadOp::getCountedFill() { return getFill(); }
+int64_t TmaLoadOp::getTransactionBytes() {
+  return getMap().getType().getTransactionBytes();
+}
+
+Agent TmaStoreOp::getAgent() { return Agent::Tma; }
+void TmaStoreOp::getAccesses(Accesses &accesses) {
+  read(accesses, getSourceMutable());
+}
+
+Agent CopyScalesOp::getAgent() { return Agent::TensorCore; }
+void CopyScalesOp::getAccesses(Accesses &accesses) {
+  read(accesses, getSourceMutable());
+  write(accesses, getTargetMutable());
+}
+
+Agent TmemLoadOp::getAgent() { return Agent::Threads; }
+void TmemLoadOp::getAccesses(Accesses &accesses) {
+  read(accesses, getSourceMutable());
+}
+
+Agent TmemStoreOp::getAgent() { return Agent::Threads; }
+void TmemStoreOp::getAccesses(Accesses &accesses) {
+  write(accesses, getTargetMutable());
+}
+
+Agent SmemLoadOp::getAgent() { return Agent::Threads; }
+void SmemLoadOp::getAccesses(Accesses &accesses) {
+  read(accesses, getSourceMutable());
+}
+
+Agent SmemStoreOp::getAgent() { return Agent::Threads; }
+void SmemStoreOp::getAccesses(Accesses &accesses) {
+  write(accesses, getTargetMutable());
+}
+
+//===----------------------------------------------------------------------===//
+// Multiplications
+//===----------------------------------------------------------------------===//
+
+Agent MmaScaledOp::getAgent() { return Agent::TensorCore; }
+void MmaScaledOp::getAccesses(Accesses &accesses) {
+  accesses.push_back({&getAccMutable(), /*reads=*/true, /*writes=*/true});
+  read(accesses, getAMutable());
+  read(accesses, getAScalesMutable());
+  read(accesses, getBMutable());
+  read(accesses, getBScalesMutable());
+}
+
+// Issued by all threads of a warpgroup together.
+Agent WarpgroupMmaOp::getAgent() { return Agent::Threads; }
+void WarpgroupMmaOp::getAccesses(Accesses &accesses) {
+  if (isSmem(getA().getType()))
+    read(accesses, getAMutable());
+  read(accesses, getBMutable());
+}

@@ -1,0 +1,50 @@
+//===- HandOver.cpp - Protocols of pipelines --------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one table of what acquire, commit, wait and release mean, by agents.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+using namespace nvfp4::warpspec;
+
+std::optional<HandOver> nvfp4::warpspec::getHandOver(Agent producer,
+                                                     Agent consumer) {
+  struct Row {
+    Agent producer, consumer;
+    HandOver handOver;
+  };
+  static constexpr Row table[] = {
+      {Agent::Tma,
+       Agent::TensorCore,
+       {Signal::Bytes, Signal::TensorCommit, false}},
+      {Agent::Tma, Agent::Threads, {Signal::Bytes, Signal::WarpArrival, false}},
+      {Agent::TensorCore,
+       Agent::Threads,
+       {Signal::TensorCommit, Signal::WarpArrival, false}},
+      {Agent::Threads,
+       Agent::TensorCore,
+       {Signal::WarpArrival, Signal::TensorCommit, false}},
+      {Agent::Threads,
+       Agent::Threads,
+       {Signal::WarpArrival, Signal::WarpArrival, false}},
+      // The tensor pipe runs copies of scales and multiplications in order.
+      {Agent::TensorCore,
+       Agent::TensorCore,
+       {Signal::None, Signal::TensorCommit, true}},
+      // Bulk groups belong to the thread that stores.
+      {Agent::Threads, Agent::Tma, {Signal::None, Signal::BulkGroup, true}},
+      {Agent::LaunchControl,
+       Agent::Threads,
+       {Signal::Bytes, Signal::WarpArrival, false}},
+  };
+  for (const Row &row : table)
+    if (row.producer == producer && row.consumer == consumer)
+      return row.handOver;
+  return std::nullopt;
+}

@@ -1,0 +1,171 @@
+//===- MathOps.cpp - Tensor-core operations ---------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of multiplications and of what feeds them. The legal shapes are
+// those of the PTX ISA's tables of tcgen05.mma and wgmma.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+LogicalResult CopyScalesOp::verify() {
+  MemRefType source = getSource().getType();
+  MemRefType target = getTarget().getType();
+  int64_t bytes = source.hasStaticShape() ? getSharedBytes(source) : 0;
+  if (bytes == 0 || bytes % kScaleAtomBytes != 0 || getSwizzle(source) != 0)
+    return emitOpError("expected an unswizzled source of atoms of 512 bytes, "
+                       "but got ")
+           << source;
+  if (!target.hasStaticShape() || target.getRank() != 2 ||
+      getTmemColumns(target) < bytes / kScaleAtomBytes * 4)
+    return emitOpError("expected a target of at least ")
+           << bytes / kScaleAtomBytes * 4
+           << " columns, 4 for each atom, but got " << target;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// mma_scaled
+//===----------------------------------------------------------------------===//
+
+/// Rows of a tile [rows, k] or [k blocks, rows, k].
+static int64_t getRows(MemRefType type) {
+  return type.getDimSize(type.getRank() - 2);
+}
+
+int64_t MmaScaledOp::getRowBytes() {
+  MemRefType type = getA().getType();
+  return getSharedBytes(type) / getRows(type);
+}
+
+int64_t MmaScaledOp::getScalesPerStep() {
+  switch (getKind()) {
+  case ScaledKind::MXF4NVF4:
+    return 4;
+  case ScaledKind::MXF4:
+    return 2;
+  case ScaledKind::MXF8F6F4:
+    return 1;
+  }
+  llvm_unreachable("covered switch");
+}
+
+bool MmaScaledOp::isPair() {
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  return kernel && kernel.getPair();
+}
+
+/// A K-major tile in shared memory of values that `kind` multiplies.
+static LogicalResult verifyOperand(MmaScaledOp op, StringRef name,
+                                   MemRefType type) {
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+      (type.getRank() != 2 && type.getRank() != 3))
+    return op.emitOpError("expected ")
+           << name << " as [rows, k] or [k blocks, rows, k], but got " << type;
+  Type element = type.getElementType();
+  bool isLegal =
+      op.getKind() == ScaledKind::MXF8F6F4
+          ? isa<Float8E4M3FNType, Float8E5M2Type, Float4E2M1FNType>(element)
+          : element.isInteger(8);
+  if (!isLegal)
+    return op.emitOpError("expected values of ")
+           << name
+           << (op.getKind() == ScaledKind::MXF8F6F4
+                   ? " in f8E4M3FN, f8E5M2 or f4E2M1FN"
+                   : " in i8, two E2M1 in each")
+           << ", but got " << element;
+  if (getSwizzle(type) == 0)
+    return op.emitOpError("expected a swizzled tile as ")
+           << name << ", but got " << type;
+  return success();
+}
+
+LogicalResult MmaScaledOp::verify() {
+  MemRefType a = getA().getType(), b = getB().getType();
+  MemRefType acc = getAcc().getType();
+  if (failed(verifyOperand(*this, "A", a)) ||
+      failed(verifyOperand(*this, "B", b)))
+    return failure();
+  if (getUe8m0() && getKind() != ScaledKind::MXF4NVF4)
+    return emitOpError(
+        "expected ue8m0 with mxf4nvf4 only; the other kinds have "
+        "no other scales");
+  // The verifier of the pair sees half of M and half of N in each block.
+  int64_t blocks = isPair() ? 2 : 1;
+  int64_t n = getRows(b) * blocks;
+  if (getRows(a) != 128)
+    return emitOpError("expected 128 rows of A in each block, but got ")
+           << getRows(a);
+  if (n < 8 * blocks || n > 256 || n % (8 * blocks) != 0)
+    return emitOpError("expected N as a multiple of ")
+           << 8 * blocks << " in [" << 8 * blocks << ", 256], but got " << n;
+  if (getSharedBytes(b) / getRows(b) != getRowBytes())
+    return emitOpError("expected rows of B of ")
+           << getRowBytes() << " bytes as those of A, but got "
+           << getSharedBytes(b) / getRows(b);
+  if (acc.getRank() != 2 || !acc.getElementType().isF32() ||
+      acc.getDimSize(0) != kTmemLanes || acc.getDimSize(1) != n)
+    return emitOpError("expected an accumulator of 128x")
+           << n << "xf32, but got " << acc;
+  auto verifyScales = [&](StringRef name, MemRefType type,
+                          int64_t rows) -> LogicalResult {
+    int64_t atoms = llvm::divideCeil(rows, 128);
+    int64_t lastAtom = (getStepCount() - 1) * getScalesPerStep() / 4;
+    int64_t columns = lastAtom * atoms * 4 + llvm::divideCeil(rows, 32);
+    if (type.getRank() != 2 || getTmemColumns(type) < columns)
+      return emitOpError("expected scales of ")
+             << name << " in at least " << columns << " columns, but got "
+             << type;
+    return success();
+  };
+  if (failed(verifyScales("A", getAScales().getType(), 128)) ||
+      failed(verifyScales("B", getBScales().getType(), n)))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// warpgroup_mma
+//===----------------------------------------------------------------------===//
+
+LogicalResult WarpgroupMmaOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
+    OpaqueProperties, RegionRange, SmallVectorImpl<Type> &types) {
+  if (operands.empty())
+    return failure();
+  types.push_back(operands[0].getType());
+  return success();
+}
+
+LogicalResult WarpgroupMmaOp::verify() {
+  MemRefType b = getB().getType();
+  if (!b.hasStaticShape() || b.getRank() != 2)
+    return emitOpError("expected B as [n, k], but got ") << b;
+  int64_t n = b.getDimSize(0);
+  if (n < 8 || n > 256 || n % 8 != 0)
+    return emitOpError("expected N as a multiple of 8 in [8, 256], but got ")
+           << n;
+  auto acc = cast<VectorType>(getAcc().getType());
+  if (acc.getNumElements() != n / 2)
+    return emitOpError("expected an accumulator of ")
+           << n / 2 << " values a thread, but got " << acc.getNumElements();
+  if (isa<VectorType>(getA().getType()))
+    return success();
+  auto a = dyn_cast<MemRefType>(getA().getType());
+  if (!a || !isSmem(a) || !a.hasStaticShape() || a.getRank() != 2 ||
+      a.getDimSize(0) != 64 || a.getDimSize(1) != b.getDimSize(1))
+    return emitOpError("expected A as [64, ")
+           << b.getDimSize(1)
+           << "] in shared memory or as a vector of registers, but got "
+           << getA().getType();
+  return success();
+}

@@ -1,0 +1,266 @@
+//===- MemoryOps.cpp - Buffers and copies -----------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of allocations, views and copies.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+//===----------------------------------------------------------------------===//
+// Allocations and views
+//===----------------------------------------------------------------------===//
+
+LogicalResult SmemAllocOp::verify() {
+  MemRefType type = getType();
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+      type.getRank() < 1)
+    return emitOpError("expected a static shape and the identity layout, but "
+                       "got ")
+           << type;
+  if (unsigned swizzle = getSwizzle(type)) {
+    MemRefType row =
+        MemRefType::get({type.getShape().back()}, type.getElementType(),
+                        MemRefLayoutAttrInterface(), type.getMemorySpace());
+    if (getSharedBytes(row) != swizzle)
+      return emitOpError("expected rows of ")
+             << swizzle << " bytes, the span of the swizzle, but got "
+             << getSharedBytes(row);
+  }
+  if (getOffset() && *getOffset() % getSharedAlignment(type) != 0)
+    return emitOpError("expected an offset that is a multiple of ")
+           << getSharedAlignment(type) << ", but got " << *getOffset()
+           << "; the next is "
+           << llvm::alignTo(*getOffset(), getSharedAlignment(type));
+  return success();
+}
+
+/// 128 lanes, elements of 32 bits.
+static LogicalResult verifyTmem(Operation *op, MemRefType type) {
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+      type.getRank() < 2 || type.getDimSize(type.getRank() - 2) != kTmemLanes ||
+      !type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() != 32)
+    return op->emitOpError("expected a static shape of 128 lanes by columns, "
+                           "with elements of 32 bits, but got ")
+           << type;
+  return success();
+}
+
+LogicalResult TmemAllocOp::verify() {
+  if (failed(verifyTmem(*this, getType())))
+    return failure();
+  int64_t end = getTmemColumns(getType()) + getColumn().value_or(0);
+  if (end > kTmemColumns)
+    return emitOpError(
+               "expected at most 512 columns of tensor memory, but got ")
+           << end;
+  return success();
+}
+
+Value TmemSliceOp::getViewSource() { return getSource(); }
+
+LogicalResult TmemSliceOp::verify() {
+  if (failed(verifyTmem(*this, getSource().getType())) ||
+      failed(verifyTmem(*this, getType())))
+    return failure();
+  int64_t columns = getTmemColumns(getType());
+  int64_t available = getTmemColumns(getSource().getType());
+  if (columns > available)
+    return emitOpError("expected at most ")
+           << available << " columns, but got " << columns;
+  APInt offset;
+  if (matchPattern(getOffset(), m_ConstantInt(&offset)) &&
+      (offset.isNegative() || offset.getSExtValue() + columns > available))
+    return emitOpError("expected columns within the ")
+           << available << " of the source, but got [" << offset.getSExtValue()
+           << ", " << offset.getSExtValue() + columns << ")";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+/// The vector of one lane.
+static VectorType getLaneType(MemRefType type) {
+  return VectorType::get({getTmemColumns(type)}, type.getElementType());
+}
+
+LogicalResult TmemLoadOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location>,
+                                           ValueRange operands, DictionaryAttr,
+                                           OpaqueProperties, RegionRange,
+                                           SmallVectorImpl<Type> &types) {
+  auto type = operands.empty() ? MemRefType()
+                               : dyn_cast<MemRefType>(operands[0].getType());
+  if (!type || !type.hasStaticShape() || getTmemColumns(type) < 1)
+    return failure();
+  types.push_back(getLaneType(type));
+  return success();
+}
+
+/// One instruction moves 1, 2, 4, ... 128 columns of one slot.
+static LogicalResult verifyLanes(Operation *op, MemRefType type, Type vector) {
+  if (failed(verifyTmem(op, type)))
+    return failure();
+  int64_t columns = getTmemColumns(type);
+  if (type.getRank() != 2 || !llvm::isPowerOf2_64(columns) || columns > 128)
+    return op->emitOpError(
+               "expected 128 lanes by a power of two of columns, at "
+               "most 128, but got ")
+           << type;
+  if (vector != getLaneType(type))
+    return op->emitOpError("expected ")
+           << getLaneType(type) << ", but got " << vector;
+  return success();
+}
+
+LogicalResult TmemLoadOp::verify() {
+  return verifyLanes(*this, getSource().getType(), getType());
+}
+
+LogicalResult TmemStoreOp::verify() {
+  return verifyLanes(*this, getTarget().getType(), getValue().getType());
+}
+
+static LogicalResult verifySmemAccess(Operation *op, MemRefType buffer,
+                                      size_t indices, VectorType vector) {
+  if (indices != static_cast<size_t>(buffer.getRank()))
+    return op->emitOpError("expected ")
+           << buffer.getRank() << " indices, but got " << indices;
+  if (vector.getElementType() != buffer.getElementType())
+    return op->emitOpError("expected elements of ")
+           << buffer.getElementType() << ", but got "
+           << vector.getElementType();
+  if (vector.isScalable() || !vector.getElementType().isIntOrFloat())
+    return op->emitOpError("expected a fixed number of integers or floats");
+  int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
+  bool whole =
+      bits % 128 == 0 || (bits < 128 && bits >= 8 && llvm::isPowerOf2_64(bits));
+  if (!whole)
+    return op->emitOpError("expected 1, 2, 4, 8 or a multiple of 16 bytes, but "
+                           "got ")
+           << bits << " bits";
+  if (vector.getNumElements() > buffer.getShape().back())
+    return op->emitOpError("expected at most a row of ")
+           << buffer.getShape().back() << " elements, but got "
+           << vector.getNumElements();
+  return success();
+}
+
+LogicalResult SmemLoadOp::verify() {
+  return verifySmemAccess(*this, getSource().getType(), getIndices().size(),
+                          cast<VectorType>(getType()));
+}
+
+LogicalResult SmemStoreOp::verify() {
+  return verifySmemAccess(*this, getTarget().getType(), getIndices().size(),
+                          cast<VectorType>(getValue().getType()));
+}
+
+//===----------------------------------------------------------------------===//
+// TMA
+//===----------------------------------------------------------------------===//
+
+LogicalResult TensorMapOp::verify() {
+  auto type = cast<MemRefType>(getTable().getType());
+  auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
+  if (type.getRank() != 2 || type.getDimSize(1) != 128 ||
+      !type.getElementType().isInteger(8) || !type.getLayout().isIdentity() ||
+      !space || space.getInt() != 1)
+    return emitOpError("expected a table memref<?x128xi8, 1>, but got ")
+           << type;
+  return success();
+}
+
+/// The box of `map` and the buffer are the same tile.
+static LogicalResult verifyBox(Operation *op, TensorMapType map, size_t rank,
+                               MemRefType buffer) {
+  if (rank != static_cast<size_t>(map.getRank()))
+    return op->emitOpError("expected ")
+           << map.getRank() << " coordinates, but got " << rank;
+  if (map.getElementType() != buffer.getElementType() &&
+      map.getElementType().getIntOrFloatBitWidth() !=
+          buffer.getElementType().getIntOrFloatBitWidth() &&
+      !map.getElementType().isInteger())
+    return op->emitOpError("expected elements of ")
+           << map.getElementType() << ", but got " << buffer.getElementType();
+  if (!buffer.hasStaticShape() || !buffer.getLayout().isIdentity() ||
+      getSharedBytes(buffer) != map.getSharedBytes())
+    return op->emitOpError("expected a buffer of the ")
+           << map.getSharedBytes() << " bytes of the box, but got " << buffer;
+  if (getSwizzle(buffer) != map.getSwizzle())
+    return op->emitOpError("expected the swizzle of the map, ")
+           << map.getSwizzle() << ", but got " << getSwizzle(buffer);
+  if (map.getSwizzle() != 0 &&
+      map.getShape().back() * (map.getSharedBytes() /
+                               ShapedType::getNumElements(map.getShape())) !=
+          map.getSwizzle())
+    return op->emitOpError("expected rows of the swizzle's span in the box");
+  return success();
+}
+
+LogicalResult TmaLoadOp::verify() {
+  if (getMulticast() && !(*this)->getParentOfType<KernelOp>())
+    return emitOpError("expected multicast within a kernel");
+  return verifyBox(*this, getMap().getType(), getCoordinates().size(),
+                   getTarget().getType());
+}
+
+LogicalResult TmaStoreOp::verify() {
+  if (isa<Float4E2M1FNType>(getMap().getType().getElementType()))
+    return emitOpError("expected elements that can be stored, but got padded "
+                       "FP4, which can only be loaded");
+  return verifyBox(*this, getMap().getType(), getCoordinates().size(),
+                   getSource().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Lowered operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult FenceOp::verify() { return success(); }
+LogicalResult TmemWaitOp::verify() { return success(); }
+
+LogicalResult RoleBarrierOp::verify() {
+  if (!(*this)->getParentOfType<RolesOp>())
+    return emitOpError("expected to be inside a role");
+  return success();
+}
+
+LogicalResult InitBarriersOp::verify() {
+  if (static_cast<int32_t>(getOffset()) % 8 != 0 ||
+      static_cast<int32_t>(getDepth()) < 1 ||
+      static_cast<int32_t>(getCount()) < 1)
+    return emitOpError(
+        "expected an offset that is a multiple of 8, and a depth "
+        "and a count of at least 1");
+  return success();
+}
+
+/// A power of two in [32, 512].
+static LogicalResult verifyColumns(Operation *op, int32_t columns) {
+  if (columns < 32 || columns > 512 || !llvm::isPowerOf2_32(columns))
+    return op->emitOpError(
+               "expected a power of two in [32, 512] as columns, but "
+               "got ")
+           << columns;
+  return success();
+}
+LogicalResult ReserveTmemOp::verify() {
+  return verifyColumns(*this, getColumns());
+}
+LogicalResult ReleaseTmemOp::verify() {
+  return verifyColumns(*this, getColumns());
+}

@@ -1,0 +1,191 @@
+//===- PipelineOps.cpp - Pipelines and hand-over ----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Text, inferred types and verifiers of pipelines and of the operations that
+// hand slots over.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AssemblyFormat.h"
+
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+//===----------------------------------------------------------------------===//
+// pipeline
+//===----------------------------------------------------------------------===//
+
+// (%a, %b) [depth 2] tma to tensor_core [barriers(0)] [: types]
+ParseResult nvfp4::warpspec::parsePipeline(
+    OpAsmParser &parser, Operands &buffers, Types &types, IntegerAttr &depth,
+    AgentAttr &producer, AgentAttr &consumer, IntegerAttr &barriers) {
+  Builder &builder = parser.getBuilder();
+  if (parser.parseOperandList(buffers, OpAsmParser::Delimiter::Paren))
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t slots = 0;
+  if (succeeded(parser.parseOptionalKeyword("depth")) &&
+      parser.parseInteger(slots))
+    return failure();
+  FailureOr<Agent> from = FieldParser<Agent>::parse(parser);
+  if (failed(from) || parser.parseKeyword("to"))
+    return failure();
+  FailureOr<Agent> to = FieldParser<Agent>::parse(parser);
+  if (failed(to))
+    return failure();
+  producer = AgentAttr::get(builder.getContext(), *from);
+  consumer = AgentAttr::get(builder.getContext(), *to);
+  int32_t offset;
+  if (succeeded(parser.parseOptionalKeyword("barriers"))) {
+    if (parser.parseLParen() || parser.parseInteger(offset) ||
+        parser.parseRParen())
+      return failure();
+    barriers = builder.getI32IntegerAttr(offset);
+  }
+  if (!buffers.empty()) {
+    if (parser.parseColonTypeList(types))
+      return failure();
+    auto first = dyn_cast<MemRefType>(types.front());
+    if (first && first.getRank() > 0)
+      slots = first.getDimSize(0);
+  }
+  if (slots < 1)
+    return parser.emitError(loc,
+                            "expected buffers with a leading dimension, or "
+                            "a depth of at least 1");
+  depth = builder.getI64IntegerAttr(slots);
+  return success();
+}
+
+void nvfp4::warpspec::printPipeline(OpAsmPrinter &printer, Operation *,
+                                    OperandRange buffers, TypeRange types,
+                                    IntegerAttr depth, AgentAttr producer,
+                                    AgentAttr consumer, IntegerAttr barriers) {
+  printer << "(" << buffers << ") ";
+  if (buffers.empty())
+    printer << "depth " << depth.getInt() << " ";
+  printer << stringifyAgent(producer.getValue()) << " to "
+          << stringifyAgent(consumer.getValue());
+  if (barriers)
+    printer << " barriers(" << barriers.getInt() << ")";
+  if (!buffers.empty())
+    printer << " : " << types;
+}
+
+LogicalResult
+PipelineOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                             ValueRange operands, DictionaryAttr attributes,
+                             OpaqueProperties properties, RegionRange regions,
+                             SmallVectorImpl<Type> &types) {
+  PipelineOpAdaptor adaptor(operands, attributes, properties, regions);
+  SmallVector<Type> slots;
+  for (Value buffer : operands) {
+    auto type = dyn_cast<MemRefType>(buffer.getType());
+    if (!type || type.getRank() < 1 ||
+        type.getDimSize(0) != static_cast<int64_t>(adaptor.getDepth()))
+      return emitOptionalError(loc, "expected buffers of ", adaptor.getDepth(),
+                               " slots in their leading dimension, but got ",
+                               buffer.getType());
+    slots.push_back(getSlotType(type));
+  }
+  auto emitError = [&] {
+    return mlir::emitError(loc.value_or(UnknownLoc::get(context)));
+  };
+  PipelineType type = PipelineType::getChecked(
+      emitError, context, static_cast<int64_t>(adaptor.getDepth()),
+      ArrayRef<Type>(slots), adaptor.getProducer(), adaptor.getConsumer());
+  if (!type)
+    return failure();
+  types.push_back(type);
+  return success();
+}
+
+LogicalResult PipelineOp::verify() {
+  for (Value buffer : getBuffers())
+    if (!isa_and_nonnull<SmemAllocOp, TmemAllocOp, TmemSliceOp>(
+            buffer.getDefiningOp()))
+      return emitOpError("expected buffers of smem_alloc, tmem_alloc or "
+                         "tmem_slice");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Opening and closing slots
+//===----------------------------------------------------------------------===//
+
+/// The token and the buffers of one slot.
+static LogicalResult inferSlot(ValueRange operands, Type token,
+                               SmallVectorImpl<Type> &types) {
+  auto type = operands.empty() ? PipelineType()
+                               : dyn_cast<PipelineType>(operands[0].getType());
+  if (!type)
+    return failure();
+  types.push_back(token);
+  llvm::append_range(types, type.getSlots());
+  return success();
+}
+
+LogicalResult AcquireOp::inferReturnTypes(MLIRContext *context,
+                                          std::optional<Location>,
+                                          ValueRange operands, DictionaryAttr,
+                                          OpaqueProperties, RegionRange,
+                                          SmallVectorImpl<Type> &types) {
+  return inferSlot(operands, FillType::get(context), types);
+}
+
+LogicalResult WaitOp::inferReturnTypes(MLIRContext *context,
+                                       std::optional<Location>,
+                                       ValueRange operands, DictionaryAttr,
+                                       OpaqueProperties, RegionRange,
+                                       SmallVectorImpl<Type> &types) {
+  return inferSlot(operands, DrainType::get(context), types);
+}
+
+/// Stage and phase come together; the pipeline is one of the kernel.
+static LogicalResult verifyPlace(Operation *op, Value pipeline, Value stage,
+                                 Value phase) {
+  if (!getPipelineOp(pipeline))
+    return op->emitOpError("expected a pipeline of the kernel, not one that is "
+                           "passed on");
+  if (static_cast<bool>(stage) != static_cast<bool>(phase))
+    return op->emitOpError("expected stage and phase together");
+  return success();
+}
+
+LogicalResult AcquireOp::verify() {
+  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+}
+LogicalResult WaitOp::verify() {
+  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+}
+LogicalResult TryAcquireOp::verify() {
+  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+}
+LogicalResult TryWaitOp::verify() {
+  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+}
+LogicalResult DrainAllOp::verify() {
+  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+}
+
+PipelineOp CommitOp::getPipeline() { return getPipelineOf(getToken()); }
+PipelineOp ReleaseOp::getPipeline() { return getPipelineOf(getToken()); }
+
+static LogicalResult verifyClose(Operation *op, PipelineOp pipeline,
+                                 StringRef opener) {
+  if (!pipeline)
+    return op->emitOpError("expected a token that ") << opener << " made";
+  return success();
+}
+LogicalResult CommitOp::verify() {
+  return verifyClose(*this, getPipeline(), "acquire");
+}
+LogicalResult ReleaseOp::verify() {
+  return verifyClose(*this, getPipeline(), "wait");
+}

@@ -1,0 +1,17 @@
+//===- WarpSpecOps.cpp - Generated definitions of the operations -*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+#include "AssemblyFormat.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+#define GET_OP_CLASSES
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpecOps.cpp.inc"

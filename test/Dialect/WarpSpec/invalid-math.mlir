@@ -1,0 +1,114 @@
+// Multiplications that the tensor core does not have.
+// RUN: warpspec-opt %s -split-input-file -verify-diagnostics
+
+func.func @f(%s: memref<500xi8, #warpspec.smem>, %t: memref<128x4xi32, #warpspec.tmem>) {
+  // expected-error @below {{expected an unswizzled source of atoms of 512 bytes, but got 'memref<500xi8, #warpspec.smem>'}}
+  warpspec.copy_scales %s to %t : memref<500xi8, #warpspec.smem> to memref<128x4xi32, #warpspec.tmem>
+  return
+}
+
+// -----
+
+func.func @f(%s: memref<4x512xi8, #warpspec.smem>, %t: memref<128x8xi32, #warpspec.tmem>) {
+  // expected-error @below {{expected a target of at least 16 columns, 4 for each atom, but got 'memref<128x8xi32, #warpspec.tmem>'}}
+  warpspec.copy_scales %s to %t : memref<4x512xi8, #warpspec.smem> to memref<128x8xi32, #warpspec.tmem>
+  return
+}
+
+// -----
+
+!t = memref<128x128xi8, #warpspec.smem<128>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected values of A in f8E4M3FN, f8E5M2 or f4E2M1FN, but got 'i8'}}
+  warpspec.mma_scaled <mxf8f6f4> %acc += %a scaled_by %s, %a scaled_by %s : memref<128x128xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+!t = memref<128x128xi8, #warpspec.smem>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected a swizzled tile as A, but got 'memref<128x128xi8, #warpspec.smem>'}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %a scaled_by %s : memref<128x128xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+!t = memref<64x128xi8, #warpspec.smem<128>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x64xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected 128 rows of A in each block, but got 64}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %a scaled_by %s : memref<128x64xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+!a = memref<128x128xi8, #warpspec.smem<128>>
+!b = memref<100x128xi8, #warpspec.smem<128>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x100xf32, #warpspec.tmem>, %a: !a, %b: !b, %s: !s) {
+  // expected-error @below {{expected N as a multiple of 8 in [8, 256], but got 100}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %b scaled_by %s : memref<128x100xf32, #warpspec.tmem>, !a, !s, !b, !s
+  return
+}
+
+// -----
+
+!a = memref<128x128xi8, #warpspec.smem<128>>
+!b = memref<128x64xi8, #warpspec.smem<64>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !a, %b: !b, %s: !s) {
+  // expected-error @below {{expected rows of B of 128 bytes as those of A, but got 64}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %b scaled_by %s : memref<128x128xf32, #warpspec.tmem>, !a, !s, !b, !s
+  return
+}
+
+// -----
+
+!t = memref<128x128xi8, #warpspec.smem<128>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x64xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected an accumulator of 128x128xf32, but got 'memref<128x64xf32, #warpspec.tmem>'}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %a scaled_by %s : memref<128x64xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+!t = memref<128x128xi8, #warpspec.smem<128>>
+!s = memref<128x8xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected scales of A in at least 16 columns, but got 'memref<128x8xi32, #warpspec.tmem>'}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %a scaled_by %s : memref<128x128xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+!t = memref<128x128xi8, #warpspec.smem<128>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected ue8m0 with mxf4nvf4 only; the other kinds have no other scales}}
+  warpspec.mma_scaled <mxf4> %acc += %a scaled_by %s, %a scaled_by %s ue8m0 : memref<128x128xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+func.func @f(%acc: vector<32xf32>, %a: memref<64x64xf16, #warpspec.smem<128>>, %b: memref<128x64xf16, #warpspec.smem<128>>) {
+  // expected-error @below {{expected an accumulator of 64 values a thread, but got 32}}
+  %r = warpspec.warpgroup_mma %acc += %a, %b : vector<32xf32>, memref<64x64xf16, #warpspec.smem<128>>, memref<128x64xf16, #warpspec.smem<128>>
+  return
+}
+
+// -----
+
+func.func @f(%acc: vector<64xf32>, %a: memref<32x64xf16, #warpspec.smem<128>>, %b: memref<128x64xf16, #warpspec.smem<128>>) {
+  // expected-error @below {{expected A as [64, 64] in shared memory or as a vector of registers, but got 'memref<32x64xf16, #warpspec.smem<128>>'}}
+  %r = warpspec.warpgroup_mma %acc += %a, %b : vector<64xf32>, memref<32x64xf16, #warpspec.smem<128>>, memref<128x64xf16, #warpspec.smem<128>>
+  return
+}

@@ -1,0 +1,200 @@
+// Kernels, roles, tile loops and pipelines that are refused.
+// RUN: warpspec-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @below {{expected parameters that are tensor maps, integers, floats or contiguous memrefs in global memory (1) of which at most the first size is dynamic, but got 'memref<?x?xf32, 1>'}}
+warpspec.kernel @k(%p: memref<?x?xf32, 1>) {
+}
+
+// -----
+
+// expected-error @below {{expected an even cluster for pairs, but got 1}}
+warpspec.kernel @k() {
+} pair
+
+// -----
+
+warpspec.kernel @k() {
+  warpspec.roles
+  role @a warps(1) {
+  }
+  // expected-error @below {{expected one roles operation in a kernel}}
+  warpspec.roles
+  role @a warps(1) {
+  }
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected at least one role}}
+  warpspec.roles
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected distinct names, but got role @a twice}}
+  warpspec.roles
+  role @a warps(1) {
+  }
+  role @a warps(1) {
+  }
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected at least one warp for role @a, but got 0}}
+  warpspec.roles
+  role @a warps(0) {
+  }
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected a multiple of 8 in [24, 256] as registers of role @a, but got 45; the nearest is 48}}
+  warpspec.roles
+  role @a warps(1) registers(45) {
+  }
+}
+
+// -----
+
+// Values of one role do not exist in another.
+warpspec.kernel @k() {
+  warpspec.roles
+  role @a warps(1) {
+    %x = arith.constant 1 : i32
+  }
+  role @b warps(1) {
+    // expected-error @below {{use of undeclared SSA value name}}
+    %y = arith.addi %x, %x : i32
+  }
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{expected to be inside a role}}
+  %i = warpspec.thread_index : i32
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{expected to be inside a role}}
+  warpspec.role_barrier
+  return
+}
+
+// -----
+
+func.func @f(%g: i32) {
+  // expected-error @below {{expected extents to yield the numbers of tiles (m, n), two values of i32}}
+  warpspec.for_each_tile m_fastest of %g extents(%i) {
+    warpspec.yield %i : i32
+  } do(%a, %b, %c) {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%g: i32, %x: f32) {
+  // expected-error @below {{expected arguments, yielded values and results of the types of iter_args}}
+  %r = warpspec.for_each_tile m_fastest of %g iter_args(%v = %x) -> (f32) extents(%i) {
+    warpspec.yield %i, %i : i32, i32
+  } do(%a, %b, %c) {
+    warpspec.yield %a : i32
+  }
+  return
+}
+
+// -----
+
+func.func @f(%g: i32, %b: memref<16xi32, #warpspec.smem>) {
+  warpspec.for_each_tile m_fastest of %g extents(%i) {
+    // expected-error @below {{expected no operation of an agent in extents}}
+    %v = warpspec.smem_load %b[%i] : memref<16xi32, #warpspec.smem>, vector<1xi32>
+    warpspec.yield %i, %i : i32, i32
+  } do(%a, %c, %d) {
+  }
+  return
+}
+
+// -----
+
+// expected-error @below {{expected a depth of at least 1, but got 0}}
+func.func private @f(!warpspec.pipeline<0 x (), threads to threads>)
+
+// -----
+
+// expected-error @below {{expected a pair of agents with a protocol, but got tma to tma}}
+func.func private @f(!warpspec.pipeline<1 x (), tma to tma>)
+
+// -----
+
+// expected-error @below {{expected buffers in #warpspec.smem or #warpspec.tmem, but got 'memref<4xi8>'}}
+func.func private @f(!warpspec.pipeline<1 x (memref<4xi8>), tma to threads>)
+
+// -----
+
+// expected-error @below {{expected tensor memory between tensor_core and threads, but got tma to tensor_core}}
+func.func private @f(!warpspec.pipeline<1 x (memref<128x4xi32, #warpspec.tmem>), tma to tensor_core>)
+
+// -----
+
+warpspec.kernel @k() {
+  %a = warpspec.smem_alloc : memref<4x128xi8, #warpspec.smem>
+  %b = warpspec.smem_alloc : memref<3x128xi8, #warpspec.smem>
+  // expected-error @below {{expected buffers of 4 slots in their leading dimension, but got 'memref<3x128xi8, #warpspec.smem>'}}
+  %p = warpspec.pipeline(%a, %b) tma to threads : memref<4x128xi8, #warpspec.smem>, memref<3x128xi8, #warpspec.smem>
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected buffers with a leading dimension, or a depth of at least 1}}
+  %p = warpspec.pipeline() threads to threads
+}
+
+// -----
+
+!p = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @k() {
+  %p = warpspec.pipeline() depth 1 threads to threads
+  warpspec.roles
+  role @a warps(1) {
+    // expected-note @below {{prior use here}}
+    %fill = warpspec.acquire %p : !p
+    // expected-error @below {{use of value '%fill' expects different type than prior uses: '!warpspec.drain' vs '!warpspec.fill'}}
+    warpspec.release %fill
+  }
+}
+
+// -----
+
+!p = !warpspec.pipeline<1 x (), threads to threads>
+func.func @f(%p: !p) {
+  // expected-error @below {{expected a pipeline of the kernel, not one that is passed on}}
+  %fill = warpspec.acquire %p : !p
+  return
+}
+
+// -----
+
+func.func @f(%fill: !warpspec.fill) {
+  // expected-error @below {{expected a token that acquire made}}
+  warpspec.commit %fill
+  return
+}
+
+// -----
+
+func.func @f(%drain: !warpspec.drain) {
+  // expected-error @below {{expected a token that wait made}}
+  warpspec.release %drain
+  return
+}

@@ -1,0 +1,28 @@
+//===- warpspec-opt.cpp - The optimizer driver of warpspec ------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// mlir-opt with warpspec, its passes and nothing else of ours: what leaks from
+// the tensor level does not parse here. Registration only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::registerAllPasses();
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<nvfp4::warpspec::WarpSpecDialect>();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "NVFP4 warp-specialised kernels\n", registry));
+}
