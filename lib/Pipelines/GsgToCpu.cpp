@@ -7,6 +7,8 @@
 
 #include "nvfp4/Pipelines/GsgToCpu.h"
 
+#include "VerifyExtents.h"
+
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Target/Passes.h"
@@ -100,6 +102,7 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
 
 void nvfp4::buildGsgToCpuPipeline(OpPassManager &pm,
                                   const GsgToCpuOptions &options) {
+  pm.addPass(createVerifyExtentsPass());
   buildDecomposePipeline(pm);
   buildBufferizePipeline(pm);
   std::vector<std::string> isas(options.isas.begin(), options.isas.end());

@@ -7,11 +7,13 @@
 
 #include "nvfp4/InitAll.h"
 #include "nvfp4/Tools/Compile.h"
+#include "nvfp4/Tools/SourceText.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -30,10 +32,17 @@ ParsedModule::~ParsedModule() = default;
 ModuleOp ParsedModule::get() { return *state->module; }
 
 std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path) {
+  if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "reading MLIR from the terminal; end it with Ctrl-D\n";
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer) {
     llvm::errs() << "error: could not read '" << path
                  << "': " << buffer.getError().message() << "\n";
+    return nullptr;
+  }
+  std::string problem = checkSource((*buffer)->getBuffer(), path);
+  if (!problem.empty()) {
+    llvm::errs() << problem << "\n";
     return nullptr;
   }
   auto state = std::make_unique<State>();

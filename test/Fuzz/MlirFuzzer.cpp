@@ -12,12 +12,15 @@
 
 #include "RegisterDialects.h"
 
+#include "nvfp4/Tools/SourceText.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
@@ -38,30 +41,67 @@ static void requireRoundTrip(ModuleOp module, MLIRContext &context) {
   }
 }
 
+/// True if all operations are of dialects that the fuzzer is about.
+static bool isOfInterest(ModuleOp module) {
+  WalkResult result = module->walk([](Operation *op) {
+    return llvm::is_contained(nvfp4::fuzz::getInputDialects(),
+                              op->getName().getDialectNamespace())
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+/// Runs the pipeline; what it makes must be valid and print, and a failure
+/// must have a reason.
+static void requireLowering(ModuleOp module, MLIRContext &context,
+                            const int &numErrors) {
+  PassManager passes(&context);
+  if (failed(parsePassPipeline(nvfp4::fuzz::getPipeline(), passes)))
+    std::abort();
+  int before = numErrors;
+  if (failed(passes.run(module))) {
+    if (numErrors != before)
+      return;
+    llvm::errs() << "the pipeline failed without a diagnostic\n";
+    std::abort();
+  }
+  if (failed(verify(module)))
+    std::abort();
+  module.print(llvm::nulls());
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // Upstream's parser recurses on nesting that it does not bound; deep input
-  // says nothing about our dialect.
-  constexpr size_t maxSize = 4096;
+  constexpr size_t maxSize = 8192;
   if (size > maxSize)
     return 0;
-  DialectRegistry registry;
-  nvfp4::fuzz::registerDialects(registry);
+  static const DialectRegistry registry = [] {
+    DialectRegistry registry;
+    nvfp4::fuzz::registerDialects(registry);
+    return registry;
+  }();
   // A context for each input: an attribute of one must not help another.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.getDiagEngine().registerHandler([](Diagnostic &) {});
+  int numErrors = 0;
+  context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+    numErrors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
+  });
 
   ParserConfig config(&context);
   // The lexer reads up to a terminating zero.
   std::string text(reinterpret_cast<const char *>(data), size);
+  if (nvfp4::tools::findExcessiveNesting(text))
+    return 0;
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, config);
-  if (!module)
+  if (!module) {
+    if (numErrors)
+      return 0;
+    llvm::errs() << "the parser failed without a diagnostic\n";
+    std::abort();
+  }
+  if (!isOfInterest(*module))
     return 0;
   requireRoundTrip(*module, context);
-
-  PassManager passes(&context);
-  if (failed(parsePassPipeline(nvfp4::fuzz::getPipeline(), passes)))
-    std::abort();
-  if (succeeded(passes.run(*module)) && failed(verify(*module)))
-    std::abort();
+  requireLowering(*module, context, numErrors);
   return 0;
 }

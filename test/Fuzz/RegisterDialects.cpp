@@ -5,32 +5,45 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Dialects and pipeline of MlirFuzzer.
+// Dialects and pipeline of MlirFuzzer. Of upstream only what callers write
+// around our operations: findings are to be about our dialect.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RegisterDialects.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Transforms/Passes.h"
+#include "nvfp4/InitAll.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
 
 namespace nvfp4::fuzz {
 
 void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  mlir::memref::MemRefDialect, mlir::tensor::TensorDialect>();
+  // With their interface models; a dialect that no pass and no input names is
+  // never loaded.
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  nvfp4::registerAllDialects(registry);
+}
+
+llvm::ArrayRef<llvm::StringRef> getInputDialects() {
+  static constexpr llvm::StringRef kDialects[] = {"builtin",
+                                                  "func",
+                                                  "arith",
+                                                  "tensor",
+                                                  "scf",
+                                                  "memref",
+                                                  "grouped_scaled_gemm"};
+  return kDialects;
 }
 
 const char *getPipeline() {
   [[maybe_unused]] static const bool registered = [] {
-    mlir::registerCanonicalizerPass();
-    mlir::registerCSEPass();
+    nvfp4::registerAllPasses();
     return true;
   }();
-  return "builtin.module(canonicalize,cse)";
+  return "builtin.module(gsg-to-cpu{threads=false isa=generic})";
 }
 
 } // namespace nvfp4::fuzz

@@ -13,11 +13,16 @@
 #define NVFP4_TEST_FUZZ_REGISTERDIALECTS_H
 
 #include "mlir/IR/DialectRegistry.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace nvfp4::fuzz {
 
 /// Adds the dialects that inputs may use, with their interface models.
 void registerDialects(mlir::DialectRegistry &registry);
+
+/// The dialects of which an input may use operations; others are upstream's.
+llvm::ArrayRef<llvm::StringRef> getInputDialects();
 
 /// The passes to run on a valid module, as text for mlir::parsePassPipeline.
 /// They may fail with a diagnostic, but not crash.

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import struct
 import sys
 
@@ -48,7 +49,7 @@ def safetensors_seeds():
 
 
 def mlir_seeds():
-    """Small modules that reach types, attributes, regions and affine maps."""
+    """The modules of the lit tests, valid and not, and small ones for what those lack."""
     yield b"module {}\n"
     yield (b"func.func @f(%a: tensor<?x4xf32>, %i: index) -> tensor<?x4xf32> {\n"
            b"  %c = arith.constant dense<[1.0, -0.0, 0x7FC00000, 2.5]> : tensor<4xf32>\n"
@@ -58,6 +59,24 @@ def mlir_seeds():
            b'"builtin.module"() ({}) {a = #map, b = [1 : i4, "x"], c = f8E4M3FN} : () -> ()\n')
     yield (b"func.func private @g(memref<2x3xf4E2M1FN, strided<[3, 1], offset: ?>>) "
            b"attributes {x = @g}\n")
+    for path in sorted(pathlib.Path(__file__).parent.parent.rglob("*.mlir")):
+        for module in re.split(r"^// -----.*\n", path.read_text(), flags=re.MULTILINE):
+            # Expectations and commands are comments, of which fuzzing learns nothing.
+            lines = [line for line in module.splitlines()
+                     if line.strip() and not line.lstrip().startswith("//")]
+            yield from split("\n".join(lines) + "\n")
+
+
+def split(module):
+    """A module whole and by functions: small seeds are mutated faster."""
+    functions = re.split(r"^(?=func\.func)", module, flags=re.MULTILINE)
+    aliases = functions.pop(0)
+    for function in functions:
+        used = [line for line in aliases.splitlines(keepends=True)
+                if re.match(r"[#!]", line) and line.split()[0] in function]
+        yield ("".join(used) + function).encode()
+    if len(functions) != 1:
+        yield module.encode()
 
 
 def main():
@@ -67,7 +86,7 @@ def main():
     directory = pathlib.Path(sys.argv[2])
     directory.mkdir(parents=True, exist_ok=True)
     for index, seed in enumerate(kinds[sys.argv[1]]()):
-        (directory / f"{sys.argv[1]}-{index:02}").write_bytes(seed)
+        (directory / f"{sys.argv[1]}-{index:03}").write_bytes(seed)
 
 
 if __name__ == "__main__":

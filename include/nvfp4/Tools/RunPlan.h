@@ -1,0 +1,40 @@
+//===- RunPlan.h - What the options of nvfp4-run ask for -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The options are read as far as they can be without a file, so that a mistake
+// does not cost the time of a compilation or of a product.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_TOOLS_RUNPLAN_H
+#define NVFP4_TOOLS_RUNPLAN_H
+
+#include "nvfp4/Reference/Interpreter.h"
+#include "nvfp4/TensorIO/Expected.h"
+#include "nvfp4/Tools/Run.h"
+
+namespace nvfp4::tools {
+
+struct RunPlan {
+  /// What `--check` compares.
+  reference::SampleSpec sample;
+  /// How many calls to time; 0 for none.
+  unsigned repeats = 0;
+
+  /// Rejects options that no input could make right. `notes` are for those
+  /// that do nothing.
+  static tensorio::Expected<RunPlan> get(const RunOptions &options,
+                                         std::vector<std::string> &notes);
+};
+
+/// Fails if `path` cannot be a new file because its folder does not exist or
+/// it is a folder itself.
+tensorio::Status checkOutputPath(const std::string &path);
+
+} // namespace nvfp4::tools
+
+#endif // NVFP4_TOOLS_RUNPLAN_H

@@ -1,0 +1,69 @@
+//===- RunPlan.cpp - What the options of nvfp4-run ask for -----*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Tools/RunPlan.h"
+
+#include "nvfp4/Tools/ReferenceRun.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace nvfp4;
+using namespace nvfp4::tools;
+using tensorio::Error;
+using tensorio::Expected;
+using tensorio::Status;
+
+static constexpr unsigned kMaxRepeats = 1000000;
+
+Status tools::checkOutputPath(const std::string &path) {
+  if (path.empty())
+    return Error{"expected the name of a file to write, but got none"};
+  if (llvm::sys::fs::is_directory(path))
+    return Error{"could not write '" + path + "': it is a folder"};
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
+    return Error{"could not write '" + path + "': there is no folder '" +
+                 folder.str() + "'"};
+  return {};
+}
+
+Expected<RunPlan> RunPlan::get(const RunOptions &options,
+                               std::vector<std::string> &notes) {
+  RunPlan plan;
+  bool isReference = options.device == "reference";
+  if (options.device != "cpu" && !isReference)
+    return Error{"expected --device=cpu or reference, but got '" +
+                 options.device + "'"};
+  if (!options.check.empty()) {
+    auto spec = CheckSpec::parse(options.check);
+    if (!spec)
+      return spec.takeError();
+    plan.sample = spec->sample;
+    if (isReference)
+      notes.push_back("--check=reference compares the interpreter with itself "
+                      "under --device=reference; --device=cpu checks "
+                      "compiled code");
+  }
+  if (!options.time.empty()) {
+    if (llvm::StringRef(options.time).getAsInteger(10, plan.repeats) ||
+        !plan.repeats || plan.repeats > kMaxRepeats)
+      return Error{"expected a number of calls from 1 to " +
+                   std::to_string(kMaxRepeats) + " after --time=, but got '" +
+                   options.time + "'"};
+    if (isReference) {
+      plan.repeats = 0;
+      notes.push_back("--time is for compiled code, not for "
+                      "--device=reference");
+    }
+  }
+  for (const std::string &output : options.outputs)
+    if (output != "-")
+      if (Status status = checkOutputPath(output); !status)
+        return status.takeError();
+  return plan;
+}
