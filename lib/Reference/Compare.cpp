@@ -13,6 +13,7 @@
 
 #include "Groups.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -40,6 +41,7 @@ public:
     if (std::isnan(actual) || std::isnan(reference.value)) {
       bool same = std::isnan(actual) && std::isnan(reference.value);
       equal += same;
+      report.bothNan += same;
       if (!same) {
         ++report.nanMismatches;
         fail(index, actual, reference, kInfinity);
@@ -246,11 +248,19 @@ std::string CompareReport::str() const {
      << skipped << " unspecified, " << failures << " beyond the bound";
   if (nanMismatches != 0)
     os << " (" << nanMismatches << " by NaN)";
-  os << ", max error " << maxAbsError << " (" << maxBoundRatio
-     << " of its bound), exact " << 100.0 * exactFraction << "%";
+  // Rounded down: only a result that is exact throughout is 100 %.
+  double percent = std::floor(10000.0 * exactFraction) / 100.0;
+  os << llvm::format(", max error %g (%g of its bound), %g %% exact",
+                     maxAbsError, maxBoundRatio, percent);
   if (!passed)
-    os << ", worst at " << worstIndex << ": expected " << worstExpected
-       << " +- " << worstBound << ", but got " << worstActual;
+    os << llvm::format(", worst at %lld: expected %.9g +- %g, but got %.9g",
+                       static_cast<long long>(worstIndex), worstExpected,
+                       worstBound, worstActual);
+  if (compared != 0 && bothNan == compared)
+    os << "; every element is NaN in both, so this says nothing: look for "
+          "NaN in the inputs and scales";
+  else if (bothNan != 0)
+    os << "; " << bothNan << " are NaN in both";
   return text;
 }
 

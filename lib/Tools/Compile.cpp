@@ -11,7 +11,9 @@
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/SharedObject.h"
+#include "nvfp4/Tools/RunPlan.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -42,6 +44,10 @@ static SmallVector<std::string> splitIsas(const CodeOptions &options) {
 LogicalResult tools::resolve(CodeOptions &options) {
   if (options.target != "cpu") {
     printError("expected target cpu, but got '" + options.target + "'");
+    return failure();
+  }
+  if (options.optLevel > 3) {
+    printError("expected -O0 to -O3, but got -O" + Twine(options.optLevel));
     return failure();
   }
   if (options.isa == "native")
@@ -157,6 +163,14 @@ static LogicalResult emit(ModuleOp module, const CompileOptions &options,
   return success();
 }
 
+/// True if something can be called in what `module` compiles to.
+static bool hasFunctions(ModuleOp module) {
+  return llvm::any_of(module.getOps<FunctionOpInterface>(),
+                      [](FunctionOpInterface function) {
+                        return function.isPublic() && !function.isExternal();
+                      });
+}
+
 int tools::runCompile(CompileOptions options) {
   if (failed(resolve(options)))
     return 1;
@@ -166,9 +180,20 @@ int tools::runCompile(CompileOptions options) {
   std::string output = chooseOutput(options);
   if (output == "-" && (options.emit == "so" || options.emit == "obj"))
     return printError("expected a file for binary output: -o FILE");
+  if (output != "-")
+    if (tensorio::Status status = checkOutputPath(output); !status)
+      return printError(status.message());
   std::unique_ptr<ParsedModule> module = ParsedModule::parse(options.input);
-  if (!module || failed(lowerToLLVM(module->get(), options)) ||
+  if (!module)
+    return 1;
+  if (!hasFunctions(module->get()))
+    return printError("expected a public function with a body to compile, but "
+                      "'" +
+                      options.input + "' has none");
+  if (failed(lowerToLLVM(module->get(), options)) ||
       failed(emit(module->get(), options, output)))
     return 1;
+  if (output != "-")
+    llvm::outs() << "wrote " << output << "\n";
   return 0;
 }

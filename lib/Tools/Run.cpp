@@ -12,6 +12,7 @@
 #include "nvfp4/Tools/FlopCount.h"
 #include "nvfp4/Tools/Inputs.h"
 #include "nvfp4/Tools/ReferenceRun.h"
+#include "nvfp4/Tools/RunPlan.h"
 
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Support/Format.h"
@@ -31,7 +32,8 @@ using Seconds = std::chrono::duration<double>;
 /// Steps that take longer are worth a line about what is going on.
 static constexpr Seconds kLong{2.0};
 
-static constexpr unsigned kMaxRepeats = 1000000;
+/// A failure of which the reason has been printed already.
+static const Error kReported{""};
 
 namespace {
 /// Says on standard error what took long, when it is done.
@@ -54,11 +56,13 @@ private:
 /// One invocation of nvfp4-run.
 class Session {
 public:
-  explicit Session(RunOptions options) : options(std::move(options)) {}
+  Session(RunOptions options, RunPlan plan)
+      : options(std::move(options)), plan(plan) {}
   Status run();
 
 private:
   Status open();
+  Status checkOutputs() const;
   Status load();
   Status execute();
   Status executeReference();
@@ -69,6 +73,7 @@ private:
   std::vector<std::pair<std::string, Tensor>> getOutputs() const;
 
   RunOptions options;
+  RunPlan plan;
   /// Of the input, or the one that `reference` names; null for an artefact
   /// without one.
   std::unique_ptr<ParsedModule> module;
@@ -101,13 +106,27 @@ Status Session::open() {
   if (!source.empty()) {
     module = ParsedModule::parse(source);
     if (!module)
-      return Error{"'" + source + "' is no valid module"};
+      return kReported;
   }
+  if (!module && !options.check.empty())
+    return Error{"expected --reference=module.mlir to check an artefact"};
+  if (!module && options.device == "reference")
+    return Error{"expected --reference=module.mlir to interpret an artefact"};
   auto found = function ? Signature::get(function->get())
                         : Signature::get(module->get(), options.entry);
   if (!found)
     return found.takeError();
   signature = std::move(*found);
+  return {};
+}
+
+Status Session::checkOutputs() const {
+  size_t count = signature.results.size();
+  for (const ValueType &argument : signature.arguments)
+    count += argument.isMutable;
+  if (options.outputs.size() > count)
+    return Error{"expected at most " + std::to_string(count) +
+                 " outputs, but got " + std::to_string(options.outputs.size())};
   return {};
 }
 
@@ -141,8 +160,6 @@ Status Session::execute() {
 }
 
 Status Session::executeReference() {
-  if (!module)
-    return Error{"expected --reference=module.mlir to interpret an artefact"};
   Progress progress("interpreted the function");
   auto values =
       interpret(module->get(), signature, arguments, {}, options.numThreads);
@@ -156,13 +173,8 @@ Status Session::executeReference() {
 }
 
 Status Session::check() {
-  auto spec = CheckSpec::parse(options.check);
-  if (!spec)
-    return spec.takeError();
-  if (!module)
-    return Error{"expected --reference=module.mlir to check an artefact"};
   Progress progress("checked the results");
-  auto expected = interpret(module->get(), signature, arguments, spec->sample,
+  auto expected = interpret(module->get(), signature, arguments, plan.sample,
                             options.numThreads);
   if (!expected)
     return expected.takeError();
@@ -171,14 +183,8 @@ Status Session::check() {
 }
 
 Status Session::timeCalls() {
-  unsigned repeats = 0;
-  if (llvm::StringRef(options.time).getAsInteger(10, repeats) || !repeats ||
-      repeats > kMaxRepeats)
-    return Error{"expected a number of calls from 1 to " +
-                 std::to_string(kMaxRepeats) + " after --time=, but got '" +
-                 options.time + "'"};
   std::vector<double> times;
-  for (unsigned i = 0; i < repeats; ++i) {
+  for (unsigned i = 0; i < plan.repeats; ++i) {
     auto start = std::chrono::steady_clock::now();
     auto returned = function->call(arguments, signature);
     Seconds elapsed = std::chrono::steady_clock::now() - start;
@@ -190,7 +196,7 @@ Status Session::timeCalls() {
   double median = times[times.size() / 2];
   llvm::outs() << llvm::format(
       "time: median %.3f ms, fastest %.3f ms of %u calls, %d threads",
-      median * 1e3, times.front() * 1e3, repeats, nvfp4_num_threads());
+      median * 1e3, times.front() * 1e3, plan.repeats, nvfp4_num_threads());
   std::optional<double> flops;
   if (module)
     flops = countFlops(module->get(), signature, arguments);
@@ -228,20 +234,18 @@ Status Session::run() {
     llvm::outs() << signature.describe();
     return {};
   }
+  if (Status status = checkOutputs(); !status)
+    return status;
   if (Status status = load(); !status)
     return status;
   bool isReference = options.device == "reference";
   if (Status status = isReference ? executeReference() : execute(); !status)
     return status;
-  std::vector<std::pair<std::string, Tensor>> outputs = getOutputs();
-  if (options.outputs.size() > outputs.size())
-    return Error{"expected at most " + std::to_string(outputs.size()) +
-                 " outputs, but got " + std::to_string(options.outputs.size())};
-  for (const auto &[name, tensor] : outputs)
+  for (const auto &[name, tensor] : getOutputs())
     llvm::outs() << name << ": " << tensor.describe() << "\n";
   if (Status status = writeOutputs(); !status)
     return status;
-  if (!options.time.empty() && !isReference)
+  if (plan.repeats)
     if (Status status = timeCalls(); !status)
       return status;
   return options.check.empty() ? Status() : check();
@@ -250,17 +254,21 @@ Status Session::run() {
 int tools::runRun(RunOptions options) {
   auto report = [](const std::string &message) {
     llvm::outs().flush();
-    llvm::errs() << "error: " << message << "\n";
+    if (!message.empty())
+      llvm::errs() << "error: " << message << "\n";
     return 1;
   };
   if (mlir::failed(resolve(options)))
     return 1;
-  if (options.device != "cpu" && options.device != "reference")
-    return report("expected --device=cpu or reference, but got '" +
-                  options.device + "'");
   if (nvfp4_set_num_threads(options.numThreads))
     return report(nvfp4_last_error());
-  if (Status status = Session(std::move(options)).run(); !status)
+  std::vector<std::string> notes;
+  Expected<RunPlan> plan = RunPlan::get(options, notes);
+  for (const std::string &note : notes)
+    llvm::errs() << "note: " << note << "\n";
+  if (!plan)
+    return report(plan.message());
+  if (Status status = Session(std::move(options), *plan).run(); !status)
     return report(status.message());
   return 0;
 }

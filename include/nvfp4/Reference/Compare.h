@@ -40,6 +40,8 @@ struct CompareReport {
   int64_t failures = 0;
   /// Elements of which exactly one is NaN.
   int64_t nanMismatches = 0;
+  /// Elements that are NaN in both, which agree.
+  int64_t bothNan = 0;
   double maxAbsError = 0.0;
   /// The largest error divided by its bound; infinity where the bound is zero
   /// and the error is not.

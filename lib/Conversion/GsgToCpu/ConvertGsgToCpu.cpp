@@ -39,22 +39,21 @@ namespace {
 struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
   using ConvertGsgToCpuPassBase::ConvertGsgToCpuPassBase;
 
+  /// Before any pass of a pipeline has run, and with no operation to print.
+  LogicalResult initialize(MLIRContext *context) override {
+    for (const std::string &name : isas)
+      if (name != "auto" && !parseIsa(name))
+        return emitError(UnknownLoc::get(context),
+                         "expected isa to be auto, generic, avx2 or "
+                         "avx512vnni, but got '")
+               << name << "'";
+    return success();
+  }
+
   void runOnOperation() override {
     SmallVector<Isa> chosen;
-    for (const std::string &name : isas) {
-      if (name == "auto") {
-        chosen.push_back(detectHostIsa());
-        continue;
-      }
-      std::optional<Isa> isa = parseIsa(name);
-      if (!isa) {
-        getOperation().emitError(
-            "expected isa to be auto, generic, avx2 or avx512vnni, but got '")
-            << name << "'";
-        return signalPassFailure();
-      }
-      chosen.push_back(*isa);
-    }
+    for (const std::string &name : isas)
+      chosen.push_back(name == "auto" ? detectHostIsa() : *parseIsa(name));
     if (chosen.empty())
       chosen.push_back(detectHostIsa());
     RewritePatternSet patterns(&getContext());

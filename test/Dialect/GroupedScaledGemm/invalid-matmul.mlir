@@ -51,6 +51,18 @@ func.func @matmul_c3(%a: !a, %w: !w, %c: tensor<16x32xf32>) {
 
 // -----
 
+// matmul_c3: the weights of one group do not serve four
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!w = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c3(%a: !a, %w: !w, %g: tensor<4xi32>, %c: tensor<16x32xf32>) {
+  // expected-error @below {{expected rhs [G, N, K], or one [N, K] a group, for 4 groups, but got 1 of type '!grouped_scaled_gemm.scaled<32x64, nvfp4>'}}
+  %d = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%g : tensor<4xi32>) lhs(%a : !a) rhs(%w : !w)
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
 // matmul_c3: stacked weights are one operand
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !w = !grouped_scaled_gemm.scaled<4x32x64, nvfp4>

@@ -22,9 +22,19 @@
 // RUN: not nvfp4-compile %s --target=sm_100a 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: expected target cpu, but got 'sm_100a'
 // RUN: not nvfp4-compile %s -o %t/no/such/f.so 2>&1 | FileCheck %s --check-prefix=FOLDER
-// FOLDER: error: linking '{{.*}}/no/such/f.so'
+// FOLDER: error: could not write '{{.*}}/no/such/f.so': there is no folder '{{.*}}/no/such'
 // RUN: not env NVFP4_LINKER=no-such-linker nvfp4-compile %s -o %t/g.so 2>&1 | FileCheck %s --check-prefix=LINKER
 // LINKER: error: no linker 'no-such-linker', which NVFP4_LINKER names
+// RUN: not nvfp4-compile %s -o %t 2>&1 | FileCheck %s --check-prefix=ISFOLDER
+// ISFOLDER: error: could not write '{{.*}}': it is a folder
+// RUN: not nvfp4-compile %s -O9 2>&1 | FileCheck %s --check-prefix=LEVEL
+// LEVEL: error: expected -O0 to -O3, but got -O9
+// RUN: nvfp4-compile %s -o %t/h.so | FileCheck %s --check-prefix=WROTE
+// WROTE: {{^}}wrote {{.*}}/h.so{{$}}
+// RUN: echo 'module {}' > %t/empty.mlir
+// RUN: not nvfp4-compile %t/empty.mlir -o %t/empty.so 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: error: expected a public function with a body to compile, but '{{.*}}empty.mlir' has none
+// RUN: test ! -e %t/empty.so
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = arith.addf %x, %x : tensor<4xf32>
   return %r : tensor<4xf32>

@@ -155,6 +155,15 @@ private:
       dims.groups = meet(dims.groups, lhs.getDimSize(0));
     }
     bool alongK = kind == GroupingKind::RaggedK;
+    // matmul_c3
+    if (discrete && !alongK && op.getGrouping().hasGroupsOperand()) {
+      int64_t wanted = getGroupCount(op.getGrouping(), op.getGroups());
+      if (!areCompatible(wanted, dims.groups))
+        return op.emitOpError("expected rhs [G, N, K], or one [N, K] a group, "
+                              "for ")
+               << wanted << " groups, but got " << dims.groups << " of type "
+               << rhs;
+    }
     if (failed(verifyGroups(op, op.getGrouping(), op.getGroups(), dims.groups,
                             alongK ? dims.k : dims.rows)))
       return failure();
