@@ -110,7 +110,9 @@ static void changeLines(std::string &text, std::mt19937 &random) {
       lines.emplace_back();
     else
       lines.back() += c;
-  auto pick = [&] { return static_cast<std::ptrdiff_t>(random() % lines.size()); };
+  auto pick = [&] {
+    return static_cast<std::ptrdiff_t>(random() % lines.size());
+  };
   std::ptrdiff_t from = pick();
   std::string line = lines[from];
   if (random() % 2)
