@@ -1,3 +1,5 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files of NumPy, ml_dtypes and safetensors through our readers, and ours through theirs.
 
 Everything goes through the tool nvfp4-tensors: it reads what the packages wrote
