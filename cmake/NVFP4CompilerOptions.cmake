@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # Warnings, linker, ccache, assertions and sanitizers for every target.
 find_program(NVFP4_CCACHE ccache)
 if(NVFP4_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

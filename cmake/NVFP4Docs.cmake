@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # Documents generated from the .td files, compared with the committed ones by
 # scripts/generate-docs: target nvfp4-docs writes
 #   build/docs/Dialects/<Dialect>.md   from include/nvfp4/Dialect/<Dialect>/IR/<Dialect>Ops.td

@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # Finds Debian's LLVM/MLIR 22.1 and defines nvfp4_mlir, the one place where
 # MLIR and LLVM get linked: always the shared libraries.
 find_package(MLIR 22.1 REQUIRED CONFIG

@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # Installation and the CMake package: every library made with
 # nvfp4_add_library, the headers and .td files, and NVFP4Config.cmake.
 include(CMakePackageConfigHelpers)

@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # Wrappers that keep the CMakeLists of the tree to one idea a line.
 
 # nvfp4_add_library(<name> <sources>... [LINK <libs>...])

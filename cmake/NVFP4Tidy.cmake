@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # Target tidy: clang-tidy over the compiled sources of lib/ and tools/.
 find_program(NVFP4_RUN_CLANG_TIDY NAMES run-clang-tidy-22 run-clang-tidy)
 find_program(NVFP4_CLANG_TIDY NAMES clang-tidy-22 clang-tidy)

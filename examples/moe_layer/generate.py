@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the inputs of the example: tokens and a checkpoint.
 
 The checkpoint has one tensor a projection and expert, as training frameworks

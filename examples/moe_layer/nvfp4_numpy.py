@@ -1,3 +1,5 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """NVFP4 in numpy: an independent statement of what the example computes.
 
 Nothing here calls the compiler. Products are formed in float64 from exactly

@@ -1,3 +1,5 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The layer in float64, stage by stage, from exactly dequantised operands."""
 
 import numpy as np

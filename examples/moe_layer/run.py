@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles layer.mlir, runs it on the CPU and checks every stage.
 
 Each stage runs on the bytes that the stage before it produced and is checked

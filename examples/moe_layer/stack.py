@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stacks the experts of a checkpoint into the arguments of layer.mlir.
 
 Understands the ModelOpt and the compressed-tensors naming. Values and block

@@ -1,3 +1,5 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fails if a tracked source or test would silently drop out of the build, or
 if a source is too long.
 

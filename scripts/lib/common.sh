@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # What every script of this folder shares: where things are, progress lines,
 # and commands that are silent unless they fail. Source it; do not run it.
 #

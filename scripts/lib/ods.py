@@ -1,3 +1,5 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads the TableGen records of the tree: the ops, types, attributes and
 passes that include/nvfp4 declares, as llvm-tblgen's JSON gives them."""
 

@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # Debian packages by purpose, and how the missing ones get installed. Debian 12
 # carries LLVM 22 in its security suite, Debian 13 in the main one. CUDA is in
 # neither: tests that need ptxas are gated by a lit feature.

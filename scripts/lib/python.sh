@@ -1,3 +1,6 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # The private Python environment of the tests and examples: .venv at the top of
 # the tree, with the versions pinned in python/requirements-dev.txt.
 

@@ -1,3 +1,5 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Adds up what the gates and runners of scripts/test left in a folder.
 
 Each check NAME leaves NAME.rc (its exit status). The runners also leave JUnit

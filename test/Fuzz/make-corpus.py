@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the seeds of a fuzzer: make-corpus.py npy|safetensors|mlir DIRECTORY."""
 
 import json

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command with a terminal as its standard input, at whose end it is: on-terminal.py COMMAND..."""
 
 import os

@@ -1,3 +1,5 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Inputs and expected results of the third-party kernels in this folder.
 
 usage: kernels.py prepare|check KERNEL DIRECTORY

@@ -1,3 +1,5 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the tensors that the tests of nvfp4-run read to the folder argv[1]."""
 import pathlib
 import sys
