@@ -106,6 +106,8 @@ void nvfp4::buildGsgToCpuPipeline(OpPassManager &pm,
   buildDecomposePipeline(pm);
   buildBufferizePipeline(pm);
   std::vector<std::string> isas(options.isas.begin(), options.isas.end());
+  if (options.runtimeChecks)
+    pm.addPass(createEmitRuntimeChecksPass());
   buildConvertToLoopsPipeline(pm, isas);
   buildLowerToLLVMPipeline(pm, options.threads);
 }

@@ -14,6 +14,7 @@
 #include "Check.h"
 #include "ElementType.h"
 #include "Error.h"
+#include "Violation.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -144,6 +145,7 @@ extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
   ResultLayout layout(metadata.results);
   std::vector<Word> storage(layout.size / sizeof(Word) + 1);
   values.push_back(storage.data());
+  CallScope scope;
   function->entry(values.data());
 
   const char *bytes = reinterpret_cast<const char *>(storage.data());
@@ -151,12 +153,20 @@ extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
   for (size_t i = 0; i < numResults; ++i)
     wrapped.push_back(wrapResult(metadata.results[i], bytes + layout.offsets[i],
                                  function->device));
+  auto releaseAll = [&] {
+    for (DLManagedTensor *tensor : wrapped)
+      if (tensor)
+        tensor->deleter(tensor);
+  };
+  if (std::string violation = scope.takeViolation(); !violation.empty()) {
+    releaseAll();
+    return fail(NVFP4_INVALID_DATA,
+                "'" + metadata.name + "': " + std::move(violation));
+  }
   for (DLManagedTensor *tensor : wrapped) {
     if (tensor)
       continue;
-    for (DLManagedTensor *other : wrapped)
-      if (other)
-        other->deleter(other);
+    releaseAll();
     return fail(NVFP4_OUT_OF_MEMORY, "out of memory");
   }
   std::copy(wrapped.begin(), wrapped.end(), results);

@@ -80,6 +80,7 @@ LogicalResult tools::lowerToLLVM(ModuleOp module, const CodeOptions &options) {
   GsgToCpuOptions pipeline;
   pipeline.isas = splitIsas(options);
   pipeline.threads = options.threads;
+  pipeline.runtimeChecks = options.runtimeChecks;
   buildGsgToCpuPipeline(pm, pipeline);
   return pm.run(module);
 }

@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
   Opt<std::string> emit("emit", cl::cat(category), cl::desc("mlir (LLVM dialect), llvm, asm, obj or so"), cl::location(compile.emit));
   Opt<std::string> isa("isa", cl::cat(category), cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses) or native"), cl::location(compile.isa));
   Opt<bool> threads("threads", cl::cat(category), cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
+  Opt<bool> runtimeChecks("runtime-checks", cl::cat(category), cl::desc("Check offsets, indices and dynamic extents where the code runs (default)"), cl::location(compile.runtimeChecks));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));
   // clang-format on
   cl::ParseCommandLineOptions(argc, argv, "NVFP4 compiler\n");

@@ -38,4 +38,64 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def EmitRuntimeChecksPass
+    : Pass<"gsg-emit-runtime-checks", "::mlir::ModuleOp"> {
+  let summary = "check data and dynamic extents where the code runs";
+  let description = [{
+    Accepts operations of `grouped_scaled_gemm` in storage form on memrefs. Before
+    each it calls functions of the runtime (`nvfp4_checks.h`) that hold the
+    constraints of docs/Spec.md against what the verifiers could not see: group
+    offsets and counts, indices of tokens, rows and experts, and dynamic extents.
+    What is static is not checked again. An operation whose data break a
+    constraint does not run: its destinations keep what they held, except that
+    integer results become zero.
+
+    The runtime keeps the first violation of a call, with the source location and
+    the value that was seen, and `nvfp4_function_call` then fails. The time is
+    that of reading offsets and indices once, on the thread that calls.
+
+    Before:
+
+    ```mlir
+    func.func @f(%x: memref<?x64xbf16>, %t: memref<?xi32>, %y: memref<?x64xbf16>) {
+      grouped_scaled_gemm.permute(%x : memref<?x64xbf16>) by(%t : memref<?xi32>)
+          outs(%y : memref<?x64xbf16>)
+      return
+    }
+    ```
+
+    After, in outline:
+
+    ```mlir
+    llvm.mlir.global internal constant @where("f.mlir:2:3: ...\00")
+    llvm.mlir.global internal constant @label("permute_c2\00")
+    llvm.mlir.global internal constant @what("rows of outs\00")
+    llvm.func @nvfp4_check_equal(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
+    func.func @f(%x: memref<?x64xbf16>, %t: memref<?xi32>, %y: memref<?x64xbf16>) {
+      %zero = arith.constant 0 : i32
+      %c0 = arith.constant 0 : index
+      %rows = memref.dim %y, %c0 : memref<?x64xbf16>
+      %seen = arith.index_cast %rows : index to i64
+      %tokens = memref.dim %t, %c0 : memref<?xi32>
+      %expected = arith.index_cast %tokens : index to i64
+      %where = llvm.mlir.addressof @where : !llvm.ptr
+      %label = llvm.mlir.addressof @label : !llvm.ptr
+      %what = llvm.mlir.addressof @what : !llvm.ptr
+      %ok = llvm.call @nvfp4_check_equal(%where, %label, %what, %seen, %expected)
+          : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
+      %holds = arith.cmpi ne, %ok, %zero : i32
+      scf.if %holds {
+        grouped_scaled_gemm.permute(%x : memref<?x64xbf16>) by(%t : memref<?xi32>)
+            outs(%y : memref<?x64xbf16>)
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 #endif // NVFP4_CONVERSION_PASSES_TD

@@ -31,6 +31,12 @@ struct GsgToCpuOptions : mlir::PassPipelineOptions<GsgToCpuOptions> {
       *this, "threads",
       llvm::cl::desc("Run parallel loops on OpenMP threads; false: one thread"),
       llvm::cl::init(true)};
+  Option<bool> runtimeChecks{
+      *this, "runtime-checks",
+      llvm::cl::desc("Check group offsets, indices and dynamic extents where "
+                     "the code runs; it then calls the runtime (default: "
+                     "false)"),
+      llvm::cl::init(false)};
 };
 
 /// Tensors of scaled values to plain tensors in storage form, and the

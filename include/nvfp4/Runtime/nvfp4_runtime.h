@@ -23,7 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef NVFP4_API
 #define NVFP4_API __attribute__((visibility("default")))
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,7 +54,9 @@ typedef enum nvfp4_status {
   NVFP4_UNSUPPORTED = 5,
   /* The device's driver refused, a kernel failed, or the simulator reported
    * something. */
-  NVFP4_DEVICE_ERROR = 6
+  NVFP4_DEVICE_ERROR = 6,
+  /* Group offsets, indices or extents break a constraint of the program. */
+  NVFP4_INVALID_DATA = 7
 } nvfp4_status;
 
 /* Why the last call of this thread that returned a status other than NVFP4_OK
@@ -153,15 +157,22 @@ NVFP4_API nvfp4_status nvfp4_function_check(const nvfp4_function *function,
                                             const DLTensor *tensor);
 
 /* Calls the function. Scalars are tensors of rank 0. Every argument is checked
- * before the function runs. Each result is a new tensor that its deleter
- * frees; `results` has room for num_results of them, and on failure nothing
- * is stored there. `stream` orders work on devices that have streams and is
- * null for the CPU, where the call returns when the results are complete. */
+ * before the function runs. The function checks what its arguments hold: an
+ * operation whose data break a constraint does not run, and the call fails with
+ * NVFP4_INVALID_DATA. Each result is a new tensor that its deleter frees;
+ * `results` has room for num_results of them, and on failure nothing is stored
+ * there. `stream` orders work on devices that have streams and is null for the
+ * CPU, where the call returns when the results are complete. */
 NVFP4_API nvfp4_status nvfp4_function_call(const nvfp4_function *function,
                                            const DLTensor *const *arguments,
                                            size_t num_arguments,
                                            DLManagedTensor **results,
                                            size_t num_results, void *stream);
+
+/* For code with checks that is called in another way: NVFP4_INVALID_DATA if one
+ * failed, on any thread, since the last such question; nvfp4_last_error() then
+ * tells the first. */
+NVFP4_API nvfp4_status nvfp4_take_violation(void);
 
 #ifdef __cplusplus
 } /* extern "C" */

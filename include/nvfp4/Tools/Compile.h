@@ -33,6 +33,8 @@ struct CodeOptions {
   std::string isa = "native";
   /// Parallel loops run on OpenMP threads.
   bool threads = true;
+  /// Data and dynamic extents are checked where the code runs.
+  bool runtimeChecks = true;
   unsigned optLevel = 3;
 };
 

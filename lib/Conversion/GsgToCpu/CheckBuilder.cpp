@@ -1,0 +1,200 @@
+//===- CheckBuilder.cpp - Emits calls of the runtime's checks ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See CheckBuilder.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::cpu;
+
+Value CheckModule::text(OpBuilder &builder, Location loc, StringRef text) {
+  LLVM::GlobalOp &global = texts[text];
+  if (!global) {
+    OpBuilder globals = OpBuilder::atBlockBegin(module.getBody());
+    std::string name;
+    for (size_t number = texts.size() - 1; name.empty(); ++number) {
+      name = "nvfp4_check_text_" + std::to_string(number);
+      if (module.lookupSymbol(name))
+        name.clear();
+    }
+    std::string bytes = text.str();
+    bytes.push_back('\0');
+    auto type = LLVM::LLVMArrayType::get(globals.getI8Type(), bytes.size());
+    global =
+        LLVM::GlobalOp::create(globals, module.getLoc(), type,
+                               /*isConstant=*/true, LLVM::Linkage::Internal,
+                               name, globals.getStringAttr(bytes));
+  }
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+LLVM::LLVMFuncOp CheckModule::function(StringRef name, ValueRange arguments) {
+  LLVM::LLVMFuncOp &function = functions[name];
+  if (!function)
+    function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function) {
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    auto type = LLVM::LLVMFunctionType::get(
+        builder.getI32Type(), llvm::to_vector(arguments.getTypes()));
+    function = LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
+  }
+  return function;
+}
+
+/// "file:line:column: operation", as far as the place is known.
+static std::string describePlace(Operation *op) {
+  std::string name = op->getName().getStringRef().str();
+  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return name;
+  return place.getFilename().str() + ":" + std::to_string(place.getLine()) +
+         ":" + std::to_string(place.getColumn()) + ": " + name;
+}
+
+CheckBuilder::CheckBuilder(CheckModule &module, Operation *op)
+    : module(module), builder(op), loc(op->getLoc()), where(describePlace(op)) {
+}
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+Value CheckBuilder::i64(Extent extent) {
+  if (!extent.known)
+    return extent.value;
+  return arith::ConstantIntOp::create(builder, loc, *extent.known, 64);
+}
+
+Extent CheckBuilder::dim(Value memref, int64_t index) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(index))
+    return {type.getDimSize(index), {}};
+  Value &extent = dims[{memref, index}];
+  if (!extent) {
+    Value size = memref::DimOp::create(builder, loc, memref, index);
+    extent =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
+  }
+  return {std::nullopt, extent};
+}
+
+Extent CheckBuilder::add(Extent a, int64_t b) {
+  return b == 0 ? a : add(a, constant(b));
+}
+
+Extent CheckBuilder::add(Extent a, Extent b) {
+  int64_t sum;
+  if (a.known && b.known && !llvm::AddOverflow(*a.known, *b.known, sum))
+    return {sum, {}};
+  return {std::nullopt, arith::AddIOp::create(builder, loc, i64(a), i64(b))};
+}
+
+Extent CheckBuilder::mul(Extent a, int64_t b) {
+  return b == 1 ? a : mul(a, constant(b));
+}
+
+Extent CheckBuilder::mul(Extent a, Extent b) {
+  int64_t product;
+  if (a.known && b.known && !llvm::MulOverflow(*a.known, *b.known, product))
+    return {product, {}};
+  return {std::nullopt, arith::MulIOp::create(builder, loc, i64(a), i64(b))};
+}
+
+Extent CheckBuilder::div(Extent a, int64_t b) {
+  if (a.known)
+    return {*a.known / b, {}};
+  if (b == 1)
+    return a;
+  return {std::nullopt, arith::DivSIOp::create(builder, loc, i64(a), i64(b))};
+}
+
+Extent CheckBuilder::ceilDiv(Extent a, int64_t b) {
+  return b == 1 ? a : div(add(a, b - 1), b);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+void CheckBuilder::check(StringRef name, StringRef label, const Twine &what,
+                         ArrayRef<Value> arguments) {
+  SmallVector<Value> all{module.text(builder, loc, where)};
+  std::string subject = what.str();
+  for (StringRef text : {label, StringRef(subject)})
+    if (!text.empty())
+      all.push_back(module.text(builder, loc, text));
+  llvm::append_range(all, arguments);
+  auto call =
+      LLVM::CallOp::create(builder, loc, module.function(name, all), all);
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                    call.getResult(), zero);
+  holds = holds ? arith::AndIOp::create(builder, loc, holds, one) : one;
+}
+
+void CheckBuilder::equal(StringRef label, const Twine &what, Extent seen,
+                         Extent expected) {
+  if (seen.known && expected.known && *seen.known == *expected.known)
+    return;
+  if (seen.value && seen.value == expected.value)
+    return;
+  check("nvfp4_check_equal", label, what, {i64(seen), i64(expected)});
+}
+
+void CheckBuilder::atLeast(StringRef label, const Twine &what, Extent seen,
+                           Extent low) {
+  if (seen.known && low.known && *seen.known >= *low.known)
+    return;
+  check("nvfp4_check_range", label, what,
+        {i64(seen), i64(low), i64(std::numeric_limits<int64_t>::max())});
+}
+
+void CheckBuilder::inRange(StringRef label, const Twine &what, Extent seen,
+                           int64_t low, Extent high) {
+  if (seen.known && high.known && *seen.known >= low &&
+      *seen.known <= *high.known)
+    return;
+  check("nvfp4_check_range", label, what, {i64(seen), i64(low), i64(high)});
+}
+
+void CheckBuilder::multiple(StringRef label, const Twine &what, Extent seen,
+                            int64_t factor) {
+  if (factor == 1 || (seen.known && *seen.known % factor == 0))
+    return;
+  check("nvfp4_check_multiple", label, what, {i64(seen), i64(factor)});
+}
+
+void CheckBuilder::shape(StringRef label, StringRef name, Value memref,
+                         ArrayRef<NamedExtent> expected) {
+  auto type = memref ? dyn_cast<MemRefType>(memref.getType()) : MemRefType();
+  if (!type || type.getRank() != static_cast<int64_t>(expected.size()))
+    return;
+  for (auto [d, extent] : llvm::enumerate(expected))
+    equal(label, extent.first + Twine(" of ") + name, dim(memref, d),
+          extent.second);
+}
+
+void CheckBuilder::perGroup(StringRef label, StringRef name, Value value,
+                            Extent groups, int64_t width) {
+  auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
+  // A vector of static length 1 stands for a scalar.
+  if (!type || type.getRank() == 0 ||
+      (type.getRank() == 1 && type.getDimSize(0) == 1))
+    return;
+  equal(label, Twine("G of ") + name, dim(value, 0), groups);
+  if (type.getRank() == 2)
+    equal(label, Twine("entries of ") + name + " a group", dim(value, 1),
+          constant(width));
+}

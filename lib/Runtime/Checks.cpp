@@ -1,0 +1,201 @@
+//===- Checks.cpp - Checks that compiled code calls -------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See nvfp4_checks.h. Each reads its data once, so the cost is that of the
+// offsets and indices, not of what they cut or move.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Runtime/nvfp4_checks.h"
+
+#include "Violation.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace nvfp4::runtime;
+
+static constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
+
+static std::string text(int64_t value) { return std::to_string(value); }
+
+/// Records "expected `expected`, but got `seen`" and returns 0.
+static int32_t reject(const char *where, const char *label,
+                      const std::string &expected, int64_t seen,
+                      const std::string &hint = "") {
+  recordViolation(std::string(where) + ": expected " + expected + ", but got " +
+                  text(seen) + hint + " [" + label + "]");
+  return 0;
+}
+
+/// The smallest multiple of `unit` that is not below `value`; saturates.
+static int64_t roundUp(int64_t value, int64_t unit) {
+  int64_t rest = value % unit;
+  if (rest == 0)
+    return value;
+  return value > kNoBound - (unit - rest) ? kNoBound : value + (unit - rest);
+}
+
+namespace {
+/// Integers of 32 or 64 bits, `stride` entries apart.
+struct Integers {
+  const void *data;
+  int64_t bits, stride;
+  int64_t operator[](int64_t index) const {
+    return bits == 64 ? static_cast<const int64_t *>(data)[index * stride]
+                      : static_cast<const int32_t *>(data)[index * stride];
+  }
+};
+
+/// Offsets, or counts, of groups that cut `extent`.
+struct Groups {
+  Integers values;
+  int64_t count, form, align, extent;
+
+  std::string name(int64_t g) const {
+    const char *what = form == NVFP4_GROUP_ENDS     ? "group ends["
+                       : form == NVFP4_GROUP_STARTS ? "group starts["
+                                                    : "group row counts[";
+    return what + text(g) + "]";
+  }
+  bool check(const char *where) const;
+};
+} // namespace
+
+bool Groups::check(const char *where) const {
+  int64_t previous = 0;
+  for (int64_t g = 0; g < count; ++g) {
+    int64_t value = values[g];
+    if (value < 0 || value > extent)
+      return reject(where, "grouping_c6",
+                    name(g) + " to be in [" + text(previous) + ", " +
+                        text(extent) + "]",
+                    value);
+    if (form == NVFP4_GROUP_COUNTS)
+      continue;
+    if (value < previous)
+      return reject(where, "grouping_c7",
+                    name(g) + " to be at least " + text(previous) +
+                        ", the one before it",
+                    value);
+    // An empty group may repeat the end before it.
+    int64_t begin = roundUp(previous, align);
+    if (form == NVFP4_GROUP_ENDS && value < begin && value != previous)
+      return reject(where, "grouping_c7",
+                    name(g) + " to be at least " + text(begin) +
+                        ", where the group starts",
+                    value);
+    // The last of the starts is an end.
+    if (form == NVFP4_GROUP_STARTS && g + 1 < count && value % align != 0)
+      return reject(where, "grouping_c8",
+                    name(g) + " to be a multiple of " + text(align), value,
+                    " (nearest: " +
+                        text(std::max(previous, value / align * align)) + ")");
+    previous = value;
+  }
+  return true;
+}
+
+extern "C" int32_t nvfp4_check_equal(const char *where, const char *label,
+                                     const char *what, int64_t seen,
+                                     int64_t expected) {
+  if (seen == expected)
+    return 1;
+  return reject(where, label, std::string(what) + " to be " + text(expected),
+                seen);
+}
+
+extern "C" int32_t nvfp4_check_range(const char *where, const char *label,
+                                     const char *what, int64_t seen,
+                                     int64_t low, int64_t high) {
+  if (seen >= low && seen <= high)
+    return 1;
+  std::string range = " to be ";
+  if (high == kNoBound)
+    range += "at least " + text(low);
+  else
+    range += "in [" + text(low) + ", " + text(high) + "]";
+  return reject(where, label, what + range, seen);
+}
+
+extern "C" int32_t nvfp4_check_multiple(const char *where, const char *label,
+                                        const char *what, int64_t seen,
+                                        int64_t factor) {
+  if (seen % factor == 0)
+    return 1;
+  int64_t below = seen / factor * factor;
+  bool isAbove = seen - below > factor / 2 || below == 0;
+  return reject(
+      where, label, std::string(what) + " to be a multiple of " + text(factor),
+      seen, " (nearest: " + text(isAbove ? below + factor : below) + ")");
+}
+
+extern "C" int32_t nvfp4_check_indices(const char *where, const char *label,
+                                       const char *what, const void *data,
+                                       int64_t bits, int64_t rows,
+                                       int64_t columns, int64_t rowStride,
+                                       int64_t columnStride, int64_t limit) {
+  bool isVector = columns < 0;
+  int64_t width = isVector ? 1 : columns;
+  for (int64_t i = 0; i < rows; ++i) {
+    const char *row =
+        static_cast<const char *>(data) + i * rowStride * (bits / 8);
+    Integers entries{row, bits, columnStride};
+    for (int64_t j = 0; j < width; ++j) {
+      int64_t value = entries[j];
+      if (value >= -1 && value < limit)
+        continue;
+      std::string place =
+          "[" + text(i) + (isVector ? "" : ", " + text(j)) + "]";
+      int64_t nearest = value < -1 ? -1 : limit - 1;
+      return reject(where, label,
+                    what + place + " to be in [-1, " + text(limit) + ")", value,
+                    " (nearest: " + text(nearest) + ")");
+    }
+  }
+  return 1;
+}
+
+extern "C" int32_t nvfp4_check_groups(const char *where, const void *data,
+                                      int64_t bits, int64_t count,
+                                      int64_t stride, int64_t form,
+                                      int64_t align, int64_t extent) {
+  return Groups{{data, bits, stride}, count, form, align, extent}.check(where);
+}
+
+extern "C" int32_t nvfp4_check_scale_room(const char *where, const char *label,
+                                          const char *what, const void *data,
+                                          int64_t bits, int64_t count,
+                                          int64_t stride, int64_t form,
+                                          int64_t align, int64_t extent,
+                                          int64_t isUpperBound, int64_t tile,
+                                          int64_t block, int64_t have) {
+  Groups groups{{data, bits, stride}, count, form, align, extent};
+  if (!groups.check(where))
+    return 0;
+  bool isEnds = form == NVFP4_GROUP_ENDS;
+  int64_t previous = 0, packed = 0, needed = 0;
+  for (int64_t g = 0; g + !isEnds < count; ++g) {
+    int64_t begin = isEnds ? roundUp(previous, align) : groups.values[g];
+    int64_t end = groups.values[isEnds ? g : g + 1];
+    int64_t size = std::max<int64_t>(end - begin, 0);
+    if (block != 0)
+      size = size / block + (size % block != 0);
+    int64_t start =
+        isUpperBound ? (begin + g * (tile - 1)) / tile * tile : packed;
+    if (size != 0)
+      needed = std::max(needed, start + size);
+    packed += roundUp(size, tile);
+    previous = end;
+  }
+  if (have >= needed)
+    return 1;
+  return reject(where, label,
+                std::string(what) + " to be at least " + text(needed) +
+                    " for the groups",
+                have);
+}
