@@ -43,6 +43,7 @@ llvm::Error Evaluator::evaluateSortTokens(gsg::SortTokensOp op) {
     rowOfSlot.set(i, index(rowOfSlot, -1));
     if (e == -1)
       continue;
+    // sort_tokens_c6
     if (e < 0 || e >= count)
       return errorAt(op, "expected experts in [-1, " + llvm::Twine(count) +
                              "), but got " + llvm::Twine(e) + " for token " +
@@ -81,6 +82,7 @@ llvm::Error Evaluator::evaluatePermute(gsg::PermuteOp op) {
   int64_t width = input.dim(1);
   for (int64_t r = 0; r < out.dim(0); ++r) {
     int64_t token = rows.integer(r);
+    // permute_c4
     if (token < -1 || token >= input.dim(0))
       return errorAt(op, "expected tokens in [-1, " +
                              llvm::Twine(input.dim(0)) + "), but got " +
@@ -117,6 +119,7 @@ llvm::Error Evaluator::evaluateCombine(gsg::CombineOp op) {
   for (int64_t t = 0; t < out.dim(0); ++t) {
     for (int64_t s = 0; s < k; ++s) {
       int64_t row = rows.integer(t * k + s);
+      // combine_c4
       if (row < -1 || row >= input.dim(0))
         return errorAt(op, "expected rows in [-1, " +
                                llvm::Twine(input.dim(0)) + "), but got " +

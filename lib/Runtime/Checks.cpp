@@ -167,13 +167,11 @@ extern "C" int32_t nvfp4_check_groups(const char *where, const void *data,
   return Groups{{data, bits, stride}, count, form, align, extent}.check(where);
 }
 
-extern "C" int32_t nvfp4_check_scale_room(const char *where, const char *label,
-                                          const char *what, const void *data,
-                                          int64_t bits, int64_t count,
-                                          int64_t stride, int64_t form,
-                                          int64_t align, int64_t extent,
-                                          int64_t isUpperBound, int64_t tile,
-                                          int64_t block, int64_t have) {
+extern "C" int32_t nvfp4_check_scale_room(
+    const char *where, const char *label, const char *name, const void *data,
+    int64_t bits, int64_t count, int64_t stride, int64_t form, int64_t align,
+    int64_t extent, int64_t isUpperBound, int64_t tile, int64_t block,
+    int64_t have, int64_t haveAcross, int64_t needAcross) {
   Groups groups{{data, bits, stride}, count, form, align, extent};
   if (!groups.check(where))
     return 0;
@@ -192,10 +190,20 @@ extern "C" int32_t nvfp4_check_scale_room(const char *where, const char *label,
     packed += roundUp(size, tile);
     previous = end;
   }
-  if (have >= needed)
+  // Without a position in any group no scale is read.
+  if (needed == 0)
     return 1;
-  return reject(where, label,
-                std::string(what) + " to be at least " + text(needed) +
-                    " for the groups",
-                have);
+  const char *along = block != 0 ? "blocks" : "rows";
+  const char *across = block != 0 ? "rows" : "blocks";
+  auto atLeast = [&](const char *unit, int64_t seen, int64_t low,
+                     const char *reason) -> int32_t {
+    if (seen >= low)
+      return 1;
+    return reject(where, label,
+                  std::string(unit) + " of the scales of " + name +
+                      " to be at least " + text(low) + reason,
+                  seen);
+  };
+  return atLeast(across, haveAcross, needAcross, "") &&
+         atLeast(along, have, needed, " for the groups");
 }

@@ -63,16 +63,17 @@ NVFP4_API int32_t nvfp4_check_groups(const char *where, const void *data,
                                      int64_t stride, int64_t form,
                                      int64_t align, int64_t extent);
 
-/* The scales of all groups lie below `have`, counted in rows, or in blocks of
- * `block` positions along a row if that is not 0. Each group starts on a
- * multiple of `tile`: after the groups before it, or if `is_upper_bound` where
- * no groups of that extent can reach. 0 too if the offsets break
+/* The scales of all groups of the operand `name` lie below `have`, counted in
+ * rows, or in blocks of `block` positions along a row if that is not 0; in the
+ * other direction there are `have_across` of `need_across`. Each group starts
+ * on a multiple of `tile`: after the groups before it, or if `is_upper_bound`
+ * where no groups of that extent can reach. 0 too if the offsets break
  * nvfp4_check_groups. */
 NVFP4_API int32_t nvfp4_check_scale_room(
-    const char *where, const char *label, const char *what, const void *data,
+    const char *where, const char *label, const char *name, const void *data,
     int64_t bits, int64_t count, int64_t stride, int64_t form, int64_t align,
     int64_t extent, int64_t is_upper_bound, int64_t tile, int64_t block,
-    int64_t have);
+    int64_t have, int64_t have_across, int64_t need_across);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CheckBuilder.h"
+#include "Check/CheckBuilder.h"
 #include "nvfp4/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

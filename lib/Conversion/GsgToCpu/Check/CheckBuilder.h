@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_CHECKBUILDER_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_CHECKBUILDER_H
+#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_CHECK_CHECKBUILDER_H
+#define NVFP4_LIB_CONVERSION_GSGTOCPU_CHECK_CHECKBUILDER_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
@@ -133,4 +133,4 @@ void emitGateCheck(CheckBuilder &check, GateAttr gate, Extent n);
 
 } // namespace nvfp4::gsg::cpu
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_CHECKBUILDER_H
+#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_CHECK_CHECKBUILDER_H

@@ -1,4 +1,4 @@
-//===- CheckStorage.cpp - Checks of storage, groups, indices ----*- C++ -*-===//
+//===- Storage.cpp - Checks of storage, groups, indices ---------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -154,20 +154,15 @@ void CheckBuilder::scaleRoom(StringRef name, const ScaledOperand &operand,
   };
   int64_t other = 1 - ragged;
   Extent needed = other == axis ? ceilDiv(shape[other], block) : shape[other];
-  atLeast("storage_c9",
-          Twine(other == axis ? "blocks" : "rows") + " of the scales of " +
-              name,
-          have(other), needed);
   SmallVector<Value> arguments =
       offsetArguments(grouping, groups, shape[ragged]);
   int64_t unit = !alongBlocks ? tile : isLinear ? 1 : 4;
   bool isUpperBound = type.getGroupStart() == GroupStart::UpperBound;
   llvm::append_range(arguments, ArrayRef<Value>{i64(isUpperBound), i64(unit),
                                                 i64(alongBlocks ? block : 0),
-                                                i64(have(ragged))});
-  check("nvfp4_check_scale_room", "storage_c9",
-        Twine(alongBlocks ? "blocks" : "rows") + " of the scales of " + name,
-        arguments);
+                                                i64(have(ragged)),
+                                                i64(have(other)), i64(needed)});
+  check("nvfp4_check_scale_room", "storage_c9", name, arguments);
 }
 
 void CheckBuilder::indices(StringRef label, StringRef name, Value memref,

@@ -1,0 +1,104 @@
+// RUN: nvfp4-opt %s --gsg-emit-runtime-checks --split-input-file | FileCheck %s
+
+// What is static is not checked: only the entries are read.
+
+// permute_c4
+// CHECK-DAG:  @[[PLACE:nvfp4_check_text_[0-9]+]]("{{.*}}runtime-checks.mlir:[[# @LINE + 16]]:3: grouped_scaled_gemm.permute\00")
+// CHECK-DAG:  @[[LABEL:nvfp4_check_text_[0-9]+]]("permute_c4\00")
+// CHECK-DAG:  @[[NAME:nvfp4_check_text_[0-9]+]]("token_of_row\00")
+// CHECK:      func @permute(
+// CHECK-NOT:  nvfp4_check_equal
+// CHECK-DAG:    %[[W:.*]] = llvm.mlir.addressof @[[PLACE]]
+// CHECK-DAG:    %[[L:.*]] = llvm.mlir.addressof @[[LABEL]]
+// CHECK-DAG:    %[[N:.*]] = llvm.mlir.addressof @[[NAME]]
+// CHECK:        %[[OK:.*]] = llvm.call @nvfp4_check_indices(%[[W]], %[[L]], %[[N]],
+// CHECK:        %[[HOLDS:.*]] = arith.cmpi ne, %[[OK]],
+// CHECK:        scf.if %[[HOLDS]] {
+// CHECK-NEXT:     grouped_scaled_gemm.permute
+// CHECK-NEXT:   }
+// CHECK-NEXT:   return
+func.func @permute(%x: memref<8x64xbf16>, %t: memref<16xi32>,
+                   %y: memref<16x64xbf16>) {
+  grouped_scaled_gemm.permute(%x : memref<8x64xbf16>) by(%t : memref<16xi32>)
+      outs(%y : memref<16x64xbf16>)
+  return
+}
+
+// -----
+
+// Nothing to ask: the operation stays as it is.
+
+// CHECK-LABEL: func @static(
+// CHECK-NEXT:    grouped_scaled_gemm.hadamard
+// CHECK-NEXT:    return
+func.func @static(%x: memref<4x32xf32>, %y: memref<4x32xf32>) {
+  grouped_scaled_gemm.hadamard %x outs(%y) : memref<4x32xf32>, memref<4x32xf32>
+  return
+}
+
+// -----
+
+// Integer results are defined whatever the data hold, since they may be sizes or
+// addresses of what follows.
+
+// sort_tokens_c4, sort_tokens_c5, sort_tokens_c6
+// CHECK-LABEL: func @sort(
+// CHECK-COUNT-2: llvm.call @nvfp4_check_range(
+// CHECK:         llvm.call @nvfp4_check_indices(
+// CHECK:         scf.if
+// CHECK-NEXT:      grouped_scaled_gemm.sort_tokens
+// CHECK:         } else {
+// CHECK-COUNT-3:   linalg.fill
+// CHECK:         }
+func.func @sort(%e: memref<?x4xi32>, %ends: memref<8xi32>, %t: memref<?xi32>,
+                %r: memref<?x4xi32>) {
+  grouped_scaled_gemm.sort_tokens(%e : memref<?x4xi32>)
+      outs(%ends, %t, %r : memref<8xi32>, memref<?xi32>, memref<?x4xi32>)
+  return
+}
+
+// -----
+
+// All checks stand before the product and none is in a parallel loop; offsets
+// are read with their stride.
+
+// grouping_c5, grouping_c6
+// CHECK-LABEL: func @strided(
+// CHECK-NOT:     scf.parallel
+// CHECK:         llvm.call @nvfp4_check_equal(
+// CHECK:         %{{.*}}, %[[OFFSET:.*]], %[[SIZE:.*]], %[[STRIDE:.*]] = memref.extract_strided_metadata %{{.*}} : memref<?xi64, strided<[?], offset: ?>>
+// CHECK:         arith.index_cast %[[STRIDE]]
+// CHECK:         llvm.call @nvfp4_check_groups(
+// CHECK:         arith.andi
+// CHECK:         scf.if
+// CHECK-NEXT:      grouped_scaled_gemm.matmul
+!x = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+!w = !grouped_scaled_gemm.scaled<?x96x64, nvfp4>
+func.func @strided(%x: memref<?x32xi8>, %xs: memref<?x4xf8E4M3FN>,
+                   %w: memref<?x96x32xi8>, %ws: memref<?x96x4xf8E4M3FN>,
+                   %ends: memref<?xi64, strided<[?], offset: ?>>,
+                   %y: memref<?x96xf32>) {
+  grouped_scaled_gemm.matmul <ragged_rows, ends>
+      groups(%ends : memref<?xi64, strided<[?], offset: ?>>)
+      lhs(%x scaled_by %xs : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !x)
+      rhs(%w scaled_by %ws : memref<?x96x32xi8>, memref<?x96x4xf8E4M3FN> as !w)
+      outs(%y : memref<?x96xf32>)
+  return
+}
+
+// -----
+
+// combine_c2, combine_c3, combine_c4
+// CHECK-DAG:  "T of weights\00"
+// CHECK-DAG:  "k of weights\00"
+// CHECK-DAG:  "N of outs\00"
+// CHECK-DAG:  "row_of_slot\00"
+// CHECK:      func @combine(
+// CHECK-COUNT-4: llvm.call @nvfp4_check_equal(
+// CHECK:      llvm.call @nvfp4_check_indices(
+func.func @combine(%x: memref<?x?xbf16>, %r: memref<?x?xi32>,
+                   %w: memref<?x?xf32>, %y: memref<?x?xbf16>) {
+  grouped_scaled_gemm.combine(%x : memref<?x?xbf16>) by(%r : memref<?x?xi32>)
+      weights(%w : memref<?x?xf32>) outs(%y : memref<?x?xbf16>)
+  return
+}

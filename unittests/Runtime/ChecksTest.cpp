@@ -1,0 +1,169 @@
+//===- ChecksTest.cpp - Tests of the checks of compiled code ----*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Runtime/nvfp4_checks.h"
+#include "nvfp4/Runtime/nvfp4_runtime.h"
+
+#include "gtest/gtest.h"
+
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+static constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+
+/// The violation since the last question, "" if there is none.
+static std::string take() {
+  return nvfp4_take_violation() == NVFP4_OK ? "" : nvfp4_last_error();
+}
+
+static std::string groupsMessage(std::vector<int64_t> values, int64_t form,
+                                 int64_t align, int64_t extent) {
+  int32_t wide = nvfp4_check_groups("at", values.data(), 64, values.size(), 1,
+                                    form, align, extent);
+  std::string message = take();
+  EXPECT_EQ(wide, message.empty());
+  // The same as integers of 32 bits, with gaps.
+  std::vector<int32_t> narrow;
+  for (int64_t value : values) {
+    if (value != static_cast<int32_t>(value))
+      return message;
+    narrow.insert(narrow.end(), {static_cast<int32_t>(value), -7, -7});
+  }
+  nvfp4_check_groups("at", narrow.data(), 32, values.size(), 3, form, align,
+                     extent);
+  EXPECT_EQ(take(), message);
+  return message;
+}
+
+TEST(Checks, Ends) {
+  auto ends = [](std::vector<int64_t> values, int64_t align) {
+    return groupsMessage(std::move(values), NVFP4_GROUP_ENDS, align, 100);
+  };
+  EXPECT_EQ(ends({}, 1), "");
+  EXPECT_EQ(ends({0, 0, 100, 100}, 1), "");
+  EXPECT_EQ(ends({5, 5, 20}, 16), "");
+  EXPECT_EQ(ends({5, 16}, 16), "");
+  EXPECT_EQ(ends({5, 15}, 16),
+            "at: expected group ends[1] to be at least 16, where the group "
+            "starts, but got 15 [grouping_c7]");
+  EXPECT_EQ(ends({5, 4}, 1), "at: expected group ends[1] to be at least 5, the "
+                             "one before it, but got 4 [grouping_c7]");
+  EXPECT_EQ(ends({5, 101}, 1), "at: expected group ends[1] to be in [5, 100], "
+                               "but got 101 [grouping_c6]");
+  EXPECT_EQ(ends({kMin, 5}, 1),
+            "at: expected group ends[0] to be in [0, 100], but got "
+            "-9223372036854775808 [grouping_c6]");
+  EXPECT_NE(ends({kMax}, kMax), "");
+  EXPECT_EQ(ends({99, 99}, kMax), "");
+}
+
+TEST(Checks, Starts) {
+  auto starts = [](std::vector<int64_t> values) {
+    return groupsMessage(std::move(values), NVFP4_GROUP_STARTS, 8, 100);
+  };
+  EXPECT_EQ(starts({0, 8, 96, 100}), "");
+  EXPECT_EQ(starts({16, 16, 16}), "");
+  EXPECT_EQ(starts({0, 12, 100}),
+            "at: expected group starts[1] to be a multiple of 8, but got 12 "
+            "(nearest: 8) [grouping_c8]");
+  EXPECT_EQ(starts({0, 32, 16, 100}),
+            "at: expected group starts[2] to be at least 32, the one before "
+            "it, but got 16 [grouping_c7]");
+}
+
+TEST(Checks, Counts) {
+  EXPECT_EQ(groupsMessage({100, 0, 3}, NVFP4_GROUP_COUNTS, 1, 100), "");
+  EXPECT_EQ(groupsMessage({3, -1}, NVFP4_GROUP_COUNTS, 1, 100),
+            "at: expected group row counts[1] to be in [0, 100], but got -1 "
+            "[grouping_c6]");
+}
+
+TEST(Checks, Numbers) {
+  EXPECT_EQ(nvfp4_check_equal("at", "c1", "K", 3, 3), 1);
+  EXPECT_EQ(nvfp4_check_range("at", "c1", "K", 3, 3, kMax), 1);
+  EXPECT_EQ(nvfp4_check_range("at", "c1", "K", 3, 1, 3), 1);
+  EXPECT_EQ(nvfp4_check_multiple("at", "c1", "K", 0, 16), 1);
+  EXPECT_EQ(take(), "");
+  EXPECT_EQ(nvfp4_check_equal("at", "c1", "K", 4, 3), 0);
+  EXPECT_EQ(take(), "at: expected K to be 3, but got 4 [c1]");
+  EXPECT_EQ(nvfp4_check_range("at", "c1", "K", 2, 3, kMax), 0);
+  EXPECT_EQ(take(), "at: expected K to be at least 3, but got 2 [c1]");
+  EXPECT_EQ(nvfp4_check_range("at", "c1", "K", 4, 1, 3), 0);
+  EXPECT_EQ(take(), "at: expected K to be in [1, 3], but got 4 [c1]");
+  for (auto [seen, nearest] : {std::pair(8, 16), std::pair(24, 16),
+                               std::pair(25, 32), std::pair(40, 32)}) {
+    EXPECT_EQ(nvfp4_check_multiple("at", "c1", "K", seen, 16), 0);
+    EXPECT_EQ(take(), "at: expected K to be a multiple of 16, but got " +
+                          std::to_string(seen) +
+                          " (nearest: " + std::to_string(nearest) + ") [c1]");
+  }
+}
+
+TEST(Checks, Indices) {
+  // Two rows of three entries and a gap.
+  std::vector<int32_t> entries = {-1, 0, 7, 99, 3, 2, 1, 99};
+  auto check = [&](int64_t limit) {
+    nvfp4_check_indices("at", "c1", "rows", entries.data(), 32, 2, 3, 4, 1,
+                        limit);
+    return take();
+  };
+  EXPECT_EQ(check(8), "");
+  EXPECT_EQ(check(7), "at: expected rows[0, 2] to be in [-1, 7), but got 7 "
+                      "(nearest: 6) [c1]");
+  entries[4] = -2;
+  EXPECT_EQ(check(8), "at: expected rows[1, 0] to be in [-1, 8), but got -2 "
+                      "(nearest: -1) [c1]");
+  std::vector<int64_t> vector = {5, 1};
+  EXPECT_EQ(nvfp4_check_indices("at", "c1", "rows", vector.data(), 64, 2, -1, 1,
+                                0, 0),
+            0);
+  EXPECT_EQ(take(), "at: expected rows[0] to be in [-1, 0), but got 5 "
+                    "(nearest: -1) [c1]");
+}
+
+TEST(Checks, ScaleRoom) {
+  std::vector<int32_t> ends = {100, 100, 130};
+  auto check = [&](int64_t isUpperBound, int64_t tile, int64_t block,
+                   int64_t have, int64_t haveAcross) {
+    nvfp4_check_scale_room("at", "c1", "lhs", ends.data(), 32, ends.size(), 1,
+                           NVFP4_GROUP_ENDS, 1, 200, isUpperBound, tile, block,
+                           have, haveAcross, 4);
+    return take();
+  };
+  // The third group starts at row 128, and without tiles at row 100.
+  EXPECT_EQ(check(0, 128, 0, 158, 4), "");
+  EXPECT_EQ(check(0, 1, 0, 130, 4), "");
+  EXPECT_EQ(check(0, 128, 0, 157, 4),
+            "at: expected rows of the scales of lhs to be at least 158 for the "
+            "groups, but got 157 [c1]");
+  // At 128 floor((100 + 2 * 127) / 128).
+  EXPECT_EQ(check(1, 128, 0, 286, 4), "");
+  EXPECT_NE(check(1, 128, 0, 285, 4), "");
+  // 7 blocks and 2, the latter after 8.
+  EXPECT_EQ(check(0, 4, 16, 10, 4), "");
+  EXPECT_NE(check(0, 4, 16, 9, 4), "");
+  EXPECT_EQ(check(0, 4, 16, 10, 3),
+            "at: expected rows of the scales of lhs to be at least 4, but got "
+            "3 [c1]");
+  // No position, no scale.
+  ends = {0, 0};
+  EXPECT_EQ(check(0, 128, 0, 0, 0), "");
+  ends = {5, 4};
+  EXPECT_NE(check(0, 128, 0, 1000, 4), "");
+}
+
+TEST(Checks, TheFirstViolationOfAnyThreadIsKept) {
+  EXPECT_EQ(nvfp4_check_equal("first", "c1", "K", 4, 3), 0);
+  std::thread([] { nvfp4_check_equal("second", "c1", "K", 4, 3); }).join();
+  EXPECT_EQ(take(), "first: expected K to be 3, but got 4 [c1]");
+  EXPECT_EQ(take(), "");
+  std::thread([] { nvfp4_check_equal("other", "c1", "K", 4, 3); }).join();
+  EXPECT_EQ(take(), "other: expected K to be 3, but got 4 [c1]");
+}
