@@ -19,145 +19,188 @@ Checker::Checker(Machine &machine) : impl(std::make_unique<Impl>(machine)) {}
 Checker::~Checker() = default;
 
 void Checker::clusterStarted(Cluster &cluster) {
-  auto state = std::make_unique<ClusterState>();
+  auto state = std::make_unique<ClusterCheck>();
+  state->number = static_cast<uint32_t>(impl->clusters.size());
   state->warps.resize(cluster.ctas.size() * impl->machine.warpsPerCta);
-  for (size_t i = 0; i < state->warps.size(); ++i) {
-    Knowledge &knowledge = state->warps[i].knowledge;
-    knowledge.clock.resize(state->warps.size());
-    knowledge.clock[i] = 1;
-  }
+  for (uint32_t i = 0; i < state->warps.size(); ++i)
+    state->warps[i].knowledge.own.clock.raise(i, 1);
   state->ctas.resize(cluster.ctas.size());
   for (CtaState &cta : state->ctas)
-    cta.shared.resize(impl->machine.sharedBytes / 4 + 1);
-  impl->clusters[&cluster] = std::move(state);
+    cta.shared = ShadowCells(impl->machine.sharedBytes / 4 + 1);
+  cluster.check = state.get();
+  impl->clusters.push_back(std::move(state));
 }
 
-void Checker::clusterEnded(Cluster &cluster) { impl->clusters.erase(&cluster); }
+void Checker::clusterEnded(Cluster &cluster) {
+  // Who did what stays known, for accesses of global memory.
+  ClusterCheck &state = impl->stateOf(cluster);
+  state.ctas.clear();
+  state.warps.clear();
+  state.reads = ReadLists();
+  for (OperationState &operation : state.operations)
+    operation.knowledge = nullptr;
+}
 
-void Checker::sharedAccess(Warp &warp, Cta &owner, uint32_t offset,
-                           unsigned size, Access access, unsigned lane) {
-  (void)lane;
-  ClusterState &cluster = impl->stateOf(owner);
+void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
+                           Access access, unsigned lane, Ordering ordering,
+                           bool mapRelease) {
+  if (place.space != StateSpace::Shared && place.space != StateSpace::Global)
+    return;
+  bool isShared = place.space == StateSpace::Shared;
+  ClusterCheck &cluster = impl->stateOf(warp.cta);
   WarpState &state = impl->stateOf(warp);
-  AccessRecord record;
-  record.agent = impl->warpNumber(warp);
-  record.clock = state.clock;
-  record.pc = warp.group().pc;
-  record.isAtomic = access == Access::Atomic;
-  std::vector<ShadowCell> &cells = cluster.ctas[owner.rank].shared;
+  AccessView now{cluster, {}, access != Access::Read, state.knowledge};
+  now.record.setAgent(impl->warpNumber(warp));
+  now.record.clock = state.clock;
+  now.record.pc = warp.group().pc;
+  now.record.isStrong = access == Access::Atomic || ordering != Ordering::Weak;
+  now.record.isMapRelease = mapRelease;
+  now.record.cluster = cluster.number;
+  now.record.lane = lane;
+  if (now.record.isStrong)
+    impl->synchronize(
+        warp, isShared ? impl->ctaState(*place.cta).published : impl->published,
+        place.address, access, ordering);
+  if (!isShared)
+    return impl->accessGlobal(now, place.address, size);
+  ShadowCells &cells = cluster.ctas[place.cta->rank].shared;
+  auto offset = static_cast<uint32_t>(place.address);
   for (uint32_t byte = offset; byte < offset + size;) {
     uint32_t end = std::min(offset + size, (byte | 3) + 1);
-    record.bytes =
-        static_cast<uint8_t>(((1u << (end - byte)) - 1) << (byte & 3));
-    impl->access(cluster, cells[byte / 4], record, access != Access::Read,
-                 state.knowledge, nullptr,
-                 "shared offset " + std::to_string(byte & ~3u));
+    now.record.bytes = ((1u << (end - byte)) - 1) << (byte & 3);
+    impl->access(cells[byte / 4], cluster.reads, now,
+                 {Spot::Shared, byte & ~3u});
     byte = end;
   }
 }
 
-void Checker::globalAccess(Warp &, uint64_t, unsigned, Access, unsigned) {}
-void Checker::operationGlobal(uint32_t, uint64_t, uint64_t, Access) {}
-
-uint32_t Checker::beginOperation(Warp &warp, unsigned lane, bool tensorPipe) {
-  ClusterState &cluster = impl->stateOf(warp.cta);
+uint32_t Checker::beginOperation(Warp &warp, unsigned lane,
+                                 OperationProxy proxy) {
+  ClusterCheck &cluster = impl->stateOf(warp.cta);
   WarpState &state = impl->stateOf(warp);
-  auto id = static_cast<uint32_t>(cluster.operations.size()) * 2;
+  auto id = static_cast<uint32_t>(cluster.operations.size());
+  if (!state.snapshot)
+    state.snapshot = std::make_shared<const Knowledge>(state.knowledge);
   OperationState operation;
-  operation.knowledge = impl->release(warp);
-  operation.knowledge.operations = state.knowledge.operations;
+  operation.knowledge = state.snapshot;
   operation.pc = warp.group().pc;
   operation.warp = impl->warpNumber(warp);
-  operation.lane = lane;
-  operation.tensorPipe = tensorPipe;
-  if (impl->strict)
-    operation.notFencedAfter = state.notFencedAfter;
-  if (tensorPipe) {
-    // Operations of a pipe are performed in order of issue.
-    operation.knowledge.operations.addAll(state.pipe);
-    state.pipe.add(id);
-    state.pipe.add(id + 1);
-    operation.pipe = state.pipe;
+  operation.clock = state.clock;
+  operation.lane = static_cast<uint8_t>(lane);
+  operation.proxy = proxy;
+  if (impl->strict) {
+    operation.notFencedAfter =
+        std::make_shared<const NumberSet>(state.notFencedAfter);
+    operation.fencedPipe =
+        std::make_shared<const VectorClock>(state.fencedPipe);
+  }
+  if (proxy != OperationProxy::TensorPipe) {
+    operation.number = cluster.nextNumber;
+    cluster.nextNumber += 2;
   }
   cluster.operations.push_back(std::move(operation));
+  // What the warp does from here on is not ordered before the operation.
+  ++state.clock;
+  state.knowledge.own.clock.raise(impl->warpNumber(warp), state.clock);
   return id;
 }
 
+namespace {
+
+AccessView viewOf(ClusterCheck &cluster, uint32_t id, Access access) {
+  const OperationState &operation = cluster.operations[id];
+  AccessView now{
+      cluster, {}, access != Access::Read, *operation.knowledge, &operation};
+  now.record.setAgent(id);
+  now.record.isOperation = 1;
+  now.record.pc = operation.pc;
+  now.record.bytes = 15;
+  now.record.isStrong = access == Access::Atomic;
+  now.record.cluster = cluster.number;
+  return now;
+}
+
+} // namespace
+
 void Checker::operationShared(uint32_t id, Cta &cta, uint32_t offset,
                               uint32_t size, Access access) {
-  ClusterState &cluster = impl->stateOf(cta);
-  const OperationState &operation = cluster.operations[id / 2];
-  bool write = access != Access::Read;
-  AccessRecord record;
-  record.agent = id + write;
-  record.isOperation = true;
-  record.pc = operation.pc;
-  std::vector<ShadowCell> &cells = cluster.ctas[cta.rank].shared;
+  ClusterCheck &cluster = impl->stateOf(cta);
+  AccessView now = viewOf(cluster, id, access);
+  ShadowCells &cells = cluster.ctas[cta.rank].shared;
   for (uint32_t byte = offset & ~3u; byte < offset + size; byte += 4)
-    impl->access(cluster, cells[byte / 4], record, write, operation.knowledge,
-                 nullptr, "shared offset " + std::to_string(byte));
+    impl->access(cells[byte / 4], cluster.reads, now, {Spot::Shared, byte});
+}
+
+void Checker::operationGlobal(uint32_t id, Cluster &cluster, uint64_t address,
+                              uint64_t size, Access access) {
+  ClusterCheck &state = impl->stateOf(cluster);
+  impl->accessGlobal(viewOf(state, id, access), address, size);
 }
 
 void Checker::operationTmem(uint32_t id, Cta &cta, unsigned quarters,
                             unsigned column, unsigned count, Access access) {
-  ClusterState &cluster = impl->stateOf(cta);
-  OperationState &operation = cluster.operations[id / 2];
-  WarpState &warp = cluster.warps[operation.warp];
+  ClusterCheck &cluster = impl->stateOf(cta);
+  const OperationState &operation = cluster.operations[id];
   bool write = access != Access::Read;
-  if (!operation.tensorPipe) {
-    (write ? warp.stores : warp.loads).add(id + write);
+  if (operation.proxy != OperationProxy::TensorPipe) {
+    WarpState &warp = cluster.warps[operation.warp];
+    (write ? warp.stores : warp.loads).add(operation.number + write);
   }
-  AccessRecord record;
-  record.agent = id + write;
-  record.isOperation = true;
-  record.pc = operation.pc;
-  std::vector<ShadowCell> &cells = cluster.ctas[cta.rank].tmem;
-  if (cells.empty())
-    cells.resize(4 * Tmem::columns);
-  static const NumberSet none;
-  for (unsigned quarter = 0; quarter < 4; ++quarter) {
-    if (!(quarters >> quarter & 1))
-      continue;
-    for (unsigned c = column; c < column + count; ++c)
-      impl->access(cluster, cells[quarter * Tmem::columns + c], record, write,
-                   operation.knowledge,
-                   impl->strict ? &operation.notFencedAfter : &none,
-                   "tensor memory column " + std::to_string(c));
-  }
+  AccessView now = viewOf(cluster, id, access);
+  ShadowCells &cells = cluster.ctas[cta.rank].tmem;
+  if (!cells)
+    cells = ShadowCells(size_t{4} * Tmem::columns);
+  for (unsigned quarter = 0; quarter < 4; ++quarter)
+    if (quarters >> quarter & 1)
+      for (unsigned c = column; c < column + count; ++c)
+        impl->access(cells[quarter * Tmem::columns + c], cluster.reads, now,
+                     {Spot::Tmem, c});
 }
 
 void Checker::operationArrived(uint32_t id, Cta &cta, uint32_t offset) {
-  ClusterState &cluster = impl->stateOf(cta);
-  const OperationState &operation = cluster.operations[id / 2];
+  ClusterCheck &cluster = impl->stateOf(cta);
+  const OperationState &operation = cluster.operations[id];
   Knowledge &pending = impl->mbarrier(cta, offset).pending;
-  pending.operations.add(id);
-  pending.operations.add(id + 1);
-  if (operation.tensorPipe)
-    pending.operations.addAll(operation.pipe);
   // By the text a completion orders only the operation itself; kernels rely on
   // it for what its issuer did before.
-  if (!impl->strict)
-    pending.join(operation.knowledge);
+  if (!impl->strict) {
+    pending.join(*operation.knowledge);
+    pending.own.clock.raise(operation.warp, operation.clock);
+  }
+  if (operation.proxy == OperationProxy::TensorPipe) {
+    pending.own.pipe.raise(operation.warp, id + 1);
+    return;
+  }
+  pending.own.operations.add(operation.number);
+  pending.own.operations.add(operation.number + 1);
 }
 
 void Checker::operationsWaited(Warp &warp,
                                const std::vector<uint32_t> &operations,
                                bool readOnly) {
-  Knowledge &knowledge = impl->stateOf(warp).knowledge;
+  ClusterCheck &cluster = impl->stateOf(warp.cta);
+  WarpState &state = impl->stateOf(warp);
   for (uint32_t id : operations) {
-    knowledge.operations.add(id);
+    const OperationState &operation = cluster.operations[id];
+    if (operation.proxy == OperationProxy::TensorPipe) {
+      state.knowledge.own.pipe.raise(operation.warp, id + 1);
+      continue;
+    }
+    state.knowledge.own.operations.add(operation.number);
     if (!readOnly)
-      knowledge.operations.add(id + 1);
+      state.knowledge.own.operations.add(operation.number + 1);
   }
+  impl->learnt(state);
 }
 
 void Checker::tmemWaited(Warp &warp, bool stores) {
   WarpState &state = impl->stateOf(warp);
   NumberSet &done = stores ? state.stores : state.loads;
-  state.knowledge.operations.addAll(done);
+  state.knowledge.own.operations.addAll(done);
   if (impl->strict)
     state.notFencedBefore.addAll(done);
   done.clear();
+  impl->learnt(state);
 }
 
 } // namespace nvfp4::sim

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything is kept by cluster, because nothing the checker models
-// synchronises beyond one. An operation has two numbers: an even one for what
-// it reads and the odd one after it for what it writes, so that a wait for
-// reads only can be told from a full wait.
+// Shared and tensor memory, barriers and agents are kept by cluster. Global
+// memory is common; synchronisation through it carries knowledge from cluster
+// to cluster. An operation outside the tensor pipe has two numbers: an even one
+// for what it reads and the odd one after it for what it writes, so that a wait
+// for reads only can be told from a full wait.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,9 @@
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Check/Knowledge.h"
 #include "nvfp4/Simulator/Check/Shadow.h"
+#include "nvfp4/Simulator/Machine/Access.h"
+
+#include <map>
 
 namespace nvfp4::sim {
 
@@ -36,42 +40,84 @@ struct MbarrierState : Meeting {
   AccessRecord init;
 };
 
+/// What releases through a location of memory have published.
+struct Published {
+  uint32_t cluster = 0;
+  Knowledge knowledge;
+};
+
 struct WarpState {
   Knowledge knowledge;
   uint32_t clock = 1;
-  /// Tensor-pipe operations issued so far, which commit covers.
-  NumberSet pipe;
+  /// Shared by the operations issued since the knowledge last changed.
+  std::shared_ptr<const Knowledge> snapshot;
   /// tcgen05.ld and st since the last wait.
   NumberSet loads, stores;
-  /// Strict profile: operations learnt of without fence::after_thread_sync,
-  /// and loads and stores waited for without fence::before_thread_sync.
+  /// Strict profile: what the warp has learnt of without
+  /// fence::after_thread_sync, beyond what `fencedPipe` covers, and loads and
+  /// stores waited for without fence::before_thread_sync.
   NumberSet notFencedAfter, notFencedBefore;
+  VectorClock fencedPipe;
   /// Knowledge at the last fence.mbarrier_init.
   Knowledge initFence;
+  /// Knowledge at the last fence, which later strong writes publish, and what
+  /// strong reads have found, which the next fence acquires.
+  std::shared_ptr<const Knowledge> fence;
+  std::vector<Published> found;
+  /// Clock of the last release to the proxy of tensor maps, and what the last
+  /// acquire of each map covers.
+  uint32_t mapRelease = 0;
+  std::map<uint64_t, Knowledge> mapAcquires;
 };
 
 struct OperationState {
-  Knowledge knowledge;
-  NumberSet pipe;
-  NumberSet notFencedAfter;
+  std::shared_ptr<const Knowledge> knowledge;
+  /// Strict profile; null when nothing is missing.
+  std::shared_ptr<const NumberSet> notFencedAfter;
+  std::shared_ptr<const VectorClock> fencedPipe;
   uint32_t pc = noPc;
   uint32_t warp = 0;
-  uint32_t lane = 0;
-  bool tensorPipe = false;
+  /// Clock of the issuing warp.
+  uint32_t clock = 0;
+  /// Number in NumberSets; not used by the tensor pipe.
+  uint32_t number = 0;
+  uint8_t lane = 0;
+  OperationProxy proxy = OperationProxy::Async;
 };
 
 struct CtaState {
-  std::vector<ShadowCell> shared;
-  std::vector<ShadowCell> tmem;
+  ShadowCells shared;
+  ShadowCells tmem;
   std::unordered_map<uint32_t, MbarrierState> mbarriers;
   std::array<Meeting, 16> barriers;
+  /// Flags in shared memory, by offset.
+  std::map<uint64_t, Published> published;
 };
 
-struct ClusterState {
+struct ClusterCheck {
+  uint32_t number = 0;
   std::vector<WarpState> warps;
   std::vector<CtaState> ctas;
   std::vector<OperationState> operations;
+  uint32_t nextNumber = 0;
+  ReadLists reads;
   Meeting barrier;
+};
+
+/// A cell of memory, for reports.
+struct Spot {
+  enum Kind : uint8_t { Shared, Tmem, Global } kind;
+  uint64_t at;
+};
+
+/// What is compared with a cell.
+struct AccessView {
+  ClusterCheck &cluster;
+  AccessRecord record;
+  bool write = false;
+  const Knowledge &knowledge;
+  /// For operations.
+  const OperationState *operation = nullptr;
 };
 
 struct Checker::Impl {
@@ -81,9 +127,17 @@ struct Checker::Impl {
 
   Machine &machine;
   const bool strict;
-  std::unordered_map<const Cluster *, std::unique_ptr<ClusterState>> clusters;
+  /// All clusters of the launch, by number; the memory of ended ones is gone.
+  std::vector<std::unique_ptr<ClusterCheck>> clusters;
+  GlobalShadow global;
+  /// Lists of global cells.
+  ReadLists globalReads;
+  /// Flags in global memory, by address.
+  std::map<uint64_t, Published> published;
 
-  ClusterState &stateOf(const Cta &cta) { return *clusters.at(cta.cluster); }
+  ClusterCheck &stateOf(const Cluster &cluster) { return *cluster.check; }
+  ClusterCheck &stateOf(const Cta &cta) { return *cta.cluster->check; }
+  CtaState &ctaState(const Cta &cta) { return stateOf(cta).ctas[cta.rank]; }
   uint32_t warpNumber(const Warp &warp) const {
     return warp.cta.rank * machine.warpsPerCta + warp.index;
   }
@@ -91,26 +145,38 @@ struct Checker::Impl {
     return stateOf(warp.cta).warps[warpNumber(warp)];
   }
   MbarrierState &mbarrier(Cta &cta, uint32_t offset) {
-    return stateOf(cta).ctas[cta.rank].mbarriers[offset];
+    return ctaState(cta).mbarriers[offset];
   }
 
+  /// The clock of a warp advances: later accesses are told from earlier ones.
+  void tick(Warp &warp);
   /// What a warp hands on when it releases; its clock advances.
   Knowledge release(Warp &warp);
   /// The warp learns what a completed phase carries.
-  void acquire(Warp &warp, const Meeting &meeting);
+  void acquire(Warp &warp, const Knowledge &knowledge);
+  /// The knowledge has changed.
+  void learnt(WarpState &state) { state.snapshot = nullptr; }
+  /// Reads and writes of a location with an ordering (GlobalOrder.cpp).
+  void synchronize(Warp &warp, std::map<uint64_t, Published> &locations,
+                   uint64_t location, Access access, Ordering ordering);
 
   /// Compares an access with the cell's and enters it.
-  void access(ClusterState &cluster, ShadowCell &cell,
-              const AccessRecord &record, bool write,
-              const Knowledge &knowledge, const NumberSet *notFencedAfter,
-              const std::string &place);
-  bool ordered(const AccessRecord &earlier, const Knowledge &knowledge) const;
-  void reportConflict(ClusterState &cluster, ReportKind kind,
-                      const AccessRecord &earlier, const char *earlierWhat,
-                      const AccessRecord &now, const char *nowWhat,
-                      const std::string &place, const char *why);
-  std::string describe(const ClusterState &cluster,
-                       const AccessRecord &record) const;
+  void access(ShadowCell &cell, ReadLists &lists, const AccessView &now,
+              Spot spot);
+  /// The same for bytes of global memory.
+  void accessGlobal(const AccessView &now, uint64_t address, uint64_t size);
+  void compare(const AccessRecord &earlier, bool earlierWrote,
+               const AccessView &now, Spot spot);
+  bool ordered(const AccessRecord &earlier, bool earlierWrote,
+               const AccessView &now) const;
+  bool lacksTcgen05Fence(const AccessRecord &earlier, bool earlierWrote,
+                         const AccessView &now) const;
+  void reportConflict(ReportKind kind, const AccessRecord &earlier,
+                      const char *earlierWhat, const AccessView &now,
+                      const char *nowWhat, const std::string &place,
+                      const char *why);
+  std::string describe(const AccessRecord &record) const;
+  std::string describe(Spot spot) const;
 };
 
 } // namespace nvfp4::sim

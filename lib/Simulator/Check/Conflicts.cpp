@@ -13,90 +13,280 @@
 #include "CheckerImpl.h"
 
 namespace nvfp4::sim {
+namespace {
 
-bool Checker::Impl::ordered(const AccessRecord &earlier,
-                            const Knowledge &knowledge) const {
-  if (earlier.isOperation)
-    return knowledge.operations.has(earlier.agent);
-  return earlier.clock <= knowledge.clockOf(earlier.agent);
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx",
+                static_cast<unsigned long long>(value));
+  return text;
 }
 
-std::string Checker::Impl::describe(const ClusterState &cluster,
-                                    const AccessRecord &record) const {
-  uint32_t warp = record.agent;
+} // namespace
+
+bool Checker::Impl::ordered(const AccessRecord &earlier, bool earlierWrote,
+                            const AccessView &now) const {
+  const ClusterKnowledge *known = &now.knowledge.own;
+  if (earlier.cluster != now.cluster.number) {
+    known = now.knowledge.find(earlier.cluster);
+    if (!known)
+      return false;
+  }
+  uint32_t agent = earlier.agent();
+  if (!earlier.isOperation) {
+    // An operation comes after what its issuer did before.
+    if (now.operation && agent == now.operation->warp &&
+        earlier.cluster == now.cluster.number)
+      return earlier.clock <= now.operation->clock;
+    return earlier.clock <= known->clock.of(agent);
+  }
+  const OperationState &operation =
+      clusters[earlier.cluster]->operations[agent];
+  if (operation.proxy != OperationProxy::TensorPipe)
+    return known->operations.has(operation.number + earlierWrote);
+  // Operations of a pipe are performed in order of issue.
+  if (now.operation && now.operation->proxy == OperationProxy::TensorPipe &&
+      now.operation->warp == operation.warp &&
+      earlier.cluster == now.cluster.number)
+    return true;
+  return agent < known->pipe.of(operation.warp);
+}
+
+bool Checker::Impl::lacksTcgen05Fence(const AccessRecord &earlier,
+                                      bool earlierWrote,
+                                      const AccessView &now) const {
+  if (!strict || !earlier.isOperation || !now.operation ||
+      !now.operation->notFencedAfter)
+    return false;
+  uint32_t agent = earlier.agent();
+  const OperationState &operation =
+      clusters[earlier.cluster]->operations[agent];
+  if (operation.proxy != OperationProxy::TensorPipe)
+    return now.operation->notFencedAfter->has(operation.number + earlierWrote);
+  if (now.operation->proxy == OperationProxy::TensorPipe &&
+      now.operation->warp == operation.warp)
+    return false;
+  return agent >= now.operation->fencedPipe->of(operation.warp);
+}
+
+std::string Checker::Impl::describe(const AccessRecord &record) const {
+  uint32_t warp = record.agent();
   std::string lane;
   if (record.isOperation) {
-    const OperationState &operation = cluster.operations[record.agent / 2];
+    const OperationState &operation =
+        clusters[record.cluster]->operations[warp];
     warp = operation.warp;
     lane = " lane " + std::to_string(operation.lane) + " (asynchronous)";
+  } else if (record.lane < AccessRecord::manyLanes) {
+    lane = " lane " + std::to_string(record.lane);
   }
-  return "cta rank " + std::to_string(warp / machine.warpsPerCta) + " warp " +
-         std::to_string(warp % machine.warpsPerCta) + lane;
+  std::string text = "cta rank " + std::to_string(warp / machine.warpsPerCta) +
+                     " warp " + std::to_string(warp % machine.warpsPerCta) +
+                     lane;
+  return clusters.size() > 1
+             ? "cluster " + std::to_string(record.cluster) + " " + text
+             : text;
 }
 
-void Checker::Impl::reportConflict(ClusterState &cluster, ReportKind kind,
-                                   const AccessRecord &earlier,
+std::string Checker::Impl::describe(Spot spot) const {
+  switch (spot.kind) {
+  case Spot::Shared:
+    return "shared offset " + std::to_string(spot.at);
+  case Spot::Tmem:
+    return "tensor memory column " + std::to_string(spot.at % Tmem::columns);
+  case Spot::Global:
+    break;
+  }
+  const Allocation *allocation = machine.memory.find(spot.at, 1);
+  if (!allocation)
+    return "global address " + hex(spot.at);
+  return "global address " + hex(spot.at) + " (byte " +
+         std::to_string(spot.at - allocation->address) + " of '" +
+         allocation->name + "')";
+}
+
+void Checker::Impl::reportConflict(ReportKind kind, const AccessRecord &earlier,
                                    const char *earlierWhat,
-                                   const AccessRecord &now, const char *nowWhat,
+                                   const AccessView &now, const char *nowWhat,
                                    const std::string &place, const char *why) {
   Report report;
   report.kind = kind;
   report.message = std::string(nowWhat) + " of " + place + " after " +
                    earlierWhat + " " + why;
-  report.pc = now.pc;
-  report.where = describe(cluster, now);
+  report.pc = now.record.pc;
+  report.where = describe(now.record);
   report.otherPc = earlier.pc;
-  report.otherWhere = describe(cluster, earlier);
+  report.otherWhere = describe(earlier);
   machine.report(std::move(report));
 }
 
-void Checker::Impl::access(ClusterState &cluster, ShadowCell &cell,
-                           const AccessRecord &record, bool write,
-                           const Knowledge &knowledge,
-                           const NumberSet *notFencedAfter,
-                           const std::string &place) {
-  const char *nowWhat = write ? "write" : "read";
-  auto compare = [&](const AccessRecord &earlier, bool earlierWrote) {
-    if (!earlier.valid() || earlier.sameAgent(record) ||
-        !(earlier.bytes & record.bytes) ||
-        (earlier.isAtomic && record.isAtomic))
-      return;
-    // Both numbers of one operation are the same agent.
-    if (earlier.isOperation && record.isOperation &&
-        earlier.agent / 2 == record.agent / 2)
-      return;
-    const char *what = earlierWrote ? "a write" : "a read";
-    if (!ordered(earlier, knowledge)) {
-      reportConflict(cluster, ReportKind::DataRace, earlier, what, record,
-                     nowWhat, place, "that nothing orders before it");
-      return;
-    }
-    if (record.isOperation && !earlier.isOperation &&
-        (earlierWrote || strict) && !notFencedAfter &&
-        earlier.clock > knowledge.fencedOf(earlier.agent))
-      reportConflict(cluster, ReportKind::MissingProxyFence, earlier, what,
-                     record, nowWhat, place,
-                     "by a thread, without fence.proxy.async in between");
-    if (notFencedAfter && earlier.isOperation &&
-        notFencedAfter->has(earlier.agent))
-      reportConflict(cluster, ReportKind::MissingTcgen05Fence, earlier, what,
-                     record, nowWhat, place,
+void Checker::Impl::compare(const AccessRecord &earlier, bool earlierWrote,
+                            const AccessView &now, Spot spot) {
+  if (!earlier.valid() || !(earlier.bytes & now.record.bytes) ||
+      (earlier.isStrong && now.record.isStrong))
+    return;
+  const char *nowWhat = now.write ? "write" : "read";
+  const char *what = earlierWrote ? "a write" : "a read";
+  if (earlier.sameAgent(now.record)) {
+    // Lanes of a warp between two of its synchronisations. One instruction
+    // may touch a cell from several lanes.
+    bool otherLane = earlier.lane != now.record.lane &&
+                     !(earlierWrote && earlier.lane == AccessRecord::manyLanes);
+    if (!earlier.isOperation && earlier.clock == now.record.clock &&
+        earlier.pc != now.record.pc && otherLane)
+      reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
+                     describe(spot),
+                     "by another lane of the warp, without bar.warp.sync in "
+                     "between");
+    return;
+  }
+  if (!ordered(earlier, earlierWrote, now)) {
+    reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
+                   describe(spot), "that nothing orders before it");
+    return;
+  }
+  if (spot.kind == Spot::Tmem) {
+    if (lacksTcgen05Fence(earlier, earlierWrote, now))
+      reportConflict(ReportKind::MissingTcgen05Fence, earlier, what, now,
+                     nowWhat, describe(spot),
                      "without tcgen05.fence::after_thread_sync in between");
-  };
-  compare(cell.write, true);
-  if (write) {
-    for (const AccessRecord &read : cell.reads)
-      compare(read, false);
+    return;
+  }
+  if (!now.operation || now.operation->proxy == OperationProxy::Generic ||
+      earlier.isOperation || !(earlierWrote || strict))
+    return;
+  const ClusterKnowledge *known = earlier.cluster == now.cluster.number
+                                      ? &now.knowledge.own
+                                      : now.knowledge.find(earlier.cluster);
+  const VectorClock &fenced =
+      spot.kind == Spot::Global ? known->fencedGlobal : known->fencedShared;
+  if (earlier.clock > fenced.of(earlier.agent()))
+    reportConflict(ReportKind::MissingProxyFence, earlier, what, now, nowWhat,
+                   describe(spot),
+                   "by a thread, without fence.proxy.async in between");
+}
+
+void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
+                           const AccessView &now, Spot spot) {
+  // A cell that this agent alone has used.
+  compare(cell.write, true, now, spot);
+  if (now.write) {
+    if (cell.read.valid()) {
+      compare(cell.read, false, now, spot);
+      cell.read = AccessRecord();
+    }
+    if (cell.moreReads) {
+      for (const AccessRecord &read : lists[cell.moreReads])
+        compare(read, false, now, spot);
+      lists.release(cell.moreReads);
+      cell.moreReads = 0;
+    }
+    AccessRecord record = now.record;
+    // Other lanes' writes by the same instruction.
+    if (cell.write.sameAgent(record) && cell.write.pc == record.pc &&
+        cell.write.clock == record.clock && cell.write.lane != record.lane)
+      record.lane = AccessRecord::manyLanes;
     cell.write = record;
-    cell.reads.clear();
     return;
   }
   // Reads that are ordered before this one are covered by it.
-  std::erase_if(cell.reads, [&](const AccessRecord &read) {
-    return (read.sameAgent(record) || ordered(read, knowledge)) &&
-           read.isOperation == record.isOperation;
+  auto covered = [&](const AccessRecord &read) {
+    if (!read.valid())
+      return true;
+    if (read.isOperation != now.record.isOperation)
+      return false;
+    return read.sameAgent(now.record) || ordered(read, false, now);
+  };
+  AccessRecord record = now.record;
+  auto merge = [&](const AccessRecord &read) {
+    if (read.sameAgent(record) && read.clock == record.clock &&
+        read.lane != record.lane)
+      record.lane = AccessRecord::manyLanes;
+    if (read.sameAgent(record))
+      record.bytes |= read.bytes;
+  };
+  if (covered(cell.read) && !cell.moreReads) {
+    merge(cell.read);
+    cell.read = record;
+    return;
+  }
+  // More than this many unordered readers are not remembered: kernels let all
+  // CTAs read the same operands.
+  constexpr size_t mostReads = 32;
+  if (!cell.moreReads)
+    cell.moreReads = lists.add();
+  std::vector<AccessRecord> &list = lists[cell.moreReads];
+  if (covered(cell.read)) {
+    merge(cell.read);
+    cell.read = AccessRecord();
+  }
+  std::erase_if(list, [&](const AccessRecord &read) {
+    if (!covered(read))
+      return false;
+    merge(read);
+    return true;
   });
-  cell.reads.push_back(record);
+  if (!cell.read.valid())
+    cell.read = record;
+  else if (list.size() < mostReads)
+    list.push_back(record);
+}
+
+void Checker::Impl::accessGlobal(const AccessView &now, uint64_t address,
+                                 uint64_t size) {
+  constexpr uint64_t pageBytes = GlobalShadow::pageBytes;
+  constexpr size_t mostRanges = 24;
+  AccessView cellView = now;
+  while (size) {
+    uint64_t begin = address % pageBytes;
+    uint64_t count = std::min(size, pageBytes - begin);
+    uint64_t base = address - begin;
+    GlobalShadow::Page &page = global.page(address);
+    if (!page.cells && !now.write) {
+      bool known = false;
+      for (const GlobalShadow::ReadRange &range : page.reads)
+        known |= range.begin <= begin && range.end >= begin + count &&
+                 range.record.sameAgent(now.record) &&
+                 range.record.clock == now.record.clock;
+      if (!known && page.reads.size() < mostRanges)
+        page.reads.push_back({static_cast<uint16_t>(begin),
+                              static_cast<uint16_t>(begin + count),
+                              now.record});
+    } else {
+      auto visit = [&](uint64_t from, uint64_t to, auto &&each) {
+        for (uint64_t byte = from; byte < to;) {
+          uint64_t end = std::min(to, (byte | 3) + 1);
+          each(byte,
+               static_cast<uint32_t>(((1u << (end - byte)) - 1) << (byte & 3)));
+          byte = end;
+        }
+      };
+      if (!page.cells) {
+        page.cells = ShadowCells(pageBytes / 4);
+        for (const GlobalShadow::ReadRange &range : page.reads)
+          visit(range.begin, range.end, [&](uint64_t byte, uint32_t bytes) {
+            ShadowCell &cell = page.cells[byte / 4];
+            AccessRecord record = range.record;
+            record.bytes = bytes;
+            if (!cell.read.valid()) {
+              cell.read = record;
+              return;
+            }
+            if (!cell.moreReads)
+              cell.moreReads = globalReads.add();
+            globalReads[cell.moreReads].push_back(record);
+          });
+        page.reads = {};
+      }
+      visit(begin, begin + count, [&](uint64_t byte, uint32_t bytes) {
+        cellView.record.bytes = bytes;
+        access(page.cells[byte / 4], globalReads, cellView,
+               {Spot::Global, base + (byte & ~uint64_t{3})});
+      });
+    }
+    address += count;
+    size -= count;
+  }
 }
 
 } // namespace nvfp4::sim

@@ -14,29 +14,38 @@
 
 namespace nvfp4::sim {
 
+void Checker::Impl::tick(Warp &warp) {
+  WarpState &state = stateOf(warp);
+  ++state.clock;
+  state.knowledge.own.clock.raise(warpNumber(warp), state.clock);
+  learnt(state);
+}
+
 Knowledge Checker::Impl::release(Warp &warp) {
   WarpState &state = stateOf(warp);
   Knowledge handed = state.knowledge;
   if (strict)
-    handed.operations.removeAll(state.notFencedBefore);
-  ++state.clock;
-  state.knowledge.clock[warpNumber(warp)] = state.clock;
+    handed.own.operations.removeAll(state.notFencedBefore);
+  tick(warp);
   return handed;
 }
 
-void Checker::Impl::acquire(Warp &warp, const Meeting &meeting) {
+void Checker::Impl::acquire(Warp &warp, const Knowledge &knowledge) {
   WarpState &state = stateOf(warp);
   if (strict) {
-    NumberSet fresh = meeting.done.operations;
-    fresh.removeAll(state.knowledge.operations);
+    NumberSet fresh = knowledge.own.operations;
+    fresh.removeAll(state.knowledge.own.operations);
     state.notFencedAfter.addAll(fresh);
   }
-  state.knowledge.join(meeting.done);
+  state.knowledge.join(knowledge);
+  tick(warp);
 }
 
 void Checker::mbarrierInitialized(Warp &warp, Cta &cta, uint32_t offset) {
   MbarrierState fresh;
-  fresh.init.agent = impl->warpNumber(warp);
+  fresh.init.setAgent(impl->warpNumber(warp));
+  fresh.init.cluster = impl->stateOf(warp.cta).number;
+  fresh.init.lane = AccessRecord::manyLanes;
   fresh.init.clock = impl->stateOf(warp).clock;
   fresh.init.pc = warp.group().pc;
   impl->mbarrier(cta, offset) = fresh;
@@ -44,16 +53,18 @@ void Checker::mbarrierInitialized(Warp &warp, Cta &cta, uint32_t offset) {
 
 void Checker::mbarrierUsed(Warp &warp, Cta &cta, uint32_t offset) {
   MbarrierState &state = impl->mbarrier(cta, offset);
-  const Knowledge &knowledge = impl->stateOf(warp).knowledge;
-  AccessRecord now;
-  now.agent = impl->warpNumber(warp);
-  now.pc = warp.group().pc;
-  if (!state.init.valid() || state.init.sameAgent(now) ||
-      impl->ordered(state.init, knowledge))
+  if (!state.init.valid())
+    return;
+  AccessView now{
+      impl->stateOf(warp.cta), {}, false, impl->stateOf(warp).knowledge};
+  now.record.setAgent(impl->warpNumber(warp));
+  now.record.pc = warp.group().pc;
+  now.record.cluster = now.cluster.number;
+  now.record.lane = AccessRecord::manyLanes;
+  if (state.init.sameAgent(now.record) || impl->ordered(state.init, true, now))
     return;
   bool remote = &cta != &warp.cta;
   impl->reportConflict(
-      impl->stateOf(cta),
       remote ? ReportKind::MissingMbarrierInitFence : ReportKind::DataRace,
       state.init, "its initialisation", now, "use",
       "the mbarrier at shared offset " + std::to_string(offset),
@@ -73,7 +84,7 @@ void Checker::threadWaited(Warp &warp, Cta &cta, uint32_t offset,
                            bool acquire) {
   mbarrierUsed(warp, cta, offset);
   if (acquire)
-    impl->acquire(warp, impl->mbarrier(cta, offset));
+    impl->acquire(warp, impl->mbarrier(cta, offset).done);
 }
 
 void Checker::phaseCompleted(Cta &cta, uint32_t offset) {
@@ -81,16 +92,15 @@ void Checker::phaseCompleted(Cta &cta, uint32_t offset) {
 }
 
 void Checker::barrierArrived(Warp &warp, unsigned id) {
-  impl->stateOf(warp.cta).ctas[warp.cta.rank].barriers[id].pending.join(
-      impl->release(warp));
+  impl->ctaState(warp.cta).barriers[id].pending.join(impl->release(warp));
 }
 
 void Checker::barrierCompleted(Cta &cta, unsigned id) {
-  impl->stateOf(cta).ctas[cta.rank].barriers[id].complete();
+  impl->ctaState(cta).barriers[id].complete();
 }
 
 void Checker::barrierLeft(Warp &warp, unsigned id) {
-  impl->acquire(warp, impl->stateOf(warp.cta).ctas[warp.cta.rank].barriers[id]);
+  impl->acquire(warp, impl->ctaState(warp.cta).barriers[id].done);
 }
 
 void Checker::clusterArrived(Warp &warp, bool release) {
@@ -103,19 +113,30 @@ void Checker::clusterArrived(Warp &warp, bool release) {
 }
 
 void Checker::clusterCompleted(Cluster &cluster) {
-  impl->clusters.at(&cluster)->barrier.complete();
+  impl->stateOf(cluster).barrier.complete();
 }
 
 void Checker::clusterLeft(Warp &warp, bool acquire) {
   if (acquire)
-    impl->acquire(warp, impl->stateOf(warp.cta).barrier);
+    impl->acquire(warp, impl->stateOf(warp.cta).barrier.done);
 }
 
-void Checker::proxyFence(Warp &warp) {
-  WarpState &state = impl->stateOf(warp);
-  state.knowledge.fence();
-  ++state.clock;
-  state.knowledge.clock[impl->warpNumber(warp)] = state.clock;
+void Checker::warpSynced(Warp &warp, bool memory) {
+  // Kernels rely on shuffles and elections to order lanes; the text does not.
+  if (memory || !impl->strict)
+    impl->tick(warp);
+}
+
+void Checker::proxyFence(Warp &warp, bool shared, bool global) {
+  ClusterKnowledge &known = impl->stateOf(warp).knowledge.own;
+  if (shared)
+    known.fencedShared.join(known.clock);
+  if (global) {
+    known.fencedGlobal.join(known.clock);
+    for (auto &[cluster, part] : impl->stateOf(warp).knowledge.others)
+      part.fencedGlobal.join(part.clock);
+  }
+  impl->tick(warp);
 }
 
 void Checker::mbarrierInitFence(Warp &warp) {
@@ -124,7 +145,12 @@ void Checker::mbarrierInitFence(Warp &warp) {
 
 void Checker::tcgen05Fence(Warp &warp, bool before) {
   WarpState &state = impl->stateOf(warp);
-  (before ? state.notFencedBefore : state.notFencedAfter).clear();
+  if (before) {
+    state.notFencedBefore.clear();
+    return;
+  }
+  state.notFencedAfter.clear();
+  state.fencedPipe.join(state.knowledge.own.pipe);
 }
 
 } // namespace nvfp4::sim

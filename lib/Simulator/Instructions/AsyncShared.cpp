@@ -12,8 +12,6 @@
 
 #include "AsyncShared.h"
 
-#include "nvfp4/Simulator/Check/Checker.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -37,13 +35,13 @@ void AsyncOperation::note(ReportKind kind, std::string message) const {
   machine->report(std::move(report));
 }
 
-AsyncOperation beginOperation(Warp &warp, unsigned lane, bool tensorPipe) {
+AsyncOperation beginOperation(Warp &warp, unsigned lane, OperationProxy proxy) {
   AsyncOperation operation;
   operation.machine = &warp.machine;
   operation.pc = warp.group().pc;
   operation.where = warp.describe(static_cast<int>(lane));
   if (Checker *checker = warp.machine.checker.get())
-    operation.id = checker->beginOperation(warp, lane, tensorPipe);
+    operation.id = checker->beginOperation(warp, lane, proxy);
   return operation;
 }
 

@@ -14,6 +14,7 @@
 #define NVFP4_LIB_SIMULATOR_INSTRUCTIONS_ASYNCSHARED_H
 
 #include "nvfp4/Simulator/Async/TensorMap.h"
+#include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 namespace nvfp4::sim {
@@ -31,7 +32,7 @@ struct AsyncOperation {
 };
 
 /// Starts an operation issued by `lane` of `warp`.
-AsyncOperation beginOperation(Warp &warp, unsigned lane, bool tensorPipe);
+AsyncOperation beginOperation(Warp &warp, unsigned lane, OperationProxy proxy);
 
 /// Writes `bytes` at `offset` of `cta`'s shared memory.
 bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,

@@ -14,7 +14,6 @@
 #include "Families.h"
 #include "Lanewise.h"
 
-#include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Access.h"
 #include "nvfp4/Simulator/Machine/MiniFloat.h"
 
@@ -44,6 +43,7 @@ struct AtomicAttributes : InstAttributes {
   bool wideAddress = false;
   bool returns = false;
   unsigned count = 1;
+  Ordering ordering = Ordering::Relaxed;
 };
 
 template <typename T>
@@ -167,14 +167,9 @@ Step atomic(Warp &warp, const Inst &inst, LaneMask mask) {
         warp.narrow(pool[i])[lane] = static_cast<uint32_t>(old);
     }
     warp.machine.progress();
-    if (Checker *checker = warp.machine.checker.get()) {
-      if (place.space == StateSpace::Shared)
-        checker->sharedAccess(warp, *place.cta, place.address, size * a.count,
-                              Access::Atomic, lane);
-      else if (place.space == StateSpace::Global)
-        checker->globalAccess(warp, place.address, size * a.count,
-                              Access::Atomic, lane);
-    }
+    if (Checker *checker = warp.machine.checker.get())
+      checker->threadAccess(warp, place, size * a.count, Access::Atomic, lane,
+                            a.ordering);
   }
   return Step::Next;
 }
@@ -214,7 +209,8 @@ Step remote(Warp &warp, const Inst &inst, LaneMask mask) {
       uint64_t value = laneValue(warp, pool[i], a->op.type, lane);
       std::memcpy(&bytes[size_t{i} * size], &value, size);
     }
-    AsyncOperation operation = beginOperation(warp, lane, false);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::Generic);
     Cta *cta = &warp.cta;
     ++cta->cluster->pendingOperations;
     machine.schedule(machine.delayFor(AsyncKind::CopyIn), [=] {
@@ -245,7 +241,12 @@ AtomicOp takeOperation(DecodeContext &context) {
 }
 
 void takeScope(DecodeContext &context, AtomicAttributes &a) {
-  context.takeAny({"relaxed", "acquire", "release", "acq_rel"});
+  static constexpr Ordering orderings[] = {Ordering::Relaxed, Ordering::Acquire,
+                                           Ordering::Release,
+                                           Ordering::AcquireRelease};
+  int ordering = context.takeAny({"relaxed", "acquire", "release", "acq_rel"});
+  if (ordering >= 0)
+    a.ordering = orderings[ordering];
   context.takeAny({"cta", "cluster", "gpu", "sys"});
   switch (
       context.takeAny({"global", "shared", "shared::cta", "shared::cluster"})) {

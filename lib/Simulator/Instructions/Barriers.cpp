@@ -141,7 +141,8 @@ Step barrier(Warp &warp, const Inst &inst, LaneMask mask) {
 }
 
 Step warpSync(Warp &warp, const Inst &, LaneMask) {
-  (void)warp;
+  if (warp.machine.checker)
+    warp.machine.checker->warpSynced(warp, /*memory=*/true);
   return Step::Next;
 }
 

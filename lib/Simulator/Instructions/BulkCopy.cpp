@@ -44,7 +44,7 @@ uint64_t operandAddress(Warp &warp, const Inst &inst, PoolSlot slot,
                         operand.offset, lane);
 }
 
-bool readGlobal(const AsyncOperation &operation, uint64_t address,
+bool readGlobal(const AsyncOperation &operation, Cta &cta, uint64_t address,
                 uint32_t size, std::vector<uint8_t> &bytes) {
   Machine &machine = *operation.machine;
   bytes.resize(size);
@@ -56,12 +56,14 @@ bool readGlobal(const AsyncOperation &operation, uint64_t address,
     return false;
   }
   if (machine.checker)
-    machine.checker->operationGlobal(operation.id, address, size, Access::Read);
+    machine.checker->operationGlobal(operation.id, *cta.cluster, address, size,
+                                     Access::Read);
   return true;
 }
 
-bool writeGlobal(const AsyncOperation &operation, const BulkAttributes &a,
-                 uint64_t address, const std::vector<uint8_t> &bytes) {
+bool writeGlobal(const AsyncOperation &operation, Cta &cta,
+                 const BulkAttributes &a, uint64_t address,
+                 const std::vector<uint8_t> &bytes) {
   Machine &machine = *operation.machine;
   Allocation *allocation = machine.memory.find(address, bytes.size());
   if (!allocation) {
@@ -85,7 +87,7 @@ bool writeGlobal(const AsyncOperation &operation, const BulkAttributes &a,
   allocation->written.set(offset, bytes.size());
   if (machine.checker)
     machine.checker->operationGlobal(
-        operation.id, address, bytes.size(),
+        operation.id, *cta.cluster, address, bytes.size(),
         a.reduction == CopyReduction::None ? Access::Write : Access::Atomic);
   return true;
 }
@@ -128,7 +130,8 @@ Step bulkLoad(Warp &warp, const Inst &inst, LaneMask mask) {
       return warp.fault(ReportKind::IllegalOperand,
                         "the destination names a CTA outside the cluster",
                         static_cast<int>(lane));
-    AsyncOperation operation = beginOperation(warp, lane, false);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::Async);
     Cta *cta = &warp.cta;
     Cluster *cluster = cta->cluster;
     ++cluster->pendingOperations;
@@ -142,7 +145,7 @@ Step bulkLoad(Warp &warp, const Inst &inst, LaneMask mask) {
               ? !readShared(operation, *cta,
                             static_cast<uint32_t>(source) & sharedOffsetMask,
                             size, bytes, TensorSwizzle::None)
-              : !readGlobal(operation, source, size, bytes))
+              : !readGlobal(operation, *cta, source, size, bytes))
         return;
       auto deliver = [&](uint32_t rank, uint32_t target) {
         if (!writeShared(operation, *cluster->ctas[rank],
@@ -177,7 +180,8 @@ Step bulkStore(Warp &warp, const Inst &inst, LaneMask mask) {
             source) ||
         !checkOperands(warp, lane, destination, source, size))
       return Step::Stop;
-    AsyncOperation operation = beginOperation(warp, lane, false);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::Async);
     std::shared_ptr<CopyGroup> group = openGroup(warp.bulkCopies[lane]);
     ++group->reading;
     ++group->writing;
@@ -193,14 +197,14 @@ Step bulkStore(Warp &warp, const Inst &inst, LaneMask mask) {
         return;
       --group->reading;
       machine.wake(*issuer);
-      machine.schedule(machine.delayFor(AsyncKind::CopyOutWrite),
-                       [=, &machine] {
-                         --cta->cluster->pendingOperations;
-                         if (!writeGlobal(operation, *a, destination, *bytes))
-                           return;
-                         --group->writing;
-                         machine.wake(*issuer);
-                       });
+      machine.schedule(
+          machine.delayFor(AsyncKind::CopyOutWrite), [=, &machine] {
+            --cta->cluster->pendingOperations;
+            if (!writeGlobal(operation, *cta, *a, destination, *bytes))
+              return;
+            --group->writing;
+            machine.wake(*issuer);
+          });
     });
   }
   return Step::Next;

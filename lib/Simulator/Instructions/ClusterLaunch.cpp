@@ -39,7 +39,8 @@ Step tryCancel(Warp &warp, const Inst &inst, LaneMask mask) {
       return warp.fault(ReportKind::Misaligned,
                         "expected a response address that is a multiple of 16",
                         static_cast<int>(lane));
-    AsyncOperation operation = beginOperation(warp, lane, false);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::Async);
     Cta *cta = &warp.cta;
     Cluster *cluster = cta->cluster;
     ++cluster->pendingOperations;

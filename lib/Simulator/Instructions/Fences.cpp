@@ -20,9 +20,37 @@ namespace {
 
 Step nothing(Warp &, const Inst &, LaneMask) { return Step::Next; }
 
-Step proxyFence(Warp &warp, const Inst &, LaneMask) {
+/// sub[0]: 1 for shared, 2 for global memory.
+Step proxyFence(Warp &warp, const Inst &inst, LaneMask) {
   if (Checker *checker = warp.machine.checker.get())
-    checker->proxyFence(warp);
+    checker->proxyFence(warp, inst.sub[0] & 1, inst.sub[0] & 2);
+  return Step::Next;
+}
+
+Step memoryFence(Warp &warp, const Inst &, LaneMask) {
+  if (Checker *checker = warp.machine.checker.get())
+    checker->memoryFence(warp);
+  return Step::Next;
+}
+
+Step mapRelease(Warp &warp, const Inst &, LaneMask) {
+  if (Checker *checker = warp.machine.checker.get()) {
+    checker->tensorMapRelease(warp);
+    checker->memoryFence(warp);
+  }
+  return Step::Next;
+}
+
+/// sub[0]: the address has 64 bits.
+Step mapAcquire(Warp &warp, const Inst &inst, LaneMask mask) {
+  Checker *checker = warp.machine.checker.get();
+  if (!checker)
+    return Step::Next;
+  checker->memoryFence(warp);
+  for (LaneMask rest = mask; rest; rest &= rest - 1)
+    checker->tensorMapAcquire(warp, warp.addressOf(inst.op[0], inst.sub[0],
+                                                   inst.immediate,
+                                                   std::countr_zero(rest)));
   return Step::Next;
 }
 
@@ -46,25 +74,37 @@ void decodeFence(DecodeContext &context) {
     int kind = context.expectAny({"async", "alias", "async.global",
                                   "async.shared::cta", "tensormap::generic",
                                   "async::generic"});
-    context.takeAny({"global", "shared::cta", "shared::cluster",
-                     "sync_restrict::shared::cta",
-                     "sync_restrict::shared::cluster"});
-    context.takeAny({"acquire", "release"});
+    int space = context.takeAny({"global", "shared::cta", "shared::cluster",
+                                 "sync_restrict::shared::cta",
+                                 "sync_restrict::shared::cluster"});
+    int order = context.takeAny({"acquire", "release"});
     context.takeAny({"cta", "cluster", "gpu", "sys"});
-    if (kind == 0)
+    if (kind == 0 || kind == 2 || kind == 3) {
       inst.handler = proxyFence;
+      inst.sub[0] = kind == 2 || space == 0                 ? 2
+                    : kind == 3 || space == 1 || space == 2 ? 1
+                                                            : 3;
+    }
+    if (kind == 4)
+      inst.handler = order == 0 ? mapAcquire : mapRelease;
     // The acquire form for tensor maps names the map and its size.
     if (kind == 4 && context.operandCount() == 2) {
       AddressOperand address = context.address(0);
       inst.op[0] = address.base;
       inst.immediate = address.offset;
+      inst.sub[0] = address.wide;
+      if (order != 0)
+        context.error("expected '.acquire'");
       if (context.literal(1) != 128)
         context.error("expected a size of 128");
       return;
     }
+    if (kind == 4 && order != 1)
+      context.error("expected '.release' or an address");
     context.expectOperands(0);
     return;
   }
+  inst.handler = memoryFence;
   context.takeAny({"sc", "acq_rel", "acquire", "release"});
   context.takeAny(
       {"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
@@ -73,12 +113,13 @@ void decodeFence(DecodeContext &context) {
 }
 
 void decodeMembar(DecodeContext &context) {
-  if (context.take("proxy"))
+  bool proxy = context.take("proxy");
+  if (proxy)
     context.expectAny({"alias"});
   else
     context.expectAny({"cta", "gl", "sys", "gpu"});
   context.expectOperands(0);
-  context.inst.handler = nothing;
+  context.inst.handler = proxy ? nothing : memoryFence;
 }
 
 } // namespace

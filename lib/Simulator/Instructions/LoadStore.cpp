@@ -30,6 +30,7 @@ struct MemoryAttributes : InstAttributes {
   bool wideValue = false;
   /// Sign-extend into a wider register.
   bool signExtend = false;
+  Ordering ordering = Ordering::Weak;
 };
 
 uint64_t extended(const uint8_t *bytes, const MemoryAttributes &a) {
@@ -70,7 +71,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
     unsigned lane = std::countr_zero(rest);
     uint64_t address =
         warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
-    if (!loadBytes(warp, a.space, address, bytes, size, lane))
+    if (!loadBytes(warp, a.space, address, bytes, size, lane, a.ordering))
       return Step::Stop;
     deliver(warp, inst, a, bytes, lane);
   }
@@ -96,7 +97,7 @@ Step store(Warp &warp, const Inst &inst, LaneMask mask) {
                                    : warp.narrow(values[i])[lane];
       std::memcpy(bytes + i * a.elementBytes, &value, a.elementBytes);
     }
-    if (!storeBytes(warp, a.space, address, bytes, size, lane))
+    if (!storeBytes(warp, a.space, address, bytes, size, lane, a.ordering))
       return Step::Stop;
   }
   return Step::Next;
@@ -127,16 +128,28 @@ StateSpace takeSpace(DecodeContext &context) {
   }
 }
 
-void takeOrdering(DecodeContext &context) {
-  context.takeAny(
+Ordering takeOrdering(DecodeContext &context) {
+  int kind = context.takeAny(
       {"weak", "volatile", "relaxed", "acquire", "release", "mmio"});
   context.takeAny({"cta", "cluster", "gpu", "sys"});
   context.take("unified");
+  switch (kind) {
+  case 1: // as strong as relaxed
+  case 2:
+  case 5:
+    return Ordering::Relaxed;
+  case 3:
+    return Ordering::Acquire;
+  case 4:
+    return Ordering::Release;
+  default:
+    return Ordering::Weak;
+  }
 }
 
 void decodeAccess(DecodeContext &context, bool isLoad) {
   auto &a = context.makeAttributes<MemoryAttributes>();
-  takeOrdering(context);
+  a.ordering = takeOrdering(context);
   a.space = takeSpace(context);
   bool hint = context.takeCacheHints();
   switch (context.takeAny({"v2", "v4", "v8"})) {

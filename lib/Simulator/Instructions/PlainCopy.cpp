@@ -51,7 +51,8 @@ Step copy(Warp &warp, const Inst &inst, LaneMask mask) {
       return Step::Stop;
     std::shared_ptr<CopyGroup> group = openGroup(warp.plainCopies[lane]);
     ++group->writing;
-    AsyncOperation operation = beginOperation(warp, lane, false);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::Generic);
     group->operations.push_back(operation.id);
     Warp *issuer = &warp;
     Cta *cta = &warp.cta;
@@ -65,8 +66,8 @@ Step copy(Warp &warp, const Inst &inst, LaneMask mask) {
         return operation.fault(ReportKind::OutOfBounds,
                                "cp.async reads freed global memory");
       if (size && machine.checker)
-        machine.checker->operationGlobal(operation.id, source, size,
-                                         Access::Read);
+        machine.checker->operationGlobal(operation.id, *cta->cluster, source,
+                                         size, Access::Read);
       if (!writeShared(operation, *cta, offset, bytes, TensorSwizzle::None))
         return;
       --group->writing;
@@ -142,7 +143,8 @@ Step arriveOn(Warp &warp, const Inst &inst, LaneMask mask) {
     groups->assign(copies.committed.begin(), copies.committed.end());
     if (copies.open)
       groups->push_back(copies.open);
-    AsyncOperation operation = beginOperation(warp, lane, false);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::Generic);
     Cta *cta = &warp.cta;
     ++cta->cluster->pendingOperations;
     // Looks again until the copies are done.
@@ -155,9 +157,14 @@ Step arriveOn(Warp &warp, const Inst &inst, LaneMask mask) {
         return;
       }
       --cta->cluster->pendingOperations;
-      if (machine.checker)
+      if (machine.checker) {
         machine.checker->operationArrived(operation.id, *cta,
                                           address & sharedOffsetMask);
+        for (const auto &group : *groups)
+          for (uint32_t copy : group->operations)
+            machine.checker->operationArrived(copy, *cta,
+                                              address & sharedOffsetMask);
+      }
       machine.arrive(*cta, address, 1, pc);
       *poll = nullptr;
     };

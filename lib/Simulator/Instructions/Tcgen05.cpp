@@ -106,7 +106,7 @@ Step allocate(Warp &warp, const Inst &inst, LaneMask mask) {
                : Step::Stop;
   // Kernels reuse the slot for asynchronous copies without a proxy fence: in
   // practice the write counts as one of the asynchronous proxy.
-  AsyncOperation operation = beginOperation(warp, lane, false);
+  AsyncOperation operation = beginOperation(warp, lane, OperationProxy::Async);
   std::vector<uint8_t> bytes(4);
   std::memcpy(bytes.data(), &address, 4);
   if (shared % 4 || !warp.machine.ctaAt(warp.cta, shared))
@@ -166,7 +166,8 @@ Step commit(Warp &warp, const Inst &inst, LaneMask mask) {
             lane, barrier))
       return Step::Stop;
     uint32_t ranks = multicast ? warp.narrow(inst.op[1])[lane] & 0xffff : 0;
-    AsyncOperation operation = beginOperation(warp, lane, true);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::TensorPipe);
     ++machine.result.statistics.commits;
     Cta *cta = &warp.cta;
     Cta *leader = groupCtas(*cta, inst.sub[0] & 3)[0];

@@ -78,7 +78,8 @@ Step copy(Warp &warp, const Inst &inst, LaneMask mask) {
     if (place.lane)
       return warp.fault(ReportKind::TmemLane, "expected lane 0, but got " +
                                                   std::to_string(place.lane));
-    AsyncOperation operation = beginOperation(warp, lane, true);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::TensorPipe);
     ++machine.result.statistics.tmemCopies;
     std::vector<Cta *> ctas = groupCtas(warp.cta, a->group);
     machine.scheduleOnPipe(*ctas[0], [=] {

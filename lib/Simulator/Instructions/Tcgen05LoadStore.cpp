@@ -145,7 +145,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   for (unsigned r = 0; r < a->registers; ++r)
     std::fill_n(warp.narrow(regs[r]), 32, Tmem::poison);
   warp.tmemLoads.push_back(result);
-  AsyncOperation operation = beginOperation(warp, 0, false);
+  AsyncOperation operation = beginOperation(warp, 0, OperationProxy::Generic);
   tellChecker(warp, operation.id, *a, place, Access::Read);
   Warp *issuer = &warp;
   ++warp.cta.cluster->pendingOperations;
@@ -187,7 +187,7 @@ Step store(Warp &warp, const Inst &inst, LaneMask mask) {
   for (unsigned r = 0; r < a->registers; ++r)
     values->insert(values->end(), warp.narrow(regs[r]),
                    warp.narrow(regs[r]) + 32);
-  AsyncOperation operation = beginOperation(warp, 0, false);
+  AsyncOperation operation = beginOperation(warp, 0, OperationProxy::Generic);
   tellChecker(warp, operation.id, *a, place, Access::Write);
   Warp *issuer = &warp;
   ++warp.tmemStoresPending;

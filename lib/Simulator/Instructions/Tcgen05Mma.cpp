@@ -67,7 +67,7 @@ Step mma(Warp &warp, const Inst &inst, LaneMask mask) {
       op->disabled.push_back(warp.narrow(pool[DisableSlot + i])[lane]);
     op->accumulates = warp.predicate(inst.op[4]) >> lane & 1;
     op->ctas = groupCtas(warp.cta, a.group);
-    op->operation = beginOperation(warp, lane, true);
+    op->operation = beginOperation(warp, lane, OperationProxy::TensorPipe);
     ++machine.result.statistics.mmas;
     machine.scheduleOnPipe(*op->ctas[0], [op] { op->run(); });
   }

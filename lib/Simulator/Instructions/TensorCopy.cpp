@@ -46,6 +46,8 @@ bool fetchMap(Warp &warp, const Inst &inst, const TensorCopyAttributes &a,
   if (!resolve(warp, StateSpace::Generic, address, 128, 64, lane, place))
     return false;
   std::memcpy(&box.map, place.data, sizeof box.map);
+  if (warp.machine.checker && place.space == StateSpace::Global)
+    warp.machine.checker->tensorMapUsed(warp, address, lane);
   std::string problem = checkTensorMap(box.map);
   unsigned coordinates = a.rank;
   if (problem.empty() && (a.rows4 ? 2 : a.rank) != box.map.rank)
@@ -143,7 +145,8 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
       return warp.fault(ReportKind::IllegalOperand,
                         "the destination names a CTA outside the cluster",
                         static_cast<int>(lane));
-    AsyncOperation operation = beginOperation(warp, lane, false);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::Async);
     Cta *cta = &warp.cta;
     Cluster *cluster = cta->cluster;
     ++cluster->pendingOperations;
@@ -156,8 +159,8 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
       TileObserver observe;
       if (machine.checker)
         observe = [&](uint64_t address, uint64_t size) {
-          machine.checker->operationGlobal(operation.id, address, size,
-                                           Access::Read);
+          machine.checker->operationGlobal(operation.id, *cta->cluster, address,
+                                           size, Access::Read);
         };
       if (!readTile(*box, machine.memory, bytes, fault, observe))
         return reportTileFault(operation, fault);
@@ -195,7 +198,8 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
       return warp.fault(ReportKind::IllegalOperand,
                         "a tensor store reads shared memory of another CTA",
                         static_cast<int>(lane));
-    AsyncOperation operation = beginOperation(warp, lane, false);
+    AsyncOperation operation =
+        beginOperation(warp, lane, OperationProxy::Async);
     std::shared_ptr<CopyGroup> group = openGroup(warp.bulkCopies[lane]);
     ++group->reading;
     ++group->writing;
@@ -211,9 +215,9 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
       TileObserver observe;
       if (machine.checker)
         observe = [&](uint64_t address, uint64_t size) {
-          machine.checker->operationGlobal(operation.id, address, size,
-                                           reduction == CopyReduction::None
-                                               ? Access::Write
+          machine.checker->operationGlobal(
+              operation.id, *cta->cluster, address, size,
+              reduction == CopyReduction::None ? Access::Write
                                                : Access::Atomic);
         };
       if (!writeTile(*box, machine.memory, *bytes, reduction, fault, observe))

@@ -155,7 +155,9 @@ Step copyMap(Warp &warp, const Inst &inst, LaneMask mask) {
       !readPlace(warp, from, bytes, 128, lane) ||
       !resolve(warp, StateSpace::Generic, target, 128, 128, lane, to))
     return Step::Stop;
-  writePlace(warp, to, bytes, 128, lane);
+  writePlace(warp, to, bytes, 128, lane, Ordering::Weak, /*mapRelease=*/true);
+  if (warp.machine.checker)
+    warp.machine.checker->memoryFence(warp);
   return Step::Next;
 }
 

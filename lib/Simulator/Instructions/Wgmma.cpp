@@ -141,7 +141,7 @@ Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
       const uint32_t *plane = warp.narrow(pool[x->results + i]);
       op->aRegisters.insert(op->aRegisters.end(), plane, plane + 32);
     }
-  op->operation = beginOperation(warp, 0, true);
+  op->operation = beginOperation(warp, 0, OperationProxy::TensorPipe);
   op->result->operation = op->operation.id;
   warp.wgmmaOpen.push_back(op->result);
   ++machine.result.statistics.mmas;

@@ -11,8 +11,6 @@
 
 #include "nvfp4/Simulator/Machine/Access.h"
 
-#include "nvfp4/Simulator/Check/Checker.h"
-
 #include <cstring>
 
 namespace nvfp4::sim {
@@ -158,7 +156,7 @@ bool resolve(Warp &warp, StateSpace space, uint64_t address, unsigned size,
 }
 
 bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
-               unsigned lane) {
+               unsigned lane, Ordering ordering) {
   if (place.written && !place.written->all(place.writtenOffset, size)) {
     warp.note(ReportKind::UninitializedRead,
               std::to_string(size) + " bytes at " +
@@ -172,44 +170,36 @@ bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
     place.written->set(place.writtenOffset, size);
   }
   std::memcpy(data, place.data, size);
-  if (Checker *checker = warp.machine.checker.get()) {
-    if (place.space == StateSpace::Shared)
-      checker->sharedAccess(warp, *place.cta, place.address, size, Access::Read,
-                            lane);
-    else if (place.space == StateSpace::Global)
-      checker->globalAccess(warp, place.address, size, Access::Read, lane);
-  }
+  if (Checker *checker = warp.machine.checker.get())
+    checker->threadAccess(warp, place, size, Access::Read, lane, ordering);
   return true;
 }
 
 void writePlace(Warp &warp, const Place &place, const void *data, unsigned size,
-                unsigned lane) {
+                unsigned lane, Ordering ordering, bool mapRelease) {
   std::memcpy(place.data, data, size);
   if (place.written)
     place.written->set(place.writtenOffset, size);
   warp.machine.progress();
-  if (Checker *checker = warp.machine.checker.get()) {
-    if (place.space == StateSpace::Shared)
-      checker->sharedAccess(warp, *place.cta, place.address, size,
-                            Access::Write, lane);
-    else if (place.space == StateSpace::Global)
-      checker->globalAccess(warp, place.address, size, Access::Write, lane);
-  }
+  if (Checker *checker = warp.machine.checker.get())
+    checker->threadAccess(warp, place, size, Access::Write, lane, ordering,
+                          mapRelease);
 }
 
 bool loadBytes(Warp &warp, StateSpace space, uint64_t address, void *data,
-               unsigned size, unsigned lane) {
+               unsigned size, unsigned lane, Ordering ordering) {
   Place place;
   return resolve(warp, space, address, size, size, lane, place) &&
-         readPlace(warp, place, data, size, lane);
+         readPlace(warp, place, data, size, lane, ordering);
 }
 
 bool storeBytes(Warp &warp, StateSpace space, uint64_t address,
-                const void *data, unsigned size, unsigned lane) {
+                const void *data, unsigned size, unsigned lane,
+                Ordering ordering) {
   Place place;
   if (!resolve(warp, space, address, size, size, lane, place))
     return false;
-  writePlace(warp, place, data, size, lane);
+  writePlace(warp, place, data, size, lane, ordering);
   return true;
 }
 

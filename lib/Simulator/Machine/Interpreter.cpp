@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 namespace nvfp4::sim {
@@ -78,6 +79,8 @@ Step Machine::checkedStep(Warp &warp, const Inst &inst, LaneMask &mask) {
   LaneMask own = mask;
   if (!gatherMembers(warp, inst, mask))
     return warp.groups.empty() || stopFlag ? Step::Stop : Step::Block;
+  if (checker)
+    checker->warpSynced(warp, /*memory=*/false);
   Step step = inst.handler(warp, inst, mask);
   if (own == mask)
     return step;

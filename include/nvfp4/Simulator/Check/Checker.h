@@ -18,6 +18,26 @@
 
 namespace nvfp4::sim {
 
+/// Memory ordering of a thread's access.
+enum class Ordering : uint8_t {
+  Weak,
+  Relaxed,
+  Acquire,
+  Release,
+  AcquireRelease
+};
+
+/// What an asynchronous operation is performed through.
+enum class OperationProxy : uint8_t {
+  /// cp.async, st.async, red.async and tcgen05.ld and st.
+  Generic,
+  Async,
+  /// The tensor pipe, whose operations complete in order of issue.
+  TensorPipe,
+};
+
+struct Place;
+
 class Checker {
 public:
   explicit Checker(Machine &machine);
@@ -26,22 +46,25 @@ public:
   void clusterStarted(Cluster &cluster);
   void clusterEnded(Cluster &cluster);
 
-  // Accesses of threads, through the generic proxy.
-  void sharedAccess(Warp &warp, Cta &owner, uint32_t offset, unsigned size,
-                    Access access, unsigned lane);
-  void globalAccess(Warp &warp, uint64_t address, unsigned size, Access access,
-                    unsigned lane);
+  /// An access of a thread, through the generic proxy. With `mapRelease` a
+  /// write that is released to the proxy of tensor maps.
+  void threadAccess(Warp &warp, const Place &place, unsigned size,
+                    Access access, unsigned lane,
+                    Ordering ordering = Ordering::Weak,
+                    bool mapRelease = false);
 
   // Asynchronous operations. -------------------------------------------------
-  /// An operation issued by a thread; `tensorPipe` ones are covered by commit.
-  uint32_t beginOperation(Warp &warp, unsigned lane, bool tensorPipe);
+  /// An operation issued by a thread.
+  uint32_t beginOperation(Warp &warp, unsigned lane, OperationProxy proxy);
   void operationShared(uint32_t operation, Cta &cta, uint32_t offset,
                        uint32_t size, Access access);
-  void operationGlobal(uint32_t operation, uint64_t address, uint64_t size,
-                       Access access);
+  void operationGlobal(uint32_t operation, Cluster &cluster, uint64_t address,
+                       uint64_t size, Access access);
   /// `quarters` has a bit for each 32 lanes.
   void operationTmem(uint32_t operation, Cta &cta, unsigned quarters,
                      unsigned column, unsigned count, Access access);
+  /// The operation uses the tensor map at a global address.
+  void tensorMapUsed(Warp &warp, uint64_t address, unsigned lane);
   /// The operation arrives on, or counts on, an mbarrier.
   void operationArrived(uint32_t operation, Cta &cta, uint32_t offset);
   /// The thread has waited for the operations of a bulk group; `readOnly` when
@@ -64,7 +87,16 @@ public:
   void clusterArrived(Warp &warp, bool release);
   void clusterCompleted(Cluster &cluster);
   void clusterLeft(Warp &warp, bool acquire);
-  void proxyFence(Warp &warp);
+  /// bar.warp.sync, or (`memory` false) another instruction that the lanes of
+  /// a warp execute together.
+  void warpSynced(Warp &warp, bool memory);
+  /// fence and membar.
+  void memoryFence(Warp &warp);
+  /// fence.proxy.async for the named kinds of memory.
+  void proxyFence(Warp &warp, bool shared, bool global);
+  /// fence.proxy.tensormap: release, or acquire of the map at `address`.
+  void tensorMapRelease(Warp &warp);
+  void tensorMapAcquire(Warp &warp, uint64_t address);
   void mbarrierInitFence(Warp &warp);
   void tcgen05Fence(Warp &warp, bool before);
 

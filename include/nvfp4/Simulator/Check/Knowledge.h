@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Warps are known by vector clock: everything warp i did up to clock[i].
-// Asynchronous operations complete in any order, so each is known by its own
-// number. A third clock says up to where writes through the generic proxy have
-// been made visible to the asynchronous one.
+// Operations of a tensor pipe complete in order of issue, so those of warp i
+// are known up to pipe[i]; other asynchronous operations complete in any order,
+// so each is known by its own number. Two more clocks say up to where accesses
+// through the generic proxy have been made visible to the asynchronous one.
+// Knowledge of other clusters is kept apart: few kernels have any.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +20,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace nvfp4::sim {
@@ -45,41 +48,86 @@ public:
       words[i] &= ~other.words[i];
   }
   void clear() { words.clear(); }
-  bool empty() const { return words.empty(); }
 
 private:
   std::vector<uint64_t> words;
 };
 
-/// Knowledge of one agent, or carried by a synchronisation.
-struct Knowledge {
-  std::vector<uint32_t> clock;
-  std::vector<uint32_t> fenced;
+/// A clock for each warp of a cluster; missing entries are zero.
+class VectorClock {
+public:
+  uint32_t of(uint32_t warp) const {
+    return warp < times.size() ? times[warp] : 0;
+  }
+  void raise(uint32_t warp, uint32_t time) {
+    if (times.size() <= warp)
+      times.resize(warp + 1);
+    times[warp] = std::max(times[warp], time);
+  }
+  void join(const VectorClock &other) {
+    if (times.size() < other.times.size())
+      times.resize(other.times.size());
+    for (size_t i = 0; i < other.times.size(); ++i)
+      times[i] = std::max(times[i], other.times[i]);
+  }
+  void clear() { times.clear(); }
+
+private:
+  std::vector<uint32_t> times;
+};
+
+/// What is known of one cluster.
+struct ClusterKnowledge {
+  VectorClock clock;
+  /// Up to where accesses are visible to the asynchronous proxy, in shared and
+  /// in global memory.
+  VectorClock fencedShared, fencedGlobal;
+  /// Number of the newest operation + 1, by pipe of a warp.
+  VectorClock pipe;
   NumberSet operations;
 
-  void join(const Knowledge &other) {
-    joinClock(clock, other.clock);
-    joinClock(fenced, other.fenced);
+  void join(const ClusterKnowledge &other) {
+    clock.join(other.clock);
+    fencedShared.join(other.fencedShared);
+    fencedGlobal.join(other.fencedGlobal);
+    pipe.join(other.pipe);
     operations.addAll(other.operations);
+  }
+};
+
+/// Knowledge of one agent, or carried by a synchronisation.
+struct Knowledge {
+  /// Of the agent's own cluster.
+  ClusterKnowledge own;
+  /// Of other clusters, by their number.
+  std::vector<std::pair<uint32_t, ClusterKnowledge>> others;
+
+  /// Joins knowledge of an agent of the same cluster.
+  void join(const Knowledge &other) {
+    own.join(other.own);
+    for (const auto &[cluster, part] : other.others)
+      of(cluster).join(part);
+  }
+  /// Joins what an agent of cluster `theirs` knows into one of `mine`.
+  void join(uint32_t mine, const Knowledge &other, uint32_t theirs) {
+    (mine == theirs ? own : of(theirs)).join(other.own);
+    for (const auto &[cluster, part] : other.others)
+      (cluster == mine ? own : of(cluster)).join(part);
+  }
+  const ClusterKnowledge *find(uint32_t cluster) const {
+    for (const auto &[number, part] : others)
+      if (number == cluster)
+        return &part;
+    return nullptr;
   }
   void clear() { *this = Knowledge(); }
 
-  uint32_t clockOf(uint32_t agent) const {
-    return agent < clock.size() ? clock[agent] : 0;
-  }
-  uint32_t fencedOf(uint32_t agent) const {
-    return agent < fenced.size() ? fenced[agent] : 0;
-  }
-  /// Writes known now become visible to the asynchronous proxy.
-  void fence() { joinClock(fenced, clock); }
-
 private:
-  static void joinClock(std::vector<uint32_t> &into,
-                        const std::vector<uint32_t> &from) {
-    if (into.size() < from.size())
-      into.resize(from.size());
-    for (size_t i = 0; i < from.size(); ++i)
-      into[i] = std::max(into[i], from[i]);
+  ClusterKnowledge &of(uint32_t cluster) {
+    for (auto &[number, part] : others)
+      if (number == cluster)
+        return part;
+    return others.emplace_back(cluster, ClusterKnowledge()).second;
   }
 };
 

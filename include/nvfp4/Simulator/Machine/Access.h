@@ -13,6 +13,7 @@
 #ifndef NVFP4_SIMULATOR_MACHINE_ACCESS_H
 #define NVFP4_SIMULATOR_MACHINE_ACCESS_H
 
+#include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 namespace nvfp4::sim {
@@ -37,15 +38,18 @@ bool resolve(Warp &warp, StateSpace space, uint64_t address, unsigned size,
 
 /// Reads after resolving; bytes never written are reported once.
 bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
-               unsigned lane);
+               unsigned lane, Ordering ordering = Ordering::Weak);
 void writePlace(Warp &warp, const Place &place, const void *data, unsigned size,
-                unsigned lane);
+                unsigned lane, Ordering ordering = Ordering::Weak,
+                bool mapRelease = false);
 
 /// resolve and readPlace or writePlace with natural alignment of `size`.
 bool loadBytes(Warp &warp, StateSpace space, uint64_t address, void *data,
-               unsigned size, unsigned lane);
+               unsigned size, unsigned lane,
+               Ordering ordering = Ordering::Weak);
 bool storeBytes(Warp &warp, StateSpace space, uint64_t address,
-                const void *data, unsigned size, unsigned lane);
+                const void *data, unsigned size, unsigned lane,
+                Ordering ordering = Ordering::Weak);
 
 /// A shared::cluster address from an operand in `space` (shared or generic);
 /// reported and nothing when it is not one.

@@ -58,6 +58,7 @@ struct NamedBarrier {
 };
 
 struct Cluster;
+struct ClusterCheck;
 
 /// One CTA.
 struct Cta {
@@ -99,6 +100,8 @@ struct Cluster {
   unsigned liveThreads = 0;
   /// Asynchronous operations that still refer to this cluster.
   unsigned pendingOperations = 0;
+  /// The checker's view of the cluster.
+  ClusterCheck *check = nullptr;
 };
 
 } // namespace nvfp4::sim
