@@ -59,7 +59,7 @@ std::string badOptionValue(const std::string &name, const std::string &value,
 }
 
 RunOptionKind runOptionKind(const std::string &name) {
-  if (name == "--check")
+  if (name == "--check" || name == "--bank-conflicts")
     return RunOptionKind::Flag;
   for (const char *known : {"--seed", "--profile", "--delays", "--max-delay",
                             "--accumulation", "--sms", "--max-instructions"})
@@ -70,8 +70,8 @@ RunOptionKind runOptionKind(const std::string &name) {
 
 std::string setRunOption(const std::string &name, const std::string &value,
                          RunOptions &options) {
-  if (name == "--check") {
-    options.check = true;
+  if (name == "--check" || name == "--bank-conflicts") {
+    (name == "--check" ? options.check : options.lintBankConflicts) = true;
     return {};
   }
   if (name == "--profile" || name == "--delays" || name == "--accumulation")

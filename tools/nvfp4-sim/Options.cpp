@@ -41,6 +41,7 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
   --allow-differences   results may depend on the seed
   --check               happens-before checker
   --profile strict|cutlass
+  --bank-conflicts      report loads and stores that meet in shared-memory banks
   --delays uniform|adversarial|immediate
   --max-delay N         longest delay in warp instructions (default 3000)
   --accumulation aligned|f32|f64

@@ -73,9 +73,9 @@ TEST(TensorMap, RandomBoxesMatchElementModel) {
     ASSERT_EQ(encodeTensorMap(spec, tile.map), "");
     for (unsigned d = 0; d < rank; ++d)
       tile.coordinate[d] = static_cast<int>(random() % 12) - 4;
-    std::vector<uint8_t> bytes;
+    std::vector<uint8_t> bytes, written;
     TileFault fault;
-    ASSERT_TRUE(readTile(tile, memory, bytes, fault, nullptr));
+    ASSERT_TRUE(readTile(tile, memory, bytes, written, fault, nullptr));
     size_t index = 0;
     std::array<unsigned, 4> i{};
     size_t count = 1;
@@ -119,9 +119,9 @@ TEST(TensorMap, PackedAndPaddedFp4) {
   ASSERT_EQ(encodeTensorMap(spec, tile.map), "");
   EXPECT_EQ(tile.transactionBytes(), 128u);
   EXPECT_EQ(tile.sharedBytes(), 256u);
-  std::vector<uint8_t> bytes;
+  std::vector<uint8_t> bytes, written;
   TileFault fault;
-  ASSERT_TRUE(readTile(tile, memory, bytes, fault, nullptr));
+  ASSERT_TRUE(readTile(tile, memory, bytes, written, fault, nullptr));
   for (unsigned i = 0; i < 256; ++i)
     EXPECT_EQ(bytes[i], i % 16 < 8 ? i / 16 * 8 + i % 8 + 1 : 0) << i;
 }

@@ -65,9 +65,10 @@ void innerRange(const TileBox &box, unsigned count, int64_t &first,
 }
 
 /// Bytes of one out-of-range element.
-void fillElement(const TensorMap &map, uint8_t *out, unsigned bytes) {
-  std::memset(out, 0, bytes);
-  if (!map.fillNan)
+void fillElement(const TensorMap &map, uint8_t *out, unsigned bytes,
+                 bool marks) {
+  std::memset(out, marks, bytes);
+  if (marks || !map.fillNan)
     return;
   switch (map.type) {
   case TensorType::F16:
@@ -89,21 +90,39 @@ void fillElement(const TensorMap &map, uint8_t *out, unsigned bytes) {
   }
 }
 
-/// A run of whole bytes of global memory, for reading.
-const uint8_t *globalRun(DeviceMemory &memory, uint64_t address, uint64_t size,
-                         TileFault &fault, const TileObserver &observe) {
-  Allocation *allocation = memory.find(address, size);
-  if (!allocation) {
-    fault = {address, size};
-    return nullptr;
-  }
-  if (observe)
-    observe(address, size);
-  return &allocation->data[address - allocation->address];
-}
+/// Where bytes of global memory come from: their values, or for each whether
+/// it has been written.
+struct Source {
+  DeviceMemory &memory;
+  TileFault &fault;
+  const TileObserver &observe;
+  bool marks = false;
+  /// Some byte that was read has not been written.
+  bool anyUnwritten = false;
+  std::vector<uint8_t> scratch;
 
-bool readRow(const TileBox &box, const RowPlace &place, DeviceMemory &memory,
-             uint8_t *out, TileFault &fault, const TileObserver &observe) {
+  /// A run of whole bytes, or null with `fault` set.
+  const uint8_t *run(uint64_t address, uint64_t size) {
+    Allocation *allocation = memory.find(address, size);
+    if (!allocation) {
+      fault = {address, size};
+      return nullptr;
+    }
+    uint64_t offset = address - allocation->address;
+    if (marks) {
+      scratch = memory.writtenMarks(address, size);
+      scratch.resize(size, 1);
+      return scratch.data();
+    }
+    if (observe)
+      observe(address, size);
+    anyUnwritten |= !allocation->written.all(offset, size);
+    return &allocation->data[offset];
+  }
+};
+
+bool readRow(const TileBox &box, const RowPlace &place, Source &source,
+             uint8_t *out) {
   const TensorMap &map = box.map;
   unsigned count = extent(map, 0);
   int64_t first = 0, last = 0;
@@ -113,13 +132,12 @@ bool readRow(const TileBox &box, const RowPlace &place, DeviceMemory &memory,
   unsigned bits = map.globalBits();
   if (bits < 8) {
     // Packed in memory: 16 elements are 8 (fp4) or 12 (fp6) bytes.
-    std::memset(out, 0, map.sharedBytes(map.box[0]));
+    std::memset(out, source.marks, map.sharedBytes(map.box[0]));
     if (first >= last)
       return true;
     uint64_t begin = (box.coordinate[0] + first) * bits / 8;
     uint64_t end = ((box.coordinate[0] + last) * bits + 7) / 8;
-    const uint8_t *in =
-        globalRun(memory, place.address + begin, end - begin, fault, observe);
+    const uint8_t *in = source.run(place.address + begin, end - begin);
     if (!in)
       return false;
     unsigned group = bits * 2; // bytes of 16 elements
@@ -134,14 +152,14 @@ bool readRow(const TileBox &box, const RowPlace &place, DeviceMemory &memory,
   unsigned bytes = bits / 8;
   if (map.elementStride[0] == 1) {
     for (int64_t i = 0; i < first; ++i)
-      fillElement(map, out + i * bytes, bytes);
+      fillElement(map, out + i * bytes, bytes, source.marks);
     for (int64_t i = last; i < static_cast<int64_t>(count); ++i)
-      fillElement(map, out + i * bytes, bytes);
+      fillElement(map, out + i * bytes, bytes, source.marks);
     if (first >= last)
       return true;
     const uint8_t *in =
-        globalRun(memory, place.address + (box.coordinate[0] + first) * bytes,
-                  static_cast<uint64_t>(last - first) * bytes, fault, observe);
+        source.run(place.address + (box.coordinate[0] + first) * bytes,
+                   static_cast<uint64_t>(last - first) * bytes);
     if (!in)
       return false;
     std::memcpy(out + first * bytes, in, (last - first) * bytes);
@@ -150,12 +168,11 @@ bool readRow(const TileBox &box, const RowPlace &place, DeviceMemory &memory,
   for (unsigned i = 0; i < count; ++i) {
     int64_t position = int64_t{i} * map.elementStride[0];
     if (position < first || position >= last) {
-      fillElement(map, out + i * bytes, bytes);
+      fillElement(map, out + i * bytes, bytes, source.marks);
       continue;
     }
-    const uint8_t *in = globalRun(
-        memory, place.address + (box.coordinate[0] + position) * bytes, bytes,
-        fault, observe);
+    const uint8_t *in = source.run(
+        place.address + (box.coordinate[0] + position) * bytes, bytes);
     if (!in)
       return false;
     std::memcpy(out + i * bytes, in, bytes);
@@ -234,16 +251,23 @@ uint32_t TileBox::transactionBytes() const {
 }
 
 bool readTile(const TileBox &box, DeviceMemory &memory,
-              std::vector<uint8_t> &bytes, TileFault &fault,
-              const TileObserver &observe) {
+              std::vector<uint8_t> &bytes, std::vector<uint8_t> &written,
+              TileFault &fault, const TileObserver &observe) {
   unsigned rows = box.rowCount();
   unsigned pitch = box.rowBytes();
-  bytes.resize(size_t{rows} * pitch);
-  for (unsigned r = 0; r < rows; ++r)
-    if (!readRow(box, rowPlace(box, r), memory, &bytes[size_t{r} * pitch],
-                 fault, observe))
-      return false;
-  return true;
+  Source source{memory, fault, observe, false, false, {}};
+  auto readRows = [&](std::vector<uint8_t> &out) {
+    out.resize(size_t{rows} * pitch);
+    for (unsigned r = 0; r < rows; ++r)
+      if (!readRow(box, rowPlace(box, r), source, &out[size_t{r} * pitch]))
+        return false;
+    return true;
+  };
+  written.clear();
+  if (!readRows(bytes))
+    return false;
+  source.marks = true;
+  return !source.anyUnwritten || readRows(written);
 }
 
 bool writeTile(const TileBox &box, DeviceMemory &memory,

@@ -70,14 +70,21 @@ bool inBounds(const AsyncOperation &operation, Cta &cta, uint32_t offset,
 } // namespace
 
 bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
-                 const std::vector<uint8_t> &bytes, TensorSwizzle swizzle) {
+                 const std::vector<uint8_t> &bytes, TensorSwizzle swizzle,
+                 const std::vector<uint8_t> &written) {
   auto size = static_cast<uint32_t>(bytes.size());
   if (!inBounds(operation, cta, offset, size))
     return false;
+  auto forget = [&](uint32_t place, uint32_t first, uint32_t count) {
+    for (uint32_t i = 0; i < count && !written.empty(); ++i)
+      if (!written[first + i])
+        cta.sharedWritten.set(place + i, 1, false);
+  };
   Checker *checker = operation.machine->checker.get();
   if (swizzle == TensorSwizzle::None) {
     std::memcpy(&cta.shared[offset], bytes.data(), size);
     cta.sharedWritten.set(offset, size);
+    forget(offset, 0, size);
     if (checker)
       checker->operationShared(operation.id, cta, offset, size, Access::Write);
     return true;
@@ -89,6 +96,7 @@ bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
       return false;
     std::memcpy(&cta.shared[place], &bytes[i], count);
     cta.sharedWritten.set(place, count);
+    forget(place, i, count);
     if (checker)
       checker->operationShared(operation.id, cta, place, count, Access::Write);
   }

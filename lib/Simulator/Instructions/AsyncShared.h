@@ -34,9 +34,11 @@ struct AsyncOperation {
 /// Starts an operation issued by `lane` of `warp`.
 AsyncOperation beginOperation(Warp &warp, unsigned lane, OperationProxy proxy);
 
-/// Writes `bytes` at `offset` of `cta`'s shared memory.
+/// Writes `bytes` at `offset` of `cta`'s shared memory. Bytes whose `written`
+/// is 0 count as not initialised; when it is empty all are.
 bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
-                 const std::vector<uint8_t> &bytes, TensorSwizzle swizzle);
+                 const std::vector<uint8_t> &bytes, TensorSwizzle swizzle,
+                 const std::vector<uint8_t> &written = {});
 
 /// Reads `size` bytes.
 bool readShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,

@@ -45,7 +45,8 @@ uint64_t operandAddress(Warp &warp, const Inst &inst, PoolSlot slot,
 }
 
 bool readGlobal(const AsyncOperation &operation, Cta &cta, uint64_t address,
-                uint32_t size, std::vector<uint8_t> &bytes) {
+                uint32_t size, std::vector<uint8_t> &bytes,
+                std::vector<uint8_t> &written) {
   Machine &machine = *operation.machine;
   bytes.resize(size);
   if (!machine.memory.read(address, bytes.data(), size)) {
@@ -55,6 +56,7 @@ bool readGlobal(const AsyncOperation &operation, Cta &cta, uint64_t address,
             " bytes of global memory: " + machine.memory.describe(address));
     return false;
   }
+  written = machine.memory.writtenMarks(address, size);
   if (machine.checker)
     machine.checker->operationGlobal(operation.id, *cta.cluster, address, size,
                                      Access::Read);
@@ -140,17 +142,17 @@ Step bulkLoad(Warp &warp, const Inst &inst, LaneMask mask) {
     bool multicast = a.multicast;
     machine.schedule(machine.delayFor(AsyncKind::CopyIn), [=, &machine] {
       --cluster->pendingOperations;
-      std::vector<uint8_t> bytes;
+      std::vector<uint8_t> bytes, written;
       if (fromShared
               ? !readShared(operation, *cta,
                             static_cast<uint32_t>(source) & sharedOffsetMask,
                             size, bytes, TensorSwizzle::None)
-              : !readGlobal(operation, *cta, source, size, bytes))
+              : !readGlobal(operation, *cta, source, size, bytes, written))
         return;
       auto deliver = [&](uint32_t rank, uint32_t target) {
         if (!writeShared(operation, *cluster->ctas[rank],
                          destination & sharedOffsetMask, bytes,
-                         TensorSwizzle::None))
+                         TensorSwizzle::None, written))
           return;
         machine.result.statistics.tmaBytes += size;
         completeOn(operation, *cta, target, size);

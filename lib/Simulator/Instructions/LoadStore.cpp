@@ -16,6 +16,8 @@
 
 #include "nvfp4/Simulator/Machine/Access.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace nvfp4::sim {
@@ -63,8 +65,46 @@ void deliver(Warp &warp, const Inst &inst, const MemoryAttributes &a,
   }
 }
 
+/// Reports accesses that take more passes over the banks of shared memory than
+/// their size needs: lanes go in turns of 128 bytes together, and a turn takes
+/// as many passes as the most different words it has in one bank.
+void lintBanks(Warp &warp, const Inst &inst, const MemoryAttributes &a,
+               LaneMask mask) {
+  constexpr unsigned banks = 32;
+  unsigned size = a.elementBytes * a.count;
+  unsigned lanesOfTurn = std::min(32u, 128 / std::max(size, 4u));
+  unsigned worst = 1;
+  for (unsigned first = 0; first < 32; first += lanesOfTurn) {
+    std::array<std::vector<uint64_t>, banks> words;
+    for (unsigned lane = first; lane < first + lanesOfTurn; ++lane) {
+      if (!(mask >> lane & 1))
+        continue;
+      uint64_t address =
+          warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
+      bool generic = a.space == StateSpace::Generic;
+      if (a.space != StateSpace::Shared &&
+          !(generic && address >= sharedWindow &&
+            address - sharedWindow < windowSize))
+        return;
+      for (uint64_t word = address / 4; word <= (address + size - 1) / 4;
+           ++word) {
+        auto &list = words[word % banks];
+        if (std::find(list.begin(), list.end(), word) == list.end())
+          list.push_back(word);
+        worst = std::max(worst, static_cast<unsigned>(list.size()));
+      }
+    }
+  }
+  if (worst > 1)
+    warp.note(ReportKind::Lint, "lanes meet in a bank of shared memory: " +
+                                    std::to_string(worst) +
+                                    " passes instead of 1");
+}
+
 Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MemoryAttributes>();
+  if (warp.machine.options.lintBankConflicts)
+    lintBanks(warp, inst, a, mask);
   unsigned size = a.elementBytes * a.count;
   uint8_t bytes[64];
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
@@ -80,6 +120,8 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
 
 Step store(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MemoryAttributes>();
+  if (warp.machine.options.lintBankConflicts)
+    lintBanks(warp, inst, a, mask);
   const Ref *values = &warp.kernel.pool[inst.pool];
   unsigned size = a.elementBytes * a.count;
   uint8_t bytes[64];

@@ -189,6 +189,16 @@ Step wait(Warp &warp, const Inst &inst, LaneMask mask) {
                     "wait on an mbarrier of CTA rank " +
                         std::to_string(address >> sharedRankShift) +
                         "; only a CTA's own can be waited on");
+    if (group.waitedPhase && group.waitAddress == address &&
+        barrier->phase > group.waitedPhase)
+      warp.note(ReportKind::MbarrierMisuse,
+                "mbarrier at shared offset " +
+                    std::to_string(address & sharedOffsetMask) +
+                    " completed phase " + std::to_string(group.waitedPhase) +
+                    " before a thread that waits for phase " +
+                    std::to_string(group.waitedPhase - 1) +
+                    " has seen it: the waiter is lapped",
+                static_cast<int>(lane));
     bool complete =
         a.parity ? (barrier->phase & 1) != (warp.narrow(inst.op[1])[lane] & 1)
                  : barrier->phase != warp.wide(inst.op[1])[lane] >> 32;
@@ -201,9 +211,12 @@ Step wait(Warp &warp, const Inst &inst, LaneMask mask) {
   }
   if (missing && a.mayWait && !group.arrived) {
     missing->waiters.add(warp);
+    if (!group.waitedPhase)
+      group.waitedPhase = missing->phase + 1;
     return warp.block(WaitKind::Mbarrier, missingAddress, 1);
   }
   group.arrived = false;
+  group.waitedPhase = 0;
   warp.setPredicate(inst.op[2], mask, done);
   if (machine.checker)
     for (LaneMask rest = done; rest; rest &= rest - 1) {

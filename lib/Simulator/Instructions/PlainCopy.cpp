@@ -65,10 +65,14 @@ Step copy(Warp &warp, const Inst &inst, LaneMask mask) {
       if (size && !machine.memory.read(source, bytes.data(), size))
         return operation.fault(ReportKind::OutOfBounds,
                                "cp.async reads freed global memory");
+      std::vector<uint8_t> written = machine.memory.writtenMarks(source, size);
+      if (!written.empty())
+        written.resize(width, 1);
       if (size && machine.checker)
         machine.checker->operationGlobal(operation.id, *cta->cluster, source,
                                          size, Access::Read);
-      if (!writeShared(operation, *cta, offset, bytes, TensorSwizzle::None))
+      if (!writeShared(operation, *cta, offset, bytes, TensorSwizzle::None,
+                       written))
         return;
       --group->writing;
       machine.wake(*issuer);

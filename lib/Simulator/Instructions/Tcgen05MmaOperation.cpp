@@ -128,6 +128,14 @@ bool MmaOperation::readFromTmem(Cta &cta, MmaMatrix &out) {
                            Access::Read);
   Tmem &tmem = cta.tensorMemory();
   for (unsigned r = 0; r < out.rows; ++r)
+    if (!tmem.areWritten(laneOf(r), aTmem.column, columns)) {
+      operation.note(ReportKind::UninitializedRead,
+                     "operand A in tensor memory from column " +
+                         std::to_string(aTmem.column) +
+                         " is read before it is written");
+      break;
+    }
+  for (unsigned r = 0; r < out.rows; ++r)
     for (unsigned i = 0; i < k; ++i) {
       unsigned bit = i * bits;
       uint32_t cell = tmem.cell(laneOf(r), aTmem.column + bit / 32);
@@ -257,6 +265,13 @@ bool MmaOperation::multiply(Cta &cta, unsigned ctaIndex, const MmaTile &tile) {
 }
 
 bool MmaOperation::run() {
+  for (const Cta *cta : ctas)
+    if (cta->exited()) {
+      operation.fault(ReportKind::ExitedCta, "a multiplication uses CTA rank " +
+                                                 std::to_string(cta->rank) +
+                                                 ", which has exited");
+      return false;
+    }
   MmaTile tile;
   tile.k = descriptor.k;
   tile.a.format = descriptor.a;

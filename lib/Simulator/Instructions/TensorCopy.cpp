@@ -154,7 +154,7 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
     bool multicast = a.multicast, pair = a.pair;
     machine.schedule(machine.delayFor(AsyncKind::CopyIn), [=, &machine] {
       --cluster->pendingOperations;
-      std::vector<uint8_t> bytes;
+      std::vector<uint8_t> bytes, written;
       TileFault fault;
       TileObserver observe;
       if (machine.checker)
@@ -162,11 +162,12 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
           machine.checker->operationGlobal(operation.id, *cta->cluster, address,
                                            size, Access::Read);
         };
-      if (!readTile(*box, machine.memory, bytes, fault, observe))
+      if (!readTile(*box, machine.memory, bytes, written, fault, observe))
         return reportTileFault(operation, fault);
       auto deliver = [&](uint32_t rank, uint32_t target) {
         if (!writeShared(operation, *cluster->ctas[rank],
-                         shared & sharedOffsetMask, bytes, box->map.swizzle))
+                         shared & sharedOffsetMask, bytes, box->map.swizzle,
+                         written))
           return;
         machine.result.statistics.tmaBytes += box->transactionBytes();
         completeOn(operation, *cta, target, box->transactionBytes());

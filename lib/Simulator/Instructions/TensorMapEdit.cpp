@@ -152,10 +152,18 @@ Step copyMap(Warp &warp, const Inst &inst, LaneMask mask) {
       warp.addressOf(inst.op[1], inst.sub[0] & 2, 0, lane) + inst.sub[1];
   uint8_t bytes[128];
   if (!resolve(warp, StateSpace::Shared, source, 128, 128, lane, from) ||
-      !readPlace(warp, from, bytes, 128, lane) ||
       !resolve(warp, StateSpace::Generic, target, 128, 128, lane, to))
     return Step::Stop;
-  writePlace(warp, to, bytes, 128, lane, Ordering::Weak, /*mapRelease=*/true);
+  if (!from.written->all(from.writtenOffset, 128))
+    warp.note(ReportKind::UninitializedRead,
+              "a tensor map in shared memory is copied before it is written");
+  std::memcpy(bytes, from.data, 128);
+  // All lanes take part in the copy.
+  if (warp.machine.checker)
+    warp.machine.checker->threadAccess(warp, from, 128, Access::Read,
+                                       Checker::manyLanes);
+  writePlace(warp, to, bytes, 128, Checker::manyLanes, Ordering::Weak,
+             /*mapRelease=*/true);
   if (warp.machine.checker)
     warp.machine.checker->memoryFence(warp);
   return Step::Next;

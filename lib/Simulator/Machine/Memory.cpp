@@ -135,6 +135,18 @@ bool DeviceMemory::read(uint64_t address, void *data, uint64_t size) const {
   return true;
 }
 
+std::vector<uint8_t> DeviceMemory::writtenMarks(uint64_t address,
+                                                uint64_t size) {
+  const Allocation *allocation = size ? find(address, size) : nullptr;
+  if (!allocation ||
+      allocation->written.all(address - allocation->address, size))
+    return {};
+  std::vector<uint8_t> marks(size);
+  for (uint64_t i = 0; i < size; ++i)
+    marks[i] = allocation->written.all(address - allocation->address + i, 1);
+  return marks;
+}
+
 std::string DeviceMemory::describe(uint64_t address) const {
   const Allocation *nearest = nullptr;
   uint64_t distance = ~uint64_t{0};

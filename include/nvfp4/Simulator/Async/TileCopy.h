@@ -62,10 +62,12 @@ struct TileFault {
 using TileObserver = std::function<void(uint64_t address, uint64_t size)>;
 
 /// Reads the box into `bytes` (rowCount * rowBytes, not swizzled); out-of-range
-/// elements are filled. False with `fault` set on an invalid access.
+/// elements are filled. `written` has a 0 for each byte whose source has never
+/// been written, and is empty when there are none. False with `fault` set on an
+/// invalid access.
 bool readTile(const TileBox &box, DeviceMemory &memory,
-              std::vector<uint8_t> &bytes, TileFault &fault,
-              const TileObserver &observe);
+              std::vector<uint8_t> &bytes, std::vector<uint8_t> &written,
+              TileFault &fault, const TileObserver &observe);
 
 /// Writes or reduces `bytes` into the tensor; out-of-range elements are
 /// dropped.

@@ -40,6 +40,9 @@ struct Place;
 
 class Checker {
 public:
+  /// The lane of an access that all lanes make together.
+  static constexpr unsigned manyLanes = 32;
+
   explicit Checker(Machine &machine);
   ~Checker();
 

@@ -15,6 +15,8 @@
 #ifndef NVFP4_SIMULATOR_CHECK_SHADOW_H
 #define NVFP4_SIMULATOR_CHECK_SHADOW_H
 
+#include "nvfp4/Simulator/Check/Checker.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -26,7 +28,7 @@ namespace nvfp4::sim {
 /// One access of a warp or of an asynchronous operation.
 struct AccessRecord {
   /// The access was made by several lanes of a warp.
-  static constexpr uint32_t manyLanes = 32;
+  static constexpr uint32_t manyLanes = Checker::manyLanes;
   /// Width of the cluster number.
   static constexpr unsigned clusterBits = 24;
 

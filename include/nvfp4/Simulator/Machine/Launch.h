@@ -69,6 +69,8 @@ struct RunOptions {
   /// Happens-before checker.
   bool check = false;
   CheckProfile profile = CheckProfile::Cutlass;
+  /// Reports loads and stores whose lanes meet in banks of shared memory.
+  bool lintBankConflicts = false;
   /// CTAs that are resident at once; the number of pretended SMs.
   unsigned residentCtas = 148;
   /// The run ends with a livelock report after this many warp instructions.

@@ -90,6 +90,9 @@ public:
   bool read(uint64_t address, void *data, uint64_t size) const;
   bool fill(uint64_t address, uint8_t value, uint64_t size);
 
+  /// For each byte whether it has been written; empty when all have.
+  std::vector<uint8_t> writtenMarks(uint64_t address, uint64_t size);
+
   /// The allocation that holds [address, address + size), or null.
   Allocation *find(uint64_t address, uint64_t size);
   const Allocation *find(uint64_t address, uint64_t size) const {

@@ -58,6 +58,8 @@ struct LaneGroup {
   /// not repeated when the instruction runs again.
   bool arrived = false;
   uint64_t arrivalGeneration = 0;
+  /// While it waits on an mbarrier: the phase it waits for, plus one.
+  uint64_t waitedPhase = 0;
 };
 
 /// Where the parts of a diverged group meet.
