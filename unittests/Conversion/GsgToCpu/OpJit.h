@@ -17,6 +17,7 @@
 
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -38,8 +39,7 @@ public:
   }
   Memory(std::vector<int64_t> extents, const std::vector<T> &values)
       : Memory(std::move(extents)) {
-    std::memcpy(buffer->data(), values.data(),
-                static_cast<size_t>(buffer->size()));
+    std::copy_n(values.data(), static_cast<size_t>(count), buffer->as<T>());
   }
 
   T &operator[](int64_t i) { return buffer->as<T>()[i]; }
