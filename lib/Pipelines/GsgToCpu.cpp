@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The stages of gsg-to-cpu, each as a list of passes. What the order of passes
+// depends on is said where it matters.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Pipelines/GsgToCpu.h"
 
@@ -102,7 +107,10 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
 
 void nvfp4::buildGsgToCpuPipeline(OpPassManager &pm,
                                   const GsgToCpuOptions &options) {
+  // First, where operations still are as the user wrote them. The target of
+  // gsg-verify-target is the CPU unless told otherwise.
   pm.addPass(createVerifyExtentsPass());
+  pm.addPass(gsg::createVerifyTargetPass());
   buildDecomposePipeline(pm);
   buildBufferizePipeline(pm);
   std::vector<std::string> isas(options.isas.begin(), options.isas.end());

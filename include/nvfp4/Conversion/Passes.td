@@ -13,20 +13,73 @@ include "mlir/Pass/PassBase.td"
 def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
   let summary = "lower the dialect to loops and vectors for x86-64";
   let description = [{
-    Accepts operations of `grouped_scaled_gemm` in storage form on memrefs (after
-    `gsg-decompose-scaled` and one-shot bufferization). Afterwards only upstream
-    dialects remain: `scf.parallel` loops over tasks that call functions of
-    vector code.
+    Accepts modules whose operations of `grouped_scaled_gemm` are in storage form
+    on memrefs (after `gsg-decompose-scaled` and one-shot bufferization).
+    Afterwards no operation of the dialect is left, only upstream dialects:
+    `scf.parallel` loops over tasks that call functions of vector code, which
+    the pass adds to the module. Everything else in the module stays as it is.
 
     A product becomes a table of problems, filled where it runs, and tasks of up
     to 256 rows by 64 weight rows over all of K, so each result is computed by
     one task alone: its bits depend neither on the number of threads nor on the
     instruction set. The `epilogue` is applied to a task's tile before it is
-    stored.
+    stored. `strategy` and `determinism` are not read: there is one way to tile,
+    and it meets every contract; `math = fast` is computed like `strict`.
+
+    Refused, each with an error at the operation that says what was expected:
+
+    - tensors, and values of type `scaled`;
+    - values or matrices of a product whose rows are not contiguous, and scales
+      of a product whose memrefs are not dense;
+    - ragged K whose scales start at `upper_bound`, and tiled scales that start
+      at `whole` under groups not aligned to four blocks;
+    - a `custom` activation without a region, or with operations in it that have
+      no vector form;
+    - a list of products of more than one format, scale layout or result type.
 
     `isa` names the instruction sets that code is made for: `generic`, `avx2`,
-    `avx512vnni`, or `auto` for the best one of this machine. With several, the
-    runtime function `int32_t nvfp4_cpu_isa()` chooses.
+    `avx512vnni`, or `auto` for the best one of this machine; another name is an
+    error. With several, the runtime function `int32_t nvfp4_cpu_isa()` chooses.
+
+    Before:
+
+    ```mlir
+    func.func @f(%x: memref<?x16xf32>, %tokens: memref<?xi32>, %y: memref<?x16xf32>) {
+      grouped_scaled_gemm.permute(%x : memref<?x16xf32>) by(%tokens : memref<?xi32>)
+          outs(%y : memref<?x16xf32>)
+      return
+    }
+    ```
+
+    After, with constants at the top:
+
+    ```mlir
+    func.func @f(%x: memref<?x16xf32>, %tokens: memref<?xi32>, %y: memref<?x16xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c16 = arith.constant 16 : index
+      %zero = arith.constant 0.0 : f32
+      %numTokens = memref.dim %x, %c0 : memref<?x16xf32>
+      %numRows = memref.dim %y, %c0 : memref<?x16xf32>
+      scf.parallel (%row) = (%c0) to (%numRows) step (%c1) {
+        %entry = memref.load %tokens[%row] : memref<?xi32>
+        %token = arith.index_cast %entry : i32 to index
+        %exists = arith.cmpi ult, %token, %numTokens : index
+        scf.if %exists {
+          scf.for %column = %c0 to %c16 step %c1 {
+            %element = memref.load %x[%token, %column] : memref<?x16xf32>
+            memref.store %element, %y[%row, %column] : memref<?x16xf32>
+          }
+        } else {
+          scf.for %column = %c0 to %c16 step %c1 {
+            memref.store %zero, %y[%row, %column] : memref<?x16xf32>
+          }
+        }
+        scf.reduce
+      }
+      return
+    }
+    ```
   }];
   let options = [
     ListOption<"isas", "isa", "std::string",

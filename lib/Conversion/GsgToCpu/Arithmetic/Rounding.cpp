@@ -205,8 +205,7 @@ Value nvfp4::gsg::cpu::emitEncodeE8M0Up(OpBuilder &builder, Location loc,
   Value code = mb.minS(mb.shr(mb.add(magnitude, 0x7FFFFF), 23), 254);
   code = mb.select(mb.cmp(IntPredicate::ule, magnitude, 0x400000),
                    mb.constant(code.getType(), 0), code);
-  Value invalid =
-      mb.logicalOr(mb.isNaN(x), mb.cmpF(FloatPredicate::OLT, x, 0.0));
+  Value invalid = mb.bitOr(mb.isNaN(x), mb.cmpF(FloatPredicate::OLT, x, 0.0));
   code =
       mb.select(invalid, mb.constant(code.getType(), format::kE8M0NaN), code);
   return mb.truncate(code, mb.i8);

@@ -5,85 +5,47 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Short spellings for the loop nests of the lowerings: index constants,
-// extents, loops and conversions of the real element types to and from f32.
+// MathBuilder with what code at the operations needs: memrefs, indices, plain
+// loops, and conversions of the real element types to and from f32.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_LOOPBUILDER_H
 #define NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_LOOPBUILDER_H
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "MathBuilder.h"
 
 namespace nvfp4::gsg::cpu {
 
-struct LoopBuilder : mlir::ImplicitLocOpBuilder {
-  using Value = mlir::Value;
-  using ValueRange = mlir::ValueRange;
-  using Body = llvm::function_ref<void(Value)>;
-  using Fold = llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)>;
+class LoopBuilder : public MathBuilder {
+public:
+  using MathBuilder::load;
+  using MathBuilder::MathBuilder;
+  using MathBuilder::store;
 
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  Value index(int64_t value);
+  Value dim(Value memref, int64_t index);
+  Value load(Value memref, mlir::ValueRange indices);
+  void store(Value value, Value memref, mlir::ValueRange indices);
 
-  Value index(int64_t value) {
-    return mlir::arith::ConstantIndexOp::create(*this, value);
-  }
-  Value i32(int32_t value) {
-    return mlir::arith::ConstantIntOp::create(*this, getI32Type(), value);
-  }
-  Value f32(float value) {
-    return mlir::arith::ConstantOp::create(*this, getF32FloatAttr(value));
-  }
-  Value dim(Value memref, int64_t index) {
-    return createOrFold<mlir::memref::DimOp>(memref, index);
-  }
-  Value load(Value memref, ValueRange indices) {
-    return mlir::memref::LoadOp::create(*this, memref, indices);
-  }
-  void store(Value value, Value memref, ValueRange indices) {
-    mlir::memref::StoreOp::create(*this, value, memref, indices);
-  }
-  /// An i32 or i64 as an index, sign extended.
-  Value toIndex(Value value) {
-    return mlir::arith::IndexCastOp::create(*this, getIndexType(), value);
-  }
-  Value toI32(Value value) {
-    return mlir::arith::IndexCastOp::create(*this, getI32Type(), value);
-  }
+  /// An index as i32, its low bits.
+  Value toI32(Value index);
   /// Widens bf16 or f16 to f32, exactly.
-  Value toF32(Value value) {
-    if (value.getType().isF32())
-      return value;
-    return mlir::arith::ExtFOp::create(*this, getF32Type(), value);
-  }
+  Value toF32(Value value);
   /// Rounds f32 to `type` (to nearest even).
-  Value fromF32(Value value, mlir::Type type) {
-    if (type.isF32())
-      return value;
-    return mlir::arith::TruncFOp::create(*this, type, value);
-  }
-  Value compare(mlir::arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-    return mlir::arith::CmpIOp::create(*this, predicate, lhs, rhs);
-  }
-  Value select(Value condition, Value then, Value otherwise) {
-    return mlir::arith::SelectOp::create(*this, condition, then, otherwise);
-  }
+  Value fromF32(Value value, Type type);
 
-  /// for i in [0, size)
-  void loop(Value size, Body body) {
-    fold(size, {}, [&](Value i, ValueRange) {
-      body(i);
-      return llvm::SmallVector<Value>();
-    });
-  }
+  /// for i in [0, size), of type index; unlike those of forLoop, LLVM may
+  /// unroll and vectorise these.
+  void loop(Value size, Body body);
   /// for i in [0, size), carrying values.
-  llvm::SmallVector<Value> fold(Value size, ValueRange inits, Fold body);
+  llvm::SmallVector<Value> fold(Value size, mlir::ValueRange init,
+                                CarryBody body);
   /// parallel for i in [0, size)
   void parallel(Value size, Body body);
-  void ifThen(Value condition, llvm::function_ref<void()> then);
+  /// The value of the branch that is taken; both have one type.
+  Value branch(Value condition, llvm::function_ref<Value()> thenValue,
+               llvm::function_ref<Value()> elseValue);
 };
 
 } // namespace nvfp4::gsg::cpu

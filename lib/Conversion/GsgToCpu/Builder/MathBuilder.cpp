@@ -64,6 +64,14 @@ Value MathBuilder::narrow(Value value) {
   return arith::TruncFOp::create(builder, loc, like(value, f32), value);
 }
 
+Value MathBuilder::toIndex(Value integer) {
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    integer);
+}
+Value MathBuilder::toI64(Value index) {
+  return builder.createOrFold<arith::IndexCastOp>(loc, i64, index);
+}
+
 Value MathBuilder::bitXor(Value a, Value b) {
   return arith::XOrIOp::create(builder, loc, a, b);
 }

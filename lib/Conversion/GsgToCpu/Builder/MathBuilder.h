@@ -52,9 +52,11 @@ public:
   Value widen(Value f32);
   Value narrow(Value f64);
 
+  /// An integer as an index, sign extended, and an index as i64.
+  Value toIndex(Value integer);
+  Value toI64(Value index);
+
   Value bitXor(Value a, Value b);
-  Value logicalAnd(Value a, Value b) { return bitAnd(a, b); }
-  Value logicalOr(Value a, Value b) { return bitOr(a, b); }
   Value logicalNot(Value a);
   /// The low bits of an integer.
   Value truncate(Value a, Type element);

@@ -28,11 +28,10 @@ namespace {
 constexpr int64_t kLanes = 16;
 
 /// Calls `body(row)` for all rows of a tensor, in parallel.
-void forRows(LoopBuilder &b, MathBuilder &mb, const MemRefParts &parts,
+void forRows(LoopBuilder &mb, const MemRefParts &parts,
              function_ref<void(Value)> body) {
-  b.parallel(b.toIndex(parts.rows(mb)), [&](Value row) {
-    body(arith::IndexCastOp::create(b, mb.i64, row));
-  });
+  mb.parallel(mb.toIndex(parts.rows(mb)),
+              [&](Value row) { body(mb.toI64(row)); });
 }
 
 /// One row of a tensor, by column.
@@ -81,22 +80,22 @@ struct LowerGlu : OpRewritePattern<GluOp> {
     ActivationAttr activation = op.getActivation();
     if (activation.getKind() == ActivationKind::Custom)
       return rewriter.notifyMatchFailure(op, "has no region");
-    LoopBuilder b(op.getLoc(), rewriter);
-    MathBuilder mb(b, op.getLoc());
+    LoopBuilder mb(rewriter, op.getLoc());
     MemRefParts input = MemRefParts::get(mb, op.getInput());
     MemRefParts out = MemRefParts::get(mb, op.getOut());
-    ActivationParams params = emitActivationParams(b, mb.loc, activation);
+    ActivationParams params =
+        emitActivationParams(mb.builder, mb.loc, activation);
     Value columns = out.columns(mb);
     bool vectors =
         input.isContiguous && out.isContiguous && hasVectorRuns(activation);
     Value blocks = vectors ? mb.div(columns, kLanes) : mb.i64Constant(0);
-    forRows(b, mb, out, [&](Value row) {
+    forRows(mb, out, [&](Value row) {
       Row in{mb, input, input.rowAddress(mb, row)};
       Row to{mb, out, out.rowAddress(mb, row)};
       auto activate = [&](Value c, int64_t lanes) {
         SmallVector<Value> z =
             loadArguments(mb, activation, columns, in, c, lanes);
-        to.store(emitActivation(b, mb.loc, activation, params, z), c);
+        to.store(emitActivation(mb.builder, mb.loc, activation, params, z), c);
       };
       if (vectors)
         mb.forLoop(mb.i64Constant(0), mb.mul(blocks, kLanes), kLanes,
@@ -157,12 +156,11 @@ struct LowerHadamard : OpRewritePattern<HadamardOp> {
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults() || !isa<MemRefType>(op.getOut().getType()))
       return rewriter.notifyMatchFailure(op, "operates on tensors");
-    LoopBuilder b(op.getLoc(), rewriter);
-    MathBuilder mb(b, op.getLoc());
+    LoopBuilder mb(rewriter, op.getLoc());
     MemRefParts input = MemRefParts::get(mb, op.getInput());
     MemRefParts out = MemRefParts::get(mb, op.getOut());
     Value end = mb.mul(mb.div(out.columns(mb), kLanes), kLanes);
-    forRows(b, mb, out, [&](Value row) {
+    forRows(mb, out, [&](Value row) {
       Row in{mb, input, input.rowAddress(mb, row)};
       Row to{mb, out, out.rowAddress(mb, row)};
       mb.forLoop(mb.i64Constant(0), end, kLanes, [&](Value c) {

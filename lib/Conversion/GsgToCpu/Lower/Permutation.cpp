@@ -33,15 +33,15 @@ struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults())
       return rewriter.notifyMatchFailure(op, "operates on tensors");
-    LoopBuilder b(op.getLoc(), rewriter);
+    LoopBuilder b(rewriter, op.getLoc());
     Value experts = op.getExperts(), ends = op.getEndsOut();
     Value tokenOfRow = op.getTokenOfRowOut(), rowOfSlot = op.getRowOfSlotOut();
     Value numTokens = b.dim(experts, 0), numSlots = b.dim(experts, 1);
     Value numExperts = b.dim(ends, 0), numRows = b.dim(tokenOfRow, 0);
-    Value none = b.i32(-1), zero = b.i32(0), one = b.i32(1);
+    Value none = b.constant(b.i32, -1), zero = b.constant(b.i32, 0);
 
     auto isExpert = [&](Value expert) -> Value {
-      return b.compare(Predicate::ult, b.toIndex(expert), numExperts);
+      return b.cmp(Predicate::ult, b.toIndex(expert), numExperts);
     };
     b.loop(numRows, [&](Value r) { b.store(none, tokenOfRow, {r}); });
 
@@ -53,15 +53,16 @@ struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
         b.ifThen(isExpert(expert), [&] {
           Value e = b.toIndex(expert);
           Value count = b.load(ends, {e});
-          b.store(arith::AddIOp::create(b, count, one), ends, {e});
+          b.store(b.add(count, 1), ends, {e});
         });
       });
     });
-    Value align = b.i32(static_cast<int32_t>(op.getAlign()));
+    Value align = b.constant(b.i32, static_cast<int32_t>(op.getAlign()));
     b.fold(numExperts, {zero}, [&](Value e, ValueRange carried) {
-      Value start = arith::MulIOp::create(
-          b, arith::CeilDivUIOp::create(b, carried[0], align), align);
-      Value end = arith::AddIOp::create(b, start, b.load(ends, {e}));
+      Value units =
+          arith::CeilDivUIOp::create(b.builder, b.loc, carried[0], align);
+      Value start = b.mul(units, align);
+      Value end = b.add(start, b.load(ends, {e}));
       b.store(start, ends, {e});
       return SmallVector<Value>{end};
     });
@@ -74,9 +75,9 @@ struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
         b.ifThen(isExpert(expert), [&] {
           Value e = b.toIndex(expert);
           Value row = b.load(ends, {e});
-          b.store(arith::AddIOp::create(b, row, one), ends, {e});
+          b.store(b.add(row, 1), ends, {e});
           Value r = b.toIndex(row);
-          b.ifThen(b.compare(Predicate::ult, r, numRows), [&] {
+          b.ifThen(b.cmp(Predicate::ult, r, numRows), [&] {
             b.store(b.toI32(t), tokenOfRow, {r});
             b.store(row, rowOfSlot, {t, s});
           });
@@ -95,24 +96,25 @@ struct LowerPermute : OpRewritePattern<PermuteOp> {
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults())
       return rewriter.notifyMatchFailure(op, "operates on tensors");
-    LoopBuilder b(op.getLoc(), rewriter);
+    LoopBuilder b(rewriter, op.getLoc());
     Value input = op.getInput(), out = op.getOut();
     Value numTokens = b.dim(input, 0), numColumns = b.dim(out, 1);
     Type element = cast<MemRefType>(out.getType()).getElementType();
-    Value zero =
-        arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(element)));
+    Value zero = arith::ConstantOp::create(
+        b.builder, b.loc, cast<TypedAttr>(b.builder.getZeroAttr(element)));
     b.parallel(b.dim(out, 0), [&](Value r) {
       Value token = b.toIndex(b.load(op.getTokenOfRow(), {r}));
-      Value valid = b.compare(Predicate::ult, token, numTokens);
-      auto branch = scf::IfOp::create(b, valid, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      b.loop(numColumns, [&](Value c) {
-        Value value = b.toF32(b.load(input, {token, c}));
-        b.store(b.fromF32(value, element), out, {r, c});
-      });
-      b.setInsertionPointToStart(branch.elseBlock());
-      b.loop(numColumns, [&](Value c) { b.store(zero, out, {r, c}); });
+      b.ifThenElse(
+          b.cmp(Predicate::ult, token, numTokens),
+          [&] {
+            b.loop(numColumns, [&](Value c) {
+              Value value = b.toF32(b.load(input, {token, c}));
+              b.store(b.fromF32(value, element), out, {r, c});
+            });
+          },
+          [&] {
+            b.loop(numColumns, [&](Value c) { b.store(zero, out, {r, c}); });
+          });
     });
     rewriter.eraseOp(op);
     return success();
@@ -126,7 +128,7 @@ struct LowerCombine : OpRewritePattern<CombineOp> {
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults())
       return rewriter.notifyMatchFailure(op, "operates on tensors");
-    LoopBuilder b(op.getLoc(), rewriter);
+    LoopBuilder b(rewriter, op.getLoc());
     Value input = op.getInput(), out = op.getOut();
     Value rows = op.getRowOfSlot();
     Value numRows = b.dim(input, 0), numSlots = b.dim(rows, 1);
@@ -134,23 +136,21 @@ struct LowerCombine : OpRewritePattern<CombineOp> {
     Type element = cast<MemRefType>(out.getType()).getElementType();
     b.parallel(b.dim(out, 0), [&](Value t) {
       b.loop(numColumns, [&](Value c) {
-        Value sum =
-            b.fold(numSlots, {b.f32(0)}, [&](Value s, ValueRange carried) {
-              Value row = b.toIndex(b.load(rows, {t, s}));
-              Value valid = b.compare(Predicate::ult, row, numRows);
-              auto branch = scf::IfOp::create(b, TypeRange{b.getF32Type()},
-                                              valid, /*withElseRegion=*/true);
-              OpBuilder::InsertionGuard guard(b);
-              b.setInsertionPointToStart(branch.thenBlock());
-              Value value = b.toF32(b.load(input, {row, c}));
-              Value weight =
-                  op.getWeights() ? b.load(op.getWeights(), {t, s}) : b.f32(1);
-              Value next = math::FmaOp::create(b, weight, value, carried[0]);
-              scf::YieldOp::create(b, next);
-              b.setInsertionPointToStart(branch.elseBlock());
-              scf::YieldOp::create(b, carried[0]);
-              return SmallVector<Value>{branch.getResult(0)};
-            })[0];
+        Value none = b.constantF32(b.f32, 0.0f);
+        Value sum = b.fold(numSlots, {none}, [&](Value s, ValueRange carried) {
+          Value row = b.toIndex(b.load(rows, {t, s}));
+          Value next = b.branch(
+              b.cmp(Predicate::ult, row, numRows),
+              [&]() -> Value {
+                Value value = b.toF32(b.load(input, {row, c}));
+                Value weight = op.getWeights() ? b.load(op.getWeights(), {t, s})
+                                               : b.constantF32(b.f32, 1.0f);
+                return math::FmaOp::create(b.builder, b.loc, weight, value,
+                                           carried[0]);
+              },
+              [&] { return carried[0]; });
+          return SmallVector<Value>{next};
+        })[0];
         b.store(b.fromF32(sum, element), out, {t, c});
       });
     });

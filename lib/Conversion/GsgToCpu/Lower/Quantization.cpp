@@ -59,8 +59,7 @@ Position scaleOf(MathBuilder &mb, const Position &first, Value number) {
 
 /// The pieces of one lowering of `quantize`.
 struct QuantizeEmitter {
-  LoopBuilder &b;
-  MathBuilder &mb;
+  LoopBuilder &mb;
   QuantizeOp op;
   BlockQuantizer quantizer;
   GroupedLines lines;
@@ -96,8 +95,9 @@ private:
           mb.add(mb.mul(lineNumber, lines.extents.length), at.along);
     }
     QuantizedBlock found =
-        amax ? emitQuantizeBlockWithAmax(b, mb.loc, quantizer, inputs, amax, x)
-             : emitQuantizeBlock(b, mb.loc, quantizer, inputs, x);
+        amax ? emitQuantizeBlockWithAmax(mb.builder, mb.loc, quantizer, inputs,
+                                         amax, x)
+             : emitQuantizeBlock(mb.builder, mb.loc, quantizer, inputs, x);
     codes.store(mb, found.codes, at, count);
     Position scale = scaleOf(mb, part.scales[0], number);
     scale.line = mb.add(scale.line, mb.sub(line, part.begin.line));
@@ -118,7 +118,7 @@ private:
             [&](Value line, ValueRange largest) {
               Value x =
                   input.load(mb, elementAt(part, line, number), block, count);
-              Value amax = emitBlockAmax(b, mb.loc, quantizer, x);
+              Value amax = emitBlockAmax(mb.builder, mb.loc, quantizer, x);
               // Not negative, so ordered like the bits.
               return SmallVector<Value>{mb.maxS(mb.toBits(amax), largest[0])};
             })[0];
@@ -139,8 +139,7 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
     if (op->getNumResults() || !type || !op.getOutScales() ||
         !isa<MemRefType>(op.getInput().getType()))
       return rewriter.notifyMatchFailure(op, "is not in storage form");
-    LoopBuilder b(op.getLoc(), rewriter);
-    MathBuilder mb(b, op.getLoc());
+    LoopBuilder mb(rewriter, op.getLoc());
     RealLines input{MemRefParts::get(mb, op.getInput()), !type.isKMajor()};
     GroupedLines lines;
     lines.type = type;
@@ -152,11 +151,9 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
     lines.sequential = op.getQuantizer().getTwoD() && !type.isKMajor();
     CodeLines codes = codesOf(mb, op.getOut(), lines);
     QuantizeEmitter emitter{
-        b,     mb,
-        op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
-        lines, input,
-        codes};
-    lines.forEachPart(b, mb,
+        mb,    op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
+        lines, input, codes};
+    lines.forEachPart(mb,
                       [&](const LinePart &part) { emitter.emitPart(part); });
     rewriter.eraseOp(op);
     return success();
@@ -172,8 +169,7 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
     if (op->getNumResults() || !type || !op.getInputScales() ||
         !isa<MemRefType>(op.getOut().getType()))
       return rewriter.notifyMatchFailure(op, "is not in storage form");
-    LoopBuilder b(op.getLoc(), rewriter);
-    MathBuilder mb(b, op.getLoc());
+    LoopBuilder mb(rewriter, op.getLoc());
     RealLines out{MemRefParts::get(mb, op.getOut()), !type.isKMajor()};
     GroupedLines lines;
     lines.type = type;
@@ -183,7 +179,7 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
     lines.scales = {ScaleLines::get(mb, op.getInputScales(), type)};
     CodeLines codes = codesOf(mb, op.getInput(), lines);
     int64_t block = type.getBlockSize();
-    lines.forEachPart(b, mb, [&](const LinePart &part) {
+    lines.forEachPart(mb, [&](const LinePart &part) {
       Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
       forBlocks(mb, part, block, [&](Value number, Value count) {
         Position at = blockBegin(mb, part.begin, number, block);

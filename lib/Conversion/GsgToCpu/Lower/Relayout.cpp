@@ -59,8 +59,7 @@ struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
     if (op->getNumResults() || !from || !to || !op.getInputScales() ||
         !op.getOutScales() || !isa<MemRefType>(op.getOutScales().getType()))
       return rewriter.notifyMatchFailure(op, "is not in storage form");
-    LoopBuilder b(op.getLoc(), rewriter);
-    MathBuilder mb(b, op.getLoc());
+    LoopBuilder mb(rewriter, op.getLoc());
     GroupedLines lines;
     lines.type = from;
     lines.extents =
@@ -74,7 +73,7 @@ struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
     bool words = hasAdjacentScales(lines.scales[0]) &&
                  hasAdjacentScales(lines.scales[1]) && !lines.cutsLines();
     int64_t block = from.getBlockSize();
-    lines.forEachPart(b, mb, [&](const LinePart &part) {
+    lines.forEachPart(mb, [&](const LinePart &part) {
       Value blocks = mb.div(mb.add(part.size, block - 1), block);
       copyScales(mb, lines.scales[0], part.scales[0], lines.scales[1],
                  part.scales[1], blocks, words);
@@ -112,25 +111,24 @@ struct LowerRelayoutGate : OpRewritePattern<RelayoutGateOp> {
     if (op->getNumResults() || !op.getOut() ||
         !isa<MemRefType>(op.getOut().getType()))
       return rewriter.notifyMatchFailure(op, "is not in storage form");
-    LoopBuilder b(op.getLoc(), rewriter);
-    MathBuilder mb(b, op.getLoc());
+    LoopBuilder mb(rewriter, op.getLoc());
     if (op.getInputScales())
-      lowerScaled(b, mb, op);
+      lowerScaled(mb, op);
     else
-      lowerPlain(b, mb, op);
+      lowerPlain(mb, op);
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
   /// Permutes the last dimension.
-  static void lowerPlain(LoopBuilder &b, MathBuilder &mb, RelayoutGateOp op) {
+  static void lowerPlain(LoopBuilder &mb, RelayoutGateOp op) {
     MemRefParts input = MemRefParts::get(mb, op.getInput());
     MemRefParts out = MemRefParts::get(mb, op.getOut());
-    Type bits = b.getIntegerType(input.elementBytes * 8);
+    Type bits = mb.builder.getIntegerType(input.elementBytes * 8);
     Value columns = out.columns(mb);
-    b.parallel(b.toIndex(out.rows(mb)), [&](Value index) {
-      Value row = arith::IndexCastOp::create(b, mb.i64, index);
+    mb.parallel(mb.toIndex(out.rows(mb)), [&](Value index) {
+      Value row = mb.toI64(index);
       Value in = input.rowAddress(mb, row), to = out.rowAddress(mb, row);
       auto at = [&](const MemRefParts &parts, Value base, Value column) {
         Value element = mb.mul(column, parts.strides.back());
@@ -144,7 +142,7 @@ private:
   }
 
   /// Permutes the rows of values and scales alike.
-  static void lowerScaled(LoopBuilder &b, MathBuilder &mb, RelayoutGateOp op) {
+  static void lowerScaled(LoopBuilder &mb, RelayoutGateOp op) {
     ScaledOperand operand =
         getScaledOperands(op.getInput(), op.getInputScales(),
                           op.getInputTypesAttr())
@@ -159,8 +157,8 @@ private:
     int64_t block = type.getBlockSize();
     Value blocks = mb.div(mb.add(extents.length, block - 1), block);
     Value zero = mb.i64Constant(0);
-    b.parallel(b.toIndex(out.rows(mb)), [&](Value index) {
-      Value row = arith::IndexCastOp::create(b, mb.i64, index);
+    mb.parallel(mb.toIndex(out.rows(mb)), [&](Value index) {
+      Value row = mb.toI64(index);
       Value batch = zero, line = row;
       if (type.getRank() > 2) {
         batch = mb.div(row, rows);

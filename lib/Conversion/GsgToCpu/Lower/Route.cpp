@@ -17,6 +17,7 @@
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -37,12 +38,12 @@ constexpr int64_t kNaNKey = INT32_MIN + 1;
 struct KeyRows {
   Value memref, address, columns;
 
-  static KeyRows allocate(LoopBuilder &b, MathBuilder &mb, Value rows,
-                          Value columns) {
+  static KeyRows allocate(LoopBuilder &mb, Value rows, Value columns) {
     auto type =
         MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic}, mb.i32);
     Value memref = memref::AllocOp::create(
-        b, type, ValueRange{b.toIndex(rows), b.toIndex(columns)});
+        mb.builder, mb.loc, type,
+        ValueRange{mb.toIndex(rows), mb.toIndex(columns)});
     return {memref, MemRefParts::get(mb, memref).address, columns};
   }
   Value row(MathBuilder &mb, Value token) const {
@@ -88,8 +89,8 @@ SmallVector<Value> largestKey(MathBuilder &mb, Value keys, Value count) {
 
 class RouteEmitter {
 public:
-  RouteEmitter(LoopBuilder &b, MathBuilder &mb, RouteOp op)
-      : b(b), mb(mb), op(op), method(op.getMethod()),
+  RouteEmitter(LoopBuilder &mb, RouteOp op)
+      : mb(mb), op(op), method(op.getMethod()),
         logits{MemRefParts::get(mb, op.getLogits())} {
     tokens = logits.parts.sizes[0];
     experts = logits.parts.sizes[1];
@@ -99,15 +100,15 @@ public:
   }
 
   void emit() {
-    KeyRows keys = KeyRows::allocate(b, mb, tokens, experts);
+    KeyRows keys = KeyRows::allocate(mb, tokens, experts);
     bool grouped = method == RoutingMethod::DeepSeekV3 && op.getNGroup() > 1;
     KeyRows groups;
     if (grouped)
       groups = KeyRows::allocate(
-          b, mb, tokens, mb.i64Constant(static_cast<int64_t>(op.getNGroup())));
-    b.parallel(b.toIndex(tokens), [&](Value index) {
+          mb, tokens, mb.i64Constant(static_cast<int64_t>(op.getNGroup())));
+    mb.parallel(mb.toIndex(tokens), [&](Value index) {
       token = index;
-      tokenNumber = arith::IndexCastOp::create(b, mb.i64, index);
+      tokenNumber = mb.toI64(index);
       Value row = keys.row(mb, tokenNumber);
       rank(row);
       if (grouped)
@@ -115,9 +116,9 @@ public:
       choose(row);
       weigh();
     });
-    memref::DeallocOp::create(b, keys.memref);
+    memref::DeallocOp::create(mb.builder, mb.loc, keys.memref);
     if (grouped)
-      memref::DeallocOp::create(b, groups.memref);
+      memref::DeallocOp::create(mb.builder, mb.loc, groups.memref);
   }
 
 private:
@@ -152,7 +153,7 @@ private:
     forLogits({}, [&](Value first, Value count, Value x, ValueRange) {
       Value score = x;
       if (isBiased()) {
-        score = emitSigmoid(b, mb.loc, x);
+        score = emitSigmoid(mb.builder, mb.loc, x);
         if (bias) {
           Value zero = mb.i64Constant(0);
           Value added = bias->load(mb, {zero, zero, first}, kLanes, count);
@@ -206,8 +207,8 @@ private:
   void choose(Value keys) {
     mb.forLoop(mb.i64Constant(0), slots, 1, [&](Value slot) {
       Value best = largestKey(mb, keys, experts)[1];
-      b.store(mb.truncate(best, mb.i32), op.getExpertsOut(),
-              {token, b.toIndex(slot)});
+      mb.store(mb.truncate(best, mb.i32), op.getExpertsOut(),
+               {token, mb.toIndex(slot)});
       mb.ifThen(mb.cmp(IntPredicate::sge, best, 0), [&] {
         mb.store(mb.constant(mb.i32, kTakenKey), keyAddress(mb, keys, best));
       });
@@ -217,16 +218,12 @@ private:
   /// The f32 logit of the expert of a slot; -infinity where there is none.
   Value chosenLogit(Value slot) {
     Value expert =
-        b.toIndex(b.load(op.getExpertsOut(), {token, b.toIndex(slot)}));
-    Value exists = b.compare(IntPredicate::sge, expert, b.index(0));
-    auto branch = scf::IfOp::create(b, TypeRange{mb.f32}, exists,
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, b.toF32(b.load(op.getLogits(), {token, expert})));
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, b.f32(-INFINITY));
-    return branch.getResult(0);
+        mb.toIndex(mb.load(op.getExpertsOut(), {token, mb.toIndex(slot)}));
+    Value exists = mb.cmp(IntPredicate::sge, expert, mb.index(0));
+    return mb.branch(
+        exists,
+        [&] { return mb.toF32(mb.load(op.getLogits(), {token, expert})); },
+        [&] { return mb.constantF32(mb.f32, -INFINITY); });
   }
 
   /// Weights of the chosen experts, in the order of slots.
@@ -243,7 +240,7 @@ private:
     case RoutingMethod::TopKSigmoid:
     case RoutingMethod::Llama4:
       forSlots([&](Value slot) {
-        storeWeight(emitSigmoid(b, mb.loc, chosenLogit(slot)), slot);
+        storeWeight(emitSigmoid(mb.builder, mb.loc, chosenLogit(slot)), slot);
       });
       return;
     case RoutingMethod::SigmoidRenorm:
@@ -263,10 +260,10 @@ private:
                       })[0];
   }
   void storeWeight(Value weight, Value slot) {
-    b.store(weight, op.getWeightsOut(), {token, b.toIndex(slot)});
+    mb.store(weight, op.getWeightsOut(), {token, mb.toIndex(slot)});
   }
   Value loadWeight(Value slot) {
-    return b.load(op.getWeightsOut(), {token, b.toIndex(slot)});
+    return mb.load(op.getWeightsOut(), {token, mb.toIndex(slot)});
   }
 
   /// The maximum of numbers; NaN counts as -infinity.
@@ -279,8 +276,8 @@ private:
             counts = mb.bitAnd(counts, emitLaneMask(mb, count, kLanes));
           return SmallVector<Value>{mb.select(counts, x, largest[0])};
         })[0];
-    return vector::ReductionOp::create(b, vector::CombiningKind::MAXNUMF,
-                                       lanes);
+    return vector::ReductionOp::create(mb.builder, mb.loc,
+                                       vector::CombiningKind::MAXNUMF, lanes);
   }
   Value maxOfChosen() {
     return foldSlots(mb.constantF32(mb.f32, -INFINITY),
@@ -292,7 +289,7 @@ private:
   }
 
   Value expDistance(Value x, Value largest) {
-    return emitExp(b, mb.loc, mb.subF(x, mb.spread(largest, x)));
+    return emitExp(mb.builder, mb.loc, mb.subF(x, mb.spread(largest, x)));
   }
 
   void weighBySoftmax(Value largest, bool wholeRow) {
@@ -306,7 +303,8 @@ private:
           e = mb.select(emitLaneMask(mb, count, kLanes), e, mb.real(e, 0.0));
         Value total = carried[0];
         for (int64_t lane = 0; lane < kLanes; ++lane)
-          total = mb.addF(total, vector::ExtractOp::create(b, e, lane));
+          total = mb.addF(
+              total, vector::ExtractOp::create(mb.builder, mb.loc, e, lane));
         return SmallVector<Value>{total};
       })[0];
     } else {
@@ -324,7 +322,7 @@ private:
   void weighByShare() {
     Value sum =
         foldSlots(mb.constantF32(mb.f32, 0.0f), [&](Value slot, Value total) {
-          Value weight = emitSigmoid(b, mb.loc, chosenLogit(slot));
+          Value weight = emitSigmoid(mb.builder, mb.loc, chosenLogit(slot));
           storeWeight(weight, slot);
           return mb.addF(total, weight);
         });
@@ -340,8 +338,7 @@ private:
     });
   }
 
-  LoopBuilder &b;
-  MathBuilder &mb;
+  LoopBuilder &mb;
   RouteOp op;
   RoutingMethod method;
   RealLines logits;
@@ -358,9 +355,8 @@ struct LowerRoute : OpRewritePattern<RouteOp> {
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults() || !isa<MemRefType>(op.getLogits().getType()))
       return rewriter.notifyMatchFailure(op, "operates on tensors");
-    LoopBuilder b(op.getLoc(), rewriter);
-    MathBuilder mb(b, op.getLoc());
-    RouteEmitter(b, mb, op).emit();
+    LoopBuilder mb(rewriter, op.getLoc());
+    RouteEmitter(mb, op).emit();
     rewriter.eraseOp(op);
     return success();
   }

@@ -19,10 +19,6 @@ using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 
-static Value toI64(MathBuilder &mb, Value index) {
-  return mb.builder.createOrFold<arith::IndexCastOp>(mb.loc, mb.i64, index);
-}
-
 /// The number of trailing dimensions that scales of this layout have.
 static int64_t layoutRank(ScaleLayout layout) {
   return layout == ScaleLayout::Linear    ? 2
@@ -38,18 +34,18 @@ MemRefPieces OperandReader::split(Value memref) {
       mb.builder, mb.loc, memref);
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   MemRefPieces pieces;
-  pieces.address = mb.add(toI64(mb, address),
-                          mb.mul(toI64(mb, metadata.getOffset()), bytes));
+  pieces.address =
+      mb.add(mb.toI64(address), mb.mul(mb.toI64(metadata.getOffset()), bytes));
   for (Value size : metadata.getSizes())
-    pieces.sizes.push_back(toI64(mb, size));
+    pieces.sizes.push_back(mb.toI64(size));
   for (Value stride : metadata.getStrides())
-    pieces.strides.push_back(toI64(mb, stride));
+    pieces.strides.push_back(mb.toI64(stride));
   return pieces;
 }
 
 Value OperandReader::dim(Value memref, int64_t index) {
-  return toI64(mb,
-               mb.builder.createOrFold<memref::DimOp>(mb.loc, memref, index));
+  return mb.toI64(
+      mb.builder.createOrFold<memref::DimOp>(mb.loc, memref, index));
 }
 Value OperandReader::dimFromEnd(Value memref, int64_t fromEnd) {
   return dim(memref, cast<MemRefType>(memref.getType()).getRank() - fromEnd);
@@ -117,9 +113,8 @@ RowRef OperandReader::perRow(Value memref, Value rowsPerGroup,
   Value isGlobal = mb.i64Constant(1);
   if (type.getRank() == 1 && rowsPerGroup) {
     Value size = dim(memref, 0);
-    Value perGroup =
-        mb.logicalAnd(mb.cmp(IntPredicate::ne, size, totalRows),
-                      mb.cmp(IntPredicate::eq, size, rowsPerGroup));
+    Value perGroup = mb.bitAnd(mb.cmp(IntPredicate::ne, size, totalRows),
+                               mb.cmp(IntPredicate::eq, size, rowsPerGroup));
     isGlobal = mb.select(perGroup, mb.i64Constant(0), isGlobal);
   }
   return {product.frame.add(split(memref).address),

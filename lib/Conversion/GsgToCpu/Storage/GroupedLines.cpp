@@ -12,6 +12,8 @@
 
 #include "GroupedLines.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
@@ -21,7 +23,7 @@ namespace {
 /// What is known of the groups while the loops run.
 class GroupTable {
 public:
-  GroupTable(LoopBuilder &b, MathBuilder &mb, const GroupedLines &lines);
+  GroupTable(LoopBuilder &mb, const GroupedLines &lines);
 
   Value begin(Value group) { return entry(group, 0); }
   Value size(Value group) { return entry(group, 1); }
@@ -30,25 +32,24 @@ public:
   }
   /// The group that `position` lies in, or -1.
   Value find(Value position);
-  void free() { memref::DeallocOp::create(b, table); }
+  void free() { memref::DeallocOp::create(mb.builder, mb.loc, table); }
 
   /// i64.
   Value count;
 
 private:
   Value entry(Value group, int64_t column) {
-    return b.load(table, {b.toIndex(group), b.index(column)});
+    return mb.load(table, {mb.toIndex(group), mb.index(column)});
   }
   Value offset(Value index) {
-    Value loaded = b.load(lines.groups, {b.toIndex(index)});
+    Value loaded = mb.load(lines.groups, {mb.toIndex(index)});
     return loaded.getType().isInteger(64) ? loaded
                                           : mb.signExtend(loaded, mb.i64);
   }
   Value startOf(size_t tensor, Value group, Value begin, Value packed);
   Value paddedSize(size_t tensor, Value size);
 
-  LoopBuilder &b;
-  MathBuilder &mb;
+  LoopBuilder &mb;
   const GroupedLines &lines;
   Value table;
 };
@@ -98,18 +99,18 @@ Value GroupTable::startOf(size_t tensor, Value group, Value begin,
   return packed;
 }
 
-GroupTable::GroupTable(LoopBuilder &b, MathBuilder &mb,
-                       const GroupedLines &lines)
-    : b(b), mb(mb), lines(lines) {
+GroupTable::GroupTable(LoopBuilder &mb, const GroupedLines &lines)
+    : mb(mb), lines(lines) {
   GroupingAttr grouping = lines.grouping;
   bool ends = grouping.getOffsets() == OffsetsKind::Ends;
   Value zero = mb.i64Constant(0);
-  Value offsets = arith::IndexCastOp::create(b, mb.i64, b.dim(lines.groups, 0));
+  Value offsets = mb.toI64(mb.dim(lines.groups, 0));
   count = ends ? offsets : mb.maxS(mb.sub(offsets, mb.i64Constant(1)), zero);
   int64_t columns = static_cast<int64_t>(lines.scales.size()) + 2;
   table = memref::AllocOp::create(
-      b, MemRefType::get({ShapedType::kDynamic, columns}, mb.i64),
-      ValueRange{b.toIndex(count)});
+      mb.builder, mb.loc,
+      MemRefType::get({ShapedType::kDynamic, columns}, mb.i64),
+      ValueRange{mb.toIndex(count)});
   Value extent = lines.cutsLines() ? lines.extents.length : lines.extents.lines;
   SmallVector<Value> init(lines.scales.size() + 1, zero);
   mb.forLoop(zero, count, 1, init, [&](Value g, ValueRange carried) {
@@ -128,12 +129,12 @@ GroupTable::GroupTable(LoopBuilder &b, MathBuilder &mb,
     if (ends)
       previous = mb.select(mb.cmp(IntPredicate::eq, size, 0), carried[0], end);
     SmallVector<Value> next{previous};
-    Value row = b.toIndex(g);
-    b.store(begin, table, {row, b.index(0)});
-    b.store(size, table, {row, b.index(1)});
+    Value row = mb.toIndex(g);
+    mb.store(begin, table, {row, mb.index(0)});
+    mb.store(size, table, {row, mb.index(1)});
     for (size_t i = 0; i < lines.scales.size(); ++i) {
-      b.store(startOf(i, g, begin, carried[i + 1]), table,
-              {row, b.index(static_cast<int64_t>(i) + 2)});
+      mb.store(startOf(i, g, begin, carried[i + 1]), table,
+               {row, mb.index(static_cast<int64_t>(i) + 2)});
       next.push_back(mb.add(carried[i + 1], paddedSize(i, size)));
     }
     return next;
@@ -234,12 +235,11 @@ static void forPartsOfLine(MathBuilder &mb, const GroupedLines &lines,
 }
 
 void GroupedLines::forEachPart(
-    LoopBuilder &b, MathBuilder &mb,
-    function_ref<void(const LinePart &)> body) const {
+    LoopBuilder &mb, function_ref<void(const LinePart &)> body) const {
   std::optional<GroupTable> table;
   if (grouping && (grouping.getKind() == GroupingKind::RaggedRows ||
                    grouping.getKind() == GroupingKind::RaggedK))
-    table.emplace(b, mb, *this);
+    table.emplace(mb, *this);
 
   int64_t unit = type.isKMajor() ? 1 : 2;
   Value zero = mb.i64Constant(0);
@@ -263,9 +263,8 @@ void GroupedLines::forEachPart(
   if (sequential)
     mb.forLoop(zero, total, 1, runUnit);
   else
-    b.parallel(b.toIndex(total), [&](Value number) {
-      runUnit(arith::IndexCastOp::create(b, mb.i64, number));
-    });
+    mb.parallel(mb.toIndex(total),
+                [&](Value number) { runUnit(mb.toI64(number)); });
   if (table)
     table->free();
 }

@@ -49,7 +49,7 @@ struct GroupedLines {
   bool cutsLines() const;
   /// Calls `body` for every part that is not empty. One thread runs the two
   /// lines that share the bytes of a transposed FP4 tensor.
-  void forEachPart(LoopBuilder &b, MathBuilder &mb,
+  void forEachPart(LoopBuilder &mb,
                    llvm::function_ref<void(const LinePart &)> body) const;
 };
 

@@ -17,6 +17,7 @@
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numeric>
@@ -26,10 +27,6 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
-
-static Value toI64(MathBuilder &mb, Value index) {
-  return arith::IndexCastOp::create(mb.builder, mb.loc, mb.i64, index);
-}
 
 MemRefParts MemRefParts::get(MathBuilder &mb, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
@@ -50,7 +47,7 @@ MemRefParts MemRefParts::get(MathBuilder &mb, Value memref) {
     if (ShapedType::isDynamic(size)) {
       Value dim = memref::DimOp::create(mb.builder, mb.loc, memref,
                                         static_cast<int64_t>(i));
-      parts.sizes.push_back(toI64(mb, dim));
+      parts.sizes.push_back(mb.toI64(dim));
     } else {
       parts.sizes.push_back(mb.i64Constant(size));
     }
@@ -63,16 +60,16 @@ MemRefParts MemRefParts::get(MathBuilder &mb, Value memref) {
     else if (identity)
       parts.strides[i] = mb.mul(parts.strides[i + 1], parts.sizes[i + 1]);
     else
-      parts.strides[i] = toI64(mb, metadata.getStrides()[i]);
+      parts.strides[i] = mb.toI64(metadata.getStrides()[i]);
   }
   parts.isContiguous = rank == 0 || identity || (known && strides.back() == 1);
   Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(
       mb.builder, mb.loc, memref);
   parts.address =
-      LLVM::IntToPtrOp::create(mb.builder, mb.loc, mb.ptr, toI64(mb, pointer));
+      LLVM::IntToPtrOp::create(mb.builder, mb.loc, mb.ptr, mb.toI64(pointer));
   if (identity)
     return parts;
-  Value first = ShapedType::isDynamic(offset) ? toI64(mb, metadata.getOffset())
+  Value first = ShapedType::isDynamic(offset) ? mb.toI64(metadata.getOffset())
                                               : mb.i64Constant(offset);
   parts.address = mb.ptrAdd(parts.address, mb.mul(first, parts.elementBytes));
   return parts;
