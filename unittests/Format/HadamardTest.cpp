@@ -36,13 +36,6 @@ Matrix sylvester() {
   return h;
 }
 
-TEST(Hadamard, SignsAreSylvesters) {
-  Matrix h = sylvester();
-  for (unsigned i = 0; i < 16; ++i)
-    for (unsigned j = 0; j < 16; ++j)
-      EXPECT_EQ(hadamardSign(i, j), h[i][j]);
-}
-
 TEST(Hadamard, TransformerEngineSigns) {
   const int signs[16] = {1,  1,  1,  -1, 1,  -1, -1, -1,
                          -1, -1, -1, 1,  -1, 1,  -1, -1};

@@ -102,9 +102,12 @@ TEST(ScaleLayout, Blocked8FollowsItsMemoryOrder) {
 TEST(ScaleLayout, TransposedPackedWordsAreBlockedTiles) {
   ScaleMatrix packed{ScaleLayout::PackedUE8M0, 256, 4};
   ScaleMatrix blocked{ScaleLayout::Blocked128x4, 256, 4};
-  for (int64_t i = 0; i < 256; ++i)
+  for (int64_t i = 0; i < 256; ++i) {
+    // 4 x 32 rows become 32 x 4.
+    int64_t transposed = i / 128 * 128 + i % 32 * 4 + i % 128 / 32;
     for (int64_t j = 0; j < 4; ++j)
-      ASSERT_EQ(packed.offset(transposedPackedRow(i), j), blocked.offset(i, j));
+      ASSERT_EQ(packed.offset(transposed, j), blocked.offset(i, j));
+  }
 }
 
 TEST(ScaleLayout, WordStridesOfTheDecomposition) {

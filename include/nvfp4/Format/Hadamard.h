@@ -15,7 +15,6 @@
 #ifndef NVFP4_FORMAT_HADAMARD_H
 #define NVFP4_FORMAT_HADAMARD_H
 
-#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -31,11 +30,6 @@ struct HadamardParams {
   /// Bit i set negates input i before the transform.
   uint16_t signMask = 0;
 };
-
-/// H16[i][j], +1 or -1.
-constexpr int hadamardSign(unsigned i, unsigned j) {
-  return (std::popcount(i & j) & 1) != 0 ? -1 : 1;
-}
 
 /// Transforms 16 values in place. Sums are formed by butterflies at distance
 /// 1, 2, 4, 8, each addition rounded in T; the factor 1/4 comes last.

@@ -19,9 +19,6 @@
 
 namespace nvfp4::format {
 
-/// Bytes that hold `count` 4-bit codes.
-constexpr int64_t packedBytes(int64_t count) { return count / 2 + count % 2; }
-
 /// The code at `index` of a packed row.
 constexpr uint8_t getNibble(std::span<const uint8_t> bytes, int64_t index) {
   assert(index >= 0 && static_cast<uint64_t>(index) / 2 < bytes.size());
@@ -41,7 +38,7 @@ constexpr void setNibble(std::span<uint8_t> bytes, int64_t index,
 }
 
 /// Packs one code per byte into two codes per byte. `bytes` holds exactly
-/// packedBytes(codes.size()) bytes.
+/// one byte for every two codes, the last of an odd number included.
 constexpr void packNibbles(std::span<const uint8_t> codes,
                            std::span<uint8_t> bytes) {
   assert(bytes.size() == codes.size() / 2 + codes.size() % 2);

@@ -152,13 +152,6 @@ struct ScaleMatrix {
   }
 };
 
-/// Within each 128 rows of PackedUE8M0, the place of row `i` after the 4x32 to
-/// 32x4 transposition that precedes the copy to tensor memory; a word column
-/// then has the bytes of a Blocked128x4 tile.
-constexpr int64_t transposedPackedRow(int64_t i) {
-  return i / 128 * 128 + i % 32 * 4 + i % 128 / 32;
-}
-
 /// Rewrites a scale matrix into another layout. Both describe the same rows and
 /// columns; `out` is filled completely, padding with `padding` (see
 /// paddingScale). False, with `out` untouched, when the extents differ or a

@@ -70,8 +70,6 @@ int bitWidth(Element element);
 struct Real {
   double value = 0.0;
   double bound = 0.0;
-
-  bool isExact() const { return bound == 0.0; }
 };
 
 /// Memory that nobody wrote.

@@ -22,7 +22,6 @@ namespace nvfp4::sim {
 void decodePlainCopy(DecodeContext &context);
 void decodeBulkCopy(DecodeContext &context);
 void decodeTensorCopy(DecodeContext &context);
-void decodeBulkGroup(DecodeContext &context);
 
 /// Consumes a reduction operator and a type. `type` becomes the element type.
 CopyReduction takeReduction(DecodeContext &context);

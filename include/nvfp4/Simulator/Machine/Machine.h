@@ -100,7 +100,6 @@ public:
   void report(Report report) { result.reports.add(std::move(report)); }
   /// Reports and ends the run.
   void stop(Report report);
-  bool stopped() const { return stopFlag; }
 
   // Ends of threads. ---------------------------------------------------------
   void lanesExited(Warp &warp, LaneMask lanes);

@@ -36,7 +36,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
   bool nibbles = spec.weight == format::ElementKind::E2M1;
   Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
 
-  Value panel = kb.ptrAdd(scratch, plan.getPanelOffset());
+  Value panel = scratch;
   Value scaleBuffer = kb.ptrAdd(scratch, plan.getScaleOffset());
   Value words = kb.ptrAdd(scratch, plan.getWordOffset());
   Value stage = kb.ptrAdd(scratch, plan.getStageOffset());

@@ -118,10 +118,3 @@ Value nvfp4::gsg::cpu::buildPreparedBytes(OpBuilder &builder, Location loc,
   return buildPreparedOffset(builder, loc, plan,
                              buildPaddedRows(builder, loc, plan, rows), k);
 }
-
-Value nvfp4::gsg::cpu::buildAccumulatorBytes(OpBuilder &builder, Location loc,
-                                             const KernelPlan &plan,
-                                             Value rows) {
-  KernelBuilder kb(builder, loc);
-  return kb.mul(buildPaddedRows(builder, loc, plan, rows), kPanelColumns * 4);
-}

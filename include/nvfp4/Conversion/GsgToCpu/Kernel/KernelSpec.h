@@ -124,9 +124,9 @@ public:
   /// Bytes of the work buffer of a tile call.
   int64_t getScratchBytes() const;
 
-  /// Parts of the work buffer, as byte offsets: decoded weights, scales as f32,
-  /// raw scale words, one staged step and its column offsets.
-  int64_t getPanelOffset() const { return 0; }
+  /// Parts of the work buffer after the decoded weights, which it starts with,
+  /// as byte offsets: scales as f32, raw scale words, one staged step and its
+  /// column offsets.
   int64_t getScaleOffset() const;
   int64_t getWordOffset() const;
   int64_t getStageOffset() const;

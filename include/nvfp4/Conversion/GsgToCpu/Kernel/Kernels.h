@@ -75,8 +75,6 @@ mlir::Value buildPreparedOffset(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value buildPreparedBytes(mlir::OpBuilder &builder, mlir::Location loc,
                                const KernelPlan &plan, mlir::Value rows,
                                mlir::Value k);
-mlir::Value buildAccumulatorBytes(mlir::OpBuilder &builder, mlir::Location loc,
-                                  const KernelPlan &plan, mlir::Value rows);
 
 /// Loads the dialects that emitted kernels use.
 void loadKernelDialects(mlir::MLIRContext &context);
