@@ -73,8 +73,9 @@ int main(int argc, char **argv) {
   auto program = Program::load(text, argv[1], diagnostics);
   if (!program)
     return fail(diagnostics.str());
-  const Kernel *kernel = program->kernel("grouped_nvfp4");
-  GroupedProblem problem(*found);
+  bool pair = program->kernel("grouped_nvfp4_pair");
+  const Kernel *kernel = program->kernel("");
+  GroupedProblem problem(*found, pair);
   std::vector<double> seconds, cpuSeconds;
   RunStatistics statistics;
   for (unsigned r = 0; r < repetitions; ++r) {

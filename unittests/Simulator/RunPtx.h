@@ -51,23 +51,33 @@ struct Outcome {
   std::string reports;
 };
 
-/// Runs kernel `k` with `threads` threads, `in` as input, and 64 bits of output
-/// a thread.
-inline Outcome run(const std::string &text,
-                   const std::vector<uint64_t> &in = {}, unsigned threads = 32,
-                   RunOptions options = {}) {
+/// Extents of a launch, one-dimensional.
+struct Extents {
+  unsigned threads = 32;
+  unsigned ctas = 1;
+  unsigned cluster = 1;
+  unsigned sharedBytes = 4096;
+};
+
+/// Runs kernel `k` with `in` as input (512-byte aligned) and 64 bits of output
+/// a thread of the grid.
+inline Outcome runGrid(const std::string &text, const std::vector<uint64_t> &in,
+                       const Extents &extents, RunOptions options = {}) {
   Outcome outcome;
   auto program = load(text);
   if (!program)
     return outcome;
+  unsigned threads = extents.threads * extents.ctas;
   DeviceMemory memory;
   uint64_t out = memory.allocate(threads * 8, "out");
   memory.fill(out, 0, threads * 8);
   uint64_t input = memory.allocate(in.size() * 8 + 8, "in");
   memory.write(input, in.data(), in.size() * 8);
   LaunchConfig config;
-  config.block = {threads, 1, 1};
-  config.dynamicShared = 4096;
+  config.grid = {extents.ctas, 1, 1};
+  config.block = {extents.threads, 1, 1};
+  config.cluster = {extents.cluster, 1, 1};
+  config.dynamicShared = extents.sharedBytes;
   config.parameters.resize(16);
   std::memcpy(config.parameters.data(), &out, 8);
   std::memcpy(config.parameters.data() + 8, &input, 8);
@@ -76,6 +86,36 @@ inline Outcome run(const std::string &text,
   outcome.out.resize(threads);
   memory.read(out, outcome.out.data(), threads * 8);
   outcome.reports = outcome.result.reports.str(*kernel);
+  return outcome;
+}
+
+/// One CTA of `threads` threads.
+inline Outcome run(const std::string &text,
+                   const std::vector<uint64_t> &in = {}, unsigned threads = 32,
+                   RunOptions options = {}) {
+  Extents extents;
+  extents.threads = threads;
+  return runGrid(text, in, extents, options);
+}
+
+/// Runs for several seeds with the checker; reports fail the test. The outcome
+/// is that of the last seed.
+inline Outcome runChecked(const std::string &text,
+                          const std::vector<uint64_t> &in,
+                          const Extents &extents, unsigned seeds = 8) {
+  Outcome outcome;
+  RunOptions options;
+  options.check = true;
+  for (options.seed = 1; options.seed <= seeds; ++options.seed) {
+    options.delays =
+        options.seed % 3 ? DelayMode::Uniform : DelayMode::Adversarial;
+    Outcome next = runGrid(text, in, extents, options);
+    EXPECT_EQ(next.reports, "") << "seed " << options.seed;
+    EXPECT_TRUE(next.result.completed);
+    if (options.seed > 1)
+      EXPECT_EQ(next.out, outcome.out) << "seed " << options.seed;
+    outcome = std::move(next);
+  }
   return outcome;
 }
 
@@ -92,7 +132,10 @@ inline std::string prologue() {
   ld.param.u64 %rd1, [out];
   ld.param.u64 %rd2, [in];
   mov.u32 %r0, %tid.x;
-  mad.wide.u32 %rd1, %r0, 8, %rd1;
+  mov.u32 %r31, %ctaid.x;
+  mov.u32 %r30, %ntid.x;
+  mad.lo.u32 %r31, %r31, %r30, %r0;
+  mad.wide.u32 %rd1, %r31, 8, %rd1;
 )";
 }
 

@@ -161,9 +161,14 @@ void Checker::operationArrived(uint32_t id, Cta &cta, uint32_t offset) {
   ClusterCheck &cluster = impl->stateOf(cta);
   const OperationState &operation = cluster.operations[id];
   Knowledge &pending = impl->mbarrier(cta, offset).pending;
-  // By the text a completion orders only the operation itself; kernels rely on
-  // it for what its issuer did before.
-  if (!impl->strict) {
+  // What is ordered before the operation is ordered before who learns of its
+  // completion. By the text that leaves out what its issuer itself did before;
+  // kernels rely on it.
+  if (impl->strict) {
+    Knowledge before = *operation.knowledge;
+    before.own.clock.forget(operation.warp);
+    pending.join(before);
+  } else {
     pending.join(*operation.knowledge);
     pending.own.clock.raise(operation.warp, operation.clock);
   }

@@ -71,7 +71,7 @@ bool inBounds(const AsyncOperation &operation, Cta &cta, uint32_t offset,
 
 bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
                  const std::vector<uint8_t> &bytes, TensorSwizzle swizzle,
-                 const std::vector<uint8_t> &written) {
+                 const std::vector<uint8_t> &written, Access access) {
   auto size = static_cast<uint32_t>(bytes.size());
   if (!inBounds(operation, cta, offset, size))
     return false;
@@ -86,7 +86,7 @@ bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
     cta.sharedWritten.set(offset, size);
     forget(offset, 0, size);
     if (checker)
-      checker->operationShared(operation.id, cta, offset, size, Access::Write);
+      checker->operationShared(operation.id, cta, offset, size, access);
     return true;
   }
   for (uint32_t i = 0; i < size; i += 8) {
@@ -98,7 +98,7 @@ bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
     cta.sharedWritten.set(place, count);
     forget(place, i, count);
     if (checker)
-      checker->operationShared(operation.id, cta, place, count, Access::Write);
+      checker->operationShared(operation.id, cta, place, count, access);
   }
   return true;
 }

@@ -38,7 +38,8 @@ AsyncOperation beginOperation(Warp &warp, unsigned lane, OperationProxy proxy);
 /// is 0 count as not initialised; when it is empty all are.
 bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
                  const std::vector<uint8_t> &bytes, TensorSwizzle swizzle,
-                 const std::vector<uint8_t> &written = {});
+                 const std::vector<uint8_t> &written = {},
+                 Access access = Access::Write);
 
 /// Reads `size` bytes.
 bool readShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,

@@ -227,7 +227,8 @@ Step remote(Warp &warp, const Inst &inst, LaneMask mask) {
         uint64_t result = combine(a->op, old, value, 0);
         std::memcpy(data.data(), &result, size);
       }
-      if (writeShared(operation, *target, offset, data, TensorSwizzle::None))
+      if (writeShared(operation, *target, offset, data, TensorSwizzle::None, {},
+                      a->reduces ? Access::Atomic : Access::Write))
         completeOn(operation, *cta, barrier,
                    static_cast<uint32_t>(data.size()));
     });

@@ -70,7 +70,11 @@ public:
     for (size_t i = 0; i < other.times.size(); ++i)
       times[i] = std::max(times[i], other.times[i]);
   }
-  void clear() { times.clear(); }
+  /// Forgets what `warp` did.
+  void forget(uint32_t warp) {
+    if (warp < times.size())
+      times[warp] = 0;
+  }
 
 private:
   std::vector<uint32_t> times;

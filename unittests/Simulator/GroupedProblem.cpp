@@ -15,6 +15,7 @@
 #include "nvfp4/Simulator/Async/TensorMap.h"
 #include "nvfp4/Simulator/Machine/MiniFloat.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -28,12 +29,15 @@ struct Arguments {
   alignas(64) uint8_t a[maximumGroups][128];
   uint8_t b[maximumGroups][128];
   uint8_t d[maximumGroups][128];
+  uint8_t saMap[maximumGroups][128];
+  uint8_t sbMap[maximumGroups][128];
   uint64_t sa[maximumGroups], sb[maximumGroups];
   float alpha[maximumGroups];
   int32_t m[maximumGroups];
   int32_t n, k, groups;
 };
 
+/// Enough for both kernels.
 constexpr uint32_t sharedBytes =
     3 * (128 * 128 + 256 * 128 + 2048 + 4096) + 2 * 128 * 128;
 
@@ -66,8 +70,8 @@ uint64_t upload(DeviceMemory &memory, const std::vector<uint8_t> &bytes,
 }
 
 void encode(uint8_t *out, TensorType type, uint64_t address, uint64_t width,
-            uint64_t rows, uint64_t pitch, unsigned boxWidth,
-            unsigned boxRows) {
+            uint64_t rows, uint64_t pitch, unsigned boxWidth, unsigned boxRows,
+            TensorSwizzle swizzle = TensorSwizzle::B128) {
   TensorMapSpec spec;
   spec.type = type;
   spec.rank = 2;
@@ -75,7 +79,7 @@ void encode(uint8_t *out, TensorType type, uint64_t address, uint64_t width,
   spec.size = {width, rows, 1, 1, 1};
   spec.stride = {pitch};
   spec.box = {boxWidth, boxRows, 1, 1, 1};
-  spec.swizzle = TensorSwizzle::B128;
+  spec.swizzle = swizzle;
   TensorMap map;
   if (!encodeTensorMap(spec, map).empty())
     std::abort();
@@ -94,19 +98,21 @@ double scaledElement(const std::vector<uint8_t> &codes,
 
 } // namespace
 
-unsigned GroupedShape::tiles() const {
-  unsigned rows = 0;
+unsigned GroupedShape::tiles(bool pair) const {
+  unsigned rows = 0, tile = pair ? 256 : 128;
   for (int extent : m)
-    rows += static_cast<unsigned>(extent + 127) / 128;
+    rows += (static_cast<unsigned>(extent) + tile - 1) / tile;
   return rows * static_cast<unsigned>(n) / 256;
 }
 
-GroupedProblem::GroupedProblem(const GroupedShape &shape) : shape(shape) {
+GroupedProblem::GroupedProblem(const GroupedShape &shape, bool pair)
+    : shape(shape), pair(pair) {
   arguments.resize(sizeof(Arguments));
   auto *block = reinterpret_cast<Arguments *>(arguments.data());
   size_t n = shape.n, k = shape.k;
   for (size_t g = 0; g < shape.m.size(); ++g) {
-    size_t m = shape.m[g], padded = (m + 127) / 128 * 128;
+    // Maps of an empty group are not used, but must be legal.
+    size_t m = std::max(shape.m[g], 1), padded = (m + 255) / 256 * 256;
     Group group;
     group.a = randomBytes(m * k / 2, 4 * g);
     group.b = randomBytes(n * k / 2, 4 * g + 1);
@@ -116,10 +122,14 @@ GroupedProblem::GroupedProblem(const GroupedShape &shape) : shape(shape) {
     encode(block->a[g], TensorType::U8, upload(memory, group.a, "a"), k / 2, m,
            k / 2, 128, 128);
     encode(block->b[g], TensorType::U8, upload(memory, group.b, "b"), k / 2, n,
-           k / 2, 128, 256);
+           k / 2, 128, pair ? 128 : 256);
     encode(block->d[g], TensorType::F16, group.result, n, m, 2 * n, 64, 128);
     block->sa[g] = upload(memory, group.sa, "sa");
     block->sb[g] = upload(memory, group.sb, "sb");
+    encode(block->saMap[g], TensorType::U32, block->sa[g], 128,
+           padded / 128 * k / 64, 512, 128, 4, TensorSwizzle::None);
+    encode(block->sbMap[g], TensorType::U32, block->sb[g], 128,
+           n / 128 * k / 64, 512, 128, 4, TensorSwizzle::None);
     block->alpha[g] = 1.0f / 16;
     block->m[g] = shape.m[g];
     groups.push_back(std::move(group));
@@ -131,7 +141,10 @@ GroupedProblem::GroupedProblem(const GroupedShape &shape) : shape(shape) {
 
 LaunchConfig GroupedProblem::config(unsigned ctas) const {
   LaunchConfig config;
-  config.grid = {std::min(ctas, shape.tiles()), 1, 1};
+  unsigned size = pair ? 2 : 1;
+  unsigned clusters = std::min(ctas / size, shape.tiles(pair));
+  config.grid = {clusters * size, 1, 1};
+  config.cluster = {size, 1, 1};
   config.block = {256, 1, 1};
   config.dynamicShared = sharedBytes;
   config.parameters = arguments;
@@ -146,7 +159,7 @@ void GroupedProblem::poisonResults() {
 std::optional<std::string> GroupedProblem::check() const {
   size_t n = shape.n, k = shape.k;
   for (size_t g = 0; g < groups.size(); ++g)
-    for (size_t sample = 0; sample < 256; ++sample) {
+    for (size_t sample = 0; sample < 256 && shape.m[g] > 0; ++sample) {
       size_t row = hash(2 * sample) % shape.m[g];
       size_t column = hash(2 * sample + 1) % n;
       double expected = 0, magnitude = 0;

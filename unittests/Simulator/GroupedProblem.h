@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Random operands of Inputs/grouped_nvfp4.ptx in device memory, the kernel's
-// argument block, and a check of sampled results in f64.
+// Random operands of the kernels in Inputs/ in device memory, the kernel's
+// argument block, and a check of sampled results in f64. Benchmarks use it too.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_BENCHMARKS_SIMULATOR_GROUPEDPROBLEM_H
-#define NVFP4_BENCHMARKS_SIMULATOR_GROUPEDPROBLEM_H
+#ifndef NVFP4_UNITTESTS_SIMULATOR_GROUPEDPROBLEM_H
+#define NVFP4_UNITTESTS_SIMULATOR_GROUPEDPROBLEM_H
 
 #include "nvfp4/Simulator/Simulator.h"
 
@@ -26,14 +26,15 @@ struct GroupedShape {
   int n = 0;
   int k = 0;
 
-  /// 128x256 tiles of all groups.
-  unsigned tiles() const;
+  /// 128x256 tiles of all groups, or 256x256 ones of pairs.
+  unsigned tiles(bool pair) const;
 };
 
 /// One problem; operands are a function of the shape.
 class GroupedProblem {
 public:
-  explicit GroupedProblem(const GroupedShape &shape);
+  /// For Inputs/grouped_nvfp4.ptx, or grouped_nvfp4_pair.ptx with `pair`.
+  explicit GroupedProblem(const GroupedShape &shape, bool pair = false);
 
   /// Launch of at most `ctas` CTAs.
   LaunchConfig config(unsigned ctas) const;
@@ -50,6 +51,7 @@ private:
   };
 
   GroupedShape shape;
+  bool pair;
   DeviceMemory memory;
   std::vector<Group> groups;
   std::vector<uint8_t> arguments;
@@ -57,4 +59,4 @@ private:
 
 } // namespace nvfp4::sim
 
-#endif // NVFP4_BENCHMARKS_SIMULATOR_GROUPEDPROBLEM_H
+#endif // NVFP4_UNITTESTS_SIMULATOR_GROUPEDPROBLEM_H
