@@ -41,20 +41,65 @@ double strategy::storedBits(BlockFormat format) {
   return format::elementBits(format) + 8.0 / format::blockSize(format);
 }
 
+/// Rows at the middle of `parts` equal parts of the probability, of a binomial
+/// distribution of `trials` with `probability` each.
+static std::vector<double> binomialQuantiles(double trials, double probability,
+                                             int64_t parts) {
+  double mean = trials * probability;
+  // Beyond, the spread is below 4 % and the first term no double.
+  if (mean > 600 || probability >= 1)
+    return std::vector<double>(static_cast<size_t>(parts), mean);
+  std::vector<double> quantiles;
+  double value = 0;
+  double term = std::exp(trials * std::log1p(-probability)), sum = term;
+  for (int64_t i = 0; i < parts; ++i) {
+    double wanted = (double(i) + 0.5) / double(parts);
+    while (sum < wanted && value < trials) {
+      term *= (trials - value) / (value + 1) * probability / (1 - probability);
+      ++value;
+      sum += term;
+      // The sum of what is left may round to less than is wanted.
+      if (value > mean && term < 1e-18)
+        break;
+    }
+    quantiles.push_back(value);
+  }
+  return quantiles;
+}
+
 std::vector<Problem::Group> strategy::spreadRows(int64_t rows, int64_t count,
                                                  int64_t n, int64_t k,
-                                                 int64_t capacity) {
+                                                 int64_t capacity,
+                                                 int64_t choices) {
   if (rows <= 0 || count <= 0)
     return {};
-  double empty = std::pow(1.0 - 1.0 / double(count), double(rows));
-  int64_t active = std::llround(double(count) * (1.0 - empty));
-  active = std::clamp<int64_t>(active, 1, std::min(count, rows));
+  // More classes than this say nothing more about a tile.
+  constexpr int64_t kMostParts = 4096, kMostClasses = 16;
+  int64_t parts = std::min(count, kMostParts);
+  std::vector<double> quantiles = binomialQuantiles(
+      double(rows) / double(choices), double(choices) / double(count), parts);
+  bool isCoarse = quantiles.back() - quantiles.front() >= kMostClasses;
+  int64_t chunk = isCoarse ? (parts + kMostClasses - 1) / kMostClasses : 1;
+
   std::vector<Problem::Group> groups;
-  auto add = [&](int64_t number, int64_t each) {
-    if (number > 0 && each > 0)
-      groups.push_back({number, std::min(each, capacity), n, k});
-  };
-  add(rows % active, rows / active + 1);
-  add(active - rows % active, rows / active);
+  for (int64_t i = 0; i < parts; i += chunk) {
+    int64_t end = std::min(parts, i + chunk);
+    double sum = 0;
+    for (int64_t j = i; j < end; ++j)
+      sum += quantiles[static_cast<size_t>(j)];
+    int64_t each = std::min(std::llround(sum / double(end - i)),
+                            static_cast<long long>(capacity));
+    // Parts share `count` without a rest.
+    int64_t number = count * end / parts - count * i / parts;
+    if (each == 0)
+      continue;
+    if (!groups.empty() && groups.back().rows == each)
+      groups.back().count += number;
+    else
+      groups.push_back({number, each, n, k});
+  }
+  // Fewer rows than a group in the middle has: they are somewhere.
+  if (groups.empty())
+    groups.push_back({std::min(rows, count), 1, n, k});
   return groups;
 }

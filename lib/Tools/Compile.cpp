@@ -7,6 +7,7 @@
 
 #include "nvfp4/Tools/Compile.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 #include "nvfp4/Target/LLVMIR.h"
@@ -33,6 +34,16 @@ extern "C" int omp_get_max_threads(void);
 static int printError(const Twine &message) {
   llvm::errs() << "error: " << message << "\n";
   return 1;
+}
+
+LogicalResult tools::explainStrategies(ModuleOp module,
+                                       const std::string &target) {
+  PassManager pm(module->getName());
+  gsg::SelectStrategyPassOptions pass;
+  pass.target = target;
+  pass.explain = true;
+  pm.addPass(gsg::createSelectStrategyPass(pass));
+  return pm.run(module);
 }
 
 static SmallVector<std::string> splitIsas(const CodeOptions &options) {
@@ -173,6 +184,10 @@ static bool hasFunctions(ModuleOp module) {
 }
 
 int tools::runCompile(CompileOptions options) {
+  if (options.explain) {
+    auto module = ParsedModule::parse(options.input);
+    return !module || failed(explainStrategies(module->get(), options.target));
+  }
   if (failed(resolve(options)))
     return 1;
   if (!llvm::is_contained({"mlir", "llvm", "asm", "obj", "so"}, options.emit))

@@ -35,6 +35,7 @@ int main(int argc, char **argv) {
   Opt<bool> threads("threads", cl::cat(category), cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
   Opt<bool> runtimeChecks("runtime-checks", cl::cat(category), cl::desc("Check offsets, indices and dynamic extents where the code runs (default)"), cl::location(compile.runtimeChecks));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));
+  Opt<bool> explain("explain", cl::cat(category), cl::desc("Print how each product could run on the GPU --target, and stop"), cl::location(compile.explain));
   // clang-format on
   cl::ParseCommandLineOptions(argc, argv, "NVFP4 compiler\n");
   return nvfp4::tools::runCompile(compile);

@@ -263,21 +263,48 @@ TEST(Predict, SurvivesAbsurdExtents) {
   EXPECT_GT(predict(tile, problem, kMachine).total, 1e9);
 }
 
-// 16 tokens of top-4 of 128 experts reach 51 experts in the mean; rows are
-// kept.
-TEST(SpreadRows, FollowsTheExpectation) {
-  auto groups = spreadRows(64, 128, 5760, 2880);
-  int64_t rows = 0, active = 0;
-  for (const Problem::Group &group : groups) {
-    rows += group.count * group.rows;
+int64_t countActive(const std::vector<Problem::Group> &groups) {
+  int64_t active = 0;
+  for (const Problem::Group &group : groups)
     active += group.count;
-  }
-  EXPECT_EQ(rows, 64);
-  EXPECT_EQ(active, 51); // 128 (1 - (127/128)^64) = 50.5
+  return active;
+}
+
+// Expected numbers are computed from the closed form of the expectation.
+TEST(SpreadRows, FollowsTheExpectation) {
+  // 128 (1 - (127/128)^64) = 50.5 groups with a row.
+  EXPECT_NEAR(double(countActive(spreadRows(64, 128, 64, 64))), 50.5, 1);
+  // 16 tokens that choose 4 of 128: 128 (1 - (124/128)^16) = 51.0.
+  EXPECT_NEAR(double(countActive(spreadRows(64, 128, 64, 64, INT64_MAX, 4))),
+              51.0, 1);
+  // One token reaches as many groups as it chooses.
+  EXPECT_EQ(countActive(spreadRows(8, 256, 64, 64, INT64_MAX, 8)), 8);
+  EXPECT_EQ(countActive(spreadRows(4096, 8, 64, 64)), 8);
   EXPECT_TRUE(spreadRows(0, 8, 64, 64).empty());
-  ASSERT_EQ(spreadRows(4096, 8, 64, 64).size(), 1u);
-  EXPECT_EQ(spreadRows(4096, 8, 64, 64)[0].rows, 512);
-  EXPECT_EQ(spreadRows(4096, 8, 64, 64, 100)[0].rows, 100);
+  EXPECT_EQ(countActive(spreadRows(1, 8, 64, 64)), 1);
+}
+
+TEST(SpreadRows, KeepsTheSumAndTheBounds) {
+  for (int64_t count : {1, 2, 8, 32, 128, 256, 5000})
+    for (int64_t rows : {1, 7, 64, 1000, 20000, 1000000}) {
+      Problem problem;
+      problem.groups = spreadRows(rows, count, 64, 64);
+      EXPECT_LE(problem.groups.size(), 17u);
+      EXPECT_LE(countActive(problem.groups), count);
+      // Each of `count` quantiles and the rounding of each class are off by
+      // half a row at most.
+      EXPECT_NEAR(double(problem.getRows()), double(rows), double(count) + 1)
+          << count;
+      for (const Problem::Group &group : spreadRows(rows, count, 64, 64, 10))
+        EXPECT_LE(group.rows, 10);
+    }
+}
+
+// Half of the groups have more rows than the mean.
+TEST(SpreadRows, IsUneven) {
+  auto groups = spreadRows(1024, 128, 64, 64);
+  EXPECT_LT(groups.front().rows, 5);
+  EXPECT_GT(groups.back().rows, 12);
 }
 
 } // namespace

@@ -72,12 +72,14 @@ int64_t getTileK(const Problem &problem);
 /// Stored bits of an element with its share of the scale: 4.5, 4.25 or 8.25.
 double storedBits(format::BlockFormat format);
 
-/// Groups of a product with `rows` rows in all over `count` groups, when rows
-/// choose their group at random: the expected number of groups with a row,
-/// rounded, the rows spread over them as evenly as possible. At most `capacity`
+/// Groups of a product of `rows` rows over `count` groups, when tokens choose
+/// `choices` different groups each at random: the numbers of rows are quantiles
+/// of their distribution, those of groups without rows left out, in at most 16
+/// classes of ascending numbers. Their sum is near `rows`. At most `capacity`
 /// rows a group.
 std::vector<Problem::Group> spreadRows(int64_t rows, int64_t count, int64_t n,
-                                       int64_t k, int64_t capacity = INT64_MAX);
+                                       int64_t k, int64_t capacity = INT64_MAX,
+                                       int64_t choices = 1);
 
 } // namespace nvfp4::strategy
 

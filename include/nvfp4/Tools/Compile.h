@@ -45,6 +45,9 @@ struct CompileOptions : CodeOptions {
   std::string output;
   /// `mlir` (LLVM dialect), `llvm`, `asm`, `obj` or `so`.
   std::string emit = "so";
+  /// Print the candidate strategies of each product for `target`, a GPU, and
+  /// stop.
+  bool explain = false;
 };
 
 /// A module and the context that it lives in, with every dialect registered.
@@ -73,6 +76,11 @@ target::NativeTarget getNativeTarget(const CodeOptions &options);
 /// Lowers `module` in place to the LLVM dialect.
 mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module,
                                 const CodeOptions &options);
+
+/// Prints, as a remark at each product, which strategies the cost model
+/// considers for the GPU `target`, their predicted times and why each lost.
+mlir::LogicalResult explainStrategies(mlir::ModuleOp module,
+                                      const std::string &target);
 
 /// Does what the options say; the exit code of the process.
 int runCompile(CompileOptions options);

@@ -42,8 +42,12 @@ func.func private @quantizer() attributes {
 
 // CHECK-LABEL: func private @strategy
 // CHECK-SAME:    a = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 64>
-// CHECK-SAME:    b = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 64, ctas = 2, split_k = 3, swap_ab = true, scheduler = dynamic_counter>
+// CHECK-SAME:    b = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 64, stages = 1, ctas = 2, split_k = 3, swap_ab = true, scheduler = dynamic_counter>
+// CHECK-SAME:    c = #grouped_scaled_gemm.strategy<m = 128, n = 8, k = 256, cluster_m = 2, cluster_n = 4, accumulator_stages = 2, scale_stages = 1, epilogue_n = 8, swap_ab = true, dynamic_n = true>
 func.func private @strategy() attributes {
   a = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 64>,
   b = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 64, split_k = 3,
-      ctas = 2, stages = 1, swap_ab = true, scheduler = dynamic_counter>}
+      ctas = 2, stages = 1, swap_ab = true, scheduler = dynamic_counter>,
+  c = #grouped_scaled_gemm.strategy<m = 128, n = 8, k = 256, dynamic_n = true,
+      swap_ab = true, epilogue_n = 8, scale_stages = 1, accumulator_stages = 2,
+      cluster_n = 4, cluster_m = 2>}

@@ -339,3 +339,15 @@ func.func @matmul_c15(%a: !a, %b: !b, %c: tensor<16x32xf32>, %x: tensor<16xf32>)
       outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
   return
 }
+
+// -----
+
+// matmul_c39: a hint of rows is positive
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c39(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
+  // expected-error @+2 {{attribute 'expected_rows' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      outs(%c : tensor<16x32xf32>) {expected_rows = 0 : i64} -> tensor<16x32xf32>
+  return
+}

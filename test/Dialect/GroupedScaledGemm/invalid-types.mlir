@@ -129,6 +129,12 @@ func.func private @strategy_c1() attributes {a = #grouped_scaled_gemm.strategy<m
 
 // -----
 
+// strategy_c1: an open parameter is left out.
+// expected-error @below {{expected stages >= 1, but got 0}}
+func.func private @strategy_c1() attributes {a = #grouped_scaled_gemm.strategy<m = 1, n = 1, k = 1, stages = 0>}
+
+// -----
+
 // strategy_c2: one or two CTAs share a tile.
 // expected-error @below {{expected ctas 1 or 2, but got 3}}
 func.func private @strategy_c2() attributes {a = #grouped_scaled_gemm.strategy<m = 1, n = 1, k = 1, ctas = 3>}
@@ -142,5 +148,5 @@ func.func private @strategy_c3() attributes {a = #grouped_scaled_gemm.strategy<m
 // -----
 
 // strategy_c3: parameters are named.
-// expected-error @below {{expected m, n, k, stages, ctas, cluster_m, cluster_n, split_k, swap_ab or scheduler, but got 'q'}}
+// expected-error @below {{expected m, n, k, stages, ctas, cluster_m, cluster_n, split_k, accumulator_stages, scale_stages, epilogue_n, swap_ab, dynamic_n or scheduler, but got 'q'}}
 func.func private @strategy_c3() attributes {a = #grouped_scaled_gemm.strategy<q = 1>}

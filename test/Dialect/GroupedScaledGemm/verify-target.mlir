@@ -1,10 +1,11 @@
 // RUN: nvfp4-opt %s --gsg-verify-target --split-input-file -o /dev/null
 // RUN: nvfp4-opt %s --gsg-verify-target="target=sm_90a" --split-input-file -o /dev/null
 // RUN: nvfp4-opt %s --gsg-verify-target="target=sm_100a" --split-input-file --verify-diagnostics
+// RUN: nvfp4-opt %s --gsg-verify-target="target=sm_103a" --split-input-file --verify-diagnostics
 // RUN: not nvfp4-opt %s --gsg-verify-target="target=sm_80" --split-input-file 2>&1 | FileCheck %s
 
 // target_c1: an unknown target; the known ones are named.
-// CHECK: error: unsupported target 'sm_80', expected one of cpu, sm_90a, sm_100a
+// CHECK: error: unsupported target 'sm_80', expected one of cpu, sm_90a, sm_100a, sm_103a, sm_100f
 
 // A product is legal everywhere.
 

@@ -351,39 +351,46 @@ QuantizerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The integer parameters of a strategy, in the order of the text.
+/// An integer parameter of a strategy.
 struct StrategyField {
   StringLiteral name;
   int64_t value;
-  bool required;
+  bool required = false;
 };
 } // namespace
 
 Attribute StrategyAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  StrategyField fields[] = {{"m", 1, true},          {"n", 1, true},
-                            {"k", 1, true},          {"stages", 1, false},
-                            {"ctas", 1, false},      {"cluster_m", 1, false},
-                            {"cluster_n", 1, false}, {"split_k", 1, false}};
-  bool swapAB = false;
+  StrategyField fields[] = {
+      {"m", 1, true},      {"n", 1, true},   {"k", 1, true},
+      {"stages", 0},       {"ctas", 1},      {"cluster_m", 1},
+      {"cluster_n", 1},    {"split_k", 1},   {"accumulator_stages", 0},
+      {"scale_stages", 0}, {"epilogue_n", 0}};
+  bool swapAB = false, dynamicN = false;
   Scheduler scheduler = Scheduler::StaticPersistent;
   auto parseOne = [&]() -> ParseResult {
     SMLoc keyLoc = parser.getCurrentLocation();
     StringRef keyword;
     if (parser.parseKeyword(&keyword) || parser.parseEqual())
       return failure();
+    SMLoc valueLoc = parser.getCurrentLocation();
     auto *field = llvm::find_if(
         fields, [&](const StrategyField &f) { return f.name == keyword; });
     if (field != std::end(fields)) {
       field->required = false;
-      return parser.parseInteger(field->value);
+      if (parser.parseInteger(field->value))
+        return failure();
+      // strategy_c1: what is open is left out, not written as 0.
+      if (field->value < 1)
+        return parser.emitError(valueLoc) << "expected " << field->name
+                                          << " >= 1, but got " << field->value;
+      return success();
     }
-    if (keyword == "swap_ab") {
+    if (keyword == "swap_ab" || keyword == "dynamic_n") {
       StringRef value;
-      SMLoc valueLoc = parser.getCurrentLocation();
       if (failed(parser.parseOptionalKeyword(&value, {"true", "false"})))
         return parser.emitError(valueLoc) << "expected true or false";
-      swapAB = value == "true";
+      (keyword == "swap_ab" ? swapAB : dynamicN) = value == "true";
       return success();
     }
     if (keyword == "scheduler") {
@@ -398,7 +405,8 @@ Attribute StrategyAttr::parse(AsmParser &parser, Type) {
     }
     return parser.emitError(keyLoc)
            << "expected m, n, k, stages, ctas, cluster_m, cluster_n, split_k, "
-              "swap_ab or scheduler, but got '"
+              "accumulator_stages, scale_stages, epilogue_n, swap_ab, "
+              "dynamic_n or scheduler, but got '"
            << keyword << "'";
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
@@ -414,22 +422,30 @@ Attribute StrategyAttr::parse(AsmParser &parser, Type) {
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
                     fields[0].value, fields[1].value, fields[2].value,
                     fields[3].value, fields[4].value, fields[5].value,
-                    fields[6].value, fields[7].value, swapAB, scheduler);
+                    fields[6].value, fields[7].value, fields[8].value,
+                    fields[9].value, fields[10].value, swapAB, dynamicN,
+                    scheduler);
 }
 
 void StrategyAttr::print(AsmPrinter &printer) const {
   printer << "<m = " << getTileM() << ", n = " << getTileN()
           << ", k = " << getTileK();
-  const std::pair<StringRef, int64_t> extents[] = {{"stages", getStages()},
-                                                   {"ctas", getCtas()},
-                                                   {"cluster_m", getClusterM()},
-                                                   {"cluster_n", getClusterN()},
-                                                   {"split_k", getSplitK()}};
-  for (auto [name, value] : extents)
-    if (value != 1)
+  auto print = [&](StringRef name, int64_t value, int64_t byDefault) {
+    if (value != byDefault)
       printer << ", " << name << " = " << value;
+  };
+  print("stages", getStages(), 0);
+  print("ctas", getCtas(), 1);
+  print("cluster_m", getClusterM(), 1);
+  print("cluster_n", getClusterN(), 1);
+  print("split_k", getSplitK(), 1);
+  print("accumulator_stages", getAccumulatorStages(), 0);
+  print("scale_stages", getScaleStages(), 0);
+  print("epilogue_n", getEpilogueN(), 0);
   if (getSwapAB())
     printer << ", swap_ab = true";
+  if (getDynamicN())
+    printer << ", dynamic_n = true";
   if (getScheduler() != Scheduler::StaticPersistent)
     printer << ", scheduler = " << stringifyScheduler(getScheduler());
   printer << ">";
@@ -439,18 +455,28 @@ LogicalResult StrategyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t tileM, int64_t tileN, int64_t tileK,
                                    int64_t stages, int64_t ctas,
                                    int64_t clusterM, int64_t clusterN,
-                                   int64_t splitK, bool, Scheduler) {
-  const std::pair<StringRef, int64_t> extents[] = {{"m", tileM},
-                                                   {"n", tileN},
-                                                   {"k", tileK},
-                                                   {"stages", stages},
-                                                   {"cluster_m", clusterM},
-                                                   {"cluster_n", clusterN},
-                                                   {"split_k", splitK}};
+                                   int64_t splitK, int64_t accumulatorStages,
+                                   int64_t scaleStages, int64_t epilogueN, bool,
+                                   bool, Scheduler) {
+  struct Bound {
+    StringRef name;
+    int64_t value, least;
+  };
+  const Bound bounds[] = {{"m", tileM, 1},
+                          {"n", tileN, 1},
+                          {"k", tileK, 1},
+                          {"stages", stages, 0},
+                          {"cluster_m", clusterM, 1},
+                          {"cluster_n", clusterN, 1},
+                          {"split_k", splitK, 1},
+                          {"accumulator_stages", accumulatorStages, 0},
+                          {"scale_stages", scaleStages, 0},
+                          {"epilogue_n", epilogueN, 0}};
   // strategy_c1
-  for (auto [name, value] : extents)
-    if (value < 1)
-      return emitError() << "expected " << name << " >= 1, but got " << value;
+  for (const Bound &bound : bounds)
+    if (bound.value < bound.least)
+      return emitError() << "expected " << bound.name << " >= " << bound.least
+                         << ", but got " << bound.value;
   // strategy_c2
   if (ctas != 1 && ctas != 2)
     return emitError() << "expected ctas 1 or 2, but got " << ctas;

@@ -27,7 +27,9 @@ enum class Target { CPU, SM90a, SM100a };
 constexpr std::pair<StringLiteral, Target> kTargets[] = {
     {"cpu", Target::CPU},
     {"sm_90a", Target::SM90a},
-    {"sm_100a", Target::SM100a}};
+    {"sm_100a", Target::SM100a},
+    {"sm_103a", Target::SM100a},
+    {"sm_100f", Target::SM100a}};
 
 /// The scaled types that an op works with, in either form.
 SmallVector<ScaledType> getScaledTypes(Operation *op) {

@@ -145,24 +145,56 @@ def Gsg_QuantizerAttr : Gsg_Attr<"Quantizer", "quantizer"> {
 def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
   let summary = "how a target executes a product";
   let description = [{
-    A wish of the user for targets that tile explicitly: extents of the tile in
-    elements, pipeline stages, CTAs that share a product, clusters, split of K,
-    exchange of the operands and the scheduler. It changes no bit of the result
-    where the op is deterministic. The x86-64 lowering has one way to tile and
-    does not read it.
+    How a target that tiles explicitly executes a product. Written by the user
+    or by `gsg-select-strategy`; what a user leaves out of the parameters marked
+    "open" is filled in by that pass, after which each has a value. The lowering
+    takes its sizes from here and derives the rest (barriers, bytes, columns)
+    through `nvfp4/Strategy/Budget.h`. A strategy changes no bit of the result,
+    unless `split_k` does, which `determinism = relaxed` allows. The x86-64
+    lowering has one way to tile and does not read it.
+
+    | parameter | default | meaning |
+    |---|---|---|
+    | `m`, `n` | required | extents of one product of the tensor core, over both CTAs of a pair: M operand A, N operand B of the instruction, and m x n the accumulator |
+    | `k` | required | elements of K in a pipeline stage |
+    | `stages` | open | stages of the pipeline that fills shared memory |
+    | `ctas` | 1 | CTAs that issue one product together (`cta_group`); of a pair each holds half of the rows of A and of B |
+    | `cluster_m`, `cluster_n` | 1 | neighbouring tiles along m and n whose CTAs form a cluster and share loads; it has `ctas * cluster_m * cluster_n * split_k` CTAs |
+    | `split_k` | 1 | parts of K of a tile, each of `ceil(tiles of K / split_k)` tiles, computed side by side in a cluster and added in ascending order by the CTAs of the first part |
+    | `accumulator_stages` | open | accumulators of tensor memory; 2 let the epilogue of a tile run beside the products of the next, and share columns where they do not fit side by side |
+    | `scale_stages` | open | buffers of scales in tensor memory: 1 relies on copies waiting for earlier products, 2 wait for the stage to be released |
+    | `epilogue_n` | open | accumulator columns that pass through one of two staging buffers at a time |
+    | `swap_ab` | false | false: tokens on m, weights on n. true: weights on m, tokens on n, and the accumulator is the transposed tile |
+    | `dynamic_n` | false | with `swap_ab`: a tile with t < n tokens left loads and multiplies t rounded up to `8 * ctas` instead of n |
+    | `scheduler` | `static_persistent` | which CTA computes which tile |
+
+    Tiles are numbered group by group, in a group by token tile, in a token tile
+    by weight tile. `static_persistent`: slot s of S (CTAs, pairs or clusters)
+    computes tiles s, s + S, ...; `dynamic_counter`: the next one of a counter in
+    memory; `launch_control`: one tile a launched cluster, further ones by
+    `clusterlaunchcontrol`. A token tile starts at a multiple of its extent
+    within the group. Scales of tiles whose n is a multiple of 64 are loaded as
+    whole atoms of 128 rows, a start in the middle of an atom being two columns
+    of tensor memory further; for other n they are gathered into atoms of the
+    tile.
 
     ```
-    #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 256, stages = 4, ctas = 2>
+    #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 256, stages = 3>
+    #grouped_scaled_gemm.strategy<m = 256, n = 64, k = 256, stages = 8, ctas = 2, accumulator_stages = 2, scale_stages = 2, epilogue_n = 32, swap_ab = true>
     ```
   }];
   let parameters = (ins
     "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
-    DefaultValuedParameter<"int64_t", "1">:$stages,
+    DefaultValuedParameter<"int64_t", "0", "0: open">:$stages,
     DefaultValuedParameter<"int64_t", "1">:$ctas,
     DefaultValuedParameter<"int64_t", "1">:$clusterM,
     DefaultValuedParameter<"int64_t", "1">:$clusterN,
     DefaultValuedParameter<"int64_t", "1">:$splitK,
+    DefaultValuedParameter<"int64_t", "0", "0: open">:$accumulatorStages,
+    DefaultValuedParameter<"int64_t", "0", "0: open">:$scaleStages,
+    DefaultValuedParameter<"int64_t", "0", "0: open">:$epilogueN,
     DefaultValuedParameter<"bool", "false">:$swapAB,
+    DefaultValuedParameter<"bool", "false">:$dynamicN,
     DefaultValuedParameter<"Scheduler", "Scheduler::StaticPersistent">:$scheduler);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

@@ -114,6 +114,8 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     DefaultValuedAttr<Gsg_DeterminismAttr,
                       "Determinism::Deterministic">:$determinism,
     OptionalAttr<Gsg_StrategyAttr>:$strategy,
+    // matmul_c39
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$expected_rows,
     Arg<Optional<Gsg_RealShaped>, "destination of z">:$preact_out,
     Arg<Optional<Gsg_AnyShaped>, "destination of y, or of its values">:$out,
     Arg<Optional<Gsg_AnyShaped>, "destination of the scales of y">:$out_scales,

@@ -108,6 +108,72 @@ def FuseEpiloguePass : Pass<"gsg-fuse-epilogue"> {
   let dependentDialects = ["::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
 
+def SelectStrategyPass : Pass<"gsg-select-strategy"> {
+  let summary = "choose tiles, stages and scheduler of every product";
+  let description = [{
+    Afterwards every `matmul` and `matmul_list` has a `strategy` without open
+    parameters, which `target` can execute: its instruction exists, and its
+    stages and accumulators fit into shared and tensor memory. Changes nothing
+    else. Running it again keeps what it found.
+
+    A product without strategy gets the one that the cost model of
+    docs/Rationale/Strategy.md predicts to be fastest. One that has a strategy
+    keeps it; open parameters are filled in. A given strategy that is illegal is
+    an error that says why and names the nearest legal one, and so is a product
+    that has no legal strategy.
+
+    Rows of groups that only the device knows are assumed: `expected_rows` of
+    the op, else `expected-rows`, spread over the groups at random; else all rows
+    of a static buffer; else 128 rows a group, a choice that is near the best
+    one for 1 to 128 rows. The strategy decides how fast other numbers of rows
+    are, never whether they are correct.
+
+    With `explain` a remark at each product lists the candidates, their
+    predicted microseconds, and why each lost or is illegal.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<?x7168, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<8x4096x7168, nvfp4>
+    func.func @f(%ends: tensor<8xi32>, %a: !a, %b: !b, %c: tensor<?x4096xbf16>)
+        -> tensor<?x4096xbf16> {
+      %d = grouped_scaled_gemm.matmul <ragged_rows, ends>
+          groups(%ends : tensor<8xi32>) lhs(%a : !a) rhs(%b : !b)
+          outs(%c : tensor<?x4096xbf16>) {expected_rows = 64 : i64}
+          -> tensor<?x4096xbf16>
+      return %d : tensor<?x4096xbf16>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<?x7168, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<8x4096x7168, nvfp4>
+    func.func @f(%ends: tensor<8xi32>, %a: !a, %b: !b, %c: tensor<?x4096xbf16>)
+        -> tensor<?x4096xbf16> {
+      %d = grouped_scaled_gemm.matmul <ragged_rows, ends>
+          groups(%ends : tensor<8xi32>) lhs(%a : !a) rhs(%b : !b)
+          outs(%c : tensor<?x4096xbf16>)
+          {expected_rows = 64 : i64,
+           strategy = #grouped_scaled_gemm.strategy<m = 128, n = 8, k = 256, stages = 10, accumulator_stages = 2, scale_stages = 2, epilogue_n = 8, swap_ab = true>}
+          -> tensor<?x4096xbf16>
+      return %d : tensor<?x4096xbf16>
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_100a\"",
+           "sm_100a, sm_103a or sm_100f">,
+    Option<"expectedRows", "expected-rows", "int64_t", /*default=*/"0",
+           "rows of all groups to expect where they are unknown, 0 for no hint">,
+    Option<"dynamicN", "dynamic-n", "bool", /*default=*/"false",
+           "consider tiles with dynamic_n">,
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "list the candidates in a remark at each product">];
+}
+
 def VerifyTargetPass : Pass<"gsg-verify-target"> {
   let summary = "check that a target can execute every operation";
   let description = [{
@@ -120,13 +186,14 @@ def VerifyTargetPass : Pass<"gsg-verify-target"> {
     | `cpu`     | x86-64                     | nothing                        |
     | `sm_90a`  | Hopper                     | nothing                        |
     | `sm_100a` | Blackwell, through tcgen05 | FP4 values that are not K-major |
+    | `sm_103a`, `sm_100f` | the same, of that family | the same |
 
     An FP4 value is K-major if its blocks run along its last dimension, along
     which values are packed.
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
-           "cpu, sm_90a or sm_100a">];
+           "cpu, sm_90a, sm_100a, sm_103a or sm_100f">];
 }
 
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD

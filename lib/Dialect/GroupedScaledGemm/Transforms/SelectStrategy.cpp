@@ -1,0 +1,128 @@
+//===- SelectStrategy.cpp - gsg-select-strategy -----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Asks the cost model, or checks what the user asks for. What is decided and
+// how is in lib/Strategy; comments name the constraints of docs/Spec.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
+#include "nvfp4/Strategy/StrategyExplain.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace nvfp4::gsg {
+#define GEN_PASS_DEF_SELECTSTRATEGYPASS
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h.inc"
+} // namespace nvfp4::gsg
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+
+namespace {
+struct SelectStrategy
+    : nvfp4::gsg::impl::SelectStrategyPassBase<SelectStrategy> {
+  using SelectStrategyPassBase::SelectStrategyPassBase;
+
+  void runOnOperation() override;
+
+  /// The strategy for an op with `given` (or none), or failure after a
+  /// diagnostic.
+  FailureOr<StrategyAttr> select(Operation *op, StrategyAttr given,
+                                 const strategy::Problem &problem,
+                                 const strategy::Machine &machine);
+};
+} // namespace
+
+/// The given strategy, completed, if it is legal.
+static FailureOr<StrategyAttr> check(Operation *op, StrategyAttr given,
+                                     const strategy::Problem &problem,
+                                     const strategy::Machine &machine) {
+  strategy::Tile tile = getTile(given);
+  // target_c4: what is asked for exists and fits; else the nearest is named.
+  if (auto violation = strategy::findViolation(tile, problem, machine)) {
+    InFlightDiagnostic diag = op->emitOpError("has an illegal strategy: ")
+                              << violation->text;
+    if (auto legal = strategy::findNearestLegal(tile, problem, machine))
+      diag << "; the nearest legal one is " << strategy::toString(*legal);
+    return diag;
+  }
+  return getStrategyAttr(op->getContext(),
+                         strategy::complete(tile, problem, machine));
+}
+
+FailureOr<StrategyAttr>
+SelectStrategy::select(Operation *op, StrategyAttr given,
+                       const strategy::Problem &problem,
+                       const strategy::Machine &machine) {
+  if (given && !explain)
+    return check(op, given, problem, machine);
+  std::vector<strategy::Candidate> candidates =
+      strategy::searchStrategies(problem, machine, {.dynamicN = dynamicN});
+  FailureOr<StrategyAttr> result = failure();
+  if (given) {
+    result = check(op, given, problem, machine);
+    if (failed(result))
+      return failure();
+  } else if (candidates.front().violation) {
+    // target_c5: there is a strategy.
+    return op->emitOpError("has no legal strategy: ")
+           << candidates.front().violation->text;
+  } else {
+    result = getStrategyAttr(op->getContext(), candidates.front().tile);
+  }
+  if (explain) {
+    InFlightDiagnostic remark = op->emitRemark();
+    if (given)
+      remark << "keeps its strategy " << strategy::toString(getTile(*result))
+             << ", predicted "
+             << llvm::formatv(
+                    "{0:F1}",
+                    strategy::predict(getTile(*result), problem, machine).total)
+                    .str()
+             << " us; without it:\n";
+    else
+      remark << "strategy " << strategy::toString(getTile(*result)) << "\n";
+    remark << strategy::explain(candidates, problem, machine);
+  }
+  return result;
+}
+
+void SelectStrategy::runOnOperation() {
+  const strategy::Machine *machine = strategy::findMachine(target);
+  // target_c3: the target has strategies.
+  if (!machine) {
+    getOperation()->emitError("expected target ")
+        << strategy::machineNames().data() << " for strategies, but got '"
+        << target << "'";
+    return signalPassFailure();
+  }
+  // target_c6: the hint is a number of rows.
+  int64_t rows = expectedRows;
+  if (rows < 0) {
+    getOperation()->emitError("expected expected-rows >= 0, but got ") << rows;
+    return signalPassFailure();
+  }
+  bool failedAny = false;
+  auto record = [&](auto op, const strategy::Problem &problem) {
+    FailureOr<StrategyAttr> chosen =
+        select(op, op.getStrategyAttr(), problem, *machine);
+    failedAny |= failed(chosen);
+    if (succeeded(chosen))
+      op.setStrategyAttr(*chosen);
+  };
+  getOperation()->walk([&](Operation *op) {
+    if (auto matmul = dyn_cast<MatmulOp>(op))
+      record(matmul, describe(matmul, rows));
+    else if (auto list = dyn_cast<MatmulListOp>(op))
+      record(list, describe(list));
+  });
+  if (failedAny)
+    signalPassFailure();
+}

@@ -1,0 +1,190 @@
+//===- Strategy.cpp - products for the cost model ---------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Extents that are unknown here get assumed values; those are for the cost
+// model only and never decide what is legal.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
+
+#include "nvfp4/Strategy/Legality.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+
+strategy::Tile gsg::getTile(StrategyAttr attr) {
+  return {.m = attr.getTileM(),
+          .n = attr.getTileN(),
+          .k = attr.getTileK(),
+          .stages = attr.getStages(),
+          .ctas = attr.getCtas(),
+          .clusterM = attr.getClusterM(),
+          .clusterN = attr.getClusterN(),
+          .splitK = attr.getSplitK(),
+          .swapAB = attr.getSwapAB(),
+          .dynamicN = attr.getDynamicN(),
+          .scheduler = static_cast<strategy::Scheduler>(attr.getScheduler()),
+          .accumulatorStages = attr.getAccumulatorStages(),
+          .scaleStages = attr.getScaleStages(),
+          .epilogueN = attr.getEpilogueN()};
+}
+
+StrategyAttr gsg::getStrategyAttr(MLIRContext *context,
+                                  const strategy::Tile &tile) {
+  return StrategyAttr::get(context, tile.m, tile.n, tile.k, tile.stages,
+                           tile.ctas, tile.clusterM, tile.clusterN, tile.splitK,
+                           tile.accumulatorStages, tile.scaleStages,
+                           tile.epilogueN, tile.swapAB, tile.dynamicN,
+                           static_cast<Scheduler>(tile.scheduler));
+}
+
+/// A static extent, as far as any device can hold it, or what is assumed.
+static int64_t extentOr(int64_t extent, int64_t assumed) {
+  constexpr int64_t kMost = int64_t(1) << 31;
+  return ShapedType::isDynamic(extent) ? assumed : std::min(extent, kMost);
+}
+
+static format::BlockFormat getFormat(ScaledType type) {
+  return static_cast<format::BlockFormat>(type.getFormat());
+}
+
+static double bitsOf(Type type) {
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+}
+
+static void addStaged(strategy::Epilogue &epilogue, double bits) {
+  epilogue.stagedBytes += static_cast<int64_t>((bits + 7) / 8);
+}
+
+static strategy::Epilogue describeEpilogue(MatmulOp op) {
+  strategy::Epilogue epilogue = {.storedBits = 0, .stagedBytes = 0};
+  ActivationAttr activation = op.getActivationOrIdentity();
+  epilogue.paired = activation.isPaired();
+  if (epilogue.paired)
+    epilogue.gateGranularity = activation.getGate().getGranularity();
+  ActivationKind kind = activation.getKind();
+  epilogue.heavy =
+      (kind != ActivationKind::Identity && kind != ActivationKind::ReLU) ||
+      op.getQuantizerAttr();
+
+  // Bits of y for an element of z.
+  double result = 32;
+  if (ScaledType quantized = op.getQuantizedType())
+    result = strategy::storedBits(getFormat(quantized));
+  else if (op.getOut())
+    result = bitsOf(op.getOut().getType());
+  if (epilogue.paired)
+    result /= 2;
+  epilogue.storedBits += result;
+  addStaged(epilogue, result);
+  if (op.getPreactOut()) {
+    epilogue.storedBits += bitsOf(op.getPreactOut().getType());
+    addStaged(epilogue, bitsOf(op.getPreactOut().getType()));
+  }
+  if (op.getAddend()) {
+    epilogue.loadedBits = bitsOf(op.getAddend().getType());
+    addStaged(epilogue, epilogue.loadedBits);
+  } else if (op.getBeta()) {
+    epilogue.loadedBits = result;
+    addStaged(epilogue, result);
+  }
+  return epilogue;
+}
+
+strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
+                                const AssumedExtents &assumed) {
+  strategy::Problem problem;
+  ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
+  problem.lhs = getFormat(lhs);
+  problem.rhs = getFormat(rhs);
+  problem.epilogue = describeEpilogue(op);
+  problem.relaxed = op.getDeterminism() == Determinism::Relaxed;
+  problem.extentsOnDevice = op.getGrouping().hasGroupsOperand();
+
+  if (std::optional<uint64_t> hint = op.getExpectedRows())
+    expectedRows = static_cast<int64_t>(std::min<uint64_t>(*hint, 1u << 31));
+  int64_t n = extentOr(op.getN(), assumed.n);
+  int64_t k = extentOr(op.getK(), assumed.k);
+  int64_t count = extentOr(op.getNumGroups(), assumed.groups);
+  int64_t rows = lhs.getDimSize(lhs.getRank() - 2);
+  bool areRowsKnown = !ShapedType::isDynamic(rows);
+  auto spread = [&](int64_t capacity) {
+    problem.groups = strategy::spreadRows(expectedRows, count, n, k, capacity);
+  };
+  switch (op.getGrouping().getKind()) {
+  case GroupingKind::Dense:
+  case GroupingKind::Batched: {
+    int64_t unknown =
+        expectedRows > 0
+            ? std::max<int64_t>(expectedRows / std::max<int64_t>(count, 1), 1)
+            : assumed.rowsPerGroup;
+    problem.groups = {{count, extentOr(rows, unknown), n, k}};
+    break;
+  }
+  case GroupingKind::RaggedRows:
+    // A buffer of known size bounds the rows; take it as full.
+    if (expectedRows == 0 && areRowsKnown)
+      expectedRows = extentOr(rows, 0);
+    if (expectedRows > 0)
+      spread(extentOr(rows, INT64_MAX));
+    else if (!areRowsKnown)
+      problem.groups = {{count, assumed.rowsPerGroup, n, k}};
+    break;
+  case GroupingKind::Masked:
+    if (expectedRows == 0)
+      problem.groups = {
+          {count,
+           std::min(extentOr(rows, assumed.rowsPerGroup), assumed.rowsPerGroup),
+           n, k}};
+    else
+      spread(extentOr(rows, INT64_MAX));
+    break;
+  case GroupingKind::RaggedK: {
+    problem.groupedK = true;
+    int64_t whole = op.getK();
+    int64_t share = ShapedType::isDynamic(whole)
+                        ? assumed.k
+                        : k / std::max<int64_t>(count, 1);
+    // Parts of K are cut on the device; what TMA must be able to address are
+    // the rows that they share. A whole that it cannot stands for its parts.
+    share = std::max<int64_t>(share / 128, 1) * 128;
+    problem.groups = {{count, extentOr(rows, assumed.rowsPerGroup), n, share}};
+    strategy::Problem stored = problem;
+    stored.groups[0].k = k;
+    if (strategy::findOperandViolation(stored))
+      problem = stored;
+    break;
+  }
+  }
+  return problem;
+}
+
+strategy::Problem gsg::describe(MatmulListOp op,
+                                const AssumedExtents &assumed) {
+  strategy::Problem problem;
+  problem.lhs = getFormat(op.getLhsType(0));
+  problem.rhs = getFormat(op.getRhsType(0));
+  problem.relaxed = op.getDeterminism() == Determinism::Relaxed;
+  double bits = bitsOf(op.getOuts()[0].getType());
+  problem.epilogue = {.storedBits = bits,
+                      .loadedBits = op.getBeta() ? bits : 0,
+                      .stagedBytes = 0};
+  addStaged(problem.epilogue, bits);
+  addStaged(problem.epilogue, problem.epilogue.loadedBits);
+  for (int64_t i = 0, e = op.getOuts().size(); i < e; ++i) {
+    ScaledType lhs = op.getLhsType(i), rhs = op.getRhsType(i);
+    problem.groups.push_back({1,
+                              extentOr(lhs.getDimSize(0), assumed.rowsPerGroup),
+                              extentOr(rhs.getDimSize(0), assumed.n),
+                              extentOr(lhs.getDimSize(1), assumed.k)});
+  }
+  return problem;
+}

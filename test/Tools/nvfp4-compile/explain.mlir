@@ -1,0 +1,16 @@
+// RUN: nvfp4-compile --explain --target=sm_100a %s 2>&1 | FileCheck %s
+// RUN: not nvfp4-compile --explain %s 2>&1 | FileCheck %s --check-prefix=CPU
+
+// --explain shows the candidates at each product and writes no file.
+
+// CHECK: explain.mlir:[[#@LINE+8]]:{{[0-9]+}}: remark: strategy <m = {{.*}}>
+// CHECK: tile {{.*}} verdict
+// CHECK: chosen;
+// CPU: error: expected target sm_100a, sm_103a, sm_100f for strategies, but got 'cpu'
+!a = !grouped_scaled_gemm.scaled<16x256, nvfp4>
+!b = !grouped_scaled_gemm.scaled<512x256, nvfp4>
+func.func @f(%a: !a, %b: !b, %c: tensor<16x512xbf16>) -> tensor<16x512xbf16> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      outs(%c : tensor<16x512xbf16>) -> tensor<16x512xbf16>
+  return %d : tensor<16x512xbf16>
+}
