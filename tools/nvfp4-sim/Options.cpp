@@ -19,6 +19,7 @@ namespace nvfp4::simtool {
 
 const char *usage() {
   return R"(usage: nvfp4-sim KERNEL.ptx [options]
+       nvfp4-sim exec [options] PROGRAM [arguments]
 
 Runs a PTX kernel on the CPU and reports what hardware would hide.
 

@@ -9,11 +9,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Exec.h"
 #include "Session.h"
 
 #include <cstdio>
+#include <cstring>
 
 int main(int argc, char **argv) {
+  if (argc > 1 && std::strcmp(argv[1], "exec") == 0)
+    return nvfp4::simtool::runExec(argc - 2, argv + 2);
   nvfp4::simtool::Options options;
   std::string error = nvfp4::simtool::parseOptions(argc, argv, options);
   if (!error.empty()) {

@@ -13,7 +13,9 @@
 #ifndef NVFP4_LIB_SIMCUDA_DRIVER_API_H
 #define NVFP4_LIB_SIMCUDA_DRIVER_API_H
 
-#include "State.h"
+#include "nvfp4/Runtime/CudaDriver.h"
+
+#define NVFP4_SIM_API extern "C" __attribute__((visibility("default")))
 
 extern "C" {
 nvfp4::cuda::Result cuInit(unsigned flags);
@@ -113,6 +115,10 @@ cuTensorMapEncodeTiled(nvfp4::cuda::TensorMap *map, int type, uint32_t rank,
 nvfp4::cuda::Result cuGetProcAddress_v2(const char *symbol, void **function,
                                         int version, uint64_t flags,
                                         int *status);
+
+/// Not the driver's: a program has registered this fat binary. The device is
+/// one that can run it, unless --arch says which.
+void nvfp4_sim_note_image(const void *image);
 } // extern "C"
 
 #endif // NVFP4_LIB_SIMCUDA_DRIVER_API_H

@@ -9,7 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Api.h"
+#include "../ErrorTexts.h"
+#include "State.h"
 
 #include <dlfcn.h>
 
@@ -49,8 +50,36 @@ NVFP4_SIM_API Result cuGetProcAddress(const char *symbol, void **function,
   return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
 }
 
-/// Private tables, which NVIDIA's own libraries ask for.
+/// Private tables, by which NVIDIA's own runtime library drives the driver.
 NVFP4_SIM_API Result cuGetExportTable(const void **table, const void *) {
   *table = nullptr;
-  return cuda::NotFound;
+  Entry s(false);
+  if (s->printErrors && !s->warnedOfTables)
+    std::fputs("nvfp4-sim: the program holds NVIDIA's runtime library, which "
+               "the simulator cannot stand in for: build it with nvcc -cudart "
+               "shared\n",
+               stderr);
+  s->warnedOfTables = true;
+  return s->fail(cuda::NotFound, "the simulator has no private tables");
+}
+
+//===- Errors
+//--------------------------------------------------------------===//
+
+NVFP4_SIM_API cuda::Result cuGetErrorName(cuda::Result result,
+                                          const char **name) {
+  const ResultText *text = textOf(result);
+  if (!name)
+    return cuda::InvalidValue;
+  *name = text ? text->driverName : nullptr;
+  return text ? cuda::Success : cuda::InvalidValue;
+}
+
+NVFP4_SIM_API cuda::Result cuGetErrorString(cuda::Result result,
+                                            const char **string) {
+  const ResultText *text = textOf(result);
+  if (!string)
+    return cuda::InvalidValue;
+  *string = text ? text->text : nullptr;
+  return text ? cuda::Success : cuda::InvalidValue;
 }

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Api.h"
+#include "State.h"
 
 #include <algorithm>
 #include <cstring>

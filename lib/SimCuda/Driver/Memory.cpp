@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Api.h"
+#include "State.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../FatBinary.h"
-#include "Api.h"
+#include "State.h"
 
 #include <cstring>
 #include <sstream>
@@ -46,8 +46,15 @@ static bool runs(const State &s, const std::string &target) {
   return bound ? number == s.architecture : number <= s.architecture;
 }
 
-Result simcuda::loadPtx(State &s, std::string text, std::string name,
-                        SimModule *&module) {
+Result simcuda::loadPtx(State &s, std::string text, SimModule *&module) {
+  std::string name = "module" + std::to_string(++s.modulesLoaded) + ".ptx";
+  if (!s.savePtx.empty()) {
+    name = s.savePtx + "/" + name;
+    std::ofstream file(name, std::ios::binary);
+    file << text;
+    if (!file)
+      return s.fail(cuda::FileNotFound, "cannot write '" + name + "'");
+  }
   std::string target = targetOf(text);
   if (!target.empty() && !runs(s, target))
     return s.fail(cuda::NoBinaryForGpu,
@@ -73,7 +80,7 @@ Result simcuda::loadImage(State &s, const void *image, SimModule *&module) {
       return s.fail(cuda::NoBinaryForGpu,
                     "expected PTX text or a fat binary with PTX, but got "
                     "machine code");
-    return loadPtx(s, static_cast<const char *>(image), "module.ptx", module);
+    return loadPtx(s, static_cast<const char *>(image), module);
   }
   FatBinary binary;
   std::string error = readFatBinary(image, binary);
@@ -88,7 +95,7 @@ Result simcuda::loadImage(State &s, const void *image, SimModule *&module) {
       best = &ptx;
   }
   if (best)
-    return loadPtx(s, best->text, "module.ptx", module);
+    return loadPtx(s, best->text, module);
   std::string device = std::to_string(s.architecture) + "a";
   if (binary.ptx.empty())
     return s.fail(
@@ -366,4 +373,19 @@ NVFP4_SIM_API Result cuFuncGetName(const char **name, FunctionHandle function) {
     return s->fail(cuda::InvalidHandle, "expected a function");
   *name = found->kernel->name.c_str();
   return cuda::Success;
+}
+
+NVFP4_SIM_API void nvfp4_sim_note_image(const void *image) {
+  Entry s(false);
+  FatBinary binary;
+  if (s->architectureGiven || !readFatBinary(image, binary).empty())
+    return; // loading it reports what is wrong
+  bool needsOther = false;
+  for (const FatBinary::Ptx &ptx : binary.ptx) {
+    if (runs(*s, targetOf(ptx.text)))
+      return;
+    needsOther |= targetOf(ptx.text) == "sm_90a";
+  }
+  if (needsOther)
+    s->architecture = 90;
 }

@@ -25,6 +25,7 @@ using namespace nvfp4::simcuda;
 static std::string setDeviceOption(State &s, const std::string &name,
                                    const std::string &value) {
   if (name == "--arch") {
+    s.architectureGiven = true;
     if (value == "sm_100a")
       s.architecture = 100;
     else if (value == "sm_90a")
@@ -38,6 +39,10 @@ static std::string setDeviceOption(State &s, const std::string &name,
     if (!*s.trace)
       return "cannot write '" + value + "'";
     s.options.trace = s.trace.get();
+    return {};
+  }
+  if (name == "--save-ptx") {
+    s.savePtx = value;
     return {};
   }
   return "unknown option '" + name + "'";

@@ -14,7 +14,8 @@
 #ifndef NVFP4_LIB_SIMCUDA_DRIVER_STATE_H
 #define NVFP4_LIB_SIMCUDA_DRIVER_STATE_H
 
-#include "nvfp4/Runtime/CudaDriver.h"
+#include "Api.h"
+
 #include "nvfp4/Simulator/Async/TensorMap.h"
 #include "nvfp4/Simulator/Simulator.h"
 
@@ -24,8 +25,6 @@
 #include <mutex>
 #include <string>
 #include <vector>
-
-#define NVFP4_SIM_API extern "C" __attribute__((visibility("default")))
 
 namespace nvfp4::simcuda {
 
@@ -69,6 +68,7 @@ struct State {
   sim::RunOptions options;
   /// Compute capability, 100 or 90.
   unsigned architecture = 100;
+  bool architectureGiven = false;
   uint64_t memoryUsed = 0;
   uint64_t launches = 0;
   /// An error that ends the life of the context.
@@ -80,9 +80,13 @@ struct State {
   /// Set by `nvfp4-sim exec`: print errors and reports as they arise.
   bool printErrors = false;
   bool printStatistics = false;
+  bool warnedOfTables = false;
   /// Where `nvfp4-sim exec` looks whether there were reports.
   std::string findingsFile;
   std::unique_ptr<std::ofstream> trace;
+  /// Folder that loaded PTX is written to, so that reports can be looked up.
+  std::string savePtx;
+  unsigned modulesLoaded = 0;
   std::string optionsError;
 
   std::map<SimModule *, std::unique_ptr<SimModule>> modules;
@@ -126,8 +130,7 @@ double secondsNow();
 cuda::Result loadImage(State &s, const void *image, SimModule *&module);
 
 /// Loads PTX text.
-cuda::Result loadPtx(State &s, std::string text, std::string name,
-                     SimModule *&module);
+cuda::Result loadPtx(State &s, std::string text, SimModule *&module);
 
 /// Creates or finds the function object of a kernel.
 cuda::Result functionOf(State &s, SimModule &module, const char *name,

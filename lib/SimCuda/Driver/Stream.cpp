@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Api.h"
+#include "State.h"
 
 using namespace nvfp4;
 using namespace nvfp4::simcuda;

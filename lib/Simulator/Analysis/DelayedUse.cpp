@@ -18,19 +18,30 @@
 namespace nvfp4::sim {
 namespace {
 
-using Pending = std::map<int32_t, uint32_t>;
+/// Where the value of a register that is not waited for comes from.
+struct Origin {
+  uint32_t load = noPc;
+  bool indirect = false;
+};
+using Pending = std::map<int32_t, Origin>;
 
 /// Applies one instruction; calls `found` for uses of pending registers.
 template <typename F>
 void step(const Effects &effect, uint32_t pc, Pending &pending, F found) {
+  Origin passed;
   for (int32_t reg : effect.uses)
-    if (auto it = pending.find(reg); it != pending.end())
-      found(DelayedUse{pc, it->second, reg});
+    if (auto it = pending.find(reg); it != pending.end()) {
+      const Origin &origin = it->second;
+      found(DelayedUse{pc, origin.load, reg, effect.computes, origin.indirect});
+      passed = {origin.load, true};
+    }
   if (effect.tmemWait)
     pending.clear();
   for (int32_t reg : effect.defs) {
     if (effect.tmemLoad)
-      pending[reg] = pc;
+      pending[reg] = {pc, false};
+    else if (effect.computes && passed.load != noPc)
+      pending[reg] = passed;
     else
       pending.erase(reg);
   }

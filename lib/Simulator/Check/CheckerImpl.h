@@ -38,6 +38,10 @@ struct Meeting {
 
 struct MbarrierState : Meeting {
   AccessRecord init;
+  /// Profile cutlass: initialised after the warp's fence.mbarrier_init, in this
+  /// phase of the cluster barrier, whose completion then makes it known.
+  bool initAfterFence = false;
+  uint64_t clusterPhase = 0;
 };
 
 /// What releases through a location of memory have published.
@@ -60,6 +64,7 @@ struct WarpState {
   VectorClock fencedPipe;
   /// Knowledge at the last fence.mbarrier_init.
   Knowledge initFence;
+  bool hasInitFence = false;
   /// Knowledge at the last fence, which later strong writes publish, and what
   /// strong reads have found, which the next fence acquires.
   std::shared_ptr<const Knowledge> fence;

@@ -48,6 +48,8 @@ void Checker::mbarrierInitialized(Warp &warp, Cta &cta, uint32_t offset) {
   fresh.init.lane = AccessRecord::manyLanes;
   fresh.init.clock = impl->stateOf(warp).clock;
   fresh.init.pc = warp.group().pc;
+  fresh.initAfterFence = !impl->strict && impl->stateOf(warp).hasInitFence;
+  fresh.clusterPhase = cta.cluster->generation;
   impl->mbarrier(cta, offset) = fresh;
 }
 
@@ -62,6 +64,8 @@ void Checker::mbarrierUsed(Warp &warp, Cta &cta, uint32_t offset) {
   now.record.cluster = now.cluster.number;
   now.record.lane = AccessRecord::manyLanes;
   if (state.init.sameAgent(now.record) || impl->ordered(state.init, true, now))
+    return;
+  if (state.initAfterFence && cta.cluster->generation > state.clusterPhase)
     return;
   bool remote = &cta != &warp.cta;
   impl->reportConflict(
@@ -141,6 +145,7 @@ void Checker::proxyFence(Warp &warp, bool shared, bool global) {
 
 void Checker::mbarrierInitFence(Warp &warp) {
   impl->stateOf(warp).initFence = impl->release(warp);
+  impl->stateOf(warp).hasInitFence = true;
 }
 
 void Checker::tcgen05Fence(Warp &warp, bool before) {

@@ -17,6 +17,8 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 namespace nvfp4::sim {
 namespace {
 
@@ -43,6 +45,15 @@ struct Layout {
   }
 };
 
+bool onlyComputes(std::string_view opcode) {
+  static constexpr std::string_view opcodes[] = {
+      "mov", "add", "sub", "mul", "mad",  "fma", "shl",  "shr",  "and",
+      "or",  "xor", "not", "neg", "min",  "max", "selp", "cvt",  "prmt",
+      "div", "rem", "bfi", "bfe", "brev", "abs", "shf",  "lop3", "cvta"};
+  return std::find(std::begin(opcodes), std::end(opcodes), opcode) !=
+         std::end(opcodes);
+}
+
 bool decodeInstruction(const ParsedInstruction &parsed, DecodeTables &tables,
                        Diagnostics &diagnostics, Inst &inst, Effects &effects) {
   DecodeContext context(parsed, tables, diagnostics);
@@ -59,6 +70,9 @@ bool decodeInstruction(const ParsedInstruction &parsed, DecodeTables &tables,
   context.finish();
   inst = context.inst;
   effects = std::move(context.effects);
+  effects.computes = onlyComputes(parsed.opcode);
+  if (effects.computes)
+    inst.flags |= FlagComputes;
   return !context.hasFailed();
 }
 
@@ -137,9 +151,13 @@ std::unique_ptr<Kernel> decodeKernel(const Module &module,
       kernel->reconvergence[i] = graph.blocks[block].begin;
   }
 
-  for (const DelayedUse &use : findDelayedUses(graph, effects))
-    kernel->unwaitedUses.push_back(
-        {use.use, use.load, function.registers[use.reg].name});
+  for (const DelayedUse &use : findDelayedUses(graph, effects)) {
+    kernel->unwaitedUses.push_back({use.use, use.load,
+                                    function.registers[use.reg].name,
+                                    use.computes, use.indirect});
+    if (use.computes)
+      kernel->code[use.load].flags |= FlagUsedEarly;
+  }
 
   RegisterAllocation registers =
       allocateRegisters(function, graph, effects, guarded);

@@ -132,15 +132,54 @@ void tellChecker(Warp &warp, uint32_t operation, const TmemAttributes &a,
                            count, access);
 }
 
+/// Reads the cells of a load, 32 values a register.
+void readCells(const AsyncOperation &operation, Tmem &tmem,
+               const TmemAttributes &a, TmemAddress place,
+               std::vector<uint32_t> &values) {
+  values.resize(size_t{a.registers} * 32);
+  bool written = true;
+  for (unsigned r = 0; r < a.registers; ++r)
+    for (unsigned t = 0; t < 32; ++t) {
+      auto [lane, column] = cellOf(a, t, r);
+      unsigned first = place.column + (a.pack ? 2 * column : column);
+      uint32_t value = tmem.cell(place.lane + lane, first);
+      written &= tmem.isWritten(place.lane + lane, first);
+      if (a.pack)
+        value = (value & 0xffff) | tmem.cell(place.lane + lane, first + 1)
+                                       << 16;
+      values[r * 32 + t] = value;
+    }
+  if (!written)
+    operation.note(ReportKind::UninitializedRead,
+                   "tensor memory from column " + std::to_string(place.column) +
+                       " is read before it is written");
+}
+
+/// A load whose registers are used before they are waited for. The access
+/// stays open until the wait all the same.
+Step loadNow(Warp &warp, const TmemAttributes &a, TmemAddress place,
+             const Ref *regs) {
+  AsyncOperation operation = beginOperation(warp, 0, false);
+  tellChecker(warp, operation.id, a, place, Access::Read);
+  std::vector<uint32_t> values;
+  readCells(operation, warp.cta.tensorMemory(), a, place, values);
+  for (unsigned r = 0; r < a.registers; ++r)
+    std::copy_n(&values[r * 32], 32, warp.narrow(regs[r]));
+  return Step::Next;
+}
+
 Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto *a = &inst.attr<TmemAttributes>();
   TmemAddress place;
   if (!locate(warp, inst, *a, mask, place))
     return Step::Stop;
   Machine &machine = warp.machine;
+  const Ref *regs = &warp.kernel.pool[inst.pool];
+  if (inst.flags & FlagUsedEarly &&
+      machine.options.profile == CheckProfile::Cutlass)
+    return loadNow(warp, *a, place, regs);
   auto result = std::make_shared<DelayedResult>();
   result->mask = mask;
-  const Ref *regs = &warp.kernel.pool[inst.pool];
   result->refs.assign(regs, regs + a->registers);
   for (unsigned r = 0; r < a->registers; ++r)
     std::fill_n(warp.narrow(regs[r]), 32, Tmem::poison);
@@ -151,25 +190,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   ++warp.cta.cluster->pendingOperations;
   machine.schedule(machine.delayFor(AsyncKind::TmemLoadStore), [=, &machine] {
     --issuer->cta.cluster->pendingOperations;
-    Tmem &tmem = issuer->cta.tensorMemory();
-    result->values.resize(size_t{a->registers} * 32);
-    bool written = true;
-    for (unsigned r = 0; r < a->registers; ++r)
-      for (unsigned t = 0; t < 32; ++t) {
-        auto [lane, column] = cellOf(*a, t, r);
-        unsigned first = place.column + (a->pack ? 2 * column : column);
-        uint32_t value = tmem.cell(place.lane + lane, first);
-        written &= tmem.isWritten(place.lane + lane, first);
-        if (a->pack)
-          value = (value & 0xffff) | tmem.cell(place.lane + lane, first + 1)
-                                         << 16;
-        result->values[r * 32 + t] = value;
-      }
-    if (!written)
-      operation.note(ReportKind::UninitializedRead,
-                     "tensor memory from column " +
-                         std::to_string(place.column) +
-                         " is read before it is written");
+    readCells(operation, issuer->cta.tensorMemory(), *a, place, result->values);
     result->ready = true;
     machine.wake(*issuer);
   });

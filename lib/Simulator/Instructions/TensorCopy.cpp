@@ -184,7 +184,10 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
 Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<TensorCopyAttributes>();
   Machine &machine = warp.machine;
-  if (std::popcount(mask) > 1)
+  // Storing the same bytes again is only a waste, and practice.
+  bool harmless = a.reduction == CopyReduction::None &&
+                  machine.options.profile == CheckProfile::Cutlass;
+  if (std::popcount(mask) > 1 && !harmless)
     warp.note(ReportKind::Lint, "the same tensor store is issued by " +
                                     std::to_string(std::popcount(mask)) +
                                     " lanes of a warp");

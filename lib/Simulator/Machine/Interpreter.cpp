@@ -132,10 +132,18 @@ bool Machine::gatherMembers(Warp &warp, const Inst &inst, LaneMask &mask) {
 
 bool Machine::checkTracked(Warp &warp, LaneMask mask) {
   const TrackedAccess &access = kernel.trackedAccesses.at(warp.group().pc);
+  bool strict = options.profile == CheckProfile::Strict;
   for (uint32_t use : access.uses) {
     LaneMask missing = mask & ~warp.trackedWritten[use];
     if (!missing)
       continue;
+    // Compilers hoist computations to where their operands are not set yet.
+    if (!strict && kernel.code[warp.group().pc].flags & FlagComputes) {
+      for (uint32_t def : access.defs)
+        warp.trackedWritten[def] &= ~missing;
+      mask &= ~missing;
+      continue;
+    }
     warp.note(ReportKind::UninitializedRead,
               "register " + kernel.trackedRegisters[use].second +
                   " is read before it is written",

@@ -23,6 +23,10 @@ struct DelayedUse {
   uint32_t use = noPc;
   uint32_t load = noPc;
   int32_t reg = -1;
+  /// The instruction only computes with the register. Its results count as not
+  /// waited for, too, and uses of them are indirect.
+  bool computes = false;
+  bool indirect = false;
 };
 
 /// All such uses, one for each pair of instructions.

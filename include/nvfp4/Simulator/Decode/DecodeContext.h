@@ -38,6 +38,8 @@ struct Effects {
   bool waitsForDelayed = false;
   /// tcgen05.ld and its wait, whose uses are checked on the flow graph.
   bool tmemLoad = false;
+  /// The instruction only computes registers from registers.
+  bool computes = false;
   bool tmemWait = false;
 };
 

@@ -88,6 +88,12 @@ enum InstFlags : uint8_t {
   /// The guard is an operand of the handler (branches): lanes whose guard is
   /// false must reach it too.
   FlagOwnGuard = 8,
+  /// The instruction only computes registers from registers: what it makes of
+  /// an undefined value matters when that is used.
+  FlagComputes = 16,
+  /// A tcgen05.ld whose registers go into computations before they are waited
+  /// for.
+  FlagUsedEarly = 32,
 };
 
 /// One decoded instruction: 64 bytes plus attributes.

@@ -99,6 +99,8 @@ struct UnwaitedUse {
   uint32_t use = 0;
   uint32_t load = 0;
   std::string reg;
+  bool computes = false;
+  bool indirect = false;
 };
 
 /// No instruction.

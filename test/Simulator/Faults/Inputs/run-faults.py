@@ -11,6 +11,7 @@ end, and %d stands for the directory:
   //! fault NAME: delete MARK -> KIND @ MARK
   //! fault NAME: replace MARK with TEXT -> KIND @ MARK
   //! fault NAME: after MARK add TEXT -> KIND @ MARK
+  //! strict-fault ...            the same, with --profile strict
 
 The unbroken kernel must be silent for all seeds; each fault must be reported
 with its kind at the line of its last mark. `@ -` accepts any line.
@@ -37,9 +38,9 @@ def main():
     for line in lines:
         if line.startswith("//! run "):
             options = shlex.split(line[8:].replace("%d", str(directory)))
-        if line.startswith("//! fault "):
+        if line.startswith(("//! fault ", "//! strict-fault ")):
             faults.append(re.fullmatch(
-                r"//! fault (\S+): (delete|replace|after) (\w+)"
+                r"//! (fault|strict-fault) (\S+): (delete|replace|after) (\w+)"
                 r"(?: (?:with|add) (.*?))? -> (\S+) @ (\w+|-)", line))
             if faults[-1] is None:
                 raise SystemExit(f"bad directive: {line}")
@@ -59,7 +60,7 @@ def main():
             failures += 1
             print(f"unbroken ({delays}): {output}")
     for fault in faults:
-        name, action, mark, text, kind, where = fault.groups()
+        form, name, action, mark, text, kind, where = fault.groups()
         broken = list(lines)
         at = marks[mark]
         shift = 0
@@ -70,7 +71,8 @@ def main():
         else:
             # On the same line, so that lines keep their numbers.
             broken[at] = re.sub(r"//@\w+\s*$", "", broken[at]) + " " + text
-        code, output = run(name, broken)
+        strict = ["--profile", "strict"] if form == "strict-fault" else []
+        code, output = run(name, broken, *strict)
         expected = "" if where == "-" else f"{name}.ptx:{marks[where] + 1} "
         found = any(part.startswith(f"{kind}: ") and expected in part
                     for part in re.split(r"\n(?=\S)", output))

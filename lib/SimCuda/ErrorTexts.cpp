@@ -1,4 +1,4 @@
-//===- Error.cpp - names and texts of results -------------------*- C++ -*-===//
+//===- ErrorTexts.cpp - names and texts of results --------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Error.h"
+#include "ErrorTexts.h"
 
 using namespace nvfp4;
 using namespace nvfp4::simcuda;
@@ -27,6 +27,12 @@ static constexpr ResultText texts[] = {
      "CUDA driver is a stub library"},
     {cuda::InvalidDeviceFunction, "CUDA_ERROR_INVALID_DEVICE_FUNCTION",
      "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cuda::InvalidPitch, "", "cudaErrorInvalidPitchValue",
+     "invalid pitch argument"},
+    {cuda::InvalidSymbol, "", "cudaErrorInvalidSymbol",
+     "invalid device symbol"},
+    {cuda::MissingConfiguration, "", "cudaErrorMissingConfiguration",
+     "__global__ function call is not configured"},
     {cuda::NoDevice, "CUDA_ERROR_NO_DEVICE", "cudaErrorNoDevice",
      "no CUDA-capable device is detected"},
     {cuda::InvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "cudaErrorInvalidDevice",
@@ -93,22 +99,4 @@ const ResultText *simcuda::textOf(int32_t result) {
     if (text.result == result)
       return &text;
   return nullptr;
-}
-
-NVFP4_SIM_API cuda::Result cuGetErrorName(cuda::Result result,
-                                          const char **name) {
-  const ResultText *text = textOf(result);
-  if (!name)
-    return cuda::InvalidValue;
-  *name = text ? text->driverName : nullptr;
-  return text ? cuda::Success : cuda::InvalidValue;
-}
-
-NVFP4_SIM_API cuda::Result cuGetErrorString(cuda::Result result,
-                                            const char **string) {
-  const ResultText *text = textOf(result);
-  if (!string)
-    return cuda::InvalidValue;
-  *string = text ? text->text : nullptr;
-  return text ? cuda::Success : cuda::InvalidValue;
 }

@@ -1,4 +1,4 @@
-//===- Error.h - names and texts of results ---------------------*- C++ -*-===//
+//===- ErrorTexts.h - names and texts of results ----------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_SIMCUDA_DRIVER_ERROR_H
-#define NVFP4_LIB_SIMCUDA_DRIVER_ERROR_H
+#ifndef NVFP4_LIB_SIMCUDA_ERRORTEXTS_H
+#define NVFP4_LIB_SIMCUDA_ERRORTEXTS_H
 
-#include "State.h"
+#include "nvfp4/Runtime/CudaDriver.h"
 
 namespace nvfp4::simcuda {
 
@@ -28,4 +28,4 @@ const ResultText *textOf(int32_t result);
 
 } // namespace nvfp4::simcuda
 
-#endif // NVFP4_LIB_SIMCUDA_DRIVER_ERROR_H
+#endif // NVFP4_LIB_SIMCUDA_ERRORTEXTS_H

@@ -1,0 +1,206 @@
+//===- Exec.cpp - nvfp4-sim exec --------------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The program starts unchanged. LD_LIBRARY_PATH puts the stand-ins first,
+// NVFP4_SIM_OPTIONS carries the options, and the stand-ins leave reports in a
+// file that NVFP4_SIM_FINDINGS names.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Exec.h"
+
+#include "nvfp4/Simulator/RunOptions.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace nvfp4::simtool {
+namespace {
+
+constexpr const char *execUsage =
+    R"(usage: nvfp4-sim exec [options] [--] PROGRAM [arguments]
+
+Runs an unmodified CUDA program with its kernels on the simulator. The program
+must use the shared runtime library (nvcc -cudart shared) or the driver API, and
+hold PTX (nvcc -gencode arch=compute_100a,code=compute_100a).
+
+  --arch sm_100a|sm_90a the pretended device; by default one that runs the PTX
+  --seeds N             run the program N times, each with another seed
+  --stats               print counters of each launch
+  --trace FILE          one line for each warp instruction
+  --save-ptx FOLDER     write the PTX that is loaded there; reports name lines
+  --seed, --check, --profile, --delays, --max-delay, --accumulation, --sms
+  (default 8) and --max-instructions as for kernels: see nvfp4-sim --help
+
+Exit status: that of the program where it is not 0; 1 when there were findings;
+2 misuse.
+)";
+
+int misuse(const std::string &message) {
+  std::fprintf(stderr, "nvfp4-sim: error: %s (see nvfp4-sim exec --help)\n",
+               message.c_str());
+  return 2;
+}
+
+/// Where the stand-ins are: next to this executable's folder.
+std::filesystem::path standIns() {
+  std::error_code error;
+  std::filesystem::path self =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char *library : {"../lib/nvfp4-sim", "../" NVFP4_SIM_LIBDIR}) {
+    std::filesystem::path folder = self / library;
+    if (std::filesystem::exists(folder / "libcuda.so.1", error))
+      return std::filesystem::canonical(folder, error);
+  }
+  return {};
+}
+
+/// Starts the program and waits for it; the exit status as a shell gives it.
+int runOnce(char **command) {
+  pid_t child = fork();
+  if (child == 0) {
+    execvp(command[0], command);
+    std::fprintf(stderr, "nvfp4-sim: error: cannot run '%s'\n", command[0]);
+    _exit(127);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) < 0)
+    return misuse("cannot start a process");
+  if (!WIFSIGNALED(status))
+    return WEXITSTATUS(status);
+  std::fprintf(stderr, "nvfp4-sim: '%s' ended by signal %d\n", command[0],
+               WTERMSIG(status));
+  return 128 + WTERMSIG(status);
+}
+
+/// What the command line asks for.
+struct ExecOptions {
+  std::string passed = "--sms 8";
+  unsigned seeds = 1;
+  uint64_t seed = 1;
+  bool help = false;
+  /// Index of the program.
+  int program = 0;
+};
+
+std::string parse(int argc, char **argv, ExecOptions &options) {
+  int i = 0;
+  for (; i < argc; ++i) {
+    std::string name = argv[i];
+    if (name == "--") {
+      ++i;
+      break;
+    }
+    if (name.rfind("--", 0) != 0)
+      break;
+    if (name == "--help") {
+      options.help = true;
+      return {};
+    }
+    if (name == "--stats" || name == "--check") {
+      options.passed += " " + name;
+      continue;
+    }
+    std::string value;
+    size_t equals = name.find('=');
+    if (equals != std::string::npos) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    } else if (++i < argc) {
+      value = argv[i];
+    } else {
+      return "expected a value after " + name;
+    }
+    if (name == "--seeds") {
+      const char *end = value.data() + value.size();
+      auto [stop, error] = std::from_chars(value.data(), end, options.seeds);
+      if (error != std::errc() || stop != end || options.seeds == 0)
+        return sim::badOptionValue(name, value, "a number of at least 1");
+      continue;
+    }
+    // What the stand-ins would refuse is refused here already.
+    sim::RunOptions check;
+    if (sim::runOptionKind(name) == sim::RunOptionKind::Value) {
+      std::string error = sim::setRunOption(name, value, check);
+      if (!error.empty())
+        return error;
+      if (name == "--seed") {
+        options.seed = check.seed;
+        continue;
+      }
+    } else if (name == "--trace" || name == "--save-ptx") {
+      std::error_code ignored;
+      value = std::filesystem::absolute(value, ignored).string();
+    } else if (name == "--arch") {
+      if (value != "sm_100a" && value != "sm_90a")
+        return sim::badOptionValue(name, value, "sm_100a or sm_90a");
+    } else {
+      return "unknown option '" + name + "'";
+    }
+    if (value.empty() || value.find_first_of(" \t\n") != std::string::npos)
+      return sim::badOptionValue(name, value, "a value without spaces");
+    options.passed += " " + name + " " + value;
+  }
+  options.program = i;
+  return i < argc ? "" : "expected a program";
+}
+
+} // namespace
+
+int runExec(int argc, char **argv) {
+  ExecOptions options;
+  std::string error = parse(argc, argv, options);
+  if (!error.empty())
+    return misuse(error);
+  if (options.help) {
+    std::fputs(execUsage, stdout);
+    return 0;
+  }
+  std::filesystem::path folder = standIns();
+  if (folder.empty())
+    return misuse("the folder nvfp4-sim with the stand-in libraries is not "
+                  "installed next to this tool");
+  std::string path = folder.string();
+  if (const char *before = std::getenv("LD_LIBRARY_PATH"); before && *before)
+    path += ":" + std::string(before);
+  setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+  std::string findings =
+      (std::filesystem::temp_directory_path() / "nvfp4-sim-XXXXXX").string();
+  int file = mkstemp(findings.data());
+  if (file < 0)
+    return misuse("cannot make a temporary file");
+  close(file);
+  setenv("NVFP4_SIM_FINDINGS", findings.c_str(), 1);
+
+  int status = 0;
+  bool found = false;
+  unsigned run = 0;
+  for (; run < options.seeds && status == 0 && !found; ++run) {
+    // Launches of a program count seeds up by one; programs keep their
+    // distance.
+    uint64_t seed = options.seed + uint64_t{run} * 1000003;
+    setenv("NVFP4_SIM_OPTIONS",
+           (options.passed + " --seed " + std::to_string(seed)).c_str(), 1);
+    status = runOnce(argv + options.program);
+    std::error_code ignored;
+    found = std::filesystem::file_size(findings, ignored) != 0;
+  }
+  unlink(findings.c_str());
+  if (found)
+    std::fprintf(stderr, "nvfp4-sim: findings in run %u of %u\n", run,
+                 options.seeds);
+  else if (status == 0 && options.seeds > 1)
+    std::fprintf(stderr, "nvfp4-sim: %u runs, no findings\n", run);
+  return status ? status : found ? 1 : 0;
+}
+
+} // namespace nvfp4::simtool
