@@ -159,7 +159,7 @@ void readCells(const AsyncOperation &operation, Tmem &tmem,
 /// stays open until the wait all the same.
 Step loadNow(Warp &warp, const TmemAttributes &a, TmemAddress place,
              const Ref *regs) {
-  AsyncOperation operation = beginOperation(warp, 0, false);
+  AsyncOperation operation = beginOperation(warp, 0, OperationProxy::Generic);
   tellChecker(warp, operation.id, a, place, Access::Read);
   std::vector<uint32_t> values;
   readCells(operation, warp.cta.tensorMemory(), a, place, values);

@@ -184,19 +184,23 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
 Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<TensorCopyAttributes>();
   Machine &machine = warp.machine;
-  // Storing the same bytes again is only a waste, and practice.
-  bool harmless = a.reduction == CopyReduction::None &&
-                  machine.options.profile == CheckProfile::Cutlass;
-  if (std::popcount(mask) > 1 && !harmless)
+  // Kernels issue one store from all lanes. Hardware makes one of them, and
+  // doing it again would change nothing.
+  bool once = a.reduction == CopyReduction::None &&
+              machine.options.profile == CheckProfile::Cutlass;
+  if (std::popcount(mask) > 1 && !once)
     warp.note(ReportKind::Lint, "the same tensor store is issued by " +
                                     std::to_string(std::popcount(mask)) +
                                     " lanes of a warp");
+  auto fetch = [&](unsigned lane, TileBox &box, uint32_t &shared) {
+    return fetchMap(warp, inst, a, lane, box) &&
+           sharedOperand(warp, inst, a, box, lane, shared);
+  };
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
     auto box = std::make_shared<TileBox>();
     uint32_t shared = 0;
-    if (!fetchMap(warp, inst, a, lane, *box) ||
-        !sharedOperand(warp, inst, a, *box, lane, shared))
+    if (!fetch(lane, *box, shared))
       return Step::Stop;
     if (machine.ctaAt(warp.cta, shared) != &warp.cta)
       return warp.fault(ReportKind::IllegalOperand,
@@ -204,10 +208,27 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
                         static_cast<int>(lane));
     AsyncOperation operation =
         beginOperation(warp, lane, OperationProxy::Async);
-    std::shared_ptr<CopyGroup> group = openGroup(warp.bulkCopies[lane]);
-    ++group->reading;
-    ++group->writing;
-    group->operations.push_back(operation.id);
+    // The groups of all lanes that issue this very store.
+    std::vector<std::shared_ptr<CopyGroup>> groups;
+    auto join = [&](unsigned member) {
+      groups.push_back(openGroup(warp.bulkCopies[member]));
+      ++groups.back()->reading;
+      ++groups.back()->writing;
+      groups.back()->operations.push_back(operation.id);
+    };
+    join(lane);
+    LaneMask others = once ? rest & (rest - 1) : 0;
+    for (; others; others &= others - 1) {
+      unsigned other = std::countr_zero(others);
+      TileBox otherBox;
+      uint32_t otherShared = 0;
+      if (!fetch(other, otherBox, otherShared))
+        return Step::Stop;
+      if (otherShared != shared || !(otherBox == *box))
+        continue;
+      join(other);
+      rest &= ~(1u << other);
+    }
     Cta *cta = &warp.cta;
     Warp *issuer = &warp;
     ++cta->cluster->pendingOperations;
@@ -226,7 +247,8 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
         };
       if (!writeTile(*box, machine.memory, *bytes, reduction, fault, observe))
         return reportTileFault(operation, fault);
-      --group->writing;
+      for (const auto &group : groups)
+        --group->writing;
       machine.wake(*issuer);
     };
     machine.schedule(machine.delayFor(AsyncKind::CopyOutRead), [=, &machine] {
@@ -234,7 +256,8 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
       if (!readShared(operation, *cta, shared & sharedOffsetMask,
                       box->sharedBytes(), *bytes, box->map.swizzle))
         return;
-      --group->reading;
+      for (const auto &group : groups)
+        --group->reading;
       machine.wake(*issuer);
       machine.schedule(machine.delayFor(AsyncKind::CopyOutWrite),
                        [=] { write(bytes); });

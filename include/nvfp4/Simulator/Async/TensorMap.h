@@ -76,6 +76,7 @@ struct TensorMap {
   /// Bytes between neighbours in dimensions 1 to 4.
   std::array<uint64_t, maximumRank - 1> stride{};
 
+  bool operator==(const TensorMap &) const = default;
   uint64_t size(unsigned d) const { return uint64_t{lastIndex[d]} + 1; }
   /// Bits of an element in global memory.
   unsigned globalBits() const;

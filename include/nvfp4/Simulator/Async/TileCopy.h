@@ -43,6 +43,7 @@ struct TileBox {
   bool rows4 = false;
   std::array<int32_t, 4> row{};
 
+  bool operator==(const TileBox &) const = default;
   /// Rows of the box, each contiguous in shared memory.
   unsigned rowCount() const;
   /// Bytes a row takes in shared memory, and the whole box.
