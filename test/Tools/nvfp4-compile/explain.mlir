@@ -3,7 +3,7 @@
 
 // --explain shows the candidates at each product and writes no file.
 
-// CHECK: explain.mlir:[[#@LINE+8]]:{{[0-9]+}}: remark: strategy <m = {{.*}}>
+// CHECK: explain.mlir:[[#@LINE+7]]:{{[0-9]+}}: remark: strategy <m = {{.*}}>
 // CHECK: tile {{.*}} verdict
 // CHECK: chosen;
 // CPU: error: expected target sm_100a, sm_103a, sm_100f for strategies, but got 'cpu'
