@@ -130,4 +130,82 @@ TEST(Convert, SignExtensionIntoWiderRegisters) {
   EXPECT_EQ(outcome.out[0], static_cast<uint64_t>(-128));
 }
 
+/// How many of 256 random bytes round `x` up, by counting.
+TEST(Convert, StochasticRoundingIsAsLikelyAsTheRest) {
+  for (double x = 0; x < 6; x += 1.0 / 512) {
+    unsigned below = 0;
+    while (below < 7 && e2m1[below + 1] <= x)
+      ++below;
+    double step = below < 7 ? e2m1[below + 1] - e2m1[below] : 2;
+    unsigned up = 0;
+    for (uint32_t random = 0; random < 256; ++random) {
+      uint32_t code = encodeStochastic(x, formatE2M1, random, 8, true);
+      ASSERT_TRUE(code == below || code == below + 1) << x;
+      up += code == below + 1;
+      EXPECT_EQ(encodeStochastic(-x, formatE2M1, random, 8, true), code | 8);
+    }
+    EXPECT_EQ(up, static_cast<unsigned>((x - e2m1[below]) / step * 256)) << x;
+  }
+  // Saturation, infinity and NaN.
+  EXPECT_EQ(encodeStochastic(1e9, formatE2M1, 255, 8, true), 7u);
+  EXPECT_EQ(encodeStochastic(-1e9, formatE4M3, 65535, 16, true), 0xfeu);
+  EXPECT_EQ(encodeStochastic(65519, formatF16, 8191, 13, false), 0x7c00u);
+  EXPECT_EQ(encodeStochastic(65519, formatF16, 8191, 13, true), 0x7bffu);
+  EXPECT_EQ(encodeStochastic(65519, formatF16, 0, 13, false), 0x7bffu);
+  EXPECT_EQ(encodeStochastic(std::nan(""), formatE2M1, 0, 8, true), 7u);
+}
+
+TEST(Convert, StochasticFp4TakesAByteForEachElement) {
+  // 1.25 is halfway from 1 to 1.5: rounds up for bytes from 128 on.
+  Outcome outcome = run(moduleAround(prologue() + R"(
+    mov.f32 %f0, 0f3FA00000;
+    mul.wide.u32 %rd3, %r0, 8;
+    add.u64 %rd3, %rd3, %rd2;
+    ld.global.u32 %r1, [%rd3];
+    cvt.rs.satfinite.e2m1x4.f32 %h0, {%f0, %f0, %f0, %f0}, %r1;
+    cvt.u64.u16 %rd4, %h0;
+    st.global.u64 [%rd1], %rd4;
+    ret;)"),
+                        {0x80000000, 0x00008000, 0x00800000, 0x00000080, 0,
+                         0x80808080, 0x7f7f7f7f, 0xff7fff7f},
+                        8);
+  EXPECT_EQ(outcome.reports, "");
+  const uint64_t expected[] = {0x3222, 0x2322, 0x2232, 0x2223,
+                               0x2222, 0x3333, 0x2222, 0x3322};
+  for (unsigned i = 0; i < 8; ++i)
+    EXPECT_EQ(outcome.out[i], expected[i]) << i;
+}
+
+TEST(Convert, StochasticPairsAndFp8) {
+  // 1 + 2^-11 is halfway in f16, 1 + 2^-8 in bf16, 1 + 2^-4 in e4m3.
+  Outcome outcome =
+      run(moduleAround(prologue() + R"(
+    mov.f32 %f0, 0f3F801000;
+    mov.f32 %f1, 0f3F808000;
+    mov.f32 %f2, 0f3F880000;
+    mul.wide.u32 %rd3, %r0, 8;
+    add.u64 %rd3, %rd3, %rd2;
+    ld.global.u32 %r1, [%rd3];
+    cvt.rs.f16x2.f32 %r2, %f0, %f0, %r1;
+    cvt.rs.bf16x2.f32 %r3, %f1, %f1, %r1;
+    cvt.rs.satfinite.e4m3x4.f32 %r4, {%f2, %f2, %f2, %f2}, %r1;
+    sub.u32 %r2, %r2, 0x3c003c00;
+    sub.u32 %r3, %r3, 0x3f803f80;
+    sub.u32 %r4, %r4, 0x38383838;
+    shl.b32 %r3, %r3, 1;
+    or.b32 %r2, %r2, %r3;
+    shl.b32 %r4, %r4, 2;
+    or.b32 %r2, %r2, %r4;
+    cvt.u64.u32 %rd4, %r2;
+    st.global.u64 [%rd1], %rd4;
+    ret;)"),
+          {0, 0x10000000, 0x00001000, 0x80000000, 0x00008000, 0xffffffff}, 6);
+  EXPECT_EQ(outcome.reports, "");
+  // By bit: f16 1, bf16 2, e4m3 4 (in each byte).
+  const uint64_t expected[] = {0,          0x00010000, 0x00000001,
+                               0x04060000, 0x00000406, 0x04070407};
+  for (unsigned i = 0; i < 6; ++i)
+    EXPECT_EQ(outcome.out[i], expected[i]) << std::hex << outcome.out[i];
+}
+
 } // namespace

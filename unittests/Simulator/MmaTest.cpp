@@ -157,4 +157,128 @@ TEST(Mma, WgmmaFromSharedMemory) {
   }
 }
 
+/// The words a lane contributes to fragments of bytes: A rows g and g + 8, B
+/// column g, four elements of K from 4 t on and 16 further.
+template <typename F> std::vector<uint64_t> byteFragments(F a, F b) {
+  std::vector<uint64_t> in;
+  for (int lane = 0; lane < 32; ++lane) {
+    int g = lane / 4, t = lane % 4;
+    auto word = [](F element, int row, int k) {
+      uint32_t bits = 0;
+      for (int i = 0; i < 4; ++i)
+        bits |= static_cast<uint32_t>(element(row, k + i) & 0xff) << (8 * i);
+      return uint64_t{bits};
+    };
+    in.push_back(word(a, g, 4 * t) | word(a, g + 8, 4 * t) << 32);
+    in.push_back(word(a, g, 4 * t + 16) | word(a, g + 8, 4 * t + 16) << 32);
+    in.push_back(word(b, g, 4 * t) | word(b, g, 4 * t + 16) << 32);
+  }
+  return in;
+}
+
+int byteA(int row, int k) { return (row * 37 + k * 91) % 256; }
+int byteB(int column, int k) { return (column * 53 + k * 29 + 128) % 256; }
+
+const char *const loadByteFragments = R"(
+    mul.wide.u32 %rd3, %r0, 24;
+    add.u64 %rd3, %rd3, %rd2;
+    ld.global.v2.b32 {%r2, %r3}, [%rd3];
+    ld.global.v2.b32 {%r4, %r5}, [%rd3+8];
+    ld.global.v2.b32 {%r6, %r7}, [%rd3+16];)";
+
+TEST(Mma, IntegersWithAllSigns) {
+  using Element = int (*)(int, int);
+  std::vector<uint64_t> in = byteFragments<Element>(byteA, byteB);
+  for (std::string a : {"s8", "u8"})
+    for (std::string b : {"s8", "u8"}) {
+      Outcome outcome = run(moduleAround(prologue() + loadByteFragments + R"(
+    mov.u32 %r20, 1000;
+    mma.sync.aligned.m16n8k32.row.col.s32.)" +
+                                         a + "." + b + R"(.s32
+      {%r8, %r9, %r10, %r11}, {%r2, %r3, %r4, %r5}, {%r6, %r7},
+      {%r20, %r20, %r20, %r20};
+    xor.b32 %r10, %r10, %r9; // rows g and g + 8 in one word each
+    mov.b64 %rd4, {%r8, %r10};
+    st.global.u64 [%rd1], %rd4;
+    ret;)"),
+                            in);
+      ASSERT_TRUE(outcome.result.ok()) << outcome.reports;
+      auto at = [&](int row, int column) {
+        int sum = 1000;
+        for (int k = 0; k < 32; ++k) {
+          int x = byteA(row, k), y = byteB(column, k);
+          sum += (a == "s8" ? static_cast<int8_t>(x) : x) *
+                 (b == "s8" ? static_cast<int8_t>(y) : y);
+        }
+        return static_cast<uint32_t>(sum);
+      };
+      for (int lane = 0; lane < 32; ++lane) {
+        int g = lane / 4, column = 2 * (lane % 4);
+        EXPECT_EQ(outcome.out[lane] & 0xffffffff, at(g, column)) << lane;
+        EXPECT_EQ(outcome.out[lane] >> 32,
+                  at(g + 8, column) ^ at(g, column + 1))
+            << lane;
+      }
+    }
+}
+
+TEST(Mma, IntegersSaturateOnRequest) {
+  using Element = int (*)(int, int);
+  std::vector<uint64_t> in = byteFragments<Element>(
+      [](int, int) { return 127; }, [](int, int) { return 127; });
+  for (bool saturate : {false, true}) {
+    Outcome outcome = run(moduleAround(prologue() + loadByteFragments + R"(
+    mov.u32 %r20, 0x7ffffff0;
+    mma.sync.aligned.m16n8k32.row.col.)" +
+                                       (saturate ? "satfinite." : "") +
+                                       R"(s32.s8.s8.s32
+      {%r8, %r9, %r10, %r11}, {%r2, %r3, %r4, %r5}, {%r6, %r7},
+      {%r20, %r20, %r20, %r20};
+    mov.b64 %rd4, {%r8, %r11};
+    st.global.u64 [%rd1], %rd4;
+    ret;)"),
+                          in);
+    uint64_t value = saturate ? 0x7fffffffu : 0x7ffffff0u + 32 * 127 * 127;
+    EXPECT_EQ(outcome.out[5], value << 32 | value);
+  }
+}
+
+TEST(Mma, BlockScaledFp4) {
+  // Elements 1 (code 2) everywhere; row i of A is scaled by 2^(i % 4), its
+  // second block of 32 twice that; column j of B by 2^(j % 2).
+  std::vector<uint64_t> in;
+  for (int lane = 0; lane < 32; ++lane) {
+    int g = lane / 4, t = lane % 4;
+    // Thread 0 of a pair supplies row g, thread 1 row g + 8; garbage in the
+    // others, which thread ids 0 do not select.
+    uint32_t a = 0xffffffff, b = 0xffffffff;
+    if (t < 2)
+      a = 127 + (g + 8 * t) % 4 | (128 + (g + 8 * t) % 4) << 8;
+    if (t == 0)
+      b = (127 + g % 2) << 16 | (127 + g % 2) << 24;
+    in.push_back(uint64_t{b} << 32 | a);
+  }
+  Outcome outcome = run(moduleAround(prologue() + R"(
+    mul.wide.u32 %rd3, %r0, 8;
+    add.u64 %rd3, %rd3, %rd2;
+    ld.global.v2.b32 {%r2, %r3}, [%rd3];
+    mov.u32 %r4, 0x22222222;
+    mov.f32 %f4, 0f40000000;
+    mov.u16 %h0, 0;
+    mov.u16 %h1, 2;
+    mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0
+      {%f0, %f1, %f2, %f3}, {%r4, %r4, %r4, %r4}, {%r4, %r4},
+      {%f4, %f4, %f4, %f4}, %r2, {%h0, %h0}, %r3, {%h1, %h0};)" +
+                                     std::string(storeResults)),
+                        in);
+  ASSERT_TRUE(outcome.result.ok()) << outcome.reports;
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 4; ++i) {
+      int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
+      int expected = 2 + 32 * 3 * (1 << row % 4) * (1 << column % 2);
+      EXPECT_EQ(static_cast<int16_t>(outcome.out[lane] >> (16 * i)), expected)
+          << row << " " << column;
+    }
+}
+
 } // namespace

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Convert.h"
 #include "Families.h"
 #include "FloatMode.h"
 #include "Lanewise.h"
@@ -339,6 +340,8 @@ void decodePacked(DecodeContext &context, ConvertAttributes &a) {
 }
 
 void decodeCvt(DecodeContext &context) {
+  if (context.take("rs"))
+    return decodeStochasticConvert(context);
   auto &a = context.makeAttributes<ConvertAttributes>();
   bool hasRounding = true;
   switch (context.takeAny(

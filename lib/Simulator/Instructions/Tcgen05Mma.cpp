@@ -102,7 +102,7 @@ void decodeTmemMma(DecodeContext &context) {
   auto &a = context.makeAttributes<MmaAttributes>();
   a.group = takeCtaGroup(context);
   a.kind = static_cast<MmaKind>(
-      context.expectAny({"kind::f16", "kind::tf32", "kind::f8f6f4",
+      context.expectAny({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8",
                          "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"}));
   bool scaled = context.take("block_scale");
   if (scaled != (a.kind >= MmaKind::MxF8F6F4)) {

@@ -13,6 +13,7 @@
 #include "Tcgen05MmaOperation.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/TensorCore/IntegerProduct.h"
 
 #include <algorithm>
 #include <cmath>
@@ -226,41 +227,93 @@ void MmaOperation::storeRow(Tmem &tmem, const Segment &segment,
   tmem.markWritten(segment.lane, column, segment.count);
 }
 
-bool MmaOperation::multiply(Cta &cta, unsigned ctaIndex, const MmaTile &tile) {
-  unsigned n = descriptor.n;
-  unsigned columns = isSplit() ? n / 2 : n;
+std::array<MmaOperation::Segment, 2>
+MmaOperation::segmentsOf(unsigned row) const {
+  unsigned columns = isSplit() ? descriptor.n / 2 : descriptor.n;
+  unsigned lane = laneOf(row);
+  return {{{lane, 0, columns}, {lane + 64, 0, descriptor.n - columns}}};
+}
+
+bool MmaOperation::beginResult(Cta &cta) {
+  unsigned columns = isSplit() ? descriptor.n / 2 : descriptor.n;
   if (!checkColumns(operation, cta, d.column, columns, "accumulator in"))
     return false;
   if (Checker *checker = operation.machine->checker.get())
     checker->operationTmem(operation.id, cta, 15, d.column, columns,
                            Access::Write);
+  return true;
+}
+
+void MmaOperation::noteUnwritten() const {
+  operation.note(ReportKind::UninitializedRead,
+                 "the accumulator from column " + std::to_string(d.column) +
+                     " is added to before it is written");
+}
+
+bool MmaOperation::multiply(Cta &cta, unsigned ctaIndex, const MmaTile &tile) {
+  if (!beginResult(cta))
+    return false;
   Tmem &tmem = cta.tensorMemory();
   TileProduct product(tile, operation.machine->options.accumulation,
                       descriptor.f16Result);
   bool written = true;
   for (unsigned r = 0; r < rowsPerCta(); ++r) {
-    unsigned lane = laneOf(r);
-    Segment segments[2] = {{lane, 0, columns}, {lane + 64, 0, n - columns}};
+    std::array<Segment, 2> segments = segmentsOf(r);
     float row[maximumColumns] = {};
-    if (accumulates)
-      for (const Segment &segment : segments)
+    if (accumulates) {
+      float *part = row;
+      for (const Segment &segment : segments) {
         if (segment.count)
-          written &=
-              loadRow(tmem, segment, row + (&segment - segments) * columns);
+          written &= loadRow(tmem, segment, part);
+        part += segment.count;
+      }
+    }
     product.addRow(r, row);
+    const float *part = row;
     for (const Segment &segment : segments) {
-      if (!segment.count ||
-          (!disabled.empty() &&
-           disabled[4 * ctaIndex + segment.lane / 32] >> (segment.lane % 32) &
-               1))
-        continue;
-      storeRow(tmem, segment, row + (&segment - segments) * columns);
+      if (segment.count && !isDisabled(ctaIndex, segment.lane))
+        storeRow(tmem, segment, part);
+      part += segment.count;
     }
   }
   if (!written)
-    operation.note(ReportKind::UninitializedRead,
-                   "the accumulator from column " + std::to_string(d.column) +
-                       " is added to before it is written");
+    noteUnwritten();
+  return true;
+}
+
+bool MmaOperation::multiplyIntegers(Cta &cta, unsigned ctaIndex,
+                                    const MmaTile &tile) {
+  if (!beginResult(cta))
+    return false;
+  Tmem &tmem = cta.tensorMemory();
+  IntegerFormat formatA{8, descriptor.signedA};
+  IntegerFormat formatB{8, descriptor.signedB};
+  bool written = true;
+  for (unsigned r = 0; r < rowsPerCta(); ++r) {
+    std::array<Segment, 2> segments = segmentsOf(r);
+    int32_t row[maximumColumns] = {};
+    int32_t *part = row;
+    for (const Segment &segment : segments) {
+      if (accumulates && segment.count) {
+        std::memcpy(part, &tmem.cell(segment.lane, d.column),
+                    size_t{segment.count} * 4);
+        written &= tmem.areWritten(segment.lane, d.column, segment.count);
+      }
+      part += segment.count;
+    }
+    addIntegerRow(tile, formatA, formatB, descriptor.saturate, r, row);
+    part = row;
+    for (const Segment &segment : segments) {
+      if (segment.count && !isDisabled(ctaIndex, segment.lane)) {
+        std::memcpy(&tmem.cell(segment.lane, d.column), part,
+                    size_t{segment.count} * 4);
+        tmem.markWritten(segment.lane, d.column, segment.count);
+      }
+      part += segment.count;
+    }
+  }
+  if (!written)
+    noteUnwritten();
   return true;
 }
 
@@ -296,7 +349,8 @@ bool MmaOperation::run() {
     if (tile.block && (!readScales(cta, scaleA, descriptor.scaleIdA, tile.a) ||
                        !readScales(cta, scaleB, descriptor.scaleIdB, tile.b)))
       return false;
-    if (!multiply(cta, i, tile))
+    if (attributes->kind == MmaKind::I8 ? !multiplyIntegers(cta, i, tile)
+                                        : !multiply(cta, i, tile))
       return false;
   }
   return true;

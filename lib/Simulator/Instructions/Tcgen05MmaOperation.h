@@ -19,6 +19,8 @@
 #include "nvfp4/Simulator/TensorCore/Accumulate.h"
 #include "nvfp4/Simulator/TensorCore/Descriptors.h"
 
+#include <array>
+
 namespace nvfp4::sim {
 
 struct MmaAttributes : InstAttributes {
@@ -71,6 +73,17 @@ private:
   bool readFromTmem(Cta &cta, MmaMatrix &out);
   bool readScales(Cta &cta, TmemAddress place, unsigned id, MmaMatrix &out);
   bool multiply(Cta &cta, unsigned ctaIndex, const MmaTile &tile);
+  bool multiplyIntegers(Cta &cta, unsigned ctaIndex, const MmaTile &tile);
+  /// Whether the lane of D is to be left alone.
+  bool isDisabled(unsigned ctaIndex, unsigned lane) const {
+    return !disabled.empty() &&
+           (disabled[4 * ctaIndex + lane / 32] >> (lane % 32) & 1);
+  }
+  /// D's columns of a row: one segment, or two when split.
+  std::array<Segment, 2> segmentsOf(unsigned row) const;
+  /// Checks D and tells the checker; false after a fault.
+  bool beginResult(Cta &cta);
+  void noteUnwritten() const;
   bool loadRow(Tmem &tmem, const Segment &segment, float *row) const;
   void storeRow(Tmem &tmem, const Segment &segment, const float *row) const;
 };

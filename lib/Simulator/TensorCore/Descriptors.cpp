@@ -168,10 +168,15 @@ std::string decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
   } else {
     d.m = static_cast<unsigned>(field(bits, 24, 5)) * 16;
     auto result = field(bits, 4, 2);
-    if (result > 1)
+    bool integer = kind == MmaKind::I8;
+    if (integer && result != 2)
+      return expected("a result type of s32 (2)", result);
+    if (!integer && result > 1)
       return expected("a result type of f16 (0) or f32 (1)", result);
     d.f16Result = result == 0;
-    if (field(bits, 23, 1) || field(bits, 29, 3) || field(bits, 3, 1))
+    d.saturate = integer && field(bits, 3, 1);
+    if (field(bits, 23, 1) || field(bits, 29, 3) ||
+        (!integer && field(bits, 3, 1)))
       return "expected zeros in bits 3, 23 and 29-31 of the instruction "
              "descriptor";
   }
@@ -209,6 +214,19 @@ std::string decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
     d.k = 32;
     break;
   }
+  case MmaKind::I8:
+    if (typeA > 1 || typeB > 1)
+      return expected("element types 0 (u8) or 1 (s8)",
+                      typeA > 1 ? typeA : typeB);
+    if (d.negateA || d.negateB)
+      return "integer matrices cannot be negated";
+    d.signedA = typeA;
+    d.signedB = typeB;
+    // Only the width of the format matters.
+    d.a = d.b = formatE4M3;
+    d.aBits = d.bBits = 8;
+    d.k = 32;
+    break;
   case MmaKind::MxF4:
   case MmaKind::MxF4NvF4:
     if (typeA != 1 || typeB != 1)
@@ -232,6 +250,12 @@ std::string decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
                                   : "M = 128 or 256",
                     d.m);
   unsigned step = ctaGroup == 1 ? (d.m == 128 && !scaled ? 16 : 8) : 16;
+  // Integers: 8, 16, 24 and then multiples of 16; pairs multiples of 32.
+  if (kind == MmaKind::I8) {
+    step = ctaGroup == 2 ? 32 : d.n == 8 || d.n == 24 ? 8 : 16;
+    if (ctaGroup == 1 && d.m == 128 && step == 8)
+      step = 16;
+  }
   if (scaled)
     step = ctaGroup == 1 ? 8 : 16;
   if (d.n < step || d.n > 256 || d.n % step)

@@ -62,6 +62,11 @@ double decodeFloat(uint32_t bits, const FloatFormat &format);
 uint32_t encodeFloat(double value, const FloatFormat &format, Rounding rounding,
                      bool saturate);
 
+/// Rounds the magnitude up when the fraction of a unit of the last place that
+/// does not fit, cut to `width` bits, plus `random` (below 2^width) carries.
+uint32_t encodeStochastic(double value, const FloatFormat &format,
+                          uint32_t random, unsigned width, bool saturate);
+
 /// ue8m0: 2^(bits - 127), 255 is NaN.
 double decodeUE8M0(uint8_t bits);
 uint8_t encodeUE8M0(double value, Rounding rounding, bool saturate);

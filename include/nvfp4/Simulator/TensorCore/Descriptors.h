@@ -45,7 +45,15 @@ std::string decodeSmemDescriptor(uint64_t bits, SmemDescriptor &descriptor);
 std::string decodeWgmmaDescriptor(uint64_t bits, SmemDescriptor &descriptor);
 
 /// The kinds of tcgen05.mma.
-enum class MmaKind : uint8_t { F16, TF32, F8F6F4, MxF8F6F4, MxF4, MxF4NvF4 };
+enum class MmaKind : uint8_t {
+  F16,
+  TF32,
+  F8F6F4,
+  I8,
+  MxF8F6F4,
+  MxF4,
+  MxF4NvF4
+};
 
 /// Format of block scales.
 enum class ScaleType : uint8_t { UE4M3, UE8M0 };
@@ -65,6 +73,10 @@ struct InstructionDescriptor {
   bool aPadded = false;
   bool bPadded = false;
   bool f16Result = false;
+  /// kind::i8: signs of the elements, and whether the sum saturates.
+  bool signedA = false;
+  bool signedB = false;
+  bool saturate = false;
   bool negateA = false;
   bool negateB = false;
   bool transposeA = false;

@@ -1,0 +1,82 @@
+//===- UnsupportedTest.cpp - what is refused when it is loaded --*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Instructions the simulator lacks are errors at load that name what is
+// missing and the line; nothing is guessed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunPtx.h"
+
+using namespace nvfp4::sim;
+using namespace nvfp4::sim::test;
+
+namespace {
+
+/// The body is one line; `name` is what the error must contain.
+void expectRefused(const std::string &instruction, const std::string &name) {
+  std::string error = loadError(
+      moduleAround(prologue() + ".reg .b128 %q;\n" + instruction + "\nret;",
+                   ".extern .shared .align 128 .b8 smem[];\n"));
+  EXPECT_NE(error.find(name), std::string::npos) << instruction << "\n"
+                                                 << error;
+  EXPECT_NE(error.find("test.ptx:"), std::string::npos) << error;
+}
+
+TEST(Unsupported, TensorCoreForms) {
+  expectRefused("tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd3, %rd4, "
+                "[%r2], %r3, %p1;",
+                "sp");
+  expectRefused("tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd3, %rd4, %r3, "
+                "%p1;",
+                "ws");
+  expectRefused("tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], [%r2], %rd4, "
+                "%r3, %p1;",
+                "ashift");
+  expectRefused("tcgen05.shift.cta_group::1.down [%r1];", "tcgen05.shift");
+  expectRefused(
+      "tcgen05.ld.red.sync.aligned.32x32b.x2.f32.max {%r1, %r2}, %r3, "
+      "[%r4];",
+      "red");
+  expectRefused("tcgen05.cp.cta_group::1.4x256b [%r1], %rd3;", "4x256b");
+  expectRefused("tcgen05.cp.cta_group::1.128x128b.b8x16.b4x16_p64 [%r1], %rd3;",
+                "b8x16");
+  expectRefused("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f0, "
+                "%f1, %f2, %f3}, {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8}, "
+                "{%f0, %f1, %f2, %f3}, %r9, 0;",
+                "sp");
+  expectRefused("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d0, %d1}, "
+                "{%d2}, {%d3}, {%d0, %d1};",
+                "mma");
+  expectRefused("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1, %r2, %r3, "
+                "%r4, %r5, %r6, %r7, %r8}, [%rd3];",
+                "wmma");
+}
+
+TEST(Unsupported, MemoryForms) {
+  expectRefused("cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::"
+                "complete_tx::bytes [%r1], [%rd3, {%r2, %r3, %r4}], [%r5], "
+                "{%h0};",
+                "im2col");
+  expectRefused("multimem.ld_reduce.global.add.u32 %r1, [%rd3];", "multimem");
+  expectRefused("multimem.red.global.add.u32 [%rd3], %r1;", "multimem");
+  expectRefused("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd3, {%f4, %f5}];",
+                "tex");
+  expectRefused("suld.b.1d.b32.trap {%r1}, [%rd3, {%r2}];", "suld");
+}
+
+TEST(Unsupported, UnknownInstructionsAndModifiers) {
+  expectRefused("frobnicate.u32 %r1, %r2;", "frobnicate");
+  expectRefused("add.wobbly.u32 %r1, %r2, %r3;", "wobbly");
+  expectRefused("vadd.u32.u32.u32 %r1, %r2, %r3;", "vadd");
+  expectRefused("ld.global.sparkling.u32 %r1, [%rd3];", "sparkling");
+  expectRefused("cvt.rs.f16.f32 %h0, %f0, %r1;", "f16");
+  expectRefused("cvt.rs.e2m1x4.f32 %h0, {%f0, %f0, %f0, %f0}, %r1;",
+                "satfinite");
+}
+
+} // namespace
