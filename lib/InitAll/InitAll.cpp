@@ -8,24 +8,33 @@
 #include "nvfp4/InitAll.h"
 
 #include "nvfp4/Conversion/Passes.h"
+#include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
+#include "nvfp4/Pipelines/WarpSpecToNVVM.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/Passes.h"
+
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "nvfp4/Transforms/Passes.h"
 
 void nvfp4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<gsg::GroupedScaledGemmDialect, warpspec::WarpSpecDialect>();
   gsg::registerBufferizableOpInterfaceExternalModels(registry);
   target::registerTranslations(registry);
+  mlir::registerAllGPUToLLVMIRTranslations(registry);
 }
 
 void nvfp4::registerAllPasses() {
   gsg::registerGroupedScaledGemmPasses();
   target::registerTargetPasses();
+  warpspec::registerWarpSpecPasses();
+  warpspec::registerWarpSpecToNVVMPasses();
   registerPipelines();
+  registerWarpSpecPipelines();
   registerConversionPasses();
   registerTransformsPasses();
 }

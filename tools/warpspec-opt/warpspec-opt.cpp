@@ -10,18 +10,26 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
+#include "nvfp4/Pipelines/WarpSpecToNVVM.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  nvfp4::warpspec::registerWarpSpecPasses();
+  nvfp4::warpspec::registerWarpSpecToNVVMPasses();
+  nvfp4::registerWarpSpecPipelines();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  mlir::registerAllGPUToLLVMIRTranslations(registry);
   registry.insert<nvfp4::warpspec::WarpSpecDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "NVFP4 warp-specialised kernels\n", registry));

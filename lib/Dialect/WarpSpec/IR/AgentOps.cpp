@@ -44,6 +44,14 @@ void TryWaitOp::getAccesses(Accesses &) {}
 void CommitOp::getAccesses(Accesses &) {}
 void ReleaseOp::getAccesses(Accesses &) {}
 
+// Bulk groups are those of the thread that stored.
+bool DrainAllOp::isIssuedByOneThread() {
+  PipelineType type = getPipeline().getType();
+  return getAgent() != Agent::Threads ||
+         getHandOver(type.getProducer(), type.getConsumer())->empty ==
+             Signal::BulkGroup;
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//

@@ -257,8 +257,10 @@ def WarpSpec_TryWaitOp : WarpSpec_TryOp<"try_wait"> {
   }];
 }
 
-def WarpSpec_DrainAllOp : WarpSpec_AgentOp<"drain_all",
-    [AttrSizedOperandSegments]> {
+def WarpSpec_DrainAllOp : WarpSpec_Op<"drain_all", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<WarpSpec_AgentOpInterface,
+      ["isIssuedByOneThread"]>]> {
   let summary = "wait until every slot has been released";
   let description = [{
     What a producer does last, so that no barrier of this block is signalled

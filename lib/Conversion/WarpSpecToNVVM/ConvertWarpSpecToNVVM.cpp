@@ -1,0 +1,49 @@
+//===- ConvertWarpSpecToNVVM.cpp - The pass convert-warpspec-to-nvvm -*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace nvfp4::warpspec {
+#define GEN_PASS_DEF_CONVERTWARPSPECTONVVMPASS
+#include "nvfp4/Conversion/WarpSpecToNVVM/Passes.h.inc"
+} // namespace nvfp4::warpspec
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+namespace {
+/// The array of dynamic shared memory that all kernels of a module share.
+LLVM::GlobalOp getSharedMemory(gpu::GPUModuleOp module) {
+  constexpr StringLiteral name = "nvfp4_smem";
+  if (auto global = module.lookupSymbol<LLVM::GlobalOp>(name))
+    return global;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+  return LLVM::GlobalOp::create(builder, module.getLoc(), type,
+                                /*isConstant=*/false, LLVM::Linkage::External,
+                                name, Attribute(), /*alignment=*/1024,
+                                /*addrSpace=*/3);
+}
+
+struct ConvertWarpSpecToNVVM
+    : nvfp4::warpspec::impl::ConvertWarpSpecToNVVMPassBase<
+          ConvertWarpSpecToNVVM> {
+  void runOnOperation() override {
+    gpu::GPUModuleOp module = getOperation();
+    auto kernels = llvm::to_vector(module.getOps<KernelOp>());
+    for (KernelOp kernel : kernels)
+      if (failed(KernelLowering(kernel, getSharedMemory(module)).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace

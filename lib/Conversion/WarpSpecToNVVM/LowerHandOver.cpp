@@ -1,0 +1,192 @@
+//===- LowerHandOver.cpp - Barriers from hand-over --------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The table of the pipeline operation, in instructions. Counts are already in
+// the barriers; the bytes of a fill are those of its counted operations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+static bool isBarrier(Signal signal) {
+  return signal != Signal::None && signal != Signal::BulkGroup;
+}
+
+static HandOver getProtocol(PipelineOp pipeline) {
+  return *getHandOver(pipeline.getProducer(), pipeline.getConsumer());
+}
+
+/// Address of the full or empty barrier of `stage`.
+Value KernelLowering::getBarrier(PipelineOp pipeline, bool full, Value stage) {
+  int64_t offset =
+      pipeline.getBarriers().value_or(0) + (full ? 0 : 8 * pipeline.getDepth());
+  Value base = add(sharedBase, offset);
+  if (pipeline.getDepth() == 1)
+    return base;
+  return add(base, multiply(stage, 8));
+}
+
+Value KernelLowering::testBarrier(Value barrier, Value phase) {
+  return NVVM::MBarrierTryWaitOp::create(rewriter, loc, getI1(),
+                                         getShared(barrier), phase, Value());
+}
+
+void KernelLowering::waitBarrier(Value barrier, Value phase, Value ready) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  if (ready) {
+    auto branch = scf::IfOp::create(rewriter, loc, ready, true);
+    rewriter.setInsertionPointToStart(branch.elseBlock());
+  }
+  auto loop = scf::WhileOp::create(rewriter, loc, TypeRange(), ValueRange());
+  rewriter.createBlock(&loop.getBefore());
+  Value done = testBarrier(barrier, phase);
+  Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+  Value again = arith::XOrIOp::create(rewriter, loc, done, isTrue);
+  scf::ConditionOp::create(rewriter, loc, again, ValueRange());
+  rewriter.createBlock(&loop.getAfter());
+  scf::YieldOp::create(rewriter, loc);
+}
+
+void KernelLowering::signal(Signal signal, Value barrier) {
+  switch (signal) {
+  case Signal::None:
+  case Signal::Bytes:
+    return;
+  case Signal::TensorCommit:
+    NVVM::Tcgen05CommitOp::create(rewriter, loc, getShared(barrier), Value());
+    return;
+  case Signal::BulkGroup:
+    NVVM::CpAsyncBulkCommitGroupOp::create(rewriter, loc);
+    return;
+  case Signal::WarpArrival: {
+    NVVM::SyncWarpOp::create(rewriter, loc, constant(-1));
+    Value elected = NVVM::ElectSyncOp::create(rewriter, loc, getI1(), Value());
+    auto branch = scf::IfOp::create(rewriter, loc, elected, false);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    NVVM::MBarrierArriveOp::create(rewriter, loc, rewriter.getI64Type(),
+                                   getShared(barrier), Value());
+    return;
+  }
+  }
+}
+
+/// Replaces the token by the stage and the buffers by their addresses.
+void KernelLowering::open(Operation *op, PipelineOp pipeline, Value stage) {
+  SmallVector<Value> results{stage};
+  for (auto [base, type] :
+       llvm::zip_equal(buffers[pipeline], pipeline.getType().getSlots())) {
+    auto slot = cast<MemRefType>(type);
+    int64_t size = isSmem(slot) ? getSharedBytes(slot) : getTmemColumns(slot);
+    results.push_back(
+        pipeline.getDepth() == 1 ? base : add(base, multiply(stage, size)));
+  }
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
+    result.replaceAllUsesWith(value);
+  rewriter.eraseOp(op);
+}
+
+void KernelLowering::lower(AcquireOp op) {
+  PipelineOp pipeline = getPipelineOp(op.getPipeline());
+  HandOver handOver = getProtocol(pipeline);
+  Value stage = op.getStage();
+  if (isBarrier(handOver.empty))
+    waitBarrier(getBarrier(pipeline, false, stage), op.getPhase(),
+                op.getReady());
+  if (handOver.empty == Signal::BulkGroup) {
+    auto branch = scf::IfOp::create(rewriter, loc, op.getIssuer(), false);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, loc, pipeline.getDepth() - 1,
+                                         rewriter.getUnitAttr());
+  }
+  if (handOver.full == Signal::Bytes)
+    NVVM::MBarrierArriveExpectTxOp::create(
+        rewriter, loc, Type(), getShared(getBarrier(pipeline, true, stage)),
+        constant(bytes.lookup(op)), NVVM::MemScopeKind::CTA, false, Value());
+  open(op, pipeline, stage);
+}
+
+void KernelLowering::lower(WaitOp op) {
+  PipelineOp pipeline = getPipelineOp(op.getPipeline());
+  if (isBarrier(getProtocol(pipeline).full))
+    waitBarrier(getBarrier(pipeline, true, op.getStage()), op.getPhase(),
+                op.getReady());
+  open(op, pipeline, op.getStage());
+}
+
+void KernelLowering::lower(CommitOp op) {
+  PipelineOp pipeline = pipelines.lookup(op);
+  Signal full = getProtocol(pipeline).full;
+  if (full != Signal::None && full != Signal::Bytes)
+    signal(full, getBarrier(pipeline, true, op->getOperand(0)));
+  rewriter.eraseOp(op);
+}
+
+void KernelLowering::lower(ReleaseOp op) {
+  PipelineOp pipeline = pipelines.lookup(op);
+  Signal empty = getProtocol(pipeline).empty;
+  signal(empty, isBarrier(empty)
+                    ? getBarrier(pipeline, false, op->getOperand(0))
+                    : Value());
+  rewriter.eraseOp(op);
+}
+
+void KernelLowering::lower(TryAcquireOp op) {
+  PipelineOp pipeline = getPipelineOp(op.getPipeline());
+  Value ready = isBarrier(getProtocol(pipeline).empty)
+                    ? testBarrier(getBarrier(pipeline, false, op.getStage()),
+                                  op.getPhase())
+                    : arith::ConstantIntOp::create(rewriter, loc, 0, 1);
+  rewriter.replaceOp(op, ready);
+}
+
+void KernelLowering::lower(TryWaitOp op) {
+  PipelineOp pipeline = getPipelineOp(op.getPipeline());
+  Value ready = isBarrier(getProtocol(pipeline).full)
+                    ? testBarrier(getBarrier(pipeline, true, op.getStage()),
+                                  op.getPhase())
+                    : arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+  rewriter.replaceOp(op, ready);
+}
+
+void KernelLowering::lower(DrainAllOp op) {
+  PipelineOp pipeline = getPipelineOp(op.getPipeline());
+  HandOver handOver = getProtocol(pipeline);
+  if (handOver.empty == Signal::BulkGroup) {
+    NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, loc, 0, UnitAttr());
+  } else if (isBarrier(handOver.empty)) {
+    // What the next `depth` acquires would wait for.
+    Value stage = op.getStage(), phase = op.getPhase();
+    int64_t depth = pipeline.getDepth();
+    for (int64_t i = 0; i < depth; ++i) {
+      waitBarrier(getBarrier(pipeline, false, stage), phase, Value());
+      if (i == depth - 1)
+        break;
+      Value next = add(stage, 1);
+      Value wraps = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::eq, next, constant(depth));
+      Value flipped = arith::XOrIOp::create(rewriter, loc, phase, constant(1));
+      stage = arith::SelectOp::create(rewriter, loc, wraps, constant(0), next);
+      phase = arith::SelectOp::create(rewriter, loc, wraps, flipped, phase);
+    }
+  }
+  rewriter.eraseOp(op);
+}
+
+void KernelLowering::lower(InitBarriersOp op) {
+  for (int64_t i = 0; i < op.getDepth(); ++i)
+    NVVM::MBarrierInitOp::create(
+        rewriter, loc, getShared(add(sharedBase, op.getOffset() + 8 * i)),
+        constant(op.getCount()), Value());
+  rewriter.eraseOp(op);
+}

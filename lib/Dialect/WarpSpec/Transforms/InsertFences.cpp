@@ -1,0 +1,172 @@
+//===- InsertFences.cpp - Fences, from agents and accesses ------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each fence stands for one edge: a hand-over between two agents, and the
+// accesses of one side that the hand-over alone does not order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
+
+namespace nvfp4::warpspec {
+#define GEN_PASS_DEF_INSERTFENCESPASS
+#include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h.inc"
+} // namespace nvfp4::warpspec
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+namespace {
+bool hasSlotIn(PipelineOp pipeline, bool (*space)(Type)) {
+  return llvm::any_of(pipeline.getType().getSlots(), space);
+}
+
+/// True if an access of `role` by threads writes a buffer in `space`.
+bool threadsWrite(Region &role, bool (*space)(Type)) {
+  WalkResult walk = role.walk([&](AgentOpInterface op) {
+    if (op.getAgent() != Agent::Threads)
+      return WalkResult::advance();
+    SmallVector<BufferAccess> accesses;
+    op.getAccesses(accesses);
+    for (const BufferAccess &access : accesses)
+      if (access.writes && space(access.buffer->get().getType()))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+class FenceInserter {
+public:
+  explicit FenceInserter(Region &role)
+      : builder(role.getContext()), writesTmem(threadsWrite(role, isTmem)),
+        writesSmem(threadsWrite(role, isSmem)), role(role) {}
+
+  void run() {
+    visit(role.front());
+    drainStores();
+  }
+
+private:
+  void visit(Block &block) {
+    SmallVector<Value> arriving;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto load = dyn_cast<TmemLoadOp>(op)) {
+        arriving.push_back(load.getResult());
+        continue;
+      }
+      if (!arriving.empty() && mustHaveArrived(&op, arriving))
+        waitForLoads(&op, arriving);
+      if (isa<AcquireOp, WaitOp>(op))
+        afterOpening(cast<AgentOpInterface>(op),
+                     getPipelineOp(op.getOperand(0)));
+      else if (isa<CommitOp, ReleaseOp>(op))
+        beforeClosing(cast<AgentOpInterface>(op),
+                      getPipelineOf(op.getOperand(0)));
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          visit(inner);
+    }
+  }
+
+  /// Values of loads are used by `op`, or their tensor memory is handed over.
+  bool mustHaveArrived(Operation *op, ArrayRef<Value> arriving) {
+    if (isa<CommitOp, ReleaseOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+      return true;
+    for (Value value : arriving)
+      for (Operation *user : value.getUsers())
+        if (op->isAncestor(user))
+          return true;
+    return false;
+  }
+
+  void waitForLoads(Operation *before, SmallVectorImpl<Value> &arriving) {
+    builder.setInsertionPoint(before);
+    auto wait = TmemWaitOp::create(builder, before->getLoc(),
+                                   TypeRange(ValueRange(arriving)), arriving);
+    for (auto [value, arrived] : llvm::zip_equal(arriving, wait.getResults()))
+      value.replaceAllUsesExcept(arrived, wait);
+    arriving.clear();
+  }
+
+  void fence(Location loc, FenceKind kind) {
+    FenceOp::create(builder, loc, kind);
+  }
+
+  void afterOpening(AgentOpInterface op, PipelineOp pipeline) {
+    builder.setInsertionPointAfter(op);
+    // The other side's accesses of tensor memory come before ours.
+    if (hasSlotIn(pipeline, isTmem) &&
+        pipeline.getProducer() != pipeline.getConsumer())
+      fence(op.getLoc(), FenceKind::Tcgen05After);
+    // One thread has waited for the reads of the bulk group.
+    if (isa<AcquireOp>(op) && isStaging(pipeline))
+      RoleBarrierOp::create(builder, op.getLoc());
+  }
+
+  void beforeClosing(AgentOpInterface op, PipelineOp pipeline) {
+    if (op.getAgent() != Agent::Threads)
+      return;
+    builder.setInsertionPoint(op);
+    if (hasSlotIn(pipeline, isTmem)) {
+      if (writesTmem)
+        fence(op.getLoc(), FenceKind::TmemStores);
+      fence(op.getLoc(), FenceKind::Tcgen05Before);
+    }
+    if (isa<CommitOp>(op) && pipeline.getConsumer() != Agent::Threads &&
+        hasSlotIn(pipeline, isSmem) && writesSmem)
+      fence(op.getLoc(), FenceKind::ProxyAsync);
+    // One thread will store what all have written.
+    if (isa<CommitOp>(op) && isStaging(pipeline))
+      RoleBarrierOp::create(builder, op.getLoc());
+  }
+
+  static bool isStaging(PipelineOp pipeline) {
+    return getHandOver(pipeline.getProducer(), pipeline.getConsumer())->empty ==
+           Signal::BulkGroup;
+  }
+
+  /// Stores read shared memory, which must outlive them.
+  void drainStores() {
+    SmallVector<PipelineOp> staging;
+    role.walk([&](AcquireOp acquire) {
+      PipelineOp pipeline = getPipelineOp(acquire.getPipeline());
+      if (isStaging(pipeline) && !llvm::is_contained(staging, pipeline))
+        staging.push_back(pipeline);
+    });
+    role.walk([&](DrainAllOp drain) {
+      llvm::erase(staging, getPipelineOp(drain.getPipeline()));
+    });
+    builder.setInsertionPoint(role.front().getTerminator());
+    for (PipelineOp pipeline : staging)
+      DrainAllOp::create(builder, pipeline.getLoc(), pipeline.getResult(),
+                         Value(), Value());
+  }
+
+  OpBuilder builder;
+  bool writesTmem, writesSmem;
+  Region &role;
+};
+
+struct InsertFences
+    : nvfp4::warpspec::impl::InsertFencesPassBase<InsertFences> {
+  void runOnOperation() override {
+    WalkResult walk = getOperation().walk([](Operation *op) {
+      if (!isa<FenceOp, TmemWaitOp, RoleBarrierOp>(op))
+        return WalkResult::advance();
+      op->emitOpError("expected no fence before warpspec-insert-fences");
+      return WalkResult::interrupt();
+    });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
+    if (RolesOp roles = getOperation().getRoles())
+      for (Region &role : roles.getBodies())
+        FenceInserter(role).run();
+  }
+};
+} // namespace

@@ -1,0 +1,151 @@
+//===- IsolateIssue.cpp - Branches on the elected thread --------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What one thread issues goes into `scf.if`, in the longest runs that need no
+// other thread: loops without collective operations go in whole.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoleLowering.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+namespace {
+enum class Kind {
+  /// May be run by any number of threads, to the same effect.
+  Neutral,
+  /// One thread issues it.
+  Issue,
+  /// Every thread must take part.
+  All,
+};
+
+Kind classify(Operation *op) {
+  if (auto agent = dyn_cast<AgentOpInterface>(op))
+    return agent.isIssuedByOneThread() ? Kind::Issue : Kind::All;
+  if (auto fence = dyn_cast<FenceOp>(op))
+    return fence.getKind() == FenceKind::Tcgen05After ? Kind::Neutral
+                                                      : Kind::All;
+  if (isa<ForEachTileOp, RoleBarrierOp, TmemWaitOp>(op))
+    return Kind::All;
+  if (op->getNumRegions() == 0) {
+    if (isPure(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+        hasSingleEffect<MemoryEffects::Read>(op) || isa<TensorMapOp>(op))
+      return Kind::Neutral;
+    return Kind::All;
+  }
+  Kind kind = Kind::Neutral;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : block)
+        kind = std::max(kind, classify(&inner));
+  return kind;
+}
+
+/// Operations of [begin, end] that do not depend on what one thread issues are
+/// moved before it, so that every thread has them.
+void hoistNeutral(ArrayRef<Operation *> run,
+                  SmallVectorImpl<Operation *> &left) {
+  llvm::SmallPtrSet<Operation *, 16> kept;
+  for (Operation *op : run) {
+    bool depends = classify(op) != Kind::Neutral || !isPure(op);
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          depends |= kept.contains(def);
+    });
+    if (depends) {
+      kept.insert(op);
+      left.push_back(op);
+    } else {
+      op->moveBefore(run.front());
+    }
+  }
+}
+
+/// Moves `run` into a branch on `elected`.
+LogicalResult wrap(RewriterBase &rewriter, ArrayRef<Operation *> run,
+                   Value elected) {
+  SmallVector<Operation *> body;
+  hoistNeutral(run, body);
+  llvm::SmallPtrSet<Operation *, 16> inside(body.begin(), body.end());
+  Operation *last = body.back();
+  auto isOutside = [&](Operation *user) {
+    return !inside.contains(last->getBlock()->findAncestorOpInBlock(*user));
+  };
+  SmallVector<Value> exported;
+  for (Operation *op : body)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), isOutside)) {
+        for (Operation *user : result.getUsers())
+          if (isOutside(user) && isa<AgentOpInterface>(user) &&
+              classify(user) == Kind::All)
+            return op->emitOpError("expected no use of its result by all "
+                                   "threads: one thread issues it");
+        exported.push_back(result);
+      }
+  rewriter.setInsertionPointAfter(last);
+  Location loc = body.front()->getLoc();
+  auto branch =
+      scf::IfOp::create(rewriter, loc, TypeRange(ValueRange(exported)), elected,
+                        /*addThenBlock=*/true,
+                        /*addElseBlock=*/!exported.empty());
+  Block *then = branch.thenBlock();
+  for (Operation *op : body)
+    op->moveBefore(then, then->end());
+  for (auto [value, result] : llvm::zip_equal(exported, branch.getResults()))
+    rewriter.replaceUsesWithIf(value, result, [&](OpOperand &use) {
+      return !branch->isProperAncestor(use.getOwner());
+    });
+  rewriter.setInsertionPointToEnd(then);
+  scf::YieldOp::create(rewriter, loc, exported);
+  if (exported.empty())
+    return success();
+  rewriter.setInsertionPointToEnd(branch.elseBlock());
+  SmallVector<Value> poison;
+  for (Value value : exported)
+    poison.push_back(ub::PoisonOp::create(rewriter, loc, value.getType()));
+  scf::YieldOp::create(rewriter, loc, poison);
+  return success();
+}
+} // namespace
+
+LogicalResult nvfp4::warpspec::isolateIssue(RewriterBase &rewriter,
+                                            Block &block, Value elected) {
+  SmallVector<SmallVector<Operation *>> runs(1);
+  for (Operation &op : block.without_terminator()) {
+    if (classify(&op) == Kind::All) {
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          if (failed(isolateIssue(rewriter, inner, elected)))
+            return failure();
+      runs.emplace_back();
+      continue;
+    }
+    runs.back().push_back(&op);
+  }
+  for (SmallVector<Operation *> &run : runs) {
+    auto isIssue = [](Operation *op) { return classify(op) == Kind::Issue; };
+    auto first = llvm::find_if(run, isIssue);
+    if (first == run.end())
+      continue;
+    auto last = std::find_if(run.rbegin(), run.rend(), isIssue).base();
+    // A fence belongs to the hand-over before it.
+    while (last != run.end() && isa<FenceOp>(*last))
+      ++last;
+    if (failed(wrap(rewriter, ArrayRef<Operation *>(&*first, last - first),
+                    elected)))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,259 @@
+//===- LowerTileLoop.cpp - for_each_tile to a group search and loops -*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tiles of all groups form one sequence, of which a worker takes every W-th.
+// A tile's group is found 32 groups at a time: each lane counts the tiles of
+// one group, a prefix sum over the lanes gives where each begins.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoleLowering.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+Value nvfp4::warpspec::createI32(OpBuilder &builder, Location loc,
+                                 int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+namespace {
+class TileLoopLowering {
+public:
+  TileLoopLowering(RewriterBase &rewriter, ForEachTileOp loop, int64_t cluster)
+      : rewriter(rewriter), loop(loop), loc(loop.getLoc()), cluster(cluster),
+        i32(rewriter.getI32Type()) {}
+
+  void run() {
+    rewriter.setInsertionPoint(loop);
+    worker = NVVM::BlockIdXOp::create(rewriter, loc, i32);
+    workers = NVVM::GridDimXOp::create(rewriter, loc, i32);
+    if (cluster > 1) {
+      worker = divide(worker, constant(cluster));
+      workers = divide(workers, constant(cluster));
+    }
+    APInt groups;
+    if (matchPattern(loop.getGroups(), m_ConstantInt(&groups)) &&
+        groups.isOne())
+      lowerOneGroup();
+    else
+      lowerGroups();
+  }
+
+private:
+  Value constant(int64_t value) { return createI32(rewriter, loc, value); }
+  Value add(Value a, Value b) {
+    return arith::AddIOp::create(rewriter, loc, a, b);
+  }
+  Value subtract(Value a, Value b) {
+    return arith::SubIOp::create(rewriter, loc, a, b);
+  }
+  Value multiply(Value a, Value b) {
+    return arith::MulIOp::create(rewriter, loc, a, b);
+  }
+  Value divide(Value a, Value b) {
+    return arith::DivUIOp::create(rewriter, loc, a, b);
+  }
+  Value less(Value a, Value b) {
+    return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, a,
+                                 b);
+  }
+  Value shuffle(NVVM::ShflKind kind, Value value, Value lane, int64_t clamp) {
+    return NVVM::ShflOp::create(rewriter, loc, i32, constant(-1), value, lane,
+                                constant(clamp), kind, UnitAttr());
+  }
+
+  /// Numbers of tiles (m, n) of `group`, by a copy of the region.
+  std::pair<Value, Value> countTiles(Value group) {
+    IRMapping mapping;
+    Block &block = loop.getExtents().front();
+    mapping.map(block.getArgument(0), group);
+    for (Operation &op : block.without_terminator())
+      rewriter.clone(op, mapping);
+    Operation *yield = block.getTerminator();
+    return {mapping.lookupOrDefault(yield->getOperand(0)),
+            mapping.lookupOrDefault(yield->getOperand(1))};
+  }
+
+  /// Indices (m, n) of the tile at `place` in a group of m by n tiles.
+  std::pair<Value, Value> locate(Value place, Value m, Value n) {
+    bool mFastest = loop.getOrder() == TileOrder::MFastest;
+    Value size = mFastest ? m : n;
+    Value slow = divide(place, size);
+    Value fast = subtract(place, multiply(slow, size));
+    return mFastest ? std::pair(fast, slow) : std::pair(slow, fast);
+  }
+
+  /// Moves the body to the insertion point; returns what it yields.
+  SmallVector<Value> inlineBody(Value group, Value m, Value n,
+                                ValueRange carried) {
+    SmallVector<Value> arguments{group, m, n};
+    llvm::append_range(arguments, carried);
+    Block *body = &loop.getBody().front();
+    auto yield = cast<YieldOp>(body->getTerminator());
+    SmallVector<Value> yielded(yield.getValues());
+    for (auto [argument, value] :
+         llvm::zip_equal(body->getArguments(), arguments))
+      for (Value &result : yielded)
+        if (result == argument)
+          result = value;
+    rewriter.eraseOp(yield);
+    Block *target = rewriter.getInsertionBlock();
+    rewriter.inlineBlockBefore(body, target, rewriter.getInsertionPoint(),
+                               arguments);
+    return yielded;
+  }
+
+  /// A dense problem needs no search.
+  void lowerOneGroup() {
+    Value zero = constant(0);
+    auto [m, n] = countTiles(zero);
+    auto tiles = scf::ForOp::create(rewriter, loc, worker, multiply(m, n),
+                                    workers, loop.getInitArgs());
+    Block *block = tiles.getBody();
+    if (!block->empty() && block->back().hasTrait<OpTrait::IsTerminator>())
+      rewriter.eraseOp(&block->back());
+    rewriter.setInsertionPointToEnd(block);
+    auto [i, j] = locate(tiles.getInductionVar(), m, n);
+    Operation *yield = scf::YieldOp::create(rewriter, loc);
+    rewriter.setInsertionPoint(yield);
+    SmallVector<Value> yielded =
+        inlineBody(zero, i, j, tiles.getRegionIterArgs());
+    yield->insertOperands(0, yielded);
+    rewriter.replaceOp(loop, tiles.getResults());
+  }
+
+  /// What the search knows when it stops at a window of 32 groups.
+  struct Window {
+    Value hit, base, before, count, end, m, n;
+  };
+
+  /// From the window at `base`, which `before` tiles precede, to the one that
+  /// holds `tile`.
+  Window search(Value tile, Value base, Value before) {
+    SmallVector<Type> types(7, i32);
+    types[0] = rewriter.getI1Type();
+    auto loopOp = scf::WhileOp::create(rewriter, loc, TypeRange(types),
+                                       ValueRange{base, before});
+    OpBuilder::InsertionGuard guard(rewriter);
+    Block *head =
+        rewriter.createBlock(&loopOp.getBefore(), {}, {i32, i32}, {loc, loc});
+    Value lane = NVVM::LaneIdOp::create(rewriter, loc, i32);
+    Value group = add(head->getArgument(0), lane);
+    auto counts = scf::IfOp::create(
+        rewriter, loc, TypeRange{i32, i32}, less(group, loop.getGroups()),
+        /*addThenBlock=*/true, /*addElseBlock=*/true);
+    {
+      OpBuilder::InsertionGuard inner(rewriter);
+      rewriter.setInsertionPointToStart(counts.thenBlock());
+      auto [m, n] = countTiles(group);
+      scf::YieldOp::create(rewriter, loc, ValueRange{m, n});
+      rewriter.setInsertionPointToStart(counts.elseBlock());
+      Value zero = constant(0);
+      scf::YieldOp::create(rewriter, loc, ValueRange{zero, zero});
+    }
+    Value count = multiply(counts.getResult(0), counts.getResult(1));
+    Value sum = count;
+    for (int64_t distance = 1; distance < 32; distance *= 2) {
+      Value other = shuffle(NVVM::ShflKind::up, sum, constant(distance), 0);
+      Value has = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::sge, lane, constant(distance));
+      sum = add(
+          sum, arith::SelectOp::create(rewriter, loc, has, other, constant(0)));
+    }
+    Value end = add(head->getArgument(1), sum);
+    Value last = shuffle(NVVM::ShflKind::idx, end, constant(31), 31);
+    Value hit = less(tile, last);
+    Value next = add(head->getArgument(0), constant(32));
+    Value more = less(next, loop.getGroups());
+    Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+    Value misses = arith::XOrIOp::create(rewriter, loc, hit, isTrue);
+    Value goesOn = arith::AndIOp::create(rewriter, loc, misses, more);
+    SmallVector<Value> passed{
+        hit, head->getArgument(0), head->getArgument(1), count,
+        end, counts.getResult(0),  counts.getResult(1)};
+    scf::ConditionOp::create(rewriter, loc, goesOn, passed);
+    Block *step = rewriter.createBlock(&loopOp.getAfter(), {}, types,
+                                       SmallVector<Location>(7, loc));
+    Value after =
+        shuffle(NVVM::ShflKind::idx, step->getArgument(4), constant(31), 31);
+    scf::YieldOp::create(
+        rewriter, loc,
+        ValueRange{add(step->getArgument(1), constant(32)), after});
+    ResultRange r = loopOp.getResults();
+    return {r[0], r[1], r[2], r[3], r[4], r[5], r[6]};
+  }
+
+  void lowerGroups() {
+    // tile, base and before of the window, then the carried values.
+    SmallVector<Value> inits{worker, constant(0), constant(0)};
+    llvm::append_range(inits, loop.getInitArgs());
+    TypeRange carriedTypes(loop.getInitArgs());
+    SmallVector<Type> headTypes(3, i32), bodyTypes(6, i32);
+    llvm::append_range(headTypes, carriedTypes);
+    llvm::append_range(bodyTypes, carriedTypes);
+    auto tiles = scf::WhileOp::create(rewriter, loc, bodyTypes, inits);
+    Block *head =
+        rewriter.createBlock(&tiles.getBefore(), {}, headTypes,
+                             SmallVector<Location>(headTypes.size(), loc));
+    Value tile = head->getArgument(0);
+    Window window = search(tile, head->getArgument(1), head->getArgument(2));
+    Value begins = subtract(window.end, window.count);
+    // The first lane whose group ends past the tile.
+    Value ahead = less(tile, window.end);
+    Value lanes = NVVM::VoteSyncOp::create(rewriter, loc, i32, constant(-1),
+                                           ahead, NVVM::VoteSyncKind::ballot);
+    Value lane = LLVM::CountTrailingZerosOp::create(rewriter, loc, i32, lanes,
+                                                    /*is_zero_poison=*/false);
+    auto pick = [&](Value value) {
+      return shuffle(NVVM::ShflKind::idx, value, lane, 31);
+    };
+    Value place = subtract(tile, pick(begins));
+    // Without a hit there is nothing to divide by.
+    Value one = constant(1);
+    Value m = arith::MaxUIOp::create(rewriter, loc, pick(window.m), one);
+    Value n = arith::MaxUIOp::create(rewriter, loc, pick(window.n), one);
+    auto [i, j] = locate(place, m, n);
+    SmallVector<Value> passed{
+        tile, window.base, window.before, add(window.base, lane), i, j};
+    llvm::append_range(passed, head->getArguments().drop_front(3));
+    scf::ConditionOp::create(rewriter, loc, window.hit, passed);
+
+    Block *block =
+        rewriter.createBlock(&tiles.getAfter(), {}, bodyTypes,
+                             SmallVector<Location>(bodyTypes.size(), loc));
+    SmallVector<Value> next{add(block->getArgument(0), workers),
+                            block->getArgument(1), block->getArgument(2)};
+    Operation *yield = scf::YieldOp::create(rewriter, loc, next);
+    rewriter.setInsertionPoint(yield);
+    SmallVector<Value> yielded =
+        inlineBody(block->getArgument(3), block->getArgument(4),
+                   block->getArgument(5), block->getArguments().drop_front(6));
+    yield->insertOperands(3, yielded);
+    rewriter.replaceOp(loop, tiles.getResults().drop_front(6));
+  }
+
+  RewriterBase &rewriter;
+  ForEachTileOp loop;
+  Location loc;
+  int64_t cluster;
+  Type i32;
+  Value worker, workers;
+};
+} // namespace
+
+void nvfp4::warpspec::lowerTileLoop(RewriterBase &rewriter, ForEachTileOp loop,
+                                    int64_t cluster) {
+  TileLoopLowering(rewriter, loop, cluster).run();
+}

@@ -1,0 +1,251 @@
+//===- MaterializeStages.cpp - Stages and phases as values ------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state of a role at one end of a pipeline is a pair of values, stage and
+// phase, that each acquire or wait advances. The pairs are carried through
+// every loop and branch that uses them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace nvfp4::warpspec {
+#define GEN_PASS_DEF_MATERIALIZESTAGESPASS
+#include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h.inc"
+} // namespace nvfp4::warpspec
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+namespace {
+/// One end of a pipeline within a role.
+struct End {
+  Value pipeline;
+  bool produces;
+  bool operator==(const End &other) const {
+    return pipeline == other.pipeline && produces == other.produces;
+  }
+};
+
+struct State {
+  Value stage, phase;
+};
+
+/// The end that an operation works on, if it is one of them.
+std::optional<End> getEnd(Operation *op) {
+  if (isa<AcquireOp, TryAcquireOp, DrainAllOp>(op))
+    return End{op->getOperand(0), true};
+  if (isa<WaitOp, TryWaitOp>(op))
+    return End{op->getOperand(0), false};
+  return std::nullopt;
+}
+
+/// The state after one more use: the only place that knows the formula.
+State advance(OpBuilder &builder, Location loc, State state, int64_t depth) {
+  Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
+  if (depth == 1)
+    return {state.stage, arith::XOrIOp::create(builder, loc, state.phase, one)};
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value last = arith::ConstantIntOp::create(builder, loc, depth, 32);
+  Value next = arith::AddIOp::create(builder, loc, state.stage, one);
+  Value wraps =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, last);
+  Value flipped = arith::XOrIOp::create(builder, loc, state.phase, one);
+  return {arith::SelectOp::create(builder, loc, wraps, zero, next),
+          arith::SelectOp::create(builder, loc, wraps, flipped, state.phase)};
+}
+
+/// The states of all ends that a role uses, while walking it in order.
+class Threader {
+public:
+  explicit Threader(Region &role) : rewriter(role.getContext()) {
+    role.walk([&](Operation *op) {
+      if (std::optional<End> end = getEnd(op);
+          end && !llvm::is_contained(ends, *end))
+        ends.push_back(*end);
+    });
+    states.resize(ends.size());
+    rewriter.setInsertionPointToStart(&role.front());
+    for (auto [end, state] : llvm::zip_equal(ends, states)) {
+      Location loc = end.pipeline.getLoc();
+      state.stage = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+      // A fresh barrier is past the phase before its first: producers start
+      // one phase ahead, so that empty slots need no signal.
+      state.phase =
+          arith::ConstantIntOp::create(rewriter, loc, end.produces, 32);
+    }
+  }
+
+  LogicalResult run(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (std::optional<End> end = getEnd(&op)) {
+        use(&op, llvm::find(ends, *end) - ends.begin());
+        continue;
+      }
+      SmallVector<unsigned> used = getEndsUsedIn(&op);
+      if (used.empty())
+        continue;
+      LogicalResult done = success();
+      if (auto branch = dyn_cast<scf::IfOp>(op))
+        done = runBranch(branch, used);
+      else if (auto loop = dyn_cast<LoopLikeOpInterface>(op);
+               loop && loop.getLoopRegions().size() == 1)
+        done = runLoop(loop, used);
+      else
+        return op.emitOpError(
+            "expected slots to be used in loops with one body "
+            "and in scf.if only");
+      if (failed(done))
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  SmallVector<unsigned> getEndsUsedIn(Operation *op) {
+    llvm::SetVector<unsigned> used;
+    op->walk([&](Operation *inner) {
+      if (std::optional<End> end = getEnd(inner))
+        used.insert(llvm::find(ends, *end) - ends.begin());
+    });
+    return used.takeVector();
+  }
+
+  void use(Operation *op, unsigned number) {
+    State &state = states[number];
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<AcquireOp, WaitOp, TryAcquireOp, TryWaitOp, DrainAllOp>(
+            [&](auto use) {
+              use.getStageMutable().assign(state.stage);
+              use.getPhaseMutable().assign(state.phase);
+            });
+    if (!isa<AcquireOp, WaitOp>(op))
+      return;
+    rewriter.setInsertionPointAfter(op);
+    auto type = cast<PipelineType>(ends[number].pipeline.getType());
+    state = advance(rewriter, op->getLoc(), state, type.getDepth());
+  }
+
+  /// Stage and phase of each end in `used`, as a list. A ring of one slot stays
+  /// at stage 0.
+  SmallVector<Value> gather(ArrayRef<unsigned> used) {
+    SmallVector<Value> values;
+    for (unsigned number : used) {
+      if (hasStages(number))
+        values.push_back(states[number].stage);
+      values.push_back(states[number].phase);
+    }
+    return values;
+  }
+
+  void scatter(ArrayRef<unsigned> used, ValueRange values) {
+    unsigned next = 0;
+    for (unsigned number : used) {
+      if (hasStages(number))
+        states[number].stage = values[next++];
+      states[number].phase = values[next++];
+    }
+  }
+
+  bool hasStages(unsigned number) {
+    return cast<PipelineType>(ends[number].pipeline.getType()).getDepth() > 1;
+  }
+
+  LogicalResult runLoop(LoopLikeOpInterface loop, ArrayRef<unsigned> used) {
+    SmallVector<Value> inits = gather(used);
+    FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
+        rewriter, inits, /*replaceInitOperandUsesInLoop=*/false,
+        // Yields the arguments themselves until the body has been walked.
+        [](OpBuilder &, Location, ArrayRef<BlockArgument> args) {
+          return SmallVector<Value>(args.begin(), args.end());
+        });
+    if (failed(replaced))
+      return loop->emitOpError("expected a loop that can carry more values");
+    Block::BlockArgListType args = replaced->getRegionIterArgs();
+    scatter(used, ValueRange(args.take_back(inits.size())));
+    Block &body = replaced->getLoopRegions().front()->front();
+    if (failed(run(body)))
+      return failure();
+    SmallVector<Value> yields = gather(used);
+    MutableArrayRef<OpOperand> yielded = *replaced->getYieldedValuesMutable();
+    for (auto [operand, value] :
+         llvm::zip_equal(yielded.take_back(yields.size()), yields))
+      operand.set(value);
+    scatter(used, replaced->getLoopResults()->take_back(inits.size()));
+    return success();
+  }
+
+  LogicalResult runBranch(scf::IfOp branch, ArrayRef<unsigned> used) {
+    SmallVector<State> before = states;
+    SmallVector<Type> types(branch.getResultTypes());
+    for (Value value : gather(used))
+      types.push_back(value.getType());
+    rewriter.setInsertionPoint(branch);
+    auto replaced = scf::IfOp::create(rewriter, branch.getLoc(), types,
+                                      branch.getCondition(),
+                                      /*addThenBlock=*/false,
+                                      /*addElseBlock=*/false);
+    replaced.getThenRegion().takeBody(branch.getThenRegion());
+    replaced.getElseRegion().takeBody(branch.getElseRegion());
+    if (replaced.getElseRegion().empty()) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.createBlock(&replaced.getElseRegion());
+      scf::YieldOp::create(rewriter, branch.getLoc());
+    }
+    for (Region *region :
+         {&replaced.getThenRegion(), &replaced.getElseRegion()}) {
+      states = before;
+      if (failed(run(region->front())))
+        return failure();
+      Operation *yield = region->front().getTerminator();
+      yield->insertOperands(yield->getNumOperands(), gather(used));
+    }
+    rewriter.replaceOp(
+        branch, replaced.getResults().take_front(branch.getNumResults()));
+    states = before;
+    scatter(used, replaced.getResults().take_back(gather(used).size()));
+    return success();
+  }
+
+  IRRewriter rewriter;
+  SmallVector<End> ends;
+  SmallVector<State> states;
+};
+
+struct MaterializeStages
+    : nvfp4::warpspec::impl::MaterializeStagesPassBase<MaterializeStages> {
+  void runOnOperation() override {
+    RolesOp roles = getOperation().getRoles();
+    if (!roles)
+      return;
+    for (Region &role : roles.getBodies()) {
+      WalkResult walk = role.walk([](Operation *op) {
+        if (getEnd(op) && op->getNumOperands() > 1 &&
+            !isa<AcquireOp, WaitOp>(op)) {
+          op->emitOpError("expected no stage yet");
+          return WalkResult::interrupt();
+        }
+        auto hasStage = [](auto use) { return use && use.getStage(); };
+        if (hasStage(dyn_cast<AcquireOp>(op)) ||
+            hasStage(dyn_cast<WaitOp>(op))) {
+          op->emitOpError("expected no stage yet");
+          return WalkResult::interrupt();
+        }
+        return WalkResult::advance();
+      });
+      if (walk.wasInterrupted() || failed(Threader(role).run(role.front())))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,141 @@
+//===- PlanMemory.cpp - Places of buffers, barriers and columns -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A bump allocator over what is not placed yet, largest alignment first so
+// that no padding is lost, around what is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace nvfp4::warpspec {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h.inc"
+} // namespace nvfp4::warpspec
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+namespace {
+constexpr int64_t kBarrierBytes = 8;
+
+/// Ranges in use of one memory.
+class Space {
+public:
+  void reserve(int64_t offset, int64_t size) { used.push_back({offset, size}); }
+
+  /// The first free place of `size` at a multiple of `alignment`.
+  int64_t place(int64_t size, int64_t alignment) {
+    int64_t offset = 0;
+    while (const Range *range = findOverlap(offset, size))
+      offset = llvm::alignTo(range->offset + range->size, alignment);
+    reserve(offset, size);
+    return offset;
+  }
+
+  int64_t getEnd() const {
+    int64_t end = 0;
+    for (const Range &range : used)
+      end = std::max(end, range.offset + range.size);
+    return end;
+  }
+
+private:
+  struct Range {
+    int64_t offset, size;
+  };
+
+  const Range *findOverlap(int64_t offset, int64_t size) const {
+    for (const Range &range : used)
+      if (offset < range.offset + range.size && range.offset < offset + size)
+        return &range;
+    return nullptr;
+  }
+
+  SmallVector<Range> used;
+};
+
+/// True if the protocol of the pipeline signals on memory barriers.
+bool needsBarriers(PipelineOp pipeline) {
+  HandOver handOver =
+      *getHandOver(pipeline.getProducer(), pipeline.getConsumer());
+  auto isBarrier = [](Signal signal) {
+    return signal != Signal::None && signal != Signal::BulkGroup;
+  };
+  return isBarrier(handOver.full) || isBarrier(handOver.empty);
+}
+
+struct PlanMemory : nvfp4::warpspec::impl::PlanMemoryPassBase<PlanMemory> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    planColumns(kernel);
+    planShared(kernel);
+    if (failed(checkLimits(kernel)))
+      signalPassFailure();
+  }
+
+  void planColumns(KernelOp kernel) {
+    Space space;
+    auto allocs = llvm::to_vector(kernel.getOps<TmemAllocOp>());
+    for (TmemAllocOp alloc : allocs)
+      if (alloc.getColumn())
+        space.reserve(*alloc.getColumn(), getTmemColumns(alloc.getType()));
+    for (TmemAllocOp alloc : allocs)
+      if (!alloc.getColumn())
+        alloc.setColumn(space.place(getTmemColumns(alloc.getType()), 1));
+    if (!allocs.empty())
+      columns = space.getEnd();
+    kernel.setTmemColumns(
+        allocs.empty()
+            ? 0
+            : std::max<int64_t>(32, llvm::PowerOf2Ceil(space.getEnd())));
+  }
+
+  void planShared(KernelOp kernel) {
+    Space space;
+    auto allocs = llvm::to_vector(kernel.getOps<SmemAllocOp>());
+    for (SmemAllocOp alloc : allocs)
+      if (alloc.getOffset())
+        space.reserve(*alloc.getOffset(), getSharedBytes(alloc.getType()));
+    for (int64_t alignment : {1024, 512, 256, 128})
+      for (SmemAllocOp alloc : allocs)
+        if (!alloc.getOffset() &&
+            getSharedAlignment(alloc.getType()) == alignment)
+          alloc.setOffset(
+              space.place(getSharedBytes(alloc.getType()), alignment));
+    auto pipelines = llvm::to_vector(kernel.getOps<PipelineOp>());
+    for (PipelineOp pipeline : pipelines)
+      if (pipeline.getBarriers())
+        space.reserve(*pipeline.getBarriers(),
+                      2 * pipeline.getDepth() * kBarrierBytes);
+    for (PipelineOp pipeline : pipelines)
+      if (!pipeline.getBarriers() && needsBarriers(pipeline))
+        pipeline.setBarriers(space.place(
+            2 * pipeline.getDepth() * kBarrierBytes, kBarrierBytes));
+    // The last word holds the address of tensor memory.
+    int64_t end = llvm::alignTo(space.getEnd(), kBarrierBytes);
+    kernel.setSharedBytes(end + (*kernel.getTmemColumns() ? kBarrierBytes : 0));
+  }
+
+  LogicalResult checkLimits(KernelOp kernel) {
+    if (*kernel.getSharedBytes() > kSharedBytesLimit)
+      return kernel.emitOpError("V6: expected at most ")
+             << kSharedBytesLimit << " bytes of shared memory, but got "
+             << *kernel.getSharedBytes();
+    if (columns > kTmemColumns)
+      return kernel.emitOpError("V6: expected at most ")
+             << kTmemColumns << " columns of tensor memory, but got "
+             << columns;
+    return success();
+  }
+
+  int64_t columns = 0;
+};
+} // namespace

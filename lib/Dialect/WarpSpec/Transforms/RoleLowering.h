@@ -1,0 +1,34 @@
+//===- RoleLowering.h - Steps of warpspec-lower-roles -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_DIALECT_WARPSPEC_TRANSFORMS_ROLELOWERING_H
+#define NVFP4_LIB_DIALECT_WARPSPEC_TRANSFORMS_ROLELOWERING_H
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace nvfp4::warpspec {
+
+/// Replaces a tile loop by a search for the group and loops of `scf`. `cluster`
+/// is the number of blocks that work on one tile.
+void lowerTileLoop(mlir::RewriterBase &rewriter, ForEachTileOp loop,
+                   int64_t cluster);
+
+/// Puts what one thread issues, in the longest runs possible, into branches on
+/// `elected`. Values that only one thread has are poison for the others.
+/// Fails if all threads would need one of them.
+mlir::LogicalResult isolateIssue(mlir::RewriterBase &rewriter,
+                                 mlir::Block &block, mlir::Value elected);
+
+/// i32 constant.
+mlir::Value createI32(mlir::OpBuilder &builder, mlir::Location loc,
+                      int64_t value);
+
+} // namespace nvfp4::warpspec
+
+#endif // NVFP4_LIB_DIALECT_WARPSPEC_TRANSFORMS_ROLELOWERING_H

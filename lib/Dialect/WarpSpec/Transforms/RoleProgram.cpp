@@ -1,0 +1,200 @@
+//===- RoleProgram.cpp - Roles as sequences of hand-over events -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoleProgram.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+/// A name that no other operation has.
+static std::string getUniqueName(Operation *op) {
+  return "@" + std::to_string(reinterpret_cast<uintptr_t>(op));
+}
+
+static std::string getLoopKey(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return "for(" + getKey(loop.getLowerBound()) + "," +
+           getKey(loop.getUpperBound()) + "," + getKey(loop.getStep()) + ")";
+  if (auto loop = dyn_cast<ForEachTileOp>(op)) {
+    Operation *yield = loop.getExtents().front().getTerminator();
+    return "tiles(" + stringifyTileOrder(loop.getOrder()).str() + "," +
+           getKey(loop.getGroups()) + "," + getKey(yield->getOperand(0)) + "," +
+           getKey(yield->getOperand(1)) + ")";
+  }
+  return getUniqueName(op);
+}
+
+static std::string getArgumentKey(BlockArgument arg) {
+  Operation *parent = arg.getOwner()->getParentOp();
+  std::string number = std::to_string(arg.getArgNumber());
+  if (isa<KernelOp>(parent))
+    return "p" + number;
+  if (auto tiles = dyn_cast<ForEachTileOp>(parent)) {
+    if (arg.getOwner()->getParent() == &tiles.getExtents())
+      return "group";
+    if (arg.getArgNumber() < 3)
+      return "tile" + number + getLoopKey(parent);
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(parent))
+    if (arg == loop.getInductionVar())
+      return "i" + getLoopKey(parent);
+  return getUniqueName(parent) + "." + number;
+}
+
+std::string nvfp4::warpspec::getKey(Value value) {
+  if (auto arg = dyn_cast<BlockArgument>(value))
+    return getArgumentKey(arg);
+  Operation *op = value.getDefiningOp();
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    return "if(" + getKey(branch.getCondition()) + "," +
+           getKey(branch.thenYield().getOperand(number)) + "," +
+           getKey(branch.elseYield().getOperand(number)) + ")";
+  }
+  bool isExpression =
+      op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+      (isPure(op) || hasSingleEffect<MemoryEffects::Read>(op)) &&
+      !isa<ThreadIndexOp>(op);
+  if (!isExpression)
+    return getUniqueName(op) + "." +
+           std::to_string(cast<OpResult>(value).getResultNumber());
+  std::string key = op->getName().getStringRef().str();
+  llvm::raw_string_ostream os(key);
+  op->getAttrDictionary().print(os);
+  os << "(";
+  llvm::interleaveComma(op->getOperands(), os,
+                        [&](Value operand) { os << getKey(operand); });
+  os << ")";
+  return key;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+RoleProgram::RoleProgram(Region &role, ArrayRef<PipelineOp> pipelines)
+    : pipelines(pipelines), nodes(build(role.front())) {}
+
+static std::optional<EventKind> getEventKind(Operation *op) {
+  if (isa<AcquireOp>(op))
+    return EventKind::Acquire;
+  if (isa<CommitOp>(op))
+    return EventKind::Commit;
+  if (isa<WaitOp>(op))
+    return EventKind::Wait;
+  if (isa<ReleaseOp>(op))
+    return EventKind::Release;
+  return std::nullopt;
+}
+
+/// How often a loop with constant bounds runs, or -1.
+static int64_t getConstantCount(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  APInt lower, upper, step;
+  if (!loop || !matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+      !step.isStrictlyPositive())
+    return -1;
+  int64_t extent = upper.getSExtValue() - lower.getSExtValue();
+  return extent <= 0 ? 0 : llvm::divideCeilSigned(extent, step.getSExtValue());
+}
+
+std::vector<RoleProgram::Node> RoleProgram::build(Block &block) {
+  std::vector<Node> result;
+  for (Operation &op : block) {
+    if (std::optional<EventKind> kind = getEventKind(&op)) {
+      PipelineOp pipeline = isa<AcquireOp, WaitOp>(op)
+                                ? getPipelineOp(op.getOperand(0))
+                                : getPipelineOf(op.getOperand(0));
+      Node node;
+      node.event = Event{*kind, &op,
+                         static_cast<unsigned>(llvm::find(pipelines, pipeline) -
+                                               pipelines.begin())};
+      result.push_back(std::move(node));
+      continue;
+    }
+    if (op.getNumRegions() == 0)
+      continue;
+    Node node;
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      node.isCondition = true;
+      node.key = "if" + getKey(branch.getCondition());
+      node.children = build(*branch.thenBlock());
+      if (branch.elseBlock())
+        node.others = build(*branch.elseBlock());
+    } else {
+      node.count = getConstantCount(&op);
+      node.key = getLoopKey(&op);
+      auto loop = dyn_cast<LoopLikeOpInterface>(op);
+      Region &body = loop ? *loop.getLoopRegions().back() : op.getRegion(0);
+      node.children = build(body.front());
+    }
+    if (node.children.empty() && node.others.empty())
+      continue;
+    addChoice(node);
+    result.push_back(std::move(node));
+  }
+  return result;
+}
+
+void RoleProgram::addChoice(const Node &node) {
+  if (node.count >= 0 || llvm::any_of(choices, [&](const Choice &choice) {
+        return choice.key == node.key;
+      }))
+    return;
+  choices.push_back({node.key, node.isCondition});
+}
+
+LogicalResult RoleProgram::unroll(const Assignment &assignment, size_t limit,
+                                  SmallVectorImpl<Event> &events) const {
+  events.clear();
+  return success(unroll(nodes, assignment, limit, events));
+}
+
+bool RoleProgram::unroll(ArrayRef<Node> nodes, const Assignment &assignment,
+                         size_t limit, SmallVectorImpl<Event> &events) {
+  for (const Node &node : nodes) {
+    if (node.event) {
+      if (events.size() >= limit)
+        return false;
+      events.push_back(*node.event);
+      continue;
+    }
+    int64_t count = node.count >= 0 ? node.count : assignment.lookup(node.key);
+    if (node.isCondition) {
+      if (!unroll(count ? node.children : node.others, assignment, limit,
+                  events))
+        return false;
+      continue;
+    }
+    for (int64_t i = 0; i < count; ++i)
+      if (!unroll(node.children, assignment, limit, events))
+        return false;
+  }
+  return true;
+}
+
+bool RoleProgram::uses(unsigned pipeline, EventKind kind) const {
+  std::function<bool(ArrayRef<Node>)> search = [&](ArrayRef<Node> nodes) {
+    return llvm::any_of(nodes, [&](const Node &node) {
+      if (node.event)
+        return node.event->pipeline == pipeline && node.event->kind == kind;
+      return search(node.children) || search(node.others);
+    });
+  };
+  return search(nodes);
+}

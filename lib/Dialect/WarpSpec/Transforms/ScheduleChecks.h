@@ -1,0 +1,34 @@
+//===- ScheduleChecks.h - Checks of warpspec-verify-schedule ----*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_DIALECT_WARPSPEC_TRANSFORMS_SCHEDULECHECKS_H
+#define NVFP4_LIB_DIALECT_WARPSPEC_TRANSFORMS_SCHEDULECHECKS_H
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+namespace nvfp4::warpspec {
+
+/// V1: every token is closed exactly once on every path.
+mlir::LogicalResult verifyClosing(RolesOp roles);
+
+/// V2: buffers of a slot are accessed while it is open, by the agent that
+/// opened it.
+mlir::LogicalResult verifySpans(RolesOp roles);
+
+/// V3, V4 and V5: balance, deadlock and aliasing, by running the roles as
+/// processes for several trip counts.
+mlir::LogicalResult verifyFlow(RolesOp roles);
+
+/// V6: warps, registers, shared memory and columns fit.
+mlir::LogicalResult verifyResources(KernelOp kernel);
+
+/// The allocation that a buffer is part of; null if it is unknown.
+mlir::Operation *getAllocation(mlir::Value buffer);
+
+} // namespace nvfp4::warpspec
+
+#endif // NVFP4_LIB_DIALECT_WARPSPEC_TRANSFORMS_SCHEDULECHECKS_H

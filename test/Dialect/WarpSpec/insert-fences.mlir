@@ -1,0 +1,81 @@
+// Each fence stands where its edge is, and nowhere else.
+// RUN: warpspec-opt %s --pass-pipeline='builtin.module(warpspec.kernel(warpspec-insert-fences))' | FileCheck %s
+
+!acc = !warpspec.pipeline<2 x (memref<128x64xf32, #warpspec.tmem>), tensor_core to threads>
+!stage = !warpspec.pipeline<2 x (memref<128x32xf32, #warpspec.smem<128>>), threads to tma>
+
+// CHECK-LABEL: warpspec.kernel @epilogue
+warpspec.kernel @epilogue(%map: !warpspec.tensor_map<128x32xf32, swizzle = 128>) {
+  %t = warpspec.tmem_alloc : memref<2x128x64xf32, #warpspec.tmem>
+  %s = warpspec.smem_alloc : memref<2x128x32xf32, #warpspec.smem<128>>
+  %acc = warpspec.pipeline(%t) tensor_core to threads : memref<2x128x64xf32, #warpspec.tmem>
+  %out = warpspec.pipeline(%s) threads to tma : memref<2x128x32xf32, #warpspec.smem<128>>
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @mma warps(1) {
+    // CHECK: warpspec.acquire
+    // CHECK-NEXT: fence <tcgen05_after>
+    // CHECK-NEXT: commit
+    %fill, %d = warpspec.acquire %acc : !acc
+    warpspec.commit %fill
+  }
+  role @store warps(4) {
+    %row = warpspec.thread_index : i32
+    // CHECK: warpspec.wait
+    // CHECK-NEXT: fence <tcgen05_after>
+    %drain, %d = warpspec.wait %acc : !acc
+    %part = warpspec.tmem_slice %d[%c0] : memref<128x64xf32, #warpspec.tmem> to memref<128x32xf32, #warpspec.tmem>
+    // CHECK: %[[V:.*]] = warpspec.tmem_load
+    %v = warpspec.tmem_load %part : memref<128x32xf32, #warpspec.tmem>
+    // CHECK-NEXT: warpspec.acquire
+    // CHECK-NEXT: role_barrier
+    %fill, %b = warpspec.acquire %out : !stage
+    // CHECK-NEXT: %[[W:.*]] = warpspec.tmem_wait %[[V]]
+    // CHECK-NEXT: smem_store %[[W]]
+    warpspec.smem_store %v, %b[%row, %c0] : vector<32xf32>, memref<128x32xf32, #warpspec.smem<128>>
+    // CHECK-NEXT: fence <tcgen05_before>
+    // CHECK-NEXT: release
+    warpspec.release %drain
+    // CHECK-NEXT: fence <proxy_async>
+    // CHECK-NEXT: role_barrier
+    // CHECK-NEXT: commit
+    warpspec.commit %fill
+    // CHECK-NEXT: warpspec.wait
+    %full, %r = warpspec.wait %out : !stage
+    // CHECK-NEXT: tma_store
+    warpspec.tma_store %r to %map[%row, %c0] : memref<128x32xf32, #warpspec.smem<128>> to !warpspec.tensor_map<128x32xf32, swizzle = 128>
+    // CHECK-NEXT: release
+    warpspec.release %full
+    // CHECK-NEXT: drain_all
+  }
+}
+
+// Loads that no value is used of are waited for before the slot goes back.
+// CHECK-LABEL: warpspec.kernel @unused
+warpspec.kernel @unused() {
+  %t = warpspec.tmem_alloc : memref<2x128x64xf32, #warpspec.tmem>
+  %acc = warpspec.pipeline(%t) tensor_core to threads : memref<2x128x64xf32, #warpspec.tmem>
+  warpspec.roles
+  role @store warps(4) {
+    %drain, %d = warpspec.wait %acc : !acc
+    // CHECK: tmem_load
+    // CHECK-NEXT: tmem_wait
+    // CHECK-NEXT: fence <tcgen05_before>
+    // CHECK-NEXT: release
+    %v = warpspec.tmem_load %d : memref<128x64xf32, #warpspec.tmem>
+    warpspec.release %drain
+  }
+}
+
+// TMA to the tensor core needs none.
+// CHECK-LABEL: warpspec.kernel @operands
+// CHECK-NOT: fence
+warpspec.kernel @operands() {
+  %s = warpspec.smem_alloc : memref<2x128x128xi8, #warpspec.smem<128>>
+  %in = warpspec.pipeline(%s) tma to tensor_core : memref<2x128x128xi8, #warpspec.smem<128>>
+  warpspec.roles
+  role @mma warps(1) {
+    %drain, %a = warpspec.wait %in : !warpspec.pipeline<2 x (memref<128x128xi8, #warpspec.smem<128>>), tma to tensor_core>
+    warpspec.release %drain
+  }
+}

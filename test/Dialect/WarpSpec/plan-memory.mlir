@@ -1,0 +1,28 @@
+// Places are chosen without overlap, largest alignment first; given ones are kept.
+// RUN: warpspec-opt %s --pass-pipeline='builtin.module(warpspec.kernel(warpspec-plan-memory))' | FileCheck %s
+
+// CHECK-LABEL: warpspec.kernel @chosen
+warpspec.kernel @chosen() {
+  // CHECK: smem_alloc at(3072) : memref<4x512xi8
+  %s = warpspec.smem_alloc : memref<4x512xi8, #warpspec.smem>
+  // CHECK: smem_alloc at(1024) : memref<2x8x128xi8
+  %a = warpspec.smem_alloc : memref<2x8x128xi8, #warpspec.smem<128>>
+  // CHECK: smem_alloc at(0) : memref<1x8x128xi8
+  %g = warpspec.smem_alloc at(0) : memref<1x8x128xi8, #warpspec.smem<128>>
+  // CHECK: tmem_alloc at(0)
+  %t = warpspec.tmem_alloc : memref<128x64xf32, #warpspec.tmem>
+  // CHECK: tmem_alloc at(64)
+  %u = warpspec.tmem_alloc : memref<128x16xi32, #warpspec.tmem>
+  // CHECK: pipeline(%{{.*}}) tma to threads barriers(5120)
+  %p = warpspec.pipeline(%a) tma to threads : memref<2x8x128xi8, #warpspec.smem<128>>
+  // Bulk groups need no barrier.
+  // CHECK: pipeline(%{{.*}}) threads to tma :
+  %q = warpspec.pipeline(%s) threads to tma : memref<4x512xi8, #warpspec.smem>
+// 80 columns are allocated as 128; the last word holds their address.
+// CHECK: shared_bytes(5160) tmem_columns(128)
+}
+
+// CHECK-LABEL: warpspec.kernel @nothing() {
+// CHECK-NEXT: } shared_bytes(0) tmem_columns(0)
+warpspec.kernel @nothing() {
+}

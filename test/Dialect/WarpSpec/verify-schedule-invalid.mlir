@@ -1,0 +1,440 @@
+// Schedules that hang or race, by the property that they break.
+// RUN: warpspec-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(warpspec.kernel(warpspec-verify-schedule))'
+
+// V1: never closed.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v1_open() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    // expected-error @below {{V1: expected the fill to be closed exactly once on every path, but got 0 times}}
+    %fill = warpspec.acquire %p : !p
+  }
+  role @drain warps(1) {
+    %drain = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V1: closed twice.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v1_twice() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %fill = warpspec.acquire %p : !p
+    warpspec.commit %fill
+  }
+  role @drain warps(1) {
+    // expected-error @below {{V1: expected the drain to be closed exactly once on every path, but got 2 times}}
+    %drain = warpspec.wait %p : !p
+    warpspec.release %drain
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V1: closed on one path only.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v1_branch(%c: i1) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %fill = warpspec.acquire %p : !p
+    // expected-error @below {{V1: expected the fill to be closed equally often in both branches, but got 1 and 0 times}}
+    scf.if %c {
+      warpspec.commit %fill
+    }
+  }
+  role @drain warps(1) {
+    %drain = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V1: closed in a loop that it was not passed to.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v1_loop(%n: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    %fill = warpspec.acquire %p : !p
+    // expected-error @below {{V1: expected the fill to be closed exactly once, but it is closed in a loop that it was not passed to}}
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      warpspec.commit %fill
+    }
+  }
+  role @drain warps(1) {
+    %drain = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V1: a loop that mixes two pipelines.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v1_mixed(%n: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %q = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @drain warps(1) {
+    %first = warpspec.wait %p : !p
+    // expected-error @below {{V1: expected every drain that is passed on here to be of one pipeline}}
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %first) -> (!warpspec.drain) : i32 {
+      %now = warpspec.wait %q : !p
+      warpspec.release %before
+      scf.yield %now : !warpspec.drain
+    }
+    warpspec.release %last
+  }
+}
+
+// -----
+
+// V2: read after the slot was handed back.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v2_late() {
+  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) threads to threads : memref<2x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    %fill, %s = warpspec.acquire %p : !p
+    warpspec.commit %fill
+  }
+  role @drain warps(1) {
+    %drain, %s = warpspec.wait %p : !p
+    // expected-note @below {{closed here}}
+    warpspec.release %drain
+    // expected-error @below {{V2: expected access while the slot is open, but it has been closed}}
+    %v = warpspec.smem_load %s[%c0] : memref<64xi8, #warpspec.smem>, vector<16xi8>
+  }
+}
+
+// -----
+
+// V2: the wrong agent fills.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v2_agent(%m: !warpspec.tensor_map<64xi8>) {
+  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) threads to threads : memref<2x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    // expected-note @below {{opened here}}
+    %fill, %s = warpspec.acquire %p : !p
+    // expected-error @below {{V2: expected access by the agent that opened the slot, threads, but got tma}}
+    warpspec.tma_load %m[%c0] to %s fills(%fill) : !warpspec.tensor_map<64xi8> to memref<64xi8, #warpspec.smem>
+    warpspec.commit %fill
+  }
+  role @drain warps(1) {
+    %drain, %s = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V2: around the pipeline.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v2_around() {
+  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
+  // expected-note @below {{the pipeline}}
+  %p = warpspec.pipeline(%b) threads to threads : memref<2x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    // expected-error @below {{V2: expected access through acquire or wait of the pipeline that covers the buffer}}
+    %v = warpspec.smem_load %b[%c0, %c0] : memref<2x64xi8, #warpspec.smem>, vector<16xi8>
+    %fill, %s = warpspec.acquire %p : !p
+    warpspec.commit %fill
+  }
+  role @drain warps(1) {
+    %drain, %s = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V2: a buffer of two roles without a pipeline.
+warpspec.kernel @v2_shared() {
+  %b = warpspec.smem_alloc : memref<64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @one warps(1) {
+    %v = warpspec.smem_load %b[%c0] : memref<64xi8, #warpspec.smem>, vector<16xi8>
+  }
+  role @two warps(1) {
+    // expected-error @below {{V2: expected a buffer without a pipeline to be used by one agent of one role, but it is used by threads in @one and threads in @two}}
+    %v = warpspec.smem_load %b[%c0] : memref<64xi8, #warpspec.smem>, vector<16xi8>
+  }
+}
+
+// -----
+
+// V2: bytes counted on the fill of another slot.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), tma to threads>
+warpspec.kernel @v2_fill(%m: !warpspec.tensor_map<64xi8>) {
+  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) tma to threads : memref<2x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    %one, %s = warpspec.acquire %p : !p
+    %two, %t = warpspec.acquire %p : !p
+    // expected-error @below {{V2: expected a buffer of the slot whose fill counts the bytes}}
+    warpspec.tma_load %m[%c0] to %t fills(%one) : !warpspec.tensor_map<64xi8> to memref<64xi8, #warpspec.smem>
+    warpspec.commit %one
+    warpspec.commit %two
+  }
+  role @drain warps(1) {
+    %drain, %s = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V3: nobody drains.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v3_nobody() {
+  // expected-error @below {{V3: expected a role that drains the pipeline}}
+  %p = warpspec.pipeline() depth 2 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %fill = warpspec.acquire %p : !p
+    warpspec.commit %fill
+  }
+}
+
+// -----
+
+// V3: the last fill is never drained.
+!p = !warpspec.pipeline<4 x (), threads to threads>
+warpspec.kernel @v3_balance() {
+  // expected-error @below {{V3: expected as many waits as commits, but got 1 and 2}}
+  %p = warpspec.pipeline() depth 4 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %fill = warpspec.acquire %p : !p
+    warpspec.commit %fill
+    %more = warpspec.acquire %p : !p
+    warpspec.commit %more
+  }
+  role @drain warps(1) {
+    %drain = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V3: staging by one role, stored by another.
+!p = !warpspec.pipeline<1 x (memref<64xi8, #warpspec.smem>), threads to tma>
+warpspec.kernel @v3_roles() {
+  %b = warpspec.smem_alloc : memref<1x64xi8, #warpspec.smem>
+  // expected-error @below {{V3: expected one role that both fills and drains, for threads to tma}}
+  %p = warpspec.pipeline(%b) threads to tma : memref<1x64xi8, #warpspec.smem>
+  warpspec.roles
+  role @fill warps(1) {
+    %fill, %s = warpspec.acquire %p : !p
+    warpspec.commit %fill
+  }
+  role @drain warps(1) {
+    %drain, %s = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V4: two roles each wait for the other first.
+!p = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v4_cycle() {
+  %p = warpspec.pipeline() depth 1 threads to threads
+  %q = warpspec.pipeline() depth 1 threads to threads
+  warpspec.roles
+  role @one warps(1) {
+    // expected-error @below {{V4: expected to be reached and passed, but role @one waits for ever}}
+    %drain = warpspec.wait %q : !p
+    %fill = warpspec.acquire %p : !p
+    warpspec.commit %fill
+    warpspec.release %drain
+  }
+  role @two warps(1) {
+    // expected-note @below {{role @two waits here}}
+    %drain = warpspec.wait %p : !p
+    %fill = warpspec.acquire %q : !p
+    warpspec.commit %fill
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V4: the ring is one slot too short for a late release.
+!p = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v4_short(%n: i32) {
+  %p = warpspec.pipeline() depth 1 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %fill = warpspec.acquire %p : !p
+      warpspec.commit %fill
+    }
+    // expected-error @below {{V4: expected to be reached and passed, but role @fill waits for ever with loops run 1 times}}
+    %last = warpspec.acquire %p : !p
+    warpspec.commit %last
+  }
+  role @drain warps(1) {
+    %first = warpspec.wait %p : !p
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %first) -> (!warpspec.drain) : i32 {
+      // expected-note @below {{role @drain waits here}}
+      %now = warpspec.wait %p : !p
+      warpspec.release %before
+      scf.yield %now : !warpspec.drain
+    }
+    warpspec.release %last
+  }
+}
+
+// -----
+
+// V4: nothing is filled when the loop does not run, but something is awaited:
+// the empty product.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v4_empty(%n: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %fill = warpspec.acquire %p : !p
+      warpspec.commit %fill
+    }
+  }
+  role @drain warps(1) {
+    // expected-error @below {{V4: expected to be reached and passed, but role @drain waits for ever with loops run 0 times}}
+    %drain = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V3: loops whose bounds are not the same expression.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v3_bounds(%n: i32, %m: i32) {
+  // expected-error @below {{V3: expected as many waits as commits, but got 0 and 1 with loops run 1, 0 times}}
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %fill = warpspec.acquire %p : !p
+      warpspec.commit %fill
+    }
+  }
+  role @drain warps(1) {
+    scf.for %i = %c0 to %m step %c1 : i32 {
+      %drain = warpspec.wait %p : !p
+      warpspec.release %drain
+    }
+  }
+}
+
+// -----
+
+// V5: two rings placed over each other.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v5_overlap() {
+  %a = warpspec.smem_alloc at(0) : memref<2x64xi8, #warpspec.smem>
+  %b = warpspec.smem_alloc at(0) : memref<2x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%a) threads to threads : memref<2x64xi8, #warpspec.smem>
+  // expected-note @below {{the other pipeline}}
+  %q = warpspec.pipeline(%b) threads to threads : memref<2x64xi8, #warpspec.smem>
+  warpspec.roles
+  role @fill warps(1) {
+    // expected-error @below {{V5: expected memory that no open slot uses, but slot 0 of another pipeline shares that of slot 0 and may be open}}
+    %fill, %s = warpspec.acquire %p : !p
+    warpspec.commit %fill
+  }
+  role @other warps(1) {
+    %fill, %s = warpspec.acquire %q : !p
+    warpspec.commit %fill
+  }
+  role @drain warps(1) {
+    %drain, %s = warpspec.wait %p : !p
+    warpspec.release %drain
+    %more, %t = warpspec.wait %q : !p
+    warpspec.release %more
+  }
+}
+
+// -----
+
+// V6: too many warps.
+warpspec.kernel @v6_warps() {
+  // expected-error @below {{V6: expected at most 32 warps, but got 33}}
+  warpspec.roles
+  role @a warps(32) {
+  }
+  role @b warps(1) {
+  }
+}
+
+// -----
+
+// V6: too many registers.
+warpspec.kernel @v6_registers() {
+  // expected-error @below {{V6: expected at most 65536 registers, but got 68608}}
+  warpspec.roles
+  role @a warps(8) registers(232) {
+  }
+  role @b warps(4) registers(72) {
+  }
+}
+
+// -----
+
+// V6: lanes out of reach.
+warpspec.kernel @v6_lanes() {
+  %t = warpspec.tmem_alloc : memref<128x32xi32, #warpspec.tmem>
+  warpspec.roles
+  role @a warps(2) {
+    // expected-error @below {{V6: expected a role of a multiple of 4 warps, which reach all lanes of tensor memory, but role @a has 2}}
+    %v = warpspec.tmem_load %t : memref<128x32xi32, #warpspec.tmem>
+  }
+}
+
+// -----
+
+// V6: too much shared memory.
+// expected-error @below {{V6: expected at most 232448 bytes of shared memory, but got 262144}}
+warpspec.kernel @v6_shared() {
+  %a = warpspec.smem_alloc : memref<16x128x128xi8, #warpspec.smem<128>>
+}
+
+// -----
+
+// V6: too many columns.
+// expected-error @below {{V6: expected at most 512 columns of tensor memory, but got 544}}
+warpspec.kernel @v6_columns() {
+  %a = warpspec.tmem_alloc : memref<2x128x256xf32, #warpspec.tmem>
+  %b = warpspec.tmem_alloc : memref<128x32xi32, #warpspec.tmem>
+}

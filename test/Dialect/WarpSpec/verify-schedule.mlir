@@ -1,0 +1,95 @@
+// Schedules that are accepted.
+// RUN: warpspec-opt %s --pass-pipeline='builtin.module(warpspec.kernel(warpspec-verify-schedule))'
+// RUN: warpspec-opt %S/gemm.mlir --pass-pipeline='builtin.module(warpspec.kernel(warpspec-verify-schedule,warpspec-plan-memory,warpspec-verify-schedule,warpspec-materialize-stages,warpspec-verify-schedule,warpspec-insert-fences,warpspec-verify-schedule))'
+
+!p = !warpspec.pipeline<2 x (), threads to threads>
+
+// A drain is released one iteration late, as Hopper's kernels do.
+warpspec.kernel @late_release(%n: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %fill = warpspec.acquire %p : !p
+      warpspec.commit %fill
+    }
+    %last = warpspec.acquire %p : !p
+    warpspec.commit %last
+  }
+  role @drain warps(1) {
+    %first = warpspec.wait %p : !p
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %first) -> (!warpspec.drain) : i32 {
+      %now = warpspec.wait %p : !p
+      warpspec.release %before
+      scf.yield %now : !warpspec.drain
+    }
+    warpspec.release %last
+  }
+}
+
+// Closed in both branches.
+warpspec.kernel @branches(%c: i1) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %fill = warpspec.acquire %p : !p
+    scf.if %c {
+      warpspec.commit %fill
+    } else {
+      warpspec.commit %fill
+    }
+  }
+  role @drain warps(1) {
+    %drain = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// Two roles fill one slot; the consumer waits for both.
+warpspec.kernel @two_fillers(%n: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @tiles warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %fill = warpspec.acquire %p : !p
+      warpspec.commit %fill
+    }
+  }
+  role @scales warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %fill = warpspec.acquire %p : !p
+      warpspec.commit %fill
+    }
+  }
+  role @drain warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %drain = warpspec.wait %p : !p
+      warpspec.release %drain
+    }
+  }
+}
+
+// A branch on an expression that both roles know alike.
+warpspec.kernel @same_condition(%n: i32) {
+  %p = warpspec.pipeline() depth 1 threads to threads
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    %some = arith.cmpi sgt, %n, %c0 : i32
+    scf.if %some {
+      %fill = warpspec.acquire %p : !warpspec.pipeline<1 x (), threads to threads>
+      warpspec.commit %fill
+    }
+  }
+  role @drain warps(1) {
+    %some = arith.cmpi sgt, %n, %c0 : i32
+    scf.if %some {
+      %drain = warpspec.wait %p : !warpspec.pipeline<1 x (), threads to threads>
+      warpspec.release %drain
+    }
+  }
+}
