@@ -121,6 +121,10 @@ private:
     if (isa<CommitOp>(op) && pipeline.getConsumer() != Agent::Threads &&
         hasSlotIn(pipeline, isSmem) && writesSmem)
       fence(op.getLoc(), FenceKind::ProxyAsync);
+    // The text orders no asynchronous write after reads of threads either.
+    if (isa<ReleaseOp>(op) && pipeline.getProducer() == Agent::Tma &&
+        hasSlotIn(pipeline, isSmem))
+      fence(op.getLoc(), FenceKind::ProxyAsync);
     // One thread will store what all have written.
     if (isa<CommitOp>(op) && isStaging(pipeline))
       RoleBarrierOp::create(builder, op.getLoc());

@@ -86,6 +86,8 @@ CASES = {
     # More groups than one warp counts at a time.
     "quantise": lambda: quantise([130, 0, 1, 200] + [0] * 40 + [128, 5], 192),
     "one_tile": lambda: gemm(128, 128, 1024),
+    # Accumulators are reused, slots of the ring are not.
+    "accumulators": lambda: gemm(384, 128, 256),
     "tiles": lambda: gemm(384, 256, 1536),
 }
 

@@ -50,14 +50,14 @@ def InsertFencesPass : Pass<"warpspec-insert-fences", "::nvfp4::warpspec::Kernel
     Accepts a kernel with roles and without fences. Afterwards there is, and only
     where an edge needs it:
 
-    - `fence <tcgen05_after>` after an `acquire` or `wait` of a role that uses
-      tensor memory of the slot, or the tensor core at all;
+    - `fence <tcgen05_after>` after an `acquire` or `wait` of a slot in tensor
+      memory, unless both sides are the tensor core;
     - `tmem_wait` before the first use of what `tmem_load` gave, and before the
       drain is released;
     - `fence <tmem_stores>` and `fence <tcgen05_before>` before threads hand over
       a slot in tensor memory that they accessed;
     - `fence <proxy_async>` before threads hand over shared memory that they
-      wrote to `tma` or `tensor_core`;
+      wrote to `tma` or `tensor_core`, or that they read back to `tma`;
     - `role_barrier` around a slot that all threads of a role fill and one
       thread stores.
   }];
