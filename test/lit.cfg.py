@@ -4,6 +4,7 @@
 
 features
   ptxas        NVIDIA's assembler is at hand (PATH, CUDA_HOME, /usr/local/cuda)
+  nvcc         NVIDIA's compiler is at hand, likewise
   x86          the host is x86-64
   avx2, avx512f, avx512vnni, avxvnni   the host CPU has them
   python-numpy %python can import numpy, ml_dtypes and safetensors
@@ -11,7 +12,7 @@ features
 
 substitutions
   %python      Python of .venv where there is one
-  %ptxas       path of ptxas (with the feature)
+  %ptxas, %nvcc  paths of ptxas and nvcc (with the features)
   %nvfp4_src   top of the source tree
   %nvfp4_obj   top of the build tree
   %nvfp4_lib   build/lib
@@ -49,13 +50,13 @@ if lit_config.maxIndividualTestTimeIsSupported[0]:
     lit_config.maxIndividualTestTime = 900
 
 
-def find_ptxas():
+def find_cuda_tool(name):
     for home in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"),
                  "/usr/local/cuda"):
-        candidate = os.path.join(home, "bin", "ptxas") if home else None
+        candidate = os.path.join(home, "bin", name) if home else None
         if candidate and os.access(candidate, os.X_OK):
             return candidate
-    return shutil.which("ptxas")
+    return shutil.which(name)
 
 
 def cpu_flags():
@@ -74,10 +75,11 @@ def find_python():
     return private if os.access(private, os.X_OK) else sys.executable
 
 
-ptxas = find_ptxas()
-if ptxas:
-    config.available_features.add("ptxas")
-    config.substitutions.append(("%ptxas", ptxas))
+for tool in ("ptxas", "nvcc"):
+    path = find_cuda_tool(tool)
+    if path:
+        config.available_features.add(tool)
+        config.substitutions.append(("%" + tool, path))
 
 if platform.machine() == "x86_64":
     config.available_features.add("x86")

@@ -37,6 +37,7 @@ hold PTX (nvcc -gencode arch=compute_100a,code=compute_100a).
   --seeds N             run the program N times, each with another seed
   --stats               print counters of each launch
   --trace FILE          one line for each warp instruction
+  --timeline FILE.svg   a picture of every launch
   --save-ptx FOLDER     write the PTX that is loaded there; reports name lines
   --seed, --check, --profile, --delays, --max-delay, --accumulation, --sms
   (default 8) and --max-instructions as for kernels: see nvfp4-sim --help
@@ -137,7 +138,8 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
         options.seed = check.seed;
         continue;
       }
-    } else if (name == "--trace" || name == "--save-ptx") {
+    } else if (name == "--trace" || name == "--timeline" ||
+               name == "--save-ptx") {
       std::error_code ignored;
       value = std::filesystem::absolute(value, ignored).string();
     } else if (name == "--arch") {

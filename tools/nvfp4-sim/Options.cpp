@@ -49,6 +49,8 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
   --sms N               CTAs resident at once (default 148)
   --max-instructions N  limit of warp instructions
   --trace FILE          one line for each warp instruction
+  --timeline FILE.svg   a picture of the first run: warps, copies, tensor core,
+                        barriers of the first 8 CTAs
   --stats               print counters of each run
 
 Exit status: 0 clean, 1 findings or errors of the program, 2 misuse.
@@ -71,6 +73,8 @@ std::string setValue(const std::string &name, const std::string &value,
     options.arguments = value;
   else if (name == "--trace")
     options.traceFile = value;
+  else if (name == "--timeline")
+    options.timelineFile = value;
   else if (name == "--grid" || name == "--block" || name == "--cluster") {
     auto &target = name == "--grid"    ? options.launch.grid
                    : name == "--block" ? options.launch.block
@@ -107,7 +111,7 @@ bool parseDimensions(const std::string &text,
 
 std::string parseOptions(int argc, char **argv, Options &options) {
   static constexpr const char *withValue[] = {
-      "--kernel", "--args",    "--trace",  "--grid",
+      "--kernel", "--args",    "--trace",  "--timeline", "--grid",
       "--block",  "--cluster", "--shared", "--seeds"};
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];

@@ -24,6 +24,7 @@ struct Options {
   std::string kernel;
   std::string arguments;
   std::string traceFile;
+  std::string timelineFile;
   sim::LaunchConfig launch;
   sim::RunOptions run;
   unsigned seeds = 1;

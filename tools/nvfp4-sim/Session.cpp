@@ -13,6 +13,7 @@
 
 #include "Arguments.h"
 
+#include "nvfp4/Simulator/Machine/Timeline.h"
 #include "nvfp4/TensorIO/Npy.h"
 
 #include <cstdio>
@@ -136,6 +137,10 @@ int runSession(Options &options) {
     options.run.trace = &trace;
   }
 
+  sim::Timeline timeline;
+  if (!options.timelineFile.empty())
+    options.run.timeline = &timeline;
+
   Results first;
   int status = 0;
   uint64_t firstSeed = options.run.seed;
@@ -148,6 +153,13 @@ int runSession(Options &options) {
     options.run.seed = firstSeed + i;
     sim::RunResult result =
         program->launch(*kernel, options.launch, memory, options.run);
+    if (options.run.timeline) {
+      std::ofstream picture(options.timelineFile);
+      timeline.write(picture);
+      if (!picture)
+        return misuse("cannot write '" + options.timelineFile + "'");
+      options.run.timeline = nullptr;
+    }
     if (options.statistics)
       printStatistics(options.run.seed, result.statistics);
     if (!result.ok()) {

@@ -147,6 +147,10 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
   options.seed += s->launches++;
   sim::RunResult run =
       function->module->program->launch(kernel, config, s->memory, options);
+  if (s->timeline) {
+    std::ofstream picture(s->timelineFile);
+    s->timeline->write(picture);
+  }
   if (s->printStatistics)
     std::fprintf(
         stderr,

@@ -41,6 +41,12 @@ static std::string setDeviceOption(State &s, const std::string &name,
     s.options.trace = s.trace.get();
     return {};
   }
+  if (name == "--timeline") {
+    s.timelineFile = value;
+    s.timeline = std::make_unique<sim::Timeline>();
+    s.options.timeline = s.timeline.get();
+    return {};
+  }
   if (name == "--save-ptx") {
     s.savePtx = value;
     return {};

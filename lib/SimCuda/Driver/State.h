@@ -17,6 +17,7 @@
 #include "Api.h"
 
 #include "nvfp4/Simulator/Async/TensorMap.h"
+#include "nvfp4/Simulator/Machine/Timeline.h"
 #include "nvfp4/Simulator/Simulator.h"
 
 #include <fstream>
@@ -84,6 +85,9 @@ struct State {
   /// Where `nvfp4-sim exec` looks whether there were reports.
   std::string findingsFile;
   std::unique_ptr<std::ofstream> trace;
+  /// The picture is written again after each launch.
+  std::unique_ptr<sim::Timeline> timeline;
+  std::string timelineFile;
   /// Folder that loaded PTX is written to, so that reports can be looked up.
   std::string savePtx;
   unsigned modulesLoaded = 0;

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncShared.h"
+#include "nvfp4/Simulator/Machine/Timeline.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,6 +41,8 @@ AsyncOperation beginOperation(Warp &warp, unsigned lane, OperationProxy proxy) {
   operation.machine = &warp.machine;
   operation.pc = warp.group().pc;
   operation.where = warp.describe(static_cast<int>(lane));
+  if (warp.machine.options.timeline)
+    warp.machine.options.timeline->operationBegins(warp, warp.machine.now);
   if (Checker *checker = warp.machine.checker.get())
     operation.id = checker->beginOperation(warp, lane, proxy);
   return operation;

@@ -14,6 +14,7 @@
 #include "Tcgen05.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/Timeline.h"
 
 namespace nvfp4::sim {
 namespace {
@@ -161,6 +162,8 @@ Step loadNow(Warp &warp, const TmemAttributes &a, TmemAddress place,
              const Ref *regs) {
   AsyncOperation operation = beginOperation(warp, 0, OperationProxy::Generic);
   tellChecker(warp, operation.id, a, place, Access::Read);
+  if (Timeline *timeline = warp.machine.options.timeline)
+    timeline->operationEnds(warp.machine.now);
   std::vector<uint32_t> values;
   readCells(operation, warp.cta.tensorMemory(), a, place, values);
   for (unsigned r = 0; r < a.registers; ++r)

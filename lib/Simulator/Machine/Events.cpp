@@ -11,12 +11,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Simulator/Machine/Machine.h"
+#include "nvfp4/Simulator/Machine/Timeline.h"
 
 #include <algorithm>
 
 namespace nvfp4::sim {
 
 void Machine::schedule(uint64_t delay, std::function<void()> effect) {
+  if (options.timeline)
+    options.timeline->operationEnds(now + delay);
   if (options.delays == DelayMode::Immediate) {
     effect();
     progress();

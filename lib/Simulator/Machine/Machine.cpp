@@ -13,6 +13,7 @@
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/Timeline.h"
 
 #include <algorithm>
 #include <chrono>
@@ -231,7 +232,11 @@ RunResult Machine::run() {
         continue;
       }
       Warp &warp = *ready[random.below(ready.size())];
+      if (options.timeline)
+        options.timeline->warpRuns(warp, now);
       runWarp(warp, 1 + static_cast<unsigned>(random.below(64)));
+      if (options.timeline)
+        options.timeline->warpStops(warp, now);
       if (result.statistics.warpInstructions > options.maximumInstructions ||
           now - lastProgress > options.progressLimit) {
         Report report;
@@ -246,6 +251,8 @@ RunResult Machine::run() {
     }
     result.completed = !stopFlag;
   }
+  if (options.timeline)
+    options.timeline->finish(kernel, now);
   result.statistics.ticks = now;
   result.statistics.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)

@@ -12,6 +12,7 @@
 
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
+#include "nvfp4/Simulator/Machine/Timeline.h"
 
 namespace nvfp4::sim {
 namespace {
@@ -42,6 +43,10 @@ void completePhaseIfDone(Machine &machine, Cta &from, uint32_t address,
   if (machine.checker)
     machine.checker->phaseCompleted(*machine.ctaAt(from, address),
                                     address & sharedOffsetMask);
+  if (machine.options.timeline)
+    machine.options.timeline->phaseCompletes(*machine.ctaAt(from, address),
+                                             address & sharedOffsetMask,
+                                             barrier.phase, machine.now);
   ++barrier.phase;
   barrier.pending = barrier.expected;
   machine.progress();

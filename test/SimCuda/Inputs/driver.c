@@ -1,6 +1,14 @@
-/* A program of the CUDA driver API with its kernel as PTX text: scales a
+/*===- driver.c - A program of the driver API -----------------------*- C -*-===
+ *
+ * Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+ * Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===------------------------------------------------------------------------===
+ *
+ * A program of the CUDA driver API with its kernel as PTX text: scales a
  * matrix that it fetches by TMA with the 64-byte swizzle, in clusters of two.
- * It asks for the driver by the library's name, as programs do. */
+ * It asks for the driver by the library's name, as programs do.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,14 @@
-/* What nvcc makes of a program of the runtime API, by hand: a fat binary with
+/*===- runtime.c - A program of the runtime API ---------------------*- C -*-===
+ *
+ * Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+ * Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===------------------------------------------------------------------------===
+ *
+ * What nvcc makes of a program of the runtime API, by hand: a fat binary with
  * one entry of plain PTX, its registration, and a launch. Linked with the
- * stand-in of either version of the library. */
+ * stand-in of either version of the library.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

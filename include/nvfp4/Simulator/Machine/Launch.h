@@ -19,6 +19,8 @@
 
 namespace nvfp4::sim {
 
+class Timeline;
+
 /// Geometry and arguments of a launch.
 struct LaunchConfig {
   std::array<uint32_t, 3> grid{1, 1, 1};
@@ -80,6 +82,8 @@ struct RunOptions {
   uint64_t progressLimit = 20'000'000;
   /// When set, one line for each warp instruction.
   std::ostream *trace = nullptr;
+  /// When set, what happened when is collected here.
+  Timeline *timeline = nullptr;
 };
 
 /// Counters of a run.
