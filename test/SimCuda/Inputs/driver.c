@@ -8,6 +8,8 @@
  * A program of the CUDA driver API with its kernel as PTX text: scales a
  * matrix that it fetches by TMA with the 64-byte swizzle, in clusters of two.
  * It asks for the driver by the library's name, as programs do.
+ *
+ *===------------------------------------------------------------------------===
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -8,6 +8,8 @@
  * What nvcc makes of a program of the runtime API, by hand: a fat binary with
  * one entry of plain PTX, its registration, and a launch. Linked with the
  * stand-in of either version of the library.
+ *
+ *===------------------------------------------------------------------------===
  */
 #include <stddef.h>
 #include <stdint.h>
