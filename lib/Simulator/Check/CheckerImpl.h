@@ -69,10 +69,15 @@ struct WarpState {
   /// strong reads have found, which the next fence acquires.
   std::shared_ptr<const Knowledge> fence;
   std::vector<Published> found;
-  /// Clock of the last release to the proxy of tensor maps, and what the last
-  /// acquire of each map covers.
+  /// Clock of the last release to the proxy of tensor maps.
   uint32_t mapRelease = 0;
-  std::map<uint64_t, Knowledge> mapAcquires;
+};
+
+/// A warp's last acquire of a tensor map: what is ordered before it is visible
+/// to uses of the map that are ordered after it.
+struct MapAcquire {
+  AccessRecord record;
+  Knowledge covered;
 };
 
 struct OperationState {
@@ -139,6 +144,8 @@ struct Checker::Impl {
   ReadLists globalReads;
   /// Flags in global memory, by address.
   std::map<uint64_t, Published> published;
+  /// Acquires of tensor maps, by address, one for each warp.
+  std::map<uint64_t, std::vector<MapAcquire>> mapAcquires;
 
   ClusterCheck &stateOf(const Cluster &cluster) { return *cluster.check; }
   ClusterCheck &stateOf(const Cta &cta) { return *cta.cluster->check; }

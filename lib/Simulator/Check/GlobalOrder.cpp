@@ -67,8 +67,19 @@ void Checker::tensorMapRelease(Warp &warp) {
 }
 
 void Checker::tensorMapAcquire(Warp &warp, uint64_t address) {
-  WarpState &state = impl->stateOf(warp);
-  state.mapAcquires[address] = state.knowledge;
+  MapAcquire acquire;
+  acquire.record.setAgent(impl->warpNumber(warp));
+  acquire.record.cluster = impl->stateOf(warp.cta).number;
+  acquire.record.clock = impl->stateOf(warp).clock;
+  acquire.covered = impl->stateOf(warp).knowledge;
+  impl->tick(warp);
+  std::vector<MapAcquire> &list = impl->mapAcquires[address];
+  for (MapAcquire &known : list)
+    if (known.record.sameAgent(acquire.record)) {
+      known = std::move(acquire);
+      return;
+    }
+  list.push_back(std::move(acquire));
 }
 
 void Checker::tensorMapUsed(Warp &warp, uint64_t address, unsigned lane) {
@@ -85,7 +96,20 @@ void Checker::tensorMapUsed(Warp &warp, uint64_t address, unsigned lane) {
   now.record.pc = warp.group().pc;
   now.record.cluster = cluster.number;
   now.record.lane = lane;
-  auto acquired = state.mapAcquires.find(address);
+  // The acquire may be another warp's, when it is ordered before the use.
+  auto isCovered = [&](const AccessRecord &write) {
+    for (const MapAcquire &acquire : impl->mapAcquires[address]) {
+      if (!acquire.record.sameAgent(now.record) &&
+          !impl->ordered(acquire.record, true, now))
+        continue;
+      const ClusterKnowledge *known = write.cluster == acquire.record.cluster
+                                          ? &acquire.covered.own
+                                          : acquire.covered.find(write.cluster);
+      if (known && write.clock <= known->clock.of(write.agent()))
+        return true;
+    }
+    return false;
+  };
   std::string place =
       "the tensor map at " + impl->describe(Spot{Spot::Global, address});
   for (unsigned byte = 0; byte < mapBytes; byte += 4) {
@@ -103,15 +127,7 @@ void Checker::tensorMapUsed(Warp &warp, uint64_t address, unsigned lane) {
     const auto &writers = impl->clusters[write.cluster]->warps;
     bool released = write.isMapRelease || writers.empty() ||
                     writers[agent].mapRelease >= write.clock;
-    bool covered = false;
-    if (acquired != state.mapAcquires.end()) {
-      const Knowledge &then = acquired->second;
-      const ClusterKnowledge *known = write.cluster == cluster.number
-                                          ? &then.own
-                                          : then.find(write.cluster);
-      covered = known && write.clock <= known->clock.of(agent);
-    }
-    if (released && covered)
+    if (released && isCovered(write))
       continue;
     impl->reportConflict(
         ReportKind::MissingTensorMapFence, write, "a write", now, "use", place,
