@@ -40,7 +40,9 @@ private:
   void lower(DrainAllOp op);
   void lower(InitBarriersOp op);
   void open(mlir::Operation *op, PipelineOp pipeline, mlir::Value stage);
-  void signal(Signal signal, mlir::Value barrier);
+  void signal(PipelineOp pipeline, bool full, mlir::Value stage);
+  mlir::Value getEvenBlockBarrier(mlir::Value barrier);
+  mlir::Value getPairMask();
   mlir::Value testBarrier(mlir::Value barrier, mlir::Value phase);
   void waitBarrier(mlir::Value barrier, mlir::Value phase, mlir::Value ready);
   mlir::Value getBarrier(PipelineOp pipeline, bool full, mlir::Value stage);
@@ -93,6 +95,11 @@ private:
   mlir::Value getTensor(mlir::Value address);
   /// The type that an operand had.
   mlir::MemRefType getBufferType(mlir::OpOperand &operand);
+  /// The group of every tcgen05 instruction of the kernel.
+  mlir::NVVM::CTAGroupKind getGroup() {
+    return kernel.getPair() ? mlir::NVVM::CTAGroupKind::CTA_2
+                            : mlir::NVVM::CTAGroupKind::CTA_1;
+  }
   mlir::Type getI1() { return rewriter.getI1Type(); }
   mlir::Type getI32() { return rewriter.getI32Type(); }
 

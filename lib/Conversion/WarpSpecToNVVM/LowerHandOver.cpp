@@ -56,13 +56,36 @@ void KernelLowering::waitBarrier(Value barrier, Value phase, Value ready) {
   scf::YieldOp::create(rewriter, loc);
 }
 
-void KernelLowering::signal(Signal signal, Value barrier) {
-  switch (signal) {
+/// The same barrier in the even block of a pair: bit 24 of an address in the
+/// window of the cluster is the lowest of the block's rank.
+Value KernelLowering::getEvenBlockBarrier(Value barrier) {
+  Value even =
+      arith::AndIOp::create(rewriter, loc, barrier, constant(0xFEFFFFFF));
+  return LLVM::IntToPtrOp::create(
+      rewriter, loc, LLVM::LLVMPointerType::get(kernel.getContext(), 7), even);
+}
+
+/// Bits of both blocks of this pair.
+Value KernelLowering::getPairMask() {
+  Value rank = NVVM::ClusterId::create(rewriter, loc, getI32());
+  Value even = arith::AndIOp::create(rewriter, loc, rank, constant(-2));
+  Value mask = arith::ShLIOp::create(rewriter, loc, constant(3), even);
+  return arith::TruncIOp::create(rewriter, loc, rewriter.getI16Type(), mask);
+}
+
+/// Says that a slot is full, or empty.
+void KernelLowering::signal(PipelineOp pipeline, bool full, Value stage) {
+  HandOver handOver = getProtocol(pipeline);
+  bool acrossAgents = pipeline.getProducer() != pipeline.getConsumer();
+  switch (full ? handOver.full : handOver.empty) {
   case Signal::None:
   case Signal::Bytes:
     return;
   case Signal::TensorCommit:
-    NVVM::Tcgen05CommitOp::create(rewriter, loc, getShared(barrier), Value());
+    // In a pair it tells both blocks, unless it is for the issuer itself.
+    NVVM::Tcgen05CommitOp::create(
+        rewriter, loc, getShared(getBarrier(pipeline, full, stage)),
+        kernel.getPair() && acrossAgents ? getPairMask() : Value(), getGroup());
     return;
   case Signal::BulkGroup:
     NVVM::CpAsyncBulkCommitGroupOp::create(rewriter, loc);
@@ -73,8 +96,15 @@ void KernelLowering::signal(Signal signal, Value barrier) {
     auto branch = scf::IfOp::create(rewriter, loc, elected, false);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(branch.thenBlock());
-    NVVM::MBarrierArriveOp::create(rewriter, loc, rewriter.getI64Type(),
-                                   getShared(barrier), Value());
+    Value barrier = getBarrier(pipeline, full, stage);
+    Agent waiting = full ? pipeline.getConsumer() : pipeline.getProducer();
+    if (kernel.getPair() && waiting == Agent::TensorCore)
+      NVVM::MBarrierArriveOp::create(rewriter, loc, Type(),
+                                     getEvenBlockBarrier(barrier), Value(),
+                                     NVVM::MemScopeKind::CLUSTER);
+    else
+      NVVM::MBarrierArriveOp::create(rewriter, loc, rewriter.getI64Type(),
+                                     getShared(barrier), Value());
     return;
   }
   }
@@ -109,10 +139,16 @@ void KernelLowering::lower(AcquireOp op) {
     NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, loc, pipeline.getDepth() - 1,
                                          rewriter.getUnitAttr());
   }
-  if (handOver.full == Signal::Bytes)
+  if (handOver.full == Signal::Bytes) {
+    Value barrier = getBarrier(pipeline, true, stage);
+    bool even = kernel.getPair() && pipeline.getConsumer() == Agent::TensorCore;
     NVVM::MBarrierArriveExpectTxOp::create(
-        rewriter, loc, Type(), getShared(getBarrier(pipeline, true, stage)),
-        constant(bytes.lookup(op)), NVVM::MemScopeKind::CTA, false, Value());
+        rewriter, loc, Type(),
+        even ? getEvenBlockBarrier(barrier) : getShared(barrier),
+        constant(bytes.lookup(op)),
+        even ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA, false,
+        Value());
+  }
   open(op, pipeline, stage);
 }
 
@@ -125,19 +161,12 @@ void KernelLowering::lower(WaitOp op) {
 }
 
 void KernelLowering::lower(CommitOp op) {
-  PipelineOp pipeline = pipelines.lookup(op);
-  Signal full = getProtocol(pipeline).full;
-  if (full != Signal::None && full != Signal::Bytes)
-    signal(full, getBarrier(pipeline, true, op->getOperand(0)));
+  signal(pipelines.lookup(op), /*full=*/true, op->getOperand(0));
   rewriter.eraseOp(op);
 }
 
 void KernelLowering::lower(ReleaseOp op) {
-  PipelineOp pipeline = pipelines.lookup(op);
-  Signal empty = getProtocol(pipeline).empty;
-  signal(empty, isBarrier(empty)
-                    ? getBarrier(pipeline, false, op->getOperand(0))
-                    : Value());
+  signal(pipelines.lookup(op), /*full=*/false, op->getOperand(0));
   rewriter.eraseOp(op);
 }
 

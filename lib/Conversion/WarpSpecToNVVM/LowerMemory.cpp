@@ -189,9 +189,15 @@ static SmallVector<Value> reversed(ValueRange values) {
 
 void KernelLowering::lower(TmaLoadOp op) {
   Value target = getShared(op.getTargetMutable().get());
-  Value barrier = getShared(
-      getBarrier(pipelines.lookup(op), true, op.getFillMutable().get()));
-  bool inBlock = !op.getMulticast();
+  PipelineOp pipeline = pipelines.lookup(op);
+  Value address = getBarrier(pipeline, true, op.getFillMutable().get());
+  // In a pair the bytes of both blocks are counted in the even one.
+  bool pair = kernel.getPair() && pipeline.getConsumer() == Agent::TensorCore;
+  if (pair)
+    address =
+        arith::AndIOp::create(rewriter, loc, address, constant(0xFEFFFFFF));
+  Value barrier = getShared(address);
+  bool inBlock = !op.getMulticast() && !pair;
   if (!inBlock)
     target = LLVM::AddrSpaceCastOp::create(
         rewriter, loc, LLVM::LLVMPointerType::get(op.getContext(), 7), target);
@@ -199,7 +205,10 @@ void KernelLowering::lower(TmaLoadOp op) {
       rewriter, loc, target, op.getMapMutable().get(),
       reversed(op.getCoordinates()), barrier, ValueRange(), op.getMulticast(),
       getCachePolicy(op.getCache()), NVVM::TMALoadMode::TILE, inBlock,
-      NVVM::CTAGroupKindAttr(), Value());
+      pair ? NVVM::CTAGroupKindAttr::get(op.getContext(),
+                                         NVVM::CTAGroupKind::CTA_2)
+           : NVVM::CTAGroupKindAttr(),
+      Value());
   rewriter.eraseOp(op);
 }
 

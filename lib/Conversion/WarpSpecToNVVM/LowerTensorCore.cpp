@@ -43,9 +43,9 @@ void KernelLowering::lower(CopyScalesOp op) {
       atom = arith::AddIOp::create(rewriter, loc, descriptor,
                                    constant64(i * kScaleAtomBytes / 16));
     NVVM::Tcgen05CpOp::create(
-        rewriter, loc, NVVM::Tcgen05CpShape::SHAPE_32x128b,
-        NVVM::CTAGroupKind::CTA_1, NVVM::Tcgen05CpMulticast::WARPX4,
-        NVVM::Tcgen05CpSrcFormatAttr(), getTensor(add(target, 4 * i)), atom);
+        rewriter, loc, NVVM::Tcgen05CpShape::SHAPE_32x128b, getGroup(),
+        NVVM::Tcgen05CpMulticast::WARPX4, NVVM::Tcgen05CpSrcFormatAttr(),
+        getTensor(add(target, 4 * i)), atom);
   }
   rewriter.eraseOp(op);
 }
@@ -96,14 +96,14 @@ void KernelLowering::lower(MmaScaledOp op) {
       rewriter.setInsertionPointToStart(branch.thenBlock());
     }
     int64_t atom = step * scalesPerStep / 4, id = step * scalesPerStep % 4;
-    uint32_t instruction =
-        encodeInstruction({op.getKind(), 128, n, aType.getElementType(),
-                           bType.getElementType(), op.getUe8m0(), id, id});
+    uint32_t instruction = encodeInstruction(
+        {op.getKind(), kernel.getPair() ? 256 : 128, n, aType.getElementType(),
+         bType.getElementType(), op.getUe8m0(), id, id});
     Value aScales = add(op.getAScalesMutable().get(), atom * 4);
     Value bScales =
         add(op.getBScalesMutable().get(), atom * 4 * llvm::divideCeil(n, 128));
     NVVM::Tcgen05MMABlockScaleOp::create(
-        rewriter, loc, getKind(op.getKind()), NVVM::CTAGroupKind::CTA_1,
+        rewriter, loc, getKind(op.getKind()), getGroup(),
         op.getKind() == ScaledKind::MXF4NVF4
             ? NVVM::Tcgen05MMABlockScale::BLOCK16
             : NVVM::Tcgen05MMABlockScale::DEFAULT,
@@ -242,8 +242,8 @@ void KernelLowering::lower(FenceOp op) {
 void KernelLowering::lower(ReserveTmemOp op) {
   NVVM::Tcgen05AllocOp::create(rewriter, loc,
                                getShared(add(sharedBase, op.getOffset())),
-                               constant(op.getColumns()));
-  NVVM::Tcgen05RelinquishAllocPermitOp::create(rewriter, loc);
+                               constant(op.getColumns()), getGroup());
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(rewriter, loc, getGroup());
   rewriter.eraseOp(op);
 }
 
@@ -251,6 +251,6 @@ void KernelLowering::lower(ReleaseTmemOp op) {
   Value slot = getShared(add(sharedBase, op.getOffset()));
   Value base = LLVM::LoadOp::create(rewriter, loc, getI32(), slot);
   NVVM::Tcgen05DeallocOp::create(rewriter, loc, getTensor(base),
-                                 constant(op.getColumns()));
+                                 constant(op.getColumns()), getGroup());
   rewriter.eraseOp(op);
 }

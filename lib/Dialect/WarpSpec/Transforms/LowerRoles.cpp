@@ -62,11 +62,6 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     roles = kernel.getRoles();
     if (!roles)
       return;
-    if (kernel.getPair()) {
-      kernel.emitOpError("expected one block a tile; pairs of blocks are not "
-                         "lowered");
-      return signalPassFailure();
-    }
     if (!kernel.getSharedBytes()) {
       kernel.emitOpError("expected a planned kernel; run warpspec-plan-memory");
       return signalPassFailure();
@@ -123,12 +118,7 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
       tmemWarp = layout.warps - 1;
       FenceOp::create(rewriter, loc, FenceKind::Tcgen05Before);
     }
-    if (kernel.getCluster().value_or(1) > 1) {
-      NVVM::ClusterArriveOp::create(rewriter, loc, rewriter.getUnitAttr());
-      NVVM::ClusterWaitOp::create(rewriter, loc, rewriter.getUnitAttr());
-    } else {
-      NVVM::BarrierOp::create(rewriter, loc);
-    }
+    meet(rewriter, loc);
     if (columns)
       FenceOp::create(rewriter, loc, FenceKind::Tcgen05After);
   }
@@ -169,6 +159,9 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
       if (signal == Signal::None || signal == Signal::BulkGroup)
         return;
       int64_t count = countArrivals(pipeline, signal, producers);
+      // Both blocks of a pair signal what the even one waits for.
+      if (kernel.getPair() && isSignalledByBoth(pipeline, producers))
+        count *= 2;
       // A side that no role plays signals nothing.
       if (count)
         InitBarriersOp::create(rewriter, pipeline.getLoc(), offset,
@@ -179,12 +172,33 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     init(handOver.empty, false, offset + 8 * pipeline.getDepth());
   }
 
+  /// In a pair the even block's tensor core works for both: operands become
+  /// full, and accumulators empty, when both blocks say so.
+  static bool isSignalledByBoth(PipelineOp pipeline, bool producers) {
+    Agent waiting = producers ? pipeline.getConsumer() : pipeline.getProducer();
+    return waiting == Agent::TensorCore &&
+           pipeline.getProducer() != pipeline.getConsumer();
+  }
+
+  /// All threads of the block, or of the cluster, meet.
+  void meet(RewriterBase &rewriter, Location loc) {
+    if (kernel.getCluster().value_or(1) > 1) {
+      NVVM::ClusterArriveOp::create(rewriter, loc, rewriter.getUnitAttr());
+      NVVM::ClusterWaitOp::create(rewriter, loc, rewriter.getUnitAttr());
+    } else {
+      NVVM::BarrierOp::create(rewriter, loc);
+    }
+  }
+
   void releaseTmem(RewriterBase &rewriter, Location loc) {
     int64_t columns = *kernel.getTmemColumns();
+    // A block that has gone cannot be signalled.
+    if (!columns && kernel.getCluster().value_or(1) > 1)
+      return meet(rewriter, loc);
     if (!columns)
       return;
     FenceOp::create(rewriter, loc, FenceKind::Tcgen05Before);
-    NVVM::BarrierOp::create(rewriter, loc);
+    meet(rewriter, loc);
     FenceOp::create(rewriter, loc, FenceKind::Tcgen05After);
     inWarp(rewriter, loc, tmemWarp, [&] {
       ReleaseTmemOp::create(rewriter, loc, columns, getTmemSlot());
@@ -239,6 +253,17 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     return success();
   }
 
+  /// A role whose tensor core works for both blocks of a pair: it runs in the
+  /// even one.
+  static bool isLeading(Region &role) {
+    return role
+        .walk([](AgentOpInterface op) {
+          return op.getAgent() == Agent::TensorCore ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   /// Registers of the warpgroup that begins at `first`.
   int getWarpgroupRegisters(const Layout &layout, int first) {
     int most = 24;
@@ -275,6 +300,16 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
                                            createI32(rewriter, loc, first));
       Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
                                        offset, createI32(rewriter, loc, warps));
+      if (kernel.getPair() && isLeading(roles.getBodies()[i])) {
+        Value rank =
+            NVVM::ClusterId::create(rewriter, loc, rewriter.getI32Type());
+        Value odd = arith::AndIOp::create(rewriter, loc, rank,
+                                          createI32(rewriter, loc, 1));
+        Value even =
+            arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, odd,
+                                  createI32(rewriter, loc, 0));
+        is = arith::AndIOp::create(rewriter, loc, is, even);
+      }
       auto branch = scf::IfOp::create(rewriter, loc, is, false);
       Block *body = &roles.getBodies()[i].front();
       rewriter.eraseOp(body->getTerminator());

@@ -87,7 +87,8 @@ CASES = {
     "quantise": lambda: quantise([130, 0, 1, 200] + [0] * 40 + [128, 5], 192),
     "one_tile": lambda: gemm(128, 128, 1024),
     # Accumulators are reused, slots of the ring are not.
-    "accumulators": lambda: gemm(384, 128, 256),
+    "accumulators": lambda: gemm(512, 128, 256),
+    "pairs": lambda: gemm(512, 256, 1536),
     "tiles": lambda: gemm(384, 256, 1536),
 }
 

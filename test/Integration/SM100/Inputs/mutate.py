@@ -30,13 +30,18 @@ DROPPED = [
 CHANGED = [
     ("bytes", r"expect_tx %\w+, %c(\d+)_i32", lambda n: [n - 16, n + 16, n // 2]),
     ("count", r"mbarrier\.init %\w+, %c(\d+)_i32", lambda n: [n + 1]),
-    ("depth", r"cmpi eq, %\w+, %c([2-9])_i32", lambda n: [n - 1, n + 1]),
-    ("descriptor", r"%c(136316032)_i32", lambda n: [n ^ 0x20, n ^ 0x20000]),
+    ("depth", r"cmpi eq, %\w+, %c([2-4])_i32", lambda n: [n - 1, n + 1]),
+    ("descriptor", r"mma\.block_scale.*%c(136316032)_i32", lambda n: [n ^ 0x20, n ^ 0x20000]),
     ("parity", r"scf\.(?:for|while).*%arg\d+ = %c([01])_i32\) ->",
      lambda n: [1 - n]),
 ]
-# Survivors that are no faults, with the reason.
-HARMLESS = {}
+# Survivors that are no faults: the fences of the prologue and of the end.
+HARMLESS = {
+    # Nothing has touched tensor memory when its address is published.
+    "drop nvvm.tcgen05.fence 0", "drop nvvm.tcgen05.fence 1",
+    # Loads have been waited for when the block meets to release the columns.
+    "drop nvvm.tcgen05.fence 5", "drop nvvm.tcgen05.fence 6",
+}
 
 
 def drop(lines):
@@ -121,7 +126,7 @@ def main():
             survivors.append(name)
         print(f"{name}: {finding[:70] if finding else 'SURVIVES'}", flush=True)
     print(f"{caught} of {caught + len(survivors)} faults are caught")
-    return 1 if set(survivors) - set(HARMLESS) else 0
+    return 1 if set(survivors) - HARMLESS else 0
 
 
 sys.exit(main())
