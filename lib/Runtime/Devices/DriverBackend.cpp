@@ -15,6 +15,7 @@
 #include "DriverApi.h"
 
 #include <map>
+#include <mutex>
 
 using namespace nvfp4;
 using namespace nvfp4::runtime;
@@ -69,6 +70,9 @@ public:
 private:
   DriverBackend &device;
   cuda::Function function;
+  nvfp4_status allow(const nvfp4_launch &launch);
+
+  std::mutex mutex;
   /// What launches have asked for so far, beyond what needs no leave.
   uint32_t sharedAllowed = 48 * 1024;
   bool largeClusterAllowed = false;
@@ -86,6 +90,7 @@ public:
 private:
   DriverBackend &device;
   cuda::Module module;
+  std::mutex mutex;
   std::map<std::string, std::unique_ptr<DriverKernel>> kernels;
 };
 
@@ -342,6 +347,7 @@ DriverModule::~DriverModule() {
 }
 
 nvfp4_status DriverModule::kernel(const char *name, nvfp4_kernel *&kernel) {
+  std::lock_guard<std::mutex> lock(mutex);
   auto &slot = kernels[name];
   if (!slot) {
     cuda::Function function = nullptr;
@@ -371,8 +377,9 @@ nvfp4_status DriverModule::variable(const char *name, void *&pointer,
   return status;
 }
 
-nvfp4_status DriverKernel::launch(const nvfp4_launch &launch,
-                                  void *const *arguments) {
+/// Raises the limits that the launch goes past.
+nvfp4_status DriverKernel::allow(const nvfp4_launch &launch) {
+  std::lock_guard<std::mutex> lock(mutex);
   if (launch.shared_memory > sharedAllowed) {
     if (nvfp4_status status = device.call(
             [&] {
@@ -385,8 +392,7 @@ nvfp4_status DriverKernel::launch(const nvfp4_launch &launch,
     sharedAllowed = launch.shared_memory;
   }
   const uint32_t *cluster = launch.cluster;
-  bool hasCluster = cluster[0] || cluster[1] || cluster[2];
-  if (hasCluster && uint64_t{cluster[0]} * cluster[1] * cluster[2] > 8 &&
+  if (uint64_t{cluster[0]} * cluster[1] * cluster[2] > 8 &&
       !largeClusterAllowed) {
     if (nvfp4_status status = device.call(
             [&] {
@@ -397,6 +403,15 @@ nvfp4_status DriverKernel::launch(const nvfp4_launch &launch,
       return status;
     largeClusterAllowed = true;
   }
+  return NVFP4_OK;
+}
+
+nvfp4_status DriverKernel::launch(const nvfp4_launch &launch,
+                                  void *const *arguments) {
+  if (nvfp4_status status = allow(launch))
+    return status;
+  const uint32_t *cluster = launch.cluster;
+  bool hasCluster = cluster[0] || cluster[1] || cluster[2];
   cuda::LaunchAttribute attributes[2] = {};
   cuda::LaunchConfig config = {};
   for (unsigned i = 0; i < 3; ++i) {

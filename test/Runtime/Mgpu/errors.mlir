@@ -1,6 +1,7 @@
 // Functions called mgpu have no status to return: an error, or a report of the
 // simulator, ends the process with a message.
 //
+// UNSUPPORTED: asan
 // RUN: mlir-opt %s --gpu-kernel-outlining \
 // RUN:   --gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90a cubin-features=+ptx80 \
 // RUN:     cubin-format=isa" -o %t.mlir

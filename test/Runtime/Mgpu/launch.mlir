@@ -1,6 +1,7 @@
 // Upstream-style host code on the simulator: gpu.launch, asynchronous copies,
 // registered memory of the host.
 //
+// UNSUPPORTED: asan
 // RUN: mlir-opt %s --gpu-kernel-outlining \
 // RUN:   --gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90a cubin-features=+ptx80 \
 // RUN:     cubin-format=isa" \

@@ -1,6 +1,7 @@
 // A cluster of two CTAs: each copies its half of a matrix to shared memory by
 // TMA with the 128-byte swizzle, and stores what lies there.
 //
+// UNSUPPORTED: asan
 // RUN: mlir-opt %s --convert-nvgpu-to-nvvm --gpu-kernel-outlining \
 // RUN:   --convert-nvvm-to-llvm \
 // RUN:   --gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90a cubin-features=+ptx80 \
