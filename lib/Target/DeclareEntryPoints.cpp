@@ -28,6 +28,13 @@ namespace json = llvm::json;
 static constexpr StringLiteral kMetadataSymbol = "nvfp4_metadata";
 static constexpr int64_t kMetadataVersion = 1;
 
+/// Attributes of the halves of scaled arguments and results, with the words by
+/// which the description calls the halves. They are spelt here because this
+/// library links no dialect of ours.
+static constexpr std::pair<StringLiteral, StringLiteral> kHalves[] = {
+    {"grouped_scaled_gemm.values_of", "values"},
+    {"grouped_scaled_gemm.scales_of", "scales"}};
+
 static std::string print(Type type) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -67,14 +74,25 @@ static json::Value describe(Type type, DictionaryAttr attributes) {
   value["shape"] = std::move(shape);
   if (!attributes)
     return value;
-  for (auto [name, role] : {std::pair("nvfp4.values_of", "values"),
-                            std::pair("nvfp4.scales_of", "scales")}) {
+  for (auto [name, role] : kHalves) {
     if (auto scaled = attributes.getAs<TypeAttr>(name)) {
       value["role"] = role;
       value["scaled"] = print(scaled.getValue());
     }
   }
   return value;
+}
+
+/// Removes what describe() has read: the translation to LLVM IR would warn of
+/// attributes that it does not know.
+static void removeHalves(func::FuncOp function) {
+  for (auto [name, role] : kHalves) {
+    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+      function.removeArgAttr(i, StringAttr::get(function.getContext(), name));
+    for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+      function.removeResultAttr(i,
+                                StringAttr::get(function.getContext(), name));
+  }
 }
 
 static FailureOr<json::Object> describe(func::FuncOp function) {
@@ -129,6 +147,9 @@ struct DeclareEntryPoints final
               index, bufferization::BufferizationDialect::kWritableAttrName,
               builder.getBoolAttr(false));
     }
+
+    for (auto function : module.getOps<func::FuncOp>())
+      removeHalves(function);
 
     std::string text;
     llvm::raw_string_ostream os(text);

@@ -25,12 +25,18 @@ func.func private @helper(%v: vector<4xf32>) {
 
 // -----
 
-// The parts of a scaled argument keep its type.
+// The halves of a scaled argument or result name its type in the description,
+// and in the description only.
 // CHECK: llvm.mlir.global external constant @nvfp4_metadata
 // CHECK-SAME: \22role\22:\22values\22,\22scaled\22:\22!grouped_scaled_gemm.scaled<16x64, nvfp4>\22
-func.func @scaled(%v: tensor<16x32xi8> {nvfp4.values_of = !grouped_scaled_gemm.scaled<16x64, nvfp4>}) {
-  return
+// CHECK-SAME: \22role\22:\22scales\22,\22scaled\22:\22!grouped_scaled_gemm.scaled<16x64, nvfp4>\22
+// CHECK: func.func @scaled(%{{.*}}: tensor<16x32xi8> {bufferization.writable = false}, %{{.*}}) -> tensor<16x4xf8E4M3FN> attributes
+func.func @scaled(%v: tensor<16x32xi8> {grouped_scaled_gemm.values_of = !grouped_scaled_gemm.scaled<16x64, nvfp4>}, %s: tensor<16x4xf8E4M3FN>)
+    -> (tensor<16x4xf8E4M3FN> {grouped_scaled_gemm.scales_of = !grouped_scaled_gemm.scaled<16x64, nvfp4>}) {
+  return %s : tensor<16x4xf8E4M3FN>
 }
+// CHECK: func.func private @inner(tensor<16x32xi8>)
+func.func private @inner(%v: tensor<16x32xi8> {grouped_scaled_gemm.values_of = !grouped_scaled_gemm.scaled<16x64, nvfp4>})
 
 // -----
 

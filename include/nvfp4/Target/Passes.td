@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What makes a module callable from outside: the description of its functions
+// for the runtime, and one entry for each with a uniform signature.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_TARGET_PASSES_TD
 #define NVFP4_TARGET_PASSES_TD
@@ -21,7 +26,10 @@ def DeclareEntryPointsPass
     `nvfp4_metadata`, from which the runtime checks each call.
 
     Accepts modules without values of type `scaled` (run it right after
-    `gsg-decompose-scaled`, whose argument attributes name the scaled types).
+    `gsg-decompose-scaled`, whose attributes of arguments and results name the
+    scaled types). Afterwards no function has these attributes: what they said
+    is in the description.
+
     Arguments and results of entry points must be ranked tensors, memrefs of
     identity layout, integers, floats or `index`; others are errors.
 

@@ -7,7 +7,7 @@
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4, blocked>
 
 // CHECK-LABEL: func @product(
-// CHECK-SAME:    %[[A:[^:]*]]: tensor<16x32xi8> {nvfp4.values_of = ![[TA:[a-z0-9]*]]}, %[[SA:[^:]*]]: tensor<16x4xf8E4M3FN> {nvfp4.scales_of = ![[TA]]},
+// CHECK-SAME:    %[[A:[^:]*]]: tensor<16x32xi8> {grouped_scaled_gemm.values_of = ![[TA:[a-z0-9]*]]}, %[[SA:[^:]*]]: tensor<16x4xf8E4M3FN> {grouped_scaled_gemm.scales_of = ![[TA]]},
 // CHECK-SAME:    %[[B:[^:]*]]: tensor<32x32xi8>
 // CHECK-SAME:    %[[SB:[^:]*]]: tensor<1x1x32x4x4xf8E4M3FN>
 // CHECK:         grouped_scaled_gemm.matmul <dense>

@@ -229,8 +229,8 @@ void annotate(ArrayRef<Type> types, unsigned shiftedIndex,
   unsigned index = shiftedIndex;
   for (Type type : types) {
     if (isa<ScaledType>(type)) {
-      set(index++, "nvfp4.values_of", type);
-      set(index++, "nvfp4.scales_of", type);
+      set(index++, GroupedScaledGemmDialect::getValuesOfAttrName(), type);
+      set(index++, GroupedScaledGemmDialect::getScalesOfAttrName(), type);
     } else {
       ++index;
     }

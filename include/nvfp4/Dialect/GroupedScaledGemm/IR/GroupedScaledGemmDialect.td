@@ -49,6 +49,18 @@ def GroupedScaledGemm_Dialect : Dialect {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Names the scaled type of which an argument or result is the values.
+    static constexpr ::llvm::StringLiteral getValuesOfAttrName() {
+      return "grouped_scaled_gemm.values_of";
+    }
+    /// Names the scaled type of which an argument or result is the scales.
+    static constexpr ::llvm::StringLiteral getScalesOfAttrName() {
+      return "grouped_scaled_gemm.scales_of";
+    }
+  }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

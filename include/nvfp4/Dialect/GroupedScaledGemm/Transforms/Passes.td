@@ -23,7 +23,8 @@ def DecomposeScaledPass : Pass<"gsg-decompose-scaled", "::mlir::ModuleOp"> {
     values and finite scales where the operation does not write every element.
 
     An argument of type `scaled` becomes two arguments, values first, that
-    carry the type in `nvfp4.values_of` and `nvfp4.scales_of`; results alike.
+    carry the type in `grouped_scaled_gemm.values_of` and
+    `grouped_scaled_gemm.scales_of`; results alike.
 
     Before:
 
