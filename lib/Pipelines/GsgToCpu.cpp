@@ -12,8 +12,6 @@
 
 #include "nvfp4/Pipelines/GsgToCpu.h"
 
-#include "VerifyExtents.h"
-
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Target/Passes.h"
@@ -109,7 +107,7 @@ void nvfp4::buildGsgToCpuPipeline(OpPassManager &pm,
                                   const GsgToCpuOptions &options) {
   // First, where operations still are as the user wrote them. The target of
   // gsg-verify-target is the CPU unless told otherwise.
-  pm.addPass(createVerifyExtentsPass());
+  pm.addPass(gsg::createVerifyExtentsPass());
   pm.addPass(gsg::createVerifyTargetPass());
   buildDecomposePipeline(pm);
   buildBufferizePipeline(pm);

@@ -3,7 +3,8 @@
 // RUN: nvfp4-opt %s --gsg-to-cpu --dump-pass-pipeline 2>&1 >/dev/null | FileCheck %s
 
 // CHECK:      builtin.module(
-// CHECK:        gsg-verify-target{target=cpu}
+// CHECK-NEXT:   gsg-verify-extents
+// CHECK-NEXT:   gsg-verify-target{target=cpu}
 // CHECK-NEXT:   gsg-fuse-epilogue
 // CHECK-NEXT:   gsg-decompose-scaled
 // CHECK-NEXT:   nvfp4-declare-entry-points

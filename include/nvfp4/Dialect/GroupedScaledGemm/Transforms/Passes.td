@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What happens to products before they meet a machine: scaled values become
+// tensors, epilogues are fused, and what no target can hold or execute is
+// refused.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD
@@ -195,6 +201,34 @@ def VerifyTargetPass : Pass<"gsg-verify-target"> {
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
            "cpu, sm_90a, sm_100a, sm_103a or sm_100f">];
+}
+
+def VerifyExtentsPass : Pass<"gsg-verify-extents"> {
+  let summary = "check that every static shape fits into an address space";
+  let description = [{
+    Accepts any IR and changes nothing. Fails, with a diagnostic at the
+    operation, on a result, an argument or a function type with a tensor, a
+    memref or a scaled type of which the static extents other than 0 make more
+    than 2^46 bytes: half of what a process of x86-64 can address. Lowerings
+    compute sizes and strides in 64 bits without a look at overflow, so this
+    runs before them. Dynamic extents are checked where they are allocated.
+
+    Passes:
+
+    ```mlir
+    func.func @largest(%m: memref<?x70368744177664xi8>) {
+      return
+    }
+    ```
+
+    An error, "expected a type of at most 2^46 bytes":
+
+    ```mlir
+    func.func @petabyte(%m: memref<1048576x1073741824xi8>) {
+      return
+    }
+    ```
+  }];
 }
 
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD

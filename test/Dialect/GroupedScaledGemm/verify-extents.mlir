@@ -1,6 +1,6 @@
 // Static shapes that overflow 64 bits, or that no machine can hold, are refused
 // before sizes are computed from them.
-// RUN: nvfp4-opt %s --gsg-to-cpu='threads=false isa=generic' -split-input-file -verify-diagnostics -o /dev/null
+// RUN: nvfp4-opt %s --gsg-verify-extents -split-input-file -verify-diagnostics -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<4611686018427387904x4611686018427387904, nvfp4>
 // expected-error @below {{expected a type of at most 2^46 bytes, but got '!grouped_scaled_gemm.scaled<4611686018427387904x4611686018427387904, nvfp4>'}}

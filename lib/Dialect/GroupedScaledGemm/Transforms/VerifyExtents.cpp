@@ -11,14 +11,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "VerifyExtents.h"
-
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/Support/MathExtras.h"
+
+namespace nvfp4::gsg {
+#define GEN_PASS_DEF_VERIFYEXTENTSPASS
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h.inc"
+} // namespace nvfp4::gsg
 
 using namespace mlir;
 
@@ -49,11 +52,7 @@ static bool fits(Type type) {
 }
 
 namespace {
-struct VerifyExtentsPass : PassWrapper<VerifyExtentsPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyExtentsPass)
-
-  StringRef getName() const override { return "VerifyExtents"; }
-
+struct VerifyExtents : nvfp4::gsg::impl::VerifyExtentsPassBase<VerifyExtents> {
   void runOnOperation() override {
     auto check = [](Location loc, TypeRange types) {
       for (Type type : types)
@@ -81,7 +80,3 @@ struct VerifyExtentsPass : PassWrapper<VerifyExtentsPass, OperationPass<>> {
   }
 };
 } // namespace
-
-std::unique_ptr<Pass> nvfp4::createVerifyExtentsPass() {
-  return std::make_unique<VerifyExtentsPass>();
-}
