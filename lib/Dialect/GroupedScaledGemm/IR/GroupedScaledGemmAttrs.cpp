@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EnumKeyword.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/IR/Builders.h"
@@ -19,24 +20,6 @@
 
 using namespace mlir;
 using namespace nvfp4::gsg;
-
-/// Parses one keyword that names a case of an enumeration.
-template <typename EnumT>
-static FailureOr<EnumT>
-parseCase(AsmParser &parser, StringRef what, StringRef cases,
-          std::optional<EnumT> (*symbolize)(StringRef)) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef keyword;
-  bool isKeyword = succeeded(parser.parseOptionalKeyword(&keyword));
-  if (isKeyword)
-    if (std::optional<EnumT> value = symbolize(keyword))
-      return *value;
-  InFlightDiagnostic diagnostic = parser.emitError(loc);
-  diagnostic << "expected " << what << ", one of " << cases;
-  if (isKeyword)
-    diagnostic << ", but got '" << keyword << "'";
-  return diagnostic;
-}
 
 //===----------------------------------------------------------------------===//
 // GroupingAttr

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EnumKeyword.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/IR/Builders.h"
@@ -107,60 +108,52 @@ ScaledType ScaledType::withLayout(ScaleLayout layout, GroupStart start) const {
                          getAxis());
 }
 
-/// Parses one keyword that names a case of an enumeration.
-template <typename EnumT>
-static ParseResult parseEnum(AsmParser &parser, EnumT &value, StringRef what,
-                             StringRef cases,
-                             std::optional<EnumT> (*symbolize)(StringRef)) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef keyword;
-  if (failed(parser.parseOptionalKeyword(&keyword)))
-    return parser.emitError(loc) << "expected " << what << ", one of " << cases;
-  std::optional<EnumT> parsed = symbolize(keyword);
-  // scaled_c6
-  if (!parsed)
-    return parser.emitError(loc) << "expected " << what << ", one of " << cases
-                                 << ", but got '" << keyword << "'";
-  value = *parsed;
-  return success();
-}
-
 Type ScaledType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
-  BlockFormat format;
   ScaleLayout layout = ScaleLayout::Linear;
   GroupStart start = GroupStart::Whole;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() ||
       parser.parseDimensionList(shape, /*allowDynamic=*/true,
                                 /*withTrailingX=*/false) ||
-      parser.parseComma() ||
-      parseEnum<BlockFormat>(parser, format, "a format",
-                             "nvfp4, mxfp4, nvfp4_e8m0, mxfp8_e4m3, mxfp8_e5m2",
-                             symbolizeBlockFormat))
+      parser.parseComma())
+    return {};
+  // scaled_c6
+  auto format = parseCase<BlockFormat>(
+      parser, "a format", "nvfp4, mxfp4, nvfp4_e8m0, mxfp8_e4m3, mxfp8_e5m2",
+      symbolizeBlockFormat);
+  if (failed(format))
     return {};
   int64_t axis = static_cast<int64_t>(shape.size()) - 1;
   while (succeeded(parser.parseOptionalComma())) {
-    if (succeeded(parser.parseOptionalKeyword("starts"))) {
-      if (parser.parseEqual() ||
-          parseEnum<GroupStart>(parser, start, "a group start",
-                                "whole, compact, upper_bound",
-                                symbolizeGroupStart))
-        return {};
-    } else if (succeeded(parser.parseOptionalKeyword("axis"))) {
+    if (succeeded(parser.parseOptionalKeyword("axis"))) {
       if (parser.parseEqual() || parser.parseInteger(axis))
         return {};
-    } else if (parseEnum<ScaleLayout>(parser, layout, "a scale layout",
-                                      "linear, blocked, blocked_8x4",
-                                      symbolizeScaleLayout)) {
-      return {};
+      continue;
     }
+    if (succeeded(parser.parseOptionalKeyword("starts"))) {
+      if (parser.parseEqual())
+        return {};
+      auto parsed = parseCase<GroupStart>(parser, "a group start",
+                                          "whole, compact, upper_bound",
+                                          symbolizeGroupStart);
+      if (failed(parsed))
+        return {};
+      start = *parsed;
+      continue;
+    }
+    auto parsed = parseCase<ScaleLayout>(parser, "a scale layout",
+                                         "linear, blocked, blocked_8x4",
+                                         symbolizeScaleLayout);
+    if (failed(parsed))
+      return {};
+    layout = *parsed;
   }
   if (parser.parseGreater())
     return {};
   return ScaledType::getChecked([&] { return parser.emitError(loc); },
                                 parser.getContext(), ArrayRef<int64_t>(shape),
-                                format, layout, start, axis);
+                                *format, layout, start, axis);
 }
 
 void ScaledType::print(AsmPrinter &printer) const {

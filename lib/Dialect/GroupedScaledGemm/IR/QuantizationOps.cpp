@@ -23,6 +23,26 @@ static int64_t getNumGlobalScales(std::optional<GroupingAttr> grouping,
   return type.getRank() == 3 ? type.getDimSize(0) : 1;
 }
 
+/// The groups of quantize and dequantize and what depends on them: the starts
+/// of the scales of `type`, which diagnostics call `name`, and global scales.
+template <typename OpTy>
+static LogicalResult verifyGroupsAndGlobalScale(OpTy op, StringRef name,
+                                                ScaledType type) {
+  std::optional<int64_t> raggedDim;
+  if (failed(verifyOptionalGroups(op, op.getGrouping(), op.getGroups(), type,
+                                  raggedDim)) ||
+      failed(verifyGroupStarts(op, name, type,
+                               op.getGrouping().value_or(GroupingAttr()),
+                               op.getGroups(), raggedDim)))
+    return failure();
+  // quantize_c3, dequantize_c2
+  Value scale = op.getGlobalScale();
+  return verifyShape(
+      op, "global_scale", scale ? scale.getType() : Type(),
+      {{{getNumGlobalScales(op.getGrouping(), op.getGroups(), type)}, "[G]"}},
+      /*orScalar=*/true);
+}
+
 ScaledType QuantizeOp::getScaledResultType() {
   if (ArrayAttr types = getOutTypesAttr(); types && !types.empty())
     if (auto attr = dyn_cast<TypeAttr>(types[0]))
@@ -47,19 +67,7 @@ LogicalResult QuantizeOp::verify() {
           *this, "input", getInput().getType(),
           {{llvm::to_vector<3>(type.getShape()), "that of the result"}})))
     return failure();
-  std::optional<int64_t> raggedDim;
-  if (failed(verifyOptionalGroups(*this, getGrouping(), getGroups(), type,
-                                  raggedDim)) ||
-      failed(verifyGroupStarts(*this, "the result", type,
-                               getGrouping().value_or(GroupingAttr()),
-                               getGroups(), raggedDim)))
-    return failure();
-  // quantize_c3
-  if (getGlobalScale() &&
-      failed(verifyShape(
-          *this, "global_scale", getGlobalScale().getType(),
-          {{{getNumGlobalScales(getGrouping(), getGroups(), type)}, "[G]"}},
-          /*orScalar=*/true)))
+  if (failed(verifyGroupsAndGlobalScale(*this, "the result", type)))
     return failure();
   if (failed(verifyQuantizer(*this, getQuantizer(), type, getSeed(),
                              getGlobalScale(), static_cast<bool>(getGroups()))))
@@ -92,19 +100,7 @@ LogicalResult DequantizeOp::verify() {
           *this, "outs", getOut().getType(),
           {{llvm::to_vector<3>(type.getShape()), "that of the input"}})))
     return failure();
-  std::optional<int64_t> raggedDim;
-  if (failed(verifyOptionalGroups(*this, getGrouping(), getGroups(), type,
-                                  raggedDim)) ||
-      failed(verifyGroupStarts(*this, "the input", type,
-                               getGrouping().value_or(GroupingAttr()),
-                               getGroups(), raggedDim)))
-    return failure();
-  // dequantize_c2
-  if (getGlobalScale() &&
-      failed(verifyShape(
-          *this, "global_scale", getGlobalScale().getType(),
-          {{{getNumGlobalScales(getGrouping(), getGroups(), type)}, "[G]"}},
-          /*orScalar=*/true)))
+  if (failed(verifyGroupsAndGlobalScale(*this, "the input", type)))
     return failure();
   return verifyDestinations(*this, getDpsInitsMutable(),
                             getInitTypes(getDpsInitsMutable()));
