@@ -1,6 +1,7 @@
 // RUN: nvfp4-opt %s --convert-gsg-to-cpu --canonicalize | FileCheck %s
 
-// Rows in parallel; a row without a token becomes zeros, without a read.
+// Rows in parallel, copied to the bit; a row without a token becomes zeros,
+// without a read.
 
 // CHECK-LABEL: func @permute(
 // CHECK-SAME:    %[[INPUT:.*]]: memref<?x16xbf16>, %[[TOKENS:.*]]: memref<?xi32>, %[[OUT:.*]]: memref<?x16xbf16>
@@ -9,8 +10,8 @@
 // CHECK:           %[[TOKEN:.*]] = memref.load %[[TOKENS]][%[[ROW]]]
 // CHECK:           arith.cmpi ult
 // CHECK:           scf.if
-// CHECK:             memref.load %[[INPUT]]
-// CHECK:             memref.store %{{.*}}, %[[OUT]][%[[ROW]],
+// CHECK:             %[[VALUE:.*]] = memref.load %[[INPUT]]
+// CHECK-NEXT:        memref.store %[[VALUE]], %[[OUT]][%[[ROW]],
 // CHECK:           } else {
 // CHECK-NOT:         memref.load
 // CHECK:             memref.store %[[ZERO]], %[[OUT]][%[[ROW]],

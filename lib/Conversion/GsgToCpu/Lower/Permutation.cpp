@@ -24,16 +24,29 @@ using namespace nvfp4::gsg::cpu;
 namespace {
 using Predicate = arith::CmpIPredicate;
 
-/// A stable counting sort by expert. Entries outside [0, E) and rows beyond
-/// the buffer take part in nothing.
-struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// Replaces an operation on memrefs by the loops that `lower` emits.
+template <typename OpTy> struct LowerToLoops : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(SortTokensOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const final {
     if (op->getNumResults())
       return rewriter.notifyMatchFailure(op, "operates on tensors");
     LoopBuilder b(rewriter, op.getLoc());
+    lower(op, b);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  virtual void lower(OpTy op, LoopBuilder &b) const = 0;
+};
+
+/// A stable counting sort by expert. Entries outside [0, E) and rows beyond
+/// the buffer take part in nothing.
+struct LowerSortTokens : LowerToLoops<SortTokensOp> {
+  using LowerToLoops::LowerToLoops;
+
+  void lower(SortTokensOp op, LoopBuilder &b) const override {
     Value experts = op.getExperts(), ends = op.getEndsOut();
     Value tokenOfRow = op.getTokenOfRowOut(), rowOfSlot = op.getRowOfSlotOut();
     Value numTokens = b.dim(experts, 0), numSlots = b.dim(experts, 1);
@@ -84,19 +97,13 @@ struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
         });
       });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 
-struct LowerPermute : OpRewritePattern<PermuteOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct LowerPermute : LowerToLoops<PermuteOp> {
+  using LowerToLoops::LowerToLoops;
 
-  LogicalResult matchAndRewrite(PermuteOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op->getNumResults())
-      return rewriter.notifyMatchFailure(op, "operates on tensors");
-    LoopBuilder b(rewriter, op.getLoc());
+  void lower(PermuteOp op, LoopBuilder &b) const override {
     Value input = op.getInput(), out = op.getOut();
     Value numTokens = b.dim(input, 0), numColumns = b.dim(out, 1);
     Type element = cast<MemRefType>(out.getType()).getElementType();
@@ -108,27 +115,20 @@ struct LowerPermute : OpRewritePattern<PermuteOp> {
           b.cmp(Predicate::ult, token, numTokens),
           [&] {
             b.loop(numColumns, [&](Value c) {
-              Value value = b.toF32(b.load(input, {token, c}));
-              b.store(b.fromF32(value, element), out, {r, c});
+              b.store(b.load(input, {token, c}), out, {r, c});
             });
           },
           [&] {
             b.loop(numColumns, [&](Value c) { b.store(zero, out, {r, c}); });
           });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 
-struct LowerCombine : OpRewritePattern<CombineOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct LowerCombine : LowerToLoops<CombineOp> {
+  using LowerToLoops::LowerToLoops;
 
-  LogicalResult matchAndRewrite(CombineOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op->getNumResults())
-      return rewriter.notifyMatchFailure(op, "operates on tensors");
-    LoopBuilder b(rewriter, op.getLoc());
+  void lower(CombineOp op, LoopBuilder &b) const override {
     Value input = op.getInput(), out = op.getOut();
     Value rows = op.getRowOfSlot();
     Value numRows = b.dim(input, 0), numSlots = b.dim(rows, 1);
@@ -154,8 +154,6 @@ struct LowerCombine : OpRewritePattern<CombineOp> {
         b.store(b.fromF32(sum, element), out, {t, c});
       });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 } // namespace
