@@ -13,231 +13,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "OperandSlicer.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
 
 namespace {
-/// Positions of the iteration dimensions; absent ones are not tiled.
-struct TileDims {
-  std::optional<unsigned> group, row, column;
-};
-
-TileDims getTileDims(GroupingKind kind) {
-  switch (kind) {
-  case GroupingKind::Dense:
-  case GroupingKind::RaggedK:
-    return {std::nullopt, 0, 1};
-  case GroupingKind::Batched:
-    return {0, 1, 2};
-  case GroupingKind::Masked:
-    return {0, std::nullopt, 1};
-  case GroupingKind::RaggedRows:
-    return {std::nullopt, std::nullopt, 0};
-  }
-  llvm_unreachable("covered switch");
-}
-
-/// An offset and a size along one dimension of an operand.
-struct Span {
-  OpFoldResult offset, size;
-};
-using Spans = SmallVector<std::pair<unsigned, Span>, 3>;
-
-OpFoldResult getDim(OpBuilder &builder, Location loc, Value value,
-                    int64_t index) {
-  auto type = cast<ShapedType>(value.getType());
-  if (!type.isDynamicDim(index))
-    return builder.getIndexAttr(type.getDimSize(index));
-  if (isa<MemRefType>(type))
-    return memref::DimOp::create(builder, loc, value, index).getResult();
-  return tensor::DimOp::create(builder, loc, value, index).getResult();
-}
-
 /// The values of a scaled operand in either form.
 Value getData(OpBuilder &builder, Location loc, const ScaledOperand &operand) {
   if (operand.isStorageForm())
     return operand.data;
   return SplitScaledOp::create(builder, loc, operand.data).getData();
 }
-
-/// Cuts the operands of one product for one tile.
-class Slicer {
-public:
-  Slicer(OpBuilder &builder, MatmulOp op, ArrayRef<OpFoldResult> offsets,
-         ArrayRef<OpFoldResult> sizes)
-      : builder(builder), op(op), loc(op.getLoc()) {
-    TileDims dims = getTileDims(op.getGrouping().getKind());
-    auto span = [&](std::optional<unsigned> dim) -> std::optional<Span> {
-      if (!dim)
-        return std::nullopt;
-      return Span{offsets[*dim], sizes[*dim]};
-    };
-    group = span(dims.group);
-    row = span(dims.row);
-    column = span(dims.column);
-  }
-
-  /// Finds the rows of the weights that the columns of the tile need.
-  LogicalResult computeWeightRows() {
-    ActivationAttr activation = op.getActivationOrIdentity();
-    weightRow = column;
-    if (!activation.isPaired())
-      return success();
-    int64_t q = activation.getGate().getGranularity();
-    std::optional<int64_t> size = getConstantIntValue(column->size);
-    if (isZeroInteger(column->offset) && size &&
-        *size == op.getNumOutputColumns()) {
-      weightRow->size = builder.getIndexAttr(2 * *size);
-      return success();
-    }
-    if (q == 0 || !size || *size % q != 0)
-      return op.emitOpError("expected column tiles that are a multiple of the "
-                            "gate granularity ")
-             << q << " (0: halves, not tiled), but got "
-             << (size ? std::to_string(*size) : "a dynamic size");
-    AffineExpr twice = builder.getAffineDimExpr(0) * 2;
-    weightRow = Span{apply(twice, column->offset), apply(twice, column->size)};
-    return success();
-  }
-
-  OpFoldResult apply(AffineExpr expr, OpFoldResult operand) {
-    return affine::makeComposedFoldedAffineApply(builder, loc, expr, {operand});
-  }
-
-  /// Slices `value` along the given dimensions.
-  Value slice(Value value, const Spans &spans) {
-    if (spans.empty())
-      return value;
-    SmallVector<OpFoldResult> offsets, sizes;
-    auto type = cast<ShapedType>(value.getType());
-    for (int64_t i = 0; i < type.getRank(); ++i) {
-      offsets.push_back(builder.getIndexAttr(0));
-      sizes.push_back(getDim(builder, loc, value, i));
-    }
-    for (const auto &[dim, span] : spans) {
-      offsets[dim] = span.offset;
-      sizes[dim] = span.size;
-    }
-    SmallVector<OpFoldResult> strides(offsets.size(), builder.getIndexAttr(1));
-    Operation *sliced;
-    if (isa<MemRefType>(type))
-      sliced = memref::SubViewOp::create(builder, loc, value, offsets, sizes,
-                                         strides);
-    else
-      sliced = tensor::ExtractSliceOp::create(builder, loc, value, offsets,
-                                              sizes, strides);
-    slices.push_back(sliced);
-    return sliced->getResult(0);
-  }
-
-  /// Spans of an operand of rank 2 or 3 whose last two dimensions are
-  /// (rows, something) and whose first of three is the group.
-  Spans spansOf(int64_t rank, std::optional<Span> rows,
-                std::optional<Span> columns = std::nullopt) {
-    Spans spans;
-    if (rank == 3 && group)
-      spans.push_back({0, *group});
-    if (rows)
-      spans.push_back({rank - 2, *rows});
-    if (columns)
-      spans.push_back({rank - 1, *columns});
-    return spans;
-  }
-
-  /// Spans of a vector a column: `[N]` or `[G, N]`.
-  Spans spansOfColumns(Value value, std::optional<Span> columns) {
-    int64_t rank = cast<ShapedType>(value.getType()).getRank();
-    Spans spans;
-    if (rank == 2 && group)
-      spans.push_back({0, *group});
-    if (columns)
-      spans.push_back({rank - 1, *columns});
-    return spans;
-  }
-
-  /// Spans of a vector a row: `[M]`, or `[L, M]`.
-  Spans spansOfRows(Value value) {
-    int64_t rank = cast<ShapedType>(value.getType()).getRank();
-    Spans spans;
-    if (rank == 2 && group)
-      spans.push_back({0, *group});
-    if (row)
-      spans.push_back({rank - 1, *row});
-    return spans;
-  }
-
-  /// Spans of one entry a group; scalars have none.
-  Spans spansOfGroups(Value value) {
-    Spans spans;
-    if (group && isa<ShapedType>(value.getType()))
-      spans.push_back({0, *group});
-    return spans;
-  }
-
-  /// Slices values and scales of one scaled operand.
-  FailureOr<ScaledOperand> sliceScaled(const ScaledOperand &operand,
-                                       std::optional<Span> rows) {
-    ScaledType type = operand.type;
-    Spans spans = spansOf(type.getRank(), rows);
-    if (spans.empty())
-      return operand;
-    Value data = operand.data, scales = operand.scales;
-    if (!operand.isStorageForm()) {
-      auto split = SplitScaledOp::create(builder, loc, operand.data);
-      data = split.getData();
-      scales = split.getScales();
-    }
-    Spans scaleSpans = spans;
-    if (type.getLayout() != ScaleLayout::Linear && rows) {
-      FailureOr<Span> tiles = getScaleTiles(type, *rows);
-      if (failed(tiles))
-        return failure();
-      unsigned tileDim = type.getRank() - 2;
-      scaleSpans = spansOf(type.getRank(), std::nullopt);
-      scaleSpans.push_back({tileDim, *tiles});
-    }
-    SmallVector<int64_t> shape(type.getShape());
-    for (const auto &[dim, span] : spans)
-      shape[dim] =
-          getConstantIntValue(span.size).value_or(ShapedType::kDynamic);
-    ScaledOperand tile{slice(data, spans), slice(scales, scaleSpans),
-                       type.withShape(shape)};
-    if (operand.isStorageForm())
-      return tile;
-    Value made =
-        MakeScaledOp::create(builder, loc, tile.type, tile.data, tile.scales);
-    return ScaledOperand{made, Value(), tile.type};
-  }
-
-  std::optional<Span> group, row, column, weightRow;
-  SmallVector<Operation *> slices;
-
-private:
-  /// Row tiles of a tiled scale layout that a span of rows covers.
-  FailureOr<Span> getScaleTiles(ScaledType type, Span rows) {
-    int64_t tile = type.getLayout() == ScaleLayout::Blocked ? 128 : 8;
-    std::optional<int64_t> size = getConstantIntValue(rows.size);
-    if (type.getGroupStart() != GroupStart::Whole || !size || *size % tile)
-      return op.emitOpError("expected row tiles that are a multiple of ")
-             << tile << " for the scale layout of " << type
-             << "; move the scales to the linear layout to tile by "
-             << (size ? std::to_string(*size) : "a dynamic size");
-    AffineExpr d0 = builder.getAffineDimExpr(0);
-    return Span{apply(d0.floorDiv(tile), rows.offset),
-                apply(d0.ceilDiv(tile), rows.size)};
-  }
-
-  OpBuilder &builder;
-  MatmulOp op;
-  Location loc;
-};
 
 /// Replaces every operand of `range` by its slice.
 void sliceEach(MutableOperandRange range, function_ref<Value(Value)> sliceOne) {
@@ -247,7 +37,7 @@ void sliceEach(MutableOperandRange range, function_ref<Value(Value)> sliceOne) {
 
 /// Slices one group of scaled operands of `tile`.
 LogicalResult
-sliceScaledOperands(Slicer &slicer, ArrayRef<ScaledOperand> operands,
+sliceScaledOperands(OperandSlicer &slicer, ArrayRef<ScaledOperand> operands,
                     std::optional<Span> rows, MutableOperandRange values,
                     MutableOperandRange scales, SmallVectorImpl<Type> &types) {
   for (auto [i, operand] : llvm::enumerate(operands)) {
@@ -303,7 +93,7 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
     if (isa<ScaledType>(type))
       return emitOpError("expected results that are tensors to tile; run "
                          "gsg-decompose-scaled first");
-  Slicer slicer(builder, *this, offsets, sizes);
+  OperandSlicer slicer(builder, *this, offsets, sizes);
   if (getAmaxOut() && !isFullTile(builder, offsets, sizes))
     return emitOpError("expected no amax_outs to tile rows or columns: it is a "
                        "maximum over the whole group");
@@ -442,7 +232,7 @@ LogicalResult MatmulOp::getResultTilePosition(
     OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
     ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
     SmallVector<OpFoldResult> &resultSizes) {
-  Slicer slicer(builder, *this, offsets, sizes);
+  OperandSlicer slicer(builder, *this, offsets, sizes);
   if (failed(slicer.computeWeightRows()))
     return failure();
   auto init = getDpsInitsMutable()[resultNumber].get();

@@ -1,18 +1,17 @@
-//===- MatmulVerifier.cpp - Verifiers of the products -----------*- C++ -*-===//
+//===- MatmulVerifier.cpp - Verifier of matmul ------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// `matmul` and `matmul_list` against docs/Spec.md; comments name the
-// constraints. Shared ones are in Verification.h.
+// `matmul` against docs/Spec.md; comments name the constraints. Shared ones are
+// in Verification.h, those of its region in EpilogueVerifier.cpp.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verification.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -385,117 +384,6 @@ private:
   ProductExtents dims;
 };
 
-/// True if an epilogue region may hold `op`: scalar arithmetic.
-bool isScalarArithmetic(Operation &op) {
-  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
-             op.getDialect()) &&
-         op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
-         llvm::all_of(op.getResultTypes(),
-                      [](Type type) { return type.isIntOrIndexOrFloat(); });
-}
 } // namespace
 
 LogicalResult MatmulOp::verify() { return MatmulChecker(*this).run(); }
-
-// matmul_c38 is the trait IsolatedFromAbove.
-LogicalResult MatmulOp::verifyRegions() {
-  if (getEpilogue().empty())
-    return success();
-  Block &block = getEpilogue().front();
-  bool paired = getActivationOrIdentity().isPaired();
-  size_t expected = (paired ? 2 : 1) + getRow().size() + getColumn().size() +
-                    getGroup().size();
-  // matmul_c34
-  if (block.getNumArguments() != expected)
-    return emitOpError("expected an epilogue region with ")
-           << expected << " arguments (" << (paired ? "gate, up" : "z")
-           << ", then one for each row, column and group operand), but got "
-           << block.getNumArguments();
-  for (BlockArgument argument : block.getArguments())
-    // matmul_c35
-    if (!argument.getType().isF32())
-      return emitOpError("expected arguments of the epilogue region of type "
-                         "f32, but got ")
-             << argument.getType();
-  // matmul_c36
-  if (block.empty() || !isa<YieldOp>(block.back()))
-    return emitOpError("expected the epilogue region to end in "
-                       "grouped_scaled_gemm.yield");
-  for (Operation &nested : block.without_terminator()) {
-    // matmul_c37
-    if (isScalarArithmetic(nested))
-      continue;
-    InFlightDiagnostic diag =
-        emitOpError("expected scalar operations of arith and math without "
-                    "side effects in the epilogue region");
-    diag.attachNote(nested.getLoc()) << "got '" << nested.getName() << "'";
-    return diag;
-  }
-  return success();
-}
-
-LogicalResult MatmulListOp::verify() {
-  if (failed(verifyForm(*this)) ||
-      failed(verifyScaledOperands(*this, "lhs", getLhs(), getLhsScales(),
-                                  getLhsTypesAttr())) ||
-      failed(verifyScaledOperands(*this, "rhs", getRhs(), getRhsScales(),
-                                  getRhsTypesAttr())))
-    return failure();
-  int64_t count = getLhs().size();
-  // matmul_list_c1
-  if (count == 0 || static_cast<int64_t>(getRhs().size()) != count ||
-      static_cast<int64_t>(getOuts().size()) != count)
-    return emitOpError("expected as many lhs as rhs as outs, at least 1, but "
-                       "got ")
-           << count << ", " << getRhs().size() << " and " << getOuts().size();
-  if (failed(verifySameForm(*this, !getLhsScales().empty(), "lhs",
-                            !getRhsScales().empty(), "rhs")))
-    return failure();
-  for (auto [name, value] : {std::pair<StringRef, Value>("alpha", getAlpha()),
-                             std::pair<StringRef, Value>("beta", getBeta())})
-    // matmul_list_c2
-    if (value && failed(verifyShape(*this, name, value.getType(),
-                                    {{{count}, "one a problem"}},
-                                    /*orScalar=*/true)))
-      return failure();
-  for (int64_t i = 0; i < count; ++i) {
-    ScaledType lhs = getLhsType(i), rhs = getRhsType(i);
-    for (ScaledType type : {lhs, rhs}) {
-      // matmul_list_c3
-      if (type.getRank() != 2 || !type.isKMajor() ||
-          type.getGroupStart() != GroupStart::Whole)
-        return emitOpError("expected matrices of rank 2 with blocks along "
-                           "axis 1 and starts = whole for problem ")
-               << i << ", but got " << type;
-    }
-    // matmul_list_c4
-    if (lhs.getFormat() != getLhsType(0).getFormat() ||
-        rhs.getFormat() != getRhsType(0).getFormat())
-      return emitOpError("expected all problems to share the formats of "
-                         "problem 0, but got ")
-             << stringifyBlockFormat(lhs.getFormat()) << " and "
-             << stringifyBlockFormat(rhs.getFormat()) << " for problem " << i;
-    // matmul_list_c5
-    if (lhs.getBlockSize() != rhs.getBlockSize() ||
-        lhs.getScaleElementType() != rhs.getScaleElementType())
-      return emitOpError("expected lhs and rhs of equal block size and scale "
-                         "type, but got ")
-             << stringifyBlockFormat(lhs.getFormat()) << " and "
-             << stringifyBlockFormat(rhs.getFormat());
-    // matmul_list_c6
-    if (!areCompatible(lhs.getDimSize(1), rhs.getDimSize(1)))
-      return emitOpError("expected lhs and rhs of equal K for problem ")
-             << i << ", but got " << lhs.getDimSize(1) << " and "
-             << rhs.getDimSize(1);
-    // matmul_list_c7
-    if (failed(verifyShape(
-            *this, "outs of problem " + Twine(i), getOuts()[i].getType(),
-            {{{lhs.getDimSize(0), rhs.getDimSize(0)}, "[M, N]"}})))
-      return failure();
-  }
-  return verifyDestinations(*this, getDpsInitsMutable(),
-                            getInitTypes(getDpsInitsMutable()));
-}
-
-// The operand constraint and the parent trait say all there is to check.
-LogicalResult YieldOp::verify() { return success(); }
