@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The step from `grouped_scaled_gemm` on memrefs to upstream dialects, and the
+// checks of data that compiled code makes at run time.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_CONVERSION_PASSES_TD
 #define NVFP4_CONVERSION_PASSES_TD

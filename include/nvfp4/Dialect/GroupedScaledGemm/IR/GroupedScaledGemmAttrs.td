@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// How operations say what they mean: groupings, gate layouts, activations,
+// quantisers, and what a target may choose. Attributes with parameters have
+// hand-written text in GroupedScaledGemmAttrs.cpp.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_ATTRS_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_ATTRS_TD
 
@@ -204,9 +211,40 @@ class Gsg_EnumAttrOf<EnumInfo e, string mnemonic>
     : EnumAttr<GroupedScaledGemm_Dialect, e, mnemonic>;
 
 def Gsg_ProbPositionAttr : Gsg_EnumAttrOf<Gsg_ProbPosition, "prob_position">;
-def Gsg_MathModeAttr : Gsg_EnumAttrOf<Gsg_MathMode, "math">;
+def Gsg_MathModeAttr : Gsg_EnumAttrOf<Gsg_MathMode, "math"> {
+  let summary = "how accurate exp and tanh of an activation must be";
+  let description = [{
+    What a target may do. The interpreter's bound on the error of a result
+    follows the attribute, and every target stays within it.
+
+    | value    | a target may                                              | the CPU today                      |
+    |----------|-----------------------------------------------------------|------------------------------------|
+    | `strict` | be 4 units in the last place of f32 off                   | computes in f64 and rounds once    |
+    | `fast`   | be 64 such units off, and form the sigmoid from tanh      | does what `strict` does            |
+
+    ```
+    #grouped_scaled_gemm<math fast>
+    ```
+  }];
+}
 def Gsg_TailModeAttr : Gsg_EnumAttrOf<Gsg_TailMode, "tail">;
-def Gsg_DeterminismAttr : Gsg_EnumAttrOf<Gsg_Determinism, "determinism">;
+def Gsg_DeterminismAttr : Gsg_EnumAttrOf<Gsg_Determinism, "determinism"> {
+  let summary = "which runs must give the same bits";
+  let description = [{
+    What a target must keep. Every value is legal for every form of product: the
+    attribute limits how a target may sum, not what a product is.
+
+    | value             | a target must                                               | the CPU today                        |
+    |-------------------|-------------------------------------------------------------|--------------------------------------|
+    | `deterministic`   | give the same bits for the same inputs                      | does, for any number of threads too  |
+    | `batch_invariant` | also give a row the same bits whatever other rows there are | does                                 |
+    | `relaxed`         | nothing more than the bound on errors: sums in any order    | sums in the order of K all the same  |
+
+    ```
+    #grouped_scaled_gemm<determinism batch_invariant>
+    ```
+  }];
+}
 def Gsg_RoutingMethodAttr : Gsg_EnumAttrOf<Gsg_RoutingMethod, "routing">;
 
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_ATTRS_TD

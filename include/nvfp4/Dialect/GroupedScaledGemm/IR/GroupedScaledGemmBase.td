@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What the definitions of operations share: the element types they accept, as
+// scaled values or as storage, and the classes they derive from.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_BASE_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_BASE_TD
 

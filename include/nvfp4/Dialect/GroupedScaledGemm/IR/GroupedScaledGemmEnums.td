@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Closed sets of the dialect: formats, layouts, grouping forms, quantisers.
+// Closed sets of the dialect: formats, layouts, grouping forms, quantisers. The
+// keyword of a case is its spelling in IR. lib/Format has twins of some, for
+// code that links no MLIR.
 //
 //===----------------------------------------------------------------------===//
 

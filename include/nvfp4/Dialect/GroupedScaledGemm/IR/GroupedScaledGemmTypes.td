@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The one type of the dialect. The shapes in which its values and scales are
+// stored follow from its parameters, see GroupedScaledGemmTypes.cpp.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_TYPES_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_TYPES_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `matmul` in all its groupings, `matmul_list` of independent problems, and
+// `yield`, which ends the region of a custom activation.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_MATMULOPS_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_MATMULOPS_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Activations outside a product, the choice of experts, and the movement of
+// tokens to the rows of their experts and back.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_MOEOPS_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_MOEOPS_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From tensors of floating point numbers to scaled values and back, and the
+// rotation that spreads outliers before it.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_QUANTIZATIONOPS_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_QUANTIZATIONOPS_TD
 

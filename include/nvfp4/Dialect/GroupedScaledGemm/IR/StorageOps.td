@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Scaled values from packed values and scales, their parts, and changes of the
+// layout that leave what they mean as it is.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_STORAGEOPS_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_STORAGEOPS_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Operations that no user writes: derived from pipelines by the passes of the
+// dialect, on the way to PTX.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_LOWEREDOPS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_LOWEREDOPS_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Block-scaled and plain multiplications of tiles, and what brings scale
+// factors to where the tensor core reads them.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_MATHOPS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_MATHOPS_TD
 

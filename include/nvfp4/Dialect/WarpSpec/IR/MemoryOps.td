@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Buffers in shared and tensor memory, tensor maps, and the copies between them
+// and global memory. Places in shared memory are in bytes.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_MEMORYOPS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_MEMORYOPS_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Pipelines and the four operations by which agents hand slots to each other:
+// acquire and commit to fill, wait and release to drain.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_PIPELINEOPS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_PIPELINEOPS_TD
 

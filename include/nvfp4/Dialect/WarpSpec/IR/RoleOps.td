@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The frame of a kernel: its entry, the roles into which its warps are divided,
+// and the loop that gives each block its tiles.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_ROLEOPS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_ROLEOPS_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Memory spaces of buffers, with what of a layout must be part of the type so
+// that writer and reader cannot disagree.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_ATTRS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_ATTRS_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Closed sets of the dialect: agents, kinds of multiplication, orders of tiles,
+// cache hints, fences. The keyword of a case is its spelling in IR.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_ENUMS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_ENUMS_TD
 

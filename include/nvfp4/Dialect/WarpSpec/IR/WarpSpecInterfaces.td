@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one interface through which counts, bytes and fences are derived.
+// The one interface through which counts, bytes and fences are derived: no pass
+// asks which operation it has before it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The one file that is given to mlir-tblgen: all operations of the dialect,
+// which are defined by family in the files that this one includes.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_OPS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_OPS_TD
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Pipelines, the tokens of their slots while these are open, and tensor maps:
+// what roles hand to each other, and what copies through TMA name.
+//
+//===----------------------------------------------------------------------===//
+
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_TYPES_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_TYPES_TD
 
