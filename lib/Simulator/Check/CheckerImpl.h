@@ -128,6 +128,9 @@ struct AccessView {
   const Knowledge &knowledge;
   /// For operations.
   const OperationState *operation = nullptr;
+  /// Earlier read and write that were found to be in order: neighbouring cells
+  /// mostly have the same ones.
+  mutable AccessRecord passed[2] = {};
 };
 
 struct Checker::Impl {
@@ -178,7 +181,14 @@ struct Checker::Impl {
   /// The same for bytes of global memory.
   void accessGlobal(const AccessView &now, uint64_t address, uint64_t size);
   void compare(const AccessRecord &earlier, bool earlierWrote,
-               const AccessView &now, Spot spot);
+               const AccessView &now, Spot spot) {
+    if (earlier.valid() && !(earlier == now.passed[earlierWrote]) &&
+        compareSlowly(earlier, earlierWrote, now, spot))
+      now.passed[earlierWrote] = earlier;
+  }
+  /// False when something has been reported or the accesses do not overlap.
+  bool compareSlowly(const AccessRecord &earlier, bool earlierWrote,
+                     const AccessView &now, Spot spot);
   bool ordered(const AccessRecord &earlier, bool earlierWrote,
                const AccessView &now) const;
   bool lacksTcgen05Fence(const AccessRecord &earlier, bool earlierWrote,

@@ -120,11 +120,13 @@ void Checker::Impl::reportConflict(ReportKind kind, const AccessRecord &earlier,
   machine.report(std::move(report));
 }
 
-void Checker::Impl::compare(const AccessRecord &earlier, bool earlierWrote,
-                            const AccessView &now, Spot spot) {
-  if (!earlier.valid() || !(earlier.bytes & now.record.bytes) ||
-      (earlier.isStrong && now.record.isStrong))
-    return;
+bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
+                                  bool earlierWrote, const AccessView &now,
+                                  Spot spot) {
+  if (!(earlier.bytes & now.record.bytes))
+    return false;
+  if (earlier.isStrong && now.record.isStrong)
+    return true;
   const char *nowWhat = now.write ? "write" : "read";
   const char *what = earlierWrote ? "a write" : "a read";
   if (earlier.sameAgent(now.record)) {
@@ -132,43 +134,46 @@ void Checker::Impl::compare(const AccessRecord &earlier, bool earlierWrote,
     // may touch a cell from several lanes.
     bool otherLane = earlier.lane != now.record.lane &&
                      !(earlierWrote && earlier.lane == AccessRecord::manyLanes);
-    if (!earlier.isOperation && earlier.clock == now.record.clock &&
-        earlier.pc != now.record.pc && otherLane)
-      reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
-                     describe(spot),
-                     "by another lane of the warp, without bar.warp.sync in "
-                     "between");
-    return;
+    if (earlier.isOperation || earlier.clock != now.record.clock ||
+        earlier.pc == now.record.pc || !otherLane)
+      return true;
+    reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
+                   describe(spot),
+                   "by another lane of the warp, without bar.warp.sync in "
+                   "between");
+    return false;
   }
   if (!ordered(earlier, earlierWrote, now)) {
     reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
                    describe(spot), "that nothing orders before it");
-    return;
+    return false;
   }
   if (spot.kind == Spot::Tmem) {
-    if (lacksTcgen05Fence(earlier, earlierWrote, now))
-      reportConflict(ReportKind::MissingTcgen05Fence, earlier, what, now,
-                     nowWhat, describe(spot),
-                     "without tcgen05.fence::after_thread_sync in between");
-    return;
+    if (!lacksTcgen05Fence(earlier, earlierWrote, now))
+      return true;
+    reportConflict(ReportKind::MissingTcgen05Fence, earlier, what, now, nowWhat,
+                   describe(spot),
+                   "without tcgen05.fence::after_thread_sync in between");
+    return false;
   }
   if (!now.operation || now.operation->proxy == OperationProxy::Generic ||
       earlier.isOperation || !(earlierWrote || strict))
-    return;
+    return true;
   const ClusterKnowledge *known = earlier.cluster == now.cluster.number
                                       ? &now.knowledge.own
                                       : now.knowledge.find(earlier.cluster);
   const VectorClock &fenced =
       spot.kind == Spot::Global ? known->fencedGlobal : known->fencedShared;
-  if (earlier.clock > fenced.of(earlier.agent()))
-    reportConflict(ReportKind::MissingProxyFence, earlier, what, now, nowWhat,
-                   describe(spot),
-                   "by a thread, without fence.proxy.async in between");
+  if (earlier.clock <= fenced.of(earlier.agent()))
+    return true;
+  reportConflict(ReportKind::MissingProxyFence, earlier, what, now, nowWhat,
+                 describe(spot),
+                 "by a thread, without fence.proxy.async in between");
+  return false;
 }
 
 void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
                            const AccessView &now, Spot spot) {
-  // A cell that this agent alone has used.
   compare(cell.write, true, now, spot);
   if (now.write) {
     if (cell.read.valid()) {
@@ -195,7 +200,12 @@ void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
       return true;
     if (read.isOperation != now.record.isOperation)
       return false;
-    return read.sameAgent(now.record) || ordered(read, false, now);
+    if (read == now.passed[false])
+      return true;
+    if (!read.sameAgent(now.record) && !ordered(read, false, now))
+      return false;
+    now.passed[false] = read;
+    return true;
   };
   AccessRecord record = now.record;
   auto merge = [&](const AccessRecord &read) {

@@ -19,7 +19,9 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -45,18 +47,23 @@ struct AccessRecord {
   uint32_t isStrong : 1 = 0;
   /// A write through the proxy of tensor maps (tensormap.cp_fenceproxy).
   uint32_t isMapRelease : 1 = 0;
+  uint32_t unused : 2 = 0;
   uint32_t cluster : clusterBits = 0;
   uint32_t lane : 8 = 0;
 
   bool valid() const { return agentPlusOne; }
   uint32_t agent() const { return agentPlusOne - 1; }
   void setAgent(uint32_t agent) { agentPlusOne = agent + 1; }
+  bool operator==(const AccessRecord &other) const {
+    return !std::memcmp(this, &other, sizeof *this);
+  }
   bool sameAgent(const AccessRecord &other) const {
     return agentPlusOne == other.agentPlusOne &&
            isOperation == other.isOperation && cluster == other.cluster;
   }
 };
-static_assert(sizeof(AccessRecord) == 16);
+static_assert(sizeof(AccessRecord) == 16 &&
+              std::has_unique_object_representations_v<AccessRecord>);
 
 struct ShadowCell {
   AccessRecord write;
