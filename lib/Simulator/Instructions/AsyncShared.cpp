@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Swizzled addresses are computed for 8-byte pieces, the smallest a swizzle
+// Swizzled addresses are computed for pieces of 16 or 8 bytes, which a swizzle
 // moves as a whole.
 //
 //===----------------------------------------------------------------------===//
@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace nvfp4::sim {
 
@@ -70,6 +71,44 @@ bool inBounds(const AsyncOperation &operation, Cta &cta, uint32_t offset,
   return false;
 }
 
+/// Whether a swizzle permutes the bytes of [offset, offset + size) among
+/// themselves: no pattern reaches beyond 128 bytes.
+bool staysInside(TensorSwizzle swizzle, uint32_t offset, uint32_t size) {
+  return swizzle == TensorSwizzle::None ||
+         (offset % 128 == 0 && size % 128 == 0);
+}
+
+/// Copies whole swizzled bytes to or from shared memory, in pieces that the
+/// swizzle moves together.
+template <unsigned piece, bool toShared>
+void copyPieces(TensorSwizzle swizzle, uint8_t *shared, uint32_t offset,
+                std::conditional_t<toShared, const uint8_t *, uint8_t *> bytes,
+                uint32_t size) {
+  for (uint32_t i = 0; i < size; i += piece) {
+    uint8_t *place = shared + swizzleAddress(swizzle, offset + i);
+    if constexpr (toShared)
+      std::memcpy(place, bytes + i, piece);
+    else
+      std::memcpy(bytes + i, place, piece);
+  }
+}
+
+template <bool toShared>
+void copyInside(TensorSwizzle swizzle, uint8_t *shared, uint32_t offset,
+                std::conditional_t<toShared, const uint8_t *, uint8_t *> bytes,
+                uint32_t size) {
+  if (swizzle == TensorSwizzle::None) {
+    if constexpr (toShared)
+      std::memcpy(shared + offset, bytes, size);
+    else
+      std::memcpy(bytes, shared + offset, size);
+  } else if (swizzle <= TensorSwizzle::B128) {
+    copyPieces<16, toShared>(swizzle, shared, offset, bytes, size);
+  } else {
+    copyPieces<8, toShared>(swizzle, shared, offset, bytes, size);
+  }
+}
+
 } // namespace
 
 bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
@@ -78,31 +117,27 @@ bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
   auto size = static_cast<uint32_t>(bytes.size());
   if (!inBounds(operation, cta, offset, size))
     return false;
-  auto forget = [&](uint32_t place, uint32_t first, uint32_t count) {
-    for (uint32_t i = 0; i < count && !written.empty(); ++i)
-      if (!written[first + i])
-        cta.sharedWritten.set(place + i, 1, false);
-  };
   Checker *checker = operation.machine->checker.get();
-  if (swizzle == TensorSwizzle::None) {
-    std::memcpy(&cta.shared[offset], bytes.data(), size);
+  if (staysInside(swizzle, offset, size)) {
+    copyInside<true>(swizzle, cta.shared.data(), offset, bytes.data(), size);
     cta.sharedWritten.set(offset, size);
-    forget(offset, 0, size);
     if (checker)
       checker->operationShared(operation.id, cta, offset, size, access);
-    return true;
+  } else {
+    for (uint32_t i = 0; i < size; i += 8) {
+      uint32_t place = swizzleAddress(swizzle, offset + i);
+      uint32_t count = std::min(8u, size - i);
+      if (!inBounds(operation, cta, place, count))
+        return false;
+      std::memcpy(&cta.shared[place], &bytes[i], count);
+      cta.sharedWritten.set(place, count);
+      if (checker)
+        checker->operationShared(operation.id, cta, place, count, access);
+    }
   }
-  for (uint32_t i = 0; i < size; i += 8) {
-    uint32_t place = swizzleAddress(swizzle, offset + i);
-    uint32_t count = std::min(8u, size - i);
-    if (!inBounds(operation, cta, place, count))
-      return false;
-    std::memcpy(&cta.shared[place], &bytes[i], count);
-    cta.sharedWritten.set(place, count);
-    forget(place, i, count);
-    if (checker)
-      checker->operationShared(operation.id, cta, place, count, access);
-  }
+  for (uint32_t i = 0; i < written.size(); ++i)
+    if (!written[i])
+      cta.sharedWritten.set(swizzleAddress(swizzle, offset + i), 1, false);
   return true;
 }
 
@@ -118,15 +153,22 @@ bool readShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
   bytes.resize(size);
   Checker *checker = operation.machine->checker.get();
   bool initialized = true;
-  for (uint32_t i = 0; i < size; i += 8) {
-    uint32_t place = swizzleAddress(swizzle, offset + i);
-    uint32_t count = std::min(8u, size - i);
-    if (!inBounds(operation, cta, place, count, mayHaveExited))
-      return false;
-    std::memcpy(&bytes[i], &cta.shared[place], count);
-    initialized &= cta.sharedWritten.all(place, count);
+  if (staysInside(swizzle, offset, size)) {
+    copyInside<false>(swizzle, cta.shared.data(), offset, bytes.data(), size);
+    initialized = cta.sharedWritten.all(offset, size);
     if (checker)
-      checker->operationShared(operation.id, cta, place, count, Access::Read);
+      checker->operationShared(operation.id, cta, offset, size, Access::Read);
+  } else {
+    for (uint32_t i = 0; i < size; i += 8) {
+      uint32_t place = swizzleAddress(swizzle, offset + i);
+      uint32_t count = std::min(8u, size - i);
+      if (!inBounds(operation, cta, place, count, mayHaveExited))
+        return false;
+      std::memcpy(&bytes[i], &cta.shared[place], count);
+      initialized &= cta.sharedWritten.all(place, count);
+      if (checker)
+        checker->operationShared(operation.id, cta, place, count, Access::Read);
+    }
   }
   if (!initialized) {
     operation.note(ReportKind::UninitializedRead,
