@@ -153,6 +153,7 @@ llvm::Expected<PairedColumns> pairColumns(gsg::GateAttr gate, int64_t columns) {
   layout.order = gate.getOrder() == gsg::GateOrder::GateFirst
                      ? format::GateOrder::GateFirst
                      : format::GateOrder::UpFirst;
+  // gate_c2
   if (!layout.divides(columns))
     return makeError("expected a number of columns that is a multiple of " +
                      llvm::Twine(2 * layout.granularity) + ", but got " +

@@ -51,6 +51,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
   };
   int64_t groups = shape.groups;
   // Scalar or one a group; alpha also one pair a group.
+  // matmul_c9, matmul_c10, matmul_c22
   auto perGroup = [&](mlir::Value v, llvm::StringRef what,
                       bool pairs) -> llvm::Expected<Field> {
     if (const auto *one = std::get_if<Scalar>(&lookup(v)))
@@ -65,6 +66,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
     return countError(what, "one entry or " + llvm::Twine(groups) + " entries",
                       t);
   };
+  // matmul_c14, matmul_c20
   auto perRow = [&](mlir::Value v,
                     llvm::StringRef what) -> llvm::Expected<Field> {
     const Tensor &t = tensorOf(v);
@@ -75,6 +77,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
       return Field{t, {}, Field::RowInGroup};
     return countError(what, llvm::Twine(shape.totalRows) + " rows", t);
   };
+  // matmul_c13, matmul_c21
   auto perColumn = [&](mlir::Value v, int64_t columns,
                        llvm::StringRef what) -> llvm::Expected<Field> {
     const Tensor &t = tensorOf(v);
@@ -101,6 +104,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
   if (op.getBeta()) {
     if (llvm::Error error = take(e.beta, perGroup(op.getBeta(), "beta", false)))
       return error;
+    // matmul_c11
     if (op.getAddend())
       e.addend = tensorOf(op.getAddend());
     else if (destination && !e.paired)
@@ -111,6 +115,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
   } else if (op.getAddend()) {
     e.addend = tensorOf(op.getAddend());
   }
+  // matmul_c12
   if (e.addend && (e.addend->numElements() != shape.totalRows * shape.columns ||
                    e.addend->rank() == 0 ||
                    e.addend->dim(e.addend->rank() - 1) != shape.columns))
@@ -127,6 +132,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
       return error;
   if (op.getActivationParams()) {
     e.activationParams = tensorOf(op.getActivationParams());
+    // matmul_c17
     if (e.activationParams->numElements() != groups * 3)
       return countError("activation_params", llvm::Twine(groups) + " x 3",
                         *e.activationParams);
@@ -148,6 +154,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
       return error;
     e.extra.push_back(field);
   }
+  // matmul_c34
   if (e.custom &&
       e.custom->getNumArguments() != (e.paired ? 2 : 1) + e.extra.size())
     return makeError("expected an epilogue region with " +

@@ -44,6 +44,7 @@ llvm::Error Evaluator::evaluateGlu(gsg::GluOp op) {
   bool fits = out.rank() == input.rank() && outColumns == expected;
   for (int64_t d = 0; fits && d + 1 < input.rank(); ++d)
     fits = out.dim(d) == input.dim(d);
+  // glu_c3
   if (!fits)
     return errorAt(op, "expected a destination of " + llvm::Twine(expected) +
                            " columns and the rows of the input, but got " +
@@ -72,11 +73,13 @@ llvm::Error Evaluator::evaluateHadamard(gsg::HadamardOp op) {
     return errorAt(op, "expected tensors, but got memrefs");
   const Tensor &input = tensor(op.getInput());
   Tensor out = tensor(op.getOut());
+  // hadamard_c2
   if (out.shape() != input.shape())
     return errorAt(op, "expected a destination of the shape of the input, but "
                        "got " +
                            out.describe());
   int64_t columns = matrixOf(input).second;
+  // hadamard_c1
   if (columns % 16 != 0)
     return errorAt(op, "expected a last dimension that is a multiple of 16, "
                        "but got " +

@@ -29,17 +29,20 @@ resolveEnds(const Tensor &offsets, int64_t align, int64_t extent) {
   int64_t previous = 0;
   for (int64_t g = 0; g < offsets.numElements(); ++g) {
     int64_t end = offsets.integer(g);
+    // grouping_c7
     if (end < previous)
       return offsetError("group ends", g,
                          "to be at least " + llvm::Twine(previous) +
                              ", the end of the group before",
                          end);
+    // grouping_c6
     if (end > extent)
       return offsetError("group ends", g,
                          "to be at most " + llvm::Twine(extent), end);
     // An empty group may repeat the end before it.
     int64_t begin = format::roundUp(previous, align);
     ranges.push_back({begin, std::max<int64_t>(end - begin, 0)});
+    // grouping_c7
     if (end < begin && end != previous)
       return offsetError("group ends", g,
                          "to be at least " + llvm::Twine(begin) +
@@ -53,20 +56,24 @@ resolveEnds(const Tensor &offsets, int64_t align, int64_t extent) {
 llvm::Expected<llvm::SmallVector<GroupRange>>
 resolveStarts(const Tensor &offsets, int64_t align, int64_t extent) {
   llvm::SmallVector<GroupRange> ranges;
+  // grouping_c5
   if (offsets.numElements() == 0)
     return makeError("expected at least 1 group start, but got 0");
   for (int64_t g = 0; g < offsets.numElements(); ++g) {
     int64_t start = offsets.integer(g);
     int64_t previous = g == 0 ? 0 : offsets.integer(g - 1);
+    // grouping_c7
     if (start < previous)
       return offsetError("group starts", g,
                          "to be at least " + llvm::Twine(previous) +
                              ", the start before",
                          start);
+    // grouping_c6
     if (start > extent)
       return offsetError("group starts", g,
                          "to be at most " + llvm::Twine(extent), start);
     // The last entry is an end.
+    // grouping_c8
     if (g + 1 < offsets.numElements() && start % align != 0)
       return offsetError("group starts", g,
                          "to be a multiple of " + llvm::Twine(align), start);
@@ -105,6 +112,7 @@ int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 llvm::Expected<llvm::SmallVector<GroupRange>>
 resolveGroups(gsg::GroupingAttr grouping, const Tensor &offsets,
               int64_t extent) {
+  // grouping_c4, grouping_c12
   if (isFloat(offsets.element()) || offsets.rank() != 1)
     return makeError("expected groups of type tensor<?xi32> or tensor<?xi64>, "
                      "but got " +
@@ -116,6 +124,7 @@ resolveGroups(gsg::GroupingAttr grouping, const Tensor &offsets,
   llvm::SmallVector<GroupRange> ranges;
   for (int64_t g = 0; g < offsets.numElements(); ++g) {
     int64_t count = offsets.integer(g);
+    // grouping_c6
     if (count < 0 || count > extent)
       return offsetError("group row counts", g,
                          "to be in [0, " + llvm::Twine(extent) + "]", count);
@@ -146,6 +155,7 @@ mapGroups(gsg::ScaledType type, int64_t raggedDim,
   switch (type.getGroupStart()) {
   case gsg::GroupStart::Compact:
     format::groupStartScaleColumns(layout, block, size, map->scaleStarts);
+    // grouping_c10
     return map;
   case gsg::GroupStart::UpperBound:
     return makeError("expected starts = whole or compact for groups along the "
@@ -154,6 +164,7 @@ mapGroups(gsg::ScaledType type, int64_t raggedDim,
     break;
   }
   for (size_t g = 0; g < ranges.size(); ++g) {
+    // grouping_c11
     if (ranges[g].size != 0 && ranges[g].begin % block != 0)
       return makeError("expected group " + llvm::Twine(g) +
                        " to start at a multiple of the block size " +
@@ -205,6 +216,7 @@ ScaledAddress::create(gsg::ScaledType type, llvm::ArrayRef<int64_t> scaleShape,
   int64_t columns = type.getDimSize(rank - 1);
   int64_t rows = rank > 1 ? type.getDimSize(rank - 2) : 1;
   a.numBatches = rank > 2 ? type.getDimSize(0) : 1;
+  // scaled_c3
   if (a.transposed && type.getAxis() != rank - 2)
     return makeError("expected blocks along one of the last two dimensions, "
                      "but got axis " +
@@ -230,6 +242,7 @@ ScaledAddress::create(gsg::ScaledType type, llvm::ArrayRef<int64_t> scaleShape,
     break;
   }
   a.map = std::move(groups);
+  // grouping_c9
   if (!a.map && type.getGroupStart() != gsg::GroupStart::Whole)
     return makeError("expected groups, because scales with starts = " +
                      gsg::stringifyGroupStart(type.getGroupStart()) +
@@ -249,6 +262,7 @@ ScaledAddress::create(gsg::ScaledType type, llvm::ArrayRef<int64_t> scaleShape,
         need = std::max(need, a.map->scaleStarts[g] + extent);
     }
   }
+  // storage_c9
   if (a.numLines != 0 && a.lineLength != 0 &&
       (haveLines < needLines || haveBlocks < needBlocks))
     return makeError("expected scales for at least " + llvm::Twine(needLines) +

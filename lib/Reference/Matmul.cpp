@@ -98,6 +98,7 @@ llvm::Error MatmulEvaluation::checkShapes() {
   int64_t rank = lhs.type.getRank();
   bool batchedLhs =
       kind == GroupingKind::Batched || kind == GroupingKind::Masked;
+  // matmul_c2
   if (rank != (batchedLhs ? 3 : 2))
     return makeError("expected lhs of rank " + llvm::Twine(batchedLhs ? 3 : 2) +
                      ", but got rank " + llvm::Twine(rank));
@@ -111,11 +112,13 @@ llvm::Error MatmulEvaluation::checkShapes() {
   default:
     numGroups = static_cast<int64_t>(groups.ranges.size());
   }
+  // grouping_c5
   if (kind == GroupingKind::Masked && numGroups != lhs.type.getDimSize(0))
     return makeError("expected " + llvm::Twine(lhs.type.getDimSize(0)) +
                      " row counts, but got " + llvm::Twine(numGroups));
   bool sharedRhs = kind == GroupingKind::Dense || kind == GroupingKind::RaggedK;
   int64_t expected = !sharedRhs && op.hasDiscreteRhs() ? numGroups : 1;
+  // matmul_c3
   if (static_cast<int64_t>(rhs.size()) != expected)
     return makeError("expected " + llvm::Twine(expected) +
                      " rhs operands, but got " + llvm::Twine(rhs.size()));
@@ -123,23 +126,28 @@ llvm::Error MatmulEvaluation::checkShapes() {
   for (const ScaledValue &value : rhs) {
     int64_t rhsRank = value.type.getRank();
     bool stacked = !sharedRhs && !op.hasDiscreteRhs();
+    // matmul_c3
     if (rhsRank != (stacked ? 3 : 2))
       return makeError("expected rhs of rank " + llvm::Twine(stacked ? 3 : 2) +
                        ", but got rank " + llvm::Twine(rhsRank));
+    // matmul_c8
     if (stacked && value.type.getDimSize(0) != numGroups)
       return makeError("expected weights of " + llvm::Twine(numGroups) +
                        " groups, but got " +
                        llvm::Twine(value.type.getDimSize(0)));
+    // matmul_c7
     if (value.type.getDimSize(rhsRank - 1) != k)
       return makeError("expected K of rhs to be " + llvm::Twine(k) +
                        ", but got " +
                        llvm::Twine(value.type.getDimSize(rhsRank - 1)));
     int64_t n = value.type.getDimSize(rhsRank - 2);
+    // matmul_c4
     if (&value != &rhs.front() && n != columns)
       return makeError("expected N of rhs to be " + llvm::Twine(columns) +
                        ", but got " + llvm::Twine(n));
     columns = n;
   }
+  // matmul_c1
   if (rhs.empty())
     return makeError("expected at least one rhs");
   outputColumns = columns;
@@ -169,6 +177,7 @@ llvm::Error MatmulEvaluation::makeDestinations() {
     llvm::SmallVector<int64_t> shape = rowShape;
     shape.push_back(width);
     Tensor out = evaluator.tensor(v);
+    // matmul_c25, matmul_c30
     if (out.shape() != llvm::ArrayRef<int64_t>(shape))
       return makeError("expected " + what + " of " + llvm::Twine(totalRows) +
                        " rows and " + llvm::Twine(width) +
@@ -189,9 +198,19 @@ llvm::Error MatmulEvaluation::makeDestinations() {
   if (op.getQuantizer()) {
     if (!quantized)
       return makeError("expected the scaled type of the quantised result");
+    // matmul_c27
     if (quantized.getRank() != static_cast<int64_t>(shape.size()))
       return makeError("expected a quantised result of rank " +
                        llvm::Twine(shape.size()));
+    // matmul_c29
+    if (int64_t block = quantized.getBlockSize();
+        quantized.isKMajor() && outputColumns % block != 0)
+      return makeError(
+          "expected quantised columns to be a multiple of the "
+          "block size " +
+          llvm::Twine(block) +
+          ", but got N_out = " + llvm::Twine(outputColumns) + " (nearest: " +
+          llvm::Twine(llvm::divideCeil(outputColumns, block) * block) + ")");
     quantized = quantized.withShape(shape);
     llvm::Expected<Tensor> t = evaluator.allocate(Element::F32, shape);
     if (!t)
@@ -207,6 +226,7 @@ llvm::Error MatmulEvaluation::makeDestinations() {
   }
   if (op.getAmaxOut()) {
     amax = Tensor::zeros(Element::F32, {numGroups});
+    // matmul_c31
     if (evaluator.tensor(op.getAmaxOut()).numElements() != numGroups)
       return makeError("expected amax_outs of " + llvm::Twine(numGroups) +
                        " entries, but got " +

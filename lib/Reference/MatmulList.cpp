@@ -25,6 +25,7 @@ llvm::Error Evaluator::evaluateMatmulList(gsg::MatmulListOp op) {
                                     op.getRhsTypesAttr());
   size_t count = lhs.size();
   if (rhs.size() != count || op.getOuts().size() != count)
+    // matmul_list_c1
     return errorAt(op, "expected as many rhs and outs as lhs");
   if (op->getNumResults() != count)
     return errorAt(op, "expected tensors, but got memrefs");
@@ -38,14 +39,18 @@ llvm::Error Evaluator::evaluateMatmulList(gsg::MatmulListOp op) {
       return fail(i, b.takeError());
     Tensor out = tensor(op.getOuts()[i]);
     if (a->type.getRank() != 2 || b->type.getRank() != 2)
+      // matmul_list_c3
       return fail(i, makeError("expected operands of rank 2"));
     int64_t m = a->type.getDimSize(0), n = b->type.getDimSize(0);
     if (a->type.getDimSize(1) != b->type.getDimSize(1))
+      // matmul_list_c6
       return fail(i,
                   makeError("expected K of rhs to be " +
                             llvm::Twine(a->type.getDimSize(1)) + ", but got " +
                             llvm::Twine(b->type.getDimSize(1))));
     if (out.shape() != llvm::ArrayRef<int64_t>({m, n}))
+      // matmul_list_c7
+      // matmul_list_c2
       return fail(i, makeError("expected outs of " + llvm::Twine(m) + " x " +
                                llvm::Twine(n) + ", but got " + out.describe()));
     std::optional<Real> alpha, beta;

@@ -62,9 +62,11 @@ ProductRunner::create(const InterpreterOptions &options, const ScaledValue &lhs,
   runner.options = &options;
   runner.firstRhs = rhs.data();
   auto check = [&](const ScaledValue &value) -> llvm::Error {
+    // matmul_c5
     if (!value.type.isKMajor())
       return makeError("expected operands with blocks along K, but got axis " +
                        llvm::Twine(value.type.getAxis()));
+    // matmul_c6
     if (value.type.getBlockSize() != lhs.type.getBlockSize() ||
         value.type.getScaleElementType() != lhs.type.getScaleElementType())
       return makeError("expected operands of one block size and scale type, "

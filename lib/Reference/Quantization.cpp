@@ -90,6 +90,7 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
       ScaledAddress::create(target.type, target.scales.shape(), target.groups);
   if (!address)
     return address.takeError();
+  // grouping_c5
   if (groups.kind == gsg::GroupingKind::Masked &&
       address->batches() != static_cast<int64_t>(groups.ranges.size()))
     return makeError("expected " + llvm::Twine(address->batches()) +
@@ -191,6 +192,7 @@ llvm::Error Evaluator::evaluateQuantize(gsg::QuantizeOp op) {
   bool storageForm = static_cast<bool>(op.getOut());
   if (storageForm) {
     // Rows outside every group keep what the destinations hold.
+    // quantize_c2
     llvm::Expected<ScaledValue> out =
         makeScaled(type, tensor(op.getOut()), tensor(op.getOutScales()));
     if (!out)
@@ -222,6 +224,7 @@ llvm::Error Evaluator::evaluateDequantize(gsg::DequantizeOp op) {
     return fail(input.takeError());
   gsg::ScaledType type = input->type;
   Tensor out = tensor(op.getOut());
+  // dequantize_c1
   if (out.shape() != type.getShape())
     return errorAt(op, "expected a destination of the shape of the input, but "
                        "got " +

@@ -121,6 +121,7 @@ llvm::Error Evaluator::evaluateRoute(gsg::RouteOp op) {
   Tensor weightsOut = tensor(op.getWeightsOut());
   Tensor expertsOut = tensor(op.getExpertsOut());
   RoutingMethod method = op.getMethod();
+  // route_c1, route_c2
   if (logits.rank() != 2 || weightsOut.rank() != 2 ||
       weightsOut.shape() != expertsOut.shape() ||
       weightsOut.dim(0) != logits.dim(0))
@@ -136,18 +137,22 @@ llvm::Error Evaluator::evaluateRoute(gsg::RouteOp op) {
   int64_t keep = method == RoutingMethod::DeepSeekV3
                      ? static_cast<int64_t>(op.getTopkGroup())
                      : 1;
+  // route_c7, route_c8
   if (groups < 1 || experts % groups != 0 || keep < 1 || keep > groups)
     return errorAt(op, "expected n_group to divide " + llvm::Twine(experts) +
                            " experts and topk_group in [1, n_group], but got " +
                            llvm::Twine(groups) + " and " + llvm::Twine(keep));
+  // route_c3, route_c9
   if (k > experts / groups * keep)
     return errorAt(op, "expected top_k of at most " +
                            llvm::Twine(experts / groups * keep) + ", but got " +
                            llvm::Twine(k));
+  // route_c6
   if (method == RoutingMethod::Llama4 && k != 1)
     return errorAt(op,
                    "expected top_k = 1 for llama4, but got " + llvm::Twine(k));
   const Tensor *bias = op.getBias() ? &tensor(op.getBias()) : nullptr;
+  // route_c10
   if (bias && bias->numElements() != experts)
     return errorAt(op, "expected a bias of " + llvm::Twine(experts) +
                            " entries, but got " + bias->describe());

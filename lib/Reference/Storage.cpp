@@ -33,6 +33,7 @@ Evaluator::resolve(std::optional<gsg::GroupingAttr> grouping,
   resolved.kind = grouping->getKind();
   if (!grouping->hasGroupsOperand())
     return resolved;
+  // grouping_c3
   if (!groups)
     return makeError("expected a groups operand for " +
                      gsg::stringifyGroupingKind(resolved.kind));
@@ -219,6 +220,11 @@ llvm::Error Evaluator::evaluateRelayoutGate(gsg::RelayoutGateOp op) {
     auto source = permutation(plain.dim(plain.rank() - 1));
     if (!source)
       return fail(source.takeError());
+    // relayout_gate_c5
+    if (tensor(op.getOut()).shape() != plain.shape())
+      return errorAt(op, "expected a destination of the shape of the input, "
+                         "but got " +
+                             tensor(op.getOut()).describe());
     setResults(op, {permuteDim(plain, plain.rank() - 1, *source)});
     return llvm::Error::success();
   }
@@ -227,6 +233,7 @@ llvm::Error Evaluator::evaluateRelayoutGate(gsg::RelayoutGateOp op) {
   if (!input)
     return fail(input.takeError());
   int64_t rank = input->type.getRank();
+  // relayout_gate_c1
   if (rank < 2 || !input->type.isKMajor())
     return errorAt(op, "expected a weight of rank 2 or 3 with blocks along the "
                        "last dimension");

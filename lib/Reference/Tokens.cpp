@@ -13,6 +13,8 @@
 
 #include "Evaluator.h"
 
+#include <limits>
+
 namespace nvfp4::reference {
 
 static Scalar index(const Tensor &like, int64_t value) {
@@ -27,12 +29,19 @@ llvm::Error Evaluator::evaluateSortTokens(gsg::SortTokensOp op) {
   Tensor tokenOfRow = tensor(op.getTokenOfRowOut());
   Tensor rowOfSlot = tensor(op.getRowOfSlotOut());
   auto align = static_cast<int64_t>(op.getAlign());
+  // sort_tokens_c1, sort_tokens_c2
   if (experts.rank() != 2 || rowOfSlot.shape() != experts.shape())
     return errorAt(op, "expected experts and row_of_slot of one shape [T, k], "
                        "but got " +
                            experts.describe() + " and " + rowOfSlot.describe());
   int64_t count = ends.numElements(), k = experts.dim(1);
   int64_t needed = experts.numElements() + count * (align - 1);
+  // sort_tokens_c4
+  if (needed > std::numeric_limits<int32_t>::max())
+    return errorAt(op, "expected T*k + E*(align-1) to fit i32, in which rows "
+                       "are counted, but got " +
+                           llvm::Twine(needed));
+  // sort_tokens_c3, sort_tokens_c5
   if (align < 1 || tokenOfRow.numElements() < needed)
     return errorAt(op, "expected token_of_row of at least " +
                            llvm::Twine(needed) + " entries, but got " +
@@ -73,6 +82,7 @@ llvm::Error Evaluator::evaluatePermute(gsg::PermuteOp op) {
   const Tensor &input = tensor(op.getInput());
   const Tensor &rows = tensor(op.getTokenOfRow());
   Tensor out = tensor(op.getOut());
+  // permute_c1, permute_c2
   if (input.rank() != 2 || out.rank() != 2 || out.dim(1) != input.dim(1) ||
       out.dim(0) != rows.numElements())
     return errorAt(op, "expected a destination of " +
@@ -105,12 +115,14 @@ llvm::Error Evaluator::evaluateCombine(gsg::CombineOp op) {
   const Tensor &rows = tensor(op.getRowOfSlot());
   const Tensor *weights = op.getWeights() ? &tensor(op.getWeights()) : nullptr;
   Tensor out = tensor(op.getOut());
+  // combine_c1, combine_c3
   if (input.rank() != 2 || out.rank() != 2 || rows.rank() != 2 ||
       out.dim(1) != input.dim(1) || out.dim(0) != rows.dim(0))
     return errorAt(op, "expected a destination of " +
                            llvm::Twine(rows.rank() == 2 ? rows.dim(0) : 0) +
                            " rows as wide as the input, but got " +
                            input.describe() + " and " + out.describe());
+  // combine_c2
   if (weights && weights->shape() != rows.shape())
     return errorAt(op,
                    "expected weights of the shape of row_of_slot, but got " +

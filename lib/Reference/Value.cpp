@@ -279,14 +279,17 @@ llvm::Expected<ScaledValue> makeScaled(gsg::ScaledType type, Tensor data,
   auto fits = [](Element got, Element expected) {
     return got == expected || (got == Element::I8 && isByte(expected));
   };
+  // storage_c5
   if (!fits(data.element(), *dataElement))
     return makeError(llvm::Twine("expected values of type ") +
                      stringify(*dataElement) + ", but got " + data.describe());
+  // storage_c7
   if (!fits(scales.element(), *scaleElement))
     return makeError(llvm::Twine("expected scales of type ") +
                      stringify(*scaleElement) + ", but got " +
                      scales.describe());
   llvm::SmallVector<int64_t> shape(type.getShape());
+  // storage_c6
   if (data.rank() != type.getRank())
     return makeError("expected values of rank " + llvm::Twine(type.getRank()) +
                      ", but got " + data.describe());
@@ -295,6 +298,7 @@ llvm::Expected<ScaledValue> makeScaled(gsg::ScaledType type, Tensor data,
       shape[static_cast<size_t>(i)] =
           data.dim(i) * (type.isFP4() && i + 1 == type.getRank() ? 2 : 1);
   gsg::ScaledType resolved = type.withShape(shape);
+  // storage_c6
   if (data.shape() != llvm::ArrayRef<int64_t>(resolved.getDataShape()))
     return makeError("expected values of shape " +
                      shapeText(resolved.getDataShape()) + ", but got " +
@@ -304,6 +308,7 @@ llvm::Expected<ScaledValue> makeScaled(gsg::ScaledType type, Tensor data,
   for (size_t i = 0; scalesFit && i < expected.size(); ++i)
     scalesFit = mlir::ShapedType::isDynamic(expected[i]) ||
                 expected[i] == scales.shape()[i];
+  // storage_c8, storage_c9
   if (!scalesFit)
     return makeError("expected scales of shape " + shapeText(expected) +
                      ", but got " + scales.describe());
