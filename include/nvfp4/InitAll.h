@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Everything a tool needs to know of the project, in two calls. Libraries
+// register nothing by themselves.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_INITALL_H
 #define NVFP4_INITALL_H

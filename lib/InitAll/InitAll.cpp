@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The only file that names every dialect, external model, pass and pipeline. A
+// tool that registers less makes its own list.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/InitAll.h"
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Element-wise comparison and its statistics.
+// Element-wise comparison and its statistics. An element is right if it lies
+// within the bound that the interpreter gave for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Storage of the interpreter's tensors.
+// Storage of the interpreter's tensors. New tensors hold garbage, so that a
+// result which reads an element nobody wrote is seen to be wrong.
 //
 //===----------------------------------------------------------------------===//
 

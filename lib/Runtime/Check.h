@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Arguments of a call against the description that the compiler left in the
+// artefact. Compiled code is entered only after they pass.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_LIB_RUNTIME_CHECK_H
 #define NVFP4_LIB_RUNTIME_CHECK_H

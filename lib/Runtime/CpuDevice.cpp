@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The number of threads: what the caller chose, else NVFP4_NUM_THREADS, else
+// what OpenMP would take.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Device.h"
 #include "Error.h"

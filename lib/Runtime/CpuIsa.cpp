@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The instruction set by which compiled code chooses its kernels: the best of
+// this CPU, which NVFP4_CPU_ISA may lower but never raise.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Error.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Finds the device that an artefact was made for, by the name in the
+// description of the artefact.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Device.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// One table of element types: their names in descriptions, their DLPack codes,
+// and which others a caller may pass in their place.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ElementType.h"
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Element types as MLIR spells them and as DLPack codes them.
+// Element types as MLIR spells them and as DLPack codes them. MLIR is not
+// linked here, so types have their own table.
 //
 //===----------------------------------------------------------------------===//
 

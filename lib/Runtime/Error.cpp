@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The message of the last failure, one for each thread, and the pieces of
+// messages that several files form.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Error.h"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The thread's last error, and the text of shapes and types in messages.
+// Failures are status codes with a text that nvfp4_last_error returns.
 //
 //===----------------------------------------------------------------------===//
 

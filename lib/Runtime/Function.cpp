@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What can be asked of a function, and its call: check the arguments, lay out
+// descriptors, enter the code, hand the results over.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Check.h"
 #include "Error.h"

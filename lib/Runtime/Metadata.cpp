@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reads the JSON that lib/Target/DeclareEntryPoints.cpp writes. The artefact
+// may be damaged or of another version, so nothing is taken for granted.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Metadata.h"
 

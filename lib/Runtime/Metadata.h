@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The JSON text that the pass nvfp4-declare-entry-points writes, in C++.
+// The JSON text that the pass nvfp4-declare-entry-points writes, in C++. The
+// version number says whether this runtime can read it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Opens an artefact, or takes the symbols of one in this process, reads its
+// description and finds the entry of each function.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Module.h"
 

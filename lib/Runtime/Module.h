@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The objects behind the opaque types of the C interface.
+// The objects behind the opaque types of the C interface. These are the
+// structures behind the opaque handles of nvfp4_runtime.h.
 //
 //===----------------------------------------------------------------------===//
 

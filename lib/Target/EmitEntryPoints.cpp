@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// One function for each entry point that takes an array of pointers, so that
+// the runtime calls any signature in the same way and makes no code.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/Passes.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// ORC on one module at a time. Symbols of this process are visible to it, which
+// is how OpenMP and the checks of the runtime are found.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/Jit.h"
 

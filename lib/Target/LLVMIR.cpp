@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From the LLVM dialect to LLVM IR, through its optimiser, to text or an object
+// file. Floating point is never contracted: bits must not depend on the target.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/LLVMIR.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The names that LLVM has for CPUs and features. They are checked here because
+// LLVM has no error to return for a wrong one.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/NativeTarget.h"
 

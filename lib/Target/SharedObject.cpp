@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Finds a linker, gives it the C libraries by the names that a system without
+// -dev packages has, and reports what it printed if it fails.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/SharedObject.h"
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names, sizes and the decoding of single elements.
+// Names, sizes and the decoding of single elements. Files of NumPy and of
+// safetensors spell them differently.
 //
 //===----------------------------------------------------------------------===//
 

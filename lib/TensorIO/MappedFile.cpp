@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// open, fstat, mmap, close.
+// open, fstat, mmap, close. Files are mapped, not read: a checkpoint may be
+// larger than memory.
 //
 //===----------------------------------------------------------------------===//
 

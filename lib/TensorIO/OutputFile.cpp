@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Write to a temporary file, then rename.
+// Write to a temporary file, then rename. A run that fails leaves the old file,
+// if there was one, untouched.
 //
 //===----------------------------------------------------------------------===//
 

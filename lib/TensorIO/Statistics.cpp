@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass over the elements; types of one or two bytes go through a table.
+// One pass over the elements; types of one or two bytes go through a table. NaN
+// takes no part in the range.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Construction with checked sizes, views, copies and element access.
+// Construction with checked sizes, views, copies and element access. Products
+// of extents are checked for overflow before memory is asked for.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Quoting of untrusted text and the search for the nearest name.
+// Quoting of untrusted text and the search for the nearest name. Texts of files
+// may hold control characters, which never reach a terminal.
 //
 //===----------------------------------------------------------------------===//
 

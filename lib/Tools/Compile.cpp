@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What nvfp4-compile does, from reading the module to writing the artefact, and
+// the options and lowering that nvfp4-run shares with it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/Compile.h"
 

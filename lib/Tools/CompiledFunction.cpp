@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A function in code, be it compiled into this process or loaded from an
+// artefact: both are called through the runtime, with its checks.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/CompiledFunction.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Walks the products of a function and reads the sizes of their groups from the
+// arguments that the function was called with.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/FlopCount.h"
 

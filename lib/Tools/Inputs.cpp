@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Loads tensors, parses scalars and decides what may be read as what: files
+// name types more coarsely than a module does.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/Inputs.h"
 

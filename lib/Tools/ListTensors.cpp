@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What nvfp4-tensors does: names, types, shapes and statistics of the tensors
+// of a file or checkpoint, and copies of single ones.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/ListTensors.h"
 

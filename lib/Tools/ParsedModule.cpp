@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reads a module with all dialects registered, after a check of the text for
+// what MLIR does not survive.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/InitAll.h"
 #include "nvfp4/Tools/Compile.h"

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Tensors of files to values of the interpreter and back, and the comparison:
+// within the bound of each element, or to the bit.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/ReferenceRun.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What nvfp4-run does in one invocation: load, execute, write, time, check.
+// What takes long says so on standard error.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/Run.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Options of nvfp4-run are checked against each other before anything is
+// loaded, so that a slip costs no minutes.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/RunPlan.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The arguments and results of a function in terms of files, read off a module
+// or off the description in an artefact.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/Signature.h"
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Helpers of the interpreter's tests.
+// Parses a module, interprets its function f and returns the results or the
+// error; operands on a lattice, where sums are exact.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Calls through the C interface: who owns results, what a function may write,
+// and calls that are refused.
+//
+//===----------------------------------------------------------------------===//
 
 #include "TestTensors.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Each check of arguments, once with what passes and once with what does not,
+// down to the text of the complaint.
+//
+//===----------------------------------------------------------------------===//
 
 #include "TestTensors.h"
 

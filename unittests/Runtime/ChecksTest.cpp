@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The functions that compiled code calls on group offsets, counts, indices and
+// extents, at the edges of their ranges.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Runtime/nvfp4_checks.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Where the number of threads and the instruction set come from, and that wrong
+// environments are reported.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The copy that upstream lowering calls for strided memrefs: windows,
+// transposition, and matrices without elements.
+//
+//===----------------------------------------------------------------------===//
 
 #include "gtest/gtest.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Artefacts that load, and damaged ones that must be refused with a message:
+// missing files, other versions, wrong descriptions.
+//
+//===----------------------------------------------------------------------===//
 
 #include "TestTensors.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A hand-written artefact and DLPack tensors for it, so that these tests need
+// no compiler.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_UNITTESTS_RUNTIME_TESTTENSORS_H
 #define NVFP4_UNITTESTS_RUNTIME_TESTTENSORS_H

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Modules of the LLVM dialect, compiled into this process and called; and those
+// that must fail with a message.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/Jit.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Every kind of output that a module can be written as, and that no option of
+// the machine changes its arithmetic.
+//
+//===----------------------------------------------------------------------===//
 
 #include "TestModule.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Names of CPUs, features and instruction sets: those of the host are known,
+// unknown ones are refused by name.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/NativeTarget.h"
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// An object file becomes a library that can be loaded; what the linker says
+// about a bad one reaches the caller.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/SharedObject.h"
 

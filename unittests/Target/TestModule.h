@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Modules from text with the diagnostics they cause, for the tests of this
+// folder.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_UNITTESTS_TARGET_TESTMODULE_H
 #define NVFP4_UNITTESTS_TARGET_TESTMODULE_H

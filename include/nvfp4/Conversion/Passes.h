@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Passes from the dialect to a target.
+// Passes from the dialect to a target. Constructors and options are generated
+// from Passes.td.
 //
 //===----------------------------------------------------------------------===//
 

@@ -21,11 +21,11 @@
 #include <string_view>
 
 namespace nvfp4::format {
-
+/// Elements and the scales of their blocks, as in IR.
 enum class BlockFormat { NVFP4, MXFP4, NVFP4_E8M0, MXFP8_E4M3, MXFP8_E5M2 };
-
+/// How one element is stored: 4 bits for E2M1, 8 for the others.
 enum class ElementKind { E2M1, E4M3, E5M2 };
-
+/// How the scale of a block is stored, in one byte: UE4M3 or a power of two.
 enum class ScaleKind { UE4M3, E8M0 };
 
 /// What a BlockFormat is made of.
@@ -58,7 +58,7 @@ inline constexpr std::array<BlockFormatTraits, 5> kBlockFormats = {{
     {BlockFormat::MXFP8_E5M2, "mxfp8_e5m2", ElementKind::E5M2, ScaleKind::E8M0,
      8, 32, kE5M2Max, 15},
 }};
-
+/// The row of `format`; what follows are its columns.
 constexpr const BlockFormatTraits &traits(BlockFormat format) {
   return kBlockFormats[static_cast<size_t>(format)];
 }

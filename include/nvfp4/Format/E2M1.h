@@ -17,7 +17,7 @@
 #include "nvfp4/Format/Rounding.h"
 
 namespace nvfp4::format {
-
+/// The largest number.
 inline constexpr float kE2M1Max = 6.0f;
 
 /// What the cast does with results whose magnitude is zero; producers differ,

@@ -19,7 +19,7 @@
 #include <limits>
 
 namespace nvfp4::format {
-
+/// The largest numbers, and the codes that are none.
 inline constexpr float kE4M3Max = 448.0f;
 inline constexpr float kE5M2Max = 57344.0f;
 /// The smallest positive E4M3FN number, 2^-9.

@@ -22,9 +22,9 @@
 #include <string_view>
 
 namespace nvfp4::format {
-
+/// Which of a block of gate rows and a block of up rows comes first.
 enum class GateOrder { GateFirst, UpFirst };
-
+/// The name in IR, and the order called `name`, or nothing.
 constexpr std::string_view stringify(GateOrder order) {
   return order == GateOrder::GateFirst ? "gate_first" : "up_first";
 }

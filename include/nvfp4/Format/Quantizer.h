@@ -58,7 +58,7 @@
 #include <string_view>
 
 namespace nvfp4::format {
-
+/// The producers whose bytes can be reproduced; formulas are in docs/Spec.md.
 enum class Quantizer {
   Cutlass,
   Trtllm,
@@ -116,7 +116,7 @@ inline constexpr std::array<QuantizerTraits, 9> kQuantizers = {{
     {Quantizer::FourOverSix, "4over6", true, false, GlobalScaleKind::Encode,
      true, NegativeZero::Keep},
 }};
-
+/// The row of `q`, and its name.
 constexpr const QuantizerTraits &traits(Quantizer q) {
   return kQuantizers[static_cast<size_t>(q)];
 }

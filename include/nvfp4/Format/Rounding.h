@@ -18,7 +18,7 @@
 #include <cstdint>
 
 namespace nvfp4::format {
-
+/// Bits of f32.
 inline constexpr uint32_t kF32SignBit = 0x80000000u;
 inline constexpr uint32_t kF32AbsMask = 0x7fffffffu;
 inline constexpr uint32_t kF32Infinity = 0x7f800000u;

@@ -24,7 +24,7 @@
 #include <string_view>
 
 namespace nvfp4::format {
-
+/// Where the scale of a row and a block lies.
 enum class ScaleLayout {
   /// Row-major, nothing padded.
   Linear,

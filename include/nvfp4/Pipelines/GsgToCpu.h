@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The pipeline `gsg-to-cpu` and its stages, each of which can be run alone.
+// The pipeline `gsg-to-cpu` and its stages, each of which can be run alone. The
+// order of the stages is the order of the functions here.
 //
 //===----------------------------------------------------------------------===//
 

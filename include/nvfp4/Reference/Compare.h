@@ -20,7 +20,7 @@
 #include <string>
 
 namespace nvfp4::reference {
-
+/// How results are held against the interpreter's.
 struct CompareOptions {
   /// Demand the bits of the reference rounded to the element type (zeros of
   /// either sign agree), whatever the bounds are: for lattice inputs.

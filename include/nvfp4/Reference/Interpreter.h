@@ -32,7 +32,7 @@ struct SampleSpec {
   int64_t maxColumns = 0;
   uint64_t seed = 0;
 };
-
+/// Limits of an interpretation, which fails with a message beyond them.
 struct InterpreterOptions {
   /// The largest tensor, in bytes of the interpreter's memory.
   int64_t maxTensorBytes = int64_t{8} << 30;

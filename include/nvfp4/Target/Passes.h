@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The passes that give a module an interface for callers from outside, by their
+// generated constructors.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_TARGET_PASSES_H
 #define NVFP4_TARGET_PASSES_H

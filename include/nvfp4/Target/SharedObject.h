@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs the linker of the machine, found where the compiler runs.
+// Runs the linker of the machine, found where the compiler runs. No compiler
+// driver is needed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // From a file of MLIR to an artefact. Problems are reported on standard error.
+// nvfp4-run shares the options that decide what code is made.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The number of operations behind the GFLOP/s that nvfp4-run prints. Only what
+// the arguments say is counted; nothing is guessed.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_TOOLS_FLOPCOUNT_H
 #define NVFP4_TOOLS_FLOPCOUNT_H

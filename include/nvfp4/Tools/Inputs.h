@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From the specifications on a command line to the arguments of a call, checked
+// against what the function takes.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_TOOLS_INPUTS_H
 #define NVFP4_TOOLS_INPUTS_H

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The oracle behind --device=reference and --check: the interpreter of
+// lib/Reference on tensors of files, and the comparison of results with it.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_TOOLS_REFERENCERUN_H
 #define NVFP4_TOOLS_REFERENCERUN_H

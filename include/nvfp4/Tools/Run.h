@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs one function of a module on tensors from files, times it and checks it.
+// The options are the members of RunOptions, by their names on the command
+// line.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the pipelines need between upstream passes.
+// What the pipelines need between upstream passes. Nothing here knows of our
+// dialects.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See KernelJit.h.
+// Lowers a module of kernels with upstream passes and calls them by pointers
+// and strides.
 //
 //===----------------------------------------------------------------------===//
 

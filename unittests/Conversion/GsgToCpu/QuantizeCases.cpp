@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See QuantizeCases.h.
+// Inputs that hit every rounding decision of a quantiser, and what nvfp4/Format
+// makes of them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// format::Philox for consecutive elements, one per lane.
+// format::Philox for consecutive elements, one per lane. The words equal those
+// of the formats library for the same seed and element.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See KernelBuilder.h.
+// One operation of arith, vector or llvm for each spelling of KernelBuilder.h,
+// and the structured loops of kernels.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See CheckBuilder.h.
+// Declares a function of the runtime where it is first called, passes it plain
+// numbers and pointers, and leaves the decision to it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See CheckBuilder.h.
+// Dynamic extents of values against those of scales, group offsets against
+// buffers, indices against what they index.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See ProductOperands.h.
+// Loads addresses, strides and extents of the operands of a product into the
+// frame that its tasks share.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Parsing and printing of operands that may be in storage form.
+// Parsing and printing of operands that may be in storage form. The forms are
+// in AssemblyFormat.h.
 //
 //===----------------------------------------------------------------------===//
 

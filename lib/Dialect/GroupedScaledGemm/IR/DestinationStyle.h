@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The interface is an external model, attached to every operation that writes
+// when the dialect is loaded.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_LIB_DIALECT_GROUPEDSCALEDGEMM_IR_DESTINATIONSTYLE_H
 #define NVFP4_LIB_DIALECT_GROUPEDSCALEDGEMM_IR_DESTINATIONSTYLE_H

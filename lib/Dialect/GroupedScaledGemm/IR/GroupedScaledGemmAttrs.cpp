@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Text and verification of the dialect's attributes.
+// Text and verification of the dialect's attributes. Parsers accept what
+// printers write and name the alternatives to what they refuse; comments name
+// the constraints of docs/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 

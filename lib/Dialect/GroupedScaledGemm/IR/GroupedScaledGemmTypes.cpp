@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Text, storage shapes and verification of `!grouped_scaled_gemm.scaled`.
+// Dynamic extents stay dynamic through every computation of a shape.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What passes ask of `matmul` and `matmul_list`.
+// What passes ask of `matmul` and `matmul_list`. Types of operands are the
+// logical ones, whatever the form.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Verifiers; comments name the constraints of docs/Spec.md.
+// Verifiers; comments name the constraints of docs/Spec.md. Shared ones are in
+// Verification.h.
 //
 //===----------------------------------------------------------------------===//
 

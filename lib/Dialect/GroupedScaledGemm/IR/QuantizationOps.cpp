@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Verifiers and queries; comments name the constraints of docs/Spec.md.
+// Verifiers and queries; comments name the constraints of docs/Spec.md. Shared
+// ones are in Verification.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A scaled result has no destination in value form and two in storage form.
+// Here they are made, as large as the shape and the groups may need.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_LIB_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_STORAGEDESTINATIONS_H
 #define NVFP4_LIB_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_STORAGEDESTINATIONS_H

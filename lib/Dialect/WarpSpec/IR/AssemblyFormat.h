@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Parsers and printers that the declarative formats of the operations name:
+// regions with arguments, roles, loops and pipelines.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_LIB_DIALECT_WARPSPEC_IR_ASSEMBLYFORMAT_H
 #define NVFP4_LIB_DIALECT_WARPSPEC_IR_ASSEMBLYFORMAT_H

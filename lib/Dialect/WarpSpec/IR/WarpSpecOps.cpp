@@ -5,6 +5,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The generated definitions of all operations. What is written by hand for them
+// is in the files of their families.
+//
+//===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 

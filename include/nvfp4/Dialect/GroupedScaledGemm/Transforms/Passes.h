@@ -4,6 +4,11 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The passes of the tensor level, by their generated constructors and options,
+// and their patterns for compilers that mix them with others.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_H
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_H
