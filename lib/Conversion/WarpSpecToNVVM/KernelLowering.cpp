@@ -39,10 +39,25 @@ LogicalResult KernelLowering::run() {
   return success();
 }
 
+/// What the dialect can say and this conversion does not do.
+static LogicalResult checkSupported(Operation *op) {
+  if (auto load = dyn_cast<TmaLoadOp>(op); load && load.getMulticast())
+    return op->emitOpError("expected a load without multicast: the barriers of "
+                           "other blocks would count its bytes");
+  if (auto pipeline = dyn_cast<PipelineOp>(op);
+      pipeline && pipeline.getProducer() == Agent::LaunchControl)
+    return op->emitOpError(
+        "expected a pipeline that threads, tma or tensor_core "
+        "fills: launch_control is not lowered");
+  return success();
+}
+
 LogicalResult KernelLowering::collect() {
   WalkResult walk = kernel.walk([&](Operation *op) {
     if (isa<WarpSpecDialect>(op->getDialect()))
       operandTypes[op].assign(op->operand_type_begin(), op->operand_type_end());
+    if (failed(checkSupported(op)))
+      return WalkResult::interrupt();
     if (isa<CommitOp, ReleaseOp>(op)) {
       pipelines[op] = getPipelineOf(op->getOperand(0));
     } else if (auto agent = dyn_cast<AgentOpInterface>(op)) {

@@ -38,6 +38,32 @@ gpu.module @m {
 
 // -----
 
+// Bytes that another block's barrier counts.
+!p = !warpspec.pipeline<1 x (memref<64xi8, #warpspec.smem>), tma to threads>
+gpu.module @m {
+  warpspec.kernel @k(%m: !warpspec.tensor_map<64xi8>, %mask: i16) {
+    %b = warpspec.smem_alloc at(0) : memref<1x64xi8, #warpspec.smem>
+    %p = warpspec.pipeline(%b) tma to threads barriers(1024) : memref<1x64xi8, #warpspec.smem>
+    %c0 = arith.constant 0 : i32
+    %fill, %s = warpspec.acquire %p[%c0, %c0] : !p
+    // expected-error @below {{expected a load without multicast: the barriers of other blocks would count its bytes}}
+    warpspec.tma_load %m[%c0] to %s fills(%fill) multicast(%mask) : !warpspec.tensor_map<64xi8> to memref<64xi8, #warpspec.smem>
+    warpspec.commit %fill
+  } cluster(2) shared_bytes(2048) tmem_columns(0) threads(32)
+}
+
+// -----
+
+// No operation fills for launch_control yet.
+gpu.module @m {
+  warpspec.kernel @k() {
+    // expected-error @below {{expected a pipeline that threads, tma or tensor_core fills: launch_control is not lowered}}
+    %p = warpspec.pipeline() depth 1 launch_control to threads barriers(0)
+  } shared_bytes(2048) tmem_columns(0) threads(32)
+}
+
+// -----
+
 // A Hopper operation has no form on sm_100.
 gpu.module @m {
   warpspec.kernel @k() {

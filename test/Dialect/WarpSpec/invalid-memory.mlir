@@ -156,3 +156,26 @@ func.func @f() {
   warpspec.init_barriers at(4) depth(1) count(1)
   return
 }
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected elements of whole bytes, or padded FP4, but got 'index'}}
+  %a = warpspec.smem_alloc : memref<4x64xindex, #warpspec.smem>
+}
+
+// -----
+
+func.func @f(%b: memref<i8, #warpspec.smem>) {
+  // expected-error @below {{expected a buffer of static shape and identity layout, but got 'memref<i8, #warpspec.smem>'}}
+  %v = warpspec.smem_load %b[] : memref<i8, #warpspec.smem>, vector<1xi8>
+  return
+}
+
+// -----
+
+func.func @f(%m: !warpspec.tensor_map<64xi8>, %b: memref<64xindex, #warpspec.smem>, %f: !warpspec.fill, %i: i32) {
+  // expected-error @below {{expected elements that are integers or floats, but got 'index'}}
+  warpspec.tma_load %m[%i] to %b fills(%f) : !warpspec.tensor_map<64xi8> to memref<64xindex, #warpspec.smem>
+  return
+}

@@ -112,8 +112,9 @@ LogicalResult MmaScaledOp::verify() {
     return emitOpError("expected rows of B of ")
            << getRowBytes() << " bytes as those of A, but got "
            << getSharedBytes(b) / getRows(b);
-  if (acc.getRank() != 2 || !acc.getElementType().isF32() ||
-      acc.getDimSize(0) != kTmemLanes || acc.getDimSize(1) != n)
+  if (acc.getRank() != 2 || !acc.hasStaticShape() ||
+      !acc.getElementType().isF32() || acc.getDimSize(0) != kTmemLanes ||
+      acc.getDimSize(1) != n)
     return emitOpError("expected an accumulator of 128x")
            << n << "xf32, but got " << acc;
   auto verifyScales = [&](StringRef name, MemRefType type,
@@ -121,7 +122,8 @@ LogicalResult MmaScaledOp::verify() {
     int64_t atoms = llvm::divideCeil(rows, 128);
     int64_t lastAtom = (getStepCount() - 1) * getScalesPerStep() / 4;
     int64_t columns = lastAtom * atoms * 4 + llvm::divideCeil(rows, 32);
-    if (type.getRank() != 2 || getTmemColumns(type) < columns)
+    if (type.getRank() != 2 || !type.hasStaticShape() ||
+        getTmemColumns(type) < columns)
       return emitOpError("expected scales of ")
              << name << " in at least " << columns << " columns, but got "
              << type;

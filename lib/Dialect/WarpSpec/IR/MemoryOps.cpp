@@ -28,6 +28,12 @@ LogicalResult SmemAllocOp::verify() {
     return emitOpError("expected a static shape and the identity layout, but "
                        "got ")
            << type;
+  if (!type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() % 8 != 0)
+    if (!isa<Float4E2M1FNType>(type.getElementType()))
+      return emitOpError("expected elements of whole bytes, or padded FP4, but "
+                         "got ")
+             << type.getElementType();
   if (unsigned swizzle = getSwizzle(type)) {
     MemRefType row =
         MemRefType::get({type.getShape().back()}, type.getElementType(),
@@ -104,7 +110,8 @@ LogicalResult TmemLoadOp::inferReturnTypes(MLIRContext *,
                                            SmallVectorImpl<Type> &types) {
   auto type = operands.empty() ? MemRefType()
                                : dyn_cast<MemRefType>(operands[0].getType());
-  if (!type || !type.hasStaticShape() || getTmemColumns(type) < 1)
+  if (!type || !type.hasStaticShape() || getTmemColumns(type) < 1 ||
+      !VectorType::isValidElementType(type.getElementType()))
     return failure();
   types.push_back(getLaneType(type));
   return success();
@@ -136,6 +143,11 @@ LogicalResult TmemStoreOp::verify() {
 
 static LogicalResult verifySmemAccess(Operation *op, MemRefType buffer,
                                       size_t indices, VectorType vector) {
+  if (buffer.getRank() < 1 || !buffer.hasStaticShape() ||
+      !buffer.getLayout().isIdentity())
+    return op->emitOpError("expected a buffer of static shape and identity "
+                           "layout, but got ")
+           << buffer;
   if (indices != static_cast<size_t>(buffer.getRank()))
     return op->emitOpError("expected ")
            << buffer.getRank() << " indices, but got " << indices;
@@ -190,6 +202,10 @@ static LogicalResult verifyBox(Operation *op, TensorMapType map, size_t rank,
   if (rank != static_cast<size_t>(map.getRank()))
     return op->emitOpError("expected ")
            << map.getRank() << " coordinates, but got " << rank;
+  if (!buffer.getElementType().isIntOrFloat())
+    return op->emitOpError("expected elements that are integers or floats, but "
+                           "got ")
+           << buffer.getElementType();
   if (map.getElementType() != buffer.getElementType() &&
       map.getElementType().getIntOrFloatBitWidth() !=
           buffer.getElementType().getIntOrFloatBitWidth() &&

@@ -120,8 +120,11 @@ void TensorMapType::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-/// Bits of one element in shared memory; padded FP4 takes a byte.
+/// Bits of one element in shared memory; padded FP4 takes a byte. 0 for what
+/// has no fixed width.
 static unsigned getSharedBits(Type element) {
+  if (!element.isIntOrFloat())
+    return 0;
   return isa<Float4E2M1FNType>(element) ? 8 : element.getIntOrFloatBitWidth();
 }
 

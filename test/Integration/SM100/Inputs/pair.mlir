@@ -1,5 +1,7 @@
 // D[M, N] = A[M, K] * B[N, K]^T in NVFP4, f32 out, by pairs of blocks: tiles of
-// 256x128x256, of which each block loads half of A and half of B.
+// 256x128x256, of which each block loads half of A and half of B. The columns of
+// scales are a pipeline of the tensor core with itself: a copy waits until the
+// multiplications that read the columns before have finished.
 !a = memref<128x128xi8, #warpspec.smem<128>>
 !b = memref<64x128xi8, #warpspec.smem<128>>
 !s = memref<4x512xi8, #warpspec.smem>
@@ -7,6 +9,7 @@
 !cols = memref<128x16xi32, #warpspec.tmem>
 !in = !warpspec.pipeline<4 x (!a, !b, !s, !s), tma to tensor_core>
 !out = !warpspec.pipeline<2 x (!acc), tensor_core to threads>
+!columns = !warpspec.pipeline<2 x (!cols, !cols), tensor_core to tensor_core>
 !operand = !warpspec.tensor_map<128x128xi8, swizzle = 128>
 !half = !warpspec.tensor_map<64x128xi8, swizzle = 128>
 !scales = !warpspec.tensor_map<1x4x256xi16>
@@ -19,11 +22,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88", O = 3>]
     %sa = warpspec.smem_alloc : memref<4x4x512xi8, #warpspec.smem>
     %sb = warpspec.smem_alloc : memref<4x4x512xi8, #warpspec.smem>
     %acc = warpspec.tmem_alloc : memref<2x128x128xf32, #warpspec.tmem>
-    %ta = warpspec.tmem_alloc : !cols
-    %tb = warpspec.tmem_alloc : !cols
+    %ta = warpspec.tmem_alloc : memref<2x128x16xi32, #warpspec.tmem>
+    %tb = warpspec.tmem_alloc : memref<2x128x16xi32, #warpspec.tmem>
     %in = warpspec.pipeline(%a, %b, %sa, %sb) tma to tensor_core
         : memref<4x128x128xi8, #warpspec.smem<128>>, memref<4x64x128xi8, #warpspec.smem<128>>,
           memref<4x4x512xi8, #warpspec.smem>, memref<4x4x512xi8, #warpspec.smem>
+    %columns = warpspec.pipeline(%ta, %tb) tensor_core to tensor_core
+        : memref<2x128x16xi32, #warpspec.tmem>, memref<2x128x16xi32, #warpspec.tmem>
     %out = warpspec.pipeline(%acc) tensor_core to threads : memref<2x128x128xf32, #warpspec.tmem>
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
@@ -62,11 +67,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88", O = 3>]
         %full, %d0 = warpspec.acquire %out : !out
         scf.for %k = %c0 to %k_tiles step %c1 : i32 {
           %drain, %s:4 = warpspec.wait %in : !in
-          warpspec.copy_scales %s#2 to %ta : !s to !cols
-          warpspec.copy_scales %s#3 to %tb : !s to !cols
+          %copied, %t:2 = warpspec.acquire %columns : !columns
+          warpspec.copy_scales %s#2 to %t#0 : !s to !cols
+          warpspec.copy_scales %s#3 to %t#1 : !s to !cols
+          warpspec.commit %copied
+          %read, %u:2 = warpspec.wait %columns : !columns
           %more = arith.cmpi ne, %k, %c0 : i32
-          warpspec.mma_scaled <mxf4nvf4> %d0 += %s#0 scaled_by %ta, %s#1 scaled_by %tb
+          warpspec.mma_scaled <mxf4nvf4> %d0 += %s#0 scaled_by %u#0, %s#1 scaled_by %u#1
               accumulate(%more) : !acc, !a, !cols, !b, !cols
+          warpspec.release %read
           warpspec.release %drain
         }
         warpspec.commit %full
