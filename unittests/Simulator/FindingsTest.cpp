@@ -1,0 +1,160 @@
+//===- FindingsTest.cpp - findings that need no fault kernel ----*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bank conflicts, bytes that copies take from memory never written, and
+// operand A of tensor memory never written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunPtx.h"
+
+#include "nvfp4/Simulator/Async/TensorMap.h"
+
+using namespace nvfp4::sim;
+using namespace nvfp4::sim::test;
+
+namespace {
+
+const char *const sharedMemory = ".extern .shared .align 128 .b8 smem[];\n";
+
+/// Reports of a store of `width` words at `stride` bytes from lane to lane.
+std::string bankReports(unsigned stride, unsigned words) {
+  RunOptions options;
+  options.lintBankConflicts = true;
+  std::string values = words == 1   ? "%r0"
+                       : words == 2 ? "{%r0, %r0}"
+                                    : "{%r0, %r0, %r0, %r0}";
+  std::string vector = words == 1 ? "" : ".v" + std::to_string(words);
+  return run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    mad.lo.u32 %r2, %r0, )" + std::to_string(stride) +
+                              R"(, %r1;
+    st.shared)" + vector + ".u32 [%r2], " +
+                              values + ";\n    ret;",
+                          sharedMemory),
+             {}, 32, options)
+      .reports;
+}
+
+TEST(Findings, BankConflicts) {
+  EXPECT_EQ(bankReports(4, 1), "");
+  EXPECT_EQ(bankReports(0, 1), ""); // one word is no conflict
+  EXPECT_EQ(bankReports(12, 1), "");
+  EXPECT_EQ(bankReports(8, 2), "");
+  EXPECT_EQ(bankReports(16, 4), "");
+  EXPECT_NE(bankReports(8, 1).find("2 passes instead of 1"), std::string::npos);
+  EXPECT_NE(bankReports(128, 1).find("32 passes"), std::string::npos);
+  EXPECT_NE(bankReports(64, 4).find("4 passes"), std::string::npos);
+  EXPECT_NE(bankReports(128, 1).find("lint: "), std::string::npos);
+}
+
+/// The input has `in.size()` words and eight bytes that are never written;
+/// `copy` brings it to smem, and a word at `offset` is read there.
+std::string copyReports(const std::string &copy, unsigned offset,
+                        const std::vector<uint64_t> &in) {
+  RunOptions options;
+  options.check = true;
+  return run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    add.u32 %r4, %r1, 512;
+    mov.u32 %r8, 0;
+    setp.eq.u32 %p1, %r0, 0;
+    @!%p1 bra done;
+    mbarrier.init.shared::cta.b64 [%r4], 1;
+)" + copy + R"(
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r4], 0;
+    @!%p2 bra wait;
+    ld.shared.u32 %r5, [%r1+)" +
+                              std::to_string(offset) + R"(];
+done:
+    ret;)",
+                          sharedMemory),
+             in, 32, options)
+      .reports;
+}
+
+void expectUnwrittenFrom24(const std::string &copy,
+                           const std::vector<uint64_t> &in) {
+  EXPECT_EQ(copyReports(copy, 20, in), "");
+  EXPECT_NE(copyReports(copy, 24, in).find("uninitialized-read"),
+            std::string::npos)
+      << copyReports(copy, 24, in);
+}
+
+TEST(Findings, BulkCopiesCarryWhatWasNeverWritten) {
+  expectUnwrittenFrom24(R"(
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 32;
+    cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd2], 32, [%r4];)",
+                        {1, 2, 3});
+}
+
+TEST(Findings, PlainCopiesCarryWhatWasNeverWritten) {
+  expectUnwrittenFrom24(R"(
+    cp.async.cg.shared.global [%r1], [%rd2], 16;
+    cp.async.cg.shared.global [%r1+16], [%rd2+16], 16;
+    cp.async.wait_all;
+    mbarrier.arrive.shared::cta.b64 _, [%r4];)",
+                        {1, 2, 3});
+}
+
+TEST(Findings, TensorCopiesCarryWhatWasNeverWritten) {
+  // A row of eight words behind the map; the last two are not written.
+  DeviceMemory memory;
+  memory.allocate(32 * 8, "out");
+  TensorMapSpec spec;
+  spec.type = TensorType::U32;
+  spec.rank = 1;
+  spec.address = memory.allocate(8, "in") + 128;
+  spec.size = {8, 1, 1, 1, 1};
+  spec.box = {8, 1, 1, 1, 1};
+  TensorMap map;
+  ASSERT_EQ(encodeTensorMap(spec, map), "");
+  std::vector<uint64_t> in(19);
+  std::memcpy(in.data(), &map, sizeof map);
+  expectUnwrittenFrom24(R"(
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 32;
+    cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd2, {%r8}], [%r4];)",
+                        in);
+}
+
+TEST(Findings, OperandAInTensorMemoryMustBeWritten) {
+  RunOptions options;
+  Outcome outcome = run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1+1024], 64;
+    ld.shared.u32 %r3, [%r1+1024];
+    mov.u64 %rd3, 0;
+    shl.b32 %r2, %r0, 4;
+    add.u32 %r2, %r2, %r1;
+    st.shared.v2.u64 [%r2], {%rd3, %rd3};
+    setp.eq.u32 %p1, %r0, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [%r1+1032], 1;
+    fence.proxy.async.shared::cta;
+    bar.warp.sync -1;
+    shr.u32 %r6, %r1, 4;
+    cvt.u64.u32 %rd5, %r6;
+    or.b64 %rd5, %rd5, 0x0000401000080000;
+    mov.u32 %r9, 0x08040010; // f16, 128x16
+    mov.pred %p3, 0;
+    @!%p1 bra wait;
+    tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r3+32], %rd5, %r9, %p3;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1+1032];
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1+1032], 0;
+    @!%p2 bra wait;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 64;
+    ret;)",
+                                     sharedMemory),
+                        {}, 32, options);
+  EXPECT_NE(outcome.reports.find("operand A in tensor memory from column 32 is "
+                                 "read before it is written"),
+            std::string::npos)
+      << outcome.reports;
+}
+
+} // namespace
