@@ -52,13 +52,29 @@ Kind classify(Operation *op) {
   return kind;
 }
 
-/// Operations of [begin, end] that do not depend on what one thread issues are
-/// moved before it, so that every thread has them.
+/// True if a hand-over stands before `op` in the run: reads stay behind it.
+bool followsOpening(ArrayRef<Operation *> run, Operation *op) {
+  for (Operation *before : run) {
+    if (before == op)
+      return false;
+    WalkResult walk = before->walk([](Operation *inner) {
+      return isa<AcquireOp, WaitOp>(inner) ? WalkResult::interrupt()
+                                           : WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
+/// Operations of `run` that do not depend on what one thread issues are moved
+/// before it, so that every thread has their values; the others go to `left`.
 void hoistNeutral(ArrayRef<Operation *> run,
                   SmallVectorImpl<Operation *> &left) {
   llvm::SmallPtrSet<Operation *, 16> kept;
   for (Operation *op : run) {
-    bool depends = classify(op) != Kind::Neutral || !isPure(op);
+    bool depends = classify(op) != Kind::Neutral || isa<FenceOp>(op) ||
+                   (!isPure(op) && followsOpening(run, op));
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         if (Operation *def = operand.getDefiningOp())
@@ -71,6 +87,24 @@ void hoistNeutral(ArrayRef<Operation *> run,
       op->moveBefore(run.front());
     }
   }
+}
+
+/// The operation by which every thread would use `value`, which only one has;
+/// null if there is none. What loops and branches carry on is state of the
+/// issuing thread.
+Operation *findUseByAll(Value value) {
+  for (Operation *user : value.getUsers()) {
+    if (user->getNumRegions() != 0 || user->hasTrait<OpTrait::IsTerminator>())
+      continue;
+    Kind kind = classify(user);
+    if (kind == Kind::All)
+      return user;
+    if (kind == Kind::Neutral)
+      for (Value result : user->getResults())
+        if (Operation *found = findUseByAll(result))
+          return found;
+  }
+  return nullptr;
 }
 
 /// Moves `run` into a branch on `elected`.
@@ -87,11 +121,13 @@ LogicalResult wrap(RewriterBase &rewriter, ArrayRef<Operation *> run,
   for (Operation *op : body)
     for (Value result : op->getResults())
       if (llvm::any_of(result.getUsers(), isOutside)) {
-        for (Operation *user : result.getUsers())
-          if (isOutside(user) && isa<AgentOpInterface>(user) &&
-              classify(user) == Kind::All)
-            return op->emitOpError("expected no use of its result by all "
-                                   "threads: one thread issues it");
+        if (Operation *user = findUseByAll(result)) {
+          InFlightDiagnostic diag = op->emitOpError(
+              "expected no use of its result by all threads of the role: one "
+              "thread issues it");
+          diag.attachNote(user->getLoc()) << "used here";
+          return diag;
+        }
         exported.push_back(result);
       }
   rewriter.setInsertionPointAfter(last);
