@@ -98,6 +98,24 @@ private:
     FenceOp::create(builder, loc, kind);
   }
 
+  /// The proxy fence before `op`, unless one stands there already and no access
+  /// by threads has come since.
+  void proxyFence(Operation *op) {
+    for (Operation *before = op->getPrevNode(); before;
+         before = before->getPrevNode()) {
+      auto earlier = dyn_cast<FenceOp>(before);
+      if (earlier && earlier.getKind() == FenceKind::ProxyAsync)
+        return;
+      auto agent = dyn_cast<AgentOpInterface>(before);
+      SmallVector<BufferAccess> accesses;
+      if (agent)
+        agent.getAccesses(accesses);
+      if (before->getNumRegions() != 0 || !accesses.empty())
+        break;
+    }
+    fence(op->getLoc(), FenceKind::ProxyAsync);
+  }
+
   void afterOpening(AgentOpInterface op, PipelineOp pipeline) {
     builder.setInsertionPointAfter(op);
     // The other side's accesses of tensor memory come before ours.
@@ -120,11 +138,11 @@ private:
     }
     if (isa<CommitOp>(op) && pipeline.getConsumer() != Agent::Threads &&
         hasSlotIn(pipeline, isSmem) && writesSmem)
-      fence(op.getLoc(), FenceKind::ProxyAsync);
+      proxyFence(op);
     // The text orders no asynchronous write after reads of threads either.
     if (isa<ReleaseOp>(op) && pipeline.getProducer() == Agent::Tma &&
         hasSlotIn(pipeline, isSmem))
-      fence(op.getLoc(), FenceKind::ProxyAsync);
+      proxyFence(op);
     // One thread will store what all have written.
     if (isa<CommitOp>(op) && isStaging(pipeline))
       RoleBarrierOp::create(builder, op.getLoc());
