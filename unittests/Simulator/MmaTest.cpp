@@ -253,7 +253,7 @@ TEST(Mma, BlockScaledFp4) {
     // others, which thread ids 0 do not select.
     uint32_t a = 0xffffffff, b = 0xffffffff;
     if (t < 2)
-      a = 127 + (g + 8 * t) % 4 | (128 + (g + 8 * t) % 4) << 8;
+      a = (127 + (g + 8 * t) % 4) | (128 + (g + 8 * t) % 4) << 8;
     if (t == 0)
       b = (127 + g % 2) << 16 | (127 + g % 2) << 24;
     in.push_back(uint64_t{b} << 32 | a);

@@ -112,8 +112,9 @@ inline Outcome runChecked(const std::string &text,
     Outcome next = runGrid(text, in, extents, options);
     EXPECT_EQ(next.reports, "") << "seed " << options.seed;
     EXPECT_TRUE(next.result.completed);
-    if (options.seed > 1)
+    if (options.seed > 1) {
       EXPECT_EQ(next.out, outcome.out) << "seed " << options.seed;
+    }
     outcome = std::move(next);
   }
   return outcome;
