@@ -53,9 +53,12 @@ Program Program::compile(const std::string &text, const char *function) {
     os << text;
   }
   Program program;
-  program.module = tools::ParsedModule::parse(path.str().str());
-  llvm::sys::fs::remove(path);
   tools::CodeOptions options;
+  options.report = [](const std::string &message) {
+    llvm::errs() << message << "\n";
+  };
+  program.module = tools::ParsedModule::parse(path.str().str(), options.report);
+  llvm::sys::fs::remove(path);
   if (!program.module || failed(tools::resolve(options)))
     fail("cannot parse the module");
   auto signature = tools::Signature::get(program.module->get(), function);

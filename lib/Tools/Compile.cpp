@@ -36,8 +36,9 @@ using namespace nvfp4::tools;
 // artefact use the same copy.
 extern "C" int omp_get_max_threads(void);
 
-static int printError(const Twine &message) {
-  llvm::errs() << "error: " << message << "\n";
+/// Reports an error; what is returned is both an exit code and a failure.
+static int reportError(const CodeOptions &options, const Twine &message) {
+  options.report(("error: " + message).str());
   return 1;
 }
 
@@ -59,11 +60,13 @@ static SmallVector<std::string> splitIsas(const CodeOptions &options) {
 
 LogicalResult tools::resolve(CodeOptions &options) {
   if (options.target != "cpu") {
-    printError("expected target cpu, but got '" + options.target + "'");
+    reportError(options,
+                "expected target cpu, but got '" + options.target + "'");
     return failure();
   }
   if (options.optLevel > 3) {
-    printError("expected -O0 to -O3, but got -O" + Twine(options.optLevel));
+    reportError(options,
+                "expected -O0 to -O3, but got -O" + Twine(options.optLevel));
     return failure();
   }
   if (options.isa == "native")
@@ -71,7 +74,7 @@ LogicalResult tools::resolve(CodeOptions &options) {
   for (const std::string &isa : splitIsas(options)) {
     auto target = target::NativeTarget::forIsa(isa);
     if (!target) {
-      printError(llvm::toString(target.takeError()));
+      reportError(options, llvm::toString(target.takeError()));
       return failure();
     }
   }
@@ -115,14 +118,15 @@ static std::string fileOf(void *address) {
 
 /// Writes an object file and links it.
 static LogicalResult emitSharedObject(ModuleOp module,
+                                      const CodeOptions &options,
                                       const target::NativeTarget &target,
                                       StringRef output) {
   int descriptor;
   SmallString<128> object;
   if (std::error_code code =
           llvm::sys::fs::createTemporaryFile("nvfp4", "o", descriptor, object))
-    return failure(
-        printError("could not make a temporary file: " + code.message()));
+    return failure(reportError(options, "could not make a temporary file: " +
+                                            code.message()));
   llvm::FileRemover removeObject(object);
   {
     llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
@@ -135,7 +139,7 @@ static LogicalResult emitSharedObject(ModuleOp module,
       fileOf(reinterpret_cast<void *>(&omp_get_max_threads))};
   llvm::erase(libraries, "");
   if (llvm::Error error = target::linkSharedObject(object, output, libraries))
-    return failure(printError(llvm::toString(std::move(error))));
+    return failure(reportError(options, llvm::toString(std::move(error))));
   return success();
 }
 
@@ -155,13 +159,13 @@ static LogicalResult emit(ModuleOp module, const CompileOptions &options,
                           const std::string &output) {
   target::NativeTarget target = getNativeTarget(options);
   if (options.emit == "so")
-    return emitSharedObject(module, target, output);
+    return emitSharedObject(module, options, target, output);
 
   std::error_code code;
   llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_None);
   if (code)
-    return failure(
-        printError("could not write '" + output + "': " + code.message()));
+    return failure(reportError(options, "could not write '" + output +
+                                            "': " + code.message()));
   if (options.emit == "mlir") {
     module.print(file.os());
     file.os() << "\n";
@@ -190,27 +194,30 @@ static bool hasFunctions(ModuleOp module) {
 
 int tools::runCompile(CompileOptions options) {
   if (options.explain) {
-    auto module = ParsedModule::parse(options.input);
+    auto module = ParsedModule::parse(options.input, options.report);
     return !module || failed(explainStrategies(module->get(), options.target));
   }
   if (failed(resolve(options)))
     return 1;
   if (!llvm::is_contained({"mlir", "llvm", "asm", "obj", "so"}, options.emit))
-    return printError("expected --emit=mlir, llvm, asm, obj or so, but got '" +
-                      options.emit + "'");
+    return reportError(options,
+                       "expected --emit=mlir, llvm, asm, obj or so, but got '" +
+                           options.emit + "'");
   std::string output = chooseOutput(options);
   if (output == "-" && (options.emit == "so" || options.emit == "obj"))
-    return printError("expected a file for binary output: -o FILE");
+    return reportError(options, "expected a file for binary output: -o FILE");
   if (output != "-")
     if (tensorio::Status status = checkOutputPath(output); !status)
-      return printError(status.message());
-  std::unique_ptr<ParsedModule> module = ParsedModule::parse(options.input);
+      return reportError(options, status.message());
+  std::unique_ptr<ParsedModule> module =
+      ParsedModule::parse(options.input, options.report);
   if (!module)
     return 1;
   if (!hasFunctions(module->get()))
-    return printError("expected a public function with a body to compile, but "
-                      "'" +
-                      options.input + "' has none");
+    return reportError(options,
+                       "expected a public function with a body to compile, but "
+                       "'" +
+                           options.input + "' has none");
   if (failed(lowerToLLVM(module->get(), options)) ||
       failed(emit(module->get(), options, output)))
     return 1;

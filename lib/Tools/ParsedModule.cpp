@@ -36,18 +36,19 @@ ParsedModule::ParsedModule(std::unique_ptr<State> state)
 ParsedModule::~ParsedModule() = default;
 ModuleOp ParsedModule::get() { return *state->module; }
 
-std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path) {
+std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path,
+                                                  const Report &report) {
   if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
-    llvm::errs() << "reading MLIR from the terminal; end it with Ctrl-D\n";
+    report("reading MLIR from the terminal; end it with Ctrl-D");
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer) {
-    llvm::errs() << "error: could not read '" << path
-                 << "': " << buffer.getError().message() << "\n";
+    report("error: could not read '" + path +
+           "': " + buffer.getError().message());
     return nullptr;
   }
   std::string problem = checkSource((*buffer)->getBuffer(), path);
   if (!problem.empty()) {
-    llvm::errs() << problem << "\n";
+    report(problem);
     return nullptr;
   }
   auto state = std::make_unique<State>();

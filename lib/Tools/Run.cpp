@@ -21,6 +21,7 @@
 
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <chrono>
@@ -41,19 +42,20 @@ static constexpr Seconds kLong{2.0};
 static const Error kReported{""};
 
 namespace {
-/// Says on standard error what took long, when it is done.
+/// Reports what took long, when it is done.
 class Progress {
 public:
-  explicit Progress(std::string what)
-      : what(std::move(what)), start(std::chrono::steady_clock::now()) {}
+  Progress(const Report &report, std::string what)
+      : report(report), what(std::move(what)),
+        start(std::chrono::steady_clock::now()) {}
   ~Progress() {
     Seconds elapsed = std::chrono::steady_clock::now() - start;
     if (elapsed > kLong)
-      llvm::errs() << what << ": " << llvm::format("%.1f s", elapsed.count())
-                   << "\n";
+      report(llvm::formatv("{0}: {1:f1} s", what, elapsed.count()).str());
   }
 
 private:
+  const Report &report;
   std::string what;
   std::chrono::steady_clock::time_point start;
 };
@@ -109,7 +111,7 @@ Status Session::open() {
                  "' is its own reference"};
   }
   if (!source.empty()) {
-    module = ParsedModule::parse(source);
+    module = ParsedModule::parse(source, options.report);
     if (!module)
       return kReported;
   }
@@ -136,11 +138,11 @@ Status Session::checkOutputs() const {
 }
 
 Status Session::load() {
-  Progress progress("read the inputs");
+  Progress progress(options.report, "read the inputs");
   std::vector<std::string> notes;
   auto loaded = loadInputs(signature, options.inputs, notes);
   for (const std::string &note : notes)
-    llvm::errs() << "note: " << note << "\n";
+    options.report("note: " + note);
   if (!loaded)
     return loaded.takeError();
   arguments = std::move(*loaded);
@@ -149,14 +151,14 @@ Status Session::load() {
 
 Status Session::execute() {
   if (!function) {
-    Progress progress("compiled the module");
+    Progress progress(options.report, "compiled the module");
     mlir::OwningOpRef<mlir::ModuleOp> copy = module->get().clone();
     auto compiled = CompiledFunction::compile(*copy, options, signature.name);
     if (!compiled)
       return compiled.takeError();
     function = std::move(*compiled);
   }
-  Progress progress("ran the function");
+  Progress progress(options.report, "ran the function");
   auto returned = function->call(arguments, signature);
   if (!returned)
     return returned.takeError();
@@ -165,7 +167,7 @@ Status Session::execute() {
 }
 
 Status Session::executeReference() {
-  Progress progress("interpreted the function");
+  Progress progress(options.report, "interpreted the function");
   auto values =
       interpret(module->get(), signature, arguments, {}, options.numThreads);
   if (!values)
@@ -178,7 +180,7 @@ Status Session::executeReference() {
 }
 
 Status Session::check() {
-  Progress progress("checked the results");
+  Progress progress(options.report, "checked the results");
   auto expected = interpret(module->get(), signature, arguments, plan.sample,
                             options.numThreads);
   if (!expected)
@@ -257,23 +259,23 @@ Status Session::run() {
 }
 
 int tools::runRun(RunOptions options) {
-  auto report = [](const std::string &message) {
+  auto reportError = [report = options.report](const std::string &message) {
     llvm::outs().flush();
     if (!message.empty())
-      llvm::errs() << "error: " << message << "\n";
+      report("error: " + message);
     return 1;
   };
   if (mlir::failed(resolve(options)))
     return 1;
   if (nvfp4_set_num_threads(options.numThreads))
-    return report(nvfp4_last_error());
+    return reportError(nvfp4_last_error());
   std::vector<std::string> notes;
   Expected<RunPlan> plan = RunPlan::get(options, notes);
   for (const std::string &note : notes)
-    llvm::errs() << "note: " << note << "\n";
+    options.report("note: " + note);
   if (!plan)
-    return report(plan.message());
+    return reportError(plan.message());
   if (Status status = Session(std::move(options), *plan).run(); !status)
-    return report(status.message());
+    return reportError(status.message());
   return 0;
 }

@@ -14,6 +14,7 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -26,6 +27,9 @@ int main(int argc, char **argv) {
   // The reset forgets the general category, and with it what --help lists.
   cl::OptionCategory category("Options");
   nvfp4::tools::CompileOptions compile;
+  compile.report = [](const std::string &message) {
+    errs() << message << "\n";
+  };
   // clang-format off
   Opt<std::string> input(cl::Positional, cl::cat(category), cl::desc("<module.mlir>"), cl::location(compile.input));
   Opt<std::string> output("o", cl::cat(category), cl::desc("The file to write"), cl::value_desc("file"), cl::location(compile.output));

@@ -4,13 +4,17 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-// Options only; the work is in lib/Tools/Run.cpp.
+//
+// Options only; the work is in lib/Tools/Run.cpp. This file alone knows that
+// reports go to standard error.
+//
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/Run.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -24,6 +28,7 @@ int main(int argc, char **argv) {
   // The reset forgets the general category, and with it what --help lists.
   cl::OptionCategory category("Options");
   nvfp4::tools::RunOptions run;
+  run.report = [](const std::string &message) { errs() << message << "\n"; };
   // clang-format off
   Opt<std::string> input(cl::Positional, cl::cat(category), cl::desc("<module.mlir | artefact.so>"), cl::location(run.input));
   Opt<std::string> entry("entry", cl::cat(category), cl::desc("The function, if there are several"), cl::location(run.entry));

@@ -14,6 +14,7 @@
 #define NVFP4_TOOLS_COMPILE_H
 
 #include "nvfp4/Target/NativeTarget.h"
+#include "nvfp4/Tools/Report.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -37,8 +38,11 @@ struct CodeOptions {
   /// Data and dynamic extents are checked where the code runs.
   bool runtimeChecks = true;
   unsigned optLevel = 3;
+  /// Where errors and notes go. Must be set.
+  Report report;
 };
 
+/// The options of nvfp4-compile.
 struct CompileOptions : CodeOptions {
   std::string input = "-";
   /// Empty: standard output for text, and for `so` and `obj` the name of the
@@ -54,10 +58,13 @@ struct CompileOptions : CodeOptions {
 /// A module and the context that it lives in, with every dialect registered.
 class ParsedModule {
 public:
-  /// Reads `path`, `-` being standard input. Null after a diagnostic.
-  static std::unique_ptr<ParsedModule> parse(const std::string &path);
+  /// Reads `path`, `-` being standard input. Null after a diagnostic or a
+  /// report.
+  static std::unique_ptr<ParsedModule> parse(const std::string &path,
+                                             const Report &report);
   ~ParsedModule();
 
+  /// The module; valid as long as this object.
   mlir::ModuleOp get();
 
 private:
@@ -67,14 +74,14 @@ private:
 };
 
 /// Resolves `native` and rejects what is neither a target nor an instruction
-/// set. On failure a message has been printed.
+/// set. On failure a message has been reported.
 mlir::LogicalResult resolve(CodeOptions &options);
 
 /// What LLVM generates code for: every CPU that has the lowest of the
 /// instruction sets. The options are resolved.
 target::NativeTarget getNativeTarget(const CodeOptions &options);
 
-/// Lowers `module` in place to the LLVM dialect.
+/// Lowers `module` in place to the LLVM dialect. Fails after a diagnostic.
 mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module,
                                 const CodeOptions &options);
 
@@ -83,7 +90,8 @@ mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module,
 mlir::LogicalResult explainStrategies(mlir::ModuleOp module,
                                       const std::string &target);
 
-/// Does what the options say; the exit code of the process.
+/// Does what the options say; the exit code of the process: 0, or 1 after a
+/// report or a diagnostic.
 int runCompile(CompileOptions options);
 
 } // namespace nvfp4::tools

@@ -19,6 +19,7 @@
 
 namespace nvfp4::tools {
 
+/// The options of nvfp4-tensors.
 struct ListOptions {
   /// Files, tensors in files or folders, see TensorRef.
   std::vector<std::string> specs;

@@ -21,6 +21,7 @@
 
 namespace nvfp4::tools {
 
+/// The options of nvfp4-run.
 struct RunOptions : CodeOptions {
   /// A module in MLIR, or a shared object (by its first bytes).
   std::string input = "-";

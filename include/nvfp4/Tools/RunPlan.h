@@ -19,6 +19,7 @@
 
 namespace nvfp4::tools {
 
+/// What the options of nvfp4-run come to, once they agree with each other.
 struct RunPlan {
   /// What `--check` compares.
   reference::SampleSpec sample;

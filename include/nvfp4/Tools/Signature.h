@@ -41,6 +41,7 @@ struct ValueType {
   std::string describe() const;
 };
 
+/// A function in terms of files: what it takes and what it returns, in order.
 struct Signature {
   std::string name;
   std::vector<ValueType> arguments;
