@@ -132,11 +132,6 @@ RAGGED_K = [(o, a, layout, starts) for (o, a), (layout, starts) in itertools.pro
 # --- Arithmetic --------------------------------------------------------------
 
 
-RHS_OF = {"dense": {"linear": "linear", "blocked": "blocked_8x4", "blocked_8x4": "blocked"},
-          "batched": {"linear": "blocked", "blocked": "linear", "blocked_8x4": "blocked_8x4"},
-          "masked": {"linear": "blocked_8x4", "blocked": "linear"}}
-
-
 @pytest.mark.parametrize("fmt", FORMAT_NAMES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_dense_and_batched(rng, fmt, layout):
@@ -287,12 +282,11 @@ def test_nan_scales_poison_their_rows_and_columns_only(rng, fmt):
     product.lhs.scales[2, 1] = FORMATS[fmt].nan_scale
     product.rhs.scales[2, 7, 0] = FORMATS[fmt].nan_scale
     product.rhs.scales[1] = FORMATS[fmt].nan_scale
-    operand, operands = product.arguments("blocked", "compact", LAYOUTS[1])
     module = ragged_module(fmt)
-    name, rhs = next((compact_name("f", *c[:4]), c[4]) for c in ragged_cases(fmt)
-                     if c[0] == "ends" and c[1] == 1)
-    case = next(c for c in ragged_cases(fmt) if c[0] == "ends" and c[1] == 1)
-    operand, operands = product.arguments(case[2], case[3], case[4])
+    offsets, align, layout, starts, rhs = next(c for c in ragged_cases(fmt)
+                                               if c[:2] == ("ends", 1))
+    operand, operands = product.arguments(layout, starts, rhs)
+    name = compact_name("f", offsets, align, layout, starts)
     got = module.call(name, *operand, *operands, product.destination("f32"))
     poisoned = np.zeros((19, 20), bool)
     poisoned[2] = True

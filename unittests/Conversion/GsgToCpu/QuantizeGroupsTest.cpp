@@ -200,153 +200,142 @@ std::string groupingText(const char *kind, bool ends, int64_t align) {
          (align != 1 ? ", align = " + std::to_string(align) : "") + ">";
 }
 
+/// One way to cut a matrix: by rows or along K, into groups of these sizes,
+/// with scales in this layout.
+struct Cut {
+  bool alongK;
+  Layout layout;
+  Sizes sizes;
+  bool ends;
+  QuantizerCase quantizer;
+  /// The extent that groups do not cut.
+  int64_t other;
+
+  std::string grouping() const {
+    return groupingText(alongK ? "ragged_k" : "ragged_rows", ends, sizes.align);
+  }
+};
+
+/// What quantisation and dequantisation of `x` by groups must leave in buffers
+/// that held the sentinel (bytes) and NaN (values).
+struct Wanted {
+  format::ScaleMatrix matrix;
+  std::vector<uint8_t> codes, scales;
+  std::vector<float> values, globals;
+};
+
+Wanted expectedOf(const Cut &cut, const std::vector<Range> &groups,
+                  const Matrix &x) {
+  BlockFormat f = cut.quantizer.format;
+  ScaleLayout layout = cut.layout.layout;
+  std::vector<int64_t> first, count, starts(groups.size());
+  for (Range r : groups) {
+    first.push_back(r.begin);
+    count.push_back(r.size);
+  }
+  Wanted want;
+  if (cut.alongK)
+    want.matrix = {layout, x.rows,
+                   format::groupStartScaleColumns(layout, format::blockSize(f),
+                                                  count, starts)};
+  else
+    want.matrix = {
+        layout,
+        format::groupStartRows(cut.layout.start, layout, first, count, starts),
+        format::scaleColumns(f, x.columns)};
+  int64_t stride = format::rowBytes(f, x.columns);
+  want.codes.assign(static_cast<size_t>(x.rows * stride), kSentinel);
+  want.scales.assign(static_cast<size_t>(want.matrix.totalBytes()), kSentinel);
+  want.values.assign(static_cast<size_t>(x.rows * x.columns), NAN);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    want.globals.push_back(1.0f + 0.37f * static_cast<float>(g));
+    Matrix part = cut.alongK ? slice(x, {0, x.rows}, groups[g])
+                             : slice(x, groups[g], {0, x.columns});
+    Expected e = quantizeWithFormat(cut.quantizer, part, want.globals[g]);
+    int64_t blocks = format::scaleColumns(f, part.columns);
+    int64_t partStride = format::rowBytes(f, part.columns);
+    // Where the part begins: values and scales, rows and columns.
+    int64_t row = cut.alongK ? 0 : groups[g].begin;
+    int64_t column = cut.alongK ? groups[g].begin : 0;
+    int64_t scaleRow = cut.alongK ? 0 : starts[g];
+    int64_t scaleColumn = cut.alongK ? starts[g] : 0;
+    // Rows are whole bytes, so what follows the last value of one is zero.
+    if (!cut.alongK)
+      std::copy(e.codes.begin(), e.codes.end(),
+                want.codes.begin() + row * stride);
+    for (int64_t i = 0; i < part.rows; ++i)
+      for (int64_t k = 0; k < part.columns; ++k) {
+        int64_t b = k / format::blockSize(f);
+        uint8_t scale = e.scales[static_cast<size_t>(i * blocks + b)];
+        uint8_t code =
+            getCode(f, &e.codes[static_cast<size_t>(i * partStride)], k);
+        setCode(f, &want.codes[static_cast<size_t>((row + i) * stride)],
+                column + k, code);
+        want.scales[static_cast<size_t>(
+            want.matrix.offset(scaleRow + i, scaleColumn + b))] = scale;
+        want.values[static_cast<size_t>((row + i) * x.columns + column + k)] =
+            static_cast<float>(
+                format::dequantize(f, code, scale, want.globals[g]));
+      }
+  }
+  return want;
+}
+
+void checkCut(const Cut &cut) {
+  std::string grouping = cut.grouping();
+  SCOPED_TRACE(grouping + cut.layout.suffix());
+  Names names{cut.quantizer.format, cut.layout};
+  OpJit jit = compileQuantize(names, cut.quantizer, grouping);
+  ASSERT_TRUE(jit.succeeded());
+  std::vector<Range> groups = cut.sizes.ranges(cut.ends);
+  int64_t extent = cut.sizes.extent(cut.ends);
+  Matrix x = cut.alongK ? randomMatrix(cut.other, extent, 8)
+                        : randomMatrix(extent, cut.other, 7);
+  Wanted want = expectedOf(cut, groups, x);
+  std::vector<int32_t> offsets = offsetsOf(groups, cut.ends);
+  Memory<uint16_t> input({x.rows, x.columns}, x.toBF16());
+  Memory<int32_t> offsetMemory({static_cast<int64_t>(offsets.size())}, offsets);
+  Memory<float> globalMemory({static_cast<int64_t>(want.globals.size())},
+                             want.globals);
+  Memory<uint8_t> codes({x.rows, format::rowBytes(names.f, x.columns)});
+  Memory<uint8_t> scales(
+      cut.layout.shape(want.matrix.rows, want.matrix.columns));
+  codes.fill(kSentinel);
+  scales.fill(kSentinel);
+  jit({input, offsetMemory, globalMemory, codes, scales});
+  EXPECT_EQ(firstDifference(codes.values(), want.codes), -1);
+  EXPECT_EQ(firstDifference(scales.values(), want.scales), -1);
+  // An FP4 buffer of odd width cannot say so when its width is dynamic, but
+  // the destination of dequantize does.
+  checkDequantized(names, grouping, offsets, want.globals, codes, scales,
+                   x.rows, x.columns, want.values);
+}
+
 class RaggedTest : public testing::TestWithParam<BlockFormat> {};
 
-TEST_P(RaggedTest, Rows) {
-  BlockFormat f = GetParam();
-  QuantizerCase c{
-      f == BlockFormat::NVFP4 ? Quantizer::Trtllm : Quantizer::Cutlass, f};
-  constexpr int64_t columns = 101;
-  int64_t blocks = format::scaleColumns(f, columns);
-  for (const Layout &layout : kLayouts)
+/// Every layout that can be cut so, every list of sizes, ends and starts.
+void checkCuts(bool alongK, const QuantizerCase &quantizer, int64_t other) {
+  for (const Layout &layout : kLayouts) {
+    if (alongK && layout.start != GroupStart::Compact)
+      continue;
     for (const Sizes &sizes : kSizes)
-      for (bool ends : {true, false}) {
-        std::string grouping = groupingText("ragged_rows", ends, sizes.align);
-        SCOPED_TRACE(grouping + layout.suffix());
-        Names names{f, layout};
-        OpJit jit = compileQuantize(names, c, grouping);
-        ASSERT_TRUE(jit.succeeded());
-        std::vector<Range> groups = sizes.ranges(ends);
-        int64_t rows = sizes.extent(ends);
-        Matrix x = randomMatrix(rows, columns, 7);
-        std::vector<int64_t> first, count, starts(groups.size());
-        for (Range r : groups) {
-          first.push_back(r.begin);
-          count.push_back(r.size);
-        }
-        int64_t scaleRows = format::groupStartRows(layout.start, layout.layout,
-                                                   first, count, starts);
-        format::ScaleMatrix matrix{layout.layout, scaleRows, blocks};
-        std::vector<uint8_t> wantCodes(
-            static_cast<size_t>(rows * format::rowBytes(f, columns)),
-            kSentinel);
-        std::vector<uint8_t> wantScales(
-            static_cast<size_t>(matrix.totalBytes()), kSentinel);
-        std::vector<float> wantValues(static_cast<size_t>(rows * columns), NAN),
-            globals;
-        for (size_t g = 0; g < groups.size(); ++g) {
-          globals.push_back(1.0f + 0.37f * static_cast<float>(g));
-          Matrix part = slice(x, groups[g], {0, columns});
-          Expected e = quantizeWithFormat(c, part, globals[g]);
-          std::copy(e.codes.begin(), e.codes.end(),
-                    wantCodes.begin() +
-                        groups[g].begin * format::rowBytes(f, columns));
-          for (int64_t i = 0; i < part.rows; ++i)
-            for (int64_t k = 0; k < columns; ++k) {
-              int64_t b = k / format::blockSize(f);
-              uint8_t scale = e.scales[static_cast<size_t>(i * blocks + b)];
-              wantScales[static_cast<size_t>(matrix.offset(starts[g] + i, b))] =
-                  scale;
-              uint8_t code = getCode(f,
-                                     &e.codes[static_cast<size_t>(
-                                         i * format::rowBytes(f, columns))],
-                                     k);
-              wantValues[static_cast<size_t>((groups[g].begin + i) * columns +
-                                             k)] =
-                  static_cast<float>(
-                      format::dequantize(f, code, scale, globals[g]));
-            }
-        }
-        std::vector<int32_t> offsets = offsetsOf(groups, ends);
-        Memory<uint16_t> input({rows, columns}, x.toBF16());
-        Memory<int32_t> offsetMemory({static_cast<int64_t>(offsets.size())},
-                                     offsets);
-        Memory<float> globalMemory({static_cast<int64_t>(globals.size())},
-                                   globals);
-        Memory<uint8_t> codes({rows, format::rowBytes(f, columns)});
-        Memory<uint8_t> scales(layout.shape(scaleRows, blocks));
-        codes.fill(kSentinel);
-        scales.fill(kSentinel);
-        jit({input, offsetMemory, globalMemory, codes, scales});
-        EXPECT_EQ(firstDifference(codes.values(), wantCodes), -1);
-        EXPECT_EQ(firstDifference(scales.values(), wantScales), -1);
-        checkDequantized(names, grouping, offsets, globals, codes, scales, rows,
-                         columns, wantValues);
-      }
+      for (bool ends : {true, false})
+        checkCut({alongK, layout, sizes, ends, quantizer, other});
+  }
+}
+
+TEST_P(RaggedTest, Rows) {
+  bool nvfp4 = GetParam() == BlockFormat::NVFP4;
+  checkCuts(/*alongK=*/false,
+            {nvfp4 ? Quantizer::Trtllm : Quantizer::Cutlass, GetParam()},
+            /*other=*/101);
 }
 
 TEST_P(RaggedTest, Depth) {
-  BlockFormat f = GetParam();
-  QuantizerCase c{
-      f == BlockFormat::NVFP4 ? Quantizer::ModelOpt : Quantizer::Cutlass, f};
-  constexpr int64_t rows = 9;
-  for (const Layout &layout : kLayouts) {
-    if (layout.start != GroupStart::Compact)
-      continue;
-    for (const Sizes &sizes : kSizes)
-      for (bool ends : {true, false}) {
-        std::string grouping = groupingText("ragged_k", ends, sizes.align);
-        SCOPED_TRACE(grouping + layout.suffix());
-        Names names{f, layout};
-        OpJit jit = compileQuantize(names, c, grouping);
-        ASSERT_TRUE(jit.succeeded());
-        std::vector<Range> groups = sizes.ranges(ends);
-        int64_t columns = sizes.extent(ends);
-        Matrix x = randomMatrix(rows, columns, 8);
-        std::vector<int64_t> count, starts(groups.size());
-        for (Range r : groups)
-          count.push_back(r.size);
-        int64_t scaleColumns = format::groupStartScaleColumns(
-            layout.layout, format::blockSize(f), count, starts);
-        format::ScaleMatrix matrix{layout.layout, rows, scaleColumns};
-        int64_t stride = format::rowBytes(f, columns);
-        std::vector<uint8_t> wantCodes(static_cast<size_t>(rows * stride),
-                                       kSentinel);
-        std::vector<uint8_t> wantScales(
-            static_cast<size_t>(matrix.totalBytes()), kSentinel);
-        std::vector<float> wantValues(static_cast<size_t>(rows * columns), NAN),
-            globals;
-        for (size_t g = 0; g < groups.size(); ++g) {
-          globals.push_back(1.0f + 0.37f * static_cast<float>(g));
-          Matrix part = slice(x, {0, rows}, groups[g]);
-          Expected e = quantizeWithFormat(c, part, globals[g]);
-          int64_t blocks = format::scaleColumns(f, part.columns);
-          int64_t partStride = format::rowBytes(f, part.columns);
-          for (int64_t i = 0; i < rows; ++i)
-            for (int64_t k = 0; k < part.columns; ++k) {
-              int64_t b = k / format::blockSize(f);
-              uint8_t scale = e.scales[static_cast<size_t>(i * blocks + b)];
-              uint8_t code =
-                  getCode(f, &e.codes[static_cast<size_t>(i * partStride)], k);
-              int64_t column = groups[g].begin + k;
-              setCode(f, &wantCodes[static_cast<size_t>(i * stride)], column,
-                      code);
-              wantScales[static_cast<size_t>(matrix.offset(i, starts[g] + b))] =
-                  scale;
-              wantValues[static_cast<size_t>(i * columns + column)] =
-                  static_cast<float>(
-                      format::dequantize(f, code, scale, globals[g]));
-            }
-        }
-        std::vector<int32_t> offsets = offsetsOf(groups, ends);
-        Memory<uint16_t> input({rows, columns}, x.toBF16());
-        Memory<int32_t> offsetMemory({static_cast<int64_t>(offsets.size())},
-                                     offsets);
-        Memory<float> globalMemory({static_cast<int64_t>(globals.size())},
-                                   globals);
-        Memory<uint8_t> codes({rows, stride});
-        Memory<uint8_t> scales(layout.shape(rows, scaleColumns));
-        codes.fill(kSentinel);
-        scales.fill(kSentinel);
-        jit({input, offsetMemory, globalMemory, codes, scales});
-        EXPECT_EQ(firstDifference(codes.values(), wantCodes), -1);
-        EXPECT_EQ(firstDifference(scales.values(), wantScales), -1);
-        // An FP4 buffer of odd width cannot say so when its width is dynamic,
-        // but the destination of dequantize does.
-        checkDequantized(names, grouping, offsets, globals, codes, scales, rows,
-                         columns, wantValues);
-      }
-  }
+  bool nvfp4 = GetParam() == BlockFormat::NVFP4;
+  checkCuts(/*alongK=*/true,
+            {nvfp4 ? Quantizer::ModelOpt : Quantizer::Cutlass, GetParam()},
+            /*other=*/9);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, RaggedTest,
