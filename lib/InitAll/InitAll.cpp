@@ -12,6 +12,7 @@
 
 #include "nvfp4/InitAll.h"
 
+#include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
@@ -19,6 +20,7 @@
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
+#include "nvfp4/Pipelines/GsgToSm100.h"
 #include "nvfp4/Pipelines/WarpSpecToNVVM.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/Passes.h"
@@ -38,7 +40,9 @@ void nvfp4::registerAllPasses() {
   target::registerTargetPasses();
   warpspec::registerWarpSpecPasses();
   warpspec::registerWarpSpecToNVVMPasses();
+  gsg::registerGsgToWarpSpecPasses();
   registerPipelines();
+  registerGsgToSm100Pipeline();
   registerWarpSpecPipelines();
   registerConversionPasses();
   registerTransformsPasses();

@@ -158,10 +158,11 @@ extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
       if (tensor)
         tensor->deleter(tensor);
   };
-  if (std::string violation = scope.takeViolation(); !violation.empty()) {
+  if (Violation violation = scope.takeViolation();
+      violation.status != NVFP4_OK) {
     releaseAll();
-    return fail(NVFP4_INVALID_DATA,
-                "'" + metadata.name + "': " + std::move(violation));
+    return fail(violation.status,
+                "'" + metadata.name + "': " + std::move(violation.message));
   }
   for (DLManagedTensor *tensor : wrapped) {
     if (tensor)

@@ -21,35 +21,39 @@ using namespace nvfp4::runtime;
 static thread_local CallScope *current = nullptr;
 
 static std::mutex strayMutex;
-static std::string stray;
+static Violation stray;
 
 CallScope::CallScope() : outer(current) { current = this; }
 
 CallScope::~CallScope() { current = outer; }
 
-std::string CallScope::takeViolation() {
-  return violation.empty() ? takeStrayViolation()
-                           : std::exchange(violation, std::string());
+/// Stores what is told first.
+static void keepFirst(Violation &kept, nvfp4_status status,
+                      std::string message) {
+  if (kept.status == NVFP4_OK)
+    kept = {status, std::move(message)};
 }
 
-void nvfp4::runtime::recordViolation(std::string message) {
-  if (current) {
-    if (current->violation.empty())
-      current->violation = std::move(message);
-    return;
-  }
-  std::lock_guard<std::mutex> lock(strayMutex);
-  if (stray.empty())
-    stray = std::move(message);
+Violation CallScope::takeViolation() {
+  return violation.status == NVFP4_OK ? takeStrayViolation()
+                                      : std::exchange(violation, Violation());
 }
 
-std::string nvfp4::runtime::takeStrayViolation() {
+void nvfp4::runtime::recordViolation(std::string message, nvfp4_status status) {
+  if (current)
+    return keepFirst(current->violation, status, std::move(message));
   std::lock_guard<std::mutex> lock(strayMutex);
-  return std::exchange(stray, std::string());
+  keepFirst(stray, status, std::move(message));
+}
+
+Violation nvfp4::runtime::takeStrayViolation() {
+  std::lock_guard<std::mutex> lock(strayMutex);
+  return std::exchange(stray, Violation());
 }
 
 extern "C" nvfp4_status nvfp4_take_violation(void) {
-  std::string message = takeStrayViolation();
-  return message.empty() ? NVFP4_OK
-                         : fail(NVFP4_INVALID_DATA, std::move(message));
+  Violation violation = takeStrayViolation();
+  return violation.status == NVFP4_OK
+             ? NVFP4_OK
+             : fail(violation.status, std::move(violation.message));
 }

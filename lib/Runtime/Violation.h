@@ -15,15 +15,24 @@
 #ifndef NVFP4_LIB_RUNTIME_VIOLATION_H
 #define NVFP4_LIB_RUNTIME_VIOLATION_H
 
+#include "nvfp4/Runtime/nvfp4_runtime.h"
+
 #include <string>
 
 namespace nvfp4::runtime {
 
-/// Keeps `message` if it is the first of the running call.
-void recordViolation(std::string message);
+/// Why a call fails that ran to its end.
+struct Violation {
+  nvfp4_status status = NVFP4_OK;
+  std::string message;
+};
 
-/// What was found outside every call of this process; empty if nothing.
-std::string takeStrayViolation();
+/// Keeps `message` if it is the first of the running call.
+void recordViolation(std::string message,
+                     nvfp4_status status = NVFP4_INVALID_DATA);
+
+/// What was found outside every call of this process; NVFP4_OK if nothing.
+Violation takeStrayViolation();
 
 /// One call of compiled code on this thread. Calls nest.
 class CallScope {
@@ -33,13 +42,13 @@ public:
   CallScope(const CallScope &) = delete;
   CallScope &operator=(const CallScope &) = delete;
 
-  /// The first violation, or a stray one; empty if there is none.
-  std::string takeViolation();
+  /// The first violation, or a stray one; NVFP4_OK if there is none.
+  Violation takeViolation();
 
 private:
-  friend void recordViolation(std::string message);
+  friend void recordViolation(std::string message, nvfp4_status status);
   CallScope *outer;
-  std::string violation;
+  Violation violation;
 };
 
 } // namespace nvfp4::runtime

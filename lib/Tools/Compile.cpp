@@ -14,7 +14,9 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
+#include "nvfp4/Pipelines/GsgToSm100.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
+#include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/SharedObject.h"
 #include "nvfp4/Tools/RunPlan.h"
@@ -59,9 +61,10 @@ static SmallVector<std::string> splitIsas(const CodeOptions &options) {
 }
 
 LogicalResult tools::resolve(CodeOptions &options) {
-  if (options.target != "cpu") {
+  if (options.target != "cpu" && !target::GpuTarget::isName(options.target)) {
     reportError(options,
-                "expected target cpu, but got '" + options.target + "'");
+                "expected target cpu, sm_100a, sm_103a or sm_100f, but got '" +
+                    options.target + "'");
     return failure();
   }
   if (options.optLevel > 3) {
@@ -94,8 +97,22 @@ target::NativeTarget tools::getNativeTarget(const CodeOptions &options) {
   llvm_unreachable("the options are resolved");
 }
 
+static void copyOptions(const CodeOptions &options,
+                        GsgToSm100Options &pipeline) {
+  pipeline.isas = splitIsas(options);
+  pipeline.threads = options.threads;
+  pipeline.runtimeChecks = options.runtimeChecks;
+  pipeline.target = options.target;
+}
+
 LogicalResult tools::lowerToLLVM(ModuleOp module, const CodeOptions &options) {
   PassManager pm(module->getName());
+  if (options.target != "cpu") {
+    GsgToSm100Options pipeline;
+    copyOptions(options, pipeline);
+    buildGsgToSm100Pipeline(pm, pipeline);
+    return pm.run(module);
+  }
   GsgToCpuOptions pipeline;
   pipeline.isas = splitIsas(options);
   pipeline.threads = options.threads;
@@ -143,15 +160,19 @@ static LogicalResult emitSharedObject(ModuleOp module,
   return success();
 }
 
+static bool isBinary(const CompileOptions &options) {
+  return llvm::is_contained({"so", "obj", "cubin"}, options.emit);
+}
+
 /// The name of the file to write, `-` for standard output.
 static std::string chooseOutput(const CompileOptions &options) {
   if (!options.output.empty())
     return options.output;
-  bool isText = options.emit != "so" && options.emit != "obj";
-  if (isText || options.input == "-")
+  if (!isBinary(options) || options.input == "-")
     return "-";
   SmallString<128> name(llvm::sys::path::filename(options.input));
-  llvm::sys::path::replace_extension(name, options.emit == "so" ? "so" : "o");
+  llvm::sys::path::replace_extension(
+      name, options.emit == "obj" ? "o" : options.emit);
   return name.str().str();
 }
 
@@ -192,6 +213,44 @@ static bool hasFunctions(ModuleOp module) {
                       });
 }
 
+/// Writes the PTX or the cubin of the kernels of `module`, and of a cubin what
+/// ptxas says about it to standard error.
+static LogicalResult emitKernels(ModuleOp module, const CompileOptions &options,
+                                 const std::string &output) {
+  PassManager pm(module->getName());
+  GsgToSm100Options pipeline;
+  copyOptions(options, pipeline);
+  buildGsgToKernelsPipeline(pm, pipeline);
+  if (failed(pm.run(module)))
+    return failure();
+  auto kernels = module.getOps<gpu::GPUModuleOp>();
+  if (kernels.empty())
+    return failure(reportError(options, "expected a product to compile for " +
+                                            options.target +
+                                            ", but there is none"));
+  auto gpu = llvm::cantFail(target::GpuTarget::forName(options.target),
+                            "the options are resolved");
+  gpu.optLevel = options.optLevel;
+  FailureOr<std::string> text = target::emitPtx(*kernels.begin(), gpu);
+  if (failed(text))
+    return failure();
+  if (options.emit == "cubin") {
+    auto cubin = target::assemblePtx(*text, gpu);
+    if (!cubin)
+      return failure(reportError(options, llvm::toString(cubin.takeError())));
+    options.report(cubin->notes);
+    *text = std::move(cubin->bytes);
+  }
+  std::error_code code;
+  llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_None);
+  if (code)
+    return failure(reportError(options, "could not write '" + output +
+                                            "': " + code.message()));
+  file.os() << *text;
+  file.keep();
+  return success();
+}
+
 int tools::runCompile(CompileOptions options) {
   if (options.explain) {
     auto module = ParsedModule::parse(options.input, options.report);
@@ -199,12 +258,18 @@ int tools::runCompile(CompileOptions options) {
   }
   if (failed(resolve(options)))
     return 1;
-  if (!llvm::is_contained({"mlir", "llvm", "asm", "obj", "so"}, options.emit))
-    return reportError(options,
-                       "expected --emit=mlir, llvm, asm, obj or so, but got '" +
-                           options.emit + "'");
+  bool isKernels = options.emit == "ptx" || options.emit == "cubin";
+  if (!isKernels &&
+      !llvm::is_contained({"mlir", "llvm", "asm", "obj", "so"}, options.emit))
+    return reportError(
+        options, "expected --emit=mlir, llvm, asm, obj, so, ptx or cubin, "
+                 "but got '" +
+                     options.emit + "'");
+  if (isKernels && options.target == "cpu")
+    return reportError(options, "expected --target=sm_100a for --emit=" +
+                                    options.emit + ", but got cpu");
   std::string output = chooseOutput(options);
-  if (output == "-" && (options.emit == "so" || options.emit == "obj"))
+  if (output == "-" && isBinary(options))
     return reportError(options, "expected a file for binary output: -o FILE");
   if (output != "-")
     if (tensorio::Status status = checkOutputPath(output); !status)
@@ -218,8 +283,9 @@ int tools::runCompile(CompileOptions options) {
                        "expected a public function with a body to compile, but "
                        "'" +
                            options.input + "' has none");
-  if (failed(lowerToLLVM(module->get(), options)) ||
-      failed(emit(module->get(), options, output)))
+  if (isKernels ? failed(emitKernels(module->get(), options, output))
+                : failed(lowerToLLVM(module->get(), options)) ||
+                      failed(emit(module->get(), options, output)))
     return 1;
   if (output != "-")
     llvm::outs() << "wrote " << output << "\n";

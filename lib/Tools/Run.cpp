@@ -12,6 +12,7 @@
 
 #include "nvfp4/Tools/Run.h"
 
+#include "nvfp4/Runtime/nvfp4_launch.h"
 #include "nvfp4/TensorIO/Npy.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 #include "nvfp4/Tools/FlopCount.h"
@@ -265,6 +266,12 @@ int tools::runRun(RunOptions options) {
       report("error: " + message);
     return 1;
   };
+  if (isGpuDevice(options.device)) {
+    if (options.target == "cpu")
+      options.target = "sm_100a";
+    if (nvfp4_launch_set_device(options.device.c_str()))
+      return reportError(nvfp4_last_error());
+  }
   if (mlir::failed(resolve(options)))
     return 1;
   if (nvfp4_set_num_threads(options.numThreads))

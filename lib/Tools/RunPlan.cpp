@@ -37,12 +37,16 @@ Status tools::checkOutputPath(const std::string &path) {
   return {};
 }
 
+bool tools::isGpuDevice(const std::string &device) {
+  return device == "sim" || device == "cuda" || device.starts_with("cuda:");
+}
+
 Expected<RunPlan> RunPlan::get(const RunOptions &options,
                                std::vector<std::string> &notes) {
   RunPlan plan;
   bool isReference = options.device == "reference";
-  if (options.device != "cpu" && !isReference)
-    return Error{"expected --device=cpu or reference, but got '" +
+  if (options.device != "cpu" && !isReference && !isGpuDevice(options.device))
+    return Error{"expected --device=cpu, cuda, sim or reference, but got '" +
                  options.device + "'"};
   if (!options.check.empty()) {
     auto spec = CheckSpec::parse(options.check);

@@ -206,8 +206,9 @@ class Product:
         return np.full(self.out_shape(columns), value, OUT[dtype])
 
     def arguments(self, lhs_layout="linear", lhs_starts="whole", rhs_layout="linear",
-                  rhs_starts="whole", filler=0):
-        """(groups operand as a list, lhs, rhs operands) as functions take them."""
+                  rhs_starts="whole", filler=0, poison=None):
+        """(groups operand as a list, lhs, rhs operands) as functions take them.
+        Padding scales are `poison`, or NaN."""
         g = self.groups
         operand = [] if g.operand is None else [g.operand]
         if g.kind == "ragged_k":
@@ -217,9 +218,9 @@ class Product:
         if g.kind == "ragged_rows" and lhs_starts != "whole":
             pieces = row_pieces(lhs_starts, lhs_layout, g.begins, g.counts,
                                 self.lhs.scales.shape[-1], g.extent)
-        lhs = self.lhs.store(lhs_layout, pieces, filler=filler)
+        lhs = self.lhs.store(lhs_layout, pieces, poison, filler)
         rhs = self.rhs if isinstance(self.rhs, list) else [self.rhs]
-        return operand, [lhs] + [r.store(rhs_layout, filler=filler) for r in rhs]
+        return operand, [lhs] + [r.store(rhs_layout, None, poison, filler) for r in rhs]
 
     def accumulators(self, dtype=np.float64):
         """(index, acc, sum of |terms|) of each group."""

@@ -240,8 +240,9 @@ def compile_module(text, *options, env=()):
     source = scratch() / f"{name}.mlir"
     target = scratch() / f"{name}.so"
     source.write_text(text)
-    code, _, error = run(tool("nvfp4-compile"), source, "--target=cpu", "-o", target, *options,
-                         env=dict(env))
+    if not any(o.startswith("--target=") for o in options):
+        options += ("--target=cpu",)
+    code, _, error = run(tool("nvfp4-compile"), source, "-o", target, *options, env=dict(env))
     if code:
         raise RuntimeError(f"nvfp4-compile failed:\n{error[:2000]}")
     return Module(target, text)

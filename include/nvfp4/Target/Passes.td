@@ -96,4 +96,39 @@ def EmitEntryPointsPass
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
+  let summary = "make PTX of kernels and constants of the PTX";
+  let description = [{
+    Accepts modules whose `gpu.module`s hold functions of the LLVM and NVVM
+    dialects. Afterwards there is no `gpu.module`. For a module `@m` the declared
+    constant `@m_image` is defined: its PTX, with a zero at the end; for a kernel
+    `@k` with `nvvm.reqntid` and `nvfp4.shared_bytes` `@k_threads` and
+    `@k_shared_bytes`. What is not declared is not made.
+
+    `target` is the GPU: sm_100a, sm_103a or sm_100f.
+
+    Before:
+
+    ```mlir
+    llvm.mlir.global external constant @k_threads() : i32
+    gpu.module @kernels {
+      llvm.func @k() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
+                                 nvvm.reqntid = array<i32: 32, 1, 1>} {
+        llvm.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    llvm.mlir.global internal constant @k_threads(32 : i32) : i32
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_100a\"",
+           "sm_100a, sm_103a or sm_100f">
+  ];
+}
+
 #endif // NVFP4_TARGET_PASSES_TD

@@ -27,7 +27,7 @@ namespace nvfp4::tools {
 
 /// What code is made for.
 struct CodeOptions {
-  /// `cpu`.
+  /// `cpu`, or a GPU for products: `sm_100a`, `sm_103a`, `sm_100f`.
   std::string target = "cpu";
   /// `generic`, `avx2`, `avx512vnni`, or `native` for the best that this CPU
   /// has and NVFP4_CPU_ISA allows; or several, separated by commas, among which
@@ -48,7 +48,8 @@ struct CompileOptions : CodeOptions {
   /// Empty: standard output for text, and for `so` and `obj` the name of the
   /// input with another ending.
   std::string output;
-  /// `mlir` (LLVM dialect), `llvm`, `asm`, `obj` or `so`.
+  /// `mlir` (LLVM dialect), `llvm`, `asm`, `obj` or `so`; of kernels for a GPU
+  /// `ptx` or `cubin`.
   std::string emit = "so";
   /// Print the candidate strategies of each product for `target`, a GPU, and
   /// stop.

@@ -32,7 +32,9 @@ struct RunOptions : CodeOptions {
   /// A .npy file for each result and then for each argument that the function
   /// writes; `-` skips one. May be shorter.
   std::vector<std::string> outputs;
-  /// `cpu`, or `reference` for the interpreter.
+  /// `cpu`; `cuda`, `cuda:N` or `sim`, where products become kernels for the
+  /// target (sm_100a, unless another GPU is named); or `reference` for the
+  /// interpreter.
   std::string device = "cpu";
   /// Empty, `reference` or `reference:sampled=N`.
   std::string check;

@@ -36,6 +36,9 @@ struct RunPlan {
 /// it is a folder itself.
 tensorio::Status checkOutputPath(const std::string &path);
 
+/// True for devices that run kernels.
+bool isGpuDevice(const std::string &device);
+
 } // namespace nvfp4::tools
 
 #endif // NVFP4_TOOLS_RUNPLAN_H

@@ -1,0 +1,152 @@
+//===- Passes.td - Products to kernels of warpspec ---------*- tablegen -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_CONVERSION_GSGTOWARPSPEC_PASSES_TD
+#define NVFP4_CONVERSION_GSGTOWARPSPEC_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SplitListPass : Pass<"gsg-split-list"> {
+  let summary = "make one product a problem of lists of products";
+  let description = [{
+    Accepts any IR. Afterwards there is no `matmul_list` in storage form on memrefs:
+    each of its problems is a `matmul <dense>` with the strategy of the list, in
+    order. No result changes.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>, %alpha: memref<1xf32>,
+                 %c: memref<16x32xf32>) {
+      grouped_scaled_gemm.matmul_list
+          lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
+          alpha(%alpha : memref<1xf32>) outs(%c : memref<16x32xf32>)
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>, %alpha: memref<1xf32>,
+                 %c: memref<16x32xf32>) {
+      %c0 = arith.constant 0 : index
+      %0 = memref.load %alpha[%c0] : memref<1xf32>
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
+          alpha(%0 : f32) outs(%c : memref<16x32xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
+  let summary = "give products the scale and gate layouts of sm_100a";
+  let description = [{
+    Accepts any IR. Afterwards every `matmul` in storage form on memrefs (except
+    `ragged_k`, which stays as it is) has scales in the layout `blocked`: weights and rows of `dense`, `batched` and
+    `masked` with starts `whole`, rows of `ragged_rows` with `upper_bound`, or
+    `whole` if `align` is a multiple of 128. Gate layouts become a power of two
+    up to 64, for weights and bias, unless columns of the pre-activation have a
+    meaning outside (`beta`, `addend`, `preact_outs`).
+
+    What is not so yet goes through `relayout_scales` or `relayout_gate` into
+    memory that is freed behind the product. No result changes.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4, blocked>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<1x1x32x4x4xf8E4M3FN>,
+                 %c: memref<16x32xf32>) {
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<1x1x32x4x4xf8E4M3FN> as !b)
+          outs(%c : memref<16x32xf32>)
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !l = !grouped_scaled_gemm.scaled<16x64, nvfp4, blocked>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4, blocked>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<1x1x32x4x4xf8E4M3FN>,
+                 %c: memref<16x32xf32>) {
+      %l = memref.alloc() : memref<1x1x32x4x4xf8E4M3FN>
+      grouped_scaled_gemm.relayout_scales(
+          %a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          outs(%l : memref<1x1x32x4x4xf8E4M3FN> as !l)
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %l : memref<16x32xi8>, memref<1x1x32x4x4xf8E4M3FN> as !l)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<1x1x32x4x4xf8E4M3FN> as !b)
+          outs(%c : memref<16x32xf32>)
+      memref.dealloc %l : memref<1x1x32x4x4xf8E4M3FN>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertGsgToWarpSpecPass
+    : Pass<"convert-gsg-to-warpspec", "::mlir::ModuleOp"> {
+  let summary = "make one kernel of warpspec of every product";
+  let description = [{
+    Accepts modules whose products are in storage form on memrefs, with the
+    layouts of `gsg-assign-scale-layout`. Afterwards there is no `matmul`: each is
+    a persistent kernel of roles in `gpu.module @nvfp4_kernels`, and calls of
+    `nvfp4_launch.h` that copy its operands to the device, start it and copy the
+    result back. Other operations stay as they are, for the host.
+
+    | role       | warps | what it does |
+    |------------|-------|--------------|
+    | `load`     | 1     | tiles of A and B and their scales, by TMA |
+    | `mma`      | 1     | scales to tensor memory, products |
+    | `epilogue` | 4     | accumulators to results, one row a thread |
+
+    All roles go over the tiles of all groups, whose places they read from the
+    group offsets in device memory. Matrices of several groups are one matrix of
+    rows for TMA; rows and columns of a tile that are not the group's are
+    multiplied and not stored. What lies beyond K is zero.
+
+    The strategy of a product gives the tile (128 x 64, 128, 192 or 256) and the
+    number of stages; without one the tile is 128 x 128 with as many stages as
+    fit, up to 8. What kernels cannot do (other tiles, clusters, `ragged_k`, lists,
+    results rounded at random, `math` in epilogue regions) is an error that names the
+    nearest form that they can.
+
+    The constants `@nvfp4_kernels_image`, `@nvfp4_gemm_0_threads` and
+    `@nvfp4_gemm_0_shared_bytes` (and those of further kernels) stay undefined;
+    `nvfp4-embed-kernels` defines them.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect", "::nvfp4::warpspec::WarpSpecDialect"];
+}
+
+#endif // NVFP4_CONVERSION_GSGTOWARPSPEC_PASSES_TD

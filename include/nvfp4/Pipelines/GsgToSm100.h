@@ -1,0 +1,47 @@
+//===- GsgToSm100.h - Products to kernels for Blackwell -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pipeline `gsg-to-sm100`: products become kernels, all else code for the
+// host that starts them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_PIPELINES_GSGTOSM100_H
+#define NVFP4_PIPELINES_GSGTOSM100_H
+
+#include "nvfp4/Pipelines/GsgToCpu.h"
+
+namespace nvfp4 {
+
+/// Options of `gsg-to-sm100`: those of the host's code, and the GPU.
+struct GsgToSm100Options : GsgToCpuOptions {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("The GPU: sm_100a, sm_103a or sm_100f (default: sm_100a)"),
+      llvm::cl::init("sm_100a")};
+  Option<bool> verify{
+      *this, "verify",
+      llvm::cl::desc("Check the schedule of kernels after every pass"),
+      llvm::cl::init(true)};
+};
+
+/// The part that is the same for all outputs: afterwards a `gpu.module` holds
+/// kernels in the LLVM and NVVM dialects, and products are calls that start
+/// them.
+void buildGsgToKernelsPipeline(mlir::OpPassManager &pm,
+                               const GsgToSm100Options &options);
+
+/// All of `gsg-to-sm100`: the kernels as constants of code in the LLVM dialect.
+void buildGsgToSm100Pipeline(mlir::OpPassManager &pm,
+                             const GsgToSm100Options &options);
+
+/// Registers `gsg-to-sm100` and `gsg-to-sm100-kernels`.
+void registerGsgToSm100Pipeline();
+
+} // namespace nvfp4
+
+#endif // NVFP4_PIPELINES_GSGTOSM100_H

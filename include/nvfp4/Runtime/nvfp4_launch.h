@@ -1,0 +1,90 @@
+/*===- nvfp4_launch.h - Kernels that compiled code starts ------*- C -*-===*
+ *
+ * Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===------------------------------------------------------------------------===
+ *
+ * What code compiled for a GPU calls around each kernel. A task is one launch:
+ * its buffers are copied to the device, its parameters are given in order, and
+ * nvfp4_task_run starts it, waits, copies back what it wrote and frees the
+ * task. Nothing here fails on the spot: the first error is kept, later calls on
+ * the task do nothing, and the call of the compiled function fails with it.
+ *
+ *===------------------------------------------------------------------------===
+ */
+
+#ifndef NVFP4_RUNTIME_NVFP4_LAUNCH_H
+#define NVFP4_RUNTIME_NVFP4_LAUNCH_H
+
+#include "nvfp4/Runtime/nvfp4_runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The device on which tasks run from now on, as for nvfp4_device_open. Null or
+ * never called: the environment variable NVFP4_DEVICE, or else `cuda`. Opened
+ * when the first task begins. */
+NVFP4_API nvfp4_status nvfp4_launch_set_device(const char *name);
+
+/* At most this many blocks a launch from now on, to leave multiprocessors to
+ * others; 0 goes back to the default: NVFP4_MAX_BLOCKS, or else as many as the
+ * device has multiprocessors. */
+NVFP4_API nvfp4_status nvfp4_launch_set_max_blocks(int64_t blocks);
+
+typedef struct nvfp4_task nvfp4_task;
+
+enum {
+  NVFP4_TASK_READ = 1,
+  NVFP4_TASK_WRITE = 2,
+  /* Zeros on the device, whatever the host's memory holds. */
+  NVFP4_TASK_ZERO = 4
+};
+
+/* A launch of `kernel` of the module `image` (see nvfp4_device_module_load),
+ * which is loaded once. `where` names the operation in errors. Never null. */
+NVFP4_API nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
+                                       const char *kernel);
+
+/* Memory of the host for the kernel: `rows` rows of `row_bytes` without gaps.
+ * On the device a row starts every `pitch` bytes, the smallest multiple of
+ * `alignment` that holds it. Returns the buffer's number: 0, 1, ... */
+NVFP4_API int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
+                                    int64_t row_bytes, int64_t alignment,
+                                    int32_t access);
+
+/* A buffer that the kernel reads, of `count` parts of `rows` rows each, and the
+ * memory of part `number`. */
+NVFP4_API int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
+                                   int64_t rows, int64_t row_bytes,
+                                   int64_t alignment);
+NVFP4_API void nvfp4_task_part(nvfp4_task *task, int32_t buffer, int64_t number,
+                               const void *host);
+
+/* The next parameter: a pointer to a buffer, a number, or a tensor map. */
+NVFP4_API void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer);
+NVFP4_API void nvfp4_task_i32(nvfp4_task *task, int32_t value);
+NVFP4_API void nvfp4_task_f32(nvfp4_task *task, float value);
+/* Of a matrix of bytes: boxes of `box_rows` rows of `box_bytes` (the swizzle's
+ * span) each; `type` is 0 for bytes or 14 for padded FP4, of which `box_bytes`
+ * counts padding. */
+NVFP4_API void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
+                                     int32_t type, int32_t box_rows,
+                                     int32_t box_bytes);
+/* Of scales in atoms of 512 bytes, a row of the buffer being the atoms along K
+ * of 128 rows: boxes of `box_k` atoms along K, outermost, by `box_rows`. */
+NVFP4_API void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
+                                    int32_t box_k, int32_t box_rows);
+
+/* Runs the task with at most `blocks` blocks, of which no more are started
+ * than nvfp4_launch_set_max_blocks allows, and ends its life. Without blocks the
+ * kernel is not started. */
+NVFP4_API void nvfp4_task_run(nvfp4_task *task, int64_t blocks, int32_t threads,
+                              int32_t shared_bytes, int32_t cluster);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* NVFP4_RUNTIME_NVFP4_LAUNCH_H */

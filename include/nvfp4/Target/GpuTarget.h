@@ -1,0 +1,50 @@
+//===- GpuTarget.h - PTX and cubin of kernels -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What LLVM and ptxas make of modules of kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_TARGET_GPUTARGET_H
+#define NVFP4_TARGET_GPUTARGET_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace nvfp4::target {
+
+/// A GPU to make code for.
+struct GpuTarget {
+  /// LLVM's name: `sm_100a`, `sm_103a` or `sm_100f`.
+  std::string chip = "sm_100a";
+  std::string features = "+ptx88";
+  /// 0 to 3.
+  unsigned optLevel = 3;
+
+  /// The target called `name`, or an error that lists the names.
+  static llvm::Expected<GpuTarget> forName(llvm::StringRef name);
+  /// True if `name` is one of a GPU and no CPU.
+  static bool isName(llvm::StringRef name);
+};
+
+/// The PTX of a module of kernels in the LLVM and NVVM dialects
+/// (registerTranslations done); failure after a diagnostic.
+mlir::FailureOr<std::string> emitPtx(mlir::gpu::GPUModuleOp module,
+                                     const GpuTarget &target);
+
+/// What ptxas makes of `ptx`, and the text that it prints with `-v`. The
+/// program is `$CUDA_HOME/bin/ptxas`, or the one in PATH.
+struct Cubin {
+  std::string bytes, notes;
+};
+llvm::Expected<Cubin> assemblePtx(llvm::StringRef ptx, const GpuTarget &target);
+
+} // namespace nvfp4::target
+
+#endif // NVFP4_TARGET_GPUTARGET_H

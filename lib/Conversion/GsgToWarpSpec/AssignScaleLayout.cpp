@@ -1,0 +1,225 @@
+//===- AssignScaleLayout.cpp - The pass gsg-assign-scale-layout -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Re-layouts stand beside the product, on the host: a later pass may move those
+// of weights to where the weights are made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace nvfp4::gsg {
+#define GEN_PASS_DEF_ASSIGNSCALELAYOUTPASS
+#include "nvfp4/Conversion/GsgToWarpSpec/Passes.h.inc"
+} // namespace nvfp4::gsg
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+namespace {
+/// What is made for one product and freed behind it.
+class ProductScales {
+public:
+  explicit ProductScales(MatmulOp op) : op(op), b(op), loc(op.getLoc()) {}
+
+  void assignGateLayout();
+  void assignLhs();
+  void assignRhs();
+
+private:
+  Value allocate(MemRefType type, ValueRange sizes);
+  Value size(Value memref, int64_t index) {
+    return memref::DimOp::create(b, loc, memref, index);
+  }
+  Value ceilDiv(Value a, int64_t by) {
+    Value divisor = arith::ConstantIndexOp::create(b, loc, by);
+    return arith::CeilDivSIOp::create(b, loc, a, divisor);
+  }
+  /// Row tiles of the scales of `operand` as `to`.
+  Value countRowTiles(const ScaledOperand &operand, ScaledType to);
+  /// The scales of `operand` as `to`.
+  Value relayout(const ScaledOperand &operand, ScaledType to);
+
+  MatmulOp op;
+  OpBuilder b;
+  Location loc;
+};
+} // namespace
+
+Value ProductScales::allocate(MemRefType type, ValueRange sizes) {
+  Value memory = memref::AllocOp::create(b, loc, type, sizes);
+  OpBuilder after(op->getContext());
+  after.setInsertionPointAfter(op);
+  memref::DeallocOp::create(after, loc, memory);
+  return memory;
+}
+
+Value ProductScales::countRowTiles(const ScaledOperand &operand,
+                                   ScaledType to) {
+  int64_t rank = to.getRank();
+  Value rows = size(operand.data, rank - 2);
+  if (to.getGroupStart() == GroupStart::UpperBound) {
+    // Group g starts at floor((start + 127 g) / 128), and the last one ends at
+    // most 127 rows later.
+    int64_t bRank = cast<MemRefType>(op.getRhs()[0].getType()).getRank();
+    Value groups =
+        bRank == 3 ? size(op.getRhs()[0], 0)
+                   : arith::ConstantIndexOp::create(b, loc, op.getRhs().size());
+    Value pad = arith::MulIOp::create(
+        b, loc, groups, arith::ConstantIndexOp::create(b, loc, 127));
+    rows = arith::AddIOp::create(b, loc, rows, pad);
+  }
+  return ceilDiv(rows, 128);
+}
+
+Value ProductScales::relayout(const ScaledOperand &operand, ScaledType to) {
+  SmallVector<int64_t> shape = to.getScaleShape();
+  SmallVector<Value> sizes;
+  int64_t rank = to.getRank();
+  for (auto [d, extent] : llvm::enumerate(shape)) {
+    if (!ShapedType::isDynamic(extent))
+      continue;
+    int64_t dim = static_cast<int64_t>(d);
+    if (dim == rank - 2) {
+      sizes.push_back(countRowTiles(operand, to));
+    } else if (dim == rank - 1) {
+      Value values = size(operand.data, rank - 1);
+      int64_t stored = to.isFP4() ? 2 : 1;
+      sizes.push_back(ceilDiv(values, 4 * to.getBlockSize() / stored));
+    } else {
+      sizes.push_back(size(operand.data, dim));
+    }
+  }
+  Value target =
+      allocate(MemRefType::get(shape, to.getScaleElementType()), sizes);
+  bool isByGroup = to.getGroupStart() != GroupStart::Whole ||
+                   operand.type.getGroupStart() != GroupStart::Whole;
+  RelayoutScalesOp::create(b, loc, TypeRange(), operand.data, operand.scales,
+                           b.getArrayAttr(TypeAttr::get(operand.type)),
+                           isByGroup ? op.getGroups() : Value(),
+                           isByGroup ? op.getGroupingAttr() : GroupingAttr(),
+                           target, TypeAttr::get(to));
+  return target;
+}
+
+void ProductScales::assignLhs() {
+  ScaledOperand lhs = getScaledOperands(op.getLhs(), op.getLhsScales(),
+                                        op.getLhsTypesAttr())[0];
+  GroupingAttr grouping = op.getGrouping();
+  bool isRagged = grouping.getKind() == GroupingKind::RaggedRows;
+  bool isCut = isRagged && grouping.getAlign() % 128 != 0;
+  GroupStart start = isCut ? GroupStart::UpperBound : GroupStart::Whole;
+  ScaledType to = lhs.type.withLayout(ScaleLayout::Blocked, start);
+  if (to == lhs.type || !lhs.type.isKMajor())
+    return;
+  op.getLhsScalesMutable().assign(relayout(lhs, to));
+  op.setLhsTypesAttr(b.getArrayAttr(TypeAttr::get(to)));
+}
+
+void ProductScales::assignRhs() {
+  SmallVector<ScaledOperand> parts =
+      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
+  // Weights of separate operands have one type.
+  ScaledType from = parts.front().type;
+  ScaledType to = from.withLayout(ScaleLayout::Blocked, GroupStart::Whole);
+  if (to == from || !from.isKMajor())
+    return;
+  SmallVector<Value> scales;
+  for (const ScaledOperand &part : parts)
+    scales.push_back(relayout(part, to));
+  op.getRhsScalesMutable().assign(scales);
+  SmallVector<Attribute> types(parts.size(), TypeAttr::get(to));
+  op.setRhsTypesAttr(b.getArrayAttr(types));
+}
+
+/// Granularity that tiles can hold: a power of two up to 64 that splits N.
+static int64_t getTileGranularity(int64_t n) {
+  int64_t q = 32;
+  while (q > 1 && (ShapedType::isDynamic(n) || n % (2 * q) != 0))
+    q /= 2;
+  return q;
+}
+
+void ProductScales::assignGateLayout() {
+  ActivationAttr activation = op.getActivationOrIdentity();
+  GateAttr gate = activation.getGate();
+  if (!gate)
+    return;
+  int64_t q = gate.getGranularity();
+  if (q > 0 && q <= 64 && llvm::isPowerOf2_64(q))
+    return;
+  // With an addend or a stored pre-activation columns have a meaning outside.
+  if (op.getAddend() || op.getBeta() || op.getPreactOut())
+    return;
+  SmallVector<ScaledOperand> parts =
+      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
+  auto to = GateAttr::get(op.getContext(), getTileGranularity(op.getN()),
+                          gate.getOrder());
+  auto like = [&](Value memref) {
+    auto type = cast<MemRefType>(memref.getType());
+    SmallVector<Value> sizes;
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (type.isDynamicDim(d))
+        sizes.push_back(size(memref, d));
+    return allocate(type, sizes);
+  };
+  auto move = [&](Value input, Value scales, ArrayAttr types) {
+    Value out = like(input), outScales;
+    if (scales) {
+      outScales = like(scales);
+      // Padding scales are finite, and only rows are moved.
+      auto element =
+          cast<FloatType>(cast<MemRefType>(scales.getType()).getElementType());
+      Value finite = arith::ConstantOp::create(
+          b, loc, b.getFloatAttr(element, isa<Float8E8M0FNUType>(element)));
+      linalg::FillOp::create(b, loc, finite, outScales);
+    }
+    RelayoutGateOp::create(b, loc, TypeRange(), input, scales, types, gate, to,
+                           out, outScales, types);
+    return std::pair(out, outScales);
+  };
+  SmallVector<Value> values, scales;
+  for (const ScaledOperand &part : parts) {
+    auto [moved, movedScales] =
+        move(part.data, part.scales, b.getArrayAttr(TypeAttr::get(part.type)));
+    values.push_back(moved);
+    scales.push_back(movedScales);
+  }
+  op.getRhsMutable().assign(values);
+  op.getRhsScalesMutable().assign(scales);
+  if (Value bias = op.getBias())
+    op.getBiasMutable().assign(move(bias, Value(), ArrayAttr()).first);
+  op.setActivationAttr(ActivationAttr::get(
+      op.getContext(), activation.getKind(), to, activation.getAlpha(),
+      activation.getBeta(), activation.getLimit(), activation.getRoundBf16()));
+}
+
+namespace {
+struct AssignScaleLayout
+    : nvfp4::gsg::impl::AssignScaleLayoutPassBase<AssignScaleLayout> {
+  void runOnOperation() override {
+    SmallVector<MatmulOp> products;
+    getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
+    for (MatmulOp op : products) {
+      // The others are told what is missing by convert-gsg-to-warpspec.
+      if (op.isValueForm() ||
+          op.getGrouping().getKind() == GroupingKind::RaggedK ||
+          !isa<MemRefType>(op.getLhs()[0].getType()))
+        continue;
+      ProductScales scales(op);
+      scales.assignGateLayout();
+      scales.assignLhs();
+      scales.assignRhs();
+    }
+  }
+};
+} // namespace

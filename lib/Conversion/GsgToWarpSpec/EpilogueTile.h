@@ -1,0 +1,39 @@
+//===- EpilogueTile.h - What the epilogue knows of a row of a tile -*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shared by the files of the epilogue.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_EPILOGUETILE_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_EPILOGUETILE_H
+
+#include "KernelBody.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
+
+namespace nvfp4::gsg::sm100 {
+
+/// One thread's row of a tile.
+struct KernelBody::TilePlace {
+  /// i32: the group, the thread's row and the tile's first one among the rows
+  /// of all groups, the thread's within its group, the tile's first column of
+  /// the product and of the result.
+  Value group, row, firstRow, rowInGroup, column, outColumn;
+  /// The row belongs to the group.
+  Value isRow;
+  /// f32, null where the product has none: of the columns that come first and
+  /// second of a pair, or of all.
+  Value alpha, secondAlpha, beta, prob, globalScale;
+  cpu::ActivationParams params;
+  /// f32, of an epilogue region.
+  llvm::SmallVector<Value> rowNumbers, groupNumbers;
+};
+
+} // namespace nvfp4::gsg::sm100
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_EPILOGUETILE_H

@@ -1,0 +1,216 @@
+//===- KernelBody.cpp - Buffers, pipelines and groups of a kernel -*- C++
+//-*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The frame around the roles, and where a group lies.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::sm100;
+using namespace nvfp4::warpspec;
+
+KernelBody::KernelBody(Launch &launch, const KernelPlan &plan,
+                       const KernelParameters &parameters, MatmulOp op)
+    : plan(plan), parameters(parameters), op(op), kernel(launch.getKernel()),
+      b(launch.device), loc(op.getLoc()) {}
+
+void KernelBody::build() {
+  MLIRContext *context = b.getContext();
+  auto shared = [&](ArrayRef<int64_t> slot, Type element, unsigned swizzle) {
+    SmallVector<int64_t> shape{plan.stages};
+    shape.append(slot.begin(), slot.end());
+    return SmemAllocOp::create(b, loc,
+                               MemRefType::get(shape, element,
+                                               MemRefLayoutAttrInterface(),
+                                               SmemAttr::get(context, swizzle)),
+                               IntegerAttr())
+        .getResult();
+  };
+  auto columns = [&](int64_t depth, int64_t count, Type element) {
+    SmallVector<int64_t> shape{kTmemLanes, count};
+    if (depth)
+      shape.insert(shape.begin(), depth);
+    return TmemAllocOp::create(b, loc,
+                               MemRefType::get(shape, element,
+                                               MemRefLayoutAttrInterface(),
+                                               TmemAttr::get(context)),
+                               IntegerAttr())
+        .getResult();
+  };
+  auto pipeline = [&](ValueRange buffers, int64_t depth, Agent producer,
+                      Agent consumer) {
+    return PipelineOp::create(b, loc, buffers, depth, producer, consumer,
+                              IntegerAttr())
+        .getResult();
+  };
+  auto rowOf = [&](const OperandPlan &side) {
+    return side.element.isInteger(8) ? KernelPlan::kRowBytes : plan.k;
+  };
+  int64_t aAtoms = plan.scaleAtoms;
+  int64_t bAtoms = plan.scaleAtoms * plan.getColumnAtoms();
+  constexpr unsigned swizzle = KernelPlan::kRowBytes;
+  Value a = shared({plan.m, rowOf(plan.a)}, plan.a.element, swizzle);
+  Value bTile = shared({plan.n, rowOf(plan.b)}, plan.b.element, swizzle);
+  Value sa = shared({aAtoms, kScaleAtomBytes}, b.getI8Type(), 0);
+  Value sb = shared({bAtoms, kScaleAtomBytes}, b.getI8Type(), 0);
+  Value acc = columns(plan.accumulators, plan.n, b.getF32Type());
+  int64_t buffers = plan.scaleBuffers > 1 ? plan.scaleBuffers : 0;
+  aScales = columns(buffers, 4 * aAtoms, b.getI32Type());
+  bScales = columns(buffers, 4 * bAtoms, b.getI32Type());
+  input =
+      pipeline({a, bTile, sa, sb}, plan.stages, Agent::Tma, Agent::TensorCore);
+  accumulators =
+      pipeline(acc, plan.accumulators, Agent::TensorCore, Agent::Threads);
+  if (buffers)
+    scaleColumns = pipeline({aScales, bScales}, buffers, Agent::TensorCore,
+                            Agent::TensorCore);
+
+  auto roles = RolesOp::create(
+      b, loc, b.getStrArrayAttr({"load", "mma", "epilogue"}),
+      ArrayRef<int32_t>{1, 1, 4}, ArrayRef<int32_t>{0, 0, 0}, 3);
+  OpBuilder::InsertionGuard guard(b);
+  auto build = [&](unsigned number, auto body) {
+    Region &region = roles.getBodies()[number];
+    b.setInsertionPointToStart(&region.emplaceBlock());
+    RolesOp::ensureTerminator(region, b, loc);
+    b.setInsertionPoint(region.front().getTerminator());
+    body();
+  };
+  build(0, [&] { buildLoadRole(); });
+  build(1, [&] { buildMmaRole(); });
+  build(2, [&] { buildEpilogueRole(); });
+}
+
+void KernelBody::forEachTile(TileFn body) {
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = ForEachTileOp::create(b, loc, TypeRange(), TileOrder::MFastest,
+                                    parameters.groups, ValueRange());
+  Type i32Type = b.getI32Type();
+  Block &extents = loop.getExtents().emplaceBlock();
+  b.setInsertionPointToStart(&extents);
+  GroupPlace group = getGroup(extents.addArgument(i32Type, loc));
+  warpspec::YieldOp::create(b, loc,
+                            ValueRange{ceilDiv(group.rows, plan.m),
+                                       ceilDiv(parameters.columns, plan.n)});
+  Block &tile = loop.getBody().emplaceBlock();
+  tile.addArguments({i32Type, i32Type, i32Type}, {loc, loc, loc});
+  b.setInsertionPointToStart(&tile);
+  body(tile.getArgument(0), tile.getArgument(1), tile.getArgument(2));
+  warpspec::YieldOp::create(b, loc, ValueRange());
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+Value KernelBody::loadOffset(Value at) {
+  Value offset =
+      memref::LoadOp::create(b, loc, parameters.offsets, toIndex(at));
+  // Nothing outside the operand is touched, whatever the offsets are.
+  if (offset.getType().isInteger(64)) {
+    Value rows =
+        arith::ExtSIOp::create(b, loc, b.getI64Type(), parameters.rows);
+    Value zero = arith::ConstantIntOp::create(b, loc, 0, 64);
+    offset = arith::MaxSIOp::create(b, loc, zero, offset);
+    offset = arith::MinSIOp::create(b, loc, offset, rows);
+    return arith::TruncIOp::create(b, loc, b.getI32Type(), offset);
+  }
+  return clamp(offset, i32(0), parameters.rows);
+}
+
+GroupPlace KernelBody::getGroup(Value g) {
+  GroupPlace place;
+  GroupingAttr grouping = op.getGrouping();
+  switch (grouping.getKind()) {
+  case GroupingKind::Dense:
+    return {i32(0), parameters.rows, i32(0)};
+  case GroupingKind::Batched:
+  case GroupingKind::Masked:
+    place.start = mul(g, parameters.rows);
+    place.rows = grouping.getKind() == GroupingKind::Masked ? loadOffset(g)
+                                                            : parameters.rows;
+    place.scaleAtom = mul(g, ceilDiv(parameters.rows, 128));
+    return place;
+  case GroupingKind::RaggedRows:
+  case GroupingKind::RaggedK:
+    break;
+  }
+  Value end;
+  if (grouping.getOffsets() == OffsetsKind::Starts) {
+    place.start = loadOffset(g);
+    end = loadOffset(add(g, i32(1)));
+  } else {
+    // The end of the group before, rounded up.
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, g, i32(0));
+    Value before = loadOffset(
+        arith::SelectOp::create(b, loc, isFirst, i32(0), sub(g, i32(1))));
+    Value start =
+        mul(ceilDiv(before, grouping.getAlign()), grouping.getAlign());
+    place.start = arith::SelectOp::create(b, loc, isFirst, i32(0), start);
+    end = loadOffset(g);
+  }
+  place.rows = arith::MaxSIOp::create(b, loc, sub(end, place.start), i32(0));
+  Value room = place.start;
+  if (parameters.startsByGroup)
+    room = add(room, mul(g, 127));
+  place.scaleAtom = div(room, 128);
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+Value KernelBody::i32(int64_t value) {
+  return arith::ConstantIntOp::create(b, loc, value, 32);
+}
+Value KernelBody::add(Value a, Value other) {
+  return arith::AddIOp::create(b, loc, a, other);
+}
+Value KernelBody::sub(Value a, Value other) {
+  return arith::SubIOp::create(b, loc, a, other);
+}
+Value KernelBody::mul(Value a, Value other) {
+  return arith::MulIOp::create(b, loc, a, other);
+}
+Value KernelBody::div(Value a, int64_t by) {
+  return by == 1 ? a : Value(arith::DivUIOp::create(b, loc, a, i32(by)));
+}
+Value KernelBody::ceilDiv(Value a, int64_t by) {
+  return by == 1 ? a : div(add(a, i32(by - 1)), by);
+}
+Value KernelBody::clamp(Value a, Value low, Value high) {
+  return arith::MinSIOp::create(b, loc, arith::MaxSIOp::create(b, loc, a, low),
+                                high);
+}
+Value KernelBody::less(Value a, Value other) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, a, other);
+}
+Value KernelBody::toIndex(Value value) {
+  return arith::IndexCastOp::create(b, loc, b.getIndexType(), value);
+}
+Value KernelBody::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+Value KernelBody::flatten(Value row, Value stride, Value column) {
+  Value start = arith::MulIOp::create(b, loc, toIndex(row), toIndex(stride));
+  return arith::AddIOp::create(b, loc, start, toIndex(column));
+}
+Value KernelBody::broadcast(Value scalar, Value like) {
+  return vector::BroadcastOp::create(b, loc, like.getType(), scalar);
+}

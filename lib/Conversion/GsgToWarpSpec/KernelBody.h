@@ -1,0 +1,122 @@
+//===- KernelBody.h - The roles of a product's kernel -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The builder that the files of the roles share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_KERNELBODY_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_KERNELBODY_H
+
+#include "KernelParameters.h"
+
+namespace nvfp4::gsg::sm100 {
+
+/// Where a group lies, i32.
+struct GroupPlace {
+  /// Its first row in the operand, and how many it has.
+  mlir::Value start, rows;
+  /// The first atom of its scales of rows.
+  mlir::Value scaleAtom;
+};
+
+/// Builds the roles of a kernel whose parameters exist.
+class KernelBody {
+public:
+  KernelBody(Launch &launch, const KernelPlan &plan,
+             const KernelParameters &parameters, MatmulOp op);
+
+  void build();
+
+private:
+  using Value = mlir::Value;
+  using TileFn = llvm::function_ref<void(Value g, Value m, Value n)>;
+
+  void buildLoadRole();
+  void buildMmaRole();
+  void buildEpilogueRole();
+
+  /// Runs `body` for this block's tiles.
+  void forEachTile(TileFn body);
+  GroupPlace getGroup(Value g);
+  /// Entry `at` of the group offsets, cut to the rows there are.
+  Value loadOffset(Value at);
+
+  // Epilogue (EpilogueRole.cpp, EpilogueMath.cpp).
+  struct TilePlace;
+  /// 32 columns of the accumulator. `amax` is what the thread has seen so far,
+  /// or null if nobody asks; the result is what it has seen then.
+  Value buildChunk(const TilePlace &tile, Value acc, Value chunk, Value amax);
+  /// Runs `body`, which returns another `amax`, under a condition.
+  Value buildIf(Value condition, Value amax, llvm::function_ref<Value()> body);
+  void loadGroupNumbers(TilePlace &tile);
+  /// `columns` columns from `offset` on of the thread's row.
+  Value loadColumns(Value acc, Value offset, int64_t columns);
+  /// Steps 2 to 6: the pre-activation of the 32 columns from `column` on, which
+  /// are the second half of wide pairs if `isSecond`.
+  Value finishProduct(const TilePlace &tile, Value acc, Value column,
+                      bool isSecond);
+  Value spreadAlpha(const TilePlace &tile, Value z, bool isSecond,
+                    int64_t granularity);
+  /// Steps 8 to 12: activation of one vector or of a pair of them, to the
+  /// columns of the result from `column` on.
+  Value finishTile(const TilePlace &tile, llvm::ArrayRef<Value> z, Value column,
+                   Value amax);
+  /// Blocks of `y`, which starts at one, as codes and scales.
+  void storeQuantized(const TilePlace &tile, Value y, Value column);
+  /// Where the scale of block `block` of the thread's row is stored.
+  Value getScaleOffset(const TilePlace &tile, ScaledType type, Value block);
+  /// y of an epilogue region.
+  Value applyRegion(const TilePlace &tile, llvm::ArrayRef<Value> z,
+                    Value column);
+  /// The larger of `amax` and the magnitudes of `y`, as bits of f32.
+  Value foldAmax(Value amax, Value y, Value column);
+  void storeAmax(const TilePlace &tile, Value thread, Value amax);
+  /// A matrix of results: its columns, and their number if it is known.
+  struct Destination {
+    Value memref, columns;
+    std::optional<int64_t> known;
+  };
+  void storeVector(const TilePlace &tile, Value y, Value column,
+                   const Destination &to);
+  /// `columns` elements from `at` on as f32, zero where `mask` is false.
+  /// `known` is the length of a row, if it is known.
+  Value loadVector(Value memref, Value at, int64_t columns, Value mask,
+                   std::optional<int64_t> known);
+  /// Which of `columns` columns from `column` on are below `limit`; null if it
+  /// is known that they all are where the first is.
+  Value maskOf(Value column, int64_t columns, Value limit,
+               std::optional<int64_t> known);
+
+  // Building.
+  Value i32(int64_t value);
+  Value add(Value a, Value b);
+  Value sub(Value a, Value b);
+  Value mul(Value a, Value b);
+  Value mul(Value a, int64_t b) { return mul(a, i32(b)); }
+  Value div(Value a, int64_t b);
+  Value ceilDiv(Value a, int64_t b);
+  Value clamp(Value a, Value low, Value high);
+  Value less(Value a, Value b);
+  Value toIndex(Value i32Value);
+  Value index(int64_t value);
+  /// row * stride + column, in 64 bits.
+  Value flatten(Value row, Value stride, Value column);
+  Value broadcast(Value scalar, Value like);
+
+  const KernelPlan &plan;
+  const KernelParameters &parameters;
+  MatmulOp op;
+  warpspec::KernelOp kernel;
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  Value input, accumulators, scaleColumns, aScales, bScales;
+};
+
+} // namespace nvfp4::gsg::sm100
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_KERNELBODY_H

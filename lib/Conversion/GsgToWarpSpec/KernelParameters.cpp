@@ -1,0 +1,146 @@
+//===- KernelParameters.cpp - What a product's kernel is given -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The order of the parameters is the order of the calls here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelParameters.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::sm100;
+
+/// The product of the leading extents of a memref, all but `last`.
+static HostNumber countRows(HostMath &math, Value memref, int64_t last) {
+  HostNumber rows = math.constant(1);
+  int64_t rank = cast<MemRefType>(memref.getType()).getRank();
+  for (int64_t d = 0; d < rank - last; ++d)
+    rows = math.mul(rows, math.dim(memref, d));
+  return rows;
+}
+
+/// Values as a matrix of bytes: TMA needs rows at multiples of 16 bytes, of 32
+/// where it pads FP4.
+static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
+                       int64_t rowValues) {
+  Value data = side.operand.data;
+  int64_t rank = cast<MemRefType>(data.getType()).getRank();
+  auto all = llvm::map_to_vector(
+      side.parts, [](const ScaledOperand &part) { return part.data; });
+  Value buffer =
+      launch.addParts(all, countRows(launch.math, data, 1),
+                      launch.math.dim(data, rank - 1), side.isPadded ? 32 : 16);
+  // Bytes and elements of the box are the same number, but for packed FP4.
+  bool isPacked = side.operand.type.isFP4() && !side.isPadded;
+  return launch.addMatrixMap(buffer, side.getMapType(), boxRows, side.element,
+                             isPacked ? rowValues / 2 : rowValues,
+                             KernelPlan::kRowBytes);
+}
+
+/// Scales [..., rows / 128, K atoms, 32, 4, 4].
+static Value addScales(Launch &launch, const OperandPlan &side, int64_t atoms,
+                       int64_t rows) {
+  HostMath &math = launch.math;
+  Value scales = side.operand.scales;
+  int64_t rank = cast<MemRefType>(scales.getType()).getRank();
+  auto all = llvm::map_to_vector(
+      side.parts, [](const ScaledOperand &part) { return part.scales; });
+  HostNumber rowBytes = math.mul(math.dim(scales, rank - 4),
+                                 math.constant(warpspec::kScaleAtomBytes));
+  Value buffer = launch.addParts(all, countRows(math, scales, 4), rowBytes,
+                                 warpspec::kScaleAtomBytes);
+  return launch.addScaleMap(buffer, atoms, rows);
+}
+
+/// A scalar or one entry a group: a pointer if it is in memory.
+static void addPerGroup(Launch &launch, Value value, Value &pointer,
+                        Value &scalar) {
+  if (!value)
+    return;
+  if (isa<MemRefType>(value.getType()))
+    pointer = launch.addPointer(value, Launch::Read);
+  else
+    scalar = launch.addFloat(value);
+}
+
+KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
+                                                  const KernelPlan &plan,
+                                                  MatmulOp op,
+                                                  HostNumber &blocks) {
+  HostMath &math = launch.math;
+  KernelParameters p;
+  GroupingKind kind = op.getGrouping().getKind();
+  Value a = plan.a.operand.data, b = plan.b.operand.data;
+  int64_t aRank = cast<MemRefType>(a.getType()).getRank();
+  int64_t bRank = cast<MemRefType>(b.getType()).getRank();
+
+  int64_t values = plan.k;
+  p.aMap = addValues(launch, plan.a, plan.m, values);
+  p.bMap = addValues(launch, plan.b, plan.n, values);
+  p.aScaleMap = addScales(launch, plan.a, plan.scaleAtoms, 1);
+  p.bScaleMap =
+      addScales(launch, plan.b, plan.scaleAtoms, plan.getColumnAtoms());
+
+  HostNumber rows = math.dim(a, aRank - 2);
+  HostNumber columns = math.dim(b, bRank - 2);
+  auto parts = static_cast<int64_t>(plan.b.parts.size());
+  HostNumber groups = bRank == 3 ? math.dim(b, 0) : math.constant(parts);
+  int64_t rowBytes = plan.a.operand.type.isFP4() ? plan.k / 2 : plan.k;
+  HostNumber steps = math.ceilDiv(math.dim(a, aRank - 1), rowBytes);
+  // With K = 0 one step multiplies what lies outside: zeros.
+  steps = math.atLeastOne(steps);
+  HostNumber outColumns = op.getActivationOrIdentity().isPaired()
+                              ? math.ceilDiv(columns, 2)
+                              : columns;
+  p.groups = launch.addNumber(groups);
+  p.rows = launch.addNumber(rows);
+  p.columns = launch.addNumber(columns);
+  p.outColumns = launch.addNumber(outColumns);
+  p.knownColumns = columns.known;
+  p.knownOutColumns = outColumns.known;
+  p.steps = launch.addNumber(steps);
+  p.startsByGroup =
+      plan.a.operand.type.getGroupStart() == GroupStart::UpperBound;
+
+  auto pointer = [&](Value memref) {
+    return memref ? launch.addPointer(memref, Launch::Read) : Value();
+  };
+  p.offsets = pointer(op.getGroups());
+  addPerGroup(launch, op.getAlpha(), p.alpha, p.alphaValue);
+  addPerGroup(launch, op.getBeta(), p.beta, p.betaValue);
+  addPerGroup(launch, op.getGlobalScale(), p.globalScale, p.globalScaleValue);
+  p.bias = pointer(op.getBias());
+  p.prob = pointer(op.getProb());
+  p.addend = pointer(op.getAddend());
+  p.activationParams = pointer(op.getActivationParams());
+  p.row = llvm::map_to_vector(op.getRow(), pointer);
+  p.column = llvm::map_to_vector(op.getColumn(), pointer);
+  p.group = llvm::map_to_vector(op.getGroup(), pointer);
+  int kept = op.getTail() == TailMode::Zero ? Launch::Zero : Launch::Read;
+  Type byte = launch.host.getI8Type();
+  p.out = launch.addPointer(op.getOut(), kept | Launch::Write,
+                            op.getQuantizer() ? byte : Type());
+  if (op.getOutScales())
+    p.outScales = launch.addPointer(op.getOutScales(),
+                                    Launch::Read | Launch::Write, byte);
+  if (op.getPreactOut())
+    p.preact = launch.addPointer(op.getPreactOut(), kept | Launch::Write);
+  if (op.getAmaxOut())
+    p.amax = launch.addPointer(op.getAmaxOut(), Launch::Zero | Launch::Write,
+                               launch.host.getI32Type());
+
+  // Every group may have one tile of rows that it does not fill.
+  HostNumber rowTiles = math.ceilDiv(rows, plan.m);
+  if (kind == GroupingKind::RaggedRows)
+    rowTiles = math.add(rowTiles, groups);
+  else
+    rowTiles = math.mul(rowTiles, groups);
+  blocks = math.mul(rowTiles, math.ceilDiv(columns, plan.n));
+  return p;
+}

@@ -1,0 +1,50 @@
+//===- KernelParameters.h - What a product's kernel is given -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every operand of the product, as the kernel sees it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_KERNELPARAMETERS_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_KERNELPARAMETERS_H
+
+#include "Launch.h"
+
+namespace nvfp4::gsg::sm100 {
+
+/// Values in the kernel; null for operands that the product does not have.
+/// Matrices of all groups are one matrix of their rows.
+struct KernelParameters {
+  mlir::Value aMap, bMap, aScaleMap, bScaleMap;
+  /// i32: number of groups, rows of one matrix of A (of all groups where they
+  /// are ragged), columns of the product and of the result, stages along K.
+  mlir::Value groups, rows, columns, outColumns, steps;
+  /// Columns where they are known while compiling.
+  std::optional<int64_t> knownColumns, knownOutColumns;
+  /// Pointers.
+  mlir::Value offsets, alpha, bias, prob, beta, addend, activationParams,
+      globalScale, preact;
+  /// The result: elements, or bytes of codes and of scales.
+  mlir::Value out, outScales;
+  /// i32, the bits of f32: the largest magnitude of each group.
+  mlir::Value amax;
+  /// Pointers of the operands of an epilogue region.
+  llvm::SmallVector<mlir::Value> row, column, group;
+  /// f32.
+  mlir::Value alphaValue, betaValue, globalScaleValue;
+  /// Ragged scales start as upper_bound; else where their rows do.
+  bool startsByGroup = false;
+};
+
+/// Gives the kernel of `op` its parameters. `blocks` becomes a bound of the
+/// number of tiles.
+KernelParameters addParameters(Launch &launch, const KernelPlan &plan,
+                               MatmulOp op, HostNumber &blocks);
+
+} // namespace nvfp4::gsg::sm100
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_KERNELPARAMETERS_H

@@ -1,0 +1,215 @@
+//===- KernelPlan.cpp - Sizes of one product's kernel -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a kernel cannot do is refused here, before anything is built.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelPlan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::sm100;
+
+/// Bytes that barriers, the tensor memory address and the alignment of the
+/// first buffer may take.
+static constexpr int64_t kOtherBytes = 2048;
+
+static bool isIdentity(Value memref) {
+  auto type = memref ? dyn_cast<MemRefType>(memref.getType()) : MemRefType();
+  return !type || type.getLayout().isIdentity();
+}
+
+/// Operations of `math` need a library on a GPU.
+static bool isVectorizable(Operation &op) {
+  return isa<arith::ArithDialect>(op.getDialect()) &&
+         (op.hasTrait<OpTrait::ConstantLike>() ||
+          op.hasTrait<OpTrait::Vectorizable>());
+}
+
+/// What they leave out of quantised results, or an empty text.
+static std::string findUnsupportedResult(MatmulOp op) {
+  QuantizerAttr quantizer = op.getQuantizerAttr();
+  if (!quantizer)
+    return "";
+  if (op.getSeed() || quantizer.getTwoD())
+    return "results rounded at random or scaled by squares; quantise by a "
+           "separate grouped_scaled_gemm.quantize";
+  if (op.getTail() == TailMode::Zero)
+    return "tail = zero with a quantised result; fill the destination";
+  ScaledType type = op.getQuantizedType();
+  if (!type.isKMajor() || type.getLayout() == ScaleLayout::Blocked8x4 ||
+      type.getGroupStart() == GroupStart::Compact)
+    return "scales of the result as " +
+           stringifyScaleLayout(type.getLayout()).str() + " that start " +
+           stringifyGroupStart(type.getGroupStart()).str() +
+           "; use linear or blocked, starts = whole or upper_bound";
+  GateAttr gate = op.getActivationOrIdentity().getGate();
+  if (gate && gate.getGranularity() < 32 && type.getBlockSize() > 16)
+    return "blocks of 32 of pairs in runs shorter than 32; use gate = <32, "
+           "...>";
+  return "";
+}
+
+/// What the kernels of this conversion leave out, or an empty text.
+static std::string findUnsupported(MatmulOp op) {
+  if (op.getGrouping().getKind() == GroupingKind::RaggedK)
+    return "ragged_k; write one product a group, or use target cpu";
+  if (std::string what = findUnsupportedResult(op); !what.empty())
+    return what;
+  if (op.getTail() == TailMode::Zero && op.getBeta() && !op.getAddend())
+    return "tail = zero with a destination that is read; give it as addend";
+  if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom)
+    for (Operation &inner : op.getEpilogue().front().without_terminator())
+      if (!isVectorizable(inner))
+        return "'" + inner.getName().getStringRef().str() +
+               "' in an epilogue region; use operations of arith on numbers";
+  for (Value operand : op->getOperands())
+    if (!isIdentity(operand))
+      return "operands that are not contiguous; copy them first";
+  return "";
+}
+
+static std::string findUnsupported(ScaledType type, bool isRagged) {
+  if (!type.isKMajor())
+    return "values whose blocks do not run along the last dimension";
+  if (type.getLayout() != ScaleLayout::Blocked ||
+      (type.getGroupStart() != GroupStart::Whole && !isRagged))
+    return "scales that are not laid out by gsg-assign-scale-layout";
+  int64_t k = type.getShape().back();
+  if (type.isFP4() && !ShapedType::isDynamic(k) && k % 2 != 0)
+    return "an odd K; pad K to " + std::to_string(k + 1);
+  return "";
+}
+
+/// The instruction for the formats of both operands, or what is missing.
+static std::string chooseInstruction(KernelPlan &plan) {
+  ScaledType a = plan.a.operand.type, b = plan.b.operand.type;
+  BlockFormat format = a.getFormat();
+  if (a.isFP4() != b.isFP4()) {
+    for (OperandPlan *side : {&plan.a, &plan.b}) {
+      ScaledType type = side->operand.type;
+      side->isPadded = type.isFP4();
+      side->element = type.isFP4() ? Float4E2M1FNType::get(type.getContext())
+                                   : type.getDataElementType();
+      int64_t k = type.getShape().back();
+      if (type.isFP4() && (ShapedType::isDynamic(k) || k % 128 != 0))
+        return "MXFP4 beside MXFP8 with a K that is no multiple of 128";
+    }
+  } else {
+    plan.a.element = a.getDataElementType();
+    plan.b.element = b.getDataElementType();
+  }
+  if (!a.isFP4() || !b.isFP4()) {
+    plan.kind = warpspec::ScaledKind::MXF8F6F4;
+    plan.k = 128;
+  } else {
+    plan.kind = format == BlockFormat::MXFP4 ? warpspec::ScaledKind::MXF4
+                                             : warpspec::ScaledKind::MXF4NVF4;
+    plan.ue8m0 = format == BlockFormat::NVFP4_E8M0;
+    plan.k = 256;
+  }
+  plan.scaleAtoms = plan.k / a.getBlockSize() / 4;
+  return "";
+}
+
+/// The tile that `strategy` asks for, or what is missing.
+static std::string chooseTile(KernelPlan &plan, StrategyAttr strategy) {
+  auto text = [](int64_t value) { return std::to_string(value); };
+  if (strategy) {
+    if (strategy.getCtas() != 1 || strategy.getClusterM() != 1 ||
+        strategy.getClusterN() != 1)
+      return "a strategy with clusters or pairs of CTAs; use ctas = 1";
+    if (strategy.getSplitK() != 1)
+      return "a strategy with split_k; use split_k = 1";
+    if (strategy.getSwapAB())
+      return "a strategy with swap_ab; use m = 128, n = 64";
+    if (strategy.getScheduler() != Scheduler::StaticPersistent)
+      return "a strategy with another scheduler than static_persistent";
+    if (strategy.getTileM() != 128 || strategy.getTileN() % 64 != 0 ||
+        strategy.getTileN() < 64 || strategy.getTileN() > 256)
+      return "a tile of " + text(strategy.getTileM()) + "x" +
+             text(strategy.getTileN()) +
+             "; use m = 128 and n = 64, 128, 192 "
+             "or 256";
+    if (strategy.getTileK() != plan.k)
+      return "a strategy with k = " + text(strategy.getTileK()) +
+             "; use k = " + text(plan.k) + " for this format";
+    plan.n = strategy.getTileN();
+  }
+  // Accumulators side by side, then the scales, in 512 columns.
+  int64_t scaleColumns = plan.scaleAtoms * 4 * (1 + plan.getColumnAtoms());
+  int64_t free = warpspec::kTmemColumns;
+  plan.accumulators = 2 * plan.n + scaleColumns <= free ? 2 : 1;
+  plan.scaleBuffers =
+      plan.accumulators * plan.n + 2 * scaleColumns <= free ? 2 : 1;
+  int64_t stageBytes =
+      (plan.m + plan.n) * KernelPlan::kRowBytes +
+      plan.scaleAtoms * (1 + plan.getColumnAtoms()) * warpspec::kScaleAtomBytes;
+  int64_t fit = (warpspec::kSharedBytesLimit - kOtherBytes) / stageBytes;
+  plan.stages = std::min<int64_t>(fit, 8);
+  if (!strategy)
+    return "";
+  // 0 leaves the choice open.
+  if (int64_t stages = strategy.getStages()) {
+    if (stages > fit)
+      return text(stages) + " stages of " + text(stageBytes) +
+             " bytes; at most " + text(fit) + " fit into shared memory";
+    plan.stages = stages;
+  }
+  auto limit = [&](StringRef name, int64_t wanted, int64_t &count) {
+    if (wanted > count)
+      return name.str() + " = " + text(wanted) + " of this tile; use " +
+             text(count);
+    if (wanted)
+      count = wanted;
+    return std::string();
+  };
+  if (std::string what =
+          limit("accumulator_stages", strategy.getAccumulatorStages(),
+                plan.accumulators);
+      !what.empty())
+    return what;
+  return limit("scale_stages", strategy.getScaleStages(), plan.scaleBuffers);
+}
+
+FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
+  auto refuse = [&](const Twine &what) {
+    return op.emitOpError("kernels for sm_100a do not support ") << what;
+  };
+  if (std::string what = findUnsupported(op); !what.empty())
+    return refuse(what);
+  KernelPlan plan;
+  plan.a.parts =
+      getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr());
+  plan.b.parts =
+      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
+  plan.a.operand = plan.a.parts.front();
+  plan.b.operand = plan.b.parts.front();
+  bool isRagged = op.getGrouping().getKind() == GroupingKind::RaggedRows;
+  for (const OperandPlan *side : {&plan.a, &plan.b})
+    if (std::string what = findUnsupported(side->operand.type, isRagged);
+        !what.empty())
+      return refuse(what);
+  if (std::string what = chooseInstruction(plan); !what.empty())
+    return refuse(what);
+  if (std::string what = chooseTile(plan, op.getStrategyAttr()); !what.empty())
+    return refuse(what);
+  if (GateAttr gate = op.getActivationOrIdentity().getGate()) {
+    int64_t q = gate.getGranularity();
+    if (q == 0 || plan.n % (2 * q) != 0 || (q < 32 && 32 % (2 * q) != 0) ||
+        (q > 32 && q % 32 != 0))
+      return refuse(
+          "gate layouts other than <1>, <2>, <4>, <8>, <16>, <32> and "
+          "<64>, and none that crosses a tile; gsg-assign-scale-layout "
+          "makes one of these");
+  }
+  return plan;
+}

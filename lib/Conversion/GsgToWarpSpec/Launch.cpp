@@ -1,0 +1,241 @@
+//===- Launch.cpp - Parameters of a kernel, on both sides -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Calls of nvfp4_launch.h before the product, arguments of the kernel beside
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg::sm100;
+
+//===----------------------------------------------------------------------===//
+// HostMath
+//===----------------------------------------------------------------------===//
+
+HostNumber HostMath::dim(Value memref, int64_t index) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(index))
+    return constant(type.getDimSize(index));
+  Value size = memref::DimOp::create(builder, loc, memref, index);
+  return {std::nullopt,
+          arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size)};
+}
+
+Value HostMath::toI64(HostNumber number) {
+  return number.known ? Value(arith::ConstantIntOp::create(builder, loc,
+                                                           *number.known, 64))
+                      : number.value;
+}
+
+Value HostMath::i32(int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+Value HostMath::toI32(HostNumber number) {
+  if (number.known)
+    return i32(*number.known);
+  return arith::TruncIOp::create(builder, loc, builder.getI32Type(),
+                                 number.value);
+}
+
+HostNumber HostMath::add(HostNumber a, HostNumber b) {
+  if (a.known && b.known)
+    return constant(*a.known + *b.known);
+  return {std::nullopt,
+          arith::AddIOp::create(builder, loc, toI64(a), toI64(b))};
+}
+
+HostNumber HostMath::mul(HostNumber a, HostNumber b) {
+  if (a.known && b.known)
+    return constant(*a.known * *b.known);
+  return {std::nullopt,
+          arith::MulIOp::create(builder, loc, toI64(a), toI64(b))};
+}
+
+HostNumber HostMath::ceilDiv(HostNumber a, int64_t b) {
+  if (a.known)
+    return constant(llvm::divideCeil(*a.known, b));
+  return {std::nullopt, arith::CeilDivSIOp::create(builder, loc, a.value,
+                                                   toI64(constant(b)))};
+}
+
+HostNumber HostMath::atLeastOne(HostNumber a) {
+  if (a.known)
+    return constant(std::max<int64_t>(*a.known, 1));
+  return {std::nullopt,
+          arith::MaxSIOp::create(builder, loc, a.value, toI64(constant(1)))};
+}
+
+//===----------------------------------------------------------------------===//
+// Launch
+//===----------------------------------------------------------------------===//
+
+static std::string describePlace(Operation *op) {
+  std::string name = op->getName().getStringRef().str();
+  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return name;
+  return place.getFilename().str() + ":" + std::to_string(place.getLine()) +
+         ":" + std::to_string(place.getColumn()) + ": " + name;
+}
+
+Launch::Launch(ModuleOp module, Operation *op)
+    : host(op), device(op->getContext()), math(host, op->getLoc()),
+      module(module), loc(op->getLoc()) {
+  constexpr StringLiteral moduleName = "nvfp4_kernels";
+  auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(moduleName);
+  if (!kernels) {
+    OpBuilder end = OpBuilder::atBlockEnd(module.getBody());
+    kernels = gpu::GPUModuleOp::create(end, module.getLoc(), moduleName);
+  }
+  std::string name;
+  for (unsigned number = 0; name.empty() || kernels.lookupSymbol(name);
+       ++number)
+    name = "nvfp4_gemm_" + std::to_string(number);
+  device.setInsertionPointToEnd(kernels.getBody());
+  kernel =
+      warpspec::KernelOp::create(device, loc, name, {}, {}, false, {}, {}, {});
+  device.setInsertionPointToStart(&kernel.getBody().emplaceBlock());
+  warpspec::KernelOp::ensureTerminator(kernel.getBody(), device, loc);
+  device.setInsertionPoint(kernel.getBody().front().getTerminator());
+
+  auto pointer = LLVM::LLVMPointerType::get(host.getContext());
+  Value where = text(name + "_where", describePlace(op));
+  Value image = later((moduleName + "_image").str(),
+                      LLVM::LLVMArrayType::get(host.getI8Type(), 0));
+  Value entry = text(name + "_name", name);
+  task = call("nvfp4_task_begin", {where, image, entry}, pointer);
+}
+
+Value Launch::text(StringRef name, StringRef text) {
+  OpBuilder globals = OpBuilder::atBlockBegin(module.getBody());
+  std::string bytes = text.str();
+  bytes.push_back('\0');
+  auto type = LLVM::LLVMArrayType::get(globals.getI8Type(), bytes.size());
+  auto global = LLVM::GlobalOp::create(globals, loc, type, /*isConstant=*/true,
+                                       LLVM::Linkage::Internal, name,
+                                       globals.getStringAttr(bytes));
+  return LLVM::AddressOfOp::create(host, loc, global);
+}
+
+Value Launch::later(StringRef name, Type type) {
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder globals = OpBuilder::atBlockBegin(module.getBody());
+    global = LLVM::GlobalOp::create(globals, loc, type, /*isConstant=*/true,
+                                    LLVM::Linkage::External, name, Attribute());
+  }
+  return LLVM::AddressOfOp::create(host, loc, global);
+}
+
+Value Launch::call(StringRef name, ArrayRef<Value> arguments, Type result) {
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function) {
+    OpBuilder end = OpBuilder::atBlockEnd(module.getBody());
+    Type returned =
+        result ? result : LLVM::LLVMVoidType::get(module.getContext());
+    auto type = LLVM::LLVMFunctionType::get(
+        returned, llvm::to_vector(ValueRange(arguments).getTypes()));
+    function = LLVM::LLVMFuncOp::create(end, module.getLoc(), name, type);
+  }
+  auto made = LLVM::CallOp::create(host, loc, function, arguments);
+  return result ? made.getResult() : Value();
+}
+
+Value Launch::addArgument(Type type) {
+  return kernel.getBody().addArgument(type, loc);
+}
+
+Value Launch::getAddress(Value memref) {
+  Value index =
+      memref::ExtractAlignedPointerAsIndexOp::create(host, loc, memref);
+  Value word = arith::IndexCastOp::create(host, loc, host.getI64Type(), index);
+  return LLVM::IntToPtrOp::create(
+      host, loc, LLVM::LLVMPointerType::get(host.getContext()), word);
+}
+
+Value Launch::addBuffer(Value memref, HostNumber rows, HostNumber rowBytes,
+                        int64_t alignment, int access) {
+  return call("nvfp4_task_buffer",
+              {task, getAddress(memref), math.toI64(rows), math.toI64(rowBytes),
+               math.toI64(math.constant(alignment)), math.i32(access)},
+              host.getI32Type());
+}
+
+Value Launch::addParts(ValueRange memrefs, HostNumber rows, HostNumber rowBytes,
+                       int64_t alignment) {
+  if (memrefs.size() == 1)
+    return addBuffer(memrefs.front(), rows, rowBytes, alignment, Read);
+  auto i64 = [&](int64_t value) { return math.toI64(math.constant(value)); };
+  Value buffer = call("nvfp4_task_parts",
+                      {task, i64(static_cast<int64_t>(memrefs.size())),
+                       math.toI64(rows), math.toI64(rowBytes), i64(alignment)},
+                      host.getI32Type());
+  for (auto [number, memref] : llvm::enumerate(memrefs))
+    call("nvfp4_task_part",
+         {task, buffer, i64(static_cast<int64_t>(number)), getAddress(memref)});
+  return buffer;
+}
+
+Value Launch::addPointer(Value memref, int access, Type element) {
+  auto type = cast<MemRefType>(memref.getType());
+  HostNumber bytes = math.constant(type.getElementTypeBitWidth() / 8);
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    bytes = math.mul(bytes, math.dim(memref, d));
+  Value buffer = addBuffer(memref, math.constant(1), bytes, 16, access);
+  call("nvfp4_task_pointer", {task, buffer});
+  return addArgument(MemRefType::get({ShapedType::kDynamic},
+                                     element ? element : type.getElementType(),
+                                     AffineMap(), host.getI64IntegerAttr(1)));
+}
+
+Value Launch::addNumber(HostNumber number) {
+  if (number.known)
+    return arith::ConstantIntOp::create(device, loc, *number.known, 32);
+  call("nvfp4_task_i32", {task, math.toI32(number)});
+  return addArgument(host.getI32Type());
+}
+
+Value Launch::addFloat(Value value) {
+  call("nvfp4_task_f32", {task, value});
+  return addArgument(host.getF32Type());
+}
+
+Value Launch::addMatrixMap(Value buffer, int32_t type, int64_t boxRows,
+                           Type element, int64_t rowValues, int64_t boxBytes) {
+  call("nvfp4_task_matrix_map",
+       {task, buffer, math.i32(type), math.i32(boxRows), math.i32(boxBytes)});
+  return addArgument(warpspec::TensorMapType::get(
+      host.getContext(), {boxRows, rowValues}, element, boxBytes));
+}
+
+Value Launch::addScaleMap(Value buffer, int64_t atoms, int64_t rows) {
+  call("nvfp4_task_scale_map", {task, buffer, math.i32(atoms), math.i32(rows)});
+  return addArgument(warpspec::TensorMapType::get(
+      host.getContext(), {atoms, rows, 256}, host.getI16Type(), 0));
+}
+
+void Launch::run(HostNumber blocks) {
+  auto load = [&](StringRef what) -> Value {
+    return LLVM::LoadOp::create(
+        host, loc, host.getI32Type(),
+        later((kernel.getSymName() + what).str(), host.getI32Type()));
+  };
+  Value threads = load("_threads");
+  Value shared = load("_shared_bytes");
+  call("nvfp4_task_run", {task, math.toI64(blocks), threads, shared,
+                          math.i32(kernel.getCluster().value_or(1))});
+}

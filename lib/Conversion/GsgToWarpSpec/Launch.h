@@ -1,0 +1,107 @@
+//===- Launch.h - Parameters of a kernel, on both sides -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The two sides of a launch, built together so that they cannot disagree.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LAUNCH_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LAUNCH_H
+
+#include "KernelPlan.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace nvfp4::gsg::sm100 {
+
+/// A number that the host knows: while compiling, or while running (i64).
+struct HostNumber {
+  std::optional<int64_t> known;
+  mlir::Value value;
+};
+
+/// Arithmetic on them before an operation.
+class HostMath {
+public:
+  HostMath(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
+
+  HostNumber constant(int64_t value) const { return {value, {}}; }
+  HostNumber dim(mlir::Value memref, int64_t index);
+  HostNumber add(HostNumber a, HostNumber b);
+  HostNumber mul(HostNumber a, HostNumber b);
+  HostNumber ceilDiv(HostNumber a, int64_t b);
+  HostNumber atLeastOne(HostNumber a);
+  mlir::Value toI64(HostNumber number);
+  mlir::Value toI32(HostNumber number);
+  mlir::Value i32(int64_t value);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+/// Builds one kernel and its launch side by side: every parameter is an
+/// argument of the kernel and a call of nvfp4_launch.h, in one order. What is
+/// constant is a constant in the kernel and no parameter.
+class Launch {
+public:
+  enum Access { Read = 1, Write = 2, Zero = 4 };
+
+  /// Begins before `op`; all kernels of a module are in one `gpu.module`.
+  Launch(mlir::ModuleOp module, mlir::Operation *op);
+
+  /// A buffer's number, for the calls below.
+  mlir::Value addBuffer(mlir::Value memref, HostNumber rows,
+                        HostNumber rowBytes, int64_t alignment, int access);
+
+  /// The same of several memrefs of one shape, one after the other, to read.
+  mlir::Value addParts(mlir::ValueRange memrefs, HostNumber rows,
+                       HostNumber rowBytes, int64_t alignment);
+
+  /// The elements of `memref` in global memory, in a row; as `element` if one
+  /// of the same width is given.
+  mlir::Value addPointer(mlir::Value memref, int access,
+                         mlir::Type element = {});
+  /// An i32 in the kernel.
+  mlir::Value addNumber(HostNumber number);
+  /// An f32 in the kernel.
+  mlir::Value addFloat(mlir::Value value);
+  mlir::Value addMatrixMap(mlir::Value buffer, int32_t type, int64_t boxRows,
+                           mlir::Type element, int64_t rowValues,
+                           int64_t boxBytes);
+  mlir::Value addScaleMap(mlir::Value buffer, int64_t atoms, int64_t rows);
+
+  /// Emits the start of the kernel on at most `blocks` blocks.
+  void run(HostNumber blocks);
+
+  warpspec::KernelOp getKernel() { return kernel; }
+  /// Builds on the host, before the operation.
+  mlir::OpBuilder host;
+  /// Builds in the kernel, at its end.
+  mlir::OpBuilder device;
+  HostMath math;
+
+private:
+  mlir::Value call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> arguments,
+                   mlir::Type result = {});
+  mlir::Value text(llvm::StringRef name, llvm::StringRef text);
+  /// The address of a global that is known when the kernel is compiled.
+  mlir::Value later(llvm::StringRef name, mlir::Type type);
+  mlir::Value addArgument(mlir::Type type);
+  mlir::Value getAddress(mlir::Value memref);
+
+  mlir::ModuleOp module;
+  mlir::Location loc;
+  warpspec::KernelOp kernel;
+  mlir::Value task;
+};
+
+} // namespace nvfp4::gsg::sm100
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LAUNCH_H

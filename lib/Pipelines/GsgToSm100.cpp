@@ -1,0 +1,65 @@
+//===- GsgToSm100.cpp - Products to kernels for Blackwell -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The front of gsg-to-cpu, kernels, and the back of gsg-to-cpu for the host.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Pipelines/GsgToSm100.h"
+
+#include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
+#include "nvfp4/Conversion/Passes.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
+#include "nvfp4/Pipelines/WarpSpecToNVVM.h"
+#include "nvfp4/Target/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
+                                      const GsgToSm100Options &options) {
+  pm.addPass(gsg::createVerifyExtentsPass());
+  gsg::VerifyTargetPassOptions verify;
+  // What sm_100a executes the others do as well.
+  verify.target = "sm_100a";
+  pm.addPass(gsg::createVerifyTargetPass(verify));
+  buildDecomposePipeline(pm);
+  buildBufferizePipeline(pm);
+  if (options.runtimeChecks)
+    pm.addPass(createEmitRuntimeChecksPass());
+  pm.addPass(gsg::createSplitListPass());
+  pm.addPass(gsg::createAssignScaleLayoutPass());
+  pm.addPass(gsg::createConvertGsgToWarpSpecPass());
+  WarpSpecToNVVMOptions kernels;
+  kernels.verify = options.verify;
+  buildWarpSpecToNVVMPipeline(pm, kernels);
+}
+
+void nvfp4::buildGsgToSm100Pipeline(OpPassManager &pm,
+                                    const GsgToSm100Options &options) {
+  buildGsgToKernelsPipeline(pm, options);
+  target::EmbedKernelsPassOptions embed;
+  embed.target = options.target;
+  pm.addPass(target::createEmbedKernelsPass(embed));
+  std::vector<std::string> isas(options.isas.begin(), options.isas.end());
+  buildConvertToLoopsPipeline(pm, isas);
+  buildLowerToLLVMPipeline(pm, options.threads);
+}
+
+void nvfp4::registerGsgToSm100Pipeline() {
+  static PassPipelineRegistration<GsgToSm100Options> all(
+      "gsg-to-sm100",
+      "Lower products to kernels for sm_100a, and the rest to the LLVM dialect "
+      "for the host that starts them",
+      buildGsgToSm100Pipeline);
+  static PassPipelineRegistration<GsgToSm100Options> kernels(
+      "gsg-to-sm100-kernels",
+      "The part of gsg-to-sm100 before kernels become PTX",
+      buildGsgToKernelsPipeline);
+}

@@ -1,0 +1,37 @@
+//===- LaunchDevice.h - The device that tasks run on ------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state that launches of a process share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_RUNTIME_LAUNCH_LAUNCHDEVICE_H
+#define NVFP4_LIB_RUNTIME_LAUNCH_LAUNCHDEVICE_H
+
+#include "nvfp4/Runtime/nvfp4_device.h"
+
+namespace nvfp4::runtime {
+
+/// What tasks share: one device of the process and the modules loaded on it.
+/// Lives until the process ends, as compiled code may be unloaded later.
+struct LaunchDevice {
+  nvfp4_device *device = nullptr;
+  nvfp4_device_info info{};
+};
+
+/// The device, opened on the first call; null after an error.
+LaunchDevice *getLaunchDevice();
+
+/// How many blocks a launch on `device` may have.
+int64_t getMaxBlocks(const LaunchDevice &device);
+
+/// `kernel` of the module with this text; null after an error.
+nvfp4_kernel *getLaunchKernel(const char *image, const char *kernel);
+
+} // namespace nvfp4::runtime
+
+#endif // NVFP4_LIB_RUNTIME_LAUNCH_LAUNCHDEVICE_H

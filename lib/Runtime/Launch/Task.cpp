@@ -1,0 +1,274 @@
+//===- Task.cpp - One launch by compiled code -------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Buffers are staged through memory of the device. Tensor maps need rows that
+// start at multiples of 16 bytes, so a staged row may be longer than the
+// host's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Error.h"
+#include "../Violation.h"
+#include "LaunchDevice.h"
+#include "nvfp4/Runtime/nvfp4_launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+using namespace nvfp4::runtime;
+
+namespace {
+struct Buffer {
+  char *host;
+  int64_t rows, rowBytes, pitch;
+  int32_t access;
+  void *memory = nullptr;
+  int64_t partRows = 0;
+
+  int64_t getBytes() const { return rows * pitch; }
+};
+
+/// A parameter's value: a tensor map is the largest.
+struct alignas(128) Parameter {
+  char bytes[128];
+};
+} // namespace
+
+struct nvfp4_task {
+  std::string where;
+  LaunchDevice *device = nullptr;
+  nvfp4_kernel *kernel = nullptr;
+  std::vector<Buffer> buffers;
+  std::deque<Parameter> parameters;
+  bool failed = false;
+
+  ~nvfp4_task();
+  /// Keeps the first error; false if `status` is one.
+  bool check(nvfp4_status status);
+  bool fail(const std::string &message);
+  template <typename T> void add(const T &value) {
+    std::memcpy(parameters.emplace_back().bytes, &value, sizeof value);
+  }
+  void addMap(const nvfp4_tensor_map_spec &spec);
+  int32_t addBuffer(const Buffer &buffer);
+  /// Zeros of the buffer's size.
+  bool allocate(Buffer &buffer);
+  /// `rows` rows of the host to those from `first` on.
+  bool copyIn(const Buffer &buffer, const char *host, int64_t first,
+              int64_t rows);
+  bool copyOut(const Buffer &buffer);
+};
+
+nvfp4_task::~nvfp4_task() {
+  for (Buffer &buffer : buffers)
+    if (buffer.memory)
+      nvfp4_device_free(device->device, buffer.memory);
+}
+
+bool nvfp4_task::fail(const std::string &message) {
+  if (!failed)
+    recordViolation(where + ": " + message, NVFP4_DEVICE_ERROR);
+  failed = true;
+  return false;
+}
+
+bool nvfp4_task::check(nvfp4_status status) {
+  return status == NVFP4_OK || fail(nvfp4_last_error());
+}
+
+extern "C" nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
+                                        const char *kernel) {
+  auto *task = new nvfp4_task;
+  task->where = where;
+  task->device = getLaunchDevice();
+  if (task->device)
+    task->kernel = getLaunchKernel(image, kernel);
+  if (!task->kernel)
+    task->fail(nvfp4_last_error());
+  return task;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+bool nvfp4_task::allocate(Buffer &buffer) {
+  // At least one row of at least 16 bytes, for tensor maps have no extent 0.
+  size_t bytes = std::max<int64_t>(buffer.getBytes(), buffer.pitch);
+  return check(nvfp4_device_alloc(device->device, bytes, &buffer.memory)) &&
+         check(nvfp4_device_fill(device->device, buffer.memory, 0, 1, bytes,
+                                 nullptr));
+}
+
+bool nvfp4_task::copyIn(const Buffer &buffer, const char *host, int64_t first,
+                        int64_t rows) {
+  char *target = static_cast<char *>(buffer.memory) + first * buffer.pitch;
+  size_t bytes = rows * buffer.pitch;
+  if (!bytes)
+    return true;
+  if (buffer.pitch == buffer.rowBytes)
+    return check(
+        nvfp4_device_copy(device->device, target, host, bytes, nullptr));
+  std::vector<char> staged(bytes);
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(staged.data() + row * buffer.pitch,
+                host + row * buffer.rowBytes, buffer.rowBytes);
+  return check(
+      nvfp4_device_copy(device->device, target, staged.data(), bytes, nullptr));
+}
+
+bool nvfp4_task::copyOut(const Buffer &buffer) {
+  size_t bytes = buffer.getBytes();
+  if (!(buffer.access & NVFP4_TASK_WRITE) || !bytes)
+    return true;
+  if (buffer.pitch == buffer.rowBytes)
+    return check(nvfp4_device_copy(device->device, buffer.host, buffer.memory,
+                                   bytes, nullptr));
+  std::vector<char> staged(bytes);
+  if (!check(nvfp4_device_copy(device->device, staged.data(), buffer.memory,
+                               bytes, nullptr)))
+    return false;
+  for (int64_t row = 0; row < buffer.rows; ++row)
+    std::memcpy(buffer.host + row * buffer.rowBytes,
+                staged.data() + row * buffer.pitch, buffer.rowBytes);
+  return true;
+}
+
+int32_t nvfp4_task::addBuffer(const Buffer &buffer) {
+  buffers.push_back(buffer);
+  if (!failed)
+    allocate(buffers.back());
+  return static_cast<int32_t>(buffers.size()) - 1;
+}
+
+static int64_t getPitch(int64_t rowBytes, int64_t alignment) {
+  return (std::max<int64_t>(rowBytes, 1) + alignment - 1) / alignment *
+         alignment;
+}
+
+extern "C" int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
+                                     int64_t rowBytes, int64_t alignment,
+                                     int32_t access) {
+  auto *bytes = static_cast<char *>(host);
+  int32_t number = task->addBuffer(
+      {bytes, rows, rowBytes, getPitch(rowBytes, alignment), access});
+  // What is written in part keeps the rest, so it is copied there as well.
+  if (!task->failed && !(access & NVFP4_TASK_ZERO))
+    task->copyIn(task->buffers[number], bytes, 0, rows);
+  return number;
+}
+
+extern "C" int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
+                                    int64_t rows, int64_t rowBytes,
+                                    int64_t alignment) {
+  int32_t number =
+      task->addBuffer({nullptr, count * rows, rowBytes,
+                       getPitch(rowBytes, alignment), NVFP4_TASK_READ});
+  task->buffers[number].partRows = rows;
+  return number;
+}
+
+extern "C" void nvfp4_task_part(nvfp4_task *task, int32_t buffer,
+                                int64_t number, const void *host) {
+  const Buffer &parts = task->buffers[buffer];
+  if (!task->failed)
+    task->copyIn(parts, static_cast<const char *>(host),
+                 number * parts.partRows, parts.partRows);
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+extern "C" void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer) {
+  task->add(task->buffers[buffer].memory);
+}
+extern "C" void nvfp4_task_i32(nvfp4_task *task, int32_t value) {
+  task->add(value);
+}
+extern "C" void nvfp4_task_f32(nvfp4_task *task, float value) {
+  task->add(value);
+}
+
+void nvfp4_task::addMap(const nvfp4_tensor_map_spec &spec) {
+  if (!failed)
+    check(nvfp4_tensor_map_encode(device->device, &spec,
+                                  parameters.emplace_back().bytes));
+}
+
+extern "C" void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
+                                      int32_t type, int32_t boxRows,
+                                      int32_t boxBytes) {
+  const Buffer &matrix = task->buffers[buffer];
+  nvfp4_tensor_map_spec spec{};
+  spec.type = static_cast<nvfp4_tensor_map_type>(type);
+  spec.rank = 2;
+  spec.address = matrix.memory;
+  bool isFp4 = spec.type == NVFP4_TENSOR_U4_PADDED;
+  spec.size[0] = std::max<int64_t>(matrix.rowBytes, 1) * (isFp4 ? 2 : 1);
+  spec.size[1] = std::max<int64_t>(matrix.rows, 1);
+  spec.stride[0] = matrix.pitch;
+  spec.box[0] = boxBytes;
+  spec.box[1] = boxRows;
+  spec.swizzle = boxBytes == 128  ? NVFP4_SWIZZLE_128B
+                 : boxBytes == 64 ? NVFP4_SWIZZLE_64B
+                                  : NVFP4_SWIZZLE_32B;
+  spec.l2_promotion = 2;
+  task->addMap(spec);
+}
+
+extern "C" void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
+                                     int32_t boxK, int32_t boxRows) {
+  constexpr int64_t atomBytes = 512;
+  const Buffer &scales = task->buffers[buffer];
+  nvfp4_tensor_map_spec spec{};
+  spec.type = NVFP4_TENSOR_U16;
+  spec.rank = 3;
+  spec.address = scales.memory;
+  spec.size[0] = atomBytes / 2;
+  spec.size[1] = std::max<int64_t>(scales.rows, 1);
+  spec.size[2] = std::max<int64_t>(scales.rowBytes / atomBytes, 1);
+  spec.stride[0] = scales.pitch;
+  spec.stride[1] = atomBytes;
+  spec.box[0] = atomBytes / 2;
+  spec.box[1] = boxRows;
+  spec.box[2] = boxK;
+  task->addMap(spec);
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+extern "C" void nvfp4_task_run(nvfp4_task *task, int64_t blocks,
+                               int32_t threads, int32_t sharedBytes,
+                               int32_t cluster) {
+  std::unique_ptr<nvfp4_task> owner(task);
+  if (task->failed || blocks <= 0)
+    return;
+  nvfp4_launch launch{};
+  int64_t slots = getMaxBlocks(*task->device) / cluster * cluster;
+  launch.grid[0] = static_cast<uint32_t>(
+      std::clamp<int64_t>(blocks, 1, std::max<int64_t>(slots, cluster)));
+  launch.grid[1] = launch.grid[2] = 1;
+  launch.block[0] = static_cast<uint32_t>(threads);
+  launch.block[1] = launch.block[2] = 1;
+  launch.shared_memory = static_cast<uint32_t>(sharedBytes);
+  std::vector<void *> arguments;
+  for (Parameter &parameter : task->parameters)
+    arguments.push_back(parameter.bytes);
+  if (!task->check(
+          nvfp4_kernel_launch(task->kernel, &launch, arguments.data())) ||
+      !task->check(nvfp4_device_synchronize(task->device->device)))
+    return;
+  for (const Buffer &buffer : task->buffers)
+    if (!task->copyOut(buffer))
+      return;
+}

@@ -1,0 +1,103 @@
+//===- GpuTarget.cpp - PTX of kernels -*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels take the way of host modules to LLVM IR, then that of another
+// machine.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Target/GpuTarget.h"
+
+#include "nvfp4/Target/LLVMIR.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace nvfp4::target;
+
+static constexpr llvm::StringLiteral kNames[] = {"sm_100a", "sm_103a",
+                                                 "sm_100f"};
+
+bool GpuTarget::isName(llvm::StringRef name) {
+  return llvm::is_contained(kNames, name);
+}
+
+llvm::Expected<GpuTarget> GpuTarget::forName(llvm::StringRef name) {
+  if (!isName(name))
+    return llvm::createStringError(
+        "expected target sm_100a, sm_103a or sm_100f, but got '" + name + "'");
+  GpuTarget target;
+  target.chip = name.str();
+  return target;
+}
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createGpuMachine(const GpuTarget &target) {
+  static const bool initialized = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string message;
+  const llvm::Target *backend =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!backend)
+    return llvm::createStringError(
+        "this LLVM has no code generator for GPUs: " + message);
+  llvm::TargetOptions options;
+  // Results are defined to the bit: no products are fused into additions.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
+      triple, target.chip, target.features, options, llvm::Reloc::PIC_,
+      std::nullopt,
+      llvm::CodeGenOpt::getLevel(
+          static_cast<int>(std::min(target.optLevel, 3u)))
+          .value_or(llvm::CodeGenOptLevel::Aggressive)));
+}
+
+FailureOr<std::string> nvfp4::target::emitPtx(gpu::GPUModuleOp module,
+                                              const GpuTarget &target) {
+  auto machine = createGpuMachine(target);
+  if (!machine)
+    return module.emitError(llvm::toString(machine.takeError()));
+  // Kernels are translated like any module: in one of their own.
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
+  for (Operation &op : *module.getBody())
+    builder.clone(op);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateToLLVMIR(*copy, context, **machine, target.optLevel);
+  if (!llvmModule)
+    return failure();
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream os(text);
+  auto passes = std::make_unique<llvm::legacy::PassManager>();
+  if ((*machine)->addPassesToEmitFile(*passes, os, nullptr,
+                                      llvm::CodeGenFileType::AssemblyFile))
+    return module.emitError("the target cannot write PTX");
+  LogicalResult result =
+      runCodeGeneration(*copy, target.chip, [&] { passes->run(*llvmModule); });
+  if (failed(result)) {
+    // Passes that were interrupted cannot be destroyed.
+    (void)passes.release();
+    (void)llvmModule.release();
+    return failure();
+  }
+  return os.str().str();
+}

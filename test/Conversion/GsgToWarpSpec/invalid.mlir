@@ -1,0 +1,66 @@
+// What kernels cannot do is refused with the nearest form that they can.
+// RUN: nvfp4-opt %s --split-input-file --verify-diagnostics --gsg-decompose-scaled \
+// RUN:   --one-shot-bufferize="bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map" \
+// RUN:   --gsg-assign-scale-layout --convert-gsg-to-warpspec
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @strategy(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support a strategy with swap_ab; use m = 128, n = 64}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 8, k = 256, swap_ab = true>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @tile(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support a tile of 128x96; use m = 128 and n = 64, 128, 192 or 256}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 96, k = 256>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @stages(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support 9 stages of 36864 bytes; at most 6 fit into shared memory}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 128, k = 256, stages = 9>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x63, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x63, nvfp4>
+func.func @odd(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support an odd K; pad K to 64}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @list(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support matmul_list; run gsg-split-list first}}
+  %d = grouped_scaled_gemm.matmul_list lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @ragged_k(%a: !a, %b: !b, %s: tensor<2xi32>, %c: tensor<2x16x32xf32>) -> tensor<2x16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support ragged_k; write one product a group, or use target cpu}}
+  %d = grouped_scaled_gemm.matmul <ragged_k, ends, align = 16> groups(%s : tensor<2xi32>) lhs(%a : !a) rhs(%b : !b)
+      outs(%c : tensor<2x16x32xf32>) -> tensor<2x16x32xf32>
+  return %d : tensor<2x16x32xf32>
+}

@@ -1,0 +1,136 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products as kernels for sm_100a, run by the simulator with its checker on.
+
+Inputs lie on a lattice, so the answer is exact and every schedule gives its bits.
+Rows that no group owns hold NaN scales; destinations hold a sentinel. The
+simulator is opened once a process, so other seeds run in processes of their own.
+"""
+
+import os
+import zlib
+
+import numpy as np
+import pytest
+
+from nvfp4_cases import *  # noqa: F403
+from nvfp4_formats import FORMATS
+from nvfp4_module import BUILD_DIR, FULL, compile_module, run, scratch, tool, uses_processes
+from nvfp4_module import write_inputs
+
+pytestmark = pytest.mark.skipif(
+    uses_processes() or not (BUILD_DIR / "lib" / "libnvfp4_sim.so").exists(),
+    reason="the simulator cannot be loaded into this process")
+
+os.environ.setdefault("NVFP4_DEVICE", "sim")
+os.environ.setdefault("NVFP4_SIM_OPTIONS", "--check")
+# So that a block has several tiles.
+os.environ.setdefault("NVFP4_MAX_BLOCKS", "3")
+
+SEEDS = range(1, 17 if FULL else 4)
+
+
+@pytest.fixture
+def rng(request):
+    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
+
+
+def kernel_module(*texts, options=()):
+    return compile_module("".join(texts), "--target=sm_100a", *options)
+
+
+def tile(n, m=128, k=256, **others):
+    words = [f"m = {m}", f"n = {n}", f"k = {k}"] + [f"{a} = {b}" for a, b in others.items()]
+    return {"strategy": "<" + ", ".join(words) + ">"}
+
+
+def check(rng, groups, n, k, fmt="nvfp4", out="f32", lhs_layout="linear", lhs_starts="whole",
+          rhs_layout="linear", attrs=None, index="i32"):
+    product = make_product(rng, groups, n, k, fmt)
+    rank3 = groups.kind in ("batched", "masked")
+    text = matmul_text("f", groups.attribute,
+                       scaled_type(fmt, 3 if rank3 else 2, lhs_layout, lhs_starts),
+                       scaled_type(fmt, 2 if groups.kind == "dense" else 3, rhs_layout),
+                       f"tensor<{'x'.join('?' * (3 if rank3 else 2))}x{out}>",
+                       alpha="f32", attrs=attrs, index=index)
+    # Tiles read padding scales, which must not be NaN.
+    operand, operands = product.arguments(lhs_layout, lhs_starts, rhs_layout, poison=0)
+    got = kernel_module(text).f(*operand, *operands, np.float32(0.5), product.destination(out))
+    expected = expected_result(product, out, epilogue=lambda acc, g, i: 0.5 * acc)
+    assert_equal(got, expected, (groups, n, k, fmt))
+
+
+@pytest.mark.parametrize("m,n,k", [(128, 128, 256), (256, 128, 512), (1, 8, 64), (130, 136, 288),
+                                   (5, 264, 1024), (128, 33, 32), (3, 1, 0)])
+def test_dense(rng, m, n, k):
+    check(rng, dense(m), n, k)
+
+
+@pytest.mark.parametrize("out", ["bf16", "f16"])
+def test_result_types(rng, out):
+    check(rng, dense(40), 72, 96, out=out)
+    check(rng, dense(40), 71, 96, out=out)
+
+
+@pytest.mark.parametrize("offsets,align", [("ends", 1), ("ends", 4), ("starts", 1),
+                                           ("ends", 128), ("starts", 128)])
+def test_ragged_rows(rng, offsets, align):
+    check(rng, ragged([3, 0, 130, 1, 0], offsets, align, extra=7), 136, 288)
+    check(rng, ragged([0, 0], offsets, align), 40, 64)
+
+
+def test_ragged_rows_of_64_bit_offsets(rng):
+    check(rng, ragged([3, 0, 130], dtype=np.int64), 40, 64, index="i64")
+
+
+@pytest.mark.parametrize("layout,starts", [("linear", "compact"), ("blocked", "whole"),
+                                           ("blocked", "compact"), ("blocked", "upper_bound"),
+                                           ("blocked_8x4", "whole")])
+def test_scale_layouts(rng, layout, starts):
+    check(rng, ragged([5, 0, 64, 129]), 72, 160, lhs_layout=layout, lhs_starts=starts,
+          rhs_layout="blocked")
+
+
+def test_masked_and_batched(rng):
+    check(rng, masked([0, 7, 130], 140), 72, 96)
+    check(rng, batched(3, 9), 136, 64)
+
+
+@pytest.mark.parametrize("fmt", FORMAT_NAMES)
+def test_formats(rng, fmt):
+    check(rng, ragged([3, 0, 130]), 72, 288, fmt)
+    check(rng, dense(16), 40, 32, fmt)
+
+
+@pytest.mark.parametrize("n", [64, 128, 192, 256])
+@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4", "mxfp8_e4m3"])
+def test_tiles(rng, n, fmt):
+    k = 128 if fmt.startswith("mxfp8") else 256
+    check(rng, ragged([3, 129]), 424, 544, fmt, attrs=tile(n, k=k))
+
+
+def test_stages(rng):
+    check(rng, dense(130), 136, 2048, attrs=tile(128, stages=1))
+    check(rng, dense(130), 136, 2048, attrs=tile(128, stages=2, accumulator_stages=1))
+    check(rng, dense(130), 264, 2048, attrs=tile(128, stages=3, scale_stages=1))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_schedules(rng, seed):
+    """The command line, other schedules, and the interpreter as the oracle."""
+    groups = ragged([3, 0, 130, 40], extra=5)
+    product = make_product(rng, groups, 264, 800, "nvfp4")
+    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4", 3),
+                       "tensor<?x?xbf16>", alpha="tensor<?xf32>", attrs=tile(128, stages=3))
+    operand, operands = product.arguments()
+    alpha = rng.choice([0.5, 1, 2], len(groups)).astype(np.float32)
+    flat = operand + [part for pair in operands for part in pair]
+    source = scratch() / f"schedule{seed}.mlir"
+    source.write_text(text)
+    inputs = write_inputs(flat + [alpha, product.destination("bf16")])
+    code, output, error = run(
+        tool("nvfp4-run"), source, "--device=sim", "--check=reference", "--exact",
+        "--inputs=" + ",".join(inputs),
+        env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
+             "NVFP4_MAX_BLOCKS": "2"})
+    assert code == 0, output + error
