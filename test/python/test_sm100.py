@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nvfp4_cases import *  # noqa: F403
-from nvfp4_formats import FORMATS
+from nvfp4_formats import random_scaled
 from nvfp4_module import BUILD_DIR, FULL, compile_module, run, scratch, tool, uses_processes
 from nvfp4_module import write_inputs
 
@@ -134,3 +134,65 @@ def test_schedules(rng, seed):
         env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
              "NVFP4_MAX_BLOCKS": "2"})
     assert code == 0, output + error
+
+
+def test_weights_of_separate_operands(rng):
+    groups = ragged([3, 0, 130])
+    product = make_product(rng, groups, 72, 96, "nvfp4", weights="discrete")
+    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4"),
+                       "tensor<?x?xf32>", weights=len(groups))
+    operand, operands = product.arguments()
+    got = kernel_module(text).f(*operand, *operands, product.destination("f32"))
+    assert_equal(got, expected_result(product, "f32"))
+
+
+def test_list(rng):
+    """Problems with their own M, N and K."""
+    products = [make_product(rng, dense(m), n, k, "nvfp4")
+                for m, n, k in [(80, 136, 512), (1, 8, 32), (130, 64, 96)]]
+    text = list_text("f", len(products), "nvfp4", "tensor<?x?xf16>", "tensor<?xf32>", "f32")
+    alpha = np.array([1, 0.5, 2], np.float32)
+    pairs = [product.arguments()[1] for product in products]
+    outs = [product.destination("f16") for product in products]
+    got = kernel_module(text).f(*[a for a, _ in pairs], *[b for _, b in pairs], alpha,
+                                np.float32(2), *outs)
+    for g, product, factor in zip(got, products, alpha):
+        expected = expected_result(product, "f16",
+                                   epilogue=lambda acc, *_: factor * acc + 2 * SENTINEL)
+        assert_equal(g, expected)
+
+
+@pytest.mark.parametrize("lhs,rhs", [("mxfp8_e4m3", "mxfp4"), ("mxfp4", "mxfp8_e5m2"),
+                                     ("mxfp8_e5m2", "mxfp8_e4m3")])
+def test_mixed_formats(rng, lhs, rhs):
+    product = make_product(rng, dense(130), 72, 256, lhs)
+    product.rhs = random_scaled(rng, (72, 256), rhs)
+    text = matmul_text("f", "<dense>", scaled_type(lhs, shape=(130, 256)),
+                       scaled_type(rhs, shape=(72, 256)), "tensor<130x72xf32>")
+    _, operands = product.arguments()
+    got = kernel_module(text).f(*operands, product.destination("f32"))
+    assert_equal(got, expected_result(product, "f32"))
+
+
+def test_offsets_outside_the_operand_write_nothing_there(rng):
+    """Without run-time checks offsets are cut to the rows there are."""
+    groups = ragged([3, 40])
+    product = make_product(rng, groups, 40, 64, "nvfp4")
+    groups.operand = np.array([3, 1000], np.int32)
+    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4", 3),
+                       "tensor<?x?xf32>")
+    operand, operands = product.arguments()
+    got = kernel_module(text, options=("--runtime-checks=false",)).f(
+        *operand, *operands, product.destination("f32"))
+    assert_equal(got, expected_result(product, "f32"))
+
+
+def test_run_time_checks_come_first(rng):
+    groups = ragged([3, 40])
+    product = make_product(rng, groups, 40, 64, "nvfp4")
+    groups.operand = np.array([3, 1000], np.int32)
+    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4", 3),
+                       "tensor<?x?xf32>")
+    operand, operands = product.arguments()
+    with pytest.raises(RuntimeError, match=r"ends\[1\].*grouping_c6"):
+        kernel_module(text).f(*operand, *operands, product.destination("f32"))

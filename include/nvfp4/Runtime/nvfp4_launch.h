@@ -1,7 +1,7 @@
 /*===- nvfp4_launch.h - Kernels that compiled code starts ------*- C -*-===*
  *
- * Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
- * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+ * Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  *===------------------------------------------------------------------------===
  *
@@ -78,8 +78,8 @@ NVFP4_API void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
                                     int32_t box_k, int32_t box_rows);
 
 /* Runs the task with at most `blocks` blocks, of which no more are started
- * than nvfp4_launch_set_max_blocks allows, and ends its life. Without blocks the
- * kernel is not started. */
+ * than nvfp4_launch_set_max_blocks allows, and ends its life. Without blocks
+ * the kernel is not started. */
 NVFP4_API void nvfp4_task_run(nvfp4_task *task, int64_t blocks, int32_t threads,
                               int32_t shared_bytes, int32_t cluster);
 
