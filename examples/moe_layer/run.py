@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles layer.mlir, runs it on the CPU and checks every stage.
+"""Compiles layer.mlir, runs it on a CPU (or its products on a GPU or in the
+simulator) and checks every stage.
 
 Each stage runs on the bytes that the stage before it produced and is checked
 twice: by nvfp4-run against the reference interpreter with its derived bound,
@@ -41,15 +42,16 @@ class Stage:
 
 
 class Runner:
-    def __init__(self, build, work, repeats):
+    def __init__(self, build, work, repeats, device):
         self.tool = build / "bin" / "nvfp4-run"
         self.work = work
         self.repeats = repeats
+        self.device = device
 
     def __call__(self, entry, inputs, outputs):
         """Runs one function; returns (arrays, milliseconds, error / bound)."""
         paths = [self.work / f"{name}.npy" for name in outputs]
-        command = [str(self.tool), str(HERE / "layer.mlir"), f"--entry={entry}", "--device=cpu",
+        command = [str(self.tool), str(HERE / "layer.mlir"), f"--entry={entry}", f"--device={self.device}",
                    "--inputs=" + ",".join(str(i) for i in inputs), "--check=reference",
                    f"--time={self.repeats}", "--outputs=" + ",".join(map(str, paths))]
         result = subprocess.run(command, capture_output=True, text=True)
@@ -215,7 +217,9 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, help="directory (default: <build>/moe_layer)")
     parser.add_argument("--naming", choices=["modelopt", "compressed-tensors"], default="modelopt")
     parser.add_argument("--tokens", type=int, default=256)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, help="calls to time (default: 5, one on sim)")
+    parser.add_argument("--device", choices=["cpu", "sim", "cuda"], default="cpu",
+                        help="where products run: on sim and cuda as kernels for sm_100a")
     args = parser.parse_args()
     build = args.build_dir.resolve()
     work = (args.output or build / "moe_layer").resolve()
@@ -231,8 +235,9 @@ def main():
     print(f"{args.tokens} tokens, {experts} experts (top {oracle.TOP_K}), hidden {2 * half}, width {rows // 2}.")
     ratio = layer["w13.alpha"][:, 0] / layer["w13.alpha"][:, 1]
     print(f"Global scales of gate and up differ by factors of {ratio.min():.2f} to {ratio.max():.2f}.")
-    print("Compiling and running each stage on the CPU, checking it against exact arithmetic ...")
-    stages = run_stages(Runner(build, work, args.repeats), work, layer, tokens)
+    print(f"Compiling and running each stage on {args.device}, checking it against exact arithmetic ...")
+    repeats = args.repeats or (1 if args.device == "sim" else 5)
+    stages = run_stages(Runner(build, work, repeats, args.device), work, layer, tokens)
 
     gflops, bandwidth = machine_limits()
     weight_bytes = sum(layer[n].nbytes for n in ("w13.values", "w13.scales", "w2.values", "w2.scales"))
