@@ -106,3 +106,56 @@ warpspec.kernel @both() {
     warpspec.release %full
   }
 }
+
+// Threads that hand tensor memory to threads of another role are ordered by fences too.
+// CHECK-LABEL: warpspec.kernel @threads_to_threads
+// CHECK: warpspec.acquire
+// CHECK-NEXT: fence <tcgen05_after>
+// CHECK-NEXT: tmem_store
+// CHECK-NEXT: fence <tmem_stores>
+// CHECK-NEXT: fence <tcgen05_before>
+// CHECK-NEXT: commit
+// CHECK: warpspec.wait
+// CHECK-NEXT: fence <tcgen05_after>
+// CHECK-NEXT: tmem_load
+// CHECK-NEXT: tmem_wait
+// CHECK-NEXT: fence <tcgen05_before>
+// CHECK-NEXT: release
+warpspec.kernel @threads_to_threads() {
+  %t = warpspec.tmem_alloc : memref<1x128x32xf32, #warpspec.tmem>
+  %p = warpspec.pipeline(%t) threads to threads : memref<1x128x32xf32, #warpspec.tmem>
+  %v = arith.constant dense<0.0> : vector<32xf32>
+  warpspec.roles
+  role @write warps(4) {
+    %fill, %s = warpspec.acquire %p : !warpspec.pipeline<1 x (memref<128x32xf32, #warpspec.tmem>), threads to threads>
+    warpspec.tmem_store %v, %s : vector<32xf32>, memref<128x32xf32, #warpspec.tmem>
+    warpspec.commit %fill
+  }
+  role @read warps(4) {
+    %drain, %s = warpspec.wait %p : !warpspec.pipeline<1 x (memref<128x32xf32, #warpspec.tmem>), threads to threads>
+    %w = warpspec.tmem_load %s : memref<128x32xf32, #warpspec.tmem>
+    warpspec.release %drain
+  }
+}
+
+// A slot that goes back within a branch: the loads before it have arrived by then.
+// CHECK-LABEL: warpspec.kernel @nested
+// CHECK: tmem_load
+// CHECK-NEXT: tmem_wait
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: fence <tcgen05_before>
+// CHECK-NEXT: release
+warpspec.kernel @nested(%c: i1) {
+  %t = warpspec.tmem_alloc : memref<2x128x64xf32, #warpspec.tmem>
+  %acc = warpspec.pipeline(%t) tensor_core to threads : memref<2x128x64xf32, #warpspec.tmem>
+  warpspec.roles
+  role @store warps(4) {
+    %drain, %d = warpspec.wait %acc : !acc
+    %v = warpspec.tmem_load %d : memref<128x64xf32, #warpspec.tmem>
+    scf.if %c {
+      warpspec.release %drain
+    } else {
+      warpspec.release %drain
+    }
+  }
+}

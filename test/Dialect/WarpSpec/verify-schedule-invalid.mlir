@@ -259,6 +259,28 @@ warpspec.kernel @v3_roles() {
 
 // -----
 
+// V3: a second staging slot is filled before the first is stored.
+!p = !warpspec.pipeline<2 x (memref<128xi8, #warpspec.smem>), threads to tma>
+warpspec.kernel @v3_staging() {
+  %b = warpspec.smem_alloc : memref<2x128xi8, #warpspec.smem>
+  // expected-note @below {{the pipeline}}
+  %p = warpspec.pipeline(%b) threads to tma : memref<2x128xi8, #warpspec.smem>
+  warpspec.roles
+  role @work warps(4) {
+    %fill, %s = warpspec.acquire %p : !p
+    warpspec.commit %fill
+    // expected-error @below {{V3: expected no open slot of the pipeline at an acquire for threads to tma, but got 1; release each slot before the next is acquired}}
+    %next, %t = warpspec.acquire %p : !p
+    warpspec.commit %next
+    %drain, %u = warpspec.wait %p : !p
+    warpspec.release %drain
+    %last, %v = warpspec.wait %p : !p
+    warpspec.release %last
+  }
+}
+
+// -----
+
 // V4: two roles each wait for the other first.
 !p = !warpspec.pipeline<1 x (), threads to threads>
 warpspec.kernel @v4_cycle() {

@@ -74,9 +74,16 @@ private:
     }
   }
 
-  /// Values of loads are used by `op`, or their tensor memory is handed over.
+  /// Values of loads are used by `op`, or their tensor memory is handed over,
+  /// by `op` itself or within its regions.
   bool mustHaveArrived(Operation *op, ArrayRef<Value> arriving) {
-    if (isa<CommitOp, ReleaseOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      return true;
+    WalkResult handsOver = op->walk([](Operation *inner) {
+      return isa<CommitOp, ReleaseOp>(inner) ? WalkResult::interrupt()
+                                             : WalkResult::advance();
+    });
+    if (handsOver.wasInterrupted())
       return true;
     for (Value value : arriving)
       for (Operation *user : value.getUsers())
@@ -118,9 +125,11 @@ private:
 
   void afterOpening(AgentOpInterface op, PipelineOp pipeline) {
     builder.setInsertionPointAfter(op);
-    // The other side's accesses of tensor memory come before ours.
+    // The other side's accesses of tensor memory come before ours. Only the
+    // tensor pipe orders its own by itself.
     if (hasSlotIn(pipeline, isTmem) &&
-        pipeline.getProducer() != pipeline.getConsumer())
+        (pipeline.getProducer() != Agent::TensorCore ||
+         pipeline.getConsumer() != Agent::TensorCore))
       fence(op.getLoc(), FenceKind::Tcgen05After);
     // One thread has waited for the reads of the bulk group.
     if (isa<AcquireOp>(op) && isStaging(pipeline))

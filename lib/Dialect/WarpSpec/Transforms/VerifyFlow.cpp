@@ -159,11 +159,34 @@ private:
         while (next[role] < events[role].size() &&
                canRun(counts, role, events[role][next[role]])) {
           const Event &event = events[role][next[role]++];
+          if (failed(checkStaging(counts[role], event)))
+            return failure();
           ++counts[role](event.pipeline, event.kind);
           progress = true;
         }
     }
     return checkEnd(assignment, events, next, counts);
+  }
+
+  /// An acquire of staging memory waits until all but the last `depth - 1` bulk
+  /// groups have been read. With another slot open there is one group less, and
+  /// that of the slot acquired might be among those not waited for.
+  LogicalResult checkStaging(Counts &counts, const Event &event) {
+    PipelineOp pipeline = pipelines[event.pipeline];
+    HandOver handOver =
+        *getHandOver(pipeline.getProducer(), pipeline.getConsumer());
+    if (event.kind != EventKind::Acquire || handOver.empty != Signal::BulkGroup)
+      return success();
+    unsigned open = counts(event.pipeline, EventKind::Acquire) -
+                    counts(event.pipeline, EventKind::Release);
+    if (open == 0)
+      return success();
+    InFlightDiagnostic diag =
+        event.op->emitOpError("V3: expected no open slot of the pipeline at an "
+                              "acquire for threads to tma, but got ")
+        << open << "; release each slot before the next is acquired";
+    diag.attachNote(pipeline.getLoc()) << "the pipeline";
+    return diag;
   }
 
   LogicalResult checkEnd(const Assignment &assignment,
