@@ -140,8 +140,13 @@ Value KernelBody::finishTile(const TilePlace &tile, ArrayRef<Value> z,
   if (GateAttr gate = activation.getGate();
       gate && gate.getOrder() == GateOrder::UpFirst)
     std::swap(inputs[0], inputs[1]);
-  Value y = activation.getKind() == ActivationKind::Custom
-                ? applyRegion(tile, inputs, column)
+  ActivationKind kind = activation.getKind();
+  bool isFast =
+      op.getMath() == MathMode::Fast && !activation.getRoundBf16() &&
+      (kind == ActivationKind::SiLU || kind == ActivationKind::SwiGLU);
+  Value y = kind == ActivationKind::Custom ? applyRegion(tile, inputs, column)
+            : isFast
+                ? applyFastActivation(tile, inputs)
                 : cpu::emitActivation(b, loc, activation, tile.params, inputs);
   if (op.getProb() && op.getProbPosition() == ProbPosition::PostActivation)
     y = arith::MulFOp::create(b, loc, y, broadcast(tile.prob, y));

@@ -70,6 +70,8 @@ private:
   void storeQuantized(const TilePlace &tile, Value y, Value column);
   /// Where the scale of block `block` of the thread's row is stored.
   Value getScaleOffset(const TilePlace &tile, ScaledType type, Value block);
+  /// `silu` or `swiglu` where the op leaves their accuracy to the target.
+  Value applyFastActivation(const TilePlace &tile, llvm::ArrayRef<Value> z);
   /// y of an epilogue region.
   Value applyRegion(const TilePlace &tile, llvm::ArrayRef<Value> z,
                     Value column);
