@@ -114,6 +114,8 @@ extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
                                             size_t numArguments,
                                             DLManagedTensor **results,
                                             size_t numResults, void *stream) {
+  if (!function || (numArguments && !arguments) || (numResults && !results))
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   const FunctionMetadata &metadata = function->metadata;
   if (numArguments != metadata.arguments.size() ||
       numResults != metadata.results.size())

@@ -17,6 +17,10 @@ from nvfp4_cases import *  # noqa: F403
 from nvfp4_formats import FORMATS, Scaled, random_scaled
 from nvfp4_module import FULL, compile_module, uses_processes
 
+# A case that is not about one format runs with each of these, and with all of
+# them at full size.
+SEVERAL_FORMATS = pytest.mark.parametrize(
+    "fmt", FORMAT_NAMES if FULL else ["nvfp4", "mxfp4", "mxfp8_e4m3"])
 GATE = "#grouped_scaled_gemm.gate"
 
 
@@ -58,12 +62,13 @@ def test_row_03_ragged_tails_and_long_k(rng, fmt):
     run_list(rng, [(m, n, k) for m in sizes], fmt, scales="lattice2")
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("m,k,batch", [(2432, 4608, 2), (7168, 2048, 4), (4096, 7168, 8)])
-def test_row_05_batched_gemv(rng, m, k, batch):
+def test_row_05_batched_gemv(rng, fmt, m, k, batch):
     """The matrix is the weights; the vector is one row of activations."""
     n = full(m, m // 16)
-    product = make_product(rng, batched(batch, 1), n, k, "nvfp4", scales="lattice2")
-    module = batched_module("nvfp4", "f16")
+    product = make_product(rng, batched(batch, 1), n, k, fmt, scales="lattice2")
+    module = batched_module(fmt, "f16")
     _, operands = product.arguments(rhs_layout="blocked")
     got = module.f(*operands, product.destination("f16"))
     assert_equal(got, expected_result(product, "f16", fast=True))
@@ -97,12 +102,13 @@ def test_row_07_every_byte_and_zero_scales(rng):
     assert_equal(got, expected_result(product, "f16", fast=True))
 
 
-def test_row_08_dual_product_with_silu(rng):
+@SEVERAL_FORMATS
+def test_row_08_dual_product_with_silu(rng, fmt):
     """Two weights as the gate and up halves of one; sums of thousands."""
     m, n, k = full((7168, 2304, 2048), (256, 160, 2048))
-    product = make_product(rng, dense(m), 2 * n, k, "nvfp4", scales="lattice2")
+    product = make_product(rng, dense(m), 2 * n, k, fmt, scales="lattice2")
     module = compile_module(matmul_text(
-        "f", "<dense>", scaled_type("nvfp4"), scaled_type("nvfp4"), "tensor<?x?xf16>",
+        "f", "<dense>", scaled_type(fmt), scaled_type(fmt), "tensor<?x?xf16>",
         alpha="f32", activation="<swiglu, gate = <halves, gate_first>>",
         preact="tensor<?x?xf32>"))
     _, operands = product.arguments()
@@ -117,7 +123,7 @@ def test_row_08_dual_product_with_silu(rng):
     assert_within(got, y, activation_bound(y, z[:, :n]), "f16")
 
 
-@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp8_e4m3"])
+@SEVERAL_FORMATS
 def test_row_09_fifty_random_problems_with_zeros(rng, fmt):
     sizes = full(32, 4) * rng.integers(0, 64, (50, 3))
     if not FULL:
@@ -139,14 +145,15 @@ def run_ragged(product, fmt, out, lhs=("linear", "whole"), rhs="linear", fast=Tr
     assert_equal(got, expected_result(product, out, fast=fast))
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("n,k", [(1024, 7168), (7168, 512)])
-def test_row_11_one_token_for_each_of_256_experts(rng, n, k):
+def test_row_11_one_token_for_each_of_256_experts(rng, fmt, n, k):
     n = full(n, 24)
-    product = make_product(rng, ragged([1] * 256), n, k, "nvfp4", scales="lattice2")
-    run_ragged(product, "nvfp4", "bf16", ("blocked", "compact"), "blocked")
+    product = make_product(rng, ragged([1] * 256), n, k, fmt, scales="lattice2")
+    run_ragged(product, fmt, "bf16", ("blocked", "compact"), "blocked")
 
 
-@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4", "mxfp8_e4m3"])
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("offsets", ["ends", "starts"])
 def test_row_14_dirichlet_sizes_with_empty_groups(rng, fmt, offsets):
     shares = rng.dirichlet([0.5] * 16)
@@ -163,10 +170,11 @@ def glu_module(fmt, groups, gate, out="bf16", pre="bf16", parameters="", **claus
         **clauses))
 
 
-def test_row_16_zero_probability_keeps_the_pre_activation(rng):
+@SEVERAL_FORMATS
+def test_row_16_zero_probability_keeps_the_pre_activation(rng, fmt):
     groups = ragged([128, 320, 96])
-    product = make_product(rng, groups, 384, 192, "nvfp4")
-    module = glu_module("nvfp4", groups, "32, gate_first", prob="tensor<?xf32>")
+    product = make_product(rng, groups, 384, 192, fmt)
+    module = glu_module(fmt, groups, "32, gate_first", prob="tensor<?xf32>")
     operand, operands = product.arguments("blocked", "compact", "blocked")
     pre, got = module.f(*operand, *operands, np.zeros(groups.extent, np.float32),
                         product.destination("bf16"), product.destination("bf16", 192))
@@ -190,15 +198,16 @@ def test_row_17_zero_alpha_and_k_160(rng, fmt):
     assert np.all(zero == 0)
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("at", ["gemm", "bias", "pre_activation", "post_activation"])
-def test_row_19_bias_times_probability(rng, at):
+def test_row_19_bias_times_probability(rng, fmt, at):
     groups = ragged([128, 320, 96])
     n = 384
-    product = make_product(rng, groups, n, 192, "nvfp4")
+    product = make_product(rng, groups, n, 192, fmt)
     bias = (rng.integers(-64, 64, (3, n)) / 4).astype(ml_dtypes.bfloat16)
     prob = np.where(rng.random(groups.extent) < 0.5, -2, 0.5).astype(np.float32)
     module = compile_module(ragged_text(
-        "f", groups, "nvfp4", "bf16", ("blocked", "compact"), "blocked",
+        "f", groups, fmt, "bf16", ("blocked", "compact"), "blocked",
         bias="tensor<?x?xbf16>", prob="tensor<?xf32>", at=at))
     operand, operands = product.arguments("blocked", "compact", "blocked")
     got = module.f(*operand, *operands, bias, prob, product.destination("bf16"))
@@ -210,19 +219,20 @@ def test_row_19_bias_times_probability(rng, at):
     assert_equal(got, expected_result(product, "bf16", epilogue=epilogue))
 
 
-def test_row_20_one_binary_for_every_shape(rng):
-    module = compile_module(ragged_text("f", ragged([1]), "nvfp4", "bf16",
+@SEVERAL_FORMATS
+def test_row_20_one_binary_for_every_shape(rng, fmt):
+    module = compile_module(ragged_text("f", ragged([1]), fmt, "bf16",
                                         ("blocked", "compact"), "blocked"))
     for m in (64, 320, 576, 832):
         for n, k in ((256, 256), (512, 384)):
             counts = [m // 4, 0, m // 2, m - m // 4 - m // 2]
-            product = make_product(rng, ragged(counts), n, k, "nvfp4")
+            product = make_product(rng, ragged(counts), n, k, fmt)
             operand, operands = product.arguments("blocked", "compact", "blocked")
             got = module.f(*operand, *operands, product.destination("bf16"))
             assert_equal(got, expected_result(product, "bf16"), f"{m}x{n}x{k}")
 
 
-@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp8_e4m3"])
+@SEVERAL_FORMATS
 def test_row_22_weight_gradient_accumulates_after_new_offsets(rng, fmt):
     sides = scaled_type(fmt, 2, "blocked", "compact")
     module = compile_module(matmul_text(
@@ -240,48 +250,52 @@ def test_row_22_weight_gradient_accumulates_after_new_offsets(rng, fmt):
         assert_equal(total, expected.astype(np.float32), str(counts))
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("groups,most", [(6, 1024), (32, 192), (6, 20)])
-def test_row_24_masked_rows_keep_the_sentinel(rng, groups, most):
+def test_row_24_masked_rows_keep_the_sentinel(rng, fmt, groups, most):
     counts = rng.integers(0, most + 1, groups)
     counts[0], counts[-1] = 0, most
     n, k = full((4096, 7168), (96, 256))
-    product = make_product(rng, masked(counts, most), n, k, "nvfp4", scales="lattice2")
-    run_masked(product)
+    product = make_product(rng, masked(counts, most), n, k, fmt, scales="lattice2")
+    run_masked(product, fmt)
 
 
-def run_masked(product, fast=True):
+def run_masked(product, fmt, fast=True):
     module = compile_module(matmul_text(
-        "f", "<masked>", scaled_type("nvfp4", 3, "blocked"), scaled_type("nvfp4", 3, "blocked"),
+        "f", "<masked>", scaled_type(fmt, 3, "blocked"), scaled_type(fmt, 3, "blocked"),
         "tensor<?x?x?xbf16>"))
     operand, operands = product.arguments("blocked", "whole", "blocked")
     got = module.f(*operand, *operands, product.destination("bf16"))
     assert_equal(got, expected_result(product, "bf16", fast=fast))
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("align", [32, 128, 160, 192, 224])
-def test_row_25_gaps_between_aligned_groups(rng, align):
+def test_row_25_gaps_between_aligned_groups(rng, fmt, align):
     counts = [int(c) for c in rng.integers(1, 2 * align, 6)]
     counts[2] = 0
-    product = make_product(rng, ragged(counts, align=align, extra=align), 64, 128, "nvfp4")
-    run_ragged(product, "nvfp4", "bf16", ("blocked", "whole"), "blocked")
+    product = make_product(rng, ragged(counts, align=align, extra=align), 64, 128, fmt)
+    run_ragged(product, fmt, "bf16", ("blocked", "whole"), "blocked")
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("shape", [(0, 5, 7), (5, 0, 7), (5, 7, 0)])
-def test_row_27_degenerate_extents_in_ten_slices(rng, shape):
+def test_row_27_degenerate_extents_in_ten_slices(rng, fmt, shape):
     m, n, k = shape
-    product = make_product(rng, batched(10, m), n, k, "nvfp4")
+    product = make_product(rng, batched(10, m), n, k, fmt)
     _, operands = product.arguments(rhs_layout="blocked")
-    got = batched_module("nvfp4", "f16").f(*operands, product.destination("f16"))
+    got = batched_module(fmt, "f16").f(*operands, product.destination("f16"))
     assert_equal(got, expected_result(product, "f16"))
-    product = make_product(rng, ragged([m] * 10), n, k, "nvfp4")
-    run_ragged(product, "nvfp4", "bf16")
+    product = make_product(rng, ragged([m] * 10), n, k, fmt)
+    run_ragged(product, fmt, "bf16")
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("alpha,limit", [(1.1, 1.4), (1.1, 7.0), (1.702, 7.0)])
-def test_row_29_clamped_swiglu(rng, alpha, limit):
+def test_row_29_clamped_swiglu(rng, fmt, alpha, limit):
     groups = ragged([33, 0, 70, 25])
-    product = make_product(rng, groups, 192, 96, "nvfp4")
-    module = glu_module("nvfp4", groups, "1, gate_first", "f32", "f32",
+    product = make_product(rng, groups, 192, 96, fmt)
+    module = glu_module(fmt, groups, "1, gate_first", "f32", "f32",
                         f", alpha = {alpha}, beta = 1.0, limit = {limit}", alpha="f32")
     operand, operands = product.arguments("blocked", "compact", "blocked")
     scale = np.float32(0.25)
@@ -299,36 +313,40 @@ def test_row_29_clamped_swiglu(rng, alpha, limit):
     assert clamped > 0.5 * 128 * 96
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("experts,top_k", [(40, 1), (64, 6), (256, 8)])
 @pytest.mark.parametrize("m,n,k", [(224, 1024, 1536), (2, 1024, 1024)])
-def test_row_30_more_experts_than_tokens(rng, m, n, k, experts, top_k):
+def test_row_30_more_experts_than_tokens(rng, fmt, m, n, k, experts, top_k):
     if not FULL:
         n, k = 32, k // 4
     chosen = np.stack([rng.permutation(experts)[:top_k] for _ in range(m)])
     counts = np.bincount(chosen.reshape(-1), minlength=experts)
-    product = make_product(rng, ragged([int(c) for c in counts]), n, k, "nvfp4",
+    product = make_product(rng, ragged([int(c) for c in counts]), n, k, fmt,
                            scales="lattice2")
-    run_ragged(product, "nvfp4", "bf16", ("blocked", "compact"), "blocked")
+    run_ragged(product, fmt, "bf16", ("blocked", "compact"), "blocked")
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("counts", [[128, 0, 0, 0], [0, 0, 0, 0]])
-def test_row_31_masked_groups_all_but_one_empty(rng, counts):
-    run_masked(make_product(rng, masked(counts, 128), 256, 512, "nvfp4"))
+def test_row_31_masked_groups_all_but_one_empty(rng, fmt, counts):
+    run_masked(make_product(rng, masked(counts, 128), 256, 512, fmt), fmt)
 
 
+@SEVERAL_FORMATS
 @pytest.mark.parametrize("m", [4, 128, 512])
 @pytest.mark.parametrize("offsets", ["starts", "ends"])
-def test_row_33_scale_starts_by_the_upper_bound_rule(rng, m, offsets):
+def test_row_33_scale_starts_by_the_upper_bound_rule(rng, fmt, m, offsets):
     counts = [m, 0, m + 4, 12, m]
-    product = make_product(rng, ragged(counts, offsets, align=4), 128, 256, "nvfp4")
-    run_ragged(product, "nvfp4", "bf16", ("blocked", "upper_bound"), "blocked")
+    product = make_product(rng, ragged(counts, offsets, align=4), 128, 256, fmt)
+    run_ragged(product, fmt, "bf16", ("blocked", "upper_bound"), "blocked")
 
 
-def test_row_38_gate_and_up_have_their_own_global_scale(rng):
+@SEVERAL_FORMATS
+def test_row_38_gate_and_up_have_their_own_global_scale(rng, fmt):
     """With one alpha for both the error would be a factor of 1.25."""
     groups = ragged([40, 24])
-    product = make_product(rng, groups, 256, 512, "nvfp4", scales="lattice2")
-    module = glu_module("nvfp4", groups, "halves, gate_first", "f32", "f32",
+    product = make_product(rng, groups, 256, 512, fmt, scales="lattice2")
+    module = glu_module(fmt, groups, "halves, gate_first", "f32", "f32",
                         alpha="tensor<?x2xf32>")
     operand, operands = product.arguments("blocked", "compact", "blocked")
     alpha = np.array([[3.85e-5, 4.83e-5], [4.83e-5, 3.85e-5]], np.float32)

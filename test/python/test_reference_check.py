@@ -73,3 +73,35 @@ def test_random_products_with_an_epilogue_agree_within_the_bound(rng, name, grou
     prob = rng.random(groups.extent).astype(np.float32)
     check_with_interpreter(text, "f", *arguments, alpha, bias, prob,
                            product.destination("f32", 16))
+
+
+@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp8_e5m2"] if not FULL else FORMAT_NAMES)
+@pytest.mark.parametrize("problems", [[(5, 7, 64), (0, 5, 96), (5, 7, 0), (33, 1, 160)],
+                                      [(0, 5, 64), (7, 0, 64), (0, 0, 0)]],
+                         ids=["mixed", "all_empty"])
+def test_lattice_lists_agree_exactly(rng, problems, fmt):
+    a = [random_scaled(rng, (m, k), fmt) for m, _, k in problems]
+    b = [random_scaled(rng, (n, k), fmt) for _, n, k in problems]
+    c = [np.full((m, n), np.nan, np.float32) for m, n, _ in problems]
+    report = check_with_interpreter(
+        list_text("f", len(problems), fmt, "tensor<?x?xf32>"), "f", *[x.store() for x in a],
+        *[x.store() for x in b], *c, exact=True)
+    assert report.count(" 0 beyond the bound") == len(problems)
+
+
+@pytest.mark.parametrize("name,groups,options", [f for f in forms() if f[0] in (
+    "dense", "batched", "masked", "ragged_k")], ids=lambda v: v if isinstance(v, str) else "")
+def test_epilogues_of_every_form_agree_within_the_bound(rng, name, groups, options):
+    """Bias, activation and maxima beside ragged rows; prob where rows belong to tokens."""
+    with_prob = name != "ragged_k"
+    product, text, arguments = case(
+        rng, groups, "nvfp4", dict(options), False, alpha="tensor<?xf32>", bias="tensor<?xf32>",
+        prob=("tensor<?x?xf32>" if name != "dense" else "tensor<?xf32>") if with_prob else None,
+        activation=SWIGLU, amax=True)
+    shape = product.out_shape()
+    terms = [rng.random(len(groups)).astype(np.float32) / 1000,
+             rng.standard_normal(32).astype(np.float32)]
+    if with_prob:
+        terms.append(rng.random(shape[:-1]).astype(np.float32))
+    check_with_interpreter(text, "f", *arguments, *terms, product.destination("f32", 16),
+                           np.full(len(groups), np.nan, np.float32))

@@ -15,6 +15,7 @@
 
 #include "nvfp4/Simulator/RunOptions.h"
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -73,9 +74,12 @@ int runOnce(char **command) {
     std::fprintf(stderr, "nvfp4-sim: error: cannot run '%s'\n", command[0]);
     _exit(127);
   }
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) < 0)
+  if (child < 0)
     return misuse("cannot start a process");
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR)
+      return misuse("cannot wait for the process");
   if (!WIFSIGNALED(status))
     return WEXITSTATUS(status);
   std::fprintf(stderr, "nvfp4-sim: '%s' ended by signal %d\n", command[0],

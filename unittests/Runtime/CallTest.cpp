@@ -75,6 +75,17 @@ TEST(Call, WritesMutableArguments) {
             (std::vector<int64_t>{-1, 0, 1, 2}));
 }
 
+TEST(Call, RejectsNullPointers) {
+  TestArtefact artefact;
+  ASSERT_EQ(artefact.status, NVFP4_OK);
+  EXPECT_EQ(nvfp4_function_call(nullptr, nullptr, 0, nullptr, 0, nullptr),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(nvfp4_function_call(artefact.function("scale"), nullptr, 2, nullptr,
+                                2, nullptr),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_STREQ(nvfp4_last_error(), "expected no null pointer");
+}
+
 TEST(Call, RejectsOtherCounts) {
   TestArtefact artefact;
   ASSERT_EQ(artefact.status, NVFP4_OK);

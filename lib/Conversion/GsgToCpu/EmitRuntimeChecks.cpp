@@ -34,6 +34,8 @@ void cpu::emitGateCheck(CheckBuilder &check, GateAttr gate, Extent n) {
   if (!llvm::MulOverflow<int64_t>(std::max<int64_t>(gate.getGranularity(), 1),
                                   2, unit))
     check.multiple("gate_c2", "N", n, unit);
+  else // Of the multiples only 0 is a number of columns.
+    check.inRange("gate_c2", "N", n, 0, check.constant(0));
 }
 
 /// All extents of a memref.

@@ -238,11 +238,22 @@ func.func @sort_tokens_c2(%x: tensor<64x4xi32>, %e: tensor<32xi32>, %t: tensor<2
 
 // -----
 
-// sort_tokens_c3: align is positive
+// sort_tokens_c3: align is positive and fits i32
 func.func @sort_tokens_c3(%x: tensor<64x4xi32>, %e: tensor<32xi32>, %t: tensor<256xi32>, %r: tensor<64x4xi32>) {
-  // expected-error @below {{expected align >= 1, but got 0}}
+  // expected-error @below {{expected align in [1, 2147483647], but got 0}}
   %s:3 = grouped_scaled_gemm.sort_tokens(%x : tensor<64x4xi32>)
       outs(%e, %t, %r : tensor<32xi32>, tensor<256xi32>, tensor<64x4xi32>) {align = 0 : i64}
+      -> tensor<32xi32>, tensor<256xi32>, tensor<64x4xi32>
+  return
+}
+
+// -----
+
+// sort_tokens_c3: rows are counted in i32
+func.func @sort_tokens_c3_wide(%x: tensor<64x4xi32>, %e: tensor<32xi32>, %t: tensor<256xi32>, %r: tensor<64x4xi32>) {
+  // expected-error @below {{expected align in [1, 2147483647], but got 2305843009213693953}}
+  %s:3 = grouped_scaled_gemm.sort_tokens(%x : tensor<64x4xi32>)
+      outs(%e, %t, %r : tensor<32xi32>, tensor<256xi32>, tensor<64x4xi32>) {align = 2305843009213693953 : i64}
       -> tensor<32xi32>, tensor<256xi32>, tensor<64x4xi32>
   return
 }
@@ -253,7 +264,7 @@ func.func @sort_tokens_c3(%x: tensor<64x4xi32>, %e: tensor<32xi32>, %t: tensor<2
 func.func @sort_tokens_c4(%x: tensor<64x4xi32>, %e: tensor<32xi32>, %t: tensor<256xi32>, %r: tensor<64x4xi32>) {
   // expected-error @below {{expected T*k + E*(align-1) to fit i32, in which rows are counted}}
   %s:3 = grouped_scaled_gemm.sort_tokens(%x : tensor<64x4xi32>)
-      outs(%e, %t, %r : tensor<32xi32>, tensor<256xi32>, tensor<64x4xi32>) {align = 9223372036854775807 : i64}
+      outs(%e, %t, %r : tensor<32xi32>, tensor<256xi32>, tensor<64x4xi32>) {align = 2147483647 : i64}
       -> tensor<32xi32>, tensor<256xi32>, tensor<64x4xi32>
   return
 }

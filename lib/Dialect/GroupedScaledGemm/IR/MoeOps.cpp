@@ -138,8 +138,10 @@ LogicalResult SortTokensOp::verify() {
     return failure();
   int64_t align = getAlign();
   // sort_tokens_c3
-  if (align < 1)
-    return emitOpError("expected align >= 1, but got ") << align;
+  constexpr int64_t mostRows = std::numeric_limits<int32_t>::max();
+  if (align < 1 || align > mostRows)
+    return emitOpError("expected align in [1, ")
+           << mostRows << "], but got " << align;
   int64_t rows = getShapeOf(getTokenOfRowOut().getType())[0];
   int64_t experts = getShapeOf(getEndsOut().getType())[0];
   if (ShapedType::isDynamic(slots[0]) || ShapedType::isDynamic(slots[1]) ||
@@ -149,8 +151,7 @@ LogicalResult SortTokensOp::verify() {
   // sort_tokens_c4
   if (llvm::MulOverflow(slots[0], slots[1], pairs) ||
       llvm::MulOverflow(experts, align - 1, padding) ||
-      llvm::AddOverflow(pairs, padding, needed) ||
-      needed > std::numeric_limits<int32_t>::max())
+      llvm::AddOverflow(pairs, padding, needed) || needed > mostRows)
     return emitOpError("expected T*k + E*(align-1) to fit i32, in which rows "
                        "are counted");
   // sort_tokens_c5
