@@ -119,9 +119,11 @@ TEST(Accumulate, Fp4MatchesTheModel) {
   }
 }
 
-/// One step of a kind with single products, 25 fraction bits, scale 2^scale.
+/// One step of a kind with single products, `fraction` fraction bits, scale
+/// 2^scale and a result of `mantissa` bits.
 double modelProducts(const std::vector<double> &a, const std::vector<double> &b,
-                     int leastA, int leastB, int scale, float c) {
+                     int leastA, int leastB, int scale, float c,
+                     int fraction = 25, int mantissa = 23) {
   std::vector<Split> terms{split(c, -126)};
   for (size_t k = 0; k < a.size(); ++k) {
     Split x = split(a[k], leastA), y = split(b[k], leastB);
@@ -133,9 +135,9 @@ double modelProducts(const std::vector<double> &a, const std::vector<double> &b,
     largest = std::max(largest, t.e);
   double sum = 0;
   for (const Split &t : terms)
-    sum += std::trunc(std::ldexp(t.m, 25 + t.e - largest));
-  Split v = split(std::ldexp(sum, largest - 25), -126);
-  return std::ldexp(std::trunc(v.m * 8388608), v.e - 23);
+    sum += std::trunc(std::ldexp(t.m, fraction + t.e - largest));
+  Split v = split(std::ldexp(sum, largest - fraction), -126);
+  return std::ldexp(std::trunc(std::ldexp(v.m, mantissa)), v.e - mantissa);
 }
 
 TEST(Accumulate, ProductsMatchTheModel) {
@@ -143,12 +145,17 @@ TEST(Accumulate, ProductsMatchTheModel) {
     FloatFormat format;
     unsigned codes, k;
     bool scaled;
+    int fraction = 25, mantissa = 23;
   };
-  const Kind kinds[] = {
-      {formatF16, 0x7c00, 16, false},     {formatBF16, 0x7f80, 16, false},
-      {formatTF32, 0xff << 10, 8, false}, {formatE4M3, 0x7f, 32, true},
-      {formatE5M2, 0x7c, 32, true},       {formatE2M3, 0x20, 32, true},
-      {formatE2M1, 0x8, 32, false}};
+  const Kind kinds[] = {{formatF16, 0x7c00, 16, false},
+                        {formatBF16, 0x7f80, 16, false},
+                        {formatTF32, 0xff << 10, 8, false},
+                        {formatE4M3, 0x7f, 32, true},
+                        {formatE5M2, 0x7c, 32, true},
+                        {formatE2M3, 0x20, 32, true},
+                        {formatE2M1, 0x8, 32, false},
+                        {formatE4M3, 0x7f, 32, false, 13, 13},
+                        {formatE5M2, 0x7c, 32, false, 13, 13}};
   std::mt19937 random(12);
   for (const Kind &kind : kinds)
     for (int round = 0; round < 300; ++round) {
@@ -171,6 +178,8 @@ TEST(Accumulate, ProductsMatchTheModel) {
         }
       MmaTile tile;
       tile.k = kind.k;
+      tile.fraction = kind.fraction;
+      tile.resultMantissa = kind.mantissa;
       tile.a = matrixOf(kind.format, 1, codes[0]);
       tile.b = matrixOf(kind.format, 1, codes[1]);
       int scale = 0;
@@ -187,7 +196,8 @@ TEST(Accumulate, ProductsMatchTheModel) {
       std::vector<float> d{c};
       accumulate(tile, Accumulation::Aligned, false, d);
       EXPECT_EQ(d[0], modelProducts(values[0], values[1], 1 - kind.format.bias,
-                                    1 - kind.format.bias, scale, c))
+                                    1 - kind.format.bias, scale, c,
+                                    kind.fraction, kind.mantissa))
           << kind.format.exponentBits << " exponent bits, round " << round;
     }
 }
@@ -254,7 +264,8 @@ TEST(Accumulate, AllVectorLevelsGiveTheSameBits) {
     }
 }
 
-TEST(Accumulate, OverflowStopsAtTheLargestValue) {
+// As an H200 does with products without scales.
+TEST(Accumulate, OverflowIsInfinity) {
   MmaTile tile;
   tile.k = 32;
   tile.block = 32;
@@ -263,11 +274,11 @@ TEST(Accumulate, OverflowStopsAtTheLargestValue) {
   tile.a.scales = tile.b.scales = {decodeScaleUE8M0(254)};
   std::vector<float> d{0.0f};
   accumulate(tile, Accumulation::Aligned, false, d);
-  EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0x7f7fffffu);
+  EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0x7f800000u);
   tile.a.negate = true;
   d = {0.0f};
   accumulate(tile, Accumulation::Aligned, false, d);
-  EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0xff7fffffu);
+  EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0xff800000u);
 }
 
 TEST(Accumulate, F16TruncatesAt25Bits) {

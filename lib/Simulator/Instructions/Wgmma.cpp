@@ -78,6 +78,8 @@ void WgmmaOperation::run() {
   const WgmmaAttributes &x = *attributes;
   MmaTile tile;
   tile.k = x.k;
+  if (x.a.bits == 8)
+    tile.fraction = tile.resultMantissa = 13;
   unsigned row = 16 * (warp->index % 4);
   if (x.aInRegisters)
     readFragmentA(aRegisters, x.a, x.k, tile.a);

@@ -57,8 +57,12 @@ struct Fp4Operands {
 struct ProductOperands {
   unsigned k = 0;
   unsigned blocks = 0;
-  /// Bits a product is shifted up to have 25 fraction bits.
+  /// Fraction bits of aligned terms, and what a product is shifted up to have
+  /// as many.
+  int fraction = 25;
   int left = 0;
+  /// Bits of an f32 result that are cleared.
+  int cleared = 0;
   /// A: magnitude, sign (0 or -1) and exponent; exponent of the row's scale.
   std::vector<int32_t> aMagnitude, aSign, aExponent, aScale;
   /// B by block and element of K, and scale by block.

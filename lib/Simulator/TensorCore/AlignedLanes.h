@@ -57,15 +57,16 @@ NVFP4_SIM_INLINE Longs truncated(Doubles x) {
   return __builtin_convertvector(x, Longs);
 }
 
-/// sum * scale truncated toward zero to f32; the largest finite value stands
-/// for what is beyond it.
+/// sum * scale truncated toward zero to f32; infinity from 2^128 on.
 NVFP4_SIM_INLINE Floats truncatedToFloat(Longs sum, Doubles scale) {
   Doubles exact = __builtin_convertvector(sum, Doubles) * scale;
   Floats nearest = __builtin_convertvector(exact, Floats);
   // One step back where rounding to nearest went away from zero.
   Longs magnitude = (Longs)exact & INT64_MAX;
   Longs rounded = (Longs) __builtin_convertvector(nearest, Doubles) & INT64_MAX;
-  Ints away = __builtin_convertvector(rounded > magnitude, Ints);
+  Longs infinite = 1151LL << 52 | (rounded & 0);
+  Ints away = __builtin_convertvector(
+      (rounded > magnitude) & (magnitude < infinite), Ints);
   return (Floats)((Ints)nearest + away);
 }
 

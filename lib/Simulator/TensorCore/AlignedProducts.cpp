@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Kinds f16, tf32, f8f6f4 and mxf8f6f4: each product is aligned to 25 fraction
-// bits. A product has at most 22 bits and is shifted up to 27, so eight fit 32
-// bits.
+// bits, or fewer where the tile says so. A product has at most 22 bits and is
+// shifted up to 27, so eight fit 32 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,6 @@
 namespace nvfp4::sim::aligned {
 namespace {
 
-constexpr int fraction = 25;
 constexpr unsigned chunk = 8;
 
 /// A code as magnitude, sign and exponent: value = magnitude *
@@ -59,7 +58,7 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
     Ints largest = larger(exponentsOf(c), most + scale);
     Ints base = largest - scale;
     Longs sum = truncated(__builtin_convertvector(c, Doubles) *
-                          powersOfTwo(fraction - largest));
+                          powersOfTwo(x.fraction - largest));
     for (unsigned first = 0; first < x.k; first += chunk) {
       Ints part = scale * 0;
       unsigned end = std::min(first + chunk, x.k);
@@ -72,7 +71,8 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
       }
       sum += __builtin_convertvector(part, Longs);
     }
-    Floats result = truncatedToFloat(sum, powersOfTwo(largest - fraction));
+    Floats result = truncatedToFloat(sum, powersOfTwo(largest - x.fraction));
+    result = (Floats)((Ints)result >> x.cleared << x.cleared);
     std::memcpy(d + lanes * block, &result, sizeof result);
   }
 }
@@ -94,9 +94,10 @@ void addRowAvx512(const ProductOperands &x, unsigned i, float *d) {
 } // namespace
 
 ProductOperands::ProductOperands(const MmaTile &tile)
-    : k(tile.k), blocks(blockCount(tile.b.rows)),
+    : k(tile.k), blocks(blockCount(tile.b.rows)), fraction(tile.fraction),
       left(fraction - static_cast<int>(tile.a.format.mantissaBits +
-                                       tile.b.format.mantissaBits)) {
+                                       tile.b.format.mantissaBits)),
+      cleared(23 - tile.resultMantissa) {
   size_t count = size_t{tile.a.rows} * k;
   aMagnitude.resize(count);
   aSign.resize(count);

@@ -65,6 +65,10 @@ struct MmaTile {
   unsigned block = 0;
   /// fp4 kinds: exact dot products of 16 elements are what is aligned.
   bool groupsOf16 = false;
+  /// Other kinds, aligned model: fraction bits that terms are truncated to, and
+  /// mantissa bits of the results; 13 and 13 for fp8 of wgmma.
+  int fraction = 25;
+  int resultMantissa = 23;
 };
 
 /// Instruction sets of the aligned model's inner loops. All give the same
