@@ -28,7 +28,7 @@ LogicalResult KernelLowering::run() {
   if (!kernel.getThreads() || !kernel.getSharedBytes())
     return kernel.emitOpError("expected threads and shared_bytes of the passes "
                               "before");
-  if (failed(collect()))
+  if (failed(verifyPlanned(kernel)) || failed(collect()))
     return failure();
   rewriter.setInsertionPointToStart(&kernel.getBody().front());
   Value pointer = LLVM::AddressOfOp::create(rewriter, loc, shared);

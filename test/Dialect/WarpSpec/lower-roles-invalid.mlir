@@ -1,7 +1,7 @@
 // What cannot be dispatched.
 // RUN: warpspec-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(warpspec.kernel(warpspec-lower-roles))'
 
-// expected-error @below {{expected a planned kernel; run warpspec-plan-memory}}
+// expected-error @below {{expected shared_bytes and tmem_columns to be planned; run warpspec-plan-memory first}}
 warpspec.kernel @unplanned() {
   warpspec.roles
   role @a warps(1) {
@@ -26,3 +26,113 @@ warpspec.kernel @shared_value(%out: memref<?xi8, 1>) {
     memref.store %byte, %out[%zero] : memref<?xi8, 1>
   }
 } shared_bytes(80) tmem_columns(0)
+
+// -----
+
+// expected-error @below {{expected shared_bytes and tmem_columns to be planned; run warpspec-plan-memory first}}
+warpspec.kernel @no_columns() {
+  warpspec.roles
+  role @a warps(1) {
+  }
+} shared_bytes(8)
+
+// -----
+
+warpspec.kernel @no_offset() {
+  // expected-error @below {{expected the offset to be planned; run warpspec-plan-memory first}}
+  %b = warpspec.smem_alloc : memref<1x128xi8, #warpspec.smem>
+  warpspec.roles
+  role @a warps(1) {
+  }
+} shared_bytes(128) tmem_columns(0)
+
+// -----
+
+// V6 speaks of the same layout that is dispatched.
+warpspec.kernel @registers() {
+  // expected-error @below {{V6: expected at most 64512 registers}}
+  warpspec.roles
+  role @a warps(4) registers(232) {
+  }
+  role @b warps(8) {
+  }
+} shared_bytes(0) tmem_columns(0)
+
+// -----
+
+// 15 named barriers, besides that of the block.
+warpspec.kernel @barriers() {
+  // expected-error @below {{V6: expected at most 15 roles of several warps that meet at a barrier, but got 16}}
+  warpspec.roles
+  role @r0 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r1 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r2 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r3 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r4 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r5 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r6 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r7 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r8 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r9 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r10 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r11 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r12 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r13 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r14 warps(2) {
+    warpspec.role_barrier
+  }
+  role @r15 warps(2) {
+    warpspec.role_barrier
+  }
+} shared_bytes(0) tmem_columns(0)
+
+// -----
+
+// A token that the tiles of a pair pass on.
+!p = !warpspec.pipeline<3 x (memref<128xi8, #warpspec.smem>), tma to threads>
+warpspec.kernel @passed_on(%groups: i32, %n: i32) {
+  %b = warpspec.smem_alloc at(0) : memref<3x128xi8, #warpspec.smem>
+  %in = warpspec.pipeline(%b) tma to threads barriers(384) : memref<3x128xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @work warps(4) {
+    %first, %s = warpspec.wait %in[%c0, %c0] : !p
+    // expected-error @below {{expected no fill or drain among iter_args: close each within the tile that opens it}}
+    %last = warpspec.for_each_tile m_fastest of %groups iter_args(%before = %first) -> (!warpspec.drain) extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%g, %i, %j) {
+      %now, %t = warpspec.wait %in[%c0, %c0] : !p
+      warpspec.release %before
+      warpspec.yield %now : !warpspec.drain
+    }
+    warpspec.release %last
+  }
+} cluster(2) pair shared_bytes(432) tmem_columns(0)

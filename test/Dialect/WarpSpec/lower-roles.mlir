@@ -125,3 +125,20 @@ warpspec.kernel @groups(%ends: memref<?xi32, 1>, %groups: i32) {
     }
   }
 }
+
+// Only roles whose warps meet have a named barrier: the second has the first one.
+// CHECK-LABEL: warpspec.kernel @barriers
+// CHECK: nvvm.barrier id = %c1_i32 number_of_threads = %c64_i32
+warpspec.kernel @barriers() {
+  %b = warpspec.smem_alloc : memref<2x64x64xi16, #warpspec.smem>
+  %out = warpspec.pipeline(%b) threads to tma : memref<2x64x64xi16, #warpspec.smem>
+  warpspec.roles
+  role @idle warps(2) {
+  }
+  role @work warps(2) {
+    %fill, %s = warpspec.acquire %out : !out
+    warpspec.commit %fill
+    %drain, %t = warpspec.wait %out : !out
+    warpspec.release %drain
+  }
+}

@@ -281,6 +281,23 @@ warpspec.kernel @v3_staging() {
 
 // -----
 
+// V3: in a pair, one role loads for its block and multiplies for both.
+!p = !warpspec.pipeline<2 x (memref<128x128xi8, #warpspec.smem<128>>), tma to tensor_core>
+warpspec.kernel @v3_pair() {
+  %b = warpspec.smem_alloc : memref<2x128x128xi8, #warpspec.smem<128>>
+  %p = warpspec.pipeline(%b) tma to tensor_core : memref<2x128x128xi8, #warpspec.smem<128>>
+  warpspec.roles
+  role @all warps(1) {
+    // expected-error @below {{V3: expected only operations of tensor_core in role @all, which runs in the even block of a pair, but got one of tma}}
+    %fill, %s = warpspec.acquire %p : !p
+    warpspec.commit %fill
+    %drain, %t = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+} cluster(2) pair
+
+// -----
+
 // V4: two roles each wait for the other first.
 !p = !warpspec.pipeline<1 x (), threads to threads>
 warpspec.kernel @v4_cycle() {
@@ -424,11 +441,35 @@ warpspec.kernel @v6_warps() {
 
 // V6: too many registers.
 warpspec.kernel @v6_registers() {
-  // expected-error @below {{V6: expected at most 65536 registers, but got 68608}}
+  // expected-error @below {{V6: expected at most 64512 registers, 3 warpgroups of 128 threads with 168 each at launch, but got 68608}}
   warpspec.roles
   role @a warps(8) registers(232) {
   }
   role @b warps(4) registers(72) {
+  }
+}
+
+// -----
+
+// V6: a role that asks for none keeps its share.
+warpspec.kernel @v6_silent() {
+  // expected-error @below {{V6: expected at most 64512 registers, 3 warpgroups of 128 threads with 168 each at launch, but got 72704}}
+  warpspec.roles
+  role @a warps(4) registers(232) {
+  }
+  role @b warps(8) {
+  }
+}
+
+// -----
+
+// V6: more than a thread addresses, which is 248 in units of 8.
+warpspec.kernel @v6_most() {
+  // expected-error @below {{V6: expected at most 63488 registers, 2 warpgroups of 128 threads with 248 each at launch, but got 64512}}
+  warpspec.roles
+  role @a warps(4) registers(256) {
+  }
+  role @b warps(4) {
   }
 }
 

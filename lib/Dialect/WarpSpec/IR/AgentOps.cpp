@@ -33,8 +33,15 @@ Agent TryAcquireOp::getAgent() { return getPipeline().getType().getProducer(); }
 Agent DrainAllOp::getAgent() { return getPipeline().getType().getProducer(); }
 Agent WaitOp::getAgent() { return getPipeline().getType().getConsumer(); }
 Agent TryWaitOp::getAgent() { return getPipeline().getType().getConsumer(); }
-Agent CommitOp::getAgent() { return getPipeline().getProducer(); }
-Agent ReleaseOp::getAgent() { return getPipeline().getConsumer(); }
+// A token of unknown origin, which the verifier refuses, belongs to threads.
+Agent CommitOp::getAgent() {
+  PipelineOp pipeline = getPipeline();
+  return pipeline ? pipeline.getProducer() : Agent::Threads;
+}
+Agent ReleaseOp::getAgent() {
+  PipelineOp pipeline = getPipeline();
+  return pipeline ? pipeline.getConsumer() : Agent::Threads;
+}
 
 void AcquireOp::getAccesses(Accesses &) {}
 void TryAcquireOp::getAccesses(Accesses &) {}

@@ -11,6 +11,7 @@
 
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 
+using namespace mlir;
 using namespace nvfp4::warpspec;
 
 std::optional<HandOver> nvfp4::warpspec::getHandOver(Agent producer,
@@ -47,4 +48,32 @@ std::optional<HandOver> nvfp4::warpspec::getHandOver(Agent producer,
     if (row.producer == producer && row.consumer == consumer)
       return row.handOver;
   return std::nullopt;
+}
+
+bool nvfp4::warpspec::needsBarriers(PipelineOp pipeline) {
+  HandOver handOver =
+      *getHandOver(pipeline.getProducer(), pipeline.getConsumer());
+  auto isBarrier = [](Signal signal) {
+    return signal != Signal::None && signal != Signal::BulkGroup;
+  };
+  return isBarrier(handOver.full) || isBarrier(handOver.empty);
+}
+
+LogicalResult nvfp4::warpspec::verifyPlanned(KernelOp kernel) {
+  auto missing = [](Operation *op, StringRef what) {
+    return op->emitOpError("expected ")
+           << what << " to be planned; run warpspec-plan-memory first";
+  };
+  if (!kernel.getSharedBytes() || !kernel.getTmemColumns())
+    return missing(kernel, "shared_bytes and tmem_columns");
+  for (auto alloc : kernel.getOps<SmemAllocOp>())
+    if (!alloc.getOffset())
+      return missing(alloc, "the offset");
+  for (auto alloc : kernel.getOps<TmemAllocOp>())
+    if (!alloc.getColumn())
+      return missing(alloc, "the column");
+  for (auto pipeline : kernel.getOps<PipelineOp>())
+    if (!pipeline.getBarriers() && needsBarriers(pipeline))
+      return missing(pipeline, "the barriers");
+  return success();
 }

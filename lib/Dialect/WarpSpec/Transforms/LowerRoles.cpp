@@ -10,7 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoleLayout.h"
 #include "RoleLowering.h"
+#include "ScheduleChecks.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -28,33 +30,8 @@ using namespace mlir;
 using namespace nvfp4::warpspec;
 
 namespace {
-constexpr int kWarpgroup = 4;
-constexpr int kRegisters = 65536;
-
-/// The first warp of each role.
-struct Layout {
-  SmallVector<int> first;
-  int warps = 0;
-  /// Registers of each thread at launch.
-  int registers = 0;
-  /// Registers are reallocated between warpgroups.
-  bool reallocates = false;
-
-  explicit Layout(RolesOp roles) : first(roles.getBodies().size()) {
-    for (bool whole : {true, false})
-      for (unsigned i = 0; i < first.size(); ++i)
-        if ((roles.getWarps()[i] % kWarpgroup == 0) == whole) {
-          first[i] = warps;
-          warps += roles.getWarps()[i];
-        }
-    int most = *llvm::max_element(roles.getRegisters());
-    int padded = llvm::alignTo(warps, kWarpgroup);
-    registers = std::min(255, kRegisters / (padded * 32) / 8 * 8);
-    reallocates = most > registers;
-    if (reallocates)
-      warps = padded;
-  }
-};
+/// Barriers of a block but that of all its threads.
+constexpr int kNamedBarriers = 15;
 
 struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
   void runOnOperation() override {
@@ -62,12 +39,11 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     roles = kernel.getRoles();
     if (!roles)
       return;
-    if (!kernel.getSharedBytes()) {
-      kernel.emitOpError("expected a planned kernel; run warpspec-plan-memory");
+    if (failed(verifyPlanned(kernel)) || failed(verifyResources(kernel)) ||
+        failed(verifyPair(kernel)) || failed(numberBarriers()))
       return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
-    Layout layout(roles);
+    RoleLayout layout(roles);
     Location loc = kernel.getLoc();
     rewriter.setInsertionPointToStart(&kernel.getBody().front());
     createPrologue(rewriter, layout);
@@ -83,13 +59,33 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     rewriter.eraseOp(roles);
   }
 
+  /// Named barriers of the roles whose warps meet. Barrier 0 is that of the
+  /// whole block.
+  LogicalResult numberBarriers() {
+    int count = 0;
+    barriers.assign(roles.getBodies().size(), 0);
+    for (auto [role, warps, barrier] :
+         llvm::zip_equal(roles.getBodies(), roles.getWarps(), barriers)) {
+      WalkResult meets =
+          role.walk([](RoleBarrierOp) { return WalkResult::interrupt(); });
+      if (warps > 1 && meets.wasInterrupted())
+        barrier = ++count;
+    }
+    if (count > kNamedBarriers)
+      return roles.emitOpError("V6: expected at most ")
+             << kNamedBarriers
+             << " roles of several warps that meet at a barrier, but got "
+             << count;
+    return success();
+  }
+
   //===--------------------------------------------------------------------===//
   // Prologue and epilogue
   //===--------------------------------------------------------------------===//
 
   int64_t getTmemSlot() { return *kernel.getSharedBytes() - 8; }
 
-  void createPrologue(RewriterBase &rewriter, const Layout &layout) {
+  void createPrologue(RewriterBase &rewriter, const RoleLayout &layout) {
     Location loc = kernel.getLoc();
     Type i32 = rewriter.getI32Type();
     thread = NVVM::ThreadIdXOp::create(rewriter, loc, i32);
@@ -209,7 +205,7 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
   // Roles
   //===--------------------------------------------------------------------===//
 
-  LogicalResult lowerRole(RewriterBase &rewriter, const Layout &layout,
+  LogicalResult lowerRole(RewriterBase &rewriter, const RoleLayout &layout,
                           unsigned number) {
     Region &role = roles.getBodies()[number];
     Location loc = roles.getLoc();
@@ -233,8 +229,14 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
       return failure();
     SmallVector<ForEachTileOp> loops;
     role.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
-    for (ForEachTileOp loop : loops)
+    for (ForEachTileOp loop : loops) {
+      if (llvm::any_of(loop.getInitArgs().getTypes(),
+                       llvm::IsaPred<FillType, DrainType>))
+        return loop.emitOpError(
+            "expected no fill or drain among iter_args: close each within the "
+            "tile that opens it");
       lowerTileLoop(rewriter, loop, kernel.getCluster().value_or(1));
+    }
     role.walk([&](Operation *op) {
       rewriter.setInsertionPoint(op);
       if (isa<ThreadIndexOp>(op))
@@ -244,37 +246,15 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
         rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(
             op, createI32(rewriter, op->getLoc(), -1));
       else if (isa<RoleBarrierOp>(op))
-        // Barrier 0 is that of the whole block.
         rewriter.replaceOpWithNewOp<NVVM::BarrierOp>(
-            op, Type(), createI32(rewriter, op->getLoc(), number + 1),
+            op, Type(), createI32(rewriter, op->getLoc(), barriers[number]),
             createI32(rewriter, op->getLoc(), warps * 32),
             NVVM::BarrierReductionAttr(), Value());
     });
     return success();
   }
 
-  /// A role whose tensor core works for both blocks of a pair: it runs in the
-  /// even one.
-  static bool isLeading(Region &role) {
-    return role
-        .walk([](AgentOpInterface op) {
-          return op.getAgent() == Agent::TensorCore ? WalkResult::interrupt()
-                                                    : WalkResult::advance();
-        })
-        .wasInterrupted();
-  }
-
-  /// Registers of the warpgroup that begins at `first`.
-  int getWarpgroupRegisters(const Layout &layout, int first) {
-    int most = 24;
-    for (auto [begin, warps, registers] :
-         llvm::zip_equal(layout.first, roles.getWarps(), roles.getRegisters()))
-      if (begin < first + kWarpgroup && first < begin + warps)
-        most = std::max(most, registers ? registers : layout.registers);
-    return most;
-  }
-
-  void dispatch(RewriterBase &rewriter, const Layout &layout) {
+  void dispatch(RewriterBase &rewriter, const RoleLayout &layout) {
     Location loc = roles.getLoc();
     if (layout.reallocates)
       for (int first = 0; first < layout.warps; first += kWarpgroup) {
@@ -286,7 +266,7 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
         auto branch = scf::IfOp::create(rewriter, loc, is, false);
         OpBuilder::InsertionGuard guard(rewriter);
         rewriter.setInsertionPointToStart(branch.thenBlock());
-        int registers = getWarpgroupRegisters(layout, first);
+        int registers = layout.ofWarpgroup[first / kWarpgroup];
         NVVM::SetMaxRegisterOp::create(
             rewriter, loc, registers,
             registers > layout.registers
@@ -320,6 +300,8 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
   KernelOp kernel;
   RolesOp roles;
   Value thread, warp;
+  /// The named barrier of each role, 0 for none.
+  SmallVector<int> barriers;
   int tmemWarp = 0;
 };
 } // namespace

@@ -62,16 +62,6 @@ private:
   SmallVector<Range> used;
 };
 
-/// True if the protocol of the pipeline signals on memory barriers.
-bool needsBarriers(PipelineOp pipeline) {
-  HandOver handOver =
-      *getHandOver(pipeline.getProducer(), pipeline.getConsumer());
-  auto isBarrier = [](Signal signal) {
-    return signal != Signal::None && signal != Signal::BulkGroup;
-  };
-  return isBarrier(handOver.full) || isBarrier(handOver.empty);
-}
-
 struct PlanMemory : nvfp4::warpspec::impl::PlanMemoryPassBase<PlanMemory> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();

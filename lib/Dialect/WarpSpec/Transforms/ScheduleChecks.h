@@ -23,6 +23,13 @@ mlir::LogicalResult verifySpans(RolesOp roles);
 /// processes for several trip counts.
 mlir::LogicalResult verifyFlow(RolesOp roles);
 
+/// True for a role whose tensor core works for both blocks of a pair: it runs
+/// in the even one.
+bool isLeading(mlir::Region &role);
+
+/// V3: in a pair, leading roles have operations of the tensor core only.
+mlir::LogicalResult verifyPair(KernelOp kernel);
+
 /// V6: warps, registers, shared memory and columns fit.
 mlir::LogicalResult verifyResources(KernelOp kernel);
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoleLayout.h"
 #include "ScheduleChecks.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -13,7 +14,6 @@ using namespace mlir;
 using namespace nvfp4::warpspec;
 
 static constexpr int64_t kMaxWarps = 32;
-static constexpr int64_t kRegisters = 65536;
 
 /// Lanes of tensor memory belong to the four warps of a warpgroup.
 static LogicalResult verifyTmemRoles(RolesOp roles) {
@@ -33,18 +33,19 @@ static LogicalResult verifyTmemRoles(RolesOp roles) {
 }
 
 static LogicalResult verifyRoles(RolesOp roles) {
-  int64_t warps = 0, registers = 0;
-  for (auto [count, each] :
-       llvm::zip_equal(roles.getWarps(), roles.getRegisters())) {
+  int64_t warps = 0;
+  for (int32_t count : roles.getWarps())
     warps += count;
-    registers += int64_t(count) * 32 * each;
-  }
   if (warps > kMaxWarps)
     return roles.emitOpError("V6: expected at most ")
            << kMaxWarps << " warps, but got " << warps;
-  if (registers > kRegisters)
+  RoleLayout layout(roles);
+  if (layout.getNeeded() > layout.getAvailable())
     return roles.emitOpError("V6: expected at most ")
-           << kRegisters << " registers, but got " << registers;
+           << layout.getAvailable() << " registers, "
+           << layout.ofWarpgroup.size() << " warpgroups of 128 threads with "
+           << layout.registers << " each at launch, but got "
+           << layout.getNeeded();
   return verifyTmemRoles(roles);
 }
 

@@ -29,7 +29,7 @@ struct VerifySchedule
     KernelOp kernel = getOperation();
     RolesOp roles = kernel.getRoles();
     if (roles && (failed(verifyClosing(roles)) || failed(verifySpans(roles)) ||
-                  failed(verifyFlow(roles))))
+                  failed(verifyFlow(roles)) || failed(verifyPair(kernel))))
       return signalPassFailure();
     if (failed(verifyResources(kernel)))
       signalPassFailure();

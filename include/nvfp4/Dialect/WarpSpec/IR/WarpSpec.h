@@ -36,6 +36,7 @@
 
 namespace nvfp4::warpspec {
 
+class KernelOp;
 class PipelineOp;
 class RolesOp;
 
@@ -121,6 +122,14 @@ struct HandOver {
 
 /// The protocol between `producer` and `consumer`; nullopt if there is none.
 std::optional<HandOver> getHandOver(Agent producer, Agent consumer);
+
+/// True if a side of the pipeline waits at barriers in shared memory.
+bool needsBarriers(PipelineOp pipeline);
+
+/// Every place that warpspec-plan-memory chooses is known: of allocations and
+/// barriers, and the sizes of the kernel. Fails with a diagnostic that names
+/// the pass.
+mlir::LogicalResult verifyPlanned(KernelOp kernel);
 
 } // namespace nvfp4::warpspec
 
