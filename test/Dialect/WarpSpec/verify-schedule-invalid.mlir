@@ -184,22 +184,67 @@ warpspec.kernel @v2_shared() {
 // -----
 
 // V2: bytes counted on the fill of another slot.
-!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), tma to threads>
-warpspec.kernel @v2_fill(%m: !warpspec.tensor_map<64xi8>) {
-  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
-  %p = warpspec.pipeline(%b) tma to threads : memref<2x64xi8, #warpspec.smem>
+!p = !warpspec.pipeline<2 x (memref<128xi8, #warpspec.smem>), tma to threads>
+warpspec.kernel @v2_fill(%m: !warpspec.tensor_map<128xi8>) {
+  %b = warpspec.smem_alloc : memref<2x128xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) tma to threads : memref<2x128xi8, #warpspec.smem>
   %c0 = arith.constant 0 : i32
   warpspec.roles
   role @fill warps(1) {
     %one, %s = warpspec.acquire %p : !p
     %two, %t = warpspec.acquire %p : !p
     // expected-error @below {{V2: expected a buffer of the slot whose fill counts the bytes}}
-    warpspec.tma_load %m[%c0] to %t fills(%one) : !warpspec.tensor_map<64xi8> to memref<64xi8, #warpspec.smem>
+    warpspec.tma_load %m[%c0] to %t fills(%one) : !warpspec.tensor_map<128xi8> to memref<128xi8, #warpspec.smem>
     warpspec.commit %one
     warpspec.commit %two
   }
   role @drain warps(1) {
     %drain, %s = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V2: a wait that is skipped without a try.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v2_ready() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %true = arith.constant true
+  warpspec.roles
+  role @fill warps(1) {
+    // expected-error @below {{V2: expected ready to be a result of warpspec.try_acquire of the same pipeline, or false}}
+    %fill = warpspec.acquire %p ready(%true) : !p
+    warpspec.commit %fill
+  }
+  role @drain warps(1) {
+    %drain = warpspec.wait %p : !p
+    warpspec.release %drain
+  }
+}
+
+// -----
+
+// V2: a try of another pipeline, in one branch.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v2_other(%c: i1) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %q = warpspec.pipeline() depth 2 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %fill = warpspec.acquire %p : !p
+    warpspec.commit %fill
+  }
+  role @drain warps(1) {
+    %now = scf.if %c -> i1 {
+      %own = warpspec.try_wait %p : !p
+      scf.yield %own : i1
+    } else {
+      %other = warpspec.try_wait %q : !p
+      scf.yield %other : i1
+    }
+    // expected-error @below {{V2: expected ready to be a result of warpspec.try_wait of the same pipeline, or false}}
+    %drain = warpspec.wait %p ready(%now) : !p
     warpspec.release %drain
   }
 }

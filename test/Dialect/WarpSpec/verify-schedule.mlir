@@ -93,3 +93,29 @@ warpspec.kernel @same_condition(%n: i32) {
     }
   }
 }
+
+// A wait that a try of the slot before may let be skipped, carried by a loop.
+!ring = !warpspec.pipeline<2 x (), threads to threads>
+// CHECK-LABEL: warpspec.kernel @tried
+warpspec.kernel @tried(%n: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %false = arith.constant false
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %now = warpspec.try_acquire %p : !ring
+      %fill = warpspec.acquire %p ready(%now) : !ring
+      warpspec.commit %fill
+    }
+  }
+  role @drain warps(1) {
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%now = %false) -> (i1) : i32 {
+      %drain = warpspec.wait %p ready(%now) : !ring
+      warpspec.release %drain
+      %next = warpspec.try_wait %p : !ring
+      scf.yield %next : i1
+    }
+  }
+}
