@@ -3,11 +3,12 @@
 """Injects faults into a lowered kernel, one at a time, and runs each mutant in
 the simulator: every one must end in a finding or a wrong result.
 
-usage: mutate.py KERNEL.mlir SHARED (CASE DIRECTORY GRID PROFILE ARGUMENTS)...
+usage: mutate.py KERNEL.mlir SHARED MINIMUM (CASE DIRECTORY GRID PROFILE ARGUMENTS)...
 
 KERNEL.mlir is what convert-warpspec-to-nvvm gives. Several runs, for the strict
 profile wants fences that the other does not, and does not accept that a ring is
-reused. Fails if a mutant survives them all that is not among the harmless."""
+reused. Fails if a mutant survives them all that is not among the harmless, or
+if fewer than MINIMUM faults are found to inject."""
 
 import pathlib
 import re
@@ -113,13 +114,17 @@ def find(lines, shared, runs):
 
 
 def main():
-    kernel, shared, *rest = sys.argv[1:]
+    kernel, shared, minimum, *rest = sys.argv[1:]
     runs = [rest[i:i + 5] for i in range(0, len(rest), 5)]
     lines = pathlib.Path(kernel).read_text().split("\n")
     if finding := find(lines, shared, runs):
         raise SystemExit(f"the kernel itself is found faulty: {finding}")
     caught, survivors = 0, []
-    for name, mutant in [*drop(lines), *change(lines)]:
+    mutants = [*drop(lines), *change(lines)]
+    if len(mutants) < int(minimum):
+        raise SystemExit(f"expected at least {minimum} faults to inject, but "
+                         f"got {len(mutants)}")
+    for name, mutant in mutants:
         finding = find(mutant, shared, runs)
         caught += finding is not None
         if finding is None:
