@@ -89,20 +89,20 @@ warpspec.kernel @operands() {
 // CHECK-NEXT: role_barrier
 // CHECK-NEXT: commit
 warpspec.kernel @both() {
-  %x = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
-  %y = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
-  %in = warpspec.pipeline(%x) tma to threads : memref<2x64xi8, #warpspec.smem>
-  %out = warpspec.pipeline(%y) threads to tma : memref<2x64xi8, #warpspec.smem>
+  %x = warpspec.smem_alloc : memref<2x128xi8, #warpspec.smem>
+  %y = warpspec.smem_alloc : memref<2x128xi8, #warpspec.smem>
+  %in = warpspec.pipeline(%x) tma to threads : memref<2x128xi8, #warpspec.smem>
+  %out = warpspec.pipeline(%y) threads to tma : memref<2x128xi8, #warpspec.smem>
   %c0 = arith.constant 0 : i32
   warpspec.roles
   role @work warps(4) {
-    %fill, %t = warpspec.acquire %out : !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to tma>
-    %drain, %s = warpspec.wait %in : !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), tma to threads>
-    %v = warpspec.smem_load %s[%c0] : memref<64xi8, #warpspec.smem>, vector<16xi8>
-    warpspec.smem_store %v, %t[%c0] : vector<16xi8>, memref<64xi8, #warpspec.smem>
+    %fill, %t = warpspec.acquire %out : !warpspec.pipeline<2 x (memref<128xi8, #warpspec.smem>), threads to tma>
+    %drain, %s = warpspec.wait %in : !warpspec.pipeline<2 x (memref<128xi8, #warpspec.smem>), tma to threads>
+    %v = warpspec.smem_load %s[%c0] : memref<128xi8, #warpspec.smem>, vector<16xi8>
+    warpspec.smem_store %v, %t[%c0] : vector<16xi8>, memref<128xi8, #warpspec.smem>
     warpspec.release %drain
     warpspec.commit %fill
-    %full, %u = warpspec.wait %out : !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to tma>
+    %full, %u = warpspec.wait %out : !warpspec.pipeline<2 x (memref<128xi8, #warpspec.smem>), threads to tma>
     warpspec.release %full
   }
 }

@@ -1,7 +1,7 @@
 // Kernels, roles, tile loops and pipelines that are refused.
 // RUN: warpspec-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @below {{expected parameters that are tensor maps, integers, floats or contiguous memrefs in global memory (1) of which at most the first size is dynamic, but got 'memref<?x?xf32, 1>'}}
+// expected-error @below {{expected parameters that are tensor maps, i1, i8, i16, i32, i64, f16, bf16, f32, f64 or contiguous memrefs in global memory (1) of which at most the first size is dynamic, but got 'memref<?x?xf32, 1>'}}
 warpspec.kernel @k(%p: memref<?x?xf32, 1>) {
 }
 
@@ -197,4 +197,52 @@ func.func @f(%drain: !warpspec.drain) {
   // expected-error @below {{expected a token that wait made}}
   warpspec.release %drain
   return
+}
+
+// -----
+
+// expected-error @below {{of which at most the first size is dynamic, but got 'f8E4M3FN'}}
+warpspec.kernel @k(%x: f8E4M3FN) {
+}
+
+// -----
+
+// expected-error @below {{of which at most the first size is dynamic, but got 'i7'}}
+warpspec.kernel @k(%x: i7) {
+}
+
+// -----
+
+// expected-error @below {{expected a cluster of 1 to 16 blocks, but got 32; the nearest is 16}}
+warpspec.kernel @k() {
+} cluster(32)
+
+// -----
+
+warpspec.kernel @k() {
+  %b = warpspec.smem_alloc : memref<2x4x64xi16, #warpspec.smem<128>>
+  // expected-error @below {{expected slots of a multiple of 1024 bytes, the alignment of 'memref<2x4x64xi16, #warpspec.smem<128>>', but got 512; the nearest is 1024}}
+  %p = warpspec.pipeline(%b) tma to threads : memref<2x4x64xi16, #warpspec.smem<128>>
+}
+
+// -----
+
+warpspec.kernel @k() {
+  %b = warpspec.smem_alloc : memref<2x336xi8, #warpspec.smem>
+  // expected-error @below {{expected slots of a multiple of 128 bytes, the alignment of 'memref<2x336xi8, #warpspec.smem>', but got 336; the nearest is 384}}
+  %p = warpspec.pipeline(%b) threads to tma : memref<2x336xi8, #warpspec.smem>
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected barriers at a multiple of 8, at least 0, but got 4; the next is 8}}
+  %p = warpspec.pipeline() depth 1 threads to threads barriers(4)
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected barriers at a multiple of 8, at least 0, but got -8; the next is 0}}
+  %p = warpspec.pipeline() depth 1 threads to threads barriers(-8)
 }

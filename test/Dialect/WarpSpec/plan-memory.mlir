@@ -26,3 +26,13 @@ warpspec.kernel @chosen() {
 // CHECK-NEXT: } shared_bytes(0) tmem_columns(0)
 warpspec.kernel @nothing() {
 }
+
+// Barriers whose place was given are not placed over.
+// CHECK-LABEL: warpspec.kernel @given_barriers
+// CHECK: smem_alloc at(128)
+// CHECK: barriers(0)
+// CHECK: shared_bytes(384)
+warpspec.kernel @given_barriers() {
+  %b = warpspec.smem_alloc : memref<2x128xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) tma to threads barriers(0) : memref<2x128xi8, #warpspec.smem>
+}

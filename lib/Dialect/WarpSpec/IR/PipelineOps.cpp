@@ -106,12 +106,40 @@ PipelineOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   return success();
 }
 
+/// Slots follow one another, and each must begin where the agents that work
+/// asynchronously, and the swizzle, allow it.
+static LogicalResult verifySlotSize(PipelineOp pipeline, MemRefType buffer) {
+  bool ofThreads = pipeline.getProducer() == Agent::Threads &&
+                   pipeline.getConsumer() == Agent::Threads;
+  if (pipeline.getDepth() == 1 || (ofThreads && getSwizzle(buffer) == 0))
+    return success();
+  int64_t size = getSharedBytes(getSlotType(buffer));
+  int64_t alignment = getSharedAlignment(buffer);
+  if (size % alignment == 0)
+    return success();
+  return pipeline.emitOpError("expected slots of a multiple of ")
+         << alignment << " bytes, the alignment of " << buffer << ", but got "
+         << size << "; the nearest is "
+         << std::max<int64_t>(1, (size + alignment / 2) / alignment) *
+                alignment;
+}
+
 LogicalResult PipelineOp::verify() {
-  for (Value buffer : getBuffers())
+  for (Value buffer : getBuffers()) {
     if (!isa_and_nonnull<SmemAllocOp, TmemAllocOp, TmemSliceOp>(
             buffer.getDefiningOp()))
       return emitOpError("expected buffers of smem_alloc, tmem_alloc or "
                          "tmem_slice");
+    if (isSmem(buffer.getType()) &&
+        failed(verifySlotSize(*this, cast<MemRefType>(buffer.getType()))))
+      return failure();
+  }
+  if (std::optional<int32_t> offset = getBarriers();
+      offset && (*offset < 0 || *offset % 8 != 0))
+    return emitOpError("expected barriers at a multiple of 8, at least 0, but "
+                       "got ")
+           << *offset << "; the next is "
+           << (*offset < 0 ? 0 : (int64_t(*offset) + 7) / 8 * 8);
   return success();
 }
 

@@ -13,6 +13,8 @@
 
 #include "llvm/ADT/SmallSet.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace nvfp4::warpspec;
 
@@ -59,16 +61,25 @@ static bool isGlobalBuffer(MemRefType type) {
           llvm::none_of(type.getShape().drop_front(), ShapedType::isDynamic));
 }
 
+/// Integers and floats that a parameter of a kernel may be.
+static bool isScalar(Type type) {
+  if (type.isF16() || type.isBF16() || type.isF32() || type.isF64())
+    return true;
+  return llvm::any_of(std::array{1, 8, 16, 32, 64},
+                      [&](int bits) { return type.isSignlessInteger(bits); });
+}
+
 LogicalResult KernelOp::verify() {
   for (BlockArgument arg : getBody().getArguments()) {
     Type type = arg.getType();
     auto memref = dyn_cast<MemRefType>(type);
     if (memref ? isGlobalBuffer(memref)
-               : isa<TensorMapType>(type) || type.isIntOrFloat())
+               : isa<TensorMapType>(type) || isScalar(type))
       continue;
-    return emitOpError("expected parameters that are tensor maps, integers, "
-                       "floats or contiguous memrefs in global memory (1) of "
-                       "which at most the first size is dynamic, but got ")
+    return emitOpError("expected parameters that are tensor maps, i1, i8, i16, "
+                       "i32, i64, f16, bf16, f32, f64 or contiguous memrefs in "
+                       "global memory (1) of which at most the first size is "
+                       "dynamic, but got ")
            << type;
   }
   RolesOp first;
@@ -77,6 +88,9 @@ LogicalResult KernelOp::verify() {
       return roles.emitOpError("expected one roles operation in a kernel");
     first = roles;
   }
+  if (int32_t cluster = getCluster().value_or(1); cluster < 1 || cluster > 16)
+    return emitOpError("expected a cluster of 1 to 16 blocks, but got ")
+           << cluster << "; the nearest is " << std::clamp(cluster, 1, 16);
   if (getPair() && getCluster().value_or(1) % 2 != 0)
     return emitOpError("expected an even cluster for pairs, but got ")
            << getCluster().value_or(1);

@@ -94,38 +94,40 @@ struct PlanMemory : nvfp4::warpspec::impl::PlanMemoryPassBase<PlanMemory> {
     for (SmemAllocOp alloc : allocs)
       if (alloc.getOffset())
         space.reserve(*alloc.getOffset(), getSharedBytes(alloc.getType()));
+    auto pipelines = llvm::to_vector(kernel.getOps<PipelineOp>());
+    for (PipelineOp pipeline : pipelines)
+      if (pipeline.getBarriers())
+        space.reserve(*pipeline.getBarriers(),
+                      2 * pipeline.getDepth() * kBarrierBytes);
     for (int64_t alignment : {1024, 512, 256, 128})
       for (SmemAllocOp alloc : allocs)
         if (!alloc.getOffset() &&
             getSharedAlignment(alloc.getType()) == alignment)
           alloc.setOffset(
               space.place(getSharedBytes(alloc.getType()), alignment));
-    auto pipelines = llvm::to_vector(kernel.getOps<PipelineOp>());
-    for (PipelineOp pipeline : pipelines)
-      if (pipeline.getBarriers())
-        space.reserve(*pipeline.getBarriers(),
-                      2 * pipeline.getDepth() * kBarrierBytes);
     for (PipelineOp pipeline : pipelines)
       if (!pipeline.getBarriers() && needsBarriers(pipeline))
         pipeline.setBarriers(space.place(
             2 * pipeline.getDepth() * kBarrierBytes, kBarrierBytes));
     // The last word holds the address of tensor memory.
     int64_t end = llvm::alignTo(space.getEnd(), kBarrierBytes);
-    kernel.setSharedBytes(end + (*kernel.getTmemColumns() ? kBarrierBytes : 0));
+    sharedBytes = end + (*kernel.getTmemColumns() ? kBarrierBytes : 0);
   }
 
   LogicalResult checkLimits(KernelOp kernel) {
-    if (*kernel.getSharedBytes() > kSharedBytesLimit)
+    if (sharedBytes > kSharedBytesLimit)
       return kernel.emitOpError("V6: expected at most ")
              << kSharedBytesLimit << " bytes of shared memory, but got "
-             << *kernel.getSharedBytes();
+             << sharedBytes;
     if (columns > kTmemColumns)
       return kernel.emitOpError("V6: expected at most ")
              << kTmemColumns << " columns of tensor memory, but got "
              << columns;
+    kernel.setSharedBytes(sharedBytes);
     return success();
   }
 
-  int64_t columns = 0;
+  /// In 64 bits: the attributes of places beyond the limits have been cut.
+  int64_t columns = 0, sharedBytes = 0;
 };
 } // namespace
