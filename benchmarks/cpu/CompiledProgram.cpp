@@ -43,6 +43,22 @@ Tensor bench::randomBytes(DType dtype, std::vector<int64_t> shape, uint8_t low,
   return tensor;
 }
 
+void bench::add(const char *name, std::function<void(benchmark::State &)> run) {
+  benchmark::RegisterBenchmark(name, std::move(run))
+      ->Arg(1)
+      ->Arg(2)
+      ->ArgName("threads")
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
+}
+
+int bench::runAll(int argc, char **argv) {
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
 Program Program::compile(const std::string &text, const char *function) {
   llvm::SmallString<128> path;
   int file = -1;

@@ -16,6 +16,9 @@
 #include "nvfp4/Tools/Compile.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 
+#include "benchmark/benchmark.h"
+
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -31,6 +34,13 @@ tensorio::Tensor allocate(tensorio::DType dtype, std::vector<int64_t> shape);
 /// Bytes drawn uniformly from [low, high].
 tensorio::Tensor randomBytes(tensorio::DType dtype, std::vector<int64_t> shape,
                              uint8_t low, uint8_t high, std::mt19937 &random);
+
+/// Registers `name/threads:n` for one and two threads; `run` reads the number
+/// from state.range(0).
+void add(const char *name, std::function<void(benchmark::State &)> run);
+
+/// Runs what was added, by the options of Google Benchmark; the exit status.
+int runAll(int argc, char **argv);
 
 /// One function through gsg-to-cpu, ready to be called.
 class Program {

@@ -117,16 +117,7 @@ void run(benchmark::State &state, const Case &c) {
 } // namespace
 
 int main(int argc, char **argv) {
-  benchmark::Initialize(&argc, argv);
   for (const Case &c : kCases)
-    benchmark::RegisterBenchmark(c.name,
-                                 [&c](benchmark::State &s) { run(s, c); })
-        ->Arg(1)
-        ->Arg(2)
-        ->ArgName("threads")
-        ->UseRealTime()
-        ->Unit(benchmark::kMicrosecond);
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+    add(c.name, [&c](benchmark::State &state) { run(state, c); });
+  return runAll(argc, argv);
 }
