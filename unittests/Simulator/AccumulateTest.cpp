@@ -264,14 +264,28 @@ TEST(Accumulate, AllVectorLevelsGiveTheSameBits) {
     }
 }
 
-// As an H200 does with products without scales.
-TEST(Accumulate, OverflowIsInfinity) {
+TEST(Accumulate, OverflowStopsAtTheLargestValue) {
   MmaTile tile;
   tile.k = 32;
   tile.block = 32;
   tile.a = matrixOf(formatE4M3, 1, std::vector<uint32_t>(32, 0x7e));
   tile.b = tile.a;
   tile.a.scales = tile.b.scales = {decodeScaleUE8M0(254)};
+  std::vector<float> d{0.0f};
+  accumulate(tile, Accumulation::Aligned, false, d);
+  EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0x7f7fffffu);
+  tile.a.negate = true;
+  d = {0.0f};
+  accumulate(tile, Accumulation::Aligned, false, d);
+  EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0xff7fffffu);
+}
+
+// As an H200 does with products without scales.
+TEST(Accumulate, OverflowWithoutScalesIsInfinity) {
+  MmaTile tile;
+  tile.k = 2;
+  tile.a = matrixOf(formatBF16, 1, {0x7f00, 0x7f00}); // 2^127
+  tile.b = tile.a;
   std::vector<float> d{0.0f};
   accumulate(tile, Accumulation::Aligned, false, d);
   EXPECT_EQ(std::bit_cast<uint32_t>(d[0]), 0x7f800000u);

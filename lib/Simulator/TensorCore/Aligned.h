@@ -63,6 +63,9 @@ struct ProductOperands {
   int left = 0;
   /// Bits of an f32 result that are cleared.
   int cleared = 0;
+  /// Products without scales overflow to infinity, as an H200's do. For scaled
+  /// ones there is only the published model, which truncates.
+  bool overflows = true;
   /// A: magnitude, sign (0 or -1) and exponent; exponent of the row's scale.
   std::vector<int32_t> aMagnitude, aSign, aExponent, aScale;
   /// B by block and element of K, and scale by block.

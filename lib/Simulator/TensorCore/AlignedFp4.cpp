@@ -108,7 +108,8 @@ NVFP4_SIM_INLINE void addRow(const Fp4Operands &x, unsigned i, float *d,
       sum += truncated(__builtin_convertvector(load(dots[g]), Doubles) * scale *
                        unit);
     }
-    Floats result = truncatedToFloat(sum, powersOfTwo(largest - fraction));
+    Floats result =
+        truncatedToFloat(sum, powersOfTwo(largest - fraction), false);
     std::memcpy(d + lanes * block, &result, sizeof result);
   }
 }

@@ -57,16 +57,18 @@ NVFP4_SIM_INLINE Longs truncated(Doubles x) {
   return __builtin_convertvector(x, Longs);
 }
 
-/// sum * scale truncated toward zero to f32; infinity from 2^128 on.
-NVFP4_SIM_INLINE Floats truncatedToFloat(Longs sum, Doubles scale) {
+/// sum * scale truncated toward zero to f32. Beyond the range: infinity from
+/// 2^128 on if `overflows`, else the largest finite value.
+NVFP4_SIM_INLINE Floats truncatedToFloat(Longs sum, Doubles scale,
+                                         bool overflows) {
   Doubles exact = __builtin_convertvector(sum, Doubles) * scale;
   Floats nearest = __builtin_convertvector(exact, Floats);
   // One step back where rounding to nearest went away from zero.
   Longs magnitude = (Longs)exact & INT64_MAX;
   Longs rounded = (Longs) __builtin_convertvector(nearest, Doubles) & INT64_MAX;
-  Longs infinite = 1151LL << 52 | (rounded & 0);
-  Ints away = __builtin_convertvector(
-      (rounded > magnitude) & (magnitude < infinite), Ints);
+  Longs kept = (rounded & 0) + (overflows ? 1151LL << 52 : INT64_MAX);
+  Ints away =
+      __builtin_convertvector((rounded > magnitude) & (magnitude < kept), Ints);
   return (Floats)((Ints)nearest + away);
 }
 

@@ -71,7 +71,8 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
       }
       sum += __builtin_convertvector(part, Longs);
     }
-    Floats result = truncatedToFloat(sum, powersOfTwo(largest - x.fraction));
+    Floats result =
+        truncatedToFloat(sum, powersOfTwo(largest - x.fraction), x.overflows);
     result = (Floats)((Ints)result >> x.cleared << x.cleared);
     std::memcpy(d + lanes * block, &result, sizeof result);
   }
@@ -97,7 +98,7 @@ ProductOperands::ProductOperands(const MmaTile &tile)
     : k(tile.k), blocks(blockCount(tile.b.rows)), fraction(tile.fraction),
       left(fraction - static_cast<int>(tile.a.format.mantissaBits +
                                        tile.b.format.mantissaBits)),
-      cleared(23 - tile.resultMantissa) {
+      cleared(23 - tile.resultMantissa), overflows(tile.block == 0) {
   size_t count = size_t{tile.a.rows} * k;
   aMagnitude.resize(count);
   aSign.resize(count);
