@@ -66,7 +66,7 @@ NVFP4_SIM_INLINE Floats truncatedToFloat(Longs sum, Doubles scale,
   // One step back where rounding to nearest went away from zero.
   Longs magnitude = (Longs)exact & INT64_MAX;
   Longs rounded = (Longs) __builtin_convertvector(nearest, Doubles) & INT64_MAX;
-  Longs kept = (rounded & 0) + (overflows ? 1151LL << 52 : INT64_MAX);
+  const int64_t kept = overflows ? int64_t{1151} << 52 : INT64_MAX;
   Ints away =
       __builtin_convertvector((rounded > magnitude) & (magnitude < kept), Ints);
   return (Floats)((Ints)nearest + away);
