@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Entry, binding of arguments, and the dispatch of operations.
+// Entry, binding of arguments, and the dispatch of operations. Values are
+// copied, so that no output shares memory with an operand (dest_c3).
 //
 //===----------------------------------------------------------------------===//
 

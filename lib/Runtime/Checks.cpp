@@ -207,3 +207,50 @@ extern "C" int32_t nvfp4_check_scale_room(
   return atLeast(across, haveAcross, needAcross, "") &&
          atLeast(along, have, needed, " for the groups");
 }
+
+namespace {
+/// Rows of bytes, `pitch` apart; the addresses are numbers.
+struct ByteRows {
+  ByteRows(const void *data, int64_t rows, int64_t width, int64_t pitch)
+      : begin(reinterpret_cast<intptr_t>(data)), rows(rows), width(width),
+        pitch(pitch) {}
+  bool isEmpty() const { return rows <= 0 || width <= 0; }
+  int64_t end() const { return begin + (rows - 1) * pitch + width; }
+
+  int64_t begin, rows, width, pitch;
+};
+} // namespace
+
+static bool meet(const ByteRows &a, const ByteRows &b) {
+  if (a.isEmpty() || b.isEmpty() || a.end() <= b.begin || b.end() <= a.begin)
+    return false;
+  int64_t pitch = a.rows > 1 ? a.pitch : b.pitch;
+  if ((a.rows == 1 && b.rows == 1) || pitch <= 0 ||
+      (a.rows > 1 && b.rows > 1 && a.pitch != b.pitch))
+    return true;
+  // Row i of a meets row j of b if (i - j) pitch lies strictly between
+  // `low` and `high`: the first i - j past `low` decides.
+  int64_t low = b.begin - a.begin - a.width, high = b.begin - a.begin + b.width;
+  int64_t below = low / pitch - (low % pitch < 0);
+  int64_t step = std::max(below + 1, 1 - b.rows);
+  return step < a.rows && step * pitch < high;
+}
+
+extern "C" int32_t nvfp4_check_disjoint(
+    const char *where, const char *label, const char *output, const char *other,
+    const void *outputData, int64_t outputRows, int64_t outputRowBytes,
+    int64_t outputPitch, const void *otherData, int64_t otherRows,
+    int64_t otherRowBytes, int64_t otherPitch) {
+  ByteRows a(outputData, outputRows, outputRowBytes, outputPitch);
+  ByteRows b(otherData, otherRows, otherRowBytes, otherPitch);
+  if (!meet(a, b))
+    return 1;
+  int64_t distance = b.begin - a.begin;
+  recordViolation(
+      std::string(where) + ": expected " + output +
+      ", an output, to overlap no other operand, but " + other + " starts " +
+      text(distance < 0 ? -distance : distance) +
+      (distance < 0 ? " bytes before it" : " bytes after its start") + " [" +
+      label + "]");
+  return 0;
+}

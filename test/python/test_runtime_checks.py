@@ -5,14 +5,20 @@ value that was seen and the limit; the interpreter refuses them too. Good data
 run: every extent below is dynamic, so that nothing is known before."""
 
 import functools
+import zlib
 
 import numpy as np
 import pytest
 
-from nvfp4_module import compile_module, run, scratch, tool, write_inputs
+from nvfp4_module import compile_module, run, scratch, tool, uses_processes, write_inputs
 
 X, W = "!grouped_scaled_gemm.scaled<?x?, nvfp4>", "!grouped_scaled_gemm.scaled<?x?x?, nvfp4>"
 PACKED = "!grouped_scaled_gemm.scaled<?x?, nvfp4, {}>"
+
+
+@pytest.fixture
+def rng(request):
+    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 def scaled(*shape, scale_shape=None):
@@ -268,6 +274,58 @@ def test_bad_data_are_refused(form, changes, message):
     assert ".mlir:" in text and ": grouped_scaled_gemm." in text, text
     # What is left of the call does not reach the next one.
     module(form).f(*GOOD[form].values())
+
+
+BUFFERS = """
+func.func @f(%b: memref<?x32xf32>, %from: index, %to: index, %first: index, %second: index, %n: index) {
+  %x = memref.subview %b[%from, %first] [%n, 16] [1, 1]
+      : memref<?x32xf32> to memref<?x16xf32, strided<[32, 1], offset: ?>>
+  %y = memref.subview %b[%to, %second] [%n, 16] [1, 1]
+      : memref<?x32xf32> to memref<?x16xf32, strided<[32, 1], offset: ?>>
+  grouped_scaled_gemm.hadamard %x outs(%y)
+      : memref<?x16xf32, strided<[32, 1], offset: ?>>, memref<?x16xf32, strided<[32, 1], offset: ?>>
+  return
+}
+func.func @g(%x: memref<?x32xf32>, %y: memref<?x32xf32>) {
+  grouped_scaled_gemm.hadamard %x outs(%y) : memref<?x32xf32>, memref<?x32xf32>
+  return
+}
+"""
+# Rows from, rows to, columns from, columns to, rows; whether the parts meet.
+PARTS = [(0, 8, 0, 0, 8, False), (0, 7, 0, 0, 8, True), (0, 0, 0, 16, 8, False),
+         (8, 3, 16, 0, 8, False), (8, 3, 15, 0, 8, True), (0, 1, 0, 0, 1, False),
+         (5, 5, 0, 0, 0, False), (5, 5, 8, 8, 3, True)]
+
+
+@pytest.mark.skipif(uses_processes(), reason="files do not share memory")
+@pytest.mark.parametrize("part", PARTS, ids=str)
+def test_outputs_overlap_no_other_operand(rng, part):
+    """dest_c3, where the parts of a buffer are known at run time only."""
+    *places, meet = part
+    buffer = rng.integers(-8, 8, (16, 32)).astype(np.float32)
+    given = buffer.copy()
+    compiled = compile_module(BUFFERS)
+    if meet:
+        with pytest.raises(RuntimeError, match=r"expected operand #1, an output, to overlap no other "
+                           r"operand, but operand #0 starts .*\[dest_c3\]"):
+            compiled.f(buffer, *places)
+        assert np.array_equal(buffer, given)
+        return
+    compiled.f(buffer, *places)
+    start, to, first, second, n = places
+    sign = [[(-1) ** (i & j).bit_count() for i in range(16)] for j in range(16)]
+    given[to:to + n, second:second + 16] = given[start:start + n, first:first + 16] @ sign
+    assert np.array_equal(buffer, given)
+
+
+@pytest.mark.skipif(uses_processes(), reason="files do not share memory")
+def test_a_buffer_is_not_passed_twice():
+    buffer, other = np.ones((4, 32), np.float32), np.zeros((4, 32), np.float32)
+    with pytest.raises(RuntimeError, match=r"operand #0 starts 0 bytes after its start \[dest_c3\]"):
+        compile_module(BUFFERS).g(buffer, buffer)
+    assert np.all(buffer == 1)
+    compile_module(BUFFERS).g(buffer, other)
+    assert other.sum() == 4 * 2 * 16
 
 
 # The interpreter refuses whatever compiled code does; of the latter, run in

@@ -172,3 +172,54 @@ TEST(Checks, TheFirstViolationOfAnyThreadIsKept) {
   std::thread([] { nvfp4_check_equal("other", "c1", "K", 4, 3); }).join();
   EXPECT_EQ(take(), "other: expected K to be 3, but got 4 [c1]");
 }
+
+TEST(Checks, Disjoint) {
+  static char bytes[256];
+  struct Rows {
+    int64_t start, rows, width, pitch;
+  };
+  auto shares = [](Rows a, Rows b) {
+    auto check = [](Rows a, Rows b) {
+      int32_t apart = nvfp4_check_disjoint(
+          "at", "dest_c3", "operand #6", "operand #5", bytes + a.start, a.rows,
+          a.width, a.pitch, bytes + b.start, b.rows, b.width, b.pitch);
+      EXPECT_EQ(apart, take().empty());
+      return !apart;
+    };
+    bool there = check(a, b);
+    EXPECT_EQ(there, check(b, a));
+    return there;
+  };
+  // Every pair of small matrices against a count of the bytes they share.
+  for (int64_t pitch : {1, 3, 8})
+    for (int64_t start = 0; start < 40; ++start)
+      for (int64_t rows : {0, 1, 2, 4})
+        for (int64_t width : {0, 1, 3}) {
+          Rows a{16, 3, 2, 8}, b{start, rows, width, pitch};
+          if (rows > 1 && pitch != a.pitch)
+            b.rows = 1;
+          int shared = 0;
+          for (int64_t i = 0; i < a.rows; ++i)
+            for (int64_t j = 0; j < b.rows; ++j)
+              for (int64_t x = 0; x < a.width; ++x)
+                for (int64_t y = 0; y < b.width; ++y)
+                  shared +=
+                      a.start + i * a.pitch + x == b.start + j * b.pitch + y;
+          EXPECT_EQ(shares(a, b), shared != 0)
+              << start << " " << rows << " " << width << " " << pitch;
+        }
+  // Interleaved rows of two pitches are not told apart.
+  EXPECT_TRUE(shares({0, 4, 1, 8}, {4, 2, 1, 16}));
+  EXPECT_FALSE(shares({0, 4, 1, 8}, {25, 2, 1, 16}));
+
+  nvfp4_check_disjoint("at", "dest_c3", "operand #6", "operand #5", bytes + 8,
+                       1, 16, 0, bytes + 16, 1, 4, 0);
+  EXPECT_EQ(take(), "at: expected operand #6, an output, to overlap no other "
+                    "operand, but operand #5 starts 8 bytes after its start "
+                    "[dest_c3]");
+  nvfp4_check_disjoint("at", "dest_c3", "operand #6", "operand #5", bytes + 8,
+                       1, 16, 0, bytes, 1, 12, 0);
+  EXPECT_EQ(take(), "at: expected operand #6, an output, to overlap no other "
+                    "operand, but operand #5 starts 8 bytes before it "
+                    "[dest_c3]");
+}

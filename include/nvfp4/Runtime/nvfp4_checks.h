@@ -75,6 +75,16 @@ NVFP4_API int32_t nvfp4_check_scale_room(
     int64_t extent, int64_t is_upper_bound, int64_t tile, int64_t block,
     int64_t have, int64_t have_across, int64_t need_across);
 
+/* `output` shares no byte with `other`. Each is `rows` rows of `row_bytes`
+ * bytes, `pitch` bytes apart. Interleaved rows are compared one by one where
+ * both have the same pitch or one has a single row, and count as shared
+ * otherwise. */
+NVFP4_API int32_t nvfp4_check_disjoint(
+    const char *where, const char *label, const char *output, const char *other,
+    const void *output_data, int64_t output_rows, int64_t output_row_bytes,
+    int64_t output_pitch, const void *other_data, int64_t other_rows,
+    int64_t other_row_bytes, int64_t other_pitch);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

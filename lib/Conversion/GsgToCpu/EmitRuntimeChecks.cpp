@@ -253,6 +253,7 @@ struct EmitRuntimeChecks
           .Case<QuantizeOp, DequantizeOp, HadamardOp, GluOp, RelayoutScalesOp,
                 RelayoutGateOp, RouteOp, SortTokensOp, PermuteOp, CombineOp>(
               [&](auto other) { emitChecks(check, other); });
+      check.destinations(op);
       if (Value condition = check.allHold())
         guard(op, condition);
     }

@@ -17,11 +17,11 @@
 // CHECK-NEXT:     grouped_scaled_gemm.permute
 // CHECK-NEXT:   }
 // CHECK-NEXT:   return
-func.func @permute(%x: memref<8x64xbf16>, %t: memref<16xi32>,
-                   %y: memref<16x64xbf16>) {
+func.func @permute(%x: memref<8x64xbf16>, %t: memref<16xi32>) -> memref<16x64xbf16> {
+  %y = memref.alloc() : memref<16x64xbf16>
   grouped_scaled_gemm.permute(%x : memref<8x64xbf16>) by(%t : memref<16xi32>)
       outs(%y : memref<16x64xbf16>)
-  return
+  return %y : memref<16x64xbf16>
 }
 
 // -----
@@ -29,10 +29,27 @@ func.func @permute(%x: memref<8x64xbf16>, %t: memref<16xi32>,
 // Nothing to ask: the operation stays as it is.
 
 // CHECK-LABEL: func @static(
+// CHECK-NEXT:    memref.alloc
 // CHECK-NEXT:    grouped_scaled_gemm.hadamard
 // CHECK-NEXT:    return
-func.func @static(%x: memref<4x32xf32>, %y: memref<4x32xf32>) {
+func.func @static(%x: memref<4x32xf32>) -> memref<4x32xf32> {
+  %y = memref.alloc() : memref<4x32xf32>
   grouped_scaled_gemm.hadamard %x outs(%y) : memref<4x32xf32>, memref<4x32xf32>
+  return %y : memref<4x32xf32>
+}
+
+// -----
+
+// dest_c3: two buffers of the caller may be one. Each is rows of bytes: address,
+// rows, bytes a row, bytes from row to row.
+
+// CHECK-LABEL: func @buffers(
+// CHECK:         %[[SAME:.*]] = llvm.call @nvfp4_check_disjoint(
+// CHECK:         %[[APART:.*]] = arith.cmpi ne, %[[SAME]]
+// CHECK:         scf.if %[[APART]]
+// CHECK-NEXT:      grouped_scaled_gemm.hadamard
+func.func @buffers(%x: memref<4x32xf32>, %y: memref<4x32xf32, strided<[64, 1], offset: ?>>) {
+  grouped_scaled_gemm.hadamard %x outs(%y) : memref<4x32xf32>, memref<4x32xf32, strided<[64, 1], offset: ?>>
   return
 }
 

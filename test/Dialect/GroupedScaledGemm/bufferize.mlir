@@ -64,3 +64,26 @@ func.func @region(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
       outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }
+
+// -----
+
+// dest_c3: tensors are values. An addend that is a slice of the destination is
+// read from a copy.
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+
+// CHECK-LABEL: func @addend_in_destination(
+// CHECK:         %[[HALF:.*]] = memref.subview
+// CHECK:         %[[NEW:.*]] = memref.alloc()
+// CHECK:         memref.copy %[[HALF]], %[[NEW]]
+// CHECK:         grouped_scaled_gemm.matmul <dense>
+// CHECK-SAME:      addend(%[[HALF]] :
+// CHECK-SAME:      outs(%[[NEW]] :
+func.func @addend_in_destination(%a: !a, %b: !b, %x: f32, %c: tensor<32x32xf32>) -> tensor<16x32xf32> {
+  %half = tensor.extract_slice %c[8, 0] [16, 32] [1, 1] : tensor<32x32xf32> to tensor<16x32xf32>
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      beta(%x : f32) addend(%half : tensor<16x32xf32>)
+      outs(%half : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}

@@ -17,6 +17,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -103,6 +104,9 @@ public:
   void indices(llvm::StringRef label, llvm::StringRef name, mlir::Value memref,
                Extent limit);
 
+  /// dest_c3 where the IR leaves it open.
+  void destinations(mlir::Operation *op);
+
   /// Whether every check held, i1; null if there was nothing to check.
   mlir::Value allHold() { return holds; }
 
@@ -113,6 +117,10 @@ private:
   /// then `arguments`.
   void check(llvm::StringRef name, llvm::StringRef label,
              const llvm::Twine &what, llvm::ArrayRef<mlir::Value> arguments);
+  /// The address of the first element.
+  mlir::Value addressOf(mlir::Value memref,
+                        mlir::memref::ExtractStridedMetadataOp metadata);
+  llvm::SmallVector<mlir::Value> rowsOfBytes(mlir::Value memref);
   /// Pointer, bits, count and stride of offsets.
   llvm::SmallVector<mlir::Value>
   offsetArguments(GroupingAttr grouping, mlir::Value groups, Extent extent);

@@ -83,9 +83,8 @@ void CheckBuilder::storage(StringRef name, const ScaledOperand &operand,
 // Groups and indices
 //===----------------------------------------------------------------------===//
 
-/// The address of the first entry.
-static Value addressOf(OpBuilder &builder, Location loc, Value memref,
-                       memref::ExtractStridedMetadataOp metadata) {
+Value CheckBuilder::addressOf(Value memref,
+                              memref::ExtractStridedMetadataOp metadata) {
   auto type = cast<MemRefType>(memref.getType());
   Type word = builder.getI64Type();
   auto toWord = [&](Value index) {
@@ -121,7 +120,7 @@ SmallVector<Value> CheckBuilder::offsetArguments(GroupingAttr grouping,
                      ? NVFP4_GROUP_STARTS
                      : NVFP4_GROUP_ENDS;
   int64_t bits = cast<MemRefType>(groups.getType()).getElementTypeBitWidth();
-  return {addressOf(builder, loc, groups, metadata),
+  return {addressOf(groups, metadata),
           i64(bits),
           toWord(metadata.getSizes()[0]),
           toWord(metadata.getStrides()[0]),
@@ -177,8 +176,8 @@ void CheckBuilder::indices(StringRef label, StringRef name, Value memref,
   };
   bool isVector = type.getRank() == 1;
   check("nvfp4_check_indices", label, name,
-        {addressOf(builder, loc, memref, metadata),
-         i64(type.getElementTypeBitWidth()), toWord(metadata.getSizes()[0]),
+        {addressOf(memref, metadata), i64(type.getElementTypeBitWidth()),
+         toWord(metadata.getSizes()[0]),
          isVector ? i64(-1) : toWord(metadata.getSizes()[1]),
          toWord(metadata.getStrides()[0]),
          isVector ? i64(0) : toWord(metadata.getStrides()[1]), i64(limit)});

@@ -12,6 +12,9 @@
 
 #include "Verification.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/MemRefOverlap.h"
+
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -119,6 +122,17 @@ LogicalResult nvfp4::gsg::verifySameForm(Operation *op, bool aIsStorage,
          << form(bIsStorage);
 }
 
+/// The power of two that cuts `extent` into `numBlocks` blocks, 0 if there is
+/// none.
+static int64_t guessBlockSize(int64_t extent, int64_t numBlocks) {
+  if (ShapedType::isDynamic(extent))
+    return 0;
+  for (int64_t block = 1; block <= 1024; block *= 2)
+    if (llvm::divideCeilSigned(extent, block) == numBlocks)
+      return block;
+  return 0;
+}
+
 LogicalResult nvfp4::gsg::verifyStorage(Operation *op, const Twine &name,
                                         ScaledType type, Type values,
                                         Type scales) {
@@ -158,11 +172,18 @@ LogicalResult nvfp4::gsg::verifyStorage(Operation *op, const Twine &name,
     if (nvfp4::gsg::areCompatible(got, expected))
       continue;
     // storage_c9
-    return op->emitOpError("expected scales of ")
-           << name << " of shape " << formatShape(shape) << " for the layout '"
-           << stringifyScaleLayout(type.getLayout()) << "', but got "
-           << formatShape(scale.getShape()) << ", too "
-           << (got < expected ? "small" : "large") << " in dimension " << i;
+    InFlightDiagnostic diag = op->emitOpError("expected scales of ");
+    diag << name << " of shape " << formatShape(shape) << " for the layout '"
+         << stringifyScaleLayout(type.getLayout()) << "', but got "
+         << formatShape(scale.getShape()) << ", too "
+         << (got < expected ? "small" : "large") << " in dimension " << i;
+    int64_t axis = type.getAxis();
+    if (type.getLayout() == ScaleLayout::Linear &&
+        static_cast<int64_t>(i) == axis)
+      if (int64_t block = guessBlockSize(type.getDimSize(axis), got))
+        diag << " (one scale for each " << type.getBlockSize()
+             << " elements, not for " << block << ")";
+    return diag;
   }
   return success();
 }
@@ -249,12 +270,15 @@ LogicalResult nvfp4::gsg::verifyDestinations(Operation *op,
       continue;
     for (OpOperand &other : op->getOpOperands()) {
       // dest_c3
-      if (other.get() == init.get() &&
-          other.getOperandNumber() != init.getOperandNumber())
-        return op->emitOpError("expected outputs that overlap no other "
-                               "operand, but operands #")
-               << other.getOperandNumber() << " and #"
-               << init.getOperandNumber() << " are the same memref";
+      if (other.getOperandNumber() == init.getOperandNumber() ||
+          !isa<BaseMemRefType>(other.get().getType()) ||
+          getMemRefOverlap(other.get(), init.get()) != Overlap::Certain)
+        continue;
+      return op->emitOpError("expected outputs that overlap no other "
+                             "operand, but operands #")
+             << other.getOperandNumber() << " and #" << init.getOperandNumber()
+             << (other.get() == init.get() ? " are the same memref"
+                                           : " are views of the same memory");
     }
   }
   return success();
