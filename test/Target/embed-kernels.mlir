@@ -1,0 +1,46 @@
+// Kernels become PTX in constants; what nobody declared is not made.
+// RUN: nvfp4-opt %s -nvfp4-embed-kernels=target=sm_100a -split-input-file | FileCheck %s --implicit-check-not=gpu.module
+// RUN: nvfp4-opt %s -nvfp4-embed-kernels=target=sm_103a -split-input-file | FileCheck %s --check-prefix=SM103
+// RUN: not nvfp4-opt %s -nvfp4-embed-kernels=target=sm_42 -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// SM103: @kernels_image("{{.*}}.target sm_103a
+// TARGET: error: {{.*}}sm_42
+
+// CHECK: llvm.mlir.global internal constant @kernels_image("{{.*}}.target sm_100a{{.*}}.entry k({{.*}}.reqntid 32{{.*}}\00")
+// CHECK: llvm.mlir.global internal constant @k_threads(32 : i32) {{.*}}: i32
+// CHECK: llvm.mlir.global internal constant @k_shared_bytes(4096 : i32) {{.*}}: i32
+// CHECK-NOT: @other_threads
+// A name of no kernel stays a declaration.
+// CHECK: llvm.mlir.global external constant @absent_threads() {{.*}}: i32
+llvm.mlir.global external constant @kernels_image() : !llvm.array<0 x i8>
+llvm.mlir.global external constant @k_threads() : i32
+llvm.mlir.global external constant @k_shared_bytes() : i32
+llvm.mlir.global external constant @absent_threads() : i32
+gpu.module @kernels {
+  llvm.func @k() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 4096 : i32,
+                             nvvm.reqntid = array<i32: 32, 1, 1>} {
+    llvm.return
+  }
+  // Neither declared nor, without its bytes, a kernel of ours.
+  llvm.func @other() attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 64, 1, 1>} {
+    llvm.return
+  }
+}
+
+// -----
+
+// Two modules, two images.
+// CHECK: llvm.mlir.global internal constant @first_image("{{.*}}.entry a(
+// CHECK: llvm.mlir.global internal constant @second_image("{{.*}}.entry b(
+llvm.mlir.global external constant @first_image() : !llvm.array<0 x i8>
+llvm.mlir.global external constant @second_image() : !llvm.array<0 x i8>
+gpu.module @first {
+  llvm.func @a() attributes {gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
+gpu.module @second {
+  llvm.func @b() attributes {gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
