@@ -17,12 +17,12 @@
 #include "nvfp4/Tools/CompiledFunction.h"
 #include "nvfp4/Tools/FlopCount.h"
 #include "nvfp4/Tools/Inputs.h"
+#include "nvfp4/Tools/Progress.h"
 #include "nvfp4/Tools/ReferenceRun.h"
 #include "nvfp4/Tools/RunPlan.h"
 
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <chrono>
@@ -36,31 +36,10 @@ using tensorio::Tensor;
 
 using Seconds = std::chrono::duration<double>;
 
-/// Steps that take longer are worth a line about what is going on.
-static constexpr Seconds kLong{2.0};
-
 /// A failure of which the reason has been printed already.
 static const Error kReported{""};
 
 namespace {
-/// Reports what took long, when it is done.
-class Progress {
-public:
-  Progress(const Report &report, std::string what)
-      : report(report), what(std::move(what)),
-        start(std::chrono::steady_clock::now()) {}
-  ~Progress() {
-    Seconds elapsed = std::chrono::steady_clock::now() - start;
-    if (elapsed > kLong)
-      report(llvm::formatv("{0}: {1:f1} s", what, elapsed.count()).str());
-  }
-
-private:
-  const Report &report;
-  std::string what;
-  std::chrono::steady_clock::time_point start;
-};
-
 /// One invocation of nvfp4-run.
 class Session {
 public:
@@ -139,7 +118,7 @@ Status Session::checkOutputs() const {
 }
 
 Status Session::load() {
-  Progress progress(options.report, "read the inputs");
+  Progress progress(options.report, "reading the inputs");
   std::vector<std::string> notes;
   auto loaded = loadInputs(signature, options.inputs, notes);
   for (const std::string &note : notes)
@@ -152,14 +131,14 @@ Status Session::load() {
 
 Status Session::execute() {
   if (!function) {
-    Progress progress(options.report, "compiled the module");
+    Progress progress(options.report, "compiling the module");
     mlir::OwningOpRef<mlir::ModuleOp> copy = module->get().clone();
     auto compiled = CompiledFunction::compile(*copy, options, signature.name);
     if (!compiled)
       return compiled.takeError();
     function = std::move(*compiled);
   }
-  Progress progress(options.report, "ran the function");
+  Progress progress(options.report, "running the function");
   auto returned = function->call(arguments, signature);
   if (!returned)
     return returned.takeError();
@@ -168,7 +147,7 @@ Status Session::execute() {
 }
 
 Status Session::executeReference() {
-  Progress progress(options.report, "interpreted the function");
+  Progress progress(options.report, "interpreting the function");
   auto values =
       interpret(module->get(), signature, arguments, {}, options.numThreads);
   if (!values)
@@ -181,7 +160,7 @@ Status Session::executeReference() {
 }
 
 Status Session::check() {
-  Progress progress(options.report, "checked the results");
+  Progress progress(options.report, "checking the results");
   auto expected = interpret(module->get(), signature, arguments, plan.sample,
                             options.numThreads);
   if (!expected)
@@ -191,6 +170,7 @@ Status Session::check() {
 }
 
 Status Session::timeCalls() {
+  Progress progress(options.report, "timing calls");
   std::vector<double> times;
   for (unsigned i = 0; i < plan.repeats; ++i) {
     auto start = std::chrono::steady_clock::now();

@@ -19,7 +19,8 @@
 
 namespace nvfp4::tools {
 
-/// Takes one message for the user, without a line end behind it.
+/// Takes one message for the user, without a line end behind it. Progress is
+/// reported from a thread of its own.
 using Report = std::function<void(const std::string &message)>;
 
 } // namespace nvfp4::tools
