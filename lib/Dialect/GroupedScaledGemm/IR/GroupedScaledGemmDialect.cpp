@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DestinationStyle.h"
+#include "RowTiling.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -57,6 +58,7 @@ void GroupedScaledGemmDialect::initialize() {
       >();
   addInterfaces<GroupedScaledGemmAsmInterface>();
   attachDestinationStyle(getContext());
+  attachRowTiling(getContext());
   declarePromisedInterfaces<bufferization::BufferizableOpInterface, MatmulOp,
                             MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp,
                             GluOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,

@@ -109,7 +109,7 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
       return emitOpError("expected a quantizer with rounding = nearest and "
                          "blocks within rows to tile a quantised result");
   }
-  if (failed(slicer.computeWeightRows()))
+  if (failed(slicer.computeWeightRows(*this)))
     return failure();
 
   OperationState state(getLoc(), getOperationName(), getOperands(),
@@ -233,7 +233,7 @@ LogicalResult MatmulOp::getResultTilePosition(
     ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
     SmallVector<OpFoldResult> &resultSizes) {
   OperandSlicer slicer(builder, *this, offsets, sizes);
-  if (failed(slicer.computeWeightRows()))
+  if (failed(slicer.computeWeightRows(*this)))
     return failure();
   auto init = getDpsInitsMutable()[resultNumber].get();
   int64_t rank = cast<ShapedType>(init.getType()).getRank();

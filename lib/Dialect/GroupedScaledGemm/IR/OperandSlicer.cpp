@@ -60,21 +60,29 @@ OperandSlicer::OperandSlicer(OpBuilder &builder, MatmulOp op,
   column = span(dims.column);
 }
 
-LogicalResult OperandSlicer::computeWeightRows() {
-  ActivationAttr activation = op.getActivationOrIdentity();
+OperandSlicer::OperandSlicer(OpBuilder &builder, Operation *op,
+                             std::optional<Span> group, std::optional<Span> row,
+                             std::optional<Span> column)
+    : group(group), row(row), column(column), builder(builder), op(op),
+      loc(op->getLoc()) {}
+
+LogicalResult OperandSlicer::computeWeightRows(MatmulOp matmul) {
+  std::optional<int64_t> size = getConstantIntValue(column->size);
+  return computeWeightRows(matmul.getActivationOrIdentity(),
+                           isZeroInteger(column->offset) && size &&
+                               *size == matmul.getNumOutputColumns());
+}
+
+LogicalResult OperandSlicer::computeWeightRows(ActivationAttr activation,
+                                               bool isWhole) {
   weightRow = column;
   if (!activation.isPaired())
     return success();
   int64_t q = activation.getGate().getGranularity();
   std::optional<int64_t> size = getConstantIntValue(column->size);
-  if (isZeroInteger(column->offset) && size &&
-      *size == op.getNumOutputColumns()) {
-    weightRow->size = builder.getIndexAttr(2 * *size);
-    return success();
-  }
-  if (q == 0 || !size || *size % q != 0)
-    return op.emitOpError("expected column tiles that are a multiple of the "
-                          "gate granularity ")
+  if (!isWhole && (q == 0 || !size || *size % q != 0))
+    return op->emitOpError("expected column tiles that are a multiple of the "
+                           "gate granularity ")
            << q << " (0: halves, not tiled), but got "
            << (size ? std::to_string(*size) : "a dynamic size");
   AffineExpr twice = builder.getAffineDimExpr(0) * 2;
@@ -165,7 +173,7 @@ OperandSlicer::sliceScaled(const ScaledOperand &operand,
   }
   Spans scaleSpans = spans;
   if (type.getLayout() != ScaleLayout::Linear && rows) {
-    FailureOr<Span> tiles = getScaleTiles(type, *rows);
+    FailureOr<Span> tiles = getScaleRows(type, *rows);
     if (failed(tiles))
       return failure();
     unsigned tileDim = type.getRank() - 2;
@@ -184,11 +192,13 @@ OperandSlicer::sliceScaled(const ScaledOperand &operand,
   return ScaledOperand{made, Value(), tile.type};
 }
 
-FailureOr<Span> OperandSlicer::getScaleTiles(ScaledType type, Span rows) {
+FailureOr<Span> OperandSlicer::getScaleRows(ScaledType type, Span rows) {
+  if (type.getLayout() == ScaleLayout::Linear)
+    return rows;
   int64_t tile = type.getLayout() == ScaleLayout::Blocked ? 128 : 8;
   std::optional<int64_t> size = getConstantIntValue(rows.size);
   if (type.getGroupStart() != GroupStart::Whole || !size || *size % tile)
-    return op.emitOpError("expected row tiles that are a multiple of ")
+    return op->emitOpError("expected row tiles that are a multiple of ")
            << tile << " for the scale layout of " << type
            << "; move the scales to the linear layout to tile by "
            << (size ? std::to_string(*size) : "a dynamic size");

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What TilingInterface of `matmul` needs to cut operands: which dimensions of a
-// product are tiled, and for each operand the slice that a tile of the result
-// needs. Offsets and sizes are in elements of the logical shape.
+// What TilingInterface needs to cut operands: which dimensions of a product are
+// tiled, and for each operand the slice that a tile of the result needs.
+// Offsets and sizes are in elements of the logical shape.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,15 +35,24 @@ using Spans = llvm::SmallVector<std::pair<unsigned, Span>, 3>;
 mlir::OpFoldResult getDim(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, int64_t index);
 
-/// Cuts the operands of one product for one tile.
+/// Cuts the operands of one operation for one tile.
 class OperandSlicer {
 public:
   OperandSlicer(mlir::OpBuilder &builder, MatmulOp op,
                 llvm::ArrayRef<mlir::OpFoldResult> offsets,
                 llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
-  /// Finds the rows of the weights that the columns of the tile need.
-  mlir::LogicalResult computeWeightRows();
+  /// For an operation on the tile of `group`, `row` and `column`.
+  OperandSlicer(mlir::OpBuilder &builder, mlir::Operation *op,
+                std::optional<Span> group, std::optional<Span> row,
+                std::optional<Span> column);
+
+  /// Finds the rows of the weights, or the columns of the pre-activation, that
+  /// the columns of the tile need: `isWhole` says that they are all.
+  mlir::LogicalResult computeWeightRows(ActivationAttr activation,
+                                        bool isWhole);
+  /// The same for a product.
+  mlir::LogicalResult computeWeightRows(MatmulOp matmul);
 
   /// `expr` of d0 at `operand`, folded if that is known.
   mlir::OpFoldResult apply(mlir::AffineExpr expr, mlir::OpFoldResult operand);
@@ -72,12 +81,13 @@ public:
   std::optional<Span> group, row, column, weightRow;
   llvm::SmallVector<mlir::Operation *> slices;
 
-private:
-  /// Row tiles of a tiled scale layout that a span of rows covers.
-  mlir::FailureOr<Span> getScaleTiles(ScaledType type, Span rows);
+  /// What a span of rows covers of the scales of `type`: rows, or row tiles of
+  /// a layout in tiles.
+  mlir::FailureOr<Span> getScaleRows(ScaledType type, Span rows);
 
+private:
   mlir::OpBuilder &builder;
-  MatmulOp op;
+  mlir::Operation *op;
   mlir::Location loc;
 };
 
