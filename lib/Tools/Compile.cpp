@@ -105,8 +105,12 @@ static void copyOptions(const CodeOptions &options,
   pipeline.target = options.target;
 }
 
-LogicalResult tools::lowerToLLVM(ModuleOp module, const CodeOptions &options) {
+LogicalResult
+tools::lowerToLLVM(ModuleOp module, const CodeOptions &options,
+                   llvm::function_ref<void(PassManager &)> configure) {
   PassManager pm(module->getName());
+  if (configure)
+    configure(pm);
   if (options.target != "cpu") {
     GsgToSm100Options pipeline;
     copyOptions(options, pipeline);
@@ -133,11 +137,9 @@ static std::string fileOf(void *address) {
   return path.str().str();
 }
 
-/// Writes an object file and links it.
-static LogicalResult emitSharedObject(ModuleOp module,
+LogicalResult tools::emitSharedObject(ModuleOp module,
                                       const CodeOptions &options,
-                                      const target::NativeTarget &target,
-                                      StringRef output) {
+                                      const std::string &output) {
   int descriptor;
   SmallString<128> object;
   if (std::error_code code =
@@ -147,8 +149,8 @@ static LogicalResult emitSharedObject(ModuleOp module,
   llvm::FileRemover removeObject(object);
   {
     llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-    if (failed(
-            target::emitModule(module, target, target::EmitKind::Object, os)))
+    if (failed(target::emitModule(module, getNativeTarget(options),
+                                  target::EmitKind::Object, os)))
       return failure();
   }
   SmallVector<std::string> libraries = {
@@ -178,9 +180,9 @@ static std::string chooseOutput(const CompileOptions &options) {
 
 static LogicalResult emit(ModuleOp module, const CompileOptions &options,
                           const std::string &output) {
-  target::NativeTarget target = getNativeTarget(options);
   if (options.emit == "so")
-    return emitSharedObject(module, options, target, output);
+    return emitSharedObject(module, options, output);
+  target::NativeTarget target = getNativeTarget(options);
 
   std::error_code code;
   llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_None);
@@ -205,18 +207,16 @@ static LogicalResult emit(ModuleOp module, const CompileOptions &options,
   return success();
 }
 
-/// True if something can be called in what `module` compiles to.
-static bool hasFunctions(ModuleOp module) {
+bool tools::hasFunctions(ModuleOp module) {
   return llvm::any_of(module.getOps<FunctionOpInterface>(),
                       [](FunctionOpInterface function) {
                         return function.isPublic() && !function.isExternal();
                       });
 }
 
-/// Writes the PTX or the cubin of the kernels of `module`, and of a cubin what
-/// ptxas says about it to standard error.
-static LogicalResult emitKernels(ModuleOp module, const CompileOptions &options,
-                                 const std::string &output) {
+FailureOr<std::string> tools::emitKernelCode(ModuleOp module,
+                                             const CodeOptions &options,
+                                             StringRef emit) {
   PassManager pm(module->getName());
   GsgToSm100Options pipeline;
   copyOptions(options, pipeline);
@@ -232,15 +232,21 @@ static LogicalResult emitKernels(ModuleOp module, const CompileOptions &options,
                             "the options are resolved");
   gpu.optLevel = options.optLevel;
   FailureOr<std::string> text = target::emitPtx(*kernels.begin(), gpu);
+  if (failed(text) || emit != "cubin")
+    return text;
+  auto cubin = target::assemblePtx(*text, gpu);
+  if (!cubin)
+    return failure(reportError(options, llvm::toString(cubin.takeError())));
+  options.report(cubin->notes);
+  return std::move(cubin->bytes);
+}
+
+/// Writes the PTX or the cubin of the kernels of `module`.
+static LogicalResult emitKernels(ModuleOp module, const CompileOptions &options,
+                                 const std::string &output) {
+  FailureOr<std::string> text = emitKernelCode(module, options, options.emit);
   if (failed(text))
     return failure();
-  if (options.emit == "cubin") {
-    auto cubin = target::assemblePtx(*text, gpu);
-    if (!cubin)
-      return failure(reportError(options, llvm::toString(cubin.takeError())));
-    options.report(cubin->notes);
-    *text = std::move(cubin->bytes);
-  }
   std::error_code code;
   llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_None);
   if (code)

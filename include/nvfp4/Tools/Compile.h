@@ -19,9 +19,14 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <memory>
 #include <string>
+
+namespace mlir {
+class PassManager;
+} // namespace mlir
 
 namespace nvfp4::tools {
 
@@ -83,8 +88,26 @@ mlir::LogicalResult resolve(CodeOptions &options);
 target::NativeTarget getNativeTarget(const CodeOptions &options);
 
 /// Lowers `module` in place to the LLVM dialect. Fails after a diagnostic.
-mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module,
-                                const CodeOptions &options);
+/// `configure` sees the pass manager before it runs.
+mlir::LogicalResult
+lowerToLLVM(mlir::ModuleOp module, const CodeOptions &options,
+            llvm::function_ref<void(mlir::PassManager &)> configure = {});
+
+/// True if something can be called in what `module` compiles to.
+bool hasFunctions(mlir::ModuleOp module);
+
+/// Writes `module`, lowered to the LLVM dialect, as a shared object. Fails
+/// after a diagnostic or a report.
+mlir::LogicalResult emitSharedObject(mlir::ModuleOp module,
+                                     const CodeOptions &options,
+                                     const std::string &output);
+
+/// The `ptx` or the `cubin` of the kernels of `module`, which is lowered in
+/// place. Of a cubin what ptxas says about it is reported. Fails after a
+/// diagnostic or a report.
+mlir::FailureOr<std::string> emitKernelCode(mlir::ModuleOp module,
+                                            const CodeOptions &options,
+                                            llvm::StringRef emit);
 
 /// Prints, as a remark at each product, which strategies the cost model
 /// considers for the GPU `target`, their predicted times and why each lost.

@@ -1,0 +1,198 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors in and out without copies: numpy arrays, and whatever speaks DLPack.
+
+numpy's own DLPack knows neither bfloat16 nor the 8-bit floats, so the structs are read and written here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ._library import (DLDeleter, DLManagedTensor, DLManagedTensorVersioned, DLTensor)
+from .errors import ArgumentError
+
+# Element type of MLIR -> numpy.
+ELEMENTS: dict[str, np.dtype] = {
+    name: np.dtype(kind) for name, kind in (
+        ("f64", np.float64), ("f32", np.float32), ("f16", np.float16), ("bf16", ml_dtypes.bfloat16),
+        ("i1", np.bool_), ("i8", np.uint8), ("i16", np.int16), ("i32", np.int32), ("i64", np.int64),
+        ("index", np.int64), ("f8E4M3FN", ml_dtypes.float8_e4m3fn), ("f8E5M2", ml_dtypes.float8_e5m2),
+        ("f8E8M0FNU", ml_dtypes.float8_e8m0fnu))}
+
+# (code, bits) of DLPack -> numpy, lanes 1.
+_KINDS: dict[tuple[int, int], Any] = {
+    (0, 8): np.int8, (0, 16): np.int16, (0, 32): np.int32, (0, 64): np.int64,
+    (1, 8): np.uint8, (1, 16): np.uint16, (1, 32): np.uint32, (1, 64): np.uint64,
+    (2, 16): np.float16, (2, 32): np.float32, (2, 64): np.float64, (4, 16): ml_dtypes.bfloat16, (6, 8): np.bool_,
+    (10, 8): ml_dtypes.float8_e4m3fn, (12, 8): ml_dtypes.float8_e5m2, (14, 8): ml_dtypes.float8_e8m0fnu}
+_CODES = {np.dtype(kind): code for code, kind in _KINDS.items()}
+_FLOAT4_E2M1 = 17
+_READ_ONLY = 1
+
+_capsules = ctypes.pythonapi
+_capsules.PyCapsule_IsValid.restype = ctypes.c_int
+_capsules.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_capsules.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_capsules.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_capsules.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_capsules.PyCapsule_New.restype = ctypes.py_object
+_capsules.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+# Capsules keep the pointer of their name.
+_NAMES = {text: ctypes.create_string_buffer(text) for text in
+          (b"dltensor", b"used_dltensor", b"dltensor_versioned", b"used_dltensor_versioned")}
+
+
+class _Memory:
+    """Memory of somebody else, as numpy sees it; released with the last array on it."""
+
+    def __init__(self, address: int, size: int, read_only: bool, release):
+        self.__array_interface__ = {"data": (address, read_only), "shape": (size,), "typestr": "|u1", "version": 3}
+        weakref.finalize(self, release)
+
+
+def asarray(tensor: Any, *, writable: bool = False) -> np.ndarray:
+    """`tensor` as a numpy array on the same memory.
+
+    Takes arrays, DLPack tensors in memory of the CPU (FP4 pairs become bytes), and numbers and sequences, which are
+    copied. ArgumentError for other devices and, with `writable`, for what cannot be written in place.
+    """
+    if isinstance(tensor, np.ndarray):
+        array = tensor
+    elif hasattr(tensor, "__dlpack__"):
+        array = _from_dlpack(tensor)
+    elif writable:
+        raise ArgumentError(f"expected an array or a DLPack tensor to write to, but got {type(tensor).__name__}")
+    else:
+        array = np.asarray(tensor)
+    if writable and not array.flags.writeable:
+        raise ArgumentError("expected a tensor to write to, but got one that is read-only")
+    return array
+
+
+def _from_dlpack(tensor: Any) -> np.ndarray:
+    if hasattr(tensor, "__dlpack_device__"):
+        kind, number = tensor.__dlpack_device__()
+        if kind not in (1, 3):  # the CPU, and memory of the CPU that a GPU sees
+            raise ArgumentError(f"expected a tensor in memory of the CPU, but got one on DLPack device ({int(kind)}, "
+                                f"{number}); move it with .cpu()")
+    try:
+        capsule = tensor.__dlpack__(max_version=(1, 1))
+    except TypeError:  # a producer from before version 1
+        capsule = tensor.__dlpack__()
+    except (BufferError, RuntimeError) as error:
+        raise ArgumentError(f"expected a tensor that DLPack can describe, but {type(tensor).__name__} says: {error}") from None
+    versioned = bool(_capsules.PyCapsule_IsValid(capsule, b"dltensor_versioned"))
+    name, kind = (b"dltensor_versioned", DLManagedTensorVersioned) if versioned else (b"dltensor", DLManagedTensor)
+    managed = ctypes.cast(_capsules.PyCapsule_GetPointer(capsule, name), ctypes.POINTER(kind))
+    _capsules.PyCapsule_SetName(capsule, _NAMES[b"used_" + name])
+
+    def release() -> None:
+        if managed.contents.deleter:
+            managed.contents.deleter(managed)
+
+    read_only = versioned and bool(managed.contents.flags & _READ_ONLY)
+    return _view(managed.contents.tensor, read_only, release)
+
+
+def _view(tensor: DLTensor, read_only: bool, release) -> np.ndarray:
+    """An array on the memory of `tensor`, after whose end `release` is called."""
+    shape = [tensor.shape[i] for i in range(tensor.ndim)]
+    if tensor.code == _FLOAT4_E2M1 and tensor.lanes == 2:
+        dtype: Any = np.dtype(np.uint8)
+    elif (tensor.code, tensor.bits) in _KINDS and tensor.lanes == 1:
+        dtype = np.dtype(_KINDS[tensor.code, tensor.bits])
+    else:
+        release()
+        raise ArgumentError(f"expected a number type of one lane, but got DLPack type code {tensor.code}, "
+                            f"{tensor.bits} bits, {tensor.lanes} lanes")
+    if 0 in shape:
+        release()
+        return np.empty(shape, dtype)
+    if tensor.strides:
+        strides = [tensor.strides[i] for i in range(tensor.ndim)]
+    else:
+        strides = [1] * tensor.ndim
+        for i in reversed(range(tensor.ndim - 1)):
+            strides[i] = strides[i + 1] * shape[i + 1]
+    if any(stride < 0 for stride in strides):
+        release()
+        raise ArgumentError("expected strides that are not negative")
+    size = (sum((n - 1) * s for n, s in zip(shape, strides)) + 1) * dtype.itemsize
+    memory = _Memory(tensor.data + tensor.byte_offset, size, read_only, release)
+    flat = np.asarray(memory).view(dtype)
+    return np.lib.stride_tricks.as_strided(flat, shape, [s * dtype.itemsize for s in strides], writeable=not read_only)
+
+
+def take(managed: Any) -> np.ndarray:
+    """The array on a result of the runtime, which frees it at its end."""
+    def release() -> None:
+        managed.contents.deleter(managed)
+
+    return _view(managed.contents.tensor, False, release)
+
+
+def describe(array: np.ndarray, element: str) -> DLTensor:
+    """`array` as a function takes it that wants `element`; the caller keeps the array alive."""
+    shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+    code, bits = _CODES[array.dtype]
+    tensor = DLTensor(array.ctypes.data, 1, 0, array.ndim, code, bits, 1, shape, None, 0)
+    return tensor
+
+
+_exported: dict[int, Any] = {}
+
+
+@DLDeleter
+def _forget(managed: Any) -> None:
+    _exported.pop(ctypes.addressof(managed.contents), None)
+
+
+# For a capsule that is being destroyed, of which no reference may be made.
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _capsules))
+_get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", _capsules))
+
+
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def _destroy(capsule: int) -> None:
+    # A capsule that nobody took: its name is still the first one.
+    if _is_valid(capsule, b"dltensor"):
+        _exported.pop(_get_pointer(capsule, b"dltensor"), None)
+
+
+class DLPackArray:
+    """A numpy array of any type of this package that other libraries take without a copy.
+
+    ``torch.from_dlpack(nvfp4.to_dlpack(array))`` shares the memory of ``array``, bfloat16 and 8-bit floats included.
+    """
+
+    def __init__(self, array: np.ndarray):
+        if array.dtype not in _CODES:
+            raise ArgumentError(f"expected a number type that DLPack has, but got {array.dtype}")
+        self.array = array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+                   copy: bool | None = None) -> Any:
+        array = self.array.copy() if copy else self.array
+        shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+        strides = (ctypes.c_int64 * max(array.ndim, 1))(*(s // array.itemsize for s in array.strides))
+        code, bits = _CODES[array.dtype]
+        managed = DLManagedTensor(DLTensor(array.ctypes.data, 1, 0, array.ndim, code, bits, 1, shape, strides, 0),
+                                  None, _forget)
+        address = ctypes.addressof(managed)
+        _exported[address] = managed, array, shape, strides
+        return _capsules.PyCapsule_New(address, _NAMES[b"dltensor"], ctypes.cast(_destroy, ctypes.c_void_p))
+
+
+def to_dlpack(array: np.ndarray) -> DLPackArray:
+    """`array` for ``from_dlpack`` of another library, on the same memory."""
+    return DLPackArray(asarray(array))

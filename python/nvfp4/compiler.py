@@ -1,0 +1,417 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""MLIR text to functions that are called with arrays.
+
+:func:`compile` makes a :class:`Program` in this process, :func:`load` opens one that was compiled ahead of time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _dlpack, _library
+from ._library import Handle, Sink, StringRef, string_ref
+from .errors import (ArgumentError, CompileError, DataError, DeviceError, Diagnostic, NotFoundError, NVFP4Error,
+                     UnsupportedError)
+from .tensors import ScaledTensor
+
+__all__ = ["Program", "Function", "Value", "compile", "load", "set_num_threads", "num_threads", "cpu_isa"]
+
+_SEVERITIES = ("error", "warning", "note", "remark")
+_ROLES = ("plain", "values", "scales")
+_STATUS: dict[int, type[NVFP4Error]] = {1: ArgumentError, 2: NotFoundError, 3: NotFoundError, 5: UnsupportedError,
+                                        6: DeviceError, 7: DataError}
+
+# Names for points of the pipelines: the module after (or just before) a pass.
+_STAGES: dict[str, tuple[str, bool]] = {
+    "decomposed": ("gsg-decompose-scaled", True),
+    "bufferized": ("one-shot-bufferize", True),
+    "memrefs": ("nvfp4-emit-entry-points", False),
+    "loops": ("convert-gsg-to-cpu", True),
+    "warpspec": ("convert-gsg-to-warpspec", True),
+    "kernels": ("nvfp4-embed-kernels", False),
+}
+
+
+def _raise(status: int) -> None:
+    if status:
+        message = _library.runtime().nvfp4_last_error().decode(errors="replace")
+        if status == 4:
+            raise MemoryError(message)
+        raise _STATUS.get(status, NVFP4Error)(message)
+
+
+def set_num_threads(count: int) -> None:
+    """Sets how many threads calls use from now on; 0: the default, $NVFP4_NUM_THREADS or all cores."""
+    _raise(_library.runtime().nvfp4_set_num_threads(count))
+
+
+def num_threads() -> int:
+    """How many threads a call would use."""
+    return int(_library.runtime().nvfp4_num_threads())
+
+
+def cpu_isa() -> str:
+    """The best instruction set of this CPU that code may use: ``generic``, ``avx2`` or ``avx512vnni``."""
+    library = _library.runtime()
+    return library.nvfp4_cpu_isa_name(library.nvfp4_cpu_isa()).decode()
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """One argument or result: ``element`` as MLIR spells it, ``shape`` with -1 for any extent.
+
+    ``role`` is ``values`` or ``scales`` for a part of a block-scaled tensor, whose type is then ``scaled_type``, and
+    else ``plain``. What ``is_mutable`` says is written by the function.
+    """
+
+    element: str
+    shape: tuple[int, ...]
+    is_scalar: bool
+    is_mutable: bool
+    role: str
+    scaled_type: str
+
+    def __str__(self) -> str:
+        dims = "".join("?x" if extent < 0 else f"{extent}x" for extent in self.shape)
+        text = self.element if self.is_scalar else f"{'memref' if self.is_mutable else 'tensor'}<{dims}{self.element}>"
+        return f"{text} ({self.role} of {self.scaled_type})" if self.scaled_type else text
+
+
+class Function:
+    """A compiled function. Calling it is ``Program.run`` with this entry."""
+
+    def __init__(self, program: Any, pointer: int):
+        library = _library.runtime()
+        self._program, self._pointer = program, pointer
+        self.name: str = library.nvfp4_function_name(pointer).decode()
+        self.arguments = self._values(library.nvfp4_function_num_arguments, library.nvfp4_function_argument)
+        self.results = self._values(library.nvfp4_function_num_results, library.nvfp4_function_result)
+        self._dtypes = [_dlpack.ELEMENTS[value.element] for value in self.arguments]
+
+    def _values(self, count: Any, get: Any) -> tuple[Value, ...]:
+        values = []
+        for index in range(count(self._pointer)):
+            info = _library.ValueInfo()
+            _raise(get(self._pointer, index, ctypes.byref(info)))
+            scaled = info.scaled_type.decode() if info.scaled_type else ""
+            values.append(Value(info.element_type.decode(), tuple(info.shape[i] for i in range(info.ndim)),
+                                bool(info.is_scalar), bool(info.is_mutable), _ROLES[info.role], scaled))
+        return tuple(values)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(map(str, self.arguments))
+        return f"{self.name}({arguments}) -> ({', '.join(map(str, self.results))})"
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Calls the function; see :meth:`Program.run`."""
+        results = self.call_flat(self._flatten(arguments))
+        merged = list(self._merge(results))
+        return None if not merged else merged[0] if len(merged) == 1 else tuple(merged)
+
+    def _flatten(self, arguments: tuple[Any, ...]) -> list[np.ndarray]:
+        flat: list[Any] = []
+        for argument in arguments:
+            if isinstance(argument, ScaledTensor):
+                flat += [argument.values, argument.scales]
+            elif isinstance(argument, tuple) and len(argument) == 2 and len(flat) < len(self.arguments) and \
+                    self.arguments[len(flat)].role == "values":
+                flat += argument
+            else:
+                flat.append(argument)
+        if len(flat) != len(self.arguments):
+            raise ArgumentError(f"'{self.name}': expected {len(self.arguments)} arguments (values and scales count as "
+                                f"two), but got {len(flat)}: {self!r}")
+        return [self._convert(i, argument) for i, argument in enumerate(flat)]
+
+    def _convert(self, index: int, argument: Any) -> np.ndarray:
+        """`argument` as an array of the type that the function takes, on the same memory."""
+        value, dtype = self.arguments[index], self._dtypes[index]
+        if value.is_scalar and not hasattr(argument, "__dlpack__"):
+            return np.asarray(argument, dtype)
+        try:
+            array = _dlpack.asarray(argument, writable=value.is_mutable and value.role == "plain")
+        except ArgumentError as error:
+            raise ArgumentError(f"argument {index} of '{self.name}': {error}") from None
+        if array.dtype != dtype:
+            if array.dtype.itemsize == dtype.itemsize == 1:
+                array = array.view(dtype)
+            elif value.is_scalar:
+                array = array.astype(dtype)
+        return array.reshape(()) if value.is_scalar and array.size == 1 else array
+
+    def call_flat(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        """Calls the function with one array an argument, values and scales apart; one array a result."""
+        for index, array in enumerate(arrays):
+            if not array.flags.c_contiguous:
+                raise ArgumentError(f"argument {index} of '{self.name}': expected a row-major tensor without gaps, but "
+                                    f"got strides {array.strides} for shape {array.shape} of {array.dtype}; use "
+                                    "numpy.ascontiguousarray")
+            if array.dtype not in _dlpack._CODES:
+                raise ArgumentError(f"argument {index} of '{self.name}': expected element type "
+                                    f"{self.arguments[index].element}, but got {array.dtype}")
+        tensors = [_dlpack.describe(a, v.element) for a, v in zip(arrays, self.arguments)]
+        pointers = (ctypes.POINTER(_library.DLTensor) * max(len(tensors), 1))(*map(ctypes.pointer, tensors))
+        results = (ctypes.POINTER(_library.DLManagedTensor) * max(len(self.results), 1))()
+        _raise(_library.runtime().nvfp4_function_call(self._pointer, pointers, len(tensors), results,
+                                                      len(self.results), None))
+        return [_dlpack.take(results[i]) for i in range(len(self.results))]
+
+    def _merge(self, results: list[np.ndarray]) -> Any:
+        """Values and scales of a result as one ScaledTensor."""
+        index = 0
+        while index < len(results):
+            value = self.results[index]
+            pair = value.role == "values" and index + 1 < len(results) and \
+                self.results[index + 1].role == "scales" and self.results[index + 1].scaled_type == value.scaled_type
+            if pair:
+                yield ScaledTensor.of_type(value.scaled_type, results[index], results[index + 1])
+            else:
+                yield results[index]
+            index += 2 if pair else 1
+
+
+class _Loaded:
+    """A module of the runtime: its functions by name."""
+
+    def __init__(self, pointer: int):
+        self._pointer = pointer
+        library = _library.runtime()
+        self.functions: dict[str, Function] = {}
+        for index in range(library.nvfp4_module_num_functions(pointer)):
+            function = Function(self, library.nvfp4_module_function_at(pointer, index))
+            self.functions[function.name] = function
+
+    def _select(self, entry: str | None) -> Function:
+        if entry is None and len(self.functions) == 1:
+            return next(iter(self.functions.values()))
+        if entry is None:
+            raise ArgumentError(f"expected entry= one of {', '.join(self.functions)}")
+        if entry not in self.functions:
+            raise NotFoundError(f"expected a function of the module, {', '.join(self.functions)}, but got '{entry}'")
+        return self.functions[entry]
+
+    def run(self, *arguments: Any, entry: str | None = None) -> Any:
+        """Calls the function ``entry``, or the only one.
+
+        Arguments are numpy arrays, DLPack tensors of the CPU (on their own memory; row-major), numbers for scalars, and
+        :class:`ScaledTensor` or ``(values, scales)`` for block-scaled tensors. Arguments that are memrefs are written in
+        place. Results are numpy arrays (``ml_dtypes`` for bfloat16 and 8-bit floats) and ScaledTensors: one, a tuple of
+        several, or None. Raises ArgumentError, DataError (group offsets or indices out of range) or DeviceError.
+        """
+        return self._select(entry)(*arguments)
+
+    __call__ = run
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.functions.values()))
+
+
+def load(path: str | os.PathLike[str]) -> _Loaded:
+    """Opens a shared object that ``nvfp4-compile`` or :meth:`Program.save` made. Needs no compiler."""
+    pointer = ctypes.c_void_p()
+    library = _library.runtime()
+    _raise(library.nvfp4_module_load(os.fsencode(os.path.abspath(path)), ctypes.byref(pointer)))
+    loaded = _Loaded(pointer.value)
+    weakref.finalize(loaded, library.nvfp4_module_release, pointer.value)
+    return loaded
+
+
+class _Collector:
+    """The diagnostics of one call."""
+
+    def __init__(self, text: str):
+        self.diagnostics: list[Diagnostic] = []
+        self._lines = text.split("\n")
+        self._callback = _library.DiagnosticCallback(self._take)
+        self.sink = Sink(self._callback, None)
+
+    def _take(self, pointer: Any, _: Any) -> None:
+        d = pointer.contents
+        source = self._lines[d.line - 1] if 0 < d.line <= len(self._lines) else ""
+        self.diagnostics.append(Diagnostic(_SEVERITIES[d.severity], str(d.message), str(d.file), d.line, d.column,
+                                           source[:400]))
+
+    def fail(self, what: str) -> None:
+        raise CompileError([d for d in self.diagnostics if d.severity != "remark"], what)
+
+
+_device_lock = threading.Lock()
+_device: str | None = None
+
+
+def _set_device(name: str | None) -> None:
+    global _device
+    with _device_lock:
+        if name != _device:
+            _raise(_library.runtime().nvfp4_launch_set_device(name.encode() if name else None))
+            _device = name
+
+
+class Program(_Loaded):
+    """A module compiled into this process: call it, print it at any stage, save it.
+
+    ``text``, ``target`` and ``device`` are what it was made of; ``functions`` maps names to :class:`Function`.
+    """
+
+    def __init__(self, text: str, *, target: str = "cpu", device: str | None = None, isa: str = "native",
+                 opt_level: int = 3, threads: bool = True, runtime_checks: bool = True, name: str = "<text>"):
+        target, plus, simulated = target.partition("+")
+        if plus and simulated != "sim":
+            raise ArgumentError(f"expected a target such as cpu, sm_100a or sm_100a+sim, but got '{target}+{simulated}'")
+        self.text, self.target, self.name = text, target, name
+        self.device = device or ("sim" if plus else None)
+        if self.device is not None and target == "cpu":
+            raise ArgumentError(f"expected a GPU as target for device '{self.device}', but got cpu; such as sm_100a")
+        self._library = _library.compiler()
+        self._strings = string_ref(target), string_ref(isa)
+        self._options = _library.CompileOptionsStruct(*self._strings, opt_level, threads, runtime_checks)
+        self._stages: dict[str, str] | None = None
+        self._context: Handle = self._library.nvfp4ContextCreate()
+        weakref.finalize(self, _destroy, self._library.nvfp4ContextDestroy, self._context)
+        collector = _Collector(text)
+        source, file = string_ref(text), string_ref(name)
+        self._module: Handle = self._library.nvfp4ModuleParse(self._context, source, file, collector.sink)
+        if not self._module:
+            collector.fail("could not parse the module")
+        # Finalizers run last made first: the module goes before its context.
+        weakref.finalize(self, _destroy, self._library.nvfp4ModuleDestroy, self._module)
+        self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
+        self.diagnostics = tuple(collector.diagnostics)
+        if not self._executable:
+            collector.fail("could not compile the module")
+        weakref.finalize(self, _destroy, self._library.nvfp4ExecutableDestroy, self._executable)
+        super().__init__(self._library.nvfp4ExecutableGetModule(self._executable))
+
+    def run(self, *arguments: Any, entry: str | None = None) -> Any:
+        if self.target != "cpu":
+            _set_device(self.device)
+        return super().run(*arguments, entry=entry)
+
+    run.__doc__ = _Loaded.run.__doc__
+    __call__ = run
+
+    def run_flat(self, entry: str, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        """As :meth:`Function.call_flat`, on the device of this program."""
+        if self.target != "cpu":
+            _set_device(self.device)
+        return self.functions[entry].call_flat(arrays)
+
+    @property
+    def stages(self) -> list[str]:
+        """What :meth:`ir` takes: ``input``, the names of the passes in the order in which they run (a repeated one as
+        ``cse#2``), and ``llvm-dialect``, ``llvm``, ``asm``, and for GPUs ``ptx``."""
+        tail = ["llvm-dialect", "llvm", "asm"] + (["ptx"] if self.target != "cpu" else [])
+        return ["input", *self._passes(), *tail]
+
+    def ir(self, stage: str = "input") -> str:
+        """The text at a stage: one of :attr:`stages`, or a name for a point of the pipeline.
+
+        ``input`` is the module as it was verified; ``decomposed`` has values and scales apart, ``bufferized`` memrefs,
+        ``loops`` upstream dialects only, ``warpspec`` and ``kernels`` the kernels for a GPU. Raises CompileError where
+        a stage cannot be made and NotFoundError for other names.
+        """
+        if stage == "input":
+            return self._collect(self._library.nvfp4ModulePrint, self._module)
+        kinds = {"llvm-dialect": "mlir", "llvm": "llvm", "asm": "asm", "ptx": "ptx"}
+        if stage in kinds:
+            return self.emit(kinds[stage]).decode(errors="replace")
+        passes = self._passes()
+        if stage in passes:
+            return passes[stage]
+        if stage in _STAGES:
+            name, after = _STAGES[stage]
+            names = list(passes)
+            if name in passes:
+                return passes[name] if after else passes[names[names.index(name) - 1]]
+        raise NotFoundError(f"expected one of {', '.join(self.stages)} or "
+                            f"{', '.join(s for s, (p, _) in _STAGES.items() if p in passes)}, but got '{stage}'")
+
+    def _passes(self) -> dict[str, str]:
+        if self._stages is None:
+            stages: dict[str, str] = {}
+
+            def take(name: StringRef, text: StringRef, _: Any) -> None:
+                key, number = str(name), 1
+                while key in stages:
+                    number += 1
+                    key = f"{name}#{number}"
+                stages[key] = str(text)
+
+            collector = _Collector(self.text)
+            callback = _library.StageCallback(take)
+            if not self._library.nvfp4ModulePrintStages(self._module, self._options, callback, None, collector.sink):
+                collector.fail("could not lower the module")
+            self._stages = stages
+        return self._stages
+
+    def emit(self, kind: str) -> bytes:
+        """The module as ``mlir`` (LLVM dialect), ``llvm``, ``asm`` or ``obj``; of the kernels for a GPU ``ptx`` or, with
+        NVIDIA's ptxas, ``cubin``."""
+        parts: list[bytes] = []
+        collector = _Collector(self.text)
+        callback = _library.StringCallback(lambda part, _: parts.append(part.bytes()))
+        if not self._library.nvfp4ModuleEmit(self._module, self._options, string_ref(kind), callback, None,
+                                             collector.sink):
+            collector.fail(f"could not emit {kind}")
+        return b"".join(parts)
+
+    def transformed(self, pipeline: str) -> str:
+        """The text after a pipeline in MLIR's syntax, such as ``builtin.module(gsg-decompose-scaled,cse)``."""
+        copy = self._library.nvfp4ModuleClone(self._module)
+        try:
+            collector = _Collector(self.text)
+            if not self._library.nvfp4ModuleRunPipeline(copy, string_ref(pipeline), collector.sink):
+                collector.fail("could not run the pipeline")
+            return self._collect(self._library.nvfp4ModulePrint, copy)
+        finally:
+            self._library.nvfp4ModuleDestroy(copy)
+
+    def _collect(self, function: Callable[..., None], module: Handle) -> str:
+        parts: list[bytes] = []
+        callback = _library.StringCallback(lambda part, _: parts.append(part.bytes()))
+        function(module, callback, None)
+        return b"".join(parts).decode(errors="replace")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a shared object for :func:`load`, ``nvfp4-run`` and the C runtime. Needs a linker (ld.lld or ld)."""
+        collector = _Collector(self.text)
+        if not self._library.nvfp4ModuleEmitSharedObject(self._module, self._options, string_ref(os.fspath(path)),
+                                                         collector.sink):
+            collector.fail(f"could not write {path}")
+
+    def explain(self, target: str | None = None) -> str:
+        """For each product, which strategies the cost model considers on a GPU, their predicted times and why each lost.
+
+        ``target`` defaults to that of the program, or sm_100a for a program for the CPU, which has one way to tile.
+        """
+        chosen = target or (self.target if self.target != "cpu" else "sm_100a")
+        collector = _Collector(self.text)
+        if not self._library.nvfp4ModuleExplain(self._module, string_ref(chosen), collector.sink):
+            collector.fail("could not explain the module")
+        return "\n".join(f"{d.file}:{d.line}: {d.message}" if d.line else d.message for d in collector.diagnostics)
+
+
+def _destroy(function: Callable[[Handle], None], handle: Handle) -> None:
+    function(handle)
+
+
+def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: str = "native", opt_level: int = 3,
+            threads: bool = True, runtime_checks: bool = True, name: str = "<text>") -> Program:
+    """Compiles MLIR text into this process.
+
+    ``target`` is ``cpu``, or a GPU for products (``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on ``device``:
+    ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
+    ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, or several with commas, among which the CPU chooses.
+    ``runtime_checks`` checks offsets, indices and extents where the code runs. Raises CompileError with diagnostics.
+    """
+    return Program(mlir, target=target, device=device, isa=isa, opt_level=opt_level, threads=threads,
+                   runtime_checks=runtime_checks, name=name)

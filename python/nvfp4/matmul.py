@@ -1,0 +1,261 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Grouped block-scaled products with every option of the dialect's ``matmul`` and ``matmul_list``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Union
+
+import numpy as np
+
+from . import _dlpack
+from ._calls import DIALECT, FLOATS, Call, new_scaled, program_of
+from .compiler import Program
+from .errors import ArgumentError
+from .options import ActivationLike, QuantizerLike, activation_of, quantizer_of
+from .quantization import _destination, stored_scales
+from .tensors import Grouping, ScaledTensor, dense
+
+__all__ = ["grouped_matmul", "grouped_matmul_list", "MatmulResult", "MatmulPlan", "plan_matmul", "Strategy"]
+
+#: A tiling of a GPU: text in MLIR, or the parameters of ``#grouped_scaled_gemm.strategy`` by name.
+Strategy = Union[str, Mapping[str, Any]]
+
+
+class MatmulResult(NamedTuple):
+    """What :func:`grouped_matmul` returns when asked for more than the product."""
+
+    out: Any
+    preact: np.ndarray | None
+    amax: np.ndarray | None
+
+
+class MatmulPlan:
+    """A product whose arguments are bound: run it, look at its code.
+
+    ``run()`` computes into the same destinations each time and returns them; ``program`` is the compiled function.
+    """
+
+    def __init__(self, call: Call, operation: str, result: Any, target: str, device: str | None):
+        self._call, self._operation, self._result = call, operation, result
+        self._target, self._device = target, device
+        self._program: Program | None = None
+
+    @property
+    def text(self) -> str:
+        """The function in MLIR."""
+        return self._call.text(self._operation)
+
+    @property
+    def program(self) -> Program:
+        """The compiled function; compiled on first use, and shared by all products of the same signature."""
+        if self._program is None:
+            self._program = program_of(self.text, self._target, self._device)
+        return self._program
+
+    def ir(self, stage: str = "input") -> str:
+        """See :meth:`Program.ir`."""
+        return self.program.ir(stage)
+
+    def explain(self, target: str | None = None) -> str:
+        """See :meth:`Program.explain`."""
+        return self.program.explain(target)
+
+    def run(self) -> Any:
+        """Computes the product; see :func:`grouped_matmul` for what is returned."""
+        self.program.run_flat("call", self._call.arrays)
+        return self._result
+
+
+def _attributes(math: str | None, tail: str | None, determinism: str | None, strategy: Strategy | None,
+                expected_rows: int | None) -> str:
+    pairs = [(name, value) for name, value in (("math", math), ("tail", tail), ("determinism", determinism)) if value]
+    if strategy is not None and not isinstance(strategy, str):
+        words = {True: "true", False: "false"}
+        strategy = "<" + ", ".join(f"{k} = {words.get(v, v) if isinstance(v, bool) else v}"
+                                   for k, v in strategy.items()) + ">"
+    if strategy:
+        pairs.append(("strategy", strategy if strategy.startswith("<") else f"<{strategy}>"))
+    parts = [f"{name} = #{DIALECT}<{name} {value}>" if name != "strategy" else f"strategy = #{DIALECT}.strategy{value}"
+             for name, value in pairs]
+    if expected_rows is not None:
+        parts.append(f"expected_rows = {int(expected_rows)} : i64")
+    return f" {{{', '.join(parts)}}}" if parts else ""
+
+
+def _out_shape(lhs: ScaledTensor, rhs: Sequence[ScaledTensor], grouping: Grouping) -> tuple[int, ...]:
+    """The shape of z."""
+    n = rhs[0].shape[-2] if rhs[0].ndim > 1 else 0
+    if grouping.kind == "ragged_k":
+        return len(grouping), lhs.shape[0], n
+    return lhs.shape[:-1] + (n,)
+
+
+def _group_count(lhs: ScaledTensor, rhs: Sequence[ScaledTensor], grouping: Grouping) -> int:
+    if grouping.kind in ("dense", "ragged_k", "ragged_rows"):
+        return len(grouping)
+    return lhs.shape[0]
+
+
+class _Builder:
+    """Writes the clauses of a product in the order of its assembly format."""
+
+    def __init__(self, lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping):
+        self.call = Call()
+        self.lhs, self.rhs = lhs, [rhs] if isinstance(rhs, ScaledTensor) else list(rhs)
+        self.grouping = grouping
+        if not isinstance(lhs, ScaledTensor) or not all(isinstance(r, ScaledTensor) for r in self.rhs) or not self.rhs:
+            raise ArgumentError("expected lhs and rhs as ScaledTensor (rhs: one, or one a group); see nvfp4.quantize")
+        self.text = f"{DIALECT}.matmul {grouping.attribute}"
+        if grouping.groups is not None:
+            self.text += f" groups({self.call.memref('groups', grouping.groups, 'groups')})"
+        self.text += f" lhs({self.call.scaled('lhs', lhs)})"
+        self.text += " rhs(" + ", ".join(self.call.scaled(f"rhs{i}", r) for i, r in enumerate(self.rhs)) + ")"
+
+    def floats(self, keyword: str, value: Any) -> None:
+        if value is not None:
+            self.text += f" {keyword}({self.call.floats(keyword, value, keyword)})"
+
+    def tensor(self, keyword: str, value: Any, allowed: tuple[str, ...] = FLOATS, writes: bool = False) -> None:
+        if value is not None:
+            array = _dlpack.asarray(value, writable=writes)
+            self.text += f" {keyword}({self.call.memref(keyword, array, keyword, allowed, writes)})"
+
+    def vectors(self, keyword: str, values: Sequence[Any]) -> None:
+        if not len(values):
+            return
+        operands = [self.call.floats(f"{keyword}{i}", np.asarray(_dlpack.asarray(v), np.float32), keyword)
+                    for i, v in enumerate(values)]
+        names, types = zip(*(operand.split(" : ") for operand in operands))
+        self.text += f" {keyword}({', '.join(names)} : {', '.join(types)})"
+
+
+def plan_matmul(lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None, *,
+                alpha: Any = None, beta: Any = None, addend: Any = None, bias: Any = None, prob: Any = None,
+                prob_at: str = "post_activation", activation: ActivationLike | None = None,
+                activation_params: Any = None, row: Sequence[Any] = (), column: Sequence[Any] = (),
+                group: Sequence[Any] = (), epilogue: str | None = None, quantizer: QuantizerLike | None = None,
+                out_format: str | None = None, out_layout: str = "linear", out_starts: str = "whole",
+                out_axis: int = -1, global_scale: Any = None, seed: int | None = None, out: Any = None,
+                dtype: Any = np.float32, preact: Any = None, amax: Any = None, math: str | None = None,
+                tail: str | None = None, determinism: str | None = None, strategy: Strategy | None = None,
+                expected_rows: int | None = None, target: str = "cpu", device: str | None = None) -> MatmulPlan:
+    """:func:`grouped_matmul` with its arguments bound, not yet computed."""
+    grouping = dense() if grouping is None else grouping
+    b = _Builder(lhs, rhs, grouping)
+    z_shape = _out_shape(lhs, b.rhs, grouping)
+    halves = False
+    for keyword, value in (("alpha", alpha), ("beta", beta)):
+        b.floats(keyword, value)
+    b.tensor("addend", addend)
+    b.tensor("bias", bias)
+    if prob is not None:
+        b.floats("prob", _dlpack.asarray(prob))
+        b.text += f" at {prob_at}"
+    if activation is not None:
+        text, halves = activation_of(activation)
+        b.text += f" activation = {text}"
+    b.floats("activation_params", activation_params)
+    for keyword, values in (("row", row), ("column", column), ("group", group)):
+        b.vectors(keyword, values)
+    if epilogue is not None:
+        b.text += f" epilogue {{\n{epilogue}\n}}"
+    y_shape = z_shape[:-1] + (z_shape[-1] // 2,) if halves else z_shape
+    quantized = quantizer is not None or out_format is not None or isinstance(out, ScaledTensor)
+    if quantized:
+        fmt = out_format or (out.format if isinstance(out, ScaledTensor) else lhs.format)
+        b.text += f" quantizer = {quantizer_of(quantizer, fmt)}"
+    b.floats("global_scale", global_scale)
+    if seed is not None:
+        b.call.scalar("seed", seed, "i64")
+        b.text += " seed(%seed)"
+    count = _group_count(lhs, b.rhs, grouping)
+    preact = _make(preact, z_shape, "preact")
+    b.tensor("preact_outs", preact, writes=True)
+    if quantized:
+        if out is not None and not isinstance(out, ScaledTensor):
+            raise ArgumentError("expected out as a ScaledTensor for a quantised result")
+        by_group = grouping if grouping.kind == "ragged_rows" else None
+        # A tensor that is given says how it is laid out.
+        if out is not None:
+            out_layout, out_starts, out_axis = out.layout, out.starts, out.axis
+        scales = stored_scales(y_shape, fmt, out_layout, out_starts, out_axis, by_group)
+        out = _destination(out, y_shape, fmt, out_layout, out_starts, out_axis, scales)
+        b.text += f" outs({b.call.scaled('out', out)})"
+    else:
+        out = np.zeros(y_shape, dtype) if out is None else _dlpack.asarray(out, writable=True)
+        b.tensor("outs", out, writes=True)
+    amax = _make(amax, (count,), "amax")
+    b.tensor("amax_outs", amax, ("f32",), writes=True)
+    b.text += _attributes(math, tail, determinism, strategy, expected_rows)
+    result = out if preact is None and amax is None else MatmulResult(out, preact, amax)
+    return MatmulPlan(b.call, b.text, result, target, device)
+
+
+def _make(wanted: Any, shape: tuple[int, ...], what: str) -> np.ndarray | None:
+    """A destination: given, of float32 (True), or of a type."""
+    if wanted is None or wanted is False:
+        return None
+    if wanted is True:
+        return np.zeros(shape, np.float32)
+    if isinstance(wanted, (type, np.dtype, str)):
+        return np.zeros(shape, wanted)
+    return _dlpack.asarray(wanted, writable=True)
+
+
+def grouped_matmul(lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None,
+                   **options: Any) -> Any:
+    """``out = epilogue(alpha * lhs @ rhs^T)`` for each group, with every option of the dialect's ``matmul``.
+
+    Operands: ``lhs`` ``[R, K]`` (``[G, M, K]`` if batched or masked); ``rhs`` ``[G, N, K]``, one ``[N, K]`` a group, or
+    for dense and ragged-K products ``[N, K]``; K-major, in any format and scale layout. ``grouping`` is :func:`dense`
+    (the default), :func:`batched`, :func:`ragged_rows`, :func:`masked` or :func:`ragged_k`. With z the pre-activation:
+
+    - ``alpha``: number, ``[G]``, or ``[G, 2]`` (gate, up) for activations of pairs
+    - ``beta``, ``addend``: adds ``beta * addend``; without ``addend`` the given ``out`` is accumulated on
+    - ``bias``: ``[N]`` or ``[G, N]``
+    - ``prob`` ``[R]`` (``[G, M]``), ``prob_at``: ``gemm``, ``bias``, ``pre_activation`` or ``post_activation``
+    - ``activation``: see :class:`Activation`; ``activation_params`` ``[G, 3]``: alpha, beta, limit of each group
+    - ``epilogue``: with ``activation="custom"`` the body of a region in MLIR, whose arguments (``^bb0(%z: f32, ...)``)
+      are z, or gate and up, then one for each of ``row`` ``[R]``, ``column`` ``[N_out]`` or ``[G, N_out]``, ``group`` ``[G]``
+    - ``out``: destination, array (any DLPack tensor of the CPU) or ScaledTensor; else one of ``dtype`` (float32,
+      float16, bfloat16) full of zeros. Rows of no group are not written, or with ``tail="zero"`` written as zero
+    - ``quantizer``, ``out_format``, ``out_layout``, ``out_starts``, ``out_axis``, ``global_scale`` (number or ``[G]``),
+      ``seed``: a quantised result
+    - ``preact``: True, a type, or a destination ``[.., N]`` for z; ``amax``: True or a destination ``[G]`` for max |y|
+    - ``math``: ``strict`` or ``fast``; ``determinism``: ``deterministic``, ``batch_invariant``, ``relaxed``;
+      ``strategy``, ``expected_rows``: how a GPU tiles; ``target``, ``device``: as for :func:`compile`
+
+    Returns the array or ScaledTensor ``out``, or a :class:`MatmulResult` with ``preact`` or ``amax``. Compiled once for
+    each combination of options and types; sizes and offsets are data. Raises ArgumentError for what is no tensor of the
+    right kind, CompileError for options that do not go together, DataError for offsets out of range.
+    """
+    return plan_matmul(lhs, rhs, grouping, **options).run()
+
+
+def grouped_matmul_list(lhs: Sequence[ScaledTensor], rhs: Sequence[ScaledTensor], *, alpha: Any = None,
+                        beta: Any = None, out: Sequence[Any] | None = None, dtype: Any = np.float32,
+                        determinism: str | None = None, strategy: Strategy | None = None, target: str = "cpu",
+                        device: str | None = None) -> list[np.ndarray]:
+    """Independent products ``out[i] = alpha[i] * lhs[i] @ rhs[i]^T + beta[i] * out[i]``, each with its own M, N and K.
+
+    ``lhs[i]`` ``[M_i, K_i]``, ``rhs[i]`` ``[N_i, K_i]`` of one format; ``alpha`` and ``beta`` are numbers or one a
+    problem; without ``beta`` the destinations are not read. Returns the destinations, ``[M_i, N_i]`` each.
+    """
+    if len(lhs) != len(rhs) or not len(lhs):
+        raise ArgumentError(f"expected as many lhs as rhs, at least one, but got {len(lhs)} and {len(rhs)}")
+    if out is None:
+        out = [np.zeros((a.shape[0], b.shape[0]), dtype) for a, b in zip(lhs, rhs)]
+    results = [_dlpack.asarray(o, writable=True) for o in out]
+    call = Call()
+    text = f"{DIALECT}.matmul_list lhs(" + ", ".join(call.scaled(f"lhs{i}", t) for i, t in enumerate(lhs)) + ")"
+    text += " rhs(" + ", ".join(call.scaled(f"rhs{i}", t) for i, t in enumerate(rhs)) + ")"
+    for keyword, value in (("alpha", alpha), ("beta", beta)):
+        if value is not None:
+            text += f" {keyword}({call.floats(keyword, value, keyword)})"
+    operands = [call.memref(f"out{i}", o, f"out[{i}]", FLOATS, writes=True) for i, o in enumerate(results)]
+    names, types = zip(*(operand.split(" : ") for operand in operands))
+    text += f" outs({', '.join(names)} : {', '.join(types)})"
+    call.run(text + _attributes(None, None, determinism, strategy, None), target, device)
+    return results

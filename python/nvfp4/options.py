@@ -1,0 +1,141 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What operations are told: activations, gate layouts, quantisers.
+
+Small values that print as the attributes of the dialect. Wherever one is expected, its text in MLIR will do as well.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Union
+
+from .errors import ArgumentError
+
+__all__ = ["Gate", "GATES", "Activation", "swiglu", "geglu_tanh", "gpt_oss_swiglu", "Quantizer", "QUANTIZERS"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Gate:
+    """Where gate and up columns lie in the rows of a GLU weight: blocks of ``granularity`` of one, then as many of the
+    other; 0 is ``halves``. ``order`` is ``gate_first`` or ``up_first``."""
+
+    granularity: int = 0
+    order: str = "gate_first"
+
+    def __post_init__(self) -> None:
+        if self.order not in ("gate_first", "up_first"):
+            raise ArgumentError(f"expected order gate_first or up_first, but got '{self.order}'")
+        if self.granularity < 0:
+            raise ArgumentError(f"expected a granularity that is positive, or 0 for halves, but got {self.granularity}")
+
+    def __str__(self) -> str:
+        return f"<{self.granularity or 'halves'}, {self.order}>"
+
+
+#: The layouts of known producers, by name.
+GATES: dict[str, Gate] = {
+    "gpt-oss": Gate(1), "deepgemm": Gate(8), "flashinfer-mega": Gate(16), "cudnn": Gate(32),
+    "flashinfer-cute-dsl": Gate(64, "up_first"), "vllm": Gate(0), "hugging-face": Gate(0),
+    "trtllm-cutlass": Gate(0, "up_first")}
+
+GateLike = Union[Gate, str]
+
+
+def gate_of(gate: GateLike) -> Gate:
+    """A gate from one, or from a name of GATES."""
+    if isinstance(gate, Gate):
+        return gate
+    if gate not in GATES:
+        raise ArgumentError(f"expected a Gate or one of {', '.join(GATES)}, but got '{gate}'")
+    return GATES[gate]
+
+
+@dataclasses.dataclass(frozen=True)
+class Activation:
+    """``identity``, ``relu``, ``relu2``, ``silu``, ``swiglu``, ``geglu_tanh`` or ``custom`` (see ``epilogue`` of
+    :func:`nvfp4.grouped_matmul`). Those of pairs need ``gate`` and halve the columns; ``alpha``, ``beta`` and ``limit``
+    belong to ``swiglu``; ``round_bf16`` rounds the pre-activation to bfloat16 first."""
+
+    kind: str
+    gate: Gate | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    limit: float | None = None
+    round_bf16: bool = False
+
+    def __str__(self) -> str:
+        parts = [self.kind] + ([f"gate = {self.gate}"] if self.gate else [])
+        for name in ("alpha", "beta", "limit"):
+            value = getattr(self, name)
+            if value is not None:
+                parts.append(f"{name} = {float(value)!r}" if "e" not in repr(float(value)) else
+                             f"{name} = {float(value):.17e}")
+        return f"<{', '.join(parts + (['round_bf16'] if self.round_bf16 else []))}>"
+
+
+def swiglu(gate: GateLike = "vllm", *, alpha: float | None = None, beta: float | None = None,
+           limit: float | None = None, round_bf16: bool = False) -> Activation:
+    """g' sigmoid(alpha g') (u' + beta), g' = min(g, limit), u' = clamp(u, -limit, limit)."""
+    return Activation("swiglu", gate_of(gate), alpha, beta, limit, round_bf16)
+
+
+def gpt_oss_swiglu(gate: GateLike = "gpt-oss") -> Activation:
+    """:func:`swiglu` as gpt-oss has it: alpha 1.702, beta 1, limit 7."""
+    return swiglu(gate, alpha=1.702, beta=1.0, limit=7.0)
+
+
+def geglu_tanh(gate: GateLike = "vllm", *, round_bf16: bool = False) -> Activation:
+    """u 0.5 g (1 + tanh(0.7978845608 (g + 0.044715 g^3)))."""
+    return Activation("geglu_tanh", gate_of(gate), round_bf16=round_bf16)
+
+
+ActivationLike = Union[Activation, str]
+
+
+def activation_of(activation: ActivationLike) -> tuple[str, bool]:
+    """(attribute, whether it halves the columns)."""
+    if isinstance(activation, Activation):
+        return str(activation), activation.gate is not None
+    text = activation if activation.startswith("<") else f"<{activation}>"
+    return text, "gate" in text
+
+
+#: The named quantisers, and what their ``global_scale`` is: an encode scale S (2688 / amax of the tensor for NVFP4), a
+#: multiplier G = 1 / S, or none.
+QUANTIZERS: dict[str, str | None] = {
+    "cutlass": "encode", "trtllm": "encode", "te": "encode", "modelopt": "multiplier", "mega16": None,
+    "ue8m0_up": None, "ocp": None, "triton_nearest": "encode", "four_over_six": "encode"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantizer:
+    """A named, byte-exact quantiser (docs/Spec.md section 4): one of QUANTIZERS. ``rounding`` is ``nearest`` or
+    ``stochastic`` (with a seed); ``two_d`` shares a scale among 16 x 16 values (``te``)."""
+
+    kind: str = "trtllm"
+    neg_zero: str = "keep"
+    rounding: str = "nearest"
+    two_d: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in QUANTIZERS:
+            raise ArgumentError(f"expected a quantizer {', '.join(QUANTIZERS)}, but got '{self.kind}'")
+
+    def __str__(self) -> str:
+        parts = [self.kind]
+        if self.neg_zero != "keep":
+            parts.append(f"neg_zero = {self.neg_zero}")
+        if self.rounding != "nearest":
+            parts.append(f"rounding = {self.rounding}")
+        return f"<{', '.join(parts + (['two_d'] if self.two_d else []))}>"
+
+
+QuantizerLike = Union[Quantizer, str]
+
+
+def quantizer_of(quantizer: QuantizerLike | None, fmt: str) -> Quantizer:
+    """The quantiser, or the usual one of a format: trtllm, and ue8m0_up for power-of-two scales."""
+    if quantizer is None:
+        return Quantizer("trtllm" if fmt == "nvfp4" else "ue8m0_up")
+    return quantizer if isinstance(quantizer, Quantizer) else Quantizer(quantizer)

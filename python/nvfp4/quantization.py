@@ -1,0 +1,174 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Into block-scaled form, out of it, and from one layout to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _dlpack
+from ._calls import DIALECT, FLOATS, Call, new_scaled
+from .errors import ArgumentError
+from .options import GateLike, QuantizerLike, gate_of, quantizer_of
+from .tensors import FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, _one_of, scales_shape
+
+__all__ = ["quantize", "dequantize", "relayout", "encode_scale"]
+
+
+def encode_scale(x: Any, *, by_expert: bool = False) -> Any:
+    """The encode scale S = 448 * 6 / max|x| of NVFP4 as float32, 1 where x is zero; with ``by_expert`` one for each
+    matrix of a stack ``[E, R, K]``. The multiplier of a product is its reciprocal."""
+    array = _dlpack.asarray(x)
+    magnitude = np.abs(array).max((1, 2) if by_expert else None, initial=0).astype(np.float32)
+    scale = np.float32(2688) / np.where(magnitude == 0, np.float32(2688), magnitude)
+    return scale.astype(np.float32) if by_expert else float(scale)
+
+
+def stored_scales(shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis: int,
+                  groups: Grouping | None) -> tuple[int, ...]:
+    """The storage shape of scales, whose extent along the groups depends on where those start."""
+    _one_of("format", fmt, FORMATS)
+    _one_of("layout", layout, LAYOUTS)
+    whole = list(scales_shape(shape, fmt, layout, axis))
+    if starts == "whole":
+        return tuple(whole)
+    if groups is None:
+        raise ArgumentError(f"expected groups= for starts = {starts}, which depends on them")
+    rows, columns = LAYOUTS[layout]
+    ranges, block = groups.ranges(), FORMATS[fmt].block
+    if groups.kind == "ragged_k" or axis not in (-1, len(shape) - 1):
+        # Blocks start anew in each group.
+        total = sum(_ceil(_ceil(end - first, block), columns) for first, end in ranges)
+        whole[axis if layout == "linear" else 1] = total
+        return tuple(whole)
+    at, end_tile = 0, 0
+    for index, (first, end) in enumerate(ranges):
+        tiles = _ceil(end - first, rows)
+        if starts == "upper_bound":
+            at = (first + (rows - 1) * index) // rows
+        if tiles:
+            end_tile = max(end_tile, at + tiles)
+        at += tiles
+    whole[0] = end_tile
+    return tuple(whole)
+
+
+def _group_clause(call: Call, groups: Grouping | None) -> str:
+    if groups is None:
+        return ""
+    if groups.groups is None:
+        raise ArgumentError(f"expected groups with offsets or counts, but got {groups.kind}")
+    return f" groups({call.memref('groups', groups.groups, 'groups')}) as {groups.attribute}"
+
+
+def _destination(out: ScaledTensor | None, shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis: int,
+                 scales: tuple[int, ...]) -> ScaledTensor:
+    if out is None:
+        return new_scaled(shape, fmt, layout, starts, axis, scales)
+    wanted = (fmt, shape, layout, starts, axis % len(shape))
+    found = (out.format, out.shape, out.layout, out.starts, out.axis)
+    if wanted != found:
+        raise ArgumentError(f"expected out of format, shape, layout, starts, axis {wanted}, but got {found}")
+    for array in (out.values, out.scales):
+        _dlpack.asarray(array, writable=True)
+    return out
+
+
+def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None = None, global_scale: Any = None,
+             layout: str = "linear", starts: str = "whole", axis: int = -1, groups: Grouping | None = None,
+             seed: int | None = None, out: ScaledTensor | None = None) -> ScaledTensor:
+    """Quantises ``x`` ``[..., R, K]`` (float32, float16, bfloat16), byte for byte as the named quantiser does.
+
+    ``global_scale`` is the second-level scale in the quantiser's convention (see QUANTIZERS; :func:`encode_scale` makes
+    one), a number, or one a group (without groups: one for each matrix of a stack); None is 1. ``axis`` -1 or -2 is that
+    of the blocks; ``layout`` and ``starts`` are those of the scales. With ``groups`` blocks never cross groups, and what
+    lies outside every group is zero, or with ``out`` kept. ``seed`` goes with stochastic rounding.
+
+    Raises CompileError for what the dialect refuses, such as a quantiser that does not write the format's scales.
+    """
+    array = _dlpack.asarray(x)
+    _one_of("format", format, FORMATS)
+    quant = quantizer_of(quantizer, format)
+    if not 1 <= array.ndim <= 3:
+        raise ArgumentError(f"expected a tensor of rank 1, 2 or 3, but got shape {array.shape}")
+    shape = tuple(array.shape)
+    scales = stored_scales(shape, format, layout, starts, axis, groups)
+    result = _destination(out, shape, format, layout, starts, axis, scales)
+    call = Call()
+    text = f"{DIALECT}.quantize {quant}({call.memref('x', array, 'x', FLOATS)})" + _group_clause(call, groups)
+    if global_scale is not None:
+        text += f" global_scale({call.floats('global_scale', global_scale, 'global_scale')})"
+    if seed is not None:
+        call.scalar("seed", seed, "i64")
+        text += " seed(%seed)"
+    call.run(text + f" outs({call.scaled('out', result)})")
+    return result
+
+
+def dequantize(x: ScaledTensor, *, global_scale: Any = None, dtype: Any = np.float32, groups: Grouping | None = None,
+               out: Any = None) -> np.ndarray:
+    """``code * scale * global_scale`` as an array of ``x.shape`` and of ``dtype`` (float32, float16, bfloat16).
+
+    The product of code and scale is exact; that with ``global_scale`` (a number, or one a group or matrix) is rounded to
+    float32 and then to ``dtype``. With ``groups`` rows outside every group are zero, or with ``out`` kept.
+    """
+    result = np.zeros(x.shape, dtype) if out is None else _dlpack.asarray(out, writable=True)
+    call = Call()
+    text = f"{DIALECT}.dequantize({call.scaled('x', x)})" + _group_clause(call, groups)
+    if global_scale is not None:
+        text += f" global_scale({call.floats('global_scale', global_scale, 'global_scale')})"
+    call.run(text + f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})")
+    return result
+
+
+def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, groups: Grouping | None = None,
+             gate: tuple[GateLike, GateLike] | None = None) -> Any:
+    """A copy of ``x`` in another layout; numbers do not change.
+
+    ``layout`` and ``starts`` move the scales of a ScaledTensor; ``groups`` is needed where either side starts by group.
+    ``gate`` is (from, to), Gates or names of GATES, and permutes the rows of a GLU weight with their scales, or the last
+    dimension of an array such as a bias.
+    """
+    if not isinstance(x, ScaledTensor):
+        if gate is None or layout is not None or starts is not None:
+            raise ArgumentError("expected gate= alone for a tensor without scales")
+        return _relayout_array(_dlpack.asarray(x), gate)
+    if gate is not None:
+        x = _relayout_weight(x, gate)
+    layout, starts = layout or x.layout, starts or x.starts
+    if (layout, starts) == (x.layout, x.starts):
+        return x
+    scales = stored_scales(x.shape, x.format, layout, starts, x.axis, groups)
+    result = new_scaled(x.shape, x.format, layout, starts, x.axis, scales)
+    result = ScaledTensor(x.values, result.scales, x.format, x.shape, layout, starts, x.axis)
+    call = Call()
+    text = f"{DIALECT}.relayout_scales({call.scaled('x', x)})" + _group_clause(call, groups)
+    type_ = Call._scales_type(result, False)
+    dims = result.type()
+    if "?" != dims[dims.index("<") + 1:].split(",")[0].split("x")[-1]:
+        type_ = Call._scales_type(result, True)
+    call.add("out", result.scales, type_)
+    call.run(text + f" outs(%out : {type_} as {result.type()})")
+    return result
+
+
+def _gates(gate: tuple[GateLike, GateLike]) -> str:
+    return f"from {gate_of(gate[0])} to {gate_of(gate[1])}"
+
+
+def _relayout_array(array: np.ndarray, gate: tuple[GateLike, GateLike]) -> np.ndarray:
+    result = np.empty(array.shape, array.dtype)
+    call = Call()
+    text = f"{DIALECT}.relayout_gate({call.memref('x', array, 'x', FLOATS)}) {_gates(gate)}"
+    call.run(text + f" outs({call.memref('out', result, 'out')})")
+    return result
+
+
+def _relayout_weight(x: ScaledTensor, gate: tuple[GateLike, GateLike]) -> ScaledTensor:
+    result = new_scaled(x.shape, x.format, x.layout, x.starts, x.axis, x.scales.shape)
+    call = Call()
+    text = f"{DIALECT}.relayout_gate({call.scaled('x', x)}) {_gates(gate)}"
+    call.run(text + f" outs({call.scaled('out', result)})")
+    return result

@@ -1,0 +1,285 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Block-scaled tensors, and how products group their rows.
+
+The words are those of the dialect's types and attributes (docs/Dialects/GroupedScaledGemm.md).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from . import _dlpack
+from .errors import ArgumentError
+
+__all__ = ["Format", "FORMATS", "LAYOUTS", "ScaledTensor", "Grouping", "dense", "batched", "ragged_rows", "masked",
+           "ragged_k"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Format:
+    """A block-scaled format: ``block`` values share a scale; ``padding`` is the byte of a scale that is none."""
+
+    name: str
+    bits: int
+    block: int
+    values: np.dtype
+    scales: np.dtype
+    padding: int
+
+    @property
+    def element(self) -> str:
+        return {4: "i8"}.get(self.bits, "f8E4M3FN" if self.name == "mxfp8_e4m3" else "f8E5M2")
+
+    @property
+    def scale_element(self) -> str:
+        return "f8E4M3FN" if self.name == "nvfp4" else "f8E8M0FNU"
+
+
+_U8, _E4M3, _E5M2, _E8M0 = map(np.dtype, (np.uint8, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2,
+                                          ml_dtypes.float8_e8m0fnu))
+FORMATS: dict[str, Format] = {f.name: f for f in (
+    Format("nvfp4", 4, 16, _U8, _E4M3, 0), Format("mxfp4", 4, 32, _U8, _E8M0, 127),
+    Format("nvfp4_e8m0", 4, 16, _U8, _E8M0, 127), Format("mxfp8_e4m3", 8, 32, _E4M3, _E8M0, 127),
+    Format("mxfp8_e5m2", 8, 32, _E5M2, _E8M0, 127))}
+# Rows and columns of a tile of scales.
+LAYOUTS: dict[str, tuple[int, int]] = {"linear": (1, 1), "blocked": (128, 4), "blocked_8x4": (8, 4)}
+_STARTS = ("whole", "compact", "upper_bound")
+
+
+def _ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _one_of(what: str, name: str, names: Any) -> None:
+    if name not in names:
+        raise ArgumentError(f"expected {what} {', '.join(names)}, but got '{name}'")
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaledTensor:
+    """Values and their scales: element = code * scale of its block.
+
+    ``values`` are bytes of two E2M1 codes (even index in the low nibble) of shape ``[..., R, ceil(K/2)]``, or 8-bit
+    floats ``[..., R, K]``. Blocks of 16 (``nvfp4``, ``nvfp4_e8m0``) or 32 lie along ``axis``, the last one unless said.
+    ``scales`` are UE4M3 (``nvfp4``) or UE8M0 in one of the layouts ``linear`` ``[..., R, C]``, ``blocked``
+    ``[..., ceil(R/128), ceil(C/4), 32, 4, 4]`` or ``blocked_8x4`` ``[..., ceil(R/8), ceil(C/4), 8, 4]``, C = ceil(K/block).
+    ``starts`` says where the scales of ragged groups start: ``whole``, ``compact`` or ``upper_bound``.
+
+    Takes any DLPack tensor without a copy; scales may come as raw bytes. ``shape`` is the logical shape, needed only
+    where K is odd. ArgumentError says which extent does not fit.
+    """
+
+    values: np.ndarray
+    scales: np.ndarray
+    format: str = "nvfp4"
+    shape: tuple[int, ...] = ()
+    layout: str = "linear"
+    starts: str = "whole"
+    axis: int = -1
+
+    def __post_init__(self) -> None:
+        _one_of("format", self.format, FORMATS)
+        _one_of("layout", self.layout, LAYOUTS)
+        _one_of("starts", self.starts, _STARTS)
+        fmt, put = self.info, lambda name, value: object.__setattr__(self, name, value)
+        for name, dtype in (("values", fmt.values), ("scales", fmt.scales)):
+            array = _dlpack.asarray(getattr(self, name))
+            if array.dtype.itemsize != 1:
+                raise ArgumentError(f"expected {name} of {self.format} as {dtype} or bytes, but got {array.dtype}")
+            if not array.flags.c_contiguous:
+                array = np.ascontiguousarray(array)
+            put(name, array.view(dtype))
+        if not 1 <= self.values.ndim <= 3:
+            raise ArgumentError(f"expected values of rank 1, 2 or 3, but got shape {self.values.shape}")
+        stored = self.values.shape
+        shape = tuple(map(int, self.shape)) or stored[:-1] + (stored[-1] * 8 // fmt.bits,)
+        put("shape", shape)
+        put("axis", len(shape) - 1 if self.axis in (-1, len(shape) - 1) else len(shape) + min(self.axis, 0)
+            if self.axis < 0 else self.axis)
+        expected = values_shape(shape, self.format)
+        if stored != expected:
+            raise ArgumentError(f"expected values of shape {expected} for {self.format} of shape {shape}, but got "
+                                f"{stored}")
+        self._check_scales()
+
+    def _check_scales(self) -> None:
+        expected = scales_shape(self.shape, self.format, self.layout, self.axis)
+        found = self.scales.shape
+        if self.starts == "whole" and found != expected and self.scales.size == math.prod(expected):
+            # The same bytes under another shape, such as cuDNN's 6-D view flattened.
+            object.__setattr__(self, "scales", self.scales.reshape(expected))
+        elif len(found) != len(expected) or self.starts == "whole" and found != expected:
+            raise ArgumentError(f"expected scales of shape {expected} for {self.format} of shape {self.shape} in layout "
+                                f"{self.layout}, but got {found}")
+
+    @property
+    def info(self) -> Format:
+        """What the format is."""
+        return FORMATS[self.format]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def type(self, dims: str | None = None) -> str:
+        """The type in MLIR, with ``dims`` (default: all ``?``, and K where it is odd)."""
+        return scaled_type(dims or dynamic_dims(self.shape, self.info.bits), self.format, self.layout, self.starts,
+                           self.axis if self.axis != self.ndim - 1 else None)
+
+    @classmethod
+    def of_type(cls, text: str, values: np.ndarray, scales: np.ndarray) -> ScaledTensor:
+        """Pairs values and scales under a type as MLIR spells it."""
+        body = text[text.index("<") + 1:text.rindex(">")]
+        dims, fmt, *rest = (part.strip() for part in body.split(","))
+        named = dict(part.split(" = ") for part in rest if "=" in part)
+        extents = dims.split("x")
+        shape = ()
+        if extents[-1] != "?" and int(extents[-1]) % 2 and FORMATS[fmt].bits == 4:
+            shape = values.shape[:-1] + (int(extents[-1]),)
+        layout = next((part for part in rest if "=" not in part), "linear")
+        return cls(values, scales, fmt, shape, layout, named.get("starts", "whole"), int(named.get("axis", -1)))
+
+    def dequantize(self, **options: Any) -> np.ndarray:
+        """See :func:`nvfp4.dequantize`."""
+        from .quantization import dequantize
+        return dequantize(self, **options)
+
+    def __getitem__(self, index: Any) -> ScaledTensor:
+        """One matrix or a slice of a stack, on the same memory."""
+        if self.ndim != 3:
+            raise ArgumentError(f"expected a stack of matrices to index, but got shape {self.shape}")
+        values = self.values[index]
+        if values.ndim not in (2, 3):
+            raise ArgumentError("expected one index or slice, of the first dimension")
+        # The logical K survives where it is odd.
+        shape = values.shape[:-1] + (self.shape[-1],)
+        axis = self.axis - 3 + values.ndim
+        return ScaledTensor(values, self.scales[index], self.format, shape, self.layout, self.starts, axis)
+
+    def __repr__(self) -> str:
+        return f"ScaledTensor({self.type('x'.join(map(str, self.shape)))})"
+
+
+def values_shape(shape: tuple[int, ...], fmt: str) -> tuple[int, ...]:
+    """The storage shape of values."""
+    return shape[:-1] + (_ceil(shape[-1] * FORMATS[fmt].bits, 8),)
+
+
+def scales_shape(shape: tuple[int, ...], fmt: str, layout: str = "linear", axis: int = -1) -> tuple[int, ...]:
+    """The storage shape of scales with ``starts = whole``."""
+    extents = list(shape)
+    extents[axis] = _ceil(extents[axis], FORMATS[fmt].block)
+    if layout == "linear":
+        return tuple(extents)
+    columns = extents.pop()
+    rows = extents.pop() if extents else 1
+    tile_rows, tile_columns = LAYOUTS[layout]
+    inner = (32, 4, 4) if layout == "blocked" else (8, 4)
+    return (*extents, _ceil(rows, tile_rows), _ceil(columns, tile_columns), *inner)
+
+
+def dynamic_dims(shape: tuple[int, ...], bits: int) -> str:
+    """``?x?``, with the last extent where it does not follow from the bytes."""
+    dims = ["?"] * len(shape)
+    if bits == 4 and shape[-1] % 2:
+        dims[-1] = str(shape[-1])
+    return "x".join(dims)
+
+
+def scaled_type(dims: str, fmt: str, layout: str = "linear", starts: str = "whole", axis: int | None = None) -> str:
+    """A scaled type in MLIR."""
+    text = f"!grouped_scaled_gemm.scaled<{dims}, {fmt}"
+    text += f", {layout}" if layout != "linear" else ""
+    text += f", starts = {starts}" if starts != "whole" else ""
+    text += f", axis = {axis}" if axis is not None else ""
+    return text + ">"
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouping:
+    """Which rows, or which part of K, belong to which group; made by :func:`dense`, :func:`batched`,
+    :func:`ragged_rows`, :func:`masked` and :func:`ragged_k`."""
+
+    kind: str
+    groups: np.ndarray | None = None
+    offsets: str = "ends"
+    align: int = 1
+
+    @property
+    def attribute(self) -> str:
+        """The attribute in MLIR."""
+        if not self.kind.startswith("ragged"):
+            return f"<{self.kind}>"
+        return f"<{self.kind}, {self.offsets}" + (f", align = {self.align}>" if self.align != 1 else ">")
+
+    def __len__(self) -> int:
+        """The number of groups; 1 for dense, 0 where only the operands know it."""
+        if self.groups is None:
+            return 1 if self.kind == "dense" else 0
+        return len(self.groups) - (self.offsets == "starts" and self.kind.startswith("ragged"))
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """(first, end) of each ragged group, or of the valid rows of each masked one."""
+        if self.groups is None:
+            raise ArgumentError(f"expected groups with offsets, but got {self.kind}")
+        numbers = [int(n) for n in self.groups]
+        if self.kind == "masked":
+            return [(0, n) for n in numbers]
+        if self.offsets == "starts":
+            return list(zip(numbers, numbers[1:]))
+        firsts = [0] + [_ceil(n, self.align) * self.align for n in numbers[:-1]]
+        return [(first, max(first, end)) for first, end in zip(firsts, numbers)]
+
+
+def _offsets(ends: Any, starts: Any) -> tuple[np.ndarray, str]:
+    if (ends is None) == (starts is None):
+        raise ArgumentError("expected either ends= (one a group) or starts= (one a group and one behind the last)")
+    array = _dlpack.asarray(starts if ends is None else ends)
+    return _index_vector(array), "starts" if ends is None else "ends"
+
+
+def _index_vector(array: np.ndarray) -> np.ndarray:
+    if array.dtype not in (np.int32, np.int64) or array.ndim != 1:
+        if array.ndim == 1 and array.size == 0:
+            return array.astype(np.int32)
+        raise ArgumentError(f"expected a vector of int32 or int64 offsets, but got {array.dtype} of shape {array.shape}")
+    return np.ascontiguousarray(array)
+
+
+def dense() -> Grouping:
+    """One product: lhs ``[M, K]``, rhs ``[N, K]``, result ``[M, N]``."""
+    return Grouping("dense")
+
+
+def batched() -> Grouping:
+    """Equal products: lhs ``[L, M, K]``, rhs ``[L, N, K]``, result ``[L, M, N]``."""
+    return Grouping("batched")
+
+
+def ragged_rows(ends: Any = None, *, starts: Any = None, align: int = 1) -> Grouping:
+    """Groups of rows one after another: lhs ``[R, K]``, rhs ``[G, N, K]``, result ``[R, N]``.
+
+    ``ends`` (int32 or int64, ``[G]``): where each group ends; it starts at the end of the one before, rounded up to
+    ``align``. ``starts`` (``[G+1]``): where each starts, multiples of ``align``, and the end of the last. Groups may be
+    empty and the buffers longer; offsets are read where the product runs, DataError if they lie outside.
+    """
+    return Grouping("ragged_rows", *_offsets(ends, starts), align)
+
+
+def masked(counts: Any) -> Grouping:
+    """Groups of up to Mmax rows: lhs ``[G, Mmax, K]``, rhs ``[G, N, K]``, result ``[G, Mmax, N]``, of which the first
+    ``counts[g]`` rows are computed."""
+    return Grouping("masked", _index_vector(_dlpack.asarray(counts)))
+
+
+def ragged_k(ends: Any = None, *, starts: Any = None, align: int = 1) -> Grouping:
+    """Groups along K, as a weight gradient has them: lhs ``[M, Ktot]``, rhs ``[N, Ktot]``, result ``[G, M, N]``; offsets
+    as for :func:`ragged_rows`."""
+    return Grouping("ragged_k", *_offsets(ends, starts), align)
