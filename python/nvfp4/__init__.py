@@ -7,3 +7,4 @@ from .options import *
 from .quantization import *
 from .tensors import *
 from .matmul import *
+from .layer import *

@@ -1,0 +1,345 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A Mixture-of-Experts layer as one compiled function, and its other parts as functions of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from . import _dlpack
+from ._calls import DIALECT, FLOATS, Call, element_of, program_of
+from .compiler import Program
+from .errors import ArgumentError
+from .options import QUANTIZERS, ActivationLike, QuantizerLike, activation_of, quantizer_of, swiglu
+from .tensors import ScaledTensor
+
+__all__ = ["MoEWeights", "moe_layer", "moe_program", "route", "sort_tokens", "permute", "combine", "glu", "hadamard",
+           "ROUTING_METHODS"]
+
+ROUTING_METHODS = ("softmax_topk", "topk_softmax", "topk", "sigmoid_topk", "topk_sigmoid", "sigmoid_renorm", "llama4",
+                   "deepseek_v3", "minimax2")
+
+
+@dataclasses.dataclass
+class MoEWeights:
+    """The experts of a layer, as :func:`nvfp4.checkpoint.load_moe` reads them.
+
+    ``w13`` ``[E, 2I, H]`` holds gate and up rows as ``gate`` of the activation says, ``w2`` ``[E, H, I]``.
+    ``w13_multiplier`` ``[E, 2]`` (gate, up) and ``w2_multiplier`` ``[E]`` are the global scales of NVFP4 as multipliers,
+    None for formats without one. ``input_multiplier`` (a number) and ``w2_input_multiplier`` (a number or ``[E]``) are
+    those of the activations: their quantiser encodes with the reciprocal; None is 1. Biases are ``[E, 2I]`` and ``[E, H]``.
+    """
+
+    w13: ScaledTensor
+    w2: ScaledTensor
+    w13_multiplier: np.ndarray | None = None
+    w2_multiplier: np.ndarray | None = None
+    input_multiplier: float | None = None
+    w2_input_multiplier: Any = None
+    bias13: np.ndarray | None = None
+    bias2: np.ndarray | None = None
+    activation: ActivationLike = dataclasses.field(default_factory=swiglu)
+
+    def __post_init__(self) -> None:
+        if self.w13.ndim != 3 or self.w2.ndim != 3:
+            raise ArgumentError(f"expected stacks [E, N, K] of weights, but got {self.w13.shape} and {self.w2.shape}")
+        (e, n, h), (e2, h2, i) = self.w13.shape, self.w2.shape
+        if (e, h, n) != (e2, h2, 2 * i):
+            raise ArgumentError(f"expected w13 [E, 2I, H] and w2 [E, H, I], but got {self.w13.shape} and {self.w2.shape}")
+
+    @property
+    def experts(self) -> int:
+        return self.w13.shape[0]
+
+    @property
+    def hidden(self) -> int:
+        return self.w13.shape[2]
+
+    @property
+    def width(self) -> int:
+        return self.w2.shape[2]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Layer:
+    """What the text of a layer depends on."""
+
+    experts: int
+    hidden: int
+    width: int
+    top_k: int
+    element: str
+    logits: str
+    out: str
+    w13: str
+    w2: str
+    act: str
+    act2: str
+    quantizer: str
+    activation: str
+    routing: str
+    routing_attributes: str
+    routing_bias: bool
+    encode13: bool
+    encode2: str
+    alpha13: bool
+    alpha2: bool
+    bias13: str
+    bias2: str
+
+    def text(self) -> str:
+        e, h, i, k = self.experts, self.hidden, self.width, self.top_k
+        arguments = [f"%x: tensor<?x{h}x{self.element}>", f"%logits: tensor<?x{e}x{self.logits}>"]
+        clauses = {}
+
+        def optional(name: str, type_: str) -> str:
+            if type_:
+                arguments.append(f"%{name}: {type_}")
+            return f"%{name} : {type_}" if type_ else ""
+
+        bias = optional("routing_bias", f"tensor<{e}xf32>" if self.routing_bias else "")
+        arguments.append("%w13: !w13")
+        clauses["alpha13"] = optional("alpha13", f"tensor<{e}x2xf32>" if self.alpha13 else "")
+        clauses["bias13"] = optional("bias13", f"tensor<{e}x{2 * i}x{self.bias13}>" if self.bias13 else "")
+        clauses["encode13"] = optional("encode13", "f32" if self.encode13 else "")
+        arguments.append("%w2: !w2")
+        clauses["alpha2"] = optional("alpha2", f"tensor<{e}xf32>" if self.alpha2 else "")
+        clauses["bias2"] = optional("bias2", f"tensor<{e}x{h}x{self.bias2}>" if self.bias2 else "")
+        clauses["encode2"] = optional("encode2", self.encode2)
+
+        def clause(keyword: str, name: str) -> str:
+            return f" {keyword}({clauses[name]})" if clauses[name] else ""
+
+        routing_bias = f" bias({bias})" if bias else ""
+        return f"""!act = {self.act}
+!glu = {self.act2}
+!w13 = {self.w13}
+!w2 = {self.w2}
+func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
+  %c0 = arith.constant 0 : index
+  %ck = arith.constant {k} : index
+  %tokens = tensor.dim %x, %c0 : tensor<?x{h}x{self.element}>
+  %rows = arith.muli %tokens, %ck : index
+  %we = tensor.empty(%tokens) : tensor<?x{k}xf32>
+  %ee = tensor.empty(%tokens) : tensor<?x{k}xi32>
+  %weights, %experts = {DIALECT}.route {self.routing}
+      (%logits : tensor<?x{e}x{self.logits}>){routing_bias}
+      outs(%we, %ee : tensor<?x{k}xf32>, tensor<?x{k}xi32>){self.routing_attributes}
+      -> tensor<?x{k}xf32>, tensor<?x{k}xi32>
+  %se = tensor.empty() : tensor<{e}xi32>
+  %st = tensor.empty(%rows) : tensor<?xi32>
+  %sr = tensor.empty(%tokens) : tensor<?x{k}xi32>
+  %s:3 = {DIALECT}.sort_tokens(%experts : tensor<?x{k}xi32>)
+      outs(%se, %st, %sr : tensor<{e}xi32>, tensor<?xi32>, tensor<?x{k}xi32>)
+      -> tensor<{e}xi32>, tensor<?xi32>, tensor<?x{k}xi32>
+  %pe = tensor.empty(%rows) : tensor<?x{h}x{self.element}>
+  %p = {DIALECT}.permute(%x : tensor<?x{h}x{self.element}>) by(%s#1 : tensor<?xi32>)
+      outs(%pe : tensor<?x{h}x{self.element}>) -> tensor<?x{h}x{self.element}>
+  %q = {DIALECT}.quantize {self.quantizer}(%p : tensor<?x{h}x{self.element}>){clause('global_scale', 'encode13')} -> !act
+  %h = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{e}xi32>)
+      lhs(%q : !act) rhs(%w13 : !w13){clause('alpha', 'alpha13')}{clause('bias', 'bias13')}
+      activation = {self.activation} quantizer = {self.quantizer}{clause('global_scale', 'encode2')} -> !glu
+  %ye = tensor.empty(%rows) : tensor<?x{h}xf32>
+  %y = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{e}xi32>)
+      lhs(%h : !glu) rhs(%w2 : !w2){clause('alpha', 'alpha2')}{clause('bias', 'bias2')}
+      outs(%ye : tensor<?x{h}xf32>) -> tensor<?x{h}xf32>
+  %oe = tensor.empty(%tokens) : tensor<?x{h}x{self.out}>
+  %o = {DIALECT}.combine(%y : tensor<?x{h}xf32>) by(%s#2 : tensor<?x{k}xi32>)
+      weights(%weights : tensor<?x{k}xf32>)
+      outs(%oe : tensor<?x{h}x{self.out}>) -> tensor<?x{h}x{self.out}>
+  return %o : tensor<?x{h}x{self.out}>
+}}
+"""
+
+
+def _static_type(tensor: ScaledTensor) -> str:
+    return tensor.type("x".join(map(str, tensor.shape)))
+
+
+class _LayerCall:
+    """The text of a layer and the arguments behind x and the logits."""
+
+    def __init__(self, weights: MoEWeights, x: np.ndarray, logits: np.ndarray, top_k: int, routing: str,
+                 routing_bias: Any, n_group: int | None, topk_group: int | None, routed_scaling: float | None,
+                 activation_format: str | None, quantizer: QuantizerLike | None, out: Any):
+        if routing not in ROUTING_METHODS:
+            raise ArgumentError(f"expected routing {', '.join(ROUTING_METHODS)}, but got '{routing}'")
+        if x.ndim != 2 or x.shape[1] != weights.hidden:
+            raise ArgumentError(f"expected x of shape [T, {weights.hidden}], but got {x.shape}")
+        if logits.shape != (x.shape[0], weights.experts):
+            raise ArgumentError(f"expected logits of shape {(x.shape[0], weights.experts)}, but got {logits.shape}")
+        fmt = weights.w13.format
+        act = activation_format or ("mxfp8_e4m3" if fmt == "mxfp4" else fmt)
+        quant = quantizer_of(quantizer, act)
+        scale = QUANTIZERS[quant.kind]
+        self.arguments: list[Any] = [x, logits]
+        if routing_bias is not None:
+            self.arguments.append(np.asarray(_dlpack.asarray(routing_bias), np.float32))
+        m13, m2 = self._inputs(weights, scale)
+        alpha13 = self._product(weights.w13_multiplier, m13, (weights.experts, 2))
+        alpha2 = self._product(weights.w2_multiplier, m2, (weights.experts,))
+        encode13 = None if m13 is None else np.float32(m13 if scale == "multiplier" else 1 / m13)
+        encode2 = None if m2 is None else np.asarray(m2 if scale == "multiplier" else 1 / m2, np.float32)
+        for part in ((weights.w13, alpha13, weights.bias13, encode13), (weights.w2, alpha2, weights.bias2, encode2)):
+            self.arguments += [value for value in part if value is not None]
+        attributes = [f"n_group = {n_group} : i64"] if n_group is not None else []
+        attributes += [f"topk_group = {topk_group} : i64"] if topk_group is not None else []
+        attributes += [f"routed_scaling = {routed_scaling:.9e} : f32"] if routed_scaling is not None else []
+
+        def bias_element(bias: Any) -> str:
+            return "" if bias is None else element_of(_dlpack.asarray(bias), "bias", FLOATS)
+
+        self.layer = _Layer(
+            weights.experts, weights.hidden, weights.width, top_k, element_of(x, "x", FLOATS),
+            element_of(logits, "logits", FLOATS), element_of(np.empty(0, out), "out", FLOATS), _static_type(weights.w13),
+            _static_type(weights.w2), f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
+            f"!{DIALECT}.scaled<?x{weights.width}, {act}>", str(quant), activation_of(weights.activation)[0], routing,
+            f" {{{', '.join(attributes)}}}" if attributes else "", routing_bias is not None, encode13 is not None,
+            "" if encode2 is None else f"tensor<{weights.experts}xf32>" if encode2.ndim else "f32", alpha13 is not None,
+            alpha2 is not None, bias_element(weights.bias13), bias_element(weights.bias2))
+
+    @staticmethod
+    def _inputs(weights: MoEWeights, scale: str | None) -> tuple[Any, Any]:
+        """The multipliers of both activations, None where the quantiser has one level of scales."""
+        if scale is None:
+            return None, None
+        first, second = weights.input_multiplier, weights.w2_input_multiplier
+        return (None if first is None else np.float32(first)), (None if second is None else np.asarray(second, np.float32))
+
+    @staticmethod
+    def _product(weight: Any, activation: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+        if weight is None and activation is None:
+            return None
+        factor = np.ones(shape, np.float32) if weight is None else np.asarray(_dlpack.asarray(weight), np.float32)
+        if factor.shape != shape:
+            raise ArgumentError(f"expected multipliers of shape {shape}, but got {factor.shape}")
+        if activation is not None:
+            factor = factor * (activation if np.ndim(activation) == 0 else np.reshape(activation, (-1,) + (1,) * (len(shape) - 1)))
+        return np.ascontiguousarray(factor, np.float32)
+
+
+def moe_program(x: Any, weights: MoEWeights, logits: Any, *, top_k: int, routing: str = "topk_softmax",
+                routing_bias: Any = None, n_group: int | None = None, topk_group: int | None = None,
+                routed_scaling: float | None = None, activation_format: str | None = None,
+                quantizer: QuantizerLike | None = None, dtype: Any = ml_dtypes.bfloat16, target: str = "cpu",
+                device: str | None = None) -> tuple[Program, list[Any]]:
+    """The compiled layer of :func:`moe_layer` and the arguments that it is called with."""
+    call = _LayerCall(weights, _dlpack.asarray(x), _dlpack.asarray(logits), top_k, routing, routing_bias, n_group,
+                      topk_group, routed_scaling, activation_format, quantizer, dtype)
+    return program_of(call.layer.text(), target, device), call.arguments
+
+
+def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = None, **options: Any) -> np.ndarray:
+    """Routes ``x`` ``[T, H]`` to ``top_k`` of the experts and adds up what they return, ``[T, H]`` of ``dtype``.
+
+    One function on the CPU (or with its products on ``target``): route, stable sort by expert, permutation, quantised
+    activations, gate and up product with activation and re-quantisation, down product in float32, weighted sum over the
+    slots in their order. ``logits`` ``[T, E]`` are the router's scores (float32, float16, bfloat16), or ``router``
+    ``[E, H]`` is its matrix, multiplied here by numpy in float32. Options: ``top_k``; ``routing``, one of
+    ROUTING_METHODS, with ``routing_bias`` ``[E]``, ``n_group``, ``topk_group``, ``routed_scaling``;
+    ``activation_format`` (default that of the weights, and mxfp8_e4m3 for mxfp4 weights); ``quantizer``; ``dtype``;
+    ``target`` and ``device``. Compiled once for each shape of the weights; the number of tokens is free.
+    """
+    array = _dlpack.asarray(x)
+    if (logits is None) == (router is None):
+        raise ArgumentError("expected either logits= [T, E] or router= [E, H]")
+    if logits is None:
+        logits = array.astype(np.float32) @ _dlpack.asarray(router).astype(np.float32).T
+    program, arguments = moe_program(array, weights, logits, **options)
+    return program.run(*arguments)
+
+
+def _empty(shape: tuple[int, ...], dtype: Any, out: Any) -> np.ndarray:
+    return np.zeros(shape, dtype) if out is None else _dlpack.asarray(out, writable=True)
+
+
+def route(logits: Any, top_k: int, method: str = "topk_softmax", *, bias: Any = None, n_group: int | None = None,
+          topk_group: int | None = None, routed_scaling: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(weights ``[T, top_k]`` float32, experts ``[T, top_k]`` int32) from logits ``[T, E]``, in order of decreasing score,
+    ties to the lower expert; ``method`` is one of ROUTING_METHODS (docs/Spec.md section 6)."""
+    array = _dlpack.asarray(logits)
+    if array.ndim != 2:
+        raise ArgumentError(f"expected logits of shape [T, E], but got {array.shape}")
+    weights, experts = np.zeros((array.shape[0], top_k), np.float32), np.full((array.shape[0], top_k), -1, np.int32)
+    call = Call()
+    text = f"{DIALECT}.route {method} ({call.memref('logits', array, 'logits', FLOATS)})"
+    if bias is not None:
+        text += f" bias({call.floats('bias', bias, 'bias')})"
+    outs = [call.memref("weights", weights, "weights"), call.memref("experts", experts, "experts")]
+    names, types = zip(*(operand.split(" : ") for operand in outs))
+    attributes = [f"n_group = {n_group} : i64"] if n_group is not None else []
+    attributes += [f"topk_group = {topk_group} : i64"] if topk_group is not None else []
+    attributes += [f"routed_scaling = {routed_scaling:.9e} : f32"] if routed_scaling is not None else []
+    text += f" outs({', '.join(names)} : {', '.join(types)})"
+    call.run(text + (f" {{{', '.join(attributes)}}}" if attributes else ""))
+    return weights, experts
+
+
+def sort_tokens(experts: Any, num_experts: int, *, align: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(ends ``[E]``, token_of_row ``[T k + E (align - 1)]``, row_of_slot ``[T, k]``), int32: a stable order by expert of
+    the pairs of ``experts`` ``[T, k]`` int32, of which -1 is not used."""
+    array = _dlpack.asarray(experts)
+    rows = array.size + num_experts * (align - 1)
+    results = np.zeros(num_experts, np.int32), np.full(rows, -1, np.int32), np.full(array.shape, -1, np.int32)
+    call = Call()
+    text = f"{DIALECT}.sort_tokens({call.memref('experts', array, 'experts', ('i32',))})"
+    outs = [call.memref(f"out{i}", array, "out") for i, array in enumerate(results)]
+    names, types = zip(*(operand.split(" : ") for operand in outs))
+    text += f" outs({', '.join(names)} : {', '.join(types)})"
+    call.run(text + (f" {{align = {align} : i64}}" if align != 1 else ""))
+    return results
+
+
+def permute(x: Any, token_of_row: Any, *, out: Any = None) -> np.ndarray:
+    """Row r of the result is row ``token_of_row[r]`` of ``x`` ``[T, K]``, or zero for -1."""
+    array, rows = _dlpack.asarray(x), _dlpack.asarray(token_of_row)
+    result = _empty((rows.size, array.shape[-1]), array.dtype, out)
+    call = Call()
+    text = f"{DIALECT}.permute({call.memref('x', array, 'x', FLOATS)}) by({call.memref('rows', rows, 'rows', ('i32',))})"
+    call.run(text + f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})")
+    return result
+
+
+def combine(y: Any, row_of_slot: Any, weights: Any = None, *, dtype: Any = None, out: Any = None) -> np.ndarray:
+    """Token t of the result is the sum over slots s of ``weights[t, s] * y[row_of_slot[t, s]]``, in float32 and in the
+    order of the slots; -1 is left out, and without weights each is 1."""
+    array, rows = _dlpack.asarray(y), _dlpack.asarray(row_of_slot)
+    result = _empty((rows.shape[0], array.shape[-1]), dtype or array.dtype, out)
+    call = Call()
+    text = f"{DIALECT}.combine({call.memref('y', array, 'y', FLOATS)}) by({call.memref('rows', rows, 'rows', ('i32',))})"
+    if weights is not None:
+        text += f" weights({call.floats('weights', weights, 'weights')})"
+    call.run(text + f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})")
+    return result
+
+
+def glu(z: Any, activation: ActivationLike, *, dtype: Any = None, math_mode: str | None = None,
+        out: Any = None) -> np.ndarray:
+    """An activation on its own, of the last dimension of ``z``, which pairs halve: the same bits as in a product."""
+    array = _dlpack.asarray(z)
+    text, halves = activation_of(activation)
+    shape = array.shape[:-1] + (array.shape[-1] // 2,) if halves else array.shape
+    result = _empty(shape, dtype or array.dtype, out)
+    call = Call()
+    operation = f"{DIALECT}.glu {text} ({call.memref('z', array, 'z', FLOATS)})"
+    operation += f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})"
+    call.run(operation + (f" {{math = #{DIALECT}<math {math_mode}>}}" if math_mode else ""))
+    return result
+
+
+def hadamard(x: Any, *, normalized: bool = False, sign_mask: int = 0, dtype: Any = None, out: Any = None) -> np.ndarray:
+    """Every run of 16 of the last dimension times diag(signs) H16 (bit i of ``sign_mask``: sign -1), and 1/4 if
+    ``normalized``."""
+    array = _dlpack.asarray(x)
+    result = _empty(array.shape, dtype or array.dtype, out)
+    call = Call()
+    source = call.memref("x", array, "x", FLOATS).split(" : ")
+    target = call.memref("out", result, "out", FLOATS, writes=True).split(" : ")
+    attributes = (["normalized"] if normalized else []) + ([f"sign_mask = {sign_mask} : i32"] if sign_mask else [])
+    text = f"{DIALECT}.hadamard {source[0]} outs({target[0]})" + (f" {{{', '.join(attributes)}}}" if attributes else "")
+    call.run(text + f" : {source[1]}, {target[1]}")
+    return result
