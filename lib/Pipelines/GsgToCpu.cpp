@@ -72,6 +72,7 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
   pm.addPass(createLowerAffinePass());
   if (threads) {
     pm.addPass(createConvertSCFToOpenMPPass());
+    pm.addPass(createShareCallPass());
     // Before control flow splits the bodies into blocks.
     pm.addPass(createInlineAllocaScopesPass());
   }

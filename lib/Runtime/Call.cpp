@@ -19,6 +19,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <new>
 
 using namespace nvfp4::runtime;
 
@@ -51,10 +53,9 @@ struct OwnedTensor {
   void *allocation = nullptr;
   Device *device = nullptr;
 
+  ~OwnedTensor() { device->release(allocation); }
   static void destroy(DLManagedTensor *managed) {
-    auto *self = static_cast<OwnedTensor *>(managed->manager_ctx);
-    self->device->release(self->allocation);
-    delete self;
+    delete static_cast<OwnedTensor *>(managed->manager_ctx);
   }
 };
 
@@ -76,44 +77,50 @@ struct ResultLayout {
 };
 } // namespace
 
-/// Takes ownership of the result at `storage`. Null if there is no memory.
-static DLManagedTensor *wrapResult(const ValueMetadata &value,
-                                   const char *storage, Device *device) {
-  auto *owned = new OwnedTensor;
+/// Room for a result, made before the call so that nothing can fail after it.
+static std::unique_ptr<OwnedTensor> reserveResult(const ValueMetadata &value,
+                                                  Device *device) {
+  auto owned = std::make_unique<OwnedTensor>();
   owned->device = device;
-  void *data = nullptr;
-  if (value.isScalar) {
-    owned->allocation = data = std::malloc(sizeOf(value.type));
-    if (!data) {
-      delete owned;
-      return nullptr;
-    }
-    std::memcpy(data, storage, sizeOf(value.type));
-  } else {
-    size_t rank = value.shape.size();
-    std::vector<Word> words(descriptorWords(rank));
-    std::memcpy(words.data(), storage, words.size() * sizeof(Word));
-    std::memcpy(&owned->allocation, &words[0], sizeof(void *));
-    char *aligned = nullptr;
-    std::memcpy(&aligned, &words[1], sizeof(void *));
-    data = aligned + words[2] * static_cast<Word>(sizeOf(value.type));
-    owned->shape.assign(words.begin() + 3, words.begin() + 3 + rank);
-  }
-  owned->managed.dl_tensor.data = data;
+  owned->shape.resize(value.isScalar ? 0 : value.shape.size());
+  if (value.isScalar && !(owned->allocation = std::malloc(sizeOf(value.type))))
+    throw std::bad_alloc();
   owned->managed.dl_tensor.device = device->resultPlace();
   owned->managed.dl_tensor.ndim = static_cast<int>(owned->shape.size());
   owned->managed.dl_tensor.dtype = value.type;
   owned->managed.dl_tensor.shape = owned->shape.data();
-  owned->managed.manager_ctx = owned;
+  owned->managed.manager_ctx = owned.get();
   owned->managed.deleter = OwnedTensor::destroy;
-  return &owned->managed;
+  return owned;
+}
+
+/// Takes ownership of the result at `storage`.
+static void fillResult(OwnedTensor &owned, const ValueMetadata &value,
+                       const char *storage) noexcept {
+  if (value.isScalar) {
+    owned.managed.dl_tensor.data = owned.allocation;
+    std::memcpy(owned.allocation, storage, sizeOf(value.type));
+    return;
+  }
+  auto word = [&](size_t index) {
+    Word result;
+    std::memcpy(&result, storage + index * sizeof(Word), sizeof result);
+    return result;
+  };
+  owned.allocation = reinterpret_cast<void *>(word(0));
+  owned.managed.dl_tensor.data =
+      reinterpret_cast<char *>(word(1)) +
+      word(2) * static_cast<Word>(sizeOf(value.type));
+  for (size_t i = 0; i < owned.shape.size(); ++i)
+    owned.shape[i] = word(3 + i);
 }
 
 extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
                                             const DLTensor *const *arguments,
                                             size_t numArguments,
                                             DLManagedTensor **results,
-                                            size_t numResults, void *stream) {
+                                            size_t numResults,
+                                            void *stream) try {
   if (!function || (numArguments && !arguments) || (numResults && !results))
     return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   const FunctionMetadata &metadata = function->metadata;
@@ -147,31 +154,23 @@ extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
   ResultLayout layout(metadata.results);
   std::vector<Word> storage(layout.size / sizeof(Word) + 1);
   values.push_back(storage.data());
-  CallScope scope;
+  std::vector<std::unique_ptr<OwnedTensor>> owned;
+  for (const ValueMetadata &result : metadata.results)
+    owned.push_back(reserveResult(result, function->device));
+  nvfp4_call call;
   function->entry(values.data());
 
   const char *bytes = reinterpret_cast<const char *>(storage.data());
-  std::vector<DLManagedTensor *> wrapped;
   for (size_t i = 0; i < numResults; ++i)
-    wrapped.push_back(wrapResult(metadata.results[i], bytes + layout.offsets[i],
-                                 function->device));
-  auto releaseAll = [&] {
-    for (DLManagedTensor *tensor : wrapped)
-      if (tensor)
-        tensor->deleter(tensor);
-  };
-  if (Violation violation = scope.takeViolation();
-      violation.status != NVFP4_OK) {
-    releaseAll();
+    fillResult(*owned[i], metadata.results[i], bytes + layout.offsets[i]);
+  if (Violation violation = call.slot.take(); violation.status != NVFP4_OK)
     return fail(violation.status,
-                "'" + metadata.name + "': " + std::move(violation.message));
-  }
-  for (DLManagedTensor *tensor : wrapped) {
-    if (tensor)
-      continue;
-    releaseAll();
-    return fail(NVFP4_OUT_OF_MEMORY, "out of memory");
-  }
-  std::copy(wrapped.begin(), wrapped.end(), results);
+                "'" + metadata.name + "': " +
+                    (violation.message.empty() ? "out of memory"
+                                               : std::move(violation.message)));
+  for (size_t i = 0; i < numResults; ++i)
+    results[i] = &owned[i].release()->managed;
   return NVFP4_OK;
+} catch (...) {
+  return failWithException();
 }

@@ -102,16 +102,19 @@ bool Groups::check(const char *where) const {
 
 extern "C" int32_t nvfp4_check_equal(const char *where, const char *label,
                                      const char *what, int64_t seen,
-                                     int64_t expected) {
+                                     int64_t expected) try {
   if (seen == expected)
     return 1;
   return reject(where, label, std::string(what) + " to be " + text(expected),
                 seen);
+} catch (...) {
+  recordException();
+  return 0;
 }
 
 extern "C" int32_t nvfp4_check_range(const char *where, const char *label,
                                      const char *what, int64_t seen,
-                                     int64_t low, int64_t high) {
+                                     int64_t low, int64_t high) try {
   if (seen >= low && seen <= high)
     return 1;
   std::string range = " to be ";
@@ -120,11 +123,14 @@ extern "C" int32_t nvfp4_check_range(const char *where, const char *label,
   else
     range += "in [" + text(low) + ", " + text(high) + "]";
   return reject(where, label, what + range, seen);
+} catch (...) {
+  recordException();
+  return 0;
 }
 
 extern "C" int32_t nvfp4_check_multiple(const char *where, const char *label,
                                         const char *what, int64_t seen,
-                                        int64_t factor) {
+                                        int64_t factor) try {
   if (seen % factor == 0)
     return 1;
   int64_t below = seen / factor * factor;
@@ -132,13 +138,17 @@ extern "C" int32_t nvfp4_check_multiple(const char *where, const char *label,
   return reject(
       where, label, std::string(what) + " to be a multiple of " + text(factor),
       seen, " (nearest: " + text(isAbove ? below + factor : below) + ")");
+} catch (...) {
+  recordException();
+  return 0;
 }
 
 extern "C" int32_t nvfp4_check_indices(const char *where, const char *label,
                                        const char *what, const void *data,
                                        int64_t bits, int64_t rows,
                                        int64_t columns, int64_t rowStride,
-                                       int64_t columnStride, int64_t limit) {
+                                       int64_t columnStride,
+                                       int64_t limit) try {
   bool isVector = columns < 0;
   int64_t width = isVector ? 1 : columns;
   for (int64_t i = 0; i < rows; ++i) {
@@ -158,20 +168,26 @@ extern "C" int32_t nvfp4_check_indices(const char *where, const char *label,
     }
   }
   return 1;
+} catch (...) {
+  recordException();
+  return 0;
 }
 
 extern "C" int32_t nvfp4_check_groups(const char *where, const void *data,
                                       int64_t bits, int64_t count,
                                       int64_t stride, int64_t form,
-                                      int64_t align, int64_t extent) {
+                                      int64_t align, int64_t extent) try {
   return Groups{{data, bits, stride}, count, form, align, extent}.check(where);
+} catch (...) {
+  recordException();
+  return 0;
 }
 
 extern "C" int32_t nvfp4_check_scale_room(
     const char *where, const char *label, const char *name, const void *data,
     int64_t bits, int64_t count, int64_t stride, int64_t form, int64_t align,
     int64_t extent, int64_t isUpperBound, int64_t tile, int64_t block,
-    int64_t have, int64_t haveAcross, int64_t needAcross) {
+    int64_t have, int64_t haveAcross, int64_t needAcross) try {
   Groups groups{{data, bits, stride}, count, form, align, extent};
   if (!groups.check(where))
     return 0;
@@ -206,6 +222,9 @@ extern "C" int32_t nvfp4_check_scale_room(
   };
   return atLeast(across, haveAcross, needAcross, "") &&
          atLeast(along, have, needed, " for the groups");
+} catch (...) {
+  recordException();
+  return 0;
 }
 
 namespace {

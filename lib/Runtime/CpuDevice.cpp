@@ -60,7 +60,7 @@ static nvfp4_status applyThreads() {
   return NVFP4_OK;
 }
 
-extern "C" nvfp4_status nvfp4_set_num_threads(int count) {
+extern "C" nvfp4_status nvfp4_set_num_threads(int count) try {
   if (count < 0 || count > kMaxThreads)
     return fail(NVFP4_INVALID_ARGUMENT,
                 "expected a number of threads from 0 (default) to " +
@@ -68,6 +68,8 @@ extern "C" nvfp4_status nvfp4_set_num_threads(int count) {
                     std::to_string(count));
   chosenThreads = count;
   return NVFP4_OK;
+} catch (...) {
+  return failWithException();
 }
 
 extern "C" int nvfp4_num_threads(void) {

@@ -14,6 +14,9 @@
 
 #include "ElementType.h"
 
+#include <exception>
+#include <new>
+
 using namespace nvfp4::runtime;
 
 static thread_local std::string lastError;
@@ -23,6 +26,26 @@ extern "C" const char *nvfp4_last_error(void) { return lastError.c_str(); }
 nvfp4_status nvfp4::runtime::fail(nvfp4_status status, std::string message) {
   lastError = std::move(message);
   return status;
+}
+
+nvfp4_status nvfp4::runtime::failWithException() noexcept {
+  // Short enough to need no memory.
+  constexpr const char *outOfMemory = "out of memory";
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    lastError = outOfMemory;
+    return NVFP4_OUT_OF_MEMORY;
+  } catch (const std::exception &exception) {
+    try {
+      lastError = std::string("unexpected exception: ") + exception.what();
+    } catch (...) {
+      lastError = outOfMemory;
+    }
+  } catch (...) {
+    lastError = "unknown error";
+  }
+  return NVFP4_DEVICE_ERROR;
 }
 
 std::string nvfp4::runtime::formatShape(std::span<const int64_t> shape) {

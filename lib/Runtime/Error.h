@@ -23,6 +23,11 @@ namespace nvfp4::runtime {
 /// Stores `message` as the thread's last error and returns `status`.
 nvfp4_status fail(nvfp4_status status, std::string message);
 
+/// Within a handler: the exception as the thread's last error, and its status.
+/// Every function of the C interface that may throw ends in one, since callers
+/// know of no exceptions.
+nvfp4_status failWithException() noexcept;
+
 /// `[2, ?, 3]`; negative extents are `?`.
 std::string formatShape(std::span<const int64_t> shape);
 

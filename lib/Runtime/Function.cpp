@@ -50,22 +50,28 @@ extern "C" size_t nvfp4_function_num_results(const nvfp4_function *function) {
 
 extern "C" nvfp4_status nvfp4_function_argument(const nvfp4_function *function,
                                                 size_t index,
-                                                nvfp4_value_info *info) {
+                                                nvfp4_value_info *info) try {
   return getInfo(function, function->metadata.arguments, "arguments", index,
                  info);
+} catch (...) {
+  return failWithException();
 }
 
 extern "C" nvfp4_status nvfp4_function_result(const nvfp4_function *function,
                                               size_t index,
-                                              nvfp4_value_info *info) {
+                                              nvfp4_value_info *info) try {
   return getInfo(function, function->metadata.results, "results", index, info);
+} catch (...) {
+  return failWithException();
 }
 
 extern "C" nvfp4_status nvfp4_function_check(const nvfp4_function *function,
                                              size_t index,
-                                             const DLTensor *tensor) {
+                                             const DLTensor *tensor) try {
   if (index >= function->metadata.arguments.size())
     return getInfo(function, function->metadata.arguments, "arguments", index,
                    nullptr);
   return checkArgument(*function, index, tensor);
+} catch (...) {
+  return failWithException();
 }

@@ -56,7 +56,7 @@ initialize(nvfp4_module &module,
 
 extern "C" nvfp4_status
 nvfp4_module_from_symbols(void *(*lookup)(const char *, void *), void *context,
-                          nvfp4_module **module) {
+                          nvfp4_module **module) try {
   if (!lookup || !module)
     return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   auto result = std::make_unique<nvfp4_module>();
@@ -64,10 +64,12 @@ nvfp4_module_from_symbols(void *(*lookup)(const char *, void *), void *context,
     return status;
   *module = result.release();
   return NVFP4_OK;
+} catch (...) {
+  return failWithException();
 }
 
 extern "C" nvfp4_status nvfp4_module_load(const char *path,
-                                          nvfp4_module **module) {
+                                          nvfp4_module **module) try {
   if (!path || !module)
     return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   // Without a slash the dynamic linker would search its own folders.
@@ -85,6 +87,8 @@ extern "C" nvfp4_status nvfp4_module_load(const char *path,
     return fail(status, "'" + std::string(path) + "': " + nvfp4_last_error());
   *module = result.release();
   return NVFP4_OK;
+} catch (...) {
+  return failWithException();
 }
 
 extern "C" void nvfp4_module_release(nvfp4_module *module) { delete module; }
@@ -102,9 +106,9 @@ nvfp4_module_function_at(const nvfp4_module *module, size_t index) {
   return index < module->functions.size() ? &module->functions[index] : nullptr;
 }
 
-extern "C" nvfp4_status nvfp4_module_function(const nvfp4_module *module,
-                                              const char *name,
-                                              const nvfp4_function **function) {
+extern "C" nvfp4_status
+nvfp4_module_function(const nvfp4_module *module, const char *name,
+                      const nvfp4_function **function) try {
   if (!module || !name || !function)
     return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   std::string names;
@@ -118,4 +122,6 @@ extern "C" nvfp4_status nvfp4_module_function(const nvfp4_module *module,
   return fail(NVFP4_NOT_FOUND, "no function '" + std::string(name) +
                                    "'; the module has " +
                                    (names.empty() ? "none" : names));
+} catch (...) {
+  return failWithException();
 }

@@ -13,47 +13,57 @@
 
 #include "Error.h"
 
-#include <mutex>
 #include <utility>
 
 using namespace nvfp4::runtime;
 
-static thread_local CallScope *current = nullptr;
+static thread_local nvfp4_call *current = nullptr;
 
-static std::mutex strayMutex;
-static Violation stray;
+/// Of code that no call is known of.
+static ViolationSlot stray;
 
-CallScope::CallScope() : outer(current) { current = this; }
+nvfp4_call::nvfp4_call() : outer(current) { current = this; }
 
-CallScope::~CallScope() { current = outer; }
+nvfp4_call::~nvfp4_call() { current = outer; }
 
-/// Stores what is told first.
-static void keepFirst(Violation &kept, nvfp4_status status,
-                      std::string message) {
-  if (kept.status == NVFP4_OK)
-    kept = {status, std::move(message)};
+void ViolationSlot::keepFirst(nvfp4_status status,
+                              std::string message) noexcept {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (violation.status == NVFP4_OK)
+    violation = {status, std::move(message)};
 }
 
-Violation CallScope::takeViolation() {
-  return violation.status == NVFP4_OK ? takeStrayViolation()
-                                      : std::exchange(violation, Violation());
+Violation ViolationSlot::take() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return std::exchange(violation, Violation());
 }
 
-void nvfp4::runtime::recordViolation(std::string message, nvfp4_status status) {
-  if (current)
-    return keepFirst(current->violation, status, std::move(message));
-  std::lock_guard<std::mutex> lock(strayMutex);
-  keepFirst(stray, status, std::move(message));
+void nvfp4::runtime::recordViolation(std::string message,
+                                     nvfp4_status status) noexcept {
+  (current ? current->slot : stray).keepFirst(status, std::move(message));
 }
 
-Violation nvfp4::runtime::takeStrayViolation() {
-  std::lock_guard<std::mutex> lock(strayMutex);
-  return std::exchange(stray, Violation());
+void nvfp4::runtime::recordException() noexcept {
+  nvfp4_status status = failWithException();
+  try {
+    recordViolation(nvfp4_last_error(), status);
+  } catch (...) {
+    // No memory for the text: the status tells it.
+    recordViolation({}, status);
+  }
 }
 
-extern "C" nvfp4_status nvfp4_take_violation(void) {
-  Violation violation = takeStrayViolation();
+extern "C" nvfp4_call *nvfp4_call_current(void) { return current; }
+
+extern "C" nvfp4_call *nvfp4_call_enter(nvfp4_call *call) {
+  return std::exchange(current, call);
+}
+
+extern "C" nvfp4_status nvfp4_take_violation(void) try {
+  Violation violation = stray.take();
   return violation.status == NVFP4_OK
              ? NVFP4_OK
              : fail(violation.status, std::move(violation.message));
+} catch (...) {
+  return failWithException();
 }

@@ -5,18 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first violation of a call. Checks run on the thread that calls, which
-// makes it the first in program order. Only an operation within a parallel loop
-// is checked on another thread, where no call is known: what is found there
-// belongs to whoever asks next.
+// The first violation of a call. Checks run on the thread that calls, or on
+// threads of a parallel loop, which compiled code hands the call to
+// (nvfp4_call_enter). What is found where no call is known belongs to
+// nvfp4_take_violation.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_LIB_RUNTIME_VIOLATION_H
 #define NVFP4_LIB_RUNTIME_VIOLATION_H
 
+#include "nvfp4/Runtime/nvfp4_checks.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 
+#include <mutex>
 #include <string>
 
 namespace nvfp4::runtime {
@@ -29,28 +31,37 @@ struct Violation {
 
 /// Keeps `message` if it is the first of the running call.
 void recordViolation(std::string message,
-                     nvfp4_status status = NVFP4_INVALID_DATA);
+                     nvfp4_status status = NVFP4_INVALID_DATA) noexcept;
 
-/// What was found outside every call of this process; NVFP4_OK if nothing.
-Violation takeStrayViolation();
+/// Within a handler: the exception as a violation.
+void recordException() noexcept;
 
-/// One call of compiled code on this thread. Calls nest.
-class CallScope {
+/// The first violation of a call, or of all code outside of calls. Any thread
+/// may record.
+class ViolationSlot {
 public:
-  CallScope();
-  ~CallScope();
-  CallScope(const CallScope &) = delete;
-  CallScope &operator=(const CallScope &) = delete;
-
-  /// The first violation, or a stray one; NVFP4_OK if there is none.
-  Violation takeViolation();
+  void keepFirst(nvfp4_status status, std::string message) noexcept;
+  /// The violation; NVFP4_OK if there is none. The slot is empty afterwards.
+  Violation take();
 
 private:
-  friend void recordViolation(std::string message, nvfp4_status status);
-  CallScope *outer;
+  std::mutex mutex;
   Violation violation;
 };
 
 } // namespace nvfp4::runtime
+
+/// One call of compiled code on this thread. Calls nest.
+struct nvfp4_call {
+  nvfp4_call();
+  ~nvfp4_call();
+  nvfp4_call(const nvfp4_call &) = delete;
+  nvfp4_call &operator=(const nvfp4_call &) = delete;
+
+  nvfp4::runtime::ViolationSlot slot;
+
+private:
+  nvfp4_call *outer;
+};
 
 #endif // NVFP4_LIB_RUNTIME_VIOLATION_H

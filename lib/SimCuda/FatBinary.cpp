@@ -105,18 +105,23 @@ std::string readEntry(const EntryHeader &entry, const uint8_t *payload,
 
 } // namespace
 
+/// The image may be a text shorter than the number.
+static bool startsWith(const void *image, uint32_t magic) {
+  auto *bytes = static_cast<const uint8_t *>(image);
+  for (unsigned i = 0; i < 4; ++i)
+    if (bytes[i] != (magic >> 8 * i & 255))
+      return false;
+  return true;
+}
+
 bool nvfp4::simcuda::isFatBinary(const void *image) {
-  uint32_t magic;
-  std::memcpy(&magic, image, 4);
-  return magic == wrapperMagic || magic == fatMagic;
+  return startsWith(image, wrapperMagic) || startsWith(image, fatMagic);
 }
 
 std::string nvfp4::simcuda::readFatBinary(const void *image,
                                           FatBinary &result) {
   auto *data = static_cast<const uint8_t *>(image);
-  uint32_t magic;
-  std::memcpy(&magic, data, 4);
-  if (magic == wrapperMagic) {
+  if (startsWith(data, wrapperMagic)) {
     Wrapper wrapper;
     std::memcpy(&wrapper, data, sizeof wrapper);
     data = static_cast<const uint8_t *>(wrapper.data);

@@ -11,6 +11,7 @@
 // CHECK:        one-shot-bufferize
 // CHECK:        convert-gsg-to-cpu
 // CHECK:        convert-scf-to-openmp
+// CHECK-NEXT:   nvfp4-share-call
 // CHECK-NEXT:   nvfp4-inline-alloca-scopes
 // CHECK:        convert-scf-to-cf
 // CHECK:        nvfp4-emit-entry-points

@@ -18,6 +18,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -293,6 +294,102 @@ TEST(Device, ReportsMakeSynchronisationFail) {
   nvfp4_device_free(device.get(), memory);
 }
 
+TEST(Device, ReportsSurviveOtherErrors) {
+  DevicePtr device = open("sim");
+  ModulePtr module = load(device, affine);
+  nvfp4_kernel *kernel = find(module, "affine");
+  void *memory = nullptr, *none = nullptr;
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 128, &memory), NVFP4_OK);
+  uint32_t scale = 2;
+  void *arguments[] = {&memory, &memory, &scale};
+  nvfp4_launch launch = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, 0, nullptr};
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_alloc(device.get(), size_t{1} << 40, &none),
+            NVFP4_OUT_OF_MEMORY);
+  EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_DEVICE_ERROR);
+  EXPECT_TRUE(says("uninitialized-read")) << nvfp4_last_error();
+  nvfp4_device_free(device.get(), memory);
+}
+
+TEST(Device, ReportsBelongToStreams) {
+  DevicePtr device = open("sim");
+  ModulePtr module = load(device, affine);
+  nvfp4_kernel *kernel = find(module, "affine");
+  void *memory = nullptr;
+  nvfp4_stream *bad = nullptr, *good = nullptr;
+  nvfp4_event *event = nullptr;
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 128, &memory), NVFP4_OK);
+  ASSERT_EQ(nvfp4_stream_create(device.get(), &bad), NVFP4_OK);
+  ASSERT_EQ(nvfp4_stream_create(device.get(), &good), NVFP4_OK);
+  ASSERT_EQ(nvfp4_event_create(device.get(), 0, &event), NVFP4_OK);
+  uint32_t scale = 2;
+  void *arguments[] = {&memory, &memory, &scale};
+  nvfp4_launch launch = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, 0, bad};
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);
+  ASSERT_EQ(nvfp4_event_record(device.get(), event, bad), NVFP4_OK);
+  EXPECT_EQ(nvfp4_stream_synchronize(device.get(), good), NVFP4_OK);
+  uint32_t word = 0;
+  EXPECT_EQ(nvfp4_device_copy(device.get(), &word, memory, 4, nullptr),
+            NVFP4_OK);
+  EXPECT_EQ(nvfp4_event_synchronize(device.get(), event), NVFP4_DEVICE_ERROR);
+  EXPECT_TRUE(says("uninitialized-read")) << nvfp4_last_error();
+  EXPECT_EQ(nvfp4_stream_synchronize(device.get(), bad), NVFP4_OK);
+
+  // Who destroys a stream hears of them from the device.
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 128, &memory), NVFP4_OK);
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);
+  ASSERT_EQ(nvfp4_stream_destroy(device.get(), bad), NVFP4_OK);
+  EXPECT_EQ(nvfp4_stream_synchronize(device.get(), good), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_DEVICE_ERROR);
+  EXPECT_EQ(nvfp4_stream_destroy(device.get(), good), NVFP4_OK);
+  EXPECT_EQ(nvfp4_event_destroy(device.get(), event), NVFP4_OK);
+}
+
+// Each thread has a stream, results and errors of its own.
+TEST(Device, ThreadsTakeTurns) {
+  DevicePtr device = open("sim");
+  auto work = [&](uint32_t number) {
+    DevicePtr own = open("sim");
+    ModulePtr module = load(own, affine);
+    nvfp4_kernel *kernel = find(module, "affine");
+    nvfp4_stream *stream = nullptr;
+    EXPECT_EQ(nvfp4_stream_create(own.get(), &stream), NVFP4_OK);
+    std::string wrong = "kernel" + std::to_string(number);
+    for (uint32_t round = 0; round < 20; ++round) {
+      void *memory = nullptr;
+      EXPECT_EQ(nvfp4_device_alloc(own.get(), 128, &memory), NVFP4_OK);
+      // Every other thread forgets to fill, every other time.
+      bool fills = (number + round) % 2;
+      if (fills)
+        EXPECT_EQ(nvfp4_device_fill(own.get(), memory, number, 4, 32, stream),
+                  NVFP4_OK);
+      void *arguments[] = {&memory, &memory, &round};
+      nvfp4_launch launch = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, 0, stream};
+      EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);
+      nvfp4_kernel *none = nullptr;
+      EXPECT_EQ(nvfp4_device_module_kernel(module.get(), wrong.c_str(), &none),
+                NVFP4_NOT_FOUND);
+      EXPECT_TRUE(says(("'" + wrong + "'").c_str())) << nvfp4_last_error();
+      EXPECT_EQ(nvfp4_stream_synchronize(own.get(), stream),
+                fills ? NVFP4_OK : NVFP4_DEVICE_ERROR);
+      uint32_t back[32];
+      EXPECT_EQ(
+          nvfp4_device_copy(own.get(), back, memory, sizeof back, nullptr),
+          NVFP4_OK);
+      for (uint32_t value : back)
+        EXPECT_TRUE(!fills || value == number * round + 7);
+      EXPECT_EQ(nvfp4_device_free(own.get(), memory), NVFP4_OK);
+    }
+    EXPECT_EQ(nvfp4_stream_destroy(own.get(), stream), NVFP4_OK);
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t number = 0; number < 4; ++number)
+    threads.emplace_back(work, number);
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_OK);
+}
+
 TEST(Device, ModulesAndMemoryAreChecked) {
   DevicePtr device = open("sim");
   nvfp4_device_module *bad = nullptr;
@@ -303,6 +400,8 @@ TEST(Device, ModulesAndMemoryAreChecked) {
   EXPECT_TRUE(says("5:")) << nvfp4_last_error();
   EXPECT_TRUE(says("frobnicate")) << nvfp4_last_error();
   EXPECT_EQ(nvfp4_device_module_load(device.get(), "\177ELF", &bad),
+            NVFP4_BAD_ARTEFACT);
+  EXPECT_EQ(nvfp4_device_module_load(device.get(), "", &bad),
             NVFP4_BAD_ARTEFACT);
   EXPECT_EQ(bad, nullptr);
 
@@ -359,7 +458,8 @@ TEST(Device, TensorMapsAreChecked) {
 
 TEST(Device, NamesAreChecked) {
   nvfp4_device *device = nullptr;
-  for (const char *name : {"", "gpu", "sim:x", "cuda:-1", "cuda:1x"})
+  for (const char *name :
+       {"", "gpu", "cpu:0", "cpu:7", "sim:x", "cuda:-1", "cuda:1x"})
     EXPECT_EQ(nvfp4_device_open(name, &device), NVFP4_INVALID_ARGUMENT) << name;
   EXPECT_EQ(nvfp4_device_open("sim:1", &device), NVFP4_UNSUPPORTED);
   EXPECT_TRUE(says("expected a device number below 1, but got sim:1"))

@@ -14,6 +14,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace nvfp4::simcuda;
@@ -48,6 +50,21 @@ std::vector<uint8_t> fatBinary(uint16_t kind, uint64_t flags,
   put(decodedSize, 8);
   bytes.insert(bytes.end(), payload.begin(), payload.end());
   return bytes;
+}
+
+// Memory that must not be read follows the text.
+TEST(FatBinary, TextMayBeShort) {
+  long page = sysconf(_SC_PAGESIZE);
+  auto *memory = static_cast<char *>(
+      mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(mprotect(memory, page, PROT_READ | PROT_WRITE), 0);
+  for (const char *text : {"", "P", "\xb1\x43", "\x50\xed\x55"}) {
+    char *start = memory + page - std::strlen(text) - 1;
+    std::strcpy(start, text);
+    EXPECT_FALSE(isFatBinary(start));
+  }
+  munmap(memory, 2 * page);
 }
 
 TEST(FatBinary, PlainText) {

@@ -11,7 +11,8 @@
  * location and the operation) and the value that was seen.
  *
  * nvfp4_function_call reports it. Who calls the code in another way asks
- * nvfp4_take_violation (nvfp4_runtime.h) after each call.
+ * nvfp4_take_violation (nvfp4_runtime.h) after each call. Threads of a parallel
+ * loop learn from nvfp4-share-call which call they work for.
  *
  *===------------------------------------------------------------------------===
  */
@@ -28,6 +29,16 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* A call by nvfp4_function_call that has not ended. */
+typedef struct nvfp4_call nvfp4_call;
+
+/* The call that this thread works for, or null. */
+NVFP4_API nvfp4_call *nvfp4_call_current(void);
+
+/* Makes this thread work for `call`, which may be null; returns the one before.
+ * A thread leaves a call before it ends. */
+NVFP4_API nvfp4_call *nvfp4_call_enter(nvfp4_call *call);
 
 /* `what` is `expected`. */
 NVFP4_API int32_t nvfp4_check_equal(const char *where, const char *label,

@@ -43,7 +43,8 @@ enum {
 };
 
 /* A launch of `kernel` of the module `image` (see nvfp4_device_module_load),
- * which is loaded once. `where` names the operation in errors. Never null. */
+ * which is loaded once. `where` names the operation in errors. Null if there is
+ * no memory; every function takes that and does nothing. */
 NVFP4_API nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
                                        const char *kernel);
 

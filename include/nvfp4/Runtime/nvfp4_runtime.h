@@ -170,8 +170,8 @@ NVFP4_API nvfp4_status nvfp4_function_call(const nvfp4_function *function,
                                            size_t num_results, void *stream);
 
 /* For code with checks that is called in another way: NVFP4_INVALID_DATA if one
- * failed, on any thread, since the last such question; nvfp4_last_error() then
- * tells the first. */
+ * failed outside of nvfp4_function_call, on any thread, since the last such
+ * question; nvfp4_last_error() then tells the first. */
 NVFP4_API nvfp4_status nvfp4_take_violation(void);
 
 #ifdef __cplusplus

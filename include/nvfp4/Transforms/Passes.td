@@ -52,4 +52,43 @@ def InlineAllocaScopesPass : Pass<"nvfp4-inline-alloca-scopes"> {
   }];
 }
 
+def ShareCallPass : Pass<"nvfp4-share-call", "::mlir::ModuleOp"> {
+  let summary = "tell the threads of parallel regions which call they work for";
+  let description = [{
+    Accepts any IR. Afterwards each thread of an `omp.parallel` from which
+    `nvfp4_check_...` or `nvfp4_task_...` of the runtime may be called enters the
+    call of the thread that starts the region (`nvfp4_call_current`,
+    `nvfp4_call_enter`), and leaves it at the end. What such functions find wrong
+    is then the error of that call, whatever other calls run at the same time.
+    Regions that cannot reach one stay as they are.
+
+    Before:
+
+    ```mlir
+    llvm.func @nvfp4_check_equal(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
+    func.func @f(%p: !llvm.ptr, %n: i64) {
+      omp.parallel {
+        %ok = llvm.call @nvfp4_check_equal(%p, %p, %p, %n, %n)
+            : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
+        omp.terminator
+      }
+      return
+    }
+    ```
+
+    After, in outline:
+
+    ```mlir
+    %call = llvm.call @nvfp4_call_current() : () -> !llvm.ptr
+    omp.parallel {
+      %before = llvm.call @nvfp4_call_enter(%call) : (!llvm.ptr) -> !llvm.ptr
+      %ok = llvm.call @nvfp4_check_equal(...)
+      llvm.call @nvfp4_call_enter(%before) : (!llvm.ptr) -> !llvm.ptr
+      omp.terminator
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // NVFP4_TRANSFORMS_PASSES_TD

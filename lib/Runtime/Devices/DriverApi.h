@@ -68,9 +68,10 @@ struct DriverApi {
        const uint64_t *, const uint32_t *, const uint32_t *, int, int, int, int>
       tensorMapEncodeTiled;
 
-  /// Only the simulator has these: the text of the last error, and reports.
+  /// Only the simulator has these: the text of the thread's last error, and
+  /// the reports of a stream, of an event's stream or, given neither, of all.
   const char *(*simMessage)();
-  const char *(*simTakeFindings)();
+  const char *(*simTakeFindings)(const cuda::Stream *, cuda::Event);
 
   /// The functions of device `kind`, "cuda" or "sim", loaded once. Null, and
   /// `error` says why.

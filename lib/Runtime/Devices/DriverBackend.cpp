@@ -152,7 +152,7 @@ public:
 
   nvfp4_status synchronize() override {
     return synchronized([&] { return api.contextSynchronize(); },
-                        "cuCtxSynchronize");
+                        "cuCtxSynchronize", nullptr, nullptr);
   }
 
   nvfp4_status createStream(nvfp4_stream *&stream) override {
@@ -160,7 +160,8 @@ public:
     nvfp4_status status = call(
         [&] { return api.streamCreate(&created, cuda::streamNonBlocking); },
         "cuStreamCreate");
-    stream = reinterpret_cast<nvfp4_stream *>(created);
+    if (!status)
+      stream = reinterpret_cast<nvfp4_stream *>(created);
     return status;
   }
   nvfp4_status destroyStream(nvfp4_stream *stream) override {
@@ -168,8 +169,9 @@ public:
                 "cuStreamDestroy");
   }
   nvfp4_status synchronizeStream(nvfp4_stream *stream) override {
-    return synchronized([&] { return api.streamSynchronize(streamOf(stream)); },
-                        "cuStreamSynchronize");
+    cuda::Stream handle = streamOf(stream);
+    return synchronized([&] { return api.streamSynchronize(handle); },
+                        "cuStreamSynchronize", &handle, nullptr);
   }
   nvfp4_status waitEvent(nvfp4_stream *stream, nvfp4_event *event) override {
     return call(
@@ -186,7 +188,8 @@ public:
                                  timing ? 0 : cuda::eventDisableTiming);
         },
         "cuEventCreate");
-    event = reinterpret_cast<nvfp4_event *>(created);
+    if (!status)
+      event = reinterpret_cast<nvfp4_event *>(created);
     return status;
   }
   nvfp4_status destroyEvent(nvfp4_event *event) override {
@@ -200,7 +203,7 @@ public:
   }
   nvfp4_status synchronizeEvent(nvfp4_event *event) override {
     return synchronized([&] { return api.eventSynchronize(eventOf(event)); },
-                        "cuEventSynchronize");
+                        "cuEventSynchronize", nullptr, eventOf(event));
   }
   nvfp4_status elapsed(nvfp4_event *start, nvfp4_event *end,
                        float &milliseconds) override {
@@ -216,7 +219,8 @@ public:
     cuda::DevicePointer address = 0;
     nvfp4_status status =
         call([&] { return api.memAlloc(&address, bytes); }, "cuMemAlloc");
-    pointer = reinterpret_cast<void *>(address);
+    if (!status)
+      pointer = reinterpret_cast<void *>(address);
     return status;
   }
   nvfp4_status free(void *pointer) override {
@@ -318,19 +322,22 @@ private:
       message += ": " + std::string(api.simMessage());
     else if (log && *log)
       message += ": " + std::string(log);
-    if (api.simTakeFindings)
-      api.simTakeFindings(); // the message holds what ended the run
     return fail(statusOf(result), std::move(message));
   }
 
-  /// A call that waits; reports of the simulator make it fail.
+  /// A call that waits; reports of the simulator on what it waited for make it
+  /// fail.
   template <typename Callable>
-  nvfp4_status synchronized(Callable function, const char *what) {
+  nvfp4_status synchronized(Callable function, const char *what,
+                            const cuda::Stream *stream, cuda::Event event) {
     nvfp4_status status = call(function, what);
-    if (status || !api.simTakeFindings)
+    const char *findings =
+        api.simTakeFindings ? api.simTakeFindings(stream, event) : nullptr;
+    if (!findings)
       return status;
-    const char *findings = api.simTakeFindings();
-    return findings ? fail(NVFP4_DEVICE_ERROR, findings) : NVFP4_OK;
+    if (!status)
+      return fail(NVFP4_DEVICE_ERROR, findings);
+    return fail(status, std::string(nvfp4_last_error()) + "\n" + findings);
   }
 
   std::string kind;

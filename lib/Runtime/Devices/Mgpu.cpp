@@ -8,7 +8,8 @@
 // MLIR's lowering of GPU host code calls functions named mgpu, which have no
 // way to return an error. Where upstream's library prints and goes on, these
 // print and end the process: what follows would compute nonsense. NVFP4_DEVICE
-// chooses the device.
+// chooses the device. Functions that may run out of memory are noexcept, which
+// ends the process too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +42,7 @@ static void refuse(const char *what, const std::string &message) {
 
 /// The thread's device. Devices stay open until the process ends, because
 /// compiled modules are unloaded by destructors of the program.
-static nvfp4_device *device() {
+static nvfp4_device *device() noexcept {
   static std::mutex mutex;
   static auto &open = *new std::map<int32_t, nvfp4_device *>;
   std::lock_guard<std::mutex> lock(mutex);
@@ -85,7 +86,7 @@ MGPU_API nvfp4_kernel *mgpuModuleGetFunction(nvfp4_device_module *module,
 }
 
 /// An extent as launches take it.
-static uint32_t extent(intptr_t value) {
+static uint32_t extent(intptr_t value) noexcept {
   if (value < 0 || value > UINT32_MAX)
     refuse("launch", "expected an extent of 0 to 2^32 - 1, but got " +
                          std::to_string(value));
@@ -173,7 +174,8 @@ static SharedMemory &sharedMemory() {
   return memory;
 }
 
-MGPU_API void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *, bool hostShared) {
+MGPU_API void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *,
+                            bool hostShared) noexcept {
   void *pointer = nullptr;
   if (bytes == 0)
     return pointer;
@@ -193,7 +195,7 @@ MGPU_API void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *, bool hostShared) {
   return pointer;
 }
 
-MGPU_API void mgpuMemFree(void *pointer, nvfp4_stream *) {
+MGPU_API void mgpuMemFree(void *pointer, nvfp4_stream *) noexcept {
   SharedMemory &memory = sharedMemory();
   bool shared;
   {
@@ -244,7 +246,7 @@ struct MemRef {
 } // namespace
 
 MGPU_API void mgpuMemHostRegisterMemRef(int64_t rank, MemRef *memref,
-                                        int64_t elementBytes) {
+                                        int64_t elementBytes) noexcept {
   uint64_t elements = 1;
   const int64_t *sizes = memref->extents;
   const int64_t *strides = sizes + rank;
@@ -275,7 +277,7 @@ mgpuTensorMapEncodeTiled(void *map, int32_t type, uint32_t rank, void *address,
                          const uint64_t *dimensions, const uint64_t *strides,
                          const uint32_t *box, const uint32_t *elementStrides,
                          int32_t interleave, int32_t swizzle,
-                         int32_t l2Promotion, int32_t fill) {
+                         int32_t l2Promotion, int32_t fill) noexcept {
   if (interleave)
     refuse("mgpuTensorMapEncodeTiled",
            "interleaved tensor maps are not supported");
@@ -299,11 +301,11 @@ mgpuTensorMapEncodeTiled(void *map, int32_t type, uint32_t rank, void *address,
 
 /// Encodes the map of a memref, whose last dimension is the innermost, to new
 /// device memory, which lives as long as the process.
-MGPU_API void *mgpuTensorMapEncodeTiledMemref(int64_t rank, MemRef *memref,
-                                              int32_t type, int32_t interleave,
-                                              int32_t swizzle,
-                                              int32_t l2Promotion, int32_t fill,
-                                              const int64_t *boxDimensions) {
+MGPU_API void *
+mgpuTensorMapEncodeTiledMemref(int64_t rank, MemRef *memref, int32_t type,
+                               int32_t interleave, int32_t swizzle,
+                               int32_t l2Promotion, int32_t fill,
+                               const int64_t *boxDimensions) noexcept {
   static constexpr unsigned elementBytes[] = {1, 2, 4, 4, 8, 8, 2,
                                               4, 8, 2, 4, 4, 4};
   if (rank < 1 || rank > 5 || type < 0 || type > 12)

@@ -41,7 +41,7 @@ static State &getState() {
   return state;
 }
 
-extern "C" nvfp4_status nvfp4_launch_set_device(const char *name) {
+extern "C" nvfp4_status nvfp4_launch_set_device(const char *name) try {
   State &state = getState();
   {
     std::lock_guard<std::mutex> lock(state.mutex);
@@ -49,6 +49,8 @@ extern "C" nvfp4_status nvfp4_launch_set_device(const char *name) {
   }
   // Wrong names are better told now than by the first launch.
   return getLaunchDevice() ? NVFP4_OK : NVFP4_UNSUPPORTED;
+} catch (...) {
+  return failWithException();
 }
 
 LaunchDevice *nvfp4::runtime::getLaunchDevice() {
@@ -71,12 +73,14 @@ LaunchDevice *nvfp4::runtime::getLaunchDevice() {
 
 static std::atomic<int64_t> maxBlocks{0};
 
-extern "C" nvfp4_status nvfp4_launch_set_max_blocks(int64_t blocks) {
+extern "C" nvfp4_status nvfp4_launch_set_max_blocks(int64_t blocks) try {
   if (blocks < 0)
     return fail(NVFP4_INVALID_ARGUMENT,
                 "expected 0 blocks or more, but got " + std::to_string(blocks));
   maxBlocks = blocks;
   return NVFP4_OK;
+} catch (...) {
+  return failWithException();
 }
 
 int64_t nvfp4::runtime::getMaxBlocks(const LaunchDevice &device) {

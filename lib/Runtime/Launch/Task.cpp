@@ -45,14 +45,21 @@ struct nvfp4_task {
   std::string where;
   LaunchDevice *device = nullptr;
   nvfp4_kernel *kernel = nullptr;
+  /// Of its own, since other threads may run tasks.
+  nvfp4_stream *stream = nullptr;
   std::vector<Buffer> buffers;
   std::deque<Parameter> parameters;
   bool failed = false;
 
   ~nvfp4_task();
+  /// Within a handler: what it tells is the task's error.
+  void failWithException() noexcept;
   /// Keeps the first error; false if `status` is one.
   bool check(nvfp4_status status);
   bool fail(const std::string &message);
+  bool synchronize() {
+    return check(nvfp4_stream_synchronize(device->device, stream));
+  }
   template <typename T> void add(const T &value) {
     std::memcpy(parameters.emplace_back().bytes, &value, sizeof value);
   }
@@ -70,6 +77,8 @@ nvfp4_task::~nvfp4_task() {
   for (Buffer &buffer : buffers)
     if (buffer.memory)
       nvfp4_device_free(device->device, buffer.memory);
+  if (stream)
+    nvfp4_stream_destroy(device->device, stream);
 }
 
 bool nvfp4_task::fail(const std::string &message) {
@@ -83,16 +92,40 @@ bool nvfp4_task::check(nvfp4_status status) {
   return status == NVFP4_OK || fail(nvfp4_last_error());
 }
 
+void nvfp4_task::failWithException() noexcept {
+  if (!failed)
+    recordException();
+  failed = true;
+}
+
+/// Compiled code, which knows of no exceptions, calls the functions below: does
+/// `work` if there is a task, and makes what is thrown its error.
+template <typename Callable>
+static void guarded(nvfp4_task *task, Callable work) noexcept {
+  if (!task || task->failed)
+    return;
+  try {
+    work();
+  } catch (...) {
+    task->failWithException();
+  }
+}
+
 extern "C" nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
-                                        const char *kernel) {
-  auto *task = new nvfp4_task;
+                                        const char *kernel) try {
+  auto task = std::make_unique<nvfp4_task>();
   task->where = where;
   task->device = getLaunchDevice();
   if (task->device)
     task->kernel = getLaunchKernel(image, kernel);
   if (!task->kernel)
     task->fail(nvfp4_last_error());
-  return task;
+  else
+    task->check(nvfp4_stream_create(task->device->device, &task->stream));
+  return task.release();
+} catch (...) {
+  recordException();
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,7 +137,7 @@ bool nvfp4_task::allocate(Buffer &buffer) {
   size_t bytes = std::max<int64_t>(buffer.getBytes(), buffer.pitch);
   return check(nvfp4_device_alloc(device->device, bytes, &buffer.memory)) &&
          check(nvfp4_device_fill(device->device, buffer.memory, 0, 1, bytes,
-                                 nullptr));
+                                 stream));
 }
 
 bool nvfp4_task::copyIn(const Buffer &buffer, const char *host, int64_t first,
@@ -115,13 +148,13 @@ bool nvfp4_task::copyIn(const Buffer &buffer, const char *host, int64_t first,
     return true;
   if (buffer.pitch == buffer.rowBytes)
     return check(
-        nvfp4_device_copy(device->device, target, host, bytes, nullptr));
+        nvfp4_device_copy(device->device, target, host, bytes, stream));
   std::vector<char> staged(bytes);
   for (int64_t row = 0; row < rows; ++row)
     std::memcpy(staged.data() + row * buffer.pitch,
                 host + row * buffer.rowBytes, buffer.rowBytes);
   return check(
-      nvfp4_device_copy(device->device, target, staged.data(), bytes, nullptr));
+      nvfp4_device_copy(device->device, target, staged.data(), bytes, stream));
 }
 
 bool nvfp4_task::copyOut(const Buffer &buffer) {
@@ -130,10 +163,12 @@ bool nvfp4_task::copyOut(const Buffer &buffer) {
     return true;
   if (buffer.pitch == buffer.rowBytes)
     return check(nvfp4_device_copy(device->device, buffer.host, buffer.memory,
-                                   bytes, nullptr));
+                                   bytes, stream)) &&
+           synchronize();
   std::vector<char> staged(bytes);
   if (!check(nvfp4_device_copy(device->device, staged.data(), buffer.memory,
-                               bytes, nullptr)))
+                               bytes, stream)) ||
+      !synchronize())
     return false;
   for (int64_t row = 0; row < buffer.rows; ++row)
     std::memcpy(buffer.host + row * buffer.rowBytes,
@@ -156,31 +191,38 @@ static int64_t getPitch(int64_t rowBytes, int64_t alignment) {
 extern "C" int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
                                      int64_t rowBytes, int64_t alignment,
                                      int32_t access) {
-  auto *bytes = static_cast<char *>(host);
-  int32_t number = task->addBuffer(
-      {bytes, rows, rowBytes, getPitch(rowBytes, alignment), access});
-  // What is written in part keeps the rest, so it is copied there as well.
-  if (!task->failed && !(access & NVFP4_TASK_ZERO))
-    task->copyIn(task->buffers[number], bytes, 0, rows);
+  int32_t number = -1;
+  guarded(task, [&] {
+    auto *bytes = static_cast<char *>(host);
+    number = task->addBuffer(
+        {bytes, rows, rowBytes, getPitch(rowBytes, alignment), access});
+    // What is written in part keeps the rest, so it is copied there as well.
+    if (!task->failed && !(access & NVFP4_TASK_ZERO))
+      task->copyIn(task->buffers[number], bytes, 0, rows);
+  });
   return number;
 }
 
 extern "C" int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
                                     int64_t rows, int64_t rowBytes,
                                     int64_t alignment) {
-  int32_t number =
-      task->addBuffer({nullptr, count * rows, rowBytes,
-                       getPitch(rowBytes, alignment), NVFP4_TASK_READ});
-  task->buffers[number].partRows = rows;
+  int32_t number = -1;
+  guarded(task, [&] {
+    number = task->addBuffer({nullptr, count * rows, rowBytes,
+                              getPitch(rowBytes, alignment), NVFP4_TASK_READ});
+    task->buffers[number].partRows = rows;
+  });
   return number;
 }
 
 extern "C" void nvfp4_task_part(nvfp4_task *task, int32_t buffer,
                                 int64_t number, const void *host) {
-  const Buffer &parts = task->buffers[buffer];
-  if (!task->failed)
-    task->copyIn(parts, static_cast<const char *>(host),
-                 number * parts.partRows, parts.partRows);
+  guarded(task, [&] {
+    const Buffer &parts = task->buffers[buffer];
+    if (!task->failed)
+      task->copyIn(parts, static_cast<const char *>(host),
+                   number * parts.partRows, parts.partRows);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,13 +230,13 @@ extern "C" void nvfp4_task_part(nvfp4_task *task, int32_t buffer,
 //===----------------------------------------------------------------------===//
 
 extern "C" void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer) {
-  task->add(task->buffers[buffer].memory);
+  guarded(task, [&] { task->add(task->buffers[buffer].memory); });
 }
 extern "C" void nvfp4_task_i32(nvfp4_task *task, int32_t value) {
-  task->add(value);
+  guarded(task, [&] { task->add(value); });
 }
 extern "C" void nvfp4_task_f32(nvfp4_task *task, float value) {
-  task->add(value);
+  guarded(task, [&] { task->add(value); });
 }
 
 void nvfp4_task::addMap(const nvfp4_tensor_map_spec &spec) {
@@ -206,41 +248,45 @@ void nvfp4_task::addMap(const nvfp4_tensor_map_spec &spec) {
 extern "C" void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
                                       int32_t type, int32_t boxRows,
                                       int32_t boxBytes) {
-  const Buffer &matrix = task->buffers[buffer];
-  nvfp4_tensor_map_spec spec{};
-  spec.type = static_cast<nvfp4_tensor_map_type>(type);
-  spec.rank = 2;
-  spec.address = matrix.memory;
-  bool isFp4 = spec.type == NVFP4_TENSOR_U4_PADDED;
-  spec.size[0] = std::max<int64_t>(matrix.rowBytes, 1) * (isFp4 ? 2 : 1);
-  spec.size[1] = std::max<int64_t>(matrix.rows, 1);
-  spec.stride[0] = matrix.pitch;
-  spec.box[0] = boxBytes;
-  spec.box[1] = boxRows;
-  spec.swizzle = boxBytes == 128  ? NVFP4_SWIZZLE_128B
-                 : boxBytes == 64 ? NVFP4_SWIZZLE_64B
-                                  : NVFP4_SWIZZLE_32B;
-  spec.l2_promotion = 2;
-  task->addMap(spec);
+  guarded(task, [&] {
+    const Buffer &matrix = task->buffers[buffer];
+    nvfp4_tensor_map_spec spec{};
+    spec.type = static_cast<nvfp4_tensor_map_type>(type);
+    spec.rank = 2;
+    spec.address = matrix.memory;
+    bool isFp4 = spec.type == NVFP4_TENSOR_U4_PADDED;
+    spec.size[0] = std::max<int64_t>(matrix.rowBytes, 1) * (isFp4 ? 2 : 1);
+    spec.size[1] = std::max<int64_t>(matrix.rows, 1);
+    spec.stride[0] = matrix.pitch;
+    spec.box[0] = boxBytes;
+    spec.box[1] = boxRows;
+    spec.swizzle = boxBytes == 128  ? NVFP4_SWIZZLE_128B
+                   : boxBytes == 64 ? NVFP4_SWIZZLE_64B
+                                    : NVFP4_SWIZZLE_32B;
+    spec.l2_promotion = 2;
+    task->addMap(spec);
+  });
 }
 
 extern "C" void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
                                      int32_t boxK, int32_t boxRows) {
-  constexpr int64_t atomBytes = 512;
-  const Buffer &scales = task->buffers[buffer];
-  nvfp4_tensor_map_spec spec{};
-  spec.type = NVFP4_TENSOR_U16;
-  spec.rank = 3;
-  spec.address = scales.memory;
-  spec.size[0] = atomBytes / 2;
-  spec.size[1] = std::max<int64_t>(scales.rows, 1);
-  spec.size[2] = std::max<int64_t>(scales.rowBytes / atomBytes, 1);
-  spec.stride[0] = scales.pitch;
-  spec.stride[1] = atomBytes;
-  spec.box[0] = atomBytes / 2;
-  spec.box[1] = boxRows;
-  spec.box[2] = boxK;
-  task->addMap(spec);
+  guarded(task, [&] {
+    constexpr int64_t atomBytes = 512;
+    const Buffer &scales = task->buffers[buffer];
+    nvfp4_tensor_map_spec spec{};
+    spec.type = NVFP4_TENSOR_U16;
+    spec.rank = 3;
+    spec.address = scales.memory;
+    spec.size[0] = atomBytes / 2;
+    spec.size[1] = std::max<int64_t>(scales.rows, 1);
+    spec.size[2] = std::max<int64_t>(scales.rowBytes / atomBytes, 1);
+    spec.stride[0] = scales.pitch;
+    spec.stride[1] = atomBytes;
+    spec.box[0] = atomBytes / 2;
+    spec.box[1] = boxRows;
+    spec.box[2] = boxK;
+    task->addMap(spec);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,24 +297,27 @@ extern "C" void nvfp4_task_run(nvfp4_task *task, int64_t blocks,
                                int32_t threads, int32_t sharedBytes,
                                int32_t cluster) {
   std::unique_ptr<nvfp4_task> owner(task);
-  if (task->failed || blocks <= 0)
-    return;
-  nvfp4_launch launch{};
-  int64_t slots = getMaxBlocks(*task->device) / cluster * cluster;
-  launch.grid[0] = static_cast<uint32_t>(
-      std::clamp<int64_t>(blocks, 1, std::max<int64_t>(slots, cluster)));
-  launch.grid[1] = launch.grid[2] = 1;
-  launch.block[0] = static_cast<uint32_t>(threads);
-  launch.block[1] = launch.block[2] = 1;
-  launch.shared_memory = static_cast<uint32_t>(sharedBytes);
-  std::vector<void *> arguments;
-  for (Parameter &parameter : task->parameters)
-    arguments.push_back(parameter.bytes);
-  if (!task->check(
-          nvfp4_kernel_launch(task->kernel, &launch, arguments.data())) ||
-      !task->check(nvfp4_device_synchronize(task->device->device)))
-    return;
-  for (const Buffer &buffer : task->buffers)
-    if (!task->copyOut(buffer))
+  guarded(task, [&] {
+    if (task->failed || blocks <= 0)
       return;
+    nvfp4_launch launch{};
+    int64_t slots = getMaxBlocks(*task->device) / cluster * cluster;
+    launch.grid[0] = static_cast<uint32_t>(
+        std::clamp<int64_t>(blocks, 1, std::max<int64_t>(slots, cluster)));
+    launch.grid[1] = launch.grid[2] = 1;
+    launch.block[0] = static_cast<uint32_t>(threads);
+    launch.block[1] = launch.block[2] = 1;
+    launch.stream = task->stream;
+    launch.shared_memory = static_cast<uint32_t>(sharedBytes);
+    std::vector<void *> arguments;
+    for (Parameter &parameter : task->parameters)
+      arguments.push_back(parameter.bytes);
+    if (!task->check(
+            nvfp4_kernel_launch(task->kernel, &launch, arguments.data())) ||
+        !task->synchronize())
+      return;
+    for (const Buffer &buffer : task->buffers)
+      if (!task->copyOut(buffer))
+        return;
+  });
 }

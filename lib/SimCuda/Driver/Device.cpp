@@ -102,12 +102,14 @@ static int attributeOf(const State &s, int attribute) {
   }
 }
 
-NVFP4_SIM_API Result cuInit(unsigned) {
+NVFP4_SIM_API Result cuInit(unsigned) try {
   Entry s(false);
   if (!s->optionsError.empty())
     return s->fail(cuda::InvalidValue, "NVFP4_SIM_OPTIONS: " + s->optionsError);
   s->initialized = true;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuDriverGetVersion(int *version) {
@@ -134,15 +136,18 @@ static Result checkDevice(State &s, Device device) {
                     std::to_string(device));
 }
 
-NVFP4_SIM_API Result cuDeviceGet(Device *device, int ordinal) {
+NVFP4_SIM_API Result cuDeviceGet(Device *device, int ordinal) try {
   Entry s(false);
   if (Result error = checkDevice(*s, ordinal))
     return error;
   *device = ordinal;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
-NVFP4_SIM_API Result cuDeviceGetName(char *name, int length, Device device) {
+NVFP4_SIM_API Result cuDeviceGetName(char *name, int length,
+                                     Device device) try {
   Entry s(false);
   if (Result error = checkDevice(*s, device))
     return error;
@@ -151,26 +156,32 @@ NVFP4_SIM_API Result cuDeviceGetName(char *name, int length, Device device) {
   std::snprintf(name, static_cast<size_t>(length), "NVFP4 simulator (sm_%ua)",
                 s->architecture);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
-NVFP4_SIM_API Result cuDeviceGetUuid_v2(char *uuid, Device device) {
+NVFP4_SIM_API Result cuDeviceGetUuid_v2(char *uuid, Device device) try {
   Entry s(false);
   if (Result error = checkDevice(*s, device))
     return error;
   std::memcpy(uuid, "nvfp4-simulator", 16);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
-NVFP4_SIM_API Result cuDeviceTotalMem_v2(size_t *bytes, Device device) {
+NVFP4_SIM_API Result cuDeviceTotalMem_v2(size_t *bytes, Device device) try {
   Entry s(false);
   if (Result error = checkDevice(*s, device))
     return error;
   *bytes = memoryLimit;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuDeviceGetAttribute(int *value, int attribute,
-                                          Device device) {
+                                          Device device) try {
   Entry s(false);
   if (Result error = checkDevice(*s, device))
     return error;
@@ -178,6 +189,8 @@ NVFP4_SIM_API Result cuDeviceGetAttribute(int *value, int attribute,
     return s->fail(cuda::InvalidValue, "expected a place for the value");
   *value = attributeOf(*s, attribute);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuDeviceCanAccessPeer(int *can, Device, Device) {
@@ -188,27 +201,36 @@ NVFP4_SIM_API Result cuDeviceCanAccessPeer(int *can, Device, Device) {
 //===- Contexts
 //------------------------------------------------------------===//
 
-NVFP4_SIM_API Result cuDevicePrimaryCtxRetain(Context *context, Device device) {
+NVFP4_SIM_API Result cuDevicePrimaryCtxRetain(Context *context,
+                                              Device device) try {
   Entry s(false);
   if (Result error = checkDevice(*s, device))
     return error;
   ++s->contextUsers;
   *context = theContext();
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
-NVFP4_SIM_API Result cuDevicePrimaryCtxReset_v2(Device) {
+NVFP4_SIM_API Result cuDevicePrimaryCtxReset_v2(Device) try {
   Entry s(false);
   s->sticky = cuda::Success;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
-NVFP4_SIM_API Result cuDevicePrimaryCtxRelease_v2(Device) {
+NVFP4_SIM_API Result cuDevicePrimaryCtxRelease_v2(Device) try {
   Entry s(false);
   if (s->contextUsers == 0)
     return s->fail(cuda::InvalidContext, "the context is not retained");
-  // A context takes its error with it.
-  if (--s->contextUsers == 0)
+  // A context takes its error and its reports with it.
+  if (--s->contextUsers == 0) {
     s->sticky = cuda::Success;
+    s->findings.clear();
+  }
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 NVFP4_SIM_API Result cuDevicePrimaryCtxSetFlags_v2(Device, unsigned) {
   return cuda::Success;
@@ -258,9 +280,11 @@ NVFP4_SIM_API Result cuCtxGetLimit(size_t *value, int) {
   *value = 0;
   return cuda::Success;
 }
-NVFP4_SIM_API Result cuCtxSynchronize() {
+NVFP4_SIM_API Result cuCtxSynchronize() try {
   Entry s;
   return s.error;
+} catch (...) {
+  return caught();
 }
 NVFP4_SIM_API Result cuProfilerStart() { return cuda::Success; }
 NVFP4_SIM_API Result cuProfilerStop() { return cuda::Success; }

@@ -29,7 +29,7 @@ static void *self() {
 }
 
 NVFP4_SIM_API Result cuGetProcAddress_v2(const char *symbol, void **function,
-                                         int, uint64_t, int *status) {
+                                         int, uint64_t, int *status) try {
   constexpr int found = 0, notFound = 1;
   if (!symbol || !function)
     return cuda::InvalidValue;
@@ -44,6 +44,8 @@ NVFP4_SIM_API Result cuGetProcAddress_v2(const char *symbol, void **function,
     return cuda::Success;
   Entry s(false);
   return s->fail(cuda::NotFound, "the simulator does not offer " + name);
+} catch (...) {
+  return caught();
 }
 NVFP4_SIM_API Result cuGetProcAddress(const char *symbol, void **function,
                                       int version, uint64_t flags) {
@@ -51,7 +53,7 @@ NVFP4_SIM_API Result cuGetProcAddress(const char *symbol, void **function,
 }
 
 /// Private tables, by which NVIDIA's own runtime library drives the driver.
-NVFP4_SIM_API Result cuGetExportTable(const void **table, const void *) {
+NVFP4_SIM_API Result cuGetExportTable(const void **table, const void *) try {
   *table = nullptr;
   Entry s(false);
   if (s->printErrors && !s->warnedOfTables)
@@ -61,6 +63,8 @@ NVFP4_SIM_API Result cuGetExportTable(const void **table, const void *) {
                stderr);
   s->warnedOfTables = true;
   return s->fail(cuda::NotFound, "the simulator has no private tables");
+} catch (...) {
+  return caught();
 }
 
 //===- Errors

@@ -77,8 +77,8 @@ static Result packParameters(State &s, const SimFunction &function,
   return cuda::Success;
 }
 
-static void noteFindings(State &s, const std::string &text) {
-  s.findings += text;
+/// For `nvfp4-sim exec`.
+static void printFindings(State &s, const std::string &text) {
   if (s.printErrors)
     std::fputs(text.c_str(), stderr);
   if (!s.findingsFile.empty())
@@ -116,7 +116,7 @@ static Result checkLaunch(State &s, const SimFunction &function,
 
 NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
                                       FunctionHandle handle, void **parameters,
-                                      void **extra) {
+                                      void **extra) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -167,16 +167,19 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
                      std::to_string(options.seed) + ":\n" +
                      run.reports.str(kernel);
   if (run.completed) {
-    noteFindings(*s, text);
+    printFindings(*s, text);
+    s->findings[launch->stream] += text;
     return cuda::Success;
   }
   sim::ReportKind kind = run.reports.all().back().kind;
   if (kind == sim::ReportKind::IllegalLaunch)
     return s->fail(cuda::InvalidValue, run.reports.all().back().message);
-  noteFindings(*s, text);
-  s->message = text;
+  printFindings(*s, text);
+  s->stickyMessage = std::move(text);
   s->sticky = resultOf(kind);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuLaunchKernel(FunctionHandle function, unsigned gridX,
@@ -205,7 +208,8 @@ NVFP4_SIM_API Result cuLaunchCooperativeKernel(
 //-----------------------------------------------------------===//
 
 NVFP4_SIM_API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(
-    int *blocks, FunctionHandle handle, int blockSize, size_t dynamicShared) {
+    int *blocks, FunctionHandle handle, int blockSize,
+    size_t dynamicShared) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -218,6 +222,8 @@ NVFP4_SIM_API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(
   size_t most = std::min<size_t>(32, 2048 / static_cast<size_t>(blockSize));
   *blocks = static_cast<int>(std::min<size_t>(most, 228 * 1024 / shared));
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 NVFP4_SIM_API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *blocks, FunctionHandle function, int blockSize, size_t dynamicShared,
@@ -225,8 +231,9 @@ NVFP4_SIM_API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function,
                                                      blockSize, dynamicShared);
 }
-NVFP4_SIM_API Result cuOccupancyMaxActiveClusters(
-    int *clusters, FunctionHandle handle, const cuda::LaunchConfig *config) {
+NVFP4_SIM_API Result
+cuOccupancyMaxActiveClusters(int *clusters, FunctionHandle handle,
+                             const cuda::LaunchConfig *config) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -241,13 +248,17 @@ NVFP4_SIM_API Result cuOccupancyMaxActiveClusters(
   }
   *clusters = static_cast<int>(s->options.residentCtas / std::max(1u, size));
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 NVFP4_SIM_API Result cuOccupancyMaxPotentialClusterSize(
-    int *size, FunctionHandle handle, const cuda::LaunchConfig *) {
+    int *size, FunctionHandle handle, const cuda::LaunchConfig *) try {
   Entry s;
   SimFunction *function = s->find(handle);
   if (!function || !size)
     return s->fail(cuda::InvalidValue, "expected a function");
   *size = function->nonPortableCluster ? 16 : 8;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }

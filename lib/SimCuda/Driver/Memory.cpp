@@ -33,7 +33,7 @@ static std::string hex(uint64_t value) {
 //===- Allocation
 //----------------------------------------------------------===//
 
-NVFP4_SIM_API Result cuMemAlloc_v2(DevicePointer *address, size_t bytes) {
+NVFP4_SIM_API Result cuMemAlloc_v2(DevicePointer *address, size_t bytes) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -45,10 +45,15 @@ NVFP4_SIM_API Result cuMemAlloc_v2(DevicePointer *address, size_t bytes) {
                    "expected at most " +
                        std::to_string(memoryLimit - s->memoryUsed) +
                        " bytes, but got " + std::to_string(bytes));
-  *address = s->memory.allocate(bytes);
+  // First what may fail: nothing is left of an allocation that did.
+  std::map<uint64_t, uint64_t> entry{{0, bytes}};
+  auto node = entry.extract(entry.begin());
+  *address = node.key() = s->memory.allocate(bytes);
+  s->deviceAllocations.insert(std::move(node));
   s->memoryUsed += bytes;
-  s->deviceAllocations[*address] = bytes;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuMemAllocPitch_v2(DevicePointer *address, size_t *pitch,
@@ -72,7 +77,7 @@ static bool freeHost(State &s, void *pointer) {
   return true;
 }
 
-NVFP4_SIM_API Result cuMemFree_v2(DevicePointer address) {
+NVFP4_SIM_API Result cuMemFree_v2(DevicePointer address) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -90,6 +95,8 @@ NVFP4_SIM_API Result cuMemFree_v2(DevicePointer address) {
   return s->fail(cuda::InvalidValue, "expected the start of an allocation, but "
                                      "got " +
                                          hex(address));
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuMemAllocAsync(DevicePointer *address, size_t bytes,
@@ -100,7 +107,8 @@ NVFP4_SIM_API Result cuMemFreeAsync(DevicePointer address, Stream) {
   return cuMemFree_v2(address);
 }
 
-NVFP4_SIM_API Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
+NVFP4_SIM_API Result cuMemHostAlloc(void **pointer, size_t bytes,
+                                    unsigned) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -115,6 +123,8 @@ NVFP4_SIM_API Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
   s->memory.map(*pointer, bytes, "host memory");
   s->hostAllocations[*pointer] = bytes;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 NVFP4_SIM_API Result cuMemAllocHost_v2(void **pointer, size_t bytes) {
   return cuMemHostAlloc(pointer, bytes, 0);
@@ -127,7 +137,7 @@ NVFP4_SIM_API Result cuMemAllocManaged(DevicePointer *address, size_t bytes,
   return result;
 }
 
-NVFP4_SIM_API Result cuMemFreeHost(void *pointer) {
+NVFP4_SIM_API Result cuMemFreeHost(void *pointer) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -136,10 +146,12 @@ NVFP4_SIM_API Result cuMemFreeHost(void *pointer) {
   return s->fail(cuda::InvalidValue,
                  "expected memory of cuMemHostAlloc, but got " +
                      hex(reinterpret_cast<uint64_t>(pointer)));
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuMemHostRegister_v2(void *pointer, size_t bytes,
-                                          unsigned) {
+                                          unsigned) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -151,9 +163,11 @@ NVFP4_SIM_API Result cuMemHostRegister_v2(void *pointer, size_t bytes,
                        hex(reinterpret_cast<uint64_t>(pointer)) +
                        " overlap memory that is registered already");
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
-NVFP4_SIM_API Result cuMemHostUnregister(void *pointer) {
+NVFP4_SIM_API Result cuMemHostUnregister(void *pointer) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -164,10 +178,12 @@ NVFP4_SIM_API Result cuMemHostUnregister(void *pointer) {
                    "expected registered memory, but got " +
                        hex(reinterpret_cast<uint64_t>(pointer)));
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuMemHostGetDevicePointer_v2(DevicePointer *address,
-                                                  void *pointer, unsigned) {
+                                                  void *pointer, unsigned) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -177,23 +193,27 @@ NVFP4_SIM_API Result cuMemHostGetDevicePointer_v2(DevicePointer *address,
                    "expected registered memory, but got " + hex(value));
   *address = value;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 NVFP4_SIM_API Result cuMemHostGetFlags(unsigned *flags, void *) {
   *flags = 0;
   return cuda::Success;
 }
 
-NVFP4_SIM_API Result cuMemGetInfo_v2(size_t *free, size_t *total) {
+NVFP4_SIM_API Result cuMemGetInfo_v2(size_t *free, size_t *total) try {
   Entry s;
   if (s.error)
     return s.error;
   *free = memoryLimit - s->memoryUsed;
   *total = memoryLimit;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuMemGetAddressRange_v2(DevicePointer *base, size_t *bytes,
-                                             DevicePointer address) {
+                                             DevicePointer address) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -205,10 +225,12 @@ NVFP4_SIM_API Result cuMemGetAddressRange_v2(DevicePointer *base, size_t *bytes,
   if (bytes)
     *bytes = found->size;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuPointerGetAttribute(void *value, int attribute,
-                                           DevicePointer pointer) {
+                                           DevicePointer pointer) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -248,6 +270,8 @@ NVFP4_SIM_API Result cuPointerGetAttribute(void *value, int attribute,
                                            std::to_string(attribute) +
                                            " is not supported");
   }
+} catch (...) {
+  return caught();
 }
 
 //===- Copies
@@ -281,7 +305,7 @@ static Result resolve(State &s, uint64_t address, size_t bytes, bool mayBeHost,
 }
 
 static Result copy(uint64_t target, uint64_t source, size_t bytes,
-                   bool targetMayBeHost, bool sourceMayBeHost) {
+                   bool targetMayBeHost, bool sourceMayBeHost) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -296,6 +320,8 @@ static Result copy(uint64_t target, uint64_t source, size_t bytes,
   if (to.allocation)
     to.allocation->written.set(target - to.allocation->address, bytes);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuMemcpy(DevicePointer target, DevicePointer source,
@@ -337,7 +363,7 @@ NVFP4_SIM_API Result cuMemcpyDtoDAsync_v2(DevicePointer target,
 //---------------------------------------------------------------===//
 
 template <typename T>
-static Result fill(DevicePointer target, T value, size_t count) {
+static Result fill(DevicePointer target, T value, size_t count) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -359,6 +385,8 @@ static Result fill(DevicePointer target, T value, size_t count) {
   to.allocation->written.set(target - to.allocation->address,
                              count * sizeof(T));
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuMemsetD8_v2(DevicePointer target, uint8_t value,

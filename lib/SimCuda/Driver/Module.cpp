@@ -76,7 +76,10 @@ Result simcuda::loadImage(State &s, const void *image, SimModule *&module) {
   if (!image)
     return s.fail(cuda::InvalidValue, "expected an image, but got null");
   if (!isFatBinary(image)) {
-    if (std::memcmp(image, "\177ELF", 4) == 0)
+    if (!*static_cast<const char *>(image))
+      return s.fail(cuda::InvalidPtx,
+                    "expected PTX text, but got an empty string");
+    if (std::strncmp(static_cast<const char *>(image), "\177ELF", 4) == 0)
       return s.fail(cuda::NoBinaryForGpu,
                     "expected PTX text or a fat binary with PTX, but got "
                     "machine code");
@@ -132,7 +135,8 @@ Result simcuda::functionOf(State &s, SimModule &module, const char *name,
   return cuda::Success;
 }
 
-NVFP4_SIM_API Result cuModuleLoadData(ModuleHandle *module, const void *image) {
+NVFP4_SIM_API Result cuModuleLoadData(ModuleHandle *module,
+                                      const void *image) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -141,6 +145,8 @@ NVFP4_SIM_API Result cuModuleLoadData(ModuleHandle *module, const void *image) {
   if (module)
     *module = reinterpret_cast<ModuleHandle>(loaded);
   return result;
+} catch (...) {
+  return caught();
 }
 NVFP4_SIM_API Result cuModuleLoadFatBinary(ModuleHandle *module,
                                            const void *image) {
@@ -149,7 +155,7 @@ NVFP4_SIM_API Result cuModuleLoadFatBinary(ModuleHandle *module,
 
 NVFP4_SIM_API Result cuModuleLoadDataEx(ModuleHandle *module, const void *image,
                                         unsigned numOptions, int *options,
-                                        void **values) {
+                                        void **values) try {
   constexpr int errorLog = 5, errorLogSize = 6;
   Result result = cuModuleLoadData(module, image);
   char *log = nullptr;
@@ -161,11 +167,13 @@ NVFP4_SIM_API Result cuModuleLoadDataEx(ModuleHandle *module, const void *image,
       size = reinterpret_cast<size_t>(values[i]) & 0xffffffff;
   }
   if (result && log && size)
-    std::snprintf(log, size, "%s", state().message.c_str());
+    std::snprintf(log, size, "%s", lastMessage().c_str());
   return result;
+} catch (...) {
+  return caught();
 }
 
-NVFP4_SIM_API Result cuModuleLoad(ModuleHandle *module, const char *path) {
+NVFP4_SIM_API Result cuModuleLoad(ModuleHandle *module, const char *path) try {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
@@ -175,9 +183,11 @@ NVFP4_SIM_API Result cuModuleLoad(ModuleHandle *module, const char *path) {
                    "cannot read '" + std::string(path) + "'");
   }
   return cuModuleLoadData(module, text.str().c_str());
+} catch (...) {
+  return caught();
 }
 
-NVFP4_SIM_API Result cuModuleUnload(ModuleHandle module) {
+NVFP4_SIM_API Result cuModuleUnload(ModuleHandle module) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -189,11 +199,13 @@ NVFP4_SIM_API Result cuModuleUnload(ModuleHandle module) {
   found->program->removeFrom(s->memory);
   s->modules.erase(found);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuModuleGetFunction(FunctionHandle *function,
                                          ModuleHandle module,
-                                         const char *name) {
+                                         const char *name) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -204,11 +216,13 @@ NVFP4_SIM_API Result cuModuleGetFunction(FunctionHandle *function,
   Result error = functionOf(*s, *found, name, result);
   *function = reinterpret_cast<FunctionHandle>(result);
   return error;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuModuleGetGlobal_v2(DevicePointer *address, size_t *bytes,
                                           ModuleHandle module,
-                                          const char *name) {
+                                          const char *name) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -225,6 +239,8 @@ NVFP4_SIM_API Result cuModuleGetGlobal_v2(DevicePointer *address, size_t *bytes,
     if (bytes && symbol.name == name)
       *bytes = symbol.size;
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 //===- Libraries: the same with other names
@@ -276,7 +292,7 @@ NVFP4_SIM_API Result cuKernelGetAttribute(int *value, int attribute,
 //----------------------------------------------------------===//
 
 NVFP4_SIM_API Result cuFuncSetAttribute(FunctionHandle function, int attribute,
-                                        int value) {
+                                        int value) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -296,10 +312,12 @@ NVFP4_SIM_API Result cuFuncSetAttribute(FunctionHandle function, int attribute,
     found->nonPortableCluster = value != 0;
   }
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuFuncGetAttribute(int *value, int attribute,
-                                        FunctionHandle function) {
+                                        FunctionHandle function) try {
   Entry s;
   if (s.error)
     return s.error;
@@ -352,30 +370,37 @@ NVFP4_SIM_API Result cuFuncGetAttribute(int *value, int attribute,
     break;
   }
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuFuncSetCacheConfig(FunctionHandle, int) {
   return cuda::Success;
 }
 NVFP4_SIM_API Result cuFuncGetModule(ModuleHandle *module,
-                                     FunctionHandle function) {
+                                     FunctionHandle function) try {
   Entry s;
   SimFunction *found = s->find(function);
   if (!found)
     return s->fail(cuda::InvalidHandle, "expected a function");
   *module = reinterpret_cast<ModuleHandle>(found->module);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
-NVFP4_SIM_API Result cuFuncGetName(const char **name, FunctionHandle function) {
+NVFP4_SIM_API Result cuFuncGetName(const char **name,
+                                   FunctionHandle function) try {
   Entry s;
   SimFunction *found = s->find(function);
   if (!found)
     return s->fail(cuda::InvalidHandle, "expected a function");
   *name = found->kernel->name.c_str();
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
-NVFP4_SIM_API void nvfp4_sim_note_image(const void *image) {
+NVFP4_SIM_API void nvfp4_sim_note_image(const void *image) try {
   Entry s(false);
   FatBinary binary;
   if (s->architectureGiven || !readFatBinary(image, binary).empty())
@@ -388,4 +413,6 @@ NVFP4_SIM_API void nvfp4_sim_note_image(const void *image) {
   }
   if (needsOther)
     s->architecture = 90;
+} catch (...) {
+  // Loading the image tells.
 }

@@ -95,7 +95,25 @@ State &simcuda::state() {
   return single;
 }
 
+std::string &simcuda::lastMessage() {
+  static thread_local std::string message;
+  return message;
+}
+
+cuda::Result simcuda::caught() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    lastMessage() = "out of memory"; // short enough to need none
+    return cuda::OutOfMemory;
+  } catch (...) {
+    lastMessage() = "unknown error";
+    return cuda::Unknown;
+  }
+}
+
 cuda::Result State::fail(cuda::Result result, std::string text) {
+  std::string &message = lastMessage();
   message = std::move(text);
   if (printErrors && result != cuda::NotReady && result != cuda::NotFound)
     std::fprintf(stderr, "nvfp4-sim: error %d: %s\n", static_cast<int>(result),
@@ -129,8 +147,8 @@ Entry::Entry(bool needsContext) : s(state()), lock(s.mutex) {
     return;
   if (!s.initialized)
     error = s.fail(cuda::NotInitialized, "expected cuInit to be called first");
-  else
-    error = s.sticky;
+  else if ((error = s.sticky))
+    lastMessage() = s.stickyMessage;
 }
 
 double simcuda::secondsNow() {
@@ -139,19 +157,30 @@ double simcuda::secondsNow() {
       .count();
 }
 
-/// For callers in other libraries: why the last call failed.
+/// For callers in other libraries: why this thread's last call failed.
 NVFP4_SIM_API const char *nvfp4_sim_message(void) {
-  static thread_local std::string copy;
-  Entry s(false);
-  copy = s->message;
-  return copy.c_str();
+  return lastMessage().c_str();
 }
 
-/// Reports of launches since the last call; null when there were none.
-NVFP4_SIM_API const char *nvfp4_sim_take_findings(void) {
-  static thread_local std::string copy;
+/// Reports since the last call: of launches in `*stream`, of those in the
+/// stream that `event` was recorded in, or of all when both are null. Null when
+/// there are none.
+NVFP4_SIM_API const char *nvfp4_sim_take_findings(const cuda::Stream *stream,
+                                                  cuda::Event event) try {
+  static thread_local std::string taken;
+  taken.clear();
   Entry s(false);
-  copy = std::move(s->findings);
-  s->findings.clear();
-  return copy.empty() ? nullptr : copy.c_str();
+  if (SimEvent *found = event ? s->find(event) : nullptr)
+    stream = &found->stream;
+  if (stream) {
+    if (auto found = s->findings.extract(*stream))
+      taken = std::move(found.mapped());
+  } else {
+    for (const auto &[of, text] : s->findings)
+      taken += text;
+    s->findings.clear();
+  }
+  return taken.empty() ? nullptr : taken.c_str();
+} catch (...) {
+  return "out of memory for the reports";
 }

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One process has one device: its memory, loaded modules, options and the text
-// of the last error. Every entry point locks the state, since the simulator
-// runs one launch at a time.
+// One process has one device: its memory, loaded modules and options. Every
+// entry point locks the state, since the simulator runs one launch at a time;
+// host threads take turns. The text of the last error is the thread's, reports
+// are the stream's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,6 +59,7 @@ struct SimStream {
 struct SimEvent {
   unsigned flags = 0;
   bool recorded = false;
+  cuda::Stream stream = nullptr;
   double time = 0;
 };
 
@@ -74,10 +76,9 @@ struct State {
   uint64_t launches = 0;
   /// An error that ends the life of the context.
   cuda::Result sticky = cuda::Success;
-  /// Why the last call that failed did so.
-  std::string message;
-  /// Reports of launches that nobody has asked for yet.
-  std::string findings;
+  std::string stickyMessage;
+  /// Reports of complete launches that nobody has asked for yet.
+  std::map<cuda::Stream, std::string> findings;
   /// Set by `nvfp4-sim exec`: print errors and reports as they arise.
   bool printErrors = false;
   bool printStatistics = false;
@@ -102,7 +103,7 @@ struct State {
   /// Memory of the device, by address.
   std::map<uint64_t, uint64_t> deviceAllocations;
 
-  /// Stores why a call fails, and returns `result`.
+  /// Stores why this thread's call fails, and returns `result`.
   cuda::Result fail(cuda::Result result, std::string text);
   SimModule *find(cuda::Module module);
   SimFunction *find(cuda::Function function);
@@ -112,6 +113,13 @@ struct State {
 
 /// The state of this process, with the options of NVFP4_SIM_OPTIONS.
 State &state();
+
+/// Why the last call of this thread that failed did so.
+std::string &lastMessage();
+
+/// Within a handler: what an entry point returns, for exceptions must not reach
+/// callers that are written in C.
+cuda::Result caught() noexcept;
 
 /// Locks the state for the length of an entry point. Converts to the error
 /// that the entry point must return at once: not initialised, or sticky.

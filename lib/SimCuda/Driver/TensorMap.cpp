@@ -22,7 +22,7 @@ NVFP4_SIM_API Result cuTensorMapEncodeTiled(
     cuda::TensorMap *map, int type, uint32_t rank, void *address,
     const uint64_t *dimensions, const uint64_t *strides, const uint32_t *box,
     const uint32_t *elementStrides, int interleave, int swizzle,
-    int l2Promotion, int fill) {
+    int l2Promotion, int fill) try {
   Entry s(false);
   if (!map || !dimensions || !box || !elementStrides || (!strides && rank > 1))
     return s->fail(cuda::InvalidValue, "expected arrays, but got null");
@@ -64,10 +64,12 @@ NVFP4_SIM_API Result cuTensorMapEncodeTiled(
   std::memset(map, 0, sizeof *map);
   std::memcpy(map, &encoded, sizeof encoded);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
 NVFP4_SIM_API Result cuTensorMapReplaceAddress(cuda::TensorMap *map,
-                                               void *address) {
+                                               void *address) try {
   Entry s(false);
   if (!map)
     return s->fail(cuda::InvalidValue, "expected a tensor map, but got null");
@@ -79,10 +81,14 @@ NVFP4_SIM_API Result cuTensorMapReplaceAddress(cuda::TensorMap *map,
     return s->fail(cuda::InvalidValue, error);
   std::memcpy(map, &encoded, sizeof encoded);
   return cuda::Success;
+} catch (...) {
+  return caught();
 }
 
-NVFP4_SIM_API Result cuTensorMapEncodeIm2col() {
+NVFP4_SIM_API Result cuTensorMapEncodeIm2col() try {
   Entry s(false);
   return s->fail(cuda::NotSupported,
                  "tensor maps of im2col mode are not supported");
+} catch (...) {
+  return caught();
 }

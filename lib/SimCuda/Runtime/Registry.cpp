@@ -117,7 +117,9 @@ Error simcuda::variableOf(const void *hostVariable,
 //===- Start-up code
 //-------------------------------------------------------===//
 
-NVFP4_SIM_API void **__cudaRegisterFatBinary(void *image) {
+// Without memory for what a program registers it cannot go on, and nobody takes
+// an error: noexcept ends it.
+NVFP4_SIM_API void **__cudaRegisterFatBinary(void *image) noexcept {
   Registry &r = registry();
   std::lock_guard<std::recursive_mutex> lock(r.mutex);
   r.binaries.emplace_back().image = image;
@@ -130,7 +132,8 @@ NVFP4_SIM_API char __cudaInitModule(void **) { return 0; }
 
 NVFP4_SIM_API void __cudaRegisterFunction(void **binary, const char *host,
                                           char *, const char *name, int, void *,
-                                          void *, void *, void *, int *) {
+                                          void *, void *, void *,
+                                          int *) noexcept {
   Registry &r = registry();
   std::lock_guard<std::recursive_mutex> lock(r.mutex);
   Kernel &kernel = r.kernels[host];
@@ -140,7 +143,8 @@ NVFP4_SIM_API void __cudaRegisterFunction(void **binary, const char *host,
 }
 
 NVFP4_SIM_API void __cudaRegisterVar(void **binary, char *host, char *,
-                                     const char *name, int, size_t, int, int) {
+                                     const char *name, int, size_t, int,
+                                     int) noexcept {
   Registry &r = registry();
   std::lock_guard<std::recursive_mutex> lock(r.mutex);
   Variable &variable = r.variables[host];
@@ -175,9 +179,11 @@ static thread_local std::vector<Configuration> configurations;
 
 NVFP4_SIM_API unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block,
                                                    size_t shared,
-                                                   cuda::Stream stream) {
+                                                   cuda::Stream stream) try {
   configurations.push_back({grid, block, shared, stream});
   return 0;
+} catch (...) {
+  return static_cast<unsigned>(remember(cuda::OutOfMemory));
 }
 
 NVFP4_SIM_API Error __cudaPopCallConfiguration(Dim3 *grid, Dim3 *block,

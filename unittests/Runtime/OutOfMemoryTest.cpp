@@ -1,0 +1,190 @@
+//===- OutOfMemoryTest.cpp - Allocations that fail --------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// This program's operator new fails when told to, and the libraries use it too.
+// Each call is made again and again, with its first, second, ... allocation
+// failing, until it needs no more: no exception may come out, and every failure
+// must be a status.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestTensors.h"
+
+#include "nvfp4/Runtime/nvfp4_checks.h"
+#include "nvfp4/Runtime/nvfp4_device.h"
+#include "nvfp4/Runtime/nvfp4_launch.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+using namespace nvfp4::test;
+
+/// Allocations of this thread until the one that fails; negative: none does.
+static thread_local long countdown = -1;
+
+void *operator new(size_t bytes) {
+  if (countdown >= 0 && countdown-- == 0)
+    throw std::bad_alloc();
+  if (void *memory = std::malloc(bytes ? bytes : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+  return std::malloc(bytes ? bytes : 1);
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+namespace {
+
+/// Calls `function` with each of its allocations failing once; the number of
+/// times that it did not return NVFP4_OK.
+template <typename Callable> int failures(Callable function) {
+  int failed = 0;
+  for (long number = 0; number < 100000; ++number) {
+    countdown = number;
+    nvfp4_status status = NVFP4_DEVICE_ERROR;
+    bool threw = false;
+    try {
+      status = function();
+    } catch (...) {
+      threw = true;
+    }
+    bool usedUp = countdown < 0;
+    countdown = -1;
+    EXPECT_FALSE(threw) << "allocation " << number;
+    if (status == NVFP4_OK && !usedUp)
+      return failed;
+    // What is left out for want of memory, as by a cache, is no failure.
+    if (status == NVFP4_OK)
+      continue;
+    EXPECT_EQ(status, NVFP4_OUT_OF_MEMORY)
+        << "allocation " << number << ": " << nvfp4_last_error();
+    EXPECT_NE(std::string(nvfp4_last_error()).find("out of memory"),
+              std::string::npos)
+        << nvfp4_last_error();
+    ++failed;
+  }
+  ADD_FAILURE() << "no end of allocations";
+  return failed;
+}
+
+constexpr const char *text = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry one(.param .u64 out) {
+  .reg .b64 %a<2>;
+  ld.param.u64 %a1, [out];
+  st.global.u32 [%a1], 1;
+  ret;
+}
+)";
+
+} // namespace
+
+TEST(OutOfMemory, Calls) {
+  // Loading is left out: the JSON library allocates in a destructor.
+  TestArtefact artefact;
+  ASSERT_EQ(artefact.status, NVFP4_OK);
+  float data[2] = {1, 2}, factor = 2;
+  std::vector<int64_t> shape = {1, 2}, none;
+  DLTensor x = makeTensor(data, shape, kF32);
+  DLTensor s = makeTensor(&factor, none, kF32);
+  const DLTensor *arguments[] = {&x, &s};
+  const nvfp4_function *scale = artefact.function("scale");
+  EXPECT_GT(failures([&] {
+              DLManagedTensor *results[2] = {};
+              nvfp4_status status =
+                  nvfp4_function_call(scale, arguments, 2, results, 2, nullptr);
+              for (DLManagedTensor *result : results)
+                if (result)
+                  result->deleter(result);
+              return status;
+            }),
+            3);
+}
+
+TEST(OutOfMemory, Checks) {
+  int recorded = failures([] {
+    nvfp4_check_equal("a place", "c1", "a number that is described at length",
+                      4, 3);
+    nvfp4_status status = nvfp4_take_violation();
+    return status == NVFP4_INVALID_DATA ? NVFP4_OK : status;
+  });
+  EXPECT_GT(recorded, 1);
+}
+
+TEST(OutOfMemory, Devices) {
+  nvfp4_device *device = nullptr;
+  ASSERT_EQ(nvfp4_device_open("sim", &device), NVFP4_OK);
+  EXPECT_GT(failures([] {
+              nvfp4_device *other = nullptr;
+              nvfp4_status status = nvfp4_device_open("sim", &other);
+              nvfp4_device_release(other);
+              return status;
+            }),
+            1);
+  EXPECT_GT(failures([&] {
+              nvfp4_device_module *module = nullptr;
+              nvfp4_kernel *kernel = nullptr;
+              nvfp4_status status =
+                  nvfp4_device_module_load(device, text, &module);
+              if (!status)
+                status = nvfp4_device_module_kernel(module, "one", &kernel);
+              nvfp4_device_module_release(module);
+              return status;
+            }),
+            50);
+  nvfp4_device_module *module = nullptr;
+  nvfp4_kernel *kernel = nullptr;
+  ASSERT_EQ(nvfp4_device_module_load(device, text, &module), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_module_kernel(module, "one", &kernel), NVFP4_OK);
+  EXPECT_GT(failures([&] {
+              void *memory = nullptr;
+              nvfp4_stream *stream = nullptr;
+              nvfp4_status status = nvfp4_stream_create(device, &stream);
+              if (!status)
+                status = nvfp4_device_alloc(device, 64, &memory);
+              void *arguments[] = {&memory};
+              nvfp4_launch launch = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0},
+                                     0,         0,         stream};
+              if (!status)
+                status = nvfp4_kernel_launch(kernel, &launch, arguments);
+              if (!status)
+                status = nvfp4_stream_synchronize(device, stream);
+              long left = std::exchange(countdown, -1);
+              EXPECT_EQ(nvfp4_device_free(device, memory), NVFP4_OK);
+              if (stream)
+                EXPECT_EQ(nvfp4_stream_destroy(device, stream), NVFP4_OK);
+              countdown = left;
+              return status;
+            }),
+            5);
+  nvfp4_device_module_release(module);
+  nvfp4_device_release(device);
+}
+
+TEST(OutOfMemory, Tasks) {
+  ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
+  EXPECT_GT(failures([] {
+              uint32_t word = 0;
+              nvfp4_task *task = nvfp4_task_begin("a place", text, "one");
+              int32_t buffer = nvfp4_task_buffer(
+                  task, &word, 1, 4, 4, NVFP4_TASK_WRITE | NVFP4_TASK_ZERO);
+              nvfp4_task_pointer(task, buffer);
+              nvfp4_task_run(task, 1, 1, 0, 1);
+              nvfp4_status status = nvfp4_take_violation();
+              EXPECT_TRUE(status || word == 1);
+              return status == NVFP4_DEVICE_ERROR ? NVFP4_OUT_OF_MEMORY
+                                                  : status;
+            }),
+            10);
+  EXPECT_EQ(nvfp4_launch_set_device(nullptr), NVFP4_UNSUPPORTED);
+}
