@@ -259,6 +259,10 @@ static LogicalResult emitKernels(ModuleOp module, const CompileOptions &options,
 
 int tools::runCompile(CompileOptions options) {
   if (options.explain) {
+    if (!options.forOutput.empty())
+      return reportError(options, "expected --explain, which writes no code, "
+                                  "without " +
+                                      options.forOutput.front());
     auto module = ParsedModule::parse(options.input, options.report);
     return !module || failed(explainStrategies(module->get(), options.target));
   }

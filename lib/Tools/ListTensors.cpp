@@ -133,8 +133,7 @@ int nvfp4::tools::runListTensors(const ListOptions &options) {
                                                : copy(spec, options.output);
         !status) {
       std::fflush(stdout);
-      std::fprintf(stderr, "nvfp4-tensors: %s\n",
-                   printable(status.message()).c_str());
+      options.report("error: " + printable(status.message()));
       result = 1;
     }
   return result;

@@ -48,6 +48,9 @@ Expected<RunPlan> RunPlan::get(const RunOptions &options,
   if (options.device != "cpu" && !isReference && !isGpuDevice(options.device))
     return Error{"expected --device=cpu, cuda, sim or reference, but got '" +
                  options.device + "'"};
+  if (options.exact && options.check.empty())
+    return Error{"expected --check=reference with --exact, which says how to "
+                 "compare"};
   if (!options.check.empty()) {
     auto spec = CheckSpec::parse(options.check);
     if (!spec)

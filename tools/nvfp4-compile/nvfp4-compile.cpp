@@ -42,5 +42,10 @@ int main(int argc, char **argv) {
   Opt<bool> explain("explain", cl::cat(category), cl::desc("Print how each product could run on the GPU --target, and stop"), cl::location(compile.explain));
   // clang-format on
   cl::ParseCommandLineOptions(argc, argv, "NVFP4 compiler\n");
+  for (const cl::Option *option : std::initializer_list<cl::Option *>{
+           &output, &emit, &isa, &threads, &runtimeChecks, &optLevel})
+    if (option->getNumOccurrences())
+      compile.forOutput.push_back((option->ArgStr.size() == 1 ? "-" : "--") +
+                                  option->ArgStr.str());
   return nvfp4::tools::runCompile(compile);
 }

@@ -28,6 +28,9 @@ with @dtype behind it for raw or integer data.
 
 int main(int argc, char **argv) {
   nvfp4::tools::ListOptions options;
+  options.report = [](const std::string &message) {
+    std::fprintf(stderr, "%s\n", message.c_str());
+  };
   for (int i = 1; i < argc; ++i) {
     std::string_view argument = argv[i];
     if (argument == "--help" || argument == "-h") {

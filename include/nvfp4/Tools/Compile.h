@@ -23,6 +23,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mlir {
 class PassManager;
@@ -59,6 +60,9 @@ struct CompileOptions : CodeOptions {
   /// Print the candidate strategies of each product for `target`, a GPU, and
   /// stop.
   bool explain = false;
+  /// Options of the command line that decide what is written and how, as
+  /// given: with `explain` there must be none.
+  std::vector<std::string> forOutput;
 };
 
 /// A module and the context that it lives in, with every dialect registered.

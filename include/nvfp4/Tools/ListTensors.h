@@ -13,6 +13,8 @@
 #ifndef NVFP4_TOOLS_LISTTENSORS_H
 #define NVFP4_TOOLS_LISTTENSORS_H
 
+#include "nvfp4/Tools/Report.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,10 +31,12 @@ struct ListOptions {
   int64_t print = 0;
   /// Where the tensor of the only specification is copied to, if not empty.
   std::string output;
+  /// Where errors go. Must be set.
+  Report report;
 };
 
 /// Does what the options say; the exit code of the process: 0, or 1 after a
-/// message on standard error for each specification that failed.
+/// report for each specification that failed.
 int runListTensors(const ListOptions &options);
 
 } // namespace nvfp4::tools

@@ -1,5 +1,12 @@
 // RUN: nvfp4-compile --explain --target=sm_100a %s 2>&1 | FileCheck %s
 // RUN: not nvfp4-compile --explain %s 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: not nvfp4-compile --explain --target=sm_100a -o %t.so %s 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not nvfp4-compile --explain --target=sm_100a --emit=so %s 2>&1 | FileCheck %s --check-prefix=EMIT
+// RUN: not nvfp4-compile --explain --target=sm_100a -O3 %s 2>&1 | FileCheck %s --check-prefix=LEVEL
+
+// OUTPUT: error: expected --explain, which writes no code, without -o
+// EMIT: error: expected --explain, which writes no code, without --emit
+// LEVEL: error: expected --explain, which writes no code, without -O
 
 // --explain shows the candidates at each product and writes no file.
 
