@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <tuple>
 
 using namespace nvfp4;
@@ -69,7 +70,7 @@ static Text checkPairs(const Tile &tile, const Problem &problem) {
     return std::nullopt;
   int64_t weights = tile.swapAB ? tile.m / tile.ctas : tile.n;
   int64_t granularity = problem.epilogue.gateGranularity;
-  if (granularity != 0 && weights % (2 * granularity) == 0)
+  if (granularity != 0 && weights / 2 % granularity == 0)
     return std::nullopt;
   // halves: blocks of N/2 rows.
   bool halvesFit = std::all_of(problem.groups.begin(), problem.groups.end(),
@@ -111,12 +112,21 @@ static Text checkLaunch(const Tile &tile, const Problem &problem,
   return std::nullopt;
 }
 
+/// What the plans of the memories multiply: 0 leaves the choice open, and no
+/// product of values in these ranges leaves 64 bits.
+static Text checkRanges(const Tile &tile) {
+  if (tile.accumulatorStages < 0 || tile.accumulatorStages > 2)
+    return expected("accumulator_stages 1 or 2", tile.accumulatorStages);
+  if (tile.scaleStages < 0 || tile.scaleStages > 2)
+    return expected("scale_stages 1 or 2", tile.scaleStages);
+  if (tile.epilogueN < 0 || tile.epilogueN > 128)
+    return expected("epilogue_n 8, 16, 32, 64 or 128 that divides n",
+                    tile.epilogueN);
+  return std::nullopt;
+}
+
 static Text checkTensorMemory(const Tile &tile, const Problem &problem,
                               const Machine &machine) {
-  if (tile.accumulatorStages < 1 || tile.accumulatorStages > 2)
-    return expected("accumulator_stages 1 or 2", tile.accumulatorStages);
-  if (tile.scaleStages < 1 || tile.scaleStages > 2)
-    return expected("scale_stages 1 or 2", tile.scaleStages);
   if (planTensorMemory(tile, problem, machine))
     return std::nullopt;
   return "expected at most " + str(machine.tensorMemoryColumns) +
@@ -132,8 +142,9 @@ static Text checkSharedMemory(const Tile &tile, const Problem &problem,
       tile.n % columns != 0)
     return expected("epilogue_n 8, 16, 32, 64 or 128 that divides n", columns);
   SharedMemoryPlan plan = planSharedMemory(tile, problem);
-  int64_t fit = stagesThatFit(machine.sharedMemory, plan.stageBytes,
-                              plan.getTotal() - plan.stages * plan.stageBytes);
+  plan.stages = 0;
+  int64_t fit =
+      stagesThatFit(machine.sharedMemory, plan.stageBytes, plan.getTotal());
   if (tile.stages >= 1 && tile.stages <= fit)
     return std::nullopt;
   return expected("1 to " + str(fit) + " stages of " + str(plan.stageBytes) +
@@ -149,13 +160,17 @@ strategy::findOperandViolation(const Problem &problem) {
   int64_t step = 128 / std::min<int64_t>(bits(problem.lhs), bits(problem.rhs));
   if (bits(problem.lhs) != bits(problem.rhs))
     step = 128;
-  for (const Problem::Group &group : problem.groups)
-    if (group.k % step != 0)
-      return Violation{
-          Rule::Operands,
-          *expected("K a multiple of " + str(step) + ", which TMA can address",
-                    group.k,
-                    "the nearest is " + str((group.k / step + 1) * step))};
+  for (const Problem::Group &group : problem.groups) {
+    if (group.k % step == 0)
+      continue;
+    int64_t below = group.k / step * step;
+    bool hasAbove = below <= std::numeric_limits<int64_t>::max() - step;
+    return Violation{
+        Rule::Operands,
+        *expected("K a multiple of " + str(step) + ", which TMA can address",
+                  group.k,
+                  "the nearest is " + str(hasAbove ? below + step : below))};
+  }
   return std::nullopt;
 }
 
@@ -170,6 +185,8 @@ std::optional<Violation> strategy::findViolation(const Tile &tile,
     return Violation{Rule::Pairs, *text};
   if (Text text = checkLaunch(tile, problem, machine))
     return Violation{Rule::Launch, *text};
+  if (Text text = checkRanges(tile))
+    return Violation{Rule::SharedMemory, *text};
   Tile whole = complete(tile, problem, machine);
   if (Text text = checkTensorMemory(whole, problem, machine))
     return Violation{Rule::TensorMemory, *text};
@@ -204,6 +221,8 @@ static Tile giveWay(const Tile &wish, bool swapAB, int64_t ctas, int64_t n,
       room /= *extent;
     }
   }
+  if (checkRanges(tile))
+    tile.accumulatorStages = tile.scaleStages = tile.epilogueN = 0;
   Tile whole = complete(tile, problem, machine);
   if (checkTensorMemory(whole, problem, machine))
     tile.scaleStages = 0;

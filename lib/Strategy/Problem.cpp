@@ -13,15 +13,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace nvfp4;
 using namespace nvfp4::strategy;
 using format::BlockFormat;
 
 int64_t Problem::getRows() const {
-  int64_t rows = 0;
+  // More rows than fit 64 bits are as many as do.
+  int64_t rows = 0, part = 0;
   for (const Group &group : groups)
-    rows += group.count * group.rows;
+    if (__builtin_mul_overflow(group.count, group.rows, &part) ||
+        __builtin_add_overflow(rows, part, &rows))
+      return std::numeric_limits<int64_t>::max();
   return rows;
 }
 

@@ -13,6 +13,8 @@
 
 #include "gtest/gtest.h"
 
+#include <limits>
+
 using namespace nvfp4::strategy;
 using nvfp4::format::BlockFormat;
 
@@ -162,6 +164,45 @@ TEST(Legality, NearestIsLegalForAnyNumbers) {
       }
     }
   }
+}
+
+// Attributes hold any 64-bit number.
+TEST(Legality, RefusesHugeNumbers) {
+  constexpr int64_t huge = std::numeric_limits<int64_t>::max();
+  std::string text = std::to_string(huge);
+  EXPECT_EQ(why({.accumulatorStages = huge}),
+            "expected accumulator_stages 1 or 2, but got " + text);
+  EXPECT_EQ(why({.scaleStages = huge}),
+            "expected scale_stages 1 or 2, but got " + text);
+  EXPECT_EQ(
+      why({.epilogueN = huge}),
+      "expected epilogue_n 8, 16, 32, 64 or 128 that divides n, but got " +
+          text);
+  EXPECT_EQ(why({.stages = huge}),
+            "expected 1 to 5 stages of 36864 bytes in 232448 bytes of shared "
+            "memory, but got " +
+                text);
+  EXPECT_EQ(why({.clusterM = huge}),
+            "expected cluster_m from 1 to 8, but got " + text);
+  EXPECT_EQ(why({.m = huge}), "expected m = 128 for ctas = 1, but got " + text);
+  EXPECT_NE(nearest({.m = huge,
+                     .n = huge,
+                     .k = huge,
+                     .stages = huge,
+                     .ctas = huge,
+                     .clusterM = huge,
+                     .clusterN = huge,
+                     .splitK = huge,
+                     .accumulatorStages = huge,
+                     .scaleStages = huge,
+                     .epilogueN = huge}),
+            "");
+  Problem problem = makeProblem();
+  problem.groups = {{huge, huge, huge, huge}, {huge, huge, huge, huge}};
+  EXPECT_EQ(problem.getRows(), huge);
+  EXPECT_EQ(why({}, problem),
+            "expected K a multiple of 32, which TMA can address, but got " +
+                text + "; the nearest is 9223372036854775776");
 }
 
 } // namespace
