@@ -20,7 +20,7 @@ NVFP4_TEST_PACKAGES=(clang-format-22 python3-psutil)
 preset_packages() {
   case $1 in
     asan | fuzz) echo libclang-rt-22-dev ;;
-    gcc) echo g++ ;;
+    gcc) echo g++-12 ;;
   esac
 }
 

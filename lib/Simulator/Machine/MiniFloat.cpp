@@ -187,8 +187,9 @@ uint16_t floatToHalf(float value) {
     return static_cast<uint16_t>(sign | 0x7c00);
   if (magnitude < 0x38800000) // below 2^-14: a multiple of 2^-24
     return static_cast<uint16_t>(
-        sign | std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
-                   0x3f000000u);
+        sign |
+        (std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
+         0x3f000000u));
   uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
   return static_cast<uint16_t>(sign | ((rounded - 0x38000000) >> 13));
 }
