@@ -206,7 +206,8 @@ void KernelLowering::lowerParameter(LLVM::LLVMFuncOp function, unsigned number,
                                ShapedType::isDynamic(size)
                                    ? std::numeric_limits<int64_t>::max()
                                    : size);
-    stride *= size;
+    if (dim > 0)
+      stride *= size;
   }
   Value structure = descriptor;
   auto cast =
