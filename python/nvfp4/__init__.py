@@ -1,10 +1,37 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grouped block-scaled products (NVFP4, MXFP4, MXFP8): stated exactly, compiled, run."""
-from .compiler import *
-from .errors import *
-from .options import *
-from .quantization import *
-from .tensors import *
-from .matmul import *
-from .layer import *
+"""Grouped block-scaled matrix products (NVFP4, MXFP4, MXFP8), stated exactly, compiled, run.
+
+- :func:`quantize`, :func:`dequantize`, :func:`relayout`: into block-scaled form and out of it
+- :func:`grouped_matmul`, :func:`grouped_matmul_list`: products with every option of the dialect
+- :func:`moe_layer`: a Mixture-of-Experts layer; :func:`route`, :func:`sort_tokens`, ...: its parts
+- :func:`compile`, :func:`load`: MLIR text, or a compiled file, to functions on arrays
+- :mod:`nvfp4.checkpoint`, :mod:`nvfp4.cudnn`, :mod:`nvfp4.gpumode`, :mod:`nvfp4.torch`: what others have
+
+Arrays go in and out without copies: numpy with ml_dtypes, and any DLPack tensor of the CPU. What is wrong raises an
+:class:`NVFP4Error`.
+"""
+
+from ._calls import cache_clear, cache_info
+from ._dlpack import DLPackArray, asarray, to_dlpack
+from .compiler import *  # noqa: F403
+from .errors import *  # noqa: F403
+from .layer import *  # noqa: F403
+from .matmul import *  # noqa: F403
+from .options import *  # noqa: F403
+from .quantization import *  # noqa: F403
+from .tensors import *  # noqa: F403
+
+__version__ = "0.1.0"
+
+_MODULES = ("errors", "tensors", "options", "compiler", "quantization", "matmul", "layer")
+__all__ = ["DLPackArray", "asarray", "to_dlpack", "cache_clear", "cache_info", "__version__"]
+
+
+def _collect() -> None:
+    import importlib
+    for name in _MODULES:
+        __all__.extend(importlib.import_module(f"{__name__}.{name}").__all__)
+
+
+_collect()

@@ -64,6 +64,8 @@ def asarray(tensor: Any, *, writable: bool = False) -> np.ndarray:
     """
     if isinstance(tensor, np.ndarray):
         array = tensor
+    elif type(tensor).__module__.partition(".")[0] == "torch" and tensor.device.type == "cpu":
+        array = _from_torch(tensor)
     elif hasattr(tensor, "__dlpack__"):
         array = _from_dlpack(tensor)
     elif writable:
@@ -73,6 +75,22 @@ def asarray(tensor: Any, *, writable: bool = False) -> np.ndarray:
     if writable and not array.flags.writeable:
         raise ArgumentError("expected a tensor to write to, but got one that is read-only")
     return array
+
+
+# Types of torch that its DLPack does not describe everywhere -> (type of the same size that it does, numpy).
+_TORCH = {"bfloat16": ("int16", ml_dtypes.bfloat16), "float8_e4m3fn": ("uint8", ml_dtypes.float8_e4m3fn),
+          "float8_e5m2": ("uint8", ml_dtypes.float8_e5m2), "float8_e8m0fnu": ("uint8", ml_dtypes.float8_e8m0fnu),
+          "float4_e2m1fn_x2": ("uint8", np.uint8)}
+
+
+def _from_torch(tensor: Any) -> np.ndarray:
+    tensor = tensor.detach()
+    name = str(tensor.dtype).partition(".")[2]
+    if name not in _TORCH:
+        return _from_dlpack(tensor)
+    import torch
+    plain, dtype = _TORCH[name]
+    return _from_dlpack(tensor.view(getattr(torch, plain))).view(dtype)
 
 
 def _from_dlpack(tensor: Any) -> np.ndarray:
@@ -125,8 +143,7 @@ def _view(tensor: DLTensor, read_only: bool, release) -> np.ndarray:
         raise ArgumentError("expected strides that are not negative")
     size = (sum((n - 1) * s for n, s in zip(shape, strides)) + 1) * dtype.itemsize
     memory = _Memory(tensor.data + tensor.byte_offset, size, read_only, release)
-    flat = np.asarray(memory).view(dtype)
-    return np.lib.stride_tricks.as_strided(flat, shape, [s * dtype.itemsize for s in strides], writeable=not read_only)
+    return np.ndarray(shape, dtype, buffer=np.asarray(memory), strides=[s * dtype.itemsize for s in strides])
 
 
 def take(managed: Any) -> np.ndarray:

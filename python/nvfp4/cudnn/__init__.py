@@ -1,0 +1,28 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The grouped product with GLU of cuDNN's Python frontend, on this compiler: the same names, the same flow.
+
+Existing callers change ``from cudnn import GroupedGemmGluSm100`` to ``from nvfp4.cudnn import GroupedGemmGluSm100``.
+Tensors are numpy arrays or DLPack tensors of the CPU, in cuDNN's shapes and strides; types are theirs (``torch.bfloat16``)
+or numpy's. Streams, tiles and clusters are accepted and have no meaning here.
+
+What differs by default, and is cuDNN's with ``compat="cudnn"``:
+
+====================================  ==========================================  ===============================
+\                                     here                                        ``compat="cudnn"``
+====================================  ==========================================  ===============================
+groups                                end anywhere                                padded to 256 rows, or an error
+N                                     any multiple of 64                          the same
+D in float32, vectors of 16, no bias  works                                       NotImplementedError
+``amax`` of an empty group            0                                           -inf
+scales of float8_e5m2 results         by 57344, the largest number                by 128
+====================================  ==========================================  ===============================
+
+The gate is the first of each pair of 32 columns, as the kernel and its tests have it (its documentation says otherwise).
+"""
+
+from .glu import GroupedGemmGluSm100, grouped_gemm_glu_wrapper_sm100
+from .quant import grouped_gemm_quant_wrapper_sm100, grouped_gemm_srelu_wrapper_sm100
+
+__all__ = ["GroupedGemmGluSm100", "grouped_gemm_glu_wrapper_sm100", "grouped_gemm_quant_wrapper_sm100",
+           "grouped_gemm_srelu_wrapper_sm100"]

@@ -1,0 +1,206 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""compile, run, ir, explain, save and load, and exceptions with the compiler's diagnostics."""
+
+import numpy as np
+import pytest
+
+import nvfp4
+from nvfp4_formats import FORMATS, random_scaled
+
+EXPERTS = """
+!act = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+!w   = !grouped_scaled_gemm.scaled<3x32x64, nvfp4>
+func.func @experts(%x: !act, %w: !w, %ends: tensor<3xi32>, %out: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %y = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<3xi32>)
+      lhs(%x : !act) rhs(%w : !w) outs(%out : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+func.func @twice(%x: memref<?xf32>, %a: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %w = arith.mulf %v, %a : f32
+    memref.store %w, %x[%i] : memref<?xf32>
+  }
+  return
+}
+func.func @halves(%x: !act) -> (!act, index) {
+  %c7 = arith.constant 7 : index
+  return %x, %c7 : !act, index
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program():
+    return nvfp4.compile(EXPERTS)
+
+
+@pytest.fixture
+def operands(rng):
+    x, w = random_scaled(rng, (20, 64), "nvfp4"), random_scaled(rng, (3, 32, 64), "nvfp4")
+    ends = np.array([5, 5, 17], np.int32)
+    expected = np.full((20, 32), 13.0, np.float32)
+    for g, (begin, end) in enumerate(((0, 5), (5, 5), (5, 17))):
+        expected[begin:end] = x.values()[begin:end] @ w.values()[g].T
+    return x.store(), w.store(), ends, expected
+
+
+def test_functions_describe_themselves(program):
+    assert set(program.functions) == {"experts", "twice", "halves"}
+    values = program.functions["experts"].arguments
+    assert [v.role for v in values] == ["values", "scales", "values", "scales", "plain", "plain"]
+    assert values[0].shape == (-1, 32) and values[1].element == "f8E4M3FN"
+    assert program.functions["twice"].arguments[0].is_mutable
+    assert "memref<?xf32>" in repr(program)
+
+
+def test_run_takes_pairs_tensors_and_parts(program, operands):
+    x, w, ends, expected = operands
+    out = np.full((20, 32), 13.0, np.float32)
+    for arguments in ((x, w), (*x, *w), (nvfp4.ScaledTensor(*x), nvfp4.ScaledTensor(*w))):
+        result = program.run(*arguments, ends, out, entry="experts")
+        np.testing.assert_array_equal(result, expected)
+    assert (out == 13).all()  # tensors are values
+
+
+def test_memrefs_are_written_in_place(program):
+    x = np.arange(5, dtype=np.float32)
+    assert program.run(x, 3, entry="twice") is None
+    np.testing.assert_array_equal(x, 3 * np.arange(5))
+    x.flags.writeable = False
+    with pytest.raises(nvfp4.ArgumentError, match="read-only"):
+        program.run(x, 3, entry="twice")
+
+
+def test_results_are_scaled_tensors_and_scalars(program, rng):
+    x = random_scaled(rng, (7, 64), "nvfp4")
+    result, seven = program.run(x.store(), entry="halves")
+    assert isinstance(result, nvfp4.ScaledTensor) and result.shape == (7, 64) and seven == 7
+    np.testing.assert_array_equal(result.values, x.store()[0])
+
+
+def test_data_out_of_range_names_its_constraint(program, operands):
+    x, w, _, expected = operands
+    with pytest.raises(nvfp4.DataError, match="expected group ends") as error:
+        program.run(x, w, np.array([5, 5, 21], np.int32), expected, entry="experts")
+    assert error.value.constraint == "grouping_c6"
+    assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize("change,message", [
+    (lambda a: (a[0][:, ::2], *a[1:]), "row-major"),
+    (lambda a: (a[0].astype(np.float64), *a[1:]), "i8"),
+    (lambda a: (a[0][:, :16].copy(), *a[1:]), "shape"),
+    (lambda a: a[:-1], "expected 6 arguments"),
+    (lambda a: (*a[:-2], a[-2].astype(np.int64), a[-1]), "i32"),
+    (lambda a: (*a[:-1], "text"), "tensor|type")])
+def test_wrong_arguments_are_named(program, operands, change, message):
+    x, w, ends, expected = operands
+    with pytest.raises(nvfp4.ArgumentError, match=message):
+        program.run(*change((*x, *w, ends, expected)), entry="experts")
+
+
+def test_entries_are_chosen_by_name(program):
+    with pytest.raises(nvfp4.ArgumentError, match="entry="):
+        program.run()
+    with pytest.raises(nvfp4.NotFoundError, match="experts, twice, halves"):
+        program.run(entry="thrice")
+
+
+def test_diagnostics_show_place_source_and_constraint():
+    with pytest.raises(nvfp4.CompileError) as error:
+        nvfp4.compile(EXPERTS.replace("3x32x64", "3x32x48"), name="layer.mlir")
+    first = error.value.diagnostics[0]
+    assert (first.severity, first.file, first.line) == ("error", "layer.mlir", 5)
+    assert "equal K, but got 64 and 48" in first.message
+    assert "grouped_scaled_gemm.matmul" in first.source
+    assert str(error.value).splitlines()[-1].strip() == "^"
+
+
+@pytest.mark.parametrize("text", ["", "(" * 10000, "\0", "func.func", "!x", "ML\xefR", "module {} module {}"])
+def test_hostile_text_is_a_compile_error(text):
+    with pytest.raises(nvfp4.CompileError):
+        nvfp4.compile(text)
+
+
+def test_options_are_checked():
+    with pytest.raises(nvfp4.CompileError, match="expected target"):
+        nvfp4.compile(EXPERTS, target="sm_20")
+    with pytest.raises(nvfp4.CompileError, match="mmx"):
+        nvfp4.compile(EXPERTS, isa="mmx")
+    with pytest.raises(nvfp4.ArgumentError, match="sm_100a"):
+        nvfp4.compile(EXPERTS, device="sim")
+    with pytest.raises(nvfp4.ArgumentError, match="sm_100a\\+sim"):
+        nvfp4.compile(EXPERTS, "sm_100a+tpu")
+
+
+def test_ir_at_every_stage(program):
+    assert "lhs(%arg0 : !" in program.ir("input") or "lhs(%x" in program.ir("input")
+    assert "scaled_by" in program.ir("decomposed")
+    bufferized = program.ir("bufferized")
+    assert "memref<" in bufferized and "grouped_scaled_gemm.matmul" in bufferized
+    loops = program.ir("loops")
+    assert "lhs(" not in loops and "scf.for" in loops
+    assert "llvm.func" in program.ir("llvm-dialect") and "define " in program.ir("llvm")
+    assert ".text" in program.ir("asm")
+    names = program.stages
+    assert names[0] == "input" and "convert-gsg-to-cpu" in names and len(set(names)) == len(names)
+    assert program.ir(names[3])
+    with pytest.raises(nvfp4.NotFoundError, match="convert-gsg-to-cpu"):
+        program.ir("no-such-stage")
+
+
+def test_pipelines_of_the_user(program):
+    text = program.transformed("builtin.module(gsg-decompose-scaled,cse)")
+    assert "scaled_by" in text and "scaled_by" not in program.ir("input")
+    with pytest.raises(nvfp4.CompileError, match="no-such-pass"):
+        program.transformed("no-such-pass")
+
+
+def test_explain_lists_strategies(program):
+    text = program.explain()
+    assert "strategy" in text and "sm_100a" in text
+    with pytest.raises(nvfp4.CompileError):
+        program.explain("sm_20")
+
+
+def test_saved_programs_load_without_a_compiler(program, operands, tmp_path):
+    x, w, ends, expected = operands
+    program.save(tmp_path / "experts.so")
+    loaded = nvfp4.load(tmp_path / "experts.so")
+    np.testing.assert_array_equal(loaded.run(x, w, ends, expected.copy(), entry="experts"), expected)
+    with pytest.raises(nvfp4.NotFoundError):
+        nvfp4.load(tmp_path / "nothing.so")
+    (tmp_path / "text.so").write_text("no artefact")
+    with pytest.raises(nvfp4.NVFP4Error):
+        nvfp4.load(tmp_path / "text.so")
+
+
+def test_products_become_kernels_in_the_simulator(operands):
+    x, w, ends, expected = operands
+    program = nvfp4.compile(EXPERTS[:EXPERTS.index("func.func @twice")], "sm_100a+sim")
+    np.testing.assert_array_equal(program.run(x, w, ends, expected.copy()), expected)
+    assert "tcgen05" in program.ir("ptx") and "warpspec." in program.ir("warpspec")
+    assert "ptx" in program.stages
+
+
+def test_threads_change_no_bit(program, rng):
+    x = random_scaled(rng, (20, 64), "nvfp4", lattice=False).store()
+    w = random_scaled(rng, (3, 32, 64), "nvfp4", lattice=False).store()
+    ends, out = np.array([4, 9, 20], np.int32), np.full((20, 32), np.nan, np.float32)
+    try:
+        results = []
+        for count in (1, 2, 3):
+            nvfp4.set_num_threads(count)
+            assert nvfp4.num_threads() == count
+            results.append(program.run(x, w, ends, out, entry="experts"))
+    finally:
+        nvfp4.set_num_threads(0)
+    assert np.isfinite(results[0]).all()
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+    assert nvfp4.cpu_isa() in ("generic", "avx2", "avx512vnni") and FORMATS

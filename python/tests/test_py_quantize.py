@@ -1,0 +1,159 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""quantize, dequantize and relayout against the formulas and formats of test/python, to the byte."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import format_formulas as formulas
+import nvfp4
+from nvfp4_formats import FORMATS, load_scales, random_scaled, row_pieces, store_scales, unpack
+
+NAMES = {"four_over_six": formulas.four_over_six}
+CASES = [(name, "nvfp4") for name in ("cutlass", "trtllm", "te", "modelopt", "mega16", "triton_nearest", "four_over_six")]
+CASES += [("ocp", "mxfp4"), ("ue8m0_up", "mxfp8_e4m3"), ("cutlass", "mxfp8_e5m2"), ("trtllm", "nvfp4_e8m0")]
+
+
+def expected_blocks(name, x, fmt, scale):
+    block = FORMATS[fmt].block
+    codes, bytes_ = getattr(formulas, name)(x.reshape(-1, block), fmt, np.float32(scale))
+    return codes.reshape(x.shape), bytes_.reshape(x.shape[0], -1)
+
+
+@pytest.mark.parametrize("name,fmt", CASES)
+def test_quantisers_write_their_bytes(rng, name, fmt):
+    x = (rng.standard_normal((37, 96)) * np.exp2(rng.integers(-6, 6, (37, 1)))).astype(np.float32)
+    convention = nvfp4.QUANTIZERS[name]
+    scale = {"encode": 3.0, "multiplier": 0.25, None: None}[convention]
+    if fmt != "nvfp4" and name in ("te",):
+        scale = None
+    result = nvfp4.quantize(x, fmt, quantizer=name, global_scale=scale)
+    codes, scales = expected_blocks(name, x, fmt, 1.0 if scale is None else scale)
+    np.testing.assert_array_equal(unpack(FORMATS[fmt], result.values, 96), codes)
+    np.testing.assert_array_equal(result.scales.view(np.uint8), scales)
+
+
+@pytest.mark.parametrize("layout", ["linear", "blocked", "blocked_8x4"])
+def test_layouts_place_scales(rng, layout):
+    x = rng.standard_normal((130, 80)).astype(ml_dtypes.bfloat16)
+    result = nvfp4.quantize(x, layout=layout)
+    _, scales = expected_blocks("trtllm", x.astype(np.float32), "nvfp4", 1.0)
+    np.testing.assert_array_equal(load_scales(result.scales, layout, 130, 5 if layout == "linear" else 5), scales)
+    np.testing.assert_array_equal(result.scales.view(np.uint8), store_scales(scales, layout, None, 0))
+
+
+@pytest.mark.parametrize("fmt", list(FORMATS))
+def test_dequantize_is_exact(rng, fmt):
+    operand = random_scaled(rng, (19, 64), fmt, lattice=False)
+    tensor = nvfp4.ScaledTensor(*operand.store(), fmt)
+    out = np.full((19, 64), np.nan, np.float32)
+    result = nvfp4.dequantize(tensor, global_scale=0.5, out=out)
+    assert result is out
+    np.testing.assert_array_equal(result, (0.5 * operand.values()).astype(np.float32))
+    half = tensor.dequantize(dtype=ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(half, operand.values().astype(np.float32).astype(ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("starts", ["compact", "upper_bound"])
+def test_groups_have_scales_of_their_own(rng, starts):
+    ends = np.array([3, 3, 140, 150], np.int32)
+    x = rng.standard_normal((155, 64)).astype(np.float32)
+    x[150:] = np.nan  # of no group
+    groups, scales = nvfp4.ragged_rows(ends), np.array([1, 2, 4, 8], np.float32)
+    result = nvfp4.quantize(x, layout="blocked", starts=starts, groups=groups, global_scale=scales)
+    begins, counts = np.r_[0, ends[:-1]], np.diff(ends, prepend=0)
+    bytes_ = np.zeros((155, 4), np.uint8)
+    codes = np.zeros((155, 64), np.uint8)
+    for begin, count, scale in zip(begins, counts, scales):
+        if count:
+            part = slice(begin, begin + count)
+            codes[part], bytes_[part] = expected_blocks("trtllm", x[part], "nvfp4", scale)
+    np.testing.assert_array_equal(unpack(FORMATS["nvfp4"], result.values, 64), codes)
+    pieces = row_pieces(starts, "blocked", begins, counts, 4, 155)
+    stored = store_scales(bytes_, "blocked", pieces, 0)
+    np.testing.assert_array_equal(result.scales.view(np.uint8)[:len(stored)], stored)
+    back = nvfp4.dequantize(result, groups=groups, out=np.full((155, 64), 7, np.float32))
+    assert (back[150:] == 7).all() and np.isfinite(back).all()
+    again = nvfp4.relayout(nvfp4.relayout(result, layout="linear", starts="whole", groups=groups), layout="blocked",
+                           starts=starts, groups=groups)
+    np.testing.assert_array_equal(nvfp4.dequantize(again, groups=groups)[:150], back[:150])
+
+
+def test_blocks_along_rows(rng):
+    x = rng.standard_normal((48, 10)).astype(np.float32)
+    result = nvfp4.quantize(x, axis=-2)
+    codes, scales = expected_blocks("trtllm", np.ascontiguousarray(x.T), "nvfp4", 1.0)
+    np.testing.assert_array_equal(unpack(FORMATS["nvfp4"], result.values, 10), codes.T)
+    np.testing.assert_array_equal(result.scales.view(np.uint8), scales.T)
+
+
+def test_odd_k_is_kept(rng):
+    x = rng.standard_normal((5, 33)).astype(np.float32)
+    result = nvfp4.quantize(x, layout="blocked")
+    assert result.shape == (5, 33) and result.values.shape == (5, 17)
+    assert np.abs(result.dequantize() - x).max() <= np.abs(x).max() / 6 * 1.07
+    assert nvfp4.relayout(result, layout="linear").shape == (5, 33)
+
+
+def test_destinations_are_written_in_place(rng):
+    x = rng.standard_normal((16, 32)).astype(np.float32)
+    out = nvfp4.ScaledTensor(np.full((16, 16), 0xAA, np.uint8), np.full((16, 2), 0x7F, np.uint8))
+    assert nvfp4.quantize(x, out=out) is out
+    fresh = nvfp4.quantize(x)
+    np.testing.assert_array_equal(out.values, fresh.values)
+    np.testing.assert_array_equal(out.scales.view(np.uint8), fresh.scales.view(np.uint8))
+    with pytest.raises(nvfp4.ArgumentError, match="expected out"):
+        nvfp4.quantize(x[:8], out=out)
+
+
+def test_stochastic_rounding_follows_its_seed(rng):
+    x = rng.standard_normal((16, 64)).astype(np.float32)
+    quantizer = nvfp4.Quantizer("te", rounding="stochastic")
+    first, again, other = (nvfp4.quantize(x, quantizer=quantizer, seed=seed).values for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    with pytest.raises(nvfp4.CompileError, match="seed"):
+        nvfp4.quantize(x, quantizer=quantizer)
+
+
+@pytest.mark.parametrize("target", ["cudnn", "gpt-oss", "trtllm-cutlass"])
+def test_gates_move_rows_with_their_scales(rng, target):
+    operand = random_scaled(rng, (2, 128, 32), "nvfp4")
+    gate = nvfp4.GATES[target]
+    q = gate.granularity or 64
+    c = np.arange(64)
+    first = c // q * 2 * q + c % q
+    rows = np.empty(128, int)
+    rows[first], rows[first + q] = (c, c + 64) if gate.order == "gate_first" else (c + 64, c)
+    result = nvfp4.relayout(nvfp4.ScaledTensor(*operand.store()), gate=("vllm", target))
+    np.testing.assert_array_equal(result.dequantize(), operand.values()[:, rows].astype(np.float32))
+    bias = np.arange(256, dtype=np.float32).reshape(2, 128)
+    np.testing.assert_array_equal(nvfp4.relayout(bias, gate=("vllm", target)), bias[:, rows])
+
+
+def test_encode_scales():
+    x = np.array([[[1.0, -4.0]], [[0, 0]]], np.float32)
+    assert nvfp4.encode_scale(x) == 2688 / 4
+    np.testing.assert_array_equal(nvfp4.encode_scale(x, by_expert=True), [672, 1])
+
+
+@pytest.mark.parametrize("build,message", [
+    (lambda: nvfp4.ScaledTensor(np.zeros((4, 8), np.uint8), np.zeros((4, 2), np.uint8)), r"\(4, 1\).*\(4, 2\)"),
+    (lambda: nvfp4.ScaledTensor(np.zeros((4, 8), np.float32), np.zeros((4, 1), np.uint8)), "float32"),
+    (lambda: nvfp4.ScaledTensor(np.zeros((4, 8), np.uint8), np.zeros((4, 1), np.uint8), "fp5"), "mxfp4"),
+    (lambda: nvfp4.ScaledTensor(np.zeros((4, 8), np.uint8), np.zeros((4, 1), np.uint8), shape=(4, 18)), "values of shape"),
+    (lambda: nvfp4.quantize(np.zeros((2, 2, 2, 2), np.float32)), "rank"),
+    (lambda: nvfp4.quantize(np.zeros((2, 2), np.int32)), "int32"),
+    (lambda: nvfp4.Quantizer("best"), "four_over_six"),
+    (lambda: nvfp4.ragged_rows(), "either ends"),
+    (lambda: nvfp4.ragged_rows(np.zeros(3, np.float32)), "float32"),
+    (lambda: nvfp4.relayout(np.zeros(4, np.float32), layout="blocked"), "gate")])
+def test_wrong_arguments_say_what_was_expected(build, message):
+    with pytest.raises(nvfp4.ArgumentError, match=message):
+        build()
+
+
+def test_the_dialect_refuses_with_its_words():
+    with pytest.raises(nvfp4.CompileError, match="UE4M3"):
+        nvfp4.quantize(np.zeros((4, 32), np.float32), "mxfp4", quantizer="modelopt")
