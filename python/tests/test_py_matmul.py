@@ -1,0 +1,305 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""grouped_matmul: every form of grouping and every option, against exact products in float64.
+
+Operands lie on a lattice, so accumulators are exact; destinations hold NaN where they must be written and a sentinel where
+they must not; rows of no group and padding scales are NaN.
+"""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import nvfp4
+from format_formulas import trtllm
+from nvfp4_cases import (Product, activation_bound, assert_equal, assert_within, batched, dense, expected_result,
+                         gate_rows, geglu_tanh, make_product, masked, ragged, swiglu)
+from nvfp4_formats import FORMATS, random_scaled, store_scales, row_pieces, unpack
+
+COUNTS = [9, 0, 17, 1, 5]
+
+
+def scaled(pair, fmt, layout="linear", starts="whole", shape=()):
+    return nvfp4.ScaledTensor(*pair, fmt, shape, layout, starts)
+
+
+def grouping_of(groups):
+    if groups.kind == "dense":
+        return nvfp4.dense()
+    if groups.kind == "batched":
+        return nvfp4.batched()
+    if groups.kind == "masked":
+        return nvfp4.masked(groups.operand)
+    make = nvfp4.ragged_rows if groups.kind == "ragged_rows" else nvfp4.ragged_k
+    return make(**{groups.offsets: groups.operand}, align=groups.align)
+
+
+def operands(product, fmt="nvfp4", **layouts):
+    _, (lhs, *rhs) = product.arguments(**layouts)
+    left = scaled(lhs, fmt, layouts.get("lhs_layout", "linear"), layouts.get("lhs_starts", "whole"))
+    right = [scaled(r, fmt, layouts.get("rhs_layout", "linear"), layouts.get("rhs_starts", "whole")) for r in rhs]
+    return left, right[0] if len(right) == 1 and not isinstance(product.rhs, list) else right
+
+
+def poisoned(product, dtype="f32", columns=None):
+    """A destination with NaN in the rows of groups, and the sentinel elsewhere."""
+    out = product.destination(dtype, columns)
+    for index, _, _ in product.problems():
+        out[index] = np.nan
+    return out
+
+
+def check(product, grouping, fmt="nvfp4", layouts=None, epilogue=None, **options):
+    lhs, rhs = operands(product, fmt, **(layouts or {}))
+    out = poisoned(product)
+    got = nvfp4.grouped_matmul(lhs, rhs, grouping, out=out, **options)
+    assert got is out
+    assert_equal(got, expected_result(product, "f32", epilogue=epilogue))
+
+
+@pytest.mark.parametrize("fmt", list(FORMATS))
+def test_every_format(rng, fmt):
+    product = make_product(rng, ragged(COUNTS, extra=3), 40, 96, fmt)
+    check(product, grouping_of(product.groups), fmt)
+
+
+@pytest.mark.parametrize("groups", [dense(7), batched(3, 5), masked([3, 0, 6, 1], 6), masked([0, 2], 3, np.int64),
+                                    ragged(COUNTS, "starts", 4, extra=5), ragged(COUNTS, "ends", 16, extra=1),
+                                    ragged([0, 0], extra=2), ragged([])],
+                         ids=lambda g: f"{g.kind}-{g.offsets}-{g.align}-{len(g)}")
+def test_every_grouping(rng, groups):
+    check(make_product(rng, groups, 24, 64, "nvfp4"), grouping_of(groups))
+
+
+@pytest.mark.parametrize("counts,align", [([32, 0, 64, 16], 16), ([16, 48], 16)])
+def test_groups_along_k(rng, counts, align):
+    groups = ragged(counts, align=align, kind="ragged_k")
+    product = make_product(rng, groups, 24, None, "nvfp4", m=10)
+    check(product, grouping_of(groups))
+
+
+@pytest.mark.parametrize("layouts", [dict(lhs_layout="blocked", lhs_starts="compact", rhs_layout="blocked"),
+                                     dict(lhs_layout="blocked", lhs_starts="upper_bound", rhs_layout="blocked_8x4"),
+                                     dict(lhs_layout="blocked_8x4", lhs_starts="compact")], ids=str)
+def test_scale_layouts(rng, layouts):
+    product = make_product(rng, ragged(COUNTS, extra=3), 136, 96, "nvfp4")
+    check(product, grouping_of(product.groups), layouts=layouts)
+
+
+def test_discrete_weights(rng):
+    product = make_product(rng, ragged(COUNTS), 24, 64, "nvfp4", weights="discrete")
+    check(product, grouping_of(product.groups))
+
+
+@pytest.mark.parametrize("k", [33, 31, 1])
+def test_odd_k(rng, k):
+    product = make_product(rng, dense(5), 7, k, "nvfp4")
+    _, (lhs, rhs) = product.arguments(filler=15)
+    got = nvfp4.grouped_matmul(scaled(lhs, "nvfp4", shape=(5, k)), scaled(rhs, "nvfp4", shape=(7, k)),
+                               out=poisoned(product))
+    assert_equal(got, expected_result(product, "f32"))
+
+
+def test_k_of_zero_leaves_bias_and_addend(rng):
+    product = make_product(rng, dense(3), 8, 0, "nvfp4")
+    bias = np.arange(8, dtype=np.float32)
+    check(product, nvfp4.dense(), bias=bias, epilogue=lambda acc, g, i: acc + bias)
+
+
+@pytest.mark.parametrize("dtype,name", [(np.float16, "f16"), (ml_dtypes.bfloat16, "bf16")])
+def test_results_are_rounded_once(rng, dtype, name):
+    product = make_product(rng, ragged(COUNTS), 24, 64, "nvfp4")
+    lhs, rhs = operands(product)
+    got = nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), dtype=dtype)
+    assert got.dtype == dtype
+    assert_equal(got, expected_result(product, name, value=0))
+
+
+def test_every_term_at_once(rng):
+    product = make_product(rng, ragged(COUNTS, extra=3), 24, 64, "nvfp4")
+    rows = product.groups.extent
+    alpha = np.exp2(rng.integers(-3, 3, len(COUNTS)))
+    addend = (rng.integers(-64, 64, (rows, 24)) / 4).astype(np.float16)
+    bias = (rng.integers(-64, 64, (len(COUNTS), 24)) / 4).astype(ml_dtypes.bfloat16)
+    prob = np.exp2(rng.integers(-2, 2, rows)).astype(np.float32)
+
+    def epilogue(acc, g, index):
+        return acc * alpha[g] * prob[index[0], None] + 0.5 * addend[index].astype(float) + bias[g].astype(float)
+
+    check(product, grouping_of(product.groups), alpha=alpha, beta=0.5, addend=addend, bias=bias, prob=prob,
+          prob_at="gemm", epilogue=epilogue)
+
+
+def test_accumulates_in_place(rng):
+    product = make_product(rng, ragged(COUNTS), 24, 64, "nvfp4")
+    lhs, rhs = operands(product)
+    out = (rng.integers(-64, 64, (sum(COUNTS), 24)) / 4).astype(np.float32)
+    before = out.astype(float)
+    nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), beta=2, out=out)
+    assert_equal(out, expected_result(product, "f32", epilogue=lambda acc, g, i: acc + 2 * before[i]))
+
+
+@pytest.mark.parametrize("at,function", [
+    ("bias", lambda z, b, p: z + b * p), ("pre_activation", lambda z, b, p: np.maximum((z + b) * p, 0)),
+    ("post_activation", lambda z, b, p: np.maximum(z + b, 0) * p)])
+def test_probability_at_its_positions(rng, at, function):
+    product = make_product(rng, ragged(COUNTS), 24, 64, "nvfp4")
+    prob = rng.choice([-2, -1, 0.5, 1], sum(COUNTS)).astype(np.float32)
+    bias = np.arange(24, dtype=np.float32)
+    check(product, grouping_of(product.groups), prob=prob, prob_at=at, bias=bias,
+          activation=None if at == "bias" else "relu",
+          epilogue=lambda acc, g, i: function(acc, bias, prob[i[0], None].astype(float)))
+
+
+@pytest.mark.parametrize("name,activation,function", [
+    ("vllm", nvfp4.swiglu("vllm"), lambda g, u: swiglu(g, u)),
+    ("gpt-oss", nvfp4.gpt_oss_swiglu(), lambda g, u: swiglu(g, u, float(np.float32(1.702)), 1, 7)),
+    ("flashinfer-cute-dsl", nvfp4.geglu_tanh("flashinfer-cute-dsl"), geglu_tanh)])
+def test_pairs_with_two_alphas_and_pre_activation(rng, name, activation, function):
+    product = make_product(rng, ragged(COUNTS, extra=2), 128, 64, "nvfp4", codes="small")
+    lhs, rhs = operands(product)
+    alpha = np.exp2(rng.integers(-5, -3, (len(COUNTS), 2))).astype(np.float32)
+    out, preact = poisoned(product, columns=64), poisoned(product)
+    result = nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), alpha=alpha, activation=activation, out=out,
+                                  preact=preact, amax=True)
+    assert result.out is out and result.preact is preact
+    gate = nvfp4.GATES[name]
+    rows_g, rows_u = gate_rows(gate.granularity, gate.order == "up_first", 64)
+    for g, (index, acc, _) in enumerate(product.accumulators()):
+        factor = np.empty(128)
+        factor[rows_g], factor[rows_u] = alpha[g]
+        z = acc * factor
+        assert_equal(preact[index], z.astype(np.float32))
+        y = function(z[:, rows_g], z[:, rows_u])
+        scale = np.abs(z[:, rows_g] * z[:, rows_u]) * 2.0**-16 if activation.kind == "geglu_tanh" else 0
+        assert_within(out[index], y, activation_bound(y, z[:, rows_g], 1.702) + scale, "f32")
+        assert result.amax[g] == np.abs(out[index]).max(initial=0)
+    assert (out[-2:] == 13).all() and (preact[-2:] == 13).all()
+
+
+def test_parameters_of_each_group(rng):
+    product = make_product(rng, ragged(COUNTS), 64, 64, "nvfp4", codes="small")
+    lhs, rhs = operands(product)
+    params = np.array([[1, 0, 4], [1, 1, 9], [1.5, 0.5, 16], [2, 0, 30], [1, 0, 100]], np.float32)
+    out = nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), alpha=0.125, activation=nvfp4.swiglu(),
+                               activation_params=params, out=poisoned(product, columns=32))
+    for g, (index, acc, _) in enumerate(product.accumulators()):
+        gate, up = acc[:, :32] / 8, acc[:, 32:] / 8
+        y = swiglu(gate, up, *map(float, params[g]))
+        assert_within(out[index], y, activation_bound(y, np.minimum(gate, params[g, 2]), 2) * 2, "f32")
+
+
+def test_epilogue_of_the_user(rng):
+    product = make_product(rng, ragged(COUNTS), 24, 64, "nvfp4")
+    row, column = np.exp2(rng.integers(-2, 2, sum(COUNTS))), rng.integers(-8, 8, 24).astype(np.float32)
+    group = np.arange(len(COUNTS), dtype=np.float32)
+    region = """^bb0(%z: f32, %r: f32, %c: f32, %g: f32):
+      %a = arith.mulf %z, %r : f32
+      %b = arith.addf %a, %c : f32
+      %y = arith.maximumf %b, %g : f32
+      grouped_scaled_gemm.yield %y : f32"""
+    lhs, rhs = operands(product)
+    out = nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), activation="custom", epilogue=region, row=[row],
+                               column=[column], group=[group], out=poisoned(product))
+    assert_equal(out, expected_result(product, "f32", epilogue=lambda acc, g, i: np.maximum(
+        acc * row[i[0], None] + column, group[g])))
+
+
+@pytest.mark.parametrize("layout,starts", [("linear", "whole"), ("blocked", "compact")])
+def test_quantised_results_to_the_byte(rng, layout, starts):
+    product = make_product(rng, ragged(COUNTS, extra=3), 64, 64, "nvfp4")
+    lhs, rhs = operands(product)
+    scale = np.exp2(-np.arange(len(COUNTS))).astype(np.float32)
+    result = nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), quantizer="trtllm", global_scale=scale,
+                                  out_layout=layout, out_starts=starts)
+    codes, bytes_ = np.zeros((product.groups.extent, 64), np.uint8), np.zeros((product.groups.extent, 4), np.uint8)
+    for g, (index, acc, _) in enumerate(product.accumulators()):
+        if acc.size:
+            found = trtllm(acc.astype(np.float32).reshape(-1, 16), "nvfp4", scale[g])
+            codes[index], bytes_[index] = found[0].reshape(-1, 64), found[1].reshape(-1, 4)
+    np.testing.assert_array_equal(unpack(FORMATS["nvfp4"], result.values, 64), codes)
+    pieces = row_pieces(starts, layout, product.groups.begins, product.groups.counts, 4, product.groups.extent)
+    np.testing.assert_array_equal(result.scales.view(np.uint8), store_scales(bytes_, layout, pieces, 0))
+
+
+def test_mixed_formats(rng):
+    lhs, rhs = random_scaled(rng, (6, 64), "mxfp8_e4m3"), random_scaled(rng, (8, 64), "mxfp4")
+    got = nvfp4.grouped_matmul(scaled(lhs.store(), "mxfp8_e4m3"), scaled(rhs.store(), "mxfp4"),
+                               out=np.full((6, 8), np.nan, np.float32))
+    assert_equal(got, (lhs.values() @ rhs.values().T).astype(np.float32))
+
+
+def test_attributes_change_no_bit(rng):
+    product = make_product(rng, ragged(COUNTS, extra=3), 24, 64, "nvfp4")
+    check(product, grouping_of(product.groups), math="fast", determinism="batch_invariant", expected_rows=100,
+          strategy=dict(m=128, n=64, k=256, swap_ab=False))
+    lhs, rhs = operands(product)
+    got = nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), tail="zero", out=poisoned(product))
+    assert_equal(got, expected_result(product, "f32", value=0))
+
+
+def test_one_program_for_every_size(rng):
+    nvfp4.cache_clear()
+    for m, n, k in ((64, 32, 64), (320, 48, 128), (1, 8, 16), (0, 8, 16)):
+        product = make_product(rng, dense(m), n, k, "nvfp4")
+        check(product, nvfp4.dense())
+    assert nvfp4.cache_info() == {"programs": 1}
+
+
+def test_plans_can_be_run_and_looked_at(rng):
+    product = make_product(rng, ragged(COUNTS), 24, 64, "nvfp4")
+    lhs, rhs = operands(product)
+    plan = nvfp4.plan_matmul(lhs, rhs, grouping_of(product.groups), alpha=0.5)
+    expected = expected_result(product, "f32", epilogue=lambda acc, g, i: acc / 2, value=0)
+    for _ in range(2):
+        assert_equal(plan.run(), expected)
+    assert "grouped_scaled_gemm.matmul <ragged_rows, ends>" in plan.text
+    assert "vector" in plan.ir("loops") and "strategy" in plan.explain("sm_100a")
+
+
+@pytest.mark.parametrize("options", [dict(), dict(activation=nvfp4.swiglu("cudnn"))])
+def test_the_simulator_gives_the_same_bits(rng, options):
+    product = make_product(rng, ragged([3, 0, 130]), 64, 64, "nvfp4")
+    operand, (lhs, rhs) = product.arguments(poison=0)
+    lhs, rhs, grouping = scaled(lhs, "nvfp4"), scaled(rhs, "nvfp4"), nvfp4.ragged_rows(*operand)
+    results = [nvfp4.grouped_matmul(lhs, rhs, grouping, target=target, **options) for target in ("cpu", "sm_100a+sim")]
+    if options:
+        # exp of a kernel is another one: within the bound of strict mathematics on both sides.
+        np.testing.assert_allclose(results[0], results[1], rtol=2.0**-16)
+    else:
+        assert_equal(*results)
+
+
+def test_lists_of_problems(rng):
+    sizes = [(5, 7, 64), (0, 3, 32), (17, 1, 96)]
+    sides = [(random_scaled(rng, (m, k), "nvfp4"), random_scaled(rng, (n, k), "nvfp4")) for m, n, k in sizes]
+    lhs, rhs = ([scaled(side[i].store(), "nvfp4") for side in sides] for i in (0, 1))
+    outs = [np.full((m, n), np.nan, np.float16) for m, n, _ in sizes]
+    alpha = np.array([0.5, 1, 0.125], np.float32)
+    result = nvfp4.grouped_matmul_list(lhs, rhs, alpha=alpha, out=outs)
+    for got, out, factor, (a, b) in zip(result, outs, alpha, sides):
+        assert got is out
+        assert_equal(got, (factor * (a.values() @ b.values().T)).astype(np.float32).astype(np.float16))
+    with pytest.raises(nvfp4.ArgumentError, match="as many"):
+        nvfp4.grouped_matmul_list(lhs, rhs[:2])
+
+
+def test_what_does_not_fit_is_explained(rng):
+    product = make_product(rng, ragged([3, 4]), 24, 64, "nvfp4")
+    lhs, rhs = operands(product)
+    groups = grouping_of(product.groups)
+    with pytest.raises(nvfp4.DataError, match="got 8") as error:
+        nvfp4.grouped_matmul(lhs, rhs, nvfp4.ragged_rows(np.array([3, 8], np.int32)))
+    assert error.value.constraint == "grouping_c6"
+    other = make_product(rng, dense(3), 4, 96, "nvfp4")
+    with pytest.raises(nvfp4.NVFP4Error, match="K|extent"):
+        nvfp4.grouped_matmul(lhs, operands(other)[1])
+    with pytest.raises(nvfp4.CompileError, match="gate"):
+        nvfp4.grouped_matmul(lhs, rhs, groups, activation="swiglu")
+    with pytest.raises(nvfp4.ArgumentError, match="ScaledTensor"):
+        nvfp4.grouped_matmul(lhs, np.zeros((3, 4)), groups)
+    with pytest.raises(nvfp4.ArgumentError, match="expected out"):
+        nvfp4.grouped_matmul(lhs, rhs, groups, quantizer="trtllm", out=np.zeros((7, 24), np.float32))
+    with pytest.raises(nvfp4.CompileError, match="prob|bias"):
+        nvfp4.grouped_matmul(lhs, rhs, groups, prob=np.ones(7), prob_at="bias")
+    assert isinstance(product, Product)
