@@ -41,7 +41,8 @@ config.environment["PATH"] = os.pathsep.join([
     config.llvm_tools_dir,
     config.environment.get("PATH", ""),
 ])
-for name in ("HOME", "OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("HOME", "OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+             "MALLOC_PERTURB_"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 

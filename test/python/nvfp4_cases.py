@@ -4,8 +4,8 @@
 
 A `Groups` says which rows (or which part of K) belong to which group; a
 `Product` pairs it with operands and knows the exact accumulators. Everything
-that a product must not read is NaN or garbage, and everything that it must not
-write holds a sentinel.
+that a product must not read is NaN or garbage, and every destination holds a NaN
+of known bits, which must still be there where nothing is written.
 """
 
 import dataclasses
@@ -15,8 +15,10 @@ import numpy as np
 
 from nvfp4_formats import FORMATS, Scaled, ceil_div, random_scaled, round_up, row_pieces
 
-SENTINEL = 13.0
 OUT = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+# A NaN that no arithmetic makes, as bits: what a destination holds before a call.
+POISON = {np.float32: np.uint32(0x7FC5A5A5), np.float16: np.uint16(0x7E5A),
+          ml_dtypes.bfloat16: np.uint16(0x7FDA)}
 # Bits of the significand, smallest positive number.
 PRECISION = {"f32": (24, 2.0**-149), "f16": (11, 2.0**-24), "bf16": (8, 2.0**-133)}
 DIALECT = "grouped_scaled_gemm"
@@ -202,7 +204,10 @@ class Product:
             return (len(g), self.lhs[0].shape[0], columns)
         return ((len(g),) if g.kind in ("batched", "masked") else ()) + (g.extent, columns)
 
-    def destination(self, dtype, columns=None, value=SENTINEL):
+    def destination(self, dtype, columns=None, value=None):
+        """Full of `value`, or of poison."""
+        if value is None:
+            return poison(self.out_shape(columns), dtype)
         return np.full(self.out_shape(columns), value, OUT[dtype])
 
     def arguments(self, lhs_layout="linear", lhs_starts="whole", rhs_layout="linear",
@@ -302,12 +307,26 @@ def round_to(x, dtype):
         return np.asarray(x).astype(np.float32).astype(OUT[dtype])
 
 
+def poison(shape, dtype):
+    """What nobody may read, and nobody but a result replaces."""
+    return np.full(shape, POISON[OUT[dtype]]).view(OUT[dtype])
+
+
+def is_poison(array):
+    """Where an array of floats holds what `poison` put there."""
+    bits = POISON[array.dtype.type]
+    return array.view(bits.dtype) == bits
+
+
 def assert_equal(got, expected, what=""):
-    """Equal numbers; every NaN is the same NaN, and the sign of zero is free."""
+    """Equal numbers; every NaN but poison is the same NaN, and the sign of zero
+    is free."""
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.shape == expected.shape, (what, got.shape, expected.shape)
     a, b = got.astype(np.float64), expected.astype(np.float64)
     wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    if got.dtype == expected.dtype and got.dtype.type in POISON:
+        wrong |= is_poison(got) != is_poison(expected)
     assert not wrong.any(), describe(what, got, expected, wrong)
 
 
@@ -330,8 +349,8 @@ def describe(what, got, expected, wrong):
             f"got {got[place]}, expected {expected[place]}")
 
 
-def expected_result(product, dtype, columns=None, epilogue=None, value=SENTINEL, fast=False):
-    """The exact result in a destination full of `value`. `epilogue(acc, g,
+def expected_result(product, dtype, columns=None, epilogue=None, value=None, fast=False):
+    """The exact result in a destination full of `value`, or poison. `epilogue(acc, g,
     index)` maps accumulators to outputs."""
     result = product.destination(dtype, columns, value)
     kind = np.float32 if fast else np.float64

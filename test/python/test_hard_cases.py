@@ -252,7 +252,7 @@ def test_row_22_weight_gradient_accumulates_after_new_offsets(rng, fmt):
 
 @SEVERAL_FORMATS
 @pytest.mark.parametrize("groups,most", [(6, 1024), (32, 192), (6, 20)])
-def test_row_24_masked_rows_keep_the_sentinel(rng, fmt, groups, most):
+def test_row_24_masked_rows_keep_the_poison(rng, fmt, groups, most):
     counts = rng.integers(0, most + 1, groups)
     counts[0], counts[-1] = 0, most
     n, k = full((4096, 7168), (96, 256))

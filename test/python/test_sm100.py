@@ -3,7 +3,7 @@
 """Products as kernels for sm_100a, run by the simulator with its checker on.
 
 Inputs lie on a lattice, so the answer is exact and every schedule gives its bits.
-Rows that no group owns hold NaN scales; destinations hold a sentinel. The
+Rows that no group owns hold NaN scales; destinations hold poison. The
 simulator is opened once a process, so other seeds run in processes of their own.
 """
 
@@ -153,12 +153,12 @@ def test_list(rng):
     text = list_text("f", len(products), "nvfp4", "tensor<?x?xf16>", "tensor<?xf32>", "f32")
     alpha = np.array([1, 0.5, 2], np.float32)
     pairs = [product.arguments()[1] for product in products]
-    outs = [product.destination("f16") for product in products]
+    outs = [product.destination("f16", value=13) for product in products]
     got = kernel_module(text).f(*[a for a, _ in pairs], *[b for _, b in pairs], alpha,
                                 np.float32(2), *outs)
     for g, product, factor in zip(got, products, alpha):
         expected = expected_result(product, "f16",
-                                   epilogue=lambda acc, *_: factor * acc + 2 * SENTINEL)
+                                   epilogue=lambda acc, *_: factor * acc + 2 * 13)
         assert_equal(g, expected)
 
 
