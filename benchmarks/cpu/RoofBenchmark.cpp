@@ -23,6 +23,14 @@ constexpr int64_t kSteps = 20000, kChains = 8;
 /// Hides from the compiler what a register holds.
 #define NVFP4_OPAQUE(x) asm volatile("" : "+v"(x))
 
+using Words = int32_t __attribute__((vector_size(64)));
+
+/// _mm512_cvtepi32_ps, about which g++ warns.
+__attribute__((target("avx512f"), always_inline)) inline __m512
+toFloat(__m512i block) {
+  return __builtin_convertvector(reinterpret_cast<Words>(block), __m512);
+}
+
 __attribute__((target("avx512f,avx512vnni"))) float runChains() {
   __m512 sums[kChains];
   for (__m512 &sum : sums)
@@ -41,7 +49,7 @@ __attribute__((target("avx512f,avx512vnni"))) float runChains() {
         NVFP4_OPAQUE(block);
       }
       __m512 scale = _mm512_mul_ps(rowScale, weightScale);
-      sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(block), scale, sum);
+      sum = _mm512_fmadd_ps(toFloat(block), scale, sum);
     }
   }
   float total = 0, lanes[16];
