@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The grouped product with GLU of cuDNN's Python frontend, on this compiler: the same names, the same flow.
+r"""The grouped product with GLU of cuDNN's Python frontend, on this compiler: the same names, the same flow.
 
 Existing callers change ``from cudnn import GroupedGemmGluSm100`` to ``from nvfp4.cudnn import GroupedGemmGluSm100``.
 Tensors are numpy arrays or DLPack tensors of the CPU, in cuDNN's shapes and strides; types are theirs (``torch.bfloat16``)

@@ -1,6 +1,9 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grouped products without pairs: scaled by a probability, or through squared ReLU."""
+"""Grouped products without pairs: scaled by a probability, or through squared ReLU.
+
+Results are float32, float16 or bfloat16. Tiles, clusters and streams are accepted and have no meaning here.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,19 @@ from typing import Any
 import numpy as np
 
 from .. import _dlpack, matmul
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnsupportedError
 from ..tensors import ragged_rows
 from . import views
 from .glu import TensorDict
 
 __all__ = ["grouped_gemm_quant_wrapper_sm100", "grouped_gemm_srelu_wrapper_sm100"]
+
+
+def _check(norm_const_tensor: Any, cd_major: str) -> None:
+    if norm_const_tensor is not None:
+        raise UnsupportedError("expected norm_const_tensor None, for results with scales are those of the GLU product")
+    if cd_major != "n":
+        raise ArgumentError(f"expected cd_major 'n', but got '{cd_major}'")
 
 
 def _run(a_tensor: Any, sfa_tensor: Any, padded_offsets: Any, alpha_tensor: Any, b_tensor: Any, sfb_tensor: Any,
@@ -49,9 +59,14 @@ def _run(a_tensor: Any, sfa_tensor: Any, padded_offsets: Any, alpha_tensor: Any,
 def grouped_gemm_quant_wrapper_sm100(a_tensor: Any, sfa_tensor: Any, padded_offsets: Any, alpha_tensor: Any,
                                      b_tensor: Any, sfb_tensor: Any, bias_tensor: Any = None, prob_tensor: Any = None,
                                      d_dtype: Any = "bfloat16", sf_vec_size: int = 16, compat: str | None = None,
-                                     **ignored: Any) -> TensorDict:
+                                     norm_const_tensor: Any = None, acc_dtype: Any = None, cd_major: str = "n",
+                                     mma_tiler_mn: tuple[int, int] = (256, 256),
+                                     cluster_shape_mn: tuple[int, int] | None = None, vector_f32: bool = False,
+                                     m_aligned: int = 256, discrete_col_sfd: bool = False,
+                                     use_dynamic_sched: bool = False, current_stream: Any = None) -> TensorDict:
     """``D = (alpha A B^T + bias) * prob``, tensors as for :class:`GroupedGemmGluSm100`. With ``compat="cudnn"`` the
     probability multiplies the bias alone where there is one. Returns ``c_tensor`` (None), ``d_tensor``, ``amax_tensor``."""
+    _check(norm_const_tensor, cd_major)
     position = "bias" if compat == "cudnn" and bias_tensor is not None else "post_activation"
     return _run(a_tensor, sfa_tensor, padded_offsets, alpha_tensor, b_tensor, sfb_tensor, bias_tensor, prob_tensor, None,
                 d_dtype, sf_vec_size, None, position, compat)
@@ -60,7 +75,12 @@ def grouped_gemm_quant_wrapper_sm100(a_tensor: Any, sfa_tensor: Any, padded_offs
 def grouped_gemm_srelu_wrapper_sm100(a_tensor: Any, sfa_tensor: Any, padded_offsets: Any, alpha_tensor: Any,
                                      b_tensor: Any, sfb_tensor: Any, bias_tensor: Any = None, prob_tensor: Any = None,
                                      c_dtype: Any = "bfloat16", d_dtype: Any = "bfloat16", sf_vec_size: int = 16,
-                                     compat: str | None = None, **ignored: Any) -> TensorDict:
+                                     compat: str | None = None, norm_const_tensor: Any = None, acc_dtype: Any = None, cd_major: str = "n",
+                                     mma_tiler_mn: tuple[int, int] = (256, 256),
+                                     cluster_shape_mn: tuple[int, int] | None = None, vector_f32: bool = False,
+                                     m_aligned: int = 256, discrete_col_sfd: bool = False,
+                                     use_dynamic_sched: bool = False, current_stream: Any = None) -> TensorDict:
     """``C = alpha A B^T + bias``, ``D = relu(C)^2 * prob``. Returns ``c_tensor``, ``d_tensor``, ``amax_tensor``."""
+    _check(norm_const_tensor, cd_major)
     return _run(a_tensor, sfa_tensor, padded_offsets, alpha_tensor, b_tensor, sfb_tensor, bias_tensor, prob_tensor,
                 c_dtype, d_dtype, sf_vec_size, "relu2", "post_activation", compat)

@@ -1,0 +1,57 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A whole Mixture-of-Experts layer in float64 numpy, from the bytes of its weights: the oracle of moe_layer.
+
+Activations are quantised by the formulas of test/python; everything between is exact or float64.
+"""
+
+import numpy as np
+
+from format_formulas import trtllm, ue8m0_up
+from nvfp4_formats import FORMATS, unpack
+
+
+def values_of(tensor):
+    """Codes times scales of a tensor of the package with linear scales, in float64."""
+    fmt = FORMATS[tensor.format]
+    codes = unpack(fmt, tensor.values, tensor.shape[-1])
+    scales = fmt.scales[tensor.scales.view(np.uint8)]
+    return fmt.values[codes] * np.repeat(scales, fmt.block, -1)[..., :tensor.shape[-1]]
+
+
+def quantised(x, fmt, encode):
+    """x after a round trip through a block format, with the encode scale still in it."""
+    info = FORMATS[fmt]
+    blocks = x.astype(np.float32).reshape(-1, info.block)
+    codes, bytes_ = (trtllm if fmt == "nvfp4" else ue8m0_up)(blocks, fmt, np.float32(encode))
+    return (info.values[codes] * info.scales[bytes_][:, None]).reshape(x.shape)
+
+
+def top_k(scores, k):
+    return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layer(x, logits, w13, w2, k, activation, multiplier13, multiplier2, encode13, encode2, bias13, bias2, fmt):
+    """The result in float64. `activation` maps z [rows, 2I] to y [rows, I]; `encode2` is a number or one an expert."""
+    chosen = top_k(logits, k)
+    weights = softmax(np.take_along_axis(logits.astype(float), chosen, 1))
+    dense13, dense2 = values_of(w13), values_of(w2)
+    xq = quantised(x, fmt, encode13)
+    out = np.zeros((len(x), w2.shape[1]))
+    half = w13.shape[1] // 2
+    for t in range(len(x)):
+        for s in range(k):
+            e = chosen[t, s]
+            z = dense13[e] @ xq[t]
+            z[:half] *= multiplier13[e, 0] / encode13
+            z[half:] *= multiplier13[e, 1] / encode13
+            y = activation((z + bias13[e])[None])[0]
+            scale = np.broadcast_to(encode2, (len(dense13),))[e]
+            h = quantised(y[None], fmt, scale)[0]
+            out[t] += weights[t, s] * (dense2[e] @ h * multiplier2[e] / scale + bias2[e])
+    return out

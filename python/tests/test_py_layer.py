@@ -1,0 +1,164 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""moe_layer and its parts against numpy.
+
+Between the two products activations are quantised, and a value next to a rounding boundary may fall to the other side in
+float64. So almost all numbers must agree to a rounding of the result, and all within the effect of a few such flips.
+"""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import layer_oracle as oracle
+import nvfp4
+from nvfp4_cases import geglu_tanh, swiglu
+from nvfp4_formats import random_scaled
+
+E, H, I, K = 6, 64, 32, 3
+
+
+def weights_of(rng, fmt):
+    def one(n, k):
+        return nvfp4.ScaledTensor(*random_scaled(rng, (E, n, k), fmt, codes="small").store(), fmt)
+    return one(2 * I, H), one(H, I)
+
+
+def agree(got, expected, flip):
+    """Within bfloat16's rounding, but for one number in two hundred, which is within `flip`."""
+    error = np.abs(got.astype(float) - expected)
+    close = error <= np.abs(expected) * 2.0**-8 + np.abs(expected).max() * 2.0**-18
+    assert close.mean() > 0.995, (close.mean(), error.max(), np.abs(expected).max())
+    assert error.max() <= flip, (error.max(), flip)
+
+
+def halves(function):
+    return lambda z: function(z[:, :I], z[:, I:])
+
+
+def interleaved(z):
+    return swiglu(z[:, 0::2], z[:, 1::2], float(np.float32(1.702)), 1, 7)
+
+
+@pytest.mark.parametrize("tokens", [1, 40])
+def test_layer_with_scales_of_every_level(rng, tokens):
+    w13, w2 = weights_of(rng, "nvfp4")
+    x = rng.standard_normal((tokens, H)).astype(ml_dtypes.bfloat16)
+    logits = rng.standard_normal((tokens, E)).astype(np.float32)
+    m13 = np.exp2(rng.uniform(-8, -6, (E, 2))).astype(np.float32)
+    m2 = np.exp2(rng.uniform(-6, -5, E)).astype(np.float32)
+    in2 = np.exp2(rng.integers(-9, -6, E)).astype(np.float32)
+    weights = nvfp4.MoEWeights(w13, w2, m13, m2, 2.0**-7, in2)
+    got = nvfp4.moe_layer(x, weights, logits, top_k=K)
+    assert got.dtype == ml_dtypes.bfloat16 and got.shape == (tokens, H)
+    expected = oracle.layer(x.astype(float), logits, w13, w2, K, halves(swiglu), m13, m2, 2.0**7, 1 / in2,
+                            np.zeros((E, 2 * I)), np.zeros((E, H)), "nvfp4")
+    agree(got, expected, np.abs(expected).max() / 8)
+
+
+def test_layer_as_in_gpt_oss(rng):
+    w13, w2 = weights_of(rng, "mxfp4")
+    x = rng.standard_normal((24, H)).astype(ml_dtypes.bfloat16)
+    router = rng.standard_normal((E, H)).astype(np.float32)
+    logits = x.astype(np.float32) @ router.T
+    bias13 = (rng.standard_normal((E, 2 * I))).astype(ml_dtypes.bfloat16)
+    bias2 = (rng.standard_normal((E, H))).astype(ml_dtypes.bfloat16)
+    weights = nvfp4.MoEWeights(w13, w2, bias13=bias13, bias2=bias2, activation=nvfp4.gpt_oss_swiglu())
+    got = nvfp4.moe_layer(x, weights, router=router, top_k=4, dtype=np.float32)
+    one = np.ones((E, 2))
+    expected = oracle.layer(x.astype(float), logits, w13, w2, 4, interleaved, one, one[:, 0], 1.0, 1.0,
+                            bias13.astype(float), bias2.astype(float), "mxfp8_e4m3")
+    agree(got, expected, np.abs(expected).max() / 8)
+
+
+def test_one_program_for_any_number_of_tokens(rng):
+    nvfp4.cache_clear()
+    w13, w2 = weights_of(rng, "nvfp4")
+    weights = nvfp4.MoEWeights(w13, w2)
+    for tokens in (0, 1, 5):
+        x = rng.standard_normal((tokens, H)).astype(np.float32)
+        assert nvfp4.moe_layer(x, weights, np.zeros((tokens, E), np.float32), top_k=2).shape == (tokens, H)
+    assert nvfp4.cache_info() == {"programs": 1}
+
+
+def test_mistakes_in_a_layer_are_named(rng):
+    w13, w2 = weights_of(rng, "nvfp4")
+    weights = nvfp4.MoEWeights(w13, w2)
+    x = np.zeros((3, H), np.float32)
+    with pytest.raises(nvfp4.ArgumentError, match=r"\[E, 2I, H\]"):
+        nvfp4.MoEWeights(w2, w13)
+    with pytest.raises(nvfp4.ArgumentError, match="logits of shape"):
+        nvfp4.moe_layer(x, weights, np.zeros((3, E + 1), np.float32), top_k=2)
+    with pytest.raises(nvfp4.ArgumentError, match="either logits"):
+        nvfp4.moe_layer(x, weights, top_k=2)
+    with pytest.raises(nvfp4.ArgumentError, match="deepseek_v3"):
+        nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, routing="best")
+    with pytest.raises(nvfp4.CompileError, match="route"):
+        nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=E + 1)
+
+
+@pytest.mark.parametrize("method,scores,weight", [
+    ("topk_softmax", lambda l: l, lambda l, c: oracle.softmax(np.take_along_axis(l, c, 1))),
+    ("softmax_topk", oracle.softmax, lambda l, c: np.take_along_axis(oracle.softmax(l), c, 1)),
+    ("topk", lambda l: l, lambda l, c: np.take_along_axis(l, c, 1))])
+def test_routing(rng, method, scores, weight):
+    logits = rng.integers(-4, 5, (33, 16)).astype(np.float32)  # with ties
+    weights, experts = nvfp4.route(logits, 4, method)
+    chosen = oracle.top_k(logits, 4)
+    np.testing.assert_array_equal(experts, chosen)
+    np.testing.assert_allclose(weights, weight(logits.astype(float), chosen), rtol=2.0**-21)
+
+
+def test_deepseek_routing_keeps_to_its_groups():
+    bias = np.array([2.5, 1.5, .5, -1.5, 0, -.1, -.2, -.3], np.float32)
+    weights, experts = nvfp4.route(np.zeros((1, 8), np.float32), 4, "deepseek_v3", bias=bias, n_group=2, topk_group=1,
+                                   routed_scaling=2.5)
+    assert sorted(experts[0]) == [0, 1, 2, 3]
+    np.testing.assert_allclose(weights, 2.5 / 4, rtol=2.0**-20)
+
+
+@pytest.mark.parametrize("align", [1, 4])
+def test_sort_permute_combine(rng, align):
+    experts = rng.integers(-1, 5, (20, 3)).astype(np.int32)
+    ends, token_of_row, row_of_slot = nvfp4.sort_tokens(experts, 5, align=align)
+    at, expected_rows = 0, {}
+    for e in range(5):
+        at = -(-at // align) * align
+        for slot in np.flatnonzero(experts.reshape(-1) == e):
+            expected_rows[slot] = at
+            at += 1
+        assert ends[e] == at
+    expected = np.full(60, -1)
+    for slot, row in expected_rows.items():
+        expected[slot] = row
+        assert token_of_row[row] == slot // 3
+    np.testing.assert_array_equal(row_of_slot.reshape(-1), expected)
+    x = rng.standard_normal((20, 8)).astype(np.float32)
+    rows = nvfp4.permute(x, token_of_row, out=np.full((len(token_of_row), 8), np.nan, np.float32))
+    np.testing.assert_array_equal(rows, np.where(token_of_row[:, None] >= 0, x[token_of_row], 0))
+    weights = rng.standard_normal((20, 3)).astype(np.float32)
+    got = nvfp4.combine(rows, row_of_slot, weights)
+    used = np.where(row_of_slot >= 0, weights, 0).astype(float).sum(1)
+    np.testing.assert_allclose(got, used[:, None] * x, rtol=1e-5, atol=1e-5 * np.abs(x).max())
+    with pytest.raises(nvfp4.DataError) as error:
+        nvfp4.permute(x, np.array([20], np.int32))
+    assert error.value.constraint == "permute_c4"
+
+
+def test_activation_alone(rng):
+    z = rng.standard_normal((9, 32)).astype(np.float32)
+    got = nvfp4.glu(z, nvfp4.swiglu("vllm"), out=np.full((9, 16), np.nan, np.float32))
+    np.testing.assert_allclose(got, swiglu(z[:, :16].astype(float), z[:, 16:]), rtol=2.0**-20)
+    got = nvfp4.glu(z, nvfp4.geglu_tanh(nvfp4.Gate(1, "up_first")))
+    np.testing.assert_allclose(got, geglu_tanh(z[:, 1::2].astype(float), z[:, 0::2]), rtol=2.0**-16, atol=2.0**-22)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_hadamard(normalized):
+    x = np.arange(64, dtype=np.float32).reshape(2, 32)
+    signs = np.where(np.arange(16) & 4, -1, 1)
+    mask = sum(1 << i for i in range(16) if signs[i] < 0)
+    matrix = np.array([[(-1) ** bin(i & j).count("1") for j in range(16)] for i in range(16)])
+    expected = (x.reshape(-1, 16) * signs) @ matrix / (4 if normalized else 1)
+    got = nvfp4.hadamard(x, normalized=normalized, sign_mask=mask)
+    np.testing.assert_array_equal(got, expected.reshape(2, 32))
