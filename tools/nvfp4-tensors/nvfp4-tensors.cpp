@@ -33,10 +33,8 @@ int main(int argc, char **argv) {
   };
   for (int i = 1; i < argc; ++i) {
     std::string_view argument = argv[i];
-    if (argument == "--help" || argument == "-h") {
-      std::fputs(usage, stdout);
-      return 0;
-    }
+    if (argument == "--help" || argument == "-h")
+      return std::fputs(usage, stdout) < 0;
     if (argument == "--no-values")
       options.values = false;
     else if (argument == "--print")
@@ -55,9 +53,7 @@ int main(int argc, char **argv) {
       options.specs.emplace_back(argument);
   }
   if (options.specs.empty() ||
-      (!options.output.empty() && options.specs.size() != 1)) {
-    std::fputs(usage, stderr);
-    return 2;
-  }
+      (!options.output.empty() && options.specs.size() != 1))
+    return std::fputs(usage, stderr) < 0 ? 1 : 2;
   return nvfp4::tools::runListTensors(options);
 }
