@@ -19,7 +19,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
 using namespace nvfp4;
 using namespace nvfp4::gsg::cpu;

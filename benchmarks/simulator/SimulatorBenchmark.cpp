@@ -22,6 +22,8 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
 using namespace nvfp4::sim;
 

@@ -14,6 +14,7 @@
 #include "nvfp4/TensorIO/MappedFile.h"
 
 #include <filesystem>
+#include <system_error>
 
 namespace nvfp4::tensorio {
 

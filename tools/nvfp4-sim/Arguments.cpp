@@ -13,6 +13,7 @@
 
 #include "nvfp4/TensorIO/Npy.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <map>

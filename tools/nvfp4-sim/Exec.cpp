@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <string>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace nvfp4::simtool {

@@ -16,6 +16,7 @@
 #include "nvfp4/Format/Philox.h"
 #include "nvfp4/Format/Quantizer.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace nvfp4::format;

@@ -12,6 +12,7 @@
 
 #include "nvfp4/Simulator/Analysis/ControlFlow.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <random>

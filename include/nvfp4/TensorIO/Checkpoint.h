@@ -15,6 +15,7 @@
 
 #include "nvfp4/TensorIO/Safetensors.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>

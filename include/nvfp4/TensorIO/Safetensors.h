@@ -18,6 +18,7 @@
 #include "nvfp4/TensorIO/Tensor.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>

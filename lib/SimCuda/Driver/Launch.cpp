@@ -13,6 +13,7 @@
 #include "State.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 using namespace nvfp4;

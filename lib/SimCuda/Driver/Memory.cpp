@@ -14,6 +14,7 @@
 #include "State.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 

@@ -13,6 +13,8 @@
 #include "../FatBinary.h"
 #include "State.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <sstream>
 

@@ -15,6 +15,7 @@
 #include "nvfp4/Simulator/RunOptions.h"
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 

@@ -11,6 +11,7 @@
 
 #include "Registry.h"
 
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <iterator>

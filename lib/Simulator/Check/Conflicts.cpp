@@ -12,6 +12,8 @@
 
 #include "CheckerImpl.h"
 
+#include <cstdio>
+
 namespace nvfp4::sim {
 namespace {
 

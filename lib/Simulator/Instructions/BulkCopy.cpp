@@ -18,6 +18,8 @@
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Access.h"
 
+#include <algorithm>
+
 namespace nvfp4::sim {
 namespace {
 

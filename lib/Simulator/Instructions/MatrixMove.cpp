@@ -16,6 +16,7 @@
 
 #include "nvfp4/Simulator/Machine/Access.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace nvfp4::sim {

@@ -13,6 +13,8 @@
 
 #include "Families.h"
 
+#include <algorithm>
+
 namespace nvfp4::sim {
 namespace {
 

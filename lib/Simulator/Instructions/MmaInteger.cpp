@@ -13,6 +13,8 @@
 
 #include "nvfp4/Simulator/TensorCore/IntegerProduct.h"
 
+#include <algorithm>
+
 namespace nvfp4::sim {
 namespace {
 

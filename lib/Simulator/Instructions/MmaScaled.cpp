@@ -16,6 +16,8 @@
 
 #include "nvfp4/Simulator/TensorCore/Descriptors.h"
 
+#include <algorithm>
+
 namespace nvfp4::sim {
 namespace {
 

@@ -16,6 +16,8 @@
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
 
+#include <algorithm>
+
 namespace nvfp4::sim {
 namespace {
 

@@ -16,6 +16,7 @@
 
 #include "nvfp4/Simulator/Machine/Machine.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace nvfp4::sim {

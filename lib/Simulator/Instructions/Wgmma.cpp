@@ -18,6 +18,7 @@
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/TensorCore/Descriptors.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace nvfp4::sim {

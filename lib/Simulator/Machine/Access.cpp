@@ -11,6 +11,7 @@
 
 #include "nvfp4/Simulator/Machine/Access.h"
 
+#include <cstdio>
 #include <cstring>
 
 namespace nvfp4::sim {

@@ -11,6 +11,8 @@
 
 #include "nvfp4/Simulator/Machine/Machine.h"
 
+#include <cstdio>
+
 namespace nvfp4::sim {
 namespace {
 

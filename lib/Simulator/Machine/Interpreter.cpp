@@ -13,6 +13,8 @@
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 
+#include <cstdio>
+
 namespace nvfp4::sim {
 
 void Machine::runWarp(Warp &warp, unsigned quantum) {

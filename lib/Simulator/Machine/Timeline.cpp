@@ -17,6 +17,7 @@
 #include "nvfp4/Simulator/Machine/Report.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace nvfp4::sim {
 namespace {

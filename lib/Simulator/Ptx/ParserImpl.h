@@ -16,6 +16,7 @@
 #include "nvfp4/Simulator/Ptx/Ast.h"
 #include "nvfp4/Simulator/Ptx/Lexer.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 

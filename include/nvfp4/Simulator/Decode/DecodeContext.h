@@ -17,6 +17,7 @@
 
 #include "nvfp4/Simulator/Decode/Kernel.h"
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
