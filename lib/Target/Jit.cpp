@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ORC on one module at a time. Symbols of this process are visible to it, which
-// is how OpenMP and the checks of the runtime are found.
+// ORC on one module at a time. OpenMP and the checks of the runtime are found
+// from where this file is linked: in a plug-in, opened without RTLD_GLOBAL,
+// they are not among the global symbols of the process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,8 @@
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
+
+#include <dlfcn.h>
 
 using namespace mlir;
 using namespace nvfp4::target;
@@ -34,6 +37,26 @@ static StringRef findDefinition(ModuleOp module) {
   return "";
 }
 
+/// The functions that `module` calls and does not define.
+static SmallVector<std::string> findCallees(const llvm::Module &module) {
+  SmallVector<std::string> names;
+  for (const llvm::Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic())
+      names.push_back(function.getName().str());
+  return names;
+}
+
+/// Those of `names` that are visible from here.
+static llvm::orc::SymbolMap resolve(ArrayRef<std::string> names,
+                                    llvm::orc::MangleAndInterner intern) {
+  llvm::orc::SymbolMap symbols;
+  for (const std::string &name : names)
+    if (void *address = dlsym(RTLD_DEFAULT, name.c_str()))
+      symbols[intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                               llvm::JITSymbolFlags::Exported};
+  return symbols;
+}
+
 std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
   auto machine = createTargetMachine(target);
   if (!machine) {
@@ -43,9 +66,13 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
   // The engine takes the machine; the builder keeps using it until it returns.
   llvm::TargetMachine &machineRef = **machine;
   std::string cpu = machineRef.getTargetCPU().str();
+  SmallVector<std::string> callees;
   auto build = [&](Operation *op, llvm::LLVMContext &context) {
-    return translateToLLVMIR(cast<ModuleOp>(op), context, machineRef,
-                             target.optLevel);
+    auto translated = translateToLLVMIR(cast<ModuleOp>(op), context, machineRef,
+                                        target.optLevel);
+    if (translated)
+      callees = findCallees(*translated);
+    return translated;
   };
   ExecutionEngineOptions options;
   options.llvmModuleBuilder = build;
@@ -58,6 +85,9 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
         << llvm::toString(engine.takeError());
     return nullptr;
   }
+  (*engine)->registerSymbols([&](llvm::orc::MangleAndInterner intern) {
+    return resolve(callees, intern);
+  });
   std::unique_ptr<Jit> jit(new Jit(std::move(*engine)));
   // Code is generated on the first lookup; do that here, where it can fail.
   StringRef symbol = findDefinition(module);

@@ -16,8 +16,8 @@ import pathlib
 from .errors import LibraryError
 
 _HERE = pathlib.Path(__file__).resolve().parent
-# Code compiled in memory looks its symbols up among the global ones.
-_MODE = ctypes.RTLD_GLOBAL
+# LLVM's symbols must stay out of the way of other copies of LLVM, such as Triton's.
+_MODE = ctypes.RTLD_LOCAL
 
 
 class StringRef(ctypes.Structure):

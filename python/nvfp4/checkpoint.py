@@ -60,7 +60,7 @@ class Checkpoint(Mapping[str, np.ndarray]):
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = pathlib.Path(path)
-        self._places: dict[str, tuple[mmap.mmap | None, np.dtype, tuple[int, ...], int]] = {}
+        self._places: dict[str, tuple[mmap.mmap, np.dtype, tuple[int, ...], int]] = {}
         for file in self._files():
             self._open(file)
 

@@ -220,8 +220,9 @@ def load(path: str | os.PathLike[str]) -> _Loaded:
     pointer = ctypes.c_void_p()
     library = _library.runtime()
     _raise(library.nvfp4_module_load(os.fsencode(os.path.abspath(path)), ctypes.byref(pointer)))
-    loaded = _Loaded(pointer.value)
-    weakref.finalize(loaded, library.nvfp4_module_release, pointer.value)
+    module = int(pointer.value or 0)
+    loaded = _Loaded(module)
+    weakref.finalize(loaded, library.nvfp4_module_release, module)
     return loaded
 
 

@@ -64,7 +64,9 @@ def custom_kernel(data: Sequence[Any]) -> list[Any]:
     blocked = data[2] if len(data) == 4 else [(None, None)] * len(abc)
     if not len(abc) == len(plain) == len(blocked) == len(sizes):
         raise ArgumentError(f"expected lists of one length, but got {len(abc)}, {len(plain)}, {len(blocked)} and {len(sizes)}")
-    lhs, rhs, outs, back = [], [], [], []
+    lhs: list[tuple[np.ndarray, np.ndarray, str]] = []
+    rhs: list[tuple[np.ndarray, np.ndarray, str]] = []
+    outs, back = [], []
     for index, (operands, scales, reordered, (m, n, k, count)) in enumerate(zip(abc, plain, blocked, sizes)):
         a, b = (_dlpack.asarray(t).view(np.uint8) for t in operands[:2])
         c = _dlpack.asarray(operands[2], writable=True)
@@ -75,7 +77,7 @@ def custom_kernel(data: Sequence[Any]) -> list[Any]:
         sides = [[None if t is None else _dlpack.asarray(t) for t in pair] for pair in zip(scales, reordered)]
         for plane in range(count):
             for tensors, values, side in ((lhs, a, sides[0]), (rhs, b, sides[1])):
-                tensors.append((_plane(values, plane), *_scales(*side, plane)))
+                tensors.append((_plane(values, plane), *_scales(side[0], side[1], plane)))
             out = c[:, :, plane]
             direct = out if out.flags.c_contiguous else np.empty(out.shape, out.dtype)
             outs.append(direct)

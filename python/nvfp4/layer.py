@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import ml_dtypes
 import numpy as np
@@ -17,7 +17,10 @@ from .errors import ArgumentError
 from .options import QUANTIZERS, ActivationLike, QuantizerLike, activation_of, quantizer_of, swiglu
 from .tensors import ScaledTensor
 
-__all__ = ["MoEWeights", "moe_layer", "moe_program", "route", "sort_tokens", "permute", "combine", "glu", "hadamard",
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["MoEWeights", "LayerOptions", "moe_layer", "moe_program", "route", "sort_tokens", "permute", "combine", "glu", "hadamard",
            "ROUTING_METHODS"]
 
 ROUTING_METHODS = ("softmax_topk", "topk_softmax", "topk", "sigmoid_topk", "topk_sigmoid", "sigmoid_renorm", "llama4",
@@ -62,6 +65,22 @@ class MoEWeights:
     @property
     def width(self) -> int:
         return self.w2.shape[2]
+
+
+class LayerOptions(TypedDict, total=False):
+    """The options of :func:`moe_layer`, which explains them; ``top_k`` is required."""
+
+    top_k: int
+    routing: str
+    routing_bias: Any
+    n_group: int | None
+    topk_group: int | None
+    routed_scaling: float | None
+    activation_format: str | None
+    quantizer: QuantizerLike | None
+    dtype: Any
+    target: str
+    device: str | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -233,7 +252,8 @@ def moe_program(x: Any, weights: MoEWeights, logits: Any, *, top_k: int, routing
     return program_of(call.layer.text(), target, device), call.arguments
 
 
-def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = None, **options: Any) -> np.ndarray:
+def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = None,
+              **options: Unpack[LayerOptions]) -> np.ndarray:
     """Routes ``x`` ``[T, H]`` to ``top_k`` of the experts and adds up what they return, ``[T, H]`` of ``dtype``.
 
     One function on the CPU (or with its products on ``target``): route, stable sort by expert, permutation, quantised
@@ -249,6 +269,8 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
         raise ArgumentError("expected either logits= [T, E] or router= [E, H]")
     if logits is None:
         logits = array.astype(np.float32) @ _dlpack.asarray(router).astype(np.float32).T
+    if "top_k" not in options:
+        raise ArgumentError("expected top_k=, the number of experts of a token")
     program, arguments = moe_program(array, weights, logits, **options)
     return program.run(*arguments)
 

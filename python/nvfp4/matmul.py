@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Union
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from .options import ActivationLike, QuantizerLike, activation_of, quantizer_of
 from .quantization import _destination, stored_scales
 from .tensors import Grouping, ScaledTensor, dense
 
-__all__ = ["grouped_matmul", "grouped_matmul_list", "MatmulResult", "MatmulPlan", "plan_matmul", "Strategy"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["grouped_matmul", "MatmulOptions", "grouped_matmul_list", "MatmulResult", "MatmulPlan", "plan_matmul", "Strategy"]
 
 #: A tiling of a GPU: text in MLIR, or the parameters of ``#grouped_scaled_gemm.strategy`` by name.
 Strategy = Union[str, Mapping[str, Any]]
@@ -66,6 +69,41 @@ class MatmulPlan:
         """Computes the product; see :func:`grouped_matmul` for what is returned."""
         self.program.run_flat("call", self._call.arrays)
         return self._result
+
+
+class MatmulOptions(TypedDict, total=False):
+    """The options of :func:`grouped_matmul`, which explains them."""
+
+    alpha: Any
+    beta: Any
+    addend: Any
+    bias: Any
+    prob: Any
+    prob_at: str
+    activation: ActivationLike | None
+    activation_params: Any
+    row: Sequence[Any]
+    column: Sequence[Any]
+    group: Sequence[Any]
+    epilogue: str | None
+    quantizer: QuantizerLike | None
+    out_format: str | None
+    out_layout: str
+    out_starts: str
+    out_axis: int
+    global_scale: Any
+    seed: int | None
+    out: Any
+    dtype: Any
+    preact: Any
+    amax: Any
+    math: str | None
+    tail: str | None
+    determinism: str | None
+    strategy: Strategy | None
+    expected_rows: int | None
+    target: str
+    device: str | None
 
 
 def _attributes(math: str | None, tail: str | None, determinism: str | None, strategy: Strategy | None,
@@ -205,7 +243,7 @@ def _make(wanted: Any, shape: tuple[int, ...], what: str) -> np.ndarray | None:
 
 
 def grouped_matmul(lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None,
-                   **options: Any) -> Any:
+                   **options: Unpack[MatmulOptions]) -> Any:
     """``out = epilogue(alpha * lhs @ rhs^T)`` for each group, with every option of the dialect's ``matmul``.
 
     Operands: ``lhs`` ``[R, K]`` (``[G, M, K]`` if batched or masked); ``rhs`` ``[G, N, K]``, one ``[N, K]`` a group, or

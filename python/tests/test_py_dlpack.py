@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nvfp4
-from nvfp4 import _dlpack
+from nvfp4 import _dlpack, _library
 
 COPY = """
 func.func @copy(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
@@ -70,6 +70,20 @@ def test_strided_tensors_keep_their_strides_and_are_refused_by_functions(program
     assert view.strides == x.strides
     with pytest.raises(nvfp4.ArgumentError, match="row-major"):
         program.run(Producer(x), np.zeros((4, 3), np.float32), entry="copy")
+
+
+def test_byte_offsets_count():
+    x = np.arange(6, dtype=np.float32)
+
+    class Offset(Producer):
+        def __dlpack__(self, **options):
+            capsule = self.array.__dlpack__()
+            address = _dlpack._capsules.PyCapsule_GetPointer(capsule, b"dltensor")
+            tensor = _library.DLManagedTensor.from_address(address).tensor
+            tensor.byte_offset, tensor.shape[0] = 8, 4
+            return capsule
+
+    np.testing.assert_array_equal(_dlpack.asarray(Offset(x)), x[2:])
 
 
 def test_other_devices_are_refused():

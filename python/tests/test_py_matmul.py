@@ -11,12 +11,18 @@ import numpy as np
 import pytest
 
 import nvfp4
+import nvfp4_cases
 from format_formulas import trtllm
-from nvfp4_cases import (Product, activation_bound, assert_equal, assert_within, batched, dense, expected_result, is_poison,
-                         gate_rows, geglu_tanh, make_product, masked, ragged, swiglu)
+from nvfp4_cases import (Product, activation_bound, assert_equal, assert_within, batched, dense, gate_rows,
+                         geglu_tanh, make_product, masked, ragged, swiglu)
 from nvfp4_formats import FORMATS, random_scaled, store_scales, row_pieces, unpack
 
 COUNTS = [9, 0, 17, 1, 5]
+SENTINEL = 13.0
+
+
+def expected_result(product, dtype, value=SENTINEL, epilogue=None):
+    return nvfp4_cases.expected_result(product, dtype, epilogue=epilogue, value=value)
 
 
 def scaled(pair, fmt, layout="linear", starts="whole", shape=()):
@@ -42,8 +48,8 @@ def operands(product, fmt="nvfp4", **layouts):
 
 
 def poisoned(product, dtype="f32", columns=None):
-    """A destination with NaN in the rows of groups, and poison elsewhere."""
-    out = product.destination(dtype, columns)
+    """A destination with NaN in the rows of groups, and the sentinel elsewhere."""
+    out = product.destination(dtype, columns, SENTINEL)
     for index, _, _ in product.problems():
         out[index] = np.nan
     return out
@@ -174,7 +180,7 @@ def test_pairs_with_two_alphas_and_pre_activation(rng, name, activation, functio
         scale = np.abs(z[:, rows_g] * z[:, rows_u]) * 2.0**-16 if activation.kind == "geglu_tanh" else 0
         assert_within(out[index], y, activation_bound(y, z[:, rows_g], 1.702) + scale, "f32")
         assert result.amax[g] == np.abs(out[index]).max(initial=0)
-    assert is_poison(out[-2:]).all() and is_poison(preact[-2:]).all()
+    assert (out[-2:] == SENTINEL).all() and (preact[-2:] == SENTINEL).all()
 
 
 def test_parameters_of_each_group(rng):
@@ -282,6 +288,26 @@ def test_lists_of_problems(rng):
         assert_equal(got, (factor * (a.values() @ b.values().T)).astype(np.float32).astype(np.float16))
     with pytest.raises(nvfp4.ArgumentError, match="as many"):
         nvfp4.grouped_matmul_list(lhs, rhs[:2])
+
+
+@pytest.mark.parametrize("options,constraint", [
+    (dict(out=np.zeros((3, 3), np.float32)), "matmul_c25"), (dict(alpha=np.zeros(5)), "matmul_c9"),
+    (dict(bias=np.zeros((3, 24), np.float32)), "matmul_c13"), (dict(prob=np.zeros(6)), "matmul_c14"),
+    (dict(amax=np.zeros(3, np.float32)), "matmul_c31"), (dict(activation=nvfp4.swiglu("cudnn")), "gate_c2")])
+def test_extents_that_disagree_name_a_constraint(rng, options, constraint):
+    product = make_product(rng, ragged([3, 4]), 24, 64, "nvfp4")
+    lhs, rhs = operands(product)
+    with pytest.raises(nvfp4.DataError, match="but got") as error:
+        nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), **options)
+    assert error.value.constraint == constraint
+
+
+def test_results_and_operands_share_no_memory(rng):
+    product = make_product(rng, ragged([3, 4]), 24, 64, "nvfp4")
+    lhs, rhs = operands(product)
+    both = np.zeros((7, 24), np.float32)
+    with pytest.raises(nvfp4.NVFP4Error, match="overlap"):
+        nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), addend=both, out=both)
 
 
 def test_what_does_not_fit_is_explained(rng):

@@ -24,7 +24,8 @@ class ExecutionEngine;
 namespace nvfp4::target {
 
 /// Compiled code. Symbols live as long as the object; undefined symbols of the
-/// code are looked up in this process.
+/// code are looked up as this library would: among the global symbols of the
+/// process, then in what it is linked with.
 class Jit {
 public:
   /// Compiles `module` (LLVM dialect, registerTranslations done). Null after a

@@ -17,13 +17,9 @@
 
 #include "mlir/CAPI/IR.h"
 
-#include <dlfcn.h>
-
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::capi;
-
-extern "C" int omp_get_max_threads(void);
 
 namespace {
 /// What an Nvfp4Executable points to.
@@ -33,15 +29,6 @@ struct Executable {
   nvfp4_module *module = nullptr;
 };
 } // namespace
-
-/// Lets code in memory see the library that holds `address`: a program that
-/// opened this one on the side (dlopen without RTLD_GLOBAL) hides what it
-/// depends on.
-static void makeVisible(void *address) {
-  Dl_info info;
-  if (dladdr(address, &info))
-    dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-}
 
 Nvfp4Executable nvfp4ExecutableCreate(MlirModule module,
                                       Nvfp4CompileOptions options,
@@ -62,8 +49,6 @@ Nvfp4Executable nvfp4ExecutableCreate(MlirModule module,
   }
   if (failed(tools::lowerToLLVM(*copy, *code)))
     return {nullptr};
-  makeVisible(reinterpret_cast<void *>(&nvfp4_module_load));
-  makeVisible(reinterpret_cast<void *>(&omp_get_max_threads));
   auto result = std::make_unique<Executable>();
   result->jit = target::Jit::create(*copy, tools::getNativeTarget(*code));
   if (!result->jit)

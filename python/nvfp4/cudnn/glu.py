@@ -91,9 +91,10 @@ class GroupedGemmGluSm100:
                        alpha=sample_alpha, d_col=sample_d_col, b=sample_b, sfb=sample_sfb, bias=sample_bias,
                        sfd_row=sample_sfd_row, sfd_col=sample_sfd_col, amax=sample_amax, norm_const=sample_norm_const,
                        prob=sample_prob)
-        self._s = {name: _Sample.of(tensor) for name, tensor in samples.items()}
-        self.num_experts, self.b_shape, self.b_major = num_experts, b_shape, b_major
-        self.b_dtype = None if b_dtype is None else views.dtype_of(b_dtype, "b_dtype")
+        # Those of optional tensors are None.
+        self._s: dict[str, Any] = {name: _Sample.of(tensor) for name, tensor in samples.items()}
+        self.num_experts, self.b_shape, self.b_major = num_experts, tuple(b_shape or ()), b_major
+        self.b_dtype = np.dtype(np.uint8) if b_dtype is None else views.dtype_of(b_dtype, "b_dtype")
         self.acc_dtype, self.mma_tiler_mn, self.cluster_shape_mn = acc_dtype, mma_tiler_mn, cluster_shape_mn
         self.sf_vec_size, self.m_aligned, self.act_func = sf_vec_size, m_aligned, act_func
         self.discrete_col_sfd, self.compat = discrete_col_sfd, compat
@@ -127,7 +128,7 @@ class GroupedGemmGluSm100:
         if s["b"] is not None:
             n, b_k, experts = s["b"].shape[0], s["b"].shape[1] * 8 // bits, s["b"].shape[2]
         else:
-            n, b_k, experts = self.b_shape[0], self.b_shape[1], self.num_experts
+            n, b_k, experts = *self.b_shape[:2], self.num_experts
         if b_k != k:
             raise ArgumentError(f"expected B with K = {k} as A has, but got {b_k}")
         if n % 64:
@@ -213,7 +214,7 @@ class GroupedGemmGluSm100:
             preact=None if c_tensor is None else views.matrix(c_tensor, "c_tensor", writable=True))
         if quantised:
             self._quantise(out, grouping, d, sfd_row_tensor, d_col_tensor, sfd_col_tensor, norm_const_tensor)
-        if amax_tensor is not None:
+        if amax is not None:
             self._store_amax(amax, ends, amax_tensor)
 
     def _activation(self, offset: float | None, alpha: float, high: float, low: float) -> Any:

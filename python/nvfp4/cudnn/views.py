@@ -129,6 +129,6 @@ def rhs_at(values: list[int], scales: list[int], n: int, k_bytes: int, dtype: np
 
     def at(address: int, extents: tuple[int, ...]) -> np.ndarray:
         buffer = (ctypes.c_uint8 * int(np.prod(extents))).from_address(address)
-        return np.frombuffer(buffer, np.uint8).reshape(extents)
+        return np.ctypeslib.as_array(buffer).reshape(extents)
 
     return [ScaledTensor(at(v, (n, k_bytes)), at(s, shape), fmt, layout="blocked") for v, s in zip(values, scales)]

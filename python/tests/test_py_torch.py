@@ -1,0 +1,95 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch: tensors of its types in and out, and the custom operations, eager and compiled. Skipped where torch is missing."""
+
+import numpy as np
+import pytest
+
+import nvfp4
+from nvfp4_cases import assert_equal, expected_result, make_product, ragged, swiglu
+from nvfp4_formats import random_scaled
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def ops():
+    import nvfp4.torch  # noqa: F401
+    return torch.ops.nvfp4
+
+
+def tensors(product):
+    operand, (lhs, rhs) = product.arguments()
+    return [torch.from_numpy(np.ascontiguousarray(t)) for t in (*lhs, *rhs, *operand)]
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16", "int32", "uint8", "float8_e4m3fn", "float8_e5m2",
+                                  "float8_e8m0fnu"])
+def test_types_are_shared(name):
+    if not hasattr(torch, name):
+        pytest.skip(f"this torch has no {name}")
+    tensor = torch.ones(4, 3, dtype=torch.float32).to(getattr(torch, name))
+    array = nvfp4.asarray(tensor)
+    assert array.shape == (4, 3) and array.ctypes.data == tensor.data_ptr()
+    assert str(array.dtype) == name and (array.astype(np.float32) == 1).all()
+
+
+def test_results_go_back_without_a_copy():
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = torch.from_dlpack(nvfp4.to_dlpack(array))
+    tensor[0, 0] = 7
+    assert array[0, 0] == 7
+    half = nvfp4.quantize(torch.ones(4, 32, dtype=torch.bfloat16)).dequantize(dtype="float16")
+    assert torch.from_dlpack(nvfp4.to_dlpack(half)).dtype == torch.float16
+
+
+def test_destinations_of_torch_are_written(rng):
+    product = make_product(rng, ragged([3, 0, 5]), 16, 64, "nvfp4")
+    lhs, lhs_scales, rhs, rhs_scales, ends = tensors(product)
+    out = torch.full((8, 16), float("nan"))  # every row is of a group
+    nvfp4.grouped_matmul(nvfp4.ScaledTensor(lhs, lhs_scales), nvfp4.ScaledTensor(rhs, rhs_scales),
+                         nvfp4.ragged_rows(ends), out=out)
+    assert_equal(out.numpy(), expected_result(product, "f32"))
+
+
+def test_operation(rng, ops):
+    product = make_product(rng, ragged([3, 0, 5], extra=2), 16, 64, "nvfp4")
+    alpha = torch.tensor([0.5, 1, 2])
+    got = ops.grouped_matmul(*tensors(product), alpha=alpha, dtype=torch.float32)
+    assert_equal(got.numpy(), expected_result(product, "f32", value=0, epilogue=lambda acc, g, i: acc * float(alpha[g])))
+
+
+def test_operation_under_compile_and_fake_tensors(rng, ops):
+    product = make_product(rng, ragged([3, 5]), 32, 64, "nvfp4", codes="small")
+    arguments = tensors(product)
+    torch.library.opcheck(ops.grouped_matmul.default, tuple(arguments), dict(activation="swiglu"),
+                          test_utils=("test_schema", "test_faketensor"))
+
+    def layer(*operands):
+        return ops.grouped_matmul(*operands, activation="swiglu", granularity=0, dtype=torch.float32) + 1
+
+    got = torch.compile(layer, backend="eager", fullgraph=True)(*arguments)
+    for g, (index, acc, _) in enumerate(product.accumulators()):
+        np.testing.assert_allclose(got.numpy()[index], swiglu(acc[:, :16], acc[:, 16:]) + 1, rtol=1e-5, atol=1e-5)
+
+
+def test_quantize(rng, ops):
+    x = torch.from_numpy(rng.standard_normal((7, 48)).astype(np.float32)).bfloat16()
+    values, scales = ops.quantize(x, 2.0)
+    expected = nvfp4.quantize(nvfp4.asarray(x), global_scale=2.0)
+    assert_equal(values.numpy(), expected.values)
+    assert_equal(scales.numpy(), expected.scales.view(np.uint8))
+    torch.library.opcheck(ops.quantize.default, (x,), test_utils=("test_schema", "test_faketensor"))
+
+
+def test_the_contest_with_tensors_of_torch(rng):
+    from nvfp4 import gpumode
+    sides = [random_scaled(rng, (rows, 64), "nvfp4") for rows in (5, 24)]
+    a, b = (torch.from_numpy(s.store()[0][:, :, None]) for s in sides)
+    sfa, sfb = (torch.from_numpy(s.store()[1][:, :, None]).view(torch.float8_e4m3fn) for s in sides)
+    if hasattr(torch, "float4_e2m1fn_x2"):
+        a, b = a.view(torch.float4_e2m1fn_x2), b.view(torch.float4_e2m1fn_x2)
+    c = torch.full((1, 5, 24), float("nan"), dtype=torch.float16).permute(1, 2, 0)
+    result, = gpumode.custom_kernel(([(a, b, c)], [(sfa, sfb)], [(5, 24, 64, 1)]))
+    assert result is c
+    assert_equal(c[:, :, 0].numpy(), (sides[0].values() @ sides[1].values().T).astype(np.float16))
