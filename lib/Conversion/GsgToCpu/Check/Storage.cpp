@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Storage/ScaleTile.h"
 #include "CheckBuilder.h"
 
 #include "nvfp4/Runtime/nvfp4_checks.h"
@@ -40,12 +41,6 @@ CheckBuilder::logicalShape(const ScaledOperand &operand) {
   return shape;
 }
 
-static int64_t rowTile(ScaleLayout layout) {
-  return layout == ScaleLayout::Blocked      ? 128
-         : layout == ScaleLayout::Blocked8x4 ? 8
-                                             : 1;
-}
-
 void CheckBuilder::storage(StringRef name, const ScaledOperand &operand,
                            ArrayRef<Extent> shape, bool isOwnShape) {
   ScaledType type = operand.type;
@@ -67,7 +62,7 @@ void CheckBuilder::storage(StringRef name, const ScaledOperand &operand,
   if (type.getLayout() != ScaleLayout::Linear) {
     Extent columns = scales.pop_back_val();
     Extent rows = scales.empty() ? constant(1) : scales.pop_back_val();
-    scales.push_back(ceilDiv(rows, rowTile(type.getLayout())));
+    scales.push_back(ceilDiv(rows, getRowTile(type.getLayout())));
     scales.push_back(ceilDiv(columns, 4));
     if (type.getLayout() == ScaleLayout::Blocked)
       scales.append({constant(32), constant(4), constant(4)});
@@ -145,7 +140,7 @@ void CheckBuilder::scaleRoom(StringRef name, const ScaledOperand &operand,
   if (type.getGroupStart() == GroupStart::Whole)
     return;
   bool isLinear = type.getLayout() == ScaleLayout::Linear;
-  int64_t tile = rowTile(type.getLayout());
+  int64_t tile = getRowTile(type.getLayout());
   int64_t axis = type.getAxis(), block = type.getBlockSize();
   bool alongBlocks = ragged == axis;
   // Rows or blocks along a dimension that the scales have room for.

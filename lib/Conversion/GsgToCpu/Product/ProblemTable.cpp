@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Storage/ScaleTile.h"
 #include "ProductEmitter.h"
 
 using namespace mlir;
@@ -32,18 +33,6 @@ enum Carried {
   OutCompact,
   NumCarried
 };
-
-struct TableBuilder {
-  MathBuilder &mb;
-  Value add(Value a, Value b) { return mb.add(a, b); }
-  Value mul(Value a, Value b) { return mb.mul(a, b); }
-};
-
-int64_t rowTile(ScaleLayout layout) {
-  return layout == ScaleLayout::Blocked      ? 128
-         : layout == ScaleLayout::Blocked8x4 ? 8
-                                             : 1;
-}
 } // namespace
 
 void Frame::write(MathBuilder &mb, Value frame) const {
@@ -64,7 +53,6 @@ void Frame::write(MathBuilder &mb, Value frame) const {
 
 LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
   auto func = beginFunction("_fill_table", {});
-  TableBuilder tb{mb};
   const GroupingKind kind =
       product.isList() ? GroupingKind::Dense : product.grouping.getKind();
   const bool raggedRows = kind == GroupingKind::RaggedRows;
@@ -79,21 +67,21 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
     return mb.signExtend(mb.load(mb.i32, mb.ptrAdd(groups, mb.shl(index, 2))),
                          mb.i64);
   };
-  /// The start of a group's rows (or scale columns) in a buffer of scales.
+  // The start of a group's rows (or scale columns) in a buffer of scales.
   auto startOf = [&](const ScalesRef &ref, Value first, Value size, Value group,
                      Value &compact) -> Value {
-    int64_t tile = rowTile(ref.layout);
+    int64_t tile = getRowTile(ref.layout);
     if (ref.start == GroupStart::Whole)
       return first;
     if (ref.start == GroupStart::Compact) {
       Value start = compact;
-      compact = tb.add(compact, mb.roundUp(size, tile));
+      compact = mb.add(compact, mb.roundUp(size, tile));
       return start;
     }
-    Value bound = tb.add(first, mb.mul(group, tile - 1));
+    Value bound = mb.add(first, mb.mul(group, tile - 1));
     return mb.mul(mb.div(bound, tile), tile);
   };
-  /// Byte offset and running sum of scale columns with groups along K.
+  // Byte offset and running sum of scale columns with groups along K.
   auto columnsOf = [&](const ScalesRef &ref, Value first, Value size,
                        Value &compact) -> Value {
     Value column = mb.div(first, block);
@@ -101,12 +89,12 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       column = compact;
       Value count = mb.div(mb.add(size, block - 1), block);
       compact =
-          tb.add(compact,
+          mb.add(compact,
                  mb.roundUp(count, ref.layout == ScaleLayout::Linear ? 1 : 4));
     }
     if (ref.layout == ScaleLayout::Linear)
       return column;
-    return tb.add(tb.mul(mb.shr(column, 2), slot(ref.wordStride)),
+    return mb.add(mb.mul(mb.shr(column, 2), slot(ref.wordStride)),
                   mb.bitAnd(column, 3));
   };
 
@@ -146,7 +134,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       rows = raggedK ? slot(product.rowsPerGroup) : size;
       depth = raggedK ? size : slot(product.depth);
       Value firstRow =
-          raggedRows ? first : tb.mul(group, slot(product.rowsPerGroup));
+          raggedRows ? first : mb.mul(group, slot(product.rowsPerGroup));
       setField(entry, problem::Rows, rows);
       setField(entry, problem::Columns, slot(product.columns));
       setField(entry, problem::Depth, depth);
@@ -159,19 +147,19 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       };
 
       auto rowAddress = [&](const MatrixRef &matrix, Value row) {
-        Value base = tb.add(slot(matrix.address),
-                            tb.mul(group, slot(matrix.groupStride)));
-        return tb.add(base, tb.mul(row, slot(matrix.rowStride)));
+        Value base = mb.add(slot(matrix.address),
+                            mb.mul(group, slot(matrix.groupStride)));
+        return mb.add(base, mb.mul(row, slot(matrix.rowStride)));
       };
       Value sharedRow = raggedRows ? first : zero;
       setField(entry, problem::LhsData,
-               tb.add(rowAddress(product.lhs, sharedRow),
+               mb.add(rowAddress(product.lhs, sharedRow),
                       byteInRow(product.lhsType)));
       setField(entry, problem::LhsRowStride, slot(product.lhs.rowStride));
       auto scalesAddress = [&](const ScalesRef &ref, Value &compact) {
         Value base =
-            tb.add(slot(ref.address), tb.mul(group, slot(ref.groupStride)));
-        return raggedK ? tb.add(base, columnsOf(ref, first, size, compact))
+            mb.add(slot(ref.address), mb.mul(group, slot(ref.groupStride)));
+        return raggedK ? mb.add(base, columnsOf(ref, first, size, compact))
                        : base;
       };
       setField(entry, problem::LhsScales,
@@ -188,7 +176,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       if (!product.fixedRhs) {
         setField(
             entry, problem::RhsData,
-            tb.add(rowAddress(product.rhs, zero), byteInRow(product.rhsType)));
+            mb.add(rowAddress(product.rhs, zero), byteInRow(product.rhsType)));
         setField(entry, problem::RhsRowStride, slot(product.rhs.rowStride));
         setField(entry, problem::RhsScales,
                  scalesAddress(product.rhsScales, carried[RhsCompact]));
@@ -210,8 +198,8 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       setMatrix(product.preact, problem::PreactData, problem::PreactRowStride);
       if (const auto &scales = product.outScales) {
         setField(entry, problem::OutScales,
-                 tb.add(slot(scales->address),
-                        tb.mul(group, slot(scales->groupStride))));
+                 mb.add(slot(scales->address),
+                        mb.mul(group, slot(scales->groupStride))));
         setField(entry, problem::OutScaleRow,
                  raggedRows
                      ? startOf(*scales, first, size, group, carried[OutCompact])
@@ -224,11 +212,11 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
     auto blocksOf = [&](int64_t size) {
       return mb.div(mb.add(rows, size - 1), size);
     };
-    carried[RowBlocks] = tb.add(carried[RowBlocks], blocksOf(kTaskRows));
+    carried[RowBlocks] = mb.add(carried[RowBlocks], blocksOf(kTaskRows));
     carried[PrepareBlocks] =
-        tb.add(carried[PrepareBlocks], blocksOf(kPrepareRows));
+        mb.add(carried[PrepareBlocks], blocksOf(kPrepareRows));
     Value bytes = buildPreparedBytes(builder, product.loc, plan, rows, depth);
-    carried[Prepared] = tb.add(carried[Prepared], mb.roundUp(bytes, 64));
+    carried[Prepared] = mb.add(carried[Prepared], mb.roundUp(bytes, 64));
     carried[MaxColumns] =
         mb.maxS(carried[MaxColumns], field(entry, problem::Columns));
     return carried;

@@ -12,6 +12,8 @@
 
 #include "ProductOperands.h"
 
+#include "../Storage/ScaleTile.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -19,13 +21,6 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
-
-/// The number of trailing dimensions that scales of this layout have.
-static int64_t layoutRank(ScaleLayout layout) {
-  return layout == ScaleLayout::Linear    ? 2
-         : layout == ScaleLayout::Blocked ? 5
-                                          : 4;
-}
 
 MemRefPieces OperandReader::split(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
@@ -78,7 +73,7 @@ MatrixRef OperandReader::matrix(Value memref) {
 ScalesRef OperandReader::scales(ScaledType type, Value memref) {
   MemRefPieces pieces = split(memref);
   int64_t rank = cast<MemRefType>(memref.getType()).getRank();
-  int64_t tile = rank - layoutRank(type.getLayout());
+  int64_t tile = rank - getLayoutRank(type.getLayout());
   ScalesRef ref;
   ref.layout = type.getLayout();
   ref.start = type.getGroupStart();
@@ -137,7 +132,7 @@ Value cpu::wordStrideOf(MathBuilder &mb, ScaledType type,
   if (type.getLayout() == ScaleLayout::Linear)
     return mb.i64Constant(4);
   return scales
-      .strides[scales.strides.size() - layoutRank(type.getLayout()) + 1];
+      .strides[scales.strides.size() - getLayoutRank(type.getLayout()) + 1];
 }
 
 void cpu::fillWeights(MathBuilder &mb, OperandReader &read,
@@ -152,7 +147,7 @@ void cpu::fillWeights(MathBuilder &mb, OperandReader &read,
   set(problem::RhsScales, scales.address);
   set(problem::RhsTileStride,
       scales.strides[scales.strides.size() -
-                     layoutRank(weights.type.getLayout())]);
+                     getLayoutRank(weights.type.getLayout())]);
   set(problem::RhsWordStride, wordStrideOf(mb, weights.type, scales));
 }
 

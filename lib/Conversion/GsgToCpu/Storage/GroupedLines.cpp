@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GroupedLines.h"
+#include "ScaleTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -55,18 +56,6 @@ private:
 };
 } // namespace
 
-static int64_t rowTile(ScaleLayout layout) {
-  switch (layout) {
-  case ScaleLayout::Linear:
-    return 1;
-  case ScaleLayout::Blocked:
-    return 128;
-  case ScaleLayout::Blocked8x4:
-    return 8;
-  }
-  return 1;
-}
-
 static Value clamp(MathBuilder &mb, Value x, Value low, Value high) {
   return mb.minS(mb.maxS(x, low), high);
 }
@@ -76,7 +65,7 @@ static Value clamp(MathBuilder &mb, Value x, Value low, Value high) {
 Value GroupTable::paddedSize(size_t tensor, Value size) {
   ScaledType type = lines.scales[tensor].type;
   if (!lines.cutsLines())
-    return mb.roundUp(size, rowTile(type.getLayout()));
+    return mb.roundUp(size, getRowTile(type.getLayout()));
   Value blocks =
       mb.div(mb.add(size, type.getBlockSize() - 1), type.getBlockSize());
   return mb.roundUp(blocks, type.getLayout() == ScaleLayout::Linear ? 1 : 4);
@@ -91,7 +80,7 @@ Value GroupTable::startOf(size_t tensor, Value group, Value begin,
   case GroupStart::Compact:
     return packed;
   case GroupStart::UpperBound: {
-    int64_t tile = rowTile(type.getLayout());
+    int64_t tile = getRowTile(type.getLayout());
     Value bound = mb.add(begin, mb.mul(group, tile - 1));
     return mb.mul(mb.div(bound, tile), tile);
   }

@@ -14,6 +14,7 @@
 #include "StorageAccess.h"
 
 #include "../Builder/LoopBuilder.h"
+#include "ScaleTile.h"
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
 
@@ -302,23 +303,14 @@ ScaleLines ScaleLines::get(MathBuilder &mb, Value memref, ScaledType type) {
 }
 
 int64_t ScaleLines::matrixDim() const {
-  switch (type.getLayout()) {
-  case ScaleLayout::Linear:
-    return parts.getRank() - 2;
-  case ScaleLayout::Blocked:
-    return parts.getRank() - 5;
-  case ScaleLayout::Blocked8x4:
-    return parts.getRank() - 4;
-  }
-  return 0;
+  return parts.getRank() - getLayoutRank(type.getLayout());
 }
 
 Value ScaleLines::numRows(MathBuilder &mb) const {
   int64_t dim = matrixDim();
   if (type.getLayout() == ScaleLayout::Linear)
     return dim < 0 ? mb.i64Constant(1) : parts.sizes[dim];
-  return mb.mul(parts.sizes[dim],
-                type.getLayout() == ScaleLayout::Blocked ? 128 : 8);
+  return mb.mul(parts.sizes[dim], getRowTile(type.getLayout()));
 }
 
 Value ScaleLines::numColumns(MathBuilder &mb) const {

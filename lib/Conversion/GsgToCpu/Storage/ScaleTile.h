@@ -1,0 +1,48 @@
+//===- ScaleTile.h - Tiles of scale layouts ---------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The shape of a scale layout in memory. Where groups start, what is padded and
+// what is checked all follow from it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_SCALETILE_H
+#define NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_SCALETILE_H
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+namespace nvfp4::gsg::cpu {
+
+/// Rows of a tile of scales; 1 where there are no tiles.
+inline int64_t getRowTile(ScaleLayout layout) {
+  switch (layout) {
+  case ScaleLayout::Linear:
+    return 1;
+  case ScaleLayout::Blocked:
+    return 128;
+  case ScaleLayout::Blocked8x4:
+    return 8;
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// Dimensions that a matrix of scales has in memory.
+inline int64_t getLayoutRank(ScaleLayout layout) {
+  switch (layout) {
+  case ScaleLayout::Linear:
+    return 2;
+  case ScaleLayout::Blocked:
+    return 5;
+  case ScaleLayout::Blocked8x4:
+    return 4;
+  }
+  llvm_unreachable("covered switch");
+}
+
+} // namespace nvfp4::gsg::cpu
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_SCALETILE_H
