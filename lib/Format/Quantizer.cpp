@@ -152,7 +152,8 @@ std::string quantizeMatrix(Quantizer q, const QuantizeParams &params,
       !error.empty())
     return error;
   if (extent == ScaleExtent::Square && q == Quantizer::FourOverSix)
-    return "expected scales of one row for quantizer '4over6', but got squares";
+    return "expected scales of one row for quantizer 'four_over_six', but got "
+           "squares";
 
   int size = blockSize(format);
   int64_t stride = rowBytes(format, x.columns);

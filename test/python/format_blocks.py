@@ -10,7 +10,8 @@ import format_formulas as formulas
 POWER_FORMATS = ["nvfp4_e8m0", "mxfp4", "mxfp8_e4m3", "mxfp8_e5m2"]
 CASES = (
     [(name, "nvfp4") for name in ("cutlass", "trtllm", "te", "modelopt",
-                                  "mega16", "triton_nearest", "4over6")] +
+                                  "mega16", "triton_nearest",
+                                  "four_over_six")] +
     [(name, fmt) for name in ("cutlass", "trtllm", "te", "ue8m0_up", "ocp")
      for fmt in POWER_FORMATS])
 
@@ -22,7 +23,7 @@ def has_global(name, fmt):
 
 
 def formula(name):
-    return getattr(formulas, {"4over6": "four_over_six"}.get(name, name))
+    return getattr(formulas, name)
 
 
 def blocks(width, seed=0):

@@ -323,14 +323,10 @@ def test_amax_of_empty_groups_and_nan(rng):
 # --- Quantised results -----------------------------------------------------------
 
 QUANTIZED = [("cutlass", "nvfp4"), ("trtllm", "nvfp4"), ("te", "nvfp4"), ("modelopt", "nvfp4"),
-             ("mega16", "nvfp4"), ("triton_nearest", "nvfp4"), ("4over6", "nvfp4"),
+             ("mega16", "nvfp4"), ("triton_nearest", "nvfp4"), ("four_over_six", "nvfp4"),
              ("ocp", "mxfp4"), ("ue8m0_up", "mxfp8_e4m3"), ("trtllm", "mxfp8_e5m2"),
              ("te", "nvfp4_e8m0")]
 RESULT_LAYOUT = ["linear", "blocked", "blocked_8x4"]
-
-
-def op_name(quantizer):
-    return "four_over_six" if quantizer == "4over6" else quantizer
 
 
 def quantized_module():
@@ -338,7 +334,7 @@ def quantized_module():
     for i, (q, fmt) in enumerate(QUANTIZED):
         layout = RESULT_LAYOUT[i % 3]
         scale = (None if not has_global(q, fmt) else ("f32", "tensor<?xf32>")[i % 2])
-        texts.append(text(f"f{i}", None, quantizer=f"<{op_name(q)}>", global_scale=scale,
+        texts.append(text(f"f{i}", None, quantizer=f"<{q}>", global_scale=scale,
                           quantized=scaled_type(fmt, 2, layout), alpha="f32",
                           activation="<relu2>" if i % 4 == 3 else None))
         texts.append(text(f"u{i}", "f32", alpha="f32",

@@ -36,7 +36,7 @@ def test_bytes_equal_the_formula(name, fmt, global_scale):
 
 def test_four_over_six_by_mean_absolute_error():
     x = blocks(16, seed=5)
-    codes, scales = shim.quantize("4over6", "nvfp4", x, block_error=0)
+    codes, scales = shim.quantize("four_over_six", "nvfp4", x, block_error=0)
     with np.errstate(all="ignore"):
         expected_codes, expected_scales = formulas.four_over_six(
             x, "nvfp4", np.float32(1), squared=False)

@@ -26,13 +26,9 @@ def quantize_text(name, quantizer, fmt, element="f32", layout="linear", scale=No
             f"{clause} -> {result}\n  return %q : {result}\n}}\n")
 
 
-def op_name(quantizer):
-    return "four_over_six" if quantizer == "4over6" else quantizer
-
-
 def quantizers_module():
     return compile_module("".join(
-        quantize_text(f"{op_name(q)}_{fmt}", f"<{op_name(q)}>", fmt,
+        quantize_text(f"{q}_{fmt}", f"<{q}>", fmt,
                       scale="f32" if has_global(q, fmt) else None) for q, fmt in CASES))
 
 
@@ -44,7 +40,7 @@ def test_row_40_every_quantiser_to_the_byte(quantizer, fmt):
     for scale in ([1.0, 3.7, 0.0115] if has_global(quantizer, fmt) else [1.0]):
         scale = np.float32(scale)
         arguments = (x, scale) if has_global(quantizer, fmt) else (x,)
-        values, scales = quantizers_module().call(f"{op_name(quantizer)}_{fmt}", *arguments)
+        values, scales = quantizers_module().call(f"{quantizer}_{fmt}", *arguments)
         with np.errstate(all="ignore"):
             codes, bytes_ = formula(quantizer)(x, fmt, scale)
         assert_equal(scales[:, 0], bytes_, "scales")

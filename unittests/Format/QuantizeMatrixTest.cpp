@@ -215,8 +215,9 @@ TEST(QuantizeMatrix, RoundTripErrorIsBounded) {
       double amax = 0;
       for (size_t k = first; k < first + 16; ++k)
         amax = std::max<double>(amax, std::fabs(x[k]));
-      // The widest gap, 4 to 6, is two units of about A/6. 4over6 may take a
-      // unit of 1.5 A/6, but then stays below 4, where gaps are one unit.
+      // The widest gap, 4 to 6, is two units of about A/6. four_over_six may
+      // take a unit of 1.5 A/6, but then stays below 4, where gaps are one
+      // unit.
       double bound = amax / 6 * (1 + 0x1p-4);
       for (size_t k = first; k < first + 16; ++k)
         ASSERT_LE(std::fabs(out[k] - x[k]), bound) << stringify(q);

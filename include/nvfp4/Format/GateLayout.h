@@ -24,11 +24,13 @@
 namespace nvfp4::format {
 /// Which of a block of gate rows and a block of up rows comes first.
 enum class GateOrder { GateFirst, UpFirst };
-/// The name in IR, and the order called `name`, or nothing.
+
+/// The name in IR.
 constexpr std::string_view stringify(GateOrder order) {
   return order == GateOrder::GateFirst ? "gate_first" : "up_first";
 }
 
+/// The order called `name`, or nothing.
 constexpr std::optional<GateOrder> parseGateOrder(std::string_view name) {
   if (name == "gate_first")
     return GateOrder::GateFirst;

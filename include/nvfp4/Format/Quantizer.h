@@ -8,41 +8,8 @@
 // Quantisation of f32 blocks into codes and a scale byte, the way each known
 // producer does it. The bytes differ between producers on the same input, so a
 // quantiser is always chosen by name. Arithmetic is f32 with every operation
-// rounded to nearest even; rcp(x) is the correctly rounded 1/x (devices that
-// approximate it may differ in the last code).
-//
-// With A = max|x| over the block, sf the decoded scale byte, S an encode scale
-// and G a multiplier (value = code * sf * G, G = 1/S):
-//
-//  name           scale  global  scale byte of the block       factor on x
-//  cutlass        both   S       (A*(1/max))*S                 min(S*rcp(sf),
-//  M) trtllm         both   S       S*(A*rcp(6)); E8M0 truncates rcp(sf*rcp(S))
-//  te             both   S       min(A*(S*(1/6)), 448) min(rcp(sf*rcp(S)), M)
-//  modelopt       UE4M3  G       clamp(A/(6*G), 2^-9, 448)     x / (sf*G)
-//  mega16         UE4M3  -       A*(1/6)                       min(rcp(sf), M)
-//  ue8m0_up       E8M0   -       2^ceil(log2(A/max))           rcp(sf)
-//  ocp            E8M0   -       2^(floor(log2 A) - emax)      rcp(sf)
-//  triton_nearest UE4M3  S       (A/6)*S                       rcp(sf*rcp(S))
-//  4over6         UE4M3  S       e4m3(A/6*S) or e4m3(1.5*A/6*S), less error
-//
-//  max: largest element; emax: floor(log2(max)); M: largest f32; "-": unused.
-//
-//  name           block of zeros                  sf rounds to zero
-//  cutlass        scale 0, codes 0                factor M: tiny x saturate
-//  trtllm         scale 0, codes 0                factor 0: codes 0
-//  te             scale 0, codes 0                factor M: tiny x saturate
-//  modelopt       scale 1.0, codes 0              cannot: at least 2^-9
-//  mega16         scale 0, codes 0                factor 0: codes 0
-//  ue8m0_up, ocp  byte 0, codes 0                 cannot
-//  triton_nearest scale 0, codes 0                factor 0: codes 0
-//  4over6         scale 0, codes 0                factor 0: codes 0
-//
-//  NaN in the block: cutlass, modelopt, ue8m0_up and ocp let A become NaN, so
-//  the scale byte is NaN and poisons the block; the others ignore NaN in A, and
-//  the element itself becomes code 7 (E2M1) or positive NaN (8-bit elements).
-//  Infinity: A is infinite, UE4M3 scales saturate at 448 and E8M0 scales of
-//  cutlass and te at 2^127; the element takes the largest code. ue8m0_up, ocp
-//  and the E8M0 scales of trtllm become NaN.
+// rounded to nearest even; reciprocals are the correctly rounded 1/x (devices
+// that approximate it may differ in the last code).
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +25,8 @@
 #include <string_view>
 
 namespace nvfp4::format {
-/// The producers whose bytes can be reproduced; formulas are in docs/Spec.md.
+/// The producers whose bytes can be reproduced. Section 4 of docs/Spec.md has
+/// the formulas, and what becomes of zeros, NaN and infinity.
 enum class Quantizer {
   Cutlass,
   Trtllm,
@@ -113,13 +81,15 @@ inline constexpr std::array<QuantizerTraits, 9> kQuantizers = {{
      NegativeZero::Keep},
     {Quantizer::TritonNearest, "triton_nearest", true, false,
      GlobalScaleKind::Encode, true, NegativeZero::Keep},
-    {Quantizer::FourOverSix, "4over6", true, false, GlobalScaleKind::Encode,
-     true, NegativeZero::Keep},
+    {Quantizer::FourOverSix, "four_over_six", true, false,
+     GlobalScaleKind::Encode, true, NegativeZero::Keep},
 }};
-/// The row of `q`, and its name.
+/// The row of `q`.
 constexpr const QuantizerTraits &traits(Quantizer q) {
   return kQuantizers[static_cast<size_t>(q)];
 }
+
+/// The name of `q`.
 constexpr std::string_view stringify(Quantizer q) { return traits(q).name; }
 
 /// The quantiser called `name`, or nothing.
@@ -204,9 +174,11 @@ struct MatrixView {
   int64_t rowStride = 0;
   int64_t columnStride = 1;
 
+  /// Element (i, j), which must exist.
   constexpr float at(int64_t i, int64_t j) const {
     return data[i * rowStride + j * columnStride];
   }
+  /// The same elements with rows and columns exchanged.
   constexpr MatrixView transposed() const {
     return {data, columns, rows, columnStride, rowStride};
   }

@@ -92,19 +92,15 @@ Matrix nvfp4::gsg::cpu::randomMatrix(int64_t rows, int64_t columns,
 }
 
 std::string QuantizerCase::name() const {
-  std::string name(format::stringify(quantizer));
-  if (quantizer == Quantizer::FourOverSix)
-    name = "four_over_six";
-  return name + "_" + std::string(format::stringify(format)) +
+  return std::string(format::stringify(quantizer)) + "_" +
+         std::string(format::stringify(format)) +
          (stochastic ? "_stochastic" : "") + (flush ? "_flush" : "") +
          (square ? "_two_d" : "");
 }
 
 std::string QuantizerCase::attribute() const {
-  std::string name(format::stringify(quantizer));
-  if (quantizer == Quantizer::FourOverSix)
-    name = "four_over_six";
-  return "<" + name + (flush ? ", neg_zero = flush" : "") +
+  return "<" + std::string(format::stringify(quantizer)) +
+         (flush ? ", neg_zero = flush" : "") +
          (stochastic ? ", rounding = stochastic" : "") +
          (square ? ", two_d" : "") + ">";
 }
