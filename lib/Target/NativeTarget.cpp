@@ -35,8 +35,9 @@ Expected<NativeTarget> NativeTarget::forIsa(StringRef isa) {
     target.cpu = "x86-64-v4";
     target.features = "+avx512vnni,+avx512vbmi";
   } else {
-    return createStringError("unknown instruction set '" + isa +
-                             "': expected generic, avx2 or avx512vnni");
+    return createStringError("expected instruction set generic, avx2 or "
+                             "avx512vnni, but got '" +
+                             isa + "'");
   }
   return target;
 }
@@ -44,7 +45,8 @@ Expected<NativeTarget> NativeTarget::forIsa(StringRef isa) {
 static Error checkNames(const MCSubtargetInfo &info, const NativeTarget &target,
                         StringRef cpu) {
   if (!info.isCPUStringValid(cpu))
-    return createStringError("unknown CPU '" + cpu + "'");
+    return createStringError("expected a CPU that LLVM knows, but got '" + cpu +
+                             "'");
   SmallVector<StringRef> features;
   SplitString(target.features, features, ",");
   for (StringRef feature : features) {
@@ -56,7 +58,9 @@ static Error checkNames(const MCSubtargetInfo &info, const NativeTarget &target,
     if (llvm::none_of(
             info.getAllProcessorFeatures(),
             [&](const SubtargetFeatureKV &known) { return name == known.Key; }))
-      return createStringError("unknown target feature '" + name + "'");
+      return createStringError("expected a target feature that LLVM knows, "
+                               "but got '" +
+                               name + "'");
   }
   return Error::success();
 }

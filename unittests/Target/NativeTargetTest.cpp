@@ -25,9 +25,10 @@ static std::string messageOf(const NativeTarget &target) {
 TEST(NativeTarget, KnowsTheHost) { EXPECT_EQ(messageOf({}), ""); }
 
 TEST(NativeTarget, RejectsUnknownNames) {
-  EXPECT_EQ(messageOf({"i8080", "", 3}), "unknown CPU 'i8080'");
+  EXPECT_EQ(messageOf({"i8080", "", 3}),
+            "expected a CPU that LLVM knows, but got 'i8080'");
   EXPECT_EQ(messageOf({"native", "+turbo", 3}),
-            "unknown target feature 'turbo'");
+            "expected a target feature that LLVM knows, but got 'turbo'");
   EXPECT_EQ(messageOf({"native", "turbo", 3}),
             "expected a target feature with '+' or '-', but got 'turbo'");
 }
@@ -37,7 +38,7 @@ TEST(NativeTarget, NamesInstructionSets) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(
       llvm::toString(unknown.takeError()),
-      "unknown instruction set 'mmx': expected generic, avx2 or avx512vnni");
+      "expected instruction set generic, avx2 or avx512vnni, but got 'mmx'");
 #if defined(__x86_64__)
   for (const char *isa : {"generic", "avx2", "avx512vnni"}) {
     auto target = NativeTarget::forIsa(isa);

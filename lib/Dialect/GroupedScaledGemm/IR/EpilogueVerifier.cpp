@@ -26,6 +26,7 @@ static bool isScalarArithmetic(Operation &op) {
          llvm::all_of(op.getResultTypes(),
                       [](Type type) { return type.isIntOrIndexOrFloat(); });
 }
+
 // matmul_c38 is the trait IsolatedFromAbove.
 LogicalResult MatmulOp::verifyRegions() {
   if (getEpilogue().empty())

@@ -270,7 +270,8 @@ private:
       return op.emitOpError("expected ")
              << (custom ? "an epilogue region" : "no epilogue region")
              << " for activation '"
-             << stringifyActivationKind(activation.getKind()) << "'";
+             << stringifyActivationKind(activation.getKind()) << "', but got "
+             << (custom ? "none" : "one");
     // matmul_c19
     if (!custom && !(op.getRow().empty() && op.getColumn().empty() &&
                      op.getGroup().empty()))
@@ -308,7 +309,7 @@ private:
     // matmul_c24
     if (!quantized && (op.getGlobalScale() || op.getSeed()))
       return op.emitOpError("expected global_scale and seed with a quantizer "
-                            "only");
+                            "only, but got no quantizer");
     NamedShape shape = productShape(dims.columns);
     if (!quantized) {
       // matmul_c25

@@ -74,11 +74,11 @@ struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
         kTargets, [&](const auto &entry) { return entry.first == target; });
     // target_c1
     if (known == std::end(kTargets)) {
-      InFlightDiagnostic diag =
-          getOperation()->emitError("unsupported target '")
-          << target << "', expected one of ";
-      llvm::interleaveComma(kTargets, diag,
-                            [&](const auto &entry) { diag << entry.first; });
+      InFlightDiagnostic diag = getOperation()->emitError("expected target ");
+      llvm::interleave(
+          kTargets, diag, [&](const auto &entry) { diag << entry.first; },
+          " or ");
+      diag << ", but got '" << target << "'";
       return signalPassFailure();
     }
     if (known->second != Target::SM100a)
