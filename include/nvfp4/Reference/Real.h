@@ -91,15 +91,17 @@ Real finish(Element element, Real r);
 /// The same for a function that is off by up to `ulps` units in the last place.
 Real finishInexact(Element element, Real r, double ulps);
 
+/// The operations of IEEE 754 in `e`.
 Real add(Element e, Real a, Real b);
 Real subtract(Element e, Real a, Real b);
 Real multiply(Element e, Real a, Real b);
 Real divide(Element e, Real a, Real b);
 /// a * b + c with one rounding.
 Real fusedMultiplyAdd(Element e, Real a, Real b, Real c);
+/// Exact in every type.
 Real negate(Real a);
 Real absolute(Real a);
-/// NaN of either operand wins.
+/// The larger and the smaller one; NaN of either operand wins.
 Real maximum(Real a, Real b);
 Real minimum(Real a, Real b);
 /// `a` converted to `e`.

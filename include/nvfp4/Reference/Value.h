@@ -71,11 +71,14 @@ public:
 
   /// Any element, by row-major index.
   Scalar at(int64_t index) const;
+  /// Writes an element of the type of the tensor.
   void set(int64_t index, const Scalar &scalar);
   /// Floating point elements, 8-bit ones decoded.
   Real real(int64_t index) const;
   /// Integer elements, sign extended (i1: 0 or 1).
   int64_t integer(int64_t index) const;
+  /// Writes a floating point element, a value of its type, and its bound. Eight
+  /// bits have no bound and are rounded.
   void setReal(int64_t index, Real r);
 
   /// The stored bytes of an 8-bit tensor.

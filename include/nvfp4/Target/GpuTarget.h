@@ -1,4 +1,4 @@
-//===- GpuTarget.h - PTX and cubin of kernels -*- C++ -*-===//
+//===- GpuTarget.h - PTX and cubin of kernels -------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,6 +23,7 @@ namespace nvfp4::target {
 struct GpuTarget {
   /// LLVM's name: `sm_100a`, `sm_103a` or `sm_100f`.
   std::string chip = "sm_100a";
+  /// LLVM's target features, which choose the version of PTX.
   std::string features = "+ptx88";
   /// 0 to 3.
   unsigned optLevel = 3;
@@ -38,11 +39,13 @@ struct GpuTarget {
 mlir::FailureOr<std::string> emitPtx(mlir::gpu::GPUModuleOp module,
                                      const GpuTarget &target);
 
-/// What ptxas makes of `ptx`, and the text that it prints with `-v`. The
-/// program is `$CUDA_HOME/bin/ptxas`, or the one in PATH.
+/// Code for one GPU, and the text that ptxas prints with `-v`.
 struct Cubin {
   std::string bytes, notes;
 };
+
+/// What ptxas makes of `ptx`, or an error with what it printed. The program is
+/// `$CUDA_HOME/bin/ptxas`, or the one in PATH.
 llvm::Expected<Cubin> assemblePtx(llvm::StringRef ptx, const GpuTarget &target);
 
 } // namespace nvfp4::target

@@ -54,6 +54,7 @@ struct TensorRef {
 /// Loads tensors and keeps the checkpoints open between calls.
 class TensorLoader {
 public:
+  /// The tensor that `ref` names; its memory may be that of the mapped file.
   Expected<Tensor> load(const TensorRef &ref);
   /// Parses and loads.
   Expected<Tensor> load(std::string_view spec);

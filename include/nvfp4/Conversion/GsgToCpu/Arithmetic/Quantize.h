@@ -27,8 +27,10 @@ struct BlockQuantizer {
   format::NegativeZero negativeZero = format::NegativeZero::Keep;
   bool stochastic = false;
 
+  /// The quantiser that `attr` names, for values of `format`.
   static BlockQuantizer get(QuantizerAttr attr, BlockFormat format);
 
+  /// Elements under one scale.
   int64_t getBlockSize() const { return format::blockSize(format); }
 };
 

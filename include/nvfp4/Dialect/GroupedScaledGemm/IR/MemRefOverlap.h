@@ -17,6 +17,7 @@
 
 namespace nvfp4::gsg {
 
+/// What is known of the memory of two memrefs.
 enum class Overlap { None, Unknown, Certain };
 
 /// Whether memrefs `a` and `b` share memory. Views are followed through

@@ -27,6 +27,7 @@ struct AssumedExtents {
   int64_t k = 4096;
 };
 
+/// The tile that a verified attribute describes, and the attribute of a tile.
 strategy::Tile getTile(StrategyAttr attr);
 StrategyAttr getStrategyAttr(mlir::MLIRContext *context,
                              const strategy::Tile &tile);
