@@ -1,4 +1,4 @@
-//===- CompiledProgram.h - A function under measurement  -------*- C++ -*-===//
+//===- CompiledProgram.h - A function under measurement ---------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- RoofBenchmark.cpp - what the int8 units of this CPU can do -*- C++
-//-*-===//
+//===- RoofBenchmark.cpp - what the int8 units of this CPU can do ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- GsgToSm100.cpp - Products to kernels for Blackwell -*- C++ -*-===//
+//===- GsgToSm100.cpp - Products to kernels for Blackwell -------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

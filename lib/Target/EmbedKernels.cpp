@@ -1,5 +1,4 @@
-//===- EmbedKernels.cpp - Kernels as constants of the host's code -*- C++
-//-*-===//
+//===- EmbedKernels.cpp - Kernels as constants of the host's code ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- RunPlan.cpp - What the options of nvfp4-run ask for -----*- C++ -*-===//
+//===- RunPlan.cpp - What the options of nvfp4-run ask for ------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

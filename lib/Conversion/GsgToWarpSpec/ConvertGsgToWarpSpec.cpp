@@ -1,5 +1,4 @@
-//===- ConvertGsgToWarpSpec.cpp - The pass convert-gsg-to-warpspec -*- C++
-//-*-===//
+//===- ConvertGsgToWarpSpec.cpp - The pass convert-gsg-to-warpspec --------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- EpilogueMath.cpp - The steps from accumulator to result -*- C++ -*-===//
+//===- EpilogueMath.cpp - The steps from accumulator to result --*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

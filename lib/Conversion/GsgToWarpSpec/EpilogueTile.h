@@ -1,5 +1,4 @@
-//===- EpilogueTile.h - What the epilogue knows of a row of a tile -*- C++
-//-*-===//
+//===- EpilogueTile.h - What the epilogue knows of a row of a tile --------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

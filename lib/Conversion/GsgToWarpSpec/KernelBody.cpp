@@ -1,5 +1,4 @@
-//===- KernelBody.cpp - Buffers, pipelines and groups of a kernel -*- C++
-//-*-===//
+//===- KernelBody.cpp - Buffers, pipelines and groups of a kernel ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

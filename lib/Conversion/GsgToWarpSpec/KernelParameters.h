@@ -1,4 +1,4 @@
-//===- KernelParameters.h - What a product's kernel is given -*- C++ -*-===//
+//===- KernelParameters.h - What a product's kernel is given ----*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Launch.cpp - Parameters of a kernel, on both sides -*- C++ -*-===//
+//===- Launch.cpp - Parameters of a kernel, on both sides -------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

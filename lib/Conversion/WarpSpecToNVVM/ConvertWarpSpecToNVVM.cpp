@@ -1,5 +1,4 @@
-//===- ConvertWarpSpecToNVVM.cpp - The pass convert-warpspec-to-nvvm -*- C++
-//-*-===//
+//===- ConvertWarpSpecToNVVM.cpp - The pass convert-warpspec-to-nvvm ------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- LowerMemory.cpp - Buffers and copies to addresses and TMA -*- C++
-//-*-===//
+//===- LowerMemory.cpp - Buffers and copies to addresses and TMA ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ProductCase.cpp - a product, its IR and its expected result -*- C++
-//-*-===//
+//===- ProductCase.cpp - a product, its IR and its expected result --------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ProductOperands.cpp - the operands and the IR of a product -*- C++
-//-*-===//
+//===- ProductOperands.cpp - the operands and the IR of a product ---------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- GsgToWarpSpec.h - Products to kernels of warpspec ---------*- C++
-//-*-===//
+//===- GsgToWarpSpec.h - Products to kernels of warpspec --------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

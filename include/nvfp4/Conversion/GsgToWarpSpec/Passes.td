@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From products in storage form on memrefs to kernels of warpspec and the host
+// code that starts them. Each description is the contract of its pass.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_CONVERSION_GSGTOWARPSPEC_PASSES_TD
 #define NVFP4_CONVERSION_GSGTOWARPSPEC_PASSES_TD

@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From kernels whose roles are dispatched to what LLVM and NVVM can translate.
+// The description is the contract of the pass.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_CONVERSION_WARPSPECTONVVM_PASSES_TD
 #define NVFP4_CONVERSION_WARPSPECTONVVM_PASSES_TD

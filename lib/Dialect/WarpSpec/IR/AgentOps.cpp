@@ -1,5 +1,4 @@
-//===- AgentOps.cpp - The interface of agents, operation by operation -*- C++
-//-*-===//
+//===- AgentOps.cpp - The interface of agents, operation by operation -----===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

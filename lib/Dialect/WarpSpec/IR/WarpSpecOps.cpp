@@ -1,5 +1,4 @@
-//===- WarpSpecOps.cpp - Generated definitions of the operations -*- C++
-//-*-===//
+//===- WarpSpecOps.cpp - Generated definitions of the operations ----------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

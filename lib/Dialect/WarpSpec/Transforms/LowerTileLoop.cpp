@@ -1,5 +1,4 @@
-//===- LowerTileLoop.cpp - for_each_tile to a group search and loops -*- C++
-//-*-===//
+//===- LowerTileLoop.cpp - for_each_tile to a group search and loops ------===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From roles and pipelines to barriers, offsets and fences, one decision a
+// pass. Each description is the contract of its pass.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_DIALECT_WARPSPEC_TRANSFORMS_PASSES_TD
 #define NVFP4_DIALECT_WARPSPEC_TRANSFORMS_PASSES_TD
