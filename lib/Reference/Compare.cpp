@@ -25,14 +25,29 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// The magnitude from which on numbers round to infinity: half a step past the
+/// largest one. Infinite where no result overflows, or none is compared.
+double overflowThreshold(Element element) {
+  switch (element) {
+  case Element::F32:
+    return 0x1.ffffffp127;
+  case Element::BF16:
+    return 0x1.ffp127;
+  case Element::F16:
+    return 0x1.ffep15;
+  default:
+    return kInfinity;
+  }
+}
+
 /// Gathers the comparisons of single elements.
 class Collector {
 public:
-  Collector(CompareReport &report, const CompareOptions &options)
-      : report(report), options(options) {}
+  Collector(CompareReport &report, const CompareOptions &options,
+            double overflow)
+      : report(report), options(options), overflow(overflow) {}
 
-  /// `rounded` is the reference in the element type; overflow is judged against
-  /// the largest number of f32.
+  /// `rounded` is the reference in the element type.
   void add(int64_t index, double actual, Real reference, double rounded) {
     if (std::isinf(reference.bound)) {
       ++report.skipped;
@@ -55,11 +70,11 @@ public:
     if (options.exact || bound == 0.0)
       error = actual == rounded ? 0.0 : std::fabs(actual - rounded);
     if (std::isinf(actual) || std::isinf(reference.value)) {
-      // Overflow is right where the bound reaches the largest number.
+      // Overflow is right where the bound reaches what rounds to infinity.
       bool allowed =
           actual == rounded ||
           (bound > 0 && std::signbit(actual) == std::signbit(reference.value) &&
-           std::fabs(reference.value) + bound >= 0x1.ffp127);
+           std::fabs(reference.value) + bound >= overflow);
       if (!allowed)
         fail(index, actual, reference, kInfinity);
       return;
@@ -101,6 +116,7 @@ private:
 
   CompareReport &report;
   const CompareOptions &options;
+  double overflow;
   int64_t equal = 0;
   double squaredError = 0.0, squaredReference = 0.0;
 };
@@ -130,7 +146,7 @@ CompareReport compare(const Tensor &actual, const Tensor &reference,
     return failed("expected " + reference.describe() + ", but got " +
                   actual.describe());
   CompareReport report;
-  Collector collector(report, options);
+  Collector collector(report, options, overflowThreshold(reference.element()));
   for (int64_t i = 0; i < reference.numElements(); ++i) {
     if (isFloat(reference.element()) && !isByte(reference.element())) {
       Real r = reference.real(i);
@@ -170,7 +186,7 @@ CompareReport compare(const Tensor &actualData, const Tensor &actualScales,
   bool fp4 = reference.type.isFP4();
   format::BlockFormat kind = here->format();
   CompareReport report;
-  Collector collector(report, options);
+  Collector collector(report, options, kInfinity);
   int64_t codes = 0, equalCodes = 0, scales = 0, equalScales = 0;
   llvm::ArrayRef<double> bounds = reference.data.codeBounds();
   for (int64_t batch = 0; batch < here->batches(); ++batch)
