@@ -4,7 +4,7 @@
 # Wrappers that keep the CMakeLists of the tree to one idea a line.
 
 # nvfp4_add_library(<name> <sources>... [LINK <libs>...])
-# A library that links no MLIR (Format, Runtime, Simulator, Support).
+# A library that links no MLIR (Format, Strategy, TensorIO, Runtime, Simulator).
 function(nvfp4_add_library name)
   cmake_parse_arguments(ARG "SHARED" "" "LINK" ${ARGN})
   if(ARG_SHARED)
