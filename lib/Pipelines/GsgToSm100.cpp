@@ -22,8 +22,9 @@
 
 using namespace mlir;
 
-void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
-                                      const GsgToSm100Options &options) {
+void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
+                                       const GsgToSm100Options &options,
+                                       bool explain) {
   pm.addPass(gsg::createVerifyExtentsPass());
   gsg::VerifyTargetPassOptions verify;
   // What sm_100a executes the others do as well.
@@ -35,6 +36,18 @@ void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
     pm.addPass(createEmitRuntimeChecksPass());
   pm.addPass(gsg::createSplitListPass());
   pm.addPass(gsg::createAssignScaleLayoutPass());
+  // After the gate layouts have been chosen, on which tiles depend.
+  gsg::SelectStrategyPassOptions select;
+  select.target = options.target;
+  select.expectedRows = options.expectedRows;
+  select.kernels = true;
+  select.explain = explain;
+  pm.addPass(gsg::createSelectStrategyPass(select));
+}
+
+void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
+                                      const GsgToSm100Options &options) {
+  buildSelectKernelsPipeline(pm, options);
   pm.addPass(gsg::createConvertGsgToWarpSpecPass());
   WarpSpecToNVVMOptions kernels;
   kernels.verify = options.verify;

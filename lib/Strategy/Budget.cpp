@@ -24,6 +24,8 @@ static constexpr int64_t kAtomRows = 128;
 static constexpr int64_t kAtomBytes = 512;
 static constexpr int64_t kAtomColumns = 4;
 static constexpr int64_t kMaxStages = 16;
+/// Floats between rows of turned accumulators.
+static constexpr int64_t kTurnedPadding = 4;
 
 /// Atoms along K of one tile.
 static int64_t kAtoms(const Tile &tile, const Problem &problem) {
@@ -47,7 +49,8 @@ StageBytes strategy::stageBytes(const Tile &tile, const Problem &problem) {
   return {.a = tile.m / tile.ctas * spans * kRowBytes,
           .b = tile.n / tile.ctas * spans * kRowBytes,
           .scalesA = scaleAtoms(tile.m / tile.ctas) * atomBytes,
-          .scalesB = scaleAtoms(tile.n) * atomBytes};
+          .scalesB =
+              scaleAtoms(tile.n) * atomBytes + (tile.n < 32 ? kAtomBytes : 0)};
 }
 
 int64_t strategy::transactionBytes(const Tile &tile, const Problem &problem) {
@@ -64,10 +67,12 @@ int64_t strategy::transactionBytes(const Tile &tile, const Problem &problem) {
 SharedMemoryPlan strategy::planSharedMemory(const Tile &tile,
                                             const Problem &problem) {
   int64_t lanes = tile.m / tile.ctas;
+  int64_t epilogue =
+      tile.swapAB ? std::min<int64_t>(tile.n, 32) * (lanes + kTurnedPadding) * 4
+                  : 2 * lanes * tile.epilogueN * problem.epilogue.stagedBytes;
   return {.stages = tile.stages,
           .stageBytes = stageBytes(tile, problem).getTotal(),
-          .epilogueBytes =
-              2 * lanes * tile.epilogueN * problem.epilogue.stagedBytes,
+          .epilogueBytes = epilogue,
           .splitBytes = tile.splitK > 1 ? 2 * lanes * tile.epilogueN * 4 : 0,
           .otherBytes = 2048};
 }
@@ -93,7 +98,7 @@ strategy::planTensorMemory(const Tile &tile, const Problem &problem,
   if (plan.accumulatorStages * tile.n + scales > columns) {
     // Two accumulators may share columns, up to half of each. Strides stay
     // multiples of 16, as the narrowest wide load of the epilogue.
-    if (plan.accumulatorStages != 2)
+    if (plan.accumulatorStages != 2 || problem.forKernels)
       return std::nullopt;
     plan.accumulatorStride = (columns - scales - tile.n) / 16 * 16;
     plan.overlapped = true;

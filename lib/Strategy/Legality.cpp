@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Strategy/Legality.h"
+#include "nvfp4/Strategy/Kernels.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -156,6 +157,8 @@ static Text checkSharedMemory(const Tile &tile, const Problem &problem,
 std::optional<Violation>
 strategy::findOperandViolation(const Problem &problem) {
   auto bits = [](format::BlockFormat f) { return format::elementBits(f); };
+  if (problem.forKernels && bits(problem.lhs) == bits(problem.rhs))
+    return std::nullopt;
   // Rows start at multiples of 16 bytes; unpacked FP4 comes in 128 elements.
   int64_t step = 128 / std::min<int64_t>(bits(problem.lhs), bits(problem.rhs));
   if (bits(problem.lhs) != bits(problem.rhs))
@@ -187,6 +190,9 @@ std::optional<Violation> strategy::findViolation(const Tile &tile,
     return Violation{Rule::Launch, *text};
   if (Text text = checkRanges(tile))
     return Violation{Rule::SharedMemory, *text};
+  if (problem.forKernels)
+    if (Text text = findMissingKernel(tile, problem))
+      return Violation{Rule::Kernel, *text};
   Tile whole = complete(tile, problem, machine);
   if (Text text = checkTensorMemory(whole, problem, machine))
     return Violation{Rule::TensorMemory, *text};
@@ -223,6 +229,11 @@ static Tile giveWay(const Tile &wish, bool swapAB, int64_t ctas, int64_t n,
   }
   if (checkRanges(tile))
     tile.accumulatorStages = tile.scaleStages = tile.epilogueN = 0;
+  if (problem.forKernels && findMissingKernel(tile, problem)) {
+    tile.clusterM = tile.clusterN = tile.splitK = 1;
+    tile.dynamicN = false;
+    tile.scheduler = Scheduler::StaticPersistent;
+  }
   Tile whole = complete(tile, problem, machine);
   if (checkTensorMemory(whole, problem, machine))
     tile.scaleStages = 0;

@@ -47,6 +47,12 @@ static int reportError(const CodeOptions &options, const Twine &message) {
 LogicalResult tools::explainStrategies(ModuleOp module,
                                        const std::string &target) {
   PassManager pm(module->getName());
+  if (target::GpuTarget::isName(target)) {
+    GsgToSm100Options options;
+    options.target = target;
+    buildSelectKernelsPipeline(pm, options, /*explain=*/true);
+    return pm.run(module);
+  }
   gsg::SelectStrategyPassOptions pass;
   pass.target = target;
   pass.explain = true;

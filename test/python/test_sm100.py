@@ -109,6 +109,36 @@ def test_tiles(rng, n, fmt):
     check(rng, ragged([3, 129]), 424, 544, fmt, attrs=tile(n, k=k))
 
 
+@pytest.mark.parametrize("n", [128, 192, 256])
+@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4", "mxfp8_e4m3"])
+def test_pairs(rng, n, fmt):
+    """Two blocks a tile: a group that fills one of them, both, and neither."""
+    k = 128 if fmt.startswith("mxfp8") else 256
+    check(rng, ragged([3, 300, 129]), 424, 544, fmt, attrs=tile(n, m=256, k=k, ctas=2))
+
+
+@pytest.mark.parametrize("n,ctas", [(8, 1), (16, 1), (32, 1), (64, 1), (128, 1), (192, 1),
+                                    (256, 1), (16, 2), (32, 2), (64, 2), (128, 2), (192, 2),
+                                    (256, 2)])
+@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4", "mxfp8_e4m3"] if FULL else ["nvfp4"])
+def test_weights_on_m(rng, n, ctas, fmt):
+    k = 128 if fmt.startswith("mxfp8") else 256
+    attrs = tile(n, m=128 * ctas, k=k, ctas=ctas, swap_ab="true")
+    check(rng, ragged([3, 129, 0, 17]), 424, 544, fmt, attrs=attrs, out="bf16")
+    check(rng, masked([0, 7, 61], 70), 72, 96, fmt, attrs=attrs)
+
+
+def test_chosen_tiles(rng):
+    """What the cost model finds for known shapes: few rows, and many."""
+    for rows in (1, 20, 260):
+        product = make_product(rng, dense(rows), 520, 320, "nvfp4")
+        text = matmul_text("f", "<dense>", scaled_type("nvfp4", shape=(rows, 320)),
+                           scaled_type("nvfp4", shape=(520, 320)), f"tensor<{rows}x520xbf16>")
+        _, operands = product.arguments()
+        got = kernel_module(text).f(*operands, product.destination("bf16"))
+        assert_equal(got, expected_result(product, "bf16"), rows)
+
+
 def test_stages(rng):
     check(rng, dense(130), 136, 2048, attrs=tile(128, stages=1))
     check(rng, dense(130), 136, 2048, attrs=tile(128, stages=2, accumulator_stages=1))

@@ -3,13 +3,15 @@
 """Epilogues of kernels for sm_100a: the tests of the CPU's code, on the simulator."""
 
 import functools
+import re
+import sys
 
 import numpy as np
 import pytest
 
 import test_epilogues as cases
 from nvfp4_cases import *  # noqa: F403
-from nvfp4_module import compile_module
+from nvfp4_module import FULL, compile_module
 from test_epilogues import (rng, test_activation_parameters_of_each_group,  # noqa: F401
                             test_alpha_and_bias, test_amax_of_empty_groups_and_nan,
                             test_beta_and_addend, test_custom_region, test_every_term_at_once,
@@ -21,12 +23,23 @@ from test_epilogues import (rng, test_activation_parameters_of_each_group,  # no
 from test_sm100 import pytestmark  # noqa: F401
 
 
+# Rows on lanes and on columns of the accumulator, by one block and by two.
+STRATEGIES = {"rows": "m = 128, n = 128", "pair": "m = 256, n = 128, ctas = 2",
+              "turned": "m = 128, n = 16, swap_ab = true",
+              "turned pair": "m = 256, n = 64, ctas = 2, swap_ab = true"}
+strategy = ""
+
+
 def on_kernels(text):
+    chosen = f"strategy = #{DIALECT}.strategy<{strategy}, k = 256>"
+    text = re.sub(r" \{([^{}\n]+)\}\n      -> ", rf" {{\1, {chosen}}}\n      -> ", text)
+    text = re.sub(r"(?<!\})\n      -> ", rf" {{{chosen}}}\n      -> ", text)
     return compile_module(text, "--target=sm_100a")
 
 
-@pytest.fixture(autouse=True)
-def kernels(monkeypatch):
+@pytest.fixture(autouse=True, params=STRATEGIES if FULL else ["rows", "turned pair"])
+def kernels(request, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "strategy", STRATEGIES[request.param])
     monkeypatch.setattr(cases, "compile_module", on_kernels)
     monkeypatch.setattr(cases, "RESULT_LAYOUT", ["linear", "blocked", "linear"])
     # Tiles read padding scales, which must not be NaN.

@@ -94,6 +94,24 @@ TEST(StageBytes, PaddedFp4IsCountedPacked) {
   EXPECT_EQ(transactionBytes(tile, mixed), 128 * 64 + 64 * 128 + 1024);
 }
 
+TEST(StageBytes, NarrowTilesHaveAnAtomToReadBehindTheirScales) {
+  Problem nvfp4 = makeProblem(BlockFormat::NVFP4, BlockFormat::NVFP4);
+  for (auto [n, scales] : {std::pair(8, 2560), {16, 2560}, {32, 2048}}) {
+    Tile tile = makeTile(128, n, 256);
+    tile.swapAB = true;
+    EXPECT_EQ(stageBytes(tile, nvfp4).scalesB, scales) << n;
+  }
+}
+
+TEST(SharedMemory, TurnsAtMost32RowsAtATime) {
+  Problem nvfp4 = makeProblem(BlockFormat::NVFP4, BlockFormat::NVFP4);
+  for (auto [n, rows] : {std::pair(8, 8), {32, 32}, {256, 32}}) {
+    Tile tile = makeTile(128, n, 256);
+    tile.swapAB = true;
+    EXPECT_EQ(planSharedMemory(tile, nvfp4).epilogueBytes, rows * 132 * 4) << n;
+  }
+}
+
 TEST(ScaleAtoms, CoverATileWhereverItStarts) {
   for (int64_t rows = 8; rows <= 256; rows += 8) {
     int64_t most = 0;

@@ -63,6 +63,42 @@ TEST(Search, ChosenIsLegalCompleteAndFastest) {
     }
 }
 
+TEST(Search, OffersKernelsOnlyWhatTheyHave) {
+  Problem problem = makeProblem(1, 16, 512, 7168);
+  problem.relaxed = problem.forKernels = true;
+  bool isMentioned = false;
+  for (const Candidate &candidate : searchStrategies(problem, kMachine)) {
+    if (!candidate.violation) {
+      EXPECT_EQ(candidate.tile.splitK, 1);
+    } else if (candidate.violation->rule == Rule::Kernel) {
+      isMentioned |= candidate.violation->text ==
+                     "expected split_k = 1, for which there are kernels, but "
+                     "got 2";
+    }
+  }
+  EXPECT_TRUE(isMentioned);
+  // Rows of K are padded on the way to the device.
+  problem = makeProblem(1, 16, 512, 72);
+  EXPECT_TRUE(findOperandViolation(problem));
+  problem.forKernels = true;
+  EXPECT_FALSE(findOperandViolation(problem));
+}
+
+TEST(Search, FindsNearestTilesWithKernels) {
+  Problem problem = makeProblem(1, 16, 512, 7168);
+  problem.forKernels = true;
+  Tile tile = {.n = 24, .clusterM = 2, .swapAB = true, .dynamicN = true};
+  EXPECT_TRUE(findViolation(tile, problem, kMachine));
+  auto legal = findNearestLegal(tile, problem, kMachine);
+  ASSERT_TRUE(legal);
+  EXPECT_TRUE(legal->swapAB);
+  EXPECT_EQ(legal->n, 16);
+  EXPECT_EQ(legal->clusterM, 1);
+  // Two accumulators of 256 columns would have to share some.
+  tile = {.n = 256, .accumulatorStages = 2};
+  EXPECT_EQ(findViolation(tile, problem, kMachine)->rule, Rule::TensorMemory);
+}
+
 TEST(Search, SplitsKOnlyWhereSumsMayBeReordered) {
   Problem problem = makeProblem(1, 16, 512, 7168);
   EXPECT_EQ(choose(problem).splitK, 1);

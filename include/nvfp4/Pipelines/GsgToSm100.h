@@ -23,11 +23,22 @@ struct GsgToSm100Options : GsgToCpuOptions {
       *this, "target",
       llvm::cl::desc("The GPU: sm_100a, sm_103a or sm_100f (default: sm_100a)"),
       llvm::cl::init("sm_100a")};
+  Option<int64_t> expectedRows{
+      *this, "expected-rows",
+      llvm::cl::desc("Rows of all groups to choose tiles for where only the "
+                     "device knows them, 0 for no hint"),
+      llvm::cl::init(0)};
   Option<bool> verify{
       *this, "verify",
       llvm::cl::desc("Check the schedule of kernels after every pass"),
       llvm::cl::init(true)};
 };
+
+/// Up to the choice of strategies: products on memrefs with the layouts of
+/// kernels, each with a strategy. `explain` adds remarks.
+void buildSelectKernelsPipeline(mlir::OpPassManager &pm,
+                                const GsgToSm100Options &options,
+                                bool explain = false);
 
 /// The part that is the same for all outputs: afterwards a `gpu.module` holds
 /// kernels in the LLVM and NVVM dialects, and products are calls that start

@@ -38,9 +38,11 @@ struct StageBytes {
   int64_t getTotal() const { return a + b + scalesA + scalesB; }
 };
 
-/// Each part is a multiple of 512 bytes, and a and b are multiples of 1024.
-/// The CTAs of a pair hold half of the rows of A and B, the scales of their
-/// own rows of A, and the scales of all rows of B.
+/// Where n is less than 32 an atom more of its scales is loaded, which a copy
+/// that begins in the middle of an atom reads. Each part is a multiple of 512
+/// bytes, and a and b are multiples of 1024. The CTAs of a pair hold half of
+/// the rows of A and B, the scales of their own rows of A, and the scales of
+/// all rows of B.
 StageBytes stageBytes(const Tile &tile, const Problem &problem);
 
 /// Bytes that the loads of one stage report to the mbarrier on which they
@@ -52,7 +54,8 @@ int64_t transactionBytes(const Tile &tile, const Problem &problem);
 struct SharedMemoryPlan {
   int64_t stages;
   int64_t stageBytes;
-  /// Two buffers through which `epilogueN` columns of results pass.
+  /// Two buffers through which `epilogueN` columns of results pass; with
+  /// `swapAB` one, in which up to 32 rows of f32 are turned.
   int64_t epilogueBytes;
   /// Two buffers for partial sums of other CTAs (split K).
   int64_t splitBytes;

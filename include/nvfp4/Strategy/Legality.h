@@ -30,6 +30,8 @@ enum class Rule {
   Pairs,
   /// Clusters, split of K, scheduler.
   Launch,
+  /// The machine could execute it, but there is no kernel (Kernels.h).
+  Kernel,
   SharedMemory,
   TensorMemory,
 };

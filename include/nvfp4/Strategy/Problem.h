@@ -57,6 +57,9 @@ struct Problem {
   bool extentsOnDevice = false;
   /// Sums may be reordered (`determinism = relaxed`).
   bool relaxed = false;
+  /// Only tiles of which convert-gsg-to-warpspec makes kernels are legal. Their
+  /// launches pad rows along K, so that TMA can address all of them.
+  bool forKernels = false;
 
   /// Rows of all groups.
   int64_t getRows() const;

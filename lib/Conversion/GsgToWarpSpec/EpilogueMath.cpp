@@ -126,7 +126,7 @@ void KernelBody::storeVector(const TilePlace &tile, Value y, Value column,
   Type element = cast<MemRefType>(to.memref.getType()).getElementType();
   if (!element.isF32())
     y = arith::TruncFOp::create(b, loc, VectorType::get({columns}, element), y);
-  Value at = flatten(tile.row, to.columns, column);
+  Value at = flatten(tile.row, to.stride, column);
   auto store = [&] {
     vector::StoreOp::create(b, loc, y, to.memref, ValueRange(at), false,
                             getAlignment(element, to.known));
@@ -224,7 +224,9 @@ Value KernelBody::finishProduct(const TilePlace &tile, Value acc, Value column,
     z = multiply(z, broadcast(tile.prob, z));
   if (op.getBeta() || op.getAddend()) {
     Value memref = parameters.addend ? parameters.addend : parameters.out;
-    Value at = flatten(tile.row, parameters.columns, column);
+    Value at = flatten(
+        tile.row, parameters.addend ? parameters.columns : parameters.outStride,
+        column);
     Value c = loadVector(memref, at, 32, mask, parameters.knownColumns);
     if (tile.beta)
       c = multiply(broadcast(tile.beta, c), c);
@@ -243,8 +245,8 @@ Value KernelBody::finishProduct(const TilePlace &tile, Value acc, Value column,
   if (hasProb && position == ProbPosition::PreActivation)
     z = multiply(z, broadcast(tile.prob, z));
   if (parameters.preact)
-    storeVector(
-        tile, z, column,
-        {parameters.preact, parameters.columns, parameters.knownColumns});
+    storeVector(tile, z, column,
+                {parameters.preact, parameters.columns, parameters.columns,
+                 parameters.knownColumns});
   return z;
 }

@@ -27,178 +27,134 @@ using namespace nvfp4::warpspec;
 
 void KernelBody::buildEpilogueRole() {
   Value thread = ThreadIndexOp::create(b, loc, b.getI32Type());
-  ActivationAttr activation = op.getActivationOrIdentity();
-  bool isPaired = activation.isPaired();
   forEachTile([&](Value g, Value m, Value n) {
-    TilePlace tile;
-    GroupPlace group = getGroup(g);
-    Value rowInGroup = add(mul(m, plan.m), thread);
-    tile.group = g;
-    tile.rowInGroup = rowInGroup;
-    tile.firstRow = add(group.start, mul(m, plan.m));
-    tile.row = add(group.start, rowInGroup);
-    tile.isRow = less(rowInGroup, group.rows);
-    tile.column = mul(n, plan.n);
-    tile.outColumn = isPaired ? mul(n, plan.n / 2) : tile.column;
-    tile.params = cpu::emitActivationParams(b, loc, activation);
-    loadGroupNumbers(tile);
-    auto drain = WaitOp::create(b, loc, accumulators, Value(), Value(), Value(),
-                                Value());
-    SmallVector<Value> carried;
-    if (parameters.amax)
-      carried.push_back(i32(0));
-    auto loop =
-        scf::ForOp::create(b, loc, i32(0), i32(plan.n), i32(32), carried);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      Value amax = parameters.amax ? loop.getRegionIterArg(0) : Value();
-      amax = buildChunk(tile, drain.getSlot()[0], loop.getInductionVar(), amax);
-      if (amax)
-        scf::YieldOp::create(b, loc, amax);
-    }
-    ReleaseOp::create(b, loc, drain.getToken());
-    if (parameters.amax)
-      storeAmax(tile, thread, loop.getResult(0));
+    if (plan.swap)
+      buildTurnedRows(g, m, n, thread);
+    else
+      buildRows(g, m, n, thread);
   });
 }
 
-Value KernelBody::loadColumns(Value acc, Value offset, int64_t columns) {
+KernelBody::TilePlace KernelBody::getTilePlace(Value g, Value m, Value n) {
+  TilePlace tile;
+  GroupPlace group = getGroup(g);
+  ActivationAttr activation = op.getActivationOrIdentity();
+  tile.group = g;
+  tile.groupStart = group.start;
+  tile.groupRows = group.rows;
+  tile.rowInGroup = mul(m, plan.getTileRows());
+  tile.firstRow = add(group.start, tile.rowInGroup);
+  tile.column = mul(n, plan.getTileColumns());
+  if (plan.swap)
+    tile.column = addOwn(tile.column, kTmemLanes);
+  tile.outColumn = activation.isPaired() ? div(tile.column, 2) : tile.column;
+  tile.params = cpu::emitActivationParams(b, loc, activation);
+  return tile;
+}
+
+void KernelBody::buildRows(Value g, Value m, Value n, Value thread) {
+  TilePlace tile = getTilePlace(g, m, n);
+  Value first = addOwn(tile.rowInGroup, kTmemLanes);
+  tile.thread = thread;
+  tile.blockRow = add(tile.groupStart, first);
+  tile.isWhole =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle,
+                            add(first, i32(kTmemLanes)), tile.groupRows);
+  tile.rowInGroup = add(first, thread);
+  tile.row = add(tile.groupStart, tile.rowInGroup);
+  tile.isRow = less(tile.rowInGroup, tile.groupRows);
+  loadGroupNumbers(tile);
+  auto drain =
+      WaitOp::create(b, loc, accumulators, Value(), Value(), Value(), Value());
+  Value amax = forEachChunk(plan.n, [&](Value chunk, Value amax) {
+    return buildChunk(tile, drain.getSlot()[0], chunk, amax);
+  });
+  ReleaseOp::create(b, loc, drain.getToken());
+  if (amax)
+    storeAmax(tile, thread, amax);
+}
+
+Value KernelBody::forEachChunk(
+    int64_t end, llvm::function_ref<Value(Value chunk, Value amax)> body) {
+  SmallVector<Value> carried;
+  if (parameters.amax)
+    carried.push_back(i32(0));
+  auto loop = scf::ForOp::create(b, loc, i32(0), i32(end), i32(32), carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value amax = parameters.amax ? loop.getRegionIterArg(0) : Value();
+  amax = body(loop.getInductionVar(), amax);
+  if (amax)
+    scf::YieldOp::create(b, loc, amax);
+  return parameters.amax ? loop.getResult(0) : Value();
+}
+
+void KernelBody::buildTurnedRows(Value g, Value m, Value n, Value thread) {
+  TilePlace tile = getTilePlace(g, m, n);
+  auto drain =
+      WaitOp::create(b, loc, accumulators, Value(), Value(), Value(), Value());
+  Value acc = drain.getSlot()[0], amax;
+  if (plan.n <= 32) {
+    // The accumulator is free as soon as it is in registers.
+    amax =
+        buildTurnedChunk(tile, acc, i32(0), thread,
+                         parameters.amax ? i32(0) : Value(), drain.getToken());
+  } else {
+    amax = forEachChunk(plan.n, [&](Value chunk, Value amax) {
+      return buildTurnedChunk(tile, acc, chunk, thread, amax, Value());
+    });
+    ReleaseOp::create(b, loc, drain.getToken());
+  }
+  if (amax)
+    storeAmax(tile, thread, amax);
+}
+
+Value KernelBody::buildTurnedChunk(TilePlace tile, Value acc, Value chunk,
+                                   Value thread, Value amax, Value token) {
+  auto open = [&]<typename OpTy>(OpTy *) {
+    return OpTy::create(b, loc, transposed, Value(), Value(), Value(), Value());
+  };
+  int64_t rows = plan.getChunkRows();
+  Value values = loadColumns(tile, acc, chunk, rows);
+  if (token)
+    ReleaseOp::create(b, loc, token);
+  auto fill = open((AcquireOp *)nullptr);
+  for (int64_t row = 0; row < rows; ++row) {
+    Value one = vector::ExtractStridedSliceOp::create(
+        b, loc, values, ArrayRef<int64_t>{row}, ArrayRef<int64_t>{1},
+        ArrayRef<int64_t>{1});
+    SmemStoreOp::create(b, loc, one, fill.getSlot()[0],
+                        ValueRange{i32(row), thread});
+  }
+  CommitOp::create(b, loc, fill.getToken());
+  auto turned = open((WaitOp *)nullptr);
+  Value lane = arith::AndIOp::create(b, loc, thread, i32(31));
+  tile.rowInGroup = add(add(tile.rowInGroup, chunk), lane);
+  tile.row = add(tile.groupStart, tile.rowInGroup);
+  tile.isRow = less(tile.rowInGroup, tile.groupRows);
+  tile.turnedRow = lane;
+  if (rows < 32) {
+    tile.isRow =
+        arith::AndIOp::create(b, loc, tile.isRow, less(lane, i32(rows)));
+    tile.turnedRow = arith::MinUIOp::create(b, loc, lane, i32(rows - 1));
+  }
+  loadGroupNumbers(tile);
+  Value column = sub(thread, lane);
+  amax = buildChunk(tile, turned.getSlot()[0], column, amax);
+  ReleaseOp::create(b, loc, turned.getToken());
+  return amax;
+}
+
+Value KernelBody::loadColumns(const TilePlace &tile, Value acc, Value offset,
+                              int64_t columns) {
+  if (tile.turnedRow)
+    return SmemLoadOp::create(b, loc,
+                              VectorType::get({columns}, b.getF32Type()), acc,
+                              ValueRange{tile.turnedRow, offset});
   auto type = cast<MemRefType>(acc.getType());
   auto part =
       MemRefType::get({kTmemLanes, columns}, type.getElementType(),
                       MemRefLayoutAttrInterface(), type.getMemorySpace());
   Value slice = TmemSliceOp::create(b, loc, part, acc, offset);
   return TmemLoadOp::create(b, loc, slice).getResult();
-}
-
-/// Gate and up of 16 pairs: runs of `q` columns take turns.
-static std::pair<Value, Value> splitPairs(OpBuilder &b, Location loc, Value z,
-                                          int64_t q) {
-  SmallVector<int64_t> first, second;
-  for (int64_t i = 0; i < 32; ++i)
-    (i / q % 2 ? second : first).push_back(i);
-  return {vector::ShuffleOp::create(b, loc, z, z, first),
-          vector::ShuffleOp::create(b, loc, z, z, second)};
-}
-
-Value KernelBody::buildIf(Value condition, Value amax,
-                          llvm::function_ref<Value()> body) {
-  SmallVector<Type> types;
-  if (amax)
-    types.push_back(amax.getType());
-  auto branch = scf::IfOp::create(b, loc, types, condition,
-                                  /*withElseRegion=*/!!amax);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value inside = body();
-  if (!amax)
-    return {};
-  scf::YieldOp::create(b, loc, inside);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loc, amax);
-  return branch.getResult(0);
-}
-
-Value KernelBody::buildChunk(const TilePlace &tile, Value acc, Value chunk,
-                             Value amax) {
-  GateAttr gate = op.getActivationOrIdentity().getGate();
-  int64_t q = gate ? gate.getGranularity() : 0;
-  Value column = add(tile.column, chunk);
-  Value isInside = arith::AndIOp::create(b, loc, tile.isRow,
-                                         less(column, parameters.columns));
-  // Chunk c of 32 accumulator columns gives 32 results, or 16 of pairs.
-  Value first = loadColumns(acc, chunk, 32);
-  if (q < 32)
-    return buildIf(isInside, amax, [&] {
-      Value z = finishProduct(tile, first, column, /*isSecond=*/false);
-      if (!q)
-        return finishTile(tile, z, add(tile.outColumn, chunk), amax);
-      auto [a, c] = splitPairs(b, loc, z, q);
-      return finishTile(tile, {a, c}, add(tile.outColumn, div(chunk, 2)), amax);
-    });
-  // Columns [0, q) of every 2q are the first of their pair; the chunk that is
-  // does both.
-  Value inPair = arith::RemUIOp::create(b, loc, chunk, i32(2 * q));
-  return buildIf(less(inPair, i32(q)), amax, [&] {
-    Value second = loadColumns(acc, add(chunk, i32(q)), 32);
-    return buildIf(isInside, amax, [&] {
-      Value a = finishProduct(tile, first, column, /*isSecond=*/false);
-      Value c = finishProduct(tile, second, add(column, i32(q)),
-                              /*isSecond=*/true);
-      Value pair = div(chunk, 2 * q);
-      Value outColumn = add(tile.outColumn, add(mul(pair, q), inPair));
-      return finishTile(tile, {a, c}, outColumn, amax);
-    });
-  });
-}
-
-Value KernelBody::finishTile(const TilePlace &tile, ArrayRef<Value> z,
-                             Value column, Value amax) {
-  ActivationAttr activation = op.getActivationOrIdentity();
-  SmallVector<Value> inputs(z);
-  if (GateAttr gate = activation.getGate();
-      gate && gate.getOrder() == GateOrder::UpFirst)
-    std::swap(inputs[0], inputs[1]);
-  ActivationKind kind = activation.getKind();
-  bool isFast =
-      op.getMath() == MathMode::Fast && !activation.getRoundBf16() &&
-      (kind == ActivationKind::SiLU || kind == ActivationKind::SwiGLU);
-  Value y = kind == ActivationKind::Custom ? applyRegion(tile, inputs, column)
-            : isFast
-                ? applyFastActivation(tile, inputs)
-                : cpu::emitActivation(b, loc, activation, tile.params, inputs);
-  if (op.getProb() && op.getProbPosition() == ProbPosition::PostActivation)
-    y = arith::MulFOp::create(b, loc, y, broadcast(tile.prob, y));
-  if (op.getQuantizer())
-    storeQuantized(tile, y, column);
-  else
-    storeVector(
-        tile, y, column,
-        {parameters.out, parameters.outColumns, parameters.knownOutColumns});
-  return amax ? foldAmax(amax, y, column) : Value();
-}
-
-Value KernelBody::applyRegion(const TilePlace &tile, ArrayRef<Value> z,
-                              Value column) {
-  auto lanesOf = [&](Type element) {
-    return VectorType::get(cast<VectorType>(z.front().getType()).getShape(),
-                           element);
-  };
-  int64_t columns = lanesOf(b.getF32Type()).getNumElements();
-  SmallVector<Value> in(z);
-  if (op.getActivationOrIdentity().getRoundBf16())
-    for (Value &value : in)
-      value = cpu::emitRoundToBF16(b, loc, value);
-  for (Value number : tile.rowNumbers)
-    in.push_back(broadcast(number, z.front()));
-  Value mask = maskOf(column, columns, parameters.outColumns,
-                      parameters.knownOutColumns);
-  for (auto [operand, memref] :
-       llvm::zip_equal(op.getColumn(), parameters.column)) {
-    bool isPerGroup = cast<MemRefType>(operand.getType()).getRank() == 2;
-    Value at = flatten(isPerGroup ? tile.group : i32(0), parameters.outColumns,
-                       column);
-    in.push_back(
-        loadVector(memref, at, columns, mask, parameters.knownOutColumns));
-  }
-  for (Value number : tile.groupNumbers)
-    in.push_back(broadcast(number, z.front()));
-  // The region's operations on numbers, on vectors of them.
-  Block &region = op.getEpilogue().front();
-  IRMapping mapping;
-  mapping.map(region.getArguments(), in);
-  for (Operation &inner : region.without_terminator()) {
-    TypedAttr attr;
-    if (matchPattern(&inner, m_Constant(&attr))) {
-      auto all =
-          DenseElementsAttr::get(lanesOf(attr.getType()), Attribute(attr));
-      mapping.map(inner.getResult(0), arith::ConstantOp::create(b, loc, all));
-      continue;
-    }
-    Operation *clone = b.clone(inner, mapping);
-    for (Value result : clone->getResults())
-      result.setType(lanesOf(result.getType()));
-  }
-  return mapping.lookup(region.getTerminator()->getOperand(0));
 }

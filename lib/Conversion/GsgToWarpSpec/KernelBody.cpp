@@ -12,6 +12,7 @@
 #include "KernelBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -59,24 +60,49 @@ void KernelBody::build() {
   auto rowOf = [&](const OperandPlan &side) {
     return side.element.isInteger(8) ? KernelPlan::kRowBytes : plan.k;
   };
-  int64_t aAtoms = plan.scaleAtoms;
-  int64_t bAtoms = plan.scaleAtoms * plan.getColumnAtoms();
   constexpr unsigned swizzle = KernelPlan::kRowBytes;
-  Value a = shared({plan.m, rowOf(plan.a)}, plan.a.element, swizzle);
-  Value bTile = shared({plan.n, rowOf(plan.b)}, plan.b.element, swizzle);
-  Value sa = shared({aAtoms, kScaleAtomBytes}, b.getI8Type(), 0);
-  Value sb = shared({bAtoms, kScaleAtomBytes}, b.getI8Type(), 0);
+  const OperandPlan &onM = plan.getMOperand(), &onN = plan.getNOperand();
+  Value mTile = shared({plan.m / plan.ctas, rowOf(onM)}, onM.element, swizzle);
+  Value nTile = shared({plan.n / plan.ctas, rowOf(onN)}, onN.element, swizzle);
+  auto atoms = [&](int64_t count) {
+    return shared({count, kScaleAtomBytes}, b.getI8Type(), 0);
+  };
+  Value mAtoms = atoms(plan.getMStageAtoms());
+  Value nAtoms = atoms(plan.getNStageAtoms());
   Value acc = columns(plan.accumulators, plan.n, b.getF32Type());
   int64_t buffers = plan.scaleBuffers > 1 ? plan.scaleBuffers : 0;
-  aScales = columns(buffers, 4 * aAtoms, b.getI32Type());
-  bScales = columns(buffers, 4 * bAtoms, b.getI32Type());
-  input =
-      pipeline({a, bTile, sa, sb}, plan.stages, Agent::Tma, Agent::TensorCore);
+  int64_t mColumns = 4 * plan.scaleAtoms;
+  mScales = columns(buffers, mColumns, b.getI32Type());
+  nScales = columns(buffers, mColumns * plan.getNAtoms(), b.getI32Type());
+  input = pipeline({mTile, nTile, mAtoms, nAtoms}, plan.stages, Agent::Tma,
+                   Agent::TensorCore);
   accumulators =
       pipeline(acc, plan.accumulators, Agent::TensorCore, Agent::Threads);
   if (buffers)
-    scaleColumns = pipeline({aScales, bScales}, buffers, Agent::TensorCore,
+    scaleColumns = pipeline({mScales, nScales}, buffers, Agent::TensorCore,
                             Agent::TensorCore);
+  if (plan.swap) {
+    auto type =
+        MemRefType::get({1, plan.getChunkRows(), kTurnedRow}, b.getF32Type(),
+                        MemRefLayoutAttrInterface(), SmemAttr::get(context, 0));
+    Value turned = SmemAllocOp::create(b, loc, type, IntegerAttr());
+    transposed = pipeline(turned, 1, Agent::Threads, Agent::Threads);
+  }
+  if (plan.staged) {
+    Type element = cast<MemRefType>(parameters.out.getType()).getElementType();
+    int64_t bytes = plan.stagedColumns * element.getIntOrFloatBitWidth() / 8;
+    auto type =
+        MemRefType::get({2, kTmemLanes, plan.stagedColumns}, element,
+                        MemRefLayoutAttrInterface(),
+                        SmemAttr::get(context, static_cast<unsigned>(bytes)));
+    Value boxes = SmemAllocOp::create(b, loc, type, IntegerAttr());
+    staging = pipeline(boxes, 2, Agent::Threads, Agent::Tma);
+  }
+  if (plan.ctas > 1) {
+    kernel.setCluster(static_cast<int32_t>(plan.ctas));
+    kernel.setPair(true);
+    rank = NVVM::ClusterId::create(b, loc, b.getI32Type());
+  }
 
   auto roles = RolesOp::create(
       b, loc, b.getStrArrayAttr({"load", "mma", "epilogue"}),
@@ -102,14 +128,19 @@ void KernelBody::forEachTile(TileFn body) {
   Block &extents = loop.getExtents().emplaceBlock();
   b.setInsertionPointToStart(&extents);
   GroupPlace group = getGroup(extents.addArgument(i32Type, loc));
-  warpspec::YieldOp::create(b, loc,
-                            ValueRange{ceilDiv(group.rows, plan.m),
-                                       ceilDiv(parameters.columns, plan.n)});
+  warpspec::YieldOp::create(
+      b, loc,
+      ValueRange{ceilDiv(group.rows, plan.getTileRows()),
+                 ceilDiv(parameters.columns, plan.getTileColumns())});
   Block &tile = loop.getBody().emplaceBlock();
   tile.addArguments({i32Type, i32Type, i32Type}, {loc, loc, loc});
   b.setInsertionPointToStart(&tile);
   body(tile.getArgument(0), tile.getArgument(1), tile.getArgument(2));
   warpspec::YieldOp::create(b, loc, ValueRange());
+}
+
+Value KernelBody::addOwn(Value start, int64_t extent) {
+  return rank ? add(start, mul(rank, extent)) : start;
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,10 @@ struct GroupPlace {
   mlir::Value scaleAtom;
 };
 
+/// Floats of a row of turned accumulators: 128, and 16 bytes so that the rows
+/// that threads of a warp read lie in different banks.
+inline constexpr int64_t kTurnedRow = 132;
+
 /// Builds the roles of a kernel whose parameters exist.
 class KernelBody {
 public:
@@ -42,6 +46,9 @@ private:
 
   /// Runs `body` for this block's tiles.
   void forEachTile(TileFn body);
+  /// Where this block's part of a tile begins: `extent` further in the second
+  /// block of a pair.
+  Value addOwn(Value start, int64_t extent);
   GroupPlace getGroup(Value g);
   /// Entry `at` of the group offsets, cut to the rows there are.
   Value loadOffset(Value at);
@@ -51,11 +58,36 @@ private:
   /// 32 columns of the accumulator. `amax` is what the thread has seen so far,
   /// or null if nobody asks; the result is what it has seen then.
   Value buildChunk(const TilePlace &tile, Value acc, Value chunk, Value amax);
-  /// Runs `body`, which returns another `amax`, under a condition.
-  Value buildIf(Value condition, Value amax, llvm::function_ref<Value()> body);
+  using Values = llvm::SmallVector<Value>;
+  /// What `body` returns, under a condition; else `otherwise`.
+  Values buildIf(Value condition, mlir::ValueRange otherwise,
+                 llvm::function_ref<Values()> body);
+  /// The same of `body`, which returns what `finishTile` does for a tile of
+  /// `width` columns from `column` on, and then stores it. Returns `amax`.
+  Value buildStored(const TilePlace &tile, Value isInside, Value isColumn,
+                    int64_t width, Value column, Value amax,
+                    llvm::function_ref<Values()> body);
+  /// Stores y: all rows in one box, or the thread's alone.
+  void storeRows(const TilePlace &tile, Value y, Value column, Value isInside,
+                 Value isColumn);
   void loadGroupNumbers(TilePlace &tile);
+  /// Rows of the result on lanes: a chunk of columns after the other.
+  void buildRows(Value g, Value m, Value n, Value thread);
+  /// Rows of the result on columns of the accumulator: they are turned in
+  /// shared memory, so that a lane of each warp has one, and the warp 32
+  /// columns of it.
+  void buildTurnedRows(Value g, Value m, Value n, Value thread);
+  /// The chunk of them from `chunk` on, between the threads of the role.
+  /// `token` is the drain of the accumulator to release when it has been read.
+  Value buildTurnedChunk(TilePlace tile, Value acc, Value chunk, Value thread,
+                         Value amax, Value token);
+  /// Runs `body` for 0, 32, ... below `end`; it returns another `amax`.
+  Value forEachChunk(int64_t end,
+                     llvm::function_ref<Value(Value chunk, Value amax)> body);
+  TilePlace getTilePlace(Value g, Value m, Value n);
   /// `columns` columns from `offset` on of the thread's row.
-  Value loadColumns(Value acc, Value offset, int64_t columns);
+  Value loadColumns(const TilePlace &tile, Value acc, Value offset,
+                    int64_t columns);
   /// Steps 2 to 6: the pre-activation of the 32 columns from `column` on, which
   /// are the second half of wide pairs if `isSecond`.
   Value finishProduct(const TilePlace &tile, Value acc, Value column,
@@ -63,9 +95,10 @@ private:
   Value spreadAlpha(const TilePlace &tile, Value z, bool isSecond,
                     int64_t granularity);
   /// Steps 8 to 12: activation of one vector or of a pair of them, to the
-  /// columns of the result from `column` on.
-  Value finishTile(const TilePlace &tile, llvm::ArrayRef<Value> z, Value column,
-                   Value amax);
+  /// columns of the result from `column` on. Returns y, unless it is stored in
+  /// codes, and `amax` if there is one.
+  Values finishTile(const TilePlace &tile, llvm::ArrayRef<Value> z,
+                    Value column, Value amax);
   /// Blocks of `y`, which starts at one, as codes and scales.
   void storeQuantized(const TilePlace &tile, Value y, Value column);
   /// Where the scale of block `block` of the thread's row is stored.
@@ -78,9 +111,10 @@ private:
   /// The larger of `amax` and the magnitudes of `y`, as bits of f32.
   Value foldAmax(Value amax, Value y, Value column);
   void storeAmax(const TilePlace &tile, Value thread, Value amax);
-  /// A matrix of results: its columns, and their number if it is known.
+  /// A matrix of results: its columns, the elements from row to row, and the
+  /// number of columns if it is known.
   struct Destination {
-    Value memref, columns;
+    Value memref, columns, stride;
     std::optional<int64_t> known;
   };
   void storeVector(const TilePlace &tile, Value y, Value column,
@@ -116,7 +150,10 @@ private:
   warpspec::KernelOp kernel;
   mlir::OpBuilder &b;
   mlir::Location loc;
-  Value input, accumulators, scaleColumns, aScales, bScales;
+  Value input, accumulators, scaleColumns, mScales, nScales, transposed,
+      staging;
+  /// Which block of a pair this is; null without pairs.
+  Value rank;
 };
 
 } // namespace nvfp4::gsg::sm100

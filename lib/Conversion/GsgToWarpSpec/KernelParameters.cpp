@@ -44,8 +44,8 @@ static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
 }
 
 /// Scales [..., rows / 128, K atoms, 32, 4, 4].
-static Value addScales(Launch &launch, const OperandPlan &side, int64_t atoms,
-                       int64_t rows) {
+static Value addScales(Launch &launch, const OperandPlan &side,
+                       const KernelPlan &plan, bool isOnM) {
   HostMath &math = launch.math;
   Value scales = side.operand.scales;
   int64_t rank = cast<MemRefType>(scales.getType()).getRank();
@@ -55,7 +55,11 @@ static Value addScales(Launch &launch, const OperandPlan &side, int64_t atoms,
                                  math.constant(warpspec::kScaleAtomBytes));
   Value buffer = launch.addParts(all, countRows(math, scales, 4), rowBytes,
                                  warpspec::kScaleAtomBytes);
-  return launch.addScaleMap(buffer, atoms, rows);
+  if (isOnM)
+    return launch.addScaleMap(buffer, plan.scaleAtoms, 1);
+  // One row of atoms more is one atom more, as a narrow tile is in one row.
+  return launch.addScaleMap(buffer, plan.scaleAtoms + plan.isNarrow(),
+                            plan.getNAtoms());
 }
 
 /// A scalar or one entry a group: a pointer if it is in memory.
@@ -67,6 +71,25 @@ static void addPerGroup(Launch &launch, Value value, Value &pointer,
     pointer = launch.addPointer(value, Launch::Read);
   else
     scalar = launch.addFloat(value);
+}
+
+/// The result, with rows of whole 16 bytes: TMA stores boxes of it.
+static void addResult(Launch &launch, const KernelPlan &plan, MatmulOp op,
+                      KernelParameters &p, HostNumber columns, int access) {
+  HostMath &math = launch.math;
+  Type element = cast<MemRefType>(op.getOut().getType()).getElementType();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  HostNumber rowBytes = math.mul(columns, math.constant(bytes));
+  Value buffer = launch.addBuffer(op.getOut(), countRows(math, op.getOut(), 1),
+                                  rowBytes, 16, access);
+  p.out = launch.addPointerTo(buffer, element);
+  p.outStride = launch.addNumber(
+      math.mul(math.ceilDiv(rowBytes, 16), math.constant(16 / bytes)));
+  if (!plan.staged)
+    return;
+  int64_t boxBytes = plan.stagedColumns * bytes;
+  p.outMap = launch.addMatrixMap(buffer, /*type=*/0, warpspec::kTmemLanes,
+                                 launch.host.getI8Type(), boxBytes, boxBytes);
 }
 
 KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
@@ -81,11 +104,10 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   int64_t bRank = cast<MemRefType>(b.getType()).getRank();
 
   int64_t values = plan.k;
-  p.aMap = addValues(launch, plan.a, plan.m, values);
-  p.bMap = addValues(launch, plan.b, plan.n, values);
-  p.aScaleMap = addScales(launch, plan.a, plan.scaleAtoms, 1);
-  p.bScaleMap =
-      addScales(launch, plan.b, plan.scaleAtoms, plan.getColumnAtoms());
+  p.aMap = addValues(launch, plan.a, plan.getOwnRows(), values);
+  p.bMap = addValues(launch, plan.b, plan.getOwnColumns(), values);
+  p.aScaleMap = addScales(launch, plan.a, plan, /*isOnM=*/!plan.swap);
+  p.bScaleMap = addScales(launch, plan.b, plan, /*isOnM=*/plan.swap);
 
   HostNumber rows = math.dim(a, aRank - 2);
   HostNumber columns = math.dim(b, bRank - 2);
@@ -124,8 +146,10 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   p.group = llvm::map_to_vector(op.getGroup(), pointer);
   int kept = op.getTail() == TailMode::Zero ? Launch::Zero : Launch::Read;
   Type byte = launch.host.getI8Type();
-  p.out = launch.addPointer(op.getOut(), kept | Launch::Write,
-                            op.getQuantizer() ? byte : Type());
+  if (op.getQuantizer())
+    p.out = launch.addPointer(op.getOut(), kept | Launch::Write, byte);
+  else
+    addResult(launch, plan, op, p, outColumns, kept | Launch::Write);
   if (op.getOutScales())
     p.outScales = launch.addPointer(op.getOutScales(),
                                     Launch::Read | Launch::Write, byte);
@@ -136,11 +160,13 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
                                launch.host.getI32Type());
 
   // Every group may have one tile of rows that it does not fill.
-  HostNumber rowTiles = math.ceilDiv(rows, plan.m);
+  HostNumber rowTiles = math.ceilDiv(rows, plan.getTileRows());
   if (kind == GroupingKind::RaggedRows)
     rowTiles = math.add(rowTiles, groups);
   else
     rowTiles = math.mul(rowTiles, groups);
-  blocks = math.mul(rowTiles, math.ceilDiv(columns, plan.n));
+  HostNumber tiles =
+      math.mul(rowTiles, math.ceilDiv(columns, plan.getTileColumns()));
+  blocks = math.mul(tiles, math.constant(plan.ctas));
   return p;
 }

@@ -20,9 +20,13 @@ namespace nvfp4::gsg::sm100 {
 /// Matrices of all groups are one matrix of their rows.
 struct KernelParameters {
   mlir::Value aMap, bMap, aScaleMap, bScaleMap;
+  /// Boxes of the result that are stored in one piece; null if none are.
+  mlir::Value outMap;
   /// i32: number of groups, rows of one matrix of A (of all groups where they
   /// are ragged), columns of the product and of the result, stages along K.
   mlir::Value groups, rows, columns, outColumns, steps;
+  /// i32: elements from one row of the result to the next, whole 16 bytes.
+  mlir::Value outStride;
   /// Columns where they are known while compiling.
   std::optional<int64_t> knownColumns, knownOutColumns;
   /// Pointers.

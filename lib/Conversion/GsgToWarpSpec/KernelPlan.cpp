@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
+#include "nvfp4/Strategy/Legality.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -17,10 +19,6 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
-
-/// Bytes that barriers, the tensor memory address and the alignment of the
-/// first buffer may take.
-static constexpr int64_t kOtherBytes = 2048;
 
 static bool isIdentity(Value memref) {
   auto type = memref ? dyn_cast<MemRefType>(memref.getType()) : MemRefType();
@@ -120,64 +118,34 @@ static std::string chooseInstruction(KernelPlan &plan) {
   return "";
 }
 
-/// The tile that `strategy` asks for, or what is missing.
-static std::string chooseTile(KernelPlan &plan, StrategyAttr strategy) {
-  auto text = [](int64_t value) { return std::to_string(value); };
-  if (strategy) {
-    if (strategy.getCtas() != 1 || strategy.getClusterM() != 1 ||
-        strategy.getClusterN() != 1)
-      return "a strategy with clusters or pairs of CTAs; use ctas = 1";
-    if (strategy.getSplitK() != 1)
-      return "a strategy with split_k; use split_k = 1";
-    if (strategy.getSwapAB())
-      return "a strategy with swap_ab; use m = 128, n = 64";
-    if (strategy.getScheduler() != Scheduler::StaticPersistent)
-      return "a strategy with another scheduler than static_persistent";
-    if (strategy.getTileM() != 128 || strategy.getTileN() % 64 != 0 ||
-        strategy.getTileN() < 64 || strategy.getTileN() > 256)
-      return "a tile of " + text(strategy.getTileM()) + "x" +
-             text(strategy.getTileN()) +
-             "; use m = 128 and n = 64, 128, 192 "
-             "or 256";
-    if (strategy.getTileK() != plan.k)
-      return "a strategy with k = " + text(strategy.getTileK()) +
-             "; use k = " + text(plan.k) + " for this format";
-    plan.n = strategy.getTileN();
+/// The tile that the strategy asks for, or what is missing. The budget is the
+/// one by which the strategy was found to be legal.
+static std::string chooseTile(KernelPlan &plan, MatmulOp op) {
+  strategy::Problem problem = forKernels(describe(op));
+  const strategy::Machine &machine = *strategy::findMachine("sm_100a");
+  strategy::Tile tile = {.k = plan.k};
+  if (StrategyAttr given = op.getStrategyAttr())
+    tile = getTile(given);
+  if (auto violation = strategy::findViolation(tile, problem, machine)) {
+    std::string text =
+        "the strategy " + strategy::toString(tile) + ": " + violation->text;
+    if (auto legal = strategy::findNearestLegal(tile, problem, machine))
+      text += "; the nearest one is " + strategy::toString(*legal);
+    return text;
   }
-  // Accumulators side by side, then the scales, in 512 columns.
-  int64_t scaleColumns = plan.scaleAtoms * 4 * (1 + plan.getColumnAtoms());
-  int64_t free = warpspec::kTmemColumns;
-  plan.accumulators = 2 * plan.n + scaleColumns <= free ? 2 : 1;
-  plan.scaleBuffers =
-      plan.accumulators * plan.n + 2 * scaleColumns <= free ? 2 : 1;
-  int64_t stageBytes =
-      (plan.m + plan.n) * KernelPlan::kRowBytes +
-      plan.scaleAtoms * (1 + plan.getColumnAtoms()) * warpspec::kScaleAtomBytes;
-  int64_t fit = (warpspec::kSharedBytesLimit - kOtherBytes) / stageBytes;
-  plan.stages = std::min<int64_t>(fit, 8);
-  if (!strategy)
-    return "";
-  // 0 leaves the choice open.
-  if (int64_t stages = strategy.getStages()) {
-    if (stages > fit)
-      return text(stages) + " stages of " + text(stageBytes) +
-             " bytes; at most " + text(fit) + " fit into shared memory";
-    plan.stages = stages;
-  }
-  auto limit = [&](StringRef name, int64_t wanted, int64_t &count) {
-    if (wanted > count)
-      return name.str() + " = " + text(wanted) + " of this tile; use " +
-             text(count);
-    if (wanted)
-      count = wanted;
-    return std::string();
-  };
-  if (std::string what =
-          limit("accumulator_stages", strategy.getAccumulatorStages(),
-                plan.accumulators);
-      !what.empty())
-    return what;
-  return limit("scale_stages", strategy.getScaleStages(), plan.scaleBuffers);
+  tile = strategy::complete(tile, problem, machine);
+  plan.m = tile.m;
+  plan.n = tile.n;
+  plan.ctas = tile.ctas;
+  plan.swap = tile.swapAB;
+  // Rows on lanes are rows of a box, and codes go with their scales.
+  plan.staged = !plan.swap && !op.getQuantizer();
+  GateAttr gate = op.getActivationOrIdentity().getGate();
+  plan.stagedColumns = gate && gate.getGranularity() < 32 ? 16 : 32;
+  plan.stages = tile.stages;
+  plan.accumulators = tile.accumulatorStages;
+  plan.scaleBuffers = tile.scaleStages;
+  return "";
 }
 
 FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
@@ -200,16 +168,7 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
       return refuse(what);
   if (std::string what = chooseInstruction(plan); !what.empty())
     return refuse(what);
-  if (std::string what = chooseTile(plan, op.getStrategyAttr()); !what.empty())
+  if (std::string what = chooseTile(plan, op); !what.empty())
     return refuse(what);
-  if (GateAttr gate = op.getActivationOrIdentity().getGate()) {
-    int64_t q = gate.getGranularity();
-    if (q == 0 || plan.n % (2 * q) != 0 || (q < 32 && 32 % (2 * q) != 0) ||
-        (q > 32 && q % 32 != 0))
-      return refuse(
-          "gate layouts other than <1>, <2>, <4>, <8>, <16>, <32> and "
-          "<64>, and none that crosses a tile; gsg-assign-scale-layout "
-          "makes one of these");
-  }
   return plan;
 }

@@ -34,8 +34,16 @@ struct OperandPlan {
 /// The sizes of a product's kernel and the instruction it uses. Bytes are of
 /// shared memory.
 struct KernelPlan {
-  /// Rows and columns of a tile, and K elements of a pipeline stage.
+  /// Extents of the instruction, and K elements of a pipeline stage.
   int64_t m = 128, n = 128, k = 256;
+  /// Blocks that execute it, each on 128 lanes: 1, or 2 for a pair.
+  int64_t ctas = 1;
+  /// Weights lie on M and rows of the result on N.
+  bool swap = false;
+  /// Results leave through shared memory, so many columns at a time, where all
+  /// rows of a block's tile are the group's.
+  bool staged = false;
+  int64_t stagedColumns = 32;
   int64_t stages = 0, accumulators = 2, scaleBuffers = 2;
   warpspec::ScaledKind kind = warpspec::ScaledKind::MXF4NVF4;
   bool ue8m0 = false;
@@ -47,8 +55,28 @@ struct KernelPlan {
   int64_t getRowValues() const { return k; }
   /// Scales of a row in a stage, in atoms of 4.
   int64_t scaleAtoms = 4;
-  /// Atoms of 128 columns that the columns of a tile touch.
-  int64_t getColumnAtoms() const { return (n + 127) / 128; }
+  /// Rows and columns of the result that a tile covers, and those of A and of
+  /// the weights that each block loads.
+  int64_t getTileRows() const { return swap ? n : m; }
+  int64_t getTileColumns() const { return swap ? m : n; }
+  int64_t getOwnRows() const { return getTileRows() / ctas; }
+  int64_t getOwnColumns() const { return getTileColumns() / ctas; }
+  /// Atoms of 128 rows that N of the instruction touches.
+  int64_t getNAtoms() const { return (n + 127) / 128; }
+  /// N is less than the 32 lanes of a row of atoms, so that a tile may begin at
+  /// another lane; an atom more is loaded.
+  bool isNarrow() const { return n < 32; }
+  /// Atoms of a stage: of what lies on M, and on N.
+  int64_t getMStageAtoms() const { return scaleAtoms; }
+  int64_t getNStageAtoms() const {
+    return scaleAtoms * getNAtoms() + (isNarrow() ? 1 : 0);
+  }
+  /// Rows of the result that pass through shared memory at a time if they lie
+  /// on N: one a lane.
+  int64_t getChunkRows() const { return n < 32 ? n : 32; }
+  /// What lies on M and on N of the instruction.
+  const OperandPlan &getMOperand() const { return swap ? b : a; }
+  const OperandPlan &getNOperand() const { return swap ? a : b; }
 
   /// The plan of `op` in storage form on memrefs, with scales laid out by
   /// gsg-assign-scale-layout; failure after a diagnostic that says what

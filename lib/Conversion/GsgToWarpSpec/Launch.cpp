@@ -196,9 +196,12 @@ Value Launch::addPointer(Value memref, int access, Type element) {
   for (int64_t d = 0; d < type.getRank(); ++d)
     bytes = math.mul(bytes, math.dim(memref, d));
   Value buffer = addBuffer(memref, math.constant(1), bytes, 16, access);
+  return addPointerTo(buffer, element ? element : type.getElementType());
+}
+
+Value Launch::addPointerTo(Value buffer, Type element) {
   call("nvfp4_task_pointer", {task, buffer});
-  return addArgument(MemRefType::get({ShapedType::kDynamic},
-                                     element ? element : type.getElementType(),
+  return addArgument(MemRefType::get({ShapedType::kDynamic}, element,
                                      AffineMap(), host.getI64IntegerAttr(1)));
 }
 

@@ -68,6 +68,8 @@ public:
   /// of the same width is given.
   mlir::Value addPointer(mlir::Value memref, int access,
                          mlir::Type element = {});
+  /// The elements of a buffer.
+  mlir::Value addPointerTo(mlir::Value buffer, mlir::Type element);
   /// An i32 in the kernel.
   mlir::Value addNumber(HostNumber number);
   /// An f32 in the kernel.

@@ -23,12 +23,17 @@ using namespace nvfp4::warpspec;
 void KernelBody::buildLoadRole() {
   forEachTile([&](Value g, Value m, Value n) {
     GroupPlace group = getGroup(g);
-    Value row = add(group.start, mul(m, plan.m));
-    Value column = mul(n, plan.n);
-    Value weightRow = add(mul(g, parameters.columns), column);
-    Value aAtom = add(group.scaleAtom, m);
-    Value bAtom =
-        add(mul(g, ceilDiv(parameters.columns, 128)), div(column, 128));
+    Value rowInGroup = mul(m, plan.getTileRows());
+    Value column = mul(n, plan.getTileColumns());
+    Value row = add(group.start, addOwn(rowInGroup, plan.getOwnRows()));
+    Value weightRow =
+        add(mul(g, parameters.columns), addOwn(column, plan.getOwnColumns()));
+    // Blocks of a pair share what lies on N, so each has all of its scales.
+    Value ownRow = plan.swap ? rowInGroup : addOwn(rowInGroup, kTmemLanes);
+    Value ownColumn = plan.swap ? addOwn(column, kTmemLanes) : column;
+    Value rowAtom = add(group.scaleAtom, div(ownRow, 128));
+    Value columnAtom =
+        add(mul(g, ceilDiv(parameters.columns, 128)), div(ownColumn, 128));
     Value zero = i32(0), one = i32(1);
     auto loop = scf::ForOp::create(b, loc, zero, parameters.steps, one);
     OpBuilder::InsertionGuard guard(b);
@@ -44,10 +49,11 @@ void KernelBody::buildLoadRole() {
       return mul(k, cast<TensorMapType>(map.getType()).getShape().back());
     };
     Value atom = mul(k, plan.scaleAtoms);
-    load(parameters.aMap, {row, rowOffset(parameters.aMap)}, 0);
-    load(parameters.bMap, {weightRow, rowOffset(parameters.bMap)}, 1);
-    load(parameters.aScaleMap, {atom, aAtom, zero}, 2);
-    load(parameters.bScaleMap, {atom, bAtom, zero}, 3);
+    unsigned rowSlot = plan.swap, columnSlot = !plan.swap;
+    load(parameters.aMap, {row, rowOffset(parameters.aMap)}, rowSlot);
+    load(parameters.bMap, {weightRow, rowOffset(parameters.bMap)}, columnSlot);
+    load(parameters.aScaleMap, {atom, rowAtom, zero}, 2 + rowSlot);
+    load(parameters.bScaleMap, {atom, columnAtom, zero}, 2 + columnSlot);
     CommitOp::create(b, loc, fill.getToken());
   });
 }
@@ -56,7 +62,13 @@ void KernelBody::buildMmaRole() {
   auto open = [&]<typename OpTy>(Value pipeline, OpTy *) {
     return OpTy::create(b, loc, pipeline, Value(), Value(), Value(), Value());
   };
-  forEachTile([&](Value, Value, Value n) {
+  forEachTile([&](Value, Value m, Value n) {
+    // Where N of the tile begins within an atom of 128 rows.
+    Value start = mul(plan.swap ? m : n, plan.n);
+    Value inAtom = arith::AndIOp::create(b, loc, start, i32(127));
+    Value inLanes;
+    if (plan.isNarrow())
+      inLanes = arith::AndIOp::create(b, loc, start, i32(31));
     auto fill = open(accumulators, (AcquireOp *)nullptr);
     Value zero = i32(0), one = i32(1);
     auto loop = scf::ForOp::create(b, loc, zero, parameters.steps, one);
@@ -64,28 +76,31 @@ void KernelBody::buildMmaRole() {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       auto drain = open(input, (WaitOp *)nullptr);
-      Value sa = aScales, sb = bScales;
+      Value sa = mScales, sb = nScales;
+      auto copy = [&](unsigned slot, Value to, Value row) {
+        CopyScalesOp::create(b, loc, drain.getSlot()[slot], to, row);
+      };
       WaitOp scales;
       if (scaleColumns) {
         auto copied = open(scaleColumns, (AcquireOp *)nullptr);
-        CopyScalesOp::create(b, loc, drain.getSlot()[2], copied.getSlot()[0]);
-        CopyScalesOp::create(b, loc, drain.getSlot()[3], copied.getSlot()[1]);
+        copy(2, copied.getSlot()[0], Value());
+        copy(3, copied.getSlot()[1], inLanes);
         CommitOp::create(b, loc, copied.getToken());
         scales = open(scaleColumns, (WaitOp *)nullptr);
         sa = scales.getSlot()[0];
         sb = scales.getSlot()[1];
       } else {
-        CopyScalesOp::create(b, loc, drain.getSlot()[2], sa);
-        CopyScalesOp::create(b, loc, drain.getSlot()[3], sb);
+        copy(2, sa, Value());
+        copy(3, sb, inLanes);
       }
       if (plan.n % 128 != 0) {
-        // A tile that begins in the middle of an atom of 128 columns.
+        // A tile that begins in the middle of an atom: at one of its columns.
         auto type = cast<MemRefType>(sb.getType());
-        Value middle = arith::AndIOp::create(b, loc, mul(n, plan.n), i32(127));
+        int64_t last = plan.n % 64 == 0 ? 2 : 3;
         auto shorter = MemRefType::get(
-            {kTmemLanes, type.getDimSize(1) - 2}, type.getElementType(),
+            {kTmemLanes, type.getDimSize(1) - last}, type.getElementType(),
             MemRefLayoutAttrInterface(), type.getMemorySpace());
-        sb = TmemSliceOp::create(b, loc, shorter, sb, div(middle, 32));
+        sb = TmemSliceOp::create(b, loc, shorter, sb, div(inAtom, 32));
       }
       Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
                                          loop.getInductionVar(), zero);

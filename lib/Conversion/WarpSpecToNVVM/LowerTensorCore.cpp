@@ -34,10 +34,18 @@ Value KernelLowering::getDescriptor(Value address, uint64_t fields) {
 
 void KernelLowering::lower(CopyScalesOp op) {
   MemRefType type = getBufferType(op.getSourceMutable());
+  int64_t atoms = getSharedBytes(type) / kScaleAtomBytes;
   Value target = op.getTargetMutable().get();
   Value descriptor =
       getDescriptor(op.getSourceMutable().get(), encodeScaleAtom());
-  for (int64_t i = 0; i < getSharedBytes(type) / kScaleAtomBytes; ++i) {
+  if (op.getRow()) {
+    // Rows are the 16 bytes in which descriptors count.
+    Value row = arith::ExtUIOp::create(rewriter, loc, rewriter.getI64Type(),
+                                       op.getRow());
+    descriptor = arith::AddIOp::create(rewriter, loc, descriptor, row);
+    --atoms;
+  }
+  for (int64_t i = 0; i < atoms; ++i) {
     Value atom = descriptor;
     if (i)
       atom = arith::AddIOp::create(rewriter, loc, descriptor,

@@ -24,6 +24,8 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
   // CHECK-NOT: llvm.call @nvfp4_task_i32
   // CHECK: llvm.call @nvfp4_task_f32(%[[TASK]], %{{.*}})
   // CHECK: llvm.call @nvfp4_task_pointer(%[[TASK]]
+  // The box of results: 128 rows of 32 columns.
+  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]]
   // CHECK: llvm.call @nvfp4_task_run(%[[TASK]]
   // CHECK-NOT: grouped_scaled_gemm
   grouped_scaled_gemm.matmul <dense>
@@ -34,14 +36,16 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
 }
 
 // CHECK-LABEL: gpu.module @nvfp4_kernels
-// CHECK: warpspec.kernel @nvfp4_gemm_0(%[[A:.*]]: !warpspec.tensor_map<128x128xi8, swizzle = 128>, %[[B:.*]]: !warpspec.tensor_map<128x128xi8, swizzle = 128>, %[[SA:.*]]: !warpspec.tensor_map<4x1x256xi16>, %[[SB:.*]]: !warpspec.tensor_map<4x1x256xi16>, %[[M:.*]]: i32, %[[ALPHA:.*]]: f32, %[[OUT:.*]]: memref<?xbf16, 1>)
-// Six stages fit beside the barriers.
-// CHECK: warpspec.smem_alloc : memref<6x128x128xi8, #warpspec.smem<128>>
+// CHECK: warpspec.kernel @nvfp4_gemm_0(%[[A:.*]]: !warpspec.tensor_map<128x128xi8, swizzle = 128>, %[[B:.*]]: !warpspec.tensor_map<128x128xi8, swizzle = 128>, %[[SA:.*]]: !warpspec.tensor_map<4x1x256xi16>, %[[SB:.*]]: !warpspec.tensor_map<4x1x256xi16>, %[[M:.*]]: i32, %[[ALPHA:.*]]: f32, %[[OUT:.*]]: memref<?xbf16, 1>, %[[BOX:.*]]: !warpspec.tensor_map<128x64xi8, swizzle = 64>)
+// Five stages fit beside two boxes of results.
+// CHECK: warpspec.smem_alloc : memref<5x128x128xi8, #warpspec.smem<128>>
 // CHECK: warpspec.tmem_alloc : memref<2x128x128xf32, #warpspec.tmem>
 // CHECK: warpspec.tmem_alloc : memref<2x128x16xi32, #warpspec.tmem>
 // CHECK: warpspec.pipeline{{.*}} tma to tensor_core
 // CHECK: warpspec.pipeline{{.*}} tensor_core to threads
 // CHECK: warpspec.pipeline{{.*}} tensor_core to tensor_core
+// CHECK: warpspec.smem_alloc : memref<2x128x32xbf16, #warpspec.smem<64>>
+// CHECK: warpspec.pipeline{{.*}} threads to tma
 // CHECK: role @load warps(1)
 // CHECK: warpspec.for_each_tile m_fastest
 // CHECK-COUNT-4: warpspec.tma_load
@@ -51,6 +55,10 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
 // CHECK: role @epilogue warps(4)
 // CHECK: warpspec.tmem_load %{{.*}} : memref<128x32xf32, #warpspec.tmem>
 // CHECK: arith.mulf
+// Where all 128 rows are the group's, they leave in one box; else each by itself.
+// CHECK: arith.truncf %{{.*}} : vector<32xf32> to vector<32xbf16>
+// CHECK: warpspec.smem_store
+// CHECK: warpspec.tma_store %{{.*}} to %[[BOX]]
 // CHECK: arith.truncf %{{.*}} : vector<32xf32> to vector<32xbf16>
 // N is a multiple of 32: no chunk is cut.
 // CHECK-NOT: vector.maskedstore

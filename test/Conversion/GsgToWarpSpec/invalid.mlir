@@ -6,9 +6,9 @@
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @strategy(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_100a do not support a strategy with swap_ab; use m = 128, n = 64}}
+  // expected-error@+1 {{kernels for sm_100a do not support the strategy <m = 128, n = 24, k = 256, swap_ab = true>: expected n = 8, 16, 32, 64, 128, 192 or 256, for which there are kernels, but got 24; the nearest one is <m = 128, n = 16, k = 256, }}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
-      {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 8, k = 256, swap_ab = true>} -> tensor<16x32xf32>
+      {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 24, k = 256, swap_ab = true>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }
 
@@ -17,7 +17,7 @@ func.func @strategy(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @tile(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_100a do not support a tile of 128x96; use m = 128 and n = 64, 128, 192 or 256}}
+  // expected-error@+1 {{kernels for sm_100a do not support the strategy <m = 128, n = 96, k = 256>: expected n = 64, 128, 192 or 256 with weights on n, but got 96}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 96, k = 256>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
@@ -28,7 +28,7 @@ func.func @tile(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @stages(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_100a do not support 9 stages of 36864 bytes; at most 6 fit into shared memory}}
+  // expected-error@+1 {{expected 1 to 5 stages of 36864 bytes in 232448 bytes of shared memory, but got 9; the nearest one is <m = 128, n = 128, k = 256, stages = 5, }}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 128, k = 256, stages = 9>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>

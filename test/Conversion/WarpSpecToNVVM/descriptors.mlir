@@ -81,4 +81,16 @@ gpu.module @m [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     %s = warpspec.tmem_alloc at(0) : memref<128x8xi32, #warpspec.tmem>
     warpspec.copy_scales %a to %s : memref<2x512xi8, #warpspec.smem> to memref<128x8xi32, #warpspec.tmem>
   } shared_bytes(32768) tmem_columns(32) threads(32)
+
+  // From a row on: descriptors count in its 16 bytes. The last atom is only read.
+  // CHECK-LABEL: llvm.func @row
+  // CHECK: %[[ROW:.*]] = arith.extui %arg0 : i32 to i64
+  // CHECK: arith.addi %{{.*}}, %[[ROW]] : i64
+  // CHECK: nvvm.tcgen05.cp
+  // CHECK-NOT: nvvm.tcgen05.cp
+  warpspec.kernel @row(%r: i32) {
+    %a = warpspec.smem_alloc at(0) : memref<2x512xi8, #warpspec.smem>
+    %s = warpspec.tmem_alloc at(0) : memref<128x4xi32, #warpspec.tmem>
+    warpspec.copy_scales %a to %s row(%r) : memref<2x512xi8, #warpspec.smem> to memref<128x4xi32, #warpspec.tmem>
+  } shared_bytes(32768) tmem_columns(32) threads(32)
 }

@@ -112,3 +112,20 @@ func.func @f(%acc: vector<64xf32>, %a: memref<32x64xf16, #warpspec.smem<128>>, %
   %r = warpspec.warpgroup_mma %acc += %a, %b : vector<64xf32>, memref<32x64xf16, #warpspec.smem<128>>, memref<128x64xf16, #warpspec.smem<128>>
   return
 }
+
+// -----
+
+func.func @no_atom_behind(%s: memref<1x512xi8, #warpspec.smem>, %t: memref<128x4xi32, #warpspec.tmem>, %r: i32) {
+  // expected-error@+1 {{expected an atom more than are copied, as rows behind the last are read, but got 'memref<1x512xi8, #warpspec.smem>'}}
+  warpspec.copy_scales %s to %t row(%r) : memref<1x512xi8, #warpspec.smem> to memref<128x4xi32, #warpspec.tmem>
+  return
+}
+
+// -----
+
+func.func @row(%s: memref<2x512xi8, #warpspec.smem>, %t: memref<128x4xi32, #warpspec.tmem>) {
+  %r = arith.constant 12 : i32
+  // expected-error@+1 {{expected row 0, 8, 16 or 24, but got 12}}
+  warpspec.copy_scales %s to %t row(%r) : memref<2x512xi8, #warpspec.smem> to memref<128x4xi32, #warpspec.tmem>
+  return
+}

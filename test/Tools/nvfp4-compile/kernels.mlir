@@ -11,9 +11,9 @@
 // PTX: .entry nvfp4_gemm_0(
 // PTX: .reqntid 192
 // PTX-DAG: cp.async.bulk.tensor.2d
-// PTX-DAG: tcgen05.cp.cta_group::1.32x128b.warpx4
-// PTX-DAG: tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16
-// PTX-DAG: tcgen05.ld.sync.aligned.32x32b.x32.b32
+// PTX-DAG: tcgen05.cp.cta_group::{{[12]}}.32x128b.warpx4
+// PTX-DAG: tcgen05.mma.cta_group::{{[12]}}.kind::mxf4nvf4.block_scale.block16
+// PTX-DAG: tcgen05.ld.sync.aligned.32x32b.x{{[0-9]+}}.b32
 // SO-DAG: U nvfp4_task_run
 // SO-DAG: T nvfp4_entry_f
 

@@ -130,18 +130,19 @@ def ConvertGsgToWarpSpecPass
     |------------|-------|--------------|
     | `load`     | 1     | tiles of A and B and their scales, by TMA |
     | `mma`      | 1     | scales to tensor memory, products |
-    | `epilogue` | 4     | accumulators to results, one row a thread |
+    | `epilogue` | 4     | accumulators to results, one row a thread; whole boxes leave by TMA |
 
     All roles go over the tiles of all groups, whose places they read from the
     group offsets in device memory. Matrices of several groups are one matrix of
     rows for TMA; rows and columns of a tile that are not the group's are
     multiplied and not stored. What lies beyond K is zero.
 
-    The strategy of a product gives the tile (128 x 64, 128, 192 or 256) and the
-    number of stages; without one the tile is 128 x 128 with as many stages as
-    fit, up to 8. What kernels cannot do (other tiles, clusters, `ragged_k`, lists,
-    results rounded at random, `math` in epilogue regions) is an error that names the
-    nearest form that they can.
+    The strategy of a product gives the tile and the number of stages; without one
+    the tile is 128 x 128 with as many stages as fit. With `swap_ab` weights lie on M
+    and rows on columns of the accumulator, which the epilogue turns in shared
+    memory. With `ctas = 2` the kernel is one of pairs. What kernels cannot do
+    (clusters, `split_k`, `ragged_k`, lists, results rounded at random, `math` in
+    epilogue regions) is an error that names the nearest form that they can.
 
     The constants `@nvfp4_kernels_image`, `@nvfp4_gemm_0_threads` and
     `@nvfp4_gemm_0_shared_bytes` (and those of further kernels) stay undefined;

@@ -110,7 +110,9 @@ void SelectStrategy::runOnOperation() {
     return signalPassFailure();
   }
   bool failedAny = false;
-  auto record = [&](auto op, const strategy::Problem &problem) {
+  auto record = [&](auto op, strategy::Problem problem) {
+    if (kernels)
+      problem = forKernels(std::move(problem));
     FailureOr<StrategyAttr> chosen =
         select(op, op.getStrategyAttr(), problem, *machine);
     failedAny |= failed(chosen);

@@ -99,6 +99,11 @@ static strategy::Epilogue describeEpilogue(MatmulOp op) {
   return epilogue;
 }
 
+strategy::Problem gsg::forKernels(strategy::Problem problem) {
+  problem.forKernels = true;
+  return problem;
+}
+
 strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
                                 const AssumedExtents &assumed) {
   strategy::Problem problem;

@@ -12,10 +12,16 @@
 
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace nvfp4::warpspec;
+
+int64_t CopyScalesOp::getAtoms() {
+  return getSharedBytes(getSource().getType()) / kScaleAtomBytes -
+         (getRow() ? 1 : 0);
+}
 
 LogicalResult CopyScalesOp::verify() {
   MemRefType source = getSource().getType();
@@ -25,11 +31,19 @@ LogicalResult CopyScalesOp::verify() {
     return emitOpError("expected an unswizzled source of atoms of 512 bytes, "
                        "but got ")
            << source;
+  if (getAtoms() < 1)
+    return emitOpError("expected an atom more than are copied, as rows behind "
+                       "the last are read, but got ")
+           << source;
+  APInt row;
+  if (getRow() && matchPattern(getRow(), m_ConstantInt(&row)) &&
+      (row.isNegative() || row.sgt(31) || row.getZExtValue() % 8 != 0))
+    return emitOpError("expected row 0, 8, 16 or 24, but got ")
+           << row.getSExtValue();
   if (!target.hasStaticShape() || target.getRank() != 2 ||
-      getTmemColumns(target) < bytes / kScaleAtomBytes * 4)
+      getTmemColumns(target) < getAtoms() * 4)
     return emitOpError("expected a target of at least ")
-           << bytes / kScaleAtomBytes * 4
-           << " columns, 4 for each atom, but got " << target;
+           << getAtoms() * 4 << " columns, 4 for each atom, but got " << target;
   return success();
 }
 

@@ -177,6 +177,8 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
            "rows of all groups to expect where they are unknown, 0 for no hint">,
     Option<"dynamicN", "dynamic-n", "bool", /*default=*/"false",
            "consider tiles with dynamic_n">,
+    Option<"kernels", "kernels", "bool", /*default=*/"false",
+           "only tiles of which convert-gsg-to-warpspec makes kernels are legal">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "list the candidates in a remark at each product">];
 }

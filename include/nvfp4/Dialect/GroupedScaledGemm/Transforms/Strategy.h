@@ -32,6 +32,10 @@ strategy::Tile getTile(StrategyAttr attr);
 StrategyAttr getStrategyAttr(mlir::MLIRContext *context,
                              const strategy::Tile &tile);
 
+/// A product of which a kernel is to be made: only tiles that have one are
+/// legal.
+strategy::Problem forKernels(strategy::Problem problem);
+
 /// The product of a verified op, in value or in storage form. `expectedRows`
 /// (0: none) is the number of rows of all groups where the op has no
 /// `expected_rows` and its groups are read on the device or its rows are

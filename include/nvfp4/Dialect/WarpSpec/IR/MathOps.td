@@ -23,6 +23,11 @@ def WarpSpec_CopyScalesOp : WarpSpec_AgentOp<"copy_scales"> {
     quarter of the lanes. A tile of several atoms a row block has its atoms
     along K outermost, as `mma_scaled` reads them.
 
+    With `row(r)` lane i gets row r + i instead of i, for tiles of at most 32
+    rows that begin in the middle of an atom: r is a multiple of 8 below 32. The
+    instruction copies 32 rows all the same, so the source has an atom more than
+    the target, of which anything may be in the lanes behind the tile.
+
     In order with the multiplications of the same thread, before and after.
 
     Example:
@@ -36,9 +41,15 @@ def WarpSpec_CopyScalesOp : WarpSpec_AgentOp<"copy_scales"> {
     }
     ```
   }];
-  let arguments = (ins WarpSpec_SmemBuffer:$source, WarpSpec_TmemBuffer:$target);
+  let arguments = (ins WarpSpec_SmemBuffer:$source, WarpSpec_TmemBuffer:$target,
+                       Optional<I32>:$row);
   let assemblyFormat = [{
-    $source `to` $target attr-dict `:` type($source) `to` type($target)
+    $source `to` $target (`row` `(` $row^ `)`)? attr-dict `:` type($source) `to` type($target)
+  }];
+  let extraClassDeclaration = [{
+    /// Atoms that go to columns of the target: one less than those of the
+    /// source if they begin at a row.
+    int64_t getAtoms();
   }];
 }
 

@@ -1,0 +1,219 @@
+//===- EpilogueChunk.cpp - 32 columns of an accumulator ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pairs, activations, and where results go. A row is stored by its thread, or
+// with the block's others in one box if they all belong to the group.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EpilogueTile.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::sm100;
+using namespace nvfp4::warpspec;
+
+/// Gate and up of 16 pairs: runs of `q` columns take turns.
+static std::pair<Value, Value> splitPairs(OpBuilder &b, Location loc, Value z,
+                                          int64_t q) {
+  SmallVector<int64_t> first, second;
+  for (int64_t i = 0; i < 32; ++i)
+    (i / q % 2 ? second : first).push_back(i);
+  return {vector::ShuffleOp::create(b, loc, z, z, first),
+          vector::ShuffleOp::create(b, loc, z, z, second)};
+}
+
+KernelBody::Values KernelBody::buildIf(Value condition, ValueRange otherwise,
+                                       llvm::function_ref<Values()> body) {
+  auto branch = scf::IfOp::create(b, loc, TypeRange(otherwise), condition,
+                                  /*withElseRegion=*/!otherwise.empty());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Values inside = body();
+  if (otherwise.empty())
+    return {};
+  scf::YieldOp::create(b, loc, inside);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, otherwise);
+  return Values(branch.getResults());
+}
+
+void KernelBody::storeRows(const TilePlace &tile, Value y, Value column,
+                           Value isInside, Value isColumn) {
+  auto alone = [&]() -> Values {
+    storeVector(tile, y, column,
+                {parameters.out, parameters.outColumns, parameters.outStride,
+                 parameters.knownOutColumns});
+    return {};
+  };
+  if (!staging) {
+    buildIf(isInside, {}, alone);
+    return;
+  }
+  auto open = [&]<typename OpTy>(OpTy *) {
+    return OpTy::create(b, loc, staging, Value(), Value(), Value(), Value());
+  };
+  Value isBox = arith::AndIOp::create(b, loc, tile.isWhole, isColumn);
+  auto branch = scf::IfOp::create(b, loc, isBox, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Type element = cast<MemRefType>(parameters.out.getType()).getElementType();
+  Value stored = y;
+  if (!element.isF32())
+    stored = arith::TruncFOp::create(
+        b, loc,
+        VectorType::get(cast<VectorType>(y.getType()).getShape(), element), y);
+  auto fill = open((AcquireOp *)nullptr);
+  SmemStoreOp::create(b, loc, stored, fill.getSlot()[0],
+                      ValueRange{tile.thread, i32(0)});
+  CommitOp::create(b, loc, fill.getToken());
+  auto ready = open((WaitOp *)nullptr);
+  Value byte = mul(column, element.getIntOrFloatBitWidth() / 8);
+  TmaStoreOp::create(b, loc, ready.getSlot()[0], parameters.outMap,
+                     ValueRange{tile.blockRow, byte}, CacheHintAttr());
+  ReleaseOp::create(b, loc, ready.getToken());
+  b.setInsertionPointToStart(branch.elseBlock());
+  buildIf(isInside, {}, alone);
+}
+
+Value KernelBody::buildStored(const TilePlace &tile, Value isInside,
+                              Value isColumn, int64_t width, Value column,
+                              Value amax, llvm::function_ref<Values()> body) {
+  Values otherwise;
+  auto type = VectorType::get({width}, b.getF32Type());
+  if (!op.getQuantizer())
+    otherwise.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+  if (amax)
+    otherwise.push_back(amax);
+  Values results = buildIf(isInside, otherwise, body);
+  if (!op.getQuantizer())
+    storeRows(tile, results.front(), column, isInside, isColumn);
+  return amax ? results.back() : Value();
+}
+
+Value KernelBody::buildChunk(const TilePlace &tile, Value acc, Value chunk,
+                             Value amax) {
+  GateAttr gate = op.getActivationOrIdentity().getGate();
+  int64_t q = gate ? gate.getGranularity() : 0;
+  Value column = add(tile.column, chunk);
+  Value isColumn = less(column, parameters.columns);
+  Value isInside = arith::AndIOp::create(b, loc, tile.isRow, isColumn);
+  // Chunk c of 32 accumulator columns gives 32 results, or 16 of pairs.
+  Value first = loadColumns(tile, acc, chunk, 32);
+  if (q < 32) {
+    Value outColumn = add(tile.outColumn, q ? div(chunk, 2) : chunk);
+    return buildStored(
+        tile, isInside, isColumn, q ? 16 : 32, outColumn, amax, [&] {
+          Value z = finishProduct(tile, first, column, /*isSecond=*/false);
+          if (!q)
+            return finishTile(tile, z, outColumn, amax);
+          auto [a, c] = splitPairs(b, loc, z, q);
+          return finishTile(tile, {a, c}, outColumn, amax);
+        });
+  }
+  // Columns [0, q) of every 2q are the first of their pair; the chunk that is
+  // does both.
+  Value inPair = arith::RemUIOp::create(b, loc, chunk, i32(2 * q));
+  Values otherwise;
+  if (amax)
+    otherwise.push_back(amax);
+  Values results = buildIf(less(inPair, i32(q)), otherwise, [&]() -> Values {
+    Value second = loadColumns(tile, acc, add(chunk, i32(q)), 32);
+    Value pair = div(chunk, 2 * q);
+    Value outColumn = add(tile.outColumn, add(mul(pair, q), inPair));
+    Value seen =
+        buildStored(tile, isInside, isColumn, 32, outColumn, amax, [&] {
+          Value a = finishProduct(tile, first, column, /*isSecond=*/false);
+          Value c = finishProduct(tile, second, add(column, i32(q)),
+                                  /*isSecond=*/true);
+          return finishTile(tile, {a, c}, outColumn, amax);
+        });
+    return seen ? Values{seen} : Values{};
+  });
+  return amax ? results.front() : Value();
+}
+
+KernelBody::Values KernelBody::finishTile(const TilePlace &tile,
+                                          ArrayRef<Value> z, Value column,
+                                          Value amax) {
+  ActivationAttr activation = op.getActivationOrIdentity();
+  SmallVector<Value> inputs(z);
+  if (GateAttr gate = activation.getGate();
+      gate && gate.getOrder() == GateOrder::UpFirst)
+    std::swap(inputs[0], inputs[1]);
+  ActivationKind kind = activation.getKind();
+  bool isFast =
+      op.getMath() == MathMode::Fast && !activation.getRoundBf16() &&
+      (kind == ActivationKind::SiLU || kind == ActivationKind::SwiGLU);
+  Value y = kind == ActivationKind::Custom ? applyRegion(tile, inputs, column)
+            : isFast
+                ? applyFastActivation(tile, inputs)
+                : cpu::emitActivation(b, loc, activation, tile.params, inputs);
+  if (op.getProb() && op.getProbPosition() == ProbPosition::PostActivation)
+    y = arith::MulFOp::create(b, loc, y, broadcast(tile.prob, y));
+  Values results;
+  if (op.getQuantizer())
+    storeQuantized(tile, y, column);
+  else
+    results.push_back(y);
+  if (amax)
+    results.push_back(foldAmax(amax, y, column));
+  return results;
+}
+
+Value KernelBody::applyRegion(const TilePlace &tile, ArrayRef<Value> z,
+                              Value column) {
+  auto lanesOf = [&](Type element) {
+    return VectorType::get(cast<VectorType>(z.front().getType()).getShape(),
+                           element);
+  };
+  int64_t columns = lanesOf(b.getF32Type()).getNumElements();
+  SmallVector<Value> in(z);
+  if (op.getActivationOrIdentity().getRoundBf16())
+    for (Value &value : in)
+      value = cpu::emitRoundToBF16(b, loc, value);
+  for (Value number : tile.rowNumbers)
+    in.push_back(broadcast(number, z.front()));
+  Value mask = maskOf(column, columns, parameters.outColumns,
+                      parameters.knownOutColumns);
+  for (auto [operand, memref] :
+       llvm::zip_equal(op.getColumn(), parameters.column)) {
+    bool isPerGroup = cast<MemRefType>(operand.getType()).getRank() == 2;
+    Value at = flatten(isPerGroup ? tile.group : i32(0), parameters.outColumns,
+                       column);
+    in.push_back(
+        loadVector(memref, at, columns, mask, parameters.knownOutColumns));
+  }
+  for (Value number : tile.groupNumbers)
+    in.push_back(broadcast(number, z.front()));
+  // The region's operations on numbers, on vectors of them.
+  Block &region = op.getEpilogue().front();
+  IRMapping mapping;
+  mapping.map(region.getArguments(), in);
+  for (Operation &inner : region.without_terminator()) {
+    TypedAttr attr;
+    if (matchPattern(&inner, m_Constant(&attr))) {
+      auto all =
+          DenseElementsAttr::get(lanesOf(attr.getType()), Attribute(attr));
+      mapping.map(inner.getResult(0), arith::ConstantOp::create(b, loc, all));
+      continue;
+    }
+    Operation *clone = b.clone(inner, mapping);
+    for (Value result : clone->getResults())
+      result.setType(lanesOf(result.getType()));
+  }
+  return mapping.lookup(region.getTerminator()->getOperand(0));
+}

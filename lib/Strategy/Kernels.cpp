@@ -1,0 +1,59 @@
+//===- Kernels.cpp - which legal tiles have kernels -------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What docs/Blackwell.md lists as missing, as far as it concerns tiles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Strategy/Kernels.h"
+
+#include <bit>
+#include <numeric>
+
+using namespace nvfp4::strategy;
+
+/// Gate and up columns meet in the registers of one thread.
+static std::optional<std::string> checkGate(const Problem &problem) {
+  if (!problem.epilogue.paired)
+    return std::nullopt;
+  int64_t granularity = problem.epilogue.gateGranularity;
+  if (granularity > 0 && granularity <= 64 &&
+      std::has_single_bit(static_cast<uint64_t>(granularity)))
+    return std::nullopt;
+  return "expected a gate layout <1>, <2>, <4>, <8>, <16>, <32> or <64>, but "
+         "got " +
+         (granularity ? "<" + std::to_string(granularity) + ">" : "halves") +
+         ", whose pairs no kernel brings together";
+}
+
+std::optional<std::string>
+nvfp4::strategy::findMissingKernel(const Tile &tile, const Problem &problem) {
+  auto expected = [](const std::string &what, int64_t got) {
+    return "expected " + what + ", for which there are kernels, but got " +
+           std::to_string(got);
+  };
+  if (tile.clusterM != 1)
+    return expected("cluster_m = 1", tile.clusterM);
+  if (tile.clusterN != 1)
+    return expected("cluster_n = 1", tile.clusterN);
+  if (tile.splitK != 1)
+    return expected("split_k = 1", tile.splitK);
+  if (tile.scheduler != Scheduler::StaticPersistent)
+    return "expected scheduler static_persistent, for which there are kernels";
+  if (tile.dynamicN)
+    return "expected dynamic_n = false, for which there are kernels, but got "
+           "true";
+  // Scales of rows begin where tiles do: at a row that 8 divides within the
+  // lanes of an atom, or at one of its columns.
+  if (tile.swapAB && tile.n % 64 != 0 && tile.n != 8 && tile.n != 16 &&
+      tile.n != 32)
+    return expected("n = 8, 16, 32, 64, 128, 192 or 256", tile.n);
+  int64_t columns = std::gcd<int64_t>(32, tile.n);
+  if (tile.epilogueN != 0 && tile.epilogueN != columns)
+    return expected("epilogue_n = " + std::to_string(columns), tile.epilogueN);
+  return checkGate(problem);
+}
