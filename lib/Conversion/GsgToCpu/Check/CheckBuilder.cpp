@@ -78,15 +78,17 @@ Value CheckBuilder::i64(Extent extent) {
   return arith::ConstantIntOp::create(builder, loc, *extent.known, 64);
 }
 
+Value CheckBuilder::i64(Value index) {
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
+}
+
 Extent CheckBuilder::dim(Value memref, int64_t index) {
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(index))
     return {type.getDimSize(index), {}};
   Value &extent = dims[{memref, index}];
   if (!extent) {
-    Value size = memref::DimOp::create(builder, loc, memref, index);
-    extent =
-        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
+    extent = i64(Value(memref::DimOp::create(builder, loc, memref, index)));
   }
   return {std::nullopt, extent};
 }
@@ -140,9 +142,9 @@ void CheckBuilder::check(StringRef name, StringRef label, const Twine &what,
   auto call =
       LLVM::CallOp::create(builder, loc, module.function(name, all), all);
   Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
-  Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                    call.getResult(), zero);
-  holds = holds ? arith::AndIOp::create(builder, loc, holds, one) : one;
+  Value passed = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                       call.getResult(), zero);
+  holds = holds ? arith::AndIOp::create(builder, loc, holds, passed) : passed;
 }
 
 void CheckBuilder::equal(StringRef label, const Twine &what, Extent seen,

@@ -113,6 +113,7 @@ public:
 private:
   mlir::Value i64(Extent extent);
   mlir::Value i64(int64_t value) { return i64(constant(value)); }
+  mlir::Value i64(mlir::Value index);
   /// Calls `name` with the place, then label and `what` unless they are empty,
   /// then `arguments`.
   void check(llvm::StringRef name, llvm::StringRef label,

@@ -36,9 +36,7 @@ SmallVector<Value> CheckBuilder::rowsOfBytes(Value memref) {
   auto stride = [&](int64_t d) -> Extent {
     if (isStrided && !ShapedType::isDynamic(strides[d]))
       return constant(strides[d]);
-    return {std::nullopt,
-            arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                       metadata.getStrides()[d])};
+    return {std::nullopt, i64(metadata.getStrides()[d])};
   };
   Extent rows = constant(1), bytes = constant(width), pitch = constant(0);
   int64_t rank = type.getRank();

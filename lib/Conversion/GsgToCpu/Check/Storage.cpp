@@ -81,17 +81,13 @@ void CheckBuilder::storage(StringRef name, const ScaledOperand &operand,
 Value CheckBuilder::addressOf(Value memref,
                               memref::ExtractStridedMetadataOp metadata) {
   auto type = cast<MemRefType>(memref.getType());
-  Type word = builder.getI64Type();
-  auto toWord = [&](Value index) {
-    return arith::IndexCastOp::create(builder, loc, word, index);
-  };
   Value base =
       memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
   Value width = arith::ConstantIntOp::create(
       builder, loc, type.getElementTypeBitWidth() / 8, 64);
   Value offset =
-      arith::MulIOp::create(builder, loc, toWord(metadata.getOffset()), width);
-  Value address = arith::AddIOp::create(builder, loc, toWord(base), offset);
+      arith::MulIOp::create(builder, loc, i64(metadata.getOffset()), width);
+  Value address = arith::AddIOp::create(builder, loc, i64(base), offset);
   return LLVM::IntToPtrOp::create(
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), address);
 }
@@ -106,10 +102,6 @@ SmallVector<Value> CheckBuilder::offsetArguments(GroupingAttr grouping,
                                                  Value groups, Extent extent) {
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, loc, groups);
-  auto toWord = [&](Value index) -> Value {
-    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                      index);
-  };
   int64_t form = grouping.getKind() == GroupingKind::Masked ? NVFP4_GROUP_COUNTS
                  : grouping.getOffsets() == OffsetsKind::Starts
                      ? NVFP4_GROUP_STARTS
@@ -117,8 +109,8 @@ SmallVector<Value> CheckBuilder::offsetArguments(GroupingAttr grouping,
   int64_t bits = cast<MemRefType>(groups.getType()).getElementTypeBitWidth();
   return {addressOf(groups, metadata),
           i64(bits),
-          toWord(metadata.getSizes()[0]),
-          toWord(metadata.getStrides()[0]),
+          i64(metadata.getSizes()[0]),
+          i64(metadata.getStrides()[0]),
           i64(form),
           i64(grouping.getAlign()),
           i64(extent)};
@@ -165,15 +157,11 @@ void CheckBuilder::indices(StringRef label, StringRef name, Value memref,
   auto type = cast<MemRefType>(memref.getType());
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, loc, memref);
-  auto toWord = [&](Value index) -> Value {
-    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                      index);
-  };
   bool isVector = type.getRank() == 1;
   check("nvfp4_check_indices", label, name,
         {addressOf(memref, metadata), i64(type.getElementTypeBitWidth()),
-         toWord(metadata.getSizes()[0]),
-         isVector ? i64(-1) : toWord(metadata.getSizes()[1]),
-         toWord(metadata.getStrides()[0]),
-         isVector ? i64(0) : toWord(metadata.getStrides()[1]), i64(limit)});
+         i64(metadata.getSizes()[0]),
+         isVector ? i64(-1) : i64(metadata.getSizes()[1]),
+         i64(metadata.getStrides()[0]),
+         isVector ? i64(0) : i64(metadata.getStrides()[1]), i64(limit)});
 }
