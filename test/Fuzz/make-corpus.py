@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the seeds of a fuzzer: make-corpus.py npy|safetensors|mlir DIRECTORY."""
+"""Writes the seeds of a fuzzer: make-corpus.py npy|safetensors|mlir|ptx DIRECTORY."""
 
 import json
 import pathlib
@@ -81,8 +81,25 @@ def split(module):
         yield module.encode()
 
 
+def ptx_seeds():
+    """The kernels of the tests, and those within the unit tests of the simulator."""
+    root = pathlib.Path(__file__).parent.parent.parent
+    header = ".version 8.8\n.target sm_100a\n.address_size 64\n"
+    for path in sorted(root.glob("test/Simulator/**/*.ptx")):
+        yield path.read_bytes()
+    for path in sorted(root.glob("unittests/Simulator/*.cpp")):
+        for text in re.findall(r'R"\((.*?)\)"', path.read_text(), flags=re.DOTALL):
+            if ".entry" in text:
+                yield ((text if ".version" in text else header + text)).encode()
+            elif ";" in text:
+                yield (header + ".visible .entry k(.param .u64 p) {\n  .reg .b16 %h<9>;\n"
+                       "  .reg .b32 %r<40>;\n  .reg .b64 %a<40>;\n  .reg .pred %p<9>;\n"
+                       + text + "\n  ret;\n}\n").encode()
+
+
 def main():
-    kinds = {"npy": npy_seeds, "safetensors": safetensors_seeds, "mlir": mlir_seeds}
+    kinds = {"npy": npy_seeds, "safetensors": safetensors_seeds, "mlir": mlir_seeds,
+             "ptx": ptx_seeds}
     if len(sys.argv) != 3 or sys.argv[1] not in kinds:
         sys.exit(__doc__)
     directory = pathlib.Path(sys.argv[2])

@@ -17,6 +17,12 @@ namespace {
 constexpr unsigned bitsOf[] = {8,  16, 32, 32, 64, 64, 16, 32,
                                64, 16, 32, 32, 32, 4,  4,  6};
 
+std::string expected(const std::string &what, uint64_t got) {
+  return "expected " + what + ", but got " + std::to_string(got);
+}
+
+} // namespace
+
 unsigned swizzleSpan(TensorSwizzle swizzle) {
   switch (swizzle) {
   case TensorSwizzle::None:
@@ -29,12 +35,6 @@ unsigned swizzleSpan(TensorSwizzle swizzle) {
     return 128;
   }
 }
-
-std::string expected(const std::string &what, uint64_t got) {
-  return "expected " + what + ", but got " + std::to_string(got);
-}
-
-} // namespace
 
 unsigned TensorMap::globalBits() const {
   return bitsOf[static_cast<unsigned>(type) & 15];

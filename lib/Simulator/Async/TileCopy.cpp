@@ -22,7 +22,10 @@
 namespace nvfp4::sim {
 namespace {
 
+/// Steps do not apply to dimension 0, whatever the map says.
 unsigned extent(const TensorMap &map, unsigned d) {
+  if (d == 0)
+    return map.box[0];
   return (map.box[d] + map.elementStride[d] - 1) / map.elementStride[d];
 }
 
@@ -64,29 +67,29 @@ void innerRange(const TileBox &box, unsigned count, int64_t &first,
   last = std::clamp<int64_t>(size - start, first, count);
 }
 
-/// Bytes of one out-of-range element.
+/// Out-of-range elements: zeros, or words of 16 bits that make NaNs of every
+/// float type, as an H200 fills them.
 void fillElement(const TensorMap &map, uint8_t *out, unsigned bytes,
                  bool marks) {
   std::memset(out, marks, bytes);
   if (marks || !map.fillNan)
     return;
-  switch (map.type) {
-  case TensorType::F16:
-    out[0] = 0xff;
-    out[1] = 0x7f;
-    break;
-  case TensorType::BF16:
-    out[0] = 0xff;
-    out[1] = 0x7f;
-    break;
-  case TensorType::F64:
-    std::memset(out, 0xff, 8);
-    out[7] = 0x7f;
-    break;
-  default:
-    std::memset(out, 0xff, 4);
-    out[3] = 0x7f;
-    break;
+  for (unsigned i = 0; i + 1 < bytes; i += 2) {
+    out[i] = 0xf7;
+    out[i + 1] = 0x7f;
+  }
+}
+
+/// Loads round elements to tf32.
+void roundToTf32(uint8_t *out, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, out + 4 * i, 4);
+    if (bits << 1 > 0xff000000u)
+      bits = 0x7fffe000; // the only NaN
+    bits += 0xfff + (bits >> 13 & 1);
+    bits &= ~0x1fffu;
+    std::memcpy(out + 4 * i, &bits, 4);
   }
 }
 
@@ -150,33 +153,21 @@ bool readRow(const TileBox &box, const RowPlace &place, Source &source,
     return true;
   }
   unsigned bytes = bits / 8;
-  if (map.elementStride[0] == 1) {
-    for (int64_t i = 0; i < first; ++i)
-      fillElement(map, out + i * bytes, bytes, source.marks);
-    for (int64_t i = last; i < static_cast<int64_t>(count); ++i)
-      fillElement(map, out + i * bytes, bytes, source.marks);
-    if (first >= last)
-      return true;
-    const uint8_t *in =
-        source.run(place.address + (box.coordinate[0] + first) * bytes,
-                   static_cast<uint64_t>(last - first) * bytes);
-    if (!in)
-      return false;
-    std::memcpy(out + first * bytes, in, (last - first) * bytes);
+  for (int64_t i = 0; i < first; ++i)
+    fillElement(map, out + i * bytes, bytes, source.marks);
+  for (int64_t i = last; i < static_cast<int64_t>(count); ++i)
+    fillElement(map, out + i * bytes, bytes, source.marks);
+  if (first >= last)
     return true;
-  }
-  for (unsigned i = 0; i < count; ++i) {
-    int64_t position = int64_t{i} * map.elementStride[0];
-    if (position < first || position >= last) {
-      fillElement(map, out + i * bytes, bytes, source.marks);
-      continue;
-    }
-    const uint8_t *in = source.run(
-        place.address + (box.coordinate[0] + position) * bytes, bytes);
-    if (!in)
-      return false;
-    std::memcpy(out + i * bytes, in, bytes);
-  }
+  const uint8_t *in =
+      source.run(place.address + (box.coordinate[0] + first) * bytes,
+                 static_cast<uint64_t>(last - first) * bytes);
+  if (!in)
+    return false;
+  std::memcpy(out + first * bytes, in, (last - first) * bytes);
+  if (!source.marks &&
+      (map.type == TensorType::TF32 || map.type == TensorType::TF32Ftz))
+    roundToTf32(out + first * bytes, static_cast<size_t>(last - first));
   return true;
 }
 
@@ -226,8 +217,8 @@ void reduceSmallFloat(const FloatFormat &format, CopyReduction reduction,
   double x = decodeFloat(a, format);
   double y = decodeFloat(b, format);
   double r = reduction == CopyReduction::Add   ? x + y
-             : reduction == CopyReduction::Min ? (y < x ? y : x)
-                                               : (y > x ? y : x);
+             : reduction == CopyReduction::Min ? minimumNumber(x, y)
+                                               : maximumNumber(x, y);
   a = static_cast<uint16_t>(
       encodeFloat(r, format, Rounding::NearestEven, false));
   std::memcpy(dst, &a, 2);
@@ -245,6 +236,10 @@ unsigned TileBox::rowCount() const {
 }
 
 unsigned TileBox::rowBytes() const { return map.sharedBytes(extent(map, 0)); }
+
+unsigned TileBox::rowPitch() const {
+  return std::max(rowBytes(), swizzleSpan(map.swizzle));
+}
 
 uint32_t TileBox::transactionBytes() const {
   return rowCount() * map.transactionBytes(extent(map, 0));
@@ -285,7 +280,17 @@ bool writeTile(const TileBox &box, DeviceMemory &memory,
       continue;
     uint64_t begin = (box.coordinate[0] + first) * bits / 8;
     uint64_t size = (last - first) * bits / 8;
-    Allocation *allocation = memory.find(place.address + begin, size);
+    Allocation *allocation = nullptr;
+    if (reduction == CopyReduction::None) {
+      // An H200 stores 16 bytes at a time, past the end of a row that is no
+      // multiple of them.
+      uint64_t whole = std::min((size + 15) / 16 * 16,
+                                (map.box[0] - first) * uint64_t{bits} / 8);
+      if ((allocation = memory.find(place.address + begin, whole)))
+        size = whole;
+    }
+    if (!allocation)
+      allocation = memory.find(place.address + begin, size);
     if (!allocation) {
       fault = {place.address + begin, size};
       return false;
@@ -330,25 +335,23 @@ void reduceElement(TensorType type, CopyReduction reduction, void *dst,
     double a, b;
     std::memcpy(&a, dst, 8);
     std::memcpy(&b, src, 8);
-    a = reduction == CopyReduction::Add   ? a + b
-        : reduction == CopyReduction::Min ? std::min(a, b)
-                                          : std::max(a, b);
+    a = reduction == CopyReduction::Add   ? addKeepingNan(a, b)
+        : reduction == CopyReduction::Min ? minimumNumber(a, b)
+                                          : maximumNumber(a, b);
     std::memcpy(dst, &a, 8);
     return;
   }
   default: {
-    // f32 reductions flush subnormal results and inputs.
-    auto flush = [](float x) {
-      return std::bit_cast<uint32_t>(x) << 1 < 0x01000000u ? x * 0.0f : x;
-    };
+    // The text says that sums flush subnormal numbers; an H200 keeps them.
     float a, b;
     std::memcpy(&a, dst, 4);
     std::memcpy(&b, src, 4);
-    a = flush(a);
-    b = flush(b);
-    a = reduction == CopyReduction::Add   ? flush(a + b)
-        : reduction == CopyReduction::Min ? std::min(a, b)
-                                          : std::max(a, b);
+    a = reduction == CopyReduction::Add ? a + b
+        : reduction == CopyReduction::Min
+            ? static_cast<float>(minimumNumber(a, b))
+            : static_cast<float>(maximumNumber(a, b));
+    if (a != a)
+      a = std::bit_cast<float>(0x7fffffffu);
     std::memcpy(dst, &a, 4);
     return;
   }

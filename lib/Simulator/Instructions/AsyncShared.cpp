@@ -143,7 +143,7 @@ bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
 
 bool readShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
                 uint32_t size, std::vector<uint8_t> &bytes,
-                TensorSwizzle swizzle) {
+                TensorSwizzle swizzle, Access access) {
   // Production kernels leave without waiting until their last stores have read
   // shared memory, which hardware keeps for so long; the text does not say so.
   bool mayHaveExited =
@@ -157,7 +157,7 @@ bool readShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
     copyInside<false>(swizzle, cta.shared.data(), offset, bytes.data(), size);
     initialized = cta.sharedWritten.all(offset, size);
     if (checker)
-      checker->operationShared(operation.id, cta, offset, size, Access::Read);
+      checker->operationShared(operation.id, cta, offset, size, access);
   } else {
     for (uint32_t i = 0; i < size; i += 8) {
       uint32_t place = swizzleAddress(swizzle, offset + i);
@@ -167,7 +167,7 @@ bool readShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
       std::memcpy(&bytes[i], &cta.shared[place], count);
       initialized &= cta.sharedWritten.all(place, count);
       if (checker)
-        checker->operationShared(operation.id, cta, place, count, Access::Read);
+        checker->operationShared(operation.id, cta, place, count, access);
     }
   }
   if (!initialized) {

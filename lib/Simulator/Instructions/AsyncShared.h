@@ -44,7 +44,7 @@ bool writeShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
 /// Reads `size` bytes.
 bool readShared(const AsyncOperation &operation, Cta &cta, uint32_t offset,
                 uint32_t size, std::vector<uint8_t> &bytes,
-                TensorSwizzle swizzle);
+                TensorSwizzle swizzle, Access access = Access::Read);
 
 /// Counts `bytes` on the mbarrier at `address`.
 void completeOn(const AsyncOperation &operation, Cta &from, uint32_t address,

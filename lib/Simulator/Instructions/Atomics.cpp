@@ -12,7 +12,7 @@
 
 #include "AsyncShared.h"
 #include "Families.h"
-#include "Lanewise.h"
+#include "FloatArithmetic.h"
 
 #include "nvfp4/Simulator/Machine/Access.h"
 #include "nvfp4/Simulator/Machine/MiniFloat.h"
@@ -76,15 +76,23 @@ uint64_t combineInteger(AtomicOp op, uint64_t oldBits, uint64_t b, uint64_t c) {
   return 0;
 }
 
-double combineFloat(AtomicOp op, double a, double b) {
-  return op == AtomicOp::Add   ? a + b
-         : op == AtomicOp::Min ? std::min(a, b)
-         : op == AtomicOp::Max ? std::max(a, b)
+double combineFloat(AtomicOp op, double a, double b, bool isGlobal) {
+  return op == AtomicOp::Add   ? isGlobal ? addKeepingNan(a, b) : a + b
+         : op == AtomicOp::Min ? minimumNumber(a, b)
+         : op == AtomicOp::Max ? maximumNumber(a, b)
                                : b;
 }
 
+/// On global memory operands and results are flushed, in shared memory not.
+float addFloats(float a, float b, bool flush) {
+  constexpr float smallest = 0x1p-126f;
+  return flush ? flushBelow(flushBelow(a, smallest) + flushBelow(b, smallest),
+                            smallest)
+               : a + b;
+}
+
 uint64_t combine(const AtomicAttributes &attributes, uint64_t a, uint64_t b,
-                 uint64_t c) {
+                 uint64_t c, bool isGlobal) {
   AtomicOp op = attributes.op;
   switch (attributes.type) {
   case Type::S32:
@@ -101,13 +109,14 @@ uint64_t combine(const AtomicAttributes &attributes, uint64_t a, uint64_t b,
       return std::bit_cast<float>(static_cast<uint32_t>(x));
     };
     if (op == AtomicOp::Add)
-      return std::bit_cast<uint32_t>(f(a) + f(b));
+      return std::bit_cast<uint32_t>(
+          canonical(addFloats(f(a), f(b), isGlobal)));
     return std::bit_cast<uint32_t>(
-        static_cast<float>(combineFloat(op, f(a), f(b))));
+        static_cast<float>(combineFloat(op, f(a), f(b), isGlobal)));
   }
   case Type::F64:
-    return std::bit_cast<uint64_t>(
-        combineFloat(op, std::bit_cast<double>(a), std::bit_cast<double>(b)));
+    return std::bit_cast<uint64_t>(combineFloat(
+        op, std::bit_cast<double>(a), std::bit_cast<double>(b), isGlobal));
   case Type::F16:
   case Type::BF16:
   case Type::F16x2:
@@ -115,11 +124,12 @@ uint64_t combine(const AtomicAttributes &attributes, uint64_t a, uint64_t b,
     const FloatFormat &format = *floatFormat(attributes.type);
     uint64_t result = 0;
     for (unsigned s = 0; s < bitWidth(attributes.type); s += 16)
-      result |= static_cast<uint64_t>(encodeFloat(
-                    combineFloat(op, decodeFloat(a >> s & 0xffff, format),
-                                 decodeFloat(b >> s & 0xffff, format)),
-                    format, Rounding::NearestEven, false))
-                << s;
+      result |=
+          static_cast<uint64_t>(encodeFloat(
+              combineFloat(op, decodeFloat(a >> s & 0xffff, format),
+                           decodeFloat(b >> s & 0xffff, format), isGlobal),
+              format, Rounding::NearestEven, false))
+          << s;
     return result;
   }
   default:
@@ -157,7 +167,8 @@ Step atomic(Warp &warp, const Inst &inst, LaneMask mask) {
       uint64_t c = a.op == AtomicOp::CompareSwap
                        ? laneValue(warp, pool[2 * a.count], a.type, lane)
                        : 0;
-      uint64_t result = combine(a, old, b, c);
+      uint64_t result =
+          combine(a, old, b, c, place.space == StateSpace::Global);
       std::memcpy(place.data + i * size, &result, size);
       if (!a.returns)
         continue;
@@ -224,7 +235,7 @@ Step remote(Warp &warp, const Inst &inst, LaneMask mask) {
                                  "red.async outside shared memory");
         std::memcpy(&old, &target->shared[offset], size);
         std::memcpy(&value, data.data(), size);
-        uint64_t result = combine(a->op, old, value, 0);
+        uint64_t result = combine(a->op, old, value, 0, false);
         std::memcpy(data.data(), &result, size);
       }
       if (writeShared(operation, *target, offset, data, TensorSwizzle::None, {},

@@ -14,6 +14,7 @@
 #include "Lanewise.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace nvfp4::sim {
 namespace {
@@ -60,17 +61,22 @@ template <typename T> T reverseBits(T a) {
     result |= (a >> i & 1) << (sizeof(T) * 8 - 1 - i);
   return result;
 }
+/// Positions and lengths of fields are limited to 255. An H200 takes the low
+/// byte for fields of 32 bits, and larger numbers as they are for 64.
+template <typename T> uint64_t fieldNumber(uint32_t x) {
+  return sizeof(T) == 8 ? x : x & 0xff;
+}
 template <typename T> T extractField(T a, uint32_t b, uint32_t c) {
   using U = std::make_unsigned_t<T>;
-  constexpr uint32_t top = sizeof(T) * 8 - 1;
-  uint32_t position = b & 0xff;
-  uint32_t length = c & 0xff;
+  constexpr uint64_t top = sizeof(T) * 8 - 1;
+  uint64_t position = fieldNumber<T>(b);
+  uint64_t length = fieldNumber<T>(c);
   bool sign = false;
   if constexpr (std::is_signed_v<T>)
     if (length)
       sign = static_cast<U>(a) >> std::min(position + length - 1, top) & 1;
   U result = 0;
-  for (uint32_t i = 0; i <= top; ++i) {
+  for (uint64_t i = 0; i <= top; ++i) {
     bool bit = i < length && position + i <= top
                    ? static_cast<U>(a) >> (position + i) & 1
                    : sign;
@@ -79,9 +85,9 @@ template <typename T> T extractField(T a, uint32_t b, uint32_t c) {
   return static_cast<T>(result);
 }
 template <typename T> T insertField(T a, T b, uint32_t c, uint32_t d) {
-  uint32_t position = c & 0xff;
-  uint32_t length = d & 0xff;
-  constexpr uint32_t bits = sizeof(T) * 8;
+  uint64_t position = fieldNumber<T>(c);
+  uint64_t length = fieldNumber<T>(d);
+  constexpr uint64_t bits = sizeof(T) * 8;
   if (position >= bits || length == 0)
     return b;
   length = std::min(length, bits - position);
@@ -135,6 +141,9 @@ template <int Mode> uint32_t permuteMode(uint32_t a, uint32_t b, uint32_t c) {
 }
 uint32_t findNthSet(uint32_t mask, uint32_t base, int32_t offset) {
   base &= 31;
+  // Its negation has no place in 32 bits; an H200 answers 0.
+  if (offset == std::numeric_limits<int32_t>::min())
+    return 0;
   if (offset == 0)
     return mask >> base & 1 ? base : ~0u;
   int step = offset > 0 ? 1 : -1;

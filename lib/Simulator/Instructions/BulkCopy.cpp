@@ -96,6 +96,23 @@ bool writeGlobal(const AsyncOperation &operation, Cta &cta,
   return true;
 }
 
+/// Reduces `bytes` into shared memory.
+bool reduceShared(const AsyncOperation &operation, Cta &cta,
+                  const BulkAttributes &a, uint32_t offset,
+                  const std::vector<uint8_t> &bytes) {
+  std::vector<uint8_t> sums;
+  if (!readShared(operation, cta, offset, static_cast<uint32_t>(bytes.size()),
+                  sums, TensorSwizzle::None, Access::Atomic))
+    return false;
+  TensorMap map;
+  map.type = a.element;
+  unsigned step = map.globalBits() / 8;
+  for (size_t i = 0; i + step <= bytes.size(); i += step)
+    reduceElement(a.element, a.reduction, &sums[i], &bytes[i]);
+  return writeShared(operation, cta, offset, sums, TensorSwizzle::None, {},
+                     Access::Atomic);
+}
+
 bool checkOperands(Warp &warp, unsigned lane, uint64_t destination,
                    uint64_t source, uint32_t size) {
   if (destination % 16 == 0 && source % 16 == 0 && size % 16 == 0)
@@ -142,6 +159,7 @@ Step bulkLoad(Warp &warp, const Inst &inst, LaneMask mask) {
     ++machine.result.statistics.tmaLoads;
     bool fromShared = a.kind == BulkKind::SharedToShared;
     bool multicast = a.multicast;
+    const BulkAttributes *attributes = &a;
     machine.schedule(machine.delayFor(AsyncKind::CopyIn), [=, &machine] {
       --cluster->pendingOperations;
       std::vector<uint8_t> bytes, written;
@@ -152,9 +170,12 @@ Step bulkLoad(Warp &warp, const Inst &inst, LaneMask mask) {
               : !readGlobal(operation, *cta, source, size, bytes, written))
         return;
       auto deliver = [&](uint32_t rank, uint32_t target) {
-        if (!writeShared(operation, *cluster->ctas[rank],
-                         destination & sharedOffsetMask, bytes,
-                         TensorSwizzle::None, written))
+        Cta &to = *cluster->ctas[rank];
+        uint32_t offset = destination & sharedOffsetMask;
+        if (attributes->reduction != CopyReduction::None
+                ? !reduceShared(operation, to, *attributes, offset, bytes)
+                : !writeShared(operation, to, offset, bytes,
+                               TensorSwizzle::None, written))
           return;
         machine.result.statistics.tmaBytes += size;
         completeOn(operation, *cta, target, size);
@@ -320,15 +341,25 @@ void decodeBulkCopy(DecodeContext &context) {
     return;
   }
   if (reduces) {
-    if (a.kind != BulkKind::SharedToGlobal) {
+    bool toShared = a.kind != BulkKind::SharedToGlobal;
+    if (a.kind == BulkKind::GlobalToShared) {
       context.unsupported();
       return;
     }
-    context.take("noftz");
+    if (!toShared)
+      context.take("noftz");
     a.reduction = takeReduction(context);
-    switch (context.expectType({Type::U32, Type::S32, Type::U64, Type::S64,
-                                Type::F16, Type::BF16, Type::F32, Type::F64,
-                                Type::B32, Type::B64})) {
+    Type type =
+        toShared
+            ? context.expectType({Type::U32, Type::S32, Type::U64, Type::B32})
+            : context.expectType({Type::U32, Type::S32, Type::U64, Type::S64,
+                                  Type::F16, Type::BF16, Type::F32, Type::F64,
+                                  Type::B32, Type::B64});
+    if (toShared && type == Type::U64 && a.reduction != CopyReduction::Add) {
+      context.unsupported();
+      return;
+    }
+    switch (type) {
     case Type::S32:
       a.element = TensorType::S32;
       break;

@@ -269,8 +269,13 @@ void decodeSelp(DecodeContext &context) {
                                               : lanewise<selectValue<uint32_t>>;
 }
 
+template <typename T> T selectSignFlushed(T a, T b, float c) {
+  // A subnormal selector is a zero of its sign, and -0 is not negative.
+  return c > -0x1p-126f ? a : b;
+}
+
 void decodeSlct(DecodeContext &context) {
-  context.take("ftz");
+  bool flush = context.take("ftz");
   Type type = context.expectType({Type::B16, Type::B32, Type::B64, Type::U16,
                                   Type::U32, Type::U64, Type::S16, Type::S32,
                                   Type::S64, Type::F32, Type::F64});
@@ -285,6 +290,9 @@ void decodeSlct(DecodeContext &context) {
   if (selector == Type::S32)
     context.inst.handler =
         wide ? lanewise<selectSign<uint64_t>> : lanewise<selectSign<uint32_t>>;
+  else if (flush)
+    context.inst.handler = wide ? lanewise<selectSignFlushed<uint64_t>>
+                                : lanewise<selectSignFlushed<uint32_t>>;
   else
     context.inst.handler = wide ? lanewise<selectSignFloat<uint64_t>>
                                 : lanewise<selectSignFloat<uint32_t>>;

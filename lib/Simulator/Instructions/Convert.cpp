@@ -13,8 +13,8 @@
 
 #include "Convert.h"
 #include "Families.h"
+#include "FloatArithmetic.h"
 #include "FloatMode.h"
-#include "Lanewise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,14 +58,12 @@ double roundToIntegral(double x, Rounding rounding) {
   }
 }
 
-/// Float to integer: NaN gives 0 (the top bit for 64-bit results of f64 and
-/// f32), values out of range the nearest.
+/// Float to integer: NaN gives 0, or the top bit for results of 64 bits and of
+/// f64; values out of range give the nearest.
 uint64_t toInteger(double value, const ConvertAttributes &a) {
   unsigned bits = bitWidth(a.to);
   if (value != value)
-    return bits == 64                          ? uint64_t{1} << 63
-           : bits == 32 && a.from == Type::F64 ? 0x80000000u
-                                               : 0;
+    return bits == 64 || a.from == Type::F64 ? uint64_t{1} << (bits - 1) : 0;
   double rounded = roundToIntegral(value, a.rounding);
   if (isSignedInteger(a.to)) {
     double limit = std::ldexp(1.0, static_cast<int>(bits) - 1);
@@ -135,6 +133,38 @@ float flushed(float x) {
   return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
 }
 
+/// f64 and the other floats: a NaN keeps its sign and the bits of its payload
+/// that fit, and becomes quiet. The text leaves it open; an H200 does this.
+uint64_t convertNan(double value, uint64_t bits, const ConvertAttributes &a) {
+  if (a.to != Type::F64) {
+    const FloatFormat &format = *floatFormat(a.to);
+    unsigned width = format.exponentBits + format.mantissaBits;
+    auto from = std::bit_cast<uint64_t>(value);
+    uint64_t payload =
+        (from & ((uint64_t{1} << 52) - 1)) >> (52 - format.mantissaBits);
+    uint64_t exponent = ((uint64_t{1} << format.exponentBits) - 1)
+                        << format.mantissaBits;
+    return from >> 63 << width | exponent | payload |
+           uint64_t{1} << (format.mantissaBits - 1);
+  }
+  if (a.from == Type::F32) // flushed first, which makes it the only NaN of f32
+    return 0x7fffffffe0000000;
+  const FloatFormat &format = *floatFormat(a.from);
+  unsigned width = format.exponentBits + format.mantissaBits;
+  uint64_t payload = bits & ((uint64_t{1} << format.mantissaBits) - 1);
+  return (bits >> width & 1) << 63 | uint64_t{0x7ff8} << 48 |
+         payload << (52 - format.mantissaBits);
+}
+
+/// Whether convertNan tells what becomes of a NaN.
+bool keepsNan(const ConvertAttributes &a) {
+  if (a.saturate || a.relu || a.satfinite || a.to == Type::TF32)
+    return false;
+  return a.to == Type::F64 ? a.from == Type::F16 || a.from == Type::BF16 ||
+                                 (a.from == Type::F32 && a.flush)
+                           : a.from == Type::F64;
+}
+
 uint64_t convertScalar(uint64_t bits, const ConvertAttributes &a) {
   bool fromFloat = isFloat(a.from);
   bool toFloat = isFloat(a.to) || a.to == Type::TF32;
@@ -179,6 +209,8 @@ uint64_t convertScalar(uint64_t bits, const ConvertAttributes &a) {
     value = flushed(static_cast<float>(value));
   if (!toFloat)
     return toInteger(value, a);
+  if (value != value && keepsNan(a))
+    return convertNan(value, bits, a);
   if (a.integerRounding)
     value = roundToIntegral(value, a.rounding);
   uint64_t result = encodeScalar(value, a);
@@ -210,7 +242,7 @@ Step convert(Warp &warp, const Inst &inst, LaneMask mask) {
 uint64_t zeroExtend(uint32_t a) { return a; }
 int64_t signExtendWord(int32_t a) { return a; }
 uint32_t lowWord(uint64_t a) { return static_cast<uint32_t>(a); }
-float halfIn(Half a) { return halfToFloat(a.bits); }
+float halfIn(Half a) { return canonical(halfToFloat(a.bits)); }
 float bfloatIn(BFloat a) { return bfloatToFloat(a.bits); }
 uint32_t packHalves(float high, float low) {
   return static_cast<uint32_t>(floatToHalf(high)) << 16 | floatToHalf(low);
@@ -339,9 +371,62 @@ void decodePacked(DecodeContext &context, ConvertAttributes &a) {
   context.unsupported();
 }
 
+struct PackAttributes : InstAttributes {
+  int64_t least = 0, most = 0;
+  unsigned bits = 16;
+};
+
+/// cvt.pack: a and b, limited to the type, a above b; c above both.
+Step pack(Warp &warp, const Inst &inst, LaneMask mask) {
+  const auto &a = inst.attr<PackAttributes>();
+  uint32_t low = (1u << a.bits) - 1;
+  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    auto part = [&](unsigned operand) {
+      auto value = static_cast<int32_t>(warp.narrow(inst.op[operand])[lane]);
+      return static_cast<uint32_t>(
+                 std::clamp<int64_t>(value, a.least, a.most)) &
+             low;
+    };
+    uint32_t above =
+        2 * a.bits < 32 ? warp.narrow(inst.op[3])[lane] << 2 * a.bits : 0;
+    warp.narrow(inst.op[0])[lane] = above | part(1) << a.bits | part(2);
+  }
+  return Step::Next;
+}
+
+void decodePack(DecodeContext &context) {
+  auto &a = context.makeAttributes<PackAttributes>();
+  context.expectAny({"sat"});
+  Type type = context.expectType({Type::U16, Type::S16, Type::U8, Type::S8});
+  context.expectType({Type::S32});
+  a.bits = bitWidth(type);
+  bool hasRest = a.bits == 8;
+  if (hasRest)
+    context.expectType({Type::B32});
+  a.most = (int64_t{1} << (a.bits - isSignedInteger(type))) - 1;
+  a.least = isSignedInteger(type) ? -a.most - 1 : 0;
+  if (!context.expectOperands(hasRest ? 4 : 3))
+    return;
+  context.inst.op[0] = context.dest(0, Type::B32);
+  for (unsigned i = 1; i < (hasRest ? 4u : 3u); ++i)
+    context.inst.op[i] = context.source(i, Type::B32);
+  context.inst.handler = pack;
+}
+
+/// Whether `to` holds every value of `from`, both integers.
+bool holdsAll(Type to, Type from) {
+  bool sign = isSignedInteger(to);
+  if (isSignedInteger(from))
+    return sign && bitWidth(to) >= bitWidth(from);
+  return bitWidth(to) >= bitWidth(from) + sign;
+}
+
 void decodeCvt(DecodeContext &context) {
   if (context.take("rs"))
     return decodeStochasticConvert(context);
+  if (context.take("pack"))
+    return decodePack(context);
   auto &a = context.makeAttributes<ConvertAttributes>();
   bool hasRounding = true;
   switch (context.takeAny(
@@ -404,6 +489,16 @@ void decodeCvt(DecodeContext &context) {
     return;
   }
   bool toFloat = isFloat(a.to) || a.to == Type::TF32;
+  auto isByte = [](Type type) { return type == Type::U8 || type == Type::S8; };
+  if ((a.to == Type::BF16 && isByte(a.from)) ||
+      (a.from == Type::BF16 && isByte(a.to))) {
+    context.unsupported();
+    return;
+  }
+  if (a.saturate && !toFloat && !isFloat(a.from) && holdsAll(a.to, a.from)) {
+    context.error("'.sat' is not allowed where no value can be out of range");
+    return;
+  }
   if (isFloat(a.from) != toFloat && !hasRounding) {
     context.error("conversion between integer and float needs a rounding "
                   "modifier");

@@ -23,6 +23,21 @@ struct FloatAttributes : MmaSyncAttributes {
   bool halfC = false;
 };
 
+/// The half of the elements of fp8 operands that one instruction for f16
+/// multiplies: of each register the lower or the upper two.
+MmaTile halfOf(const MmaTile &tile, unsigned half) {
+  MmaTile result = tile;
+  result.k = tile.k / 2;
+  auto choose = [&](const MmaMatrix &from, MmaMatrix &to) {
+    to.resize(from.rows, result.k);
+    for (size_t i = 0; i < size_t{from.rows} * result.k; ++i)
+      to.setCode(i, from.code(i / 2 * 4 + 2 * half + i % 2));
+  };
+  choose(tile.a, result.a);
+  choose(tile.b, result.b);
+  return result;
+}
+
 Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<FloatAttributes>();
   if (mask != allLanes)
@@ -32,7 +47,21 @@ Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
   std::vector<float> values;
   readAccumulators(gatherRegisters(warp, operands.c, a.count[3]), a.halfC, 8,
                    values);
-  accumulate(operands.tile, warp.machine.options.accumulation, a.halfD, values);
+  Accumulation mode = warp.machine.options.accumulation;
+  // Hopper multiplies fp8 as f16, in two steps, and adds the accumulator last:
+  // the only order found that gives the bits of an H200.
+  if (a.a.bits == 8 && a.k == 32 && mode == Accumulation::Aligned) {
+    std::vector<float> sums(values.size(), 0.0f);
+    accumulate(halfOf(operands.tile, 0), mode, false, sums);
+    accumulate(halfOf(operands.tile, 1), mode, false, sums);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      values[i] += sums[i];
+      if (values[i] != values[i])
+        values[i] = std::bit_cast<float>(0x7fffffffu);
+    }
+  } else {
+    accumulate(operands.tile, mode, a.halfD, values);
+  }
   std::vector<uint32_t> out;
   writeAccumulators(values, a.halfD, 8, out);
   for (unsigned i = 0; i < a.count[0]; ++i)

@@ -37,6 +37,24 @@ struct TensorCopyAttributes : InstAttributes {
   int64_t mapOffset = 0, sharedOffset = 0, barrierOffset = 0;
 };
 
+/// What is wrong with the place of a box: its address is a multiple of 16 bytes
+/// (PTX 5.5.3.1), and stores start at no negative coordinate (9.7.9.27.1.1).
+/// Hardware calls either an illegal instruction.
+std::string checkCorner(const TileBox &box, bool isLoad) {
+  unsigned bits = box.map.globalBits();
+  int64_t offset = int64_t{box.coordinate[0]} * bits / 8;
+  if (offset % 16)
+    return "expected a box that starts at a multiple of 16 bytes (" +
+           std::to_string(128 / bits) +
+           " elements), but got inner coordinate " +
+           std::to_string(box.coordinate[0]);
+  for (unsigned d = 0; !isLoad && d < (box.rows4 ? 1 : box.map.rank); ++d)
+    if (box.coordinate[d] < 0)
+      return "expected no negative coordinate where a store starts, but got " +
+             std::to_string(box.coordinate[d]);
+  return "";
+}
+
 bool fetchMap(Warp &warp, const Inst &inst, const TensorCopyAttributes &a,
               unsigned lane, TileBox &box) {
   const Ref *pool = &warp.kernel.pool[inst.pool];
@@ -85,7 +103,10 @@ bool fetchMap(Warp &warp, const Inst &inst, const TensorCopyAttributes &a,
                static_cast<int>(lane));
     return false;
   }
-  return true;
+  problem = checkCorner(box, a.load);
+  if (!problem.empty())
+    warp.fault(ReportKind::IllegalOperand, problem, static_cast<int>(lane));
+  return problem.empty();
 }
 
 uint32_t sharedAlignment(TensorSwizzle swizzle) {
@@ -117,6 +138,42 @@ void reportTileFault(const AsyncOperation &operation, const TileFault &fault) {
                   "a tensor copy accesses " + std::to_string(fault.size) +
                       " bytes of global memory that is not allocated: " +
                       operation.machine->memory.describe(fault.address));
+}
+
+/// Writes the rows of a box; `written` as for writeShared.
+bool writeBox(const AsyncOperation &operation, Cta &cta, uint32_t offset,
+              const TileBox &box, const std::vector<uint8_t> &bytes,
+              const std::vector<uint8_t> &written) {
+  unsigned row = box.rowBytes(), pitch = box.rowPitch();
+  if (row == pitch)
+    return writeShared(operation, cta, offset, bytes, box.map.swizzle, written);
+  auto slice = [&](const std::vector<uint8_t> &from, unsigned r) {
+    return from.empty() ? from
+                        : std::vector<uint8_t>(from.begin() + r * row,
+                                               from.begin() + (r + 1) * row);
+  };
+  for (unsigned r = 0; r < box.rowCount(); ++r)
+    if (!writeShared(operation, cta, offset + r * pitch, slice(bytes, r),
+                     box.map.swizzle, slice(written, r)))
+      return false;
+  return true;
+}
+
+bool readBox(const AsyncOperation &operation, Cta &cta, uint32_t offset,
+             const TileBox &box, std::vector<uint8_t> &bytes) {
+  unsigned row = box.rowBytes(), pitch = box.rowPitch();
+  if (row == pitch)
+    return readShared(operation, cta, offset, box.sharedBytes(), bytes,
+                      box.map.swizzle);
+  bytes.clear();
+  std::vector<uint8_t> part;
+  for (unsigned r = 0; r < box.rowCount(); ++r) {
+    if (!readShared(operation, cta, offset + r * pitch, row, part,
+                    box.map.swizzle))
+      return false;
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  }
+  return true;
 }
 
 Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
@@ -165,9 +222,8 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
       if (!readTile(*box, machine.memory, bytes, written, fault, observe))
         return reportTileFault(operation, fault);
       auto deliver = [&](uint32_t rank, uint32_t target) {
-        if (!writeShared(operation, *cluster->ctas[rank],
-                         shared & sharedOffsetMask, bytes, box->map.swizzle,
-                         written))
+        if (!writeBox(operation, *cluster->ctas[rank],
+                      shared & sharedOffsetMask, *box, bytes, written))
           return;
         machine.result.statistics.tmaBytes += box->transactionBytes();
         completeOn(operation, *cta, target, box->transactionBytes());
@@ -253,8 +309,7 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
     };
     machine.schedule(machine.delayFor(AsyncKind::CopyOutRead), [=, &machine] {
       auto bytes = std::make_shared<std::vector<uint8_t>>();
-      if (!readShared(operation, *cta, shared & sharedOffsetMask,
-                      box->sharedBytes(), *bytes, box->map.swizzle))
+      if (!readBox(operation, *cta, shared & sharedOffsetMask, *box, *bytes))
         return;
       for (const auto &group : groups)
         --group->reading;

@@ -177,6 +177,22 @@ uint8_t encodeUE8M0(double value, Rounding rounding, bool saturate) {
   return static_cast<uint8_t>(std::clamp(power + 127, 0, 254));
 }
 
+double minimumNumber(double a, double b) {
+  if (a != a || b != b)
+    return a != a ? b : a;
+  return a < b || (a == b && std::signbit(a)) ? a : b;
+}
+
+double maximumNumber(double a, double b) {
+  if (a != a || b != b)
+    return a != a ? b : a;
+  return a > b || (a == b && std::signbit(b)) ? a : b;
+}
+
+double addKeepingNan(double a, double b) {
+  return b != b ? b : a != a ? a : a + b;
+}
+
 uint16_t floatToHalf(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   uint32_t sign = bits >> 16 & 0x8000;

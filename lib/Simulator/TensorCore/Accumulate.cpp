@@ -88,7 +88,7 @@ struct TileProduct::Impl {
     if (tile.groupsOf16)
       fp4.emplace(tile);
     else
-      products.emplace(tile);
+      products.emplace(tile, f16Result);
   }
 
   /// One result, in f64 or in order.
@@ -152,10 +152,15 @@ struct TileProduct::Impl {
       aligned::addProductRow(*products, i, d, level);
   }
 
+  /// Results of the aligned model that are 0 in f16 are +0, as an H200's.
   void round(float *d) const {
-    if (f16Result)
-      for (unsigned j = 0; j < tile.b.rows; ++j)
-        d[j] = halfToFloat(floatToHalf(d[j]));
+    if (!f16Result)
+      return;
+    for (unsigned j = 0; j < tile.b.rows; ++j) {
+      d[j] = halfToFloat(floatToHalf(d[j]));
+      if (mode == Accumulation::Aligned)
+        d[j] += 0.0f;
+    }
   }
 
   const MmaTile &tile;

@@ -63,6 +63,9 @@ struct ProductOperands {
   int left = 0;
   /// Bits of an f32 result that are cleared.
   int cleared = 0;
+  /// Accumulators and results are f16; results are odd where bits were lost,
+  /// for the rounding that follows.
+  bool sticky = false;
   /// Products without scales overflow to infinity, as an H200's do. For scaled
   /// ones there is only the published model, which truncates.
   bool overflows = true;
@@ -71,7 +74,7 @@ struct ProductOperands {
   /// B by block and element of K, and scale by block.
   std::vector<Block<int32_t>> bMagnitude, bSign, bExponent, bScale;
 
-  explicit ProductOperands(const MmaTile &tile);
+  ProductOperands(const MmaTile &tile, bool f16Result);
 };
 
 /// Adds row `i` to the accumulators of all blocks; `d` has room for whole

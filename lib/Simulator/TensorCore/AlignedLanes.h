@@ -72,6 +72,15 @@ NVFP4_SIM_INLINE Floats truncatedToFloat(Longs sum, Doubles scale,
   return (Floats)((Ints)nearest + away);
 }
 
+/// `result`, which is sum * scale cut to f32, with its last bit set where bits
+/// were lost.
+NVFP4_SIM_INLINE Floats oddWhereInexact(Floats result, Longs sum,
+                                        Doubles scale) {
+  Doubles exact = __builtin_convertvector(sum, Doubles) * scale;
+  Longs lost = __builtin_convertvector(result, Doubles) != exact;
+  return (Floats)((Ints)result | (__builtin_convertvector(lost, Ints) & 1));
+}
+
 } // namespace nvfp4::sim::aligned
 
 #endif // NVFP4_LIB_SIMULATOR_TENSORCORE_ALIGNEDLANES_H

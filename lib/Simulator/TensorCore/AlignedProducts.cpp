@@ -21,6 +21,10 @@ namespace {
 
 constexpr unsigned chunk = 8;
 
+/// The exponent of subnormal accumulators of f16; zeros have none, while those
+/// of f32 have that of subnormals.
+constexpr int32_t leastHalfExponent = -14;
+
 /// A code as magnitude, sign and exponent: value = magnitude *
 /// 2^(exponent - mantissa bits).
 struct Parts {
@@ -55,7 +59,11 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
     Ints most = scale * 0 + zeroExponent;
     for (unsigned k = 0; k < x.k; ++k)
       most = larger(most, load(bExponent[k]) + exponent[k]);
-    Ints largest = larger(exponentsOf(c), most + scale);
+    Ints ofC = exponentsOf(c);
+    if (x.sticky)
+      ofC = ((Ints)c << 1) == 0 ? scale * 0 + zeroExponent
+                                : larger(ofC, scale * 0 + leastHalfExponent);
+    Ints largest = larger(ofC, most + scale);
     Ints base = largest - scale;
     Longs sum = truncated(__builtin_convertvector(c, Doubles) *
                           powersOfTwo(x.fraction - largest));
@@ -71,9 +79,12 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
       }
       sum += __builtin_convertvector(part, Longs);
     }
-    Floats result =
-        truncatedToFloat(sum, powersOfTwo(largest - x.fraction), x.overflows);
-    result = (Floats)((Ints)result >> x.cleared << x.cleared);
+    Doubles unit = powersOfTwo(largest - x.fraction);
+    Floats result = truncatedToFloat(sum, unit, x.overflows);
+    if (x.sticky)
+      result = oddWhereInexact(result, sum, unit);
+    else
+      result = (Floats)((Ints)result >> x.cleared << x.cleared);
     std::memcpy(d + lanes * block, &result, sizeof result);
   }
 }
@@ -94,11 +105,12 @@ void addRowAvx512(const ProductOperands &x, unsigned i, float *d) {
 
 } // namespace
 
-ProductOperands::ProductOperands(const MmaTile &tile)
+ProductOperands::ProductOperands(const MmaTile &tile, bool f16Result)
     : k(tile.k), blocks(blockCount(tile.b.rows)), fraction(tile.fraction),
       left(fraction - static_cast<int>(tile.a.format.mantissaBits +
                                        tile.b.format.mantissaBits)),
-      cleared(23 - tile.resultMantissa), overflows(tile.block == 0) {
+      cleared(23 - tile.resultMantissa), sticky(f16Result),
+      overflows(tile.block == 0) {
   size_t count = size_t{tile.a.rows} * k;
   aMagnitude.resize(count);
   aSign.resize(count);

@@ -25,7 +25,15 @@ def tensor_map(kind, size, box, **more):
     return TensorMap(0, kind, size, stride[:-1], box, **more), stride[-1]
 
 
-def issue(case, coords):
+def corner(kind, coords, is_store=False):
+    """The nearest place where a box may start: its address is a multiple of 16
+    bytes, and stores start at no negative coordinate."""
+    each = 16 // WIDTH[kind]
+    coords = [coords[0] // each * each] + list(coords[1:])
+    return [max(0, x) for x in coords] if is_store else coords
+
+
+def issue(coords):
     rank = len(coords)
     moves = "".join(f"  mov.u32 %t{10 + i}, {x};\n" for i, x in enumerate(coords))
     return moves, rank, "{" + ", ".join(f"%t{10 + i}" for i in range(rank)) + "}"
@@ -37,28 +45,37 @@ def content(bytes_, kind, seed=9):
     return data
 
 
-def room(box, kind, step=None):
-    count = math.prod(-(-b // s) for b, s in zip(box, step or [1] * len(box)))
-    return count * WIDTH[kind]
+def rows(box, step=None):
+    """Steps do not count along the first dimension."""
+    return math.prod(-(-b // s) for b, s in
+                     zip(box[1:], (step or [1] * len(box))[1:]))
+
+
+def room(box, kind, step=None, swizzle=0):
+    """Bytes in shared memory: with a swizzle a row takes its whole span."""
+    return rows(box, step) * max(box[0] * WIDTH[kind],
+                                 (0, 32, 64, 128)[swizzle])
 
 
 def load(name, kind, size, box, coords, **more):
     spec, bytes_ = tensor_map(kind, size, box, **more)
-    moves, rank, at = issue(None, coords)
-    filled = room(box, kind, more.get("step"))
-    total = max(1024, -(-filled // 1024) * 1024)
+    moves, rank, at = issue(corner(kind, coords))
+    filled = rows(box, more.get("step")) * box[0] * WIDTH[kind]
+    taken = room(box, kind, more.get("step"), more.get("swizzle", 0))
+    total = max(1024, -(-taken // 1024) * 1024)
     return shared_case(
         "tensor load", name, READY + "\n  @%p bra done;\n" + moves +
         f"  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], {filled};\n"
         f"  cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile"
         f".mbarrier::complete_tx::bytes [%sm], [%m0, {at}], [%bar];\ndone:" +
-        wait("loop"), size=total, threads=128, extra=[content(bytes_, kind)],
-        maps=[spec])
+        wait("loop") + "\n  setp.gt.u32 %w, %n, 2000000;\n"
+        "  selp.b32 %r0, 1, 0, %w;", size=total, threads=128, results=1,
+        extra=[content(bytes_, kind)], maps=[spec])
 
 
 def store(name, kind, size, box, coords, reduction=None, **more):
     spec, bytes_ = tensor_map(kind, size, box, **more)
-    moves, rank, at = issue(None, coords)
+    moves, rank, at = issue(corner(kind, coords, is_store=True))
     total = max(1024, -(-room(box, kind) // 1024) * 1024)
     op = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group"
     if reduction:
@@ -86,8 +103,6 @@ def loads():
     for size, box, places in SHAPES:
         for coords in places:
             for kind in (U8, F16, F32):
-                if kind == U8 and any(x % 1 for x in coords):
-                    continue
                 yield load(f"{len(size)}d {NAMES[kind]} at {coords}", kind, size,
                            box, coords)
             for kind in (F16, F32, BF16):
@@ -143,7 +158,7 @@ def stores():
 def multicast():
     for swizzle in (0, 3):
         spec, bytes_ = tensor_map(F16, [150, 40], [64, 8], swizzle=swizzle)
-        moves, rank, at = issue(None, [8, 3])
+        moves, rank, at = issue([8, 3])
         # Each CTA loads one half and sends it to both.
         yield shared_case(
             "cluster", f"tensor multicast, swizzle {swizzle}", READY + CLUSTER +

@@ -111,6 +111,9 @@ std::string encodeTensorMap(const TensorMapSpec &spec, TensorMap &map);
 /// device. Returns an empty string, or what is wrong.
 std::string checkTensorMap(const TensorMap &map);
 
+/// Bytes of a row that a swizzle permutes; 0 without one.
+unsigned swizzleSpan(TensorSwizzle swizzle);
+
 /// The address at which the byte of an unswizzled address is stored.
 uint32_t swizzleAddress(TensorSwizzle swizzle, uint32_t address);
 

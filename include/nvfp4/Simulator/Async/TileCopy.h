@@ -48,6 +48,9 @@ struct TileBox {
   unsigned rowCount() const;
   /// Bytes a row takes in shared memory, and the whole box.
   unsigned rowBytes() const;
+  /// Bytes from one row to the next in shared memory: rows narrower than the
+  /// swizzle's span leave a gap.
+  unsigned rowPitch() const;
   uint32_t sharedBytes() const { return rowCount() * rowBytes(); }
   /// Bytes counted by mbarrier transactions.
   uint32_t transactionBytes() const;
