@@ -93,6 +93,18 @@ def _from_torch(tensor: Any) -> np.ndarray:
     return _from_dlpack(tensor.view(getattr(torch, plain))).view(dtype)
 
 
+def like(array: np.ndarray | None, model: Any) -> Any:
+    """`array` as a tensor of torch on the same memory if `model` is one, and else as it is."""
+    if array is None or type(model).__module__.partition(".")[0] != "torch":
+        return array
+    import torch
+    name = array.dtype.name
+    if name not in _TORCH:
+        return torch.from_numpy(array)
+    plain = _TORCH[name][0]
+    return torch.from_numpy(array.view(plain)).view(getattr(torch, name))
+
+
 def _from_dlpack(tensor: Any) -> np.ndarray:
     if hasattr(tensor, "__dlpack_device__"):
         kind, number = tensor.__dlpack_device__()
@@ -154,8 +166,8 @@ def take(managed: Any) -> np.ndarray:
     return _view(managed.contents.tensor, False, release)
 
 
-def describe(array: np.ndarray, element: str) -> DLTensor:
-    """`array` as a function takes it that wants `element`; the caller keeps the array alive."""
+def describe(array: np.ndarray) -> DLTensor:
+    """`array`, which is row-major, as DLPack describes it; the caller keeps the array alive."""
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     code, bits = _CODES[array.dtype]
     tensor = DLTensor(array.ctypes.data, 1, 0, array.ndim, code, bits, 1, shape, None, 0)

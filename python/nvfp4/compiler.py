@@ -19,7 +19,7 @@ import numpy as np
 
 from . import _dlpack, _library
 from ._library import Handle, Sink, StringRef, string_ref
-from .errors import (ArgumentError, CompileError, DataError, DeviceError, Diagnostic, NotFoundError, NVFP4Error,
+from .errors import (ArgumentError, CheckError, CompileError, DataError, DeviceError, Diagnostic, NotFoundError, NVFP4Error,
                      UnsupportedError)
 from .tensors import ScaledTensor
 
@@ -113,7 +113,9 @@ class Function:
 
     def __call__(self, *arguments: Any) -> Any:
         """Calls the function; see :meth:`Program.run`."""
-        results = self.call_flat(self._flatten(arguments))
+        return self._unflatten(self.call_flat(self._flatten(arguments)))
+
+    def _unflatten(self, results: list[np.ndarray]) -> Any:
         merged = list(self._merge(results))
         return None if not merged else merged[0] if len(merged) == 1 else tuple(merged)
 
@@ -158,10 +160,9 @@ class Function:
             if array.dtype not in _dlpack._CODES:
                 raise ArgumentError(f"argument {index} of '{self.name}': expected element type "
                                     f"{self.arguments[index].element}, but got {array.dtype}")
-        tensors = [_dlpack.describe(a, v.element) for a, v in zip(arrays, self.arguments)]
-        pointers = (ctypes.POINTER(_library.DLTensor) * max(len(tensors), 1))(*map(ctypes.pointer, tensors))
+        pointers = _pointers(arrays)
         results = (ctypes.POINTER(_library.DLManagedTensor) * max(len(self.results), 1))()
-        _raise(_library.runtime().nvfp4_function_call(self._pointer, pointers, len(tensors), results,
+        _raise(_library.runtime().nvfp4_function_call(self._pointer, pointers, len(arrays), results,
                                                       len(self.results), None))
         return [_dlpack.take(results[i]) for i in range(len(self.results))]
 
@@ -177,6 +178,12 @@ class Function:
             else:
                 yield results[index]
             index += 2 if pair else 1
+
+
+def _pointers(arrays: list[np.ndarray]) -> Any:
+    """The arrays as C functions take them; the result keeps what it points to."""
+    tensors = [_dlpack.describe(array) for array in arrays]
+    return (ctypes.POINTER(_library.DLTensor) * max(len(tensors), 1))(*map(ctypes.pointer, tensors))
 
 
 class _Loaded:
@@ -381,6 +388,38 @@ class Program(_Loaded):
         callback = _library.StringCallback(lambda part, _: parts.append(part.bytes()))
         function(module, callback, None)
         return b"".join(parts).decode(errors="replace")
+
+    def reference(self, *arguments: Any, entry: str | None = None) -> Any:
+        """What :meth:`run` would return, by the interpreter: products in exact arithmetic, each operation as
+        docs/Spec.md defines it. Slow, and for functions on tensors. CompileError where the data break a constraint."""
+        function = self._select(entry)
+        flat = function._flatten(arguments)
+        collector, name = _Collector(self.text), string_ref(function.name)
+        results = (ctypes.POINTER(_library.DLManagedTensor) * max(len(function.results), 1))()
+        if not self._library.nvfp4ModuleInterpret(self._module, name, _pointers(flat), len(flat), results,
+                                                  len(function.results), collector.sink):
+            collector.fail("could not interpret the module")
+        return function._unflatten([_dlpack.take(results[i]).view(_dlpack.ELEMENTS[value.element])
+                                    for i, value in enumerate(function.results)])
+
+    def check(self, *arguments: Any, entry: str | None = None, exact: bool = False, sampled: int = 0) -> str:
+        """Runs the function and compares each result with :meth:`reference` and its bound, which follows from the order
+        of operations: no tolerance is chosen. Returns a line for each result; CheckError if one is beyond its bound, or
+        with ``exact`` differs at all. ``sampled`` compares that many rows of each group and columns; 0: all."""
+        function = self._select(entry)
+        flat = function._flatten(arguments)
+        found = self.run_flat(function.name, flat)
+        collector, name, parts = _Collector(self.text), string_ref(function.name), []
+        callback = _library.StringCallback(lambda part, _: parts.append(part.bytes()))
+        passed = self._library.nvfp4ModuleCheck(self._module, name, _pointers(flat), len(flat), _pointers(found),
+                                                len(found), exact, sampled, callback, None, collector.sink)
+        report = b"".join(parts).decode(errors="replace").rstrip()
+        if not passed:
+            messages = "\n".join(d.message for d in collector.diagnostics)
+            if not report:
+                collector.fail(messages)
+            raise CheckError(messages, report)
+        return report
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a shared object for :func:`load`, ``nvfp4-run`` and the C runtime. Needs a linker (ld.lld or ld)."""

@@ -12,7 +12,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-__all__ = ["NVFP4Error", "LibraryError", "Diagnostic", "CompileError", "ArgumentError", "DataError",
+__all__ = ["NVFP4Error", "LibraryError", "Diagnostic", "CompileError", "ArgumentError", "DataError", "CheckError",
            "DeviceError", "UnsupportedError", "NotFoundError", "CheckpointError"]
 
 
@@ -85,6 +85,14 @@ class UnsupportedError(NVFP4Error, NotImplementedError):
 
 class NotFoundError(NVFP4Error, LookupError):
     """No such file, module or function."""
+
+
+class CheckError(NVFP4Error, AssertionError):
+    """A result is beyond its bound; ``report`` says by how much."""
+
+    def __init__(self, message: str, report: str):
+        self.report = report
+        super().__init__(f"{message}\n{report}" if report else message)
 
 
 class CheckpointError(NVFP4Error, ValueError):

@@ -253,7 +253,7 @@ def moe_program(x: Any, weights: MoEWeights, logits: Any, *, top_k: int, routing
 
 
 def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = None,
-              **options: Unpack[LayerOptions]) -> np.ndarray:
+              **options: Unpack[LayerOptions]) -> Any:
     """Routes ``x`` ``[T, H]`` to ``top_k`` of the experts and adds up what they return, ``[T, H]`` of ``dtype``.
 
     One function on the CPU (or with its products on ``target``): route, stable sort by expert, permutation, quantised
@@ -262,7 +262,8 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
     ``[E, H]`` is its matrix, multiplied here by numpy in float32. Options: ``top_k``; ``routing``, one of
     ROUTING_METHODS, with ``routing_bias`` ``[E]``, ``n_group``, ``topk_group``, ``routed_scaling``;
     ``activation_format`` (default that of the weights, and mxfp8_e4m3 for mxfp4 weights); ``quantizer``; ``dtype``;
-    ``target`` and ``device``. Compiled once for each shape of the weights; the number of tokens is free.
+    ``target`` and ``device``. Compiled once for each shape of the weights; the number of tokens is free. The result is a
+    tensor of torch if ``x`` is one, and else an array.
     """
     array = _dlpack.asarray(x)
     if (logits is None) == (router is None):
@@ -272,7 +273,7 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
     if "top_k" not in options:
         raise ArgumentError("expected top_k=, the number of experts of a token")
     program, arguments = moe_program(array, weights, logits, **options)
-    return program.run(*arguments)
+    return _dlpack.like(program.run(*arguments), x)
 
 
 def _empty(shape: tuple[int, ...], dtype: Any, out: Any) -> np.ndarray:

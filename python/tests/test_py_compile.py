@@ -188,6 +188,22 @@ def test_products_become_kernels_in_the_simulator(operands):
     assert "ptx" in program.stages
 
 
+def test_the_interpreter_is_at_hand(program, operands, rng):
+    x, w, ends, expected = operands
+    out = np.full((20, 32), 13.0, np.float32)
+    np.testing.assert_array_equal(program.reference(x, w, ends, out, entry="experts"), expected)
+    half, seven = program.reference(x, entry="halves")
+    assert isinstance(half, nvfp4.ScaledTensor) and seven == 7
+    report = program.check(x, w, ends, out, entry="experts", exact=True)
+    assert "0 beyond the bound" in report and "100 % exact" in report
+    rough = [random_scaled(rng, s, "nvfp4", lattice=False).store() for s in ((20, 64), (3, 32, 64))]
+    assert "0 beyond the bound" in program.check(*rough, ends, out, entry="experts", sampled=4)
+    with pytest.raises(nvfp4.CompileError, match="group ends.* at most 20, but got 21"):
+        program.reference(x, w, np.array([5, 5, 21], np.int32), out, entry="experts")
+    with pytest.raises(nvfp4.CompileError, match="memref"):
+        program.reference(np.zeros(3, np.float32), 2.0, entry="twice")
+
+
 def test_threads_change_no_bit(program, rng):
     x = random_scaled(rng, (20, 64), "nvfp4", lattice=False).store()
     w = random_scaled(rng, (3, 32, 64), "nvfp4", lattice=False).store()

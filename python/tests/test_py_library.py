@@ -12,12 +12,14 @@ import pytest
 import nvfp4
 from conftest import ROOT
 
+# A sanitizer's runtime, which the conftest files hide from tools, is for Python processes too.
+PRELOAD = dict(part.split("=", 1) for part in open("/proc/self/environ").read().split("\0") if part.startswith("LD_PRELOAD="))
 SETUP = f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r})\n"
 
 
 def run(code, **environment):
     done = subprocess.run([sys.executable, "-c", SETUP + code], capture_output=True, text=True,
-                          env={**os.environ, **environment}, check=False)
+                          env={**os.environ, **PRELOAD, **environment}, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

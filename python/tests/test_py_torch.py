@@ -82,6 +82,23 @@ def test_quantize(rng, ops):
     torch.library.opcheck(ops.quantize.default, (x,), test_utils=("test_schema", "test_faketensor"))
 
 
+def test_cudnn_with_tensors_of_torch(rng):
+    from nvfp4.cudnn import grouped_gemm_glu_wrapper_sm100
+    a, b = random_scaled(rng, (256, 64), "nvfp4", codes="small"), random_scaled(rng, (1, 64, 64), "nvfp4", codes="small")
+    views = [torch.from_numpy(s.store("blocked")[1].reshape(1, -1, 1, 32, 4, 4)).view(torch.float8_e4m3fn).permute(
+        3, 4, 1, 5, 2, 0) for s in (a, b)]
+    results = grouped_gemm_glu_wrapper_sm100(
+        torch.from_numpy(a.store()[0])[:, :, None].view(torch.float4_e2m1fn_x2), views[0],
+        torch.tensor([256], dtype=torch.int32), torch.tensor([0.125]),
+        torch.from_numpy(b.store()[0]).permute(1, 2, 0).view(torch.float4_e2m1fn_x2), views[1], c_dtype=torch.float32,
+        d_dtype=torch.bfloat16)
+    c, d = results["c_tensor"], results["d_tensor"]
+    assert c.dtype == torch.float32 and d.dtype == torch.bfloat16 and d.stride() == (32, 1, 256 * 32)
+    z = 0.125 * (a.values() @ b.values()[0].T)
+    assert_equal(c[:, :, 0].numpy(), z.astype(np.float32))
+    np.testing.assert_allclose(d[:, :, 0].float().numpy(), swiglu(z[:, :32], z[:, 32:]), rtol=2.0**-8, atol=1e-30)
+
+
 def test_the_contest_with_tensors_of_torch(rng):
     from nvfp4 import gpumode
     sides = [random_scaled(rng, (rows, 64), "nvfp4") for rows in (5, 24)]

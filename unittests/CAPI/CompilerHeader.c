@@ -1,16 +1,17 @@
-/*===- CompilerHeader.c - The header is C ---------------------------*- C -*-===
+/*===- CompilerHeader.c - The headers are C -------------------------*- C -*-===
  *
  * Part of the NVFP4 project, under the Apache License v2.0 with LLVM
  * Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  *===------------------------------------------------------------------------===
  *
- * Compiles the header as C and uses it, as a program without C++ would.
+ * Compiles the headers as C and uses them, as a program without C++ would.
  *
  *===------------------------------------------------------------------------===
  */
 
 #include "nvfp4-c/Compiler.h"
+#include "nvfp4-c/Reference.h"
 
 int parsesFromC(const char *text, size_t length);
 

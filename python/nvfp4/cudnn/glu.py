@@ -34,6 +34,10 @@ class TensorDict(dict):
     def __iter__(self) -> Any:
         return iter(self.values())
 
+    def like(self, model: Any) -> TensorDict:
+        """The same results as tensors of the library of ``model``, on the same memory."""
+        return TensorDict({name: _dlpack.like(self[name], model) for name in self.keys()})
+
 
 def _clamped_glu(alpha: float, offset: float, low: float, high: float) -> str:
     """GeGLU with limits of its own, as the region of a custom activation."""
@@ -290,7 +294,8 @@ def grouped_gemm_glu_wrapper_sm100(
     """Allocates results, checks, compiles and executes :class:`GroupedGemmGluSm100` in one call.
 
     Returns ``c_tensor`` ``[M, N, 1]``, ``d_tensor`` and ``d_col_tensor`` ``[M, N/2, 1]``, ``amax_tensor`` ``[L, 1]`` (16-bit
-    D only), ``sfd_row_tensor`` and ``sfd_col_tensor`` (FP8 operands with FP8 ``d_dtype`` only), by name.
+    D only), ``sfd_row_tensor`` and ``sfd_col_tensor`` (FP8 operands with FP8 ``d_dtype`` only), by name: tensors of torch if
+    A is one, and else arrays.
     """
     if cd_major != "n":
         raise ArgumentError(f"expected cd_major 'n', but got '{cd_major}'")
@@ -331,4 +336,4 @@ def grouped_gemm_glu_wrapper_sm100(
                     sfb_tensor, bias_tensor, b_ptrs, sfb_ptrs, results.d_col_tensor, results.sfd_row_tensor,
                     results.sfd_col_tensor, results.amax_tensor, norm_const_tensor, prob_tensor, linear_offset,
                     geglu_alpha, glu_clamp_max, glu_clamp_min, current_stream)
-    return results
+    return results.like(a_tensor)

@@ -53,7 +53,7 @@ def _run(a_tensor: Any, sfa_tensor: Any, padded_offsets: Any, alpha_tensor: Any,
         if compat == "cudnn":
             amax[np.diff(ends, prepend=0) == 0] = -np.inf
         results["amax_tensor"] = amax[:, None]
-    return results
+    return results.like(a_tensor)
 
 
 def grouped_gemm_quant_wrapper_sm100(a_tensor: Any, sfa_tensor: Any, padded_offsets: Any, alpha_tensor: Any,
