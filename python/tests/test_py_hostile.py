@@ -1,0 +1,71 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bad data and bad options end in an exception that names a constraint, never in memory of others; what is dropped is freed."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import nvfp4
+
+
+def scaled(*shape, **layout):
+    fmt = np.zeros(shape[:-1] + (shape[-1] // 2,), np.uint8)
+    return nvfp4.ScaledTensor(fmt, np.zeros(shape[:-1] + (-(-shape[-1] // 16),), np.uint8), **layout)
+
+
+def short(starts):
+    """155 rows whose scales hold one tile of 128, where the groups need four or more."""
+    return nvfp4.ScaledTensor(np.zeros((155, 32), np.uint8), np.zeros((1, 1, 32, 4, 4), np.uint8), layout="blocked",
+                              starts=starts)
+
+
+GROUPS = nvfp4.ragged_rows(np.array([3, 3, 140, 150], np.int32))
+X = np.zeros((3, 17), np.float32)
+
+
+@pytest.mark.parametrize("call,constraint", [
+    (lambda: nvfp4.grouped_matmul(short("compact"), scaled(4, 16, 64), GROUPS), "storage_c9"),
+    (lambda: nvfp4.grouped_matmul(short("upper_bound"), scaled(4, 16, 64), GROUPS), "storage_c9"),
+    (lambda: nvfp4.dequantize(short("compact"), groups=GROUPS), "storage_c9"),
+    (lambda: nvfp4.quantize(np.zeros((155, 64), np.float32), layout="blocked", starts="compact", groups=GROUPS,
+                            out=short("compact")), "storage_c9"),
+    (lambda: nvfp4.grouped_matmul(scaled(2, 4, 64), scaled(2, 8, 64), nvfp4.masked(np.array([-5, 3]))), "grouping_c6"),
+    (lambda: nvfp4.sort_tokens(np.array([[7, 1]], np.int32), 4), "sort_tokens_c6"),
+    (lambda: nvfp4.combine(X, np.array([[7, 1]], np.int32)), "combine_c4"),
+    (lambda: nvfp4.permute(X, np.array([-2], np.int32)), "permute_c4"),
+    (lambda: nvfp4.route(X, 18), "route_c9"),
+    (lambda: nvfp4.hadamard(X), "hadamard_c1"),
+    (lambda: nvfp4.glu(X, nvfp4.swiglu()), "gate_c2")])
+def test_bad_data_names_its_constraint(call, constraint):
+    with pytest.raises(nvfp4.DataError, match="but got") as error:
+        call()
+    assert error.value.constraint == constraint
+
+
+@pytest.mark.parametrize("text", ['x"y', "\n%", "gate>", "", "relu>) outs(%lhs : memref<?x?xf32>) //", "\0", "é"])
+def test_text_of_options_is_parsed_like_any_other(text):
+    with pytest.raises(nvfp4.CompileError):
+        nvfp4.grouped_matmul(scaled(3, 64), scaled(5, 64), activation=text)
+
+
+@pytest.mark.skipif("LD_PRELOAD=" in open("/proc/self/environ").read(), reason="sanitizers keep freed memory")
+def test_dropped_programs_are_freed():
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    def compile_and_drop(count):
+        for _ in range(count):
+            program = nvfp4.compile("func.func @f(%x: memref<?xf32>, %v: f32) {\n"
+                                    "  linalg.fill ins(%v : f32) outs(%x : memref<?xf32>)\n  return\n}")
+            program.run(np.zeros(3, np.float32), 1.0)
+            del program
+            gc.collect()
+
+    compile_and_drop(3)
+    before = resident()
+    compile_and_drop(12)
+    # A context with its dialects is several megabytes.
+    assert resident() - before < 12e6
