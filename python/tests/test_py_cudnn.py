@@ -65,7 +65,7 @@ def expected_glu(case, act, prob=None, bias=None):
 
 
 @pytest.mark.parametrize("act", ["swiglu", "geglu"])
-@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4", "mxfp8_e4m3"])
+@pytest.mark.parametrize("fmt", ["nvfp4", "nvfp4_e8m0", "mxfp4", "mxfp8_e4m3", "mxfp8_e5m2"])
 def test_wrapper(rng, act, fmt):
     case = Case(rng, fmt=fmt)
     prob = rng.choice([-2, -1, 0, 1], (case.m, 1, 1)).astype(np.float32)
