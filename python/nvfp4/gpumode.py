@@ -50,13 +50,14 @@ def _scales(plain: np.ndarray | None, reordered: np.ndarray | None, index: int) 
     return _plane(plain, index), "linear"
 
 
-def custom_kernel(data: Sequence[Any]) -> list[Any]:
+def custom_kernel(data: Sequence[Any], *, target: str = "cpu", device: str | None = None) -> list[Any]:
     """``c = a @ b^T`` for each problem; writes into each ``c`` and returns them.
 
     ``data`` is ``(abc_tensors, sfasfb_tensors, problem_sizes)`` or, with the 6-D blocked scales that the contest gives as
     well, ``(abc_tensors, sfasfb_tensors, sfasfb_reordered_tensors, problem_sizes)``. Of each problem ``a`` ``[M, K/2, L]``
     and ``b`` ``[N, K/2, L]`` are pairs of E2M1, ``sfa`` ``[M, K/16, L]`` and ``sfb`` E4M3 scales, ``c`` ``[M, N, L]`` is
-    float16. ArgumentError where shapes and ``problem_sizes`` disagree.
+    float16. ``target`` and ``device`` are those of :func:`nvfp4.compile`: the same data run as kernels for Blackwell in the
+    simulator with ``sm_100a+sim``. ArgumentError where shapes and ``problem_sizes`` disagree.
     """
     if len(data) not in (3, 4):
         raise ArgumentError(f"expected a tuple of 3 or 4 lists, but got {len(data)}")
@@ -88,7 +89,7 @@ def custom_kernel(data: Sequence[Any]) -> list[Any]:
     if len(layouts) > 1:
         raise ArgumentError("expected reordered scales of all problems, or of none")
     grouped_matmul_list([ScaledTensor(v, s, "nvfp4", layout=l) for v, s, l in lhs],
-                        [ScaledTensor(v, s, "nvfp4", layout=l) for v, s, l in rhs], out=outs)
+                        [ScaledTensor(v, s, "nvfp4", layout=l) for v, s, l in rhs], out=outs, target=target, device=device)
     for out, direct in back:
         out[...] = direct
     return [operands[2] for operands in abc]

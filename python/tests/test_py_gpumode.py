@@ -44,6 +44,12 @@ def test_contest(rng, number, full):
         np.testing.assert_array_equal(result[:, :, 0], want)
 
 
+def test_the_contest_on_simulated_blackwell(rng):
+    data, expected = make(rng, ((40, 128, 256), (72, 64, 128)), True, reordered=True)
+    for result, want in zip(gpumode.custom_kernel(data, target="sm_100a+sim"), expected):
+        np.testing.assert_array_equal(result[:, :, 0], want)
+
+
 def test_sizes_must_agree(rng):
     (abc, plain, _), _ = make(rng, [(4, 8, 32)], False, False)
     with pytest.raises(nvfp4.ArgumentError, match=r"problem 0: expected a of shape \(5, 16, 1\), but got \(4, 16, 1\)"):
