@@ -14,6 +14,7 @@
 
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Conversion/Passes.h"
+#include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
 #include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
@@ -41,6 +42,7 @@ void nvfp4::registerAllPasses() {
   warpspec::registerWarpSpecPasses();
   warpspec::registerWarpSpecToNVVMPasses();
   gsg::registerGsgToWarpSpecPasses();
+  gsg::registerUpstreamToGsgPasses();
   registerPipelines();
   registerGsgToSm100Pipeline();
   registerWarpSpecPipelines();

@@ -1,0 +1,122 @@
+//===- Passes.td - From upstream's spelling to ours --------*- tablegen -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The way into the dialect for compilers that dequantise with `arith` and
+// multiply with `linalg`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_CONVERSION_UPSTREAMTOGSG_PASSES_TD
+#define NVFP4_CONVERSION_UPSTREAMTOGSG_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
+  let summary = "make scaled products of matmuls of dequantised values";
+  let description = [{
+    Accepts any IR. Afterwards every operation of `linalg` on tensors that sums
+    products of two block-scaled operands in f32 is a `matmul` of this dialect,
+    `dense` or `batched`; all else stays as it is, but for dequantisations that
+    are no longer used.
+
+    An operation qualifies by what it computes for each element and not by how
+    that is spelled: values are followed through elementwise operations of `arith`
+    and `linalg`, broadcasts, transpositions, `expand_shape` and `collapse_shape`
+    down to tensors of codes (f4E2M1FN, f8E4M3FN, f8E5M2, or bytes that hold two
+    of f4E2M1FN, the even index in the low nibble) and of scales (f8E4M3FN,
+    f8E8M0FNU, also as bytes). So `arith.extf` and `arith.mulf`,
+    `arith.scaling_extf` with scales in E8M0, and blocks of the form `[.., K/16, 16]`
+    are the same to it, before and after fusion. Needed are
+
+    - scales that 16 or 32 neighbours along K share, as a format of
+      `!grouped_scaled_gemm.scaled` has it, of one type and block for both operands;
+    - intermediate types that hold values times scales exactly: with E8M0 scales
+      types with an exponent of 8 bits. What leaves their range becomes inf or
+      zero before, and is exact in the product;
+    - sums in f32, K known.
+
+    Sums keep their terms but not their order. Scales in E4M3 must not be negative,
+    as no quantiser makes them: a negative one makes NaN.
+
+    With `move-global-scales` a factor that is one number a matrix becomes `alpha`.
+    With `explain` each operation left as it is that has 4- or 8-bit floating point
+    operands gets a remark that says why.
+
+    Before:
+
+    ```mlir
+    #row   = affine_map<(m, kb, kj) -> (m, kb, kj)>
+    #block = affine_map<(m, kb, kj) -> (m, kb)>
+    func.func @f(%w: tensor<16x32xf8E4M3FN>, %s: tensor<16x1xf8E8M0FNU>,
+                 %a: tensor<8x32xf8E4M3FN>, %as: tensor<8x1xf8E8M0FNU>,
+                 %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %w3 = tensor.expand_shape %w [[0], [1, 2]] output_shape [16, 1, 32]
+          : tensor<16x32xf8E4M3FN> into tensor<16x1x32xf8E4M3FN>
+      %we = tensor.empty() : tensor<16x1x32xf32>
+      %wd = linalg.generic {indexing_maps = [#row, #block, #row],
+          iterator_types = ["parallel", "parallel", "parallel"]}
+          ins(%w3, %s : tensor<16x1x32xf8E4M3FN>, tensor<16x1xf8E8M0FNU>)
+          outs(%we : tensor<16x1x32xf32>) {
+      ^bb0(%code: f8E4M3FN, %scale: f8E8M0FNU, %o: f32):
+        %v = arith.scaling_extf %code, %scale : f8E4M3FN, f8E8M0FNU to f32
+        linalg.yield %v : f32
+      } -> tensor<16x1x32xf32>
+      %wf = tensor.collapse_shape %wd [[0], [1, 2]] : tensor<16x1x32xf32> into tensor<16x32xf32>
+      %a3 = tensor.expand_shape %a [[0], [1, 2]] output_shape [8, 1, 32]
+          : tensor<8x32xf8E4M3FN> into tensor<8x1x32xf8E4M3FN>
+      %ae = tensor.empty() : tensor<8x1x32xf32>
+      %ad = linalg.generic {indexing_maps = [#row, #block, #row],
+          iterator_types = ["parallel", "parallel", "parallel"]}
+          ins(%a3, %as : tensor<8x1x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU>)
+          outs(%ae : tensor<8x1x32xf32>) {
+      ^bb0(%code: f8E4M3FN, %scale: f8E8M0FNU, %o: f32):
+        %c = arith.extf %code : f8E4M3FN to f32
+        %e = arith.extf %scale : f8E8M0FNU to f32
+        %v = arith.mulf %c, %e : f32
+        linalg.yield %v : f32
+      } -> tensor<8x1x32xf32>
+      %af = tensor.collapse_shape %ad [[0], [1, 2]] : tensor<8x1x32xf32> into tensor<8x32xf32>
+      %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                                          affine_map<(m, n, k) -> (n, k)>,
+                                          affine_map<(m, n, k) -> (m, n)>]
+          ins(%af, %wf : tensor<8x32xf32>, tensor<16x32xf32>)
+          outs(%out : tensor<8x16xf32>) -> tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<8x32, mxfp8_e4m3>
+    !w = !grouped_scaled_gemm.scaled<16x32, mxfp8_e4m3>
+    func.func @f(%w: tensor<16x32xf8E4M3FN>, %s: tensor<16x1xf8E8M0FNU>,
+                 %a: tensor<8x32xf8E4M3FN>, %as: tensor<8x1xf8E8M0FNU>,
+                 %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %0 = grouped_scaled_gemm.make_scaled %a, %as
+          : tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU> -> !a
+      %1 = grouped_scaled_gemm.make_scaled %w, %s
+          : tensor<16x32xf8E4M3FN>, tensor<16x1xf8E8M0FNU> -> !w
+      %one = arith.constant 1.0 : f32
+      %y = grouped_scaled_gemm.matmul <dense> lhs(%0 : !a) rhs(%1 : !w)
+          beta(%one : f32) outs(%out : tensor<8x16xf32>) -> tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"moveGlobalScales", "move-global-scales", "bool", "false",
+           "factors that are one number a matrix become alpha">,
+    Option<"explain", "explain", "bool", "false",
+           "say at each operation that is left why it is">];
+  let dependentDialects = [
+    "::nvfp4::gsg::GroupedScaledGemmDialect", "::mlir::affine::AffineDialect",
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
+#endif // NVFP4_CONVERSION_UPSTREAMTOGSG_PASSES_TD

@@ -1,0 +1,393 @@
+//===- ElementTrace.cpp - What an element is the product of -----*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The walk from an element to its factors, and the account of how many bits a
+// product needs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementTrace.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+/// Graphs of dequantisation have some ten operations.
+static constexpr unsigned kMaxSteps = 1000;
+static constexpr unsigned kMaxDims = 64;
+
+AffineExpr nvfp4::gsg::simplify(AffineExpr expr) {
+  return simplifyAffineExpr(expr, kMaxDims, /*numSymbols=*/0);
+}
+
+static bool isNarrowType(Type type) {
+  return isa<Float4E2M1FNType, Float8E4M3FNType, Float8E5M2Type,
+             Float8E8M0FNUType>(type);
+}
+
+bool Factor::isNarrow() const { return isNarrowType(type); }
+
+bool Product::isNarrow() const {
+  return llvm::any_of(factors, [](const Factor &f) { return f.isNarrow(); });
+}
+
+/// The account of one number of a type.
+static Product measure(Type type) {
+  Product result;
+  auto set = [&](unsigned bits, int unit, int limit) {
+    result.bits = bits;
+    result.unit = unit;
+    result.limit = limit;
+  };
+  if (isa<Float4E2M1FNType>(type))
+    set(2, -1, 3);
+  else if (isa<Float8E4M3FNType>(type))
+    set(4, -9, 9);
+  else if (isa<Float8E5M2Type>(type))
+    set(3, -16, 16);
+  else if (isa<Float8E8M0FNUType>(type))
+    result.hasPowerScale = true;
+  else
+    result.hasPlain = true;
+  return result;
+}
+
+static std::string toString(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// `product` if `type` holds it exactly, range of E8M0 scales aside.
+std::optional<Product> ElementTrace::fit(std::optional<Product> product,
+                                         Type type) {
+  auto floatType = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+  if (!product || !floatType)
+    return std::nullopt;
+  if (product->hasPlain) {
+    // A lone number of another type is nothing that we look into.
+    if (!product->isNarrow() || (allowPlain && floatType.getWidth() >= 32))
+      return product;
+    if (reason.empty())
+      reason = allowPlain
+                   ? llvm::formatv("expected a factor of a whole matrix to be "
+                                   "applied in f32, but got {0}",
+                                   toString(floatType))
+                         .str()
+                   : "expected products of codes and block scales alone, but "
+                     "got a further factor; move-global-scales takes one that "
+                     "is one number a matrix";
+    return std::nullopt;
+  }
+  const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
+  int precision = llvm::APFloat::semanticsPrecision(semantics);
+  int minUnit = llvm::APFloat::semanticsMinExponent(semantics) - precision + 1;
+  int maxExponent = llvm::APFloat::semanticsMaxExponent(semantics);
+  bool holds = static_cast<int>(product->bits) <= precision;
+  holds &= product->hasPowerScale
+               ? maxExponent >= 127
+               : product->unit >= minUnit && product->limit <= maxExponent + 1;
+  if (holds)
+    return product;
+  if (!reason.empty())
+    return std::nullopt;
+  reason = "expected an intermediate type ";
+  if (product->hasPowerScale && maxExponent < 127)
+    reason += "with the exponents of f8E8M0FNU";
+  else
+    reason +=
+        llvm::formatv("that holds {0} significant bits exactly", product->bits);
+  reason += ", but got " + toString(floatType);
+  return std::nullopt;
+}
+
+std::optional<Product> ElementTrace::leaf(Value source, Indices indices,
+                                          Type type) {
+  Product product = measure(type);
+  product.factors.push_back({source, std::move(indices), type, {}});
+  return product;
+}
+
+static Product multiply(const Product &a, const Product &b) {
+  Product result = a;
+  llvm::append_range(result.factors, b.factors);
+  // A power of two takes no bits.
+  auto width = [](const Product &p) { return p.bits == 1 ? 0 : p.bits; };
+  result.bits = std::max(1u, width(a) + width(b));
+  result.unit += b.unit;
+  result.limit += b.limit;
+  result.hasPowerScale |= b.hasPowerScale;
+  result.hasPlain |= b.hasPlain;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Movements of elements
+//===----------------------------------------------------------------------===//
+
+/// True if the loops of `op` are those of its first result, in any order.
+static bool isElementwise(linalg::LinalgOp op) {
+  return op && op.hasPureTensorSemantics() && op.getNumDpsInits() == 1 &&
+         op.getNumParallelLoops() == op.getNumLoops() &&
+         op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation();
+}
+
+/// The indices of the loops of `op` at an element of its result.
+static SmallVector<AffineExpr> getLoops(linalg::LinalgOp op,
+                                        ArrayRef<AffineExpr> indices) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  SmallVector<AffineExpr> loops(op.getNumLoops());
+  for (auto [expr, index] : llvm::zip_equal(map.getResults(), indices))
+    loops[cast<AffineDimExpr>(expr).getPosition()] = index;
+  return loops;
+}
+
+static SmallVector<AffineExpr> apply(AffineMap map,
+                                     ArrayRef<AffineExpr> loops) {
+  SmallVector<AffineExpr> result;
+  for (AffineExpr expr : map.getResults())
+    result.push_back(simplify(expr.replaceDims(loops)));
+  return result;
+}
+
+static bool hasDynamicDim(ArrayRef<int64_t> shape) {
+  return ShapedType::isDynamicShape(shape);
+}
+
+bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || ++steps > kMaxSteps)
+    return false;
+  if (auto cast = dyn_cast<tensor::CastOp>(op)) {
+    if (!isa<RankedTensorType>(cast.getSource().getType()))
+      return false;
+    tensor = cast.getSource();
+    return true;
+  }
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    ArrayRef<int64_t> shape = expand.getResultType().getShape();
+    Indices inner;
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      AffineExpr index = getAffineConstantExpr(0, context);
+      for (auto [position, dim] : llvm::enumerate(group)) {
+        if (position && ShapedType::isDynamic(shape[dim]))
+          return false;
+        index = (position ? index * shape[dim] : index) + indices[dim];
+      }
+      inner.push_back(simplify(index));
+    }
+    tensor = expand.getSrc();
+    indices = std::move(inner);
+    return true;
+  }
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    ArrayRef<int64_t> shape = collapse.getSrcType().getShape();
+    Indices inner(shape.size(), getAffineConstantExpr(0, context));
+    for (auto [group, index] :
+         llvm::zip_equal(collapse.getReassociationIndices(), indices)) {
+      AffineExpr rest = index;
+      if (hasDynamicDim(shape.slice(group.front() + 1, group.size() - 1)))
+        return false;
+      for (int64_t dim : llvm::reverse(group)) {
+        if (dim == group.front()) {
+          inner[dim] = rest;
+        } else if (shape[dim] > 0) {
+          inner[dim] = simplify(rest % shape[dim]);
+          rest = simplify(rest.floorDiv(shape[dim]));
+        }
+      }
+    }
+    tensor = collapse.getSrc();
+    indices = std::move(inner);
+    return true;
+  }
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!isElementwise(linalgOp))
+    return false;
+  auto argument = dyn_cast<BlockArgument>(
+      linalgOp.getBlock()->getTerminator()->getOperand(0));
+  if (!argument || argument.getOwner() != linalgOp.getBlock())
+    return false;
+  OpOperand *operand = linalgOp.getMatchingOpOperand(argument);
+  if (!linalgOp.isDpsInput(operand) ||
+      !isa<RankedTensorType>(operand->get().getType()))
+    return false;
+  indices = apply(linalgOp.getMatchingIndexingMap(operand),
+                  getLoops(linalgOp, indices));
+  tensor = operand->get();
+  return true;
+}
+
+void ElementTrace::peel(Value &tensor, Indices &indices) {
+  while (peelOnce(tensor, indices))
+    ;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+std::optional<Product> ElementTrace::traceTensor(Value tensor,
+                                                 Indices indices) {
+  peel(tensor, indices);
+  Type type = getElementTypeOrSelf(tensor.getType());
+  std::optional<Product> result;
+  if (Operation *op = tensor.getDefiningOp(); op && ++steps < kMaxSteps) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (isElementwise(linalgOp))
+      result = traceScalar(linalgOp.getBlock()->getTerminator()->getOperand(0),
+                           linalgOp, getLoops(linalgOp, indices));
+    else if (op->getName().getDialectNamespace() == "arith" &&
+             !isa<arith::BitcastOp>(op))
+      result = traceArith(op, [&](Value operand) {
+        return isa<RankedTensorType>(operand.getType())
+                   ? traceTensor(operand, indices)
+                   : std::nullopt;
+      });
+  }
+  // A failure of exactness stays one; whatever else is not understood is a
+  // tensor like any other.
+  if (result || !reason.empty() || !isa<FloatType>(type))
+    return result;
+  return leaf(tensor, std::move(indices), type);
+}
+
+std::optional<Product> ElementTrace::traceArith(Operation *op,
+                                                OperandTrace operand) {
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return fit(operand(op->getOperand(0)), op->getResult(0).getType());
+  if (!isa<arith::MulFOp, arith::ScalingExtFOp>(op))
+    return std::nullopt;
+  std::optional<Product> a = operand(op->getOperand(0));
+  std::optional<Product> b = operand(op->getOperand(1));
+  if (!a || !b)
+    return std::nullopt;
+  if (isa<arith::ScalingExtFOp>(op) &&
+      (b->factors.size() != 1 ||
+       !isa<Float8E8M0FNUType>(b->factors.front().type))) {
+    if (reason.empty())
+      reason = "expected scaling_extf with scales in f8E8M0FNU, of others it "
+               "takes the exponent alone";
+    return std::nullopt;
+  }
+  return fit(multiply(*a, *b), op->getResult(0).getType());
+}
+
+std::optional<Product> ElementTrace::traceScalar(Value value,
+                                                 linalg::LinalgOp op,
+                                                 ArrayRef<AffineExpr> loops) {
+  if (++steps > kMaxSteps)
+    return std::nullopt;
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == op.getBlock()) {
+    OpOperand *operand = op.getMatchingOpOperand(argument);
+    if (!op.isDpsInput(operand))
+      return std::nullopt;
+    if (isa<RankedTensorType>(operand->get().getType()))
+      return traceTensor(operand->get(),
+                         apply(op.getMatchingIndexingMap(operand), loops));
+    value = operand->get();
+  }
+  Operation *definition = value.getDefiningOp();
+  if (!definition || definition->getBlock() != op.getBlock() ||
+      isa<arith::ConstantOp>(definition))
+    return isa<FloatType>(value.getType()) ? leaf(value, {}, value.getType())
+                                           : std::nullopt;
+  if (isa<arith::BitcastOp>(definition))
+    return traceBitcast(definition, op, loops);
+  return traceArith(definition, [&](Value operand) {
+    return traceScalar(operand, op, loops);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+static Value stripExtension(Value value) {
+  while (auto extend = value.getDefiningOp<arith::ExtUIOp>())
+    value = extend.getIn();
+  return value;
+}
+
+AffineExpr ElementTrace::getAffine(Value value, linalg::LinalgOp owner,
+                                   ArrayRef<AffineExpr> loops) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return getAffineConstantExpr(constant.getSExtValue(), context);
+  Operation *op = value.getDefiningOp();
+  if (!op || ++steps > kMaxSteps)
+    return {};
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return op->getBlock() == owner.getBlock() ? loops[index.getDim()]
+                                              : AffineExpr();
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
+          arith::ExtUIOp>(op))
+    return getAffine(op->getOperand(0), owner, loops);
+  if (!isa<arith::MulIOp, arith::AddIOp, arith::RemUIOp, arith::ShLIOp>(op))
+    return {};
+  AffineExpr a = getAffine(op->getOperand(0), owner, loops);
+  AffineExpr b = getAffine(op->getOperand(1), owner, loops);
+  if (!a || !b)
+    return {};
+  if (isa<arith::AddIOp>(op))
+    return simplify(a + b);
+  auto number = dyn_cast<AffineConstantExpr>(b);
+  if (!number && isa<arith::MulIOp>(op)) {
+    std::swap(a, b);
+    number = dyn_cast<AffineConstantExpr>(b);
+  }
+  if (!number || number.getValue() <= 0 || number.getValue() > 64)
+    return {};
+  int64_t n = number.getValue();
+  if (isa<arith::ShLIOp>(op))
+    return n < 8 ? simplify(a * (int64_t(1) << n)) : AffineExpr();
+  return simplify(isa<arith::MulIOp>(op) ? a * n : a % n);
+}
+
+/// Bytes as 8-bit floating point numbers, and halves of bytes as f4E2M1FN:
+/// `bitcast(trunci(shrui(byte, 4 * nibble)))`.
+std::optional<Product> ElementTrace::traceBitcast(Operation *op,
+                                                  linalg::LinalgOp owner,
+                                                  ArrayRef<AffineExpr> loops) {
+  Type type = op->getResult(0).getType();
+  if (!isNarrowType(type))
+    return std::nullopt;
+  Value bits = op->getOperand(0);
+  AffineExpr nibble;
+  if (bits.getType().isInteger(4)) {
+    auto truncate = bits.getDefiningOp<arith::TruncIOp>();
+    if (!truncate)
+      return std::nullopt;
+    auto shift = truncate.getIn().getDefiningOp<arith::ShRUIOp>();
+    if (!shift)
+      return std::nullopt;
+    AffineExpr amount = getAffine(shift.getRhs(), owner, loops);
+    if (!amount || !amount.isMultipleOf(4))
+      return std::nullopt;
+    nibble = simplify(amount.floorDiv(4));
+    bits = shift.getLhs();
+  }
+  bits = stripExtension(bits);
+  auto argument = dyn_cast<BlockArgument>(bits);
+  if (!bits.getType().isInteger(8) || !argument ||
+      argument.getOwner() != owner.getBlock())
+    return std::nullopt;
+  OpOperand *operand = owner.getMatchingOpOperand(argument);
+  Value tensor = operand->get();
+  if (!owner.isDpsInput(operand) || !isa<RankedTensorType>(tensor.getType()))
+    return std::nullopt;
+  Indices indices = apply(owner.getMatchingIndexingMap(operand), loops);
+  peel(tensor, indices);
+  std::optional<Product> result = leaf(tensor, std::move(indices), type);
+  result->factors.front().nibble = nibble;
+  return result;
+}

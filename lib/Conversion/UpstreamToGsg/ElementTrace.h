@@ -1,0 +1,102 @@
+//===- ElementTrace.h - What an element is the product of -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Follows one element of a tensor, at indices that are affine expressions of
+// loops, back to the tensors that it is the product of. Reshapes,
+// transpositions and broadcasts become arithmetic on indices, so that all
+// spellings of a dequantisation look the same.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_ELEMENTTRACE_H
+#define NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_ELEMENTTRACE_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/AffineExpr.h"
+
+namespace nvfp4::gsg {
+
+/// What an element is multiplied by: an element of a tensor, or a scalar.
+struct Factor {
+  mlir::Value source;
+  /// One index for each dimension of `source`.
+  llvm::SmallVector<mlir::AffineExpr> indices;
+  /// What the bits mean. `source` holds it, or i8 of the same bits, or, with
+  /// `nibble`, i8 of two.
+  mlir::Type type;
+  /// 0 for the low four bits of a byte, 1 for the high ones; null if `source`
+  /// holds whole elements.
+  mlir::AffineExpr nibble;
+
+  /// True for the types of codes and scales.
+  bool isNarrow() const;
+};
+
+/// A product of factors, and what a type needs to hold every value of it.
+struct Product {
+  llvm::SmallVector<Factor> factors;
+  /// Bits of the significand.
+  unsigned bits = 1;
+  /// Values are multiples of 2^unit and below 2^limit.
+  int unit = 0;
+  int limit = 1;
+  /// True if a factor is a scale in E8M0, whose range is that of f32.
+  bool hasPowerScale = false;
+  /// True if a factor is no 4- or 8-bit number.
+  bool hasPlain = false;
+
+  bool isNarrow() const;
+};
+
+/// Traces elements; keeps the reason of the first failure.
+class ElementTrace {
+public:
+  /// `allowPlain`: products in f32 with numbers of any size are not rounding
+  /// errors to this trace.
+  ElementTrace(mlir::MLIRContext *context, bool allowPlain)
+      : context(context), allowPlain(allowPlain) {}
+
+  /// The element that a scalar in the body of `op` is, with loop i of `op` at
+  /// `loops[i]`. Nothing if it is no product, or not exactly: see `reason`.
+  std::optional<Product> traceScalar(mlir::Value value,
+                                     mlir::linalg::LinalgOp op,
+                                     llvm::ArrayRef<mlir::AffineExpr> loops);
+
+  /// Why an intermediate value is not the exact product; empty if each is.
+  const std::string &getReason() const { return reason; }
+
+private:
+  using Indices = llvm::SmallVector<mlir::AffineExpr>;
+  using OperandTrace = llvm::function_ref<std::optional<Product>(mlir::Value)>;
+
+  std::optional<Product> traceTensor(mlir::Value tensor, Indices indices);
+  std::optional<Product> traceArith(mlir::Operation *op, OperandTrace operand);
+  std::optional<Product> traceBitcast(mlir::Operation *op,
+                                      mlir::linalg::LinalgOp owner,
+                                      llvm::ArrayRef<mlir::AffineExpr> loops);
+  /// Follows movements of whole elements.
+  void peel(mlir::Value &tensor, Indices &indices);
+  bool peelOnce(mlir::Value &tensor, Indices &indices);
+  std::optional<Product> leaf(mlir::Value source, Indices indices,
+                              mlir::Type type);
+  std::optional<Product> fit(std::optional<Product> product, mlir::Type type);
+  mlir::AffineExpr getAffine(mlir::Value value, mlir::linalg::LinalgOp owner,
+                             llvm::ArrayRef<mlir::AffineExpr> loops);
+
+  mlir::MLIRContext *context;
+  bool allowPlain;
+  std::string reason;
+  /// Bounds the work on graphs that use values more than once.
+  unsigned steps = 0;
+};
+
+/// Simplifies an expression over any number of dimensions.
+mlir::AffineExpr simplify(mlir::AffineExpr expr);
+
+} // namespace nvfp4::gsg
+
+#endif // NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_ELEMENTTRACE_H

@@ -1,0 +1,365 @@
+//===- ScaledContraction.cpp - A contraction that is a product --*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which loops are batch, rows, columns and K, which factors belong to which
+// operand, and which format codes and scales are in.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScaledContraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+namespace {
+
+/// Kinds of loops, and the dimensions that stand for them.
+enum Dim : unsigned { Batch, Row, Column, Depth, NumDims };
+
+class Matcher {
+public:
+  Matcher(linalg::LinalgOp op, const RaiseOptions &options, std::string &reason)
+      : op(op), options(options), reason(reason), context(op.getContext()) {}
+
+  std::optional<ScaledContraction> match();
+
+private:
+  template <typename... Args>
+  std::nullopt_t fail(const char *format, Args &&...args) {
+    reason = llvm::formatv(false, format, std::forward<Args>(args)...).str();
+    return std::nullopt;
+  }
+  AffineExpr dim(unsigned position) {
+    return getAffineDimExpr(position, context);
+  }
+  AffineExpr zero() { return getAffineConstantExpr(0, context); }
+
+  std::optional<Product> traceProduct();
+  bool splitFactors(const Product &product);
+  bool groupLoops();
+  bool assignScales();
+  void substitute(Factor &factor);
+  std::optional<RaisedOperand> describe(const Factor &code, const Factor &scale,
+                                        Dim row);
+  std::optional<int64_t> findBlock(const Factor &scale);
+
+  linalg::LinalgOp op;
+  const RaiseOptions &options;
+  std::string &reason;
+  MLIRContext *context;
+
+  SmallVector<Factor> codes, scales, globals;
+  SmallVector<unsigned> loops[NumDims];
+  int64_t extents[NumDims];
+  /// Each loop in terms of the four dimensions.
+  SmallVector<AffineExpr> replacements;
+};
+
+bool uses(const Factor &factor, unsigned loop) {
+  return llvm::any_of(factor.indices, [&](AffineExpr index) {
+    return index.isFunctionOfDim(loop);
+  });
+}
+
+bool usesAny(const Factor &factor, ArrayRef<unsigned> loops) {
+  return llvm::any_of(loops, [&](unsigned loop) { return uses(factor, loop); });
+}
+
+/// The value of an index where dimension `position` is `value` and all others
+/// are zero.
+int64_t evaluate(AffineExpr index, unsigned numDims, unsigned position,
+                 int64_t value) {
+  MLIRContext *context = index.getContext();
+  SmallVector<AffineExpr> point(numDims, getAffineConstantExpr(0, context));
+  point[position] = getAffineConstantExpr(value, context);
+  auto constant =
+      dyn_cast<AffineConstantExpr>(simplify(index.replaceDims(point)));
+  return constant ? constant.getValue() : -1;
+}
+
+bool changes(const Factor &factor, unsigned numDims, unsigned position,
+             int64_t value) {
+  auto differs = [&](AffineExpr index) {
+    return evaluate(index, numDims, position, 0) !=
+           evaluate(index, numDims, position, value);
+  };
+  return llvm::any_of(factor.indices, differs) ||
+         (factor.nibble && differs(factor.nibble));
+}
+
+std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+} // namespace
+
+/// What is added to the destination in each step.
+std::optional<Product> Matcher::traceProduct() {
+  if (!op.hasPureTensorSemantics() || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() == 0 ||
+      op.getNumReductionLoops() + op.getNumParallelLoops() != op.getNumLoops())
+    return std::nullopt;
+  Block *body = op.getBlock();
+  auto add =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!add)
+    return std::nullopt;
+  BlockArgument sum = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  Value term = add.getLhs() == sum   ? add.getRhs()
+               : add.getRhs() == sum ? add.getLhs()
+                                     : Value();
+  if (!term)
+    return std::nullopt;
+  SmallVector<AffineExpr> dims;
+  for (unsigned i = 0; i < op.getNumLoops(); ++i)
+    dims.push_back(dim(i));
+  ElementTrace trace(context, options.moveGlobalScales);
+  std::optional<Product> product = trace.traceScalar(term, op, dims);
+  if (!product)
+    reason = trace.getReason();
+  if (!product || !product->isNarrow())
+    return std::nullopt;
+  if (!add.getType().isF32())
+    return fail("expected a sum in f32, but got {0}", print(add.getType()));
+  return product;
+}
+
+bool Matcher::splitFactors(const Product &product) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  for (const Factor &factor : product.factors) {
+    bool isScale = isa<Float8E8M0FNUType>(factor.type) ||
+                   (isa<Float8E4M3FNType>(factor.type) &&
+                    !changes(factor, op.getNumLoops(), reductions.back(), 1));
+    (!factor.isNarrow() ? globals : isScale ? scales : codes).push_back(factor);
+  }
+  for (const Factor &factor : globals)
+    if (usesAny(factor, reductions) || codes.size() < 2)
+      return fail("expected two block-scaled operands, but got one of {0}",
+                  print(factor.type)),
+             false;
+  if (codes.size() == 2 && scales.size() == 2)
+    return true;
+  if (codes.size() > 2)
+    return fail("expected scales that 16 or 32 neighbours along K share, but "
+                "got one that changes at each"),
+           false;
+  fail("expected codes and one block scale for each of two operands, but got "
+       "{0} of codes and {1} of scales",
+       codes.size(), scales.size());
+  return false;
+}
+
+/// Rows are those of the operand whose loop comes first in the result.
+bool Matcher::groupLoops() {
+  AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!out.isProjectedPermutation() ||
+      out.getNumResults() != op.getNumParallelLoops())
+    return fail("expected a result with one dimension for each parallel loop"),
+           false;
+  Dim last = Batch;
+  bool isOrdered = true;
+  for (AffineExpr expr : out.getResults()) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    bool first = uses(codes[0], loop), second = uses(codes[1], loop);
+    if (!first && !second)
+      return fail("expected parallel loops over rows of an operand, but got "
+                  "one that repeats the product"),
+             false;
+    if (second && !first && loops[Row].empty()) {
+      std::swap(codes[0], codes[1]);
+      std::swap(first, second);
+    }
+    Dim kind = first && second ? Batch : first ? Row : Column;
+    isOrdered &= kind >= last;
+    last = kind;
+    loops[kind].push_back(loop);
+  }
+  if (!isOrdered)
+    return fail("expected a result of batch, rows and columns in this order"),
+           false;
+  op.getReductionDims(loops[Depth]);
+
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  replacements.assign(op.getNumLoops(), zero());
+  for (unsigned kind = 0; kind < NumDims; ++kind) {
+    int64_t inner = 1;
+    for (unsigned loop : llvm::reverse(loops[kind])) {
+      bool isOuter = loop == loops[kind].front();
+      if (ShapedType::isDynamic(ranges[loop]) && (!isOuter || kind == Depth))
+        return fail("expected extents that are known, except of the outermost "
+                    "loops over batch, rows and columns"),
+               false;
+      AffineExpr index = dim(kind).floorDiv(inner);
+      replacements[loop] = simplify(isOuter ? index : index % ranges[loop]);
+      extents[kind] = ShapedType::isDynamic(ranges[loop])
+                          ? ShapedType::kDynamic
+                          : inner * ranges[loop];
+      inner *= isOuter ? 1 : ranges[loop];
+    }
+    if (loops[kind].empty())
+      extents[kind] = 1;
+  }
+  return true;
+}
+
+/// Puts the scale of codes[0] first.
+bool Matcher::assignScales() {
+  auto belongsTo = [&](const Factor &scale, Dim mine, Dim other) {
+    return !usesAny(scale, loops[other]) &&
+           (usesAny(scale, loops[mine]) || loops[mine].empty());
+  };
+  if (!belongsTo(scales[0], Row, Column))
+    std::swap(scales[0], scales[1]);
+  if (belongsTo(scales[0], Row, Column) && belongsTo(scales[1], Column, Row))
+    return true;
+  fail("expected scales of their own for the rows of each operand");
+  return false;
+}
+
+void Matcher::substitute(Factor &factor) {
+  for (AffineExpr &index : factor.indices)
+    index = simplify(index.replaceDims(replacements));
+  if (factor.nibble)
+    factor.nibble = simplify(factor.nibble.replaceDims(replacements));
+}
+
+/// How many neighbours along K share a scale, by doubling.
+std::optional<int64_t> Matcher::findBlock(const Factor &scale) {
+  for (int64_t k = 1; k < extents[Depth]; k *= 2)
+    if (changes(scale, NumDims, Depth, k))
+      return k;
+  return extents[Depth];
+}
+
+static std::optional<BlockFormat> findFormat(Type code, Type scale,
+                                             int64_t block) {
+  bool isPower = isa<Float8E8M0FNUType>(scale);
+  if (isa<Float4E2M1FNType>(code)) {
+    if (block == 16)
+      return isPower ? BlockFormat::NVFP4_E8M0 : BlockFormat::NVFP4;
+    if (block == 32 && isPower)
+      return BlockFormat::MXFP4;
+  } else if (block == 32 && isPower) {
+    return isa<Float8E4M3FNType>(code) ? BlockFormat::MXFP8_E4M3
+                                       : BlockFormat::MXFP8_E5M2;
+  }
+  return std::nullopt;
+}
+
+std::optional<RaisedOperand> Matcher::describe(const Factor &code,
+                                               const Factor &scale, Dim row) {
+  int64_t block = *findBlock(scale);
+  std::optional<BlockFormat> format = findFormat(code.type, scale.type, block);
+  if (!format)
+    return fail("expected blocks of 16 along K of f4E2M1FN, or of 32 of any "
+                "code with scales in f8E8M0FNU, but got blocks of {0} of {1} "
+                "with {2}",
+                block, print(code.type), print(scale.type));
+  int64_t depth = extents[Depth];
+  bool isFP4 = isa<Float4E2M1FNType>(code.type);
+  if (isFP4 && depth % 2)
+    return fail("expected an even K, but got {0}", depth);
+
+  SmallVector<int64_t> shape = {extents[row], depth};
+  SmallVector<AffineExpr> target = {loops[row].empty() ? zero() : dim(row),
+                                    dim(Depth)};
+  if (!loops[Batch].empty()) {
+    shape.insert(shape.begin(), extents[Batch]);
+    target.insert(target.begin(), dim(Batch));
+  }
+  RaisedOperand result;
+  result.type = ScaledType::get(context, shape, *format);
+  result.codeType = code.type;
+  result.scaleType = scale.type;
+  result.isPacked = static_cast<bool>(code.nibble);
+  if (result.isPacked) {
+    if (code.nibble != simplify(dim(Depth) % 2))
+      return fail("expected the even index of K in the low nibble");
+    shape.back() = depth / 2;
+    target.back() = dim(Depth).floorDiv(2);
+  }
+  std::optional<Arrangement> data =
+      planArrangement(code.source, code.indices, shape, target);
+  if (!data)
+    return fail("expected codes that are a matrix of rows and K, transposed or "
+                "in parts, but got {0}",
+                print(code.source.getType()));
+  shape.back() = llvm::divideCeil(depth, block);
+  target.back() = dim(Depth).floorDiv(block);
+  if (shape.back() == 1)
+    target.back() = zero();
+  std::optional<Arrangement> arranged =
+      planArrangement(scale.source, scale.indices, shape, target);
+  if (!arranged)
+    return fail("expected scales that are a matrix of rows and blocks, "
+                "transposed or in parts, but got {0}",
+                print(scale.source.getType()));
+  result.data = *data;
+  result.scales = *arranged;
+  return result;
+}
+
+/// True if the destination is zero before the sum.
+static bool isZeroFilled(Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    return matchPattern(fill.value(), m_AnyZeroFloat());
+  return matchPattern(value, m_AnyZeroFloat());
+}
+
+std::optional<ScaledContraction> Matcher::match() {
+  std::optional<Product> product = traceProduct();
+  if (!product || !splitFactors(*product) || !groupLoops() || !assignScales())
+    return std::nullopt;
+  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
+    substitute(factor);
+  for (const Factor &factor : globals)
+    if (uses(factor, Row) || uses(factor, Column) || uses(factor, Depth))
+      return fail("expected further factors to be one number a matrix, but got "
+                  "one of {0}",
+                  print(factor.source.getType()));
+
+  ScaledContraction result;
+  std::optional<RaisedOperand> lhs = describe(codes[0], scales[0], Row);
+  std::optional<RaisedOperand> rhs =
+      lhs ? describe(codes[1], scales[1], Column) : std::nullopt;
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (lhs->type.getBlockSize() != rhs->type.getBlockSize() ||
+      lhs->scaleType != rhs->scaleType)
+    return fail("expected one block size and one type of scales, but got {0} "
+                "and {1}",
+                print(lhs->type), print(rhs->type));
+  result.lhs = *lhs;
+  result.rhs = *rhs;
+  result.isBatched = !loops[Batch].empty();
+  if (result.isBatched)
+    result.outShape.push_back(extents[Batch]);
+  llvm::append_values(result.outShape, extents[Row], extents[Column]);
+  ArrayRef<int64_t> inner = ArrayRef(result.outShape).drop_front();
+  ArrayRef<int64_t> own =
+      cast<RankedTensorType>(op.getDpsInitOperand(0)->get().getType())
+          .getShape();
+  if (own.size() != result.outShape.size() && ShapedType::isDynamicShape(inner))
+    return fail("expected a result whose inner extents are known");
+  result.globals = std::move(globals);
+  result.readsDestination = !isZeroFilled(op.getDpsInitOperand(0)->get());
+  return result;
+}
+
+std::optional<ScaledContraction>
+nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
+                             std::string &reason) {
+  reason.clear();
+  return Matcher(op, options, reason).match();
+}

@@ -1,0 +1,56 @@
+//===- ScaledContraction.h - A contraction that is a product ----*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Recognises a sum over products of block-scaled values and describes it as a
+// `matmul` of the dialect. Makes no IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_SCALEDCONTRACTION_H
+#define NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_SCALEDCONTRACTION_H
+
+#include "Arrange.h"
+
+#include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+namespace nvfp4::gsg {
+
+/// One operand of the product.
+struct RaisedOperand {
+  ScaledType type;
+  Arrangement data;
+  /// Element type of codes; those of f4E2M1FN are packed if the arranged tensor
+  /// holds them whole.
+  mlir::Type codeType;
+  bool isPacked = false;
+  Arrangement scales;
+  mlir::Type scaleType;
+};
+
+/// A contraction as `dense` or `batched` product.
+struct ScaledContraction {
+  RaisedOperand lhs, rhs;
+  bool isBatched = false;
+  /// [M, N] or [L, M, N].
+  llvm::SmallVector<int64_t> outShape;
+  /// Numbers that become `alpha`, read at indices in which dimension 0 is the
+  /// number of the matrix.
+  llvm::SmallVector<Factor> globals;
+  /// False if the destination is filled with zero.
+  bool readsDestination = true;
+};
+
+/// The product that `op` is. Without one, `reason` says why if an operand has
+/// 4- or 8-bit floating point numbers, and is empty otherwise.
+std::optional<ScaledContraction> matchContraction(mlir::linalg::LinalgOp op,
+                                                  const RaiseOptions &options,
+                                                  std::string &reason);
+
+} // namespace nvfp4::gsg
+
+#endif // NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_SCALEDCONTRACTION_H
