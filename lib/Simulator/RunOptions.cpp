@@ -59,7 +59,7 @@ std::string badOptionValue(const std::string &name, const std::string &value,
 }
 
 RunOptionKind runOptionKind(const std::string &name) {
-  if (name == "--check" || name == "--bank-conflicts")
+  if (name == "--check" || name == "--bank-conflicts" || name == "--cycles")
     return RunOptionKind::Flag;
   for (const char *known : {"--seed", "--profile", "--delays", "--max-delay",
                             "--accumulation", "--sms", "--max-instructions"})
@@ -72,6 +72,10 @@ std::string setRunOption(const std::string &name, const std::string &value,
                          RunOptions &options) {
   if (name == "--check" || name == "--bank-conflicts") {
     (name == "--check" ? options.check : options.lintBankConflicts) = true;
+    return {};
+  }
+  if (name == "--cycles") {
+    options.delays = DelayMode::Cycles;
     return {};
   }
   if (name == "--profile" || name == "--delays" || name == "--accumulation")

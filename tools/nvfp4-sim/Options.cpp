@@ -44,6 +44,8 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
   --profile strict|cutlass
   --bank-conflicts      report loads and stores that meet in shared-memory banks
   --delays uniform|adversarial|immediate
+  --cycles              costs of a model instead of random delays; prints how
+                        many cycles the kernel takes by it
   --max-delay N         longest delay in warp instructions (default 3000)
   --accumulation aligned|f32|f64
   --sms N               CTAs resident at once (default 148)

@@ -168,6 +168,9 @@ int runSession(Options &options) {
                   result.reports.str(*kernel).c_str());
       return 1;
     }
+    if (options.run.delays == sim::DelayMode::Cycles)
+      std::printf("%s: about %llu cycles, by a model\n", kernel->name.c_str(),
+                  static_cast<unsigned long long>(result.statistics.ticks));
     Results results = collect(arguments, memory);
     if (i == 0) {
       first = std::move(results);

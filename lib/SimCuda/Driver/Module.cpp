@@ -137,6 +137,29 @@ Result simcuda::functionOf(State &s, SimModule &module, const char *name,
   return cuda::Success;
 }
 
+/// The module behind a handle, for calls that look up `name` in it.
+static Result findModule(Entry &s, ModuleHandle module, const char *name,
+                         SimModule *&found) {
+  if (s.error)
+    return s.error;
+  found = s->find(module);
+  return found && name ? cuda::Success
+                       : s->fail(cuda::InvalidHandle,
+                                 "expected a loaded module and a name");
+}
+
+/// The function behind a handle, and for getters a place for what is asked.
+static Result findFunction(Entry &s, FunctionHandle function,
+                           SimFunction *&found, const void *place) {
+  if (s.error)
+    return s.error;
+  found = s->find(function);
+  return found && place
+             ? cuda::Success
+             : s->fail(cuda::InvalidHandle,
+                       "expected a function and a place for the result");
+}
+
 NVFP4_SIM_API Result cuModuleLoadData(ModuleHandle *module,
                                       const void *image) try {
   Entry s;
@@ -209,11 +232,9 @@ NVFP4_SIM_API Result cuModuleGetFunction(FunctionHandle *function,
                                          ModuleHandle module,
                                          const char *name) try {
   Entry s;
-  if (s.error)
-    return s.error;
-  SimModule *found = s->find(module);
-  if (!found || !name)
-    return s->fail(cuda::InvalidHandle, "expected a loaded module and a name");
+  SimModule *found = nullptr;
+  if (Result error = findModule(s, module, name, found))
+    return error;
   SimFunction *result = nullptr;
   Result error = functionOf(*s, *found, name, result);
   *function = reinterpret_cast<FunctionHandle>(result);
@@ -226,11 +247,9 @@ NVFP4_SIM_API Result cuModuleGetGlobal_v2(DevicePointer *address, size_t *bytes,
                                           ModuleHandle module,
                                           const char *name) try {
   Entry s;
-  if (s.error)
-    return s.error;
-  SimModule *found = s->find(module);
-  if (!found || !name)
-    return s->fail(cuda::InvalidHandle, "expected a loaded module and a name");
+  SimModule *found = nullptr;
+  if (Result error = findModule(s, module, name, found))
+    return error;
   uint64_t value = found->program->variableAddress(name, s->memory);
   if (!value)
     return s->fail(cuda::NotFound,
@@ -296,11 +315,9 @@ NVFP4_SIM_API Result cuKernelGetAttribute(int *value, int attribute,
 NVFP4_SIM_API Result cuFuncSetAttribute(FunctionHandle function, int attribute,
                                         int value) try {
   Entry s;
-  if (s.error)
-    return s.error;
-  SimFunction *found = s->find(function);
-  if (!found)
-    return s->fail(cuda::InvalidHandle, "expected a function");
+  SimFunction *found = nullptr;
+  if (Result error = findFunction(s, function, found, &value))
+    return error;
   if (attribute == cuda::MaxDynamicSharedSizeBytes) {
     int most =
         227 * 1024 - static_cast<int>(found->kernel->module->sharedBytes);
@@ -321,11 +338,9 @@ NVFP4_SIM_API Result cuFuncSetAttribute(FunctionHandle function, int attribute,
 NVFP4_SIM_API Result cuFuncGetAttribute(int *value, int attribute,
                                         FunctionHandle function) try {
   Entry s;
-  if (s.error)
-    return s.error;
-  SimFunction *found = s->find(function);
-  if (!found || !value)
-    return s->fail(cuda::InvalidHandle, "expected a function");
+  SimFunction *found = nullptr;
+  if (Result error = findFunction(s, function, found, value))
+    return error;
   const sim::Function &parsed = *found->kernel->function;
   auto product = [](const std::array<uint32_t, 3> &a) {
     return static_cast<int>(a[0] * a[1] * a[2]);
@@ -382,9 +397,9 @@ NVFP4_SIM_API Result cuFuncSetCacheConfig(FunctionHandle, int) {
 NVFP4_SIM_API Result cuFuncGetModule(ModuleHandle *module,
                                      FunctionHandle function) try {
   Entry s;
-  SimFunction *found = s->find(function);
-  if (!found)
-    return s->fail(cuda::InvalidHandle, "expected a function");
+  SimFunction *found = nullptr;
+  if (Result error = findFunction(s, function, found, module))
+    return error;
   *module = reinterpret_cast<ModuleHandle>(found->module);
   return cuda::Success;
 } catch (...) {
@@ -393,9 +408,9 @@ NVFP4_SIM_API Result cuFuncGetModule(ModuleHandle *module,
 NVFP4_SIM_API Result cuFuncGetName(const char **name,
                                    FunctionHandle function) try {
   Entry s;
-  SimFunction *found = s->find(function);
-  if (!found)
-    return s->fail(cuda::InvalidHandle, "expected a function");
+  SimFunction *found = nullptr;
+  if (Result error = findFunction(s, function, found, name))
+    return error;
   *name = found->kernel->name.c_str();
   return cuda::Success;
 } catch (...) {

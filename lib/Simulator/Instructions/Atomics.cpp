@@ -224,7 +224,7 @@ Step remote(Warp &warp, const Inst &inst, LaneMask mask) {
         beginOperation(warp, lane, OperationProxy::Generic);
     Cta *cta = &warp.cta;
     ++cta->cluster->pendingOperations;
-    machine.schedule(machine.delayFor(AsyncKind::CopyIn), [=] {
+    machine.schedule(machine.delayFor(AsyncKind::CopyIn, warp.cta), [=] {
       --cta->cluster->pendingOperations;
       std::vector<uint8_t> data = bytes;
       uint32_t offset = address & sharedOffsetMask;

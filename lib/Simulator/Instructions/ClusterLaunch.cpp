@@ -44,32 +44,34 @@ Step tryCancel(Warp &warp, const Inst &inst, LaneMask mask) {
     Cta *cta = &warp.cta;
     Cluster *cluster = cta->cluster;
     ++cluster->pendingOperations;
-    machine.schedule(machine.delayFor(AsyncKind::Request), [=, &machine] {
-      --cluster->pendingOperations;
-      uint32_t reply[4] = {};
-      if (!machine.waitingClusters.empty()) {
-        uint32_t index = machine.waitingClusters.front();
-        machine.waitingClusters.pop_front();
-        const auto &grid = machine.clusterGrid;
-        const auto &size = machine.config.cluster;
-        reply[0] = 1;
-        reply[1] = index % grid[0] * size[0];
-        reply[2] = index / grid[0] % grid[1] * size[1];
-        reply[3] = index / (grid[0] * grid[1]) * size[2];
-      }
-      std::vector<uint8_t> bytes(16);
-      std::memcpy(bytes.data(), reply, 16);
-      for (auto &member : cluster->ctas) {
-        if (!multicast && member.get() != cta)
-          continue;
-        if (!writeShared(operation, *member, target & sharedOffsetMask, bytes,
-                         TensorSwizzle::None))
-          return;
-        completeOn(
-            operation, *cta,
-            member->rank << sharedRankShift | (barrier & sharedOffsetMask), 16);
-      }
-    });
+    machine.schedule(
+        machine.delayFor(AsyncKind::Request, warp.cta), [=, &machine] {
+          --cluster->pendingOperations;
+          uint32_t reply[4] = {};
+          if (!machine.waitingClusters.empty()) {
+            uint32_t index = machine.waitingClusters.front();
+            machine.waitingClusters.pop_front();
+            const auto &grid = machine.clusterGrid;
+            const auto &size = machine.config.cluster;
+            reply[0] = 1;
+            reply[1] = index % grid[0] * size[0];
+            reply[2] = index / grid[0] % grid[1] * size[1];
+            reply[3] = index / (grid[0] * grid[1]) * size[2];
+          }
+          std::vector<uint8_t> bytes(16);
+          std::memcpy(bytes.data(), reply, 16);
+          for (auto &member : cluster->ctas) {
+            if (!multicast && member.get() != cta)
+              continue;
+            if (!writeShared(operation, *member, target & sharedOffsetMask,
+                             bytes, TensorSwizzle::None))
+              return;
+            completeOn(operation, *cta,
+                       member->rank << sharedRankShift |
+                           (barrier & sharedOffsetMask),
+                       16);
+          }
+        });
   }
   return Step::Next;
 }

@@ -59,7 +59,8 @@ Step copy(Warp &warp, const Inst &inst, LaneMask mask) {
     ++cta->cluster->pendingOperations;
     unsigned width = a.bytes;
     auto offset = static_cast<uint32_t>(to.address);
-    machine.schedule(machine.delayFor(AsyncKind::CopyIn), [=, &machine] {
+    machine.schedule(machine.delayFor(AsyncKind::CopyIn, warp.cta), [=,
+                                                                     &machine] {
       --cta->cluster->pendingOperations;
       std::vector<uint8_t> bytes(width, 0);
       if (size && !machine.memory.read(source, bytes.data(), size))

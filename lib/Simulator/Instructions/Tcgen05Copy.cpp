@@ -82,11 +82,14 @@ Step copy(Warp &warp, const Inst &inst, LaneMask mask) {
         beginOperation(warp, lane, OperationProxy::TensorPipe);
     ++machine.result.statistics.tmemCopies;
     std::vector<Cta *> ctas = groupCtas(warp.cta, a->group);
-    machine.scheduleOnPipe(*ctas[0], [=] {
-      for (Cta *cta : ctas)
-        if (!copyInto(operation, *a, *cta, source, place.column))
-          return;
-    });
+    machine.scheduleOnPipe(
+        *ctas[0],
+        [=] {
+          for (Cta *cta : ctas)
+            if (!copyInto(operation, *a, *cta, source, place.column))
+              return;
+        },
+        cycles::tensorCopy);
   }
   return Step::Next;
 }

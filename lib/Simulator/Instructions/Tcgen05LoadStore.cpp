@@ -193,12 +193,14 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   tellChecker(warp, operation.id, *a, place, Access::Read);
   Warp *issuer = &warp;
   ++warp.cta.cluster->pendingOperations;
-  machine.schedule(machine.delayFor(AsyncKind::TmemLoadStore), [=, &machine] {
-    --issuer->cta.cluster->pendingOperations;
-    readCells(operation, issuer->cta.tensorMemory(), *a, place, result->values);
-    result->ready = true;
-    machine.wake(*issuer);
-  });
+  machine.schedule(machine.delayFor(AsyncKind::TmemLoadStore, warp.cta),
+                   [=, &machine] {
+                     --issuer->cta.cluster->pendingOperations;
+                     readCells(operation, issuer->cta.tensorMemory(), *a, place,
+                               result->values);
+                     result->ready = true;
+                     machine.wake(*issuer);
+                   });
   return Step::Next;
 }
 
@@ -218,23 +220,26 @@ Step store(Warp &warp, const Inst &inst, LaneMask mask) {
   Warp *issuer = &warp;
   ++warp.tmemStoresPending;
   ++warp.cta.cluster->pendingOperations;
-  machine.schedule(machine.delayFor(AsyncKind::TmemLoadStore), [=, &machine] {
-    --issuer->cta.cluster->pendingOperations;
-    Tmem &tmem = issuer->cta.tensorMemory();
-    for (unsigned r = 0; r < a->registers; ++r)
-      for (unsigned t = 0; t < 32; ++t) {
-        auto [lane, column] = cellOf(*a, t, r);
-        uint32_t value = (*values)[r * 32 + t];
-        if (!a->pack) {
-          tmem.put(place.lane + lane, place.column + column, value);
-          continue;
-        }
-        tmem.put(place.lane + lane, place.column + 2 * column, value & 0xffff);
-        tmem.put(place.lane + lane, place.column + 2 * column + 1, value >> 16);
-      }
-    --issuer->tmemStoresPending;
-    machine.wake(*issuer);
-  });
+  machine.schedule(
+      machine.delayFor(AsyncKind::TmemLoadStore, warp.cta), [=, &machine] {
+        --issuer->cta.cluster->pendingOperations;
+        Tmem &tmem = issuer->cta.tensorMemory();
+        for (unsigned r = 0; r < a->registers; ++r)
+          for (unsigned t = 0; t < 32; ++t) {
+            auto [lane, column] = cellOf(*a, t, r);
+            uint32_t value = (*values)[r * 32 + t];
+            if (!a->pack) {
+              tmem.put(place.lane + lane, place.column + column, value);
+              continue;
+            }
+            tmem.put(place.lane + lane, place.column + 2 * column,
+                     value & 0xffff);
+            tmem.put(place.lane + lane, place.column + 2 * column + 1,
+                     value >> 16);
+          }
+        --issuer->tmemStoresPending;
+        machine.wake(*issuer);
+      });
   return Step::Next;
 }
 

@@ -69,7 +69,10 @@ Step mma(Warp &warp, const Inst &inst, LaneMask mask) {
     op->ctas = groupCtas(warp.cta, a.group);
     op->operation = beginOperation(warp, lane, OperationProxy::TensorPipe);
     ++machine.result.statistics.mmas;
-    machine.scheduleOnPipe(*op->ctas[0], [op] { op->run(); });
+    machine.scheduleOnPipe(
+        *op->ctas[0], [op] { op->run(); },
+        cycles::tcgen05Mma(op->descriptor.m, op->descriptor.n,
+                           static_cast<unsigned>(op->ctas.size())));
   }
   return Step::Next;
 }

@@ -209,30 +209,32 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
     ++cluster->pendingOperations;
     ++machine.result.statistics.tmaLoads;
     bool multicast = a.multicast, pair = a.pair;
-    machine.schedule(machine.delayFor(AsyncKind::CopyIn), [=, &machine] {
-      --cluster->pendingOperations;
-      std::vector<uint8_t> bytes, written;
-      TileFault fault;
-      TileObserver observe;
-      if (machine.checker)
-        observe = [&](uint64_t address, uint64_t size) {
-          machine.checker->operationGlobal(operation.id, *cta->cluster, address,
-                                           size, Access::Read);
-        };
-      if (!readTile(*box, machine.memory, bytes, written, fault, observe))
-        return reportTileFault(operation, fault);
-      auto deliver = [&](uint32_t rank, uint32_t target) {
-        if (!writeBox(operation, *cluster->ctas[rank],
-                      shared & sharedOffsetMask, *box, bytes, written))
-          return;
-        machine.result.statistics.tmaBytes += box->transactionBytes();
-        completeOn(operation, *cta, target, box->transactionBytes());
-      };
-      if (multicast)
-        forMulticast(ranks, barrier, pair, deliver);
-      else
-        deliver(shared >> sharedRankShift, barrier);
-    });
+    machine.schedule(
+        machine.delayFor(AsyncKind::CopyIn, *cta, box->transactionBytes()),
+        [=, &machine] {
+          --cluster->pendingOperations;
+          std::vector<uint8_t> bytes, written;
+          TileFault fault;
+          TileObserver observe;
+          if (machine.checker)
+            observe = [&](uint64_t address, uint64_t size) {
+              machine.checker->operationGlobal(operation.id, *cta->cluster,
+                                               address, size, Access::Read);
+            };
+          if (!readTile(*box, machine.memory, bytes, written, fault, observe))
+            return reportTileFault(operation, fault);
+          auto deliver = [&](uint32_t rank, uint32_t target) {
+            if (!writeBox(operation, *cluster->ctas[rank],
+                          shared & sharedOffsetMask, *box, bytes, written))
+              return;
+            machine.result.statistics.tmaBytes += box->transactionBytes();
+            completeOn(operation, *cta, target, box->transactionBytes());
+          };
+          if (multicast)
+            forMulticast(ranks, barrier, pair, deliver);
+          else
+            deliver(shared >> sharedRankShift, barrier);
+        });
   }
   return Step::Next;
 }
@@ -307,16 +309,19 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
         --group->writing;
       machine.wake(*issuer);
     };
-    machine.schedule(machine.delayFor(AsyncKind::CopyOutRead), [=, &machine] {
-      auto bytes = std::make_shared<std::vector<uint8_t>>();
-      if (!readBox(operation, *cta, shared & sharedOffsetMask, *box, *bytes))
-        return;
-      for (const auto &group : groups)
-        --group->reading;
-      machine.wake(*issuer);
-      machine.schedule(machine.delayFor(AsyncKind::CopyOutWrite),
-                       [=] { write(bytes); });
-    });
+    machine.schedule(
+        machine.delayFor(AsyncKind::CopyOutRead, *cta, box->transactionBytes()),
+        [=, &machine] {
+          auto bytes = std::make_shared<std::vector<uint8_t>>();
+          if (!readBox(operation, *cta, shared & sharedOffsetMask, *box,
+                       *bytes))
+            return;
+          for (const auto &group : groups)
+            --group->reading;
+          machine.wake(*issuer);
+          machine.schedule(machine.delayFor(AsyncKind::CopyOutWrite, *cta),
+                           [=] { write(bytes); });
+        });
   }
   return Step::Next;
 }

@@ -28,7 +28,18 @@ void Machine::schedule(uint64_t delay, std::function<void()> effect) {
   events.push({now + delay, nextSequence++, std::move(effect)});
 }
 
-uint64_t Machine::delayFor(AsyncKind kind) {
+/// The model of cycles: copies queue for the copy engine of their SM.
+static uint64_t costOf(AsyncKind kind, uint64_t now, Cta &cta, uint64_t bytes) {
+  if (kind == AsyncKind::TmemLoadStore)
+    return cycles::tensorMemory;
+  if (kind == AsyncKind::CopyIn || kind == AsyncKind::CopyOutRead)
+    cta.copyFree = std::max(now, cta.copyFree) +
+                   (bytes + cycles::copyBytes - 1) / cycles::copyBytes;
+  uint64_t queued = std::max(now, cta.copyFree) - now;
+  return kind == AsyncKind::CopyOutRead ? queued : queued + cycles::copyLatency;
+}
+
+uint64_t Machine::delayFor(AsyncKind kind, Cta &cta, uint64_t bytes) {
   uint64_t most = std::max<uint64_t>(options.maximumDelay, 1);
   switch (options.delays) {
   case DelayMode::Immediate:
@@ -39,6 +50,8 @@ uint64_t Machine::delayFor(AsyncKind kind) {
     return 1 + random.below(most);
   case DelayMode::Adversarial:
     break;
+  case DelayMode::Cycles:
+    return costOf(kind, now, cta, bytes);
   }
   // Each seed favours one class of operations and starves another.
   bool slow = (options.seed >> (static_cast<unsigned>(kind) % 6)) & 1;
@@ -47,8 +60,15 @@ uint64_t Machine::delayFor(AsyncKind kind) {
   return slow ? 4 * most + random.below(4 * most) : 1 + random.below(16);
 }
 
-void Machine::scheduleOnPipe(Cta &cta, std::function<void()> effect) {
-  uint64_t time = std::max(now, cta.pipeTime) + delayFor(AsyncKind::TensorPipe);
+void Machine::scheduleOnPipe(Cta &cta, std::function<void()> effect,
+                             PipeCost cost) {
+  uint64_t time = std::max(now, cta.pipeTime);
+  if (options.delays == DelayMode::Cycles) {
+    cta.pipeFree = std::max(now, cta.pipeFree) + cost.interval;
+    time = std::max(time, cta.pipeFree + cost.tail);
+  } else {
+    time += delayFor(AsyncKind::TensorPipe, cta);
+  }
   if (options.delays == DelayMode::Immediate)
     time = now;
   cta.pipeTime = time;
@@ -89,6 +109,7 @@ void Machine::wake(WaitList &list) {
 void Machine::makeReady(Warp &warp) {
   if (warp.readyIndex >= 0)
     return;
+  warp.readyAt = std::max(warp.readyAt, now + cycles::wake);
   warp.readyIndex = static_cast<int32_t>(ready.size());
   ready.push_back(&warp);
 }

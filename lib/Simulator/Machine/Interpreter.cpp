@@ -40,7 +40,7 @@ void Machine::runWarp(Warp &warp, unsigned quantum) {
         continue;
       }
     }
-    ++now;
+    now += options.delays != DelayMode::Cycles;
     ++result.statistics.warpInstructions;
     result.statistics.threadInstructions += std::popcount(mask);
     if (options.trace)

@@ -142,6 +142,8 @@ void Machine::startCluster(uint32_t index) {
     for (auto &warp : cta->warps) {
       fillEnvironment(*warp);
       makeReady(*warp);
+      if (now)
+        warp->readyAt = now + cycles::turnaround;
     }
   if (checker)
     checker->clusterStarted(*cluster);
@@ -231,10 +233,14 @@ RunResult Machine::run() {
           reportDeadlock();
         continue;
       }
-      Warp &warp = *ready[random.below(ready.size())];
+      unsigned quantum = 0;
+      Warp *picked = pickWarp(quantum);
+      if (!picked)
+        continue;
+      Warp &warp = *picked;
       if (options.timeline)
         options.timeline->warpRuns(warp, now);
-      runWarp(warp, 1 + static_cast<unsigned>(random.below(64)));
+      runWarp(warp, quantum);
       if (options.timeline)
         options.timeline->warpStops(warp, now);
       if (result.statistics.warpInstructions > options.maximumInstructions ||

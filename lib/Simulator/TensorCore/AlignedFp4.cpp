@@ -83,6 +83,9 @@ void vnniDots(const uint8_t *a, const Block<int32_t> *b,
     _mm256_store_si256(reinterpret_cast<__m256i *>(dots[g].lane), sum);
   }
 }
+constexpr DotFunction vectorDots = vnniDots;
+#else
+constexpr DotFunction vectorDots = portableDots;
 #endif
 
 NVFP4_SIM_INLINE void addRow(const Fp4Operands &x, unsigned i, float *d,
@@ -117,16 +120,14 @@ NVFP4_SIM_INLINE void addRow(const Fp4Operands &x, unsigned i, float *d,
 void addRowPortable(const Fp4Operands &x, unsigned i, float *d) {
   addRow(x, i, d, portableDots);
 }
-#if defined(__x86_64__)
 NVFP4_SIM_TARGET("avx2")
 void addRowAvx2(const Fp4Operands &x, unsigned i, float *d) {
   addRow(x, i, d, portableDots);
 }
 NVFP4_SIM_TARGET("avx512f,avx512vl,avx512dq,avx512bw,avx512vnni")
 void addRowAvx512(const Fp4Operands &x, unsigned i, float *d) {
-  addRow(x, i, d, vnniDots);
+  addRow(x, i, d, vectorDots);
 }
-#endif
 
 } // namespace
 
@@ -174,16 +175,7 @@ Fp4Operands::Fp4Operands(const MmaTile &tile)
 
 void addFp4Row(const Fp4Operands &operands, unsigned i, float *d,
                VectorLevel level) {
-  switch (level) {
-#if defined(__x86_64__)
-  case VectorLevel::Avx512:
-    return addRowAvx512(operands, i, d);
-  case VectorLevel::Avx2:
-    return addRowAvx2(operands, i, d);
-#endif
-  default:
-    return addRowPortable(operands, i, d);
-  }
+  rowOf(level, addRowPortable, addRowAvx2, addRowAvx512)(operands, i, d);
 }
 
 } // namespace nvfp4::sim::aligned

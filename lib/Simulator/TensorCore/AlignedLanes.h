@@ -72,6 +72,20 @@ NVFP4_SIM_INLINE Floats truncatedToFloat(Longs sum, Doubles scale,
   return (Floats)((Ints)nearest + away);
 }
 
+/// The function of `level`. Off x86 all three are the same code.
+template <typename Row>
+Row rowOf(VectorLevel level, Row portable, Row avx2, Row avx512) {
+  switch (level) {
+  case VectorLevel::Avx512:
+    return avx512;
+  case VectorLevel::Avx2:
+    return avx2;
+  case VectorLevel::Portable:
+    break;
+  }
+  return portable;
+}
+
 /// `result`, which is sum * scale cut to f32, with its last bit set where bits
 /// were lost.
 NVFP4_SIM_INLINE Floats oddWhereInexact(Floats result, Longs sum,

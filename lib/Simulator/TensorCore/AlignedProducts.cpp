@@ -92,7 +92,6 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
 void addRowPortable(const ProductOperands &x, unsigned i, float *d) {
   addRow(x, i, d);
 }
-#if defined(__x86_64__)
 NVFP4_SIM_TARGET("avx2")
 void addRowAvx2(const ProductOperands &x, unsigned i, float *d) {
   addRow(x, i, d);
@@ -101,7 +100,6 @@ NVFP4_SIM_TARGET("avx512f,avx512vl,avx512dq,avx512bw")
 void addRowAvx512(const ProductOperands &x, unsigned i, float *d) {
   addRow(x, i, d);
 }
-#endif
 
 } // namespace
 
@@ -144,16 +142,7 @@ ProductOperands::ProductOperands(const MmaTile &tile, bool f16Result)
 
 void addProductRow(const ProductOperands &operands, unsigned i, float *d,
                    VectorLevel level) {
-  switch (level) {
-#if defined(__x86_64__)
-  case VectorLevel::Avx512:
-    return addRowAvx512(operands, i, d);
-  case VectorLevel::Avx2:
-    return addRowAvx2(operands, i, d);
-#endif
-  default:
-    return addRowPortable(operands, i, d);
-  }
+  rowOf(level, addRowPortable, addRowAvx2, addRowAvx512)(operands, i, d);
 }
 
 } // namespace nvfp4::sim::aligned

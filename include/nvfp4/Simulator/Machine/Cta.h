@@ -76,6 +76,11 @@ struct Cta {
   unsigned liveThreads = 0;
   /// When the newest operation of this CTA's tensor pipe completes.
   uint64_t pipeTime = 0;
+  /// In the model of cycles: from when on the tensor pipe, the copy engine and
+  /// the four schedulers are free.
+  uint64_t pipeFree = 0;
+  uint64_t copyFree = 0;
+  std::array<uint64_t, 4> issueFree{};
   unsigned pipePending = 0;
   /// cta_group used by tcgen05 so far: 0, 1 or 2.
   unsigned ctaGroup = 0;

@@ -41,6 +41,9 @@ enum class DelayMode : uint8_t {
   /// Very late stores, tensor operations slower than copies, or the other way
   /// round, by the seed.
   Adversarial,
+  /// After the costs of a model (Cycles.h), by which warps take turns too: the
+  /// clock then counts cycles.
+  Cycles,
 };
 
 /// How tensor cores add; see docs/Simulator.md.

@@ -15,6 +15,7 @@
 #define NVFP4_SIMULATOR_MACHINE_MACHINE_H
 
 #include "nvfp4/Simulator/Machine/Cta.h"
+#include "nvfp4/Simulator/Machine/Cycles.h"
 #include "nvfp4/Simulator/Machine/Launch.h"
 #include "nvfp4/Simulator/Machine/Memory.h"
 
@@ -73,10 +74,12 @@ public:
   // Asynchronous operations (Events.cpp). ----------------------------------
   /// Runs `effect` after `delay` ticks, or now in immediate mode.
   void schedule(uint64_t delay, std::function<void()> effect);
-  /// A delay for an operation of `kind`.
-  uint64_t delayFor(AsyncKind kind);
+  /// A delay for an operation of `kind` that `cta` issues and that moves
+  /// `bytes`; the latter two count for the model of cycles only.
+  uint64_t delayFor(AsyncKind kind, Cta &cta, uint64_t bytes = 0);
   /// Appends `effect` to the in-order tensor pipe of `cta`.
-  void scheduleOnPipe(Cta &cta, std::function<void()> effect);
+  void scheduleOnPipe(Cta &cta, std::function<void()> effect,
+                      PipeCost cost = {});
   /// Wakes the warps in `list` and empties it.
   void wake(WaitList &list);
   void wake(Warp &warp);
@@ -126,6 +129,10 @@ public:
   std::deque<uint32_t> waitingClusters;
 
 private:
+  /// The next warp to run and for how many instructions; null when an event
+  /// comes first.
+  Warp *pickWarp(unsigned &quantum);
+
   struct Event {
     uint64_t time;
     uint64_t sequence;

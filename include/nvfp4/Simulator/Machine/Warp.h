@@ -169,6 +169,8 @@ public:
   std::vector<LaneGroup> groups;
   std::vector<Reconvergence> records;
   size_t current = 0;
+  /// In the model of cycles: when its next instruction may start.
+  uint64_t readyAt = 0;
   /// Position in the scheduler's ready list, or -1.
   int32_t readyIndex = -1;
 

@@ -1,0 +1,51 @@
+//===- Cycles.h - costs of the model of cycles ------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What events cost when the clock counts cycles. This is a model: where each
+// number comes from, and what it leaves out, is in docs/Simulator.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_SIMULATOR_MACHINE_CYCLES_H
+#define NVFP4_SIMULATOR_MACHINE_CYCLES_H
+
+#include <cstdint>
+
+namespace nvfp4::sim {
+
+/// What an operation of the tensor pipe costs: cycles for which the pipe takes
+/// no other, and those that pass until its results are there.
+struct PipeCost {
+  uint64_t interval = 0;
+  uint64_t tail = 0;
+};
+
+namespace cycles {
+
+/// Between two instructions of a warp, each taken to need the one before.
+constexpr uint64_t instruction = 4;
+/// From an arrival to the first instruction of who waits for it.
+constexpr uint64_t wake = 20;
+/// From the end of a CTA to the first instruction of the next in its place.
+constexpr uint64_t turnaround = 1200;
+/// The copy engine of an SM: bytes a cycle, and from there to memory and back.
+constexpr uint64_t copyBytes = 89;
+constexpr uint64_t copyLatency = 319;
+/// tcgen05.ld and .st, and tcgen05.cp.
+constexpr uint64_t tensorMemory = 16;
+constexpr PipeCost tensorCopy = {8, 0};
+
+/// tcgen05.mma of M x N with 32 bytes of K, by one CTA or a pair: the larger of
+/// the time to multiply and that to read the operands.
+PipeCost tcgen05Mma(unsigned m, unsigned n, unsigned ctas);
+/// wgmma of 64 x N.
+PipeCost wgmma(unsigned n);
+
+} // namespace cycles
+} // namespace nvfp4::sim
+
+#endif // NVFP4_SIMULATOR_MACHINE_CYCLES_H
