@@ -59,7 +59,12 @@ void KernelBody::storeQuantized(const TilePlace &tile, Value y, Value column) {
   int64_t perByte = type.isFP4() ? 2 : 1;
   cpu::QuantizeInputs inputs;
   inputs.globalScale = tile.globalScale;
+  inputs.seed = parameters.seed;
   auto store = [&](Value x, Value first) {
+    if (inputs.seed)
+      inputs.elementIndex = arith::IndexCastOp::create(
+          b, loc, b.getI64Type(),
+          flatten(tile.row, parameters.outColumns, first));
     cpu::QuantizedBlock result =
         cpu::emitQuantizeBlock(b, loc, quantizer, inputs, x);
     Value bytes = cpu::emitPackCodes(

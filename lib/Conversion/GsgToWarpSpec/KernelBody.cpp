@@ -104,6 +104,12 @@ void KernelBody::build() {
     rank = NVVM::ClusterId::create(b, loc, b.getI32Type());
   }
 
+  // A launch that overlaps the one before waits here, after its barriers and
+  // tensor memory are there, and lets the next begin. Others have nothing to
+  // wait for.
+  for (auto kind : {NVVM::GridDepActionKind::wait,
+                    NVVM::GridDepActionKind::launch_dependents})
+    NVVM::GriddepcontrolOp::create(b, loc, kind);
   auto roles = RolesOp::create(
       b, loc, b.getStrArrayAttr({"load", "mma", "epilogue"}),
       ArrayRef<int32_t>{1, 1, 4}, ArrayRef<int32_t>{0, 0, 0}, 3);

@@ -151,8 +151,10 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   else
     addResult(launch, plan, op, p, outColumns, kept | Launch::Write);
   if (op.getOutScales())
-    p.outScales = launch.addPointer(op.getOutScales(),
-                                    Launch::Read | Launch::Write, byte);
+    p.outScales =
+        launch.addPointer(op.getOutScales(), kept | Launch::Write, byte);
+  if (op.getSeed())
+    p.seed = launch.addLong(op.getSeed());
   if (op.getPreactOut())
     p.preact = launch.addPointer(op.getPreactOut(), kept | Launch::Write);
   if (op.getAmaxOut())

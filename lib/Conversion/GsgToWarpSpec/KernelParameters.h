@@ -40,6 +40,8 @@ struct KernelParameters {
   llvm::SmallVector<mlir::Value> row, column, group;
   /// f32.
   mlir::Value alphaValue, betaValue, globalScaleValue;
+  /// i64, of stochastic rounding.
+  mlir::Value seed;
   /// Ragged scales start as upper_bound; else where their rows do.
   bool startsByGroup = false;
 };

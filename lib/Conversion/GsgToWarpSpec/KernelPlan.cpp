@@ -37,11 +37,9 @@ static std::string findUnsupportedResult(MatmulOp op) {
   QuantizerAttr quantizer = op.getQuantizerAttr();
   if (!quantizer)
     return "";
-  if (op.getSeed() || quantizer.getTwoD())
-    return "results rounded at random or scaled by squares; quantise by a "
-           "separate grouped_scaled_gemm.quantize";
-  if (op.getTail() == TailMode::Zero)
-    return "tail = zero with a quantised result; fill the destination";
+  if (quantizer.getTwoD())
+    return "results scaled by squares, whose rows are many threads'; quantise "
+           "by a separate grouped_scaled_gemm.quantize";
   ScaledType type = op.getQuantizedType();
   if (!type.isKMajor() || type.getLayout() == ScaleLayout::Blocked8x4 ||
       type.getGroupStart() == GroupStart::Compact)

@@ -212,6 +212,21 @@ Value Launch::addNumber(HostNumber number) {
   return addArgument(host.getI32Type());
 }
 
+Value Launch::addLong(Value value) {
+  Type i32 = host.getI32Type(), i64 = host.getI64Type();
+  auto pass = [&](Value part) -> Value {
+    Value word = arith::TruncIOp::create(host, loc, i32, part);
+    call("nvfp4_task_i32", {task, word});
+    return arith::ExtUIOp::create(device, loc, i64, addArgument(i32));
+  };
+  Value low = pass(value);
+  Value shift = arith::ConstantIntOp::create(host, loc, 32, 64);
+  Value high = pass(arith::ShRUIOp::create(host, loc, value, shift));
+  shift = arith::ConstantIntOp::create(device, loc, 32, 64);
+  high = arith::ShLIOp::create(device, loc, high, shift);
+  return arith::OrIOp::create(device, loc, high, low);
+}
+
 Value Launch::addFloat(Value value) {
   call("nvfp4_task_f32", {task, value});
   return addArgument(host.getF32Type());

@@ -72,6 +72,8 @@ public:
   mlir::Value addPointerTo(mlir::Value buffer, mlir::Type element);
   /// An i32 in the kernel.
   mlir::Value addNumber(HostNumber number);
+  /// An i64 in the kernel, of an i64 on the host: two parameters.
+  mlir::Value addLong(mlir::Value value);
   /// An f32 in the kernel.
   mlir::Value addFloat(mlir::Value value);
   mlir::Value addMatrixMap(mlir::Value buffer, int32_t type, int64_t boxRows,

@@ -41,19 +41,28 @@ void KernelBody::buildLoadRole() {
     Value k = loop.getInductionVar();
     auto fill =
         AcquireOp::create(b, loc, input, Value(), Value(), Value(), Value());
-    auto load = [&](Value map, ArrayRef<Value> at, unsigned slot) {
+    auto load = [&](Value map, ArrayRef<Value> at, unsigned slot,
+                    CacheHintAttr cache) {
       TmaLoadOp::create(b, loc, map, at, fill.getSlot()[slot], fill.getToken(),
-                        Value(), CacheHintAttr());
+                        Value(), cache);
     };
+    // Rows are read again for every tile of columns. Weights on M come by
+    // once, if the rows of a group are one tile.
+    auto rowHint = CacheHintAttr::get(b.getContext(), CacheHint::EvictLast);
+    auto weightHint =
+        plan.swap ? CacheHintAttr::get(b.getContext(), CacheHint::EvictFirst)
+                  : CacheHintAttr();
     auto rowOffset = [&](Value map) {
       return mul(k, cast<TensorMapType>(map.getType()).getShape().back());
     };
     Value atom = mul(k, plan.scaleAtoms);
     unsigned rowSlot = plan.swap, columnSlot = !plan.swap;
-    load(parameters.aMap, {row, rowOffset(parameters.aMap)}, rowSlot);
-    load(parameters.bMap, {weightRow, rowOffset(parameters.bMap)}, columnSlot);
-    load(parameters.aScaleMap, {atom, rowAtom, zero}, 2 + rowSlot);
-    load(parameters.bScaleMap, {atom, columnAtom, zero}, 2 + columnSlot);
+    load(parameters.aMap, {row, rowOffset(parameters.aMap)}, rowSlot, rowHint);
+    load(parameters.bMap, {weightRow, rowOffset(parameters.bMap)}, columnSlot,
+         weightHint);
+    load(parameters.aScaleMap, {atom, rowAtom, zero}, 2 + rowSlot, rowHint);
+    load(parameters.bScaleMap, {atom, columnAtom, zero}, 2 + columnSlot,
+         weightHint);
     CommitOp::create(b, loc, fill.getToken());
   });
 }

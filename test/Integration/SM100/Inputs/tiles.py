@@ -1,0 +1,69 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles a product with every tile that has a kernel, and asks NVIDIA's
+assembler what it takes.
+
+usage: tiles.py DIRECTORY [PTXAS]
+
+Prints a line for each tile; fails if registers are spilled, if threads take more
+registers than a multiprocessor has for them, if the main loop has other numbers
+of instructions than a stage needs, or if two K steps of a stage are not the
+same. Without PTXAS only the PTX is looked at."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+TEXT = """!a = !grouped_scaled_gemm.scaled<?x?, {format}, blocked, starts = upper_bound>
+!b = !grouped_scaled_gemm.scaled<8x?x?, {format}, blocked>
+func.func @f(%a: !a, %b: !b, %ends: tensor<8xi32>, %alpha: tensor<8xf32>,
+             %c: tensor<?x?xbf16>) -> tensor<?x?xbf16> {{
+  %d = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<8xi32>)
+      lhs(%a : !a) rhs(%b : !b) alpha(%alpha : tensor<8xf32>) outs(%c : tensor<?x?xbf16>)
+      {{strategy = #grouped_scaled_gemm.strategy<{tile}>}} -> tensor<?x?xbf16>
+  return %d : tensor<?x?xbf16>
+}}
+"""
+TILES = ([(128, n, 1, False) for n in (64, 128, 192, 256)] +
+         [(256, n, 2, False) for n in (128, 192, 256)] +
+         [(128, n, 1, True) for n in (8, 16, 32, 64, 128, 192, 256)] +
+         [(256, n, 2, True) for n in (16, 32, 64, 128, 192, 256)])
+# Scale atoms of 128 rows in a stage along K.
+FORMATS = {"nvfp4": (256, 4), "mxfp4": (256, 2), "mxfp8_e4m3": (128, 1)}
+REGISTERS = 65536 // 256
+
+
+def check(directory, ptxas, format, m, n, ctas, swap):
+    k, atoms = FORMATS[format]
+    tile = f"m = {m}, n = {n}, k = {k}, ctas = {ctas}, swap_ab = {str(swap).lower()}"
+    source, ptx = directory / "f.mlir", directory / "f.ptx"
+    source.write_text(TEXT.format(format=format, tile=tile))
+    subprocess.run(["nvfp4-compile", source, "--target=sm_100a", "--emit=ptx", "-o", ptx],
+                   check=True, capture_output=True)
+    text = ptx.read_text()
+    # LLVM may peel the first stage of the loop; each copy is a whole stage.
+    count = {what: text.count(what) for what in ("tcgen05.mma.", "tcgen05.cp.")}
+    copies = count["tcgen05.mma."] // 4
+    wanted = {"tcgen05.mma.": 4 * copies, "tcgen05.cp.": copies * atoms * (1 + (n + 127) // 128)}
+    if count != wanted or not 1 <= copies <= 2:
+        raise SystemExit(f"{format} {tile}: expected {wanted} instructions, but got {count}")
+    line = f"{format} {tile}: {copies} x 4 products"
+    if ptxas:
+        said = subprocess.run([ptxas, "-arch=sm_100a", "-v", ptx, "-o", directory / "f.cubin"],
+                              check=True, capture_output=True, text=True).stderr
+        registers = int(re.search(r"Used (\d+) registers", said)[1])
+        if "0 bytes spill stores, 0 bytes spill loads" not in said or registers > REGISTERS - 8:
+            raise SystemExit(f"{format} {tile}: {said}")
+        line += f", {registers} registers, no spills"
+    print(line)
+
+
+def main():
+    directory, ptxas = pathlib.Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
+    for format in FORMATS:
+        for tile in TILES:
+            check(directory, ptxas, format, *tile)
+
+
+main()
