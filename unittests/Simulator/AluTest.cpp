@@ -269,6 +269,34 @@ TEST(Alu, FlushToZero) {
   EXPECT_EQ(flushed[1], 0u);
 }
 
+// What an H200 answers, written down from its runs.
+TEST(Alu, NanZerosAndSubnormalsOfMinMaxAbsNeg) {
+  constexpr uint64_t nan = 0x7fc00005, one = 0x3f800000, top = 0x80000000;
+  auto binary = [](const std::string &op, uint64_t a, uint64_t b,
+                   unsigned bits = 32) {
+    return runTernary(op, bits, {{a, b, 0}}, 2)[0];
+  };
+  auto unary = [](const std::string &op, uint64_t a, unsigned bits = 32) {
+    return runTernary(op, bits, {{a, 0, 0}}, 1)[0];
+  };
+  for (const char *op : {"min.f32", "max.f32"}) {
+    EXPECT_EQ(binary(op, nan, one), one) << op;
+    EXPECT_EQ(binary(op, one, nan), one) << op;
+    EXPECT_EQ(binary(op, nan, nan), 0x7fffffffu) << op;
+  }
+  EXPECT_EQ(binary("min.NaN.f32", one, nan), 0x7fffffffu);
+  EXPECT_EQ(binary("max.NaN.xorsign.abs.f32", top | one, nan), 0x7fffffffu);
+  EXPECT_EQ(binary("min.f32", 0, top), top);
+  EXPECT_EQ(binary("max.f32", top, 0), 0u);
+  EXPECT_EQ(binary("min.ftz.f32", one, 1), 0u);
+  EXPECT_EQ(binary("max.ftz.f16", 0x8001, 0xbc00, 16), 0x8000u);
+  EXPECT_EQ(binary("mul.rn.ftz.f16", 0x3c00, 1, 16), 0u);
+  EXPECT_EQ(unary("abs.f32", top | nan), 0x7fffffffu);
+  EXPECT_EQ(unary("neg.ftz.f32", 1), top);
+  EXPECT_EQ(unary("neg.f16", 0x7c01, 16), 0x7fffu);
+  EXPECT_EQ(unary("abs.f64", 0xfff0000000000001, 64), 0xfff8000000000001u);
+}
+
 TEST(Alu, HalfFmaRoundsOnce) {
   // 1 + 2^-11 + 2^-24: the tie at 2^-11 is broken by the last bit.
   // a = 1 + 2^-10 (0x3c01), b = 1 (0x3c00), c = 2^-11 (0x1000) ties to even

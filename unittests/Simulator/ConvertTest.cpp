@@ -68,6 +68,16 @@ TEST(Convert, E4M3KnownValues) {
   EXPECT_EQ(encodeFloat(1e9, formatE4M3, Rounding::NearestEven, true), 0x7eu);
 }
 
+TEST(Convert, TiesOfHalfGoToEven) {
+  for (uint32_t code = 0; code < 0x7bff; ++code) {
+    double tie =
+        (decodeFloat(code, formatF16) + decodeFloat(code + 1, formatF16)) / 2;
+    uint32_t even = code + (code & 1);
+    EXPECT_EQ(floatToHalf(static_cast<float>(tie)), even);
+    EXPECT_EQ(encodeFloat(tie, formatF16, Rounding::NearestEven, false), even);
+  }
+}
+
 TEST(Convert, FastHalfMatchesGeneric) {
   for (uint64_t bits = 0; bits < 1ull << 32; bits += 65521) {
     float x = std::bit_cast<float>(static_cast<uint32_t>(bits));

@@ -86,6 +86,23 @@ void expectUnwrittenFrom24(const std::string &copy,
       << copyReports(copy, 24, in);
 }
 
+TEST(Findings, TransactionCountsAreLimited) {
+  auto reports = [](const std::string &bytes) {
+    return run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    mbarrier.init.shared::cta.b64 [%r1], 1;
+    mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1], 1048575;
+    mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1], )" +
+                                bytes + ";\n    ret;",
+                            sharedMemory),
+               {}, 1)
+        .reports;
+  };
+  EXPECT_EQ(reports("0"), "");
+  EXPECT_NE(reports("1").find("transaction count 1048576 is above"),
+            std::string::npos);
+}
+
 TEST(Findings, BulkCopiesCarryWhatWasNeverWritten) {
   expectUnwrittenFrom24(R"(
     mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 32;
