@@ -360,9 +360,10 @@ TEST(Device, ThreadsTakeTurns) {
       EXPECT_EQ(nvfp4_device_alloc(own.get(), 128, &memory), NVFP4_OK);
       // Every other thread forgets to fill, every other time.
       bool fills = (number + round) % 2;
-      if (fills)
+      if (fills) {
         EXPECT_EQ(nvfp4_device_fill(own.get(), memory, number, 4, 32, stream),
                   NVFP4_OK);
+      }
       void *arguments[] = {&memory, &memory, &round};
       nvfp4_launch launch = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, 0, stream};
       EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK);

@@ -161,8 +161,9 @@ TEST(OutOfMemory, Devices) {
                 status = nvfp4_stream_synchronize(device, stream);
               long left = std::exchange(countdown, -1);
               EXPECT_EQ(nvfp4_device_free(device, memory), NVFP4_OK);
-              if (stream)
+              if (stream) {
                 EXPECT_EQ(nvfp4_stream_destroy(device, stream), NVFP4_OK);
+              }
               countdown = left;
               return status;
             }),

@@ -101,16 +101,9 @@ std::string number(double value) {
   return text;
 }
 
-// Appended, since g++-12 warns of a literal before a string of digits
-// (-Wrestrict, GCC bug 105329).
 std::string triple(const std::array<uint32_t, 3> &a) {
-  std::string text = "(";
-  text += std::to_string(a[0]);
-  text += ",";
-  text += std::to_string(a[1]);
-  text += ",";
-  text += std::to_string(a[2]);
-  return text += ")";
+  return "(" + std::to_string(a[0]) + "," + std::to_string(a[1]) + "," +
+         std::to_string(a[2]) + ")";
 }
 
 } // namespace
@@ -259,8 +252,7 @@ void Timeline::drawCta(const Kernel &kernel, const std::array<uint32_t, 3> &id,
       bar(span, colourOf(span.wait), top + 3, 6,
           "waits for " + std::string(nameOf(span.wait)) +
               (span.wait == WaitKind::Mbarrier
-                   ? std::string(1, ' ').append(
-                         std::to_string(span.detail & sharedOffsetMask))
+                   ? " " + std::to_string(span.detail & sharedOffsetMask)
                    : "") +
               (span.pc == noPc ? "" : " at " + describePlace(kernel, span.pc)));
     if (row.open) {
