@@ -76,15 +76,22 @@ def ShareCallPass : Pass<"nvfp4-share-call", "::mlir::ModuleOp"> {
     }
     ```
 
-    After, in outline:
+    After:
 
     ```mlir
-    %call = llvm.call @nvfp4_call_current() : () -> !llvm.ptr
-    omp.parallel {
-      %before = llvm.call @nvfp4_call_enter(%call) : (!llvm.ptr) -> !llvm.ptr
-      %ok = llvm.call @nvfp4_check_equal(...)
-      llvm.call @nvfp4_call_enter(%before) : (!llvm.ptr) -> !llvm.ptr
-      omp.terminator
+    llvm.func @nvfp4_check_equal(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
+    llvm.func @nvfp4_call_current() -> !llvm.ptr
+    llvm.func @nvfp4_call_enter(!llvm.ptr) -> !llvm.ptr
+    func.func @f(%p: !llvm.ptr, %n: i64) {
+      %call = llvm.call @nvfp4_call_current() : () -> !llvm.ptr
+      omp.parallel {
+        %before = llvm.call @nvfp4_call_enter(%call) : (!llvm.ptr) -> !llvm.ptr
+        %ok = llvm.call @nvfp4_check_equal(%p, %p, %p, %n, %n)
+            : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
+        %mine = llvm.call @nvfp4_call_enter(%before) : (!llvm.ptr) -> !llvm.ptr
+        omp.terminator
+      }
+      return
     }
     ```
   }];
