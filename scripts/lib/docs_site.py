@@ -1,0 +1,101 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes what mkdocs builds the site from to the folder given: the documents
+with README.md as first page, and the files of the tree that they link to as
+text."""
+
+import os
+import pathlib
+import shutil
+import sys
+import urllib.parse
+
+import markdown_links
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Sections in reading order; documents that are not named come last.
+SECTIONS = {
+    "Using it": ["GettingStarted", "Python", "Embedding", "Runtime"],
+    "Reference": ["Spec", "Dialects/GroupedScaledGemm", "Dialects/WarpSpec", "Passes"],
+    "How it works": ["Architecture", "Blackwell", "Hopper", "Simulator"],
+    "Why": ["Rationale/GroupedScaledGemm", "Rationale/Strategy", "Rationale/WarpSpec",
+            "Rationale/Hopper"],
+    "Working on it": ["Contributing", "Tests"],
+}
+
+
+def page(path):
+    """Where a file of the tree is in the site."""
+    relative = path.relative_to(ROOT)
+    if relative.name == "README.md" and len(relative.parts) == 1:
+        return pathlib.PurePath("index.md")
+    if relative.parts[0] == "docs" and path.suffix == ".md":
+        return pathlib.PurePath(*relative.parts[1:])
+    return pathlib.PurePath("tree", *relative.parts[:-1], relative.name + ".txt")
+
+
+def rewrite(path, text, linked):
+    """`text` with links as they are in the site. Adds files to `linked`."""
+    parts, end = [], 0
+    for offset, target in markdown_links.links(text):
+        if markdown_links.is_external(target) or target.startswith("#"):
+            continue
+        name, _, anchor = urllib.parse.unquote(target).partition("#")
+        file = (path.parent / name).resolve()
+        if file.is_dir():
+            file = next((file / entry for entry in ("README.md", "CMakeLists.txt")
+                         if (file / entry).exists()), sorted(file.iterdir())[0])
+        place = page(file)
+        if place.parts[0] == "tree":
+            linked.add(file)
+        new = os.path.relpath(place, page(path).parent) + (f"#{anchor}" if anchor else "")
+        parts += [text[end:offset], new]
+        end = offset + len(target)
+    return "".join([*parts, text[end:]])
+
+
+def title(path):
+    line = next((line for line in path.read_text().splitlines() if line.startswith("# ")), "")
+    return line.strip("# ").replace('"', "'") or path.stem
+
+
+def navigation(documents):
+    left = {str(page(path).with_suffix("")): path for path in documents}
+    left.pop("index")
+    yield '  - "NVFP4": index.md'
+    for section, names in SECTIONS.items():
+        entries = [(name, left.pop(name)) for name in names if name in left]
+        if section == "Working on it":
+            entries += sorted(left.items())
+        if entries:
+            yield f'  - "{section}":'
+        for name, path in entries:
+            shown = title(path)
+            if name.startswith("Dialects/"):
+                shown = "Operations: " + path.stem
+            elif name == "Passes":
+                shown = "Passes"
+            yield f'    - "{shown}": {name}.md'
+
+
+def main(folder):
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    linked = set()
+    for path in documents:
+        target = folder / "docs" / page(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(rewrite(path, path.read_text(), linked))
+    for path in linked:
+        target = folder / "docs" / page(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    (folder / "mkdocs.yml").write_text("\n".join([
+        "site_name: NVFP4", "docs_dir: docs", "use_directory_urls: false",
+        "theme: {name: mkdocs, highlightjs: false}", "plugins: [search]",
+        "validation: {links: {not_found: warn, anchors: warn, unrecognized_links: warn}}",
+        "nav:", *navigation(documents), ""]))
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
