@@ -27,15 +27,21 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
                                        bool explain) {
   pm.addPass(gsg::createVerifyExtentsPass());
   gsg::VerifyTargetPassOptions verify;
-  // What sm_100a executes the others do as well.
-  verify.target = "sm_100a";
+  bool isHopper = options.target == "sm_90a";
+  // What sm_100a executes its family does as well.
+  verify.target = isHopper ? "sm_90a" : "sm_100a";
   pm.addPass(gsg::createVerifyTargetPass(verify));
   buildDecomposePipeline(pm);
   buildBufferizePipeline(pm);
   if (options.runtimeChecks)
     pm.addPass(createEmitRuntimeChecksPass());
   pm.addPass(gsg::createSplitListPass());
-  pm.addPass(gsg::createAssignScaleLayoutPass());
+  gsg::AssignScaleLayoutPassOptions layout;
+  layout.target = verify.target;
+  pm.addPass(gsg::createAssignScaleLayoutPass(layout));
+  // convert-gsg-to-warpspec knows what to do without a strategy.
+  if (isHopper)
+    return;
   // After the gate layouts have been chosen, on which tiles depend.
   gsg::SelectStrategyPassOptions select;
   select.target = options.target;
@@ -48,7 +54,9 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
 void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
                                       const GsgToSm100Options &options) {
   buildSelectKernelsPipeline(pm, options);
-  pm.addPass(gsg::createConvertGsgToWarpSpecPass());
+  gsg::ConvertGsgToWarpSpecPassOptions convert;
+  convert.target = options.target == "sm_90a" ? "sm_90a" : "sm_100a";
+  pm.addPass(gsg::createConvertGsgToWarpSpecPass(convert));
   WarpSpecToNVVMOptions kernels;
   kernels.verify = options.verify;
   buildWarpSpecToNVVMPipeline(pm, kernels);
@@ -75,4 +83,17 @@ void nvfp4::registerGsgToSm100Pipeline() {
       "gsg-to-sm100-kernels",
       "The part of gsg-to-sm100 before kernels become PTX",
       buildGsgToKernelsPipeline);
+  static PassPipelineRegistration<GsgToSm90Options> hopper(
+      "gsg-to-sm90",
+      "Lower products to kernels for sm_90a, and the rest to the LLVM dialect "
+      "for the host that starts them",
+      [](OpPassManager &pm, const GsgToSm90Options &options) {
+        buildGsgToSm100Pipeline(pm, options);
+      });
+  static PassPipelineRegistration<GsgToSm90Options> hopperKernels(
+      "gsg-to-sm90-kernels",
+      "The part of gsg-to-sm90 before kernels become PTX",
+      [](OpPassManager &pm, const GsgToSm90Options &options) {
+        buildGsgToKernelsPipeline(pm, options);
+      });
 }

@@ -26,7 +26,7 @@
 using namespace mlir;
 using namespace nvfp4::target;
 
-static constexpr llvm::StringLiteral kNames[] = {"sm_100a", "sm_103a",
+static constexpr llvm::StringLiteral kNames[] = {"sm_90a", "sm_100a", "sm_103a",
                                                  "sm_100f"};
 
 bool GpuTarget::isName(llvm::StringRef name) {
@@ -36,7 +36,8 @@ bool GpuTarget::isName(llvm::StringRef name) {
 llvm::Expected<GpuTarget> GpuTarget::forName(llvm::StringRef name) {
   if (!isName(name))
     return llvm::createStringError(
-        "expected target sm_100a, sm_103a or sm_100f, but got '" + name + "'");
+        "expected target sm_90a, sm_100a, sm_103a or sm_100f, but got '" +
+        name + "'");
   GpuTarget target;
   target.chip = name.str();
   return target;

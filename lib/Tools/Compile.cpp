@@ -68,9 +68,10 @@ static SmallVector<std::string> splitIsas(const CodeOptions &options) {
 
 LogicalResult tools::resolve(CodeOptions &options) {
   if (options.target != "cpu" && !target::GpuTarget::isName(options.target)) {
-    reportError(options,
-                "expected target cpu, sm_100a, sm_103a or sm_100f, but got '" +
-                    options.target + "'");
+    reportError(
+        options,
+        "expected target cpu, sm_90a, sm_100a, sm_103a or sm_100f, but got '" +
+            options.target + "'");
     return failure();
   }
   if (options.optLevel > 3) {
@@ -282,8 +283,9 @@ int tools::runCompile(CompileOptions options) {
                  "but got '" +
                      options.emit + "'");
   if (isKernels && options.target == "cpu")
-    return reportError(options, "expected --target=sm_100a for --emit=" +
-                                    options.emit + ", but got cpu");
+    return reportError(options,
+                       "expected --target=sm_100a or sm_90a for --emit=" +
+                           options.emit + ", but got cpu");
   std::string output = chooseOutput(options);
   if (output == "-" && isBinary(options))
     return reportError(options, "expected a file for binary output: -o FILE");

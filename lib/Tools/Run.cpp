@@ -12,6 +12,7 @@
 
 #include "nvfp4/Tools/Run.h"
 
+#include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 #include "nvfp4/TensorIO/Npy.h"
 #include "nvfp4/Tools/CompiledFunction.h"
@@ -26,6 +27,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 using namespace nvfp4;
 using namespace nvfp4::tools;
@@ -239,6 +241,31 @@ Status Session::run() {
   return options.check.empty() ? Status() : check();
 }
 
+/// The target of the device, and the device of the target: a GPU says what it
+/// is, the simulator is told.
+static void chooseGpu(RunOptions &options) {
+  if (options.device == "sim") {
+    const char *given = std::getenv("NVFP4_SIM_OPTIONS");
+    std::string words = given ? given : "";
+    bool isHopper = words.find("sm_90a") != std::string::npos;
+    if (options.target == "cpu")
+      options.target = isHopper ? "sm_90a" : "sm_100a";
+    if (options.target == "sm_90a" && words.find("--arch") == std::string::npos)
+      setenv("NVFP4_SIM_OPTIONS", (words + " --arch sm_90a").c_str(), 1);
+    return;
+  }
+  if (options.target != "cpu")
+    return;
+  options.target = "sm_100a";
+  nvfp4_device *device = nullptr;
+  nvfp4_device_info info{};
+  if (nvfp4_device_open(options.device.c_str(), &device))
+    return;
+  if (!nvfp4_device_query(device, &info) && info.architecture == 90)
+    options.target = "sm_90a";
+  nvfp4_device_release(device);
+}
+
 int tools::runRun(RunOptions options) {
   auto reportError = [report = options.report](const std::string &message) {
     llvm::outs().flush();
@@ -247,8 +274,7 @@ int tools::runRun(RunOptions options) {
     return 1;
   };
   if (isGpuDevice(options.device)) {
-    if (options.target == "cpu")
-      options.target = "sm_100a";
+    chooseGpu(options);
     if (nvfp4_launch_set_device(options.device.c_str()))
       return reportError(nvfp4_last_error());
   }

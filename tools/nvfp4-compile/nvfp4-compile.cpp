@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
   // clang-format off
   Opt<std::string> input(cl::Positional, cl::cat(category), cl::desc("<module.mlir>"), cl::location(compile.input));
   Opt<std::string> output("o", cl::cat(category), cl::desc("The file to write"), cl::value_desc("file"), cl::location(compile.output));
-  Opt<std::string> target("target", cl::cat(category), cl::desc("The machine to compile for: cpu, sm_100a, sm_103a or sm_100f"), cl::location(compile.target));
+  Opt<std::string> target("target", cl::cat(category), cl::desc("The machine to compile for: cpu, sm_90a, sm_100a, sm_103a or sm_100f"), cl::location(compile.target));
   Opt<std::string> emit("emit", cl::cat(category), cl::desc("mlir (LLVM dialect), llvm, asm, obj or so; ptx or cubin of kernels"), cl::location(compile.emit));
   Opt<std::string> isa("isa", cl::cat(category), cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses) or native"), cl::location(compile.isa));
   Opt<bool> threads("threads", cl::cat(category), cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));

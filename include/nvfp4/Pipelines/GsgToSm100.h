@@ -21,7 +21,7 @@ namespace nvfp4 {
 struct GsgToSm100Options : GsgToCpuOptions {
   Option<std::string> target{
       *this, "target",
-      llvm::cl::desc("The GPU: sm_100a, sm_103a or sm_100f (default: sm_100a)"),
+      llvm::cl::desc("The GPU: sm_100a, sm_103a, sm_100f or sm_90a"),
       llvm::cl::init("sm_100a")};
   Option<int64_t> expectedRows{
       *this, "expected-rows",
@@ -32,6 +32,11 @@ struct GsgToSm100Options : GsgToCpuOptions {
       *this, "verify",
       llvm::cl::desc("Check the schedule of kernels after every pass"),
       llvm::cl::init(true)};
+};
+
+/// Options of `gsg-to-sm90`: the same, for the one GPU.
+struct GsgToSm90Options : GsgToSm100Options {
+  GsgToSm90Options() { target = "sm_90a"; }
 };
 
 /// Up to the choice of strategies: products on memrefs with the layouts of
@@ -50,7 +55,7 @@ void buildGsgToKernelsPipeline(mlir::OpPassManager &pm,
 void buildGsgToSm100Pipeline(mlir::OpPassManager &pm,
                              const GsgToSm100Options &options);
 
-/// Registers `gsg-to-sm100` and `gsg-to-sm100-kernels`.
+/// Registers `gsg-to-sm100`, `gsg-to-sm90`, and the same with `-kernels`.
 void registerGsgToSm100Pipeline();
 
 } // namespace nvfp4

@@ -63,6 +63,18 @@ NVFP4_API int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
 NVFP4_API void nvfp4_task_part(nvfp4_task *task, int32_t buffer, int64_t number,
                                const void *host);
 
+/* Weights of NVFP4 for kernels that decode them: `parts` times `matrices`
+ * matrices of `rows` by `columns`, re-laid out as nvfp4/Format/WgmmaWeights.h
+ * says, with K padded to whole pairs of blocks (a multiple of 128, at least
+ * 128). A part is the memory of its values, rows of columns / 2 bytes, and of
+ * its scales, one byte for 16 columns. The sign of a scale must be clear. */
+NVFP4_API int32_t nvfp4_task_coded_weights(nvfp4_task *task, int64_t parts,
+                                           int64_t matrices, int64_t rows,
+                                           int64_t columns);
+NVFP4_API void nvfp4_task_coded_part(nvfp4_task *task, int32_t buffer,
+                                     int64_t number, const void *values,
+                                     const void *scales);
+
 /* The next parameter: a pointer to a buffer, a number, or a tensor map. */
 NVFP4_API void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer);
 NVFP4_API void nvfp4_task_i32(nvfp4_task *task, int32_t value);
@@ -77,6 +89,12 @@ NVFP4_API void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
  * of 128 rows: boxes of `box_k` atoms along K, outermost, by `box_rows`. */
 NVFP4_API void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
                                     int32_t box_k, int32_t box_rows);
+
+/* Of a matrix of bf16 whose rows are whole blocks of 64: boxes of `box_rows`
+ * rows by `box_blocks` of these blocks, outermost, with a swizzle of 128
+ * bytes. */
+NVFP4_API void nvfp4_task_token_map(nvfp4_task *task, int32_t buffer,
+                                    int32_t box_rows, int32_t box_blocks);
 
 /* Runs the task with at most `blocks` blocks, of which no more are started
  * than nvfp4_launch_set_max_blocks allows, and ends its life. Without blocks

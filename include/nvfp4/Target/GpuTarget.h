@@ -21,7 +21,7 @@ namespace nvfp4::target {
 
 /// A GPU to make code for.
 struct GpuTarget {
-  /// LLVM's name: `sm_100a`, `sm_103a` or `sm_100f`.
+  /// LLVM's name: `sm_90a`, `sm_100a`, `sm_103a` or `sm_100f`.
   std::string chip = "sm_100a";
   /// LLVM's target features, which choose the version of PTX.
   std::string features = "+ptx88";

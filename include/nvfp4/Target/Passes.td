@@ -105,7 +105,7 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
     `@k` with `nvvm.reqntid` and `nvfp4.shared_bytes` `@k_threads` and
     `@k_shared_bytes`. What is not declared is not made.
 
-    `target` is the GPU: sm_100a, sm_103a or sm_100f.
+    `target` is the GPU: sm_90a, sm_100a, sm_103a or sm_100f.
 
     Before:
 
@@ -127,7 +127,7 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_100a\"",
-           "sm_100a, sm_103a or sm_100f">
+           "sm_90a, sm_100a, sm_103a or sm_100f">
   ];
 }
 

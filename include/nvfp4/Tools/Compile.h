@@ -33,7 +33,7 @@ namespace nvfp4::tools {
 
 /// What code is made for.
 struct CodeOptions {
-  /// `cpu`, or a GPU for products: `sm_100a`, `sm_103a`, `sm_100f`.
+  /// `cpu`, or a GPU for products: `sm_90a`, `sm_100a`, `sm_103a`, `sm_100f`.
   std::string target = "cpu";
   /// `generic`, `avx2`, `avx512vnni`, or `native` for the best that this CPU
   /// has and NVFP4_CPU_ISA allows; or several, separated by commas, among which

@@ -29,7 +29,8 @@ namespace {
 /// What is made for one product and freed behind it.
 class ProductScales {
 public:
-  explicit ProductScales(MatmulOp op) : op(op), b(op), loc(op.getLoc()) {}
+  ProductScales(MatmulOp op, bool isWgmma)
+      : op(op), b(op), loc(op.getLoc()), isWgmma(isWgmma) {}
 
   void assignGateLayout();
   void assignLhs();
@@ -52,6 +53,7 @@ private:
   MatmulOp op;
   OpBuilder b;
   Location loc;
+  bool isWgmma;
 };
 } // namespace
 
@@ -89,7 +91,13 @@ Value ProductScales::relayout(const ScaledOperand &operand, ScaledType to) {
     if (!ShapedType::isDynamic(extent))
       continue;
     int64_t dim = static_cast<int64_t>(d);
-    if (dim == rank - 2) {
+    if (to.getLayout() == ScaleLayout::Linear) {
+      Value extent = size(operand.data, dim);
+      int64_t stored = to.isFP4() ? 2 : 1;
+      sizes.push_back(dim == rank - 1
+                          ? ceilDiv(extent, to.getBlockSize() / stored)
+                          : extent);
+    } else if (dim == rank - 2) {
       sizes.push_back(countRowTiles(operand, to));
     } else if (dim == rank - 1) {
       Value values = size(operand.data, rank - 1);
@@ -130,7 +138,8 @@ void ProductScales::assignRhs() {
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   // Weights of separate operands have one type.
   ScaledType from = parts.front().type;
-  ScaledType to = from.withLayout(ScaleLayout::Blocked, GroupStart::Whole);
+  ScaledType to = from.withLayout(
+      isWgmma ? ScaleLayout::Linear : ScaleLayout::Blocked, GroupStart::Whole);
   if (to == from || !from.isKMajor())
     return;
   SmallVector<Value> scales;
@@ -155,7 +164,8 @@ void ProductScales::assignGateLayout() {
   if (!gate)
     return;
   int64_t q = gate.getGranularity();
-  if (q > 0 && q <= 64 && llvm::isPowerOf2_64(q))
+  // The two halves of a pair are in one thread's rows of the product.
+  if (q > 0 && q <= (isWgmma ? 32 : 64) && llvm::isPowerOf2_64(q))
     return;
   // With an addend or a stored pre-activation columns have a meaning outside.
   if (op.getAddend() || op.getBeta() || op.getPreactOut())
@@ -206,6 +216,8 @@ void ProductScales::assignGateLayout() {
 namespace {
 struct AssignScaleLayout
     : nvfp4::gsg::impl::AssignScaleLayoutPassBase<AssignScaleLayout> {
+  using AssignScaleLayoutPassBase::AssignScaleLayoutPassBase;
+
   void runOnOperation() override {
     SmallVector<MatmulOp> products;
     getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
@@ -215,9 +227,10 @@ struct AssignScaleLayout
           op.getGrouping().getKind() == GroupingKind::RaggedK ||
           !isa<MemRefType>(op.getLhs()[0].getType()))
         continue;
-      ProductScales scales(op);
+      ProductScales scales(op, target == "sm_90a");
       scales.assignGateLayout();
-      scales.assignLhs();
+      if (target != "sm_90a")
+        scales.assignLhs();
       scales.assignRhs();
     }
   }

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBody.h"
+#include "WgmmaBody.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,17 +28,29 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
 
-static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op) {
+static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
+                                 StringRef target) {
   if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
         return isa<MemRefType>(type) || type.isIntOrFloat();
       }))
     return op.emitOpError("expected memrefs in storage form; run "
                           "gsg-decompose-scaled and one-shot-bufferize first");
+  HostNumber blocks;
+  if (target == "sm_90a") {
+    FailureOr<WgmmaPlan> plan = WgmmaPlan::get(op);
+    if (failed(plan))
+      return failure();
+    Launch launch(module, op);
+    WgmmaParameters parameters = addParameters(launch, *plan, op, blocks);
+    WgmmaBody(launch, *plan, parameters, op).build();
+    launch.run(blocks);
+    op.erase();
+    return success();
+  }
   FailureOr<KernelPlan> plan = KernelPlan::get(op);
   if (failed(plan))
     return failure();
   Launch launch(module, op);
-  HostNumber blocks;
   KernelParameters parameters = addParameters(launch, *plan, op, blocks);
   KernelBody(launch, *plan, parameters, op).build();
   launch.run(blocks);
@@ -48,6 +61,8 @@ static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op) {
 namespace {
 struct ConvertGsgToWarpSpec
     : nvfp4::gsg::impl::ConvertGsgToWarpSpecPassBase<ConvertGsgToWarpSpec> {
+  using ConvertGsgToWarpSpecPassBase::ConvertGsgToWarpSpecPassBase;
+
   void runOnOperation() override {
     SmallVector<Operation *> products;
     getOperation().walk([&](Operation *op) {
@@ -57,11 +72,12 @@ struct ConvertGsgToWarpSpec
     for (Operation *op : products) {
       auto matmul = dyn_cast<MatmulOp>(op);
       if (!matmul) {
-        op->emitOpError("kernels for sm_100a do not support matmul_list; run "
-                        "gsg-split-list first");
+        op->emitOpError("kernels for ")
+            << target
+            << " do not support matmul_list; run gsg-split-list first";
         return signalPassFailure();
       }
-      if (failed(lowerMatmul(getOperation(), matmul)))
+      if (failed(lowerMatmul(getOperation(), matmul, target)))
         return signalPassFailure();
     }
   }

@@ -129,7 +129,7 @@ void KernelBody::build() {
 void KernelBody::forEachTile(TileFn body) {
   OpBuilder::InsertionGuard guard(b);
   auto loop = ForEachTileOp::create(b, loc, TypeRange(), TileOrder::MFastest,
-                                    parameters.groups, ValueRange());
+                                    parameters.groups, Value(), ValueRange());
   Type i32Type = b.getI32Type();
   Block &extents = loop.getExtents().emplaceBlock();
   b.setInsertionPointToStart(&extents);

@@ -33,10 +33,11 @@ class KernelBody {
 public:
   KernelBody(Launch &launch, const KernelPlan &plan,
              const KernelParameters &parameters, MatmulOp op);
+  virtual ~KernelBody() = default;
 
   void build();
 
-private:
+protected:
   using Value = mlir::Value;
   using TileFn = llvm::function_ref<void(Value g, Value m, Value n)>;
 
@@ -86,8 +87,8 @@ private:
                      llvm::function_ref<Value(Value chunk, Value amax)> body);
   TilePlace getTilePlace(Value g, Value m, Value n);
   /// `columns` columns from `offset` on of the thread's row.
-  Value loadColumns(const TilePlace &tile, Value acc, Value offset,
-                    int64_t columns);
+  virtual Value loadColumns(const TilePlace &tile, Value acc, Value offset,
+                            int64_t columns);
   /// Steps 2 to 6: the pre-activation of the 32 columns from `column` on, which
   /// are the second half of wide pairs if `isSecond`.
   Value finishProduct(const TilePlace &tile, Value acc, Value column,

@@ -16,8 +16,8 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
 
-/// The product of the leading extents of a memref, all but `last`.
-static HostNumber countRows(HostMath &math, Value memref, int64_t last) {
+HostNumber nvfp4::gsg::sm100::countRows(HostMath &math, Value memref,
+                                        int64_t last) {
   HostNumber rows = math.constant(1);
   int64_t rank = cast<MemRefType>(memref.getType()).getRank();
   for (int64_t d = 0; d < rank - last; ++d)
@@ -92,31 +92,33 @@ static void addResult(Launch &launch, const KernelPlan &plan, MatmulOp op,
                                  launch.host.getI8Type(), boxBytes, boxBytes);
 }
 
-KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
-                                                  const KernelPlan &plan,
-                                                  MatmulOp op,
-                                                  HostNumber &blocks) {
-  HostMath &math = launch.math;
-  KernelParameters p;
-  GroupingKind kind = op.getGrouping().getKind();
-  Value a = plan.a.operand.data, b = plan.b.operand.data;
+ProductExtents ProductExtents::get(HostMath &math, MatmulOp op) {
+  Value a = op.getLhs()[0], b = op.getRhs()[0];
   int64_t aRank = cast<MemRefType>(a.getType()).getRank();
   int64_t bRank = cast<MemRefType>(b.getType()).getRank();
+  auto parts = static_cast<int64_t>(op.getRhs().size());
+  return {math.dim(a, aRank - 2), math.dim(b, bRank - 2),
+          bRank == 3 ? math.dim(b, 0) : math.constant(parts)};
+}
 
-  int64_t values = plan.k;
-  p.aMap = addValues(launch, plan.a, plan.getOwnRows(), values);
-  p.bMap = addValues(launch, plan.b, plan.getOwnColumns(), values);
-  p.aScaleMap = addScales(launch, plan.a, plan, /*isOnM=*/!plan.swap);
-  p.bScaleMap = addScales(launch, plan.b, plan, /*isOnM=*/plan.swap);
+HostNumber nvfp4::gsg::sm100::countTiles(HostMath &math, MatmulOp op,
+                                         int64_t rows, int64_t columns) {
+  ProductExtents extents = ProductExtents::get(math, op);
+  // Every group may have one tile of rows that it does not fill.
+  HostNumber rowTiles = math.ceilDiv(extents.rows, rows);
+  if (op.getGrouping().getKind() == GroupingKind::RaggedRows)
+    rowTiles = math.add(rowTiles, extents.groups);
+  else
+    rowTiles = math.mul(rowTiles, extents.groups);
+  return math.mul(rowTiles, math.ceilDiv(extents.columns, columns));
+}
 
-  HostNumber rows = math.dim(a, aRank - 2);
-  HostNumber columns = math.dim(b, bRank - 2);
-  auto parts = static_cast<int64_t>(plan.b.parts.size());
-  HostNumber groups = bRank == 3 ? math.dim(b, 0) : math.constant(parts);
-  int64_t rowBytes = plan.a.operand.type.isFP4() ? plan.k / 2 : plan.k;
-  HostNumber steps = math.ceilDiv(math.dim(a, aRank - 1), rowBytes);
-  // With K = 0 one step multiplies what lies outside: zeros.
-  steps = math.atLeastOne(steps);
+void nvfp4::gsg::sm100::addCommonParameters(Launch &launch,
+                                            const KernelPlan &plan, MatmulOp op,
+                                            HostNumber steps,
+                                            KernelParameters &p) {
+  HostMath &math = launch.math;
+  auto [rows, columns, groups] = ProductExtents::get(math, op);
   HostNumber outColumns = op.getActivationOrIdentity().isPaired()
                               ? math.ceilDiv(columns, 2)
                               : columns;
@@ -126,9 +128,8 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   p.outColumns = launch.addNumber(outColumns);
   p.knownColumns = columns.known;
   p.knownOutColumns = outColumns.known;
-  p.steps = launch.addNumber(steps);
-  p.startsByGroup =
-      plan.a.operand.type.getGroupStart() == GroupStart::UpperBound;
+  // With K = 0 one step multiplies what lies outside: zeros.
+  p.steps = launch.addNumber(math.atLeastOne(steps));
 
   auto pointer = [&](Value memref) {
     return memref ? launch.addPointer(memref, Launch::Read) : Value();
@@ -160,15 +161,28 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   if (op.getAmaxOut())
     p.amax = launch.addPointer(op.getAmaxOut(), Launch::Zero | Launch::Write,
                                launch.host.getI32Type());
+}
 
-  // Every group may have one tile of rows that it does not fill.
-  HostNumber rowTiles = math.ceilDiv(rows, plan.getTileRows());
-  if (kind == GroupingKind::RaggedRows)
-    rowTiles = math.add(rowTiles, groups);
-  else
-    rowTiles = math.mul(rowTiles, groups);
+KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
+                                                  const KernelPlan &plan,
+                                                  MatmulOp op,
+                                                  HostNumber &blocks) {
+  HostMath &math = launch.math;
+  KernelParameters p;
+  Value a = plan.a.operand.data;
+  int64_t aRank = cast<MemRefType>(a.getType()).getRank();
+  int64_t values = plan.k;
+  p.aMap = addValues(launch, plan.a, plan.getOwnRows(), values);
+  p.bMap = addValues(launch, plan.b, plan.getOwnColumns(), values);
+  p.aScaleMap = addScales(launch, plan.a, plan, /*isOnM=*/!plan.swap);
+  p.bScaleMap = addScales(launch, plan.b, plan, /*isOnM=*/plan.swap);
+  int64_t rowBytes = plan.a.operand.type.isFP4() ? plan.k / 2 : plan.k;
+  p.startsByGroup =
+      plan.a.operand.type.getGroupStart() == GroupStart::UpperBound;
+  addCommonParameters(launch, plan, op,
+                      math.ceilDiv(math.dim(a, aRank - 1), rowBytes), p);
   HostNumber tiles =
-      math.mul(rowTiles, math.ceilDiv(columns, plan.getTileColumns()));
+      countTiles(math, op, plan.getTileRows(), plan.getTileColumns());
   blocks = math.mul(tiles, math.constant(plan.ctas));
   return p;
 }

@@ -51,6 +51,24 @@ struct KernelParameters {
 KernelParameters addParameters(Launch &launch, const KernelPlan &plan,
                                MatmulOp op, HostNumber &blocks);
 
+/// Numbers and operands of the epilogue: those that do not depend on how the
+/// product is multiplied. `steps` is the number of stages along K.
+void addCommonParameters(Launch &launch, const KernelPlan &plan, MatmulOp op,
+                         HostNumber steps, KernelParameters &p);
+
+/// Rows of one matrix of A, columns of the product, groups.
+struct ProductExtents {
+  HostNumber rows, columns, groups;
+  static ProductExtents get(HostMath &math, MatmulOp op);
+};
+
+/// A bound of the number of tiles of so many rows and columns.
+HostNumber countTiles(HostMath &math, MatmulOp op, int64_t rows,
+                      int64_t columns);
+
+/// The product of the leading extents of a memref, all but `last`.
+HostNumber countRows(HostMath &math, mlir::Value memref, int64_t last);
+
 } // namespace nvfp4::gsg::sm100
 
 #endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_KERNELPARAMETERS_H

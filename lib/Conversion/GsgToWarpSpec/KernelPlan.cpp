@@ -54,8 +54,7 @@ static std::string findUnsupportedResult(MatmulOp op) {
   return "";
 }
 
-/// What the kernels of this conversion leave out, or an empty text.
-static std::string findUnsupported(MatmulOp op) {
+std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op) {
   if (op.getGrouping().getKind() == GroupingKind::RaggedK)
     return "ragged_k; write one product a group, or use target cpu";
   if (std::string what = findUnsupportedResult(op); !what.empty())
@@ -73,7 +72,7 @@ static std::string findUnsupported(MatmulOp op) {
   return "";
 }
 
-static std::string findUnsupported(ScaledType type, bool isRagged) {
+static std::string findUnsupportedSide(ScaledType type, bool isRagged) {
   if (!type.isKMajor())
     return "values whose blocks do not run along the last dimension";
   if (type.getLayout() != ScaleLayout::Blocked ||
@@ -161,7 +160,7 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
   plan.b.operand = plan.b.parts.front();
   bool isRagged = op.getGrouping().getKind() == GroupingKind::RaggedRows;
   for (const OperandPlan *side : {&plan.a, &plan.b})
-    if (std::string what = findUnsupported(side->operand.type, isRagged);
+    if (std::string what = findUnsupportedSide(side->operand.type, isRagged);
         !what.empty())
       return refuse(what);
   if (std::string what = chooseInstruction(plan); !what.empty())

@@ -246,6 +246,35 @@ Value Launch::addScaleMap(Value buffer, int64_t atoms, int64_t rows) {
       host.getContext(), {atoms, rows, 256}, host.getI16Type(), 0));
 }
 
+Value Launch::addCodedWeights(ValueRange values, ValueRange scales,
+                              HostNumber matrices, HostNumber rows,
+                              HostNumber columns) {
+  auto i64 = [&](int64_t value) { return math.toI64(math.constant(value)); };
+  auto count = static_cast<int64_t>(values.size());
+  Value buffer = call("nvfp4_task_coded_weights",
+                      {task, i64(count), math.toI64(matrices), math.toI64(rows),
+                       math.toI64(columns)},
+                      host.getI32Type());
+  for (int64_t i = 0; i < count; ++i)
+    call("nvfp4_task_coded_part",
+         {task, buffer, i64(i), getAddress(values[i]), getAddress(scales[i])});
+  call("nvfp4_task_pointer", {task, buffer});
+  return addArgument(MemRefType::get({ShapedType::kDynamic}, host.getI8Type(),
+                                     AffineMap(), host.getI64IntegerAttr(1)));
+}
+
+SmallVector<Value> Launch::addTokenMaps(Value buffer, int64_t most,
+                                        int64_t blocks) {
+  SmallVector<Value> maps;
+  for (int64_t rows = 8; rows <= most; rows += 8) {
+    call("nvfp4_task_token_map",
+         {task, buffer, math.i32(rows), math.i32(blocks)});
+    maps.push_back(addArgument(warpspec::TensorMapType::get(
+        host.getContext(), {blocks, rows, 64}, host.getBF16Type(), 128)));
+  }
+  return maps;
+}
+
 void Launch::run(HostNumber blocks) {
   auto load = [&](StringRef what) -> Value {
     return LLVM::LoadOp::create(

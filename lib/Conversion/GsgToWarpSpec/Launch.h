@@ -81,6 +81,17 @@ public:
                            int64_t boxBytes);
   mlir::Value addScaleMap(mlir::Value buffer, int64_t atoms, int64_t rows);
 
+  /// Weights [matrices, rows, columns] of NVFP4 with linear scales, coded as
+  /// nvfp4_task_coded_weights says: a pointer to bytes. `values` and `scales`
+  /// are one memref, or one for each matrix.
+  mlir::Value addCodedWeights(mlir::ValueRange values, mlir::ValueRange scales,
+                              HostNumber matrices, HostNumber rows,
+                              HostNumber columns);
+  /// Maps of a matrix of bf16 with boxes of 8, 16, ... `most` rows by `blocks`
+  /// K blocks of 64.
+  llvm::SmallVector<mlir::Value> addTokenMaps(mlir::Value buffer, int64_t most,
+                                              int64_t blocks);
+
   /// Emits the start of the kernel on at most `blocks` blocks.
   void run(HostNumber blocks);
 

@@ -44,6 +44,16 @@ static LogicalResult checkSupported(Operation *op) {
   if (auto load = dyn_cast<TmaLoadOp>(op); load && load.getMulticast())
     return op->emitOpError("expected a load without multicast: the barriers of "
                            "other blocks would count its bytes");
+  if (auto load = dyn_cast<TmaLoadRowsOp>(op)) {
+    auto first = dyn_cast<BlockArgument>(load.getMaps().front());
+    for (auto [i, map] : llvm::enumerate(load.getMaps())) {
+      auto next = dyn_cast<BlockArgument>(map);
+      if (!first || !next || !isa<KernelOp>(next.getOwner()->getParentOp()) ||
+          next.getArgNumber() != first.getArgNumber() + i)
+        return op->emitOpError("expected maps that are parameters of the "
+                               "kernel, one after the other");
+    }
+  }
   if (auto pipeline = dyn_cast<PipelineOp>(op);
       pipeline && pipeline.getProducer() == Agent::LaunchControl)
     return op->emitOpError(
@@ -73,12 +83,23 @@ LogicalResult KernelLowering::collect() {
           return WalkResult::interrupt();
         }
         pipelines[op] = getPipelineOf(fill);
-        bytes[opener] += agent.getTransactionBytes();
+        if (Value count = agent.getTransactionCount())
+          countedBytes[opener].push_back({count, agent.getTransactionBytes()});
+        else
+          bytes[opener] += agent.getTransactionBytes();
       }
     }
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
+}
+
+/// What multiplied fragments has been lowered with what used the results.
+static void eraseUsers(RewriterBase &rewriter, Value fragment) {
+  for (Operation *user : llvm::make_early_inc_range(fragment.getUsers())) {
+    eraseUsers(rewriter, user->getResult(0));
+    rewriter.eraseOp(user);
+  }
 }
 
 LogicalResult KernelLowering::lowerBody() {
@@ -90,13 +111,19 @@ LogicalResult KernelLowering::lowerBody() {
   for (Operation *op : ops) {
     rewriter.setInsertionPoint(op);
     loc = op->getLoc();
+    if (auto stage = dyn_cast<StageFragmentOp>(op)) {
+      if (failed(lowerFragment(stage)))
+        return failure();
+      continue;
+    }
     bool known =
         llvm::TypeSwitch<Operation *, bool>(op)
             .Case<AcquireOp, WaitOp, CommitOp, ReleaseOp, TryAcquireOp,
                   TryWaitOp, DrainAllOp, InitBarriersOp, SmemAllocOp,
                   TmemAllocOp, TmemSliceOp, PipelineOp, SmemLoadOp, SmemStoreOp,
-                  TensorMapOp, TmaLoadOp, TmaStoreOp, CopyScalesOp, MmaScaledOp,
-                  TmemLoadOp, TmemStoreOp, TmemWaitOp, FenceOp, ReserveTmemOp,
+                  TensorMapOp, TmaLoadOp, TmaLoadRowsOp, BulkLoadOp, TmaStoreOp,
+                  CopyScalesOp, MmaScaledOp, MmaDecodedOp, TmemLoadOp,
+                  TmemStoreOp, TmemWaitOp, FenceOp, ReserveTmemOp,
                   ReleaseTmemOp>([&](auto known) {
               lower(known);
               return true;
@@ -106,6 +133,10 @@ LogicalResult KernelLowering::lowerBody() {
     if (!known)
       return op->emitOpError("expected an operation that sm_100 has, after "
                              "warpspec-lower-roles");
+  }
+  for (MmaDecodedOp product : products) {
+    eraseUsers(rewriter, product.getResult());
+    rewriter.eraseOp(product);
   }
   // Kept until now: every acquire and wait asks its pipeline.
   for (PipelineOp pipeline :

@@ -56,6 +56,8 @@ private:
   void lower(SmemStoreOp op);
   void lower(TensorMapOp op);
   void lower(TmaLoadOp op);
+  void lower(TmaLoadRowsOp op);
+  void lower(BulkLoadOp op);
   void lower(TmaStoreOp op);
   mlir::Value getByteOffset(mlir::MemRefType type, mlir::ValueRange indices);
   mlir::Value getPieceAddress(mlir::MemRefType type, mlir::Value base,
@@ -73,6 +75,19 @@ private:
   void lower(ReleaseTmemOp op);
   mlir::Value getDescriptor(mlir::Value address, uint64_t fields);
   mlir::Value getLaneAddress(mlir::Value address);
+
+  // Weights decoded in registers (LowerDecoded.cpp, LowerFragment.cpp).
+  friend class DecodedLoop;
+  void lower(MmaDecodedOp op);
+  /// Fails where a fragment comes from something else than a product.
+  mlir::LogicalResult lowerFragment(StageFragmentOp op);
+  void storeWide(mlir::Value fragment, int64_t number, mlir::Value base,
+                 int64_t pitch);
+  void storeMatrices(mlir::Value fragment, int64_t number, mlir::Value base,
+                     mlir::Type element);
+  /// Value `number` of a fragment: of a product, or of one times numbers.
+  mlir::Value getFragmentValue(mlir::Value fragment, int64_t number);
+  int64_t getFragmentSize(mlir::Value fragment);
 
   // Frame (KernelLowering.cpp).
   mlir::LogicalResult collect();
@@ -115,6 +130,13 @@ private:
   /// found before anything is rewritten.
   llvm::DenseMap<mlir::Operation *, PipelineOp> pipelines;
   llvm::DenseMap<mlir::Operation *, int64_t> bytes;
+  /// Bytes of fills that are a number times a value of the kernel.
+  llvm::DenseMap<mlir::Operation *,
+                 llvm::SmallVector<std::pair<mlir::Value, int64_t>>>
+      countedBytes;
+  /// Products that have been lowered, and the values that are their fragments.
+  llvm::SmallVector<MmaDecodedOp> products;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> fragments;
   /// Types of operands before they became addresses.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Type>> operandTypes;
   /// Where the buffers of a pipeline begin.

@@ -142,10 +142,12 @@ void KernelLowering::lower(AcquireOp op) {
   if (handOver.full == Signal::Bytes) {
     Value barrier = getBarrier(pipeline, true, stage);
     bool even = kernel.getPair() && pipeline.getConsumer() == Agent::TensorCore;
+    Value expected = constant(bytes.lookup(op));
+    for (auto [count, each] : countedBytes.lookup(op))
+      expected = add(expected, multiply(count, each));
     NVVM::MBarrierArriveExpectTxOp::create(
         rewriter, loc, Type(),
-        even ? getEvenBlockBarrier(barrier) : getShared(barrier),
-        constant(bytes.lookup(op)),
+        even ? getEvenBlockBarrier(barrier) : getShared(barrier), expected,
         even ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA, false,
         Value());
   }

@@ -211,6 +211,56 @@ void KernelLowering::lower(TmaLoadOp op) {
   rewriter.eraseOp(op);
 }
 
+void KernelLowering::lower(TmaLoadRowsOp op) {
+  Value target = getShared(op.getTargetMutable().get());
+  Value barrier = getShared(
+      getBarrier(pipelines.lookup(op), true, op.getFillMutable().get()));
+  // Parameters of 128 bytes that follow each other lie so: the address of the
+  // one for these rows, without a choice among all of them.
+  auto pointer = LLVM::LLVMPointerType::get(op.getContext());
+  Value first =
+      LLVM::PtrToIntOp::create(rewriter, loc, rewriter.getI64Type(),
+                               UnrealizedConversionCastOp::create(
+                                   rewriter, loc, pointer, op.getMaps().front())
+                                   .getResult(0));
+  Value number =
+      arith::ShRUIOp::create(rewriter, loc, add(op.getRows(), -1), constant(3));
+  number = arith::MinUIOp::create(
+      rewriter, loc, number,
+      constant(static_cast<int64_t>(op.getMaps().size()) - 1));
+  Value offset = arith::ExtUIOp::create(rewriter, loc, rewriter.getI64Type(),
+                                        multiply(number, 128));
+  Value address = arith::AddIOp::create(rewriter, loc, first, offset);
+  Value map = LLVM::IntToPtrOp::create(rewriter, loc, pointer, address);
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      rewriter, loc, target, map,
+      ValueRange{op.getColumn(), op.getRow(), op.getK()}, barrier, ValueRange(),
+      Value(), getCachePolicy(op.getCache()), NVVM::TMALoadMode::TILE,
+      /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(), Value());
+  rewriter.eraseOp(op);
+}
+
+void KernelLowering::lower(BulkLoadOp op) {
+  MLIRContext *context = op.getContext();
+  MemRefType type = getBufferType(op.getTargetMutable());
+  int64_t size = getSharedBytes(type) / type.getDimSize(0);
+  Value index = memref::ExtractAlignedPointerAsIndexOp::create(rewriter, loc,
+                                                               op.getSource());
+  Value base =
+      arith::IndexCastOp::create(rewriter, loc, rewriter.getI64Type(), index);
+  Value start = arith::AddIOp::create(rewriter, loc, base, op.getOffset());
+  Value source = LLVM::IntToPtrOp::create(
+      rewriter, loc, LLVM::LLVMPointerType::get(context, 1), start);
+  Value target = getShared(add(op.getTargetMutable().get(),
+                               size * static_cast<int64_t>(op.getEntry())));
+  Value barrier = getShared(
+      getBarrier(pipelines.lookup(op), true, op.getFillMutable().get()));
+  NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
+      rewriter, loc, target, source, barrier, constant(size), Value(),
+      getCachePolicy(op.getCache()));
+  rewriter.eraseOp(op);
+}
+
 void KernelLowering::lower(TmaStoreOp op) {
   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
       rewriter, loc, op.getMapMutable().get(),

@@ -93,7 +93,6 @@ warpspec.kernel @staging(%map: !warpspec.tensor_map<64x64xi16>) {
 // no role has fill the last warpgroup up.
 // CHECK-LABEL: warpspec.kernel @registers
 // CHECK-DAG: nvvm.setmaxregister increase 232
-// CHECK-DAG: nvvm.setmaxregister increase 232
 // CHECK-DAG: nvvm.setmaxregister decrease 40
 // CHECK: threads(384)
 warpspec.kernel @registers() {

@@ -20,11 +20,11 @@
 // RUN: not nvfp4-compile %s --emit=exe 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: error: expected --emit=mlir, llvm, asm, obj, so, ptx or cubin, but got 'exe'
 // RUN: not nvfp4-compile %s --emit=ptx 2>&1 | FileCheck %s --check-prefix=PTXCPU
-// PTXCPU: error: expected --target=sm_100a for --emit=ptx, but got cpu
+// PTXCPU: error: expected --target=sm_100a or sm_90a for --emit=ptx, but got cpu
 // RUN: not nvfp4-compile %s --emit=ptx --target=sm_100a 2>&1 | FileCheck %s --check-prefix=NOKERNEL
 // NOKERNEL: error: expected a product to compile for sm_100a, but there is none
 // RUN: not nvfp4-compile %s --target=sm_75 2>&1 | FileCheck %s --check-prefix=TARGET
-// TARGET: error: expected target cpu, sm_100a, sm_103a or sm_100f, but got 'sm_75'
+// TARGET: error: expected target cpu, sm_90a, sm_100a, sm_103a or sm_100f, but got 'sm_75'
 // RUN: not nvfp4-compile %s -o %t/no/such/f.so 2>&1 | FileCheck %s --check-prefix=FOLDER
 // FOLDER: error: could not write '{{.*}}/no/such/f.so': there is no folder '{{.*}}/no/such'
 // RUN: not env NVFP4_LINKER=no-such-linker nvfp4-compile %s -o %t/g.so 2>&1 | FileCheck %s --check-prefix=LINKER

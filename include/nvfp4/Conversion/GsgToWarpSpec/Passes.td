@@ -61,7 +61,10 @@ def SplitListPass : Pass<"gsg-split-list"> {
 }
 
 def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
-  let summary = "give products the scale and gate layouts of sm_100a";
+  let summary = "give products the scale and gate layouts of the target";
+  let options = [Option<
+    "target", "target", "std::string", /*default=*/"\"sm_100a\"",
+    "sm_90a for wgmma, anything else for tcgen05">];
   let description = [{
     Accepts any IR. Afterwards every `matmul` in storage form on memrefs (except
     `ragged_k`, which stays as it is) has scales in the layout `blocked`: weights and rows of `dense`, `batched` and
@@ -69,6 +72,10 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
     `whole` if `align` is a multiple of 128. Gate layouts become a power of two
     up to 64, for weights and bias, unless columns of the pre-activation have a
     meaning outside (`beta`, `addend`, `preact_outs`).
+
+    For `target` sm_90a scales of weights are `linear` instead, since they are
+    coded at the launch, scales of rows stay as they are, and gate layouts go up
+    to 32.
 
     What is not so yet goes through `relayout_scales` or `relayout_gate` into
     memory that is freed behind the product. No result changes.
@@ -119,6 +126,9 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
 def ConvertGsgToWarpSpecPass
     : Pass<"convert-gsg-to-warpspec", "::mlir::ModuleOp"> {
   let summary = "make one kernel of warpspec of every product";
+  let options = [Option<
+    "target", "target", "std::string", /*default=*/"\"sm_100a\"",
+    "sm_90a for wgmma, anything else for tcgen05">];
   let description = [{
     Accepts modules whose products are in storage form on memrefs, with the
     layouts of `gsg-assign-scale-layout`. Afterwards there is no `matmul`: each is
@@ -143,6 +153,17 @@ def ConvertGsgToWarpSpecPass
     memory. With `ctas = 2` the kernel is one of pairs. What kernels cannot do
     (clusters, `split_k`, `ragged_k`, lists, results rounded at random, `math` in
     epilogue regions) is an error that names the nearest form that they can.
+
+    For `target` sm_90a the roles are two, rows of A are dequantised to bf16 on
+    the host, which is exact, and weights are coded at the launch:
+
+    | role   | warps   | what it does |
+    |--------|---------|--------------|
+    | `math` | 8 or 16 | weights decoded in registers, products by `mma_decoded`, results |
+    | `load` | 1       | coded weights by bulk copies, rows by TMA |
+
+    Tiles are 256 columns by up to 96 rows, or 128 by up to 192; a group's rows are
+    divided evenly over its tiles.
 
     The constants `@nvfp4_kernels_image`, `@nvfp4_gemm_0_threads` and
     `@nvfp4_gemm_0_shared_bytes` (and those of further kernels) stay undefined;

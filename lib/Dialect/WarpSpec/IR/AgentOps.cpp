@@ -71,6 +71,27 @@ int64_t TmaLoadOp::getTransactionBytes() {
   return getMap().getType().getTransactionBytes();
 }
 
+Agent TmaLoadRowsOp::getAgent() { return Agent::Tma; }
+void TmaLoadRowsOp::getAccesses(Accesses &accesses) {
+  write(accesses, getTargetMutable());
+}
+Value TmaLoadRowsOp::getCountedFill() { return getFill(); }
+int64_t TmaLoadRowsOp::getTransactionBytes() {
+  auto first = cast<TensorMapType>(getMaps().front().getType());
+  return first.getTransactionBytes() / 8;
+}
+Value TmaLoadRowsOp::getTransactionCount() { return getRows(); }
+
+Agent BulkLoadOp::getAgent() { return Agent::Tma; }
+void BulkLoadOp::getAccesses(Accesses &accesses) {
+  write(accesses, getTargetMutable());
+}
+Value BulkLoadOp::getCountedFill() { return getFill(); }
+int64_t BulkLoadOp::getTransactionBytes() {
+  MemRefType type = getTarget().getType();
+  return getSharedBytes(type) / type.getDimSize(0);
+}
+
 Agent TmaStoreOp::getAgent() { return Agent::Tma; }
 void TmaStoreOp::getAccesses(Accesses &accesses) {
   read(accesses, getSourceMutable());
@@ -121,4 +142,13 @@ void WarpgroupMmaOp::getAccesses(Accesses &accesses) {
   if (isSmem(getA().getType()))
     read(accesses, getAMutable());
   read(accesses, getBMutable());
+}
+
+// Waits for slots itself; no buffer is named.
+Agent MmaDecodedOp::getAgent() { return Agent::Threads; }
+void MmaDecodedOp::getAccesses(Accesses &) {}
+
+Agent StageFragmentOp::getAgent() { return Agent::Threads; }
+void StageFragmentOp::getAccesses(Accesses &accesses) {
+  write(accesses, getTargetMutable());
 }

@@ -185,3 +185,98 @@ LogicalResult WarpgroupMmaOp::verify() {
            << getA().getType();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// mma_decoded
+//===----------------------------------------------------------------------===//
+
+/// Bytes of 64 rows by 64 columns of coded weights.
+static constexpr int64_t kBlockBytes = 2304;
+static constexpr int64_t kBlockColumns = 64;
+
+static MemRefType getSlot(PipelineType type, unsigned number) {
+  return number < type.getSlots().size()
+             ? dyn_cast<MemRefType>(type.getSlots()[number])
+             : MemRefType();
+}
+
+int64_t MmaDecodedOp::getWarpgroups() {
+  return getSlot(getPipeline().getType(), 0).getDimSize(0);
+}
+int64_t MmaDecodedOp::getMaxWidth() {
+  return getSlot(getPipeline().getType(), 1).getDimSize(1);
+}
+int64_t MmaDecodedOp::getKBlocks() {
+  return getSlot(getPipeline().getType(), 1).getDimSize(0);
+}
+
+SmallVector<int64_t> MmaDecodedOp::getWidths() {
+  SmallVector<int64_t> widths;
+  for (int64_t width = 8; width <= getMaxWidth();
+       width += width < 64 ? 8 : static_cast<int64_t>(getWidthStep()))
+    widths.push_back(width);
+  return widths;
+}
+
+LogicalResult MmaDecodedOp::verify() {
+  PipelineType type = getPipeline().getType();
+  if (type.getProducer() != Agent::Tma || type.getConsumer() != Agent::Threads)
+    return emitOpError("expected a pipeline from tma to threads, but got ")
+           << type;
+  MemRefType weights = getSlot(type, 0), tokens = getSlot(type, 1);
+  if (type.getSlots().size() != 2 || !weights || !tokens || !isSmem(weights) ||
+      !isSmem(tokens))
+    return emitOpError("expected slots of weights and of tokens, but got ")
+           << type;
+  if (tokens.getRank() != 3 || !tokens.getElementType().isBF16() ||
+      getSwizzle(tokens) != 128 || tokens.getDimSize(2) != kBlockColumns ||
+      tokens.getDimSize(1) < 8 || tokens.getDimSize(1) > 256 ||
+      tokens.getDimSize(1) % 8 != 0)
+    return emitOpError("expected tokens [k blocks, a multiple of 8 up to 256, "
+                       "64] of bf16 with a swizzle of 128 bytes, but got ")
+           << tokens;
+  if (weights.getRank() != 2 || !weights.getElementType().isInteger(8) ||
+      getSwizzle(weights) != 0 ||
+      weights.getDimSize(1) != tokens.getDimSize(0) * kBlockBytes)
+    return emitOpError("expected weights [warpgroups, ")
+           << tokens.getDimSize(0) * kBlockBytes << "] of i8, but got "
+           << weights;
+  // The next slot is waited for before the one before it is released.
+  if (type.getDepth() < 2)
+    return emitOpError("expected a pipeline of at least 2 slots, but got ")
+           << type.getDepth();
+  if (getWidthStep() % 8 != 0)
+    return emitOpError("expected a step that is a multiple of 8, but got ")
+           << getWidthStep();
+  if (cast<VectorType>(getResult().getType()).getNumElements() !=
+      getMaxWidth() / 2)
+    return emitOpError("expected ")
+           << getMaxWidth() / 2 << " values a thread, but got "
+           << getResult().getType();
+  auto roles = (*this)->getParentOfType<RolesOp>();
+  if (!roles)
+    return success();
+  int role = roles.getRoleNumber(*this);
+  if (roles.getWarps()[role] != 4 * getWarpgroups())
+    return emitOpError("expected a role of ")
+           << 4 * getWarpgroups() << " warps, but @" << roles.getRoleName(role)
+           << " has " << roles.getWarps()[role];
+  return success();
+}
+
+LogicalResult StageFragmentOp::verify() {
+  MemRefType target = getTarget().getType();
+  Type element = target.getElementType();
+  // Rows of 16-bit elements start at multiples of 16 bytes, as stmatrix wants.
+  int64_t unit = element.isF32() ? 4 : 8;
+  if (target.getRank() != 3 || !target.hasStaticShape() ||
+      !(element.isF32() || element.isBF16() || element.isF16()) ||
+      getSwizzle(target) != 0 ||
+      target.getDimSize(1) % (element.isF32() ? 8 : 16) != 0 ||
+      target.getDimSize(2) < 64 || target.getDimSize(2) % unit != 0)
+    return emitOpError("expected a target [warpgroups, a multiple of 8, a "
+                       "multiple of 4 from 64 on] of f32, or twice these of "
+                       "bf16 or f16, but got ")
+           << target;
+  return success();
+}

@@ -280,3 +280,50 @@ LogicalResult ReserveTmemOp::verify() {
 LogicalResult ReleaseTmemOp::verify() {
   return verifyColumns(*this, getColumns());
 }
+
+//===----------------------------------------------------------------------===//
+// tma_load_rows and bulk_load
+//===----------------------------------------------------------------------===//
+
+LogicalResult TmaLoadRowsOp::verify() {
+  MemRefType target = getTarget().getType();
+  if (target.getRank() != 3 || !target.hasStaticShape())
+    return emitOpError("expected a target of rank 3, but got ") << target;
+  if (getMaps().empty())
+    return emitOpError("expected at least one map");
+  for (auto [number, map] : llvm::enumerate(getMaps())) {
+    auto type = cast<TensorMapType>(map.getType());
+    int64_t rows = 8 * (static_cast<int64_t>(number) + 1);
+    if (type.getShape() != ArrayRef<int64_t>{target.getDimSize(0), rows,
+                                             target.getDimSize(2)} ||
+        type.getElementType() != target.getElementType() ||
+        type.getSwizzle() != getSwizzle(target))
+      return emitOpError("expected map ")
+             << number << " with boxes of " << target.getDimSize(0) << "x"
+             << rows << "x" << target.getDimSize(2) << " like the target, but "
+             << "got " << type;
+  }
+  int64_t most = 8 * static_cast<int64_t>(getMaps().size());
+  if (most > target.getDimSize(1))
+    return emitOpError("expected at most ")
+           << target.getDimSize(1) / 8 << " maps, but got " << getMaps().size();
+  return success();
+}
+
+LogicalResult BulkLoadOp::verify() {
+  MemRefType target = getTarget().getType();
+  auto source = cast<MemRefType>(getSource().getType());
+  if (target.getRank() != 2 || !target.hasStaticShape() ||
+      getSwizzle(target) != 0 ||
+      getSharedBytes(target) / target.getDimSize(0) % 16 != 0)
+    return emitOpError("expected a target [entries, bytes] of a multiple of 16 "
+                       "bytes each, but got ")
+           << target;
+  if (source.getRank() != 1 || !source.getElementType().isInteger(8) ||
+      !target.getElementType().isInteger(8))
+    return emitOpError("expected bytes in a row, but got ") << source;
+  if (static_cast<int64_t>(getEntry()) >= target.getDimSize(0))
+    return emitOpError("expected an entry below ")
+           << target.getDimSize(0) << ", but got " << getEntry();
+  return success();
+}

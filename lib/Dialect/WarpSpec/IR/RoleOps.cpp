@@ -276,7 +276,7 @@ void nvfp4::warpspec::printForEachTile(OpAsmPrinter &printer, Operation *,
 SmallVector<Region *> ForEachTileOp::getLoopRegions() { return {&getBody()}; }
 
 MutableArrayRef<OpOperand> ForEachTileOp::getInitsMutable() {
-  return getOperation()->getOpOperands().drop_front(1);
+  return getOperation()->getOpOperands().drop_front(getRing() ? 2 : 1);
 }
 
 Block::BlockArgListType ForEachTileOp::getRegionIterArgs() {
@@ -301,7 +301,7 @@ FailureOr<LoopLikeOpInterface> ForEachTileOp::replaceWithAdditionalYields(
   llvm::append_range(inits, newInits);
   auto loop =
       ForEachTileOp::create(rewriter, getLoc(), TypeRange(ValueRange(inits)),
-                            getOrder(), getGroups(), inits);
+                            getOrder(), getGroups(), getRing(), inits);
   rewriter.inlineRegionBefore(getExtents(), loop.getExtents(),
                               loop.getExtents().end());
   rewriter.inlineRegionBefore(getBody(), loop.getBody(), loop.getBody().end());
@@ -328,6 +328,19 @@ LogicalResult ForEachTileOp::verify() {
   if (!llvm::hasSingleElement(getExtents()) ||
       !llvm::hasSingleElement(getBody()))
     return emitOpError("expected regions of one block");
+  if (Value ring = getRing()) {
+    auto type = cast<PipelineType>(ring.getType());
+    auto slot = type.getSlots().size() == 1
+                    ? dyn_cast<MemRefType>(type.getSlots().front())
+                    : MemRefType();
+    if (type.getProducer() != Agent::Threads ||
+        type.getConsumer() != Agent::Threads || !slot || !isSmem(slot) ||
+        slot.getShape() != ArrayRef<int64_t>{4} ||
+        !slot.getElementType().isInteger(32))
+      return emitOpError("expected a ring from threads to threads with slots "
+                         "of 4 x i32 in shared memory, but got ")
+             << type;
+  }
   auto isI32 = [](BlockArgument arg) { return arg.getType().isInteger(32); };
   if (getExtents().getNumArguments() != 1 ||
       !llvm::all_of(getExtents().getArguments(), isI32))

@@ -12,6 +12,7 @@
 
 #include "RoleLayout.h"
 #include "RoleLowering.h"
+#include "RoleProgram.h"
 #include "ScheduleChecks.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
@@ -19,6 +20,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace nvfp4::warpspec {
@@ -40,7 +42,8 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     if (!roles)
       return;
     if (failed(verifyPlanned(kernel)) || failed(verifyResources(kernel)) ||
-        failed(verifyPair(kernel)) || failed(numberBarriers()))
+        failed(verifyPair(kernel)) || failed(numberBarriers()) ||
+        failed(checkRing()))
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     RoleLayout layout(roles);
@@ -48,11 +51,13 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     rewriter.setInsertionPointToStart(&kernel.getBody().front());
     createPrologue(rewriter, layout);
     rewriter.setInsertionPoint(roles);
+    // Before the loops whose extents it copies are gone.
+    scf::IfOp finder = createFinder(rewriter, layout);
     for (unsigned i = 0; i < roles.getBodies().size(); ++i)
       if (failed(lowerRole(rewriter, layout, i)))
         return signalPassFailure();
     rewriter.setInsertionPoint(roles);
-    dispatch(rewriter, layout);
+    dispatch(rewriter, layout, finder);
     rewriter.setInsertionPoint(roles);
     releaseTmem(rewriter, loc);
     kernel.setThreads(layout.warps * 32);
@@ -70,6 +75,15 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
           role.walk([](RoleBarrierOp) { return WalkResult::interrupt(); });
       if (warps > 1 && meets.wasInterrupted())
         barrier = ++count;
+      // One for each warpgroup, for all fragments of the role.
+      int first = count + 1;
+      bool stages = false;
+      role.walk([&](StageFragmentOp op) {
+        op.setBarrier(first);
+        stages = true;
+      });
+      if (stages)
+        count += std::max(warps / 4, 1);
     }
     if (count > kNamedBarriers)
       return roles.emitOpError("V6: expected at most ")
@@ -131,10 +145,14 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
 
   /// Arrivals that complete a phase of one side, from the roles on that side.
   int64_t countArrivals(PipelineOp pipeline, Signal signal, bool producers) {
+    // Tiles come from one warp.
+    if (int ringWarps = countRingWarps(pipeline))
+      return producers ? 1 : ringWarps;
     int64_t count = 0;
     for (Region &role : roles.getBodies()) {
       WalkResult walk = role.walk([&](Operation *op) {
-        bool onSide = producers ? isa<AcquireOp>(op) : isa<WaitOp>(op);
+        bool onSide =
+            producers ? isa<AcquireOp>(op) : isa<WaitOp, MmaDecodedOp>(op);
         return onSide && getPipelineOp(op->getOperand(0)) == pipeline
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
@@ -202,6 +220,48 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
   }
 
   //===--------------------------------------------------------------------===//
+  // Tiles through a ring
+  //===--------------------------------------------------------------------===//
+
+  /// One ring, over the same tiles for all.
+  LogicalResult checkRing() {
+    SmallVector<ForEachTileOp> loops = getRingLoops(roles);
+    for (ForEachTileOp loop : loops) {
+      if (loop->getParentOp() != roles)
+        return loop.emitOpError("expected a loop with a ring in no other loop");
+      if (loop.getRing() != loops.front().getRing() ||
+          getLoopKey(loop) != getLoopKey(loops.front())) {
+        InFlightDiagnostic diag = loop.emitOpError(
+            "expected the same ring, groups and extents in all roles");
+        diag.attachNote(loops.front().getLoc()) << "other loop";
+        return diag;
+      }
+    }
+    return success();
+  }
+
+  /// The branch of the warp that finds tiles, or null.
+  scf::IfOp createFinder(RewriterBase &rewriter, const RoleLayout &layout) {
+    if (layout.finder < 0)
+      return {};
+    scf::IfOp branch = createBranch(rewriter, layout.finder, 1, false);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(branch.thenYield());
+    buildTileFinder(rewriter, getRingLoops(roles).front(),
+                    kernel.getCluster().value_or(1));
+    return branch;
+  }
+
+  /// Warps that wait for tiles from `pipeline`.
+  int countRingWarps(PipelineOp pipeline) {
+    int warps = 0;
+    for (ForEachTileOp loop : getRingLoops(roles))
+      if (getPipelineOp(loop.getRing()) == pipeline)
+        warps += roles.getWarps()[roles.getRoleNumber(loop)];
+    return warps;
+  }
+
+  //===--------------------------------------------------------------------===//
   // Roles
   //===--------------------------------------------------------------------===//
 
@@ -225,6 +285,15 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
           Signal::BulkGroup)
         acquire.getIssuerMutable().assign(elected);
     });
+    WalkResult misplaced = role.walk([&](Operation *op) {
+      if (first == 0 || !isa<MmaDecodedOp, StageFragmentOp>(op))
+        return WalkResult::advance();
+      op->emitOpError("expected to be in the first role of whole warpgroups, "
+                      "whose threads it numbers from 0");
+      return WalkResult::interrupt();
+    });
+    if (misplaced.wasInterrupted())
+      return failure();
     if (failed(isolateIssue(rewriter, role.front(), elected)))
       return failure();
     SmallVector<ForEachTileOp> loops;
@@ -235,7 +304,10 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
         return loop.emitOpError(
             "expected no fill or drain among iter_args: close each within the "
             "tile that opens it");
-      lowerTileLoop(rewriter, loop, kernel.getCluster().value_or(1));
+      if (loop.getRing())
+        lowerRingLoop(rewriter, loop);
+      else
+        lowerTileLoop(rewriter, loop, kernel.getCluster().value_or(1));
     }
     role.walk([&](Operation *op) {
       rewriter.setInsertionPoint(op);
@@ -254,47 +326,81 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     return success();
   }
 
-  void dispatch(RewriterBase &rewriter, const RoleLayout &layout) {
+  /// Gives the warpgroups from `first` on, all of them in this branch, their
+  /// registers. Within the branch, or ptxas could not tell which code has how
+  /// many.
+  void setRegisters(RewriterBase &rewriter, const RoleLayout &layout,
+                    int first) {
+    int registers = layout.ofWarpgroup[first / kWarpgroup];
+    NVVM::SetMaxRegisterOp::create(rewriter, roles.getLoc(), registers,
+                                   registers > layout.registers
+                                       ? NVVM::SetMaxRegisterAction::increase
+                                       : NVVM::SetMaxRegisterAction::decrease);
+  }
+
+  /// A branch on first <= warp < first + count, in one unsigned comparison;
+  /// `leads` adds the even block of a pair.
+  scf::IfOp createBranch(RewriterBase &rewriter, int first, int count,
+                         bool leads) {
     Location loc = roles.getLoc();
-    if (layout.reallocates)
-      for (int first = 0; first < layout.warps; first += kWarpgroup) {
-        Value is = arith::CmpIOp::create(
-            rewriter, loc, arith::CmpIPredicate::eq,
-            arith::ShRUIOp::create(rewriter, loc, warp,
-                                   createI32(rewriter, loc, 2)),
-            createI32(rewriter, loc, first / kWarpgroup));
-        auto branch = scf::IfOp::create(rewriter, loc, is, false);
-        OpBuilder::InsertionGuard guard(rewriter);
-        rewriter.setInsertionPointToStart(branch.thenBlock());
-        int registers = layout.ofWarpgroup[first / kWarpgroup];
-        NVVM::SetMaxRegisterOp::create(
-            rewriter, loc, registers,
-            registers > layout.registers
-                ? NVVM::SetMaxRegisterAction::increase
-                : NVVM::SetMaxRegisterAction::decrease);
-      }
-    for (unsigned i = 0; i < roles.getBodies().size(); ++i) {
-      int first = layout.first[i], warps = roles.getWarps()[i];
-      // first <= warp < first + warps, in one unsigned comparison.
-      Value offset = arith::SubIOp::create(rewriter, loc, warp,
-                                           createI32(rewriter, loc, first));
-      Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
-                                       offset, createI32(rewriter, loc, warps));
-      if (kernel.getPair() && isLeading(roles.getBodies()[i])) {
-        Value rank =
-            NVVM::ClusterId::create(rewriter, loc, rewriter.getI32Type());
-        Value odd = arith::AndIOp::create(rewriter, loc, rank,
-                                          createI32(rewriter, loc, 1));
-        Value even =
-            arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, odd,
-                                  createI32(rewriter, loc, 0));
-        is = arith::AndIOp::create(rewriter, loc, is, even);
-      }
-      auto branch = scf::IfOp::create(rewriter, loc, is, false);
-      Block *body = &roles.getBodies()[i].front();
-      rewriter.eraseOp(body->getTerminator());
-      rewriter.inlineBlockBefore(body, branch.thenYield());
+    Value offset = arith::SubIOp::create(rewriter, loc, warp,
+                                         createI32(rewriter, loc, first));
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
+                                     offset, createI32(rewriter, loc, count));
+    if (leads) {
+      Value rank =
+          NVVM::ClusterId::create(rewriter, loc, rewriter.getI32Type());
+      Value odd = arith::AndIOp::create(rewriter, loc, rank,
+                                        createI32(rewriter, loc, 1));
+      Value even =
+          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, odd,
+                                createI32(rewriter, loc, 0));
+      is = arith::AndIOp::create(rewriter, loc, is, even);
     }
+    return scf::IfOp::create(rewriter, loc, is, false);
+  }
+
+  void dispatch(RewriterBase &rewriter, const RoleLayout &layout,
+                scf::IfOp finder) {
+    auto build = [&](unsigned i) {
+      Region &role = roles.getBodies()[i];
+      int warps = roles.getWarps()[i];
+      auto branch = createBranch(rewriter, layout.first[i], warps,
+                                 kernel.getPair() && isLeading(role));
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPoint(branch.thenYield());
+      if (layout.reallocates && warps % kWarpgroup == 0)
+        setRegisters(rewriter, layout, layout.first[i]);
+      rewriter.eraseOp(role.front().getTerminator());
+      rewriter.inlineBlockBefore(&role.front(), branch.thenYield());
+    };
+    // Roles of whole warpgroups have these to themselves; the others share.
+    int firstShared = 0;
+    for (auto [first, warps] : llvm::zip_equal(layout.first, roles.getWarps()))
+      if (warps % kWarpgroup == 0)
+        firstShared = std::max(firstShared, first + warps);
+    scf::IfOp shared;
+    OpBuilder::InsertionGuard guard(rewriter);
+    for (int first = firstShared; layout.reallocates && first < layout.warps;
+         first += kWarpgroup) {
+      auto branch = createBranch(rewriter, first, kWarpgroup, false);
+      OpBuilder::InsertionGuard inner(rewriter);
+      rewriter.setInsertionPoint(branch.thenYield());
+      setRegisters(rewriter, layout, first);
+      // With one warpgroup to share, its roles go into the same branch.
+      if (layout.warps - firstShared == kWarpgroup)
+        shared = branch;
+    }
+    for (unsigned i = 0; i < roles.getBodies().size(); ++i) {
+      OpBuilder::InsertionGuard inner(rewriter);
+      if (shared && roles.getWarps()[i] % kWarpgroup != 0)
+        rewriter.setInsertionPoint(shared.thenYield());
+      build(i);
+    }
+    if (finder && shared)
+      finder->moveBefore(shared.thenYield());
+    else if (finder)
+      finder->moveBefore(roles);
   }
 
   KernelOp kernel;

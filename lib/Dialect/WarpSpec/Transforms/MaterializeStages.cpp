@@ -45,7 +45,7 @@ struct State {
 std::optional<End> getEnd(Operation *op) {
   if (isa<AcquireOp, TryAcquireOp, DrainAllOp>(op))
     return End{op->getOperand(0), true};
-  if (isa<WaitOp, TryWaitOp>(op))
+  if (isa<WaitOp, TryWaitOp, MmaDecodedOp>(op))
     return End{op->getOperand(0), false};
   return std::nullopt;
 }
@@ -124,11 +124,16 @@ private:
   void use(Operation *op, unsigned number) {
     State &state = states[number];
     llvm::TypeSwitch<Operation *>(op)
-        .Case<AcquireOp, WaitOp, TryAcquireOp, TryWaitOp, DrainAllOp>(
-            [&](auto use) {
-              use.getStageMutable().assign(state.stage);
-              use.getPhaseMutable().assign(state.phase);
-            });
+        .Case<AcquireOp, WaitOp, TryAcquireOp, TryWaitOp, DrainAllOp,
+              MmaDecodedOp>([&](auto use) {
+          use.getStageMutable().assign(state.stage);
+          use.getPhaseMutable().assign(state.phase);
+        });
+    // Many slots in turn.
+    if (auto product = dyn_cast<MmaDecodedOp>(op)) {
+      state = {product.getNextStage(), product.getNextPhase()};
+      return;
+    }
     if (!isa<AcquireOp, WaitOp>(op))
       return;
     rewriter.setInsertionPointAfter(op);
@@ -231,13 +236,14 @@ struct MaterializeStages
     for (Region &role : roles.getBodies()) {
       WalkResult walk = role.walk([](Operation *op) {
         if (getEnd(op) && op->getNumOperands() > 1 &&
-            !isa<AcquireOp, WaitOp>(op)) {
+            !isa<AcquireOp, WaitOp, MmaDecodedOp>(op)) {
           op->emitOpError("expected no stage yet");
           return WalkResult::interrupt();
         }
         auto hasStage = [](auto use) { return use && use.getStage(); };
         if (hasStage(dyn_cast<AcquireOp>(op)) ||
-            hasStage(dyn_cast<WaitOp>(op))) {
+            hasStage(dyn_cast<WaitOp>(op)) ||
+            hasStage(dyn_cast<MmaDecodedOp>(op))) {
           op->emitOpError("expected no stage yet");
           return WalkResult::interrupt();
         }

@@ -22,6 +22,15 @@ static constexpr int kRegisters = 65536;
 static constexpr int kMostRegisters = 248;
 static constexpr int kLeastRegisters = 24;
 
+SmallVector<ForEachTileOp> nvfp4::warpspec::getRingLoops(RolesOp roles) {
+  SmallVector<ForEachTileOp> loops;
+  roles.walk([&](ForEachTileOp loop) {
+    if (loop.getRing())
+      loops.push_back(loop);
+  });
+  return loops;
+}
+
 RoleLayout::RoleLayout(RolesOp roles) : first(roles.getBodies().size()) {
   for (bool whole : {true, false})
     for (unsigned i = 0; i < first.size(); ++i)
@@ -29,6 +38,8 @@ RoleLayout::RoleLayout(RolesOp roles) : first(roles.getBodies().size()) {
         first[i] = warps;
         warps += roles.getWarps()[i];
       }
+  if (!getRingLoops(roles).empty())
+    finder = warps++;
   int padded = llvm::alignTo(warps, kWarpgroup);
   registers = std::min(kMostRegisters, kRegisters / (padded * 32) / 8 * 8);
   reallocates = *llvm::max_element(roles.getRegisters()) > registers;

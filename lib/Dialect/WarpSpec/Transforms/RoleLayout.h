@@ -28,6 +28,8 @@ struct RoleLayout {
 
   /// The first warp of each role.
   llvm::SmallVector<int> first;
+  /// The warp that finds tiles for all roles, or -1.
+  int finder = -1;
   /// Warps of the block; whole warpgroups where registers are reallocated.
   int warps = 0;
   /// Registers of each thread at launch: an even share, a multiple of 8.
@@ -43,6 +45,9 @@ struct RoleLayout {
   /// Registers of the block after reallocation.
   int getNeeded() const;
 };
+
+/// The tile loops of the kernel that take their tiles from a ring.
+llvm::SmallVector<ForEachTileOp> getRingLoops(RolesOp roles);
 
 } // namespace nvfp4::warpspec
 

@@ -19,6 +19,14 @@ namespace nvfp4::warpspec {
 void lowerTileLoop(mlir::RewriterBase &rewriter, ForEachTileOp loop,
                    int64_t cluster);
 
+/// Replaces a tile loop with a ring by one that takes tiles from it.
+void lowerRingLoop(mlir::RewriterBase &rewriter, ForEachTileOp loop);
+
+/// What the warp does that finds the tiles of loops like `loop`: builds at the
+/// insertion point.
+void buildTileFinder(mlir::RewriterBase &rewriter, ForEachTileOp loop,
+                     int64_t cluster);
+
 /// Puts what one thread issues, in the longest runs possible, into branches on
 /// `elected`. Values that only one thread has are poison for the others.
 /// Fails if all threads would need one of them.

@@ -24,7 +24,7 @@ static std::string getUniqueName(Operation *op) {
   return "@" + std::to_string(reinterpret_cast<uintptr_t>(op));
 }
 
-static std::string getLoopKey(Operation *op) {
+std::string nvfp4::warpspec::getLoopKey(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return "for(" + getKey(loop.getLowerBound()) + "," +
            getKey(loop.getUpperBound()) + "," + getKey(loop.getStep()) + ")";
@@ -113,6 +113,32 @@ static int64_t getConstantCount(Operation *op) {
   return extent <= 0 ? 0 : llvm::divideCeilSigned(extent, step.getSExtValue());
 }
 
+/// The key of a loop from `from` to `to` by steps of 1.
+static std::string getUnitLoopKey(Value from, Value to) {
+  OpBuilder builder(from.getContext());
+  OwningOpRef<Operation *> one(arith::ConstantIntOp::create(
+      builder, from.getLoc(), 1, from.getType().getIntOrFloatBitWidth()));
+  return "for(" + getKey(from) + "," + getKey(to) + "," +
+         getKey((*one)->getResult(0)) + ")";
+}
+
+RoleProgram::Node RoleProgram::buildProduct(MmaDecodedOp op) {
+  Node node;
+  node.key = getUnitLoopKey(op.getFrom(), op.getTo());
+  APInt from, to;
+  if (matchPattern(op.getFrom(), m_ConstantInt(&from)) &&
+      matchPattern(op.getTo(), m_ConstantInt(&to)))
+    node.count = std::max<int64_t>(to.getSExtValue() - from.getSExtValue(), 0);
+  unsigned pipeline = llvm::find(pipelines, getPipelineOp(op.getPipeline())) -
+                      pipelines.begin();
+  for (EventKind kind : {EventKind::Wait, EventKind::Release}) {
+    Node event;
+    event.event = Event{kind, op, pipeline};
+    node.children.push_back(std::move(event));
+  }
+  return node;
+}
+
 std::vector<RoleProgram::Node> RoleProgram::build(Block &block) {
   std::vector<Node> result;
   for (Operation &op : block) {
@@ -125,6 +151,11 @@ std::vector<RoleProgram::Node> RoleProgram::build(Block &block) {
                          static_cast<unsigned>(llvm::find(pipelines, pipeline) -
                                                pipelines.begin())};
       result.push_back(std::move(node));
+      continue;
+    }
+    if (auto product = dyn_cast<MmaDecodedOp>(op)) {
+      result.push_back(buildProduct(product));
+      addChoice(result.back());
       continue;
     }
     if (op.getNumRegions() == 0)

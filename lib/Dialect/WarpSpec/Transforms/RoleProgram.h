@@ -69,6 +69,7 @@ private:
   };
 
   std::vector<Node> build(mlir::Block &block);
+  Node buildProduct(MmaDecodedOp op);
   void addChoice(const Node &node);
   static bool unroll(llvm::ArrayRef<Node> nodes, const Assignment &assignment,
                      size_t limit, llvm::SmallVectorImpl<Event> &events);
@@ -82,6 +83,8 @@ private:
 /// Text that is equal for values of different roles that are always equal:
 /// expressions of kernel values, constants, and indices of loops and tiles.
 std::string getKey(mlir::Value value);
+/// The same for how often a loop runs.
+std::string getLoopKey(mlir::Operation *op);
 
 } // namespace nvfp4::warpspec
 

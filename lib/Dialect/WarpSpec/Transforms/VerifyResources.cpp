@@ -33,7 +33,7 @@ static LogicalResult verifyTmemRoles(RolesOp roles) {
 }
 
 static LogicalResult verifyRoles(RolesOp roles) {
-  int64_t warps = 0;
+  int64_t warps = getRingLoops(roles).empty() ? 0 : 1;
   for (int32_t count : roles.getWarps())
     warps += count;
   if (warps > kMaxWarps)

@@ -146,4 +146,112 @@ def WarpSpec_WarpgroupMmaOp : WarpSpec_AgentOp<"warpgroup_mma", [
   }];
 }
 
+def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
+    AttrSizedOperandSegments]> {
+  let summary = "multiply coded weights by the tokens of many slots";
+  let description = [{
+    The loop along K of a role whose warpgroups decode weights in registers:
+    waits for the slots `from` to `to` of the pipeline in turn, multiplies, and
+    releases each. Warpgroup w multiplies entry w of the first buffer of a slot,
+    64 rows of weights as `nvfp4/Format/WgmmaWeights.h` lays them out, by the
+    first `width` rows of the second, K-major tokens of bf16 with a swizzle of
+    128 bytes. `width` is one of 8, 16, ... up to the rows of the buffer, and
+    beyond 64 of `step` more each; the K blocks of 64 columns lie `width` rows
+    apart.
+
+    The result is `2^-7` times the product: half the rows of the buffer values a
+    thread, in the fragment order of `wgmma`, of which the first `width / 2` are
+    defined. Columns of the fragment are tokens.
+
+    The agent is `threads`: they wait, decode, and issue `wgmma` together, and
+    all that is asynchronous has finished when the operation has. Stage and phase
+    are those of the first slot, and what follows the last, set by
+    `warpspec-materialize-stages`.
+
+    Example:
+
+    ```mlir
+    !w = memref<4x4608xi8, #warpspec.smem>
+    !t = memref<2x16x64xbf16, #warpspec.smem<128>>
+    warpspec.kernel @k(%src: memref<?xi8, 1>, %steps: i32, %n: i32, %at: i64) {
+      %w = warpspec.smem_alloc : memref<3x4x4608xi8, #warpspec.smem>
+      %t = warpspec.smem_alloc : memref<3x2x16x64xbf16, #warpspec.smem<128>>
+      %in = warpspec.pipeline(%w, %t) tma to threads
+          : memref<3x4x4608xi8, #warpspec.smem>,
+            memref<3x2x16x64xbf16, #warpspec.smem<128>>
+      warpspec.roles
+      role @load warps(1) {
+        %c0 = arith.constant 0 : i32
+        %c1 = arith.constant 1 : i32
+        scf.for %k = %c0 to %steps step %c1 : i32 {
+          %fill, %dst:2 = warpspec.acquire %in
+              : !warpspec.pipeline<3 x (!w, !t), tma to threads>
+          warpspec.bulk_load %src[%at] to 0 of %dst#0 fills(%fill)
+              : memref<?xi8, 1> to !w
+          warpspec.commit %fill
+        }
+      }
+      role @math warps(16) {
+        %c0 = arith.constant 0 : i32
+        %acc, %stage, %phase = warpspec.mma_decoded %in from %c0 to %steps width(%n) step 16
+            : !warpspec.pipeline<3 x (!w, !t), tma to threads> -> vector<8xf32>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins WarpSpec_PipelineType:$pipeline, I32:$from, I32:$to,
+                       I32:$width,
+                       ConfinedAttr<I32Attr, [IntPositive]>:$widthStep,
+                       Optional<I32>:$stage, Optional<I32>:$phase);
+  let results = (outs VectorOfRankAndType<[1], [F32]>:$result, I32:$nextStage,
+                      I32:$nextPhase);
+  let assemblyFormat = [{
+    $pipeline (`[` $stage^ `,` $phase `]`)? `from` $from `to` $to
+    `width` `(` $width `)` `step` $widthStep attr-dict
+    `:` type($pipeline) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// 64 rows of weights each.
+    int64_t getWarpgroups();
+    /// Rows of the buffer of tokens.
+    int64_t getMaxWidth();
+    /// Bytes of a slot of a warpgroup's weights, and its K blocks of 64.
+    int64_t getKBlocks();
+    /// The widths that are multiplied as they are, ascending.
+    ::llvm::SmallVector<int64_t> getWidths();
+  }];
+}
+
+def WarpSpec_StageFragmentOp : WarpSpec_AgentOp<"stage_fragment"> {
+  let summary = "some columns of an accumulator to shared memory, transposed";
+  let description = [{
+    Each warpgroup of the role stores columns `column` and following of its
+    fragment of 64 rows: entry w of `target`, whose rows are the columns of the
+    fragment, as many as it has, and whose columns are the rows. `column` is a
+    multiple of them. The threads of the warpgroup meet before and after, so
+    that what stood there has been read and what stands there may be.
+
+    `barrier` is the first of as many named barriers as there are warpgroups,
+    set by `warpspec-lower-roles`.
+
+    Example:
+
+    ```mlir
+    func.func @f(%acc: vector<48xf32>, %c: i32,
+                 %dst: memref<4x32x68xf32, #warpspec.smem>) {
+      warpspec.stage_fragment %acc[%c] to %dst
+          : vector<48xf32> to memref<4x32x68xf32, #warpspec.smem>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$fragment, I32:$column,
+                       WarpSpec_SmemBuffer:$target,
+                       OptionalAttr<I32Attr>:$barrier);
+  let assemblyFormat = [{
+    $fragment `[` $column `]` `to` $target (`barrier` `(` $barrier^ `)`)? attr-dict
+    `:` type($fragment) `to` type($target)
+  }];
+}
+
 #endif // NVFP4_DIALECT_WARPSPEC_IR_MATHOPS_TD

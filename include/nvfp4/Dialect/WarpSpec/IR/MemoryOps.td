@@ -235,6 +235,66 @@ def WarpSpec_TmaLoadOp : WarpSpec_CountedOp<"tma_load", [
   }];
 }
 
+def WarpSpec_TmaLoadRowsOp : WarpSpec_Op<"tma_load_rows", [
+    DeclareOpInterfaceMethods<WarpSpec_AgentOpInterface,
+      ["getCountedFill", "getTransactionBytes", "getTransactionCount"]>]> {
+  let summary = "copy as many rows of a tensor into a slot as a tile has";
+  let description = [{
+    One of a family of maps of one tensor `[k / c, rows, c]`: map i has boxes of
+    8 (i + 1) rows. `rows` is a multiple of 8 of at most as many rows as the last
+    map has; the K blocks of the box are adjacent in the slot, `rows` rows each.
+    The bytes are counted as those of `tma_load`, times the rows.
+
+    Example:
+
+    ```mlir
+    !m8 = !warpspec.tensor_map<2x8x64xbf16, swizzle = 128>
+    !m16 = !warpspec.tensor_map<2x16x64xbf16, swizzle = 128>
+    func.func @f(%m8: !m8, %m16: !m16, %dst: memref<2x16x64xbf16, #warpspec.smem<128>>,
+                 %fill: !warpspec.fill, %n: i32, %k: i32, %row: i32, %zero: i32) {
+      warpspec.tma_load_rows %n of %m8, %m16[%k, %row, %zero] to %dst fills(%fill)
+          : !m8, !m16 to memref<2x16x64xbf16, #warpspec.smem<128>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$rows, Variadic<WarpSpec_TensorMapType>:$maps,
+                       I32:$k, I32:$row, I32:$column,
+                       WarpSpec_SmemBuffer:$target, WarpSpec_FillType:$fill,
+                       OptionalAttr<WarpSpec_CacheHintAttr>:$cache);
+  let assemblyFormat = [{
+    $rows `of` $maps `[` $k `,` $row `,` $column `]` `to` $target
+    `fills` `(` $fill `)` (`cache` $cache^)? attr-dict
+    `:` type($maps) `to` type($target)
+  }];
+}
+
+def WarpSpec_BulkLoadOp : WarpSpec_CountedOp<"bulk_load"> {
+  let summary = "copy neighbouring bytes of global memory into a slot";
+  let description = [{
+    The bytes from `offset` on fill entry `entry` of the slot's leading
+    dimension. Both are multiples of 16 bytes; no tensor map is needed.
+
+    Example:
+
+    ```mlir
+    func.func @f(%src: memref<?xi8, 1>, %at: i64, %fill: !warpspec.fill,
+                 %dst: memref<4x4608xi8, #warpspec.smem>) {
+      warpspec.bulk_load %src[%at] to 2 of %dst fills(%fill) cache evict_first
+          : memref<?xi8, 1> to memref<4x4608xi8, #warpspec.smem>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, I64:$offset, I32Attr:$entry,
+                       WarpSpec_SmemBuffer:$target, WarpSpec_FillType:$fill,
+                       OptionalAttr<WarpSpec_CacheHintAttr>:$cache);
+  let assemblyFormat = [{
+    $source `[` $offset `]` `to` $entry `of` $target `fills` `(` $fill `)`
+    (`cache` $cache^)? attr-dict `:` type($source) `to` type($target)
+  }];
+}
+
 def WarpSpec_TmaStoreOp : WarpSpec_AgentOp<"tma_store"> {
   let summary = "copy a slot to one box of a tensor";
   let description = [{

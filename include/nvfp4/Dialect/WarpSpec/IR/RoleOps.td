@@ -153,7 +153,7 @@ def WarpSpec_ThreadIndexOp : WarpSpec_Op<"thread_index", [Pure]> {
 }
 
 def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
-    RecursiveMemoryEffects,
+    RecursiveMemoryEffects, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<LoopLikeOpInterface,
       ["getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable",
        "getLoopResults", "replaceWithAdditionalYields"]>]> {
@@ -171,7 +171,10 @@ def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
     tiles. Values are carried as in `scf.for`.
 
     Lowering: 32 lanes count the tiles of 32 groups at a time and find the
-    group by a prefix sum, so all threads of a warp take part.
+    group by a prefix sum, so all threads of a warp take part. With `through`, a
+    warp of its own does that for all roles, ahead of them, and hands tiles over
+    in the ring: slots of 4 x i32, from threads to threads, which no other
+    operation uses. Then all tile loops of the kernel are over the same groups.
 
     Example:
 
@@ -192,11 +195,12 @@ def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
     ```
   }];
   let arguments = (ins WarpSpec_TileOrderAttr:$order, I32:$groups,
+                       Optional<WarpSpec_PipelineType>:$ring,
                        Variadic<AnyType>:$initArgs);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$extents, SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $order `of` $groups
+    $order `of` $groups (`through` $ring^ `:` type($ring))?
     custom<ForEachTile>($initArgs, type($initArgs), type($results), $extents, $body)
     attr-dict
   }];

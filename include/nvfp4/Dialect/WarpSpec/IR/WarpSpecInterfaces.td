@@ -35,6 +35,9 @@ def WarpSpec_AgentOpInterface : OpInterface<"AgentOpInterface"> {
       "::mlir::Value", "getCountedFill", (ins), "", "return {};">,
     InterfaceMethod<"Bytes counted on that barrier.",
       "int64_t", "getTransactionBytes", (ins), "", "return 0;">,
+    InterfaceMethod<"What these bytes are to be multiplied with, i32; null "
+                    "stands for 1.",
+      "::mlir::Value", "getTransactionCount", (ins), "", "return {};">,
     InterfaceMethod<"True if one thread of the role issues the operation; "
                     "otherwise every thread of the role takes part.",
       "bool", "isIssuedByOneThread", (ins), "",

@@ -84,7 +84,7 @@ def LowerRolesPass : Pass<"warpspec-lower-roles", "::nvfp4::warpspec::KernelOp">
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
-    "::mlir::ub::UBDialect"];
+    "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif // NVFP4_DIALECT_WARPSPEC_TRANSFORMS_PASSES_TD

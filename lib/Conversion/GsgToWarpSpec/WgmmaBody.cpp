@@ -1,0 +1,308 @@
+//===- WgmmaBody.cpp - The roles of a kernel for sm_90a ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One warp loads, warpgroups multiply and finish 64 columns each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WgmmaBody.h"
+#include "EpilogueTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::sm100;
+using namespace nvfp4::warpspec;
+
+void WgmmaBody::build() {
+  Value weights =
+      allocateShared({plan.stages, plan.warpgroups, WgmmaPlan::kWeightBytes},
+                     b.getI8Type(), 0);
+  Value tokens = allocateShared(
+      {plan.stages, WgmmaPlan::kBlocks, plan.width, 64}, b.getBF16Type(), 128);
+  Type result = cast<MemRefType>(op.getOut().getType()).getElementType();
+  staged =
+      allocateShared({plan.warpgroups, WgmmaPlan::kChunk,
+                      isPlain() ? WgmmaPlan::kNarrowPitch : WgmmaPlan::kPitch},
+                     isPlain() ? result : b.getF32Type(), 0);
+  input =
+      makePipeline({weights, tokens}, plan.stages, Agent::Tma, Agent::Threads);
+  Value tiles = allocateShared({2, 4}, b.getI32Type(), 0);
+  ring = makePipeline(tiles, 2, Agent::Threads, Agent::Threads);
+  auto roles = RolesOp::create(
+      b, loc, b.getStrArrayAttr({"math", "load"}),
+      ArrayRef<int32_t>{static_cast<int32_t>(4 * plan.warpgroups), 1},
+      ArrayRef<int32_t>{plan.registers, plan.otherRegisters}, 2);
+  OpBuilder::InsertionGuard guard(b);
+  for (Region &role : roles.getBodies()) {
+    b.setInsertionPointToStart(&role.emplaceBlock());
+    RolesOp::ensureTerminator(role, b, loc);
+    b.setInsertionPoint(role.front().getTerminator());
+    if (role.getRegionNumber() == 0)
+      buildMathRole();
+    else
+      buildLoadRole();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+void WgmmaBody::forEachTile(TileFn body) {
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = ForEachTileOp::create(b, loc, TypeRange(), TileOrder::MFastest,
+                                    parameters.groups, ring, ValueRange());
+  Type i32Type = b.getI32Type();
+  Block &extents = loop.getExtents().emplaceBlock();
+  b.setInsertionPointToStart(&extents);
+  GroupPlace group = getGroup(extents.addArgument(i32Type, loc));
+  warpspec::YieldOp::create(
+      b, loc,
+      ValueRange{ceilDiv(group.rows, plan.width),
+                 ceilDiv(parameters.columns, plan.getColumns())});
+  Block &tile = loop.getBody().emplaceBlock();
+  tile.addArguments({i32Type, i32Type, i32Type}, {loc, loc, loc});
+  b.setInsertionPointToStart(&tile);
+  body(tile.getArgument(0), tile.getArgument(1), tile.getArgument(2));
+  warpspec::YieldOp::create(b, loc, ValueRange());
+}
+
+Value WgmmaBody::allocateShared(ArrayRef<int64_t> shape, Type element,
+                                unsigned swizzle) {
+  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
+                              SmemAttr::get(b.getContext(), swizzle));
+  return SmemAllocOp::create(b, loc, type, IntegerAttr());
+}
+
+Value WgmmaBody::makePipeline(ValueRange buffers, int64_t depth, Agent producer,
+                              Agent consumer) {
+  return PipelineOp::create(b, loc, buffers, depth, producer, consumer,
+                            IntegerAttr());
+}
+
+/// Tiles of one group have nearly the same width, as small as it can be.
+WgmmaBody::Rows WgmmaBody::getRows(const GroupPlace &group, Value m) {
+  auto roundUp = [&](Value value, int64_t to) {
+    return mul(ceilDiv(value, to), to);
+  };
+  Value tiles = ceilDiv(group.rows, plan.width);
+  Value each = arith::DivUIOp::create(
+      b, loc, add(group.rows, sub(tiles, i32(1))), tiles);
+  Value narrow = roundUp(each, 8), wide = roundUp(each, plan.widthStep);
+  Value isNarrow =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, each, i32(64));
+  Rows rows;
+  rows.width = arith::SelectOp::create(b, loc, isNarrow, narrow, wide);
+  rows.first = mul(m, rows.width);
+  rows.count =
+      arith::MinSIOp::create(b, loc, rows.width, sub(group.rows, rows.first));
+  return rows;
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+void WgmmaBody::buildLoadRole() {
+  forEachTile([&](Value g, Value m, Value n) {
+    GroupPlace group = getGroup(g);
+    Rows rows = getRows(group, m);
+    Value row = add(group.start, rows.first);
+    // Strips of 64 columns; behind the last one it is loaded again, and what
+    // comes of it is not stored.
+    Value strips = ceilDiv(parameters.columns, 64);
+    Value firstStrip = mul(n, plan.warpgroups);
+    auto wide = [&](Value value) -> Value {
+      return arith::ExtUIOp::create(b, loc, b.getI64Type(), value);
+    };
+    auto mulWide = [&](Value x, Value y) -> Value {
+      return arith::MulIOp::create(b, loc, x, y);
+    };
+    Value stageBytes =
+        arith::ConstantIntOp::create(b, loc, WgmmaPlan::kWeightBytes, 64);
+    Value stripBytes = mulWide(wide(parameters.steps), stageBytes);
+    SmallVector<Value> starts;
+    for (int64_t i = 0; i < plan.warpgroups; ++i) {
+      Value strip = arith::MinSIOp::create(b, loc, add(firstStrip, i32(i)),
+                                           sub(strips, i32(1)));
+      Value all = add(mul(g, strips), strip);
+      starts.push_back(mulWide(wide(all), stripBytes));
+    }
+    Value zero = i32(0), one = i32(1);
+    auto loop = scf::ForOp::create(b, loc, zero, parameters.steps, one);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value k = loop.getInductionVar();
+    auto fill =
+        AcquireOp::create(b, loc, input, Value(), Value(), Value(), Value());
+    auto hint = [&](CacheHint value) {
+      return CacheHintAttr::get(b.getContext(), value);
+    };
+    Value at = mulWide(wide(k), stageBytes);
+    for (auto [i, start] : llvm::enumerate(starts))
+      BulkLoadOp::create(b, loc, parameters.weights,
+                         arith::AddIOp::create(b, loc, start, at),
+                         static_cast<uint32_t>(i), fill.getSlot()[0],
+                         fill.getToken(), hint(CacheHint::EvictFirst));
+    TmaLoadRowsOp::create(b, loc, rows.width, parameters.tokenMaps,
+                          mul(k, WgmmaPlan::kBlocks), row, zero,
+                          fill.getSlot()[1], fill.getToken(),
+                          hint(CacheHint::EvictLast));
+    CommitOp::create(b, loc, fill.getToken());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Products and results
+//===----------------------------------------------------------------------===//
+
+void WgmmaBody::buildMathRole() {
+  Value thread = ThreadIndexOp::create(b, loc, b.getI32Type());
+  warpgroup = div(thread, 128);
+  forEachTile([&](Value g, Value m, Value n) {
+    GroupPlace group = getGroup(g);
+    Rows rows = getRows(group, m);
+    auto fragment = VectorType::get({plan.width / 2}, b.getF32Type());
+    auto product = MmaDecodedOp::create(
+        b, loc, fragment, b.getI32Type(), b.getI32Type(), input, i32(0),
+        parameters.steps, rows.width, plan.widthStep, Value(), Value());
+    if (isPlain())
+      buildPlainResults(g, group, rows, n, product.getResult());
+    else
+      buildResults(g, group, rows, n, product.getResult());
+  });
+}
+
+bool WgmmaBody::isPlain() {
+  Type result = cast<MemRefType>(op.getOut().getType()).getElementType();
+  bool hasTerms = op.getBias() || op.getProb() || op.getBeta() ||
+                  op.getAddend() || op.getQuantizer() || op.getPreactOut() ||
+                  op.getAmaxOut();
+  return !hasTerms && (result.isBF16() || result.isF16()) &&
+         op.getActivationOrIdentity().getKind() == ActivationKind::Identity &&
+         parameters.knownColumns && *parameters.knownColumns % 8 == 0;
+}
+
+void WgmmaBody::buildPlainResults(Value g, const GroupPlace &group,
+                                  const Rows &rows, Value n, Value fragment) {
+  Value thread = ThreadIndexOp::create(b, loc, b.getI32Type());
+  auto bits = [&](Value value, int64_t mask) -> Value {
+    return arith::AndIOp::create(b, loc, value, i32(mask));
+  };
+  TilePlace tile;
+  tile.group = g;
+  tile.row = tile.firstRow = add(group.start, rows.first);
+  tile.isRow = arith::ConstantIntOp::create(b, loc, 1, 1);
+  loadGroupNumbers(tile);
+  auto scale = [&](Value factor) {
+    fragment =
+        arith::MulFOp::create(b, loc, fragment, broadcast(factor, fragment));
+  };
+  // mma_decoded leaves 2^-7 of the product: a power of two rounds nothing.
+  scale(arith::ConstantOp::create(b, loc, b.getF32FloatAttr(128)));
+  if (tile.alpha)
+    scale(tile.alpha);
+  // A thread takes 8 columns of every 16th row.
+  Value column = add(mul(add(mul(n, plan.warpgroups), warpgroup), 64),
+                     mul(bits(thread, 7), 8));
+  Value inWarpgroup = div(bits(thread, 127), 8);
+  Value hasColumns = less(column, parameters.columns);
+  auto loop =
+      scf::ForOp::create(b, loc, i32(0), rows.count, i32(WgmmaPlan::kChunk));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value chunk = loop.getInductionVar();
+  StageFragmentOp::create(b, loc, fragment, chunk, staged, IntegerAttr());
+  Type element = cast<MemRefType>(staged.getType()).getElementType();
+  for (int64_t i = 0; i < WgmmaPlan::kChunk; i += 16) {
+    OpBuilder::InsertionGuard inner(b);
+    Value row = add(inWarpgroup, i32(i));
+    Value rowInTile = add(chunk, row);
+    Value is =
+        arith::AndIOp::create(b, loc, less(rowInTile, rows.count), hasColumns);
+    auto branch = scf::IfOp::create(b, loc, is, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value loaded =
+        SmemLoadOp::create(b, loc, VectorType::get({8}, element), staged,
+                           ValueRange{warpgroup, row, mul(bits(thread, 7), 8)});
+    Value at = flatten(add(tile.row, rowInTile), parameters.outStride, column);
+    vector::StoreOp::create(b, loc, loaded, parameters.out, ValueRange(at),
+                            false, llvm::Align(16));
+  }
+}
+
+void WgmmaBody::buildResults(Value g, const GroupPlace &group, const Rows &rows,
+                             Value n, Value fragment) {
+  Value thread = ThreadIndexOp::create(b, loc, b.getI32Type());
+  ActivationAttr activation = op.getActivationOrIdentity();
+  Value strip = add(mul(n, plan.warpgroups), warpgroup);
+  SmallVector<Value> carried;
+  if (parameters.amax)
+    carried.push_back(i32(0));
+  auto loop = scf::ForOp::create(b, loc, i32(0), rows.count,
+                                 i32(WgmmaPlan::kChunk), carried);
+  TilePlace last;
+  last.group = g;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value chunk = loop.getInductionVar();
+    StageFragmentOp::create(b, loc, fragment, chunk, staged, IntegerAttr());
+    // Each warp of a warpgroup takes some of the 64 columns, or the first two
+    // do.
+    auto inWarpgroup =
+        arith::AndIOp::create(b, loc, thread, i32(127)).getResult();
+    stagedRow = arith::AndIOp::create(b, loc, thread, i32(31));
+    Value part = mul(div(inWarpgroup, 32), 32);
+    Value rowInTile = add(chunk, stagedRow);
+    TilePlace tile;
+    tile.group = g;
+    tile.rowInGroup = add(rows.first, rowInTile);
+    tile.firstRow = add(group.start, rows.first);
+    tile.row = add(group.start, tile.rowInGroup);
+    tile.isRow = less(rowInTile, rows.count);
+    tile.groupStart = group.start;
+    tile.groupRows = group.rows;
+    tile.thread = thread;
+    tile.column = mul(strip, 64);
+    tile.outColumn = activation.isPaired() ? mul(strip, 32) : tile.column;
+    tile.params = cpu::emitActivationParams(b, loc, activation);
+    Value hasColumns = less(part, i32(64));
+    Value amax = parameters.amax ? loop.getRegionIterArg(0) : Value();
+    Values otherwise;
+    if (amax)
+      otherwise.push_back(amax);
+    Values seen = buildIf(hasColumns, otherwise, [&]() -> Values {
+      loadGroupNumbers(tile);
+      Value inside = buildChunk(tile, staged, part, amax);
+      return inside ? Values{inside} : Values{};
+    });
+    if (amax)
+      amax = seen.front();
+    if (amax)
+      scf::YieldOp::create(b, loc, amax);
+  }
+  if (parameters.amax)
+    storeAmax(last, thread, loop.getResult(0));
+}
+
+Value WgmmaBody::loadColumns(const TilePlace &, Value acc, Value offset,
+                             int64_t columns) {
+  auto type = VectorType::get({columns}, b.getF32Type());
+  Value loaded = SmemLoadOp::create(b, loc, type, acc,
+                                    ValueRange{warpgroup, stagedRow, offset});
+  // mma_decoded leaves 2^-7 of the product: a power of two rounds nothing.
+  Value factor = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(type, b.getF32FloatAttr(128)));
+  return arith::MulFOp::create(b, loc, loaded, factor);
+}

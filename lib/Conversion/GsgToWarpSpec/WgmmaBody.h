@@ -1,0 +1,108 @@
+//===- WgmmaBody.h - A product's kernel for sm_90a --------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights are the rows of `wgmma`, decoded in registers; rows of the product,
+// tokens, are its columns. What is decided, given and built.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_WGMMABODY_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_WGMMABODY_H
+
+#include "KernelBody.h"
+
+namespace nvfp4::gsg::sm100 {
+
+/// The sizes of a product's kernel.
+struct WgmmaPlan {
+  /// Of 64 columns of the product each.
+  int64_t warpgroups = 4;
+  /// Most rows of the product in a tile, and steps of them beyond 64.
+  int64_t width = 96, widthStep = 16;
+  int64_t stages = 4;
+  /// Of each thread that multiplies, and of the others.
+  int32_t registers = 112, otherRegisters = 32;
+  ScaledOperand a;
+  llvm::SmallVector<ScaledOperand> weights;
+
+  /// K of a stage, in blocks of 64 and values.
+  static constexpr int64_t kBlocks = 2, kValues = 128;
+  /// Bytes of a warpgroup's weights in a stage.
+  static constexpr int64_t kWeightBytes = kBlocks * 2304;
+  /// Rows of the product that are staged at a time, and words of a row.
+  static constexpr int64_t kChunk = 32, kPitch = 68;
+  /// Elements of a staged row of 16 bits each.
+  static constexpr int64_t kNarrowPitch = 72;
+  int64_t getColumns() const { return 64 * warpgroups; }
+
+  /// The plan of `op` in storage form on memrefs, with scales laid out by
+  /// gsg-assign-scale-layout; failure after a diagnostic that says what sm_90a
+  /// kernels do not support and what they do.
+  static mlir::FailureOr<WgmmaPlan> get(MatmulOp op);
+};
+
+/// What the kernel is given.
+struct WgmmaParameters : KernelParameters {
+  llvm::SmallVector<mlir::Value> tokenMaps;
+  /// Bytes of coded weights.
+  mlir::Value weights;
+};
+
+WgmmaParameters addParameters(Launch &launch, const WgmmaPlan &plan,
+                              MatmulOp op, HostNumber &blocks);
+
+/// Builds the roles.
+class WgmmaBody : public KernelBody {
+public:
+  WgmmaBody(Launch &launch, const WgmmaPlan &plan,
+            const WgmmaParameters &parameters, MatmulOp op)
+      : KernelBody(launch, general, parameters, op), plan(plan),
+        parameters(parameters) {}
+
+  void build();
+
+private:
+  /// A tile's rows within its group: the first, how many it has, and how many
+  /// are multiplied.
+  struct Rows {
+    Value first, count, width;
+  };
+
+  void buildLoadRole();
+  void buildMathRole();
+  void buildResults(Value g, const GroupPlace &group, const Rows &rows, Value n,
+                    Value fragment);
+  /// The same for results that are nothing but products times factors, in 16
+  /// bits: whole rows of 64 columns without the general epilogue.
+  void buildPlainResults(Value g, const GroupPlace &group, const Rows &rows,
+                         Value n, Value fragment);
+  bool isPlain();
+  void forEachTile(TileFn body);
+  /// Rows of tile m of the group.
+  Rows getRows(const GroupPlace &group, Value m);
+  Value loadColumns(const TilePlace &tile, Value acc, Value offset,
+                    int64_t columns) override;
+
+  Value allocateShared(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                       unsigned swizzle);
+  Value makePipeline(mlir::ValueRange buffers, int64_t depth,
+                     warpspec::Agent producer, warpspec::Agent consumer);
+
+  /// What the epilogue asks of a plan: nothing is staged for TMA.
+  const KernelPlan general;
+  const WgmmaPlan &plan;
+  const WgmmaParameters &parameters;
+  Value input, staged;
+  /// Through which tiles are handed to roles.
+  Value ring;
+  /// i32, of this thread: its warpgroup, and its row among those staged.
+  Value warpgroup, stagedRow;
+};
+
+} // namespace nvfp4::gsg::sm100
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_WGMMABODY_H

@@ -1,0 +1,486 @@
+//===- LowerDecoded.cpp - Weights decoded in registers ----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loop of `mma_decoded`: a group of wgmma runs while the next piece of K is
+// decoded into the other half of the A registers. What ptxas needs for that to
+// happen, and what each form here avoids, is in docs/Rationale/Hopper.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "nvfp4/Format/WgmmaWeights.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::warpspec;
+
+using Values = SmallVector<Value>;
+
+/// Wider tiles decode 32 columns of K at a time instead of 64: the registers
+/// that this saves are needed by accumulators.
+static constexpr int64_t kWideTile = 64;
+/// With so many registers a thread there is room for both.
+static constexpr int64_t kManyRegistersWarpgroups = 2;
+
+namespace nvfp4::warpspec {
+
+/// The loop for one width. All methods build at the insertion point.
+class DecodedLoop {
+public:
+  DecodedLoop(KernelLowering &kernel, MmaDecodedOp op, int64_t width)
+      : kernel(kernel), b(kernel.rewriter), loc(op.getLoc()), op(op),
+        pipeline(getPipelineOp(op.getPipeline())), width(width),
+        blocks(op.getKBlocks()),
+        halves(width > kWideTile &&
+                       op.getWarpgroups() > kManyRegistersWarpgroups
+                   ? 2
+                   : 1),
+        registers(16 / halves), i32(b.getI32Type()) {}
+
+  /// Values of the fragment, then the stage and phase that follow.
+  Values build(Value steps);
+
+private:
+  /// What one stage hands to the next.
+  struct State {
+    Values acc, a[2];
+    /// Codes of a block of K, and its scales.
+    Values words;
+    Value slot, phase;
+
+    Values pack() const {
+      Values all(acc);
+      for (const Values *part : {&a[0], &a[1], &words})
+        all.append(part->begin(), part->end());
+      all.append({slot, phase});
+      return all;
+    }
+    State unpack(ValueRange values) const {
+      State state;
+      auto take = [&](size_t count) {
+        Values part(values.take_front(count));
+        values = values.drop_front(count);
+        return part;
+      };
+      state.acc = take(acc.size());
+      state.a[0] = take(a[0].size());
+      state.a[1] = take(a[1].size());
+      state.words = take(words.size());
+      state.slot = values[0];
+      state.phase = values[1];
+      return state;
+    }
+  };
+
+  // Statements in PTX.
+  Values assemble(StringRef text, StringRef constraints, TypeRange results,
+                  ValueRange operands, bool hasEffects);
+  Values fill(StringRef text, Type type, size_t count, char letter);
+  void pin(Values &values, char letter);
+  Value one(StringRef text, StringRef constraints, ValueRange operands,
+            bool hasEffects = false) {
+    return assemble(text, constraints, i32, operands, hasEffects)[0];
+  }
+
+  // Parts of the loop.
+  void enter();
+  void open(const State &state);
+  void load(State &state, int64_t block);
+  void advance(State &state);
+  Values decodePair(Value x, Value y, Value scales);
+  /// Piece `half` of the block whose codes are loaded.
+  Values decode(const State &state, int64_t half);
+  void multiply(State &state, Value tokens, int64_t unit);
+  /// One slot; `previous` is that before it whose last group may still run, or
+  /// null. Returns the slot.
+  Value stage(State &state, Value more, Value previous);
+  void wait(int64_t groups) {
+    NVVM::WgmmaWaitGroupSyncOp::create(b, loc, groups);
+  }
+  void release(Value slot) {
+    NVVM::FenceProxyOp::create(
+        b, loc, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(op.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
+    kernel.signal(pipeline, /*full=*/false, slot);
+  }
+  /// Values under a condition, or others.
+  Values choose(Value condition, ArrayRef<Value> others,
+                llvm::function_ref<Values()> build);
+
+  Value constant(int64_t value) {
+    return arith::ConstantIntOp::create(b, loc, value, 32);
+  }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  Value times(Value x, int64_t y) {
+    return arith::MulIOp::create(b, loc, x, constant(y));
+  }
+  Value less(Value x, Value y) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
+  }
+  Value rotate(Value x, int64_t by) {
+    return LLVM::FshlOp::create(b, loc, x, x, constant(by));
+  }
+
+  KernelLowering &kernel;
+  IRRewriter &b;
+  Location loc;
+  MmaDecodedOp op;
+  PipelineOp pipeline;
+  int64_t width, blocks, halves, registers;
+  Type i32;
+  /// Addresses of this thread's codes and scales, and of the tokens in units
+  /// of 16 bytes, in slot 0.
+  Value codes, scales, tokens;
+  Value scaleBase, always;
+  int64_t weightBytes = 0, tokenBytes = 0;
+};
+
+} // namespace nvfp4::warpspec
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+Values DecodedLoop::assemble(StringRef text, StringRef constraints,
+                             TypeRange results, ValueRange operands,
+                             bool hasEffects) {
+  Type result = results.empty() ? Type()
+                : results.size() == 1
+                    ? results.front()
+                    : LLVM::LLVMStructType::getLiteral(
+                          op.getContext(), llvm::to_vector(results));
+  auto call = LLVM::InlineAsmOp::create(
+      b, loc, result ? TypeRange{result} : TypeRange(), operands, text,
+      constraints, hasEffects, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  if (results.size() <= 1)
+    return Values(call->getResults());
+  Values values;
+  for (size_t i = 0; i < results.size(); ++i)
+    values.push_back(
+        LLVM::ExtractValueOp::create(b, loc, call->getResult(0), i));
+  return values;
+}
+
+/// `letter` for each of `count` results, tied to as many operands.
+static std::string getTied(size_t count, char letter, bool tie) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i)
+    text += (i ? ",=" : "=") + std::string(1, letter);
+  for (size_t i = 0; tie && i < count; ++i)
+    text += "," + std::to_string(i);
+  return text;
+}
+
+Values DecodedLoop::fill(StringRef text, Type type, size_t count, char letter) {
+  std::string all;
+  for (size_t i = 0; i < count; ++i)
+    all += (text + " $" + Twine(i) + ", ").str() +
+           (letter == 'f' ? "0f00000000;" : "0;");
+  return assemble(all, getTied(count, letter, false),
+                  SmallVector<Type>(count, type), {}, /*hasEffects=*/true);
+}
+
+void DecodedLoop::pin(Values &values, char letter) {
+  values = assemble("", getTied(values.size(), letter, true) + ",~{memory}",
+                    llvm::to_vector(ValueRange(values).getTypes()), values,
+                    /*hasEffects=*/true);
+}
+
+Values DecodedLoop::choose(Value condition, ArrayRef<Value> others,
+                           llvm::function_ref<Values()> build) {
+  auto branch = scf::IfOp::create(b, loc, TypeRange(ValueRange(others)),
+                                  condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Values values = build();
+  scf::YieldOp::create(b, loc, values);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, others);
+  return Values(branch.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+void DecodedLoop::enter() {
+  // Read anew for each width, or addresses of all of them would be kept
+  // through the loop over tiles.
+  Value thread = one("mov.u32 $0, %tid.x;", "=r", {}, true);
+  auto bits = [&](int64_t mask) -> Value {
+    return arith::AndIOp::create(b, loc, thread, constant(mask));
+  };
+  auto right = [&](Value value, int64_t by) -> Value {
+    return arith::ShRUIOp::create(b, loc, value, constant(by));
+  };
+  auto buffers = kernel.buffers[pipeline];
+  Values bases(buffers);
+  pin(bases, 'r');
+  auto slots = pipeline.getType().getSlots();
+  weightBytes = getSharedBytes(cast<MemRefType>(slots[0]));
+  tokenBytes = getSharedBytes(cast<MemRefType>(slots[1]));
+  Value strip = add(
+      bases[0], times(right(thread, 7), blocks * format::wgmma::kBlockBytes));
+  codes = add(strip, times(bits(127), 16));
+  scales = add(add(strip, constant(format::wgmma::kCodeBytes)),
+               times(right(bits(127), 2), 8));
+  // The low word of a descriptor: the address, and a leading offset that
+  // nothing reads.
+  tokens = arith::OrIOp::create(b, loc, right(bases[1], 4), constant(0x10000));
+  scaleBase = one("mov.b32 $0, 0x70007000;", "=r", {}, true);
+  // True, but ptxas must not know: a branch keeps it from scheduling the
+  // decoding between the wgmma of one group.
+  Value processor = one("mov.u32 $0, %smid;", "=r", {}, true);
+  always = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, processor,
+                                 constant(-1));
+}
+
+void DecodedLoop::open(const State &state) {
+  kernel.waitBarrier(kernel.getBarrier(pipeline, /*full=*/true, state.slot),
+                     state.phase, Value());
+}
+
+void DecodedLoop::load(State &state, int64_t block) {
+  Value offset = add(times(state.slot, weightBytes),
+                     constant(block * format::wgmma::kBlockBytes));
+  Values words = assemble("ld.shared.v4.b32 {$0,$1,$2,$3}, [$4];",
+                          "=r,=r,=r,=r,r,~{memory}", {i32, i32, i32, i32},
+                          add(codes, offset), true);
+  Values pair = assemble("ld.shared.v2.b32 {$0,$1}, [$2];", "=r,=r,r,~{memory}",
+                         {i32, i32}, add(scales, offset), true);
+  words.append(pair);
+  state.words = words;
+}
+
+void DecodedLoop::advance(State &state) {
+  int64_t depth = pipeline.getDepth();
+  Value next = add(state.slot, constant(1));
+  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
+                                      constant(depth));
+  Value flipped = arith::XOrIOp::create(b, loc, state.phase, constant(1));
+  state.slot = arith::SelectOp::create(b, loc, wraps, constant(0), next);
+  state.phase = arith::SelectOp::create(b, loc, wraps, flipped, state.phase);
+}
+
+Values DecodedLoop::decodePair(Value x, Value y, Value s) {
+  using namespace format::wgmma;
+  auto expand = [&](Value word) {
+    // word & kScaleMask | kScaleBase
+    return one("lop3.b32 $0, $1, " + std::to_string(kScaleMask) + ", $2, 0xEA;",
+               "=r,r,r", {word, scaleBase});
+  };
+  Value factors[2] = {expand(s), expand(rotate(s, kScaleRotation))};
+  // kPoolMask ? x : y rotated
+  Value shifted = arith::ShLIOp::create(b, loc, y, constant(kPoolShift));
+  Value z = one("lop3.b32 $0, $1, $2, " + std::to_string(kPoolMask) + ", 0xE4;",
+                "=r,r,r", {x, shifted});
+  Values result;
+  for (int64_t step = 0; step < 2; ++step)
+    for (int64_t i = 0; i < 4; ++i) {
+      Value word = i == 3 ? z : step ? y : x;
+      int64_t by = i == 3 ? kPoolRotations[step] : kRotations[i];
+      // What a rotation by less than 7 brings round is masked out.
+      if (by >= 7)
+        word = rotate(word, by);
+      else if (by)
+        word = arith::ShLIOp::create(b, loc, word, constant(by));
+      Value magnitude = arith::AndIOp::create(
+          b, loc, word, constant(static_cast<int32_t>(kValueMask)));
+      // Rows r and r + 8 are scaled by the two halves of a word.
+      StringRef half = i % 2 ? "h" : "l";
+      result.push_back(one(("{.reg .b16 l, h; .reg .b32 s; mov.b32 {l, h}, $2; "
+                            "mov.b32 s, {" +
+                            half + ", " + half + "}; mul.rn.bf16x2 $0, $1, s;}")
+                               .str(),
+                           "=r,r,r", {magnitude, factors[step]}));
+    }
+  return result;
+}
+
+Values DecodedLoop::decode(const State &state, int64_t half) {
+  const Values &w = state.words;
+  if (halves == 2)
+    return half == 0 ? decodePair(w[0], w[1], w[4])
+                     : decodePair(w[2], w[3], w[5]);
+  Values result = decodePair(w[0], w[1], w[4]);
+  result.append(decodePair(w[2], w[3], w[5]));
+  return result;
+}
+
+void DecodedLoop::multiply(State &state, Value base, int64_t unit) {
+  NVVM::WgmmaFenceAlignedOp::create(b, loc);
+  size_t count = state.acc.size();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "{.reg .pred p; .reg .b64 d; .reg .b32 h; mov.b32 h, 0x40000040; "
+     << "mov.b64 d, {$" << 2 * count + 4 << ", h}; setp.eq.u32 p, 0, 0; "
+     << "wgmma.mma_async.sync.aligned.m64n" << width << "k16.f32.bf16.bf16 {";
+  for (size_t i = 0; i < count; ++i)
+    os << (i ? ", $" : "$") << i;
+  os << "}, {$" << 2 * count << ", $" << 2 * count + 1 << ", $" << 2 * count + 2
+     << ", $" << 2 * count + 3 << "}, d, p, 1, 1, 0;}";
+  std::string constraints = getTied(count, 'f', true) + ",r,r,r,r,r";
+  const Values &a = state.a[unit % 2];
+  for (int64_t j = 0; j < registers / 4; ++j) {
+    // Blocks of K lie `width` rows of 128 bytes apart, steps 32 bytes.
+    int64_t offset = unit / halves * width * 8 + unit % halves * 4 + j * 2;
+    Values operands(state.acc);
+    operands.append(a.begin() + 4 * j, a.begin() + 4 * j + 4);
+    operands.push_back(offset ? add(base, constant(offset)) : base);
+    state.acc = assemble(text, constraints,
+                         SmallVector<Type>(count, b.getF32Type()), operands,
+                         /*hasEffects=*/true);
+  }
+  NVVM::WgmmaGroupSyncAlignedOp::create(b, loc);
+  // Decoding stays behind the issue.
+  pin(state.words, 'r');
+}
+
+Value DecodedLoop::stage(State &state, Value more, Value previous) {
+  int64_t units = blocks * halves;
+  // From one lane: the rest is uniform arithmetic.
+  Value base = NVVM::ShflOp::create(
+      b, loc, i32, constant(-1),
+      add(tokens, times(state.slot, tokenBytes / 16)), constant(0),
+      constant(31), NVVM::ShflKind::idx, UnitAttr());
+  for (int64_t unit = 0; unit < units; ++unit) {
+    if (unit % halves == halves - 1 && unit + 1 < units)
+      load(state, (unit + 1) / halves);
+    multiply(state, base, unit);
+    if (unit == 0 && previous) {
+      wait(1);
+      release(previous);
+    }
+    if (unit + 1 == units)
+      break;
+    if (unit)
+      wait(1);
+    Values &next = state.a[(unit + 1) % 2];
+    next = choose(always, next,
+                  [&] { return decode(state, (unit + 1) % halves); });
+  }
+  Value old = state.slot;
+  advance(state);
+  state.words = choose(more, state.words, [&] {
+    State inner = state;
+    open(inner);
+    load(inner, 0);
+    return inner.words;
+  });
+  wait(1);
+  state.a[0] = choose(more, state.a[0], [&] { return decode(state, 0); });
+  return old;
+}
+
+Values DecodedLoop::build(Value steps) {
+  enter();
+  State state;
+  state.acc = fill("mov.f32", b.getF32Type(), width / 2, 'f');
+  state.a[1] = fill("mov.b32", i32, registers, 'r');
+  state.slot = op.getStage();
+  state.phase = op.getPhase();
+  open(state);
+  load(state, 0);
+  state.a[0] = decode(state, 0);
+
+  Values inits = state.pack();
+  inits.push_back(constant(0));
+  SmallVector<Type> types(ValueRange(inits).getTypes());
+  auto loop = scf::WhileOp::create(b, loc, types, inits);
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = b.createBlock(&loop.getBefore(), {}, types,
+                              SmallVector<Location>(types.size(), loc));
+  state = state.unpack(body->getArguments());
+  Value step = body->getArguments().back();
+  Value second = add(step, constant(1)), third = add(step, constant(2));
+  // Nothing is in flight at the back edge: ptxas would keep its A registers
+  // alive through the loop over tiles, for every width.
+  Value isPair = less(second, steps);
+  Value slot = stage(state, isPair, Value());
+  Values others = state.pack();
+  others.push_back(slot);
+  Values both = choose(isPair, others, [&] {
+    State inner = state;
+    Value last = stage(inner, less(third, steps), slot);
+    Values values = inner.pack();
+    values.push_back(last);
+    return values;
+  });
+  state = state.unpack(both);
+  wait(0);
+  release(both.back());
+  Values passed = state.pack();
+  passed.push_back(third);
+  scf::ConditionOp::create(b, loc, less(third, steps), passed);
+  Block *after = b.createBlock(&loop.getAfter(), {}, types,
+                               SmallVector<Location>(types.size(), loc));
+  scf::YieldOp::create(b, loc, after->getArguments());
+
+  b.setInsertionPointAfter(loop);
+  state = state.unpack(loop.getResults());
+  pin(state.acc, 'f');
+  Values results = state.acc;
+  results.append({state.slot, state.phase});
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// The operation
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::lower(MmaDecodedOp op) {
+  int64_t values = op.getMaxWidth() / 2;
+  Value steps =
+      arith::SubIOp::create(rewriter, loc, getI32(), op.getTo(), op.getFrom());
+  Value zero =
+      arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(0));
+  // All widths leave their fragment in the same places, zero beyond it.
+  SmallVector<Type> types(values, rewriter.getF32Type());
+  types.append(2, getI32());
+  auto buildWidth = [&](int64_t width) {
+    Values results = DecodedLoop(*this, op, width).build(steps);
+    results.insert(results.begin() + width / 2, values - width / 2, zero);
+    scf::YieldOp::create(rewriter, loc, results);
+  };
+  SmallVector<int64_t> widths = op.getWidths();
+  OpBuilder::InsertionGuard guard(rewriter);
+  Value some = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sgt,
+                                     steps, constant(0));
+  auto outer = scf::IfOp::create(rewriter, loc, types, some, true, true);
+  rewriter.setInsertionPointToStart(outer.elseBlock());
+  Values none(values, zero);
+  none.append({op.getStage(), op.getPhase()});
+  scf::YieldOp::create(rewriter, loc, none);
+  rewriter.setInsertionPointToStart(outer.thenBlock());
+  for (auto [i, width] : llvm::enumerate(widths)) {
+    if (i + 1 == widths.size()) {
+      buildWidth(width);
+      break;
+    }
+    // Not a switch: ptxas serialises every wgmma behind an indirect branch.
+    auto opaque = LLVM::InlineAsmOp::create(
+        rewriter, loc, TypeRange{getI32()}, ValueRange{op.getWidth()}, "",
+        "=r,0", /*has_side_effects=*/true, /*is_align_stack=*/false,
+        LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                                     opaque.getResult(0), constant(width));
+    auto branch = scf::IfOp::create(rewriter, loc, types, is, true, true);
+    scf::YieldOp::create(rewriter, loc, branch.getResults());
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    buildWidth(width);
+    rewriter.setInsertionPointToStart(branch.elseBlock());
+  }
+  ValueRange results = outer.getResults();
+  fragments[op.getResult()].assign(results.begin(), results.begin() + values);
+  op.getNextStage().replaceAllUsesWith(results[values]);
+  op.getNextPhase().replaceAllUsesWith(results[values + 1]);
+  products.push_back(op);
+}

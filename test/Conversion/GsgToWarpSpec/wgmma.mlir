@@ -1,0 +1,46 @@
+// A ragged product for sm_90a: rows dequantised, weights coded, two roles.
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+
+!a = !grouped_scaled_gemm.scaled<?x512, nvfp4>
+!b = !grouped_scaled_gemm.scaled<8x384x512, nvfp4>
+
+// CHECK-LABEL: func.func @ragged
+func.func @ragged(%a: memref<?x256xi8>, %as: memref<?x32xf8E4M3FN>, %ends: memref<8xi32>,
+                  %b: memref<8x384x256xi8>, %bs: memref<8x384x32xf8E4M3FN>,
+                  %out: memref<?x384xbf16>) {
+  // CHECK: %[[ROWS:.*]] = memref.alloc(%{{.*}}) : memref<?x512xbf16>
+  // CHECK: grouped_scaled_gemm.dequantize
+  // CHECK-SAME: outs(%[[ROWS]] : memref<?x512xbf16>)
+  // CHECK: %[[TOKENS:.*]] = llvm.call @nvfp4_task_buffer
+  // One map for each width: 8, 16, ... 96 rows.
+  // CHECK-COUNT-12: llvm.call @nvfp4_task_token_map(%{{.*}}, %[[TOKENS]]
+  // CHECK-NOT: nvfp4_task_token_map
+  // CHECK: %[[WEIGHTS:.*]] = llvm.call @nvfp4_task_coded_weights
+  // CHECK: llvm.call @nvfp4_task_coded_part(%{{.*}}, %[[WEIGHTS]]
+  // CHECK: llvm.call @nvfp4_task_pointer(%{{.*}}, %[[WEIGHTS]])
+  // CHECK: llvm.call @nvfp4_task_run
+  // CHECK: memref.dealloc %[[ROWS]]
+  grouped_scaled_gemm.matmul <ragged_rows> groups(%ends : memref<8xi32>)
+      lhs(%a scaled_by %as : memref<?x256xi8>, memref<?x32xf8E4M3FN> as !a)
+      rhs(%b scaled_by %bs : memref<8x384x256xi8>, memref<8x384x32xf8E4M3FN> as !b)
+      outs(%out : memref<?x384xbf16>)
+  return
+}
+
+// CHECK-LABEL: gpu.module @nvfp4_kernels
+// CHECK: %[[W:.*]] = warpspec.smem_alloc : memref<4x4x4608xi8, #warpspec.smem>
+// CHECK: %[[T:.*]] = warpspec.smem_alloc : memref<4x2x96x64xbf16, #warpspec.smem<128>>
+// CHECK: %[[STAGING:.*]] = warpspec.smem_alloc : memref<4x32x72xbf16, #warpspec.smem>
+// CHECK: %[[IN:.*]] = warpspec.pipeline(%[[W]], %[[T]]) tma to threads
+// CHECK: %[[RING:.*]] = warpspec.pipeline(%{{.*}}) threads to threads
+// CHECK: role @math warps(16) registers(112)
+// CHECK: warpspec.for_each_tile m_fastest of %{{.*}} through %[[RING]]
+// CHECK: %[[ACC:.*]], %{{.*}}, %{{.*}} = warpspec.mma_decoded %[[IN]] from %{{.*}} to %{{.*}} width(%{{.*}}) step 16
+// CHECK: warpspec.stage_fragment %[[ACC]]
+// CHECK: role @load warps(1) registers(32)
+// CHECK: warpspec.for_each_tile m_fastest of %{{.*}} through %[[RING]]
+// CHECK: warpspec.acquire %[[IN]]
+// CHECK-COUNT-4: warpspec.bulk_load
+// CHECK: warpspec.tma_load_rows
+// CHECK: warpspec.commit
