@@ -13,7 +13,7 @@ from nvfp4_module import compile_module
 from test_epilogues import (rng, test_activation_parameters_of_each_group,  # noqa: F401
                             test_alpha_and_bias, test_amax_of_empty_groups_and_nan,
                             test_beta_and_addend, test_custom_region, test_every_term_at_once,
-                            test_fast_math_is_close,
+                            test_fast_math_is_what_the_specification_permits,
                             test_fused_and_separate_operations_give_the_same_bytes,
                             test_plain_activations_and_probability,
                             test_pre_activation_rounded_to_bf16,

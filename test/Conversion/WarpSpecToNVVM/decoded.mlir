@@ -29,6 +29,14 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       extents(%g) {
         warpspec.yield %n, %n : i32, i32
       } do(%g, %i, %j) {
+        // The warp that loads is sent on its way first.
+        // CHECK: nvvm.setmaxregister decrease 40
+        // Two copies of weights and 256 bytes for each row of tokens.
+        // CHECK: %[[ROWS:.*]] = arith.muli %{{.*}}, %c256_i32
+        // CHECK: %[[BYTES:.*]] = arith.addi %[[ROWS]], %c9216_i32
+        // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %[[BYTES]]
+        // CHECK-COUNT-2: nvvm.cp.async.bulk.shared.cluster.global
+        // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
         // CHECK: nvvm.setmaxregister increase 232
         // The tile from the ring, and whether there is one.
         // CHECK: nvvm.mbarrier.try_wait
@@ -56,17 +64,10 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       extents(%g) {
         warpspec.yield %n, %n : i32, i32
       } do(%g, %i, %j) {
-        // CHECK: nvvm.setmaxregister decrease 40
         scf.for %k = %c0 to %steps step %c1 : i32 {
           %fill, %dst:2 = warpspec.acquire %in : !p
-          // Two copies of weights and 256 bytes for each row of tokens.
-          // CHECK: %[[ROWS:.*]] = arith.muli %{{.*}}, %c256_i32
-          // CHECK: %[[BYTES:.*]] = arith.addi %[[ROWS]], %c9216_i32
-          // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %[[BYTES]]
-          // CHECK-COUNT-2: nvvm.cp.async.bulk.shared.cluster.global
           warpspec.bulk_load %src[%at] to 0 of %dst#0 fills(%fill) : memref<?xi8, 1> to !w
           warpspec.bulk_load %src[%at] to 1 of %dst#0 fills(%fill) : memref<?xi8, 1> to !w
-          // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
           warpspec.tma_load_rows %n of %m8, %m16[%k, %i, %c0] to %dst#1 fills(%fill) : !m8, !m16 to !t
           warpspec.commit %fill
         }
