@@ -231,32 +231,37 @@ extern "C" void nvfp4_task_part(nvfp4_task *task, int32_t buffer,
 extern "C" int32_t nvfp4_task_coded_weights(nvfp4_task *task, int64_t parts,
                                             int64_t matrices, int64_t rows,
                                             int64_t columns) {
-  CodedShape shape{rows, columns};
-  int64_t bytes = shape.getBytes();
-  int32_t number = task->addBuffer(
-      {nullptr, parts * matrices, bytes, bytes, NVFP4_TASK_READ});
-  task->buffers[number].partRows = matrices;
-  task->buffers[number].coded = shape;
+  int32_t number = -1;
+  guarded(task, [&] {
+    CodedShape shape{rows, columns};
+    int64_t bytes = shape.getBytes();
+    number = task->addBuffer(
+        {nullptr, parts * matrices, bytes, bytes, NVFP4_TASK_READ});
+    task->buffers[number].partRows = matrices;
+    task->buffers[number].coded = shape;
+  });
   return number;
 }
 
 extern "C" void nvfp4_task_coded_part(nvfp4_task *task, int32_t buffer,
                                       int64_t number, const void *values,
                                       const void *scales) {
-  const Buffer &weights = task->buffers[buffer];
-  auto [rows, columns] = weights.coded;
-  std::vector<uint8_t> coded(weights.rowBytes);
-  for (int64_t i = 0; i < weights.partRows && !task->failed; ++i) {
-    const auto *codes = static_cast<const uint8_t *>(values);
-    const auto *factors = static_cast<const uint8_t *>(scales);
-    if (!encodeWeights(weights.coded, codes + i * rows * columns / 2,
-                       factors + i * rows * (columns / 16), coded.data())) {
-      task->fail("expected scales of weights without a sign");
-      return;
+  guarded(task, [&] {
+    const Buffer &weights = task->buffers[buffer];
+    auto [rows, columns] = weights.coded;
+    std::vector<uint8_t> coded(weights.rowBytes);
+    for (int64_t i = 0; i < weights.partRows && !task->failed; ++i) {
+      const auto *codes = static_cast<const uint8_t *>(values);
+      const auto *factors = static_cast<const uint8_t *>(scales);
+      if (!encodeWeights(weights.coded, codes + i * rows * columns / 2,
+                         factors + i * rows * (columns / 16), coded.data())) {
+        task->fail("expected scales of weights without a sign");
+        return;
+      }
+      task->copyIn(weights, reinterpret_cast<const char *>(coded.data()),
+                   number * weights.partRows + i, 1);
     }
-    task->copyIn(weights, reinterpret_cast<const char *>(coded.data()),
-                 number * weights.partRows + i, 1);
-  }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -304,23 +309,25 @@ extern "C" void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
 
 extern "C" void nvfp4_task_token_map(nvfp4_task *task, int32_t buffer,
                                      int32_t boxRows, int32_t boxBlocks) {
-  constexpr int64_t blockBytes = 128;
-  const Buffer &tokens = task->buffers[buffer];
-  nvfp4_tensor_map_spec spec{};
-  spec.type = NVFP4_TENSOR_BF16;
-  spec.rank = 3;
-  spec.address = tokens.memory;
-  spec.size[0] = blockBytes / 2;
-  spec.size[1] = std::max<int64_t>(tokens.rows, 1);
-  spec.size[2] = std::max<int64_t>(tokens.pitch / blockBytes, 1);
-  spec.stride[0] = tokens.pitch;
-  spec.stride[1] = blockBytes;
-  spec.box[0] = blockBytes / 2;
-  spec.box[1] = boxRows;
-  spec.box[2] = boxBlocks;
-  spec.swizzle = NVFP4_SWIZZLE_128B;
-  spec.l2_promotion = 2;
-  task->addMap(spec);
+  guarded(task, [&] {
+    constexpr int64_t blockBytes = 128;
+    const Buffer &tokens = task->buffers[buffer];
+    nvfp4_tensor_map_spec spec{};
+    spec.type = NVFP4_TENSOR_BF16;
+    spec.rank = 3;
+    spec.address = tokens.memory;
+    spec.size[0] = blockBytes / 2;
+    spec.size[1] = std::max<int64_t>(tokens.rows, 1);
+    spec.size[2] = std::max<int64_t>(tokens.pitch / blockBytes, 1);
+    spec.stride[0] = tokens.pitch;
+    spec.stride[1] = blockBytes;
+    spec.box[0] = blockBytes / 2;
+    spec.box[1] = boxRows;
+    spec.box[2] = boxBlocks;
+    spec.swizzle = NVFP4_SWIZZLE_128B;
+    spec.l2_promotion = 2;
+    task->addMap(spec);
+  });
 }
 
 extern "C" void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
