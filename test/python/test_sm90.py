@@ -175,12 +175,12 @@ def test_list(rng):
     text = list_text("f", len(products), "nvfp4", "tensor<?x?xf16>", "tensor<?xf32>", "f32")
     alpha = np.array([1, 0.5, 2], np.float32)
     pairs = [product.arguments()[1] for product in products]
-    outs = [product.destination("f16") for product in products]
+    outs = [product.destination("f16", value=13) for product in products]
     got = kernel_module(text).f(*[a for a, _ in pairs], *[b for _, b in pairs], alpha,
                                 np.float32(2), *outs)
     for g, product, factor in zip(got, products, alpha):
         expected = expected_result(product, "f16",
-                                   epilogue=lambda acc, *_: factor * acc + 2 * SENTINEL)
+                                   epilogue=lambda acc, *_: factor * acc + 2 * 13)
         assert_equal(g, expected)
 
 

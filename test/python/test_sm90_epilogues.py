@@ -66,4 +66,4 @@ def test_pairs(rng, kind, gate):
         assert amax[i] == np.abs(got[index]).max(initial=0)
     if pre:
         assert_equal(pre[0], expected_pre, "pre-activation")
-    assert np.all(got[-3:] == SENTINEL)
+    assert np.all(is_poison(got[-3:]))
