@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bank conflicts, bytes that copies take from memory never written, and
-// operand A of tensor memory never written.
+// Bank conflicts, bytes that copies take from memory never written, operand A
+// of tensor memory never written, and the slot of tcgen05.alloc read after a
+// cluster barrier with relaxed arrivals.
 //
 //===----------------------------------------------------------------------===//
 
@@ -172,6 +173,43 @@ wait:
                                  "read before it is written"),
             std::string::npos)
       << outcome.reports;
+}
+
+/// Reports of a pair that allocates tensor memory and reads the slot in the
+/// other warp after `between`.
+std::string slotReports(CheckProfile profile, const std::string &between) {
+  RunOptions options;
+  options.check = true;
+  options.profile = profile;
+  return runGrid(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    setp.lt.u32 %p1, %r0, 32;
+    @%p1 tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r1], 64;
+)" + between + R"(
+    ld.shared.u32 %r3, [%r1];
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    @%p1 tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 64;
+    ret;)",
+                              sharedMemory),
+                 {}, {.threads = 64, .ctas = 2, .cluster = 2}, options)
+      .reports;
+}
+
+TEST(Findings, SlotOfAllocationAfterRelaxedArrivals) {
+  const char *barrier = "barrier.cluster.arrive.aligned;\n"
+                        "barrier.cluster.wait.aligned;\n";
+  const char *relaxed = "barrier.cluster.arrive.relaxed.aligned;\n"
+                        "barrier.cluster.wait.aligned;\n";
+  auto isRace = [](const std::string &reports) {
+    return reports.find("data-race: read of shared offset") !=
+           std::string::npos;
+  };
+  EXPECT_EQ(slotReports(CheckProfile::Cutlass, barrier), "");
+  EXPECT_EQ(slotReports(CheckProfile::Cutlass, relaxed), "");
+  EXPECT_EQ(slotReports(CheckProfile::Strict, barrier), "");
+  EXPECT_TRUE(isRace(slotReports(CheckProfile::Strict, relaxed)));
+  EXPECT_TRUE(isRace(slotReports(CheckProfile::Cutlass, "")));
 }
 
 } // namespace

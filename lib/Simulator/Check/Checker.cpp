@@ -180,6 +180,13 @@ void Checker::operationArrived(uint32_t id, Cta &cta, uint32_t offset) {
   pending.own.operations.add(operation.number + 1);
 }
 
+void Checker::allocationWritten(Warp &warp, uint32_t id) {
+  operationsWaited(warp, {id}, /*readOnly=*/false);
+  // Kernels read the slot after a cluster barrier with relaxed arrivals.
+  const OperationState &operation = impl->stateOf(warp.cta).operations[id];
+  impl->stateOf(warp).initFence.own.operations.add(operation.number + 1);
+}
+
 void Checker::operationsWaited(Warp &warp,
                                const std::vector<uint32_t> &operations,
                                bool readOnly) {

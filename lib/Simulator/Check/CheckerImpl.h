@@ -62,7 +62,8 @@ struct WarpState {
   /// stores waited for without fence::before_thread_sync.
   NumberSet notFencedAfter, notFencedBefore;
   VectorClock fencedPipe;
-  /// Knowledge at the last fence.mbarrier_init.
+  /// What relaxed arrivals at cluster barriers carry: the knowledge at the
+  /// last fence.mbarrier_init, and allocations since.
   Knowledge initFence;
   bool hasInitFence = false;
   /// Knowledge at the last fence, which later strong writes publish, and what

@@ -109,7 +109,8 @@ void Checker::barrierLeft(Warp &warp, unsigned id) {
 
 void Checker::clusterArrived(Warp &warp, bool release) {
   Meeting &meeting = impl->stateOf(warp.cta).barrier;
-  // A relaxed arrival still carries what fence.mbarrier_init has released.
+  // A relaxed arrival still carries what fence.mbarrier_init has released, and
+  // in profile cutlass where tensor memory has been allocated.
   if (release)
     meeting.pending.join(impl->release(warp));
   else

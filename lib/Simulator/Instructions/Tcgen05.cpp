@@ -116,7 +116,7 @@ Step allocate(Warp &warp, const Inst &inst, LaneMask mask) {
                    shared & sharedOffsetMask, bytes, TensorSwizzle::None))
     return Step::Stop;
   if (Checker *checker = warp.machine.checker.get())
-    checker->operationsWaited(warp, {operation.id}, false);
+    checker->allocationWritten(warp, operation.id);
   return Step::Next;
 }
 
@@ -237,10 +237,10 @@ void decodeCommit(DecodeContext &context) {
 
 void decodeTcgen05(DecodeContext &context) {
   Inst &inst = context.inst;
-  switch (
-      context.takeAny({"alloc", "dealloc", "relinquish_alloc_permit", "commit",
-                       "fence::before_thread_sync", "fence::after_thread_sync",
-                       "wait::ld", "wait::st", "ld", "st", "cp", "mma"})) {
+  switch (context.takeAny({"alloc", "dealloc", "relinquish_alloc_permit",
+                           "commit", "fence::before_thread_sync",
+                           "fence::after_thread_sync", "wait::ld", "wait::st",
+                           "ld", "st", "cp", "mma", "shift"})) {
   case 0:
     return decodeAlloc(context);
   case 1:
@@ -284,6 +284,8 @@ void decodeTcgen05(DecodeContext &context) {
     return decodeTmemCopy(context);
   case 11:
     return decodeTmemMma(context);
+  case 12:
+    return decodeTmemShift(context);
   default:
     context.unsupported();
   }

@@ -20,6 +20,7 @@ namespace nvfp4::sim {
 
 void decodeTmemAccess(DecodeContext &context, bool isLoad);
 void decodeTmemCopy(DecodeContext &context);
+void decodeTmemShift(DecodeContext &context);
 void decodeTmemMma(DecodeContext &context);
 void decodeTmemWait(DecodeContext &context);
 

@@ -7,10 +7,12 @@
 //
 // A load reads tensor memory some time after its issue; its registers hold
 // poison until tcgen05.wait::ld. A store takes its registers at issue and
-// writes some time before tcgen05.wait::st.
+// writes some time before tcgen05.wait::st. With .red a load also gives each
+// thread the smallest or largest of the values that it has loaded.
 //
 //===----------------------------------------------------------------------===//
 
+#include "FloatExtreme.h"
 #include "Tcgen05.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
@@ -29,12 +31,24 @@ enum class TmemShape : uint8_t {
   L16x32bx2
 };
 
+/// What .red computes.
+enum class Reduction : uint8_t { None, Unsigned, Signed, Float };
+
 struct TmemAttributes : InstAttributes {
   TmemShape shape = TmemShape::L32x32b;
   unsigned repeat = 1;
   bool pack = false;
   int64_t halfSplit = 0;
   unsigned registers = 1;
+  Reduction reduction = Reduction::None;
+  bool isMax = false;
+  bool absolute = false;
+  bool propagateNan = false;
+
+  /// Registers that a load writes, the reduced value's last.
+  unsigned results() const {
+    return registers + (reduction != Reduction::None);
+  }
 };
 
 /// The cell that register `r` of lane `t` refers to, relative to the address:
@@ -135,6 +149,27 @@ void tellChecker(Warp &warp, uint32_t operation, const TmemAttributes &a,
                            count, access);
 }
 
+/// Appends what .red makes of each thread's values.
+void reduceValues(const TmemAttributes &a, std::vector<uint32_t> &values) {
+  for (unsigned t = 0; t < 32; ++t) {
+    FloatExtreme extreme{.isMax = a.isMax,
+                         .absolute = a.absolute,
+                         .propagateNan = a.propagateNan};
+    uint32_t best = values[t];
+    for (unsigned r = 0; r < a.registers; ++r) {
+      uint32_t value = values[r * 32 + t];
+      extreme.add(value);
+      bool above =
+          a.reduction == Reduction::Signed
+              ? static_cast<int32_t>(value) > static_cast<int32_t>(best)
+              : value > best;
+      if (above == a.isMax)
+        best = value;
+    }
+    values.push_back(a.reduction == Reduction::Float ? extreme.bits() : best);
+  }
+}
+
 /// Reads the cells of a load, 32 values a register.
 void readCells(const AsyncOperation &operation, Tmem &tmem,
                const TmemAttributes &a, TmemAddress place,
@@ -156,6 +191,8 @@ void readCells(const AsyncOperation &operation, Tmem &tmem,
     operation.note(ReportKind::UninitializedRead,
                    "tensor memory from column " + std::to_string(place.column) +
                        " is read before it is written");
+  if (a.reduction != Reduction::None)
+    reduceValues(a, values);
 }
 
 /// A load whose registers are used before they are waited for. The access
@@ -168,7 +205,7 @@ Step loadNow(Warp &warp, const TmemAttributes &a, TmemAddress place,
     timeline->operationEnds(warp.machine.now);
   std::vector<uint32_t> values;
   readCells(operation, warp.cta.tensorMemory(), a, place, values);
-  for (unsigned r = 0; r < a.registers; ++r)
+  for (unsigned r = 0; r < a.results(); ++r)
     std::copy_n(&values[r * 32], 32, warp.narrow(regs[r]));
   return Step::Next;
 }
@@ -185,8 +222,8 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
     return loadNow(warp, *a, place, regs);
   auto result = std::make_shared<DelayedResult>();
   result->mask = mask;
-  result->refs.assign(regs, regs + a->registers);
-  for (unsigned r = 0; r < a->registers; ++r)
+  result->refs.assign(regs, regs + a->results());
+  for (unsigned r = 0; r < a->results(); ++r)
     std::fill_n(warp.narrow(regs[r]), 32, Tmem::poison);
   warp.tmemLoads.push_back(result);
   AsyncOperation operation = beginOperation(warp, 0, OperationProxy::Generic);
@@ -276,8 +313,35 @@ void decodeTmemWait(DecodeContext &context) {
   context.inst.handler = stores ? waitStores : waitLoads;
 }
 
+namespace {
+
+/// The reduction's modifiers and type; false after an error.
+bool decodeReduction(DecodeContext &context, TmemAttributes &a) {
+  if (context.tables.module.target.starts_with("sm_100"))
+    return context.error("'tcgen05.ld.red' needs sm_101a, sm_103a, sm_110a or "
+                         "a later target, but the target is " +
+                         context.tables.module.target);
+  a.isMax = context.expectAny({"min", "max"}) == 1;
+  a.absolute = context.take("abs");
+  a.propagateNan = context.take("NaN");
+  Type type = context.expectType({Type::U32, Type::S32, Type::F32});
+  a.reduction = type == Type::F32   ? Reduction::Float
+                : type == Type::S32 ? Reduction::Signed
+                                    : Reduction::Unsigned;
+  if (type != Type::F32 && (a.absolute || a.propagateNan))
+    return context.error("'.abs' and '.NaN' go with f32 only");
+  if (a.shape != TmemShape::L32x32b && a.shape != TmemShape::L16x32bx2)
+    return context.error("expected shape '.32x32b' or '.16x32bx2' with '.red'");
+  if (a.repeat < 2)
+    return context.error("expected '.x2' or more with '.red'");
+  return true;
+}
+
+} // namespace
+
 void decodeTmemAccess(DecodeContext &context, bool isLoad) {
   auto &a = context.makeAttributes<TmemAttributes>();
+  bool reduces = isLoad && context.take("red");
   context.take("sync");
   context.take("aligned");
   a.shape = static_cast<TmemShape>(context.expectAny(
@@ -285,8 +349,13 @@ void decodeTmemAccess(DecodeContext &context, bool isLoad) {
   int repeat =
       context.expectAny({"x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"});
   a.repeat = 1u << repeat;
-  a.pack = context.take(isLoad ? "pack::16b" : "unpack::16b");
-  context.expectType({Type::B32});
+  if (reduces) {
+    if (!decodeReduction(context, a))
+      return;
+  } else {
+    a.pack = context.take(isLoad ? "pack::16b" : "unpack::16b");
+    context.expectType({Type::B32});
+  }
   unsigned each = a.shape == TmemShape::L16x128b   ? 2
                   : a.shape == TmemShape::L16x256b ? 4
                                                    : 1;
@@ -297,12 +366,12 @@ void decodeTmemAccess(DecodeContext &context, bool isLoad) {
     return;
   }
   bool split = a.shape == TmemShape::L16x32bx2;
-  if (!context.expectOperands(split ? 3 : 2))
+  size_t addressIndex = isLoad ? 1 + reduces : 0;
+  if (!context.expectOperands((split ? 3 : 2) + reduces))
     return;
-  size_t addressIndex = isLoad ? 1 : 0;
   size_t valueIndex = isLoad ? 0 : split ? 2 : 1;
   if (split)
-    a.halfSplit = context.literal(isLoad ? 2 : 1);
+    a.halfSplit = context.literal(addressIndex + 1);
   if (a.halfSplit < 0 || a.halfSplit >= 512) {
     context.error("expected a half offset of 0 to 511, but got " +
                   std::to_string(a.halfSplit));
@@ -326,6 +395,8 @@ void decodeTmemAccess(DecodeContext &context, bool isLoad) {
   for (const Operand *reg : regs)
     context.addToPool(isLoad ? context.dest(*reg, Type::B32)
                              : context.source(*reg, Type::B32));
+  if (reduces)
+    context.addToPool(context.dest(1, Type::B32));
   context.effects.delayedDefs = context.effects.tmemLoad = isLoad;
   inst.flags |= FlagAligned;
   inst.handler = isLoad ? load : store;

@@ -120,7 +120,10 @@ bool MmaOperation::readTransposed(Cta &cta, const SmemDescriptor &source,
 
 bool MmaOperation::readFromTmem(Cta &cta, MmaMatrix &out) {
   unsigned k = descriptor.k;
-  unsigned bits = std::max(descriptor.aBits, 8u);
+  // The fp4 kinds pack two elements to a byte; the others keep fp4 in the
+  // middle of a byte and fp6 at its bottom.
+  unsigned bits = descriptor.aPadded ? 8 : descriptor.aBits;
+  unsigned below = descriptor.aPadded && descriptor.aBits == 4 ? 2 : 0;
   unsigned columns = k * bits / 32;
   if (!checkColumns(operation, cta, aTmem.column, columns, "operand A in"))
     return false;
@@ -140,7 +143,7 @@ bool MmaOperation::readFromTmem(Cta &cta, MmaMatrix &out) {
     for (unsigned i = 0; i < k; ++i) {
       unsigned bit = i * bits;
       uint32_t cell = tmem.cell(laneOf(r), aTmem.column + bit / 32);
-      uint32_t code = cell >> (bit % 32);
+      uint32_t code = cell >> (bit % 32 + below);
       if (bits < 32)
         code &= (1u << descriptor.aBits) - 1;
       else

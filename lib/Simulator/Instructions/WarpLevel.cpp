@@ -12,12 +12,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Families.h"
+#include "FloatExtreme.h"
 #include "Lanewise.h"
 
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace nvfp4::sim {
 namespace {
@@ -224,28 +224,12 @@ Step reduce(Warp &warp, const Inst &inst, LaneMask mask) {
 /// redux.sync.{min,max}{.abs}{.NaN}.f32.
 Step reduceFloat(Warp &warp, const Inst &inst, LaneMask mask) {
   const uint32_t *in = warp.narrow(inst.op[1]);
-  bool isMax = inst.sub[0] == Max;
-  bool absolute = inst.sub[1] & 1;
-  bool propagate = inst.sub[1] & 2;
-  float result = 0;
-  bool first = true;
-  bool nan = false;
-  for (LaneMask rest = mask; rest; rest &= rest - 1) {
-    float value = std::bit_cast<float>(in[std::countr_zero(rest)]);
-    if (absolute)
-      value = std::fabs(value);
-    if (value != value) {
-      nan = true;
-      continue;
-    }
-    bool better = value == result ? std::signbit(value) != isMax
-                                  : (value > result) == isMax;
-    if (first || better)
-      result = value;
-    first = false;
-  }
-  uint32_t bits = first || (nan && propagate) ? 0x7fffffffu
-                                              : std::bit_cast<uint32_t>(result);
+  FloatExtreme extreme{.isMax = inst.sub[0] == Max,
+                       .absolute = (inst.sub[1] & 1) != 0,
+                       .propagateNan = (inst.sub[1] & 2) != 0};
+  for (LaneMask rest = mask; rest; rest &= rest - 1)
+    extreme.add(in[std::countr_zero(rest)]);
+  uint32_t bits = extreme.bits();
   uint32_t *out = warp.narrow(inst.op[0]);
   for (LaneMask rest = mask; rest; rest &= rest - 1)
     out[std::countr_zero(rest)] = bits;

@@ -74,6 +74,9 @@ public:
   /// only for the reads of their sources.
   void operationsWaited(Warp &warp, const std::vector<uint32_t> &operations,
                         bool readOnly);
+  /// Profile cutlass: tcgen05.alloc has written the address. The warp knows of
+  /// it, and so does the cluster after its next barrier, relaxed or not.
+  void allocationWritten(Warp &warp, uint32_t operation);
   /// tcgen05.wait: loads or stores of the warp's threads are complete.
   void tmemWaited(Warp &warp, bool stores);
 
