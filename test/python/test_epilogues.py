@@ -7,7 +7,6 @@ everything but transcendental functions must be exact.
 """
 
 import itertools
-import zlib
 
 import ml_dtypes
 import numpy as np
@@ -24,11 +23,6 @@ ROWS = sum(COUNTS) + 3
 GATES = [(q, i % 2 ^ swap) for swap in (0, 1) for i, q in enumerate((1, 8, 16, 32, 64, 0))]
 ACT, W = scaled_type("nvfp4", 2, "blocked", "compact"), scaled_type("nvfp4", 3, "blocked")
 RAGGED = "<ragged_rows, ends>"
-
-
-@pytest.fixture
-def rng(request):
-    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 def make(rng, n=128, k=96):

@@ -7,7 +7,6 @@ Rows and scales that no group owns are NaN; destinations hold poison.
 """
 
 import itertools
-import zlib
 
 import numpy as np
 import pytest
@@ -24,11 +23,6 @@ OFFSETS = list(itertools.product(["ends", "starts"], [1, 4, 128]))
 SIZES = [list(range(1, 18)), [0, 5, 0, 0, 130, 0, 3], [0, 0, 0], [1], [], [33, 0]]
 # K: a multiple of every block; none; one; odd; not a multiple of a block.
 EXTENTS = [(40, 64), (1, 33), (17, 96), (9, 0), (33, 1), (16, 135)]
-
-
-@pytest.fixture
-def rng(request):
-    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 def compact_name(*parts):

@@ -7,7 +7,6 @@ the exact answer, rounded once. Large cases shrink N and K (never the groups)
 unless NVFP4_FULL_TESTS=1, which `ninja check-nvfp4-full` sets.
 """
 
-import zlib
 
 import ml_dtypes
 import numpy as np
@@ -26,11 +25,6 @@ GATE = "#grouped_scaled_gemm.gate"
 
 def full(whole, shrunk):
     return whole if FULL else shrunk
-
-
-@pytest.fixture
-def rng(request):
-    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 def formats_for(*ks):

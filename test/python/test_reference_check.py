@@ -3,7 +3,6 @@
 """Three answers for one product of each form: the compiled code, the
 interpreter (nvfp4-run --check=reference) and numpy."""
 
-import zlib
 
 import numpy as np
 import pytest
@@ -12,11 +11,6 @@ from nvfp4_cases import *  # noqa: F403
 from nvfp4_module import FULL, check_with_interpreter, scratch
 
 SWIGLU = "<swiglu, gate = <16, up_first>, alpha = 1.702, beta = 1.0, limit = 7.0>"
-
-
-@pytest.fixture
-def rng(request):
-    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 def forms():

@@ -5,7 +5,6 @@ value that was seen and the limit; the interpreter refuses them too. Good data
 run: every extent below is dynamic, so that nothing is known before."""
 
 import functools
-import zlib
 
 import numpy as np
 import pytest
@@ -14,11 +13,6 @@ from nvfp4_module import compile_module, run, scratch, tool, uses_processes, wri
 
 X, W = "!grouped_scaled_gemm.scaled<?x?, nvfp4>", "!grouped_scaled_gemm.scaled<?x?x?, nvfp4>"
 PACKED = "!grouped_scaled_gemm.scaled<?x?, nvfp4, {}>"
-
-
-@pytest.fixture
-def rng(request):
-    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 def scaled(*shape, scale_shape=None):

@@ -1,99 +1,32 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products as kernels for sm_100a, run by the simulator with its checker on.
+"""Products as kernels for sm_100a: the tests of every target, and those of its tiles."""
 
-Inputs lie on a lattice, so the answer is exact and every schedule gives its bits.
-Rows that no group owns hold NaN scales; destinations hold poison. The
-simulator is opened once a process, so other seeds run in processes of their own.
-"""
-
-import os
-import zlib
-
-import numpy as np
 import pytest
 
+import nvfp4_kernels
+from kernel_products import *  # noqa: F403
 from nvfp4_cases import *  # noqa: F403
 from nvfp4_formats import random_scaled
-from nvfp4_module import BUILD_DIR, FULL, compile_module, run, scratch, tool, uses_processes
-from nvfp4_module import write_inputs
+from nvfp4_kernels import check_schedule, compile_kernels, simulated
+from nvfp4_module import FULL
 
-pytestmark = pytest.mark.skipif(
-    uses_processes() or not (BUILD_DIR / "lib" / "libnvfp4_sim.so").exists(),
-    reason="the simulator cannot be loaded into this process")
-
-os.environ.setdefault("NVFP4_DEVICE", "sim")
-os.environ.setdefault("NVFP4_SIM_OPTIONS", "--check")
-# So that a block has several tiles.
-os.environ.setdefault("NVFP4_MAX_BLOCKS", "3")
+pytestmark = simulated("sm_100a")
 
 SEEDS = range(1, 17 if FULL else 2)
 
 
 @pytest.fixture
-def rng(request):
-    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
-
-
-def kernel_module(*texts, options=()):
-    return compile_module("".join(texts), "--target=sm_100a", *options)
+def target():
+    return "sm_100a"
 
 
 def tile(n, m=128, k=256, **others):
-    words = [f"m = {m}", f"n = {n}", f"k = {k}"] + [f"{a} = {b}" for a, b in others.items()]
-    return {"strategy": "<" + ", ".join(words) + ">"}
+    return nvfp4_kernels.tile(m, n, k, **others)
 
 
-def check(rng, groups, n, k, fmt="nvfp4", out="f32", lhs_layout="linear", lhs_starts="whole",
-          rhs_layout="linear", attrs=None, index="i32"):
-    product = make_product(rng, groups, n, k, fmt)
-    rank3 = groups.kind in ("batched", "masked")
-    text = matmul_text("f", groups.attribute,
-                       scaled_type(fmt, 3 if rank3 else 2, lhs_layout, lhs_starts),
-                       scaled_type(fmt, 2 if groups.kind == "dense" else 3, rhs_layout),
-                       f"tensor<{'x'.join('?' * (3 if rank3 else 2))}x{out}>",
-                       alpha="f32", attrs=attrs, index=index)
-    # Tiles read padding scales, which must not be NaN.
-    operand, operands = product.arguments(lhs_layout, lhs_starts, rhs_layout, poison=0)
-    got = kernel_module(text).f(*operand, *operands, np.float32(0.5), product.destination(out))
-    expected = expected_result(product, out, epilogue=lambda acc, g, i: 0.5 * acc)
-    assert_equal(got, expected, (groups, n, k, fmt))
-
-
-@pytest.mark.parametrize("m,n,k", [(128, 128, 256), (256, 128, 512), (1, 8, 64), (130, 136, 288),
-                                   (5, 264, 1024), (128, 33, 32), (3, 1, 0)])
-def test_dense(rng, m, n, k):
-    check(rng, dense(m), n, k)
-
-
-@pytest.mark.parametrize("out", ["bf16", "f16"])
-def test_result_types(rng, out):
-    check(rng, dense(40), 72, 96, out=out)
-    check(rng, dense(40), 71, 96, out=out)
-
-
-@pytest.mark.parametrize("offsets,align", [("ends", 1), ("ends", 4), ("starts", 1),
-                                           ("ends", 128), ("starts", 128)])
-def test_ragged_rows(rng, offsets, align):
-    check(rng, ragged([3, 0, 130, 1, 0], offsets, align, extra=7), 136, 288)
-    check(rng, ragged([0, 0], offsets, align), 40, 64)
-
-
-def test_ragged_rows_of_64_bit_offsets(rng):
-    check(rng, ragged([3, 0, 130], dtype=np.int64), 40, 64, index="i64")
-
-
-@pytest.mark.parametrize("layout,starts", [("linear", "compact"), ("blocked", "whole"),
-                                           ("blocked", "compact"), ("blocked", "upper_bound"),
-                                           ("blocked_8x4", "whole")])
-def test_scale_layouts(rng, layout, starts):
-    check(rng, ragged([5, 0, 64, 129]), 72, 160, lhs_layout=layout, lhs_starts=starts,
-          rhs_layout="blocked")
-
-
-def test_masked_and_batched(rng):
-    check(rng, masked([0, 7, 130], 140), 72, 96)
-    check(rng, batched(3, 9), 136, 64)
+def check(rng, *arguments, **options):
+    nvfp4_kernels.check(rng, "sm_100a", *arguments, **options)
 
 
 @pytest.mark.parametrize("fmt", FORMAT_NAMES)
@@ -135,7 +68,7 @@ def test_chosen_tiles(rng):
         text = matmul_text("f", "<dense>", scaled_type("nvfp4", shape=(rows, 320)),
                            scaled_type("nvfp4", shape=(520, 320)), f"tensor<{rows}x520xbf16>")
         _, operands = product.arguments()
-        got = kernel_module(text).f(*operands, product.destination("bf16"))
+        got = compile_kernels("sm_100a", text).f(*operands, product.destination("bf16"))
         assert_equal(got, expected_result(product, "bf16"), rows)
 
 
@@ -154,49 +87,7 @@ SCHEDULED = {"rows": tile(128, stages=3), "wide rows": tile(256),
 @pytest.mark.parametrize("kernel", SCHEDULED)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_schedules(rng, seed, kernel):
-    """The command line, other schedules, and the interpreter as the oracle."""
-    groups = ragged([3, 0, 130, 40], extra=5)
-    product = make_product(rng, groups, 264, 800, "nvfp4")
-    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4", 3),
-                       "tensor<?x?xbf16>", alpha="tensor<?xf32>", attrs=SCHEDULED[kernel])
-    operand, operands = product.arguments()
-    alpha = rng.choice([0.5, 1, 2], len(groups)).astype(np.float32)
-    flat = operand + [part for pair in operands for part in pair]
-    source = scratch() / "schedule.mlir"
-    source.write_text(text)
-    inputs = write_inputs(flat + [alpha, product.destination("bf16")])
-    code, output, error = run(
-        tool("nvfp4-run"), source, "--device=sim", "--check=reference", "--exact",
-        "--inputs=" + ",".join(inputs),
-        env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
-             "NVFP4_MAX_BLOCKS": "2"})
-    assert code == 0, output + error
-
-
-def test_weights_of_separate_operands(rng):
-    groups = ragged([3, 0, 130])
-    product = make_product(rng, groups, 72, 96, "nvfp4", weights="discrete")
-    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4"),
-                       "tensor<?x?xf32>", weights=len(groups))
-    operand, operands = product.arguments()
-    got = kernel_module(text).f(*operand, *operands, product.destination("f32"))
-    assert_equal(got, expected_result(product, "f32"))
-
-
-def test_list(rng):
-    """Problems with their own M, N and K."""
-    products = [make_product(rng, dense(m), n, k, "nvfp4")
-                for m, n, k in [(80, 136, 512), (1, 8, 32), (130, 64, 96)]]
-    text = list_text("f", len(products), "nvfp4", "tensor<?x?xf16>", "tensor<?xf32>", "f32")
-    alpha = np.array([1, 0.5, 2], np.float32)
-    pairs = [product.arguments()[1] for product in products]
-    outs = [product.destination("f16", value=13) for product in products]
-    got = kernel_module(text).f(*[a for a, _ in pairs], *[b for _, b in pairs], alpha,
-                                np.float32(2), *outs)
-    for g, product, factor in zip(got, products, alpha):
-        expected = expected_result(product, "f16",
-                                   epilogue=lambda acc, *_: factor * acc + 2 * 13)
-        assert_equal(g, expected)
+    check_schedule(rng, "sm_100a", seed, SCHEDULED[kernel])
 
 
 @pytest.mark.parametrize("lhs,rhs", [("mxfp8_e4m3", "mxfp4"), ("mxfp4", "mxfp8_e5m2"),
@@ -207,29 +98,5 @@ def test_mixed_formats(rng, lhs, rhs):
     text = matmul_text("f", "<dense>", scaled_type(lhs, shape=(130, 256)),
                        scaled_type(rhs, shape=(72, 256)), "tensor<130x72xf32>")
     _, operands = product.arguments()
-    got = kernel_module(text).f(*operands, product.destination("f32"))
+    got = compile_kernels("sm_100a", text).f(*operands, product.destination("f32"))
     assert_equal(got, expected_result(product, "f32"))
-
-
-def test_offsets_outside_the_operand_write_nothing_there(rng):
-    """Without run-time checks offsets are cut to the rows there are."""
-    groups = ragged([3, 40])
-    product = make_product(rng, groups, 40, 64, "nvfp4")
-    groups.operand = np.array([3, 1000], np.int32)
-    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4", 3),
-                       "tensor<?x?xf32>")
-    operand, operands = product.arguments()
-    got = kernel_module(text, options=("--runtime-checks=false",)).f(
-        *operand, *operands, product.destination("f32"))
-    assert_equal(got, expected_result(product, "f32"))
-
-
-def test_run_time_checks_come_first(rng):
-    groups = ragged([3, 40])
-    product = make_product(rng, groups, 40, 64, "nvfp4")
-    groups.operand = np.array([3, 1000], np.int32)
-    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4", 3),
-                       "tensor<?x?xf32>")
-    operand, operands = product.arguments()
-    with pytest.raises(RuntimeError, match=r"ends\[1\].*grouping_c6"):
-        kernel_module(text).f(*operand, *operands, product.destination("f32"))

@@ -20,8 +20,10 @@ import numpy as np
 import pytest
 
 from nvfp4_cases import *  # noqa: F403
-from nvfp4_module import FULL, Module, compile_module, scratch
-from test_sm100 import pytestmark, rng, tile  # noqa: F401
+from nvfp4_kernels import compile_kernels, simulated, tile
+from nvfp4_module import FULL, Module, scratch
+
+pytestmark = simulated("sm_100a")
 
 # Every so many-th fault, but in full runs all.
 STRIDE = 1 if FULL else 9
@@ -115,9 +117,9 @@ def run_case(path, case):
                                np.nan_to_num(expected.astype(np.float64))) else 1
 
 
-KERNELS = {"rows": dict(n=64), "pair": dict(n=128, m=256, ctas=2),
-           "turned": dict(n=16, swap_ab="true"),
-           "turned pair": dict(n=32, m=256, ctas=2, swap_ab="true")}
+KERNELS = {"rows": dict(m=128, n=64), "pair": dict(m=256, n=128, ctas=2),
+           "turned": dict(m=128, n=16, swap_ab="true"),
+           "turned pair": dict(m=256, n=32, ctas=2, swap_ab="true")}
 
 
 @pytest.mark.parametrize("kernel", KERNELS if FULL else ["turned pair"])
@@ -128,14 +130,14 @@ def test_every_fault_is_caught(rng, kernel):
     product = make_product(rng, ragged(counts, extra=3), 136, 1280, "nvfp4")
     text = matmul_text("f", product.groups.attribute, scaled_type("nvfp4"),
                        scaled_type("nvfp4", 3), "tensor<?x?xbf16>", alpha="f32",
-                       attrs=tile(stages=2, **KERNELS[kernel]))
+                       attrs=tile(k=256, stages=2, **KERNELS[kernel]))
     operand, operands = product.arguments()
     flat = operand + [part for pair in operands for part in pair]
     arguments = [*flat, np.float32(0.5), product.destination("bf16")]
     expected = expected_result(product, "bf16", epilogue=lambda acc, g, i: 0.5 * acc)
     case = scratch() / f"faults-{kernel}.pickle"
     case.write_bytes(pickle.dumps((arguments, expected)))
-    artefact = pathlib.Path(compile_module(text, "--target=sm_100a").path)
+    artefact = pathlib.Path(compile_kernels("sm_100a", text).path)
     binary = artefact.read_bytes()
     begin = binary.index(b".version")
     end = binary.index(b"\0", begin)

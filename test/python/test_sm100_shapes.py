@@ -11,8 +11,10 @@ minutes; `check-nvfp4-full` runs all, other runs the smallest.
 import pytest
 
 from nvfp4_cases import *  # noqa: F403
+from nvfp4_kernels import compile_kernels, simulated
 from nvfp4_module import FULL, _runtime
-from test_sm100 import kernel_module, pytestmark, rng  # noqa: F401
+
+pytestmark = simulated("sm_100a")
 
 SHAPES = {"gm1": ([80, 176, 128, 72, 64, 248, 96, 160], 4096, 7168),
           "gm2": ([40, 76, 168, 72, 164, 148, 196, 160], 7168, 2048),
@@ -37,5 +39,5 @@ def test_gpu_mode_shapes(rng, all_blocks, shape):
     operand, operands = product.arguments()
     # Small enough for f16.
     alpha = np.float32(2.0 ** -10)
-    got = kernel_module(text).f(*operand, *operands, alpha, product.destination("f16"))
+    got = compile_kernels("sm_100a", text).f(*operand, *operands, alpha, product.destination("f16"))
     assert_equal(got, expected_result(product, "f16", epilogue=lambda acc, *_: alpha * acc))

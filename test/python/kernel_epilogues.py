@@ -1,0 +1,62 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests of epilogues that hold for kernels of every target: those of the CPU's code,
+whose modules the fixture `on_kernels` of the importing file compiles instead.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+import test_epilogues as cases
+from nvfp4_cases import *  # noqa: F403
+from test_epilogues import (test_activation_parameters_of_each_group,  # noqa: F401
+                            test_alpha_and_bias, test_amax_of_empty_groups_and_nan,
+                            test_beta_and_addend, test_custom_region, test_every_term_at_once,
+                            test_fast_math_is_what_the_specification_permits,
+                            test_fused_and_separate_operations_give_the_same_bytes,
+                            test_plain_activations_and_probability,
+                            test_pre_activation_rounded_to_bf16,
+                            test_quantised_results_to_the_byte)
+
+# Activations of pairs, each in half of the gate layouts.
+PAIRS = [(kind, gate) for i, kind in enumerate(cases.PAIRED) for gate in cases.GATES[i % 2::2]]
+
+
+@pytest.fixture(autouse=True)
+def kernels(monkeypatch, on_kernels):
+    monkeypatch.setattr(cases, "compile_module", on_kernels)
+    monkeypatch.setattr(cases, "RESULT_LAYOUT", ["linear", "blocked", "linear"])
+    # Tiles read padding scales, which must not be NaN.
+    monkeypatch.setattr(Product, "arguments",
+                        functools.partialmethod(Product.arguments, poison=0))
+
+
+def check_pair(rng, on_kernels, kind, gate):
+    """The results of a pair, their maximum, and the pre-activation where its columns
+    stay in place."""
+    op = "geglu_tanh" if kind == "geglu_tanh" else "swiglu"
+    module = on_kernels(cases.text(
+        "f", alpha="tensor<?x2xf32>", preact="tensor<?x?xf32>" if gate[0] else None, amax=True,
+        activation=f"<{op}, gate = {cases.gate_text(gate)}{cases.PAIRED[kind]}>"))
+    product = cases.make(rng)
+    alpha = np.abs(cases.powers(rng, len(cases.COUNTS), 2)) / 16
+    stored = [product.destination("f32")] if gate[0] else []
+    *pre, got, amax = cases.call(module, "f", product, alpha, *stored,
+                                 product.destination("f32", 64),
+                                 np.full(len(cases.COUNTS), np.nan, np.float32))
+    rows_g, rows_u = gate_rows(*gate, 64)
+    expected_pre = product.destination("f32")
+    for i, (index, acc, _) in enumerate(product.accumulators()):
+        factor = np.empty(128)
+        factor[rows_g], factor[rows_u] = alpha[i]
+        z = acc * factor
+        expected_pre[index] = z
+        y = cases.paired(kind, z[:, rows_g], z[:, rows_u])
+        bound = cases.paired_bound(kind, y, z[:, rows_g], z[:, rows_u])
+        assert_within(got[index], y, bound, "f32", f"group {i}")
+        assert amax[i] == np.abs(got[index]).max(initial=0)
+    if pre:
+        assert_equal(pre[0], expected_pre, "pre-activation")
+    assert np.all(is_poison(got[-3:]))

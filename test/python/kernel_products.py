@@ -1,0 +1,97 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests of products as kernels that hold for every target. A file of tests imports
+them all, and says with its fixture `target` for which one they are.
+"""
+
+import numpy as np
+import pytest
+
+from nvfp4_cases import *  # noqa: F403
+from nvfp4_kernels import check, compile_kernels
+
+
+@pytest.mark.parametrize("m,n,k", [(128, 128, 256), (256, 128, 512), (1, 8, 64), (130, 136, 288),
+                                   (5, 264, 1024), (128, 33, 32), (3, 1, 0)])
+def test_dense(rng, target, m, n, k):
+    check(rng, target, dense(m), n, k)
+
+
+@pytest.mark.parametrize("out", ["bf16", "f16"])
+def test_result_types(rng, target, out):
+    check(rng, target, dense(40), 72, 96, out=out)
+    check(rng, target, dense(40), 71, 96, out=out)
+
+
+@pytest.mark.parametrize("offsets,align", [("ends", 1), ("ends", 4), ("starts", 1),
+                                           ("ends", 128), ("starts", 128)])
+def test_ragged_rows(rng, target, offsets, align):
+    check(rng, target, ragged([3, 0, 130, 1, 0], offsets, align, extra=7), 136, 288)
+    check(rng, target, ragged([0, 0], offsets, align), 40, 64)
+
+
+def test_ragged_rows_of_64_bit_offsets(rng, target):
+    check(rng, target, ragged([3, 0, 130], dtype=np.int64), 40, 64, index="i64")
+
+
+@pytest.mark.parametrize("layout,starts", [("linear", "compact"), ("blocked", "whole"),
+                                           ("blocked", "compact"), ("blocked", "upper_bound"),
+                                           ("blocked_8x4", "whole")])
+def test_scale_layouts(rng, target, layout, starts):
+    check(rng, target, ragged([5, 0, 64, 129]), 72, 160, lhs_layout=layout, lhs_starts=starts,
+          rhs_layout="blocked")
+
+
+def test_masked_and_batched(rng, target):
+    check(rng, target, masked([0, 7, 130], 140), 72, 96)
+    check(rng, target, batched(3, 9), 136, 64)
+
+
+def test_weights_of_separate_operands(rng, target):
+    groups = ragged([3, 0, 130])
+    product = make_product(rng, groups, 72, 96, "nvfp4", weights="discrete")
+    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4"),
+                       "tensor<?x?xf32>", weights=len(groups))
+    operand, operands = product.arguments()
+    got = compile_kernels(target, text).f(*operand, *operands, product.destination("f32"))
+    assert_equal(got, expected_result(product, "f32"))
+
+
+def test_list(rng, target):
+    """Problems with their own M, N and K."""
+    products = [make_product(rng, dense(m), n, k, "nvfp4")
+                for m, n, k in [(80, 136, 512), (1, 8, 32), (130, 64, 96)]]
+    text = list_text("f", len(products), "nvfp4", "tensor<?x?xf16>", "tensor<?xf32>", "f32")
+    alpha = np.array([1, 0.5, 2], np.float32)
+    pairs = [product.arguments()[1] for product in products]
+    outs = [product.destination("f16", value=13) for product in products]
+    got = compile_kernels(target, text).f(*[a for a, _ in pairs], *[b for _, b in pairs], alpha,
+                                          np.float32(2), *outs)
+    for g, product, factor in zip(got, products, alpha):
+        expected = expected_result(product, "f16",
+                                   epilogue=lambda acc, *_: factor * acc + 2 * 13)
+        assert_equal(g, expected)
+
+
+def past_the_operand(rng):
+    """A product whose last end lies behind its 43 rows, its text and its arguments."""
+    groups = ragged([3, 40])
+    product = make_product(rng, groups, 40, 64, "nvfp4")
+    groups.operand = np.array([3, 1000], np.int32)
+    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), scaled_type("nvfp4", 3),
+                       "tensor<?x?xf32>")
+    operand, operands = product.arguments()
+    return product, text, [*operand, *operands, product.destination("f32")]
+
+
+def test_offsets_outside_the_operand_write_nothing_there(rng, target):
+    """Without run-time checks offsets are cut to the rows there are."""
+    product, text, arguments = past_the_operand(rng)
+    got = compile_kernels(target, text, "--runtime-checks=false").f(*arguments)
+    assert_equal(got, expected_result(product, "f32"))
+
+
+def test_run_time_checks_come_first(rng, target):
+    _, text, arguments = past_the_operand(rng)
+    with pytest.raises(RuntimeError, match=r"ends\[1\].*grouping_c6"):
+        compile_kernels(target, text).f(*arguments)
