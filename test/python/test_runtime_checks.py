@@ -338,6 +338,9 @@ def test_nvfp4_run_fails(device, case):
         code, output, error = run(tool("nvfp4-run"), source, "--device=" + device,
                                   "--inputs=" + ",".join(write_inputs(flat)))
         assert code == bad, error
+        # On a busy machine it says what takes long.
+        error = "\n".join(line for line in error.splitlines()
+                          if not line.startswith("compiling the module"))
         if not bad:
             assert error == "" and output.startswith("result 0: ")
         elif device == "cpu":
