@@ -16,7 +16,9 @@
 #include "nvfp4/Target/LLVMIR.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -25,7 +27,8 @@
 using namespace mlir;
 using namespace nvfp4::target;
 
-Jit::Jit(std::unique_ptr<ExecutionEngine> engine) : engine(std::move(engine)) {}
+Jit::Jit(std::unique_ptr<llvm::orc::LLJIT> engine)
+    : engine(std::move(engine)) {}
 Jit::~Jit() = default;
 
 /// The name of a symbol with external linkage that the module defines, or "".
@@ -57,53 +60,91 @@ static llvm::orc::SymbolMap resolve(ArrayRef<std::string> names,
   return symbols;
 }
 
+/// The optimised module, and the symbols that it needs from outside.
+static FailureOr<llvm::orc::ThreadSafeModule>
+translate(ModuleOp module, llvm::TargetMachine &machine, unsigned optLevel,
+          SmallVectorImpl<std::string> &callees) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto translated = translateToLLVMIR(module, *context, machine, optLevel);
+  if (!translated)
+    return failure();
+  callees = findCallees(*translated);
+  return llvm::orc::ThreadSafeModule(std::move(translated), std::move(context));
+}
+
+/// An engine that compiles with `machine`. JITLink puts all sections of a
+/// module into one piece of memory; RuntimeDyld does not, and where the address
+/// space is fragmented its references silently miss what is 2 GiB away.
+static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
+createEngine(std::unique_ptr<llvm::TargetMachine> machine) {
+  llvm::orc::JITTargetMachineBuilder target(machine->getTargetTriple());
+  return llvm::orc::LLJITBuilder()
+      .setJITTargetMachineBuilder(std::move(target))
+      .setDataLayout(machine->createDataLayout())
+      .setCompileFunctionCreator(
+          [&](llvm::orc::JITTargetMachineBuilder)
+              -> llvm::Expected<
+                  std::unique_ptr<llvm::orc::IRCompileLayer::IRCompiler>> {
+            return std::make_unique<llvm::orc::TMOwningSimpleCompiler>(
+                std::move(machine));
+          })
+      .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession &session) {
+        return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+      })
+      .create();
+}
+
 std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
-  auto machine = createTargetMachine(target);
-  if (!machine) {
-    module.emitError(llvm::toString(machine.takeError()));
-    return nullptr;
-  }
-  // The engine takes the machine; the builder keeps using it until it returns.
-  llvm::TargetMachine &machineRef = **machine;
-  std::string cpu = machineRef.getTargetCPU().str();
-  SmallVector<std::string> callees;
-  auto build = [&](Operation *op, llvm::LLVMContext &context) {
-    auto translated = translateToLLVMIR(cast<ModuleOp>(op), context, machineRef,
-                                        target.optLevel);
-    if (translated)
-      callees = findCallees(*translated);
-    return translated;
-  };
-  ExecutionEngineOptions options;
-  options.llvmModuleBuilder = build;
-  options.jitCodeGenOptLevel = machineRef.getOptLevel();
-  options.enableGDBNotificationListener = false;
-  options.enablePerfNotificationListener = false;
-  auto engine = ExecutionEngine::create(module, options, std::move(*machine));
-  if (!engine) {
+  auto fail = [&](llvm::Error error) {
     module.emitError("could not compile the module: ")
-        << llvm::toString(engine.takeError());
+        << llvm::toString(std::move(error));
     return nullptr;
-  }
-  (*engine)->registerSymbols([&](llvm::orc::MangleAndInterner intern) {
-    return resolve(callees, intern);
-  });
-  std::unique_ptr<Jit> jit(new Jit(std::move(*engine)));
+  };
+  auto machine = createTargetMachine(target);
+  if (!machine)
+    return fail(machine.takeError());
+  std::string cpu = (*machine)->getTargetCPU().str();
+  SmallVector<std::string> callees;
+  auto translated = translate(module, **machine, target.optLevel, callees);
+  if (failed(translated))
+    return nullptr;
+  auto engine = createEngine(std::move(*machine));
+  if (!engine)
+    return fail(engine.takeError());
+  llvm::orc::LLJIT &jit = **engine;
+  llvm::orc::MangleAndInterner intern(jit.getExecutionSession(),
+                                      jit.getDataLayout());
+  if (llvm::Error error = jit.getMainJITDylib().define(
+          llvm::orc::absoluteSymbols(resolve(callees, intern))))
+    return fail(std::move(error));
+  if (llvm::Error error = jit.addIRModule(std::move(*translated)))
+    return fail(std::move(error));
+  std::unique_ptr<Jit> result(new Jit(std::move(*engine)));
   // Code is generated on the first lookup; do that here, where it can fail.
   StringRef symbol = findDefinition(module);
-  if (!symbol.empty() &&
-      failed(runCodeGeneration(module, cpu, [&] { jit->lookup(symbol); }))) {
+  if (symbol.empty())
+    return result;
+  std::string problem;
+  auto generate = [&] {
+    auto address = result->engine->lookup(symbol);
+    if (!address)
+      problem = llvm::toString(address.takeError());
+  };
+  if (failed(runCodeGeneration(module, cpu, generate))) {
     // An engine that was interrupted holds locks and cannot be destroyed.
-    (void)jit.release();
+    (void)result.release();
     return nullptr;
   }
-  return jit;
+  if (problem.empty())
+    return result;
+  module.emitError("could not compile the module: ") << problem;
+  return nullptr;
 }
 
 void *Jit::lookup(StringRef symbol) const {
   auto address = engine->lookup(symbol);
   if (address)
-    return *address;
+    return address->toPtr<void *>();
   llvm::consumeError(address.takeError());
   return nullptr;
 }

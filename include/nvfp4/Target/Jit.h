@@ -17,9 +17,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 
-namespace mlir {
-class ExecutionEngine;
-} // namespace mlir
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
 
 namespace nvfp4::target {
 
@@ -38,8 +38,8 @@ public:
   void *lookup(llvm::StringRef symbol) const;
 
 private:
-  explicit Jit(std::unique_ptr<mlir::ExecutionEngine> engine);
-  std::unique_ptr<mlir::ExecutionEngine> engine;
+  explicit Jit(std::unique_ptr<llvm::orc::LLJIT> engine);
+  std::unique_ptr<llvm::orc::LLJIT> engine;
 };
 
 } // namespace nvfp4::target
