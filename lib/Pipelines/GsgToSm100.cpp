@@ -57,6 +57,9 @@ void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
   gsg::ConvertGsgToWarpSpecPassOptions convert;
   convert.target = options.target == "sm_90a" ? "sm_90a" : "sm_100a";
   pm.addPass(gsg::createConvertGsgToWarpSpecPass(convert));
+  // Kernels as one would write them, for those who read or edit them here.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   WarpSpecToNVVMOptions kernels;
   kernels.verify = options.verify;
   buildWarpSpecToNVVMPipeline(pm, kernels);

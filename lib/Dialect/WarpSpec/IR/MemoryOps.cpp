@@ -21,6 +21,10 @@ using namespace nvfp4::warpspec;
 // Allocations and views
 //===----------------------------------------------------------------------===//
 
+void SmemAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "smem");
+}
+
 LogicalResult SmemAllocOp::verify() {
   MemRefType type = getType();
   if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
@@ -61,6 +65,10 @@ static LogicalResult verifyTmem(Operation *op, MemRefType type) {
                            "with elements of 32 bits, but got ")
            << type;
   return success();
+}
+
+void TmemAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "tmem");
 }
 
 LogicalResult TmemAllocOp::verify() {

@@ -124,6 +124,10 @@ static LogicalResult verifySlotSize(PipelineOp pipeline, MemRefType buffer) {
                 alignment;
 }
 
+void PipelineOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "pipeline");
+}
+
 LogicalResult PipelineOp::verify() {
   for (Value buffer : getBuffers()) {
     if (!isa_and_nonnull<SmemAllocOp, TmemAllocOp, TmemSliceOp>(

@@ -46,6 +46,13 @@ void nvfp4::warpspec::printKernelBody(OpAsmPrinter &printer, Operation *,
                       /*printBlockTerminators=*/false);
 }
 
+void KernelOp::getAsmBlockArgumentNames(Region &region,
+                                        OpAsmSetValueNameFn setName) {
+  for (BlockArgument argument : region.getArguments())
+    if (isa<TensorMapType>(argument.getType()))
+      setName(argument, "map");
+}
+
 RolesOp KernelOp::getRoles() {
   for (Operation &op : getBody().front())
     if (auto roles = dyn_cast<RolesOp>(op))
@@ -271,6 +278,13 @@ void nvfp4::warpspec::printForEachTile(OpAsmPrinter &printer, Operation *,
           << ", " << body.getArgument(2) << ") ";
   printer.printRegion(body, /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/!inits.empty());
+}
+
+void ForEachTileOp::getAsmBlockArgumentNames(Region &region,
+                                             OpAsmSetValueNameFn setName) {
+  for (auto [argument, name] :
+       llvm::zip(region.getArguments(), ArrayRef<StringRef>{"group", "m", "n"}))
+    setName(argument, name);
 }
 
 SmallVector<Region *> ForEachTileOp::getLoopRegions() { return {&getBody()}; }

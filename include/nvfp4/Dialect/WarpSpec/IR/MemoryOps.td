@@ -16,7 +16,8 @@
 include "mlir/Interfaces/ViewLikeInterface.td"
 include "nvfp4/Dialect/WarpSpec/IR/WarpSpecBase.td"
 
-def WarpSpec_SmemAllocOp : WarpSpec_Op<"smem_alloc", [HasParent<"KernelOp">]> {
+def WarpSpec_SmemAllocOp : WarpSpec_Op<"smem_alloc", [HasParent<"KernelOp">,
+    WarpSpec_NamesResult]> {
   let summary = "buffer in shared memory, alive for the whole kernel";
   let description = [{
     `at(offset)` is its place from the start of the kernel's shared memory, in
@@ -37,7 +38,8 @@ def WarpSpec_SmemAllocOp : WarpSpec_Op<"smem_alloc", [HasParent<"KernelOp">]> {
   let assemblyFormat = "(`at` `(` $offset^ `)`)? attr-dict `:` type($result)";
 }
 
-def WarpSpec_TmemAllocOp : WarpSpec_Op<"tmem_alloc", [HasParent<"KernelOp">]> {
+def WarpSpec_TmemAllocOp : WarpSpec_Op<"tmem_alloc", [HasParent<"KernelOp">,
+    WarpSpec_NamesResult]> {
   let summary = "columns of tensor memory, for the whole kernel";
   let description = [{
     `at(column)` is chosen by `warpspec-plan-memory` if not given. With several
@@ -230,7 +232,7 @@ def WarpSpec_TmaLoadOp : WarpSpec_CountedOp<"tma_load", [
                        OptionalAttr<WarpSpec_CacheHintAttr>:$cache);
   let assemblyFormat = [{
     $map `[` $coordinates `]` `to` $target `fills` `(` $fill `)`
-    (`multicast` `(` $multicast^ `)`)? (`cache` $cache^)? attr-dict
+    (`multicast` `(` $multicast^ `)`)? (`cache` `` $cache^)? attr-dict
     `:` type($map) `to` type($target)
   }];
 }
@@ -264,7 +266,7 @@ def WarpSpec_TmaLoadRowsOp : WarpSpec_Op<"tma_load_rows", [
                        OptionalAttr<WarpSpec_CacheHintAttr>:$cache);
   let assemblyFormat = [{
     $rows `of` $maps `[` $k `,` $row `,` $column `]` `to` $target
-    `fills` `(` $fill `)` (`cache` $cache^)? attr-dict
+    `fills` `(` $fill `)` (`cache` `` $cache^)? attr-dict
     `:` type($maps) `to` type($target)
   }];
 }
@@ -291,7 +293,7 @@ def WarpSpec_BulkLoadOp : WarpSpec_CountedOp<"bulk_load"> {
                        OptionalAttr<WarpSpec_CacheHintAttr>:$cache);
   let assemblyFormat = [{
     $source `[` $offset `]` `to` $entry `of` $target `fills` `(` $fill `)`
-    (`cache` $cache^)? attr-dict `:` type($source) `to` type($target)
+    (`cache` `` $cache^)? attr-dict `:` type($source) `to` type($target)
   }];
 }
 
@@ -317,7 +319,7 @@ def WarpSpec_TmaStoreOp : WarpSpec_AgentOp<"tma_store"> {
                        Variadic<I32>:$coordinates,
                        OptionalAttr<WarpSpec_CacheHintAttr>:$cache);
   let assemblyFormat = [{
-    $source `to` $map `[` $coordinates `]` (`cache` $cache^)? attr-dict
+    $source `to` $map `[` $coordinates `]` (`cache` `` $cache^)? attr-dict
     `:` type($source) `to` type($map)
   }];
 }

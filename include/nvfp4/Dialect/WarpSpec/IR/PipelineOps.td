@@ -16,7 +16,7 @@
 include "nvfp4/Dialect/WarpSpec/IR/WarpSpecBase.td"
 
 def WarpSpec_PipelineOp : WarpSpec_Op<"pipeline", [
-    HasParent<"KernelOp">,
+    HasParent<"KernelOp">, WarpSpec_NamesResult,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "ring of slots over buffers, between two agents";
   let description = [{

@@ -18,7 +18,7 @@ include "mlir/Interfaces/LoopLikeInterface.td"
 include "nvfp4/Dialect/WarpSpec/IR/WarpSpecBase.td"
 
 def WarpSpec_KernelOp : WarpSpec_Op<"kernel", [
-    Symbol, IsolatedFromAbove, AutomaticAllocationScope,
+    Symbol, IsolatedFromAbove, AutomaticAllocationScope, WarpSpec_NamesArguments,
     SingleBlockImplicitTerminator<"EndOp">]> {
   let summary = "entry point of a warp-specialised kernel";
   let description = [{
@@ -124,7 +124,7 @@ def WarpSpec_RolesOp : WarpSpec_Op<"roles", [
   let arguments = (ins StrArrayAttr:$names, DenseI32ArrayAttr:$warps,
                        DenseI32ArrayAttr:$registers);
   let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
-  let assemblyFormat = "custom<Roles>($names, $warps, $registers, $bodies) attr-dict";
+  let assemblyFormat = "`` custom<Roles>($names, $warps, $registers, $bodies) attr-dict";
   let extraClassDeclaration = [{
     /// The number of the role that holds `op`, or -1.
     int getRoleNumber(::mlir::Operation *op);
@@ -153,7 +153,7 @@ def WarpSpec_ThreadIndexOp : WarpSpec_Op<"thread_index", [Pure]> {
 }
 
 def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
-    RecursiveMemoryEffects, AttrSizedOperandSegments,
+    RecursiveMemoryEffects, AttrSizedOperandSegments, WarpSpec_NamesArguments,
     DeclareOpInterfaceMethods<LoopLikeOpInterface,
       ["getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable",
        "getLoopResults", "replaceWithAdditionalYields"]>]> {
@@ -200,8 +200,8 @@ def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$extents, SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $order `of` $groups (`through` $ring^ `:` type($ring))?
-    custom<ForEachTile>($initArgs, type($initArgs), type($results), $extents, $body)
+    `` $order `of` $groups (`through` $ring^ `:` type($ring))?
+    `` custom<ForEachTile>($initArgs, type($initArgs), type($results), $extents, $body)
     attr-dict
   }];
   let extraClassDeclaration = [{

@@ -13,6 +13,7 @@
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_BASE_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_BASE_TD
 
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "nvfp4/Dialect/WarpSpec/IR/WarpSpecInterfaces.td"
@@ -38,6 +39,13 @@ class WarpSpec_Op<string mnemonic, list<Trait> traits = []>
     : Op<WarpSpec_Dialect, mnemonic, traits> {
   let hasVerifier = 1;
 }
+
+/// Results have a name in IR: `%smem` rather than `%0`.
+def WarpSpec_NamesResult
+    : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
+/// Arguments of regions have names in IR: `%group`, `%m`, `%n`.
+def WarpSpec_NamesArguments
+    : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
 
 /// An operation of an agent.
 class WarpSpec_AgentOp<string mnemonic, list<Trait> traits = []>
