@@ -61,8 +61,9 @@ std::string badOptionValue(const std::string &name, const std::string &value,
 RunOptionKind runOptionKind(const std::string &name) {
   if (name == "--check" || name == "--bank-conflicts" || name == "--cycles")
     return RunOptionKind::Flag;
-  for (const char *known : {"--seed", "--profile", "--delays", "--max-delay",
-                            "--accumulation", "--sms", "--max-instructions"})
+  for (const char *known :
+       {"--seed", "--profile", "--delays", "--max-delay", "--costs",
+        "--accumulation", "--sms", "--max-instructions"})
     if (name == known)
       return RunOptionKind::Value;
   return RunOptionKind::Unknown;
@@ -77,6 +78,10 @@ std::string setRunOption(const std::string &name, const std::string &value,
   if (name == "--cycles") {
     options.delays = DelayMode::Cycles;
     return {};
+  }
+  if (name == "--costs") {
+    std::string problem = options.costs.set(value);
+    return problem.empty() ? problem : problem + " for --costs";
   }
   if (name == "--profile" || name == "--delays" || name == "--accumulation")
     return setChoice(name, value, options);

@@ -46,6 +46,9 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
   --delays uniform|adversarial|immediate
   --cycles              costs of a model instead of random delays; prints how
                         many cycles the kernel takes by it
+  --costs NAME=N,...    other numbers for that model: instruction, wake,
+                        turnaround, copy-bytes, copy-latency, tensor-memory,
+                        tensor-copy, mma-tail, mma-pair-tail
   --max-delay N         longest delay in warp instructions (default 3000)
   --accumulation aligned|f32|f64
   --sms N               CTAs resident at once (default 148)

@@ -121,7 +121,7 @@ Step copy(Warp &warp, const Inst &inst, LaneMask mask) {
             if (!copyInto(operation, *a, *cta, source, place))
               return;
         },
-        cycles::tensorCopy);
+        {machine.options.costs.tensorCopy, 0});
   }
   return Step::Next;
 }
@@ -168,14 +168,13 @@ Step shift(Warp &warp, const Inst &inst, LaneMask mask) {
     AsyncOperation operation =
         beginOperation(warp, lane, OperationProxy::TensorPipe);
     std::vector<Cta *> ctas = groupCtas(warp.cta, group);
-    machine.scheduleOnPipe(
-        *ctas[0],
-        [=] {
-          for (Cta *cta : ctas)
-            if (!shiftRows(operation, *cta, place))
-              return;
-        },
-        cycles::tensorCopy);
+    machine.scheduleOnPipe(*ctas[0],
+                           [=] {
+                             for (Cta *cta : ctas)
+                               if (!shiftRows(operation, *cta, place))
+                                 return;
+                           },
+                           {machine.options.costs.tensorCopy, 0});
   }
   return Step::Next;
 }

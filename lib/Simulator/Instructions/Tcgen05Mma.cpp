@@ -71,8 +71,9 @@ Step mma(Warp &warp, const Inst &inst, LaneMask mask) {
     ++machine.result.statistics.mmas;
     machine.scheduleOnPipe(
         *op->ctas[0], [op] { op->run(); },
-        cycles::tcgen05Mma(op->descriptor.m, op->descriptor.n,
-                           static_cast<unsigned>(op->ctas.size())));
+        machine.options.costs.tcgen05Mma(op->descriptor.m, op->descriptor.n,
+                                         static_cast<unsigned>(op->ctas.size()),
+                                         a.aInTmem));
   }
   return Step::Next;
 }

@@ -148,7 +148,8 @@ Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
   op->result->operation = op->operation.id;
   warp.wgmmaOpen.push_back(op->result);
   ++machine.result.statistics.mmas;
-  machine.scheduleOnPipe(warp.cta, [op] { op->run(); }, cycles::wgmma(x->n));
+  machine.scheduleOnPipe(
+      warp.cta, [op] { op->run(); }, machine.options.costs.wgmma(x->n));
   return Step::Next;
 }
 

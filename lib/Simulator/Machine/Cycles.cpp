@@ -14,18 +14,81 @@
 #include "nvfp4/Simulator/Machine/Warp.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace nvfp4::sim {
 
-PipeCost cycles::tcgen05Mma(unsigned m, unsigned n, unsigned ctas) {
-  // A CTA of a pair multiplies its rows by all columns and reads half of B.
-  uint64_t rows = m / ctas;
-  uint64_t multiply = rows * n / 256;
-  uint64_t read = (rows + n / ctas) * 32 / 128;
-  return {std::max(multiply, read), ctas == 2 ? 174u : 140u};
+namespace {
+
+struct NamedCost {
+  const char *name;
+  uint64_t CycleCosts::*value;
+};
+constexpr NamedCost namedCosts[] = {
+    {"instruction", &CycleCosts::instruction},
+    {"wake", &CycleCosts::wake},
+    {"turnaround", &CycleCosts::turnaround},
+    {"copy-bytes", &CycleCosts::copyBytes},
+    {"copy-latency", &CycleCosts::copyLatency},
+    {"tensor-memory", &CycleCosts::tensorMemory},
+    {"tensor-copy", &CycleCosts::tensorCopy},
+    {"mma-tail", &CycleCosts::mmaTail},
+    {"mma-pair-tail", &CycleCosts::mmaPairTail},
+};
+constexpr uint64_t largestCost = 1'000'000'000;
+
+/// Results of a tcgen05.mma are there this much earlier when A lies in tensor
+/// memory.
+constexpr uint64_t tmemOperandGain = 24;
+
+} // namespace
+
+std::string CycleCosts::set(const std::string &list) {
+  for (size_t begin = 0; begin <= list.size();) {
+    size_t end = std::min(list.find(',', begin), list.size());
+    std::string item = list.substr(begin, end - begin);
+    begin = end + 1;
+    size_t equals = std::min(item.find('='), item.size());
+    const auto *found = std::find_if(
+        std::begin(namedCosts), std::end(namedCosts), [&](const NamedCost &c) {
+          return item.compare(0, equals, c.name) == 0;
+        });
+    uint64_t value = 0;
+    const char *text = item.data() + std::min(equals + 1, item.size());
+    const char *last = item.data() + item.size();
+    auto [stop, error] = std::from_chars(text, last, value);
+    if (found == std::end(namedCosts) || error != std::errc() || stop != last ||
+        value > largestCost)
+      return "expected NAME=NUMBER with a name of the model and a number up "
+             "to " +
+             std::to_string(largestCost) + ", but got '" + item + "'";
+    this->*found->value = value;
+  }
+  if (!copyBytes)
+    return "expected copy-bytes of at least 1, but got 0";
+  return {};
 }
 
-PipeCost cycles::wgmma(unsigned n) { return {n / 2, 0}; }
+std::vector<std::pair<const char *, uint64_t>> CycleCosts::list() const {
+  std::vector<std::pair<const char *, uint64_t>> all;
+  for (const NamedCost &cost : namedCosts)
+    all.emplace_back(cost.name, this->*cost.value);
+  return all;
+}
+
+PipeCost CycleCosts::tcgen05Mma(unsigned m, unsigned n, unsigned ctas,
+                                bool aInTmem) const {
+  // A CTA of a pair multiplies its rows by all columns and reads half of B. One
+  // CTA alone takes as long for 64 rows as for 128.
+  uint64_t rows = m / ctas;
+  uint64_t multiply = (ctas == 1 ? 128 : rows) * uint64_t{n} / 256;
+  uint64_t read = ((aInTmem ? 0 : rows) + n / ctas) * 32 / 128;
+  uint64_t tail = ctas == 2 ? mmaPairTail : mmaTail;
+  return {std::max(multiply, read),
+          tail - (aInTmem ? std::min(tail, tmemOperandGain) : 0)};
+}
+
+PipeCost CycleCosts::wgmma(unsigned n) const { return {n / 2, 0}; }
 
 Warp *Machine::pickWarp(unsigned &quantum) {
   if (options.delays != DelayMode::Cycles) {
@@ -50,7 +113,7 @@ Warp *Machine::pickWarp(unsigned &quantum) {
     return nullptr;
   }
   now = std::max(now, time);
-  next->readyAt = now + cycles::instruction;
+  next->readyAt = now + options.costs.instruction;
   slot(*next) = now + 1;
   quantum = 1;
   return next;

@@ -29,14 +29,15 @@ void Machine::schedule(uint64_t delay, std::function<void()> effect) {
 }
 
 /// The model of cycles: copies queue for the copy engine of their SM.
-static uint64_t costOf(AsyncKind kind, uint64_t now, Cta &cta, uint64_t bytes) {
+static uint64_t costOf(const CycleCosts &costs, AsyncKind kind, uint64_t now,
+                       Cta &cta, uint64_t bytes) {
   if (kind == AsyncKind::TmemLoadStore)
-    return cycles::tensorMemory;
+    return costs.tensorMemory;
   if (kind == AsyncKind::CopyIn || kind == AsyncKind::CopyOutRead)
     cta.copyFree = std::max(now, cta.copyFree) +
-                   (bytes + cycles::copyBytes - 1) / cycles::copyBytes;
+                   (bytes + costs.copyBytes - 1) / costs.copyBytes;
   uint64_t queued = std::max(now, cta.copyFree) - now;
-  return kind == AsyncKind::CopyOutRead ? queued : queued + cycles::copyLatency;
+  return kind == AsyncKind::CopyOutRead ? queued : queued + costs.copyLatency;
 }
 
 uint64_t Machine::delayFor(AsyncKind kind, Cta &cta, uint64_t bytes) {
@@ -51,7 +52,7 @@ uint64_t Machine::delayFor(AsyncKind kind, Cta &cta, uint64_t bytes) {
   case DelayMode::Adversarial:
     break;
   case DelayMode::Cycles:
-    return costOf(kind, now, cta, bytes);
+    return costOf(options.costs, kind, now, cta, bytes);
   }
   // Each seed favours one class of operations and starves another.
   bool slow = (options.seed >> (static_cast<unsigned>(kind) % 6)) & 1;
@@ -109,7 +110,7 @@ void Machine::wake(WaitList &list) {
 void Machine::makeReady(Warp &warp) {
   if (warp.readyIndex >= 0)
     return;
-  warp.readyAt = std::max(warp.readyAt, now + cycles::wake);
+  warp.readyAt = std::max(warp.readyAt, now + options.costs.wake);
   warp.readyIndex = static_cast<int32_t>(ready.size());
   ready.push_back(&warp);
 }

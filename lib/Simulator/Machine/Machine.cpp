@@ -143,7 +143,7 @@ void Machine::startCluster(uint32_t index) {
       fillEnvironment(*warp);
       makeReady(*warp);
       if (now)
-        warp->readyAt = now + cycles::turnaround;
+        warp->readyAt = now + options.costs.turnaround;
     }
   if (checker)
     checker->clusterStarted(*cluster);

@@ -14,6 +14,9 @@
 #define NVFP4_SIMULATOR_MACHINE_CYCLES_H
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace nvfp4::sim {
 
@@ -24,28 +27,41 @@ struct PipeCost {
   uint64_t tail = 0;
 };
 
-namespace cycles {
+/// The numbers of the model. `--costs` changes them.
+struct CycleCosts {
+  /// Between two instructions of a warp, each taken to need the one before.
+  uint64_t instruction = 4;
+  /// From an arrival to the first instruction of who waits for it.
+  uint64_t wake = 20;
+  /// From the end of a CTA to the first instruction of the next in its place.
+  uint64_t turnaround = 1200;
+  /// The copy engine of an SM: bytes a cycle, and from there to memory and
+  /// back.
+  uint64_t copyBytes = 89;
+  uint64_t copyLatency = 319;
+  /// tcgen05.ld and .st; tcgen05.cp and .shift.
+  uint64_t tensorMemory = 16;
+  uint64_t tensorCopy = 8;
+  /// From the end of a tcgen05.mma's interval to its results, by one CTA and
+  /// by a pair.
+  uint64_t mmaTail = 140;
+  uint64_t mmaPairTail = 174;
 
-/// Between two instructions of a warp, each taken to need the one before.
-constexpr uint64_t instruction = 4;
-/// From an arrival to the first instruction of who waits for it.
-constexpr uint64_t wake = 20;
-/// From the end of a CTA to the first instruction of the next in its place.
-constexpr uint64_t turnaround = 1200;
-/// The copy engine of an SM: bytes a cycle, and from there to memory and back.
-constexpr uint64_t copyBytes = 89;
-constexpr uint64_t copyLatency = 319;
-/// tcgen05.ld and .st, and tcgen05.cp.
-constexpr uint64_t tensorMemory = 16;
-constexpr PipeCost tensorCopy = {8, 0};
+  /// tcgen05.mma of M x N with 32 bytes of K, by one CTA or a pair: the larger
+  /// of the time to multiply and that to read the operands. A that lies in
+  /// tensor memory is not read, and its results are there earlier.
+  PipeCost tcgen05Mma(unsigned m, unsigned n, unsigned ctas,
+                      bool aInTmem = false) const;
+  /// wgmma of 64 x N.
+  PipeCost wgmma(unsigned n) const;
 
-/// tcgen05.mma of M x N with 32 bytes of K, by one CTA or a pair: the larger of
-/// the time to multiply and that to read the operands.
-PipeCost tcgen05Mma(unsigned m, unsigned n, unsigned ctas);
-/// wgmma of 64 x N.
-PipeCost wgmma(unsigned n);
+  /// Sets numbers from `name=value,...`, names as in list(). Returns
+  /// what is wrong, or an empty string.
+  std::string set(const std::string &list);
+  /// Name and value of each number.
+  std::vector<std::pair<const char *, uint64_t>> list() const;
+};
 
-} // namespace cycles
 } // namespace nvfp4::sim
 
 #endif // NVFP4_SIMULATOR_MACHINE_CYCLES_H

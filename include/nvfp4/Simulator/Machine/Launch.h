@@ -12,6 +12,7 @@
 #ifndef NVFP4_SIMULATOR_MACHINE_LAUNCH_H
 #define NVFP4_SIMULATOR_MACHINE_LAUNCH_H
 
+#include "nvfp4/Simulator/Machine/Cycles.h"
 #include "nvfp4/Simulator/Machine/Report.h"
 
 #include <array>
@@ -70,6 +71,8 @@ struct RunOptions {
   uint64_t seed = 1;
   DelayMode delays = DelayMode::Uniform;
   uint64_t maximumDelay = 3000;
+  /// What events cost with DelayMode::Cycles.
+  CycleCosts costs;
   Accumulation accumulation = Accumulation::Aligned;
   /// Happens-before checker.
   bool check = false;
