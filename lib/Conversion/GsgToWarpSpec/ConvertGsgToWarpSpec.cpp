@@ -28,6 +28,20 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
 
+template <typename Plan, typename Body>
+static LogicalResult buildKernel(ModuleOp module, MatmulOp op) {
+  FailureOr<Plan> plan = Plan::get(op);
+  if (failed(plan))
+    return failure();
+  Launch launch(module, op);
+  HostNumber blocks;
+  auto parameters = addParameters(launch, *plan, op, blocks);
+  Body(launch, *plan, parameters, op).build();
+  launch.run(blocks);
+  op.erase();
+  return success();
+}
+
 static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
                                  StringRef target) {
   if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
@@ -35,27 +49,9 @@ static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
       }))
     return op.emitOpError("expected memrefs in storage form; run "
                           "gsg-decompose-scaled and one-shot-bufferize first");
-  HostNumber blocks;
-  if (target == "sm_90a") {
-    FailureOr<WgmmaPlan> plan = WgmmaPlan::get(op);
-    if (failed(plan))
-      return failure();
-    Launch launch(module, op);
-    WgmmaParameters parameters = addParameters(launch, *plan, op, blocks);
-    WgmmaBody(launch, *plan, parameters, op).build();
-    launch.run(blocks);
-    op.erase();
-    return success();
-  }
-  FailureOr<KernelPlan> plan = KernelPlan::get(op);
-  if (failed(plan))
-    return failure();
-  Launch launch(module, op);
-  KernelParameters parameters = addParameters(launch, *plan, op, blocks);
-  KernelBody(launch, *plan, parameters, op).build();
-  launch.run(blocks);
-  op.erase();
-  return success();
+  if (target == "sm_90a")
+    return buildKernel<WgmmaPlan, WgmmaBody>(module, op);
+  return buildKernel<KernelPlan, KernelBody>(module, op);
 }
 
 namespace {

@@ -33,12 +33,7 @@ void KernelBody::build() {
   auto shared = [&](ArrayRef<int64_t> slot, Type element, unsigned swizzle) {
     SmallVector<int64_t> shape{plan.stages};
     shape.append(slot.begin(), slot.end());
-    return SmemAllocOp::create(b, loc,
-                               MemRefType::get(shape, element,
-                                               MemRefLayoutAttrInterface(),
-                                               SmemAttr::get(context, swizzle)),
-                               IntegerAttr())
-        .getResult();
+    return allocateShared(shape, element, swizzle);
   };
   auto columns = [&](int64_t depth, int64_t count, Type element) {
     SmallVector<int64_t> shape{kTmemLanes, count};
@@ -49,12 +44,6 @@ void KernelBody::build() {
                                                MemRefLayoutAttrInterface(),
                                                TmemAttr::get(context)),
                                IntegerAttr())
-        .getResult();
-  };
-  auto pipeline = [&](ValueRange buffers, int64_t depth, Agent producer,
-                      Agent consumer) {
-    return PipelineOp::create(b, loc, buffers, depth, producer, consumer,
-                              IntegerAttr())
         .getResult();
   };
   auto rowOf = [&](const OperandPlan &side) {
@@ -74,29 +63,24 @@ void KernelBody::build() {
   int64_t mColumns = 4 * plan.scaleAtoms;
   mScales = columns(buffers, mColumns, b.getI32Type());
   nScales = columns(buffers, mColumns * plan.getNAtoms(), b.getI32Type());
-  input = pipeline({mTile, nTile, mAtoms, nAtoms}, plan.stages, Agent::Tma,
-                   Agent::TensorCore);
+  input = makePipeline({mTile, nTile, mAtoms, nAtoms}, plan.stages, Agent::Tma,
+                       Agent::TensorCore);
   accumulators =
-      pipeline(acc, plan.accumulators, Agent::TensorCore, Agent::Threads);
+      makePipeline(acc, plan.accumulators, Agent::TensorCore, Agent::Threads);
   if (buffers)
-    scaleColumns = pipeline({mScales, nScales}, buffers, Agent::TensorCore,
-                            Agent::TensorCore);
+    scaleColumns = makePipeline({mScales, nScales}, buffers, Agent::TensorCore,
+                                Agent::TensorCore);
   if (plan.swap) {
-    auto type =
-        MemRefType::get({1, plan.getChunkRows(), kTurnedRow}, b.getF32Type(),
-                        MemRefLayoutAttrInterface(), SmemAttr::get(context, 0));
-    Value turned = SmemAllocOp::create(b, loc, type, IntegerAttr());
-    transposed = pipeline(turned, 1, Agent::Threads, Agent::Threads);
+    Value turned =
+        allocateShared({1, plan.getChunkRows(), kTurnedRow}, b.getF32Type(), 0);
+    transposed = makePipeline(turned, 1, Agent::Threads, Agent::Threads);
   }
   if (plan.staged) {
     Type element = cast<MemRefType>(parameters.out.getType()).getElementType();
     int64_t bytes = plan.stagedColumns * element.getIntOrFloatBitWidth() / 8;
-    auto type =
-        MemRefType::get({2, kTmemLanes, plan.stagedColumns}, element,
-                        MemRefLayoutAttrInterface(),
-                        SmemAttr::get(context, static_cast<unsigned>(bytes)));
-    Value boxes = SmemAllocOp::create(b, loc, type, IntegerAttr());
-    staging = pipeline(boxes, 2, Agent::Threads, Agent::Tma);
+    Value boxes = allocateShared({2, kTmemLanes, plan.stagedColumns}, element,
+                                 static_cast<unsigned>(bytes));
+    staging = makePipeline(boxes, 2, Agent::Threads, Agent::Tma);
   }
   if (plan.ctas > 1) {
     kernel.setCluster(static_cast<int32_t>(plan.ctas));
@@ -110,39 +94,79 @@ void KernelBody::build() {
   for (auto kind : {NVVM::GridDepActionKind::wait,
                     NVVM::GridDepActionKind::launch_dependents})
     NVVM::GriddepcontrolOp::create(b, loc, kind);
-  auto roles = RolesOp::create(
-      b, loc, b.getStrArrayAttr({"load", "mma", "epilogue"}),
-      ArrayRef<int32_t>{1, 1, 4}, ArrayRef<int32_t>{0, 0, 0}, 3);
+  buildRoles({{"load", 1, 0, [&] { buildLoadRole(); }},
+              {"mma", 1, 0, [&] { buildMmaRole(); }},
+              {"epilogue", 4, 0, [&] { buildEpilogueRole(); }}});
+}
+
+//===----------------------------------------------------------------------===//
+// The frame, for every target
+//===----------------------------------------------------------------------===//
+
+Value KernelBody::allocateShared(ArrayRef<int64_t> shape, Type element,
+                                 unsigned swizzle) {
+  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
+                              SmemAttr::get(b.getContext(), swizzle));
+  return SmemAllocOp::create(b, loc, type, IntegerAttr());
+}
+
+Value KernelBody::makePipeline(ValueRange buffers, int64_t depth,
+                               Agent producer, Agent consumer) {
+  return PipelineOp::create(b, loc, buffers, depth, producer, consumer,
+                            IntegerAttr());
+}
+
+void KernelBody::buildRoles(ArrayRef<Role> roles) {
+  SmallVector<StringRef> names;
+  SmallVector<int32_t> warps, registers;
+  for (const Role &role : roles) {
+    names.push_back(role.name);
+    warps.push_back(static_cast<int32_t>(role.warps));
+    registers.push_back(static_cast<int32_t>(role.registers));
+  }
+  auto built = RolesOp::create(b, loc, b.getStrArrayAttr(names), warps,
+                               registers, static_cast<unsigned>(roles.size()));
   OpBuilder::InsertionGuard guard(b);
-  auto build = [&](unsigned number, auto body) {
-    Region &region = roles.getBodies()[number];
+  for (auto [role, region] : llvm::zip_equal(roles, built.getBodies())) {
     b.setInsertionPointToStart(&region.emplaceBlock());
     RolesOp::ensureTerminator(region, b, loc);
     b.setInsertionPoint(region.front().getTerminator());
-    body();
-  };
-  build(0, [&] { buildLoadRole(); });
-  build(1, [&] { buildMmaRole(); });
-  build(2, [&] { buildEpilogueRole(); });
+    role.build();
+  }
 }
 
 void KernelBody::forEachTile(TileFn body) {
+  forEachTile(plan.getTileRows(), plan.getTileColumns(), Value(), body);
+}
+
+void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
+                             TileFn body) {
   OpBuilder::InsertionGuard guard(b);
   auto loop = ForEachTileOp::create(b, loc, TypeRange(), TileOrder::MFastest,
-                                    parameters.groups, Value(), ValueRange());
+                                    parameters.groups, ring, ValueRange());
   Type i32Type = b.getI32Type();
   Block &extents = loop.getExtents().emplaceBlock();
   b.setInsertionPointToStart(&extents);
   GroupPlace group = getGroup(extents.addArgument(i32Type, loc));
-  warpspec::YieldOp::create(
-      b, loc,
-      ValueRange{ceilDiv(group.rows, plan.getTileRows()),
-                 ceilDiv(parameters.columns, plan.getTileColumns())});
+  warpspec::YieldOp::create(b, loc,
+                            ValueRange{ceilDiv(group.rows, rows),
+                                       ceilDiv(parameters.columns, columns)});
   Block &tile = loop.getBody().emplaceBlock();
   tile.addArguments({i32Type, i32Type, i32Type}, {loc, loc, loc});
   b.setInsertionPointToStart(&tile);
   body(tile.getArgument(0), tile.getArgument(1), tile.getArgument(2));
   warpspec::YieldOp::create(b, loc, ValueRange());
+}
+
+void KernelBody::fillStages(function_ref<void(Value k, AcquireOp fill)> body) {
+  Value zero = i32(0), one = i32(1);
+  auto loop = scf::ForOp::create(b, loc, zero, parameters.steps, one);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto fill =
+      AcquireOp::create(b, loc, input, Value(), Value(), Value(), Value());
+  body(loop.getInductionVar(), fill);
+  CommitOp::create(b, loc, fill.getToken());
 }
 
 Value KernelBody::addOwn(Value start, int64_t extent) {

@@ -45,8 +45,26 @@ protected:
   void buildMmaRole();
   void buildEpilogueRole();
 
+  Value allocateShared(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                       unsigned swizzle);
+  Value makePipeline(mlir::ValueRange buffers, int64_t depth,
+                     warpspec::Agent producer, warpspec::Agent consumer);
+  struct Role {
+    llvm::StringRef name;
+    /// Registers of a thread: 0 leaves the choice to the compiler.
+    int64_t warps, registers;
+    llvm::function_ref<void()> build;
+  };
+  void buildRoles(llvm::ArrayRef<Role> roles);
+
   /// Runs `body` for this block's tiles.
   void forEachTile(TileFn body);
+  /// The same of tiles of so many rows and columns of the product, handed to
+  /// roles through `ring`; each role finds its own where it is null.
+  void forEachTile(int64_t rows, int64_t columns, Value ring, TileFn body);
+  /// Fills stages of the input along K: `body` gets k and the stage.
+  void
+  fillStages(llvm::function_ref<void(Value k, warpspec::AcquireOp fill)> body);
   /// Where this block's part of a tile begins: `extent` further in the second
   /// block of a pair.
   Value addOwn(Value start, int64_t extent);

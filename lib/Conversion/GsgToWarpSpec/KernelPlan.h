@@ -51,8 +51,6 @@ struct KernelPlan {
 
   /// Bytes of a row of a stage: the span of the swizzle.
   static constexpr int64_t kRowBytes = 128;
-  /// Values that stand in them.
-  int64_t getRowValues() const { return k; }
   /// Scales of a row in a stage, in atoms of 4.
   int64_t scaleAtoms = 4;
   /// Rows and columns of the result that a tile covers, and those of A and of
@@ -80,7 +78,7 @@ struct KernelPlan {
 
   /// The plan of `op` in storage form on memrefs, with scales laid out by
   /// gsg-assign-scale-layout; failure after a diagnostic that says what
-  /// sm_100a kernels do not support yet and what they do.
+  /// sm_100a kernels do not support and what they do.
   static mlir::FailureOr<KernelPlan> get(MatmulOp op);
 };
 

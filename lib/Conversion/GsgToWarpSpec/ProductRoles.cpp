@@ -34,36 +34,31 @@ void KernelBody::buildLoadRole() {
     Value rowAtom = add(group.scaleAtom, div(ownRow, 128));
     Value columnAtom =
         add(mul(g, ceilDiv(parameters.columns, 128)), div(ownColumn, 128));
-    Value zero = i32(0), one = i32(1);
-    auto loop = scf::ForOp::create(b, loc, zero, parameters.steps, one);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    auto fill =
-        AcquireOp::create(b, loc, input, Value(), Value(), Value(), Value());
-    auto load = [&](Value map, ArrayRef<Value> at, unsigned slot,
-                    CacheHintAttr cache) {
-      TmaLoadOp::create(b, loc, map, at, fill.getSlot()[slot], fill.getToken(),
-                        Value(), cache);
-    };
     // Rows are read again for every tile of columns. Weights on M come by
     // once, if the rows of a group are one tile.
     auto rowHint = CacheHintAttr::get(b.getContext(), CacheHint::EvictLast);
     auto weightHint =
         plan.swap ? CacheHintAttr::get(b.getContext(), CacheHint::EvictFirst)
                   : CacheHintAttr();
-    auto rowOffset = [&](Value map) {
-      return mul(k, cast<TensorMapType>(map.getType()).getShape().back());
-    };
-    Value atom = mul(k, plan.scaleAtoms);
     unsigned rowSlot = plan.swap, columnSlot = !plan.swap;
-    load(parameters.aMap, {row, rowOffset(parameters.aMap)}, rowSlot, rowHint);
-    load(parameters.bMap, {weightRow, rowOffset(parameters.bMap)}, columnSlot,
-         weightHint);
-    load(parameters.aScaleMap, {atom, rowAtom, zero}, 2 + rowSlot, rowHint);
-    load(parameters.bScaleMap, {atom, columnAtom, zero}, 2 + columnSlot,
-         weightHint);
-    CommitOp::create(b, loc, fill.getToken());
+    fillStages([&](Value k, AcquireOp fill) {
+      auto load = [&](Value map, ArrayRef<Value> at, unsigned slot,
+                      CacheHintAttr cache) {
+        TmaLoadOp::create(b, loc, map, at, fill.getSlot()[slot],
+                          fill.getToken(), Value(), cache);
+      };
+      auto rowOffset = [&](Value map) {
+        return mul(k, cast<TensorMapType>(map.getType()).getShape().back());
+      };
+      Value atom = mul(k, plan.scaleAtoms), zero = i32(0);
+      load(parameters.aMap, {row, rowOffset(parameters.aMap)}, rowSlot,
+           rowHint);
+      load(parameters.bMap, {weightRow, rowOffset(parameters.bMap)}, columnSlot,
+           weightHint);
+      load(parameters.aScaleMap, {atom, rowAtom, zero}, 2 + rowSlot, rowHint);
+      load(parameters.bScaleMap, {atom, columnAtom, zero}, 2 + columnSlot,
+           weightHint);
+    });
   });
 }
 

@@ -38,20 +38,9 @@ void WgmmaBody::build() {
       makePipeline({weights, tokens}, plan.stages, Agent::Tma, Agent::Threads);
   Value tiles = allocateShared({2, 4}, b.getI32Type(), 0);
   ring = makePipeline(tiles, 2, Agent::Threads, Agent::Threads);
-  auto roles = RolesOp::create(
-      b, loc, b.getStrArrayAttr({"math", "load"}),
-      ArrayRef<int32_t>{static_cast<int32_t>(4 * plan.warpgroups), 1},
-      ArrayRef<int32_t>{plan.registers, plan.otherRegisters}, 2);
-  OpBuilder::InsertionGuard guard(b);
-  for (Region &role : roles.getBodies()) {
-    b.setInsertionPointToStart(&role.emplaceBlock());
-    RolesOp::ensureTerminator(role, b, loc);
-    b.setInsertionPoint(role.front().getTerminator());
-    if (role.getRegionNumber() == 0)
-      buildMathRole();
-    else
-      buildLoadRole();
-  }
+  buildRoles(
+      {{"math", 4 * plan.warpgroups, plan.registers, [&] { buildMathRole(); }},
+       {"load", 1, plan.otherRegisters, [&] { buildLoadRole(); }}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,35 +48,7 @@ void WgmmaBody::build() {
 //===----------------------------------------------------------------------===//
 
 void WgmmaBody::forEachTile(TileFn body) {
-  OpBuilder::InsertionGuard guard(b);
-  auto loop = ForEachTileOp::create(b, loc, TypeRange(), TileOrder::MFastest,
-                                    parameters.groups, ring, ValueRange());
-  Type i32Type = b.getI32Type();
-  Block &extents = loop.getExtents().emplaceBlock();
-  b.setInsertionPointToStart(&extents);
-  GroupPlace group = getGroup(extents.addArgument(i32Type, loc));
-  warpspec::YieldOp::create(
-      b, loc,
-      ValueRange{ceilDiv(group.rows, plan.width),
-                 ceilDiv(parameters.columns, plan.getColumns())});
-  Block &tile = loop.getBody().emplaceBlock();
-  tile.addArguments({i32Type, i32Type, i32Type}, {loc, loc, loc});
-  b.setInsertionPointToStart(&tile);
-  body(tile.getArgument(0), tile.getArgument(1), tile.getArgument(2));
-  warpspec::YieldOp::create(b, loc, ValueRange());
-}
-
-Value WgmmaBody::allocateShared(ArrayRef<int64_t> shape, Type element,
-                                unsigned swizzle) {
-  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
-                              SmemAttr::get(b.getContext(), swizzle));
-  return SmemAllocOp::create(b, loc, type, IntegerAttr());
-}
-
-Value WgmmaBody::makePipeline(ValueRange buffers, int64_t depth, Agent producer,
-                              Agent consumer) {
-  return PipelineOp::create(b, loc, buffers, depth, producer, consumer,
-                            IntegerAttr());
+  KernelBody::forEachTile(plan.width, plan.getColumns(), ring, body);
 }
 
 /// Tiles of one group have nearly the same width, as small as it can be.
@@ -138,27 +99,21 @@ void WgmmaBody::buildLoadRole() {
       Value all = add(mul(g, strips), strip);
       starts.push_back(mulWide(wide(all), stripBytes));
     }
-    Value zero = i32(0), one = i32(1);
-    auto loop = scf::ForOp::create(b, loc, zero, parameters.steps, one);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    auto fill =
-        AcquireOp::create(b, loc, input, Value(), Value(), Value(), Value());
     auto hint = [&](CacheHint value) {
       return CacheHintAttr::get(b.getContext(), value);
     };
-    Value at = mulWide(wide(k), stageBytes);
-    for (auto [i, start] : llvm::enumerate(starts))
-      BulkLoadOp::create(b, loc, parameters.weights,
-                         arith::AddIOp::create(b, loc, start, at),
-                         static_cast<uint32_t>(i), fill.getSlot()[0],
-                         fill.getToken(), hint(CacheHint::EvictFirst));
-    TmaLoadRowsOp::create(b, loc, rows.width, parameters.tokenMaps,
-                          mul(k, WgmmaPlan::kBlocks), row, zero,
-                          fill.getSlot()[1], fill.getToken(),
-                          hint(CacheHint::EvictLast));
-    CommitOp::create(b, loc, fill.getToken());
+    fillStages([&](Value k, AcquireOp fill) {
+      Value at = mulWide(wide(k), stageBytes);
+      for (auto [i, start] : llvm::enumerate(starts))
+        BulkLoadOp::create(b, loc, parameters.weights,
+                           arith::AddIOp::create(b, loc, start, at),
+                           static_cast<uint32_t>(i), fill.getSlot()[0],
+                           fill.getToken(), hint(CacheHint::EvictFirst));
+      TmaLoadRowsOp::create(b, loc, rows.width, parameters.tokenMaps,
+                            mul(k, WgmmaPlan::kBlocks), row, i32(0),
+                            fill.getSlot()[1], fill.getToken(),
+                            hint(CacheHint::EvictLast));
+    });
   });
 }
 

@@ -87,16 +87,11 @@ private:
   Value loadColumns(const TilePlace &tile, Value acc, Value offset,
                     int64_t columns) override;
 
-  Value allocateShared(llvm::ArrayRef<int64_t> shape, mlir::Type element,
-                       unsigned swizzle);
-  Value makePipeline(mlir::ValueRange buffers, int64_t depth,
-                     warpspec::Agent producer, warpspec::Agent consumer);
-
   /// What the epilogue asks of a plan: nothing is staged for TMA.
   const KernelPlan general;
   const WgmmaPlan &plan;
   const WgmmaParameters &parameters;
-  Value input, staged;
+  Value staged;
   /// Through which tiles are handed to roles.
   Value ring;
   /// i32, of this thread: its warpgroup, and its row among those staged.

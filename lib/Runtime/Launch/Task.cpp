@@ -307,23 +307,36 @@ extern "C" void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
   });
 }
 
+/// Boxes of `boxBlocks` blocks by `boxRows` rows: a matrix is a stack of its
+/// columns of blocks, each `blockBytes` wide, so that a box holds whole blocks
+/// one after the other.
+static nvfp4_tensor_map_spec getBlockSpec(const Buffer &matrix,
+                                          nvfp4_tensor_map_type type,
+                                          int64_t blockBytes, int32_t boxRows,
+                                          int32_t boxBlocks) {
+  // Elements of either type that blocks have are two bytes.
+  constexpr int64_t elementBytes = 2;
+  nvfp4_tensor_map_spec spec{};
+  spec.type = type;
+  spec.rank = 3;
+  spec.address = matrix.memory;
+  spec.size[0] = blockBytes / elementBytes;
+  spec.size[1] = std::max<int64_t>(matrix.rows, 1);
+  spec.size[2] = std::max<int64_t>(matrix.pitch / blockBytes, 1);
+  spec.stride[0] = matrix.pitch;
+  spec.stride[1] = blockBytes;
+  spec.box[0] = blockBytes / elementBytes;
+  spec.box[1] = boxRows;
+  spec.box[2] = boxBlocks;
+  return spec;
+}
+
 extern "C" void nvfp4_task_token_map(nvfp4_task *task, int32_t buffer,
                                      int32_t boxRows, int32_t boxBlocks) {
   guarded(task, [&] {
-    constexpr int64_t blockBytes = 128;
-    const Buffer &tokens = task->buffers[buffer];
-    nvfp4_tensor_map_spec spec{};
-    spec.type = NVFP4_TENSOR_BF16;
-    spec.rank = 3;
-    spec.address = tokens.memory;
-    spec.size[0] = blockBytes / 2;
-    spec.size[1] = std::max<int64_t>(tokens.rows, 1);
-    spec.size[2] = std::max<int64_t>(tokens.pitch / blockBytes, 1);
-    spec.stride[0] = tokens.pitch;
-    spec.stride[1] = blockBytes;
-    spec.box[0] = blockBytes / 2;
-    spec.box[1] = boxRows;
-    spec.box[2] = boxBlocks;
+    nvfp4_tensor_map_spec spec =
+        getBlockSpec(task->buffers[buffer], NVFP4_TENSOR_BF16,
+                     /*blockBytes=*/128, boxRows, boxBlocks);
     spec.swizzle = NVFP4_SWIZZLE_128B;
     spec.l2_promotion = 2;
     task->addMap(spec);
@@ -333,21 +346,9 @@ extern "C" void nvfp4_task_token_map(nvfp4_task *task, int32_t buffer,
 extern "C" void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
                                      int32_t boxK, int32_t boxRows) {
   guarded(task, [&] {
-    constexpr int64_t atomBytes = 512;
-    const Buffer &scales = task->buffers[buffer];
-    nvfp4_tensor_map_spec spec{};
-    spec.type = NVFP4_TENSOR_U16;
-    spec.rank = 3;
-    spec.address = scales.memory;
-    spec.size[0] = atomBytes / 2;
-    spec.size[1] = std::max<int64_t>(scales.rows, 1);
-    spec.size[2] = std::max<int64_t>(scales.rowBytes / atomBytes, 1);
-    spec.stride[0] = scales.pitch;
-    spec.stride[1] = atomBytes;
-    spec.box[0] = atomBytes / 2;
-    spec.box[1] = boxRows;
-    spec.box[2] = boxK;
-    task->addMap(spec);
+    // An atom of scales is a block.
+    task->addMap(getBlockSpec(task->buffers[buffer], NVFP4_TENSOR_U16,
+                              /*blockBytes=*/512, boxRows, boxK));
   });
 }
 
