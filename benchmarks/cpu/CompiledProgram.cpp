@@ -15,7 +15,9 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 using namespace nvfp4;
 using namespace nvfp4::bench;
@@ -36,10 +38,17 @@ Tensor bench::allocate(DType dtype, std::vector<int64_t> shape) {
 
 Tensor bench::randomBytes(DType dtype, std::vector<int64_t> shape, uint8_t low,
                           uint8_t high, std::mt19937 &random) {
+  // Speed does not depend on what the bytes are; drawing all of them takes
+  // long.
+  constexpr size_t period = 1 << 20;
+  std::vector<std::byte> drawn(period);
+  for (std::byte &byte : drawn)
+    byte = static_cast<std::byte>(low + random() % (high - low + 1u));
   Tensor tensor = allocate(dtype, std::move(shape));
-  for (auto &byte : tensor.mutableBytes())
-    byte = static_cast<std::remove_reference_t<decltype(byte)>>(
-        low + random() % (high - low + 1u));
+  auto bytes = tensor.mutableBytes();
+  for (size_t at = 0; at < bytes.size(); at += period)
+    std::memcpy(bytes.data() + at, drawn.data(),
+                std::min(period, bytes.size() - at));
   return tensor;
 }
 
@@ -59,7 +68,8 @@ int bench::runAll(int argc, char **argv) {
   return 0;
 }
 
-Program Program::compile(const std::string &text, const char *function) {
+Program Program::compile(const std::string &text, const char *function,
+                         const char *isa) {
   llvm::SmallString<128> path;
   int file = -1;
   if (llvm::sys::fs::createTemporaryFile("nvfp4-benchmark", "mlir", file, path))
@@ -70,6 +80,7 @@ Program Program::compile(const std::string &text, const char *function) {
   }
   Program program;
   tools::CodeOptions options;
+  options.isa = isa;
   options.report = [](const std::string &message) {
     llvm::errs() << message << "\n";
   };

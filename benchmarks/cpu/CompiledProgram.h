@@ -31,7 +31,7 @@ namespace nvfp4::bench {
 /// A tensor of zeros.
 tensorio::Tensor allocate(tensorio::DType dtype, std::vector<int64_t> shape);
 
-/// Bytes drawn uniformly from [low, high].
+/// Bytes drawn uniformly from [low, high], repeated after a mebibyte.
 tensorio::Tensor randomBytes(tensorio::DType dtype, std::vector<int64_t> shape,
                              uint8_t low, uint8_t high, std::mt19937 &random);
 
@@ -45,7 +45,8 @@ int runAll(int argc, char **argv);
 /// One function through gsg-to-cpu, ready to be called.
 class Program {
 public:
-  static Program compile(const std::string &text, const char *function);
+  static Program compile(const std::string &text, const char *function,
+                         const char *isa = "native");
 
   /// Operands in the order of the signature; destinations are written in place.
   void call(std::vector<tensorio::Tensor> &arguments);

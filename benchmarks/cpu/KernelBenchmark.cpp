@@ -8,10 +8,12 @@
 // One thread, whole GEMM: rows are prepared once and every panel of 64 columns
 // runs over all of K. Weights of small problems cycle through more memory than
 // the last cache holds. FLOP/s count 2 * M * N * K. The argument --isa=<name>
-// keeps one instruction set.
+// keeps one instruction set. intrinsics/nvfp4 is the same GEMM with the tile
+// that a person wrote; before anything is measured its bits are compared.
 //
 //===----------------------------------------------------------------------===//
 
+#include "IntrinsicsTile.h"
 #include "KernelJit.h"
 
 #include "benchmark/benchmark.h"
@@ -52,9 +54,10 @@ void fill(uint8_t *bytes, int64_t size, bool scales, BlockFormat format) {
                    : 120 + (random() >> 8) % 16;
 }
 
-void runGemm(benchmark::State &state, CompiledKernel kernel,
-             BlockFormat format) {
-  int64_t m = state.range(0), n = state.range(1), k = state.range(2);
+/// The whole product, n / 64 tiles; `hand` takes the tile of IntrinsicsTile.h.
+std::vector<float> runGemm(benchmark::State *state, CompiledKernel kernel,
+                           BlockFormat format, bool hand, int64_t m, int64_t n,
+                           int64_t k) {
   int64_t rowBytes = format::rowBytes(format, k);
   int64_t rowScales = format::scaleColumns(format, k);
   int64_t matrices =
@@ -70,7 +73,7 @@ void runGemm(benchmark::State &state, CompiledKernel kernel,
   AlignedBytes prepared(kernel.plan.getPreparedBytes(m, k));
   AlignedBytes scratch(kernel.plan.getScratchBytes());
   AlignedBytes acc(kernel.plan.getAccumulatorBytes(m));
-  AlignedBytes output(m * n * 4);
+  std::vector<float> output(m * n);
   std::vector<int64_t> rowData, rowScale, columnData, columnScale;
   for (int64_t r = 0; r < m; ++r) {
     rowData.push_back(r * rowBytes);
@@ -81,30 +84,44 @@ void runGemm(benchmark::State &state, CompiledKernel kernel,
     columnScale.push_back(r * rowScales);
   }
   int64_t matrix = 0;
-  for (auto _ : state) {
+  auto run = [&] {
     kernel.prepareRows(rows.data, scales.data, rowData.data(), rowScale.data(),
                        m, k, 4, 0, prepared.data);
     for (int64_t column = 0; column < n; column += kPanelColumns) {
       int64_t next = column + kPanelColumns < n ? column + kPanelColumns : 0;
-      kernel.gemmTile(prepared.data, m, k, weights.data + matrix * n * rowBytes,
-                      weightScales.data + matrix * n * rowScales,
-                      columnData.data() + column, columnScale.data() + column,
-                      kPanelColumns, 4, 0, columnData.data() + next,
-                      columnScale.data() + next, scratch.data,
-                      reinterpret_cast<float *>(acc.data));
+      auto *sums = reinterpret_cast<float *>(acc.data);
+      const uint8_t *data = weights.data + matrix * n * rowBytes;
+      const uint8_t *dataScales = weightScales.data + matrix * n * rowScales;
+      if (hand)
+        bench::intrinsicsTile(
+            prepared.data, m, k, data, dataScales, columnData.data() + column,
+            columnScale.data() + column, columnData.data() + next,
+            columnScale.data() + next, sums);
+      else
+        kernel.gemmTile(prepared.data, m, k, data, dataScales,
+                        columnData.data() + column, columnScale.data() + column,
+                        kPanelColumns, 4, 0, columnData.data() + next,
+                        columnScale.data() + next, scratch.data, sums);
       for (int64_t r = 0; r < m; ++r)
-        std::copy_n(acc.data + r * kPanelColumns * 4, kPanelColumns * 4,
-                    output.data + (r * n + column) * 4);
+        std::copy_n(sums + r * kPanelColumns, kPanelColumns,
+                    output.data() + r * n + column);
     }
     benchmark::ClobberMemory();
     matrix = (matrix + 1) % matrices;
+  };
+  if (!state) {
+    run();
+    return output;
   }
-  state.counters["GFLOP/s"] =
+  for (auto _ : *state)
+    run();
+  state->counters["GFLOP/s"] =
       benchmark::Counter(2e-9 * double(m) * double(n) * double(k),
                          benchmark::Counter::kIsIterationInvariantRate);
-  state.counters["GB/s(W)"] =
+  state->counters["GB/s(W)"] =
       benchmark::Counter(1e-9 * double(n) * double(rowBytes + rowScales),
                          benchmark::Counter::kIsIterationInvariantRate);
+  return output;
 }
 
 } // namespace
@@ -154,12 +171,34 @@ int main(int argc, char **argv) {
             .str();
     auto *registered = benchmark::RegisterBenchmark(
         name.c_str(), [kernel, format = format](benchmark::State &state) {
-          runGemm(state, kernel, format);
+          runGemm(&state, kernel, format, /*hand=*/false, state.range(0),
+                  state.range(1), state.range(2));
         });
     registered->ArgNames({"M", "N", "K"})->Unit(benchmark::kMillisecond);
     for (int64_t m : {1, 8, 64, 512})
       registered->Args({m, 4096, 4096});
     registered->Args({1, 2880, 2880})->Args({8, 2880, 2880});
+  }
+  for (auto [spec, format, jit] : llvm::zip_equal(specs, formats, jits)) {
+    if (spec.isa != Isa::AVX512VNNI || format != BlockFormat::NVFP4 ||
+        !bench::hasIntrinsicsTile())
+      continue;
+    CompiledKernel kernel = jit->get(spec);
+    if (runGemm(nullptr, kernel, format, false, 64, 256, 1280) !=
+        runGemm(nullptr, kernel, format, true, 64, 256, 1280)) {
+      std::fprintf(stderr, "error: the tile with intrinsics differs\n");
+      return 1;
+    }
+    benchmark::RegisterBenchmark(
+        "intrinsics/nvfp4",
+        [kernel, format = format](benchmark::State &state) {
+          runGemm(&state, kernel, format, /*hand=*/true, state.range(0),
+                  state.range(1), state.range(2));
+        })
+        ->ArgNames({"M", "N", "K"})
+        ->Unit(benchmark::kMillisecond)
+        ->Args({64, 4096, 4096})
+        ->Args({512, 4096, 4096});
   }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv))

@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Whole `matmul` operations through gsg-to-cpu, as nvfp4-run executes them:
-// dense 4096 x 4096 and grouped (32 experts, top 4, 2880 x 2880), NVFP4 both
-// sides, f32 results. For few rows the weights rotate through more memory than
-// the last-level cache holds. Names: <format>_<form>_<rows>/threads.
+// dense 4096 x 4096 and grouped (32 experts, top 4, 2880 x 2880), one format on
+// both sides, f32 results; `glu` is the first product of a layer, with SwiGLU
+// and a quantised result. For few rows the weights rotate through more memory
+// than the last-level cache holds. `weight_gbs` counts the bytes of weights,
+// which are all that few rows wait for. Names:
+// <format>_<form>_<rows>[_<isa>]/threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +23,9 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
+#include <string_view>
 
 using namespace nvfp4;
 using namespace nvfp4::bench;
@@ -32,49 +37,87 @@ constexpr int64_t kRotatedBytes = 160 << 20;
 
 struct Case {
   const char *name;
+  const char *format;
+  const char *isa;
   int64_t experts; // 0: dense
   int64_t tokens;
   int64_t n, k;
+  bool glu = false;
   int64_t rows() const { return experts ? 4 * tokens : tokens; }
+  bool isNvfp4() const { return std::string_view(format) == "nvfp4"; }
+  int64_t blocks() const { return k / (isNvfp4() ? 16 : 32); }
+  int64_t matrices() const { return std::max<int64_t>(experts, 1); }
+  int64_t weightBytes() const { return matrices() * n * (k / 2 + blocks()); }
 };
 
 const Case kCases[] = {
-    {"nvfp4_dense_m1", 0, 1, 4096, 4096},
-    {"nvfp4_dense_m8", 0, 8, 4096, 4096},
-    {"nvfp4_dense_m64", 0, 64, 4096, 4096},
-    {"nvfp4_dense_m512", 0, 512, 4096, 4096},
-    {"nvfp4_grouped_t1", 32, 1, 2880, 2880},
-    {"nvfp4_grouped_t64", 32, 64, 2880, 2880},
-    {"nvfp4_grouped_t512", 32, 512, 2880, 2880},
+    {"nvfp4_dense_m1", "nvfp4", "native", 0, 1, 4096, 4096},
+    {"nvfp4_dense_m8", "nvfp4", "native", 0, 8, 4096, 4096},
+    {"nvfp4_dense_m64", "nvfp4", "native", 0, 64, 4096, 4096},
+    {"nvfp4_dense_m512", "nvfp4", "native", 0, 512, 4096, 4096},
+    {"nvfp4_grouped_t1", "nvfp4", "native", 32, 1, 2880, 2880},
+    {"nvfp4_grouped_t64", "nvfp4", "native", 32, 64, 2880, 2880},
+    {"nvfp4_grouped_t512", "nvfp4", "native", 32, 512, 2880, 2880},
+    {"nvfp4_glu_t64", "nvfp4", "native", 32, 64, 5760, 2880, true},
+    {"nvfp4_glu_t512", "nvfp4", "native", 32, 512, 5760, 2880, true},
+    {"mxfp4_dense_m1", "mxfp4", "native", 0, 1, 4096, 4096},
+    {"mxfp4_dense_m8", "mxfp4", "native", 0, 8, 4096, 4096},
+    {"mxfp4_dense_m64", "mxfp4", "native", 0, 64, 4096, 4096},
+    {"mxfp4_dense_m512", "mxfp4", "native", 0, 512, 4096, 4096},
+    {"mxfp4_grouped_t1", "mxfp4", "native", 32, 1, 2880, 2880},
+    {"mxfp4_grouped_t64", "mxfp4", "native", 32, 64, 2880, 2880},
+    {"mxfp4_grouped_t512", "mxfp4", "native", 32, 512, 2880, 2880},
+    {"nvfp4_dense_m512_avx2", "nvfp4", "avx2", 0, 512, 4096, 4096},
+    {"nvfp4_grouped_t64_avx2", "nvfp4", "avx2", 32, 64, 2880, 2880},
 };
+
+std::string memref(const std::string &extents, const std::string &element) {
+  return "memref<" + extents + element + ">";
+}
 
 /// The product on memrefs, so that results are written in place.
 std::string getModule(const Case &c) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  int64_t blocks = (c.k + 15) / 16;
-  std::string stack = c.experts ? std::to_string(c.experts) + "x" : "";
-  std::string x = "memref<?x" + std::to_string(c.k / 2) + "xi8>";
-  std::string xs = "memref<?x" + std::to_string(blocks) + "xf8E4M3FN>";
-  std::string rows = stack + std::to_string(c.n) + "x";
-  std::string w = "memref<" + rows + std::to_string(c.k / 2) + "xi8>";
-  std::string ws = "memref<" + rows + std::to_string(blocks) + "xf8E4M3FN>";
-  std::string out = "memref<?x" + std::to_string(c.n) + "xf32>";
-  std::string ends = "memref<" + std::to_string(c.experts) + "xi32>";
-  std::string lhs =
-      "!grouped_scaled_gemm.scaled<?x" + std::to_string(c.k) + ", nvfp4>";
-  std::string rhs =
-      "!grouped_scaled_gemm.scaled<" + rows + std::to_string(c.k) + ", nvfp4>";
+  std::string scale = c.isNvfp4() ? "f8E4M3FN" : "f8E8M0FNU";
+  std::string k = std::to_string(c.k), format = c.format;
+  std::string half = std::to_string(c.k / 2) + "x";
+  std::string blocks = std::to_string(c.blocks()) + "x";
+  std::string rows = (c.experts ? std::to_string(c.experts) + "x" : "") +
+                     std::to_string(c.n) + "x";
+  auto scaled = [&](const std::string &extents) {
+    return "!grouped_scaled_gemm.scaled<" + extents + ", " + format + ">";
+  };
+  std::string x = memref("?x" + half, "i8"), xs = memref("?x" + blocks, scale);
+  std::string w = memref(rows + half, "i8"), ws = memref(rows + blocks, scale);
+  std::string ends = memref(std::to_string(c.experts) + "x", "i32");
+  std::string out = memref("?x" + std::to_string(c.n) + "x", "f32");
+  std::string outScales;
+  if (c.glu) {
+    out = memref("?x" + std::to_string(c.n / 4) + "x", "i8");
+    outScales = memref("?x" + std::to_string(c.n / 32) + "x", scale);
+  }
   os << "func.func @product(%x: " << x << ", %xs: " << xs << ", %w: " << w
      << ", %ws: " << ws << (c.experts ? ", %ends: " + ends : "")
-     << ", %out: " << out << ") {\n  grouped_scaled_gemm.matmul ";
+     << ", %out: " << out << (c.glu ? ", %outs: " + outScales : "") << ") {\n";
+  if (c.glu)
+    os << "  %scale = arith.constant 0.01 : f32\n";
+  os << "  grouped_scaled_gemm.matmul ";
   if (c.experts)
     os << "<ragged_rows, ends> groups(%ends : " << ends << ")";
   else
     os << "<dense>";
-  os << " lhs(%x scaled_by %xs : " << x << ", " << xs << " as " << lhs
-     << ") rhs(%w scaled_by %ws : " << w << ", " << ws << " as " << rhs
-     << ") outs(%out : " << out << ")\n  return\n}\n";
+  os << " lhs(%x scaled_by %xs : " << x << ", " << xs << " as "
+     << scaled("?x" + k) << ") rhs(%w scaled_by %ws : " << w << ", " << ws
+     << " as " << scaled(rows + k) << ")";
+  if (c.glu)
+    os << " activation = <swiglu, gate = <halves, gate_first>> quantizer = "
+          "<trtllm> global_scale(%scale : f32) outs(%out scaled_by %outs : "
+       << out << ", " << outScales << " as "
+       << scaled("?x" + std::to_string(c.n / 2)) << ")";
+  else
+    os << " outs(%out : " << out << ")";
+  os << "\n  return\n}\n";
   return text;
 }
 
@@ -97,40 +140,75 @@ Tensor makeEnds(const Case &c, std::mt19937 &random) {
   return tensor;
 }
 
-void run(benchmark::State &state, const Case &c) {
-  std::mt19937 random(1);
-  Program program = Program::compile(getModule(c), "product");
-  int64_t blocks = (c.k + 15) / 16, experts = std::max<int64_t>(c.experts, 1);
-  int64_t weightBytes = experts * c.n * (c.k / 2 + blocks);
-  int64_t copies =
-      c.rows() <= 32 ? (kRotatedBytes + weightBytes - 1) / weightBytes : 1;
+/// Scales from 1/2 to 2.
+Tensor randomScales(const Case &c, std::vector<int64_t> shape,
+                    std::mt19937 &random) {
+  if (c.isNvfp4())
+    return randomBytes(DType::F8E4M3FN, std::move(shape), 0x30, 0x40, random);
+  return randomBytes(DType::F8E8M0FNU, std::move(shape), 126, 128, random);
+}
+
+/// A compiled case and its operands.
+struct Prepared {
+  Program program;
   std::vector<std::vector<Tensor>> arguments;
+};
+
+Prepared prepare(const Case &c) {
+  std::mt19937 random(1);
+  Prepared result{Program::compile(getModule(c), "product", c.isa), {}};
+  int64_t copies = c.rows() <= 32
+                       ? (kRotatedBytes + c.weightBytes() - 1) / c.weightBytes()
+                       : 1;
   auto weightShape = [&](int64_t columns) {
     return c.experts ? std::vector<int64_t>{c.experts, c.n, columns}
                      : std::vector<int64_t>{c.n, columns};
   };
   for (int64_t i = 0; i < copies; ++i) {
-    std::vector<Tensor> &a = arguments.emplace_back();
+    std::vector<Tensor> &a = result.arguments.emplace_back();
     a.push_back(randomBytes(DType::U8, {c.rows(), c.k / 2}, 0, 255, random));
-    // Codes 0x30 to 0x40: scales from 0.5 to 2.
-    a.push_back(
-        randomBytes(DType::F8E4M3FN, {c.rows(), blocks}, 0x30, 0x40, random));
+    a.push_back(randomScales(c, {c.rows(), c.blocks()}, random));
     a.push_back(randomBytes(DType::U8, weightShape(c.k / 2), 0, 255, random));
-    a.push_back(
-        randomBytes(DType::F8E4M3FN, weightShape(blocks), 0x30, 0x40, random));
+    a.push_back(randomScales(c, weightShape(c.blocks()), random));
     if (c.experts)
       a.push_back(makeEnds(c, random));
-    a.push_back(allocate(DType::F32, {c.rows(), c.n}));
+    if (c.glu) {
+      a.push_back(allocate(DType::U8, {c.rows(), c.n / 4}));
+      a.push_back(allocate(DType::F8E4M3FN, {c.rows(), c.n / 32}));
+    } else {
+      a.push_back(allocate(DType::F32, {c.rows(), c.n}));
+    }
   }
+  return result;
+}
+
+void run(benchmark::State &state, const Case &c) {
+  // One case after the other: repetitions share what was prepared.
+  static const Case *last = nullptr;
+  static std::optional<Prepared> prepared;
+  if (last != &c) {
+    prepared.reset();
+    prepared.emplace(prepare(c));
+    last = &c;
+  }
+  auto &[program, arguments] = *prepared;
   nvfp4_set_num_threads(static_cast<int>(state.range(0)));
   size_t next = 0;
   for (auto _ : state) {
     program.call(arguments[next]);
     next = (next + 1) % arguments.size();
   }
+  // One token reads the weights of its four experts.
+  double bytes = static_cast<double>(c.weightBytes());
+  if (c.experts)
+    bytes *= static_cast<double>(std::min(c.rows(), c.experts)) /
+             static_cast<double>(c.experts);
   state.counters["gflops"] =
       benchmark::Counter(2e-9 * static_cast<double>(c.rows() * c.n * c.k),
                          benchmark::Counter::kIsIterationInvariantRate);
+  if (c.rows() <= 8)
+    state.counters["weight_gbs"] = benchmark::Counter(
+        1e-9 * bytes, benchmark::Counter::kIsIterationInvariantRate);
 }
 } // namespace
 

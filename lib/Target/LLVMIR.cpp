@@ -12,6 +12,9 @@
 
 #include "nvfp4/Target/LLVMIR.h"
 
+#include "VersionFunctions.h"
+#include "nvfp4/Target/Versions.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
@@ -57,6 +60,15 @@ nvfp4::target::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
     return nullptr;
   }
   ExecutionEngine::setupTargetTripleAndDataLayout(result.get(), &machine);
+  if (auto isas = module->getAttrOfType<ArrayAttr>(kIsasAttr)) {
+    SmallVector<StringRef> names;
+    for (auto name : isas.getAsRange<StringAttr>())
+      names.push_back(name.getValue());
+    if (llvm::Error error = versionFunctions(*result, names)) {
+      module.emitError(llvm::toString(std::move(error)));
+      return nullptr;
+    }
+  }
 
   std::string problem;
   llvm::raw_string_ostream problemStream(problem);

@@ -13,12 +13,14 @@
 #include "nvfp4/Tools/Compile.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
+#include "nvfp4/KernelLibrary/KernelLibrary.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Pipelines/GsgToSm100.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/SharedObject.h"
+#include "nvfp4/Target/Versions.h"
 #include "nvfp4/Tools/RunPlan.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -79,6 +81,8 @@ LogicalResult tools::resolve(CodeOptions &options) {
                 "expected -O0 to -O3, but got -O" + Twine(options.optLevel));
     return failure();
   }
+  if (options.isa == "all")
+    options.isa = "generic,avx2,avx512vnni";
   if (options.isa == "native")
     options.isa = nvfp4_cpu_isa_name(nvfp4_cpu_isa());
   for (const std::string &isa : splitIsas(options)) {
@@ -129,7 +133,17 @@ tools::lowerToLLVM(ModuleOp module, const CodeOptions &options,
   pipeline.threads = options.threads;
   pipeline.runtimeChecks = options.runtimeChecks;
   buildGsgToCpuPipeline(pm, pipeline);
-  return pm.run(module);
+  if (splitIsas(options).size() > 1) {
+    SmallVector<std::string> isas = splitIsas(options);
+    SmallVector<StringRef> names(isas.begin(), isas.end());
+    module->setAttr(target::kIsasAttr,
+                    Builder(module.getContext()).getStrArrayAttr(names));
+  }
+  if (!options.kernelLibrary)
+    return pm.run(module);
+  kernels::declareKernels(module);
+  return failure(failed(pm.run(module)) ||
+                 failed(kernels::attachKernels(module)));
 }
 
 /// The file that holds the code at `address`, by the name it was loaded under:
@@ -273,6 +287,9 @@ int tools::runCompile(CompileOptions options) {
     auto module = ParsedModule::parse(options.input, options.report);
     return !module || failed(explainStrategies(module->get(), options.target));
   }
+  // An artefact may meet another CPU, text is for this one.
+  if (options.isa.empty())
+    options.isa = isBinary(options) ? "all" : "native";
   if (failed(resolve(options)))
     return 1;
   bool isKernels = options.emit == "ptx" || options.emit == "cubin";
@@ -286,6 +303,7 @@ int tools::runCompile(CompileOptions options) {
     return reportError(options,
                        "expected --target=sm_100a or sm_90a for --emit=" +
                            options.emit + ", but got cpu");
+  options.kernelLibrary = !llvm::is_contained({"mlir", "llvm"}, options.emit);
   std::string output = chooseOutput(options);
   if (output == "-" && isBinary(options))
     return reportError(options, "expected a file for binary output: -o FILE");

@@ -37,19 +37,24 @@ struct CodeOptions {
   std::string target = "cpu";
   /// `generic`, `avx2`, `avx512vnni`, or `native` for the best that this CPU
   /// has and NVFP4_CPU_ISA allows; or several, separated by commas, among which
-  /// the runtime chooses.
+  /// the runtime chooses; `all` are these three.
   std::string isa = "native";
   /// Parallel loops run on OpenMP threads.
   bool threads = true;
   /// Data and dynamic extents are checked where the code runs.
   bool runtimeChecks = true;
   unsigned optLevel = 3;
+  /// The inner kernels come from the library of this compiler, as assembly and
+  /// fully optimised; otherwise they are part of the IR.
+  bool kernelLibrary = true;
   /// Where errors and notes go. Must be set.
   Report report;
 };
 
 /// The options of nvfp4-compile.
 struct CompileOptions : CodeOptions {
+  /// `isa` is empty, which means `all` for `so` and `obj`, else `native`.
+  CompileOptions() { isa.clear(); }
   std::string input = "-";
   /// Empty: standard output for text, and for `so` and `obj` the name of the
   /// input with another ending.

@@ -75,6 +75,7 @@ MlirLogicalResult nvfp4ModulePrintStages(MlirModule module,
   auto code = getOptions(options, sink);
   if (!code)
     return {0};
+  code->kernelLibrary = false;
   DiagnosticScope scope(copy->getContext(), sink);
   return wrap(tools::lowerToLLVM(*copy, *code, [&](PassManager &pm) {
     pm.addInstrumentation(std::make_unique<StagePrinter>(callback, userData));
@@ -105,7 +106,9 @@ static FailureOr<std::string> emit(ModuleOp module,
                           kind + "'");
     return failure();
   }
-  if (failed(tools::lowerToLLVM(module, options)))
+  tools::CodeOptions code = options;
+  code.kernelLibrary = machine && kind != "llvm";
+  if (failed(tools::lowerToLLVM(module, code)))
     return failure();
   std::string text;
   if (!machine) {

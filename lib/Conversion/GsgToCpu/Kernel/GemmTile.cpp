@@ -7,7 +7,7 @@
 //
 // The driver of a tile: for each set of columns and each chunk of K decode the
 // scales and weights, then run the tiles of rows over them. A single tile of
-// rows decodes its weights in registers instead.
+// rows, or two where registers allow, decodes its weights in registers instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,7 @@ using namespace nvfp4::gsg::cpu;
 using Predicate = arith::CmpIPredicate;
 
 LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
-  auto func = beginFunction(
-      "_gemm_tile", {kb.ptr, kb.i64, kb.i64, kb.ptr, kb.ptr, kb.ptr, kb.ptr,
-                     kb.i64, kb.i64, kb.i64, kb.ptr, kb.ptr, kb.ptr, kb.ptr});
+  auto func = beginFunction("_gemm_tile", gemmTileTypes());
   auto args = func.getArguments();
   Value prepared = args[0], rows = args[1], k = args[2], data = args[3],
         scales = args[4], columnData = args[5], columnScales = args[6],
@@ -56,14 +54,15 @@ LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
   Value allBlocks = kb.mul(kb.ceilShift(k, 5), stepBlocks);
   Value tail = kb.bitAnd(rows, tileRows - 1);
   Value fullRows = kb.sub(rows, tail);
-  Value few = kb.cmp(Predicate::sle, rows, tileRows);
+  SmallVector<int64_t> fusedHeights = fusedVariants();
   Value lastSet =
       kb.mul(kb.sub(kb.ceilShift(columns, llvm::Log2_64(setColumns)), one),
              setColumns);
   // Runs the row variant that covers `height` rows, if any.
-  auto dispatch = [&](Value height, function_ref<void(size_t, int64_t)> run) {
+  auto dispatch = [&](Value height, ArrayRef<int64_t> variants,
+                      function_ref<void(size_t, int64_t)> run) {
     int64_t below = 0;
-    for (auto [index, variant] : llvm::enumerate(plan.getRowVariants())) {
+    for (auto [index, variant] : llvm::enumerate(variants)) {
       Value fits = arith::AndIOp::create(
           builder, kb.loc, kb.cmp(Predicate::sgt, height, below),
           kb.cmp(Predicate::sle, height, variant));
@@ -115,44 +114,64 @@ LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
         auto accPtr = [&](Value row) {
           return kb.ptrAdd(accSet, kb.mul(row, 4 * kPanelColumns));
         };
-        kb.forLoop(zero, fullRows, tileRows, [&](Value row) {
+        Value firstRow = zero;
+        if (plan.usesIntegers()) {
+          // There is one: fewer rows do without a panel.
+          kb.call(panelRowsFetching,
+                  {tilePtr(zero, kb.i64Constant(tileRows)), steps, scaleBuffer,
+                   accPtr(zero), panel, data, ahead, byteOffset});
+          firstRow = kb.i64Constant(tileRows);
+        }
+        kb.forLoop(firstRow, fullRows, tileRows, [&](Value row) {
           kb.call(panelRows.back(), {tilePtr(row, kb.i64Constant(tileRows)),
                                      steps, scaleBuffer, accPtr(row), panel});
         });
-        dispatch(tail, [&](size_t index, int64_t variant) {
-          kb.call(panelRows[index],
-                  {tilePtr(fullRows, kb.i64Constant(variant)), steps,
-                   scaleBuffer, accPtr(fullRows), panel});
-        });
+        dispatch(tail, plan.getRowVariants(),
+                 [&](size_t index, int64_t variant) {
+                   kb.call(panelRows[index],
+                           {tilePtr(fullRows, kb.i64Constant(variant)), steps,
+                            scaleBuffer, accPtr(fullRows), panel});
+                 });
       };
       auto fused = [&] {
-        dispatch(rows, [&](size_t index, int64_t variant) {
-          int64_t blockBytes = variant * rowBlock;
-          Value chunkPtr = kb.ptrAdd(prepared, kb.mul(firstBlock, blockBytes));
+        dispatch(rows, fusedHeights, [&](size_t index, int64_t variant) {
+          int64_t height = std::min(variant, tileRows);
+          int64_t firstBytes = height * rowBlock;
+          int64_t secondBytes = (variant - height) * rowBlock;
           int64_t lanes = plan.getLanes();
-          auto run = [&](Value rowsPtr, Value count, Value scalesPtr,
-                         Value base, Value from, Value next, Value at) {
+          // `block` counts from the start of K, `scaleBlock` from that of the
+          // chunk.
+          auto run = [&](Value block, Value count, Value scaleBlock, Value base,
+                         Value from, Value next, Value at) {
+            Value firstPtr = kb.ptrAdd(prepared, kb.mul(block, firstBytes));
+            Value secondPtr = firstPtr;
+            if (secondBytes)
+              secondPtr = kb.ptrAdd(
+                  prepared, kb.add(kb.mul(allBlocks, tileRows * rowBlock),
+                                   kb.mul(block, secondBytes)));
+            Value scalesPtr =
+                kb.ptrAdd(scaleBuffer, kb.mul(scaleBlock, 4 * setColumns));
             kb.forLoop(
                 zero, kb.i64Constant(setColumns), lanes, [&](Value column) {
                   Value c4 = kb.shl(column, 2), c8 = kb.shl(column, 3);
                   kb.call(fusedRows[index],
-                          {rowsPtr, count, kb.ptrAdd(scalesPtr, c4),
+                          {firstPtr, count, kb.ptrAdd(scalesPtr, c4),
                            kb.ptrAdd(accSet, c4), base, kb.ptrAdd(from, c8),
-                           kb.ptrAdd(next, c8), at});
+                           kb.ptrAdd(next, c8), at, secondPtr});
                 });
           };
-          run(chunkPtr, whole, scaleBuffer, data, offsets, ahead, byteOffset);
+          run(firstBlock, whole, zero, data, offsets, ahead, byteOffset);
           kb.forLoop(whole, steps, 1, [&](Value step) {
             stageStep(step);
             Value block = kb.mul(step, stepBlocks);
-            run(kb.ptrAdd(chunkPtr, kb.mul(block, blockBytes)), one,
-                kb.ptrAdd(scaleBuffer, kb.mul(block, 4 * setColumns)), stage,
-                stageOffsets, stageOffsets, zero);
+            run(kb.add(firstBlock, block), one, block, stage, stageOffsets,
+                stageOffsets, zero);
           });
         });
       };
       if (plan.usesIntegers())
-        kb.ifThenElse(few, fused, throughPanel);
+        kb.ifThenElse(kb.cmp(Predicate::sle, rows, fusedHeights.back()), fused,
+                      throughPanel);
       else
         throughPanel();
     });

@@ -8,7 +8,8 @@
 // A tile of rows x columns with accumulators in registers: per block the bias
 // starts an integer dot product, which is exact, and one fma per block adds it
 // to the accumulator. The weights come from the decoded panel or, for few rows,
-// straight from memory, decoded in registers.
+// straight from memory, decoded in registers. Memory is read ahead a little in
+// every step, never in a burst, which would wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,15 +19,36 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg::cpu;
 
-// rows(prepared, steps, scales, accumulator, panel), or fused:
+void KernelEmitter::fetchAhead(Value base, Value offsets, Value byteOffset,
+                               Value block) {
+  int64_t columns = plan.getSetColumns();
+  int64_t rowBytes =
+      plan.getChunk() / kStep * KernelPlan::getStepBytes(spec.weight);
+  int64_t perBlock =
+      columns * (rowBytes / 64) / (plan.getChunk() / spec.blockSize);
+  Value number = kb.mul(block, perBlock);
+  Value line = kb.shl(kb.shr(number, llvm::Log2_64(columns)), 6);
+  Value source = kb.ptrAdd(base, kb.add(byteOffset, line));
+  Value first = kb.ptrAdd(offsets, kb.shl(kb.bitAnd(number, columns - 1), 3));
+  for (int64_t i = 0; i < perBlock; ++i)
+    kb.prefetch(kb.ptrAdd(source, kb.load(kb.i64, first, 8 * i)));
+}
+
+// rows(prepared, steps, scales, accumulator, panel), while fetching:
+// rows(..., panel, base, nextOffsets, byteOffset), or from memory:
 // rows(prepared, steps, scales, accumulator, base, offsets, nextOffsets,
-//      byteOffset)
-LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, bool fused) {
+//      byteOffset, second), second being the prepared rows of the second tile.
+LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
+  const bool fused = from == Source::Memory;
   SmallVector<Type> types = {kb.ptr, kb.i64, kb.ptr, kb.ptr, kb.ptr};
   if (fused)
+    types.append({kb.ptr, kb.ptr, kb.i64, kb.ptr});
+  if (from == Source::PanelAndFetch)
     types.append({kb.ptr, kb.ptr, kb.i64});
-  auto func = beginFunction(
-      (fused ? "_fused_rows_" : "_panel_rows_") + std::to_string(rows), types);
+  StringRef suffix = fused                           ? "_fused_rows_"
+                     : from == Source::PanelAndFetch ? "_fetching_rows_"
+                                                     : "_panel_rows_";
+  auto func = beginFunction((suffix + Twine(rows)).str(), types);
   auto args = func.getArguments();
   Value prepared = args[0], steps = args[1], scales = args[2],
         accumulator = args[3], source = args[4];
@@ -37,7 +59,15 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, bool fused) {
   // keeps all accumulators in registers.
   int64_t blocks = fused ? plan.getBlocksPerStep() : 1;
   int64_t dwords = blockSize / 4;
-  int64_t blockBytes = rows * plan.getRowBlockBytes();
+  // The tiles of prepared rows: first row, height and address.
+  struct Tile {
+    int64_t row, height;
+    Value data;
+  };
+  const int64_t tileRows = plan.getTileRows();
+  SmallVector<Tile> tiles = {{0, std::min(rows, tileRows), prepared}};
+  if (rows > tileRows)
+    tiles.push_back({tileRows, rows - tileRows, args[8]});
   auto floats = VectorType::get(lanes, kb.f32);
   auto bytes = VectorType::get(4 * lanes, kb.i8);
   auto accOffset = [&](int64_t row, int64_t group) {
@@ -55,10 +85,11 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, bool fused) {
     SmallVector<SmallVector<Value>> weights(groups);
     if (fused) {
       int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
-      Value from = kb.ptrAdd(source, kb.add(args[7], kb.mul(step, stepBytes)));
+      Value packed =
+          kb.ptrAdd(source, kb.add(args[7], kb.mul(step, stepBytes)));
       prefetchStep(source, args[6], args[7], step, 0, stepBytes);
       auto columnPtr = [&](int64_t column) {
-        return kb.ptrAdd(from, kb.load(kb.i64, args[5], 8 * column));
+        return kb.ptrAdd(packed, kb.load(kb.i64, args[5], 8 * column));
       };
       for (Value dword : transposeStep(columnPtr, 0)) {
         auto [low, high] = isa->decodeNibbles(kb, dword);
@@ -71,31 +102,40 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, bool fused) {
           weights[group].push_back(
               kb.load(bytes, panel, (group * dwords + index) * 4 * lanes));
     }
-    Value rowsPtr = kb.ptrAdd(prepared, kb.mul(step, blocks * blockBytes));
+    if (from == Source::PanelAndFetch)
+      fetchAhead(args[5], args[6], args[7], step);
     Value scalesPtr = kb.ptrAdd(scales, kb.mul(step, 4 * blocks * columns));
     for (int64_t block = 0; block < blocks; ++block) {
-      Value blockPtr = kb.ptrAdd(rowsPtr, block * blockBytes);
       SmallVector<Value> scaleB;
       for (int64_t group = 0; group < groups; ++group)
         scaleB.push_back(
             kb.load(floats, scalesPtr, 4 * (block * columns + group * lanes)));
-      for (int64_t row = 0; row < rows; ++row) {
-        Value bias = kb.splat(
-            kb.load(kb.i32, blockPtr, rows * blockSize + 4 * row), lanes);
-        Value scaleA = kb.splat(
-            kb.load(kb.f32, blockPtr, rows * (blockSize + 4) + 4 * row), lanes);
-        SmallVector<Value> values;
-        for (int64_t d = 0; d < dwords; ++d)
-          values.push_back(kb.bitcast(
-              kb.splat(kb.load(kb.i32, blockPtr, row * blockSize + 4 * d),
-                       lanes),
-              kb.i8));
-        for (int64_t group = 0; group < groups; ++group) {
-          auto blockWeights =
-              ArrayRef(weights[group]).slice(block * dwords, dwords);
-          Value dot = isa->blockDot(kb, bias, blockWeights, values);
-          Value &slot = acc[row * groups + group];
-          slot = accumulate(kb.intToFloat(dot), scaleA, scaleB[group], slot);
+      for (const Tile &tile : tiles) {
+        int64_t blockBytes = tile.height * plan.getRowBlockBytes();
+        Value blockPtr =
+            kb.ptrAdd(kb.ptrAdd(tile.data, kb.mul(step, blocks * blockBytes)),
+                      block * blockBytes);
+        for (int64_t row = 0; row < tile.height; ++row) {
+          Value bias = kb.splat(
+              kb.load(kb.i32, blockPtr, tile.height * blockSize + 4 * row),
+              lanes);
+          Value scaleA =
+              kb.splat(kb.load(kb.f32, blockPtr,
+                               tile.height * (blockSize + 4) + 4 * row),
+                       lanes);
+          SmallVector<Value> values;
+          for (int64_t d = 0; d < dwords; ++d)
+            values.push_back(kb.bitcast(
+                kb.splat(kb.load(kb.i32, blockPtr, row * blockSize + 4 * d),
+                         lanes),
+                kb.i8));
+          for (int64_t group = 0; group < groups; ++group) {
+            auto blockWeights =
+                ArrayRef(weights[group]).slice(block * dwords, dwords);
+            Value dot = isa->blockDot(kb, bias, blockWeights, values);
+            Value &slot = acc[(tile.row + row) * groups + group];
+            slot = accumulate(kb.intToFloat(dot), scaleA, scaleB[group], slot);
+          }
         }
       }
     }

@@ -12,6 +12,8 @@
 
 #include "KernelEmitter.h"
 
+#include "nvfp4/Conversion/GsgToCpu/Kernel/DeclareKernels.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -23,8 +25,8 @@ KernelEmitter::KernelEmitter(ModuleOp module, const KernelSpec &spec)
     : module(module), spec(spec), plan(spec), builder(module.getContext()),
       kb(builder, module.getLoc()), isa(IsaEmitter::create(spec.isa)) {}
 
-LLVM::LLVMFuncOp KernelEmitter::beginFunction(StringRef suffix,
-                                              ArrayRef<Type> args) {
+LLVM::LLVMFuncOp KernelEmitter::declareFunction(StringRef suffix,
+                                                ArrayRef<Type> args) {
   MLIRContext *context = module.getContext();
   builder.setInsertionPointToEnd(module.getBody());
   auto type =
@@ -44,8 +46,34 @@ LLVM::LLVMFuncOp KernelEmitter::beginFunction(StringRef suffix,
       func.setArgAttr(index, LLVM::LLVMDialect::getNoCaptureAttrName(),
                       builder.getUnitAttr());
     }
+  return func;
+}
+
+LLVM::LLVMFuncOp KernelEmitter::beginFunction(StringRef suffix,
+                                              ArrayRef<Type> args) {
+  LLVM::LLVMFuncOp func = declareFunction(suffix, args);
   builder.setInsertionPointToStart(func.addEntryBlock(builder));
   return func;
+}
+
+SmallVector<Type> KernelEmitter::prepareRowsTypes() const {
+  return {kb.ptr, kb.ptr, kb.ptr, kb.ptr, kb.i64,
+          kb.i64, kb.i64, kb.i64, kb.ptr};
+}
+
+SmallVector<Type> KernelEmitter::gemmTileTypes() const {
+  return {kb.ptr, kb.i64, kb.i64, kb.ptr, kb.ptr, kb.ptr, kb.ptr,
+          kb.i64, kb.i64, kb.i64, kb.ptr, kb.ptr, kb.ptr, kb.ptr};
+}
+
+SmallVector<int64_t> KernelEmitter::fusedVariants() const {
+  if (!plan.usesIntegers())
+    return {};
+  SmallVector<int64_t> variants(plan.getRowVariants());
+  if (spec.isa == Isa::AVX512VNNI)
+    for (int64_t tail : plan.getRowVariants())
+      variants.push_back(plan.getTileRows() + tail);
+  return variants;
 }
 
 void KernelEmitter::endFunction() {
@@ -59,15 +87,28 @@ Kernels KernelEmitter::emit(LLVM::Linkage linkage) {
   stageActivations = sameStage ? stageWeights : emitStageStep(spec.activation);
   scalePanel = emitScalePanel();
   weightPanel = emitWeightPanel();
-  for (int64_t rows : plan.getRowVariants()) {
-    panelRows.push_back(plan.usesIntegers() ? emitIntegerRows(rows, false)
-                                            : emitFloatRows(rows));
-    if (plan.usesIntegers())
-      fusedRows.push_back(emitIntegerRows(rows, true));
-  }
+  for (int64_t rows : plan.getRowVariants())
+    panelRows.push_back(plan.usesIntegers()
+                            ? emitIntegerRows(rows, Source::Panel)
+                            : emitFloatRows(rows));
+  if (plan.usesIntegers())
+    panelRowsFetching =
+        emitIntegerRows(plan.getTileRows(), Source::PanelAndFetch);
+  for (int64_t rows : fusedVariants())
+    fusedRows.push_back(emitIntegerRows(rows, Source::Memory));
   Kernels kernels{emitPrepareRows(), emitGemmTile()};
   kernels.prepareRows.setLinkage(linkage);
   kernels.gemmTile.setLinkage(linkage);
+  return kernels;
+}
+
+Kernels KernelEmitter::declare() {
+  Kernels kernels{declareFunction("_prepare_rows", prepareRowsTypes()),
+                  declareFunction("_gemm_tile", gemmTileTypes())};
+  for (LLVM::LLVMFuncOp func : {kernels.prepareRows, kernels.gemmTile}) {
+    func.setLinkage(LLVM::Linkage::External);
+    func.setVisibility_(LLVM::Visibility::Hidden);
+  }
   return kernels;
 }
 
@@ -80,7 +121,9 @@ Kernels nvfp4::gsg::cpu::getOrEmitKernels(ModuleOp module,
   if (kernels.prepareRows && kernels.gemmTile)
     return kernels;
   loadKernelDialects(*module.getContext());
-  return KernelEmitter(module, spec).emit(linkage);
+  KernelEmitter emitter(module, spec);
+  return module->hasAttr(kDeclareKernels) ? emitter.declare()
+                                          : emitter.emit(linkage);
 }
 
 void nvfp4::gsg::cpu::loadKernelDialects(MLIRContext &context) {

@@ -24,6 +24,8 @@ public:
   KernelEmitter(mlir::ModuleOp module, const KernelSpec &spec);
 
   Kernels emit(mlir::LLVM::Linkage linkage);
+  /// Functions without bodies.
+  Kernels declare();
 
 private:
   using Value = mlir::Value;
@@ -32,6 +34,10 @@ private:
   /// Starts an internal function of the kernel and moves the builder into it.
   Func beginFunction(llvm::StringRef suffix, llvm::ArrayRef<mlir::Type> args);
   void endFunction();
+  /// Declares one of the two functions that callers see.
+  Func declareFunction(llvm::StringRef suffix, llvm::ArrayRef<mlir::Type> args);
+  llvm::SmallVector<mlir::Type> prepareRowsTypes() const;
+  llvm::SmallVector<mlir::Type> gemmTileTypes() const;
 
   // StageStep.cpp: one zero-padded step of K of some rows, byte by byte.
   Func emitStageStep(format::ElementKind kind);
@@ -41,8 +47,13 @@ private:
   Func emitWeightPanel();
   // PrepareRows.cpp
   Func emitPrepareRows();
-  // IntegerRows.cpp: row tile x set of columns, from the panel or from memory.
-  Func emitIntegerRows(int64_t rows, bool fused);
+  /// Where an integer micro-kernel has its weights from: the panel; the panel,
+  /// while it fetches the next one; memory, decoding them in registers.
+  enum class Source { Panel, PanelAndFetch, Memory };
+  // IntegerRows.cpp: rows x set of columns. More rows than a tile are two.
+  Func emitIntegerRows(int64_t rows, Source source);
+  /// Fetches the share of one block of the next set of columns.
+  void fetchAhead(Value base, Value offsets, Value byteOffset, Value block);
   // FloatRows.cpp
   Func emitFloatRows(int64_t rows);
   // GemmTile.cpp
@@ -65,6 +76,9 @@ private:
   /// Prepared scales carry this power of two: integer operands are doubled on
   /// both sides.
   int scaleExponent() const { return plan.usesIntegers() ? -2 : 0; }
+  /// Row counts that are computed in one pass over memory, without a panel: up
+  /// to two tiles where the registers hold their accumulators.
+  llvm::SmallVector<int64_t> fusedVariants() const;
   /// One block's contribution: P, the two scales, the accumulator.
   Value accumulate(Value blockSum, Value scaleA, Value scaleB, Value acc);
 
@@ -76,6 +90,7 @@ private:
   std::unique_ptr<IsaEmitter> isa;
 
   Func stageActivations, stageWeights, scalePanel, weightPanel;
+  Func panelRowsFetching;
   llvm::SmallVector<Func> panelRows, fusedRows;
 };
 

@@ -91,6 +91,8 @@ std::string KernelSpec::name() const {
 
 static constexpr int64_t kVariants4[] = {1, 2, 4};
 static constexpr int64_t kVariants8[] = {1, 2, 4, 8};
+// Experts have any number of rows, and few of them.
+static constexpr int64_t kVariantsAll[] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
   assert((spec.blockSize == 16 || spec.blockSize == 32) &&
@@ -102,7 +104,9 @@ KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
   if (integers) {
     groups = spec.isa == Isa::AVX512VNNI && spec.blockSize == 16 ? 2 : 1;
     chunk = 512;
-    rowVariants = kVariants8;
+    rowVariants = spec.isa == Isa::AVX512VNNI
+                      ? llvm::ArrayRef<int64_t>(kVariantsAll)
+                      : llvm::ArrayRef<int64_t>(kVariants8);
   } else {
     groups = 2;
     chunk = 128;

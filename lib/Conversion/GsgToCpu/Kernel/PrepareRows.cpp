@@ -49,9 +49,7 @@ static Value unpackStep(KernelBuilder &kb, Value source) {
 
 // prepare(data, scales, rowData, rowScales, rows, k, wordStride, phase, out)
 LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
-  auto func =
-      beginFunction("_prepare_rows", {kb.ptr, kb.ptr, kb.ptr, kb.ptr, kb.i64,
-                                      kb.i64, kb.i64, kb.i64, kb.ptr});
+  auto func = beginFunction("_prepare_rows", prepareRowsTypes());
   auto args = func.getArguments();
   Value data = args[0], scales = args[1], rowData = args[2],
         rowScales = args[3], rows = args[4], k = args[5], wordStride = args[6],

@@ -98,7 +98,9 @@ LLVM::LLVMFuncOp KernelEmitter::emitWeightPanel() {
         return kb.ptrAdd(
             source, kb.load(kb.i64, offsets, 8 * (group * lanes + column)));
       };
-      prefetchStep(base, nextOffsets, byteOffset, step, group, stepBytes);
+      // Integer panels are multiplied for long enough to fetch meanwhile.
+      if (!plan.usesIntegers())
+        prefetchStep(base, nextOffsets, byteOffset, step, group, stepBytes);
       for (int64_t half = 0; half < stepBytes; half += 16) {
         SmallVector<Value> dwords = transposeStep(columnPtr, half);
         for (auto [d, dword] : llvm::enumerate(dwords)) {
