@@ -12,6 +12,7 @@
 
 #include "RunPtx.h"
 
+#include "nvfp4/Simulator/Async/TileCopy.h"
 #include "nvfp4/Simulator/Machine/Cycles.h"
 
 using namespace nvfp4::sim;
@@ -122,6 +123,24 @@ TEST(Cycles, CopiesShareTheEngineAndOverlapTheirLatency) {
 
 TEST(Cycles, DoNotDependOnTheSeed) {
   EXPECT_EQ(estimate(copies(3, 1024), 1), estimate(copies(3, 1024), 77));
+}
+
+TEST(Cycles, RowsOfTensorCopiesMoveInLines) {
+  auto moved = [](unsigned rowBytes, unsigned rows) {
+    TensorMapSpec spec;
+    spec.type = TensorType::U8;
+    spec.rank = 2;
+    spec.address = 4096;
+    spec.size = {1024, 64, 1, 1, 1};
+    spec.stride = {1024};
+    spec.box = {rowBytes, rows, 1, 1, 1};
+    TileBox box;
+    EXPECT_EQ(encodeTensorMap(spec, box.map), "");
+    return box.movedBytes();
+  };
+  EXPECT_EQ(moved(16, 8), 8u * 128);
+  EXPECT_EQ(moved(128, 8), 8u * 128);
+  EXPECT_EQ(moved(144, 3), 3u * 256);
 }
 
 } // namespace

@@ -210,7 +210,7 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
     ++machine.result.statistics.tmaLoads;
     bool multicast = a.multicast, pair = a.pair;
     machine.schedule(
-        machine.delayFor(AsyncKind::CopyIn, *cta, box->transactionBytes()),
+        machine.delayFor(AsyncKind::CopyIn, *cta, box->movedBytes()),
         [=, &machine] {
           --cluster->pendingOperations;
           std::vector<uint8_t> bytes, written;
@@ -310,7 +310,7 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
       machine.wake(*issuer);
     };
     machine.schedule(
-        machine.delayFor(AsyncKind::CopyOutRead, *cta, box->transactionBytes()),
+        machine.delayFor(AsyncKind::CopyOutRead, *cta, box->movedBytes()),
         [=, &machine] {
           auto bytes = std::make_shared<std::vector<uint8_t>>();
           if (!readBox(operation, *cta, shared & sharedOffsetMask, *box,

@@ -52,6 +52,11 @@ struct TileBox {
   /// swizzle's span leave a gap.
   unsigned rowPitch() const;
   uint32_t sharedBytes() const { return rowCount() * rowBytes(); }
+  /// Bytes that the copy engine is busy with: a row is moved in whole lines of
+  /// 128.
+  uint64_t movedBytes() const {
+    return uint64_t{rowCount()} * ((rowBytes() + 127) / 128 * 128);
+  }
   /// Bytes counted by mbarrier transactions.
   uint32_t transactionBytes() const;
 };
