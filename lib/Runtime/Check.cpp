@@ -16,6 +16,7 @@
 #include "Error.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace nvfp4::runtime;
 
@@ -38,19 +39,20 @@ static bool hasShape(const ValueMetadata &value, const DLTensor &tensor) {
   return true;
 }
 
-/// True if `tensor` is row-major without gaps; extents of 1 have any stride.
-static bool isCompact(const DLTensor &tensor) {
+/// The last dimension whose stride is not that of a row-major tensor without
+/// gaps; extents of 1 have any stride.
+static std::optional<int> findGap(const DLTensor &tensor) {
   if (!tensor.strides)
-    return true;
+    return std::nullopt;
   int64_t stride = 1;
   for (int i = tensor.ndim - 1; i >= 0; --i) {
     if (tensor.shape[i] == 0)
-      return true;
+      return std::nullopt;
     if (tensor.shape[i] != 1 && tensor.strides[i] != stride)
-      return false;
+      return i;
     stride *= tensor.shape[i];
   }
-  return true;
+  return std::nullopt;
 }
 
 nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
@@ -79,22 +81,27 @@ nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
   bool isEmpty = false;
   for (int64_t extent : shape) {
     if (extent < 0)
-      return reject("expected no negative extent");
+      return reject("expected no negative extent, but got " +
+                    std::to_string(extent));
     isEmpty |= extent == 0;
   }
   if (!hasShape(value, *tensor))
     return reject("expected shape " + formatShape(value.shape) + ", but got " +
                   formatShape(shape));
-  if (!isCompact(*tensor))
-    return reject("expected a row-major tensor without gaps");
+  if (std::optional<int> gap = findGap(*tensor))
+    return reject("expected a row-major tensor without gaps, but got stride " +
+                  std::to_string(tensor->strides[*gap]) + " of dimension " +
+                  std::to_string(*gap) + " of shape " + formatShape(shape));
   if (isEmpty)
     return NVFP4_OK;
   if (!tensor->data)
     return reject("expected data, but got a null pointer");
   size_t alignment = sizeOf(value.type);
-  if (reinterpret_cast<uintptr_t>(dataOf(*tensor)) % alignment)
+  size_t excess = reinterpret_cast<uintptr_t>(dataOf(*tensor)) % alignment;
+  if (excess)
     return reject("expected data aligned to " + std::to_string(alignment) +
-                  " bytes");
+                  " bytes, but got an address " + std::to_string(excess) +
+                  " bytes past that");
   return NVFP4_OK;
 }
 

@@ -119,9 +119,10 @@ nvfp4_module_function(const nvfp4_module *module, const char *name,
     }
     names += (names.empty() ? "" : ", ") + candidate.metadata.name;
   }
-  return fail(NVFP4_NOT_FOUND, "no function '" + std::string(name) +
-                                   "'; the module has " +
-                                   (names.empty() ? "none" : names));
+  return fail(NVFP4_NOT_FOUND,
+              names.empty() ? "expected a module with functions, but got none"
+                            : "expected one of the functions " + names +
+                                  ", but got '" + std::string(name) + "'");
 } catch (...) {
   return failWithException();
 }

@@ -60,7 +60,8 @@ static Text checkInstruction(const Tile &tile, const Problem &problem) {
   if (tile.swapAB && problem.groupedK)
     return "expected swap_ab = false for ragged_k, but got true";
   if (tile.dynamicN && !tile.swapAB)
-    return "expected dynamic_n with swap_ab = true only";
+    return "expected dynamic_n with swap_ab = true only, but got swap_ab = "
+           "false";
   return std::nullopt;
 }
 

@@ -131,22 +131,23 @@ tensorio::Expected<Signature> Signature::get(ModuleOp module,
       chosen = function;
   }
   if (entry.empty() && count != 1)
-    return Error{"expected one public function or --entry with a name; the "
-                 "module has " +
-                 (names.empty() ? "none" : names)};
+    return Error{"expected one public function or --entry with a name, but "
+                 "got " +
+                 (names.empty() ? "no function" : "functions " + names)};
   if (!chosen)
-    return Error{"no function '" + entry + "'; the module has " +
-                 (names.empty() ? "none" : names)};
+    return Error{names.empty() ? "expected a public function, but got none"
+                               : "expected one of the functions " + names +
+                                     ", but got '" + entry + "'"};
   Signature signature;
   signature.name = chosen.getSymName().str();
   for (Type type : chosen.getArgumentTypes())
     if (!append(type, signature.arguments))
-      return Error{"argument of type " + print(type) + " of '" +
-                   signature.name + "' cannot be read from a file"};
+      return Error{"expected arguments of '" + signature.name +
+                   "' that files can hold, but got one of type " + print(type)};
   for (Type type : chosen.getResultTypes())
     if (!append(type, signature.results))
-      return Error{"result of type " + print(type) + " of '" + signature.name +
-                   "' cannot be written to a file"};
+      return Error{"expected results of '" + signature.name +
+                   "' that files can hold, but got one of type " + print(type)};
   return signature;
 }
 
@@ -156,7 +157,8 @@ static tensorio::Expected<ValueType> convert(const nvfp4_value_info &info,
   value.elementType = info.element_type;
   std::optional<DType> dtype = dtypeOfElement(value.elementType);
   if (!dtype)
-    return Error{"files cannot hold elements of type " + value.elementType};
+    return Error{"expected elements that files can hold, but got " +
+                 value.elementType};
   value.dtype = *dtype;
   value.isScalar = isScalar;
   value.isMutable = info.is_mutable;

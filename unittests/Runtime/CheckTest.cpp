@@ -47,7 +47,8 @@ TEST_F(Check, RejectsShapes) {
   EXPECT_EQ(complaint(), "argument 0 of 'scale': expected shape [?, 2], but "
                          "got [2, 4]");
   shape = {-1, 2};
-  EXPECT_EQ(complaint(), "argument 0 of 'scale': expected no negative extent");
+  EXPECT_EQ(complaint(), "argument 0 of 'scale': expected no negative extent, "
+                         "but got -1");
   tensor.ndim = 1;
   EXPECT_EQ(complaint(), "argument 0 of 'scale': expected rank 2, but got 1");
 }
@@ -77,13 +78,15 @@ TEST_F(Check, RejectsLayouts) {
   int64_t strides[] = {1, 4};
   tensor.strides = strides;
   EXPECT_EQ(complaint(), "argument 0 of 'scale': expected a row-major tensor "
-                         "without gaps");
+                         "without gaps, but got stride 4 of dimension 1 of "
+                         "shape [4, 2]");
   strides[0] = 2;
   strides[1] = 1;
   EXPECT_EQ(complaint(), "");
   tensor.byte_offset = 2;
   EXPECT_EQ(complaint(),
-            "argument 0 of 'scale': expected data aligned to 4 bytes");
+            "argument 0 of 'scale': expected data aligned to 4 bytes, but got "
+            "an address 2 bytes past that");
 }
 
 TEST_F(Check, RejectsMemoryOutOfReach) {

@@ -67,8 +67,9 @@ TEST(Module, ListsFunctionsOnAMiss) {
   const nvfp4_function *function = nullptr;
   EXPECT_EQ(nvfp4_module_function(artefact.module, "nothing", &function),
             NVFP4_NOT_FOUND);
-  EXPECT_STREQ(nvfp4_last_error(),
-               "no function 'nothing'; the module has scale, fill, pair");
+  EXPECT_STREQ(
+      nvfp4_last_error(),
+      "expected one of the functions scale, fill, pair, but got 'nothing'");
 }
 
 /// Loads a module whose description is `text`.

@@ -4,7 +4,7 @@
 
 // glu_c1: a custom activation is a region of matmul
 func.func @glu_c1(%z: tensor<4x16xf32>, %o: tensor<4x16xf32>) {
-  // expected-error @below {{expected an activation other than 'custom', which is the epilogue region of matmul}}
+  // expected-error @below {{expected an activation with a formula, but got 'custom', which is the epilogue region of matmul}}
   %y = grouped_scaled_gemm.glu <custom>(%z : tensor<4x16xf32>)
       outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
   return

@@ -4,7 +4,7 @@
 
 // quantize_c1: a result is scaled
 func.func @quantize_c1(%x: tensor<4x16xf32>, %o: tensor<4x16xf32>) {
-  // expected-error @below {{expected one result of type scaled, or outs with scales (scaled_by)}}
+  // expected-error @below {{expected one result of type scaled, or outs with scales (scaled_by), but got results ('tensor<4x16xf32>') and outs without scales}}
   %q = grouped_scaled_gemm.quantize <te>(%x : tensor<4x16xf32>)
       outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
   return
@@ -14,7 +14,7 @@ func.func @quantize_c1(%x: tensor<4x16xf32>, %o: tensor<4x16xf32>) {
 
 // quantize_c1: one result
 func.func @quantize_c1(%x: tensor<4x16xf32>) {
-  // expected-error @below {{expected one result of type scaled, or outs with scales (scaled_by)}}
+  // expected-error @below {{expected one result of type scaled, or outs with scales (scaled_by), but got results ('!grouped_scaled_gemm.scaled<4x16, nvfp4>', '!grouped_scaled_gemm.scaled<4x16, nvfp4>') and no outs}}
   %q:2 = grouped_scaled_gemm.quantize <te>(%x : tensor<4x16xf32>)
       -> !grouped_scaled_gemm.scaled<4x16, nvfp4>, !grouped_scaled_gemm.scaled<4x16, nvfp4>
   return

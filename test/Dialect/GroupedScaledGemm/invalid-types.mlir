@@ -82,13 +82,13 @@ func.func private @gate_c1() attributes {a = #grouped_scaled_gemm.gate<-1, up_fi
 // -----
 
 // activation_c1: pairs are found through the gate layout.
-// expected-error @below {{expected a gate layout for activation 'swiglu', such as gate = <halves, gate_first>}}
+// expected-error @below {{expected a gate layout for activation 'swiglu', such as gate = <halves, gate_first>, but got none}}
 func.func private @activation_c1() attributes {a = #grouped_scaled_gemm.activation<swiglu>}
 
 // -----
 
 // activation_c2: others have no pairs.
-// expected-error @below {{expected no gate layout for activation 'silu'}}
+// expected-error @below {{expected no gate layout for activation 'silu', but got #grouped_scaled_gemm.gate<1, up_first>}}
 func.func private @activation_c2() attributes {a = #grouped_scaled_gemm.activation<silu, gate = <1, up_first>>}
 
 // -----

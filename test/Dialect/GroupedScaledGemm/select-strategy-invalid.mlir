@@ -15,7 +15,7 @@
 !a = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
 func.func @stages(%a: !a, %b: !b, %c: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
-  // expected-error @below {{has an illegal strategy: expected 1 to 5 stages of 36864 bytes in 232448 bytes of shared memory, but got 9; the nearest legal one is <m = 128, n = 128, k = 256, stages = 5, accumulator_stages = 2, scale_stages = 2, epilogue_n = 32>}}
+  // expected-error @below {{expected 1 to 5 stages of 36864 bytes in 232448 bytes of shared memory, but got 9; the nearest legal strategy is <m = 128, n = 128, k = 256, stages = 5, accumulator_stages = 2, scale_stages = 2, epilogue_n = 32>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<512x512xbf16>)
       {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 128, k = 256, stages = 9>} -> tensor<512x512xbf16>
   return %d : tensor<512x512xbf16>
@@ -41,7 +41,7 @@ func.func @staging(%a: !a, %b: !b, %c: tensor<512x512xf32>) -> tensor<512x512xf3
 !a = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
 func.func @columns(%a: !a, %b: !b, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
-  // expected-error @below {{has an illegal strategy: expected accumulator_stages 1 or 2, but got 3; the nearest legal one is <m = 128, n = 192, k = 256, stages = 4, accumulator_stages = 2, scale_stages = 2, epilogue_n = 32>}}
+  // expected-error @below {{expected accumulator_stages 1 or 2, but got 3; the nearest legal strategy is <m = 128, n = 192, k = 256, stages = 4, accumulator_stages = 2, scale_stages = 2, epilogue_n = 32>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<512x512xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 192, k = 256, accumulator_stages = 3>} -> tensor<512x512xf32>
   return %d : tensor<512x512xf32>
@@ -54,7 +54,7 @@ func.func @columns(%a: !a, %b: !b, %c: tensor<512x512xf32>) -> tensor<512x512xf3
 !a = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
 func.func @instruction(%a: !a, %b: !b, %c: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
-  // expected-error @below {{has an illegal strategy: expected m = 128 for ctas = 1, but got 64; the nearest legal one is <m = 128, n = 128, k = 256, stages = 5,}}
+  // expected-error @below {{expected m = 128 for ctas = 1, but got 64; the nearest legal strategy is <m = 128, n = 128, k = 256, stages = 5,}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<512x512xbf16>)
       {strategy = #grouped_scaled_gemm.strategy<m = 64, n = 128, k = 256>} -> tensor<512x512xbf16>
   return %d : tensor<512x512xbf16>
@@ -94,7 +94,7 @@ func.func @scheduler(%ends: tensor<4xi32>, %a: !a, %b: !b, %c: tensor<512x512xbf
 !a = !grouped_scaled_gemm.scaled<512x1040, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x1040, nvfp4>
 func.func @addresses(%a: !a, %b: !b, %c: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
-  // expected-error @below {{has no legal strategy: expected K a multiple of 32, which TMA can address, but got 1040; the nearest is 1056}}
+  // expected-error @below {{expected K a multiple of 32, which TMA can address, but got 1040; the nearest is 1056}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<512x512xbf16>) -> tensor<512x512xbf16>
   return %d : tensor<512x512xbf16>
 }
@@ -106,7 +106,7 @@ func.func @addresses(%a: !a, %b: !b, %c: tensor<512x512xbf16>) -> tensor<512x512
 !a = !grouped_scaled_gemm.scaled<512x1040, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x1040, nvfp4>
 func.func @grouped_addresses(%ends: tensor<4xi32>, %a: !a, %b: !b, %c: tensor<4x512x512xf32>) -> tensor<4x512x512xf32> {
-  // expected-error @below {{has no legal strategy: expected K a multiple of 32, which TMA can address, but got 1040; the nearest is 1056}}
+  // expected-error @below {{expected K a multiple of 32, which TMA can address, but got 1040; the nearest is 1056}}
   %d = grouped_scaled_gemm.matmul <ragged_k, ends, align = 32> groups(%ends : tensor<4xi32>) lhs(%a : !a) rhs(%b : !b)
       outs(%c : tensor<4x512x512xf32>) -> tensor<4x512x512xf32>
   return %d : tensor<4x512x512xf32>
@@ -119,7 +119,7 @@ func.func @grouped_addresses(%ends: tensor<4xi32>, %a: !a, %b: !b, %c: tensor<4x
 !a = !grouped_scaled_gemm.scaled<64x2880, nvfp4>
 !b = !grouped_scaled_gemm.scaled<5760x2880, nvfp4>
 func.func @halves(%a: !a, %b: !b, %c: tensor<64x2880xbf16>) -> tensor<64x2880xbf16> {
-  // expected-error @below {{has no legal strategy: expected whole pairs of gate and up rows}}
+  // expected-error @below {{expected whole pairs of gate and up rows}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) activation = <swiglu, gate = <halves, gate_first>>
       outs(%c : tensor<64x2880xbf16>) -> tensor<64x2880xbf16>
   return %d : tensor<64x2880xbf16>

@@ -14,7 +14,7 @@ func.func @f(%a: !grouped_scaled_gemm.scaled<?x64, nvfp4>, %i: index,
   return %r : tensor<f32>
 }
 
-// SEVERAL: error: expected one public function or --entry with a name; the module has f, g
+// SEVERAL: error: expected one public function or --entry with a name, but got functions f, g
 func.func @g() {
   return
 }

@@ -50,7 +50,9 @@ LogicalResult MatmulOp::verifyRegions() {
   // matmul_c36
   if (block.empty() || !isa<YieldOp>(block.back()))
     return emitOpError("expected the epilogue region to end in "
-                       "grouped_scaled_gemm.yield");
+                       "grouped_scaled_gemm.yield, but got ")
+           << (block.empty() ? "no operation"
+                             : block.back().getName().getStringRef());
   for (Operation &nested : block.without_terminator()) {
     // matmul_c37
     if (isScalarArithmetic(nested))

@@ -239,11 +239,13 @@ ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (paired && !gate)
     return emitError() << "expected a gate layout for activation '"
                        << stringifyActivationKind(kind)
-                       << "', such as gate = <halves, gate_first>";
+                       << "', such as gate = <halves, gate_first>, but got "
+                          "none";
   // activation_c2
   if (!paired && kind != ActivationKind::Custom && gate)
     return emitError() << "expected no gate layout for activation '"
-                       << stringifyActivationKind(kind) << "'";
+                       << stringifyActivationKind(kind) << "', but got "
+                       << gate;
   // activation_c3
   if (kind != ActivationKind::SwiGLU &&
       (!alpha.getValue().isExactlyValue(1.0) ||

@@ -39,8 +39,8 @@ LogicalResult GluOp::verify() {
   ActivationAttr activation = getActivation();
   // glu_c1
   if (activation.getKind() == ActivationKind::Custom)
-    return emitOpError("expected an activation other than 'custom', which is "
-                       "the epilogue region of matmul");
+    return emitOpError("expected an activation with a formula, but got "
+                       "'custom', which is the epilogue region of matmul");
   SmallVector<int64_t, 3> shape(getShapeOf(getInput().getType()));
   // glu_c2
   if (shape.empty())

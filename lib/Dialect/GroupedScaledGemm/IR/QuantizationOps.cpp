@@ -62,7 +62,9 @@ LogicalResult QuantizeOp::verify() {
   // quantize_c1
   if (!type || static_cast<bool>(getOut()) != static_cast<bool>(getOutScales()))
     return emitOpError("expected one result of type scaled, or outs with "
-                       "scales (scaled_by)");
+                       "scales (scaled_by), but got results (")
+           << getResultTypes() << ") and "
+           << (getOut() ? "outs without scales" : "no outs");
   // quantize_c2
   if (failed(verifyShape(
           *this, "input", getInput().getType(),

@@ -47,10 +47,9 @@ static FailureOr<StrategyAttr> check(Operation *op, StrategyAttr given,
   strategy::Tile tile = getTile(given);
   // target_c4: what is asked for exists and fits; else the nearest is named.
   if (auto violation = strategy::findViolation(tile, problem, machine)) {
-    InFlightDiagnostic diag = op->emitOpError("has an illegal strategy: ")
-                              << violation->text;
+    InFlightDiagnostic diag = op->emitOpError() << violation->text;
     if (auto legal = strategy::findNearestLegal(tile, problem, machine))
-      diag << "; the nearest legal one is " << strategy::toString(*legal);
+      diag << "; the nearest legal strategy is " << strategy::toString(*legal);
     return diag;
   }
   return getStrategyAttr(op->getContext(),
@@ -72,8 +71,7 @@ SelectStrategy::select(Operation *op, StrategyAttr given,
       return failure();
   } else if (candidates.front().violation) {
     // target_c5: there is a strategy.
-    return op->emitOpError("has no legal strategy: ")
-           << candidates.front().violation->text;
+    return op->emitOpError() << candidates.front().violation->text;
   } else {
     result = getStrategyAttr(op->getContext(), candidates.front().tile);
   }
