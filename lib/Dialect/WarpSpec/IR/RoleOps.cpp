@@ -282,8 +282,8 @@ void nvfp4::warpspec::printForEachTile(OpAsmPrinter &printer, Operation *,
 
 void ForEachTileOp::getAsmBlockArgumentNames(Region &region,
                                              OpAsmSetValueNameFn setName) {
-  for (auto [argument, name] :
-       llvm::zip(region.getArguments(), ArrayRef<StringRef>{"group", "m", "n"}))
+  static constexpr StringLiteral kNames[] = {"group", "m", "n"};
+  for (auto [argument, name] : llvm::zip(region.getArguments(), kNames))
     setName(argument, name);
 }
 
