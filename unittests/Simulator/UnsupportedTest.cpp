@@ -53,6 +53,10 @@ TEST(Unsupported, TensorCoreForms) {
   expectRefused("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d0, %d1}, "
                 "{%d2}, {%d3}, {%d0, %d1};",
                 "mma");
+  expectRefused("mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e2m1.e4m3."
+                "f32 {%f0, %f1, %f2, %f3}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, "
+                "{%f0, %f1, %f2, %f3};",
+                "e2m1");
   expectRefused("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1, %r2, %r3, "
                 "%r4, %r5, %r6, %r7, %r8}, [%rd3];",
                 "wmma");
