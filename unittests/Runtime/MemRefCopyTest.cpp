@@ -45,6 +45,9 @@ TEST(MemRefCopy, TransposesAWindow) {
 
 TEST(MemRefCopy, CopiesNothingFromAnEmptyMatrix) {
   Descriptor from{nullptr, nullptr, 0, {2, 0}, {0, 1}};
-  Unranked unranked{2, &from};
-  memrefCopy(4, &unranked, &unranked);
+  std::array<int32_t, 2> target = {1, 2};
+  Descriptor to{target.data(), target.data(), 0, {2, 0}, {1, 1}};
+  Unranked unrankedFrom{2, &from}, unrankedTo{2, &to};
+  memrefCopy(sizeof(int32_t), &unrankedFrom, &unrankedTo);
+  EXPECT_EQ(target, (std::array<int32_t, 2>{1, 2}));
 }

@@ -70,24 +70,31 @@ NVFP4_API nvfp4_status nvfp4_device_synchronize(nvfp4_device *device);
 typedef struct nvfp4_stream nvfp4_stream;
 typedef struct nvfp4_event nvfp4_event;
 
+/* A stream that does not wait for the default stream. */
 NVFP4_API nvfp4_status nvfp4_stream_create(nvfp4_device *device,
                                            nvfp4_stream **stream);
+/* Work that was put in the stream is still done. */
 NVFP4_API nvfp4_status nvfp4_stream_destroy(nvfp4_device *device,
                                             nvfp4_stream *stream);
+/* Waits for the work of the stream. */
 NVFP4_API nvfp4_status nvfp4_stream_synchronize(nvfp4_device *device,
                                                 nvfp4_stream *stream);
+/* What follows in the stream waits for the event. */
 NVFP4_API nvfp4_status nvfp4_stream_wait_event(nvfp4_device *device,
                                                nvfp4_stream *stream,
                                                nvfp4_event *event);
 
-/* Events without timing are cheaper on a GPU. */
+/* Events without timing (0) are cheaper on a GPU. */
 NVFP4_API nvfp4_status nvfp4_event_create(nvfp4_device *device, int timing,
                                           nvfp4_event **event);
+/* The event need not have happened. */
 NVFP4_API nvfp4_status nvfp4_event_destroy(nvfp4_device *device,
                                            nvfp4_event *event);
+/* The event happens when the work that is in the stream now is done. */
 NVFP4_API nvfp4_status nvfp4_event_record(nvfp4_device *device,
                                           nvfp4_event *event,
                                           nvfp4_stream *stream);
+/* Waits until a recorded event has happened. */
 NVFP4_API nvfp4_status nvfp4_event_synchronize(nvfp4_device *device,
                                                nvfp4_event *event);
 /* Milliseconds between two recorded events; on `sim` those of the host. */
@@ -100,7 +107,7 @@ NVFP4_API nvfp4_status nvfp4_event_elapsed(nvfp4_device *device,
 /* At least one byte, aligned to 256 bytes, not initialised. */
 NVFP4_API nvfp4_status nvfp4_device_alloc(nvfp4_device *device, size_t bytes,
                                           void **pointer);
-/* Null is allowed. */
+/* Frees what nvfp4_device_alloc gave; null is allowed. */
 NVFP4_API nvfp4_status nvfp4_device_free(nvfp4_device *device, void *pointer);
 
 /* Copies between any two places that the device reaches. With a stream the
@@ -119,6 +126,7 @@ NVFP4_API nvfp4_status nvfp4_device_fill(nvfp4_device *device, void *target,
  * unregistered. */
 NVFP4_API nvfp4_status nvfp4_device_register_host(nvfp4_device *device,
                                                   void *pointer, size_t bytes);
+/* Ends that, by the pointer that was registered. */
 NVFP4_API nvfp4_status nvfp4_device_unregister_host(nvfp4_device *device,
                                                     void *pointer);
 
@@ -132,6 +140,7 @@ typedef struct nvfp4_kernel nvfp4_kernel;
 NVFP4_API nvfp4_status nvfp4_device_module_load(nvfp4_device *device,
                                                 const void *image,
                                                 nvfp4_device_module **module);
+/* Unloads it; its kernels are gone then. Null is allowed. */
 NVFP4_API void nvfp4_device_module_release(nvfp4_device_module *module);
 
 /* The kernel called `name`; lives as long as the module. */

@@ -55,44 +55,50 @@ NVFP4_API int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
                                     int64_t row_bytes, int64_t alignment,
                                     int32_t access);
 
-/* A buffer that the kernel reads, of `count` parts of `rows` rows each, and the
- * memory of part `number`. */
+/* A buffer that the kernel reads, of `count` parts of `rows` rows each. */
 NVFP4_API int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
                                    int64_t rows, int64_t row_bytes,
                                    int64_t alignment);
+/* The memory of part `number` of such a buffer. */
 NVFP4_API void nvfp4_task_part(nvfp4_task *task, int32_t buffer, int64_t number,
                                const void *host);
 
 /* Weights of NVFP4 for kernels that decode them: `parts` times `matrices`
  * matrices of `rows` by `columns`, re-laid out as nvfp4/Format/WgmmaWeights.h
  * says, with K padded to whole pairs of blocks (a multiple of 128, at least
- * 128). A part is the memory of its values, rows of columns / 2 bytes, and of
- * its scales, one byte for 16 columns. The sign of a scale must be clear. */
+ * 128). */
 NVFP4_API int32_t nvfp4_task_coded_weights(nvfp4_task *task, int64_t parts,
                                            int64_t matrices, int64_t rows,
                                            int64_t columns);
+/* Part `number` of such weights: the memory of its values, rows of columns / 2
+ * bytes, and of its scales, one byte for 16 columns, with a clear sign. */
 NVFP4_API void nvfp4_task_coded_part(nvfp4_task *task, int32_t buffer,
                                      int64_t number, const void *values,
                                      const void *scales);
 
-/* The next parameter: a pointer to a buffer, a number, or a tensor map. */
+/* The next parameter is a pointer to a buffer. */
 NVFP4_API void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer);
+/* The next parameter is an integer. */
 NVFP4_API void nvfp4_task_i32(nvfp4_task *task, int32_t value);
+/* The next parameter is a float. */
 NVFP4_API void nvfp4_task_f32(nvfp4_task *task, float value);
-/* Of a matrix of bytes: boxes of `box_rows` rows of `box_bytes` (the swizzle's
- * span) each; `type` is 0 for bytes or 14 for padded FP4, of which `box_bytes`
- * counts padding. */
+
+/* The next parameter is a tensor map of a matrix of bytes: boxes of `box_rows`
+ * rows of `box_bytes` (the swizzle's span) each; `type` is 0 for bytes or 14
+ * for padded FP4, of which `box_bytes` counts padding. */
 NVFP4_API void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
                                      int32_t type, int32_t box_rows,
                                      int32_t box_bytes);
-/* Of scales in atoms of 512 bytes, a row of the buffer being the atoms along K
- * of 128 rows: boxes of `box_k` atoms along K, outermost, by `box_rows`. */
+
+/* The next parameter is a tensor map of scales in atoms of 512 bytes, a row of
+ * the buffer being the atoms along K of 128 rows: boxes of `box_k` atoms along
+ * K, outermost, by `box_rows`. */
 NVFP4_API void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
                                     int32_t box_k, int32_t box_rows);
 
-/* Of a matrix of bf16 whose rows are whole blocks of 64: boxes of `box_rows`
- * rows by `box_blocks` of these blocks, outermost, with a swizzle of 128
- * bytes. */
+/* The next parameter is a tensor map of a matrix of bf16 whose rows are whole
+ * blocks of 64: boxes of `box_rows` rows by `box_blocks` of these blocks,
+ * outermost, with a swizzle of 128 bytes. */
 NVFP4_API void nvfp4_task_token_map(nvfp4_task *task, int32_t buffer,
                                     int32_t box_rows, int32_t box_blocks);
 

@@ -243,5 +243,4 @@ LogicalResult LowerMatmul::matchAndRewrite(MatmulOp op,
 void cpu::populateMatmulToCpuPatterns(RewritePatternSet &patterns,
                                       ArrayRef<Isa> isas) {
   patterns.add<LowerMatmul>(patterns.getContext(), isas);
-  populateMatmulListToCpuPatterns(patterns, isas);
 }

@@ -21,7 +21,7 @@ class RewritePatternSet;
 
 namespace nvfp4::gsg::cpu {
 
-/// `matmul` and `matmul_list`, for the instruction sets `isas`.
+/// `matmul`, and `matmul_list` by itself, for the instruction sets `isas`.
 void populateMatmulToCpuPatterns(mlir::RewritePatternSet &patterns,
                                  llvm::ArrayRef<Isa> isas);
 void populateMatmulListToCpuPatterns(mlir::RewritePatternSet &patterns,
