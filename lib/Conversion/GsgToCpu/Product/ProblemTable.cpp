@@ -51,178 +51,259 @@ void Frame::write(MathBuilder &mb, Value frame) const {
   }
 }
 
-LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
-  auto func = beginFunction("_fill_table", {});
+namespace {
+/// Emits the body of the loop over groups: one entry of the table, and the next
+/// running values.
+class TableEntry {
+public:
+  /// `groups` points to the offsets, or is null.
+  TableEntry(MathBuilder &mb, const Product &product, const KernelPlan &plan,
+             Value frame, Value entry, Value groups, Value group,
+             ValueRange carried)
+      : carried(carried), mb(mb), product(product), plan(plan), frame(frame),
+        entry(entry), groups(groups), group(group), zero(mb.i64Constant(0)) {}
+
+  void emit();
+
+  SmallVector<Value> carried;
+
+private:
+  Value slot(Frame::Slot slot) { return mb.load(mb.i64, frame, 8 * slot); }
+  Value get(problem::Field field) { return mb.load(mb.i64, entry, 8 * field); }
+  void set(problem::Field field, Value value) {
+    mb.store(value, entry, 8 * field);
+  }
+  bool isRaggedRows() const { return kind == GroupingKind::RaggedRows; }
+  bool isRaggedK() const { return kind == GroupingKind::RaggedK; }
+
+  // The group.
+  Value loadOffset(Value index);
+  void findRange();
+  void setExtents();
+
+  // Its parts of the operands.
+  Value getRowAddress(const MatrixRef &matrix, Value row);
+  Value getByteInRow(ScaledType type);
+  Value getScalesAddress(const ScalesRef &ref, Value &compact);
+  Value getScaleRow(const ScalesRef &ref, Value &compact);
+  Value getScaleColumn(const ScalesRef &ref, Value &compact);
+  void setLhs();
+  void setRhs();
+  void setResult(const std::optional<MatrixRef> &matrix, problem::Field data,
+                 problem::Field stride);
+  void setResultScales();
+
+  void numberTasks();
+
+  MathBuilder &mb;
+  const Product &product;
+  const KernelPlan &plan;
   const GroupingKind kind =
       product.isList() ? GroupingKind::Dense : product.grouping.getKind();
-  const bool raggedRows = kind == GroupingKind::RaggedRows;
-  const bool raggedK = kind == GroupingKind::RaggedK;
+  Value frame, entry, groups, group, zero;
+  /// Where the group begins along the ragged dimension, and how long it is.
+  Value first, size;
+  Value firstRow, rows, depth;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The group
+//===----------------------------------------------------------------------===//
+
+Value TableEntry::loadOffset(Value index) {
+  if (product.groupsBits == 64)
+    return mb.load(mb.i64, mb.ptrAdd(groups, mb.shl(index, 3)));
+  return mb.signExtend(mb.load(mb.i32, mb.ptrAdd(groups, mb.shl(index, 2))),
+                       mb.i64);
+}
+
+void TableEntry::findRange() {
+  first = zero;
+  Value extent = slot(isRaggedK()      ? product.depth
+                      : isRaggedRows() ? product.totalRows
+                                       : product.rowsPerGroup);
+  auto limit = [&](Value x) { return mb.minS(mb.maxS(x, 0), extent); };
+  if (kind == GroupingKind::Masked) {
+    size = limit(loadOffset(group));
+    return;
+  }
+  if (!isRaggedRows() && !isRaggedK()) {
+    size = extent;
+    return;
+  }
+  Value end;
+  if (product.grouping.getOffsets() == OffsetsKind::Ends) {
+    end = limit(loadOffset(group));
+    first = mb.minS(
+        mb.roundUp(carried[PreviousEnd], product.grouping.getAlign()), extent);
+    carried[PreviousEnd] = mb.maxS(carried[PreviousEnd], end);
+  } else {
+    first = limit(loadOffset(group));
+    end = limit(loadOffset(mb.add(group, 1)));
+  }
+  size = mb.maxS(mb.sub(end, first), 0);
+}
+
+void TableEntry::setExtents() {
+  rows = isRaggedK() ? slot(product.rowsPerGroup) : size;
+  depth = isRaggedK() ? size : slot(product.depth);
+  firstRow = isRaggedRows() ? first : mb.mul(group, slot(product.rowsPerGroup));
+  set(problem::Rows, rows);
+  set(problem::Columns, slot(product.columns));
+  set(problem::Depth, depth);
+  set(problem::FirstRow, firstRow);
+  set(problem::Phase, isRaggedK() ? mb.bitAnd(first, 1) : zero);
+}
+
+//===----------------------------------------------------------------------===//
+// Its parts of the operands
+//===----------------------------------------------------------------------===//
+
+Value TableEntry::getRowAddress(const MatrixRef &matrix, Value row) {
+  Value base =
+      mb.add(slot(matrix.address), mb.mul(group, slot(matrix.groupStride)));
+  return mb.add(base, mb.mul(row, slot(matrix.rowStride)));
+}
+
+/// Where the group begins in each row.
+Value TableEntry::getByteInRow(ScaledType type) {
+  if (!isRaggedK())
+    return zero;
+  return type.isFP4() ? mb.shr(first, 1) : first;
+}
+
+Value TableEntry::getScalesAddress(const ScalesRef &ref, Value &compact) {
+  Value base = mb.add(slot(ref.address), mb.mul(group, slot(ref.groupStride)));
+  return isRaggedK() ? mb.add(base, getScaleColumn(ref, compact)) : base;
+}
+
+/// The first row of the group's in a buffer of scales, with groups along rows.
+Value TableEntry::getScaleRow(const ScalesRef &ref, Value &compact) {
+  if (!isRaggedRows())
+    return zero;
+  int64_t tile = getRowTile(ref.layout);
+  if (ref.start == GroupStart::Whole)
+    return first;
+  if (ref.start == GroupStart::Compact) {
+    Value start = compact;
+    compact = mb.add(compact, mb.roundUp(size, tile));
+    return start;
+  }
+  Value bound = mb.add(first, mb.mul(group, tile - 1));
+  return mb.mul(mb.div(bound, tile), tile);
+}
+
+/// The byte offset of the group's scale columns, with groups along K.
+Value TableEntry::getScaleColumn(const ScalesRef &ref, Value &compact) {
   const int64_t block = product.lhsType.getBlockSize();
+  Value column = mb.div(first, block);
+  if (ref.start == GroupStart::Compact) {
+    column = compact;
+    Value count = mb.div(mb.add(size, block - 1), block);
+    compact = mb.add(
+        compact, mb.roundUp(count, ref.layout == ScaleLayout::Linear ? 1 : 4));
+  }
+  if (ref.layout == ScaleLayout::Linear)
+    return column;
+  return mb.add(mb.mul(mb.shr(column, 2), slot(ref.wordStride)),
+                mb.bitAnd(column, 3));
+}
+
+void TableEntry::setLhs() {
+  Value row = isRaggedRows() ? first : zero;
+  set(problem::LhsData,
+      mb.add(getRowAddress(product.lhs, row), getByteInRow(product.lhsType)));
+  set(problem::LhsRowStride, slot(product.lhs.rowStride));
+  set(problem::LhsScales,
+      getScalesAddress(product.lhsScales, carried[LhsCompact]));
+  set(problem::LhsScaleRow,
+      getScaleRow(product.lhsScales, carried[LhsCompact]));
+  set(problem::LhsTileStride, slot(product.lhsScales.tileStride));
+  set(problem::LhsWordStride, slot(product.lhsScales.wordStride));
+}
+
+void TableEntry::setRhs() {
+  if (product.fixedRhs)
+    return;
+  set(problem::RhsData,
+      mb.add(getRowAddress(product.rhs, zero), getByteInRow(product.rhsType)));
+  set(problem::RhsRowStride, slot(product.rhs.rowStride));
+  set(problem::RhsScales,
+      getScalesAddress(product.rhsScales, carried[RhsCompact]));
+  set(problem::RhsTileStride, slot(product.rhsScales.tileStride));
+  set(problem::RhsWordStride, slot(product.rhsScales.wordStride));
+}
+
+void TableEntry::setResult(const std::optional<MatrixRef> &matrix,
+                           problem::Field data, problem::Field stride) {
+  if (!matrix)
+    return;
+  set(data, getRowAddress(*matrix, matrix->perGroup ? zero : firstRow));
+  set(stride, slot(matrix->rowStride));
+}
+
+void TableEntry::setResultScales() {
+  if (!product.outScales)
+    return;
+  const ScalesRef &scales = *product.outScales;
+  set(problem::OutScales,
+      mb.add(slot(scales.address), mb.mul(group, slot(scales.groupStride))));
+  set(problem::OutScaleRow, getScaleRow(scales, carried[OutCompact]));
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// Adds the group's tasks to the sums before which they come.
+void TableEntry::numberTasks() {
+  set(problem::FirstRowBlock, carried[RowBlocks]);
+  set(problem::FirstPrepareBlock, carried[PrepareBlocks]);
+  set(problem::PreparedOffset, carried[Prepared]);
+  auto blocksOf = [&](int64_t size) {
+    return mb.div(mb.add(rows, size - 1), size);
+  };
+  carried[RowBlocks] = mb.add(carried[RowBlocks], blocksOf(kTaskRows));
+  carried[PrepareBlocks] =
+      mb.add(carried[PrepareBlocks], blocksOf(kPrepareRows));
+  Value bytes = buildPreparedBytes(mb.builder, product.loc, plan, rows, depth);
+  carried[Prepared] = mb.add(carried[Prepared], mb.roundUp(bytes, 64));
+  carried[MaxColumns] = mb.maxS(carried[MaxColumns], get(problem::Columns));
+}
+
+void TableEntry::emit() {
+  if (product.isList()) {
+    // What problems of a list are has been written before.
+    rows = get(problem::Rows);
+    depth = get(problem::Depth);
+  } else {
+    findRange();
+    setExtents();
+    setLhs();
+    setRhs();
+    setResult(product.out, problem::OutData, problem::OutRowStride);
+    setResult(product.addend, problem::AddendData, problem::AddendRowStride);
+    setResult(product.preact, problem::PreactData, problem::PreactRowStride);
+    setResultScales();
+  }
+  numberTasks();
+}
+
+LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
+  auto func = beginFunction("_fill_table", {});
   Value zero = mb.i64Constant(0);
   Value table = slotPtr(product.table);
   Value groups = product.groups ? slotPtr(product.groups) : Value();
-  auto loadOffset = [&](Value index) -> Value {
-    if (product.groupsBits == 64)
-      return mb.load(mb.i64, mb.ptrAdd(groups, mb.shl(index, 3)));
-    return mb.signExtend(mb.load(mb.i32, mb.ptrAdd(groups, mb.shl(index, 2))),
-                         mb.i64);
-  };
-  // The start of a group's rows (or scale columns) in a buffer of scales.
-  auto startOf = [&](const ScalesRef &ref, Value first, Value size, Value group,
-                     Value &compact) -> Value {
-    int64_t tile = getRowTile(ref.layout);
-    if (ref.start == GroupStart::Whole)
-      return first;
-    if (ref.start == GroupStart::Compact) {
-      Value start = compact;
-      compact = mb.add(compact, mb.roundUp(size, tile));
-      return start;
-    }
-    Value bound = mb.add(first, mb.mul(group, tile - 1));
-    return mb.mul(mb.div(bound, tile), tile);
-  };
-  // Byte offset and running sum of scale columns with groups along K.
-  auto columnsOf = [&](const ScalesRef &ref, Value first, Value size,
-                       Value &compact) -> Value {
-    Value column = mb.div(first, block);
-    if (ref.start == GroupStart::Compact) {
-      column = compact;
-      Value count = mb.div(mb.add(size, block - 1), block);
-      compact =
-          mb.add(compact,
-                 mb.roundUp(count, ref.layout == ScaleLayout::Linear ? 1 : 4));
-    }
-    if (ref.layout == ScaleLayout::Linear)
-      return column;
-    return mb.add(mb.mul(mb.shr(column, 2), slot(ref.wordStride)),
-                  mb.bitAnd(column, 3));
-  };
-
   SmallVector<Value> init(NumCarried, zero);
-  auto body = [&](Value group, ValueRange carriedIn) {
-    SmallVector<Value> carried(carriedIn);
-    Value entry = mb.ptrAdd(table, mb.mul(group, 8 * problem::Count));
-    Value rows, depth;
-    if (product.isList()) {
-      rows = field(entry, problem::Rows);
-      depth = field(entry, problem::Depth);
-    } else {
-      // The range of the group along its ragged dimension.
-      Value first = zero, size = zero;
-      Value extent = slot(raggedK ? product.depth : product.rowsPerGroup);
-      if (raggedRows)
-        extent = slot(product.totalRows);
-      auto limit = [&](Value x) { return mb.minS(mb.maxS(x, 0), extent); };
-      if (raggedRows || raggedK) {
-        if (product.grouping.getOffsets() == OffsetsKind::Ends) {
-          Value end = limit(loadOffset(group));
-          first = mb.minS(
-              mb.roundUp(carried[PreviousEnd], product.grouping.getAlign()),
-              extent);
-          carried[PreviousEnd] = mb.maxS(carried[PreviousEnd], end);
-          size = mb.maxS(mb.sub(end, first), 0);
-        } else {
-          first = limit(loadOffset(group));
-          Value end = limit(loadOffset(mb.add(group, 1)));
-          size = mb.maxS(mb.sub(end, first), 0);
-        }
-      } else if (kind == GroupingKind::Masked) {
-        size = limit(loadOffset(group));
-      } else {
-        size = extent;
-      }
-      rows = raggedK ? slot(product.rowsPerGroup) : size;
-      depth = raggedK ? size : slot(product.depth);
-      Value firstRow =
-          raggedRows ? first : mb.mul(group, slot(product.rowsPerGroup));
-      setField(entry, problem::Rows, rows);
-      setField(entry, problem::Columns, slot(product.columns));
-      setField(entry, problem::Depth, depth);
-      setField(entry, problem::FirstRow, firstRow);
-      setField(entry, problem::Phase, raggedK ? mb.bitAnd(first, 1) : zero);
-      auto byteInRow = [&](ScaledType type) {
-        if (!raggedK)
-          return zero;
-        return type.isFP4() ? mb.shr(first, 1) : first;
-      };
-
-      auto rowAddress = [&](const MatrixRef &matrix, Value row) {
-        Value base = mb.add(slot(matrix.address),
-                            mb.mul(group, slot(matrix.groupStride)));
-        return mb.add(base, mb.mul(row, slot(matrix.rowStride)));
-      };
-      Value sharedRow = raggedRows ? first : zero;
-      setField(entry, problem::LhsData,
-               mb.add(rowAddress(product.lhs, sharedRow),
-                      byteInRow(product.lhsType)));
-      setField(entry, problem::LhsRowStride, slot(product.lhs.rowStride));
-      auto scalesAddress = [&](const ScalesRef &ref, Value &compact) {
-        Value base =
-            mb.add(slot(ref.address), mb.mul(group, slot(ref.groupStride)));
-        return raggedK ? mb.add(base, columnsOf(ref, first, size, compact))
-                       : base;
-      };
-      setField(entry, problem::LhsScales,
-               scalesAddress(product.lhsScales, carried[LhsCompact]));
-      Value scaleRow = zero;
-      if (raggedRows)
-        scaleRow =
-            startOf(product.lhsScales, first, size, group, carried[LhsCompact]);
-      setField(entry, problem::LhsScaleRow, scaleRow);
-      setField(entry, problem::LhsTileStride,
-               slot(product.lhsScales.tileStride));
-      setField(entry, problem::LhsWordStride,
-               slot(product.lhsScales.wordStride));
-      if (!product.fixedRhs) {
-        setField(
-            entry, problem::RhsData,
-            mb.add(rowAddress(product.rhs, zero), byteInRow(product.rhsType)));
-        setField(entry, problem::RhsRowStride, slot(product.rhs.rowStride));
-        setField(entry, problem::RhsScales,
-                 scalesAddress(product.rhsScales, carried[RhsCompact]));
-        setField(entry, problem::RhsTileStride,
-                 slot(product.rhsScales.tileStride));
-        setField(entry, problem::RhsWordStride,
-                 slot(product.rhsScales.wordStride));
-      }
-      auto setMatrix = [&](const std::optional<MatrixRef> &matrix,
-                           problem::Field data, problem::Field stride) {
-        if (!matrix)
-          return;
-        Value row = matrix->perGroup ? zero : firstRow;
-        setField(entry, data, rowAddress(*matrix, row));
-        setField(entry, stride, slot(matrix->rowStride));
-      };
-      setMatrix(product.out, problem::OutData, problem::OutRowStride);
-      setMatrix(product.addend, problem::AddendData, problem::AddendRowStride);
-      setMatrix(product.preact, problem::PreactData, problem::PreactRowStride);
-      if (const auto &scales = product.outScales) {
-        setField(entry, problem::OutScales,
-                 mb.add(slot(scales->address),
-                        mb.mul(group, slot(scales->groupStride))));
-        setField(entry, problem::OutScaleRow,
-                 raggedRows
-                     ? startOf(*scales, first, size, group, carried[OutCompact])
-                     : zero);
-      }
-    }
-    setField(entry, problem::FirstRowBlock, carried[RowBlocks]);
-    setField(entry, problem::FirstPrepareBlock, carried[PrepareBlocks]);
-    setField(entry, problem::PreparedOffset, carried[Prepared]);
-    auto blocksOf = [&](int64_t size) {
-      return mb.div(mb.add(rows, size - 1), size);
-    };
-    carried[RowBlocks] = mb.add(carried[RowBlocks], blocksOf(kTaskRows));
-    carried[PrepareBlocks] =
-        mb.add(carried[PrepareBlocks], blocksOf(kPrepareRows));
-    Value bytes = buildPreparedBytes(builder, product.loc, plan, rows, depth);
-    carried[Prepared] = mb.add(carried[Prepared], mb.roundUp(bytes, 64));
-    carried[MaxColumns] =
-        mb.maxS(carried[MaxColumns], field(entry, problem::Columns));
-    return carried;
-  };
-  SmallVector<Value> sums =
-      mb.forLoop(zero, slot(product.numProblems), 1, init, body);
+  SmallVector<Value> sums = mb.forLoop(
+      zero, slot(product.numProblems), 1, init,
+      [&](Value group, ValueRange carried) {
+        Value at = mb.ptrAdd(table, mb.mul(group, 8 * problem::Count));
+        TableEntry entry(mb, product, plan, frame, at, groups, group, carried);
+        entry.emit();
+        return entry.carried;
+      });
   setSlot(product.rowBlocks, sums[RowBlocks]);
   setSlot(product.prepareBlocks, sums[PrepareBlocks]);
   setSlot(product.preparedBytes, sums[Prepared]);
