@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Activation.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "nvfp4/Format/GateLayout.h"
 
@@ -150,9 +151,7 @@ llvm::Expected<PairedColumns> pairColumns(gsg::GateAttr gate, int64_t columns) {
   layout.granularity = gate.getGranularity() != 0
                            ? gate.getGranularity()
                            : std::max<int64_t>(columns / 2, 1);
-  layout.order = gate.getOrder() == gsg::GateOrder::GateFirst
-                     ? format::GateOrder::GateFirst
-                     : format::GateOrder::UpFirst;
+  layout.order = toFormat(gate.getOrder());
   // gate_c2
   if (!layout.divides(columns))
     return makeError("expected a number of columns that is a multiple of " +

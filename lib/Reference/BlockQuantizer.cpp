@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockQuantizer.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include <algorithm>
 #include <array>
@@ -62,8 +63,8 @@ llvm::Expected<BlockQuantizer> BlockQuantizer::create(gsg::QuantizerAttr attr,
                                                       gsg::BlockFormat format,
                                                       uint64_t seed) {
   BlockQuantizer q;
-  q.kind = static_cast<format::Quantizer>(attr.getKind());
-  q.params.format = static_cast<format::BlockFormat>(format);
+  q.kind = toFormat(attr.getKind());
+  q.params.format = toFormat(format);
   if (attr.getNegZero() == gsg::NegativeZero::Flush)
     q.params.negativeZero = format::NegativeZero::Flush;
   if (attr.getRounding() == gsg::Rounding::Stochastic)

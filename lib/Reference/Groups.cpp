@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Groups.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include <algorithm>
 
@@ -83,28 +84,6 @@ resolveStarts(const Tensor &offsets, int64_t align, int64_t extent) {
   return ranges;
 }
 
-int64_t rowTile(gsg::ScaleLayout layout) {
-  return layout == gsg::ScaleLayout::Linear    ? 1
-         : layout == gsg::ScaleLayout::Blocked ? 128
-                                               : 8;
-}
-
-format::ScaleLayout formatLayout(gsg::ScaleLayout layout) {
-  switch (layout) {
-  case gsg::ScaleLayout::Linear:
-    return format::ScaleLayout::Linear;
-  case gsg::ScaleLayout::Blocked:
-    return format::ScaleLayout::Blocked128x4;
-  case gsg::ScaleLayout::Blocked8x4:
-    return format::ScaleLayout::Blocked8x4;
-  }
-  return format::ScaleLayout::Linear;
-}
-
-format::GroupStart formatStart(gsg::GroupStart start) {
-  return static_cast<format::GroupStart>(start);
-}
-
 int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 } // namespace
@@ -145,11 +124,11 @@ mapGroups(gsg::ScaledType type, int64_t raggedDim,
     first.push_back(range.begin);
     size.push_back(range.size);
   }
-  format::ScaleLayout layout = formatLayout(type.getLayout());
+  format::ScaleLayout layout = toFormat(type.getLayout());
   int64_t block = type.getBlockSize();
   if (!map->alongK) {
-    format::groupStartRows(formatStart(type.getGroupStart()), layout, first,
-                           size, map->scaleStarts);
+    format::groupStartRows(toFormat(type.getGroupStart()), layout, first, size,
+                           map->scaleStarts);
     return map;
   }
   switch (type.getGroupStart()) {
@@ -184,7 +163,7 @@ llvm::SmallVector<int64_t> scaleShapeFor(gsg::ScaledType type,
     return whole;
   int64_t needed = 0;
   int64_t tile =
-      groups->alongK ? type.getBlockSize() : rowTile(type.getLayout());
+      groups->alongK ? type.getBlockSize() : getRowTile(type.getLayout());
   for (size_t g = 0; g < groups->ranges.size(); ++g)
     if (groups->ranges[g].size != 0)
       needed = std::max(needed, groups->scaleStarts[g] +
@@ -209,7 +188,7 @@ llvm::Expected<ScaledAddress>
 ScaledAddress::create(gsg::ScaledType type, llvm::ArrayRef<int64_t> scaleShape,
                       std::shared_ptr<const GroupMap> groups) {
   ScaledAddress a;
-  a.kind = static_cast<format::BlockFormat>(type.getFormat());
+  a.kind = toFormat(type.getFormat());
   a.block = type.getBlockSize();
   a.transposed = !type.isKMajor();
   int64_t rank = type.getRank();
@@ -226,18 +205,18 @@ ScaledAddress::create(gsg::ScaledType type, llvm::ArrayRef<int64_t> scaleShape,
   a.storedRows = rows;
   a.rowStride = type.isFP4() ? format::roundUp(columns, 2) : columns;
   size_t n = scaleShape.size();
-  a.matrix.layout = formatLayout(type.getLayout());
+  a.matrix.layout = toFormat(type.getLayout());
   switch (type.getLayout()) {
   case gsg::ScaleLayout::Linear:
     a.matrix.rows = n > 1 ? scaleShape[n - 2] : 1;
     a.matrix.columns = scaleShape[n - 1];
     break;
   case gsg::ScaleLayout::Blocked:
-    a.matrix.rows = scaleShape[n - 5] * 128;
+    a.matrix.rows = scaleShape[n - 5] * getRowTile(type.getLayout());
     a.matrix.columns = scaleShape[n - 4] * 4;
     break;
   case gsg::ScaleLayout::Blocked8x4:
-    a.matrix.rows = scaleShape[n - 4] * 8;
+    a.matrix.rows = scaleShape[n - 4] * getRowTile(type.getLayout());
     a.matrix.columns = scaleShape[n - 3] * 4;
     break;
   }

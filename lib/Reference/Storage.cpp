@@ -12,13 +12,13 @@
 
 #include "Activation.h"
 #include "Evaluator.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 namespace nvfp4::reference {
 
 /// What scales that belong to no value hold.
 static uint8_t paddingByte(gsg::ScaledType type) {
-  return format::paddingScale(
-      format::scaleKind(static_cast<format::BlockFormat>(type.getFormat())));
+  return format::paddingScale(format::scaleKind(toFormat(type.getFormat())));
 }
 
 llvm::Expected<ResolvedGroups>

@@ -15,6 +15,7 @@
 #include "../Builder/MathBuilder.h"
 #include "Philox.h"
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -243,10 +244,9 @@ static Value candidateError(MathBuilder &mb, ScaleChooser &chooser,
 }
 
 BlockQuantizer BlockQuantizer::get(QuantizerAttr attr, BlockFormat format) {
-  // The enumerations of the dialect and of Format have one order.
   BlockQuantizer quantizer;
-  quantizer.kind = static_cast<format::Quantizer>(attr.getKind());
-  quantizer.format = static_cast<format::BlockFormat>(format);
+  quantizer.kind = toFormat(attr.getKind());
+  quantizer.format = toFormat(format);
   quantizer.negativeZero = attr.getNegZero() == NegativeZero::Flush
                                ? format::NegativeZero::Flush
                                : format::traits(quantizer.kind).negativeZero;

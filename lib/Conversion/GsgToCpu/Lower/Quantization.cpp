@@ -15,6 +15,7 @@
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -26,15 +27,10 @@ using IntPredicate = arith::CmpIPredicate;
 
 namespace {
 
-format::BlockFormat formatOf(ScaledType type) {
-  // The enumerations have one order.
-  return static_cast<format::BlockFormat>(type.getFormat());
-}
-
 CodeLines codesOf(MathBuilder &mb, Value memref, const GroupedLines &lines) {
   return {MemRefParts::get(mb, memref),
-          format::elementKind(formatOf(lines.type)), !lines.type.isKMajor(),
-          lines.cutsLines()};
+          format::elementKind(toFormat(lines.type.getFormat())),
+          !lines.type.isKMajor(), lines.cutsLines()};
 }
 
 /// Calls `body(b, count)` for the blocks of a part, where count is null for
@@ -198,9 +194,10 @@ private:
   /// f32 values of codes under a scale byte.
   static Value emitValues(MathBuilder &mb, ScaledType type, Value codes,
                           Value scaleByte, Value global) {
-    format::ScaleKind kind = format::scaleKind(formatOf(type));
+    format::ScaleKind kind = format::scaleKind(toFormat(type.getFormat()));
     Value element = emitDecodeElement(
-        mb.builder, mb.loc, format::elementKind(formatOf(type)), codes);
+        mb.builder, mb.loc, format::elementKind(toFormat(type.getFormat())),
+        codes);
     Value scale = emitDecodeScale(mb.builder, mb.loc, kind, scaleByte);
     if (kind == format::ScaleKind::UE4M3) {
       Value exact = mb.mulF(element, mb.spread(scale, element));

@@ -12,6 +12,7 @@
 
 #include "../Storage/GroupedLines.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -68,7 +69,7 @@ struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
     lines.groups = op.getGroups();
     lines.scales = {ScaleLines::get(mb, op.getInputScales(), from),
                     ScaleLines::get(mb, op.getOutScales(), to)};
-    auto format = static_cast<format::BlockFormat>(from.getFormat());
+    auto format = toFormat(from.getFormat());
     lines.scales[1].fill(mb, format::paddingScale(format::scaleKind(format)));
     bool words = hasAdjacentScales(lines.scales[0]) &&
                  hasAdjacentScales(lines.scales[1]) && !lines.cutsLines();

@@ -12,6 +12,7 @@
 
 #include "ProductEmitter.h"
 #include "ProductOperands.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -80,9 +81,9 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
   sorted.erase(llvm::unique(sorted), sorted.end());
   SmallVector<func::FuncOp> drivers;
   for (Isa isa : sorted) {
-    std::optional<KernelSpec> spec = KernelSpec::get(
-        isa, static_cast<format::BlockFormat>(product.lhsType.getFormat()),
-        static_cast<format::BlockFormat>(product.rhsType.getFormat()));
+    std::optional<KernelSpec> spec =
+        KernelSpec::get(isa, toFormat(product.lhsType.getFormat()),
+                        toFormat(product.rhsType.getFormat()));
     if (!spec)
       return rewriter.notifyMatchFailure(
           op, "expected operands with one kind of scale and one block size");

@@ -13,22 +13,9 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_SCALETILE_H
 #define NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_SCALETILE_H
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 namespace nvfp4::gsg::cpu {
-
-/// Rows of a tile of scales; 1 where there are no tiles.
-inline int64_t getRowTile(ScaleLayout layout) {
-  switch (layout) {
-  case ScaleLayout::Linear:
-    return 1;
-  case ScaleLayout::Blocked:
-    return 128;
-  case ScaleLayout::Blocked8x4:
-    return 8;
-  }
-  llvm_unreachable("covered switch");
-}
 
 /// Dimensions that a matrix of scales has in memory.
 inline int64_t getLayoutRank(ScaleLayout layout) {

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verification.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 #include "nvfp4/Format/Quantizer.h"
 
 #include "mlir/IR/Matchers.h"
@@ -207,8 +208,7 @@ LogicalResult nvfp4::gsg::verifyQuantizer(Operation *op,
                                           QuantizerAttr quantizer,
                                           ScaledType type, Value seed,
                                           Value globalScale, bool hasGroups) {
-  const auto &facts =
-      format::traits(static_cast<format::Quantizer>(quantizer.getKind()));
+  const auto &facts = format::traits(toFormat(quantizer.getKind()));
   StringRef name = stringifyQuantizerKind(quantizer.getKind());
   StringRef typeFormat = stringifyBlockFormat(type.getFormat());
   bool ue4m3 = type.getFormat() == BlockFormat::NVFP4;

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EnumKeyword.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -79,7 +79,7 @@ SmallVector<int64_t> ScaledType::getScaleShape() const {
     return shape;
   }
   // Layouts in tiles exist for K-major types only (see verify).
-  int64_t rowTile = getLayout() == ScaleLayout::Blocked ? 128 : 8;
+  int64_t rowTile = getRowTile(getLayout());
   int64_t columns = shape.pop_back_val();
   int64_t rows = shape.empty() ? 1 : shape.pop_back_val();
   shape.push_back(whole ? ceilDivDim(rows, rowTile) : ShapedType::kDynamic);

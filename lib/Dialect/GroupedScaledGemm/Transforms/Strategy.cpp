@@ -12,6 +12,7 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 #include "nvfp4/Strategy/Legality.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -52,10 +53,6 @@ static int64_t extentOr(int64_t extent, int64_t assumed) {
   return ShapedType::isDynamic(extent) ? assumed : std::min(extent, kMost);
 }
 
-static format::BlockFormat getFormat(ScaledType type) {
-  return static_cast<format::BlockFormat>(type.getFormat());
-}
-
 static double bitsOf(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth();
 }
@@ -78,7 +75,7 @@ static strategy::Epilogue describeEpilogue(MatmulOp op) {
   // Bits of y for an element of z.
   double result = 32;
   if (ScaledType quantized = op.getQuantizedType())
-    result = strategy::storedBits(getFormat(quantized));
+    result = strategy::storedBits(toFormat(quantized.getFormat()));
   else if (op.getOut())
     result = bitsOf(op.getOut().getType());
   if (epilogue.paired)
@@ -108,8 +105,8 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
                                 const AssumedExtents &assumed) {
   strategy::Problem problem;
   ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
-  problem.lhs = getFormat(lhs);
-  problem.rhs = getFormat(rhs);
+  problem.lhs = toFormat(lhs.getFormat());
+  problem.rhs = toFormat(rhs.getFormat());
   problem.epilogue = describeEpilogue(op);
   problem.relaxed = op.getDeterminism() == Determinism::Relaxed;
   problem.extentsOnDevice = op.getGrouping().hasGroupsOperand();
@@ -175,8 +172,8 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
 strategy::Problem gsg::describe(MatmulListOp op,
                                 const AssumedExtents &assumed) {
   strategy::Problem problem;
-  problem.lhs = getFormat(op.getLhsType(0));
-  problem.rhs = getFormat(op.getRhsType(0));
+  problem.lhs = toFormat(op.getLhsType(0).getFormat());
+  problem.rhs = toFormat(op.getRhsType(0).getFormat());
   problem.relaxed = op.getDeterminism() == Determinism::Relaxed;
   double bits = bitsOf(op.getOuts()[0].getType());
   problem.epilogue = {.storedBits = bits,
