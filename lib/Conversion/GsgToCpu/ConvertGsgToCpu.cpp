@@ -76,7 +76,7 @@ struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
 void cpu::populateGsgToCpuPatterns(RewritePatternSet &patterns,
                                    ArrayRef<Isa> isas) {
   populateMatmulToCpuPatterns(patterns, isas);
-    populateMatmulListToCpuPatterns(patterns, isas);
+  populateMatmulListToCpuPatterns(patterns, isas);
   populatePermutationToCpuPatterns(patterns);
   populateQuantizationToCpuPatterns(patterns);
   populateRelayoutToCpuPatterns(patterns);
