@@ -1,16 +1,15 @@
-//===- WgmmaWeights.cpp - NVFP4 weights laid out for Hopper -----*- C++ -*-===//
+//===- WgmmaWeights.cpp - Scales and blocks of NVFP4 for Hopper -*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A block is visited thread by thread, as its 128 threads will read it: 16
-// bytes of codes each, and 8 bytes of scales for every four threads.
+// The whole matrix in one piece, and back again.
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Format/WgmmaWeights.h"
+#include "WgmmaBlock.h"
 
 #include "nvfp4/Format/Packing.h"
 
@@ -22,15 +21,7 @@
 namespace nvfp4::format::wgmma {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kSteps = 4;
-constexpr uint8_t kPackedNan = 0xFF;
 constexpr uint8_t kScaleNan = 0x7F;
-
-/// Two codes at their places in a register of the decoder.
-uint32_t place(uint32_t low, uint32_t high) {
-  return (low & 8) << 12 | (low & 7) << 6 | (high & 8) << 28 | (high & 7) << 22;
-}
 
 /// The codes of a register of the decoder, `half` 0 or 1.
 uint8_t displaced(uint32_t value, int half) {
@@ -43,18 +34,6 @@ struct Step {
   uint32_t registers[4];
 };
 
-void packSteps(const Step &first, const Step &second, uint32_t &x,
-               uint32_t &y) {
-  uint32_t pool = std::rotr(first.registers[3], kPoolRotations[0]) |
-                  std::rotr(second.registers[3], kPoolRotations[1]);
-  x = pool & kPoolMask;
-  y = std::rotr(pool & ~kPoolMask, kPoolShift);
-  for (int i = 0; i < 3; ++i) {
-    x |= std::rotr(first.registers[i], kRotations[i]);
-    y |= std::rotr(second.registers[i], kRotations[i]);
-  }
-}
-
 void unpackSteps(uint32_t x, uint32_t y, Step &first, Step &second) {
   uint32_t pool = (x & kPoolMask) | (std::rotl(y, kPoolShift) & ~kPoolMask);
   for (int i = 0; i < 3; ++i) {
@@ -63,49 +42,6 @@ void unpackSteps(uint32_t x, uint32_t y, Step &first, Step &second) {
   }
   first.registers[3] = std::rotl(pool, kPoolRotations[0]) & kValueMask;
   second.registers[3] = std::rotl(pool, kPoolRotations[1]) & kValueMask;
-}
-
-/// Row of register `i` of `thread`, and column of its low half in `step`.
-int64_t rowOf(int thread, int i) {
-  return thread / 32 * 16 + thread % 32 / 4 + (i & 1) * 8;
-}
-int64_t columnOf(int thread, int step, int i) {
-  return step * 16 + thread % 4 * 2 + (i & 2) * 4;
-}
-
-uint32_t loadWord(const uint8_t *from) {
-  return static_cast<uint32_t>(from[0]) | static_cast<uint32_t>(from[1]) << 8 |
-         static_cast<uint32_t>(from[2]) << 16 |
-         static_cast<uint32_t>(from[3]) << 24;
-}
-
-void storeWord(uint8_t *to, uint32_t word) {
-  for (int i = 0; i < 4; ++i)
-    to[i] = static_cast<uint8_t>(word >> (8 * i));
-}
-
-/// The bytes of a word of scales: rows q and q + 8 of two steps.
-struct ScaleWord {
-  uint8_t first, firstBelow, second, secondBelow;
-};
-
-uint32_t packScales(ScaleWord s) {
-  uint32_t bytes = s.first | static_cast<uint32_t>(s.secondBelow) << 8 |
-                   static_cast<uint32_t>(s.firstBelow) << 16 |
-                   static_cast<uint32_t>(s.second) << 24;
-  return std::rotl(bytes, 4);
-}
-
-ScaleWord unpackScales(uint32_t word) {
-  uint32_t bytes = std::rotr(word, 4);
-  return {static_cast<uint8_t>(bytes), static_cast<uint8_t>(bytes >> 16),
-          static_cast<uint8_t>(bytes >> 24), static_cast<uint8_t>(bytes >> 8)};
-}
-
-/// The byte offset of the scale word of `thread` for steps 2 * pair and
-/// 2 * pair + 1 in a block.
-int64_t scaleOffset(int thread, int pair) {
-  return kCodeBytes + thread / 4 * 8 + pair * 4;
 }
 
 int64_t blocks(int64_t extent, int64_t size) {
@@ -146,46 +82,13 @@ bool pack(std::span<const uint8_t> codes, std::span<const uint8_t> scales,
   assert(std::ssize(codes) == rows * columns / 2);
   assert(std::ssize(scales) == rows * columns / 16);
   assert(std::ssize(out) == storageBytes(rows, columns));
-  if (std::any_of(scales.begin(), scales.end(),
-                  [](uint8_t scale) { return scale >= 0x80; }))
-    return false;
-  auto scaleAt = [&](int64_t row, int64_t column) -> uint8_t {
-    return row < rows && column < columns
-               ? scales[static_cast<size_t>((row * columns + column) / 16)]
-               : 0;
-  };
-  auto codeAt = [&](int64_t row, int64_t column) -> uint8_t {
-    return scaleAt(row, column) != 0 ? getNibble(codes, row * columns + column)
-                                     : 0;
-  };
-  uint8_t *block = out.data();
-  for (int64_t row0 = 0; row0 < rows; row0 += kBlockRows)
-    for (int64_t column0 = 0; column0 < columns;
-         column0 += kBlockColumns, block += kBlockBytes)
-      for (int thread = 0; thread < kThreads; ++thread) {
-        Step steps[kSteps];
-        for (int step = 0; step < kSteps; ++step)
-          for (int i = 0; i < 4; ++i) {
-            int64_t row = row0 + rowOf(thread, i);
-            int64_t column = column0 + columnOf(thread, step, i);
-            steps[step].registers[i] =
-                place(codeAt(row, column), codeAt(row, column + 1));
-          }
-        for (int pair = 0; pair < 2; ++pair) {
-          uint32_t x, y;
-          packSteps(steps[2 * pair], steps[2 * pair + 1], x, y);
-          storeWord(block + 16 * thread + 8 * pair, x);
-          storeWord(block + 16 * thread + 8 * pair + 4, y);
-          int64_t row = row0 + rowOf(thread, 0);
-          int64_t column = column0 + 32 * pair;
-          storeWord(block + scaleOffset(thread, pair),
-                    packScales({packScale(scaleAt(row, column)),
-                                packScale(scaleAt(row + 8, column)),
-                                packScale(scaleAt(row, column + 16)),
-                                packScale(scaleAt(row + 8, column + 16))}));
-        }
-      }
-  return true;
+  Matrix matrix{BlockFormat::NVFP4, codes.data(), scales.data(), rows, columns,
+                columns / 16};
+  Segment all{0, columns, 0, 0};
+  float factor = 0;
+  return encode(matrix, Multiplicand::BF16, {&all, 1},
+                blocks(columns, kBlockColumns), out.data(), factor)
+      .empty();
 }
 
 void unpack(std::span<const uint8_t> in, int64_t rows, int64_t columns,
@@ -219,8 +122,8 @@ void unpack(std::span<const uint8_t> in, int64_t rows, int64_t columns,
                   setNibble(codes, row * columns + column,
                             displaced(steps[step].registers[i], half));
               }
-          ScaleWord word =
-              unpackScales(loadWord(block + scaleOffset(thread, pair)));
+          ScaleWord word = unpackScales(
+              loadWord(block + kCodeBytes + scaleOffset(thread, pair)));
           int64_t row = row0 + rowOf(thread, 0), column = column0 + 32 * pair;
           setScale(row, column, word.first);
           setScale(row + 8, column, word.firstBelow);

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nvfp4_cases import *  # noqa: F403
+from nvfp4_formats import random_scaled
 from nvfp4_kernels import check, compile_kernels
 
 
@@ -45,6 +46,24 @@ def test_scale_layouts(rng, target, layout, starts):
 def test_masked_and_batched(rng, target):
     check(rng, target, masked([0, 7, 130], 140), 72, 96)
     check(rng, target, batched(3, 9), 136, 64)
+
+
+@pytest.mark.parametrize("fmt", FORMAT_NAMES)
+def test_formats(rng, target, fmt):
+    check(rng, target, ragged([3, 0, 130]), 72, 288, fmt)
+    check(rng, target, dense(16), 40, 32, fmt)
+
+
+@pytest.mark.parametrize("lhs,rhs", [("mxfp8_e4m3", "mxfp4"), ("mxfp4", "mxfp8_e5m2"),
+                                     ("mxfp8_e5m2", "mxfp8_e4m3")])
+def test_mixed_formats(rng, target, lhs, rhs):
+    product = make_product(rng, dense(130), 72, 256, lhs)
+    product.rhs = random_scaled(rng, (72, 256), rhs)
+    text = matmul_text("f", "<dense>", scaled_type(lhs, shape=(130, 256)),
+                       scaled_type(rhs, shape=(72, 256)), "tensor<130x72xf32>")
+    _, operands = product.arguments()
+    got = compile_kernels(target, text).f(*operands, product.destination("f32"))
+    assert_equal(got, expected_result(product, "f32"))
 
 
 def test_weights_of_separate_operands(rng, target):

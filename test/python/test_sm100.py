@@ -7,7 +7,6 @@ import pytest
 import nvfp4_kernels
 from kernel_products import *  # noqa: F403
 from nvfp4_cases import *  # noqa: F403
-from nvfp4_formats import random_scaled
 from nvfp4_kernels import check_schedule, compile_kernels, simulated
 from nvfp4_module import FULL
 
@@ -27,12 +26,6 @@ def tile(n, m=128, k=256, **others):
 
 def check(rng, *arguments, **options):
     nvfp4_kernels.check(rng, "sm_100a", *arguments, **options)
-
-
-@pytest.mark.parametrize("fmt", FORMAT_NAMES)
-def test_formats(rng, fmt):
-    check(rng, ragged([3, 0, 130]), 72, 288, fmt)
-    check(rng, dense(16), 40, 32, fmt)
 
 
 @pytest.mark.parametrize("n", [64, 128, 192, 256])
@@ -88,15 +81,3 @@ SCHEDULED = {"rows": tile(128, stages=3), "wide rows": tile(256),
 @pytest.mark.parametrize("seed", SEEDS)
 def test_schedules(rng, seed, kernel):
     check_schedule(rng, "sm_100a", seed, SCHEDULED[kernel])
-
-
-@pytest.mark.parametrize("lhs,rhs", [("mxfp8_e4m3", "mxfp4"), ("mxfp4", "mxfp8_e5m2"),
-                                     ("mxfp8_e5m2", "mxfp8_e4m3")])
-def test_mixed_formats(rng, lhs, rhs):
-    product = make_product(rng, dense(130), 72, 256, lhs)
-    product.rhs = random_scaled(rng, (72, 256), rhs)
-    text = matmul_text("f", "<dense>", scaled_type(lhs, shape=(130, 256)),
-                       scaled_type(rhs, shape=(72, 256)), "tensor<130x72xf32>")
-    _, operands = product.arguments()
-    got = compile_kernels("sm_100a", text).f(*operands, product.destination("f32"))
-    assert_equal(got, expected_result(product, "f32"))

@@ -22,3 +22,8 @@ def on_kernels():
 @pytest.mark.parametrize("kind,gate", [(kind, gate) for kind, gate in PAIRS if gate[0] <= 32])
 def test_pairs(rng, on_kernels, kind, gate):
     check_pair(rng, on_kernels, kind, gate)
+
+
+@pytest.mark.parametrize("tail", ["preserve", "zero"])
+def test_stochastic_results_have_the_bytes_of_the_cpu(rng, tail):
+    check_stochastic(rng, "sm_90a", tail)

@@ -1,35 +1,56 @@
-//===- WgmmaWeights.h - NVFP4 weights laid out for Hopper -------*- C++ -*-===//
+//===- WgmmaWeights.h - Weights laid out for Hopper -------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The order in which an sm_90 kernel reads NVFP4 weights: blocks of 64 rows by
-// 64 columns, 2304 bytes each, the blocks of one strip of 64 rows adjacent
-// along K. A block is what one warpgroup needs for four wgmma.m64nNk16 steps
-// with A in registers, its scales included. Codes are interleaved bit by bit
-// so that a rotation and a mask make a pair of bf16 numbers; docs/Rationale/
-// Hopper.md explains the instruction sequence and why it is exact.
+// The order in which an sm_90 kernel reads weights: blocks of 64 rows by 64
+// columns, 2304 bytes each (4352 where elements have 8 bits), the blocks of one
+// strip of 64 rows adjacent along K. A block is what one warpgroup needs for
+// four wgmma.m64nNk16 steps with A in registers, its scales included. Codes are
+// interleaved so that a few shifts and masks make pairs of bf16 or f16 numbers;
+// docs/Rationale/Hopper.md explains the instruction sequences and why they are
+// exact.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_FORMAT_WGMMAWEIGHTS_H
 #define NVFP4_FORMAT_WGMMAWEIGHTS_H
 
+#include "nvfp4/Format/BlockFormat.h"
+
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace nvfp4::format::wgmma {
 
-/// Rows and columns of a block, and its bytes: 2048 of codes, 256 of scales.
+/// Rows and columns of a block, and its bytes where elements have 4 bits: 2048
+/// of codes, 256 of scales.
 constexpr int64_t kBlockRows = 64;
 constexpr int64_t kBlockColumns = 64;
 constexpr int64_t kCodeBytes = 2048;
-constexpr int64_t kBlockBytes = 2304;
+constexpr int64_t kScaleBytes = 256;
+constexpr int64_t kBlockBytes = kCodeBytes + kScaleBytes;
 
-/// What the decoder applies to a word x of one k16 step and the word y of the
-/// next, `rotl` being a rotation of 32 bits to the left:
+/// What weights are decoded to, which is the type of what they multiply.
+enum class Multiplicand { BF16, F16 };
+
+/// What a decoder has to know.
+struct Coding {
+  ElementKind element = ElementKind::E2M1;
+  ScaleKind scale = ScaleKind::UE4M3;
+  Multiplicand type = Multiplicand::BF16;
+
+  constexpr int64_t codeBytes() const {
+    return element == ElementKind::E2M1 ? kCodeBytes : 2 * kCodeBytes;
+  }
+  constexpr int64_t blockBytes() const { return codeBytes() + kScaleBytes; }
+};
+
+/// E2M1 to bf16: what the decoder applies to a word x of one k16 step and the
+/// word y of the next, `rotl` being a rotation of 32 bits to the left:
 ///   x: rotl(x, kRotations[i]) & kValueMask for registers 0, 1, 2,
 ///      rotl(z, kPoolRotations[0]) & kValueMask for register 3,
 ///   y: the same with kPoolRotations[1], and
@@ -42,16 +63,69 @@ constexpr int kRotations[3] = {0, 4, 10};
 constexpr int kPoolShift = 2;
 constexpr int kPoolRotations[2] = {6, 12};
 
-/// What the decoder applies to a word s of scales: s & kScaleMask | kScaleBase
-/// for the first k16 step, rotl(s, kScaleRotation) in place of s for the
-/// second. The low half is s(row) * 2^119 in bf16, the high half that of
+/// E2M1 to f16: register i of a step is ((x << kF16Shifts[i][0]) & kSignMask |
+/// (x << kF16Shifts[i][1]) & ~kSignMask) & kF16Mask: v * 2^-14 in f16.
+constexpr uint32_t kSignMask = 0x80008000;
+constexpr uint32_t kF16Mask = 0x8E008E00;
+constexpr int kF16Shifts[4][2] = {{0, 0}, {3, 3}, {1, 9}, {2, 6}};
+
+/// Elements of 8 bits: words 2 j and 2 j + 1 are of k16 step j; registers 2 i
+/// and 2 i + 1 of a step are made of y = x and y = x << 8 of its word i:
+/// (y & kSignMask | (y >> shift) & ~kSignMask) & mask. The words of steps 2 and
+/// 3 lie 2048 bytes behind those of 0 and 1.
+struct ByteDecoding {
+  int shift;
+  uint32_t mask;
+};
+constexpr ByteDecoding getByteDecoding(const Coding &coding) {
+  bool isE4M3 = coding.element == ElementKind::E4M3;
+  if (coding.type == Multiplicand::F16)
+    return isE4M3 ? ByteDecoding{1, 0xBF80BF80} : ByteDecoding{0, 0xFF00FF00};
+  return isE4M3 ? ByteDecoding{4, 0x87F087F0} : ByteDecoding{3, 0x8FE08FE0};
+}
+
+/// What the decoder applies to a word s of scales: s & kScaleMask for the first
+/// k16 step, rotl(s, kScaleRotation) in place of s for the second; with
+/// kScaleBase or'ed to it where UE4M3 becomes bf16, shifted to the left by
+/// kScaleShift otherwise. The low half belongs to a row, the high half to
 /// row + 8.
 constexpr uint32_t kScaleMask = 0x0FF00FF0;
 constexpr uint32_t kScaleBase = 0x70007000;
 constexpr int kScaleRotation = 8;
+constexpr int kScaleShift = 3;
+constexpr bool usesScaleBase(const Coding &coding) {
+  return coding.scale == ScaleKind::UE4M3 && coding.type == Multiplicand::BF16;
+}
 
-/// A weight times its scale leaves the decoder multiplied by 2^-7.
+/// A weight times its scale leaves the decoder multiplied by 2^-7, or, with
+/// E8M0 scales, divided by the factor that encode returns.
 constexpr int kResultExponent = -7;
+
+/// A matrix of `rows` by `columns` weights as `format` stores them: packed
+/// rows of codes, and rows of `scaleColumns` scales.
+struct Matrix {
+  BlockFormat format;
+  const uint8_t *codes;
+  const uint8_t *scales;
+  int64_t rows, columns, scaleColumns;
+};
+
+/// Neighbours along K: `count` columns of the matrix from `first` on, whose
+/// first scale is in column `scale`, go to those from `target` on, a multiple
+/// of 16.
+struct Segment {
+  int64_t first, count, scale, target;
+};
+
+/// Re-lays a matrix out for a decoder to `type`, with `blocks` blocks along K;
+/// what no segment covers is zero. `out` has that many blocks for each 64 rows.
+/// `factor` becomes the number by which products are to be multiplied, 128
+/// where scales are UE4M3. Codes under a zero scale are stored as zero. Returns
+/// what is wrong with the matrix, or an empty text: a scale with its sign set,
+/// an infinite element, E8M0 scales further apart than the decoder's range.
+std::string encode(const Matrix &matrix, Multiplicand type,
+                   std::span<const Segment> segments, int64_t blocks,
+                   uint8_t *out, float &factor);
 
 /// The byte in which a UE4M3 scale is stored: five bits of exponent, three of
 /// mantissa, subnormal scales normalised, so that 0x7000 | byte << 4 is the

@@ -63,18 +63,51 @@ NVFP4_API int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
 NVFP4_API void nvfp4_task_part(nvfp4_task *task, int32_t buffer, int64_t number,
                                const void *host);
 
-/* Weights of NVFP4 for kernels that decode them: `parts` times `matrices`
- * matrices of `rows` by `columns`, re-laid out as nvfp4/Format/WgmmaWeights.h
- * says, with K padded to whole pairs of blocks (a multiple of 128, at least
- * 128). */
-NVFP4_API int32_t nvfp4_task_coded_weights(nvfp4_task *task, int64_t parts,
+/* How a product is cut into groups, for the calls below: `count` offsets of
+ * `bits` (32 or 64), rounded up to `align` where ends are the next group's
+ * starts. Where groups lie along K, each of them begins at a stage of its own,
+ * of 128 columns: group g at stage start / 128 + g. */
+enum {
+  NVFP4_TASK_ALL = 0,
+  NVFP4_TASK_COUNTS = 1,
+  NVFP4_TASK_ROW_ENDS = 2,
+  NVFP4_TASK_ROW_STARTS = 3,
+  NVFP4_TASK_K_ENDS = 4,
+  NVFP4_TASK_K_STARTS = 5
+};
+NVFP4_API void nvfp4_task_groups(nvfp4_task *task, int32_t kind,
+                                 const void *offsets, int32_t bits,
+                                 int64_t count, int64_t align);
+
+/* Rows of A as elements of 16 bits: `matrices` times `rows` rows of `columns`
+ * values, rounded up to whole stages with zeros. `format` is that of
+ * nvfp4/Format/BlockFormat.h, whose values times their scales become bf16, or
+ * -1 for 16 bits as they are. A row has `scale_columns` scales in a row; those
+ * of groups along K follow each other without gaps if `is_compact`. A number
+ * that bf16 does not hold is an error in rows of groups. */
+NVFP4_API int32_t nvfp4_task_tokens(nvfp4_task *task, int32_t format,
+                                    const void *values, const void *scales,
+                                    int64_t scale_columns, int32_t is_compact,
+                                    int64_t matrices, int64_t rows,
+                                    int64_t columns);
+
+/* Weights for kernels that decode them to bf16 (`type` 0) or f16 (1): `parts`
+ * times `matrices` matrices of `rows` by `columns` in a format as above,
+ * re-laid out as nvfp4/Format/WgmmaWeights.h says, in whole stages along K. The
+ * sign of a scale must be clear, an element finite, and the scales of a matrix
+ * within the decoder's range of each other. */
+NVFP4_API int32_t nvfp4_task_coded_weights(nvfp4_task *task, int32_t format,
+                                           int32_t type, int64_t parts,
                                            int64_t matrices, int64_t rows,
                                            int64_t columns);
-/* Part `number` of such weights: the memory of its values, rows of columns / 2
- * bytes, and of its scales, one byte for 16 columns, with a clear sign. */
+/* Part `number` of such weights: the memory of its values and of its scales. */
 NVFP4_API void nvfp4_task_coded_part(nvfp4_task *task, int32_t buffer,
                                      int64_t number, const void *values,
-                                     const void *scales);
+                                     const void *scales, int64_t scale_columns,
+                                     int32_t is_compact);
+/* The next parameter is a pointer to one f32 for each matrix, by which products
+ * are to be multiplied; after its parts. */
+NVFP4_API void nvfp4_task_coded_factors(nvfp4_task *task, int32_t buffer);
 
 /* The next parameter is a pointer to a buffer. */
 NVFP4_API void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer);
@@ -96,8 +129,8 @@ NVFP4_API void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
 NVFP4_API void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
                                     int32_t box_k, int32_t box_rows);
 
-/* The next parameter is a tensor map of a matrix of bf16 whose rows are whole
- * blocks of 64: boxes of `box_rows` rows by `box_blocks` of these blocks,
+/* The next parameter is a tensor map of a matrix of bf16 or f16 whose rows are
+ * whole blocks of 64: boxes of `box_rows` rows by `box_blocks` of these blocks,
  * outermost, with a swizzle of 128 bytes. */
 NVFP4_API void nvfp4_task_token_map(nvfp4_task *task, int32_t buffer,
                                     int32_t box_rows, int32_t box_blocks);

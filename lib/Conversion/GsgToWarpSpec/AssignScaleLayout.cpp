@@ -34,6 +34,7 @@ public:
 
   void assignGateLayout();
   void assignLhs();
+  void assignLinearLhs(const ScaledOperand &lhs);
   void assignRhs();
 
 private:
@@ -44,6 +45,13 @@ private:
   Value ceilDiv(Value a, int64_t by) {
     Value divisor = arith::ConstantIndexOp::create(b, loc, by);
     return arith::CeilDivSIOp::create(b, loc, a, divisor);
+  }
+  /// Where the code that reads scales for wgmma expects those of a group: at
+  /// the group's row; along K wherever they are.
+  GroupStart getStart(ScaledType from) {
+    return op.getGrouping().getKind() == GroupingKind::RaggedK
+               ? from.getGroupStart()
+               : GroupStart::Whole;
   }
   /// Row tiles of the scales of `operand` as `to`.
   Value countRowTiles(const ScaledOperand &operand, ScaledType to);
@@ -94,9 +102,14 @@ Value ProductScales::relayout(const ScaledOperand &operand, ScaledType to) {
     if (to.getLayout() == ScaleLayout::Linear) {
       Value extent = size(operand.data, dim);
       int64_t stored = to.isFP4() ? 2 : 1;
-      sizes.push_back(dim == rank - 1
-                          ? ceilDiv(extent, to.getBlockSize() / stored)
-                          : extent);
+      if (dim == rank - 1) {
+        extent = ceilDiv(extent, to.getBlockSize() / stored);
+        // The last block of each group may be short.
+        if (to.getGroupStart() != GroupStart::Whole)
+          extent =
+              arith::AddIOp::create(b, loc, extent, size(op.getGroups(), 0));
+      }
+      sizes.push_back(extent);
     } else if (dim == rank - 2) {
       sizes.push_back(countRowTiles(operand, to));
     } else if (dim == rank - 1) {
@@ -119,11 +132,24 @@ Value ProductScales::relayout(const ScaledOperand &operand, ScaledType to) {
   return target;
 }
 
+void ProductScales::assignLinearLhs(const ScaledOperand &lhs) {
+  ScaledType to = lhs.type.withLayout(ScaleLayout::Linear, getStart(lhs.type));
+  if (to == lhs.type)
+    return;
+  op.getLhsScalesMutable().assign(relayout(lhs, to));
+  op.setLhsTypesAttr(b.getArrayAttr(TypeAttr::get(to)));
+}
+
 void ProductScales::assignLhs() {
   ScaledOperand lhs = getScaledOperands(op.getLhs(), op.getLhsScales(),
                                         op.getLhsTypesAttr())[0];
   GroupingAttr grouping = op.getGrouping();
   bool isRagged = grouping.getKind() == GroupingKind::RaggedRows;
+  if (isWgmma) {
+    if (lhs.type && lhs.type.isKMajor())
+      assignLinearLhs(lhs);
+    return;
+  }
   bool isCut = isRagged && grouping.getAlign() % 128 != 0;
   GroupStart start = isCut ? GroupStart::UpperBound : GroupStart::Whole;
   ScaledType to = lhs.type.withLayout(ScaleLayout::Blocked, start);
@@ -139,7 +165,7 @@ void ProductScales::assignRhs() {
   // Weights of separate operands have one type.
   ScaledType from = parts.front().type;
   ScaledType to = from.withLayout(
-      isWgmma ? ScaleLayout::Linear : ScaleLayout::Blocked, GroupStart::Whole);
+      isWgmma ? ScaleLayout::Linear : ScaleLayout::Blocked, getStart(from));
   if (to == from || !from.isKMajor())
     return;
   SmallVector<Value> scales;
@@ -223,14 +249,14 @@ struct AssignScaleLayout
     getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
     for (MatmulOp op : products) {
       // The others are told what is missing by convert-gsg-to-warpspec.
+      bool isWgmma = target == "sm_90a";
       if (op.isValueForm() ||
-          op.getGrouping().getKind() == GroupingKind::RaggedK ||
+          (op.getGrouping().getKind() == GroupingKind::RaggedK && !isWgmma) ||
           !isa<MemRefType>(op.getLhs()[0].getType()))
         continue;
-      ProductScales scales(op, target == "sm_90a");
+      ProductScales scales(op, isWgmma);
       scales.assignGateLayout();
-      if (target != "sm_90a")
-        scales.assignLhs();
+      scales.assignLhs();
       scales.assignRhs();
     }
   }

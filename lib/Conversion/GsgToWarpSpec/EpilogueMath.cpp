@@ -71,6 +71,9 @@ void KernelBody::loadGroupNumbers(TilePlace &tile) {
   // Threads without a row take the numbers of the tile's first row.
   Value row =
       arith::SelectOp::create(b, loc, tile.isRow, tile.row, tile.firstRow);
+  // Groups along K share their rows.
+  if (op.getGrouping().getKind() == GroupingKind::RaggedK)
+    row = sub(row, tile.groupStart);
   if (parameters.prob)
     tile.prob = load(parameters.prob, toIndex(row));
   for (Value memref : parameters.row)

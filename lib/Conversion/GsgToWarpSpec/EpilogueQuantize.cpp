@@ -31,7 +31,8 @@ Value KernelBody::getScaleOffset(const TilePlace &tile, ScaledType type,
   // Row and matrix of the layout.
   Value row = tile.row, firstTile = i32(0);
   GroupingKind kind = op.getGrouping().getKind();
-  if (kind == GroupingKind::Batched || kind == GroupingKind::Masked) {
+  if (kind == GroupingKind::Batched || kind == GroupingKind::Masked ||
+      kind == GroupingKind::RaggedK) {
     row = sub(tile.row, mul(tile.group, parameters.rows));
     firstTile = mul(tile.group, ceilDiv(parameters.rows, 128));
   } else if (type.getGroupStart() == GroupStart::UpperBound) {

@@ -158,9 +158,10 @@ void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
   warpspec::YieldOp::create(b, loc, ValueRange());
 }
 
-void KernelBody::fillStages(function_ref<void(Value k, AcquireOp fill)> body) {
+void KernelBody::fillStages(Value steps,
+                            function_ref<void(Value k, AcquireOp fill)> body) {
   Value zero = i32(0), one = i32(1);
-  auto loop = scf::ForOp::create(b, loc, zero, parameters.steps, one);
+  auto loop = scf::ForOp::create(b, loc, zero, steps, one);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   auto fill =
@@ -181,15 +182,31 @@ Value KernelBody::loadOffset(Value at) {
   Value offset =
       memref::LoadOp::create(b, loc, parameters.offsets, toIndex(at));
   // Nothing outside the operand is touched, whatever the offsets are.
+  Value extent = parameters.depth ? parameters.depth : parameters.rows;
   if (offset.getType().isInteger(64)) {
-    Value rows =
-        arith::ExtSIOp::create(b, loc, b.getI64Type(), parameters.rows);
+    Value rows = arith::ExtSIOp::create(b, loc, b.getI64Type(), extent);
     Value zero = arith::ConstantIntOp::create(b, loc, 0, 64);
     offset = arith::MaxSIOp::create(b, loc, zero, offset);
     offset = arith::MinSIOp::create(b, loc, offset, rows);
     return arith::TruncIOp::create(b, loc, b.getI32Type(), offset);
   }
-  return clamp(offset, i32(0), parameters.rows);
+  return clamp(offset, i32(0), extent);
+}
+
+std::pair<mlir::Value, mlir::Value> KernelBody::getRange(Value g) {
+  GroupingAttr grouping = op.getGrouping();
+  if (grouping.getOffsets() == OffsetsKind::Starts) {
+    Value begin = loadOffset(g);
+    return {begin, loadOffset(add(g, i32(1)))};
+  }
+  // The end of the group before, rounded up.
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, g, i32(0));
+  Value before = loadOffset(
+      arith::SelectOp::create(b, loc, isFirst, i32(0), sub(g, i32(1))));
+  Value begin = mul(ceilDiv(before, grouping.getAlign()), grouping.getAlign());
+  begin = arith::SelectOp::create(b, loc, isFirst, i32(0), begin);
+  return {begin, loadOffset(g)};
 }
 
 GroupPlace KernelBody::getGroup(Value g) {
@@ -209,22 +226,18 @@ GroupPlace KernelBody::getGroup(Value g) {
   case GroupingKind::RaggedK:
     break;
   }
-  Value end;
-  if (grouping.getOffsets() == OffsetsKind::Starts) {
-    place.start = loadOffset(g);
-    end = loadOffset(add(g, i32(1)));
-  } else {
-    // The end of the group before, rounded up.
-    Value isFirst =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, g, i32(0));
-    Value before = loadOffset(
-        arith::SelectOp::create(b, loc, isFirst, i32(0), sub(g, i32(1))));
-    Value start =
-        mul(ceilDiv(before, grouping.getAlign()), grouping.getAlign());
-    place.start = arith::SelectOp::create(b, loc, isFirst, i32(0), start);
-    end = loadOffset(g);
+  auto [begin, end] = getRange(g);
+  Value size = arith::MaxSIOp::create(b, loc, sub(end, begin), i32(0));
+  if (grouping.getKind() == GroupingKind::RaggedK) {
+    constexpr int64_t stage = 128;
+    place.start = mul(g, parameters.rows);
+    place.rows = parameters.rows;
+    place.firstStep = add(div(begin, stage), g);
+    place.steps = ceilDiv(size, stage);
+    return place;
   }
-  place.rows = arith::MaxSIOp::create(b, loc, sub(end, place.start), i32(0));
+  place.start = begin;
+  place.rows = size;
   Value room = place.start;
   if (parameters.startsByGroup)
     room = add(room, mul(g, 127));

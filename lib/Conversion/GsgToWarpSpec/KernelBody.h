@@ -22,6 +22,8 @@ struct GroupPlace {
   mlir::Value start, rows;
   /// The first atom of its scales of rows.
   mlir::Value scaleAtom;
+  /// Where groups lie along K: the first of its stages, and how many.
+  mlir::Value firstStep, steps;
 };
 
 /// Floats of a row of turned accumulators: 128, and 16 bytes so that the rows
@@ -62,15 +64,18 @@ protected:
   /// The same of tiles of so many rows and columns of the product, handed to
   /// roles through `ring`; each role finds its own where it is null.
   void forEachTile(int64_t rows, int64_t columns, Value ring, TileFn body);
-  /// Fills stages of the input along K: `body` gets k and the stage.
+  /// Fills `steps` stages of the input along K: `body` gets k and the stage.
   void
-  fillStages(llvm::function_ref<void(Value k, warpspec::AcquireOp fill)> body);
+  fillStages(Value steps,
+             llvm::function_ref<void(Value k, warpspec::AcquireOp fill)> body);
   /// Where this block's part of a tile begins: `extent` further in the second
   /// block of a pair.
   Value addOwn(Value start, int64_t extent);
   GroupPlace getGroup(Value g);
-  /// Entry `at` of the group offsets, cut to the rows there are.
+  /// Entry `at` of the group offsets, cut to what there is.
   Value loadOffset(Value at);
+  /// Begin and end of what a ragged group has, cut likewise.
+  std::pair<Value, Value> getRange(Value g);
 
   // Epilogue (EpilogueRole.cpp, EpilogueMath.cpp).
   struct TilePlace;

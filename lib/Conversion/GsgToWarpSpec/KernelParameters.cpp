@@ -97,6 +97,13 @@ ProductExtents ProductExtents::get(HostMath &math, MatmulOp op) {
   int64_t aRank = cast<MemRefType>(a.getType()).getRank();
   int64_t bRank = cast<MemRefType>(b.getType()).getRank();
   auto parts = static_cast<int64_t>(op.getRhs().size());
+  GroupingAttr grouping = op.getGrouping();
+  if (grouping.getKind() == GroupingKind::RaggedK) {
+    HostNumber offsets = math.dim(op.getGroups(), 0);
+    if (grouping.getOffsets() == OffsetsKind::Starts)
+      offsets = math.add(offsets, math.constant(-1));
+    return {math.dim(a, aRank - 2), math.dim(b, bRank - 2), offsets};
+  }
   return {math.dim(a, aRank - 2), math.dim(b, bRank - 2),
           bRank == 3 ? math.dim(b, 0) : math.constant(parts)};
 }

@@ -25,6 +25,8 @@ struct KernelParameters {
   /// i32: number of groups, rows of one matrix of A (of all groups where they
   /// are ragged), columns of the product and of the result, stages along K.
   mlir::Value groups, rows, columns, outColumns, steps;
+  /// i32: K, if groups lie along it.
+  mlir::Value depth;
   /// i32: elements from one row of the result to the next, whole 16 bytes.
   mlir::Value outStride;
   /// Columns where they are known while compiling.

@@ -54,8 +54,8 @@ static std::string findUnsupportedResult(MatmulOp op) {
   return "";
 }
 
-std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op) {
-  if (op.getGrouping().getKind() == GroupingKind::RaggedK)
+std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op, bool hasRaggedK) {
+  if (op.getGrouping().getKind() == GroupingKind::RaggedK && !hasRaggedK)
     return "ragged_k; write one product a group, or use target cpu";
   if (std::string what = findUnsupportedResult(op); !what.empty())
     return what;

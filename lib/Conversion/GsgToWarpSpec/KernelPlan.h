@@ -82,8 +82,9 @@ struct KernelPlan {
   static mlir::FailureOr<KernelPlan> get(MatmulOp op);
 };
 
-/// What kernels leave out on every machine, or an empty text.
-std::string findUnsupported(MatmulOp op);
+/// What kernels leave out on every machine, or an empty text; groups along K
+/// too, unless `hasRaggedK`.
+std::string findUnsupported(MatmulOp op, bool hasRaggedK = false);
 
 } // namespace nvfp4::gsg::sm100
 

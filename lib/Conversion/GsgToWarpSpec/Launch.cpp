@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "nvfp4/Runtime/nvfp4_launch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -19,6 +20,7 @@
 
 using namespace mlir;
 using namespace nvfp4;
+using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
 
 //===----------------------------------------------------------------------===//
@@ -246,31 +248,95 @@ Value Launch::addScaleMap(Value buffer, int64_t atoms, int64_t rows) {
       host.getContext(), {atoms, rows, 256}, host.getI16Type(), 0));
 }
 
-Value Launch::addCodedWeights(ValueRange values, ValueRange scales,
-                              HostNumber matrices, HostNumber rows,
-                              HostNumber columns) {
-  auto i64 = [&](int64_t value) { return math.toI64(math.constant(value)); };
-  auto count = static_cast<int64_t>(values.size());
-  Value buffer = call("nvfp4_task_coded_weights",
-                      {task, i64(count), math.toI64(matrices), math.toI64(rows),
-                       math.toI64(columns)},
-                      host.getI32Type());
-  for (int64_t i = 0; i < count; ++i)
-    call("nvfp4_task_coded_part",
-         {task, buffer, i64(i), getAddress(values[i]), getAddress(scales[i])});
-  call("nvfp4_task_pointer", {task, buffer});
-  return addArgument(MemRefType::get({ShapedType::kDynamic}, host.getI8Type(),
-                                     AffineMap(), host.getI64IntegerAttr(1)));
+void Launch::setGroups(GroupingAttr grouping, Value offsets) {
+  if (!offsets)
+    return;
+  bool isStarts = grouping.getOffsets() == OffsetsKind::Starts;
+  int32_t kind = 0;
+  switch (grouping.getKind()) {
+  case GroupingKind::Dense:
+  case GroupingKind::Batched:
+    return;
+  case GroupingKind::Masked:
+    kind = NVFP4_TASK_COUNTS;
+    break;
+  case GroupingKind::RaggedRows:
+    kind = isStarts ? NVFP4_TASK_ROW_STARTS : NVFP4_TASK_ROW_ENDS;
+    break;
+  case GroupingKind::RaggedK:
+    kind = isStarts ? NVFP4_TASK_K_STARTS : NVFP4_TASK_K_ENDS;
+    break;
+  }
+  int64_t bits = cast<MemRefType>(offsets.getType()).getElementTypeBitWidth();
+  call("nvfp4_task_groups", {task, math.i32(kind), getAddress(offsets),
+                             math.i32(bits), math.toI64(math.dim(offsets, 0)),
+                             math.toI64(math.constant(grouping.getAlign()))});
 }
 
-SmallVector<Value> Launch::addTokenMaps(Value buffer, int64_t most,
-                                        int64_t blocks) {
+std::pair<Value, Value> Launch::getScaleColumns(const ScaledOperand &operand) {
+  int64_t last = cast<MemRefType>(operand.scales.getType()).getRank() - 1;
+  return {math.toI64(math.dim(operand.scales, last)),
+          math.i32(operand.type.getGroupStart() != GroupStart::Whole)};
+}
+
+Value Launch::addTokens(const ScaledOperand &rows, HostNumber columns) {
+  auto type = cast<MemRefType>(rows.data.getType());
+  int64_t rank = type.getRank();
+  HostNumber matrices = rank == 3 ? math.dim(rows.data, 0) : math.constant(1);
+  int64_t format = -1;
+  Value scales = LLVM::ZeroOp::create(
+      host, loc, LLVM::LLVMPointerType::get(host.getContext()));
+  Value scaleColumns = math.toI64(math.constant(0)), isCompact = math.i32(0);
+  if (rows.scales) {
+    format = static_cast<int64_t>(rows.type.getFormat());
+    scales = getAddress(rows.scales);
+    std::tie(scaleColumns, isCompact) = getScaleColumns(rows);
+  }
+  return call("nvfp4_task_tokens",
+              {task, math.i32(format), getAddress(rows.data), scales,
+               scaleColumns, isCompact, math.toI64(matrices),
+               math.toI64(math.dim(rows.data, rank - 2)), math.toI64(columns)},
+              host.getI32Type());
+}
+
+Value Launch::addCodedWeights(ArrayRef<ScaledOperand> weights, bool isF16,
+                              HostNumber matrices, HostNumber rows,
+                              HostNumber columns, Value &factors) {
+  auto i64 = [&](int64_t value) { return math.toI64(math.constant(value)); };
+  BlockFormat format = weights.front().type.getFormat();
+  Value buffer =
+      call("nvfp4_task_coded_weights",
+           {task, math.i32(static_cast<int64_t>(format)), math.i32(isF16),
+            i64(static_cast<int64_t>(weights.size())), math.toI64(matrices),
+            math.toI64(rows), math.toI64(columns)},
+           host.getI32Type());
+  for (auto [i, part] : llvm::enumerate(weights)) {
+    auto [scaleColumns, isCompact] = getScaleColumns(part);
+    call("nvfp4_task_coded_part",
+         {task, buffer, i64(static_cast<int64_t>(i)), getAddress(part.data),
+          getAddress(part.scales), scaleColumns, isCompact});
+  }
+  auto pointTo = [&](Type element) {
+    return addArgument(MemRefType::get({ShapedType::kDynamic}, element,
+                                       AffineMap(), host.getI64IntegerAttr(1)));
+  };
+  call("nvfp4_task_pointer", {task, buffer});
+  Value bytes = pointTo(host.getI8Type());
+  if (format != BlockFormat::NVFP4) {
+    call("nvfp4_task_coded_factors", {task, buffer});
+    factors = pointTo(host.getF32Type());
+  }
+  return bytes;
+}
+
+SmallVector<Value> Launch::addTokenMaps(Value buffer, Type element,
+                                        int64_t most, int64_t blocks) {
   SmallVector<Value> maps;
   for (int64_t rows = 8; rows <= most; rows += 8) {
     call("nvfp4_task_token_map",
          {task, buffer, math.i32(rows), math.i32(blocks)});
     maps.push_back(addArgument(warpspec::TensorMapType::get(
-        host.getContext(), {blocks, rows, 64}, host.getBF16Type(), 128)));
+        host.getContext(), {blocks, rows, 64}, element, 128)));
   }
   return maps;
 }

@@ -81,15 +81,22 @@ public:
                            int64_t boxBytes);
   mlir::Value addScaleMap(mlir::Value buffer, int64_t atoms, int64_t rows);
 
-  /// Weights [matrices, rows, columns] of NVFP4 with linear scales, coded as
-  /// nvfp4_task_coded_weights says: a pointer to bytes. `values` and `scales`
-  /// are one memref, or one for each matrix.
-  mlir::Value addCodedWeights(mlir::ValueRange values, mlir::ValueRange scales,
+  /// Tells the calls below how the product is cut into groups.
+  void setGroups(GroupingAttr grouping, mlir::Value offsets);
+  /// Rows of A in 16 bits, those of a scaled operand with linear scales as
+  /// bf16; `columns` is K. A buffer.
+  mlir::Value addTokens(const ScaledOperand &rows, HostNumber columns);
+  /// Weights [matrices, rows, columns] with linear scales, coded for f16 or
+  /// bf16 as nvfp4_task_coded_weights says: a pointer to bytes. The operands
+  /// are one for all matrices, or one for each. `factors` becomes a pointer to
+  /// f32, or null if all are 128.
+  mlir::Value addCodedWeights(llvm::ArrayRef<ScaledOperand> weights, bool isF16,
                               HostNumber matrices, HostNumber rows,
-                              HostNumber columns);
-  /// Maps of a matrix of bf16 with boxes of 8, 16, ... `most` rows by `blocks`
-  /// K blocks of 64.
-  llvm::SmallVector<mlir::Value> addTokenMaps(mlir::Value buffer, int64_t most,
+                              HostNumber columns, mlir::Value &factors);
+  /// Maps of a matrix of 16-bit elements with boxes of 8, 16, ... `most` rows
+  /// by `blocks` K blocks of 64.
+  llvm::SmallVector<mlir::Value> addTokenMaps(mlir::Value buffer,
+                                              mlir::Type element, int64_t most,
                                               int64_t blocks);
 
   /// Emits the start of the kernel on at most `blocks` blocks.
@@ -110,6 +117,9 @@ private:
   mlir::Value later(llvm::StringRef name, mlir::Type type);
   mlir::Value addArgument(mlir::Type type);
   mlir::Value getAddress(mlir::Value memref);
+  /// Scales of a row, and whether those of groups along K follow each other.
+  std::pair<mlir::Value, mlir::Value>
+  getScaleColumns(const ScaledOperand &operand);
 
   mlir::ModuleOp module;
   mlir::Location loc;

@@ -41,7 +41,7 @@ void KernelBody::buildLoadRole() {
         plan.swap ? CacheHintAttr::get(b.getContext(), CacheHint::EvictFirst)
                   : CacheHintAttr();
     unsigned rowSlot = plan.swap, columnSlot = !plan.swap;
-    fillStages([&](Value k, AcquireOp fill) {
+    fillStages(parameters.steps, [&](Value k, AcquireOp fill) {
       auto load = [&](Value map, ArrayRef<Value> at, unsigned slot,
                       CacheHintAttr cache) {
         TmaLoadOp::create(b, loc, map, at, fill.getSlot()[slot],

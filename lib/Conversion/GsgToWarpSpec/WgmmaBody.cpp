@@ -24,11 +24,10 @@ using namespace nvfp4::gsg::sm100;
 using namespace nvfp4::warpspec;
 
 void WgmmaBody::build() {
-  Value weights =
-      allocateShared({plan.stages, plan.warpgroups, WgmmaPlan::kWeightBytes},
-                     b.getI8Type(), 0);
+  Value weights = allocateShared(
+      {plan.stages, plan.warpgroups, plan.weightBytes}, b.getI8Type(), 0);
   Value tokens = allocateShared(
-      {plan.stages, WgmmaPlan::kBlocks, plan.width, 64}, b.getBF16Type(), 128);
+      {plan.stages, WgmmaPlan::kBlocks, plan.width, 64}, plan.element, 128);
   Type result = cast<MemRefType>(op.getOut().getType()).getElementType();
   staged =
       allocateShared({plan.warpgroups, WgmmaPlan::kChunk,
@@ -78,7 +77,10 @@ void WgmmaBody::buildLoadRole() {
   forEachTile([&](Value g, Value m, Value n) {
     GroupPlace group = getGroup(g);
     Rows rows = getRows(group, m);
-    Value row = add(group.start, rows.first);
+    // With groups along K all rows and weights are one matrix.
+    bool isAlongK = static_cast<bool>(group.steps);
+    Value row = isAlongK ? rows.first : add(group.start, rows.first);
+    Value steps = isAlongK ? group.steps : parameters.steps;
     // Strips of 64 columns; behind the last one it is loaded again, and what
     // comes of it is not stored.
     Value strips = ceilDiv(parameters.columns, 64);
@@ -90,19 +92,21 @@ void WgmmaBody::buildLoadRole() {
       return arith::MulIOp::create(b, loc, x, y);
     };
     Value stageBytes =
-        arith::ConstantIntOp::create(b, loc, WgmmaPlan::kWeightBytes, 64);
+        arith::ConstantIntOp::create(b, loc, plan.weightBytes, 64);
     Value stripBytes = mulWide(wide(parameters.steps), stageBytes);
     SmallVector<Value> starts;
     for (int64_t i = 0; i < plan.warpgroups; ++i) {
       Value strip = arith::MinSIOp::create(b, loc, add(firstStrip, i32(i)),
                                            sub(strips, i32(1)));
-      Value all = add(mul(g, strips), strip);
+      Value all = isAlongK ? strip : add(mul(g, strips), strip);
       starts.push_back(mulWide(wide(all), stripBytes));
     }
     auto hint = [&](CacheHint value) {
       return CacheHintAttr::get(b.getContext(), value);
     };
-    fillStages([&](Value k, AcquireOp fill) {
+    fillStages(steps, [&](Value k, AcquireOp fill) {
+      if (isAlongK)
+        k = add(group.firstStep, k);
       Value at = mulWide(wide(k), stageBytes);
       for (auto [i, start] : llvm::enumerate(starts))
         BulkLoadOp::create(b, loc, parameters.weights,
@@ -130,7 +134,8 @@ void WgmmaBody::buildMathRole() {
     auto fragment = VectorType::get({plan.width / 2}, b.getF32Type());
     auto product = MmaDecodedOp::create(
         b, loc, fragment, b.getI32Type(), b.getI32Type(), input, i32(0),
-        parameters.steps, rows.width, plan.widthStep, Value(), Value());
+        group.steps ? group.steps : parameters.steps, rows.width,
+        plan.widthStep, plan.code, Value(), Value());
     if (isPlain())
       buildPlainResults(g, group, rows, n, product.getResult());
     else
@@ -163,8 +168,7 @@ void WgmmaBody::buildPlainResults(Value g, const GroupPlace &group,
     fragment =
         arith::MulFOp::create(b, loc, fragment, broadcast(factor, fragment));
   };
-  // mma_decoded leaves 2^-7 of the product: a power of two rounds nothing.
-  scale(arith::ConstantOp::create(b, loc, b.getF32FloatAttr(128)));
+  scale(getFactor(g));
   if (tile.alpha)
     scale(tile.alpha);
   // A thread takes 8 columns of every 16th row.
@@ -251,13 +255,19 @@ void WgmmaBody::buildResults(Value g, const GroupPlace &group, const Rows &rows,
     storeAmax(last, thread, loop.getResult(0));
 }
 
-Value WgmmaBody::loadColumns(const TilePlace &, Value acc, Value offset,
+/// What mma_decoded leaves out of the product: a power of two rounds nothing.
+Value WgmmaBody::getFactor(Value g) {
+  if (!parameters.factors)
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(128));
+  Value matrix = parameters.depth ? i32(0) : g;
+  return memref::LoadOp::create(b, loc, parameters.factors, toIndex(matrix));
+}
+
+Value WgmmaBody::loadColumns(const TilePlace &tile, Value acc, Value offset,
                              int64_t columns) {
   auto type = VectorType::get({columns}, b.getF32Type());
   Value loaded = SmemLoadOp::create(b, loc, type, acc,
                                     ValueRange{warpgroup, stagedRow, offset});
-  // mma_decoded leaves 2^-7 of the product: a power of two rounds nothing.
-  Value factor = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(type, b.getF32FloatAttr(128)));
-  return arith::MulFOp::create(b, loc, loaded, factor);
+  return arith::MulFOp::create(b, loc, loaded,
+                               broadcast(getFactor(tile.group), loaded));
 }

@@ -24,6 +24,11 @@ struct WgmmaPlan {
   /// Most rows of the product in a tile, and steps of them beyond 64.
   int64_t width = 96, widthStep = 16;
   int64_t stages = 4;
+  warpspec::WeightCode code = warpspec::WeightCode::E2M1_UE4M3;
+  /// What both sides are multiplied in: bf16, or f16 if rows are.
+  mlir::Type element;
+  /// Bytes of a warpgroup's weights in a stage.
+  int64_t weightBytes = 0;
   /// Of each thread that multiplies, and of the others.
   int32_t registers = 112, otherRegisters = 32;
   ScaledOperand a;
@@ -31,13 +36,16 @@ struct WgmmaPlan {
 
   /// K of a stage, in blocks of 64 and values.
   static constexpr int64_t kBlocks = 2, kValues = 128;
-  /// Bytes of a warpgroup's weights in a stage.
-  static constexpr int64_t kWeightBytes = kBlocks * 2304;
   /// Rows of the product that are staged at a time, and words of a row.
   static constexpr int64_t kChunk = 32, kPitch = 68;
   /// Elements of a staged row of 16 bits each.
   static constexpr int64_t kNarrowPitch = 72;
   int64_t getColumns() const { return 64 * warpgroups; }
+  int64_t getStageBytes() const {
+    return warpgroups * weightBytes + kBlocks * width * 128;
+  }
+  /// Stages that fit into shared memory beside what else is there.
+  int64_t getMostStages() const;
 
   /// The plan of `op` in storage form on memrefs, with scales laid out by
   /// gsg-assign-scale-layout; failure after a diagnostic that says what sm_90a
@@ -48,8 +56,9 @@ struct WgmmaPlan {
 /// What the kernel is given.
 struct WgmmaParameters : KernelParameters {
   llvm::SmallVector<mlir::Value> tokenMaps;
-  /// Bytes of coded weights.
-  mlir::Value weights;
+  /// Bytes of coded weights; f32 by which the products of each matrix are to be
+  /// multiplied, null if it is 128 for all.
+  mlir::Value weights, factors;
 };
 
 WgmmaParameters addParameters(Launch &launch, const WgmmaPlan &plan,
@@ -81,6 +90,8 @@ private:
   void buildPlainResults(Value g, const GroupPlace &group, const Rows &rows,
                          Value n, Value fragment);
   bool isPlain();
+  /// f32: what the product of the group is to be multiplied by.
+  Value getFactor(Value g);
   void forEachTile(TileFn body);
   /// Rows of tile m of the group.
   Rows getRows(const GroupPlace &group, Value m);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaBody.h"
+#include "nvfp4/Format/WgmmaWeights.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -23,25 +24,57 @@ using namespace nvfp4::gsg::sm100;
 /// better than one of 256 by 96.
 static constexpr int64_t kManyRows = 384;
 
+int64_t WgmmaPlan::getMostStages() const {
+  int64_t other = warpgroups * kChunk * kPitch * 4 + 2048;
+  return (warpspec::kSharedBytesLimit - other) / getStageBytes();
+}
+
 static void setWarpgroups(WgmmaPlan &plan, int64_t warpgroups) {
   plan.warpgroups = warpgroups;
   bool isWide = warpgroups == 4;
   plan.width = isWide ? 96 : 192;
-  plan.stages = isWide ? 4 : 3;
+  plan.stages = std::min<int64_t>(isWide ? 4 : 3, plan.getMostStages());
   plan.registers = isWide ? 112 : 232;
   plan.otherRegisters = isWide ? 32 : 40;
 }
 
 static std::string findUnsupported(const WgmmaPlan &plan) {
   ScaledType weights = plan.weights.front().type;
-  if (weights.getFormat() != BlockFormat::NVFP4)
-    return "weights of another format than nvfp4; quantise them to nvfp4, or "
-           "use target cpu";
   if (!weights.isKMajor())
     return "weights whose blocks do not run along the last dimension";
   if (weights.getLayout() != ScaleLayout::Linear)
     return "scales of weights that are not laid out by gsg-assign-scale-layout";
+  if (plan.a.type && plan.a.type.getLayout() != ScaleLayout::Linear)
+    return "scales of rows that are not laid out by gsg-assign-scale-layout";
   return "";
+}
+
+static void setFormats(WgmmaPlan &plan) {
+  using warpspec::WeightCode;
+  ScaledType weights = plan.weights.front().type;
+  switch (weights.getFormat()) {
+  case BlockFormat::NVFP4:
+    plan.code = WeightCode::E2M1_UE4M3;
+    break;
+  case BlockFormat::MXFP4:
+  case BlockFormat::NVFP4_E8M0:
+    plan.code = WeightCode::E2M1_UE8M0;
+    break;
+  case BlockFormat::MXFP8_E4M3:
+    plan.code = WeightCode::E4M3_UE8M0;
+    break;
+  case BlockFormat::MXFP8_E5M2:
+    plan.code = WeightCode::E5M2_UE8M0;
+    break;
+  }
+  format::wgmma::Coding coding{
+      format::elementKind(
+          static_cast<format::BlockFormat>(weights.getFormat())),
+      format::ScaleKind::UE4M3, format::wgmma::Multiplicand::BF16};
+  plan.weightBytes = WgmmaPlan::kBlocks * coding.blockBytes();
+  // Rows that are not scaled are multiplied as they are.
+  auto rows = cast<MemRefType>(plan.a.data.getType()).getElementType();
+  plan.element = plan.a.type ? BFloat16Type::get(rows.getContext()) : rows;
 }
 
 /// The tile that `strategy` asks for, or what is missing.
@@ -64,11 +97,7 @@ static std::string chooseTile(WgmmaPlan &plan, StrategyAttr strategy) {
   if (strategy.getTileK() != WgmmaPlan::kValues)
     return "a strategy with k = " + text(strategy.getTileK()) + "; use k = 128";
   plan.width = m;
-  int64_t stage = plan.warpgroups * WgmmaPlan::kWeightBytes +
-                  WgmmaPlan::kBlocks * plan.width * 128;
-  int64_t other =
-      plan.warpgroups * WgmmaPlan::kChunk * WgmmaPlan::kPitch * 4 + 2048;
-  int64_t fit = (warpspec::kSharedBytesLimit - other) / stage;
+  int64_t stage = plan.getStageBytes(), fit = plan.getMostStages();
   plan.stages = std::min<int64_t>(fit, 6);
   if (int64_t stages = strategy.getStages()) {
     if (stages < 2)
@@ -85,7 +114,8 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
   auto refuse = [&](const Twine &what) {
     return op.emitOpError("kernels for sm_90a do not support ") << what;
   };
-  if (std::string what = sm100::findUnsupported(op); !what.empty())
+  if (std::string what = sm100::findUnsupported(op, /*hasRaggedK=*/true);
+      !what.empty())
     return refuse(what);
   WgmmaPlan plan;
   plan.a =
@@ -95,6 +125,7 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   if (std::string what = ::findUnsupported(plan); !what.empty())
     return refuse(what);
+  setFormats(plan);
   setWarpgroups(plan, op.getExpectedRows().value_or(0) >= kManyRows ? 2 : 4);
   if (StrategyAttr strategy = op.getStrategyAttr())
     if (std::string what = chooseTile(plan, strategy); !what.empty())
@@ -109,56 +140,37 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
   return plan;
 }
 
-/// The rows of A as bf16, which holds every value times its scale exactly.
-static Value dequantize(Launch &launch, const ScaledOperand &a, MatmulOp op) {
-  OpBuilder &b = launch.host;
-  Location loc = op.getLoc();
-  auto type = MemRefType::get(a.type.getShape(), b.getBF16Type());
-  SmallVector<Value> sizes;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
-    if (!type.isDynamicDim(d))
-      continue;
-    Value size = memref::DimOp::create(b, loc, a.data, d);
-    if (d + 1 == type.getRank() && a.type.isFP4())
-      size = arith::AddIOp::create(b, loc, size, size);
-    sizes.push_back(size);
-  }
-  Value out = memref::AllocOp::create(b, loc, type, sizes);
-  OpBuilder after(op->getContext());
-  after.setInsertionPointAfter(op);
-  memref::DeallocOp::create(after, loc, out);
-  bool isByGroup = a.type.getGroupStart() != GroupStart::Whole;
-  DequantizeOp::create(
-      b, loc, Type(), a.data, a.scales, b.getArrayAttr(TypeAttr::get(a.type)),
-      isByGroup ? op.getGroups() : Value(),
-      isByGroup ? op.getGroupingAttr() : GroupingAttr(), Value(), out);
-  return out;
-}
-
 WgmmaParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
                                                  const WgmmaPlan &plan,
                                                  MatmulOp op,
                                                  HostNumber &blocks) {
   HostMath &math = launch.math;
   WgmmaParameters p;
-  Value tokens = dequantize(launch, plan.a, op);
-  int64_t rank = cast<MemRefType>(tokens.getType()).getRank();
-  HostNumber k = math.dim(tokens, rank - 1);
-  // Whole stages of K in a row: what lies behind K is zero.
-  Value buffer = launch.addBuffer(tokens, countRows(math, tokens, 1),
-                                  math.mul(k, math.constant(2)),
-                                  2 * WgmmaPlan::kValues, Launch::Read);
-  p.tokenMaps = launch.addTokenMaps(buffer, plan.width, WgmmaPlan::kBlocks);
+  int64_t last = cast<MemRefType>(plan.a.data.getType()).getRank() - 1;
+  HostNumber k = math.dim(plan.a.data, last);
+  if (plan.a.type && plan.a.type.isFP4()) {
+    int64_t known = plan.a.type.getShape().back();
+    k = ShapedType::isDynamic(known) ? math.mul(k, math.constant(2))
+                                     : math.constant(known);
+  }
   ProductExtents extents = ProductExtents::get(math, op);
-  bool isOne = plan.weights.size() == 1;
-  p.weights = launch.addCodedWeights(
-      llvm::map_to_vector(plan.weights,
-                          [](const ScaledOperand &part) { return part.data; }),
-      llvm::map_to_vector(
-          plan.weights, [](const ScaledOperand &part) { return part.scales; }),
-      isOne ? extents.groups : math.constant(1), extents.columns, k);
-  addCommonParameters(launch, KernelPlan(), op,
-                      math.ceilDiv(k, WgmmaPlan::kValues), p);
+  HostNumber steps = math.ceilDiv(k, WgmmaPlan::kValues);
+  bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
+  // Each group begins at a stage of its own.
+  if (isAlongK)
+    steps = math.add(steps, extents.groups);
+  launch.setGroups(op.getGrouping(), op.getGroups());
+  Value buffer = launch.addTokens(plan.a, k);
+  p.tokenMaps =
+      launch.addTokenMaps(buffer, plan.element, plan.width, WgmmaPlan::kBlocks);
+  bool isStack = plan.weights.size() == 1 && !isAlongK;
+  p.weights =
+      launch.addCodedWeights(plan.weights, plan.element.isF16(),
+                             isStack ? extents.groups : math.constant(1),
+                             extents.columns, k, p.factors);
+  if (isAlongK)
+    p.depth = launch.addNumber(k);
+  addCommonParameters(launch, KernelPlan(), op, steps, p);
   blocks = countTiles(math, op, plan.width, plan.getColumns());
   return p;
 }

@@ -28,6 +28,21 @@ static constexpr int64_t kWideTile = 64;
 /// With so many registers a thread there is room for both.
 static constexpr int64_t kManyRegistersWarpgroups = 2;
 
+static format::wgmma::Coding getCoding(MmaDecodedOp op) {
+  using format::ElementKind;
+  format::wgmma::Coding coding;
+  auto tokens = cast<MemRefType>(op.getPipeline().getType().getSlots()[1]);
+  if (tokens.getElementType().isF16())
+    coding.type = format::wgmma::Multiplicand::F16;
+  if (op.getCode() != WeightCode::E2M1_UE4M3)
+    coding.scale = format::ScaleKind::E8M0;
+  if (op.getCode() == WeightCode::E4M3_UE8M0)
+    coding.element = ElementKind::E4M3;
+  else if (op.getCode() == WeightCode::E5M2_UE8M0)
+    coding.element = ElementKind::E5M2;
+  return coding;
+}
+
 namespace nvfp4::warpspec {
 
 /// The loop for one width. All methods build at the insertion point.
@@ -41,7 +56,7 @@ public:
                        op.getWarpgroups() > kManyRegistersWarpgroups
                    ? 2
                    : 1),
-        registers(16 / halves), i32(b.getI32Type()) {}
+        registers(16 / halves), i32(b.getI32Type()), coding(getCoding(op)) {}
 
   /// Values of the fragment, then the stage and phase that follow.
   Values build(Value steps);
@@ -93,7 +108,18 @@ private:
   void open(const State &state);
   void load(State &state, int64_t block);
   void advance(State &state);
+  /// The scales of two k16 steps, for row r in the low half and r + 8 in the
+  /// high one.
+  std::array<Value, 2> expandScales(Value scales);
+  /// A register times the scale of row r, or of row r + 8 if `isBelow`.
+  Value scale(Value placed, Value factor, bool isBelow);
+  /// Two k16 steps of weights.
   Values decodePair(Value x, Value y, Value scales);
+  Values decodeSpread(ArrayRef<Value> words, Value scales);
+  Values decodeBytes(ArrayRef<Value> words, Value scales);
+  /// (a & mask | b & ~mask) & outer.
+  Value select(Value a, Value b, uint32_t mask, uint32_t outer);
+  Values decodeSteps(const State &state, int64_t pair);
   /// Piece `half` of the block whose codes are loaded.
   Values decode(const State &state, int64_t half);
   void multiply(State &state, Value tokens, int64_t unit);
@@ -124,6 +150,12 @@ private:
   Value less(Value x, Value y) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
   }
+  Value right(Value x, int64_t by) {
+    return by ? Value(arith::ShRUIOp::create(b, loc, x, constant(by))) : x;
+  }
+  Value left(Value x, int64_t by) {
+    return by ? Value(arith::ShLIOp::create(b, loc, x, constant(by))) : x;
+  }
   Value rotate(Value x, int64_t by) {
     return LLVM::FshlOp::create(b, loc, x, x, constant(by));
   }
@@ -135,6 +167,7 @@ private:
   PipelineOp pipeline;
   int64_t width, blocks, halves, registers;
   Type i32;
+  format::wgmma::Coding coding;
   /// Addresses of this thread's codes and scales, and of the tokens in units
   /// of 16 bytes, in slot 0.
   Value codes, scales, tokens;
@@ -218,24 +251,22 @@ void DecodedLoop::enter() {
   auto bits = [&](int64_t mask) -> Value {
     return arith::AndIOp::create(b, loc, thread, constant(mask));
   };
-  auto right = [&](Value value, int64_t by) -> Value {
-    return arith::ShRUIOp::create(b, loc, value, constant(by));
-  };
   auto buffers = kernel.buffers[pipeline];
   Values bases(buffers);
   pin(bases, 'r');
   auto slots = pipeline.getType().getSlots();
   weightBytes = getSharedBytes(cast<MemRefType>(slots[0]));
   tokenBytes = getSharedBytes(cast<MemRefType>(slots[1]));
-  Value strip = add(
-      bases[0], times(right(thread, 7), blocks * format::wgmma::kBlockBytes));
+  Value strip =
+      add(bases[0], times(right(thread, 7), blocks * coding.blockBytes()));
   codes = add(strip, times(bits(127), 16));
-  scales = add(add(strip, constant(format::wgmma::kCodeBytes)),
+  scales = add(add(strip, constant(coding.codeBytes())),
                times(right(bits(127), 2), 8));
   // The low word of a descriptor: the address, and a leading offset that
   // nothing reads.
   tokens = arith::OrIOp::create(b, loc, right(bases[1], 4), constant(0x10000));
-  scaleBase = one("mov.b32 $0, 0x70007000;", "=r", {}, true);
+  if (format::wgmma::usesScaleBase(coding))
+    scaleBase = one("mov.b32 $0, 0x70007000;", "=r", {}, true);
   // True, but ptxas must not know: a branch keeps it from scheduling the
   // decoding between the wgmma of one group.
   Value processor = one("mov.u32 $0, %smid;", "=r", {}, true);
@@ -250,10 +281,13 @@ void DecodedLoop::open(const State &state) {
 
 void DecodedLoop::load(State &state, int64_t block) {
   Value offset = add(times(state.slot, weightBytes),
-                     constant(block * format::wgmma::kBlockBytes));
-  Values words = assemble("ld.shared.v4.b32 {$0,$1,$2,$3}, [$4];",
+                     constant(block * coding.blockBytes()));
+  Values words;
+  Value from = add(codes, offset);
+  for (int64_t i = 0; i < coding.codeBytes(); i += format::wgmma::kCodeBytes)
+    words.append(assemble("ld.shared.v4.b32 {$0,$1,$2,$3}, [$4];",
                           "=r,=r,=r,=r,r,~{memory}", {i32, i32, i32, i32},
-                          add(codes, offset), true);
+                          i ? add(from, constant(i)) : from, true));
   Values pair = assemble("ld.shared.v2.b32 {$0,$1}, [$2];", "=r,=r,r,~{memory}",
                          {i32, i32}, add(scales, offset), true);
   words.append(pair);
@@ -270,16 +304,45 @@ void DecodedLoop::advance(State &state) {
   state.phase = arith::SelectOp::create(b, loc, wraps, flipped, state.phase);
 }
 
-Values DecodedLoop::decodePair(Value x, Value y, Value s) {
+std::array<Value, 2> DecodedLoop::expandScales(Value s) {
   using namespace format::wgmma;
-  auto expand = [&](Value word) {
+  auto expand = [&](Value word) -> Value {
+    if (!usesScaleBase(coding))
+      return left(
+          arith::AndIOp::create(b, loc, word, constant(kScaleMask)).getResult(),
+          kScaleShift);
     // word & kScaleMask | kScaleBase
     return one("lop3.b32 $0, $1, " + std::to_string(kScaleMask) + ", $2, 0xEA;",
                "=r,r,r", {word, scaleBase});
   };
-  Value factors[2] = {expand(s), expand(rotate(s, kScaleRotation))};
+  Value first = expand(s);
+  return {first, expand(rotate(s, kScaleRotation))};
+}
+
+Value DecodedLoop::scale(Value placed, Value factor, bool isBelow) {
+  StringRef half = isBelow ? "h" : "l";
+  StringRef type =
+      coding.type == format::wgmma::Multiplicand::BF16 ? "bf16" : "f16";
+  return one(("{.reg .b16 l, h; .reg .b32 s; mov.b32 {l, h}, $2; mov.b32 s, {" +
+              half + ", " + half + "}; mul.rn." + type + "x2 $0, $1, s;}")
+                 .str(),
+             "=r,r,r", {placed, factor});
+}
+
+Value DecodedLoop::select(Value a, Value other, uint32_t mask, uint32_t outer) {
+  Value merged = a;
+  if (a != other)
+    merged = one("lop3.b32 $0, $1, $2, " + std::to_string(mask) + ", 0xE4;",
+                 "=r,r,r", {a, other});
+  return arith::AndIOp::create(b, loc, merged,
+                               constant(static_cast<int32_t>(outer)));
+}
+
+Values DecodedLoop::decodePair(Value x, Value y, Value s) {
+  using namespace format::wgmma;
+  std::array<Value, 2> factors = expandScales(s);
   // kPoolMask ? x : y rotated
-  Value shifted = arith::ShLIOp::create(b, loc, y, constant(kPoolShift));
+  Value shifted = left(y, kPoolShift);
   Value z = one("lop3.b32 $0, $1, $2, " + std::to_string(kPoolMask) + ", 0xE4;",
                 "=r,r,r", {x, shifted});
   Values result;
@@ -288,30 +351,60 @@ Values DecodedLoop::decodePair(Value x, Value y, Value s) {
       Value word = i == 3 ? z : step ? y : x;
       int64_t by = i == 3 ? kPoolRotations[step] : kRotations[i];
       // What a rotation by less than 7 brings round is masked out.
-      if (by >= 7)
-        word = rotate(word, by);
-      else if (by)
-        word = arith::ShLIOp::create(b, loc, word, constant(by));
+      word = by >= 7 ? rotate(word, by) : left(word, by);
       Value magnitude = arith::AndIOp::create(
           b, loc, word, constant(static_cast<int32_t>(kValueMask)));
       // Rows r and r + 8 are scaled by the two halves of a word.
-      StringRef half = i % 2 ? "h" : "l";
-      result.push_back(one(("{.reg .b16 l, h; .reg .b32 s; mov.b32 {l, h}, $2; "
-                            "mov.b32 s, {" +
-                            half + ", " + half + "}; mul.rn.bf16x2 $0, $1, s;}")
-                               .str(),
-                           "=r,r,r", {magnitude, factors[step]}));
+      result.push_back(scale(magnitude, factors[step], i % 2));
     }
   return result;
 }
 
+Values DecodedLoop::decodeSpread(ArrayRef<Value> words, Value s) {
+  using namespace format::wgmma;
+  std::array<Value, 2> factors = expandScales(s);
+  Values result;
+  for (int64_t step = 0; step < 2; ++step)
+    for (int64_t i = 0; i < 4; ++i) {
+      auto [sign, magnitude] = kF16Shifts[i];
+      Value signs = left(words[step], sign);
+      Value others = sign == magnitude ? signs : left(words[step], magnitude);
+      result.push_back(scale(select(signs, others, kSignMask, kF16Mask),
+                             factors[step], i % 2));
+    }
+  return result;
+}
+
+Values DecodedLoop::decodeBytes(ArrayRef<Value> words, Value s) {
+  using namespace format::wgmma;
+  std::array<Value, 2> factors = expandScales(s);
+  ByteDecoding decoding = getByteDecoding(coding);
+  Values result;
+  for (int64_t step = 0; step < 2; ++step)
+    for (int64_t i = 0; i < 4; ++i) {
+      Value word = left(words[2 * step + i / 2], i % 2 * 8);
+      Value placed =
+          select(word, right(word, decoding.shift), kSignMask, decoding.mask);
+      result.push_back(scale(placed, factors[step], i % 2));
+    }
+  return result;
+}
+
+Values DecodedLoop::decodeSteps(const State &state, int64_t pair) {
+  ArrayRef<Value> words = state.words;
+  Value s = words[words.size() - 2 + pair];
+  if (coding.element != format::ElementKind::E2M1)
+    return decodeBytes(words.slice(4 * pair, 4), s);
+  if (coding.type == format::wgmma::Multiplicand::F16)
+    return decodeSpread(words.slice(2 * pair, 2), s);
+  return decodePair(words[2 * pair], words[2 * pair + 1], s);
+}
+
 Values DecodedLoop::decode(const State &state, int64_t half) {
-  const Values &w = state.words;
   if (halves == 2)
-    return half == 0 ? decodePair(w[0], w[1], w[4])
-                     : decodePair(w[2], w[3], w[5]);
-  Values result = decodePair(w[0], w[1], w[4]);
-  result.append(decodePair(w[2], w[3], w[5]));
+    return decodeSteps(state, half);
+  Values result = decodeSteps(state, 0);
+  result.append(decodeSteps(state, 1));
   return result;
 }
 
@@ -322,7 +415,10 @@ void DecodedLoop::multiply(State &state, Value base, int64_t unit) {
   llvm::raw_string_ostream os(text);
   os << "{.reg .pred p; .reg .b64 d; .reg .b32 h; mov.b32 h, 0x40000040; "
      << "mov.b64 d, {$" << 2 * count + 4 << ", h}; setp.eq.u32 p, 0, 0; "
-     << "wgmma.mma_async.sync.aligned.m64n" << width << "k16.f32.bf16.bf16 {";
+     << "wgmma.mma_async.sync.aligned.m64n" << width << "k16.f32."
+     << (coding.type == format::wgmma::Multiplicand::BF16 ? "bf16.bf16"
+                                                          : "f16.f16")
+     << " {";
   for (size_t i = 0; i < count; ++i)
     os << (i ? ", $" : "$") << i;
   os << "}, {$" << 2 * count << ", $" << 2 * count + 1 << ", $" << 2 * count + 2

@@ -9,48 +9,83 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CodedWeights.h"
+#include "Task.h"
 
-#include "nvfp4/Format/WgmmaWeights.h"
-
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
+using namespace nvfp4;
 using namespace nvfp4::runtime;
-using namespace nvfp4::format::wgmma;
-
-static int64_t roundUp(int64_t value, int64_t to) {
-  return (value + to - 1) / to * to;
-}
-
-/// Of one strip of rows, with K padded.
-static int64_t getStripBytes(int64_t columns) {
-  return std::max<int64_t>(roundUp(columns, 2 * kBlockColumns),
-                           2 * kBlockColumns) /
-         kBlockColumns * kBlockBytes;
-}
 
 int64_t CodedShape::getBytes() const {
-  return roundUp(rows, kBlockRows) / kBlockRows * getStripBytes(columns);
+  format::wgmma::Coding coding{format::elementKind(format),
+                               format::scaleKind(format), type};
+  int64_t strips =
+      (rows + format::wgmma::kBlockRows - 1) / format::wgmma::kBlockRows;
+  return strips * getBlocks() * coding.blockBytes();
 }
 
-bool nvfp4::runtime::encodeWeights(const CodedShape &shape,
-                                   const uint8_t *values, const uint8_t *scales,
-                                   uint8_t *out) {
-  auto [rows, columns] = shape;
-  std::fill_n(out, shape.getBytes(), 0);
-  if (rows == 0 || columns == 0)
-    return true;
-  std::vector<uint8_t> packed(storageBytes(rows, columns));
-  auto size = [](int64_t count) { return static_cast<size_t>(count); };
-  if (!pack({values, size(rows * columns / 2)},
-            {scales, size(rows * (columns / 16))}, rows, columns, packed))
-    return false;
-  int64_t strips = roundUp(rows, kBlockRows) / kBlockRows;
-  int64_t bytes = storageBytes(kBlockRows, columns);
-  for (int64_t strip = 0; strip < strips; ++strip)
-    std::memcpy(out + strip * getStripBytes(columns),
-                packed.data() + strip * bytes, bytes);
-  return true;
+extern "C" int32_t nvfp4_task_coded_weights(nvfp4_task *task, int32_t format,
+                                            int32_t type, int64_t parts,
+                                            int64_t matrices, int64_t rows,
+                                            int64_t columns) {
+  int32_t number = -1;
+  guarded(task, [&] {
+    CodedShape shape{static_cast<format::BlockFormat>(format),
+                     static_cast<format::wgmma::Multiplicand>(type), rows,
+                     columns, task->groups.getStages(columns)};
+    int64_t bytes = shape.getBytes();
+    number = task->addBuffer(
+        {nullptr, parts * matrices, bytes, bytes, NVFP4_TASK_READ});
+    Buffer &buffer = task->buffers[number];
+    buffer.partRows = matrices;
+    buffer.coded = shape;
+    buffer.factors.resize(static_cast<size_t>(parts * matrices));
+  });
+  return number;
+}
+
+extern "C" void nvfp4_task_coded_part(nvfp4_task *task, int32_t number,
+                                      int64_t part, const void *values,
+                                      const void *scales, int64_t scaleColumns,
+                                      int32_t isCompact) {
+  guarded(task, [&] {
+    Buffer &buffer = task->buffers[number];
+    const CodedShape &shape = buffer.coded;
+    std::vector<uint8_t> coded(static_cast<size_t>(buffer.rowBytes));
+    auto segments = task->groups.getSegments(
+        shape.columns, format::blockSize(shape.format), isCompact != 0);
+    for (int64_t i = 0; i < buffer.partRows && !task->failed; ++i) {
+      int64_t row = i * shape.rows;
+      format::wgmma::Matrix matrix{
+          shape.format,
+          static_cast<const uint8_t *>(values) +
+              row * format::rowBytes(shape.format, shape.columns),
+          static_cast<const uint8_t *>(scales) + row * scaleColumns,
+          shape.rows,
+          shape.columns,
+          scaleColumns};
+      int64_t at = part * buffer.partRows + i;
+      std::string error = format::wgmma::encode(
+          matrix, shape.type, segments, shape.getBlocks(), coded.data(),
+          buffer.factors[static_cast<size_t>(at)]);
+      if (!error.empty()) {
+        task->fail(error);
+        return;
+      }
+      task->copyIn(buffer, reinterpret_cast<const char *>(coded.data()), at, 1);
+    }
+  });
+}
+
+extern "C" void nvfp4_task_coded_factors(nvfp4_task *task, int32_t number) {
+  guarded(task, [&] {
+    std::vector<float> factors = task->buffers[number].factors;
+    if (factors.empty())
+      factors.push_back(1);
+    auto bytes = static_cast<int64_t>(factors.size() * sizeof(float));
+    int32_t copy = task->addBuffer({nullptr, 1, bytes, bytes, NVFP4_TASK_READ});
+    const Buffer &buffer = task->buffers[copy];
+    if (!task->failed &&
+        task->copyIn(buffer, reinterpret_cast<const char *>(factors.data()), 0,
+                     1))
+      task->add(buffer.memory);
+  });
 }

@@ -12,20 +12,22 @@
 #ifndef NVFP4_LIB_RUNTIME_LAUNCH_CODEDWEIGHTS_H
 #define NVFP4_LIB_RUNTIME_LAUNCH_CODEDWEIGHTS_H
 
+#include "nvfp4/Format/WgmmaWeights.h"
+
 #include <cstdint>
 
 namespace nvfp4::runtime {
 
-/// A matrix of NVFP4 weights.
+/// A matrix of weights, and stages of 128 columns along K once it is coded.
 struct CodedShape {
-  int64_t rows, columns;
-  int64_t getBytes() const;
-};
+  format::BlockFormat format;
+  format::wgmma::Multiplicand type;
+  int64_t rows, columns, stages;
 
-/// Writes the matrix to `out`, of getBytes() bytes; false if the sign of a
-/// scale is set.
-bool encodeWeights(const CodedShape &shape, const uint8_t *values,
-                   const uint8_t *scales, uint8_t *out);
+  /// Of the coded matrix.
+  int64_t getBytes() const;
+  int64_t getBlocks() const { return 2 * stages; }
+};
 
 } // namespace nvfp4::runtime
 

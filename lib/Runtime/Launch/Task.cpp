@@ -11,70 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Task.h"
+
 #include "../Error.h"
 #include "../Violation.h"
-#include "CodedWeights.h"
-#include "LaunchDevice.h"
-#include "nvfp4/Runtime/nvfp4_launch.h"
 
 #include <algorithm>
-#include <cstring>
-#include <deque>
 #include <memory>
-#include <vector>
 
 using namespace nvfp4::runtime;
-
-namespace {
-struct Buffer {
-  char *host;
-  int64_t rows, rowBytes, pitch;
-  int32_t access;
-  void *memory = nullptr;
-  int64_t partRows = 0;
-  /// Of coded weights: each matrix, a row of the buffer.
-  CodedShape coded{};
-
-  int64_t getBytes() const { return rows * pitch; }
-};
-
-/// A parameter's value: a tensor map is the largest.
-struct alignas(128) Parameter {
-  char bytes[128];
-};
-} // namespace
-
-struct nvfp4_task {
-  std::string where;
-  LaunchDevice *device = nullptr;
-  nvfp4_kernel *kernel = nullptr;
-  /// Of its own, since other threads may run tasks.
-  nvfp4_stream *stream = nullptr;
-  std::vector<Buffer> buffers;
-  std::deque<Parameter> parameters;
-  bool failed = false;
-
-  ~nvfp4_task();
-  /// Within a handler: what it tells is the task's error.
-  void failWithException() noexcept;
-  /// Keeps the first error; false if `status` is one.
-  bool check(nvfp4_status status);
-  bool fail(const std::string &message);
-  bool synchronize() {
-    return check(nvfp4_stream_synchronize(device->device, stream));
-  }
-  template <typename T> void add(const T &value) {
-    std::memcpy(parameters.emplace_back().bytes, &value, sizeof value);
-  }
-  void addMap(const nvfp4_tensor_map_spec &spec);
-  int32_t addBuffer(const Buffer &buffer);
-  /// Zeros of the buffer's size.
-  bool allocate(Buffer &buffer);
-  /// `rows` rows of the host to those from `first` on.
-  bool copyIn(const Buffer &buffer, const char *host, int64_t first,
-              int64_t rows);
-  bool copyOut(const Buffer &buffer);
-};
 
 nvfp4_task::~nvfp4_task() {
   for (Buffer &buffer : buffers)
@@ -99,19 +44,6 @@ void nvfp4_task::failWithException() noexcept {
   if (!failed)
     recordException();
   failed = true;
-}
-
-/// Compiled code, which knows of no exceptions, calls the functions below: does
-/// `work` if there is a task, and makes what is thrown its error.
-template <typename Callable>
-static void guarded(nvfp4_task *task, Callable work) noexcept {
-  if (!task || task->failed)
-    return;
-  try {
-    work();
-  } catch (...) {
-    task->failWithException();
-  }
 }
 
 extern "C" nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
@@ -225,42 +157,6 @@ extern "C" void nvfp4_task_part(nvfp4_task *task, int32_t buffer,
     if (!task->failed)
       task->copyIn(parts, static_cast<const char *>(host),
                    number * parts.partRows, parts.partRows);
-  });
-}
-
-extern "C" int32_t nvfp4_task_coded_weights(nvfp4_task *task, int64_t parts,
-                                            int64_t matrices, int64_t rows,
-                                            int64_t columns) {
-  int32_t number = -1;
-  guarded(task, [&] {
-    CodedShape shape{rows, columns};
-    int64_t bytes = shape.getBytes();
-    number = task->addBuffer(
-        {nullptr, parts * matrices, bytes, bytes, NVFP4_TASK_READ});
-    task->buffers[number].partRows = matrices;
-    task->buffers[number].coded = shape;
-  });
-  return number;
-}
-
-extern "C" void nvfp4_task_coded_part(nvfp4_task *task, int32_t buffer,
-                                      int64_t number, const void *values,
-                                      const void *scales) {
-  guarded(task, [&] {
-    const Buffer &weights = task->buffers[buffer];
-    auto [rows, columns] = weights.coded;
-    std::vector<uint8_t> coded(weights.rowBytes);
-    for (int64_t i = 0; i < weights.partRows && !task->failed; ++i) {
-      const auto *codes = static_cast<const uint8_t *>(values);
-      const auto *factors = static_cast<const uint8_t *>(scales);
-      if (!encodeWeights(weights.coded, codes + i * rows * columns / 2,
-                         factors + i * rows * (columns / 16), coded.data())) {
-        task->fail("expected scales of weights without a sign");
-        return;
-      }
-      task->copyIn(weights, reinterpret_cast<const char *>(coded.data()),
-                   number * weights.partRows + i, 1);
-    }
   });
 }
 

@@ -3,16 +3,6 @@
 // RUN:   --one-shot-bufferize="bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map" \
 // RUN:   --gsg-assign-scale-layout=target=sm_90a --convert-gsg-to-warpspec=target=sm_90a
 
-!a = !grouped_scaled_gemm.scaled<16x64, mxfp4>
-!b = !grouped_scaled_gemm.scaled<32x64, mxfp4>
-func.func @format(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_90a do not support weights of another format than nvfp4; quantise them to nvfp4, or use target cpu}}
-  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
-  return %d : tensor<16x32xf32>
-}
-
-// -----
-
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @columns(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
@@ -41,5 +31,16 @@ func.func @stages(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
   // expected-error@+1 {{kernels for sm_90a do not support 9 stages of 43008 bytes; at most 4 fit into shared memory}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 96, n = 256, k = 128, stages = 9>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, mxfp8_e4m3>
+!b = !grouped_scaled_gemm.scaled<32x64, mxfp8_e4m3>
+func.func @stages_of_bytes(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_90a do not support 4 stages of 59392 bytes; at most 3 fit into shared memory}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 96, n = 256, k = 128, stages = 4>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }

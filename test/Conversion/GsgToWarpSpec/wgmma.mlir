@@ -1,4 +1,4 @@
-// A ragged product for sm_90a: rows dequantised, weights coded, two roles.
+// A ragged product for sm_90a: rows as bf16, weights coded, two roles.
 // RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
 // RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
@@ -9,18 +9,16 @@
 func.func @ragged(%a: memref<?x256xi8>, %as: memref<?x32xf8E4M3FN>, %ends: memref<8xi32>,
                   %b: memref<8x384x256xi8>, %bs: memref<8x384x32xf8E4M3FN>,
                   %out: memref<?x384xbf16>) {
-  // CHECK: %[[ROWS:.*]] = memref.alloc(%{{.*}}) : memref<?x512xbf16>
-  // CHECK: grouped_scaled_gemm.dequantize
-  // CHECK-SAME: outs(%[[ROWS]] : memref<?x512xbf16>)
-  // CHECK: %[[TOKENS:.*]] = llvm.call @nvfp4_task_buffer
+  // CHECK: llvm.call @nvfp4_task_groups
+  // CHECK: %[[TOKENS:.*]] = llvm.call @nvfp4_task_tokens
   // One map for each width: 8, 16, ... 96 rows.
   // CHECK-COUNT-12: llvm.call @nvfp4_task_token_map(%{{.*}}, %[[TOKENS]]
   // CHECK-NOT: nvfp4_task_token_map
   // CHECK: %[[WEIGHTS:.*]] = llvm.call @nvfp4_task_coded_weights
   // CHECK: llvm.call @nvfp4_task_coded_part(%{{.*}}, %[[WEIGHTS]]
   // CHECK: llvm.call @nvfp4_task_pointer(%{{.*}}, %[[WEIGHTS]])
+  // CHECK-NOT: nvfp4_task_coded_factors
   // CHECK: llvm.call @nvfp4_task_run
-  // CHECK: memref.dealloc %[[ROWS]]
   grouped_scaled_gemm.matmul <ragged_rows> groups(%ends : memref<8xi32>)
       lhs(%a scaled_by %as : memref<?x256xi8>, memref<?x32xf8E4M3FN> as !a)
       rhs(%b scaled_by %bs : memref<8x384x256xi8>, memref<8x384x32xf8E4M3FN> as !b)

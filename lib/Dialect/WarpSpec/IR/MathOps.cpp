@@ -190,8 +190,6 @@ LogicalResult WarpgroupMmaOp::verify() {
 // mma_decoded
 //===----------------------------------------------------------------------===//
 
-/// Bytes of 64 rows by 64 columns of coded weights.
-static constexpr int64_t kBlockBytes = 2304;
 static constexpr int64_t kBlockColumns = 64;
 
 static MemRefType getSlot(PipelineType type, unsigned number) {
@@ -208,6 +206,13 @@ int64_t MmaDecodedOp::getMaxWidth() {
 }
 int64_t MmaDecodedOp::getKBlocks() {
   return getSlot(getPipeline().getType(), 1).getDimSize(0);
+}
+
+int64_t MmaDecodedOp::getBlockBytes() {
+  // Codes of 64 rows by 64 columns, and a scale for each 16.
+  bool isFP4 = getCode() == WeightCode::E2M1_UE4M3 ||
+               getCode() == WeightCode::E2M1_UE8M0;
+  return (isFP4 ? 2048 : 4096) + 256;
 }
 
 SmallVector<int64_t> MmaDecodedOp::getWidths() {
@@ -228,18 +233,20 @@ LogicalResult MmaDecodedOp::verify() {
       !isSmem(tokens))
     return emitOpError("expected slots of weights and of tokens, but got ")
            << type;
-  if (tokens.getRank() != 3 || !tokens.getElementType().isBF16() ||
+  Type element = tokens.getElementType();
+  if (tokens.getRank() != 3 || !(element.isBF16() || element.isF16()) ||
       getSwizzle(tokens) != 128 || tokens.getDimSize(2) != kBlockColumns ||
       tokens.getDimSize(1) < 8 || tokens.getDimSize(1) > 256 ||
       tokens.getDimSize(1) % 8 != 0)
     return emitOpError("expected tokens [k blocks, a multiple of 8 up to 256, "
-                       "64] of bf16 with a swizzle of 128 bytes, but got ")
+                       "64] of bf16 or f16 with a swizzle of 128 bytes, but "
+                       "got ")
            << tokens;
   if (weights.getRank() != 2 || !weights.getElementType().isInteger(8) ||
       getSwizzle(weights) != 0 ||
-      weights.getDimSize(1) != tokens.getDimSize(0) * kBlockBytes)
+      weights.getDimSize(1) != tokens.getDimSize(0) * getBlockBytes())
     return emitOpError("expected weights [warpgroups, ")
-           << tokens.getDimSize(0) * kBlockBytes << "] of i8, but got "
+           << tokens.getDimSize(0) * getBlockBytes() << "] of i8, but got "
            << weights;
   // The next slot is waited for before the one before it is released.
   if (type.getDepth() < 2)

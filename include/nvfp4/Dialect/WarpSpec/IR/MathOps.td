@@ -154,12 +154,15 @@ def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
     waits for the slots `from` to `to` of the pipeline in turn, multiplies, and
     releases each. Warpgroup w multiplies entry w of the first buffer of a slot,
     64 rows of weights as `nvfp4/Format/WgmmaWeights.h` lays them out, by the
-    first `width` rows of the second, K-major tokens of bf16 with a swizzle of
-    128 bytes. `width` is one of 8, 16, ... up to the rows of the buffer, and
+    first `width` rows of the second, K-major tokens of bf16 or f16 with a swizzle
+    of 128 bytes; weights are decoded to the same type. `of` names their elements
+    and scales, `e2m1_ue4m3` if it is absent; those of 8 bits need 4352 bytes for
+    64 columns, the others 2304. `width` is one of 8, 16, ... up to the rows of the buffer, and
     beyond 64 of `step` more each; the K blocks of 64 columns lie `width` rows
     apart.
 
-    The result is `2^-7` times the product: half the rows of the buffer values a
+    The result is the product divided by what the coding of the weights says, 128
+    with UE4M3: half the rows of the buffer values a
     thread, in the fragment order of `wgmma`, of which the first `width / 2` are
     defined. Columns of the fragment are tokens.
 
@@ -202,12 +205,14 @@ def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
   let arguments = (ins WarpSpec_PipelineType:$pipeline, I32:$from, I32:$to,
                        I32:$width,
                        ConfinedAttr<I32Attr, [IntPositive]>:$widthStep,
+                       DefaultValuedAttr<WarpSpec_WeightCodeAttr,
+                         "WeightCode::E2M1_UE4M3">:$code,
                        Optional<I32>:$stage, Optional<I32>:$phase);
   let results = (outs VectorOfRankAndType<[1], [F32]>:$result, I32:$nextStage,
                       I32:$nextPhase);
   let assemblyFormat = [{
     $pipeline (`[` $stage^ `,` $phase `]`)? `from` $from `to` $to
-    `width` `(` $width `)` `step` $widthStep attr-dict
+    `width` `(` $width `)` `step` $widthStep (`of` $code^)? attr-dict
     `:` type($pipeline) `->` type($result)
   }];
   let extraClassDeclaration = [{
@@ -215,8 +220,10 @@ def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
     int64_t getWarpgroups();
     /// Rows of the buffer of tokens.
     int64_t getMaxWidth();
-    /// Bytes of a slot of a warpgroup's weights, and its K blocks of 64.
+    /// K blocks of 64 columns of a slot.
     int64_t getKBlocks();
+    /// Bytes of 64 rows by 64 columns of weights.
+    int64_t getBlockBytes();
     /// The widths that are multiplied as they are, ascending.
     ::llvm::SmallVector<int64_t> getWidths();
   }];

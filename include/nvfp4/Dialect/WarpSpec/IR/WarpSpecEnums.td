@@ -34,6 +34,13 @@ def WarpSpec_ScaledKind : WarpSpec_Enum<"ScaledKind",
   I32EnumAttrCase<"MXF4", 1, "mxf4">,
   I32EnumAttrCase<"MXF8F6F4", 2, "mxf8f6f4">]>;
 
+def WarpSpec_WeightCode : WarpSpec_Enum<"WeightCode",
+    "elements and scales of coded weights", [
+  I32EnumAttrCase<"E2M1_UE4M3", 0, "e2m1_ue4m3">,
+  I32EnumAttrCase<"E2M1_UE8M0", 1, "e2m1_ue8m0">,
+  I32EnumAttrCase<"E4M3_UE8M0", 2, "e4m3_ue8m0">,
+  I32EnumAttrCase<"E5M2_UE8M0", 3, "e5m2_ue8m0">]>;
+
 def WarpSpec_TileOrder : WarpSpec_Enum<"TileOrder",
     "which tile index of a group runs fastest", [
   I32EnumAttrCase<"MFastest", 0, "m_fastest">,
@@ -60,6 +67,8 @@ def WarpSpec_ScaledKindAttr : WarpSpec_EnumAttr<WarpSpec_ScaledKind, "kind">;
 /// The keyword stands alone in the operation's own syntax.
 def WarpSpec_TileOrderAttr
     : EnumAttr<WarpSpec_Dialect, WarpSpec_TileOrder, "order">;
+def WarpSpec_WeightCodeAttr
+    : EnumAttr<WarpSpec_Dialect, WarpSpec_WeightCode, "code">;
 def WarpSpec_CacheHintAttr
     : EnumAttr<WarpSpec_Dialect, WarpSpec_CacheHint, "cache">;
 def WarpSpec_FenceKindAttr : WarpSpec_EnumAttr<WarpSpec_FenceKind, "fence_kind">;

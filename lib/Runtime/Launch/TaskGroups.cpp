@@ -1,0 +1,91 @@
+//===- TaskGroups.cpp - Groups of a product on the host ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Offsets are cut to what there is, as kernels do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TaskGroups.h"
+
+#include "nvfp4/Runtime/nvfp4_launch.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace nvfp4::runtime;
+using nvfp4::format::wgmma::Segment;
+
+static int64_t ceilDiv(int64_t value, int64_t by) {
+  return (value + by - 1) / by;
+}
+
+bool TaskGroups::isAlongK() const {
+  return kind == NVFP4_TASK_K_ENDS || kind == NVFP4_TASK_K_STARTS;
+}
+
+int64_t TaskGroups::countGroups() const {
+  bool isStarts = kind == NVFP4_TASK_ROW_STARTS || kind == NVFP4_TASK_K_STARTS;
+  return std::max<int64_t>(count - isStarts, 0);
+}
+
+int64_t TaskGroups::getStages(int64_t columns) const {
+  int64_t stages = ceilDiv(columns, kStage);
+  return isAlongK() ? stages + countGroups() : std::max<int64_t>(stages, 1);
+}
+
+int64_t TaskGroups::at(int64_t index) const {
+  const char *from = static_cast<const char *>(offsets) + index * bits / 8;
+  if (bits == 64) {
+    int64_t value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+  int32_t value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+std::pair<int64_t, int64_t> TaskGroups::getRange(int64_t g,
+                                                 int64_t extent) const {
+  auto cut = [&](int64_t index) {
+    return std::clamp<int64_t>(at(index), 0, extent);
+  };
+  if (kind == NVFP4_TASK_ROW_STARTS || kind == NVFP4_TASK_K_STARTS)
+    return {cut(g), cut(g + 1)};
+  return {g == 0 ? 0 : ceilDiv(cut(g - 1), align) * align, cut(g)};
+}
+
+bool TaskGroups::hasRow(int64_t row, int64_t rows) const {
+  if (kind == NVFP4_TASK_COUNTS)
+    return row % rows < at(row / rows);
+  if (kind != NVFP4_TASK_ROW_ENDS && kind != NVFP4_TASK_ROW_STARTS)
+    return true;
+  for (int64_t g = 0; g < countGroups(); ++g) {
+    auto [begin, end] = getRange(g, rows);
+    if (row >= begin && row < end)
+      return true;
+  }
+  return false;
+}
+
+std::vector<Segment> TaskGroups::getSegments(int64_t columns, int64_t blockSize,
+                                             bool isCompact) const {
+  if (!isAlongK())
+    return {{0, columns, 0, 0}};
+  std::vector<Segment> segments;
+  int64_t scale = 0;
+  for (int64_t g = 0; g < countGroups(); ++g) {
+    auto [begin, end] = getRange(g, columns);
+    if (begin >= end)
+      continue;
+    segments.push_back({begin, end - begin,
+                        isCompact ? scale : begin / blockSize,
+                        (begin / kStage + g) * kStage});
+    scale += ceilDiv(end - begin, blockSize);
+  }
+  return segments;
+}

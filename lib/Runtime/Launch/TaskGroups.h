@@ -1,0 +1,53 @@
+//===- TaskGroups.h - Groups of a product on the host -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which rows a product reads, and where groups along K go when each begins at
+// a stage of its own. The kernel computes the same places from the offsets.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_RUNTIME_LAUNCH_TASKGROUPS_H
+#define NVFP4_LIB_RUNTIME_LAUNCH_TASKGROUPS_H
+
+#include "nvfp4/Format/WgmmaWeights.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace nvfp4::runtime {
+
+/// What nvfp4_task_groups was given.
+struct TaskGroups {
+  /// Columns of a stage.
+  static constexpr int64_t kStage = 128;
+
+  int32_t kind = 0;
+  const void *offsets = nullptr;
+  int32_t bits = 32;
+  int64_t count = 0, align = 1;
+
+  bool isAlongK() const;
+  /// Stages of a row of `columns`: at least one.
+  int64_t getStages(int64_t columns) const;
+  /// Whether row `row` of all matrices of `rows` each is in a group.
+  bool hasRow(int64_t row, int64_t rows) const;
+  /// The pieces of a row: where each group begins at a stage of its own, group
+  /// g goes to stage start / 128 + g. Scales start where the group does, or
+  /// behind those of the groups before it if `isCompact`.
+  std::vector<format::wgmma::Segment>
+  getSegments(int64_t columns, int64_t blockSize, bool isCompact) const;
+
+private:
+  int64_t at(int64_t index) const;
+  /// Begin and end of group `g` of what is cut.
+  std::pair<int64_t, int64_t> getRange(int64_t g, int64_t extent) const;
+  int64_t countGroups() const;
+};
+
+} // namespace nvfp4::runtime
+
+#endif // NVFP4_LIB_RUNTIME_LAUNCH_TASKGROUPS_H

@@ -1,0 +1,142 @@
+//===- TokenRows.cpp - Rows of A for kernels that multiply 16 bits --------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Elements times their scales, which bf16 holds: at most four significant bits
+// each, six with UE4M3. What leaves the range of its exponents is an error, but
+// only in rows that the product reads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Task.h"
+#include "nvfp4/Format/Float16.h"
+
+#include <cmath>
+
+using namespace nvfp4;
+using namespace nvfp4::runtime;
+
+namespace {
+constexpr uint16_t kNan = 0x7FC0;
+/// Stands for what bf16 does not hold; no element decodes to it.
+constexpr uint16_t kOutside = 0x7FC1;
+
+/// Elements under a scale, made when the scale is first seen.
+class RowDecoder {
+public:
+  explicit RowDecoder(format::BlockFormat format)
+      : format(format), codes(format::elementBits(format) == 4 ? 16 : 256),
+        table(256 * codes), isMade(256) {}
+
+  const uint16_t *getElements(uint8_t scale) {
+    uint16_t *elements = table.data() + scale * codes;
+    if (!isMade[scale])
+      for (size_t code = 0; code < codes; ++code)
+        elements[code] = convert(
+            format::dequantize(format, static_cast<uint8_t>(code), scale));
+    isMade[scale] = true;
+    return elements;
+  }
+
+private:
+  static uint16_t convert(double value) {
+    if (std::isnan(value))
+      return kNan;
+    double magnitude = std::fabs(value);
+    if (magnitude != 0 && !std::isinf(magnitude) &&
+        (magnitude < 0x1p-126 || magnitude >= 0x1p128))
+      return kOutside;
+    return format::f32ToBF16(static_cast<float>(value));
+  }
+
+  format::BlockFormat format;
+  size_t codes;
+  std::vector<uint16_t> table;
+  std::vector<bool> isMade;
+};
+
+/// The operand as nvfp4_task_tokens was given it.
+struct Rows {
+  const uint8_t *values, *scales;
+  int64_t scaleColumns, columns;
+};
+
+/// Row `row` to `out`; returns a column that bf16 does not hold, or -1.
+int64_t decodeRow(RowDecoder &decoder, format::BlockFormat format,
+                  const Rows &rows, int64_t row,
+                  std::span<const format::wgmma::Segment> segments,
+                  uint16_t *out) {
+  const uint8_t *line =
+      rows.values + row * format::rowBytes(format, rows.columns);
+  const uint8_t *scales = rows.scales + row * rows.scaleColumns;
+  bool isFP4 = format::elementBits(format) == 4;
+  int64_t block = format::blockSize(format), outside = -1;
+  for (const format::wgmma::Segment &segment : segments)
+    for (int64_t i = 0; i < segment.count; ++i) {
+      const uint16_t *elements =
+          decoder.getElements(scales[segment.scale + i / block]);
+      int64_t column = segment.first + i;
+      uint8_t code =
+          isFP4 ? line[column / 2] >> (column % 2 * 4) & 15 : line[column];
+      uint16_t element = elements[code];
+      out[segment.target + i] = element;
+      if (element == kOutside && outside < 0)
+        outside = column;
+    }
+  return outside;
+}
+} // namespace
+
+extern "C" int32_t nvfp4_task_tokens(nvfp4_task *task, int32_t format,
+                                     const void *values, const void *scales,
+                                     int64_t scaleColumns, int32_t isCompact,
+                                     int64_t matrices, int64_t rows,
+                                     int64_t columns) {
+  int32_t number = -1;
+  guarded(task, [&] {
+    const TaskGroups &groups = task->groups;
+    int64_t pitch = groups.getStages(columns) * TaskGroups::kStage;
+    number = task->addBuffer(
+        {nullptr, matrices * rows, 2 * pitch, 2 * pitch, NVFP4_TASK_READ});
+    if (task->failed)
+      return;
+    std::vector<uint16_t> staged(static_cast<size_t>(matrices * rows * pitch));
+    Rows all{static_cast<const uint8_t *>(values),
+             static_cast<const uint8_t *>(scales), scaleColumns, columns};
+    if (format < 0) {
+      for (int64_t row = 0; row < matrices * rows; ++row)
+        for (const auto &segment : groups.getSegments(columns, 1, false))
+          std::memcpy(staged.data() + row * pitch + segment.target,
+                      all.values + 2 * (row * columns + segment.first),
+                      static_cast<size_t>(2 * segment.count));
+    } else {
+      auto kind = static_cast<format::BlockFormat>(format);
+      auto segments =
+          groups.getSegments(columns, format::blockSize(kind), isCompact != 0);
+      RowDecoder decoder(kind);
+      for (int64_t row = 0; row < matrices * rows; ++row) {
+        int64_t outside = decodeRow(decoder, kind, all, row, segments,
+                                    staged.data() + row * pitch);
+        if (outside < 0 || !groups.hasRow(row, rows))
+          continue;
+        task->fail("expected rows of lhs that bf16 holds, from 2^-126 to below "
+                   "2^128, but got another number in row " +
+                   std::to_string(row) + ", column " + std::to_string(outside));
+        return;
+      }
+    }
+    task->copyIn(task->buffers[number],
+                 reinterpret_cast<const char *>(staged.data()), 0,
+                 matrices * rows);
+  });
+  return number;
+}
+
+extern "C" void nvfp4_task_groups(nvfp4_task *task, int32_t kind,
+                                  const void *offsets, int32_t bits,
+                                  int64_t count, int64_t align) {
+  guarded(task, [&] { task->groups = {kind, offsets, bits, count, align}; });
+}
