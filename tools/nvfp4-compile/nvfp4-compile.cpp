@@ -36,14 +36,14 @@ int main(int argc, char **argv) {
   Opt<std::string> target("target", cl::cat(category), cl::desc("The machine to compile for: cpu, sm_90a, sm_100a, sm_103a or sm_100f"), cl::location(compile.target));
   Opt<std::string> emit("emit", cl::cat(category), cl::desc("mlir (LLVM dialect), llvm, asm, obj or so; ptx or cubin of kernels"), cl::location(compile.emit));
   Opt<std::string> isa("isa", cl::cat(category), cl::desc("generic, avx2, avx512vnni (or several: the runtime chooses), all of them (default for so and obj) or native"), cl::location(compile.isa));
-  Opt<bool> threads("threads", cl::cat(category), cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
+  Opt<bool> openmp("openmp", cl::cat(category), cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
   Opt<bool> runtimeChecks("runtime-checks", cl::cat(category), cl::desc("Check offsets, indices and dynamic extents where the code runs (default)"), cl::location(compile.runtimeChecks));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));
   Opt<bool> explain("explain", cl::cat(category), cl::desc("Print how each product could run on the GPU --target, and stop"), cl::location(compile.explain));
   // clang-format on
   cl::ParseCommandLineOptions(argc, argv, "NVFP4 compiler\n");
   for (const cl::Option *option : std::initializer_list<cl::Option *>{
-           &output, &emit, &isa, &threads, &runtimeChecks, &optLevel})
+           &output, &emit, &isa, &openmp, &runtimeChecks, &optLevel})
     if (option->getNumOccurrences())
       compile.forOutput.push_back((option->ArgStr.size() == 1 ? "-" : "--") +
                                   option->ArgStr.str());

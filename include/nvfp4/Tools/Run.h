@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs one function of a module on tensors from files, times it and checks it.
-// The options are the members of RunOptions, by their names on the command
-// line.
+// The options are the members of RunOptions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +32,8 @@ struct RunOptions : CodeOptions {
   /// writes; `-` skips one. May be shorter.
   std::vector<std::string> outputs;
   /// `cpu`; `cuda`, `cuda:N` or `sim`, where products become kernels for the
-  /// target (sm_100a, unless another GPU is named); or `reference` for the
-  /// interpreter.
+  /// target, or for what the device is if the target is `cpu`; or `reference`
+  /// for the interpreter.
   std::string device = "cpu";
   /// Empty, `reference` or `reference:sampled=N`.
   std::string check;
@@ -45,7 +44,7 @@ struct RunOptions : CodeOptions {
   bool exact = false;
   /// How many calls to time; empty for none.
   std::string time;
-  /// Threads; 0 for the default of the runtime.
+  /// `--threads`; 0 for the default of the runtime.
   int numThreads = 0;
   bool printSignature = false;
 };
