@@ -39,9 +39,6 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   gsg::AssignScaleLayoutPassOptions layout;
   layout.target = verify.target;
   pm.addPass(gsg::createAssignScaleLayoutPass(layout));
-  // convert-gsg-to-warpspec knows what to do without a strategy.
-  if (isHopper)
-    return;
   // After the gate layouts have been chosen, on which tiles depend.
   gsg::SelectStrategyPassOptions select;
   select.target = options.target;

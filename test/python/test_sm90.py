@@ -38,7 +38,7 @@ def test_tiles(rng, m, n):
 @pytest.mark.parametrize("rows", [1, 9, 17, 31, 40, 47, 56, 64, 65, 81, 96, 97])
 def test_widths(rng, rows):
     """Every width of a tile, and two tiles where one is not enough."""
-    check(rng, ragged([rows, 2]), 72, 160)
+    check(rng, ragged([rows, 2]), 72, 160, attrs=tile(256))
 
 
 @pytest.mark.parametrize("rows", [70, 90, 100, 120, 130, 150, 170, 190])
@@ -46,20 +46,38 @@ def test_widths_of_two_warpgroups(rng, rows):
     check(rng, dense(rows), 136, 160, attrs=tile(128, 192))
 
 
+def check_plain(rng, rows, n, k, out, attrs=None):
+    """Columns and K are known, and results are products times a factor."""
+    groups = ragged(rows)
+    product = make_product(rng, groups, n, k, "nvfp4")
+    text = matmul_text("f", groups.attribute, scaled_type("nvfp4", shape=("?", k)),
+                       scaled_type("nvfp4", shape=(len(rows), n, k)), f"tensor<?x{n}x{out}>",
+                       alpha=f"tensor<{len(rows)}xf32>", attrs=attrs)
+    operand, operands = product.arguments()
+    alpha = np.array([0.5, 2, 1, 0.25] * len(rows), np.float32)[:len(rows)]
+    got = compile_kernels("sm_90a", text).f(*operand, *operands, alpha, product.destination(out))
+    expected = expected_result(product, out, epilogue=lambda acc, g, i: alpha[g] * acc)
+    assert_equal(got, expected, (rows, n, k, out))
+
+
 @pytest.mark.parametrize("out", ["bf16", "f16"])
 @pytest.mark.parametrize("n", [72, 256, 320])
 def test_known_columns(rng, n, out):
-    """Results that are products times a factor are stored without the general epilogue."""
-    groups = ragged([3, 70, 0, 33])
-    product = make_product(rng, groups, n, 160, "nvfp4")
-    text = matmul_text("f", groups.attribute, scaled_type("nvfp4"),
-                       scaled_type("nvfp4", shape=(4, n, 160)), f"tensor<?x{n}x{out}>",
-                       alpha="tensor<4xf32>")
-    operand, operands = product.arguments()
-    alpha = np.array([0.5, 2, 1, 0.25], np.float32)
-    got = compile_kernels("sm_90a", text).f(*operand, *operands, alpha, product.destination(out))
-    expected = expected_result(product, out, epilogue=lambda acc, g, i: alpha[g] * acc)
-    assert_equal(got, expected, (n, out))
+    """Stored without the general epilogue."""
+    check_plain(rng, [3, 70, 0, 33], n, 160, out)
+
+
+@pytest.mark.parametrize("m,n,k", [(32, 256, 256), (64, 256, 256), (88, 256, 128),
+                                   (248, 128, 128), (160, 128, 128)])
+def test_deep_and_wide_tiles(rng, m, n, k):
+    check_plain(rng, [3, 250, 0, 40], 264, 768, "bf16", tile(n, m, k))
+
+
+@pytest.mark.parametrize("groups", [1, 7, 31, 32, 33, 70])
+def test_tiles_are_dealt_out(rng, groups):
+    """By falling cost up to 32 groups, and then as they come; each tile once."""
+    rows = rng.integers(0, 40, groups)
+    check(rng, ragged([*rows]), 264, 96, attrs=tile(256, 8))
 
 
 def test_stages(rng):

@@ -88,12 +88,6 @@ void KernelBody::build() {
     rank = NVVM::ClusterId::create(b, loc, b.getI32Type());
   }
 
-  // A launch that overlaps the one before waits here, after its barriers and
-  // tensor memory are there, and lets the next begin. Others have nothing to
-  // wait for.
-  for (auto kind : {NVVM::GridDepActionKind::wait,
-                    NVVM::GridDepActionKind::launch_dependents})
-    NVVM::GriddepcontrolOp::create(b, loc, kind);
   buildRoles({{"load", 1, 0, [&] { buildLoadRole(); }},
               {"mma", 1, 0, [&] { buildMmaRole(); }},
               {"epilogue", 4, 0, [&] { buildEpilogueRole(); }}});
@@ -124,6 +118,12 @@ void KernelBody::buildRoles(ArrayRef<Role> roles) {
     warps.push_back(static_cast<int32_t>(role.warps));
     registers.push_back(static_cast<int32_t>(role.registers));
   }
+  // A launch that overlaps the one before waits here, after its barriers and
+  // tensor memory are there, and lets the next begin. Others have nothing to
+  // wait for.
+  for (auto kind : {NVVM::GridDepActionKind::wait,
+                    NVVM::GridDepActionKind::launch_dependents})
+    NVVM::GriddepcontrolOp::create(b, loc, kind);
   auto built = RolesOp::create(b, loc, b.getStrArrayAttr(names), warps,
                                registers, static_cast<unsigned>(roles.size()));
   OpBuilder::InsertionGuard guard(b);
@@ -148,9 +148,11 @@ void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
   Block &extents = loop.getExtents().emplaceBlock();
   b.setInsertionPointToStart(&extents);
   GroupPlace group = getGroup(extents.addArgument(i32Type, loc));
-  warpspec::YieldOp::create(b, loc,
-                            ValueRange{ceilDiv(group.rows, rows),
-                                       ceilDiv(parameters.columns, columns)});
+  SmallVector<Value> yielded{ceilDiv(group.rows, rows),
+                             ceilDiv(parameters.columns, columns)};
+  if (ring)
+    yielded.push_back(getTileCost(group));
+  warpspec::YieldOp::create(b, loc, yielded);
   Block &tile = loop.getBody().emplaceBlock();
   tile.addArguments({i32Type, i32Type, i32Type}, {loc, loc, loc});
   b.setInsertionPointToStart(&tile);

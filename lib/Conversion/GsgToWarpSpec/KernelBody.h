@@ -57,6 +57,7 @@ protected:
     int64_t warps, registers;
     llvm::function_ref<void()> build;
   };
+  /// The roles, after the launch before this one.
   void buildRoles(llvm::ArrayRef<Role> roles);
 
   /// Runs `body` for this block's tiles.
@@ -64,6 +65,8 @@ protected:
   /// The same of tiles of so many rows and columns of the product, handed to
   /// roles through `ring`; each role finds its own where it is null.
   void forEachTile(int64_t rows, int64_t columns, Value ring, TileFn body);
+  /// What a tile of the group costs, where tiles go through a ring.
+  virtual Value getTileCost(const GroupPlace &) { return i32(1); }
   /// Fills `steps` stages of the input along K: `body` gets k and the stage.
   void
   fillStages(Value steps,

@@ -13,6 +13,7 @@
 #include "EpilogueTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -25,14 +26,14 @@ using namespace nvfp4::warpspec;
 
 void WgmmaBody::build() {
   Value weights = allocateShared(
-      {plan.stages, plan.warpgroups, plan.weightBytes}, b.getI8Type(), 0);
-  Value tokens = allocateShared(
-      {plan.stages, WgmmaPlan::kBlocks, plan.width, 64}, plan.element, 128);
+      {plan.stages, plan.warpgroups, plan.getWeightBytes()}, b.getI8Type(), 0);
+  Value tokens = allocateShared({plan.stages, plan.blocks, plan.width, 64},
+                                plan.element, 128);
   Type result = cast<MemRefType>(op.getOut().getType()).getElementType();
   staged =
       allocateShared({plan.warpgroups, WgmmaPlan::kChunk,
-                      isPlain() ? WgmmaPlan::kNarrowPitch : WgmmaPlan::kPitch},
-                     isPlain() ? result : b.getF32Type(), 0);
+                      isPlain ? WgmmaPlan::kNarrowPitch : WgmmaPlan::kPitch},
+                     isPlain ? result : b.getF32Type(), 0);
   input =
       makePipeline({weights, tokens}, plan.stages, Agent::Tma, Agent::Threads);
   Value tiles = allocateShared({2, 4}, b.getI32Type(), 0);
@@ -50,15 +51,24 @@ void WgmmaBody::forEachTile(TileFn body) {
   KernelBody::forEachTile(plan.width, plan.getColumns(), ring, body);
 }
 
+/// The wider a tile, the longer it takes.
+Value WgmmaBody::getTileCost(const GroupPlace &group) {
+  return getRows(group, i32(0)).width;
+}
+
 /// Tiles of one group have nearly the same width, as small as it can be.
 WgmmaBody::Rows WgmmaBody::getRows(const GroupPlace &group, Value m) {
   auto roundUp = [&](Value value, int64_t to) {
     return mul(ceilDiv(value, to), to);
   };
   Value tiles = ceilDiv(group.rows, plan.width);
+  // Extents are asked of groups without rows, too.
+  tiles = arith::MaxUIOp::create(b, loc, tiles, i32(1));
   Value each = arith::DivUIOp::create(
       b, loc, add(group.rows, sub(tiles, i32(1))), tiles);
-  Value narrow = roundUp(each, 8), wide = roundUp(each, plan.widthStep);
+  Value narrow = roundUp(each, 8);
+  Value wide = arith::MinSIOp::create(b, loc, roundUp(each, plan.widthStep),
+                                      i32(plan.width));
   Value isNarrow =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, each, i32(64));
   Rows rows;
@@ -92,7 +102,7 @@ void WgmmaBody::buildLoadRole() {
       return arith::MulIOp::create(b, loc, x, y);
     };
     Value stageBytes =
-        arith::ConstantIntOp::create(b, loc, plan.weightBytes, 64);
+        arith::ConstantIntOp::create(b, loc, plan.getWeightBytes(), 64);
     Value stripBytes = mulWide(wide(parameters.steps), stageBytes);
     SmallVector<Value> starts;
     for (int64_t i = 0; i < plan.warpgroups; ++i) {
@@ -114,9 +124,8 @@ void WgmmaBody::buildLoadRole() {
                            static_cast<uint32_t>(i), fill.getSlot()[0],
                            fill.getToken(), hint(CacheHint::EvictFirst));
       TmaLoadRowsOp::create(b, loc, rows.width, parameters.tokenMaps,
-                            mul(k, WgmmaPlan::kBlocks), row, i32(0),
-                            fill.getSlot()[1], fill.getToken(),
-                            hint(CacheHint::EvictLast));
+                            mul(k, plan.blocks), row, i32(0), fill.getSlot()[1],
+                            fill.getToken(), hint(CacheHint::EvictLast));
     });
   });
 }
@@ -136,21 +145,11 @@ void WgmmaBody::buildMathRole() {
         b, loc, fragment, b.getI32Type(), b.getI32Type(), input, i32(0),
         group.steps ? group.steps : parameters.steps, rows.width,
         plan.widthStep, plan.code, Value(), Value());
-    if (isPlain())
+    if (isPlain)
       buildPlainResults(g, group, rows, n, product.getResult());
     else
       buildResults(g, group, rows, n, product.getResult());
   });
-}
-
-bool WgmmaBody::isPlain() {
-  Type result = cast<MemRefType>(op.getOut().getType()).getElementType();
-  bool hasTerms = op.getBias() || op.getProb() || op.getBeta() ||
-                  op.getAddend() || op.getQuantizer() || op.getPreactOut() ||
-                  op.getAmaxOut();
-  return !hasTerms && (result.isBF16() || result.isF16()) &&
-         op.getActivationOrIdentity().getKind() == ActivationKind::Identity &&
-         parameters.knownColumns && *parameters.knownColumns % 8 == 0;
 }
 
 void WgmmaBody::buildPlainResults(Value g, const GroupPlace &group,

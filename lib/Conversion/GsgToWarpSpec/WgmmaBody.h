@@ -27,22 +27,29 @@ struct WgmmaPlan {
   warpspec::WeightCode code = warpspec::WeightCode::E2M1_UE4M3;
   /// What both sides are multiplied in: bf16, or f16 if rows are.
   mlir::Type element;
-  /// Bytes of a warpgroup's weights in a stage.
-  int64_t weightBytes = 0;
+  /// Bytes of 64 x 64 coded weights.
+  int64_t blockBytes = 0;
+  /// The results are stored as they are: hasPlainResults.
+  bool isPlain = false;
+  /// K of a stage, in blocks of 64.
+  int64_t blocks = 2;
   /// Of each thread that multiplies, and of the others.
   int32_t registers = 112, otherRegisters = 32;
   ScaledOperand a;
   llvm::SmallVector<ScaledOperand> weights;
 
-  /// K of a stage, in blocks of 64 and values.
-  static constexpr int64_t kBlocks = 2, kValues = 128;
+  /// K of the least stage, of which K is padded to whole ones.
+  static constexpr int64_t kValues = 128;
   /// Rows of the product that are staged at a time, and words of a row.
   static constexpr int64_t kChunk = 32, kPitch = 68;
   /// Elements of a staged row of 16 bits each.
   static constexpr int64_t kNarrowPitch = 72;
   int64_t getColumns() const { return 64 * warpgroups; }
+  int64_t getStageValues() const { return 64 * blocks; }
+  /// Bytes of a warpgroup's weights in a stage.
+  int64_t getWeightBytes() const { return blockBytes * blocks; }
   int64_t getStageBytes() const {
-    return warpgroups * weightBytes + kBlocks * width * 128;
+    return warpgroups * getWeightBytes() + blocks * width * 128;
   }
   /// Stages that fit into shared memory beside what else is there.
   int64_t getMostStages() const;
@@ -52,6 +59,10 @@ struct WgmmaPlan {
   /// kernels do not support and what they do.
   static mlir::FailureOr<WgmmaPlan> get(MatmulOp op);
 };
+
+/// True if results are nothing but products times factors, in 16 bits and rows
+/// of whole 16 bytes.
+bool hasPlainResults(MatmulOp op);
 
 /// What the kernel is given.
 struct WgmmaParameters : KernelParameters {
@@ -70,7 +81,7 @@ public:
   WgmmaBody(Launch &launch, const WgmmaPlan &plan,
             const WgmmaParameters &parameters, MatmulOp op)
       : KernelBody(launch, general, parameters, op), plan(plan),
-        parameters(parameters) {}
+        parameters(parameters), isPlain(plan.isPlain) {}
 
   void build();
 
@@ -89,10 +100,10 @@ private:
   /// bits: whole rows of 64 columns without the general epilogue.
   void buildPlainResults(Value g, const GroupPlace &group, const Rows &rows,
                          Value n, Value fragment);
-  bool isPlain();
   /// f32: what the product of the group is to be multiplied by.
   Value getFactor(Value g);
   void forEachTile(TileFn body);
+  Value getTileCost(const GroupPlace &group) override;
   /// Rows of tile m of the group.
   Rows getRows(const GroupPlace &group, Value m);
   Value loadColumns(const TilePlace &tile, Value acc, Value offset,
@@ -102,6 +113,7 @@ private:
   const KernelPlan general;
   const WgmmaPlan &plan;
   const WgmmaParameters &parameters;
+  const bool isPlain;
   Value staged;
   /// Through which tiles are handed to roles.
   Value ring;

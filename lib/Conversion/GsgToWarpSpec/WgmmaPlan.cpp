@@ -25,14 +25,20 @@ using namespace nvfp4::gsg::sm100;
 static constexpr int64_t kManyRows = 384;
 
 int64_t WgmmaPlan::getMostStages() const {
-  int64_t other = warpgroups * kChunk * kPitch * 4 + 2048;
+  int64_t row = isPlain ? kNarrowPitch * 2 : kPitch * 4;
+  int64_t other = warpgroups * kChunk * row + 1024;
   return (warpspec::kSharedBytesLimit - other) / getStageBytes();
 }
+
+/// Most rows of a tile of 128 columns: registers for more of them are there,
+/// but no shared memory for three stages.
+static constexpr int64_t kWidest = 248;
 
 static void setWarpgroups(WgmmaPlan &plan, int64_t warpgroups) {
   plan.warpgroups = warpgroups;
   bool isWide = warpgroups == 4;
   plan.width = isWide ? 96 : 192;
+  plan.widthStep = isWide ? 8 : 16;
   plan.stages = std::min<int64_t>(isWide ? 4 : 3, plan.getMostStages());
   plan.registers = isWide ? 112 : 232;
   plan.otherRegisters = isWide ? 32 : 40;
@@ -71,14 +77,15 @@ static void setFormats(WgmmaPlan &plan) {
       format::elementKind(
           static_cast<format::BlockFormat>(weights.getFormat())),
       format::ScaleKind::UE4M3, format::wgmma::Multiplicand::BF16};
-  plan.weightBytes = WgmmaPlan::kBlocks * coding.blockBytes();
+  plan.blockBytes = coding.blockBytes();
   // Rows that are not scaled are multiplied as they are.
   auto rows = cast<MemRefType>(plan.a.data.getType()).getElementType();
   plan.element = plan.a.type ? BFloat16Type::get(rows.getContext()) : rows;
 }
 
 /// The tile that `strategy` asks for, or what is missing.
-static std::string chooseTile(WgmmaPlan &plan, StrategyAttr strategy) {
+static std::string chooseTile(WgmmaPlan &plan, StrategyAttr strategy,
+                              int64_t values) {
   auto text = [](int64_t value) { return std::to_string(value); };
   if (strategy.getCtas() != 1 || strategy.getClusterM() != 1 ||
       strategy.getClusterN() != 1)
@@ -91,12 +98,19 @@ static std::string chooseTile(WgmmaPlan &plan, StrategyAttr strategy) {
   if (n != 256 && n != 128)
     return "a tile of " + text(n) + " columns; use n = 128 or 256";
   setWarpgroups(plan, n / 64);
-  if (m % 8 != 0 || m < 8 || m > plan.width || (m > 64 && m % 16 != 0))
+  if (n == 128)
+    plan.width = kWidest;
+  if (m % 8 != 0 || m < 8 || m > plan.width ||
+      (m > 64 && m % plan.widthStep != 0 && m != kWidest))
     return "a tile of " + text(m) + "x" + text(n) + "; use m up to " +
-           text(plan.width) + ", a multiple of 8, of 16 beyond 64";
-  if (strategy.getTileK() != WgmmaPlan::kValues)
-    return "a strategy with k = " + text(strategy.getTileK()) + "; use k = 128";
+           text(plan.width) + ", a multiple of 8" +
+           (n == 128 ? ", of 16 beyond 64" : "");
+  int64_t k = strategy.getTileK();
+  if (k != 128 && (k != 256 || ShapedType::isDynamic(values) || values % k))
+    return "a strategy with k = " + text(k) +
+           "; use k = 128, or 256 if K is known to be a multiple of it";
   plan.width = m;
+  plan.blocks = k / 64;
   int64_t stage = plan.getStageBytes(), fit = plan.getMostStages();
   plan.stages = std::min<int64_t>(fit, 6);
   if (int64_t stages = strategy.getStages()) {
@@ -108,6 +122,18 @@ static std::string chooseTile(WgmmaPlan &plan, StrategyAttr strategy) {
     plan.stages = stages;
   }
   return "";
+}
+
+bool nvfp4::gsg::sm100::hasPlainResults(MatmulOp op) {
+  auto out = cast<MemRefType>(op.getOut().getType());
+  int64_t columns = out.getShape().back();
+  bool hasTerms = op.getBias() || op.getProb() || op.getBeta() ||
+                  op.getAddend() || op.getQuantizer() || op.getPreactOut() ||
+                  op.getAmaxOut();
+  return !hasTerms &&
+         (out.getElementType().isBF16() || out.getElementType().isF16()) &&
+         op.getActivationOrIdentity().getKind() == ActivationKind::Identity &&
+         !ShapedType::isDynamic(columns) && columns % 8 == 0;
 }
 
 FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
@@ -126,9 +152,13 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
   if (std::string what = ::findUnsupported(plan); !what.empty())
     return refuse(what);
   setFormats(plan);
+  plan.isPlain = hasPlainResults(op);
+  bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
   setWarpgroups(plan, op.getExpectedRows().value_or(0) >= kManyRows ? 2 : 4);
   if (StrategyAttr strategy = op.getStrategyAttr())
-    if (std::string what = chooseTile(plan, strategy); !what.empty())
+    if (std::string what = chooseTile(
+            plan, strategy, isAlongK ? ShapedType::kDynamic : op.getK());
+        !what.empty())
       return refuse(what);
   if (GateAttr gate = op.getActivationOrIdentity().getGate()) {
     int64_t q = gate.getGranularity();
@@ -154,7 +184,7 @@ WgmmaParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
                                      : math.constant(known);
   }
   ProductExtents extents = ProductExtents::get(math, op);
-  HostNumber steps = math.ceilDiv(k, WgmmaPlan::kValues);
+  HostNumber steps = math.ceilDiv(k, plan.getStageValues());
   bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
   // Each group begins at a stage of its own.
   if (isAlongK)
@@ -162,7 +192,7 @@ WgmmaParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   launch.setGroups(op.getGrouping(), op.getGroups());
   Value buffer = launch.addTokens(plan.a, k);
   p.tokenMaps =
-      launch.addTokenMaps(buffer, plan.element, plan.width, WgmmaPlan::kBlocks);
+      launch.addTokenMaps(buffer, plan.element, plan.width, plan.blocks);
   bool isStack = plan.weights.size() == 1 && !isAlongK;
   p.weights =
       launch.addCodedWeights(plan.weights, plan.element.isF16(),

@@ -27,6 +27,8 @@ using Values = SmallVector<Value>;
 static constexpr int64_t kWideTile = 64;
 /// With so many registers a thread there is room for both.
 static constexpr int64_t kManyRegistersWarpgroups = 2;
+/// Slots of at most so many blocks are multiplied by twos.
+static constexpr int64_t kBlocksOfPair = 2;
 
 static format::wgmma::Coding getCoding(MmaDecodedOp op) {
   using format::ElementKind;
@@ -129,13 +131,8 @@ private:
   void wait(int64_t groups) {
     NVVM::WgmmaWaitGroupSyncOp::create(b, loc, groups);
   }
-  void release(Value slot) {
-    NVVM::FenceProxyOp::create(
-        b, loc, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(op.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
-    kernel.signal(pipeline, /*full=*/false, slot);
-  }
+  /// The role that fills the slot again orders its writes after these reads.
+  void release(Value slot) { kernel.signal(pipeline, /*full=*/false, slot); }
   /// Values under a condition, or others.
   Values choose(Value condition, ArrayRef<Value> others,
                 llvm::function_ref<Values()> build);
@@ -496,26 +493,31 @@ Values DecodedLoop::build(Value steps) {
                               SmallVector<Location>(types.size(), loc));
   state = state.unpack(body->getArguments());
   Value step = body->getArguments().back();
-  Value second = add(step, constant(1)), third = add(step, constant(2));
   // Nothing is in flight at the back edge: ptxas would keep its A registers
-  // alive through the loop over tiles, for every width.
+  // alive through the loop over tiles, for every width. So few drains as that
+  // leaves: one every 256 columns of K.
+  Value second = add(step, constant(1)), end = second;
   Value isPair = less(second, steps);
   Value slot = stage(state, isPair, Value());
-  Values others = state.pack();
-  others.push_back(slot);
-  Values both = choose(isPair, others, [&] {
-    State inner = state;
-    Value last = stage(inner, less(third, steps), slot);
-    Values values = inner.pack();
-    values.push_back(last);
-    return values;
-  });
-  state = state.unpack(both);
+  if (blocks <= kBlocksOfPair) {
+    end = add(step, constant(2));
+    Values others = state.pack();
+    others.push_back(slot);
+    Values both = choose(isPair, others, [&] {
+      State inner = state;
+      Value last = stage(inner, less(end, steps), slot);
+      Values values = inner.pack();
+      values.push_back(last);
+      return values;
+    });
+    state = state.unpack(both);
+    slot = both.back();
+  }
   wait(0);
-  release(both.back());
+  release(slot);
   Values passed = state.pack();
-  passed.push_back(third);
-  scf::ConditionOp::create(b, loc, less(third, steps), passed);
+  passed.push_back(end);
+  scf::ConditionOp::create(b, loc, less(end, steps), passed);
   Block *after = b.createBlock(&loop.getAfter(), {}, types,
                                SmallVector<Location>(types.size(), loc));
   scf::YieldOp::create(b, loc, after->getArguments());
@@ -556,24 +558,29 @@ void KernelLowering::lower(MmaDecodedOp op) {
   none.append({op.getStage(), op.getPhase()});
   scf::YieldOp::create(rewriter, loc, none);
   rewriter.setInsertionPointToStart(outer.thenBlock());
-  for (auto [i, width] : llvm::enumerate(widths)) {
-    if (i + 1 == widths.size()) {
-      buildWidth(width);
-      break;
+  // A tree of comparisons, all before the first loop: a chain would run through
+  // the instructions of every narrower loop. Not a switch: ptxas serialises
+  // every wgmma behind an indirect branch.
+  auto choose = [&](auto &self, ArrayRef<int64_t> some) -> void {
+    if (some.size() == 1) {
+      buildWidth(some.front());
+      return;
     }
-    // Not a switch: ptxas serialises every wgmma behind an indirect branch.
+    size_t half = some.size() / 2;
     auto opaque = LLVM::InlineAsmOp::create(
         rewriter, loc, TypeRange{getI32()}, ValueRange{op.getWidth()}, "",
         "=r,0", /*has_side_effects=*/true, /*is_align_stack=*/false,
         LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
-                                     opaque.getResult(0), constant(width));
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
+                                     opaque.getResult(0), constant(some[half]));
     auto branch = scf::IfOp::create(rewriter, loc, types, is, true, true);
     scf::YieldOp::create(rewriter, loc, branch.getResults());
     rewriter.setInsertionPointToStart(branch.thenBlock());
-    buildWidth(width);
+    self(self, some.take_front(half));
     rewriter.setInsertionPointToStart(branch.elseBlock());
-  }
+    self(self, some.drop_front(half));
+  };
+  choose(choose, widths);
   ValueRange results = outer.getResults();
   fragments[op.getResult()].assign(results.begin(), results.begin() + values);
   op.getNextStage().replaceAllUsesWith(results[values]);

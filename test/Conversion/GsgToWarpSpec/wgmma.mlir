@@ -34,7 +34,8 @@ func.func @ragged(%a: memref<?x256xi8>, %as: memref<?x32xf8E4M3FN>, %ends: memre
 // CHECK: %[[RING:.*]] = warpspec.pipeline(%{{.*}}) threads to threads
 // CHECK: role @math warps(16) registers(112)
 // CHECK: warpspec.for_each_tile m_fastest of %{{.*}} through %[[RING]]
-// CHECK: %[[ACC:.*]], %{{.*}}, %{{.*}} = warpspec.mma_decoded %[[IN]] from %{{.*}} to %{{.*}} width(%{{.*}}) step 16
+// CHECK: warpspec.yield %{{.*}}, %{{.*}}, %{{.*}} : i32, i32, i32
+// CHECK: %[[ACC:.*]], %{{.*}}, %{{.*}} = warpspec.mma_decoded %[[IN]] from %{{.*}} to %{{.*}} width(%{{.*}}) step 8
 // Codes and scales are decoded as multiples of 2^-7.
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[ACC]], %{{.*}} : vector<48xf32>
 // CHECK: warpspec.stage_fragment %[[SCALED]][

@@ -42,7 +42,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
         // CHECK: nvvm.mbarrier.try_wait
         // CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> vector<4xi32>
         // No jump table: a compare for each width but the last.
-        // CHECK: arith.cmpi eq, %{{.*}}, %c8_i32
+        // CHECK: arith.cmpi slt, %{{.*}}, %c16_i32
         // CHECK: "mov.u32 $0, %tid.x;"
         // CHECK: "ld.shared.v4.b32 {$0,$1,$2,$3}, [$4];"
         // CHECK: "lop3.b32 $0, $1, 267390960, $2, 0xEA;"

@@ -126,6 +126,17 @@ func.func @f(%g: i32, %b: memref<16xi32, #warpspec.smem>) {
 
 // -----
 
+func.func @f(%g: i32) {
+  // expected-error @below {{expected extents to yield the numbers of tiles (m, n), two values of i32}}
+  warpspec.for_each_tile m_fastest of %g extents(%i) {
+    warpspec.yield %i, %i, %i : i32, i32, i32
+  } do(%a, %b, %c) {
+  }
+  return
+}
+
+// -----
+
 // expected-error @below {{expected a depth of at least 1, but got 0}}
 func.func private @f(!warpspec.pipeline<0 x (), threads to threads>)
 

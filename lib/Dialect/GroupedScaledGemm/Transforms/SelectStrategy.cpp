@@ -13,6 +13,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Strategy/StrategyExplain.h"
+#include "nvfp4/Strategy/WgmmaTiles.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -92,10 +93,39 @@ SelectStrategy::select(Operation *op, StrategyAttr given,
   return result;
 }
 
+/// The tile of a kernel for sm_90a, unless one is given: candidates are all
+/// legal, and none is what Machine describes.
+static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
+  // The model is of NVFP4 weights; other kernels know what to do without.
+  ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
+  if (!lhs || !rhs || rhs.getFormat() != BlockFormat::NVFP4 ||
+      op.getGrouping().getKind() == GroupingKind::RaggedK)
+    return;
+  strategy::Problem problem = describe(op, rows);
+  // Tiles of K = 256 need a K that is known to be a multiple.
+  if (ShapedType::isDynamic(op.getK()))
+    for (strategy::Problem::Group &group : problem.groups)
+      group.k = llvm::alignTo(group.k, 256) + 128;
+  std::vector<strategy::WgmmaCandidate> candidates =
+      strategy::rankWgmmaTiles(problem);
+  const strategy::Tile &best = candidates.front().tile;
+  bool given = op.getStrategyAttr() != nullptr;
+  if (!given)
+    op.setStrategyAttr(getStrategyAttr(op.getContext(), best));
+  if (!explain)
+    return;
+  InFlightDiagnostic remark = op->emitRemark();
+  if (given)
+    remark << "keeps its strategy; without it:\n";
+  else
+    remark << "strategy " << strategy::toString(best) << "\n";
+  remark << strategy::explainWgmmaTiles(candidates);
+}
+
 void SelectStrategy::runOnOperation() {
   const strategy::Machine *machine = strategy::findMachine(target);
   // target_c3: the target has strategies.
-  if (!machine) {
+  if (!machine && target != "sm_90a") {
     getOperation()->emitError("expected target ")
         << strategy::machineNames().data() << " for strategies, but got '"
         << target << "'";
@@ -108,6 +138,11 @@ void SelectStrategy::runOnOperation() {
     return signalPassFailure();
   }
   bool failedAny = false;
+  if (target == "sm_90a") {
+    getOperation()->walk(
+        [&](MatmulOp op) { selectWgmmaTile(op, expectedRows, explain); });
+    return;
+  }
   auto record = [&](auto op, strategy::Problem problem) {
     if (kernels)
       problem = forKernels(std::move(problem));

@@ -220,6 +220,8 @@ SmallVector<int64_t> MmaDecodedOp::getWidths() {
   for (int64_t width = 8; width <= getMaxWidth();
        width += width < 64 ? 8 : static_cast<int64_t>(getWidthStep()))
     widths.push_back(width);
+  if (widths.back() != getMaxWidth())
+    widths.push_back(getMaxWidth());
   return widths;
 }
 

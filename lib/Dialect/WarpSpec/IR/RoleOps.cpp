@@ -365,11 +365,13 @@ LogicalResult ForEachTileOp::verify() {
                        "one for each of the ")
            << getInitArgs().size() << " iter_args";
   auto yield = dyn_cast<YieldOp>(getExtents().front().getTerminator());
-  if (!yield || yield.getNumOperands() != 2 ||
+  unsigned most = getRing() ? 3 : 2;
+  if (!yield || yield.getNumOperands() < 2 || yield.getNumOperands() > most ||
       !llvm::all_of(yield.getOperandTypes(),
                     [](Type type) { return type.isInteger(32); }))
     return emitOpError("expected extents to yield the numbers of tiles (m, n), "
-                       "two values of i32");
+                       "two values of i32")
+           << (getRing() ? ", or these and the cost of a tile" : "");
   TypeRange inits = getInitArgs().getTypes();
   yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
   if (!yield || TypeRange(yield.getOperandTypes()) != inits ||

@@ -41,6 +41,11 @@ bool threadsWrite(Region &role, bool (*space)(Type)) {
   return walk.wasInterrupted();
 }
 
+/// True if its slots are released by an operation that multiplies them.
+bool isDecoded(PipelineOp pipeline) {
+  return llvm::any_of(pipeline->getUsers(), llvm::IsaPred<MmaDecodedOp>);
+}
+
 class FenceInserter {
 public:
   explicit FenceInserter(Region &role)
@@ -131,6 +136,10 @@ private:
         (pipeline.getProducer() != Agent::TensorCore ||
          pipeline.getConsumer() != Agent::TensorCore))
       fence(op.getLoc(), FenceKind::Tcgen05After);
+    // mma_decoded has read what is overwritten, and releases slots without a
+    // fence: one here costs less than one of every warp that read.
+    if (isa<AcquireOp>(op) && isDecoded(pipeline))
+      fence(op.getLoc(), FenceKind::ProxyAsync);
     // One thread has waited for the reads of the bulk group.
     if (isa<AcquireOp>(op) && isStaging(pipeline))
       RoleBarrierOp::create(builder, op.getLoc());

@@ -33,6 +33,11 @@ enum class Kind {
 Kind classify(Operation *op) {
   if (auto agent = dyn_cast<AgentOpInterface>(op))
     return agent.isIssuedByOneThread() ? Kind::Issue : Kind::All;
+  // The thread that fills a slot orders its writes itself.
+  if (isa<FenceOp>(op) && isa_and_present<AcquireOp>(op->getPrevNode()) &&
+      classify(op->getPrevNode()) == Kind::Issue &&
+      cast<FenceOp>(op).getKind() == FenceKind::ProxyAsync)
+    return Kind::Issue;
   if (auto fence = dyn_cast<FenceOp>(op))
     return fence.getKind() == FenceKind::Tcgen05After ? Kind::Neutral
                                                       : Kind::All;

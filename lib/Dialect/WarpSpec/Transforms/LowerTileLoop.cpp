@@ -73,16 +73,26 @@ private:
                                 constant(clamp), kind, UnitAttr());
   }
 
-  /// Numbers of tiles (m, n) of `group`, by a copy of the region.
-  std::pair<Value, Value> countTiles(Value group) {
+  /// True if extents say what a tile costs.
+  bool isBalanced() {
+    return loop.getExtents().front().getTerminator()->getNumOperands() == 3;
+  }
+
+  /// Numbers of tiles (m, n) of `group` and, if balanced, what each costs, by a
+  /// copy of the region.
+  SmallVector<Value> getExtents(Value group) {
     IRMapping mapping;
     Block &block = loop.getExtents().front();
     mapping.map(block.getArgument(0), group);
     for (Operation &op : block.without_terminator())
       rewriter.clone(op, mapping);
-    Operation *yield = block.getTerminator();
-    return {mapping.lookupOrDefault(yield->getOperand(0)),
-            mapping.lookupOrDefault(yield->getOperand(1))};
+    return llvm::map_to_vector(
+        block.getTerminator()->getOperands(),
+        [&](Value value) { return mapping.lookupOrDefault(value); });
+  }
+  std::pair<Value, Value> countTiles(Value group) {
+    SmallVector<Value> extents = getExtents(group);
+    return {extents[0], extents[1]};
   }
 
   /// Indices (m, n) of the tile at `place` in a group of m by n tiles.
@@ -135,13 +145,60 @@ private:
 
   /// What the search knows when it stops at a window of 32 groups.
   struct Window {
-    Value hit, base, before, count, end, m, n;
+    Value hit, base, before, count, end, m, n, group;
   };
+
+  /// Groups of the lanes in order of falling cost, and their extents (m, n), if
+  /// there are no more groups than lanes. Each lane counts those before its
+  /// own, then looks for the one whose place it is.
+  void sortByCost(Value lane, Value cost, Value &m, Value &n, Value &group) {
+    Value fits = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sle,
+                                       loop.getGroups(), constant(32));
+    auto branch =
+        scf::IfOp::create(rewriter, loc, TypeRange{i32, i32, i32}, fits,
+                          /*addThenBlock=*/true, /*addElseBlock=*/true);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(rewriter, loc, ValueRange{m, n, group});
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    auto forEachGroup = [&](Value init, auto body) -> Value {
+      auto groups = scf::ForOp::create(rewriter, loc, constant(0),
+                                       loop.getGroups(), constant(1), init);
+      OpBuilder::InsertionGuard inner(rewriter);
+      rewriter.setInsertionPointToStart(groups.getBody());
+      scf::YieldOp::create(
+          rewriter, loc,
+          body(groups.getInductionVar(), groups.getRegionIterArg(0)));
+      return groups.getResult(0);
+    };
+    Value place = forEachGroup(constant(0), [&](Value i, Value before) {
+      Value other = shuffle(NVVM::ShflKind::idx, cost, i, 31);
+      Value isSame = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::eq, other, cost);
+      Value comes = arith::OrIOp::create(
+          rewriter, loc, less(cost, other),
+          arith::AndIOp::create(rewriter, loc, isSame, less(i, lane)));
+      return add(before, arith::ExtUIOp::create(rewriter, loc, i32, comes));
+    });
+    Value source = forEachGroup(lane, [&](Value i, Value found) -> Value {
+      Value isHere = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::eq,
+          shuffle(NVVM::ShflKind::idx, place, i, 31), lane);
+      return arith::SelectOp::create(rewriter, loc, isHere, i, found);
+    });
+    scf::YieldOp::create(rewriter, loc,
+                         ValueRange{shuffle(NVVM::ShflKind::idx, m, source, 31),
+                                    shuffle(NVVM::ShflKind::idx, n, source, 31),
+                                    source});
+    m = branch.getResult(0);
+    n = branch.getResult(1);
+    group = branch.getResult(2);
+  }
 
   /// From the window at `base`, which `before` tiles precede, to the one that
   /// holds `tile`.
   Window search(Value tile, Value base, Value before) {
-    SmallVector<Type> types(7, i32);
+    SmallVector<Type> types(8, i32);
     types[0] = rewriter.getI1Type();
     auto loopOp = scf::WhileOp::create(rewriter, loc, TypeRange(types),
                                        ValueRange{base, before});
@@ -151,18 +208,22 @@ private:
     Value lane = NVVM::LaneIdOp::create(rewriter, loc, i32);
     Value group = add(head->getArgument(0), lane);
     auto counts = scf::IfOp::create(
-        rewriter, loc, TypeRange{i32, i32}, less(group, loop.getGroups()),
+        rewriter, loc, SmallVector<Type>(isBalanced() ? 3 : 2, i32),
+        less(group, loop.getGroups()),
         /*addThenBlock=*/true, /*addElseBlock=*/true);
     {
       OpBuilder::InsertionGuard inner(rewriter);
       rewriter.setInsertionPointToStart(counts.thenBlock());
-      auto [m, n] = countTiles(group);
-      scf::YieldOp::create(rewriter, loc, ValueRange{m, n});
+      scf::YieldOp::create(rewriter, loc, getExtents(group));
       rewriter.setInsertionPointToStart(counts.elseBlock());
-      Value zero = constant(0);
-      scf::YieldOp::create(rewriter, loc, ValueRange{zero, zero});
+      scf::YieldOp::create(
+          rewriter, loc,
+          SmallVector<Value>(counts.getNumResults(), constant(0)));
     }
-    Value count = multiply(counts.getResult(0), counts.getResult(1));
+    Value m = counts.getResult(0), n = counts.getResult(1);
+    if (isBalanced())
+      sortByCost(lane, counts.getResult(2), m, n, group);
+    Value count = multiply(m, n);
     Value sum = count;
     for (int64_t distance = 1; distance < 32; distance *= 2) {
       Value other = shuffle(NVVM::ShflKind::up, sum, constant(distance), 0);
@@ -180,26 +241,34 @@ private:
     Value misses = arith::XOrIOp::create(rewriter, loc, hit, isTrue);
     Value goesOn = arith::AndIOp::create(rewriter, loc, misses, more);
     SmallVector<Value> passed{
-        hit, head->getArgument(0), head->getArgument(1), count,
-        end, counts.getResult(0),  counts.getResult(1)};
+        hit,  head->getArgument(0), head->getArgument(1), count, end, m, n,
+        group};
     scf::ConditionOp::create(rewriter, loc, goesOn, passed);
     Block *step = rewriter.createBlock(&loopOp.getAfter(), {}, types,
-                                       SmallVector<Location>(7, loc));
+                                       SmallVector<Location>(8, loc));
     Value after =
         shuffle(NVVM::ShflKind::idx, step->getArgument(4), constant(31), 31);
     scf::YieldOp::create(
         rewriter, loc,
         ValueRange{add(step->getArgument(1), constant(32)), after});
     ResultRange r = loopOp.getResults();
-    return {r[0], r[1], r[2], r[3], r[4], r[5], r[6]};
+    return {r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]};
   }
 
   void lowerGroups() {
-    // tile, base and before of the window, then the carried values.
-    SmallVector<Value> inits{worker, constant(0), constant(0)};
+    // tile, what the next one is further on, base and before of the window,
+    // then the carried values.
+    constexpr unsigned own = 4, found = 3;
+    Value one = constant(1);
+    // Balanced, every second round of tiles is dealt out backwards: to the next
+    // it is 2 (W - 1 - w) + 1 and 2 w + 1 in turns, which make 2 W.
+    Value twice = add(workers, workers);
+    Value step =
+        isBalanced() ? subtract(twice, add(add(worker, worker), one)) : workers;
+    SmallVector<Value> inits{worker, step, constant(0), constant(0)};
     llvm::append_range(inits, loop.getInitArgs());
     TypeRange carriedTypes(loop.getInitArgs());
-    SmallVector<Type> headTypes(3, i32), bodyTypes(6, i32);
+    SmallVector<Type> headTypes(own, i32), bodyTypes(own + found, i32);
     llvm::append_range(headTypes, carriedTypes);
     llvm::append_range(bodyTypes, carriedTypes);
     auto tiles = scf::WhileOp::create(rewriter, loc, bodyTypes, inits);
@@ -207,7 +276,7 @@ private:
         rewriter.createBlock(&tiles.getBefore(), {}, headTypes,
                              SmallVector<Location>(headTypes.size(), loc));
     Value tile = head->getArgument(0);
-    Window window = search(tile, head->getArgument(1), head->getArgument(2));
+    Window window = search(tile, head->getArgument(2), head->getArgument(3));
     Value begins = subtract(window.end, window.count);
     // The first lane whose group ends past the tile.
     Value ahead = less(tile, window.end);
@@ -220,27 +289,28 @@ private:
     };
     Value place = subtract(tile, pick(begins));
     // Without a hit there is nothing to divide by.
-    Value one = constant(1);
+    one = constant(1);
     Value m = arith::MaxUIOp::create(rewriter, loc, pick(window.m), one);
     Value n = arith::MaxUIOp::create(rewriter, loc, pick(window.n), one);
     auto [i, j] = locate(place, m, n);
+    Value group = isBalanced() ? pick(window.group) : add(window.base, lane);
     SmallVector<Value> passed{
-        tile, window.base, window.before, add(window.base, lane), i, j};
-    llvm::append_range(passed, head->getArguments().drop_front(3));
+        tile, head->getArgument(1), window.base, window.before, group, i, j};
+    llvm::append_range(passed, head->getArguments().drop_front(own));
     scf::ConditionOp::create(rewriter, loc, window.hit, passed);
 
     Block *block =
         rewriter.createBlock(&tiles.getAfter(), {}, bodyTypes,
                              SmallVector<Location>(bodyTypes.size(), loc));
-    SmallVector<Value> next{add(block->getArgument(0), workers),
-                            block->getArgument(1), block->getArgument(2)};
-    Operation *yield = scf::YieldOp::create(rewriter, loc, next);
+    auto args = block->getArguments();
+    Value next = isBalanced() ? subtract(twice, args[1]) : args[1];
+    SmallVector<Value> carried{add(args[0], args[1]), next, args[2], args[3]};
+    Operation *yield = scf::YieldOp::create(rewriter, loc, carried);
     rewriter.setInsertionPoint(yield);
-    SmallVector<Value> yielded =
-        inlineBody(block->getArgument(3), block->getArgument(4),
-                   block->getArgument(5), block->getArguments().drop_front(6));
-    yield->insertOperands(3, yielded);
-    rewriter.replaceOp(loop, tiles.getResults().drop_front(6));
+    SmallVector<Value> yielded = inlineBody(
+        args[own], args[own + 1], args[own + 2], args.drop_front(own + found));
+    yield->insertOperands(own, yielded);
+    rewriter.replaceOp(loop, tiles.getResults().drop_front(own + found));
   }
 
   RewriterBase &rewriter;

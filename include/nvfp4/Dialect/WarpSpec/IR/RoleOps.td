@@ -174,7 +174,11 @@ def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
     group by a prefix sum, so all threads of a warp take part. With `through`, a
     warp of its own does that for all roles, ahead of them, and hands tiles over
     in the ring: slots of 4 x i32, from threads to threads, which no other
-    operation uses. Then all tile loops of the kernel are over the same groups.
+    operation uses. Then all tile loops of the kernel are over the same groups,
+    and extents may yield a third value, what a tile of the group costs: the
+    sequence is then one of falling cost if there are at most 32 groups, and
+    worker w runs the tiles w, 2 W - 1 - w, 2 W + w, ... of it, so that workers
+    with dear tiles get cheap ones next.
 
     Example:
 
