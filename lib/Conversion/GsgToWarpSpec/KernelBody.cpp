@@ -216,7 +216,7 @@ GroupPlace KernelBody::getGroup(Value g) {
   GroupingAttr grouping = op.getGrouping();
   switch (grouping.getKind()) {
   case GroupingKind::Dense:
-    return {i32(0), parameters.rows, i32(0)};
+    return {i32(0), parameters.rows, i32(0), {}, {}};
   case GroupingKind::Batched:
   case GroupingKind::Masked:
     place.start = mul(g, parameters.rows);
