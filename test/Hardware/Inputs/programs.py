@@ -88,6 +88,7 @@ class Program:
         self.depth -= 1
 
     def condition(self):
+        """Any predicate; one of them has just been computed."""
         self.compare()
         return self.p()
 

@@ -25,7 +25,8 @@ def integers():
             yield make(f"abs.{t}", t, t)
             yield make(f"neg.{t}", t, t)
         yield make(f"shr.{t}", t, f"{t} shift")
-        yield make(f"shl.b{t[1:]}", "b" + t[1:], f"b{t[1:]} shift")
+        if t[0] == "u":
+            yield make(f"shl.b{t[1:]}", "b" + t[1:], f"b{t[1:]} shift")
         for cmp in ("eq", "ne", "lt", "le", "gt", "ge"):
             yield make(f"setp.{cmp}.{t}", "pred", f"{t} {t}")
         yield make(f"slct.{t}.s32", t, f"{t} {t} s32")
