@@ -81,7 +81,7 @@ std::string setRunOption(const std::string &name, const std::string &value,
   }
   if (name == "--costs") {
     std::string problem = options.costs.set(value);
-    return problem.empty() ? problem : problem + " for --costs";
+    return problem.empty() ? problem : problem + " in --costs";
   }
   if (name == "--profile" || name == "--delays" || name == "--accumulation")
     return setChoice(name, value, options);

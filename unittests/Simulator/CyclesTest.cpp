@@ -58,11 +58,25 @@ TEST(Cycles, CostsCanBeSet) {
   EXPECT_EQ(other.copyBytes, 60u);
   EXPECT_EQ(other.copyLatency, 700u);
   EXPECT_EQ(other.tcgen05Mma(128, 128, 1).tail, 250u);
-  EXPECT_EQ(other.wake, costs.wake);
   for (const char *wrong :
        {"", "copy=1", "copy-bytes", "copy-bytes=", "copy-bytes=x",
         "copy-bytes=-1", "wake=1,", "copy-bytes=0", "wake=99999999999"})
     EXPECT_NE(other.set(wrong), "") << wrong;
+  EXPECT_EQ(other.set("wake=1,copy-bytes=0"),
+            "expected copy-bytes=NUMBER with a number from 1 to 1000000000, "
+            "but got 'copy-bytes=0'");
+  EXPECT_EQ(other.set("wake=1,copy=2"),
+            "expected a cost of instruction, wake, turnaround, copy-bytes, "
+            "copy-latency, tensor-memory, tensor-copy, mma-tail, "
+            "mma-pair-tail, but got 'copy'");
+  // What is wrong changes nothing.
+  EXPECT_EQ(other.wake, costs.wake);
+  EXPECT_EQ(other.copyBytes, 60u);
+  for (auto [name, value] : other.list()) {
+    CycleCosts next = other;
+    EXPECT_EQ(next.set(name + ("=" + std::to_string(value + 1))), "");
+    EXPECT_NE(next.list(), other.list()) << name;
+  }
 }
 
 uint64_t estimate(const std::string &body, uint64_t seed = 1) {

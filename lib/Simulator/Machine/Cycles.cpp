@@ -41,31 +41,41 @@ constexpr uint64_t largestCost = 1'000'000'000;
 /// memory.
 constexpr uint64_t tmemOperandGain = 24;
 
+std::string allNames() {
+  std::string names;
+  for (const NamedCost &cost : namedCosts)
+    names += (names.empty() ? "" : ", ") + std::string(cost.name);
+  return names;
+}
+
 } // namespace
 
 std::string CycleCosts::set(const std::string &list) {
+  CycleCosts changed = *this;
   for (size_t begin = 0; begin <= list.size();) {
     size_t end = std::min(list.find(',', begin), list.size());
     std::string item = list.substr(begin, end - begin);
     begin = end + 1;
     size_t equals = std::min(item.find('='), item.size());
-    const auto *found = std::find_if(
-        std::begin(namedCosts), std::end(namedCosts), [&](const NamedCost &c) {
-          return item.compare(0, equals, c.name) == 0;
-        });
+    std::string name = item.substr(0, equals);
+    const auto *found =
+        std::find_if(std::begin(namedCosts), std::end(namedCosts),
+                     [&](const NamedCost &cost) { return name == cost.name; });
+    if (found == std::end(namedCosts))
+      return "expected a cost of " + allNames() + ", but got '" + name + "'";
+    uint64_t smallest = found->value == &CycleCosts::copyBytes ? 1 : 0;
     uint64_t value = 0;
     const char *text = item.data() + std::min(equals + 1, item.size());
     const char *last = item.data() + item.size();
     auto [stop, error] = std::from_chars(text, last, value);
-    if (found == std::end(namedCosts) || error != std::errc() || stop != last ||
+    if (error != std::errc() || stop != last || value < smallest ||
         value > largestCost)
-      return "expected NAME=NUMBER with a name of the model and a number up "
-             "to " +
-             std::to_string(largestCost) + ", but got '" + item + "'";
-    this->*found->value = value;
+      return "expected " + name + "=NUMBER with a number from " +
+             std::to_string(smallest) + " to " + std::to_string(largestCost) +
+             ", but got '" + item + "'";
+    changed.*found->value = value;
   }
-  if (!copyBytes)
-    return "expected copy-bytes of at least 1, but got 0";
+  *this = changed;
   return {};
 }
 

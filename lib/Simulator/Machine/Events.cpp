@@ -33,9 +33,9 @@ static uint64_t costOf(const CycleCosts &costs, AsyncKind kind, uint64_t now,
                        Cta &cta, uint64_t bytes) {
   if (kind == AsyncKind::TmemLoadStore)
     return costs.tensorMemory;
+  uint64_t rate = std::max<uint64_t>(costs.copyBytes, 1);
   if (kind == AsyncKind::CopyIn || kind == AsyncKind::CopyOutRead)
-    cta.copyFree = std::max(now, cta.copyFree) +
-                   (bytes + costs.copyBytes - 1) / costs.copyBytes;
+    cta.copyFree = std::max(now, cta.copyFree) + (bytes + rate - 1) / rate;
   uint64_t queued = std::max(now, cta.copyFree) - now;
   return kind == AsyncKind::CopyOutRead ? queued : queued + costs.copyLatency;
 }

@@ -35,8 +35,8 @@ struct CycleCosts {
   uint64_t wake = 20;
   /// From the end of a CTA to the first instruction of the next in its place.
   uint64_t turnaround = 1200;
-  /// The copy engine of an SM: bytes a cycle, and from there to memory and
-  /// back.
+  /// The copy engine of an SM: bytes a cycle, 0 as 1, and cycles from there to
+  /// memory and back.
   uint64_t copyBytes = 89;
   uint64_t copyLatency = 319;
   /// tcgen05.ld and .st; tcgen05.cp and .shift.
@@ -55,8 +55,8 @@ struct CycleCosts {
   /// wgmma of 64 x N.
   PipeCost wgmma(unsigned n) const;
 
-  /// Sets numbers from `name=value,...`, names as in list(). Returns
-  /// what is wrong, or an empty string.
+  /// Sets numbers from `name=value,...`, names as in list(); none when one is
+  /// wrong. Returns what is wrong, or an empty string.
   std::string set(const std::string &list);
   /// Name and value of each number.
   std::vector<std::pair<const char *, uint64_t>> list() const;
