@@ -37,13 +37,14 @@ TEST(Unsupported, TensorCoreForms) {
   expectRefused("tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], [%r2], %rd4, "
                 "%r3, %p1;",
                 "ashift");
-  expectRefused("tcgen05.shift.cta_group::1.up [%r1];", "up");
+  expectRefused("tcgen05.shift.cta_group::1.up [%r1];", ".down");
   expectRefused(
       "tcgen05.ld.red.sync.aligned.32x32b.x2.f32.max {%r1, %r2}, %r3, "
       "[%r4];",
-      "needs sm_101a, sm_103a, sm_110a or a later target, but the target is "
-      "sm_100a");
-  expectRefused("tcgen05.cp.cta_group::1.4x256b.warpx4 [%r1], %rd3;", "4x256b");
+      "expected target sm_101a, sm_103a, sm_110a or a later one for "
+      "'tcgen05.ld.red', but got sm_100a");
+  expectRefused("tcgen05.cp.cta_group::1.4x256b.warpx4 [%r1], %rd3;",
+                "do not go together");
   expectRefused("tcgen05.cp.cta_group::1.128x128b.b8x16.b4x16 [%r1], %rd3;",
                 "b4x16_p64");
   expectRefused("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f0, "

@@ -318,8 +318,8 @@ namespace {
 /// The reduction's modifiers and type; false after an error.
 bool decodeReduction(DecodeContext &context, TmemAttributes &a) {
   if (context.tables.module.target.starts_with("sm_100"))
-    return context.error("'tcgen05.ld.red' needs sm_101a, sm_103a, sm_110a or "
-                         "a later target, but the target is " +
+    return context.error("expected target sm_101a, sm_103a, sm_110a or a later "
+                         "one for 'tcgen05.ld.red', but got " +
                          context.tables.module.target);
   a.isMax = context.expectAny({"min", "max"}) == 1;
   a.absolute = context.take("abs");
@@ -329,19 +329,20 @@ bool decodeReduction(DecodeContext &context, TmemAttributes &a) {
                 : type == Type::S32 ? Reduction::Signed
                                     : Reduction::Unsigned;
   if (type != Type::F32 && (a.absolute || a.propagateNan))
-    return context.error("'.abs' and '.NaN' go with f32 only");
+    return context.error("expected type .f32 with '.abs' or '.NaN', but got ." +
+                         std::string(typeName(type)));
   if (a.shape != TmemShape::L32x32b && a.shape != TmemShape::L16x32bx2)
-    return context.error("expected shape '.32x32b' or '.16x32bx2' with '.red'");
+    return context.error("expected shape .32x32b or .16x32bx2, but got '" +
+                         context.parsed.fullName() + "'");
   if (a.repeat < 2)
-    return context.error("expected '.x2' or more with '.red'");
+    return context.error("expected .x2 or more, but got '" +
+                         context.parsed.fullName() + "'");
   return true;
 }
 
-} // namespace
-
-void decodeTmemAccess(DecodeContext &context, bool isLoad) {
-  auto &a = context.makeAttributes<TmemAttributes>();
-  bool reduces = isLoad && context.take("red");
+/// Modifiers and type; false after an error.
+bool decodeForm(DecodeContext &context, TmemAttributes &a, bool isLoad,
+                bool reduces) {
   context.take("sync");
   context.take("aligned");
   a.shape = static_cast<TmemShape>(context.expectAny(
@@ -351,7 +352,7 @@ void decodeTmemAccess(DecodeContext &context, bool isLoad) {
   a.repeat = 1u << repeat;
   if (reduces) {
     if (!decodeReduction(context, a))
-      return;
+      return false;
   } else {
     a.pack = context.take(isLoad ? "pack::16b" : "unpack::16b");
     context.expectType({Type::B32});
@@ -360,11 +361,19 @@ void decodeTmemAccess(DecodeContext &context, bool isLoad) {
                   : a.shape == TmemShape::L16x256b ? 4
                                                    : 1;
   a.registers = a.repeat * each;
-  if (a.registers > 128) {
-    context.error("expected at most 128 registers, but got " +
-                  std::to_string(a.registers));
+  if (a.registers > 128)
+    return context.error("expected at most 128 registers, but got " +
+                         std::to_string(a.registers));
+  return true;
+}
+
+} // namespace
+
+void decodeTmemAccess(DecodeContext &context, bool isLoad) {
+  auto &a = context.makeAttributes<TmemAttributes>();
+  bool reduces = isLoad && context.take("red");
+  if (!decodeForm(context, a, isLoad, reduces))
     return;
-  }
   bool split = a.shape == TmemShape::L16x32bx2;
   size_t addressIndex = isLoad ? 1 + reduces : 0;
   if (!context.expectOperands((split ? 3 : 2) + reduces))
