@@ -41,7 +41,7 @@ ParseResult nvfp4::warpspec::parsePipeline(
     return failure();
   producer = AgentAttr::get(builder.getContext(), *from);
   consumer = AgentAttr::get(builder.getContext(), *to);
-  int32_t offset;
+  int32_t offset = 0;
   if (succeeded(parser.parseOptionalKeyword("barriers"))) {
     if (parser.parseLParen() || parser.parseInteger(offset) ||
         parser.parseRParen())

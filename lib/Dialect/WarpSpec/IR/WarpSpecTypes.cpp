@@ -35,7 +35,7 @@ LogicalResult SmemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 
 Type PipelineType::parse(AsmParser &parser) {
-  int64_t depth;
+  int64_t depth = 0;
   SmallVector<Type> slots;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseInteger(depth) ||
