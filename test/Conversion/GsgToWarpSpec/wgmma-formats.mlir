@@ -40,7 +40,7 @@ func.func @along_k(%a: memref<64x?xi8>, %as: memref<64x?xf8E4M3FN>, %ends: memre
 
 // CHECK-LABEL: warpspec.kernel @nvfp4_gemm_0
 // CHECK: warpspec.smem_alloc : memref<3x4x8704xi8, #warpspec.smem>
-// CHECK: warpspec.mma_decoded %{{.*}} step 16 of e4m3_ue8m0
+// CHECK: warpspec.mma_decoded %{{.*}} step 8 of e4m3_ue8m0
 // The factor that each matrix of weights was divided by.
 // CHECK: %[[FACTOR:.*]] = memref.load %{{.*}} : memref<?xf32, 1>
 // CHECK: vector.broadcast %[[FACTOR]]

@@ -2,7 +2,7 @@
 
 // Tiles of sm_90a are ranked by a model of their own, the chosen one first.
 
-// CHECK: explain-wgmma.mlir:[[#@LINE+8]]:{{[0-9]+}}: remark: strategy <m = [[M:[0-9]+]], n = [[N:[0-9]+]], k = [[K:[0-9]+]]
+// CHECK: explain-wgmma.mlir:[[#@LINE+7]]:{{[0-9]+}}: remark: strategy <m = [[M:[0-9]+]], n = [[N:[0-9]+]], k = [[K:[0-9]+]]
 // CHECK: tile {{.*}} waves
 // CHECK-NEXT: [[M]]x[[N]]x[[K]]
 // CHECK: remark: keeps its strategy; without it:

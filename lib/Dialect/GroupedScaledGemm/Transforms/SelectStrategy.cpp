@@ -127,8 +127,8 @@ void SelectStrategy::runOnOperation() {
   // target_c3: the target has strategies.
   if (!machine && target != "sm_90a") {
     getOperation()->emitError("expected target ")
-        << strategy::machineNames().data() << " for strategies, but got '"
-        << target << "'";
+        << strategy::machineNames().data()
+        << " or sm_90a for strategies, but got '" << target << "'";
     return signalPassFailure();
   }
   // target_c6: the hint is a number of rows.
