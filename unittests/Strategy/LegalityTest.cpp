@@ -64,8 +64,9 @@ TEST(Legality, RefusesOtherShapes) {
   EXPECT_EQ(why({.k = 128}), "expected k = 256 for these formats, 128 bytes of "
                              "a row, but got 128");
   EXPECT_EQ(why({.ctas = 4}), "expected ctas 1 or 2, but got 4");
-  EXPECT_EQ(why({.dynamicN = true}),
-            "expected dynamic_n with swap_ab = true only");
+  EXPECT_EQ(
+      why({.dynamicN = true}),
+      "expected dynamic_n with swap_ab = true only, but got swap_ab = false");
 }
 
 TEST(Legality, RefusesWhatDoesNotFit) {
