@@ -119,8 +119,8 @@ void BlockQuantizer::widen(llvm::ArrayRef<float> low,
   // sampled between them.
   constexpr int kSteps = 8;
   bool four = kind == format::Quantizer::FourOverSix;
-  for (float factor : four ? std::initializer_list<float>{1.0f, 1.5f}
-                           : std::initializer_list<float>{1.0f}) {
+  constexpr float kFactors[] = {1.0f, 1.5f};
+  for (float factor : llvm::ArrayRef(kFactors).take_front(four ? 2 : 1)) {
     format::Quantizer rule = four ? format::Quantizer::TritonNearest : kind;
     float lowest = factor * amax.low, highest = factor * amax.high;
     uint8_t first = one(low, lowest, rule);

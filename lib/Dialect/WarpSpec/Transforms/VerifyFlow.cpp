@@ -315,7 +315,7 @@ private:
     unsigned released =
         getLeast(counts, pipeline, EventKind::Wait, EventKind::Release);
     for (unsigned use = released; use < acquired; ++use)
-      if (use % pipelines[pipeline].getDepth() == slot)
+      if (static_cast<int64_t>(use % pipelines[pipeline].getDepth()) == slot)
         return true;
     return false;
   }
