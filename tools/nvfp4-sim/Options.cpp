@@ -93,6 +93,8 @@ std::string setValue(const std::string &name, const std::string &value,
                   : parseNumber(value, options.seeds);
     if (!ok)
       return sim::badOptionValue(name, value, "a number");
+    if (options.seeds == 0)
+      return sim::badOptionValue(name, value, "at least 1");
   }
   return {};
 }
