@@ -42,6 +42,49 @@ TEST(Parser, WrongRegisterWidthIsAnError) {
       << error;
 }
 
+TEST(Parser, NestingIsBounded) {
+  auto nested = [](unsigned depth, const std::string &open,
+                   const std::string &close) {
+    std::string text;
+    for (unsigned i = 0; i < depth; ++i)
+      text += open;
+    text += "1";
+    for (unsigned i = 0; i < depth; ++i)
+      text += close;
+    return text;
+  };
+  const std::string tooDeep = "expected at most 64 levels of nesting";
+  auto around = [](const std::string &value) {
+    return moduleAround("  .reg .b32 %r0;\n  mov.u32 %r0, " + value +
+                        ";\n  ret;");
+  };
+  auto constant = [&](const std::string &value) {
+    return loadError(around(value));
+  };
+  auto initial = [](const std::string &value) {
+    return loadError(".version 8.8\n.target sm_100a\n.address_size 64\n"
+                     ".global .u32 x[1] = " +
+                     value + ";\n");
+  };
+  for (unsigned depth : {65u, 100000u}) {
+    EXPECT_NE(constant(nested(depth, "-", "")).find(tooDeep),
+              std::string::npos);
+    EXPECT_NE(constant(nested(depth, "1+(", ")")).find(tooDeep),
+              std::string::npos);
+    EXPECT_NE(initial(nested(depth, "{", "}")).find(tooDeep),
+              std::string::npos);
+  }
+  for (const std::string &legal :
+       {nested(64, "-", ""), nested(64, "1+(", ")")}) {
+    Diagnostics diagnostics("test.ptx");
+    EXPECT_TRUE(Program::load(around(legal), "test.ptx", diagnostics))
+        << diagnostics.str();
+  }
+  EXPECT_NE(constant(nested(100000, "(", ")"))
+                .find("expected a register or a number"),
+            std::string::npos);
+}
+
 TEST(Parser, UndeclaredNames) {
   EXPECT_NE(loadError(moduleAround("  bra nowhere;\n  ret;"))
                 .find("unknown label 'nowhere'"),

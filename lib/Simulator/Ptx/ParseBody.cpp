@@ -244,7 +244,7 @@ bool Parser::parsePrimary(Operand &operand) {
     operand.kind = Operand::Kind::Vector;
     while (!peek().is(close)) {
       Operand element;
-      if (peek().is('{') || !parsePrimary(element))
+      if (peek().is('{') || peek().is('(') || !parsePrimary(element))
         return error(peek().location, "expected a register or a number");
       operand.elements.push_back(std::move(element));
       if (!accept(','))

@@ -152,13 +152,14 @@ bool Parser::parseConstantPrimary(int64_t &value) {
     // A cast such as (.u64) has no effect on the 64-bit evaluation.
     if (peek().kind == Token::Kind::Dotted) {
       next();
-      return expect(')') && parseConstantPrimary(value);
+      return expect(')') && nested([&] { return parseConstantPrimary(value); });
     }
-    return parseConstantExpression(value) && expect(')');
+    return nested([&] { return parseConstantExpression(value); }) &&
+           expect(')');
   }
   if (peek().is('-') || peek().is('~') || peek().is('!') || peek().is('+')) {
     char op = next().text[0];
-    if (!parseConstantPrimary(value))
+    if (!nested([&] { return parseConstantPrimary(value); }))
       return false;
     value = op == '-'   ? static_cast<int64_t>(-static_cast<uint64_t>(value))
             : op == '~' ? ~value
@@ -175,14 +176,6 @@ bool Parser::parseConstantPrimary(int64_t &value) {
 }
 
 bool Parser::parseConstantExpression(int64_t &value, int minPrecedence) {
-  // Parentheses and unary operators nest; a hostile file must not exhaust the
-  // stack of the process.
-  if (minPrecedence == 0 && position > 0 && peek().is('(')) {
-    size_t depth = 0;
-    while (peek(depth).is('('))
-      if (++depth > 64)
-        return error(peek().location, "expected at most 64 nested parentheses");
-  }
   if (!parseConstantPrimary(value))
     return false;
   for (;;) {

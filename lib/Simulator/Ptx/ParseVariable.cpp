@@ -142,7 +142,7 @@ bool Parser::parseInitializer(Symbol &symbol) {
 bool Parser::parseInitializerValue(Symbol &symbol, uint64_t &offset) {
   if (accept('{')) {
     while (!peek().is('}') && !atEnd()) {
-      if (!parseInitializerValue(symbol, offset))
+      if (!nested([&] { return parseInitializerValue(symbol, offset); }))
         return false;
       if (!accept(','))
         break;

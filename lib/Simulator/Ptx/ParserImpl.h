@@ -79,6 +79,18 @@ private:
   bool error(SourceLocation location, std::string message) {
     return diagnostics.error(location, std::move(message));
   }
+  /// Calls `parse` for what stands within something of its own kind: a hostile
+  /// file must not exhaust the stack of the process.
+  template <typename Parse> bool nested(Parse parse) {
+    if (nesting == maximumNesting)
+      return error(peek().location, "expected at most " +
+                                        std::to_string(maximumNesting) +
+                                        " levels of nesting");
+    ++nesting;
+    bool ok = parse();
+    --nesting;
+    return ok;
+  }
   std::string describe(const Token &token) const;
   void skipStatement();
   void skipBraces();
@@ -127,6 +139,8 @@ private:
   std::vector<Token> tokens;
   Diagnostics &diagnostics;
   size_t position = 0;
+  static constexpr unsigned maximumNesting = 64;
+  unsigned nesting = 0;
   std::vector<Scope> scopes{Scope{}};
   int32_t scope = 0;
   Function *function = nullptr;
