@@ -134,6 +134,8 @@ int runSession(Options &options) {
   std::ofstream trace;
   if (!options.traceFile.empty()) {
     trace.open(options.traceFile);
+    if (!trace)
+      return misuse("cannot write '" + options.traceFile + "'");
     options.run.trace = &trace;
   }
 
@@ -160,6 +162,8 @@ int runSession(Options &options) {
         return misuse("cannot write '" + options.timelineFile + "'");
       options.run.timeline = nullptr;
     }
+    if (options.run.trace && !trace.flush())
+      return misuse("cannot write '" + options.traceFile + "'");
     if (options.statistics)
       printStatistics(options.run.seed, result.statistics);
     if (!result.ok()) {

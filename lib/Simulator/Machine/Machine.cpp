@@ -38,7 +38,8 @@ Machine::Machine(const Kernel &kernel, const LaunchConfig &config,
                  DeviceMemory &memory, const ModuleImage &image,
                  const RunOptions &options)
     : kernel(kernel), config(config), memory(memory), image(image),
-      options(options), random(options.seed) {}
+      options(options),
+      random(options.delays == DelayMode::Cycles ? 0 : options.seed) {}
 
 Machine::~Machine() = default;
 
