@@ -20,8 +20,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <immintrin.h>
+#include <iterator>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +34,13 @@ constexpr int64_t kSteps = 20000, kChains = 8;
 
 /// Hides from the compiler what a register holds.
 #define NVFP4_OPAQUE(x) asm volatile("" : "+v"(x))
+
+/// Of all chains, so that none is dead.
+template <typename Vector> float addLanes(const Vector (&sums)[kChains]) {
+  float lanes[kChains * (sizeof(Vector) / sizeof(float))];
+  std::memcpy(lanes, sums, sizeof(sums));
+  return std::accumulate(std::begin(lanes), std::end(lanes), 0.0f);
+}
 
 using Words = int32_t __attribute__((vector_size(64)));
 
@@ -61,13 +71,7 @@ __attribute__((target("avx512f,avx512vnni"))) float runChains() {
       sum = _mm512_fmadd_ps(toFloat(block), scale, sum);
     }
   }
-  float total = 0, lanes[16];
-  for (__m512 &sum : sums) {
-    _mm512_storeu_ps(lanes, sum);
-    for (float lane : lanes)
-      total += lane;
-  }
-  return total;
+  return addLanes(sums);
 }
 
 /// Time of this thread, which others on the machine do not take away.
@@ -98,13 +102,7 @@ __attribute__((target("avx2,fma"))) float runAvx2Chains() {
       __m256 scale = _mm256_mul_ps(rowScale, weightScale);
       sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(block), scale, sum);
     }
-  float total = 0, lanes[8];
-  for (__m256 &sum : sums) {
-    _mm256_storeu_ps(lanes, sum);
-    for (float lane : lanes)
-      total += lane;
-  }
-  return total;
+  return addLanes(sums);
 }
 
 template <typename Run>

@@ -47,19 +47,7 @@ def check_pair(rng, on_kernels, kind, gate):
     *pre, got, amax = cases.call(module, "f", product, alpha, *stored,
                                  product.destination("f32", 64),
                                  np.full(len(cases.COUNTS), np.nan, np.float32))
-    rows_g, rows_u = gate_rows(*gate, 64)
-    expected_pre = product.destination("f32")
-    for i, (index, acc, _) in enumerate(product.accumulators()):
-        factor = np.empty(128)
-        factor[rows_g], factor[rows_u] = alpha[i]
-        z = acc * factor
-        expected_pre[index] = z
-        y = cases.paired(kind, z[:, rows_g], z[:, rows_u])
-        bound = cases.paired_bound(kind, y, z[:, rows_g], z[:, rows_u])
-        assert_within(got[index], y, bound, "f32", f"group {i}")
-        assert amax[i] == np.abs(got[index]).max(initial=0)
-    if pre:
-        assert_equal(pre[0], expected_pre, "pre-activation")
+    cases.assert_paired(product, kind, gate, alpha, got, amax, *pre)
     assert np.all(is_poison(got[-3:]))
 
 

@@ -149,6 +149,17 @@ int product(const Matrix &a, const Matrix &b, unsigned row, unsigned column,
   return sum;
 }
 
+/// `cells` hold `factor` times the product of valueA and valueB over `depth`.
+void expectProducts(const std::vector<std::vector<uint32_t>> &cells,
+                    unsigned depth, float factor = 1) {
+  for (unsigned row = 0; row < 128; ++row)
+    for (unsigned column = 0; column < 16; ++column)
+      EXPECT_EQ(std::bit_cast<float>(cells[row][column]),
+                factor * static_cast<float>(
+                             product(valueA, valueB, row, column, depth)))
+          << row << " " << column;
+}
+
 TEST(Tcgen05, IntegersWithAllSigns) {
   Image image;
   auto byteA = [](unsigned row, unsigned k) { return row * 37 + k * 91; };
@@ -210,13 +221,9 @@ TEST(Tcgen05, FloatKinds) {
     }
     // Negated A, into f32.
     uint32_t descriptor = 1 << 4 | kind.types | 1 << 13 | shape(128, 16);
-    auto cells = runTensor(image, multiplyBody(kind.name, descriptor, 3), 16);
-    for (unsigned row = 0; row < 128; ++row)
-      for (unsigned column = 0; column < 16; ++column)
-        EXPECT_EQ(std::bit_cast<float>(cells[row][column]),
-                  -3.0f * static_cast<float>(
-                              product(valueA, valueB, row, column, kind.depth)))
-            << kind.name << " " << row << " " << column;
+    SCOPED_TRACE(kind.name);
+    expectProducts(runTensor(image, multiplyBody(kind.name, descriptor, 3), 16),
+                   kind.depth, -3.0f);
   }
 }
 
@@ -409,12 +416,8 @@ TEST(Tcgen05, MatrixInTensorMemory) {
                        std::to_string(descriptor) +
                        ";\n    tcgen05.mma.cta_group::1.kind::f8f6f4 [%r3], "
                        "[%r20], %rd6, %r9, %p3;\n";
-    auto cells = runTensor(image, body, 16);
-    for (unsigned row = 0; row < 128; ++row)
-      for (unsigned column = 0; column < 16; ++column)
-        EXPECT_EQ(std::bit_cast<float>(cells[row][column]),
-                  static_cast<float>(product(valueA, valueB, row, column, 32)))
-            << kind.bits << " " << row << " " << column;
+    SCOPED_TRACE(kind.bits);
+    expectProducts(runTensor(image, body, 16), 32);
   }
 }
 
@@ -445,12 +448,7 @@ TEST(Tcgen05, PackedMatrixInTensorMemory) {
                      ";\n    tcgen05.mma.cta_group::1.kind::mxf4nvf4"
                      ".block_scale.block16 [%r3], [%r20], %rd6, %r9, [%r21], "
                      "[%r21], %p3;\n";
-  auto cells = runTensor(image, body, 16);
-  for (unsigned row = 0; row < 128; ++row)
-    for (unsigned column = 0; column < 16; ++column)
-      EXPECT_EQ(std::bit_cast<float>(cells[row][column]),
-                static_cast<float>(product(valueA, valueB, row, column, 64)))
-          << row << " " << column;
+  expectProducts(runTensor(image, body, 16), 64);
 }
 
 /// Smallest or largest by the order of `key`; NaN (f32 only) as PTX says.
