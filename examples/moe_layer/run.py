@@ -42,16 +42,16 @@ class Stage:
 
 
 class Runner:
-    def __init__(self, build, work, repeats, device):
+    def __init__(self, build, work, repeats, device, target):
         self.tool = build / "bin" / "nvfp4-run"
         self.work = work
         self.repeats = repeats
-        self.device = device
+        self.device = [f"--device={device}"] + ([f"--target={target}"] if target else [])
 
     def __call__(self, entry, inputs, outputs):
         """Runs one function; returns (arrays, milliseconds, error / bound)."""
         paths = [self.work / f"{name}.npy" for name in outputs]
-        command = [str(self.tool), str(HERE / "layer.mlir"), f"--entry={entry}", f"--device={self.device}",
+        command = [str(self.tool), str(HERE / "layer.mlir"), f"--entry={entry}", *self.device,
                    "--inputs=" + ",".join(str(i) for i in inputs), "--check=reference",
                    f"--time={self.repeats}", "--outputs=" + ",".join(map(str, paths))]
         result = subprocess.run(command, capture_output=True, text=True)
@@ -226,7 +226,9 @@ def main():
     parser.add_argument("--tokens", type=int, default=256)
     parser.add_argument("--repeats", type=int, help="calls to time (default: 5, one on sim)")
     parser.add_argument("--device", choices=["cpu", "sim", "cuda"], default="cpu",
-                        help="where products run: on sim and cuda as kernels for sm_100a")
+                        help="where products run: on sim and cuda as kernels")
+    parser.add_argument("--target", choices=["sm_100a", "sm_90a"],
+                        help="whose kernels they are (default: what the device is; sim is sm_100a)")
     args = parser.parse_args()
     build = args.build_dir.resolve()
     work = (args.output or build / "moe_layer").resolve()
@@ -244,7 +246,7 @@ def main():
     print(f"Global scales of gate and up differ by factors of {ratio.min():.2f} to {ratio.max():.2f}.")
     print(f"Compiling and running each stage on {args.device}, checking it against exact arithmetic ...")
     repeats = args.repeats or (1 if args.device == "sim" else 5)
-    stages = run_stages(Runner(build, work, repeats, args.device), work, layer, tokens)
+    stages = run_stages(Runner(build, work, repeats, args.device, args.target), work, layer, tokens)
 
     gflops, bandwidth = machine_limits()
     weight_bytes = sum(layer[n].nbytes for n in ("w13.values", "w13.scales", "w2.values", "w2.scales"))

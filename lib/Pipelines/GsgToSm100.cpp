@@ -35,7 +35,9 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   buildBufferizePipeline(pm);
   if (options.runtimeChecks)
     pm.addPass(createEmitRuntimeChecksPass());
-  pm.addPass(gsg::createSplitListPass());
+  gsg::SplitListPassOptions split;
+  split.target = verify.target;
+  pm.addPass(gsg::createSplitListPass(split));
   gsg::AssignScaleLayoutPassOptions layout;
   layout.target = verify.target;
   pm.addPass(gsg::createAssignScaleLayoutPass(layout));

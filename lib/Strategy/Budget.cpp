@@ -97,10 +97,15 @@ strategy::planTensorMemory(const Tile &tile, const Problem &problem,
   plan.accumulatorStride = tile.n;
   if (plan.accumulatorStages * tile.n + scales > columns) {
     // Two accumulators may share columns, up to half of each. Strides stay
-    // multiples of 16, as the narrowest wide load of the epilogue.
-    if (plan.accumulatorStages != 2 || problem.forKernels)
+    // multiples of 16, as the narrowest wide load of the epilogue; kernels
+    // share whole chunks of 32, and both runs of pairs that are wider.
+    if (plan.accumulatorStages != 2)
       return std::nullopt;
-    plan.accumulatorStride = (columns - scales - tile.n) / 16 * 16;
+    int64_t chunk = problem.forKernels ? 32 : 16;
+    if (problem.forKernels && problem.epilogue.paired)
+      chunk = std::max<int64_t>(chunk, 2 * problem.epilogue.gateGranularity);
+    int64_t shared = 2 * tile.n + scales - columns;
+    plan.accumulatorStride = tile.n - ceilDiv(shared, chunk) * chunk;
     plan.overlapped = true;
     if (plan.accumulatorStride < tile.n / 2)
       return std::nullopt;

@@ -66,7 +66,7 @@ NVFP4_API void nvfp4_task_part(nvfp4_task *task, int32_t buffer, int64_t number,
 /* How a product is cut into groups, for the calls below: `count` offsets of
  * `bits` (32 or 64), rounded up to `align` where ends are the next group's
  * starts. Where groups lie along K, each of them begins at a stage of its own,
- * of 128 columns: group g at stage start / 128 + g. */
+ * of `stage` columns: group g at stage start / stage + g. */
 enum {
   NVFP4_TASK_ALL = 0,
   NVFP4_TASK_COUNTS = 1,
@@ -77,7 +77,7 @@ enum {
 };
 NVFP4_API void nvfp4_task_groups(nvfp4_task *task, int32_t kind,
                                  const void *offsets, int32_t bits,
-                                 int64_t count, int64_t align);
+                                 int64_t count, int64_t align, int64_t stage);
 
 /* Rows of A as elements of 16 bits: `matrices` times `rows` rows of `columns`
  * values, rounded up to whole stages with zeros. `format` is that of
@@ -109,6 +109,19 @@ NVFP4_API void nvfp4_task_coded_part(nvfp4_task *task, int32_t buffer,
  * are to be multiplied; after its parts. */
 NVFP4_API void nvfp4_task_coded_factors(nvfp4_task *task, int32_t buffer);
 
+/* An operand of packed elements of `bits` bits, 4 or 8, whose groups lie along
+ * K: rows of `columns` values, each group at a stage of its own with zeros
+ * behind it. */
+NVFP4_API int32_t nvfp4_task_k_values(nvfp4_task *task, const void *values,
+                                      int64_t rows, int64_t columns,
+                                      int32_t bits);
+/* Its scales, of `block` values each, in rows as above; the buffer holds atoms
+ * of 512 bytes, those along K behind each other. */
+NVFP4_API int32_t nvfp4_task_k_scales(nvfp4_task *task, const void *scales,
+                                      int64_t rows, int64_t columns,
+                                      int64_t scale_columns, int64_t block,
+                                      int32_t is_compact);
+
 /* The next parameter is a pointer to a buffer. */
 NVFP4_API void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer);
 /* The next parameter is an integer. */
@@ -134,6 +147,14 @@ NVFP4_API void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
  * outermost, with a swizzle of 128 bytes. */
 NVFP4_API void nvfp4_task_token_map(nvfp4_task *task, int32_t buffer,
                                     int32_t box_rows, int32_t box_blocks);
+
+/* Parameters of several problems, in memory of the device. A row begins;
+ * numbers, pointers and maps go there until the next row begins, or the table
+ * ends. A row has an entry of 128 bytes with the numbers and pointers in order,
+ * each aligned to its size, and then one for each map. The end makes a buffer
+ * of all rows. */
+NVFP4_API void nvfp4_task_table_row(nvfp4_task *task);
+NVFP4_API int32_t nvfp4_task_table_end(nvfp4_task *task);
 
 /* Runs the task with at most `blocks` blocks, of which no more are started
  * than nvfp4_launch_set_max_blocks allows, and ends its life. Without blocks

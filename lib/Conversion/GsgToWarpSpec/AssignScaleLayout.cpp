@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelPlan.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
@@ -29,13 +30,15 @@ namespace {
 /// What is made for one product and freed behind it.
 class ProductScales {
 public:
-  ProductScales(MatmulOp op, bool isWgmma)
-      : op(op), b(op), loc(op.getLoc()), isWgmma(isWgmma) {}
+  ProductScales(Operation *product, bool isWgmma)
+      : product(product), op(dyn_cast<MatmulOp>(product)), b(product),
+        loc(product->getLoc()), isWgmma(isWgmma) {}
 
   void assignGateLayout();
   void assignLhs();
   void assignLinearLhs(const ScaledOperand &lhs);
   void assignRhs();
+  void assignList(MatmulListOp list);
 
 private:
   Value allocate(MemRefType type, ValueRange sizes);
@@ -46,18 +49,23 @@ private:
     Value divisor = arith::ConstantIndexOp::create(b, loc, by);
     return arith::CeilDivSIOp::create(b, loc, a, divisor);
   }
-  /// Where the code that reads scales for wgmma expects those of a group: at
-  /// the group's row; along K wherever they are.
+  bool isAlongK() {
+    return op.getGrouping().getKind() == GroupingKind::RaggedK;
+  }
+  /// The launch lays scales out itself.
+  bool isLinear() { return isWgmma || isAlongK(); }
+  /// Where code that reads linear scales expects those of a group: at the
+  /// group's row; along K wherever they are.
   GroupStart getStart(ScaledType from) {
-    return op.getGrouping().getKind() == GroupingKind::RaggedK
-               ? from.getGroupStart()
-               : GroupStart::Whole;
+    return isAlongK() ? from.getGroupStart() : GroupStart::Whole;
   }
   /// Row tiles of the scales of `operand` as `to`.
   Value countRowTiles(const ScaledOperand &operand, ScaledType to);
   /// The scales of `operand` as `to`.
   Value relayout(const ScaledOperand &operand, ScaledType to);
 
+  Operation *product;
+  /// The same, if it is no list.
   MatmulOp op;
   OpBuilder b;
   Location loc;
@@ -67,8 +75,8 @@ private:
 
 Value ProductScales::allocate(MemRefType type, ValueRange sizes) {
   Value memory = memref::AllocOp::create(b, loc, type, sizes);
-  OpBuilder after(op->getContext());
-  after.setInsertionPointAfter(op);
+  OpBuilder after(product->getContext());
+  after.setInsertionPointAfter(product);
   memref::DeallocOp::create(after, loc, memory);
   return memory;
 }
@@ -145,7 +153,7 @@ void ProductScales::assignLhs() {
                                         op.getLhsTypesAttr())[0];
   GroupingAttr grouping = op.getGrouping();
   bool isRagged = grouping.getKind() == GroupingKind::RaggedRows;
-  if (isWgmma) {
+  if (isLinear()) {
     if (lhs.type && lhs.type.isKMajor())
       assignLinearLhs(lhs);
     return;
@@ -159,13 +167,35 @@ void ProductScales::assignLhs() {
   op.setLhsTypesAttr(b.getArrayAttr(TypeAttr::get(to)));
 }
 
+void ProductScales::assignList(MatmulListOp list) {
+  auto assign = [&](MutableOperandRange target, ValueRange data,
+                    ValueRange scales, ArrayAttr types) {
+    SmallVector<Value> assigned;
+    SmallVector<Attribute> assignedTypes;
+    for (const ScaledOperand &operand :
+         getScaledOperands(data, scales, types)) {
+      ScaledType to =
+          operand.type.withLayout(ScaleLayout::Blocked, GroupStart::Whole);
+      bool stays = to == operand.type || !operand.type.isKMajor();
+      assigned.push_back(stays ? operand.scales : relayout(operand, to));
+      assignedTypes.push_back(TypeAttr::get(stays ? operand.type : to));
+    }
+    target.assign(assigned);
+    return b.getArrayAttr(assignedTypes);
+  };
+  list.setLhsTypesAttr(assign(list.getLhsScalesMutable(), list.getLhs(),
+                              list.getLhsScales(), list.getLhsTypesAttr()));
+  list.setRhsTypesAttr(assign(list.getRhsScalesMutable(), list.getRhs(),
+                              list.getRhsScales(), list.getRhsTypesAttr()));
+}
+
 void ProductScales::assignRhs() {
   SmallVector<ScaledOperand> parts =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   // Weights of separate operands have one type.
   ScaledType from = parts.front().type;
   ScaledType to = from.withLayout(
-      isWgmma ? ScaleLayout::Linear : ScaleLayout::Blocked, getStart(from));
+      isLinear() ? ScaleLayout::Linear : ScaleLayout::Blocked, getStart(from));
   if (to == from || !from.isKMajor())
     return;
   SmallVector<Value> scales;
@@ -193,9 +223,12 @@ void ProductScales::assignGateLayout() {
   // The two halves of a pair are in one thread's rows of the product.
   if (q > 0 && q <= (isWgmma ? 32 : 64) && llvm::isPowerOf2_64(q))
     return;
-  // With an addend or a stored pre-activation columns have a meaning outside.
-  if (op.getAddend() || op.getBeta() || op.getPreactOut())
-    return;
+  // Columns of an addend and of a stored pre-activation stay where they are.
+  if (op.getAddend() || op.getPreactOut()) {
+    if (isWgmma)
+      return;
+    op->setAttr(sm100::kOuterGateAttrName, gate);
+  }
   SmallVector<ScaledOperand> parts =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   auto to = GateAttr::get(op.getContext(), getTileGranularity(op.getN()),
@@ -246,15 +279,18 @@ struct AssignScaleLayout
 
   void runOnOperation() override {
     SmallVector<MatmulOp> products;
+    SmallVector<MatmulListOp> lists;
     getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
+    getOperation()->walk([&](MatmulListOp op) { lists.push_back(op); });
+    for (MatmulListOp list : lists)
+      if (target != "sm_90a" && list->getNumResults() == 0 &&
+          !list.getLhsScales().empty())
+        ProductScales(list, /*isWgmma=*/false).assignList(list);
     for (MatmulOp op : products) {
       // The others are told what is missing by convert-gsg-to-warpspec.
-      bool isWgmma = target == "sm_90a";
-      if (op.isValueForm() ||
-          (op.getGrouping().getKind() == GroupingKind::RaggedK && !isWgmma) ||
-          !isa<MemRefType>(op.getLhs()[0].getType()))
+      if (op.isValueForm() || !isa<MemRefType>(op.getLhs()[0].getType()))
         continue;
-      ProductScales scales(op, isWgmma);
+      ProductScales scales(op, target == "sm_90a");
       scales.assignGateLayout();
       scales.assignLhs();
       scales.assignRhs();

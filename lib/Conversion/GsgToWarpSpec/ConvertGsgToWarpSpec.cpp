@@ -54,6 +54,26 @@ static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
   return buildKernel<KernelPlan, KernelBody>(module, op);
 }
 
+/// One kernel for all problems.
+static LogicalResult lowerList(ModuleOp module, MatmulListOp list) {
+  OpBuilder b(list);
+  MatmulOp first = createProblem(b, list, 0, list.getAlpha(), list.getBeta());
+  FailureOr<KernelPlan> plan = KernelPlan::get(list, first);
+  if (failed(plan)) {
+    first.erase();
+    return failure();
+  }
+  Launch launch(module, list);
+  HostNumber blocks;
+  KernelParameters parameters =
+      addListParameters(launch, *plan, list, first, blocks);
+  KernelBody(launch, *plan, parameters, first).build();
+  launch.run(blocks);
+  first.erase();
+  list.erase();
+  return success();
+}
+
 namespace {
 struct ConvertGsgToWarpSpec
     : nvfp4::gsg::impl::ConvertGsgToWarpSpecPassBase<ConvertGsgToWarpSpec> {
@@ -67,11 +87,18 @@ struct ConvertGsgToWarpSpec
     });
     for (Operation *op : products) {
       auto matmul = dyn_cast<MatmulOp>(op);
-      if (!matmul) {
-        op->emitOpError("kernels for ")
-            << target
-            << " do not support matmul_list; run gsg-split-list first";
-        return signalPassFailure();
+      if (auto list = dyn_cast<MatmulListOp>(op)) {
+        bool isStored =
+            op->getNumResults() == 0 && !list.getLhsScales().empty();
+        if (target == "sm_90a" || !isStored || !isOneKernel(list)) {
+          op->emitOpError("kernels for ")
+              << target
+              << " do not support this matmul_list; run gsg-split-list first";
+          return signalPassFailure();
+        }
+        if (failed(lowerList(getOperation(), list)))
+          return signalPassFailure();
+        continue;
       }
       if (failed(lowerMatmul(getOperation(), matmul, target)))
         return signalPassFailure();

@@ -230,7 +230,9 @@ Value KernelBody::finishProduct(const TilePlace &tile, Value acc, Value column,
     Value at = flatten(
         tile.row, parameters.addend ? parameters.columns : parameters.outStride,
         column);
-    Value c = loadVector(memref, at, 32, mask, parameters.knownColumns);
+    Value c = getOuterGate()
+                  ? loadOuter(tile, memref, column, isSecond)
+                  : loadVector(memref, at, 32, mask, parameters.knownColumns);
     if (tile.beta)
       c = multiply(broadcast(tile.beta, c), c);
     z = plus(z, c);
@@ -247,7 +249,9 @@ Value KernelBody::finishProduct(const TilePlace &tile, Value acc, Value column,
   }
   if (hasProb && position == ProbPosition::PreActivation)
     z = multiply(z, broadcast(tile.prob, z));
-  if (parameters.preact)
+  if (parameters.preact && getOuterGate())
+    storeOuter(tile, z, parameters.preact, column, isSecond);
+  else if (parameters.preact)
     storeVector(tile, z, column,
                 {parameters.preact, parameters.columns, parameters.columns,
                  parameters.knownColumns});

@@ -27,12 +27,15 @@ using namespace nvfp4::warpspec;
 
 void KernelBody::buildEpilogueRole() {
   Value thread = ThreadIndexOp::create(b, loc, b.getI32Type());
-  forEachTile([&](Value g, Value m, Value n) {
-    if (plan.swap)
-      buildTurnedRows(g, m, n, thread);
-    else
-      buildRows(g, m, n, thread);
-  });
+  forEachTile(
+      [&](Value g, Value m, Value n) {
+        enterResult(g);
+        if (plan.swap)
+          buildTurnedRows(g, m, n, thread);
+        else
+          buildRows(g, m, n, thread);
+      },
+      /*takesTurns=*/plan.sharedColumns != 0);
 }
 
 KernelBody::TilePlace KernelBody::getTilePlace(Value g, Value m, Value n) {
@@ -64,46 +67,76 @@ void KernelBody::buildRows(Value g, Value m, Value n, Value thread) {
   tile.row = add(tile.groupStart, tile.rowInGroup);
   tile.isRow = less(tile.rowInGroup, tile.groupRows);
   loadGroupNumbers(tile);
-  auto drain =
-      WaitOp::create(b, loc, accumulators, Value(), Value(), Value(), Value());
-  Value amax = forEachChunk(plan.n, [&](Value chunk, Value amax) {
-    return buildChunk(tile, drain.getSlot()[0], chunk, amax);
+  Value amax = drainAccumulator(tile, [&](Value acc, Value chunk, Value amax) {
+    return buildChunk(tile, acc, chunk, amax);
   });
-  ReleaseOp::create(b, loc, drain.getToken());
   if (amax)
     storeAmax(tile, thread, amax);
 }
 
 Value KernelBody::forEachChunk(
-    int64_t end, llvm::function_ref<Value(Value chunk, Value amax)> body) {
+    int64_t end, Value amax,
+    llvm::function_ref<Value(Value chunk, Value amax)> body) {
   SmallVector<Value> carried;
-  if (parameters.amax)
-    carried.push_back(i32(0));
+  if (amax)
+    carried.push_back(amax);
   auto loop = scf::ForOp::create(b, loc, i32(0), i32(end), i32(32), carried);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value amax = parameters.amax ? loop.getRegionIterArg(0) : Value();
-  amax = body(loop.getInductionVar(), amax);
+  Value seen = body(loop.getInductionVar(),
+                    amax ? Value(loop.getRegionIterArg(0)) : Value());
   if (amax)
-    scf::YieldOp::create(b, loc, amax);
-  return parameters.amax ? loop.getResult(0) : Value();
+    scf::YieldOp::create(b, loc, seen);
+  return amax ? loop.getResult(0) : Value();
+}
+
+Value KernelBody::drainAccumulator(
+    TilePlace &tile,
+    llvm::function_ref<Value(Value acc, Value chunk, Value amax)> body) {
+  auto wait = [&](Value pipeline) {
+    return WaitOp::create(b, loc, pipeline, Value(), Value(), Value(), Value());
+  };
+  auto drain = wait(accumulators);
+  Value amax = getNoAmax();
+  if (!sharedColumns) {
+    amax = forEachChunk(plan.n, amax, [&](Value chunk, Value amax) {
+      return body(drain.getSlot()[0], chunk, amax);
+    });
+    ReleaseOp::create(b, loc, drain.getToken());
+    return amax;
+  }
+  // The next product begins when the columns are free that it shares.
+  int64_t own = plan.n - plan.sharedColumns;
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, turn, i32(0));
+  auto drainPart = [&](WaitOp part, int64_t count, int64_t inFirst,
+                       int64_t inSecond) {
+    Value first =
+        arith::SelectOp::create(b, loc, isFirst, i32(inFirst), i32(inSecond));
+    tile.firstAccumulated = first;
+    amax = forEachChunk(count, amax, [&](Value chunk, Value amax) {
+      return body(part.getSlot()[0], add(first, chunk), amax);
+    });
+    ReleaseOp::create(b, loc, part.getToken());
+  };
+  drainPart(wait(sharedColumns), plan.sharedColumns, own, 0);
+  drainPart(drain, own, 0, plan.sharedColumns);
+  return amax;
 }
 
 void KernelBody::buildTurnedRows(Value g, Value m, Value n, Value thread) {
   TilePlace tile = getTilePlace(g, m, n);
-  auto drain =
-      WaitOp::create(b, loc, accumulators, Value(), Value(), Value(), Value());
-  Value acc = drain.getSlot()[0], amax;
+  Value amax;
   if (plan.n <= 32) {
     // The accumulator is free as soon as it is in registers.
-    amax =
-        buildTurnedChunk(tile, acc, i32(0), thread,
-                         parameters.amax ? i32(0) : Value(), drain.getToken());
+    auto drain = WaitOp::create(b, loc, accumulators, Value(), Value(), Value(),
+                                Value());
+    amax = buildTurnedChunk(tile, drain.getSlot()[0], i32(0), thread,
+                            getNoAmax(), drain.getToken());
   } else {
-    amax = forEachChunk(plan.n, [&](Value chunk, Value amax) {
+    amax = drainAccumulator(tile, [&](Value acc, Value chunk, Value amax) {
       return buildTurnedChunk(tile, acc, chunk, thread, amax, Value());
     });
-    ReleaseOp::create(b, loc, drain.getToken());
   }
   if (amax)
     storeAmax(tile, thread, amax);
@@ -155,6 +188,8 @@ Value KernelBody::loadColumns(const TilePlace &tile, Value acc, Value offset,
   auto part =
       MemRefType::get({kTmemLanes, columns}, type.getElementType(),
                       MemRefLayoutAttrInterface(), type.getMemorySpace());
+  if (tile.firstAccumulated)
+    offset = sub(offset, tile.firstAccumulated);
   Value slice = TmemSliceOp::create(b, loc, part, acc, offset);
   return TmemLoadOp::create(b, loc, slice).getResult();
 }

@@ -30,6 +30,9 @@ struct KernelBody::TilePlace {
   Value thread, blockRow;
   /// All of the block's rows belong to the group.
   Value isWhole;
+  /// i32, the tile's column at which the part of the accumulator begins that is
+  /// read; null if all of it is.
+  Value firstAccumulated;
   /// i32, the row of turned accumulators that the thread has; null if its row
   /// is its lane of tensor memory.
   Value turnedRow;

@@ -24,9 +24,10 @@ using namespace nvfp4::gsg::sm100;
 using namespace nvfp4::warpspec;
 
 KernelBody::KernelBody(Launch &launch, const KernelPlan &plan,
-                       const KernelParameters &parameters, MatmulOp op)
-    : plan(plan), parameters(parameters), op(op), kernel(launch.getKernel()),
-      b(launch.device), loc(op.getLoc()) {}
+                       KernelParameters parameters, MatmulOp op)
+    : plan(plan), parameters(std::move(parameters)), op(op),
+      kernel(launch.getKernel()), b(launch.device), loc(op.getLoc()),
+      firstResult(this->parameters.out) {}
 
 void KernelBody::build() {
   MLIRContext *context = b.getContext();
@@ -58,15 +59,18 @@ void KernelBody::build() {
   };
   Value mAtoms = atoms(plan.getMStageAtoms());
   Value nAtoms = atoms(plan.getNStageAtoms());
-  Value acc = columns(plan.accumulators, plan.n, b.getF32Type());
+  if (!plan.sharedColumns)
+    accumulators =
+        makePipeline(columns(plan.accumulators, plan.n, b.getF32Type()),
+                     plan.accumulators, Agent::TensorCore, Agent::Threads);
+  else
+    buildSharedAccumulators();
   int64_t buffers = plan.scaleBuffers > 1 ? plan.scaleBuffers : 0;
   int64_t mColumns = 4 * plan.scaleAtoms;
   mScales = columns(buffers, mColumns, b.getI32Type());
   nScales = columns(buffers, mColumns * plan.getNAtoms(), b.getI32Type());
   input = makePipeline({mTile, nTile, mAtoms, nAtoms}, plan.stages, Agent::Tma,
                        Agent::TensorCore);
-  accumulators =
-      makePipeline(acc, plan.accumulators, Agent::TensorCore, Agent::Threads);
   if (buffers)
     scaleColumns = makePipeline({mScales, nScales}, buffers, Agent::TensorCore,
                                 Agent::TensorCore);
@@ -135,29 +139,61 @@ void KernelBody::buildRoles(ArrayRef<Role> roles) {
   }
 }
 
-void KernelBody::forEachTile(TileFn body) {
-  forEachTile(plan.getTileRows(), plan.getTileColumns(), Value(), body);
+void KernelBody::buildSharedAccumulators() {
+  // The first, what both have, the second.
+  int64_t own = plan.n - plan.sharedColumns;
+  auto build = [&](int64_t depth, int64_t count, int64_t column,
+                   IntegerAttr stride) -> Value {
+    auto type = MemRefType::get({depth, kTmemLanes, count}, b.getF32Type(),
+                                MemRefLayoutAttrInterface(),
+                                TmemAttr::get(b.getContext()));
+    Value buffer = TmemAllocOp::create(
+        b, loc, type, b.getI32IntegerAttr(static_cast<int32_t>(column)),
+        stride);
+    return makePipeline(buffer, depth, Agent::TensorCore, Agent::Threads);
+  };
+  accumulators =
+      build(2, own, 0, b.getI32IntegerAttr(static_cast<int32_t>(plan.n)));
+  sharedColumns = build(1, plan.sharedColumns, own, IntegerAttr());
+}
+
+void KernelBody::forEachTile(TileFn body, bool takesTurns) {
+  forEachTile(plan.getTileRows(), plan.getTileColumns(), Value(), body,
+              takesTurns);
 }
 
 void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
-                             TileFn body) {
+                             TileFn body, bool takesTurns) {
   OpBuilder::InsertionGuard guard(b);
-  auto loop = ForEachTileOp::create(b, loc, TypeRange(), TileOrder::MFastest,
-                                    parameters.groups, ring, ValueRange());
+  SmallVector<Value> inits;
+  if (takesTurns)
+    inits.push_back(i32(0));
+  auto loop = ForEachTileOp::create(b, loc, TypeRange(ValueRange(inits)),
+                                    TileOrder::MFastest, parameters.groups,
+                                    ring, inits);
   Type i32Type = b.getI32Type();
   Block &extents = loop.getExtents().emplaceBlock();
   b.setInsertionPointToStart(&extents);
-  GroupPlace group = getGroup(extents.addArgument(i32Type, loc));
+  Value g = extents.addArgument(i32Type, loc);
+  enterProblem(g);
+  GroupPlace group = getGroup(g);
   SmallVector<Value> yielded{ceilDiv(group.rows, rows),
                              ceilDiv(parameters.columns, columns)};
   if (ring)
     yielded.push_back(getTileCost(group));
   warpspec::YieldOp::create(b, loc, yielded);
   Block &tile = loop.getBody().emplaceBlock();
-  tile.addArguments({i32Type, i32Type, i32Type}, {loc, loc, loc});
+  SmallVector<Type> types(3 + inits.size(), i32Type);
+  tile.addArguments(types, SmallVector<Location>(types.size(), loc));
   b.setInsertionPointToStart(&tile);
+  enterProblem(tile.getArgument(0));
+  if (takesTurns)
+    turn = tile.getArgument(3);
   body(tile.getArgument(0), tile.getArgument(1), tile.getArgument(2));
-  warpspec::YieldOp::create(b, loc, ValueRange());
+  SmallVector<Value> next;
+  if (takesTurns)
+    next.push_back(arith::XOrIOp::create(b, loc, turn, i32(1)));
+  warpspec::YieldOp::create(b, loc, next);
 }
 
 void KernelBody::fillStages(Value steps,
@@ -186,10 +222,10 @@ Value KernelBody::loadOffset(Value at) {
   // Nothing outside the operand is touched, whatever the offsets are.
   Value extent = parameters.depth ? parameters.depth : parameters.rows;
   if (offset.getType().isInteger(64)) {
-    Value rows = arith::ExtSIOp::create(b, loc, b.getI64Type(), extent);
+    Value most = arith::ExtSIOp::create(b, loc, b.getI64Type(), extent);
     Value zero = arith::ConstantIntOp::create(b, loc, 0, 64);
     offset = arith::MaxSIOp::create(b, loc, zero, offset);
-    offset = arith::MinSIOp::create(b, loc, offset, rows);
+    offset = arith::MinSIOp::create(b, loc, offset, most);
     return arith::TruncIOp::create(b, loc, b.getI32Type(), offset);
   }
   return clamp(offset, i32(0), extent);
@@ -197,45 +233,47 @@ Value KernelBody::loadOffset(Value at) {
 
 std::pair<mlir::Value, mlir::Value> KernelBody::getRange(Value g) {
   GroupingAttr grouping = op.getGrouping();
+  Value begin, end;
   if (grouping.getOffsets() == OffsetsKind::Starts) {
-    Value begin = loadOffset(g);
-    return {begin, loadOffset(add(g, i32(1)))};
+    begin = loadOffset(g);
+    end = loadOffset(add(g, i32(1)));
+  } else {
+    // The end of the group before, rounded up.
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, g, i32(0));
+    Value before = loadOffset(
+        arith::SelectOp::create(b, loc, isFirst, i32(0), sub(g, i32(1))));
+    Value start =
+        mul(ceilDiv(before, grouping.getAlign()), grouping.getAlign());
+    begin = arith::SelectOp::create(b, loc, isFirst, i32(0), start);
+    end = loadOffset(g);
   }
-  // The end of the group before, rounded up.
-  Value isFirst =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, g, i32(0));
-  Value before = loadOffset(
-      arith::SelectOp::create(b, loc, isFirst, i32(0), sub(g, i32(1))));
-  Value begin = mul(ceilDiv(before, grouping.getAlign()), grouping.getAlign());
-  begin = arith::SelectOp::create(b, loc, isFirst, i32(0), begin);
-  return {begin, loadOffset(g)};
+  return {begin, arith::MaxSIOp::create(b, loc, sub(end, begin), i32(0))};
 }
 
 GroupPlace KernelBody::getGroup(Value g) {
   GroupPlace place;
-  GroupingAttr grouping = op.getGrouping();
-  switch (grouping.getKind()) {
+  GroupingKind kind = op.getGrouping().getKind();
+  switch (kind) {
   case GroupingKind::Dense:
     return {i32(0), parameters.rows, i32(0), {}, {}};
   case GroupingKind::Batched:
   case GroupingKind::Masked:
     place.start = mul(g, parameters.rows);
-    place.rows = grouping.getKind() == GroupingKind::Masked ? loadOffset(g)
-                                                            : parameters.rows;
+    place.rows = kind == GroupingKind::Masked ? loadOffset(g) : parameters.rows;
     place.scaleAtom = mul(g, ceilDiv(parameters.rows, 128));
     return place;
   case GroupingKind::RaggedRows:
   case GroupingKind::RaggedK:
     break;
   }
-  auto [begin, end] = getRange(g);
-  Value size = arith::MaxSIOp::create(b, loc, sub(end, begin), i32(0));
-  if (grouping.getKind() == GroupingKind::RaggedK) {
-    constexpr int64_t stage = 128;
+  auto [begin, size] = getRange(g);
+  if (kind == GroupingKind::RaggedK) {
+    // Groups begin at stages of their own (see nvfp4_task_groups).
     place.start = mul(g, parameters.rows);
     place.rows = parameters.rows;
-    place.firstStep = add(div(begin, stage), g);
-    place.steps = ceilDiv(size, stage);
+    place.firstStep = add(div(begin, plan.k), g);
+    place.steps = ceilDiv(size, plan.k);
     return place;
   }
   place.start = begin;
@@ -245,6 +283,29 @@ GroupPlace KernelBody::getGroup(Value g) {
     room = add(room, mul(g, 127));
   place.scaleAtom = div(room, 128);
   return place;
+}
+
+OperandPlace KernelBody::getOperands(Value g) {
+  if (parameters.problems) {
+    Value zero = i32(0);
+    return {zero, zero, zero, zero, Value(), parameters.steps};
+  }
+  GroupPlace group = getGroup(g);
+  if (group.steps) {
+    Value zero = i32(0);
+    // An empty group has a stage of zeros.
+    Value steps = arith::MaxSIOp::create(b, loc, group.steps, i32(1));
+    return {zero, zero, zero, zero, group.firstStep, steps};
+  }
+  return {group.start,     mul(g, parameters.columns),
+          group.scaleAtom, mul(g, ceilDiv(parameters.columns, 128)),
+          Value(),         parameters.steps};
+}
+
+mlir::Value KernelBody::getSteps(Value g) {
+  return op.getGrouping().getKind() == GroupingKind::RaggedK
+             ? getOperands(g).steps
+             : parameters.steps;
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,6 +26,15 @@ struct GroupPlace {
   mlir::Value firstStep, steps;
 };
 
+/// Where its operands lie, i32.
+struct OperandPlace {
+  /// Its first row in A and in the weights, and their first atoms of scales.
+  mlir::Value row, weightRow, rowAtom, weightAtom;
+  /// Its first stage along K, null if that is the operands' first, and how
+  /// many there are.
+  mlir::Value step, steps;
+};
+
 /// Floats of a row of turned accumulators: 128, and 16 bytes so that the rows
 /// that threads of a warp read lie in different banks.
 inline constexpr int64_t kTurnedRow = 132;
@@ -34,7 +43,7 @@ inline constexpr int64_t kTurnedRow = 132;
 class KernelBody {
 public:
   KernelBody(Launch &launch, const KernelPlan &plan,
-             const KernelParameters &parameters, MatmulOp op);
+             KernelParameters parameters, MatmulOp op);
   virtual ~KernelBody() = default;
 
   void build();
@@ -60,24 +69,43 @@ protected:
   /// The roles, after the launch before this one.
   void buildRoles(llvm::ArrayRef<Role> roles);
 
-  /// Runs `body` for this block's tiles.
-  void forEachTile(TileFn body);
+  /// Runs `body` for this block's tiles. With `takesTurns`, `turn` is 0 and 1
+  /// by turns in them.
+  void forEachTile(TileFn body, bool takesTurns = false);
   /// The same of tiles of so many rows and columns of the product, handed to
   /// roles through `ring`; each role finds its own where it is null.
-  void forEachTile(int64_t rows, int64_t columns, Value ring, TileFn body);
+  void forEachTile(int64_t rows, int64_t columns, Value ring, TileFn body,
+                   bool takesTurns = false);
   /// What a tile of the group costs, where tiles go through a ring.
   virtual Value getTileCost(const GroupPlace &) { return i32(1); }
-  /// Fills `steps` stages of the input along K: `body` gets k and the stage.
+  /// Fills so many stages of the input: `body` gets the number and the stage.
   void
   fillStages(Value steps,
              llvm::function_ref<void(Value k, warpspec::AcquireOp fill)> body);
+  /// Two accumulators with columns in common.
+  void buildSharedAccumulators();
   /// Where this block's part of a tile begins: `extent` further in the second
   /// block of a pair.
   Value addOwn(Value start, int64_t extent);
   GroupPlace getGroup(Value g);
+  OperandPlace getOperands(Value g);
+
+  // A list of problems (KernelProblems.cpp).
+  /// Loads the extents of problem `g` into `parameters`; nothing if all groups
+  /// have the same.
+  void enterProblem(Value g);
+  /// The same of where its results go.
+  void enterResult(Value g);
+  /// Map number `i` of problem `g`, or `map` if all have the same.
+  Value getMap(Value map, Value g, unsigned i);
+  /// Word `i` of its row of the table.
+  Value loadWord(Value g, int64_t i);
+
+  /// Stages along K of a group, at least one.
+  Value getSteps(Value g);
   /// Entry `at` of the group offsets, cut to what there is.
   Value loadOffset(Value at);
-  /// Begin and end of what a ragged group has, cut likewise.
+  /// Where a ragged group begins, and its size, cut likewise.
   std::pair<Value, Value> getRange(Value g);
 
   // Epilogue (EpilogueRole.cpp, EpilogueMath.cpp).
@@ -109,8 +137,15 @@ protected:
   Value buildTurnedChunk(TilePlace tile, Value acc, Value chunk, Value thread,
                          Value amax, Value token);
   /// Runs `body` for 0, 32, ... below `end`; it returns another `amax`.
-  Value forEachChunk(int64_t end,
+  Value forEachChunk(int64_t end, Value amax,
                      llvm::function_ref<Value(Value chunk, Value amax)> body);
+  /// The same for all chunks of the next accumulator, which it waits for and
+  /// releases: columns that the one after it shares come first.
+  Value drainAccumulator(
+      TilePlace &tile,
+      llvm::function_ref<Value(Value acc, Value chunk, Value amax)> body);
+  /// What a thread has seen before: 0, or null if nobody asks.
+  Value getNoAmax() { return parameters.amax ? i32(0) : Value(); }
   TilePlace getTilePlace(Value g, Value m, Value n);
   /// `columns` columns from `offset` on of the thread's row.
   virtual Value loadColumns(const TilePlace &tile, Value acc, Value offset,
@@ -119,6 +154,28 @@ protected:
   /// are the second half of wide pairs if `isSecond`.
   Value finishProduct(const TilePlace &tile, Value acc, Value column,
                       bool isSecond);
+  // Columns in another gate layout (EpilogueOuterGate.cpp).
+  /// Runs of the 32 columns from `column` on, which are the second of wide
+  /// pairs if `isSecond`, that are runs in memory as well.
+  struct OuterRun {
+    /// Its column in memory; its first pair and the number of pairs in all, for
+    /// what lies behind the last.
+    Value column, pair, pairs;
+    /// Where it is within the vector of first columns followed by second ones,
+    /// and its length.
+    int64_t place, width;
+  };
+  llvm::SmallVector<OuterRun> getOuterRuns(Value column, bool isSecond);
+  /// The number of pairs if it is known, and whether they fill all vectors.
+  std::pair<std::optional<int64_t>, bool> getKnownPairs();
+  /// 32 columns of `memref`, as the accumulator has them.
+  Value loadOuter(const TilePlace &tile, Value memref, Value column,
+                  bool isSecond);
+  void storeOuter(const TilePlace &tile, Value z, Value memref, Value column,
+                  bool isSecond);
+  /// The layout of columns in memory, or null if the accumulator has it.
+  GateAttr getOuterGate();
+
   Value spreadAlpha(const TilePlace &tile, Value z, bool isSecond,
                     int64_t granularity);
   /// Steps 8 to 12: activation of one vector or of a pair of them, to the
@@ -172,13 +229,18 @@ protected:
   Value broadcast(Value scalar, Value like);
 
   const KernelPlan &plan;
-  const KernelParameters &parameters;
+  /// Of the group that is being built, where they differ by group.
+  KernelParameters parameters;
   MatmulOp op;
   warpspec::KernelOp kernel;
   mlir::OpBuilder &b;
   mlir::Location loc;
+  /// The result of the first problem.
+  Value firstResult;
   Value input, accumulators, scaleColumns, mScales, nScales, transposed,
-      staging;
+      staging, sharedColumns;
+  /// Which of two accumulators a tile of the epilogue has.
+  Value turn;
   /// Which block of a pair this is; null without pairs.
   Value rank;
 };

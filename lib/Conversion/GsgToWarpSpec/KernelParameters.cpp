@@ -25,19 +25,28 @@ HostNumber nvfp4::gsg::sm100::countRows(HostMath &math, Value memref,
   return rows;
 }
 
+static bool isAlongK(MatmulOp op) {
+  return op.getGrouping().getKind() == GroupingKind::RaggedK;
+}
+
 /// Values as a matrix of bytes: TMA needs rows at multiples of 16 bytes, of 32
 /// where it pads FP4.
 static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
-                       int64_t rowValues) {
-  Value data = side.operand.data;
-  int64_t rank = cast<MemRefType>(data.getType()).getRank();
-  auto all = llvm::map_to_vector(
-      side.parts, [](const ScaledOperand &part) { return part.data; });
-  Value buffer =
-      launch.addParts(all, countRows(launch.math, data, 1),
-                      launch.math.dim(data, rank - 1), side.isPadded ? 32 : 16);
+                       int64_t rowValues, const HostNumber *groupedK) {
+  Value data = side.operand.data, buffer;
+  bool isFP4 = side.operand.type.isFP4();
+  if (groupedK) {
+    buffer = launch.addValuesOfK(side.operand, *groupedK);
+  } else {
+    int64_t rank = cast<MemRefType>(data.getType()).getRank();
+    auto all = llvm::map_to_vector(
+        side.parts, [](const ScaledOperand &part) { return part.data; });
+    buffer = launch.addParts(all, countRows(launch.math, data, 1),
+                             launch.math.dim(data, rank - 1),
+                             side.isPadded ? 32 : 16);
+  }
   // Bytes and elements of the box are the same number, but for packed FP4.
-  bool isPacked = side.operand.type.isFP4() && !side.isPadded;
+  bool isPacked = isFP4 && !side.isPadded;
   return launch.addMatrixMap(buffer, side.getMapType(), boxRows, side.element,
                              isPacked ? rowValues / 2 : rowValues,
                              KernelPlan::kRowBytes);
@@ -45,16 +54,21 @@ static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
 
 /// Scales [..., rows / 128, K atoms, 32, 4, 4].
 static Value addScales(Launch &launch, const OperandPlan &side,
-                       const KernelPlan &plan, bool isOnM) {
+                       const KernelPlan &plan, bool isOnM,
+                       const HostNumber *groupedK) {
   HostMath &math = launch.math;
-  Value scales = side.operand.scales;
-  int64_t rank = cast<MemRefType>(scales.getType()).getRank();
-  auto all = llvm::map_to_vector(
-      side.parts, [](const ScaledOperand &part) { return part.scales; });
-  HostNumber rowBytes = math.mul(math.dim(scales, rank - 4),
-                                 math.constant(warpspec::kScaleAtomBytes));
-  Value buffer = launch.addParts(all, countRows(math, scales, 4), rowBytes,
-                                 warpspec::kScaleAtomBytes);
+  Value scales = side.operand.scales, buffer;
+  if (groupedK) {
+    buffer = launch.addScalesOfK(side.operand, *groupedK);
+  } else {
+    int64_t rank = cast<MemRefType>(scales.getType()).getRank();
+    auto all = llvm::map_to_vector(
+        side.parts, [](const ScaledOperand &part) { return part.scales; });
+    HostNumber rowBytes = math.mul(math.dim(scales, rank - 4),
+                                   math.constant(warpspec::kScaleAtomBytes));
+    buffer = launch.addParts(all, countRows(math, scales, 4), rowBytes,
+                             warpspec::kScaleAtomBytes);
+  }
   if (isOnM)
     return launch.addScaleMap(buffer, plan.scaleAtoms, 1);
   // One row of atoms more is one atom more, as a narrow tile is in one row.
@@ -120,6 +134,13 @@ HostNumber nvfp4::gsg::sm100::countTiles(HostMath &math, MatmulOp op,
   return math.mul(rowTiles, math.ceilDiv(extents.columns, columns));
 }
 
+void nvfp4::gsg::sm100::addFactors(Launch &launch, MatmulOp op,
+                                   KernelParameters &p) {
+  addPerGroup(launch, op.getAlpha(), p.alpha, p.alphaValue);
+  addPerGroup(launch, op.getBeta(), p.beta, p.betaValue);
+  addPerGroup(launch, op.getGlobalScale(), p.globalScale, p.globalScaleValue);
+}
+
 void nvfp4::gsg::sm100::addCommonParameters(Launch &launch,
                                             const KernelPlan &plan, MatmulOp op,
                                             HostNumber steps,
@@ -142,9 +163,7 @@ void nvfp4::gsg::sm100::addCommonParameters(Launch &launch,
     return memref ? launch.addPointer(memref, Launch::Read) : Value();
   };
   p.offsets = pointer(op.getGroups());
-  addPerGroup(launch, op.getAlpha(), p.alpha, p.alphaValue);
-  addPerGroup(launch, op.getBeta(), p.beta, p.betaValue);
-  addPerGroup(launch, op.getGlobalScale(), p.globalScale, p.globalScaleValue);
+  addFactors(launch, op, p);
   p.bias = pointer(op.getBias());
   p.prob = pointer(op.getProb());
   p.addend = pointer(op.getAddend());
@@ -170,6 +189,18 @@ void nvfp4::gsg::sm100::addCommonParameters(Launch &launch,
                                launch.host.getI32Type());
 }
 
+OperandMaps nvfp4::gsg::sm100::addOperandMaps(Launch &launch,
+                                              const KernelPlan &plan,
+                                              const HostNumber *groupedK) {
+  OperandMaps maps;
+  maps.a = addValues(launch, plan.a, plan.getOwnRows(), plan.k, groupedK);
+  maps.b = addValues(launch, plan.b, plan.getOwnColumns(), plan.k, groupedK);
+  maps.aScales =
+      addScales(launch, plan.a, plan, /*isOnM=*/!plan.swap, groupedK);
+  maps.bScales = addScales(launch, plan.b, plan, /*isOnM=*/plan.swap, groupedK);
+  return maps;
+}
+
 KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
                                                   const KernelPlan &plan,
                                                   MatmulOp op,
@@ -178,16 +209,22 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   KernelParameters p;
   Value a = plan.a.operand.data;
   int64_t aRank = cast<MemRefType>(a.getType()).getRank();
-  int64_t values = plan.k;
-  p.aMap = addValues(launch, plan.a, plan.getOwnRows(), values);
-  p.bMap = addValues(launch, plan.b, plan.getOwnColumns(), values);
-  p.aScaleMap = addScales(launch, plan.a, plan, /*isOnM=*/!plan.swap);
-  p.bScaleMap = addScales(launch, plan.b, plan, /*isOnM=*/plan.swap);
-  int64_t rowBytes = plan.a.operand.type.isFP4() ? plan.k / 2 : plan.k;
+  bool isGathered = isAlongK(op);
+  int64_t stored = plan.a.operand.type.isFP4() ? 2 : 1;
+  HostNumber k = math.mul(math.dim(a, aRank - 1), math.constant(stored));
+  if (isGathered)
+    launch.setGroups(op.getGrouping(), op.getGroups(), plan.k);
+  OperandMaps maps = addOperandMaps(launch, plan, isGathered ? &k : nullptr);
+  p.aMap = maps.a;
+  p.bMap = maps.b;
+  p.aScaleMap = maps.aScales;
+  p.bScaleMap = maps.bScales;
   p.startsByGroup =
       plan.a.operand.type.getGroupStart() == GroupStart::UpperBound;
   addCommonParameters(launch, plan, op,
-                      math.ceilDiv(math.dim(a, aRank - 1), rowBytes), p);
+                      math.ceilDiv(math.dim(a, aRank - 1), plan.k / stored), p);
+  if (isGathered)
+    p.depth = launch.addNumber(k);
   HostNumber tiles =
       countTiles(math, op, plan.getTileRows(), plan.getTileColumns());
   blocks = math.mul(tiles, math.constant(plan.ctas));

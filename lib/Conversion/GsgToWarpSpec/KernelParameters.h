@@ -44,6 +44,10 @@ struct KernelParameters {
   mlir::Value alphaValue, betaValue, globalScaleValue;
   /// i64, of stochastic rounding.
   mlir::Value seed;
+  /// Of problems with extents of their own: for each a row with rows, columns,
+  /// steps, outStride and the result's pointer, and maps in the order of those
+  /// above. What it holds is null here but in a group.
+  std::optional<Launch::Table> problems;
   /// Ragged scales start as upper_bound; else where their rows do.
   bool startsByGroup = false;
 };
@@ -52,6 +56,23 @@ struct KernelParameters {
 /// number of tiles.
 KernelParameters addParameters(Launch &launch, const KernelPlan &plan,
                                MatmulOp op, HostNumber &blocks);
+
+/// The same of all problems of a list. `op` is its first problem, with the
+/// factors of all.
+KernelParameters addListParameters(Launch &launch, const KernelPlan &plan,
+                                   MatmulListOp list, MatmulOp op,
+                                   HostNumber &blocks);
+
+/// The first four maps of one problem with these operands. Where groups lie
+/// along K, `groupedK` is K.
+struct OperandMaps {
+  mlir::Value a, b, aScales, bScales;
+};
+OperandMaps addOperandMaps(Launch &launch, const KernelPlan &plan,
+                           const HostNumber *groupedK = nullptr);
+
+/// alpha, beta and the scale of codes.
+void addFactors(Launch &launch, MatmulOp op, KernelParameters &p);
 
 /// Numbers and operands of the epilogue: those that do not depend on how the
 /// product is multiplied. `steps` is the number of stages along K.

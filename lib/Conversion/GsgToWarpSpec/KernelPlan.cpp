@@ -11,6 +11,7 @@
 
 #include "KernelPlan.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
+#include "nvfp4/Strategy/Budget.h"
 #include "nvfp4/Strategy/Legality.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,9 +55,7 @@ static std::string findUnsupportedResult(MatmulOp op) {
   return "";
 }
 
-std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op, bool hasRaggedK) {
-  if (op.getGrouping().getKind() == GroupingKind::RaggedK && !hasRaggedK)
-    return "ragged_k; write one product a group, or use target cpu";
+std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op) {
   if (std::string what = findUnsupportedResult(op); !what.empty())
     return what;
   if (op.getTail() == TailMode::Zero && op.getBeta() && !op.getAddend())
@@ -72,9 +71,15 @@ std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op, bool hasRaggedK) {
   return "";
 }
 
-static std::string findUnsupportedSide(ScaledType type, bool isRagged) {
+static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
   if (!type.isKMajor())
     return "values whose blocks do not run along the last dimension";
+  // Groups along K are laid out by the launch, with their scales.
+  if (kind == GroupingKind::RaggedK)
+    return type.getLayout() == ScaleLayout::Linear
+               ? ""
+               : "scales that are not laid out by gsg-assign-scale-layout";
+  bool isRagged = kind == GroupingKind::RaggedRows;
   if (type.getLayout() != ScaleLayout::Blocked ||
       (type.getGroupStart() != GroupStart::Whole && !isRagged))
     return "scales that are not laid out by gsg-assign-scale-layout";
@@ -85,7 +90,7 @@ static std::string findUnsupportedSide(ScaledType type, bool isRagged) {
 }
 
 /// The instruction for the formats of both operands, or what is missing.
-static std::string chooseInstruction(KernelPlan &plan) {
+static std::string chooseInstruction(KernelPlan &plan, bool isGathered) {
   ScaledType a = plan.a.operand.type, b = plan.b.operand.type;
   BlockFormat format = a.getFormat();
   if (a.isFP4() != b.isFP4()) {
@@ -95,7 +100,8 @@ static std::string chooseInstruction(KernelPlan &plan) {
       side->element = type.isFP4() ? Float4E2M1FNType::get(type.getContext())
                                    : type.getDataElementType();
       int64_t k = type.getShape().back();
-      if (type.isFP4() && (ShapedType::isDynamic(k) || k % 128 != 0))
+      if (type.isFP4() && !isGathered &&
+          (ShapedType::isDynamic(k) || k % 128 != 0))
         return "MXFP4 beside MXFP8 with a K that is no multiple of 128";
     }
   } else {
@@ -142,6 +148,9 @@ static std::string chooseTile(KernelPlan &plan, MatmulOp op) {
   plan.stages = tile.stages;
   plan.accumulators = tile.accumulatorStages;
   plan.scaleBuffers = tile.scaleStages;
+  if (auto memory = strategy::planTensorMemory(tile, problem, machine);
+      memory && memory->overlapped)
+    plan.sharedColumns = plan.n - memory->accumulatorStride;
   return "";
 }
 
@@ -158,14 +167,39 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   plan.a.operand = plan.a.parts.front();
   plan.b.operand = plan.b.parts.front();
-  bool isRagged = op.getGrouping().getKind() == GroupingKind::RaggedRows;
+  GroupingKind kind = op.getGrouping().getKind();
   for (const OperandPlan *side : {&plan.a, &plan.b})
-    if (std::string what = findUnsupportedSide(side->operand.type, isRagged);
+    if (std::string what = findUnsupportedSide(side->operand.type, kind);
         !what.empty())
       return refuse(what);
-  if (std::string what = chooseInstruction(plan); !what.empty())
+  if (std::string what = chooseInstruction(plan, kind == GroupingKind::RaggedK);
+      !what.empty())
     return refuse(what);
   if (std::string what = chooseTile(plan, op); !what.empty())
     return refuse(what);
+  return plan;
+}
+
+FailureOr<KernelPlan> KernelPlan::get(MatmulListOp list, MatmulOp first) {
+  auto refuse = [&](const Twine &what) {
+    return list.emitOpError("kernels for sm_100a do not support ") << what;
+  };
+  for (Value operand : list->getOperands())
+    if (!isIdentity(operand))
+      return refuse("operands that are not contiguous; copy them first");
+  FailureOr<KernelPlan> plan = get(first);
+  if (failed(plan))
+    return failure();
+  for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
+    for (ScaledType type : {list.getLhsType(i), list.getRhsType(i)}) {
+      if (std::string what = findUnsupportedSide(type, GroupingKind::Dense);
+          !what.empty())
+        return refuse(what);
+      int64_t k = type.getShape().back();
+      if (plan->a.isPadded != plan->b.isPadded && type.isFP4() &&
+          (ShapedType::isDynamic(k) || k % 128 != 0))
+        return refuse("MXFP4 beside MXFP8 with a K that is no multiple of 128");
+    }
+  }
   return plan;
 }

@@ -17,6 +17,11 @@
 
 namespace nvfp4::gsg::sm100 {
 
+/// The gate layout of an addend and a stored pre-activation, where that of the
+/// product's columns is another.
+inline constexpr llvm::StringLiteral kOuterGateAttrName =
+    "grouped_scaled_gemm.outer_gate";
+
 /// One operand of the multiplication as TMA and the tensor core see it.
 struct OperandPlan {
   ScaledOperand operand;
@@ -45,6 +50,9 @@ struct KernelPlan {
   bool staged = false;
   int64_t stagedColumns = 32;
   int64_t stages = 0, accumulators = 2, scaleBuffers = 2;
+  /// Columns that two accumulators have in common: the last ones of the first,
+  /// the first ones of the second.
+  int64_t sharedColumns = 0;
   warpspec::ScaledKind kind = warpspec::ScaledKind::MXF4NVF4;
   bool ue8m0 = false;
   OperandPlan a, b;
@@ -80,11 +88,21 @@ struct KernelPlan {
   /// gsg-assign-scale-layout; failure after a diagnostic that says what
   /// sm_100a kernels do not support and what they do.
   static mlir::FailureOr<KernelPlan> get(MatmulOp op);
+  /// The same for all problems of a list, of which `first` is the first.
+  static mlir::FailureOr<KernelPlan> get(MatmulListOp list, MatmulOp first);
 };
 
-/// What kernels leave out on every machine, or an empty text; groups along K
-/// too, unless `hasRaggedK`.
-std::string findUnsupported(MatmulOp op, bool hasRaggedK = false);
+/// Problem `i` of a list as a product of its own, before it. The factors are
+/// those given.
+MatmulOp createProblem(mlir::OpBuilder &builder, MatmulListOp list, int64_t i,
+                       mlir::Value alpha, mlir::Value beta);
+
+/// One kernel can have all problems of the list: there are several, with
+/// results of one type.
+bool isOneKernel(MatmulListOp list);
+
+/// What kernels leave out on every machine, or an empty text.
+std::string findUnsupported(MatmulOp op);
 
 } // namespace nvfp4::gsg::sm100
 

@@ -158,6 +158,10 @@ Value Launch::call(StringRef name, ArrayRef<Value> arguments, Type result) {
 }
 
 Value Launch::addArgument(Type type) {
+  if (inTable) {
+    rowMaps.push_back(type);
+    return {};
+  }
   return kernel.getBody().addArgument(type, loc);
 }
 
@@ -248,7 +252,7 @@ Value Launch::addScaleMap(Value buffer, int64_t atoms, int64_t rows) {
       host.getContext(), {atoms, rows, 256}, host.getI16Type(), 0));
 }
 
-void Launch::setGroups(GroupingAttr grouping, Value offsets) {
+void Launch::setGroups(GroupingAttr grouping, Value offsets, int64_t stage) {
   if (!offsets)
     return;
   bool isStarts = grouping.getOffsets() == OffsetsKind::Starts;
@@ -270,13 +274,32 @@ void Launch::setGroups(GroupingAttr grouping, Value offsets) {
   int64_t bits = cast<MemRefType>(offsets.getType()).getElementTypeBitWidth();
   call("nvfp4_task_groups", {task, math.i32(kind), getAddress(offsets),
                              math.i32(bits), math.toI64(math.dim(offsets, 0)),
-                             math.toI64(math.constant(grouping.getAlign()))});
+                             math.toI64(math.constant(grouping.getAlign())),
+                             math.toI64(math.constant(stage))});
 }
 
 std::pair<Value, Value> Launch::getScaleColumns(const ScaledOperand &operand) {
   int64_t last = cast<MemRefType>(operand.scales.getType()).getRank() - 1;
   return {math.toI64(math.dim(operand.scales, last)),
           math.i32(operand.type.getGroupStart() != GroupStart::Whole)};
+}
+
+Value Launch::addValuesOfK(const ScaledOperand &operand, HostNumber columns) {
+  return call("nvfp4_task_k_values",
+              {task, getAddress(operand.data),
+               math.toI64(math.dim(operand.data, 0)), math.toI64(columns),
+               math.i32(operand.type.isFP4() ? 4 : 8)},
+              host.getI32Type());
+}
+
+Value Launch::addScalesOfK(const ScaledOperand &operand, HostNumber columns) {
+  auto [scaleColumns, isCompact] = getScaleColumns(operand);
+  Value block = math.toI64(math.constant(operand.type.getBlockSize()));
+  return call("nvfp4_task_k_scales",
+              {task, getAddress(operand.scales),
+               math.toI64(math.dim(operand.data, 0)), math.toI64(columns),
+               scaleColumns, block, isCompact},
+              host.getI32Type());
 }
 
 Value Launch::addTokens(const ScaledOperand &rows, HostNumber columns) {
@@ -339,6 +362,32 @@ SmallVector<Value> Launch::addTokenMaps(Value buffer, Type element,
         host.getContext(), {blocks, rows, 64}, element, 128)));
   }
   return maps;
+}
+
+void Launch::beginTableRow() {
+  inTable = true;
+  rowMaps.clear();
+  call("nvfp4_task_table_row", {task});
+}
+
+void Launch::addTableNumber(HostNumber number) {
+  call("nvfp4_task_i32", {task, math.toI32(number)});
+}
+
+void Launch::addTablePointer(Value buffer) {
+  call("nvfp4_task_pointer", {task, buffer});
+}
+
+Launch::Table Launch::endTable() {
+  inTable = false;
+  Value buffer = call("nvfp4_task_table_end", {task}, host.getI32Type());
+  auto global = host.getI64IntegerAttr(1);
+  auto add = [&](ArrayRef<int64_t> shape, Type element) {
+    call("nvfp4_task_pointer", {task, buffer});
+    return addArgument(MemRefType::get(shape, element, AffineMap(), global));
+  };
+  return {add({ShapedType::kDynamic, 128}, host.getI8Type()),
+          add({ShapedType::kDynamic}, host.getI32Type()), rowMaps};
 }
 
 void Launch::run(HostNumber blocks) {

@@ -81,8 +81,13 @@ public:
                            int64_t boxBytes);
   mlir::Value addScaleMap(mlir::Value buffer, int64_t atoms, int64_t rows);
 
-  /// Tells the calls below how the product is cut into groups.
-  void setGroups(GroupingAttr grouping, mlir::Value offsets);
+  /// Tells the calls below how the product is cut into groups, and the columns
+  /// of a stage along K.
+  void setGroups(GroupingAttr grouping, mlir::Value offsets, int64_t stage);
+  /// The values of an operand with groups along K, and its linear scales, with
+  /// groups at stages of their own; `columns` is K. Buffers.
+  mlir::Value addValuesOfK(const ScaledOperand &operand, HostNumber columns);
+  mlir::Value addScalesOfK(const ScaledOperand &operand, HostNumber columns);
   /// Rows of A in 16 bits, those of a scaled operand with linear scales as
   /// bf16; `columns` is K. A buffer.
   mlir::Value addTokens(const ScaledOperand &rows, HostNumber columns);
@@ -98,6 +103,21 @@ public:
   llvm::SmallVector<mlir::Value> addTokenMaps(mlir::Value buffer,
                                               mlir::Type element, int64_t most,
                                               int64_t blocks);
+
+  /// Begins a row of a table of problems. From here on numbers, pointers and
+  /// maps are its entries and not parameters, and the functions return null.
+  void beginTableRow();
+  /// A number of the row, known or not.
+  void addTableNumber(HostNumber number);
+  void addTablePointer(mlir::Value buffer);
+  /// Ends the table.
+  struct Table {
+    /// Entries of 128 bytes, and the same as words of 32 bits.
+    mlir::Value entries, words;
+    /// The maps of a row, which stand in the entries behind its first.
+    llvm::SmallVector<mlir::Type> maps;
+  };
+  Table endTable();
 
   /// Emits the start of the kernel on at most `blocks` blocks.
   void run(HostNumber blocks);
@@ -125,6 +145,8 @@ private:
   mlir::Location loc;
   warpspec::KernelOp kernel;
   mlir::Value task;
+  bool inTable = false;
+  llvm::SmallVector<mlir::Type> rowMaps;
 };
 
 } // namespace nvfp4::gsg::sm100

@@ -22,18 +22,21 @@ using namespace nvfp4::warpspec;
 
 void KernelBody::buildLoadRole() {
   forEachTile([&](Value g, Value m, Value n) {
-    GroupPlace group = getGroup(g);
+    OperandPlace place = getOperands(g);
+    Value aMap = getMap(parameters.aMap, g, 0);
+    Value bMap = getMap(parameters.bMap, g, 1);
+    Value aScaleMap = getMap(parameters.aScaleMap, g, 2);
+    Value bScaleMap = getMap(parameters.bScaleMap, g, 3);
     Value rowInGroup = mul(m, plan.getTileRows());
     Value column = mul(n, plan.getTileColumns());
-    Value row = add(group.start, addOwn(rowInGroup, plan.getOwnRows()));
+    Value row = add(place.row, addOwn(rowInGroup, plan.getOwnRows()));
     Value weightRow =
-        add(mul(g, parameters.columns), addOwn(column, plan.getOwnColumns()));
+        add(place.weightRow, addOwn(column, plan.getOwnColumns()));
     // Blocks of a pair share what lies on N, so each has all of its scales.
     Value ownRow = plan.swap ? rowInGroup : addOwn(rowInGroup, kTmemLanes);
     Value ownColumn = plan.swap ? addOwn(column, kTmemLanes) : column;
-    Value rowAtom = add(group.scaleAtom, div(ownRow, 128));
-    Value columnAtom =
-        add(mul(g, ceilDiv(parameters.columns, 128)), div(ownColumn, 128));
+    Value rowAtom = add(place.rowAtom, div(ownRow, 128));
+    Value columnAtom = add(place.weightAtom, div(ownColumn, 128));
     // Rows are read again for every tile of columns. Weights on M come by
     // once, if the rows of a group are one tile.
     auto rowHint = CacheHintAttr::get(b.getContext(), CacheHint::EvictLast);
@@ -41,7 +44,9 @@ void KernelBody::buildLoadRole() {
         plan.swap ? CacheHintAttr::get(b.getContext(), CacheHint::EvictFirst)
                   : CacheHintAttr();
     unsigned rowSlot = plan.swap, columnSlot = !plan.swap;
-    fillStages(parameters.steps, [&](Value k, AcquireOp fill) {
+    fillStages(place.steps, [&](Value k, AcquireOp fill) {
+      if (place.step)
+        k = add(place.step, k);
       auto load = [&](Value map, ArrayRef<Value> at, unsigned slot,
                       CacheHintAttr cache) {
         TmaLoadOp::create(b, loc, map, at, fill.getSlot()[slot],
@@ -51,13 +56,10 @@ void KernelBody::buildLoadRole() {
         return mul(k, cast<TensorMapType>(map.getType()).getShape().back());
       };
       Value atom = mul(k, plan.scaleAtoms), zero = i32(0);
-      load(parameters.aMap, {row, rowOffset(parameters.aMap)}, rowSlot,
-           rowHint);
-      load(parameters.bMap, {weightRow, rowOffset(parameters.bMap)}, columnSlot,
-           weightHint);
-      load(parameters.aScaleMap, {atom, rowAtom, zero}, 2 + rowSlot, rowHint);
-      load(parameters.bScaleMap, {atom, columnAtom, zero}, 2 + columnSlot,
-           weightHint);
+      load(aMap, {row, rowOffset(aMap)}, rowSlot, rowHint);
+      load(bMap, {weightRow, rowOffset(bMap)}, columnSlot, weightHint);
+      load(aScaleMap, {atom, rowAtom, zero}, 2 + rowSlot, rowHint);
+      load(bScaleMap, {atom, columnAtom, zero}, 2 + columnSlot, weightHint);
     });
   });
 }
@@ -66,7 +68,7 @@ void KernelBody::buildMmaRole() {
   auto open = [&]<typename OpTy>(Value pipeline, OpTy *) {
     return OpTy::create(b, loc, pipeline, Value(), Value(), Value(), Value());
   };
-  forEachTile([&](Value, Value m, Value n) {
+  forEachTile([&](Value g, Value m, Value n) {
     // Where N of the tile begins within an atom of 128 rows.
     Value start = mul(plan.swap ? m : n, plan.n);
     Value inAtom = arith::AndIOp::create(b, loc, start, i32(127));
@@ -74,8 +76,17 @@ void KernelBody::buildMmaRole() {
     if (plan.isNarrow())
       inLanes = arith::AndIOp::create(b, loc, start, i32(31));
     auto fill = open(accumulators, (AcquireOp *)nullptr);
+    Value acc = fill.getSlot()[0];
+    AcquireOp shared;
+    if (sharedColumns) {
+      shared = open(sharedColumns, (AcquireOp *)nullptr);
+      auto type = MemRefType::get({kTmemLanes, plan.n}, b.getF32Type(),
+                                  MemRefLayoutAttrInterface(),
+                                  TmemAttr::get(b.getContext()));
+      acc = TmemJoinOp::create(b, loc, type, acc, shared.getSlot()[0]);
+    }
     Value zero = i32(0), one = i32(1);
-    auto loop = scf::ForOp::create(b, loc, zero, parameters.steps, one);
+    auto loop = scf::ForOp::create(b, loc, zero, getSteps(g), one);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
@@ -108,13 +119,14 @@ void KernelBody::buildMmaRole() {
       }
       Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
                                          loop.getInductionVar(), zero);
-      MmaScaledOp::create(b, loc, plan.kind, fill.getSlot()[0],
-                          drain.getSlot()[0], sa, drain.getSlot()[1], sb, more,
-                          Value(), plan.ue8m0);
+      MmaScaledOp::create(b, loc, plan.kind, acc, drain.getSlot()[0], sa,
+                          drain.getSlot()[1], sb, more, Value(), plan.ue8m0);
       if (scales)
         ReleaseOp::create(b, loc, scales.getToken());
       ReleaseOp::create(b, loc, drain.getToken());
     }
     CommitOp::create(b, loc, fill.getToken());
+    if (shared)
+      CommitOp::create(b, loc, shared.getToken());
   });
 }

@@ -81,7 +81,9 @@ public:
   WgmmaBody(Launch &launch, const WgmmaPlan &plan,
             const WgmmaParameters &parameters, MatmulOp op)
       : KernelBody(launch, general, parameters, op), plan(plan),
-        parameters(parameters), isPlain(plan.isPlain) {}
+        parameters(parameters), isPlain(plan.isPlain) {
+    general.k = WgmmaPlan::kValues;
+  }
 
   void build();
 
@@ -109,8 +111,8 @@ private:
   Value loadColumns(const TilePlace &tile, Value acc, Value offset,
                     int64_t columns) override;
 
-  /// What the epilogue asks of a plan: nothing is staged for TMA.
-  const KernelPlan general;
+  /// What the epilogue and groups ask of a plan: nothing is staged for TMA.
+  KernelPlan general;
   const WgmmaPlan &plan;
   const WgmmaParameters &parameters;
   const bool isPlain;

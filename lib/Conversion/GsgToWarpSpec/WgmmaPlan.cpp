@@ -140,8 +140,7 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
   auto refuse = [&](const Twine &what) {
     return op.emitOpError("kernels for sm_90a do not support ") << what;
   };
-  if (std::string what = sm100::findUnsupported(op, /*hasRaggedK=*/true);
-      !what.empty())
+  if (std::string what = sm100::findUnsupported(op); !what.empty())
     return refuse(what);
   WgmmaPlan plan;
   plan.a =
@@ -189,7 +188,7 @@ WgmmaParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   // Each group begins at a stage of its own.
   if (isAlongK)
     steps = math.add(steps, extents.groups);
-  launch.setGroups(op.getGrouping(), op.getGroups());
+  launch.setGroups(op.getGrouping(), op.getGroups(), WgmmaPlan::kValues);
   Value buffer = launch.addTokens(plan.a, k);
   p.tokenMaps =
       launch.addTokenMaps(buffer, plan.element, plan.width, plan.blocks);

@@ -68,6 +68,16 @@ LogicalResult KernelLowering::collect() {
       operandTypes[op].assign(op->operand_type_begin(), op->operand_type_end());
     if (failed(checkSupported(op)))
       return WalkResult::interrupt();
+    if (auto pipeline = dyn_cast<PipelineOp>(op))
+      for (auto [buffer, type] : llvm::zip_equal(
+               pipeline.getBuffers(), pipeline.getType().getSlots())) {
+        auto slot = cast<MemRefType>(type);
+        int64_t size =
+            isSmem(slot) ? getSharedBytes(slot) : getTmemColumns(slot);
+        if (auto alloc = buffer.getDefiningOp<TmemAllocOp>())
+          size = alloc.getSlotStride();
+        strides[op].push_back(size);
+      }
     if (isa<CommitOp, ReleaseOp>(op)) {
       pipelines[op] = getPipelineOf(op->getOperand(0));
     } else if (auto agent = dyn_cast<AgentOpInterface>(op)) {
@@ -120,11 +130,11 @@ LogicalResult KernelLowering::lowerBody() {
         llvm::TypeSwitch<Operation *, bool>(op)
             .Case<AcquireOp, WaitOp, CommitOp, ReleaseOp, TryAcquireOp,
                   TryWaitOp, DrainAllOp, InitBarriersOp, SmemAllocOp,
-                  TmemAllocOp, TmemSliceOp, PipelineOp, SmemLoadOp, SmemStoreOp,
-                  TensorMapOp, TmaLoadOp, TmaLoadRowsOp, BulkLoadOp, TmaStoreOp,
-                  CopyScalesOp, MmaScaledOp, MmaDecodedOp, TmemLoadOp,
-                  TmemStoreOp, TmemWaitOp, FenceOp, ReserveTmemOp,
-                  ReleaseTmemOp>([&](auto known) {
+                  TmemAllocOp, TmemJoinOp, TmemSliceOp, PipelineOp, SmemLoadOp,
+                  SmemStoreOp, TensorMapOp, TmaLoadOp, TmaLoadRowsOp,
+                  BulkLoadOp, TmaStoreOp, CopyScalesOp, MmaScaledOp,
+                  MmaDecodedOp, TmemLoadOp, TmemStoreOp, TmemWaitOp, FenceOp,
+                  ReserveTmemOp, ReleaseTmemOp>([&](auto known) {
               lower(known);
               return true;
             })

@@ -50,6 +50,7 @@ private:
   // Memory (LowerMemory.cpp).
   void lower(SmemAllocOp op);
   void lower(TmemAllocOp op);
+  void lower(TmemJoinOp op);
   void lower(TmemSliceOp op);
   void lower(PipelineOp op);
   void lower(SmemLoadOp op);
@@ -139,6 +140,8 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> fragments;
   /// Types of operands before they became addresses.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Type>> operandTypes;
+  /// Bytes or columns from one slot of each buffer of a pipeline to the next.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> strides;
   /// Where the buffers of a pipeline begin.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> buffers;
 };

@@ -113,13 +113,10 @@ void KernelLowering::signal(PipelineOp pipeline, bool full, Value stage) {
 /// Replaces the token by the stage and the buffers by their addresses.
 void KernelLowering::open(Operation *op, PipelineOp pipeline, Value stage) {
   SmallVector<Value> results{stage};
-  for (auto [base, type] :
-       llvm::zip_equal(buffers[pipeline], pipeline.getType().getSlots())) {
-    auto slot = cast<MemRefType>(type);
-    int64_t size = isSmem(slot) ? getSharedBytes(slot) : getTmemColumns(slot);
+  for (auto [base, stride] :
+       llvm::zip_equal(buffers[pipeline], strides[pipeline]))
     results.push_back(
-        pipeline.getDepth() == 1 ? base : add(base, multiply(stage, size)));
-  }
+        pipeline.getDepth() == 1 ? base : add(base, multiply(stage, stride)));
   for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
     result.replaceAllUsesWith(value);
   rewriter.eraseOp(op);

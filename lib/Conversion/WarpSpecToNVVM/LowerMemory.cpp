@@ -35,6 +35,14 @@ void KernelLowering::lower(TmemAllocOp op) {
   rewriter.eraseOp(op);
 }
 
+void KernelLowering::lower(TmemJoinOp op) {
+  Value first = arith::MinUIOp::create(rewriter, loc, getI32(),
+                                       op.getFirstMutable().get(),
+                                       op.getSecondMutable().get());
+  op->getResult(0).replaceAllUsesWith(first);
+  rewriter.eraseOp(op);
+}
+
 void KernelLowering::lower(TmemSliceOp op) {
   Value address = add(op.getSourceMutable().get(), op.getOffset());
   op->getResult(0).replaceAllUsesWith(address);

@@ -50,8 +50,9 @@ extern "C" void nvfp4_task_coded_part(nvfp4_task *task, int32_t number,
     Buffer &buffer = task->buffers[number];
     const CodedShape &shape = buffer.coded;
     std::vector<uint8_t> coded(static_cast<size_t>(buffer.rowBytes));
-    auto segments = task->groups.getSegments(
-        shape.columns, format::blockSize(shape.format), isCompact != 0);
+    auto segments =
+        task->groups.getSegments(shape.columns, format::blockSize(shape.format),
+                                 scaleColumns, isCompact != 0);
     for (int64_t i = 0; i < buffer.partRows && !task->failed; ++i) {
       int64_t row = i * shape.rows;
       format::wgmma::Matrix matrix{

@@ -118,6 +118,16 @@ int32_t nvfp4_task::addBuffer(const Buffer &buffer) {
   return static_cast<int32_t>(buffers.size()) - 1;
 }
 
+void nvfp4_task::addWord(const void *value, size_t bytes) {
+  size_t at = (table->bytes + bytes - 1) / bytes * bytes;
+  if (table->entries.empty() || at + bytes > sizeof(Parameter)) {
+    fail("expected a row with at most 128 bytes of numbers and pointers");
+    return;
+  }
+  std::memcpy(table->entries[table->words].bytes + at, value, bytes);
+  table->bytes = at + bytes;
+}
+
 static int64_t getPitch(int64_t rowBytes, int64_t alignment) {
   return (std::max<int64_t>(rowBytes, 1) + alignment - 1) / alignment *
          alignment;
@@ -175,9 +185,39 @@ extern "C" void nvfp4_task_f32(nvfp4_task *task, float value) {
 }
 
 void nvfp4_task::addMap(const nvfp4_tensor_map_spec &spec) {
-  if (!failed)
-    check(nvfp4_tensor_map_encode(device->device, &spec,
-                                  parameters.emplace_back().bytes));
+  if (failed)
+    return;
+  char *bytes = table ? table->entries.emplace_back().bytes
+                      : parameters.emplace_back().bytes;
+  check(nvfp4_tensor_map_encode(device->device, &spec, bytes));
+}
+
+extern "C" void nvfp4_task_table_row(nvfp4_task *task) {
+  guarded(task, [&] {
+    if (!task->table)
+      task->table = std::make_unique<Table>();
+    Table &table = *task->table;
+    table.words = table.entries.size();
+    table.bytes = 0;
+    table.entries.emplace_back();
+  });
+}
+
+extern "C" int32_t nvfp4_task_table_end(nvfp4_task *task) {
+  int32_t number = -1;
+  guarded(task, [&] {
+    std::unique_ptr<Table> table = std::move(task->table);
+    if (!table)
+      table = std::make_unique<Table>();
+    constexpr int64_t bytes = sizeof(Parameter);
+    auto count = static_cast<int64_t>(table->entries.size());
+    number = task->addBuffer({nullptr, count, bytes, bytes, NVFP4_TASK_READ});
+    if (!task->failed)
+      task->copyIn(task->buffers[number],
+                   reinterpret_cast<const char *>(table->entries.data()), 0,
+                   count);
+  });
+  return number;
 }
 
 extern "C" void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,

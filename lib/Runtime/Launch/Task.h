@@ -19,6 +19,7 @@
 
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,13 @@ struct Buffer {
 struct alignas(128) Parameter {
   char bytes[128];
 };
+
+/// Rows of parameters in device memory: in the first entry of a row its numbers
+/// and pointers, then its maps.
+struct Table {
+  std::vector<Parameter> entries;
+  size_t words = 0, bytes = 0;
+};
 } // namespace nvfp4::runtime
 
 struct nvfp4_task {
@@ -53,6 +61,8 @@ struct nvfp4_task {
   std::vector<nvfp4::runtime::Buffer> buffers;
   std::deque<nvfp4::runtime::Parameter> parameters;
   nvfp4::runtime::TaskGroups groups;
+  /// The one that parameters go to; null if they are the kernel's.
+  std::unique_ptr<nvfp4::runtime::Table> table;
   bool failed = false;
 
   ~nvfp4_task();
@@ -65,8 +75,12 @@ struct nvfp4_task {
     return check(nvfp4_stream_synchronize(device->device, stream));
   }
   template <typename T> void add(const T &value) {
+    if (table)
+      return addWord(&value, sizeof value);
     std::memcpy(parameters.emplace_back().bytes, &value, sizeof value);
   }
+  /// To the numbers of the table's last row.
+  void addWord(const void *value, size_t bytes);
   void addMap(const nvfp4_tensor_map_spec &spec);
   int32_t addBuffer(const nvfp4::runtime::Buffer &buffer);
   /// Zeros of the buffer's size.

@@ -33,7 +33,7 @@ int64_t TaskGroups::countGroups() const {
 }
 
 int64_t TaskGroups::getStages(int64_t columns) const {
-  int64_t stages = ceilDiv(columns, kStage);
+  int64_t stages = ceilDiv(columns, stage);
   return isAlongK() ? stages + countGroups() : std::max<int64_t>(stages, 1);
 }
 
@@ -73,6 +73,7 @@ bool TaskGroups::hasRow(int64_t row, int64_t rows) const {
 }
 
 std::vector<Segment> TaskGroups::getSegments(int64_t columns, int64_t blockSize,
+                                             int64_t scaleColumns,
                                              bool isCompact) const {
   if (!isAlongK())
     return {{0, columns, 0, 0}};
@@ -82,9 +83,11 @@ std::vector<Segment> TaskGroups::getSegments(int64_t columns, int64_t blockSize,
     auto [begin, end] = getRange(g, columns);
     if (begin >= end)
       continue;
-    segments.push_back({begin, end - begin,
-                        isCompact ? scale : begin / blockSize,
-                        (begin / kStage + g) * kStage});
+    int64_t first = isCompact ? scale : begin / blockSize;
+    int64_t room = std::max<int64_t>(scaleColumns - first, 0) * blockSize;
+    if (room > 0)
+      segments.push_back({begin, std::min(end - begin, room), first,
+                          (begin / stage + g) * stage});
     scale += ceilDiv(end - begin, blockSize);
   }
   return segments;

@@ -22,13 +22,12 @@ namespace nvfp4::runtime {
 
 /// What nvfp4_task_groups was given.
 struct TaskGroups {
-  /// Columns of a stage.
-  static constexpr int64_t kStage = 128;
-
   int32_t kind = 0;
   const void *offsets = nullptr;
   int32_t bits = 32;
   int64_t count = 0, align = 1;
+  /// Columns of a stage along K.
+  int64_t stage = 128;
 
   bool isAlongK() const;
   /// Stages of a row of `columns`: at least one.
@@ -36,10 +35,14 @@ struct TaskGroups {
   /// Whether row `row` of all matrices of `rows` each is in a group.
   bool hasRow(int64_t row, int64_t rows) const;
   /// The pieces of a row: where each group begins at a stage of its own, group
-  /// g goes to stage start / 128 + g. Scales start where the group does, or
-  /// behind those of the groups before it if `isCompact`.
-  std::vector<format::wgmma::Segment>
-  getSegments(int64_t columns, int64_t blockSize, bool isCompact) const;
+  /// g goes to stage start / stage + g. Scales start where the group does, or
+  /// behind those of the groups before it if `isCompact`; what has none among
+  /// `scaleColumns` of them, because of offsets that nobody checked, is left
+  /// out.
+  std::vector<format::wgmma::Segment> getSegments(int64_t columns,
+                                                  int64_t blockSize,
+                                                  int64_t scaleColumns,
+                                                  bool isCompact) const;
 
 private:
   int64_t at(int64_t index) const;

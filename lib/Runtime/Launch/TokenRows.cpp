@@ -98,7 +98,7 @@ extern "C" int32_t nvfp4_task_tokens(nvfp4_task *task, int32_t format,
   int32_t number = -1;
   guarded(task, [&] {
     const TaskGroups &groups = task->groups;
-    int64_t pitch = groups.getStages(columns) * TaskGroups::kStage;
+    int64_t pitch = groups.getStages(columns) * groups.stage;
     number = task->addBuffer(
         {nullptr, matrices * rows, 2 * pitch, 2 * pitch, NVFP4_TASK_READ});
     if (task->failed)
@@ -108,14 +108,15 @@ extern "C" int32_t nvfp4_task_tokens(nvfp4_task *task, int32_t format,
              static_cast<const uint8_t *>(scales), scaleColumns, columns};
     if (format < 0) {
       for (int64_t row = 0; row < matrices * rows; ++row)
-        for (const auto &segment : groups.getSegments(columns, 1, false))
+        for (const auto &segment :
+             groups.getSegments(columns, 1, columns, false))
           std::memcpy(staged.data() + row * pitch + segment.target,
                       all.values + 2 * (row * columns + segment.first),
                       static_cast<size_t>(2 * segment.count));
     } else {
       auto kind = static_cast<format::BlockFormat>(format);
-      auto segments =
-          groups.getSegments(columns, format::blockSize(kind), isCompact != 0);
+      auto segments = groups.getSegments(columns, format::blockSize(kind),
+                                         scaleColumns, isCompact != 0);
       RowDecoder decoder(kind);
       for (int64_t row = 0; row < matrices * rows; ++row) {
         int64_t outside = decodeRow(decoder, kind, all, row, segments,
@@ -137,6 +138,7 @@ extern "C" int32_t nvfp4_task_tokens(nvfp4_task *task, int32_t format,
 
 extern "C" void nvfp4_task_groups(nvfp4_task *task, int32_t kind,
                                   const void *offsets, int32_t bits,
-                                  int64_t count, int64_t align) {
-  guarded(task, [&] { task->groups = {kind, offsets, bits, count, align}; });
+                                  int64_t count, int64_t align, int64_t stage) {
+  guarded(task,
+          [&] { task->groups = {kind, offsets, bits, count, align, stage}; });
 }

@@ -49,18 +49,7 @@ func.func @odd(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @list(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_100a do not support matmul_list; run gsg-split-list first}}
+  // expected-error@+1 {{kernels for sm_100a do not support this matmul_list; run gsg-split-list first}}
   %d = grouped_scaled_gemm.matmul_list lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
-}
-
-// -----
-
-!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
-!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
-func.func @ragged_k(%a: !a, %b: !b, %s: tensor<2xi32>, %c: tensor<2x16x32xf32>) -> tensor<2x16x32xf32> {
-  // expected-error@+1 {{kernels for sm_100a do not support ragged_k; write one product a group, or use target cpu}}
-  %d = grouped_scaled_gemm.matmul <ragged_k, ends, align = 16> groups(%s : tensor<2xi32>) lhs(%a : !a) rhs(%b : !b)
-      outs(%c : tensor<2x16x32xf32>) -> tensor<2x16x32xf32>
-  return %d : tensor<2x16x32xf32>
 }

@@ -179,3 +179,40 @@ func.func @f(%m: !warpspec.tensor_map<64xi8>, %b: memref<64xindex, #warpspec.sme
   warpspec.tma_load %m[%i] to %b fills(%f) : !warpspec.tensor_map<64xi8> to memref<64xindex, #warpspec.smem>
   return
 }
+
+// -----
+
+warpspec.kernel @short_stride() {
+  // expected-error @below {{expected a stride of at least the 64 columns of a slot, but got 32}}
+  %a = warpspec.tmem_alloc stride(32) : memref<2x128x64xf32, #warpspec.tmem>
+}
+
+// -----
+
+warpspec.kernel @stride_of_one() {
+  // expected-error @below {{expected a stride with slots only, [slots, 128, columns], but got 'memref<128x64xf32, #warpspec.tmem>'}}
+  %a = warpspec.tmem_alloc stride(64) : memref<128x64xf32, #warpspec.tmem>
+}
+
+// -----
+
+warpspec.kernel @stride_beyond() {
+  // expected-error @below {{expected at most 512 columns of tensor memory, but got 576}}
+  %a = warpspec.tmem_alloc stride(448) : memref<2x128x128xf32, #warpspec.tmem>
+}
+
+// -----
+
+func.func @f(%a: memref<128x64xf32, #warpspec.tmem>, %b: memref<128x32xf32, #warpspec.tmem>) {
+  // expected-error @below {{expected a result of 96 columns, but got 128}}
+  %c = warpspec.tmem_join %a, %b : memref<128x64xf32, #warpspec.tmem>, memref<128x32xf32, #warpspec.tmem> to memref<128x128xf32, #warpspec.tmem>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<128x64xf32, #warpspec.tmem>, %b: memref<128x64xi32, #warpspec.tmem>) {
+  // expected-error @below {{expected single slots of one element type, but got 'memref<128x64xi32, #warpspec.tmem>' beside 'memref<128x128xf32, #warpspec.tmem>'}}
+  %c = warpspec.tmem_join %a, %b : memref<128x64xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem> to memref<128x128xf32, #warpspec.tmem>
+  return
+}

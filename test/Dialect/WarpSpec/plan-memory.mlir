@@ -36,3 +36,15 @@ warpspec.kernel @given_barriers() {
   %b = warpspec.smem_alloc : memref<2x128xi8, #warpspec.smem>
   %p = warpspec.pipeline(%b) tma to threads barriers(0) : memref<2x128xi8, #warpspec.smem>
 }
+
+// Slots with others between them: nothing is placed there by itself.
+// CHECK-LABEL: warpspec.kernel @between
+// CHECK: tmem_alloc at(0) stride(96) : memref<2x128x64xf32
+// CHECK: tmem_alloc at(64) : memref<1x128x32xf32
+// CHECK: tmem_alloc at(160) : memref<128x16xi32
+// CHECK: tmem_columns(256)
+warpspec.kernel @between() {
+  %own = warpspec.tmem_alloc at(0) stride(96) : memref<2x128x64xf32, #warpspec.tmem>
+  %shared = warpspec.tmem_alloc at(64) : memref<1x128x32xf32, #warpspec.tmem>
+  %s = warpspec.tmem_alloc : memref<128x16xi32, #warpspec.tmem>
+}

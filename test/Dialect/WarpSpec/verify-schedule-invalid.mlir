@@ -546,3 +546,33 @@ warpspec.kernel @v6_columns() {
   %a = warpspec.tmem_alloc : memref<2x128x256xf32, #warpspec.tmem>
   %b = warpspec.tmem_alloc : memref<128x32xi32, #warpspec.tmem>
 }
+
+// -----
+
+// V2: an access to joined buffers is one to both, and one of them is closed.
+!own = !warpspec.pipeline<2 x (memref<128x32xf32, #warpspec.tmem>), threads to tensor_core>
+!shared = !warpspec.pipeline<1 x (memref<128x32xf32, #warpspec.tmem>), threads to tensor_core>
+warpspec.kernel @v2_joined() {
+  %a = warpspec.tmem_alloc at(0) stride(64) : memref<2x128x32xf32, #warpspec.tmem>
+  %b = warpspec.tmem_alloc at(32) : memref<1x128x32xf32, #warpspec.tmem>
+  %own = warpspec.pipeline(%a) threads to tensor_core : memref<2x128x32xf32, #warpspec.tmem>
+  %shared = warpspec.pipeline(%b) threads to tensor_core : memref<1x128x32xf32, #warpspec.tmem>
+  %v = arith.constant dense<0.0> : vector<64xf32>
+  warpspec.roles
+  role @fill warps(4) {
+    %f, %s = warpspec.acquire %own : !own
+    %g, %t = warpspec.acquire %shared : !shared
+    %j = warpspec.tmem_join %s, %t : memref<128x32xf32, #warpspec.tmem>, memref<128x32xf32, #warpspec.tmem> to memref<128x64xf32, #warpspec.tmem>
+    // expected-note @below {{closed here}}
+    warpspec.commit %g
+    // expected-error @below {{V2: expected access while the slot is open, but it has been closed}}
+    warpspec.tmem_store %v, %j : vector<64xf32>, memref<128x64xf32, #warpspec.tmem>
+    warpspec.commit %f
+  }
+  role @drain warps(1) {
+    %f, %s = warpspec.wait %own : !own
+    %g, %t = warpspec.wait %shared : !shared
+    warpspec.release %g
+    warpspec.release %f
+  }
+}

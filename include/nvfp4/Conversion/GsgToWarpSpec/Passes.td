@@ -18,9 +18,11 @@ include "mlir/Pass/PassBase.td"
 def SplitListPass : Pass<"gsg-split-list"> {
   let summary = "make one product a problem of lists of products";
   let description = [{
-    Accepts any IR. Afterwards there is no `matmul_list` in storage form on memrefs:
-    each of its problems is a `matmul <dense>` with the strategy of the list, in
-    order. No result changes.
+    Accepts any IR. Afterwards a `matmul_list` in storage form on memrefs has
+    several problems with results of one element type, for all of which there is
+    one kernel. Each problem of another list is a `matmul <dense>` with the
+    strategy of the list, in order; for `sm_90a` that is every list. No result
+    changes.
 
     Before:
 
@@ -56,6 +58,8 @@ def SplitListPass : Pass<"gsg-split-list"> {
     }
     ```
   }];
+  let options = [Option<"target", "target", "std::string", "\"sm_100a\"",
+                        "sm_100a or sm_90a">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
 }
@@ -66,16 +70,17 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
     "target", "target", "std::string", /*default=*/"\"sm_100a\"",
     "sm_90a for wgmma, anything else for tcgen05">];
   let description = [{
-    Accepts any IR. Afterwards every `matmul` in storage form on memrefs (except
-    `ragged_k`, which stays as it is) has scales in the layout `blocked`: weights and rows of `dense`, `batched` and
+    Accepts any IR. Afterwards every `matmul` in storage form on memrefs has
+    scales in the layout `blocked`: weights and rows of `dense`, `batched` and
     `masked` with starts `whole`, rows of `ragged_rows` with `upper_bound`, or
-    `whole` if `align` is a multiple of 128. Gate layouts become a power of two
-    up to 64, for weights and bias, unless columns of the pre-activation have a
-    meaning outside (`beta`, `addend`, `preact_outs`).
+    `whole` if `align` is a multiple of 128. Scales of `matmul_list` are
+    `blocked`, those of `ragged_k` `linear`, since they are laid out at the
+    launch. Gate layouts become a power of two up to 64, for weights and bias;
+    columns of `addend` and `preact_outs` stay where they are.
 
-    For `target` sm_90a scales of weights are `linear` instead, since they are
-    coded at the launch, scales of rows stay as they are, and gate layouts go up
-    to 32.
+    For `target` sm_90a scales of weights and rows are `linear` instead, since
+    they are coded at the launch, and gate layouts go up to 32, unless the
+    product has `addend` or `preact_outs`.
 
     What is not so yet goes through `relayout_scales` or `relayout_gate` into
     memory that is freed behind the product. No result changes.
@@ -150,9 +155,11 @@ def ConvertGsgToWarpSpecPass
     The strategy of a product gives the tile and the number of stages; without one
     the tile is 128 x 128 with as many stages as fit. With `swap_ab` weights lie on M
     and rows on columns of the accumulator, which the epilogue turns in shared
-    memory. With `ctas = 2` the kernel is one of pairs. What kernels cannot do
-    (clusters, `split_k`, `ragged_k`, lists, results rounded at random, `math` in
-    epilogue regions) is an error that names the nearest form that they can.
+    memory. With `ctas = 2` the kernel is one of pairs. A `matmul_list` is one
+    kernel, which reads extents and tensor maps of its problems from a table.
+    What kernels cannot do (clusters, `split_k`, results scaled by squares,
+    `math` in epilogue regions) is an error that names the nearest form that
+    they can.
 
     For `target` sm_90a the roles are two, rows of A are dequantised to bf16 on
     the host, which is exact, and weights are coded at the launch:

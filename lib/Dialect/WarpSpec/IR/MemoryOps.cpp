@@ -71,14 +71,54 @@ void TmemAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "tmem");
 }
 
+static int64_t getSlotColumns(MemRefType type) {
+  return type.getDimSize(type.getRank() - 1);
+}
+
+int64_t TmemAllocOp::getSlotStride() {
+  return getStride().value_or(getSlotColumns(getType()));
+}
+
+int64_t TmemAllocOp::getNumColumns() {
+  int64_t columns = getSlotColumns(getType());
+  return getTmemColumns(getType()) + (getTmemColumns(getType()) / columns - 1) *
+                                         (getSlotStride() - columns);
+}
+
 LogicalResult TmemAllocOp::verify() {
   if (failed(verifyTmem(*this, getType())))
     return failure();
-  int64_t end = getTmemColumns(getType()) + getColumn().value_or(0);
+  int64_t columns = getSlotColumns(getType());
+  if (getSlotStride() < columns)
+    return emitOpError("expected a stride of at least the ")
+           << columns << " columns of a slot, but got " << getSlotStride();
+  if (getStride() && getType().getRank() != 3)
+    return emitOpError("expected a stride with slots only, [slots, 128, "
+                       "columns], but got ")
+           << getType();
+  int64_t end = getNumColumns() + getColumn().value_or(0);
   if (end > kTmemColumns)
     return emitOpError(
                "expected at most 512 columns of tensor memory, but got ")
            << end;
+  return success();
+}
+
+LogicalResult TmemJoinOp::verify() {
+  for (Value buffer : {getFirst(), getSecond(), getResult()}) {
+    auto type = cast<MemRefType>(buffer.getType());
+    if (failed(verifyTmem(*this, type)))
+      return failure();
+    if (type.getRank() != 2 ||
+        type.getElementType() != getType().getElementType())
+      return emitOpError("expected single slots of one element type, but got ")
+             << type << " beside " << getType();
+  }
+  int64_t columns = getTmemColumns(getFirst().getType()) +
+                    getTmemColumns(getSecond().getType());
+  if (getTmemColumns(getType()) != columns)
+    return emitOpError("expected a result of ")
+           << columns << " columns, but got " << getTmemColumns(getType());
   return success();
 }
 

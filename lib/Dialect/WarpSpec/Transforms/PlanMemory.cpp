@@ -76,10 +76,10 @@ struct PlanMemory : nvfp4::warpspec::impl::PlanMemoryPassBase<PlanMemory> {
     auto allocs = llvm::to_vector(kernel.getOps<TmemAllocOp>());
     for (TmemAllocOp alloc : allocs)
       if (alloc.getColumn())
-        space.reserve(*alloc.getColumn(), getTmemColumns(alloc.getType()));
+        space.reserve(*alloc.getColumn(), alloc.getNumColumns());
     for (TmemAllocOp alloc : allocs)
       if (!alloc.getColumn())
-        alloc.setColumn(space.place(getTmemColumns(alloc.getType()), 1));
+        alloc.setColumn(space.place(alloc.getNumColumns(), 1));
     if (!allocs.empty())
       columns = space.getEnd();
     kernel.setTmemColumns(

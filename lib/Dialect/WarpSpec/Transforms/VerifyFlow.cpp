@@ -251,16 +251,16 @@ private:
       Operation *allocation = getAllocation(buffer);
       bool tmem = isTmem(type);
       int64_t size = tmem ? getTmemColumns(one) : getSharedBytes(one);
-      int64_t base = -1;
+      int64_t base = -1, stride = size;
       if (auto alloc = dyn_cast<SmemAllocOp>(allocation);
           alloc && alloc.getOffset())
         base = *alloc.getOffset();
       if (auto alloc = dyn_cast<TmemAllocOp>(allocation);
           alloc && alloc.getColumn() && buffer == alloc.getResult())
-        base = *alloc.getColumn();
+        base = *alloc.getColumn(), stride = alloc.getSlotStride();
       Range range{tmem, -1, -1, allocation, slot};
       if (base >= 0) {
-        range.begin = base + slot * size;
+        range.begin = base + slot * stride;
         range.end = range.begin + size;
       }
       ranges.push_back(range);

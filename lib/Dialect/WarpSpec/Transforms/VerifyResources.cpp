@@ -58,7 +58,7 @@ LogicalResult nvfp4::warpspec::verifyResources(KernelOp kernel) {
   for (auto alloc : kernel.getOps<SmemAllocOp>())
     sharedNeeded += alloc.getOffset() ? 0 : getSharedBytes(alloc.getType());
   for (auto alloc : kernel.getOps<TmemAllocOp>())
-    columnsNeeded += alloc.getColumn() ? 0 : getTmemColumns(alloc.getType());
+    columnsNeeded += alloc.getColumn() ? 0 : alloc.getNumColumns();
   if (std::max(shared, sharedNeeded) > kSharedBytesLimit)
     return kernel.emitOpError("V6: expected at most ")
            << kSharedBytesLimit << " bytes of shared memory, but got "

@@ -40,16 +40,9 @@ public:
   LogicalResult check(AgentOpInterface op) {
     SmallVector<BufferAccess> accesses;
     op.getAccesses(accesses);
-    for (const BufferAccess &access : accesses) {
-      Value buffer = access.buffer->get();
-      LogicalResult checked = success();
-      if (Operation *opener = getSlotOpener(buffer))
-        checked = checkSlot(op, access, opener);
-      else if (Operation *allocation = getAllocation(buffer))
-        checked = checkPrivate(op, allocation);
-      if (failed(checked))
+    for (const BufferAccess &access : accesses)
+      if (failed(checkAccess(op, access, access.buffer->get())))
         return failure();
-    }
     if (Value fill = op.getCountedFill())
       for (const BufferAccess &access : accesses)
         if (access.writes &&
@@ -60,6 +53,18 @@ public:
   }
 
 private:
+  LogicalResult checkAccess(AgentOpInterface op, const BufferAccess &access,
+                            Value buffer) {
+    if (auto join = getOrigin(buffer).getDefiningOp<TmemJoinOp>())
+      return success(succeeded(checkAccess(op, access, join.getFirst())) &&
+                     succeeded(checkAccess(op, access, join.getSecond())));
+    if (Operation *opener = getSlotOpener(buffer))
+      return checkSlot(op, access, opener);
+    if (Operation *allocation = getAllocation(buffer))
+      return checkPrivate(op, allocation);
+    return success();
+  }
+
   LogicalResult checkSlot(AgentOpInterface op, const BufferAccess &access,
                           Operation *opener) {
     Agent agent = cast<AgentOpInterface>(opener).getAgent();

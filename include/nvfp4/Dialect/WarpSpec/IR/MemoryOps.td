@@ -43,7 +43,9 @@ def WarpSpec_TmemAllocOp : WarpSpec_Op<"tmem_alloc", [HasParent<"KernelOp">,
   let summary = "columns of tensor memory, for the whole kernel";
   let description = [{
     `at(column)` is chosen by `warpspec-plan-memory` if not given. With several
-    slots, slot i starts `i` times the columns of one slot after the first.
+    slots, slot i starts `i` times `stride` columns after the first: the columns
+    of one slot, unless others are to lie in between. The planner leaves those
+    alone; a buffer gets there by its own `at`.
 
     Example:
 
@@ -51,12 +53,55 @@ def WarpSpec_TmemAllocOp : WarpSpec_Op<"tmem_alloc", [HasParent<"KernelOp">,
     warpspec.kernel @k() {
       %acc = warpspec.tmem_alloc : memref<2x128x128xf32, #warpspec.tmem>
       %scales = warpspec.tmem_alloc at(256) : memref<128x32xi32, #warpspec.tmem>
+      %ends = warpspec.tmem_alloc at(288) stride(128) : memref<2x128x64xf32, #warpspec.tmem>
     }
     ```
   }];
-  let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative]>>:$column);
+  let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative]>>:$column,
+    OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$stride);
   let results = (outs WarpSpec_TmemBuffer:$result);
-  let assemblyFormat = "(`at` `(` $column^ `)`)? attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::MemRefType":$type,
+      "::mlir::IntegerAttr":$column), [{
+    build($_builder, $_state, type, column, ::mlir::IntegerAttr());
+  }]>];
+  let assemblyFormat = [{
+    (`at` `(` $column^ `)`)? (`stride` `(` $stride^ `)`)? attr-dict
+    `:` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// Columns from one slot to the next.
+    int64_t getSlotStride();
+    /// Columns from the first to the last, with those between slots.
+    int64_t getNumColumns();
+  }];
+}
+
+def WarpSpec_TmemJoinOp : WarpSpec_Op<"tmem_join", [Pure]> {
+  let summary = "two buffers side by side in tensor memory, as one";
+  let description = [{
+    The columns of both, where those of one follow those of the other; either may
+    be the first, and which one may depend on the slot. An access to the result is
+    one to both.
+
+    Example:
+
+    ```mlir
+    func.func @f(%own: memref<128x192xf32, #warpspec.tmem>,
+                 %shared: memref<128x64xf32, #warpspec.tmem>)
+        -> memref<128x256xf32, #warpspec.tmem> {
+      %acc = warpspec.tmem_join %own, %shared
+          : memref<128x192xf32, #warpspec.tmem>, memref<128x64xf32, #warpspec.tmem>
+          to memref<128x256xf32, #warpspec.tmem>
+      return %acc : memref<128x256xf32, #warpspec.tmem>
+    }
+    ```
+  }];
+  let arguments = (ins WarpSpec_TmemBuffer:$first, WarpSpec_TmemBuffer:$second);
+  let results = (outs WarpSpec_TmemBuffer:$result);
+  let assemblyFormat = [{
+    $first `,` $second attr-dict `:` type($first) `,` type($second)
+    `to` type($result)
+  }];
 }
 
 def WarpSpec_TmemSliceOp : WarpSpec_Op<"tmem_slice", [Pure,

@@ -1,0 +1,79 @@
+//===- ListParameters.cpp - What a list of problems gives its kernel ------===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Extents, maps and results of problems are a table in global memory, so that
+// one kernel has the tiles of all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelParameters.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::sm100;
+
+static OperandPlan getProblem(OperandPlan side, Value data, Value scales,
+                              ScaledType type) {
+  side.operand = {data, scales, type};
+  side.parts = {side.operand};
+  return side;
+}
+
+KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
+                                                      const KernelPlan &plan,
+                                                      MatmulListOp list,
+                                                      MatmulOp op,
+                                                      HostNumber &blocks) {
+  HostMath &math = launch.math;
+  Type element = cast<MemRefType>(op.getOut().getType()).getElementType();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  int64_t stored = plan.a.operand.type.isFP4() ? 2 : 1;
+  HostNumber tiles = math.constant(0);
+  Value firstResult;
+  for (auto [i, out] : llvm::enumerate(list.getOuts())) {
+    auto number = static_cast<int64_t>(i);
+    KernelPlan one = plan;
+    one.a = getProblem(plan.a, list.getLhs()[i], list.getLhsScales()[i],
+                       list.getLhsType(number));
+    one.b = getProblem(plan.b, list.getRhs()[i], list.getRhsScales()[i],
+                       list.getRhsType(number));
+    HostNumber rows = math.dim(list.getLhs()[i], 0);
+    HostNumber columns = math.dim(list.getRhs()[i], 0);
+    HostNumber steps =
+        math.ceilDiv(math.dim(list.getLhs()[i], 1), plan.k / stored);
+    HostNumber rowBytes = math.mul(columns, math.constant(bytes));
+    Value result =
+        launch.addBuffer(out, rows, rowBytes, 16, Launch::Read | Launch::Write);
+    if (i == 0)
+      firstResult = result;
+    launch.beginTableRow();
+    launch.addTableNumber(rows);
+    launch.addTableNumber(columns);
+    // With K = 0 one step multiplies what lies outside: zeros.
+    launch.addTableNumber(math.atLeastOne(steps));
+    launch.addTableNumber(
+        math.mul(math.ceilDiv(rowBytes, 16), math.constant(16 / bytes)));
+    launch.addTablePointer(result);
+    addOperandMaps(launch, one);
+    int64_t boxBytes = plan.stagedColumns * bytes;
+    if (plan.staged)
+      launch.addMatrixMap(result, /*type=*/0, warpspec::kTmemLanes,
+                          launch.host.getI8Type(), boxBytes, boxBytes);
+    tiles =
+        math.add(tiles, math.mul(math.ceilDiv(rows, plan.getTileRows()),
+                                 math.ceilDiv(columns, plan.getTileColumns())));
+  }
+  KernelParameters p;
+  p.problems = launch.endTable();
+  p.groups = launch.addNumber(
+      math.constant(static_cast<int64_t>(list.getOuts().size())));
+  p.out = launch.addPointerTo(firstResult, element);
+  addFactors(launch, op, p);
+  blocks = math.mul(tiles, math.constant(plan.ctas));
+  return p;
+}
