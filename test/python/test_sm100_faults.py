@@ -117,14 +117,15 @@ def run_case(path, case):
                                np.nan_to_num(expected.astype(np.float64))) else 1
 
 
-KERNELS = {"rows": dict(m=128, n=64), "pair": dict(m=256, n=128, ctas=2),
+KERNELS = {"rows": dict(m=128, n=64), "shared columns": dict(m=128, n=256),
+           "pair": dict(m=256, n=128, ctas=2),
            "turned": dict(m=128, n=16, swap_ab="true"),
            "turned pair": dict(m=256, n=32, ctas=2, swap_ab="true")}
 
 
 @pytest.mark.parametrize("kernel", KERNELS if FULL else ["turned pair"])
 def test_every_fault_is_caught(rng, kernel):
-    counts = [130, 9] if kernel in ("rows", "pair") else [9, 0, 37]
+    counts = [130, 9] if kernel in ("rows", "pair", "shared columns") else [9, 0, 37]
     if kernel == "pair":
         counts = [260, 9]
     product = make_product(rng, ragged(counts, extra=3), 136, 1280, "nvfp4")

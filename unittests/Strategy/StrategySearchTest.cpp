@@ -94,9 +94,20 @@ TEST(Search, FindsNearestTilesWithKernels) {
   EXPECT_TRUE(legal->swapAB);
   EXPECT_EQ(legal->n, 16);
   EXPECT_EQ(legal->clusterM, 1);
-  // Two accumulators of 256 columns would have to share some.
+  // Two accumulators of 256 columns share whole chunks of 32; no more than
+  // half.
   tile = {.n = 256, .accumulatorStages = 2};
-  EXPECT_EQ(findViolation(tile, problem, kMachine)->rule, Rule::TensorMemory);
+  EXPECT_FALSE(findViolation(tile, problem, kMachine));
+  auto plan =
+      planTensorMemory(complete(tile, problem, kMachine), problem, kMachine);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->overlapped);
+  EXPECT_EQ(plan->accumulatorStride, 192);
+  problem.epilogue.paired = true;
+  problem.epilogue.gateGranularity = 64;
+  plan = planTensorMemory(complete(tile, problem, kMachine), problem, kMachine);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->accumulatorStride, 128);
 }
 
 TEST(Search, SplitsKOnlyWhereSumsMayBeReordered) {

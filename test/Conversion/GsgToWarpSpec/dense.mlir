@@ -40,9 +40,9 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
 // Five stages fit beside two boxes of results.
 // CHECK: warpspec.smem_alloc : memref<5x128x128xi8, #warpspec.smem<128>>
 // CHECK: warpspec.tmem_alloc : memref<2x128x128xf32, #warpspec.tmem>
+// CHECK: warpspec.pipeline{{.*}} tensor_core to threads
 // CHECK: warpspec.tmem_alloc : memref<2x128x16xi32, #warpspec.tmem>
 // CHECK: warpspec.pipeline{{.*}} tma to tensor_core
-// CHECK: warpspec.pipeline{{.*}} tensor_core to threads
 // CHECK: warpspec.pipeline{{.*}} tensor_core to tensor_core
 // CHECK: warpspec.smem_alloc : memref<2x128x32xbf16, #warpspec.smem<64>>
 // CHECK: warpspec.pipeline{{.*}} threads to tma
