@@ -21,8 +21,10 @@
 
 using namespace nvfp4::strategy;
 
-static void print(const std::string &name, const Problem &problem,
+static void print(const std::string &name, Problem problem,
                   const Machine &machine) {
+  // Of the tiles that have a kernel.
+  problem.forKernels = true;
   Floor floor = computeFloor(problem, machine);
   Candidate chosen = searchStrategies(problem, machine).front();
   const Prediction &own = chosen.prediction;
