@@ -80,9 +80,10 @@ int64_t TmemAllocOp::getSlotStride() {
 }
 
 int64_t TmemAllocOp::getNumColumns() {
-  int64_t columns = getSlotColumns(getType());
-  return getTmemColumns(getType()) + (getTmemColumns(getType()) / columns - 1) *
-                                         (getSlotStride() - columns);
+  MemRefType type = getType();
+  int64_t slots = type.getRank() == 3 ? type.getDimSize(0) : 1;
+  return getTmemColumns(type) + (std::max<int64_t>(slots, 1) - 1) *
+                                    (getSlotStride() - getSlotColumns(type));
 }
 
 LogicalResult TmemAllocOp::verify() {
