@@ -51,7 +51,10 @@ private:
   Evaluator &evaluator;
   gsg::MatmulOp op;
   GroupingKind kind = GroupingKind::Dense;
+  /// One of these two.
   ScaledValue lhs;
+  std::optional<Tensor> plainLhs;
+  llvm::SmallVector<int64_t> lhsShape;
   std::vector<ScaledValue> rhs;
   ResolvedGroups groups;
   int64_t numGroups = 1, rowsPerGroup = 0, totalRows = 0;
@@ -74,10 +77,16 @@ llvm::Error MatmulEvaluation::readOperands() {
                      llvm::Twine(op.getLhs().size()));
   for (const gsg::ScaledOperand &operand : gsg::getScaledOperands(
            op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr())) {
+    if (!operand.type) {
+      plainLhs = evaluator.tensor(operand.data);
+      lhsShape.assign(plainLhs->shape().begin(), plainLhs->shape().end());
+      continue;
+    }
     llvm::Expected<ScaledValue> value = evaluator.scaled(operand);
     if (!value)
       return value.takeError();
     lhs = std::move(*value);
+    lhsShape.assign(lhs.type.getShape().begin(), lhs.type.getShape().end());
   }
   for (const gsg::ScaledOperand &operand : gsg::getScaledOperands(
            op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())) {
@@ -87,7 +96,7 @@ llvm::Error MatmulEvaluation::readOperands() {
     rhs.push_back(std::move(*value));
   }
   llvm::Expected<ResolvedGroups> resolved =
-      evaluator.resolve(op.getGrouping(), op.getGroups(), lhs.type.getShape());
+      evaluator.resolve(op.getGrouping(), op.getGroups(), lhsShape);
   if (!resolved)
     return resolved.takeError();
   groups = std::move(*resolved);
@@ -95,7 +104,7 @@ llvm::Error MatmulEvaluation::readOperands() {
 }
 
 llvm::Error MatmulEvaluation::checkShapes() {
-  int64_t rank = lhs.type.getRank();
+  auto rank = static_cast<int64_t>(lhsShape.size());
   bool batchedLhs =
       kind == GroupingKind::Batched || kind == GroupingKind::Masked;
   // matmul_c2
@@ -107,14 +116,14 @@ llvm::Error MatmulEvaluation::checkShapes() {
     numGroups = 1;
     break;
   case GroupingKind::Batched:
-    numGroups = lhs.type.getDimSize(0);
+    numGroups = lhsShape[0];
     break;
   default:
     numGroups = static_cast<int64_t>(groups.ranges.size());
   }
   // grouping_c5
-  if (kind == GroupingKind::Masked && numGroups != lhs.type.getDimSize(0))
-    return makeError("expected " + llvm::Twine(lhs.type.getDimSize(0)) +
+  if (kind == GroupingKind::Masked && numGroups != lhsShape[0])
+    return makeError("expected " + llvm::Twine(lhsShape[0]) +
                      " row counts, but got " + llvm::Twine(numGroups));
   bool sharedRhs = kind == GroupingKind::Dense || kind == GroupingKind::RaggedK;
   int64_t expected = !sharedRhs && op.hasDiscreteRhs() ? numGroups : 1;
@@ -122,7 +131,7 @@ llvm::Error MatmulEvaluation::checkShapes() {
   if (static_cast<int64_t>(rhs.size()) != expected)
     return makeError("expected " + llvm::Twine(expected) +
                      " rhs operands, but got " + llvm::Twine(rhs.size()));
-  int64_t k = lhs.type.getDimSize(rank - 1);
+  int64_t k = lhsShape.back();
   for (const ScaledValue &value : rhs) {
     int64_t rhsRank = value.type.getRank();
     bool stacked = !sharedRhs && !op.hasDiscreteRhs();
@@ -161,9 +170,9 @@ llvm::Error MatmulEvaluation::checkShapes() {
     outputColumns = columns / 2;
   }
   rowsPerGroup =
-      kind == GroupingKind::RaggedRows ? 0 : lhs.type.getDimSize(rank - 2);
-  totalRows = kind == GroupingKind::RaggedRows ? lhs.type.getDimSize(0)
-                                               : numGroups * rowsPerGroup;
+      kind == GroupingKind::RaggedRows ? 0 : lhsShape[lhsShape.size() - 2];
+  totalRows =
+      kind == GroupingKind::RaggedRows ? lhsShape[0] : numGroups * rowsPerGroup;
   if (kind == GroupingKind::RaggedRows || kind == GroupingKind::Dense)
     rowShape = {totalRows};
   else
@@ -275,6 +284,12 @@ llvm::Error MatmulEvaluation::runGroup(int64_t group) {
   ProductRunner::Side left{
       &lhs, batchedLhs ? group : 0,
       kind == GroupingKind::RaggedRows ? firstRow(group) : 0, rows, group};
+  if (plainLhs) {
+    left.plain = &*plainLhs;
+    left.plainColumns = kind == GroupingKind::RaggedK
+                            ? groups.ranges[static_cast<size_t>(group)]
+                            : GroupRange{0, lhsShape.back()};
+  }
   ProductRunner::Side right{
       &rhs[rhs.size() == 1 ? 0 : static_cast<size_t>(group)],
       stackedRhs ? group : 0, 0, columns,
@@ -353,10 +368,14 @@ llvm::Error MatmulEvaluation::run() {
   if (!made)
     return made.takeError();
   epilogue = std::move(*made);
-  llvm::Expected<std::shared_ptr<const GroupMap>> map =
-      evaluator.scaleMap(lhs.type, groups);
-  if (!map)
-    return map.takeError();
+  std::shared_ptr<const GroupMap> lhsMap;
+  if (!plainLhs) {
+    llvm::Expected<std::shared_ptr<const GroupMap>> found =
+        evaluator.scaleMap(lhs.type, groups);
+    if (!found)
+      return found.takeError();
+    lhsMap = *found;
+  }
   // Weights share the groups along K only.
   std::shared_ptr<const GroupMap> rhsMap;
   if (kind == GroupingKind::RaggedK) {
@@ -366,8 +385,8 @@ llvm::Error MatmulEvaluation::run() {
       return found.takeError();
     rhsMap = *found;
   }
-  llvm::Expected<ProductRunner> runner =
-      ProductRunner::create(evaluator.options, lhs, *map, rhs, rhsMap);
+  llvm::Expected<ProductRunner> runner = ProductRunner::create(
+      evaluator.options, plainLhs ? nullptr : &lhs, lhsMap, rhs, rhsMap);
   if (!runner)
     return runner.takeError();
   product = std::move(*runner);

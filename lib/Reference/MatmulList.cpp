@@ -67,7 +67,7 @@ llvm::Error Evaluator::evaluateMatmulList(gsg::MatmulListOp op) {
       *slot = *given;
     }
     llvm::Expected<ProductRunner> runner =
-        ProductRunner::create(options, *a, nullptr, *b, nullptr);
+        ProductRunner::create(options, &*a, nullptr, *b, nullptr);
     if (!runner)
       return fail(i, runner.takeError());
     llvm::Error error = runner->run(

@@ -73,13 +73,13 @@ DotResult dotFP4(const int16_t *a, const double *sa, const int16_t *b,
   return {r.sum * 0.25, r.magnitude * 0.25};
 }
 
-/// With FP8 the terms are the products of elements.
+/// With FP8, and rows without scales, the terms are the products of elements.
 DotResult dotElements(const double *a, const double *sa, const double *b,
-                      const double *sb, int64_t blocks) {
+                      const double *sb, int64_t blocks, int64_t block) {
   DotResult r;
-  for (int64_t j = 0; j < blocks; ++j, a += 32, b += 32) {
+  for (int64_t j = 0; j < blocks; ++j, a += block, b += block) {
     double dot[4] = {}, magnitude[4] = {};
-    for (int k = 0; k < 32; k += 4)
+    for (int64_t k = 0; k < block; k += 4)
       for (int lane = 0; lane < 4; ++lane) {
         double product = a[k + lane] * b[k + lane];
         dot[lane] += product;
@@ -239,6 +239,31 @@ llvm::Expected<Panel> decodePanel(const ScaledValue &value,
   return p;
 }
 
+Panel readPlainPanel(const Tensor &rows, llvm::ArrayRef<int64_t> lines,
+                     int64_t first, int64_t count, int64_t block) {
+  Panel p;
+  p.lines = static_cast<int64_t>(lines.size());
+  p.block = block;
+  p.blocks = (count + block - 1) / block;
+  p.integral = false;
+  auto width = static_cast<size_t>(p.blocks * block);
+  p.elements.resize(lines.size() * width);
+  p.scales.assign(lines.size() * static_cast<size_t>(p.blocks), 1.0);
+  p.unit.assign(lines.size(), kNoUnit);
+  p.errors.resize(lines.size());
+  int64_t columns = rows.dim(rows.rank() - 1);
+  for (size_t i = 0; i < lines.size(); ++i)
+    for (int64_t k = 0; k < count; ++k) {
+      Real element = rows.real(lines[i] * columns + first + k);
+      p.elements[i * width + static_cast<size_t>(k)] = element.value;
+      if (element.bound != 0)
+        p.errors[i].emplace_back(k, element.bound);
+      if (element.value != 0 && std::isfinite(element.value))
+        p.unit[i] = std::min(p.unit[i], lowestBit(element.value));
+    }
+  return p;
+}
+
 void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
                     llvm::MutableArrayRef<Real> out) {
   int64_t width = a.blocks * a.block;
@@ -249,7 +274,7 @@ void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
       DotResult dot;
       if (!a.integral)
         dot = dotElements(a.elements.data() + m * width, sa,
-                          b.elements.data() + n * width, sb, a.blocks);
+                          b.elements.data() + n * width, sb, a.blocks, a.block);
       else if (a.block == 16)
         dot = dotFP4<16>(a.codes.data() + m * width, sa,
                          b.codes.data() + n * width, sb, a.blocks);

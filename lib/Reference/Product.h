@@ -49,6 +49,11 @@ llvm::Expected<Panel> decodePanel(const ScaledValue &value,
                                   llvm::ArrayRef<int64_t> lines, int64_t group,
                                   bool integral);
 
+/// The same of rows without scales: columns [first, first + count) of `lines`
+/// of a tensor of rows, in blocks of `block`.
+Panel readPlainPanel(const Tensor &rows, llvm::ArrayRef<int64_t> lines,
+                     int64_t first, int64_t count, int64_t block);
+
 /// What implementations are allowed.
 struct ErrorModel {
   /// Multiplies the rounding error of the f32 additions; 1 for IEEE additions,

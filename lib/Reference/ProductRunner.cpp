@@ -54,7 +54,7 @@ std::vector<int64_t> sample(int64_t count, int64_t limit, uint64_t seed) {
 } // namespace
 
 llvm::Expected<ProductRunner>
-ProductRunner::create(const InterpreterOptions &options, const ScaledValue &lhs,
+ProductRunner::create(const InterpreterOptions &options, const ScaledValue *lhs,
                       std::shared_ptr<const GroupMap> lhsGroups,
                       llvm::ArrayRef<ScaledValue> rhs,
                       std::shared_ptr<const GroupMap> rhsGroups) {
@@ -67,22 +67,25 @@ ProductRunner::create(const InterpreterOptions &options, const ScaledValue &lhs,
       return makeError("expected operands with blocks along K, but got axis " +
                        llvm::Twine(value.type.getAxis()));
     // matmul_c6
-    if (value.type.getBlockSize() != lhs.type.getBlockSize() ||
-        value.type.getScaleElementType() != lhs.type.getScaleElementType())
+    if (lhs &&
+        (value.type.getBlockSize() != lhs->type.getBlockSize() ||
+         value.type.getScaleElementType() != lhs->type.getScaleElementType()))
       return makeError("expected operands of one block size and scale type, "
                        "but got " +
-                       gsg::stringifyBlockFormat(lhs.type.getFormat()) +
+                       gsg::stringifyBlockFormat(lhs->type.getFormat()) +
                        " and " +
                        gsg::stringifyBlockFormat(value.type.getFormat()));
     return llvm::Error::success();
   };
-  if (llvm::Error error = check(lhs))
-    return error;
-  llvm::Expected<ScaledAddress> left =
-      ScaledAddress::create(lhs.type, lhs.scales.shape(), std::move(lhsGroups));
-  if (!left)
-    return left.takeError();
-  runner.lhsAddress = std::move(*left);
+  if (lhs) {
+    if (llvm::Error error = check(*lhs))
+      return error;
+    llvm::Expected<ScaledAddress> left = ScaledAddress::create(
+        lhs->type, lhs->scales.shape(), std::move(lhsGroups));
+    if (!left)
+      return left.takeError();
+    runner.lhsAddress = std::move(*left);
+  }
   for (const ScaledValue &value : rhs) {
     if (llvm::Error error = check(value))
       return error;
@@ -105,10 +108,20 @@ llvm::Error ProductRunner::multiply(const Side &left, const Side &right,
       line += first;
     return moved;
   };
-  bool integral = left.value->type.isFP4() && right.value->type.isFP4();
-  llvm::Expected<Panel> a =
-      decodePanel(*left.value, *lhsAddress, left.batch,
-                  absolute(rows, left.first), left.group, integral);
+  bool integral =
+      !left.plain && left.value->type.isFP4() && right.value->type.isFP4();
+  auto readLeft = [&]() -> llvm::Expected<Panel> {
+    if (!left.plain)
+      return decodePanel(*left.value, *lhsAddress, left.batch,
+                         absolute(rows, left.first), left.group, integral);
+    const Tensor &plain = *left.plain;
+    int64_t perBatch = plain.dim(plain.rank() - 2);
+    return readPlainPanel(plain,
+                          absolute(rows, left.batch * perBatch + left.first),
+                          left.plainColumns.begin, left.plainColumns.size,
+                          right.value->type.getBlockSize());
+  };
+  llvm::Expected<Panel> a = readLeft();
   if (!a)
     return a.takeError();
   const ScaledAddress &address =

@@ -26,18 +26,23 @@ class ProductRunner {
 public:
   /// Lines `first` .. `first + count` of a batch of an operand; `group` says
   /// where their scales (or their part of K) start.
+  /// The rows of lhs may have no scales: then `plain` is their tensor, and
+  /// `value` has no more than a shape.
   struct Side {
     const ScaledValue *value;
     int64_t batch;
     int64_t first;
     int64_t count;
     int64_t group;
+    const Tensor *plain = nullptr;
+    GroupRange plainColumns = {};
   };
   /// Receives row m and one accumulator a column.
   using RowFn = llvm::function_ref<llvm::Error(int64_t, llvm::ArrayRef<Real>)>;
 
+  /// `lhs` is null if it has no scales.
   static llvm::Expected<ProductRunner>
-  create(const InterpreterOptions &options, const ScaledValue &lhs,
+  create(const InterpreterOptions &options, const ScaledValue *lhs,
          std::shared_ptr<const GroupMap> lhsGroups,
          llvm::ArrayRef<ScaledValue> rhs,
          std::shared_ptr<const GroupMap> rhsGroups);

@@ -32,7 +32,7 @@ private:
   /// The tensor that was passed for `value`, the values of a scaled one, or
   /// null.
   const tensorio::Tensor *argumentOf(Value value) const;
-  /// Extent `dim` of a block-scaled operand, or -1.
+  /// Extent `dim` of an operand that may be block-scaled, or -1.
   int64_t extentOf(const gsg::ScaledOperand &operand, int64_t dim) const;
   /// The sum of the group sizes that the offsets or counts say, or -1.
   int64_t sumOfGroups(gsg::MatmulOp op) const;
@@ -59,13 +59,16 @@ const tensorio::Tensor *Counter::argumentOf(Value value) const {
 
 int64_t Counter::extentOf(const gsg::ScaledOperand &operand,
                           int64_t dim) const {
-  if (!operand.type)
+  auto shaped = dyn_cast<ShapedType>(operand.data.getType());
+  if (!operand.type && !shaped)
     return -1;
-  int64_t extent = operand.type.getDimSize(dim);
+  int64_t extent =
+      operand.type ? operand.type.getDimSize(dim) : shaped.getDimSize(dim);
   if (!ShapedType::isDynamic(extent))
     return extent;
   const tensorio::Tensor *tensor = argumentOf(operand.data);
-  bool isPacked = operand.type.isFP4() && dim == operand.type.getAxis();
+  bool isPacked =
+      operand.type && operand.type.isFP4() && dim == operand.type.getAxis();
   if (!tensor || isPacked || dim >= static_cast<int64_t>(tensor->rank()))
     return -1;
   return tensor->shape()[dim];
@@ -101,8 +104,9 @@ double Counter::countMatmul(gsg::MatmulOp op) const {
                                     op.getRhsTypesAttr());
   if (lhs.empty() || rhs.empty())
     return -1;
-  int64_t lhsRank = lhs[0].type.getRank();
   int64_t rhsRank = rhs[0].type.getRank();
+  auto plain = dyn_cast<ShapedType>(lhs[0].data.getType());
+  int64_t lhsRank = lhs[0].type ? lhs[0].type.getRank() : plain.getRank();
   double n = extentOf(rhs[0], rhsRank - 2);
   double k = extentOf(rhs[0], rhsRank - 1);
   double m = extentOf(lhs[0], lhsRank - 2);

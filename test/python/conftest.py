@@ -12,7 +12,7 @@ import pytest
 
 os.environ.pop("LD_PRELOAD", None)
 # These hold assertions of tests, which shall say what was compared.
-pytest.register_assert_rewrite("nvfp4_kernels", "kernel_epilogues")
+pytest.register_assert_rewrite("nvfp4_kernels", "kernel_epilogues", "weight_only")
 
 
 @pytest.fixture

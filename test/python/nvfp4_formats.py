@@ -102,6 +102,26 @@ class Scaled:
                 store_scales(self.scales, layout, pieces, poison))
 
 
+@dataclasses.dataclass
+class Plain:
+    """Rows without scales, where an operand may be a Scaled."""
+
+    data: np.ndarray
+
+    @property
+    def shape(self):
+        return self.data.shape
+
+    def values(self, dtype=np.float64):
+        return self.data.astype(dtype)
+
+    def __getitem__(self, index):
+        return Plain(self.data[index])
+
+    def store(self, layout="linear", pieces=None, poison=None, filler=0):
+        return self.data
+
+
 def pack(fmt, codes, filler=0):
     if not fmt.is_fp4:
         return codes

@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 
 from nvfp4_cases import *  # noqa: F403
-from nvfp4_formats import FORMATS, random_scaled
+from nvfp4_formats import random_scaled
 from nvfp4_kernels import check, compile_kernels, simulated, tile
+from nvfp4_module import FULL
 
 pytestmark = simulated("sm_90a")
+
+# One of each decoder.
+SOME = FORMAT_NAMES if FULL else ("nvfp4", "mxfp4", "mxfp8_e4m3")
 
 
 @pytest.mark.parametrize("fmt", FORMAT_NAMES)
@@ -20,7 +24,7 @@ def test_tiles(rng, fmt, m, n):
 
 
 @pytest.mark.parametrize("fmt", FORMAT_NAMES)
-@pytest.mark.parametrize("k", [1, 50, 135])
+@pytest.mark.parametrize("k", [1, 50, 135] if FULL else [50, 135])
 def test_short_blocks(rng, fmt, k):
     """Any K: the last block of a row may be short, and its last nibble alone."""
     product = make_product(rng, dense(9), 72, k, fmt)
@@ -42,7 +46,7 @@ def test_random_values_within_the_bound(rng, fmt):
     assert_within(got, acc, 2 * random_bound(acc, magnitude, 1024, 1), "f32")
 
 
-@pytest.mark.parametrize("fmt", FORMAT_NAMES)
+@pytest.mark.parametrize("fmt", SOME)
 @pytest.mark.parametrize("side", ["lhs", "rhs"])
 def test_nan_scales_poison_their_row_or_column(rng, fmt, side):
     product = make_product(rng, dense(9), 72, 96, fmt)
@@ -57,7 +61,7 @@ def test_nan_scales_poison_their_row_or_column(rng, fmt, side):
 
 
 @pytest.mark.parametrize("fmt", [f for f in FORMAT_NAMES if f != "nvfp4"])
-@pytest.mark.parametrize("exponent", [-100, -30, 40, 100])
+@pytest.mark.parametrize("exponent", [-100, 100])
 def test_scales_of_weights_far_from_one(rng, fmt, exponent):
     """A power of two is taken out of each matrix, and put back into its products."""
     groups = ragged([3, 40])
@@ -100,7 +104,7 @@ RAGGED_K = [("ends", 1, "linear", "compact"), ("starts", 1, "blocked", "compact"
             ("ends", 128, "blocked", "whole")]
 
 
-@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4", "mxfp8_e4m3"])
+@pytest.mark.parametrize("fmt", SOME if FULL else ["nvfp4", "mxfp8_e4m3"])
 @pytest.mark.parametrize("offsets,align,layout,starts", RAGGED_K)
 def test_groups_along_k(rng, fmt, offsets, align, layout, starts):
     """Weight gradients: groups at any offset along K, empty ones included."""

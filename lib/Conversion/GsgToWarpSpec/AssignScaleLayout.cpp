@@ -153,8 +153,10 @@ void ProductScales::assignLhs() {
                                         op.getLhsTypesAttr())[0];
   GroupingAttr grouping = op.getGrouping();
   bool isRagged = grouping.getKind() == GroupingKind::RaggedRows;
+  if (!lhs.type)
+    return;
   if (isLinear()) {
-    if (lhs.type && lhs.type.isKMajor())
+    if (lhs.type.isKMajor())
       assignLinearLhs(lhs);
     return;
   }
@@ -288,7 +290,8 @@ struct AssignScaleLayout
         ProductScales(list, /*isWgmma=*/false).assignList(list);
     for (MatmulOp op : products) {
       // The others are told what is missing by convert-gsg-to-warpspec.
-      if (op.isValueForm() || !isa<MemRefType>(op.getLhs()[0].getType()))
+      if (op.getRhsScales().empty() ||
+          !isa<MemRefType>(op.getLhs()[0].getType()))
         continue;
       ProductScales scales(op, target == "sm_90a");
       scales.assignGateLayout();

@@ -167,6 +167,9 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   plan.a.operand = plan.a.parts.front();
   plan.b.operand = plan.b.parts.front();
+  if (!plan.a.operand.type)
+    return refuse("rows without scales; quantise them, or use target sm_90a or "
+                  "cpu");
   GroupingKind kind = op.getGrouping().getKind();
   for (const OperandPlan *side : {&plan.a, &plan.b})
     if (std::string what = findUnsupportedSide(side->operand.type, kind);

@@ -53,3 +53,12 @@ func.func @list(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
   %d = grouped_scaled_gemm.matmul_list lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }
+
+// -----
+
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @plain_rows(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support rows without scales; quantise them, or use target sm_90a or cpu}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : tensor<16x64xbf16>) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}

@@ -99,3 +99,18 @@ func.func @loop(%a: !s, %n: index) -> !s {
   }
   return %r : !s
 }
+
+// -----
+
+// Rows without scales stay what they are.
+
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+
+// CHECK-LABEL: func @plain_rows(
+// CHECK-SAME:    %[[A:[^:]*]]: tensor<16x64xbf16>, %[[B:[^:]*]]: tensor<32x32xi8>
+// CHECK:         lhs(%[[A]] : tensor<16x64xbf16>) rhs(%[[B]] scaled_by
+func.func @plain_rows(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : tensor<16x64xbf16>) rhs(%b : !b)
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}

@@ -351,3 +351,36 @@ func.func @matmul_c39(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
       outs(%c : tensor<16x32xf32>) {expected_rows = 0 : i64} -> tensor<16x32xf32>
   return
 }
+
+// -----
+
+// matmul_c40: rows without scales are of 16 bits
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c40(%a: tensor<16x64xf32>, %b: !b, %c: tensor<16x32xf32>) {
+  // expected-error @below {{expected lhs of type scaled, with scales (scaled_by), or of bf16 or f16, but got 'tensor<16x64xf32>'}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : tensor<16x64xf32>) rhs(%b : !b)
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
+// matmul_c7, with rows without scales
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c7_plain(%a: tensor<16x32xbf16>, %b: !b, %c: tensor<16x32xf32>) {
+  // expected-error @below {{expected lhs and rhs of equal K, but got 32 and 64}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : tensor<16x32xbf16>) rhs(%b : !b)
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
+// matmul_c2, with rows without scales
+!b = !grouped_scaled_gemm.scaled<4x32x64, nvfp4>
+func.func @matmul_c2_plain(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<4x16x32xf32>) {
+  // expected-error @below {{expected lhs of rank 3 for grouping 'batched', but got 'tensor<16x64xbf16>'}}
+  %d = grouped_scaled_gemm.matmul <batched> lhs(%a : tensor<16x64xbf16>) rhs(%b : !b)
+      outs(%c : tensor<4x16x32xf32>) -> tensor<4x16x32xf32>
+  return
+}

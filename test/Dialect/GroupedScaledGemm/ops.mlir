@@ -196,3 +196,26 @@ func.func @layer_ops(%z: memref<?x16xbf16>, %y: memref<?x8xf32>, %l: memref<?x16
   grouped_scaled_gemm.combine(%x : memref<?x16xbf16>) by(%r : memref<?x4xi32>) outs(%o : memref<?x16xf16>)
   return
 }
+
+// -----
+
+// Rows without scales beside weights in either form.
+
+!b = !grouped_scaled_gemm.scaled<4x32x64, nvfp4>
+
+// CHECK-LABEL: func @plain_rows(
+// CHECK:         grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%{{[a-z0-9]*}} : tensor<4xi32>) lhs(%{{[a-z0-9]*}} : tensor<?x64xbf16>) rhs(%{{[a-z0-9]*}} : !{{[a-z0-9]*}})
+func.func @plain_rows(%a: tensor<?x64xbf16>, %ends: tensor<4xi32>, %b: !b, %c: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %d = grouped_scaled_gemm.matmul <ragged_rows> groups(%ends : tensor<4xi32>)
+      lhs(%a : tensor<?x64xbf16>) rhs(%b : !b) outs(%c : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %d : tensor<?x32xf32>
+}
+
+// CHECK-LABEL: func @plain_rows_on_memrefs(
+// CHECK:         lhs(%{{[a-z0-9]*}} : memref<16x64xf16>) rhs(%{{[a-z0-9]*}} scaled_by %{{[a-z0-9]*}} : memref<32x32xi8>, memref<32x4xf8E4M3FN> as
+func.func @plain_rows_on_memrefs(%a: memref<16x64xf16>, %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>, %c: memref<16x32xf16>) {
+  grouped_scaled_gemm.matmul <dense> lhs(%a : memref<16x64xf16>)
+      rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<32x64, nvfp4>)
+      outs(%c : memref<16x32xf16>)
+  return
+}

@@ -289,3 +289,30 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Rows without scales are cut like the others.
+
+!b = !grouped_scaled_gemm.scaled<256x64, nvfp4>
+
+// CHECK-LABEL: func @plain_rows(
+// CHECK:         scf.forall (%[[I:.*]], %[[J:.*]]) in (4, 4) shared_outs
+// CHECK-DAG:       %[[M:.*]] = affine.apply {{.*}}(%[[I]])
+// CHECK-DAG:       tensor.extract_slice %{{.*}}[%[[M]], 0] [32, 64] [1, 1] : tensor<128x64xbf16>
+// CHECK:           grouped_scaled_gemm.matmul <dense>
+// CHECK-SAME:        lhs(%{{.*}} : tensor<32x64xbf16>)
+func.func @plain_rows(%a: tensor<128x64xbf16>, %b: !b, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : tensor<128x64xbf16>) rhs(%b : !b)
+      outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
+  return %d : tensor<128x256xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %mm = transform.structured.match ops{["grouped_scaled_gemm.matmul"]} in %root
+        : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %mm tile_sizes [32, 64]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -84,7 +84,7 @@ public:
   void perGroup(llvm::StringRef label, llvm::StringRef name, mlir::Value value,
                 Extent groups, int64_t width = 0);
 
-  /// The logical extents of a scaled operand.
+  /// The logical extents of an operand, scaled or not.
   llvm::SmallVector<Extent, 3> logicalShape(const ScaledOperand &operand);
   /// storage_c6 and storage_c9 for an operand in storage form of logical
   /// extents `shape`. `isOwnShape` says that they were read from its values.

@@ -73,7 +73,8 @@ void MatmulChecks::factors() {
   lhs = check.logicalShape(left);
   depth = lhs.back();
   rows = lhs[lhs.size() - 2];
-  check.storage("lhs", left, lhs, /*isOwnShape=*/true);
+  if (left.type)
+    check.storage("lhs", left, lhs, /*isOwnShape=*/true);
   bool isDiscrete = op.hasDiscreteRhs();
   for (auto [i, operand] : llvm::enumerate(right)) {
     SmallVector<Extent, 3> shape = check.logicalShape(operand);
@@ -121,9 +122,10 @@ void MatmulChecks::groups() {
     check.scaleRoom(name, operand, check.logicalShape(operand), grouping,
                     offsets, isAlongK);
   };
-  scaleRoom("lhs", getScaledOperands(op.getLhs(), op.getLhsScales(),
-                                     op.getLhsTypesAttr())
-                       .front());
+  if (op.getLhsType())
+    scaleRoom("lhs", getScaledOperands(op.getLhs(), op.getLhsScales(),
+                                       op.getLhsTypesAttr())
+                         .front());
   if (isAlongK)
     scaleRoom("rhs", getScaledOperands(op.getRhs(), op.getRhsScales(),
                                        op.getRhsTypesAttr())

@@ -30,6 +30,12 @@ SmallVector<Extent, 3>
 CheckBuilder::logicalShape(const ScaledOperand &operand) {
   SmallVector<Extent, 3> shape;
   ScaledType type = operand.type;
+  if (!type) {
+    int64_t rank = cast<MemRefType>(operand.data.getType()).getRank();
+    for (int64_t d = 0; d < rank; ++d)
+      shape.push_back(dim(operand.data, d));
+    return shape;
+  }
   for (int64_t d = 0; d < type.getRank(); ++d) {
     if (!type.isDynamicDim(d)) {
       shape.push_back(constant(type.getDimSize(d)));

@@ -84,7 +84,9 @@ Kernels KernelEmitter::emit(LLVM::Linkage linkage) {
   stageWeights = emitStageStep(spec.weight);
   bool sameStage = KernelPlan::getStepBytes(spec.activation) ==
                    KernelPlan::getStepBytes(spec.weight);
-  stageActivations = sameStage ? stageWeights : emitStageStep(spec.activation);
+  if (spec.rows == PlainRows::None)
+    stageActivations =
+        sameStage ? stageWeights : emitStageStep(spec.activation);
   scalePanel = emitScalePanel();
   weightPanel = emitWeightPanel();
   for (int64_t rows : plan.getRowVariants())
@@ -122,8 +124,10 @@ Kernels nvfp4::gsg::cpu::getOrEmitKernels(ModuleOp module,
     return kernels;
   loadKernelDialects(*module.getContext());
   KernelEmitter emitter(module, spec);
-  return module->hasAttr(kDeclareKernels) ? emitter.declare()
-                                          : emitter.emit(linkage);
+  // Those of rows without scales are in no library.
+  bool isDeclared =
+      module->hasAttr(kDeclareKernels) && spec.rows == PlainRows::None;
+  return isDeclared ? emitter.declare() : emitter.emit(linkage);
 }
 
 void nvfp4::gsg::cpu::loadKernelDialects(MLIRContext &context) {

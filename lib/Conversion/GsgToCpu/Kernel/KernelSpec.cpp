@@ -69,6 +69,14 @@ std::optional<KernelSpec> KernelSpec::get(Isa isa,
   return KernelSpec{isa, a.element, b.element, a.scale, a.blockSize};
 }
 
+KernelSpec KernelSpec::get(Isa isa, PlainRows rows,
+                           format::BlockFormat weight) {
+  const format::BlockFormatTraits &b = format::traits(weight);
+  // The kind that A does not have is one that integers cannot hold.
+  return KernelSpec{
+      isa, format::ElementKind::E5M2, b.element, b.scale, b.blockSize, rows};
+}
+
 static llvm::StringRef elementName(format::ElementKind kind) {
   switch (kind) {
   case format::ElementKind::E2M1:
@@ -84,7 +92,10 @@ static llvm::StringRef elementName(format::ElementKind kind) {
 std::string KernelSpec::name() const {
   llvm::StringRef scaleName =
       scale == format::ScaleKind::UE4M3 ? "_ue4m3_" : "_e8m0_";
-  return ("nvfp4_cpu_" + stringify(isa) + "_" + elementName(activation) + "_" +
+  llvm::StringRef first = rows == PlainRows::BF16  ? "bf16"
+                          : rows == PlainRows::F16 ? "f16"
+                                                   : elementName(activation);
+  return ("nvfp4_cpu_" + stringify(isa) + "_" + first + "_" +
           elementName(weight) + scaleName + llvm::Twine(blockSize))
       .str();
 }
@@ -122,6 +133,11 @@ int64_t KernelPlan::getRowBlockBytes() const {
 
 int64_t KernelPlan::getStepBytes(format::ElementKind kind) {
   return kind == format::ElementKind::E2M1 ? kStep / 2 : kStep;
+}
+
+int64_t KernelPlan::getRowStepBytes() const {
+  return spec.rows == PlainRows::None ? getStepBytes(spec.activation)
+                                      : 2 * kStep;
 }
 
 int64_t KernelPlan::getPaddedRows(int64_t rows) const {

@@ -12,11 +12,12 @@
 //             k0 k2 k4 k6 k1 k3 k5 k7, the order in which nibbles decode
 //   f32:      f32 [block][m] values, f32 [m] scale
 // Rows and blocks that do not exist get value +0 and scale -0, which leave
-// every accumulator as it is, even -0.
+// every accumulator as it is, even -0. Rows without scales have the scale 1.
 //
 //===----------------------------------------------------------------------===//
 
 #include "KernelEmitter.h"
+#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -47,6 +48,23 @@ static Value unpackStep(KernelBuilder &kb, Value source) {
                     {0, 4, 1, 5, 2, 6, 3, 7});
 }
 
+/// Copies `bytes` of a row to a step that is zero behind them.
+static void stagePlain(KernelBuilder &kb, Value from, Value bytes,
+                       Value stage) {
+  kb.store(kb.constant(VectorType::get(2 * kStep, kb.i8), 0), stage);
+  kb.forLoop(kb.i64Constant(0), bytes, 1, [&](Value byte) {
+    kb.store(kb.load(kb.i8, kb.ptrAdd(from, byte)), kb.ptrAdd(stage, byte));
+  });
+}
+
+/// Element `index` of a step of rows without scales, as f32.
+static Value loadPlain(KernelBuilder &kb, PlainRows rows, Value step,
+                       Value index) {
+  Value bits = kb.load(kb.i16, kb.ptrAdd(step, kb.shl(index, 1)));
+  return rows == PlainRows::BF16 ? emitBF16ToF32(kb.builder, kb.loc, bits)
+                                 : emitF16ToF32(kb.builder, kb.loc, bits);
+}
+
 // prepare(data, scales, rowData, rowScales, rows, k, wordStride, phase, out)
 LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
   auto func = beginFunction("_prepare_rows", prepareRowsTypes());
@@ -55,11 +73,12 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
         rowScales = args[3], rows = args[4], k = args[5], wordStride = args[6],
         phase = args[7], out = args[8];
   int64_t blockSize = spec.blockSize, tileRows = plan.getTileRows();
-  int64_t stepBytes = KernelPlan::getStepBytes(spec.activation);
+  int64_t stepBytes = plan.getRowStepBytes();
+  bool isPlain = spec.rows != PlainRows::None;
   bool nibbles = spec.activation == format::ElementKind::E2M1;
   Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
   Value stage = LLVM::AllocaOp::create(builder, kb.loc, kb.ptr, kb.i8,
-                                       kb.i64Constant(kStep + 8), 64);
+                                       kb.i64Constant(2 * kStep), 64);
   Value padded = buildPaddedRows(builder, kb.loc, plan, rows);
   Value steps = kb.ceilShift(k, 5);
   Value lastTile = kb.sub(rows, kb.bitAnd(rows, tileRows - 1));
@@ -89,6 +108,9 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
       kb.ifThenElse(
           whole, [] {},
           [&] {
+            if (isPlain)
+              return stagePlain(kb, kb.ptrAdd(dataPtr, kb.shl(first, 1)),
+                                kb.shl(valid, 1), stage);
             Value noOffset = kb.ptrAdd(stage, kStep);
             kb.store(zero, noOffset);
             kb.call(stageActivations,
@@ -120,6 +142,10 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
         } else {
           kb.forLoop(zero, kb.i64Constant(blockSize), 1, [&](Value element) {
             Value index = kb.add(element, b * blockSize);
+            Value to = kb.ptrAdd(
+                target, kb.shl(kb.add(kb.mul(element, height), lane), 2));
+            if (isPlain)
+              return kb.store(loadPlain(kb, spec.rows, source, index), to);
             Value byte = kb.load(
                 kb.i8, kb.ptrAdd(source, nibbles ? kb.shr(index, 1) : index));
             Value code = kb.zeroExtend(byte, kb.i32);
@@ -128,10 +154,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
                                                   kb.bitAnd(index, 1));
               code = kb.shr(code, kb.shl(odd, 2));
             }
-            kb.store(
-                decodeElement(spec.activation, code, 0),
-                kb.ptrAdd(target,
-                          kb.shl(kb.add(kb.mul(element, height), lane), 2)));
+            kb.store(decodeElement(spec.activation, code, 0), to);
           });
           scaleAt = kb.ptrAdd(
               target, kb.shl(kb.add(kb.mul(height, blockSize), lane), 2));
@@ -140,6 +163,8 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
         kb.ifThenElse(
             inside,
             [&] {
+              if (isPlain)
+                return kb.store(kb.constantF32(kb.f32, 1.0f), scaleAt);
               Value at = kb.add(kb.mul(kb.shr(block, 2), wordStride),
                                 kb.bitAnd(block, 3));
               Value byte = kb.load(kb.i8, kb.ptrAdd(scalePtr, at));

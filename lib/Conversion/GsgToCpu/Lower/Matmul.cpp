@@ -122,7 +122,9 @@ void MatmulOperands::readExtents() {
 
 void MatmulOperands::readMatrices() {
   product.lhs = read.matrix(lhs.front().data);
-  product.lhsScales = read.scales(lhs.front().type, lhs.front().scales);
+  product.lhsScales = lhs.front().type
+                          ? read.scales(lhs.front().type, lhs.front().scales)
+                          : read.noScales(product.lhsType);
   product.fixedRhs = op.hasDiscreteRhs();
   if (!product.fixedRhs) {
     product.rhs = read.matrix(rhs.front().data);
@@ -201,6 +203,8 @@ std::string cpu::explainUnsupportedMatmul(MatmulOp op) {
   GroupingAttr grouping = op.getGrouping();
   if (grouping.getKind() == GroupingKind::RaggedK)
     for (ScaledType type : {op.getLhsType(), op.getRhsType()}) {
+      if (!type)
+        continue;
       if (type.getGroupStart() == GroupStart::UpperBound)
         return "expected starts = whole or compact for groups along K";
       if (type.getLayout() != ScaleLayout::Linear &&
@@ -229,6 +233,12 @@ LogicalResult LowerMatmul::matchAndRewrite(MatmulOp op,
   product.grouping = op.getGrouping();
   product.lhsType = op.getLhsType();
   product.rhsType = op.getRhsType();
+  if (!product.lhsType) {
+    product.lhsType =
+        product.rhsType.withLayout(ScaleLayout::Linear, GroupStart::Whole);
+    auto rows = cast<MemRefType>(op.getLhs()[0].getType()).getElementType();
+    product.plainRows = rows.isBF16() ? PlainRows::BF16 : PlainRows::F16;
+  }
   MatmulOperands operands(op, mb, product);
   operands.readExtents();
   operands.readMatrices();

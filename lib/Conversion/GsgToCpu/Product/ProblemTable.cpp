@@ -84,6 +84,7 @@ private:
   // Its parts of the operands.
   Value getRowAddress(const MatrixRef &matrix, Value row);
   Value getByteInRow(ScaledType type);
+  Value getByteInLhsRow();
   Value getScalesAddress(const ScalesRef &ref, Value &compact);
   Value getScaleRow(const ScalesRef &ref, Value &compact);
   Value getScaleColumn(const ScalesRef &ref, Value &compact);
@@ -173,6 +174,12 @@ Value TableEntry::getByteInRow(ScaledType type) {
   return type.isFP4() ? mb.shr(first, 1) : first;
 }
 
+Value TableEntry::getByteInLhsRow() {
+  if (product.plainRows == PlainRows::None)
+    return getByteInRow(product.lhsType);
+  return isRaggedK() ? mb.shl(first, 1) : zero;
+}
+
 Value TableEntry::getScalesAddress(const ScalesRef &ref, Value &compact) {
   Value base = mb.add(slot(ref.address), mb.mul(group, slot(ref.groupStride)));
   return isRaggedK() ? mb.add(base, getScaleColumn(ref, compact)) : base;
@@ -213,7 +220,7 @@ Value TableEntry::getScaleColumn(const ScalesRef &ref, Value &compact) {
 void TableEntry::setLhs() {
   Value row = isRaggedRows() ? first : zero;
   set(problem::LhsData,
-      mb.add(getRowAddress(product.lhs, row), getByteInRow(product.lhsType)));
+      mb.add(getRowAddress(product.lhs, row), getByteInLhsRow()));
   set(problem::LhsRowStride, slot(product.lhs.rowStride));
   set(problem::LhsScales,
       getScalesAddress(product.lhsScales, carried[LhsCompact]));

@@ -17,6 +17,7 @@
 #define NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCT_H
 
 #include "../Builder/MathBuilder.h"
+#include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include <optional>
@@ -133,7 +134,9 @@ struct Product {
   mlir::Location loc;
   /// Prefix of the symbols of the product.
   std::string name;
+  /// With rows without scales, lhsType is one of the block size of rhsType.
   ScaledType lhsType, rhsType;
+  PlainRows plainRows = PlainRows::None;
   /// Null for a list.
   GroupingAttr grouping;
   bool fixedRhs = false;

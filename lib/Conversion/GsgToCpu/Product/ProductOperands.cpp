@@ -48,6 +48,8 @@ Value OperandReader::dimFromEnd(Value memref, int64_t fromEnd) {
 }
 
 Value OperandReader::depthOf(const ScaledOperand &operand) {
+  if (!operand.type)
+    return dimFromEnd(operand.data, 1);
   int64_t depth = operand.type.getDimSize(operand.type.getRank() - 1);
   if (!ShapedType::isDynamic(depth))
     return mb.i64Constant(depth);
@@ -85,6 +87,16 @@ ScalesRef OperandReader::scales(ScaledType type, Value memref) {
   ref.wordStride = product.frame.add(ref.layout == ScaleLayout::Linear
                                          ? mb.i64Constant(4)
                                          : pieces.strides[tile + 1]);
+  return ref;
+}
+
+ScalesRef OperandReader::noScales(ScaledType type) {
+  ScalesRef ref;
+  ref.layout = type.getLayout();
+  ref.start = type.getGroupStart();
+  ref.blockSize = type.getBlockSize();
+  Frame::Slot zero = product.frame.add(mb.i64Constant(0));
+  ref.address = ref.groupStride = ref.tileStride = ref.wordStride = zero;
   return ref;
 }
 

@@ -42,6 +42,8 @@ public:
   /// [rows, columns], or [groups, rows, columns].
   MatrixRef matrix(Value memref);
   ScalesRef scales(ScaledType type, Value memref);
+  /// Of rows that have none.
+  ScalesRef noScales(ScaledType type);
   GroupRef perGroup(Value value);
   /// `rowsPerGroup` and `totalRows` decide how entries are counted.
   RowRef perRow(Value memref, Value rowsPerGroup, Value totalRows);

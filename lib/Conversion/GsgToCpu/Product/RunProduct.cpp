@@ -81,9 +81,12 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
   sorted.erase(llvm::unique(sorted), sorted.end());
   SmallVector<func::FuncOp> drivers;
   for (Isa isa : sorted) {
+    format::BlockFormat weights = toFormat(product.rhsType.getFormat());
     std::optional<KernelSpec> spec =
-        KernelSpec::get(isa, toFormat(product.lhsType.getFormat()),
-                        toFormat(product.rhsType.getFormat()));
+        product.plainRows == PlainRows::None
+            ? KernelSpec::get(isa, toFormat(product.lhsType.getFormat()),
+                              weights)
+            : KernelSpec::get(isa, product.plainRows, weights);
     if (!spec)
       return rewriter.notifyMatchFailure(
           op, "expected operands with one kind of scale and one block size");

@@ -92,8 +92,10 @@ int64_t MatmulOp::getNumOutputColumns() {
 }
 
 int64_t MatmulOp::getK() {
-  ScaledType lhs = getLhsType();
-  return lhs ? lhs.getDimSize(lhs.getRank() - 1) : ShapedType::kDynamic;
+  if (ScaledType lhs = getLhsType())
+    return lhs.getDimSize(lhs.getRank() - 1);
+  auto lhs = dyn_cast<ShapedType>(getLhs()[0].getType());
+  return lhs ? lhs.getShape().back() : ShapedType::kDynamic;
 }
 
 ScaledType MatmulListOp::getLhsType(int64_t index) {

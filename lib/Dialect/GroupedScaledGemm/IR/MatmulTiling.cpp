@@ -29,6 +29,12 @@ Value getData(OpBuilder &builder, Location loc, const ScaledOperand &operand) {
   return SplitScaledOp::create(builder, loc, operand.data).getData();
 }
 
+/// The rank of an operand that may have no scales.
+int64_t getRank(const ScaledOperand &operand) {
+  return operand.type ? operand.type.getRank()
+                      : cast<ShapedType>(operand.data.getType()).getRank();
+}
+
 /// Replaces every operand of `range` by its slice.
 void sliceEach(MutableOperandRange range, function_ref<Value(Value)> sliceOne) {
   for (OpOperand &operand : range)
@@ -41,6 +47,11 @@ sliceScaledOperands(OperandSlicer &slicer, ArrayRef<ScaledOperand> operands,
                     std::optional<Span> rows, MutableOperandRange values,
                     MutableOperandRange scales, SmallVectorImpl<Type> &types) {
   for (auto [i, operand] : llvm::enumerate(operands)) {
+    if (!operand.type) {
+      values[i].set(
+          slicer.slice(operand.data, slicer.spansOf(getRank(operand), rows)));
+      continue;
+    }
     FailureOr<ScaledOperand> tile = slicer.sliceScaled(operand, rows);
     if (failed(tile))
       return failure();
@@ -68,6 +79,8 @@ SmallVector<Range> MatmulOp::getIterationDomain(OpBuilder &builder) {
   ScaledOperand rhs =
       getScaledOperands(getRhs(), getRhsScales(), getRhsTypesAttr()).front();
   auto dimOf = [&](const ScaledOperand &operand, int64_t dim) -> OpFoldResult {
+    if (!operand.type)
+      return getDim(builder, loc, operand.data, dim);
     if (!operand.type.isDynamicDim(dim))
       return builder.getIndexAttr(operand.type.getDimSize(dim));
     return getDim(builder, loc, getData(builder, loc, operand), dim);
@@ -76,7 +89,7 @@ SmallVector<Range> MatmulOp::getIterationDomain(OpBuilder &builder) {
   if (dims.group)
     domain.push_back({zero, dimOf(lhs, 0), one});
   if (dims.row)
-    domain.push_back({zero, dimOf(lhs, lhs.type.getRank() - 2), one});
+    domain.push_back({zero, dimOf(lhs, getRank(lhs) - 2), one});
   OpFoldResult columns = dimOf(rhs, rhs.type.getRank() - 2);
   if (getActivationOrIdentity().isPaired())
     columns = affine::makeComposedFoldedAffineApply(
@@ -137,8 +150,9 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
     tile.erase();
     return failure();
   }
-  if (!isValueForm()) {
-    tile.setLhsTypesAttr(builder.getTypeArrayAttr(lhsTypes));
+  if (!getRhsScales().empty()) {
+    if (getLhsTypesAttr())
+      tile.setLhsTypesAttr(builder.getTypeArrayAttr(lhsTypes));
     tile.setRhsTypesAttr(builder.getTypeArrayAttr(rhsTypes));
   }
 

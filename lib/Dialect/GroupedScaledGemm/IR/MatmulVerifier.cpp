@@ -55,7 +55,7 @@ private:
   LogicalResult operands() {
     if (failed(verifyForm(op)) ||
         failed(verifyScaledOperands(op, "lhs", op.getLhs(), op.getLhsScales(),
-                                    op.getLhsTypesAttr())) ||
+                                    op.getLhsTypesAttr(), /*orPlain=*/true)) ||
         failed(verifyScaledOperands(op, "rhs", op.getRhs(), op.getRhsScales(),
                                     op.getRhsTypesAttr())) ||
         failed(verifyScaledOut(op, op.getOut(), op.getOutScales(),
@@ -65,13 +65,22 @@ private:
     if (op.getLhs().size() != 1 || op.getRhs().empty())
       return op.emitOpError("expected 1 lhs and at least 1 rhs, but got ")
              << op.getLhs().size() << " and " << op.getRhs().size();
-    bool storage = !op.getLhsScales().empty();
-    if (failed(verifySameForm(op, storage, "lhs", !op.getRhsScales().empty(),
-                              "rhs")))
-      return failure();
+    bool storage = !op.getRhsScales().empty();
+    Type lhsType = op.getLhs()[0].getType();
+    if (op.getLhsType()) {
+      if (failed(verifySameForm(op, !op.getLhsScales().empty(), "lhs", storage,
+                                "rhs")))
+        return failure();
+    } else if (Type element = getElementTypeOrSelf(lhsType);
+               !element.isBF16() && !element.isF16()) {
+      // matmul_c40
+      return op.emitOpError("expected lhs of type scaled, with scales "
+                            "(scaled_by), or of bf16 or f16, but got ")
+             << lhsType;
+    }
     if (op.getOutScales() ||
         llvm::any_of(op.getResultTypes(), llvm::IsaPred<ScaledType>))
-      return verifySameForm(op, storage, "lhs",
+      return verifySameForm(op, storage, op.getLhsType() ? "lhs" : "rhs",
                             static_cast<bool>(op.getOutScales()), "result");
     return success();
   }
@@ -80,12 +89,14 @@ private:
   LogicalResult factors() {
     lhs = op.getLhsType();
     rhs = op.getRhsType();
+    Type lhsType = lhs ? Type(lhs) : op.getLhs()[0].getType();
+    lhsShape = getShapeOf(lhsType);
     int64_t lhsRank = isBatchedForm() ? 3 : 2;
     // matmul_c2
-    if (lhs.getRank() != lhsRank)
+    if (static_cast<int64_t>(lhsShape.size()) != lhsRank)
       return op.emitOpError("expected lhs of rank ")
              << lhsRank << " for grouping '" << stringifyGroupingKind(kind)
-             << "', but got " << lhs;
+             << "', but got " << lhsType;
     bool stackable =
         kind != GroupingKind::Dense && kind != GroupingKind::RaggedK;
     int64_t count = op.getRhs().size();
@@ -106,27 +117,27 @@ private:
     for (auto [name, type] : {std::pair<StringRef, ScaledType>("lhs", lhs),
                               std::pair<StringRef, ScaledType>("rhs", rhs)})
       // matmul_c5
-      if (!type.isKMajor())
+      if (type && !type.isKMajor())
         return op.emitOpError("expected ")
                << name << " with blocks along K, axis " << type.getRank() - 1
                << ", but got axis " << type.getAxis()
                << "; quantise it along K";
     // matmul_c6
-    if (lhs.getBlockSize() != rhs.getBlockSize() ||
-        lhs.getScaleElementType() != rhs.getScaleElementType())
+    if (lhs && (lhs.getBlockSize() != rhs.getBlockSize() ||
+                lhs.getScaleElementType() != rhs.getScaleElementType()))
       return op.emitOpError("expected lhs and rhs of equal block size and "
                             "scale type, but got ")
              << stringifyBlockFormat(lhs.getFormat()) << " ("
              << lhs.getBlockSize() << ", " << lhs.getScaleElementType()
              << ") and " << stringifyBlockFormat(rhs.getFormat()) << " ("
              << rhs.getBlockSize() << ", " << rhs.getScaleElementType() << ")";
-    int64_t lhsK = lhs.getShape().back(), rhsK = rhs.getShape().back();
+    int64_t lhsK = lhsShape.back(), rhsK = rhs.getShape().back();
     // matmul_c7
     if (!areCompatible(lhsK, rhsK))
       return op.emitOpError("expected lhs and rhs of equal K, but got ")
              << lhsK << " and " << rhsK;
     dims.k = meet(lhsK, rhsK);
-    dims.rows = lhs.getDimSize(lhsRank - 2);
+    dims.rows = lhsShape[lhsRank - 2];
     dims.n = rhs.getDimSize(rhs.getRank() - 2);
     return success();
   }
@@ -147,11 +158,11 @@ private:
     }
     if (isBatchedForm()) {
       // matmul_c8
-      if (!areCompatible(dims.groups, lhs.getDimSize(0)))
+      if (!areCompatible(dims.groups, lhsShape[0]))
         return op.emitOpError("expected as many groups in lhs as in rhs, but "
                               "got ")
-               << lhs.getDimSize(0) << " and " << dims.groups;
-      dims.groups = meet(dims.groups, lhs.getDimSize(0));
+               << lhsShape[0] << " and " << dims.groups;
+      dims.groups = meet(dims.groups, lhsShape[0]);
     }
     bool alongK = kind == GroupingKind::RaggedK;
     // matmul_c3
@@ -174,8 +185,8 @@ private:
       lhsRagged = 0;
     if (alongK)
       lhsRagged = rhsRagged = 1;
-    if (failed(verifyGroupStarts(op, "lhs", lhs, op.getGrouping(),
-                                 op.getGroups(), lhsRagged)))
+    if (lhs && failed(verifyGroupStarts(op, "lhs", lhs, op.getGrouping(),
+                                        op.getGroups(), lhsRagged)))
       return failure();
     return verifyGroupStarts(op, "rhs", rhs, op.getGrouping(), op.getGroups(),
                              rhsRagged);
@@ -381,7 +392,9 @@ private:
 
   MatmulOp op;
   GroupingKind kind;
+  /// `lhs` is null if it is not scaled.
   ScaledType lhs, rhs;
+  ArrayRef<int64_t> lhsShape;
   ProductExtents dims;
 };
 

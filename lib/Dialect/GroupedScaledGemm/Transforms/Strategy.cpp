@@ -105,7 +105,8 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
                                 const AssumedExtents &assumed) {
   strategy::Problem problem;
   ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
-  problem.lhs = toFormat(lhs.getFormat());
+  // Rows without scales have no kernel that is chosen by a model.
+  problem.lhs = toFormat((lhs ? lhs : rhs).getFormat());
   problem.rhs = toFormat(rhs.getFormat());
   problem.epilogue = describeEpilogue(op);
   problem.relaxed = op.getDeterminism() == Determinism::Relaxed;
@@ -116,7 +117,10 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
   int64_t n = extentOr(op.getN(), assumed.n);
   int64_t k = extentOr(op.getK(), assumed.k);
   int64_t count = extentOr(op.getNumGroups(), assumed.groups);
-  int64_t rows = lhs.getDimSize(lhs.getRank() - 2);
+  ArrayRef<int64_t> shape =
+      lhs ? lhs.getShape()
+          : cast<ShapedType>(op.getLhs()[0].getType()).getShape();
+  int64_t rows = shape[shape.size() - 2];
   bool areRowsKnown = !ShapedType::isDynamic(rows);
   auto spread = [&](int64_t capacity) {
     problem.groups = strategy::spreadRows(expectedRows, count, n, k, capacity);

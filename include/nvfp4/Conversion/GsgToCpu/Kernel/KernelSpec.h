@@ -44,6 +44,9 @@ std::optional<Isa> parseIsa(llvm::StringRef name);
 /// The best Isa that the CPU running this process has.
 Isa detectHostIsa();
 
+/// Rows of A that are numbers of 16 bits instead of elements with scales.
+enum class PlainRows { None, BF16, F16 };
+
 /// One kernel: D[m, n] = sum over K of A[m, k] * B[n, k] with a scale per block
 /// of `blockSize` elements along K on both sides.
 ///
@@ -56,18 +59,22 @@ Isa detectHostIsa();
 /// once to f32. Elements past the end of K count as +0, and blocks past it do
 /// not exist. A UE4M3 scale of 0x7F or with its top bit set, and an E8M0 scale
 /// of 0xFF, is NaN. P * sA overflows for block sums above 2^127 / sA, which
-/// needs an E8M0 code above 243 on the activation side. The default
-/// floating-point environment is assumed (subnormals are not flushed).
+/// needs an E8M0 code above 243 on the activation side. Rows without scales
+/// have sA = 1; their products are exact too. The default floating-point
+/// environment is assumed (subnormals are not flushed).
 struct KernelSpec {
   Isa isa = Isa::Generic;
-  /// Kind of A, the activations.
+  /// Kind of A, the activations, unless they are `rows`.
   format::ElementKind activation = format::ElementKind::E2M1;
   /// Kind of B, the weights.
   format::ElementKind weight = format::ElementKind::E2M1;
   format::ScaleKind scale = format::ScaleKind::UE4M3;
   /// 16 or 32.
   int64_t blockSize = 16;
+  PlainRows rows = PlainRows::None;
 
+  /// The kernel for such rows.
+  static KernelSpec get(Isa isa, PlainRows rows, format::BlockFormat weight);
   /// The kernel for two operands, or nothing unless both have the same kind of
   /// scale and the same block size.
   static std::optional<KernelSpec> get(Isa isa, format::BlockFormat activation,
@@ -112,6 +119,8 @@ public:
   int64_t getRowBlockBytes() const;
   /// Bytes of kStep packed elements of a weight row or an activation row.
   static int64_t getStepBytes(format::ElementKind kind);
+  /// The same of a row of A.
+  int64_t getRowStepBytes() const;
 
   /// `rows` with the last tile rounded up to a row variant.
   int64_t getPaddedRows(int64_t rows) const;

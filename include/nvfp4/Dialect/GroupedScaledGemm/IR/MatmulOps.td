@@ -40,9 +40,9 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     amax_out[g] = max |y| over the group
     ```
 
-    `rhs` holds one `[N, K]` matrix a group (weights, K-major), stacked or as
-    one operand a group. An activation with pairs halves the columns of the
-    result; `alpha` may then be `[G, 2]` (gate, up). `beta` without `addend`
+    `lhs` may be bf16 or f16 without scales. `rhs` holds one `[N, K]` matrix a
+    group (weights, K-major), stacked or one operand each. Pairs halve columns
+    of the result; `alpha` may then be `[G, 2]` (gate, up). `beta` without `addend`
     reads the destination, which accumulates in place. `activation_params`
     (`[G, 3]`: alpha, beta, limit) overrides the parameters of the activation
     for each group.
