@@ -5,183 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What nvfp4-compile does, from reading the module to writing the artefact, and
-// the options and lowering that nvfp4-run shares with it.
+// What nvfp4-compile does, from reading the module to writing the artefact.
 //
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Tools/Compile.h"
 
-#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
-#include "nvfp4/KernelLibrary/KernelLibrary.h"
-#include "nvfp4/Pipelines/GsgToCpu.h"
-#include "nvfp4/Pipelines/GsgToSm100.h"
-#include "nvfp4/Runtime/nvfp4_runtime.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
-#include "nvfp4/Target/SharedObject.h"
-#include "nvfp4/Target/Versions.h"
 #include "nvfp4/Tools/RunPlan.h"
 
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Pass/PassManager.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
-
-#include <dlfcn.h>
 
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::tools;
-
-// Of LLVM's OpenMP runtime, to find the library of which this process and the
-// artefact use the same copy.
-extern "C" int omp_get_max_threads(void);
-
-/// Reports an error; what is returned is both an exit code and a failure.
-static int reportError(const CodeOptions &options, const Twine &message) {
-  options.report(("error: " + message).str());
-  return 1;
-}
-
-LogicalResult tools::explainStrategies(ModuleOp module,
-                                       const std::string &target) {
-  PassManager pm(module->getName());
-  if (target::GpuTarget::isName(target)) {
-    GsgToSm100Options options;
-    options.target = target;
-    buildSelectKernelsPipeline(pm, options, /*explain=*/true);
-    return pm.run(module);
-  }
-  gsg::SelectStrategyPassOptions pass;
-  pass.target = target;
-  pass.explain = true;
-  pm.addPass(gsg::createSelectStrategyPass(pass));
-  return pm.run(module);
-}
-
-static SmallVector<std::string> splitIsas(const CodeOptions &options) {
-  SmallVector<StringRef> names;
-  StringRef(options.isa).split(names, ',');
-  return llvm::map_to_vector(names, [](StringRef name) { return name.str(); });
-}
-
-LogicalResult tools::resolve(CodeOptions &options) {
-  if (options.target != "cpu" && !target::GpuTarget::isName(options.target)) {
-    reportError(
-        options,
-        "expected target cpu, sm_90a, sm_100a, sm_103a or sm_100f, but got '" +
-            options.target + "'");
-    return failure();
-  }
-  if (options.optLevel > 3) {
-    reportError(options,
-                "expected -O0 to -O3, but got -O" + Twine(options.optLevel));
-    return failure();
-  }
-  if (options.isa == "all")
-    options.isa = "generic,avx2,avx512vnni";
-  if (options.isa == "native")
-    options.isa = nvfp4_cpu_isa_name(nvfp4_cpu_isa());
-  for (const std::string &isa : splitIsas(options)) {
-    auto target = target::NativeTarget::forIsa(isa);
-    if (!target) {
-      reportError(options, llvm::toString(target.takeError()));
-      return failure();
-    }
-  }
-  return success();
-}
-
-target::NativeTarget tools::getNativeTarget(const CodeOptions &options) {
-  SmallVector<std::string> isas = splitIsas(options);
-  for (StringRef isa : {"generic", "avx2", "avx512vnni"}) {
-    if (!llvm::is_contained(isas, isa))
-      continue;
-    target::NativeTarget target = llvm::cantFail(
-        target::NativeTarget::forIsa(isa), "the options are resolved");
-    target.optLevel = options.optLevel;
-    return target;
-  }
-  llvm_unreachable("the options are resolved");
-}
-
-static void copyOptions(const CodeOptions &options,
-                        GsgToSm100Options &pipeline) {
-  pipeline.isas = splitIsas(options);
-  pipeline.threads = options.threads;
-  pipeline.runtimeChecks = options.runtimeChecks;
-  pipeline.target = options.target;
-}
-
-LogicalResult
-tools::lowerToLLVM(ModuleOp module, const CodeOptions &options,
-                   llvm::function_ref<void(PassManager &)> configure) {
-  PassManager pm(module->getName());
-  if (configure)
-    configure(pm);
-  if (options.target != "cpu") {
-    GsgToSm100Options pipeline;
-    copyOptions(options, pipeline);
-    buildGsgToSm100Pipeline(pm, pipeline);
-    return pm.run(module);
-  }
-  GsgToCpuOptions pipeline;
-  pipeline.isas = splitIsas(options);
-  pipeline.threads = options.threads;
-  pipeline.runtimeChecks = options.runtimeChecks;
-  buildGsgToCpuPipeline(pm, pipeline);
-  if (splitIsas(options).size() > 1) {
-    SmallVector<std::string> isas = splitIsas(options);
-    SmallVector<StringRef> names(isas.begin(), isas.end());
-    module->setAttr(target::kIsasAttr,
-                    Builder(module.getContext()).getStrArrayAttr(names));
-  }
-  if (!options.kernelLibrary)
-    return pm.run(module);
-  kernels::declareKernels(module);
-  return failure(failed(pm.run(module)) ||
-                 failed(kernels::attachKernels(module)));
-}
-
-/// The file that holds the code at `address`, by the name it was loaded under:
-/// its folder is where the artefact will look.
-static std::string fileOf(void *address) {
-  Dl_info info;
-  if (!dladdr(address, &info))
-    return "";
-  SmallString<128> path(info.dli_fname);
-  if (llvm::sys::fs::make_absolute(path))
-    return "";
-  return path.str().str();
-}
-
-LogicalResult tools::emitSharedObject(ModuleOp module,
-                                      const CodeOptions &options,
-                                      const std::string &output) {
-  int descriptor;
-  SmallString<128> object;
-  if (std::error_code code =
-          llvm::sys::fs::createTemporaryFile("nvfp4", "o", descriptor, object))
-    return failure(reportError(options, "could not make a temporary file: " +
-                                            code.message()));
-  llvm::FileRemover removeObject(object);
-  {
-    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-    if (failed(target::emitModule(module, getNativeTarget(options),
-                                  target::EmitKind::Object, os)))
-      return failure();
-  }
-  SmallVector<std::string> libraries = {
-      fileOf(reinterpret_cast<void *>(&nvfp4_module_load)),
-      fileOf(reinterpret_cast<void *>(&omp_get_max_threads))};
-  llvm::erase(libraries, "");
-  if (llvm::Error error = target::linkSharedObject(object, output, libraries))
-    return failure(reportError(options, llvm::toString(std::move(error))));
-  return success();
-}
 
 static bool isBinary(const CompileOptions &options) {
   return llvm::is_contained({"so", "obj", "cubin"}, options.emit);
@@ -226,40 +65,6 @@ static LogicalResult emit(ModuleOp module, const CompileOptions &options,
   }
   file.keep();
   return success();
-}
-
-bool tools::hasFunctions(ModuleOp module) {
-  return llvm::any_of(module.getOps<FunctionOpInterface>(),
-                      [](FunctionOpInterface function) {
-                        return function.isPublic() && !function.isExternal();
-                      });
-}
-
-FailureOr<std::string> tools::emitKernelCode(ModuleOp module,
-                                             const CodeOptions &options,
-                                             StringRef emit) {
-  PassManager pm(module->getName());
-  GsgToSm100Options pipeline;
-  copyOptions(options, pipeline);
-  buildGsgToKernelsPipeline(pm, pipeline);
-  if (failed(pm.run(module)))
-    return failure();
-  auto kernels = module.getOps<gpu::GPUModuleOp>();
-  if (kernels.empty())
-    return failure(reportError(options, "expected a product to compile for " +
-                                            options.target +
-                                            ", but there is none"));
-  auto gpu = llvm::cantFail(target::GpuTarget::forName(options.target),
-                            "the options are resolved");
-  gpu.optLevel = options.optLevel;
-  FailureOr<std::string> text = target::emitPtx(*kernels.begin(), gpu);
-  if (failed(text) || emit != "cubin")
-    return text;
-  auto cubin = target::assemblePtx(*text, gpu);
-  if (!cubin)
-    return failure(reportError(options, llvm::toString(cubin.takeError())));
-  options.report(cubin->notes);
-  return std::move(cubin->bytes);
 }
 
 /// Writes the PTX or the cubin of the kernels of `module`.

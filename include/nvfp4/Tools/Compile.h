@@ -6,50 +6,19 @@
 //===----------------------------------------------------------------------===//
 //
 // From a file of MLIR to an artefact. Problems are reported on standard error.
-// nvfp4-run shares the options that decide what code is made.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_TOOLS_COMPILE_H
 #define NVFP4_TOOLS_COMPILE_H
 
-#include "nvfp4/Target/NativeTarget.h"
-#include "nvfp4/Tools/Report.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "mlir/Support/LLVM.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "nvfp4/Tools/Code.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace mlir {
-class PassManager;
-} // namespace mlir
-
 namespace nvfp4::tools {
-
-/// What code is made for.
-struct CodeOptions {
-  /// `cpu`, or a GPU for products: `sm_90a`, `sm_100a`, `sm_103a`, `sm_100f`.
-  std::string target = "cpu";
-  /// `generic`, `avx2`, `avx512vnni`, or `native` for the best that this CPU
-  /// has and NVFP4_CPU_ISA allows; or several, separated by commas, among which
-  /// the runtime chooses; `all` are these three.
-  std::string isa = "native";
-  /// Parallel loops run on OpenMP threads.
-  bool threads = true;
-  /// Data and dynamic extents are checked where the code runs.
-  bool runtimeChecks = true;
-  unsigned optLevel = 3;
-  /// The inner kernels come from the library of this compiler, as assembly and
-  /// fully optimised; otherwise they are part of the IR.
-  bool kernelLibrary = true;
-  /// Where errors and notes go. Must be set.
-  Report report;
-};
 
 /// The options of nvfp4-compile.
 struct CompileOptions : CodeOptions {
@@ -87,41 +56,6 @@ private:
   explicit ParsedModule(std::unique_ptr<State> state);
   std::unique_ptr<State> state;
 };
-
-/// Resolves `native` and rejects what is neither a target nor an instruction
-/// set. On failure a message has been reported.
-mlir::LogicalResult resolve(CodeOptions &options);
-
-/// What LLVM generates code for: every CPU that has the lowest of the
-/// instruction sets. The options are resolved.
-target::NativeTarget getNativeTarget(const CodeOptions &options);
-
-/// Lowers `module` in place to the LLVM dialect. Fails after a diagnostic.
-/// `configure` sees the pass manager before it runs.
-mlir::LogicalResult
-lowerToLLVM(mlir::ModuleOp module, const CodeOptions &options,
-            llvm::function_ref<void(mlir::PassManager &)> configure = {});
-
-/// True if something can be called in what `module` compiles to.
-bool hasFunctions(mlir::ModuleOp module);
-
-/// Writes `module`, lowered to the LLVM dialect, as a shared object. Fails
-/// after a diagnostic or a report.
-mlir::LogicalResult emitSharedObject(mlir::ModuleOp module,
-                                     const CodeOptions &options,
-                                     const std::string &output);
-
-/// The `ptx` or the `cubin` of the kernels of `module`, which is lowered in
-/// place. Of a cubin what ptxas says about it is reported. Fails after a
-/// diagnostic or a report.
-mlir::FailureOr<std::string> emitKernelCode(mlir::ModuleOp module,
-                                            const CodeOptions &options,
-                                            llvm::StringRef emit);
-
-/// Prints, as a remark at each product, which strategies the cost model
-/// considers for the GPU `target`, their predicted times and why each lost.
-mlir::LogicalResult explainStrategies(mlir::ModuleOp module,
-                                      const std::string &target);
 
 /// Does what the options say; the exit code of the process: 0, or 1 after a
 /// report or a diagnostic.
