@@ -172,9 +172,6 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     /// Columns of the result: N, or N/2 for paired activations.
     int64_t getNumOutputColumns();
     int64_t getK();
-    /// True if operands and results are values of type `scaled` or tensors,
-    /// with nothing in storage form.
-    bool isValueForm() { return getLhsScales().empty(); }
     /// True if a tile covers every row and column of its groups.
     bool isFullTile(::mlir::OpBuilder &builder,
                     ::llvm::ArrayRef<::mlir::OpFoldResult> offsets,
