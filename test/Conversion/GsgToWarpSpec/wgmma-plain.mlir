@@ -17,4 +17,4 @@ func.func @halves(%a: memref<64x512xf16>, %b: memref<384x256xi8>, %bs: memref<38
 
 // CHECK-LABEL: warpspec.kernel @nvfp4_gemm_0
 // CHECK: warpspec.smem_alloc : memref<4x2x96x64xf16, #warpspec.smem<128>>
-// CHECK: warpspec.mma_decoded %{{.*}} step 16 of e2m1_ue8m0
+// CHECK: warpspec.mma_decoded %{{.*}} step 8 of e2m1_ue8m0
