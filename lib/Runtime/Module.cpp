@@ -13,6 +13,7 @@
 #include "Module.h"
 
 #include "Error.h"
+#include "ObjectFile.h"
 
 #include <dlfcn.h>
 
@@ -74,6 +75,9 @@ extern "C" nvfp4_status nvfp4_module_load(const char *path,
     return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   // Without a slash the dynamic linker would search its own folders.
   std::string file = std::strchr(path, '/') ? path : "./" + std::string(path);
+  if (std::string problem = problemOfObjectFile(file); !problem.empty())
+    return fail(NVFP4_BAD_ARTEFACT,
+                "could not load '" + std::string(path) + "': " + problem);
   void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return fail(NVFP4_NOT_FOUND,

@@ -58,6 +58,17 @@ std::string badOptionValue(const std::string &name, const std::string &value,
   return "expected " + expected + " for " + name + ", but got '" + value + "'";
 }
 
+std::string checkTogether(const std::set<std::string> &names) {
+  for (const char *name : {"--delays", "--max-delay"})
+    if (names.count("--cycles") && names.count(name))
+      return "expected --cycles, whose model says how long events take, "
+             "without " +
+             std::string(name);
+  if (names.count("--costs") && !names.count("--cycles"))
+    return "expected --cycles with --costs, which are the costs of its model";
+  return {};
+}
+
 RunOptionKind runOptionKind(const std::string &name) {
   if (name == "--check" || name == "--bank-conflicts" || name == "--cycles")
     return RunOptionKind::Flag;
@@ -71,6 +82,8 @@ RunOptionKind runOptionKind(const std::string &name) {
 
 std::string setRunOption(const std::string &name, const std::string &value,
                          RunOptions &options) {
+  if (runOptionKind(name) == RunOptionKind::Flag && !value.empty())
+    return badOptionValue(name, value, "no value");
   if (name == "--check" || name == "--bank-conflicts") {
     (name == "--check" ? options.check : options.lintBankConflicts) = true;
     return {};
@@ -91,10 +104,11 @@ std::string setRunOption(const std::string &name, const std::string &value,
             : name == "--max-instructions"
                 ? parseNumber(value, options.maximumInstructions)
                 : false;
+  if (name == "--sms" && (!ok || options.residentCtas == 0))
+    return badOptionValue(name, value, "a number from 1 to 4294967295");
   if (!ok)
-    return badOptionValue(name, value, "a number");
-  if (options.residentCtas == 0)
-    return badOptionValue(name, value, "at least 1");
+    return badOptionValue(name, value,
+                          "a number from 0 to 18446744073709551615");
   return {};
 }
 

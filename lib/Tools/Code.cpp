@@ -84,7 +84,10 @@ LogicalResult tools::resolve(CodeOptions &options) {
   for (const std::string &isa : splitIsas(options)) {
     auto target = target::NativeTarget::forIsa(isa);
     if (!target) {
-      reportError(options, llvm::toString(target.takeError()));
+      llvm::consumeError(target.takeError());
+      reportError(options, "expected --isa of generic, avx2 or avx512vnni, of "
+                           "several of them, native or all, but got '" +
+                               Twine(isa) + "'");
       return failure();
     }
   }
@@ -169,6 +172,14 @@ LogicalResult tools::emitSharedObject(ModuleOp module,
     if (failed(target::emitModule(module, getNativeTarget(options),
                                   target::EmitKind::Object, os)))
       return failure();
+    os.flush();
+    if (std::error_code code = os.error()) {
+      // What is not cleared ends the process in the destructor.
+      os.clear_error();
+      return failure(
+          reportError(options, "could not write the temporary file '" + object +
+                                   "': " + code.message()));
+    }
   }
   SmallVector<std::string> libraries = {
       fileOf(reinterpret_cast<void *>(&nvfp4_module_load)),

@@ -39,6 +39,24 @@ static std::string chooseOutput(const CompileOptions &options) {
   return name.str().str();
 }
 
+/// Keeps the file, or says that it could not be written.
+static LogicalResult finish(llvm::ToolOutputFile &file,
+                            const CompileOptions &options,
+                            const std::string &output) {
+  file.os().flush();
+  if (std::error_code code = file.os().error()) {
+    // What is not cleared ends the process in the destructor.
+    file.os().clear_error();
+    return failure(reportError(
+        options,
+        "could not write " +
+            (output == "-" ? "to standard output" : "'" + output + "'") + ": " +
+            code.message()));
+  }
+  file.keep();
+  return success();
+}
+
 static LogicalResult emit(ModuleOp module, const CompileOptions &options,
                           const std::string &output) {
   if (options.emit == "so")
@@ -64,8 +82,7 @@ static LogicalResult emit(ModuleOp module, const CompileOptions &options,
       return failure();
     file.os() << os.str();
   }
-  file.keep();
-  return success();
+  return finish(file, options, output);
 }
 
 /// Writes the PTX or the cubin of the kernels of `module`.
@@ -80,8 +97,7 @@ static LogicalResult emitKernels(ModuleOp module, const CompileOptions &options,
     return failure(reportError(options, "could not write '" + output +
                                             "': " + code.message()));
   file.os() << *text;
-  file.keep();
-  return success();
+  return finish(file, options, output);
 }
 
 int tools::runCompile(CompileOptions options) {

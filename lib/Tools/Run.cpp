@@ -23,6 +23,7 @@
 #include "nvfp4/Tools/RunPlan.h"
 
 #include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 
 #include <algorithm>
@@ -73,9 +74,12 @@ private:
 };
 } // namespace
 
-/// True if the file is a shared object.
+/// True if the file is a shared object, or has the name of one: what is wrong
+/// with it is then the runtime's to say.
 static bool isSharedObject(const std::string &path) {
   llvm::file_magic magic;
+  if (llvm::StringRef(path).ends_with(".so") && llvm::sys::fs::exists(path))
+    return true;
   return !llvm::identify_magic(path, magic) &&
          magic == llvm::file_magic::elf_shared_object;
 }

@@ -107,6 +107,8 @@ class Call:
 
     def storage(self, name: str, tensor: ScaledTensor) -> str:
         """The same without the type behind it, which ops with one operand print elsewhere."""
+        if not isinstance(tensor, ScaledTensor):
+            raise ArgumentError(f"expected {name} as a ScaledTensor, but got {type(tensor).__name__}")
         fmt = tensor.info
         type_ = tensor.type()
         values = self.memref_type(tensor.values, fmt.element)

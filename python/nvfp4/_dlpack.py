@@ -83,6 +83,15 @@ _TORCH = {"bfloat16": ("int16", ml_dtypes.bfloat16), "float8_e4m3fn": ("uint8", 
           "float4_e2m1fn_x2": ("uint8", np.uint8)}
 
 
+def number_type(dtype: Any) -> np.dtype:
+    """What the argument ``dtype`` names."""
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        raise ArgumentError(f"expected dtype to name a type of numpy or ml_dtypes, such as float32, float16 or bfloat16, "
+                            f"but got {dtype!r}") from None
+
+
 def _from_torch(tensor: Any) -> np.ndarray:
     tensor = tensor.detach()
     name = str(tensor.dtype).partition(".")[2]

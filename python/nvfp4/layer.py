@@ -277,7 +277,7 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
 
 
 def _empty(shape: tuple[int, ...], dtype: Any, out: Any) -> np.ndarray:
-    return np.zeros(shape, dtype) if out is None else _dlpack.asarray(out, writable=True)
+    return np.zeros(shape, _dlpack.number_type(dtype)) if out is None else _dlpack.asarray(out, writable=True)
 
 
 def route(logits: Any, top_k: int, method: str = "topk_softmax", *, bias: Any = None, n_group: int | None = None,

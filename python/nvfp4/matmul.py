@@ -141,10 +141,15 @@ class _Builder:
 
     def __init__(self, lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping):
         self.call = Call()
-        self.lhs, self.rhs = lhs, [rhs] if isinstance(rhs, ScaledTensor) else list(rhs)
+        self.lhs, self.rhs = lhs, list(rhs) if isinstance(rhs, Sequence) else [rhs]
         self.grouping = grouping
-        if not isinstance(lhs, ScaledTensor) or not all(isinstance(r, ScaledTensor) for r in self.rhs) or not self.rhs:
-            raise ArgumentError("expected lhs and rhs as ScaledTensor (rhs: one, or one a group); see nvfp4.quantize")
+        wrong = [t for t in (lhs, *self.rhs) if not isinstance(t, ScaledTensor)]
+        if wrong or not self.rhs:
+            raise ArgumentError("expected lhs and rhs as ScaledTensor (rhs: one, or a list of one a group; see "
+                                f"nvfp4.quantize), but got {type(wrong[0]).__name__ if wrong else 'an empty list'}")
+        if not isinstance(grouping, Grouping):
+            raise ArgumentError("expected grouping as dense(), batched(), ragged_rows(...), masked(...) or ragged_k(...), "
+                                f"but got {type(grouping).__name__}")
         self.text = f"{DIALECT}.matmul {grouping.attribute}"
         if grouping.groups is not None:
             self.text += f" groups({self.call.memref('groups', grouping.groups, 'groups')})"
@@ -222,7 +227,7 @@ def plan_matmul(lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], g
         out = _destination(out, y_shape, fmt, out_layout, out_starts, out_axis, scales)
         b.text += f" outs({b.call.scaled('out', out)})"
     else:
-        out = np.zeros(y_shape, dtype) if out is None else _dlpack.asarray(out, writable=True)
+        out = np.zeros(y_shape, _dlpack.number_type(dtype)) if out is None else _dlpack.asarray(out, writable=True)
         b.tensor("outs", out, writes=True)
     amax = _make(amax, (count,), "amax")
     b.tensor("amax_outs", amax, ("f32",), writes=True)
@@ -238,7 +243,7 @@ def _make(wanted: Any, shape: tuple[int, ...], what: str) -> np.ndarray | None:
     if wanted is True:
         return np.zeros(shape, np.float32)
     if isinstance(wanted, (type, np.dtype, str)):
-        return np.zeros(shape, wanted)
+        return np.zeros(shape, _dlpack.number_type(wanted))
     return _dlpack.asarray(wanted, writable=True)
 
 
@@ -281,10 +286,13 @@ def grouped_matmul_list(lhs: Sequence[ScaledTensor], rhs: Sequence[ScaledTensor]
     ``lhs[i]`` ``[M_i, K_i]``, ``rhs[i]`` ``[N_i, K_i]`` of one format; ``alpha`` and ``beta`` are numbers or one a
     problem; without ``beta`` the destinations are not read. Returns the destinations, ``[M_i, N_i]`` each.
     """
+    if not isinstance(lhs, Sequence) or not isinstance(rhs, Sequence):
+        raise ArgumentError("expected lhs and rhs as lists of ScaledTensor, but got "
+                            f"{type(lhs).__name__} and {type(rhs).__name__}")
     if len(lhs) != len(rhs) or not len(lhs):
         raise ArgumentError(f"expected as many lhs as rhs, at least one, but got {len(lhs)} and {len(rhs)}")
     if out is None:
-        out = [np.zeros((a.shape[0], b.shape[0]), dtype) for a, b in zip(lhs, rhs)]
+        out = [np.zeros((a.shape[0], b.shape[0]), _dlpack.number_type(dtype)) for a, b in zip(lhs, rhs)]
     results = [_dlpack.asarray(o, writable=True) for o in out]
     call = Call()
     text = f"{DIALECT}.matmul_list lhs(" + ", ".join(call.scaled(f"lhs{i}", t) for i, t in enumerate(lhs)) + ")"

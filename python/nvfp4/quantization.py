@@ -114,7 +114,7 @@ def dequantize(x: ScaledTensor, *, global_scale: Any = None, dtype: Any = np.flo
     The product of code and scale is exact; that with ``global_scale`` (a number, or one a group or matrix) is rounded to
     float32 and then to ``dtype``. With ``groups`` rows outside every group are zero, or with ``out`` kept.
     """
-    result = np.zeros(x.shape, dtype) if out is None else _dlpack.asarray(out, writable=True)
+    result = np.zeros(x.shape, _dlpack.number_type(dtype)) if out is None else _dlpack.asarray(out, writable=True)
     call = Call()
     text = f"{DIALECT}.dequantize({call.scaled('x', x)})" + _group_clause(call, groups)
     if global_scale is not None:

@@ -50,6 +50,34 @@ def test_text_of_options_is_parsed_like_any_other(text):
         nvfp4.grouped_matmul(scaled(3, 64), scaled(5, 64), activation=text)
 
 
+@pytest.mark.parametrize("call,text", [
+    (lambda: nvfp4.grouped_matmul(scaled(3, 64), scaled(5, 64), dtype="float61"), "such as float32, .* got 'float61'"),
+    (lambda: nvfp4.grouped_matmul(scaled(3, 64), scaled(5, 64), preact="float61"), "such as float32, .* got 'float61'"),
+    (lambda: nvfp4.dequantize(scaled(3, 64), dtype="float61"), "such as float32, .* got 'float61'"),
+    (lambda: nvfp4.hadamard(np.zeros((3, 16), np.float32), dtype="float61"), "such as float32, .* got 'float61'"),
+    (lambda: nvfp4.grouped_matmul(scaled(3, 64), scaled(5, 64), dtype=np.int8), "f32, f16, bf16, but got int8"),
+    (lambda: nvfp4.grouped_matmul(scaled(3, 64), None), "rhs as ScaledTensor .* but got NoneType"),
+    (lambda: nvfp4.grouped_matmul(None, scaled(5, 64)), "lhs .* as ScaledTensor .* but got NoneType"),
+    (lambda: nvfp4.grouped_matmul(scaled(3, 64), []), "but got an empty list"),
+    (lambda: nvfp4.grouped_matmul(scaled(3, 64), X), "but got ndarray"),
+    (lambda: nvfp4.grouped_matmul(scaled(3, 64), scaled(5, 64), X), r"ragged_rows\(...\), .* but got ndarray"),
+    (lambda: nvfp4.grouped_matmul_list([scaled(3, 64)], None), "but got list and NoneType"),
+    (lambda: nvfp4.grouped_matmul_list([X], [scaled(5, 64)]), "ScaledTensor, but got ndarray"),
+    (lambda: nvfp4.dequantize(X), "ScaledTensor, but got ndarray")])
+def test_what_is_no_tensor_is_named(call, text):
+    with pytest.raises(nvfp4.ArgumentError, match=text):
+        call()
+
+
+@pytest.mark.parametrize("size", [0, 10, 100, -1])
+def test_cut_off_artefacts_do_not_load(tmp_path, size):
+    path = tmp_path / "f.so"
+    nvfp4.compile("func.func @f(%x: memref<4xf32>) {\n  return\n}").save(str(path))
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(nvfp4.NVFP4Error, match="could not load .* expected"):
+        nvfp4.load(str(path))
+
+
 @pytest.mark.skipif("LD_PRELOAD=" in open("/proc/self/environ").read(), reason="sanitizers keep freed memory")
 def test_dropped_programs_are_freed():
     def resident():

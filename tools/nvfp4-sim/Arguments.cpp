@@ -16,7 +16,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <map>
+#include <type_traits>
 
 namespace nvfp4::simtool {
 namespace {
@@ -38,8 +40,7 @@ std::vector<std::string> split(const std::string &text, char separator) {
       part += c;
     }
   }
-  if (!part.empty() || !parts.empty())
-    parts.push_back(part);
+  parts.push_back(part);
   return parts;
 }
 
@@ -68,11 +69,13 @@ std::string parseShaped(const std::string &text, Array &array) {
   std::string typeName = text.substr(equals + 1, open - equals - 1);
   auto dtype = tensorio::parseDType(typeName);
   if (!dtype)
-    return "unknown element type '" + typeName + "'";
+    return "expected an element type of " + tensorio::listDTypeNames() +
+           ", but got '" + typeName + "' in '" + text + "'";
   std::array<int64_t, 8> shape{};
   size_t rank = 0;
   if (!parseList(text.substr(open + 1, text.size() - open - 2), shape, 8, rank))
-    return "expected a shape such as 128x64 in '" + text + "'";
+    return "expected a shape of one to eight numbers such as 128x64 in '" +
+           text + "'";
   auto tensor = Tensor::allocate(
       *dtype, std::vector<int64_t>(shape.begin(), shape.begin() + rank));
   if (!tensor)
@@ -137,6 +140,16 @@ std::optional<sim::TensorType> defaultMapType(DType dtype) {
   }
 }
 
+/// "a, b or c" of the keys.
+template <typename T>
+std::string listKeys(const std::map<std::string, T> &map) {
+  std::string list;
+  size_t left = map.size();
+  for (const auto &[key, value] : map)
+    list += key + (--left > 1 ? ", " : left == 1 ? " or " : "");
+  return list;
+}
+
 std::string parseMap(const std::string &text, Argument &argument) {
   using T = sim::TensorType;
   using S = sim::TensorSwizzle;
@@ -186,6 +199,7 @@ std::string parseMap(const std::string &text, Argument &argument) {
         equals == std::string::npos ? "" : parts[i].substr(equals + 1);
     size_t count = 0;
     bool ok = true;
+    std::string expected = "one to five numbers such as 64x128";
     if (name == "box") {
       ok = parseList(value, map.box, 5, count);
     } else if (name == "dims") {
@@ -194,24 +208,31 @@ std::string parseMap(const std::string &text, Argument &argument) {
     } else if (name == "strides") {
       ok = parseList(value, map.stride, 4, count);
       hasStrides = true;
+      expected = "one to four numbers of bytes such as 256x4096";
     } else if (name == "elementstrides") {
       ok = parseList(value, map.elementStride, 5, count);
     } else if (name == "swizzle") {
       ok = swizzles.count(value);
       if (ok)
         map.swizzle = swizzles.at(value);
+      expected = listKeys(swizzles);
     } else if (name == "type") {
       ok = types.count(value);
       if (ok)
         map.type = types.at(value);
+      expected = listKeys(types);
     } else if (name == "fill") {
       ok = value == "nan" || value == "zero";
       map.fillNan = value == "nan";
+      expected = "nan or zero";
     } else {
-      return "unknown tensor-map field '" + name + "'";
+      return "expected a tensor-map field of box, dims, strides, "
+             "elementstrides, swizzle, type or fill, but got '" +
+             name + "'";
     }
     if (!ok)
-      return "bad value '" + value + "' of tensor-map field '" + name + "'";
+      return "expected " + expected + " for tensor-map field '" + name +
+             "', but got '" + value + "'";
   }
   if (!hasStrides) {
     sim::TensorMap probe;
@@ -226,32 +247,38 @@ std::string parseMap(const std::string &text, Argument &argument) {
 }
 
 template <typename T>
-bool parseScalar(const std::string &text, std::vector<uint8_t> &bytes) {
+std::string parseScalar(const std::string &number, const std::string &item,
+                        std::vector<uint8_t> &bytes) {
   T value{};
-  const char *end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end)
-    return false;
+  const char *end = number.data() + number.size();
+  auto [stop, error] = std::from_chars(number.data(), end, value);
+  if (error != std::errc() || stop != end) {
+    std::string expected = "a number such as 1.5";
+    if constexpr (std::is_integral_v<T>)
+      expected = "an integer from " +
+                 std::to_string(std::numeric_limits<T>::min()) + " to " +
+                 std::to_string(std::numeric_limits<T>::max());
+    return "expected " + expected + " behind the colon, but got '" + item + "'";
+  }
   bytes.resize(sizeof value);
   std::memcpy(bytes.data(), &value, sizeof value);
-  return true;
+  return {};
 }
 
 std::string parseArgument(const std::string &text, Argument &argument) {
   size_t colon = text.find(':');
   std::string prefix = text.substr(0, colon);
   std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
-  bool ok = true;
   if (prefix == "i32")
-    ok = parseScalar<int32_t>(rest, argument.bytes);
+    return parseScalar<int32_t>(rest, text, argument.bytes);
   else if (prefix == "u32")
-    ok = parseScalar<uint32_t>(rest, argument.bytes);
+    return parseScalar<uint32_t>(rest, text, argument.bytes);
   else if (prefix == "i64")
-    ok = parseScalar<int64_t>(rest, argument.bytes);
+    return parseScalar<int64_t>(rest, text, argument.bytes);
   else if (prefix == "u64")
-    ok = parseScalar<uint64_t>(rest, argument.bytes);
+    return parseScalar<uint64_t>(rest, text, argument.bytes);
   else if (prefix == "f32")
-    ok = parseScalar<float>(rest, argument.bytes);
+    return parseScalar<float>(rest, text, argument.bytes);
   else if (text.rfind("tensormap(", 0) == 0 && text.back() == ')')
     return parseMap(text.substr(10, text.size() - 11), argument);
   else {
@@ -259,14 +286,20 @@ std::string parseArgument(const std::string &text, Argument &argument) {
     argument.array.emplace();
     return parseArray(text, *argument.array);
   }
-  return ok ? std::string() : "bad number in '" + text + "'";
 }
 
 } // namespace
 
 std::string parseArguments(const std::string &text,
                            std::vector<Argument> &arguments) {
+  if (text.empty())
+    return {};
   for (const std::string &item : split(text, ',')) {
+    if (item.empty())
+      return "expected an item before and behind each comma of --args, but got "
+             "none at the " +
+             std::string(arguments.empty() ? "start" : "end or between two") +
+             " of '" + text + "'";
     Argument argument;
     std::string error = parseArgument(item, argument);
     if (!error.empty())

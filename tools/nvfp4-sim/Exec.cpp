@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The program starts unchanged. LD_LIBRARY_PATH puts the stand-ins first,
-// NVFP4_SIM_OPTIONS carries the options, and the stand-ins leave reports in a
-// file that NVFP4_SIM_FINDINGS names.
+// NVFP4_SIM_OPTIONS carries the options, and the stand-ins leave marks in a
+// file that NVFP4_SIM_FINDINGS names: `k` a kernel has run, `f` there were
+// findings, `w` a file could not be written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
 #include <string>
 #include <sys/wait.h>
 #include <system_error>
@@ -45,8 +49,8 @@ hold PTX (nvcc -gencode arch=compute_100a,code=compute_100a).
   --accumulation, --sms (default 8) and --max-instructions as for kernels: see
   nvfp4-sim --help
 
-Exit status: that of the program where it is not 0; 1 when there were findings;
-2 misuse.
+Exit status: that of the program where it is not 0; 1 when there were findings,
+or when no kernel was launched, so that nothing was checked; 2 misuse.
 )";
 
 int misuse(const std::string &message) {
@@ -66,6 +70,12 @@ std::filesystem::path standIns() {
       return std::filesystem::canonical(folder, error);
   }
   return {};
+}
+
+/// The marks of all runs so far.
+std::string marksIn(const std::string &file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 /// Starts the program and waits for it; the exit status as a shell gives it.
@@ -100,6 +110,7 @@ struct ExecOptions {
 };
 
 std::string parse(int argc, char **argv, ExecOptions &options) {
+  std::set<std::string> given;
   int i = 0;
   for (; i < argc; ++i) {
     std::string name = argv[i];
@@ -113,12 +124,17 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
       options.help = true;
       return {};
     }
-    if (name == "--stats" || name == "--check") {
-      options.passed += " " + name;
-      continue;
-    }
     std::string value;
     size_t equals = name.find('=');
+    std::string flag = name.substr(0, equals);
+    if (flag == "--stats" ||
+        sim::runOptionKind(flag) == sim::RunOptionKind::Flag) {
+      if (equals != std::string::npos)
+        return sim::badOptionValue(flag, name.substr(equals + 1), "no value");
+      given.insert(flag);
+      options.passed += " " + flag;
+      continue;
+    }
     if (equals != std::string::npos) {
       value = name.substr(equals + 1);
       name.resize(equals);
@@ -127,11 +143,13 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
     } else {
       return "expected a value after " + name;
     }
+    given.insert(name);
     if (name == "--seeds") {
       const char *end = value.data() + value.size();
       auto [stop, error] = std::from_chars(value.data(), end, options.seeds);
       if (error != std::errc() || stop != end || options.seeds == 0)
-        return sim::badOptionValue(name, value, "a number of at least 1");
+        return sim::badOptionValue(name, value,
+                                   "a number from 1 to 4294967295");
       continue;
     }
     // What the stand-ins would refuse is refused here already.
@@ -148,6 +166,9 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
                name == "--save-ptx") {
       std::error_code ignored;
       value = std::filesystem::absolute(value, ignored).string();
+      if (name == "--save-ptx" ? !std::filesystem::is_directory(value, ignored)
+                               : !std::ofstream(value))
+        return "cannot write '" + value + "' of " + name;
     } else if (name == "--arch") {
       if (value != "sm_100a" && value != "sm_90a")
         return sim::badOptionValue(name, value, "sm_100a or sm_90a");
@@ -159,7 +180,7 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
     options.passed += " " + name + " " + value;
   }
   options.program = i;
-  return i < argc ? "" : "expected a program";
+  return i < argc ? sim::checkTogether(given) : "expected a program";
 }
 
 } // namespace
@@ -190,25 +211,40 @@ int runExec(int argc, char **argv) {
   setenv("NVFP4_SIM_FINDINGS", findings.c_str(), 1);
 
   int status = 0;
-  bool found = false;
+  std::string marks;
+  auto marked = [&](char what) { return marks.find(what) != marks.npos; };
   unsigned run = 0;
-  for (; run < options.seeds && status == 0 && !found; ++run) {
+  for (; run < options.seeds && status == 0 && (run == 0 || marks == "k");
+       ++run) {
+    marks.clear();
+    std::ofstream(findings).flush();
     // Launches of a program count seeds up by one; programs keep their
     // distance.
     uint64_t seed = options.seed + uint64_t{run} * 1000003;
     setenv("NVFP4_SIM_OPTIONS",
            (options.passed + " --seed " + std::to_string(seed)).c_str(), 1);
     status = runOnce(argv + options.program);
-    std::error_code ignored;
-    found = std::filesystem::file_size(findings, ignored) != 0;
+    // Several processes of a program leave their marks.
+    std::set<char> distinct;
+    for (char mark : marksIn(findings))
+      distinct.insert(mark);
+    marks.assign(distinct.begin(), distinct.end());
   }
   unlink(findings.c_str());
-  if (found)
+  if (marked('f'))
     std::fprintf(stderr, "nvfp4-sim: findings in run %u of %u\n", run,
                  options.seeds);
+  else if (status == 0 && !marked('k'))
+    std::fprintf(stderr,
+                 "nvfp4-sim: error: expected a program that launches kernels "
+                 "through libcudart.so or libcuda.so, but '%s' launched none, "
+                 "so nothing was checked\n",
+                 argv[options.program]);
   else if (status == 0 && options.seeds > 1)
     std::fprintf(stderr, "nvfp4-sim: %u runs, no findings\n", run);
-  return status ? status : found ? 1 : 0;
+  if (status)
+    return status;
+  return marked('w') ? 2 : marked('f') || !marked('k') ? 1 : 0;
 }
 
 } // namespace nvfp4::simtool

@@ -14,6 +14,7 @@
 #include "nvfp4/Simulator/RunOptions.h"
 
 #include <charconv>
+#include <set>
 
 namespace nvfp4::simtool {
 
@@ -70,6 +71,13 @@ template <typename T> bool parseNumber(const std::string &text, T &value) {
   return error == std::errc() && stop == end;
 }
 
+/// What the machine allows.
+std::string limitOf(const std::string &name) {
+  return name == "--grid"    ? "at most 2^24 CTAs, 65535 along Y and Z"
+         : name == "--block" ? "at most 1024 threads"
+                             : "at most 16 CTAs";
+}
+
 std::string setValue(const std::string &name, const std::string &value,
                      Options &options) {
   if (name == "--kernel")
@@ -84,17 +92,19 @@ std::string setValue(const std::string &name, const std::string &value,
     auto &target = name == "--grid"    ? options.launch.grid
                    : name == "--block" ? options.launch.block
                                        : options.launch.cluster;
-    if (!parseDimensions(value, target))
-      return sim::badOptionValue(name, value, "one to three numbers");
+    if (!parseDimensions(value, target) || !target[0] || !target[1] ||
+        !target[2])
+      return sim::badOptionValue(name, value,
+                                 "one to three numbers of at least 1, such as "
+                                 "4 or 4,2,1 (" +
+                                     limitOf(name) + ")");
     options.blockGiven |= name == "--block";
   } else {
-    bool ok = name == "--shared"
-                  ? parseNumber(value, options.launch.dynamicShared)
-                  : parseNumber(value, options.seeds);
-    if (!ok)
-      return sim::badOptionValue(name, value, "a number");
-    if (options.seeds == 0)
-      return sim::badOptionValue(name, value, "at least 1");
+    if (name == "--shared" && !parseNumber(value, options.launch.dynamicShared))
+      return sim::badOptionValue(name, value, "a number of bytes up to 232448");
+    if (name == "--seeds" &&
+        (!parseNumber(value, options.seeds) || options.seeds == 0))
+      return sim::badOptionValue(name, value, "a number from 1 to 4294967295");
   }
   return {};
 }
@@ -120,6 +130,7 @@ std::string parseOptions(int argc, char **argv, Options &options) {
   static constexpr const char *withValue[] = {
       "--kernel", "--args",    "--trace",  "--timeline", "--grid",
       "--block",  "--cluster", "--shared", "--seeds"};
+  std::set<std::string> given;
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];
     if (name.rfind("--", 0) != 0) {
@@ -149,20 +160,26 @@ std::string parseOptions(int argc, char **argv, Options &options) {
                                  : sim::setRunOption(name, value, options.run);
       if (!error.empty())
         return error;
-    } else if (name == "--list")
-
+    } else if (kind == sim::RunOptionKind::Flag) {
+      if (std::string error = sim::setRunOption(name, value, options.run);
+          !error.empty())
+        return error;
+    } else if (inlineValue)
+      return "unknown option '" + name + "' with a value";
+    else if (name == "--list")
       options.list = true;
     else if (name == "--stats")
       options.statistics = true;
-    else if (kind == sim::RunOptionKind::Flag)
-      sim::setRunOption(name, value, options.run);
     else if (name == "--allow-differences")
       options.allowDifferences = true;
     else if (name == "--help")
       options.help = true;
     else
       return "unknown option '" + name + "'";
+    given.insert(name);
   }
+  if (std::string error = sim::checkTogether(given); !error.empty())
+    return error;
   if (options.ptxFile.empty() && !options.help)
     return "expected a PTX file";
   return {};

@@ -17,12 +17,20 @@
 #include "nvfp4/TensorIO/Npy.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
 namespace nvfp4::simtool {
 namespace {
+
+std::string kernelNames(const sim::Program &program) {
+  std::string names;
+  for (const auto &kernel : program.kernels())
+    names += (names.empty() ? "" : ", ") + kernel->name;
+  return names;
+}
 
 int misuse(const std::string &message) {
   std::fprintf(stderr, "nvfp4-sim: error: %s\n", message.c_str());
@@ -97,6 +105,10 @@ std::string save(const std::vector<Argument> &arguments,
 } // namespace
 
 int runSession(Options &options) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(options.ptxFile, ignored))
+    return misuse("expected a PTX file, but '" + options.ptxFile +
+                  "' is a folder");
   std::ifstream file(options.ptxFile, std::ios::binary);
   if (!file)
     return misuse("cannot read '" + options.ptxFile + "'");
@@ -112,17 +124,22 @@ int runSession(Options &options) {
     std::fputs(diagnostics.str().c_str(), stderr);
     return 1;
   }
+  if (program->kernels().empty()) {
+    std::fprintf(stderr,
+                 "%s: error: expected PTX with a kernel (.entry), but there is "
+                 "none\n",
+                 options.ptxFile.c_str());
+    return 1;
+  }
   if (options.list) {
     list(*program);
     return 0;
   }
   const sim::Kernel *kernel = program->kernel(options.kernel);
   if (!kernel)
-    return misuse(options.kernel.empty()
-                      ? "expected --kernel, since the file has " +
-                            std::to_string(program->kernels().size()) +
-                            " kernels"
-                      : "unknown kernel '" + options.kernel + "'");
+    return misuse(
+        "expected --kernel of " + kernelNames(*program) + ", but got " +
+        (options.kernel.empty() ? "none" : "'" + options.kernel + "'"));
   if (!options.blockGiven && kernel->function->requiredThreads[0])
     options.launch.block = kernel->function->requiredThreads;
   if (kernel->function->requiredCluster[0])
@@ -158,7 +175,7 @@ int runSession(Options &options) {
     if (options.run.timeline) {
       std::ofstream picture(options.timelineFile);
       timeline.write(picture);
-      if (!picture)
+      if (!picture.flush())
         return misuse("cannot write '" + options.timelineFile + "'");
       options.run.timeline = nullptr;
     }

@@ -14,7 +14,10 @@
 
 #include "gtest/gtest.h"
 
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 using namespace nvfp4::test;
 
@@ -60,6 +63,38 @@ TEST(Module, ReportsWhatCannotBeLoaded) {
                 .find("no symbol nvfp4_entry_absent, which the module's "
                       "description promises"),
             std::string::npos);
+}
+
+TEST(Module, RefusesTruncatedFiles) {
+  std::ifstream stream(NVFP4_TEST_ARTEFACT, std::ios::binary);
+  std::string whole{std::istreambuf_iterator<char>(stream), {}};
+  ASSERT_GT(whole.size(), 4096u);
+  std::string path = testing::TempDir() + "nvfp4-cut.so";
+  auto complaint = [&](const std::string &bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    return complaintAbout(path.c_str());
+  };
+  EXPECT_EQ(complaint(whole), "");
+  EXPECT_EQ(complaint(""), "could not load '" + path +
+                               "': expected a shared object, but the file is "
+                               "empty");
+  for (size_t size : {size_t{10}, size_t{63}, size_t{64}, size_t{100},
+                      whole.size() / 2, whole.size() - 1})
+    EXPECT_NE(complaint(whole.substr(0, size))
+                  .find("but got " + std::to_string(size) +
+                        "; the file is truncated or damaged"),
+              std::string::npos)
+        << size;
+  // Offsets of headers and segments whose end overflows.
+  for (size_t at : {size_t{32}, size_t{40}, size_t{64 + 8}}) {
+    std::string bytes = whole;
+    bytes.replace(at, 8, 8, '\xff');
+    EXPECT_NE(complaint(bytes).find("truncated or damaged"), std::string::npos)
+        << at;
+  }
+  EXPECT_NE(complaint("hello, this is text").find("does not start as an ELF"),
+            std::string::npos);
+  std::remove(path.c_str());
 }
 
 TEST(Module, ListsFunctionsOnAMiss) {

@@ -15,6 +15,7 @@
 
 #include "nvfp4/Simulator/Machine/Launch.h"
 
+#include <set>
 #include <string>
 
 namespace nvfp4::sim {
@@ -24,10 +25,14 @@ namespace nvfp4::sim {
 enum class RunOptionKind { Unknown, Flag, Value };
 RunOptionKind runOptionKind(const std::string &name);
 
-/// Sets one option. `value` is ignored for flags. Returns what is wrong, or an
+/// Sets one option; the value of a flag is empty. Returns what is wrong, or an
 /// empty string.
 std::string setRunOption(const std::string &name, const std::string &value,
                          RunOptions &options);
+
+/// What is wrong with options that are given together, by the names of all that
+/// are, or an empty string.
+std::string checkTogether(const std::set<std::string> &names);
 
 /// "expected X for --name, but got 'value'".
 std::string badOptionValue(const std::string &name, const std::string &value,

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 using namespace nvfp4;
 using namespace nvfp4::simcuda;
@@ -31,6 +32,7 @@ static Result resultOf(sim::ReportKind kind) {
     return cuda::MisalignedAddress;
   case sim::ReportKind::Deadlock:
   case sim::ReportKind::Livelock:
+  case sim::ReportKind::InstructionLimit:
     return cuda::LaunchTimeout;
   case sim::ReportKind::IllegalOperand:
   case sim::ReportKind::IllegalDescriptor:
@@ -82,8 +84,22 @@ static Result packParameters(State &s, const SimFunction &function,
 static void printFindings(State &s, const std::string &text) {
   if (s.printErrors)
     std::fputs(text.c_str(), stderr);
-  if (!s.findingsFile.empty())
-    std::ofstream(s.findingsFile, std::ios::app) << text;
+  s.mark('f');
+}
+
+/// Writes what the options ask for behind a launch.
+static void writeFiles(State &s) {
+  bool isWritten = !s.trace || s.trace->flush();
+  if (s.timeline) {
+    std::ofstream picture(s.timelineFile);
+    s.timeline->write(picture);
+    isWritten &= bool(picture.flush());
+  }
+  if (isWritten)
+    return;
+  std::fprintf(stderr, "nvfp4-sim: error: cannot write the %s\n",
+               s.timeline ? "timeline or the trace" : "trace");
+  s.mark('w');
 }
 
 /// Checks limits that hardware checks when the launch is made.
@@ -148,10 +164,11 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
   options.seed += s->launches++;
   sim::RunResult run =
       function->module->program->launch(kernel, config, s->memory, options);
-  if (s->timeline) {
-    std::ofstream picture(s->timelineFile);
-    s->timeline->write(picture);
-  }
+  writeFiles(*s);
+  bool isIllegal = !run.reports.empty() && run.reports.all().back().kind ==
+                                               sim::ReportKind::IllegalLaunch;
+  if (!isIllegal && !std::exchange(s->hasRunKernel, true))
+    s->mark('k');
   if (s->printStatistics)
     std::fprintf(
         stderr,
@@ -162,6 +179,10 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
         static_cast<unsigned long long>(run.statistics.mmas),
         static_cast<unsigned long long>(run.statistics.tmaLoads),
         run.statistics.seconds);
+  if (options.delays == sim::DelayMode::Cycles && s->printErrors && !isIllegal)
+    std::fprintf(stderr, "nvfp4-sim: %s: about %llu cycles, by a model\n",
+                 kernel.name.c_str(),
+                 static_cast<unsigned long long>(run.statistics.ticks));
   if (run.reports.empty())
     return cuda::Success;
   std::string text = "kernel " + kernel.name + ", seed " +

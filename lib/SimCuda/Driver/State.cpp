@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 
 using namespace nvfp4;
@@ -58,6 +59,7 @@ static std::string setDeviceOption(State &s, const std::string &name,
 static std::string parseOptions(State &s, const char *text) {
   std::istringstream words(text);
   std::string name;
+  std::set<std::string> given;
   while (words >> name) {
     if (name == "--stats") {
       s.printStatistics = true;
@@ -77,8 +79,9 @@ static std::string parseOptions(State &s, const char *text) {
                             : sim::setRunOption(name, value, s.options);
     if (!error.empty())
       return error;
+    given.insert(name);
   }
-  return {};
+  return sim::checkTogether(given);
 }
 
 State &simcuda::state() {
@@ -111,6 +114,11 @@ cuda::Result simcuda::caught() noexcept {
     lastMessage() = "unknown error";
     return cuda::Unknown;
   }
+}
+
+void State::mark(char what) const {
+  if (!findingsFile.empty())
+    std::ofstream(findingsFile, std::ios::app) << what;
 }
 
 cuda::Result State::fail(cuda::Result result, std::string text) {

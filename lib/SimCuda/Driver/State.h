@@ -83,8 +83,9 @@ struct State {
   bool printErrors = false;
   bool printStatistics = false;
   bool warnedOfTables = false;
-  /// Where `nvfp4-sim exec` looks whether there were reports.
+  /// Where `nvfp4-sim exec` looks for marks.
   std::string findingsFile;
+  bool hasRunKernel = false;
   std::unique_ptr<std::ofstream> trace;
   /// The picture is written again after each launch.
   std::unique_ptr<sim::Timeline> timeline;
@@ -103,6 +104,9 @@ struct State {
   /// Memory of the device, by address.
   std::map<uint64_t, uint64_t> deviceAllocations;
 
+  /// Leaves a mark for `nvfp4-sim exec`: `k` a kernel has run, `f` there are
+  /// findings, `w` a file could not be written.
+  void mark(char what) const;
   /// Stores why this thread's call fails, and returns `result`.
   cuda::Result fail(cuda::Result result, std::string text);
   SimModule *find(cuda::Module module);

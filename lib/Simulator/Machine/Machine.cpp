@@ -58,6 +58,9 @@ bool Machine::validate() {
   if (product(config.grid) == 0 || product(config.grid) > (1u << 24))
     return illegal("expected 1 to 2^24 CTAs, but got grid " +
                    text(config.grid));
+  if (config.grid[1] > 65535 || config.grid[2] > 65535)
+    return illegal("expected at most 65535 CTAs along Y and Z, but got grid " +
+                   text(config.grid));
   uint64_t size = product(config.cluster);
   if (size == 0 || size > 16)
     return illegal("expected 1 to 16 CTAs in a cluster, but got " +
@@ -244,13 +247,19 @@ RunResult Machine::run() {
       runWarp(warp, quantum);
       if (options.timeline)
         options.timeline->warpStops(warp, now);
-      if (result.statistics.warpInstructions > options.maximumInstructions ||
-          now - lastProgress > options.progressLimit) {
+      bool isOver =
+          result.statistics.warpInstructions > options.maximumInstructions;
+      if (isOver || now - lastProgress > options.progressLimit) {
         Report report;
-        report.kind = ReportKind::Livelock;
-        report.message = "no store, arrival or completion in the last " +
-                         std::to_string(now - lastProgress) +
-                         " warp instructions";
+        report.kind =
+            isOver ? ReportKind::InstructionLimit : ReportKind::Livelock;
+        report.message = isOver
+                             ? "the kernel has not ended after the limit of " +
+                                   std::to_string(options.maximumInstructions) +
+                                   " warp instructions (--max-instructions)"
+                             : "no store, arrival or completion in the last " +
+                                   std::to_string(now - lastProgress) +
+                                   " warp instructions";
         report.pc = warp.groups.empty() ? noPc : warp.group().pc;
         report.where = warp.describe();
         stop(std::move(report));

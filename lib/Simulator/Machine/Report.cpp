@@ -24,6 +24,7 @@ std::string_view reportKindName(ReportKind kind) {
       "mbarrier-misuse",
       "deadlock",
       "livelock",
+      "instruction-limit",
       "tmem-allocation",
       "tmem-lane",
       "tmem-leak",

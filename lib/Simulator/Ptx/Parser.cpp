@@ -120,10 +120,27 @@ bool Parser::parseVersion() {
   return true;
 }
 
+/// Ampere, Hopper and Blackwell, whose instructions the simulator has.
+static bool isKnownTarget(const std::string &target) {
+  if (target.rfind("sm_", 0) != 0)
+    return false;
+  char *end = nullptr;
+  unsigned long number = std::strtoul(target.c_str() + 3, &end, 10);
+  std::string_view suffix = end;
+  return ((number >= 80 && number <= 90) || (number >= 100 && number <= 121)) &&
+         (suffix.empty() || suffix == "a" || suffix == "f");
+}
+
 bool Parser::parseTarget() {
-  module.target = std::string(next().text);
+  const Token token = next();
+  module.target = std::string(token.text);
   while (accept(','))
     next();
+  if (!isKnownTarget(module.target))
+    return error(token.location,
+                 "expected a target from sm_80 to sm_90a or from sm_100 to "
+                 "sm_121a, but got " +
+                     describe(token));
   return true;
 }
 

@@ -31,6 +31,12 @@
 // LINKER: error: no linker 'no-such-linker', which NVFP4_LINKER names
 // RUN: not nvfp4-compile %s -o %t 2>&1 | FileCheck %s --check-prefix=ISFOLDER
 // ISFOLDER: error: could not write '{{.*}}': it is a folder
+// RUN: not nvfp4-compile %s --emit=llvm -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: not nvfp4-compile %s --emit=obj -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: not nvfp4-compile %s --emit=mlir -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
+// FULL: {{^}}error: could not write '/dev/full': No space left on device
+// RUN: not nvfp4-compile %s --isa=avx9 2>&1 | FileCheck %s --check-prefix=ISA
+// ISA: {{^}}error: expected --isa of generic, avx2 or avx512vnni, of several of them, native or all, but got 'avx9'
 // RUN: not nvfp4-compile %s -O9 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: error: expected -O0 to -O3, but got -O9
 // RUN: nvfp4-compile %s -o %t/h.so | FileCheck %s --check-prefix=WROTE

@@ -81,7 +81,7 @@ struct RunOptions {
   bool lintBankConflicts = false;
   /// CTAs that are resident at once; the number of pretended SMs.
   unsigned residentCtas = 148;
-  /// The run ends with a livelock report after this many warp instructions.
+  /// The run ends with a report after this many warp instructions.
   uint64_t maximumInstructions = uint64_t{1} << 40;
   /// Warp instructions without any store, arrival or completion after which
   /// the run counts as livelocked.

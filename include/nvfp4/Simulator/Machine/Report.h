@@ -32,6 +32,7 @@ enum class ReportKind : uint8_t {
   MbarrierMisuse,
   Deadlock,
   Livelock,
+  InstructionLimit,
   TmemAllocation,
   TmemLane,
   TmemLeak,
