@@ -120,14 +120,15 @@ bool Parser::parseVersion() {
   return true;
 }
 
-/// Ampere, Hopper and Blackwell, whose instructions the simulator has.
+/// PTX is compatible with later GPUs, so that of any GPU since Maxwell, the
+/// first that CUDA 12 knows, runs as on a Hopper or a Blackwell.
 static bool isKnownTarget(const std::string &target) {
   if (target.rfind("sm_", 0) != 0)
     return false;
   char *end = nullptr;
   unsigned long number = std::strtoul(target.c_str() + 3, &end, 10);
   std::string_view suffix = end;
-  return ((number >= 80 && number <= 90) || (number >= 100 && number <= 121)) &&
+  return ((number >= 50 && number <= 90) || (number >= 100 && number <= 121)) &&
          (suffix.empty() || suffix == "a" || suffix == "f");
 }
 
@@ -138,7 +139,7 @@ bool Parser::parseTarget() {
     next();
   if (!isKnownTarget(module.target))
     return error(token.location,
-                 "expected a target from sm_80 to sm_90a or from sm_100 to "
+                 "expected a target from sm_50 to sm_90a or from sm_100 to "
                  "sm_121a, but got " +
                      describe(token));
   return true;
