@@ -143,8 +143,9 @@ double crossError(const Panel &a, int64_t m, const Panel &b, int64_t n) {
   return total;
 }
 
+/// `blockSum` bounds the sums of |a * b| within blocks, without their scales.
 Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
-               DotResult dot, const ErrorModel &model) {
+               DotResult dot, double blockSum, const ErrorModel &model) {
   if (std::isnan(dot.sum) || std::isinf(dot.sum))
     return {dot.sum, 0.0};
   int unit = a.unit[static_cast<size_t>(m)] + b.unit[static_cast<size_t>(n)];
@@ -156,15 +157,15 @@ Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
       inputError(a, m, b, n) + inputError(b, n, a, m) + crossError(a, m, b, n);
   if (std::isnan(input))
     input = std::numeric_limits<double>::infinity();
+  // Targets apply scales before or after the sums within blocks.
+  bool mayOverflow = std::max(dot.magnitude + input, blockSum) >= 0x1p127;
   bool exact = input == 0.0 && unit >= -149 &&
-               dot.magnitude < std::ldexp(1.0, unit + 24) &&
-               dot.magnitude < 0x1p127;
+               dot.magnitude < std::ldexp(1.0, unit + 24) && !mayOverflow;
   if (zero && input == 0.0)
     return {dot.sum, 0.0};
   if (exact)
     return {dot.sum, 0.0};
-  // Overflow on the way cannot be excluded.
-  if (dot.magnitude + input >= 0x1p127)
+  if (mayOverflow)
     return {dot.sum, std::numeric_limits<double>::infinity()};
   // Rounded additions: one a term, and a few for split sums.
   double count =
@@ -264,9 +265,22 @@ Panel readPlainPanel(const Tensor &rows, llvm::ArrayRef<int64_t> lines,
   return p;
 }
 
+/// The largest finite |element| of each line; none where both sides are FP4,
+/// whose block sums are small.
+static std::vector<double> largestElements(const Panel &p) {
+  std::vector<double> largest(static_cast<size_t>(p.lines), 0.0);
+  size_t width = p.elements.size() / std::max<size_t>(largest.size(), 1);
+  for (size_t i = 0; i < p.elements.size(); ++i)
+    if (double x = std::abs(p.elements[i]); std::isfinite(x))
+      largest[i / width] = std::max(largest[i / width], x);
+  return largest;
+}
+
 void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
                     llvm::MutableArrayRef<Real> out) {
   int64_t width = a.blocks * a.block;
+  std::vector<double> largestOfA = largestElements(a);
+  std::vector<double> largestOfB = largestElements(b);
   for (int64_t m = 0; m < a.lines; ++m) {
     for (int64_t n = 0; n < b.lines; ++n) {
       const double *sa = a.scales.data() + m * a.blocks;
@@ -281,8 +295,11 @@ void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
       else
         dot = dotFP4<32>(a.codes.data() + m * width, sa,
                          b.codes.data() + n * width, sb, a.blocks);
+      double blockSum = static_cast<double>(a.block) *
+                        largestOfA[static_cast<size_t>(m)] *
+                        largestOfB[static_cast<size_t>(n)];
       out[static_cast<size_t>(m * b.lines + n)] =
-          withBound(a, m, b, n, dot, model);
+          withBound(a, m, b, n, dot, blockSum, model);
     }
   }
 }

@@ -60,8 +60,9 @@ enum class PlainRows { None, BF16, F16 };
 /// not exist. A UE4M3 scale of 0x7F or with its top bit set, and an E8M0 scale
 /// of 0xFF, is NaN. P * sA overflows for block sums above 2^127 / sA, which
 /// needs an E8M0 code above 243 on the activation side. Rows without scales
-/// have sA = 1; their products are exact too. The default floating-point
-/// environment is assumed (subnormals are not flushed).
+/// have sA = 1, and P overflows for rows of bf16 near the end of f32's range.
+/// The default floating-point environment is assumed (subnormals are not
+/// flushed).
 struct KernelSpec {
   Isa isa = Isa::Generic;
   /// Kind of A, the activations, unless they are `rows`.
