@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the ELF header, the program headers and the section headers, and
-// compares where they end with the size of the file.
+// Reads the ELF header and the program headers, and compares where segments and
+// both tables of headers end with the size of the file.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,7 +3,7 @@
 """Grouped block-scaled matrix products (NVFP4, MXFP4, MXFP8), stated exactly, compiled, run.
 
 - :func:`quantize`, :func:`dequantize`, :func:`relayout`: into block-scaled form and out of it
-- :func:`grouped_matmul`, :func:`grouped_matmul_list`: products with every option of the dialect
+- :func:`grouped_matmul`, :func:`grouped_matmul_list`: products of scaled operands with every option of the dialect
 - :func:`moe_layer`: a Mixture-of-Experts layer; :func:`route`, :func:`sort_tokens`, ...: its parts
 - :func:`compile`, :func:`load`: MLIR text, or a compiled file, to functions on arrays
 - :mod:`nvfp4.checkpoint`, :mod:`nvfp4.cudnn`, :mod:`nvfp4.gpumode`, :mod:`nvfp4.torch`: what others have

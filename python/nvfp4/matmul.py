@@ -1,6 +1,9 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grouped block-scaled products with every option of the dialect's ``matmul`` and ``matmul_list``."""
+"""Grouped products of scaled operands, with every option of the dialect's ``matmul`` and ``matmul_list``.
+
+Rows of bf16 or f16 beside scaled weights go through :func:`nvfp4.compile`.
+"""
 
 from __future__ import annotations
 

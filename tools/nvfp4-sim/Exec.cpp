@@ -50,7 +50,8 @@ hold PTX (nvcc -gencode arch=compute_100a,code=compute_100a).
   nvfp4-sim --help
 
 Exit status: that of the program where it is not 0; 1 when there were findings,
-or when no kernel was launched, so that nothing was checked; 2 misuse.
+or when no kernel was launched, so that nothing was checked; 2 misuse, or a file that
+could not be written.
 )";
 
 int misuse(const std::string &message) {

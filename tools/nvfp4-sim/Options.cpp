@@ -164,18 +164,20 @@ std::string parseOptions(int argc, char **argv, Options &options) {
       if (std::string error = sim::setRunOption(name, value, options.run);
           !error.empty())
         return error;
-    } else if (inlineValue)
-      return "unknown option '" + name + "' with a value";
-    else if (name == "--list")
-      options.list = true;
-    else if (name == "--stats")
-      options.statistics = true;
-    else if (name == "--allow-differences")
-      options.allowDifferences = true;
-    else if (name == "--help")
-      options.help = true;
-    else
-      return "unknown option '" + name + "'";
+    } else {
+      if (name == "--list")
+        options.list = true;
+      else if (name == "--stats")
+        options.statistics = true;
+      else if (name == "--allow-differences")
+        options.allowDifferences = true;
+      else if (name == "--help")
+        options.help = true;
+      else
+        return "unknown option '" + name + "'";
+      if (inlineValue)
+        return "expected no value for " + name + ", but got '" + value + "'";
+    }
     given.insert(name);
   }
   if (std::string error = sim::checkTogether(given); !error.empty())
