@@ -18,6 +18,7 @@ from .errors import LibraryError
 _HERE = pathlib.Path(__file__).resolve().parent
 # LLVM's symbols must stay out of the way of other copies of LLVM, such as Triton's.
 _MODE = ctypes.RTLD_LOCAL
+_OPENMP = "libomp.so.5"
 
 
 class StringRef(ctypes.Structure):
@@ -153,6 +154,9 @@ _P, _S, _I = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 @functools.cache
 def runtime() -> ctypes.CDLL:
     """libnvfp4_runtime.so.0; LibraryError if it cannot be loaded."""
+    # Copied beside the runtime for machines without LLVM, it is not on the path of libraries.
+    if any((folder / _OPENMP).exists() for folder in library_folders()):
+        _load(_OPENMP, "It is LLVM's")
     library = _load("libnvfp4_runtime.so.0", "It needs libomp.so.5 of LLVM 22: apt-get install libomp5-22")
     text = ctypes.c_char_p
     return _declare(

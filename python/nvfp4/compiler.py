@@ -189,6 +189,9 @@ def _pointers(arrays: list[np.ndarray]) -> Any:
 class _Loaded:
     """A module of the runtime: its functions by name."""
 
+    # Where kernels run; None: $NVFP4_DEVICE, or else a GPU.
+    device: str | None = None
+
     def __init__(self, pointer: int):
         self._pointer = pointer
         library = _library.runtime()
@@ -214,6 +217,8 @@ class _Loaded:
         place. Results are numpy arrays (``ml_dtypes`` for bfloat16 and 8-bit floats) and ScaledTensors: one, a tuple of
         several, or None. Raises ArgumentError, DataError (group offsets or indices out of range) or DeviceError.
         """
+        if self.device is not None:
+            _set_device(self.device)
         return self._select(entry)(*arguments)
 
     __call__ = run
@@ -222,13 +227,18 @@ class _Loaded:
         return "\n".join(map(repr, self.functions.values()))
 
 
-def load(path: str | os.PathLike[str]) -> _Loaded:
-    """Opens a shared object that ``nvfp4-compile`` or :meth:`Program.save` made. Needs no compiler."""
+def load(path: str | os.PathLike[str], device: str | None = None) -> _Loaded:
+    """Opens a shared object that ``nvfp4-compile`` or :meth:`Program.save` made. Needs no compiler.
+
+    ``device`` is where its kernels run, if it has any: ``cuda``, ``cuda:1`` or ``sim``; None is $NVFP4_DEVICE, or else
+    ``cuda``. The simulator is told whose kernels they are by $NVFP4_SIM_OPTIONS, such as ``--arch sm_90a``.
+    """
     pointer = ctypes.c_void_p()
     library = _library.runtime()
     _raise(library.nvfp4_module_load(os.fsencode(os.path.abspath(path)), ctypes.byref(pointer)))
     module = int(pointer.value or 0)
     loaded = _Loaded(module)
+    loaded.device = device
     weakref.finalize(loaded, library.nvfp4_module_release, module)
     return loaded
 
