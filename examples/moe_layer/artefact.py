@@ -5,6 +5,9 @@
   layer.so            what nvfp4-compile made of layer.mlir
   target              the machine that its products are for
   tensors/*.npy       arguments of the layer; bytes of types that numpy lacks
+  layer.ptx, kernels.ptx, kernels.json
+                      for sm_90a: the products as kernels, and the rest of the
+                      layer (kernels.mlir), for --resident
   run.py, ...         this example
   nvfp4/              the Python package; in lib/ the runtime, libomp and the
                       simulator, but no compiler
@@ -13,8 +16,10 @@ It needs Python 3.9 with numpy and ml_dtypes, the C and C++ libraries, and for
 products on a GPU NVIDIA's driver.
 """
 
+import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -24,7 +29,8 @@ import time
 import ml_dtypes
 import numpy as np
 
-SCRIPTS = ("run.py", "artefact.py", "stages.py", "oracle.py", "report.py", "nvfp4_numpy.py")
+SCRIPTS = ("run.py", "artefact.py", "stages.py", "oracle.py", "report.py", "nvfp4_numpy.py", "device.py", "resident.py",
+           "wgmma.py")
 LIBRARIES = ("libnvfp4_runtime.so.0", "libnvfp4_sim.so.0")
 OPENMP = "libomp.so.5"
 FLOATS = {"tokens": ml_dtypes.bfloat16, "w13.scales": ml_dtypes.float8_e4m3fn, "w2.scales": ml_dtypes.float8_e4m3fn}
@@ -45,6 +51,33 @@ def find_openmp(runtime):
     sys.exit(f"moe_layer: expected {runtime} to find {OPENMP}, but ldd does not:\n{listed}")
 
 
+def run(*command):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def write_kernels(folder, build, example, target):
+    """Kernels as PTX, and what launches of the products must know."""
+    for name, source in (("layer", "layer.mlir"), ("kernels", "kernels.mlir")):
+        run(build / "bin" / "nvfp4-compile", example / source, f"--target={target}", "--emit=ptx",
+            "-o", folder / f"{name}.ptx")
+    lowered = run(build / "bin" / "nvfp4-opt", example / "layer.mlir", "--gsg-to-sm90-kernels")
+    texts = (folder / "layer.ptx").read_text().split(".visible .entry ")[1:]
+    info = {}
+    for stage, text in zip(("gate_up", "down"), texts):
+        name = text[:text.index("(")]
+        attributes = lowered[lowered.index(f"llvm.func @{name}("):]
+        info[stage] = {
+            "kernel": name, "maps": text[:text.index("{")].count("[128]"),
+            "threads": int(re.search(r"\.reqntid (\d+)", text)[1]),
+            "shared_bytes": int(re.search(r"nvfp4\.shared_bytes = (\d+)", attributes)[1]),
+            # Of 64 columns along K, in a stage.
+            "blocks": 2}
+    (folder / "kernels.json").write_text(json.dumps(info, indent=1) + "\n")
+
+
 def write(folder, build, example, target, layer, tokens):
     """Compiles `example`/layer.mlir into `folder`, with what running it needs; gives the bytes of it all."""
     tensors, library = folder / "tensors", folder / "nvfp4" / "lib"
@@ -53,11 +86,9 @@ def write(folder, build, example, target, layer, tokens):
                     ignore=shutil.ignore_patterns("__pycache__", "lib"))
     for path in (tensors, library):
         path.mkdir(parents=True, exist_ok=True)
-    command = [str(build / "bin" / "nvfp4-compile"), str(example / "layer.mlir"), f"--target={target}",
-               "-o", str(folder / "layer.so")]
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{result.stdout}{result.stderr}")
+    run(build / "bin" / "nvfp4-compile", example / "layer.mlir", f"--target={target}", "-o", folder / "layer.so")
+    if target == "sm_90a":
+        write_kernels(folder, build, example, target)
     (folder / "target").write_text(target + "\n")
     for name in LIBRARIES:
         shutil.copyfile(build / "lib" / name, library / name)
@@ -89,8 +120,8 @@ class Artefact:
         array = np.load(path)
         return array.view(FLOATS[path.stem]) if path.stem in FLOATS else array
 
-    def open(self, device, repeats):
-        """Loads layer.so for `device`, or the default, and gives its name."""
+    def open(self, device):
+        """Loads the runtime for `device`, or the default, and gives its name."""
         expected = ("cpu",) if self.target == "cpu" else ("cuda", "sim")
         device = device or expected[0]
         if device not in expected:
@@ -101,10 +132,22 @@ class Artefact:
         sys.path.insert(0, str(self.folder))
         import nvfp4
 
-        self.scaled = nvfp4.ScaledTensor
-        self.module = nvfp4.load(self.folder / "layer.so", device=None if device == "cpu" else device)
-        self.repeats = repeats or (1 if device == "sim" else 5)
+        self.package, self.device = nvfp4, device
         return device
+
+    def load(self, repeats):
+        self.scaled = self.package.ScaledTensor
+        self.module = self.package.load(self.folder / "layer.so", device=None if self.device == "cpu" else self.device)
+        self.repeats = repeats or (1 if self.device == "sim" else 5)
+        return self
+
+    def reside(self):
+        """The layer on the device, called like this one."""
+        if not (self.folder / "kernels.json").exists():
+            sys.exit(f"moe_layer: expected an artefact for sm_90a with --resident, but {self.folder} is for {self.target}")
+        from resident import Resident
+
+        return Resident(self.folder, self.package._library.runtime(), self.device, self.layer, self.tokens)
 
     def __call__(self, entry, inputs, outputs):
         arguments = [name if isinstance(name, int) else self.arrays[name] for name in inputs]

@@ -77,7 +77,8 @@ func.func @quantize(%x: tensor<?x1024xbf16>, %token_of_row: tensor<?xi32>,
   return %q : !act
 }
 
-// Gate and up, SwiGLU, and the FP4 input of the next product, in one.
+// Gate and up, SwiGLU, and the FP4 input of the next product, in one. What goes
+// to FP4 needs no sigmoid to the last bit, for which kernels would use f64.
 func.func @gate_up(%x: !act, %ends: tensor<16xi32>, %w: !w13,
                    %alpha: tensor<16x2xf32>, %encode: tensor<1xf32>) -> !glu {
   %c0 = arith.constant 0 : index
@@ -86,7 +87,8 @@ func.func @gate_up(%x: !act, %ends: tensor<16xi32>, %w: !w13,
       groups(%ends : tensor<16xi32>) lhs(%x : !act) rhs(%w : !w13)
       alpha(%alpha : tensor<16x2xf32>)
       activation = <swiglu, gate = <halves, gate_first>>
-      quantizer = <trtllm> global_scale(%s : f32) -> !glu
+      quantizer = <trtllm> global_scale(%s : f32)
+      {math = #grouped_scaled_gemm<math fast>} -> !glu
   return %h : !glu
 }
 

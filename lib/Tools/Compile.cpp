@@ -15,6 +15,7 @@
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Tools/RunPlan.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -136,7 +137,10 @@ int tools::runCompile(CompileOptions options) {
       ParsedModule::parse(options.input, options.report);
   if (!module)
     return 1;
-  if (!hasFunctions(module->get()))
+  // Kernels may be all that there is, written by hand.
+  bool hasKernels =
+      isKernels && !module->get().getOps<gpu::GPUModuleOp>().empty();
+  if (!hasKernels && !hasFunctions(module->get()))
     return reportError(options,
                        "expected a public function with a body to compile, but "
                        "'" +
