@@ -14,6 +14,7 @@
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Tools/RunPlan.h"
+#include "nvfp4/Tools/Tune.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/FileSystem.h"
@@ -101,6 +102,40 @@ static LogicalResult emitKernels(ModuleOp module, const CompileOptions &options,
   return finish(file, options, output);
 }
 
+/// Gives products the strategies of the file, which are measured before that
+/// where the options say so.
+static LogicalResult chooseStrategies(ModuleOp module,
+                                      const CompileOptions &options) {
+  if (options.strategies.empty() && options.tune.empty())
+    return success();
+  auto fail = [&](const std::string &message) {
+    return failure(reportError(options, message));
+  };
+  if (options.target == "cpu")
+    return fail("expected --target=sm_100a or sm_90a for strategies, but got "
+                "cpu");
+  unsigned count = 0;
+  if (!options.tune.empty() &&
+      (StringRef(options.tune).getAsInteger(10, count) || count == 0))
+    return fail("expected a number of strategies from 1 on after --tune=, but "
+                "got '" +
+                options.tune + "'");
+  if (count && options.strategies.empty())
+    return fail("expected --strategies with a file for what --tune measures");
+  auto tuned = TunedStrategies::load(options.strategies, count > 0);
+  if (!tuned)
+    return fail(tuned.message());
+  if (count) {
+    if (tensorio::Status status = checkOutputPath(options.strategies); !status)
+      return fail(status.message());
+    if (failed(tune(module, options, count, *tuned)))
+      return failure();
+    if (tensorio::Status status = tuned->save(options.strategies); !status)
+      return fail(status.message());
+  }
+  return tuned->apply(module, options.target);
+}
+
 int tools::runCompile(CompileOptions options) {
   if (options.explain) {
     if (!options.forOutput.empty())
@@ -108,7 +143,8 @@ int tools::runCompile(CompileOptions options) {
                                   "without " +
                                       options.forOutput.front());
     auto module = ParsedModule::parse(options.input, options.report);
-    return !module || failed(explainStrategies(module->get(), options.target));
+    return !module || failed(chooseStrategies(module->get(), options)) ||
+           failed(explainStrategies(module->get(), options.target));
   }
   // An artefact may meet another CPU, text is for this one.
   if (options.isa.empty())
@@ -145,6 +181,8 @@ int tools::runCompile(CompileOptions options) {
                        "expected a public function with a body to compile, but "
                        "'" +
                            options.input + "' has none");
+  if (failed(chooseStrategies(module->get(), options)))
+    return 1;
   if (isKernels ? failed(emitKernels(module->get(), options, output))
                 : failed(lowerToLLVM(module->get(), options)) ||
                       failed(emit(module->get(), options, output)))

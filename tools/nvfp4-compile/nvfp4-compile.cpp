@@ -40,8 +40,12 @@ int main(int argc, char **argv) {
   Opt<bool> runtimeChecks("runtime-checks", cl::cat(category), cl::desc("Check offsets, indices and dynamic extents where the code runs (default)"), cl::location(compile.runtimeChecks));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));
   Opt<bool> explain("explain", cl::cat(category), cl::desc("Print how each product could run on the GPU --target, and stop"), cl::location(compile.explain));
+  Opt<std::string> strategies("strategies", cl::cat(category), cl::desc("Strategies that were measured, for products without one"), cl::value_desc("file"), cl::location(compile.strategies));
+  Opt<std::string> tune("tune", cl::ValueOptional, cl::cat(category), cl::desc("First measure this many strategies (4 without a number) of each product of which the file knows nothing, on the device $NVFP4_DEVICE"), cl::value_desc("number"), cl::location(compile.tune));
   // clang-format on
   cl::ParseCommandLineOptions(argc, argv, "NVFP4 compiler\n");
+  if (tune.getNumOccurrences() && compile.tune.empty())
+    compile.tune = "4";
   for (const cl::Option *option : std::initializer_list<cl::Option *>{
            &output, &emit, &isa, &openmp, &runtimeChecks, &optLevel})
     if (option->getNumOccurrences())

@@ -33,6 +33,14 @@ NVFP4_API nvfp4_status nvfp4_launch_set_device(const char *name);
  * device has multiprocessors. */
 NVFP4_API nvfp4_status nvfp4_launch_set_max_blocks(int64_t blocks);
 
+/* If `enable` is not 0, kernels of tasks are timed from now on, by events of
+ * the device; on `sim` these are times of the host. */
+NVFP4_API void nvfp4_launch_set_timing(int enable);
+
+/* Microseconds of the kernels that were timed since the last such question, in
+ * sum. */
+NVFP4_API double nvfp4_launch_take_time(void);
+
 typedef struct nvfp4_task nvfp4_task;
 
 enum {

@@ -34,6 +34,11 @@ struct CompileOptions : CodeOptions {
   /// Print the candidate strategies of each product for `target`, a GPU, and
   /// stop.
   bool explain = false;
+  /// A file of strategies that were measured, for products without one.
+  std::string strategies;
+  /// How many strategies of each product to measure first, for products of
+  /// which the file knows nothing; empty: none.
+  std::string tune;
   /// Options of the command line that decide what is written and how, as
   /// given: with `explain` there must be none.
   std::vector<std::string> forOutput;

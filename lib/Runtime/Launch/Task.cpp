@@ -15,6 +15,7 @@
 
 #include "../Error.h"
 #include "../Violation.h"
+#include "LaunchTimer.h"
 
 #include <algorithm>
 #include <memory>
@@ -311,9 +312,11 @@ extern "C" void nvfp4_task_run(nvfp4_task *task, int64_t blocks,
     std::vector<void *> arguments;
     for (Parameter &parameter : task->parameters)
       arguments.push_back(parameter.bytes);
-    if (!task->check(
+    LaunchTimer timer(*task);
+    if (!timer.begin() ||
+        !task->check(
             nvfp4_kernel_launch(task->kernel, &launch, arguments.data())) ||
-        !task->synchronize())
+        !timer.end() || !task->synchronize() || !timer.add())
       return;
     for (const Buffer &buffer : task->buffers)
       if (!task->copyOut(buffer))

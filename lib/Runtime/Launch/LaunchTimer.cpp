@@ -1,0 +1,56 @@
+//===- LaunchTimer.cpp - How long kernels take ------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The sum is the process's, as tasks of several threads may be timed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchTimer.h"
+
+#include <atomic>
+
+using namespace nvfp4::runtime;
+
+static std::atomic<bool> isTiming{false};
+static std::atomic<double> microseconds{0};
+
+extern "C" void nvfp4_launch_set_timing(int enable) { isTiming = enable != 0; }
+
+extern "C" double nvfp4_launch_take_time(void) {
+  return microseconds.exchange(0);
+}
+
+LaunchTimer::LaunchTimer(nvfp4_task &task) : task(task), isOn(isTiming) {}
+
+LaunchTimer::~LaunchTimer() {
+  for (nvfp4_event *event : {first, last})
+    if (event)
+      nvfp4_event_destroy(task.device->device, event);
+}
+
+bool LaunchTimer::begin() {
+  nvfp4_device *device = task.device->device;
+  return !isOn || (task.check(nvfp4_event_create(device, 1, &first)) &&
+                   task.check(nvfp4_event_create(device, 1, &last)) &&
+                   task.check(nvfp4_event_record(device, first, task.stream)));
+}
+
+bool LaunchTimer::end() {
+  return !isOn ||
+         task.check(nvfp4_event_record(task.device->device, last, task.stream));
+}
+
+bool LaunchTimer::add() {
+  float milliseconds = 0;
+  if (!isOn)
+    return true;
+  if (!task.check(
+          nvfp4_event_elapsed(task.device->device, first, last, &milliseconds)))
+    return false;
+  microseconds.fetch_add(1e3 * milliseconds);
+  return true;
+}
