@@ -7,7 +7,7 @@
 // RUN: %{sim} nvfp4-compile %s --target=sm_90a --tune=2 --strategies=%t/tiles --emit=ptx -o %t/tuned.ptx 2> %t/notes
 // RUN: FileCheck %s --check-prefix=NOTES < %t/notes
 // NOTES: tuned 'activated' on {{.*}}: <m = {{[0-9]+}}, n = {{[0-9]+}}, k = {{[0-9]+}}>, {{[0-9.]+}} us, the best of 2 for ragged_rows nvfp4 x nvfp4, 2 groups, n 128, k 128, 16 rows, 2.25 bits, paired
-// NOTES: tuned 'plain' on {{.*}}, the best of 2 for ragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 256 rows, 16.00 bits
+// NOTES: tuned 'plain' on {{.*}}, the best of 2 for ragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 16 rows, 16.00 bits
 // NOTES-NOT: tuned
 // RUN: FileCheck %s --check-prefix=FILE < %t/tiles
 // FILE: # Strategies of products
@@ -20,7 +20,7 @@
 // RUN: cmp %t/tuned.ptx %t/used.ptx
 
 // The last line counts.
-// RUN: printf 'H\tsm_90a\tragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 256 rows, 16.00 bits\t<m = 160, n = 128, k = 128>\t1\n' >> %t/tiles
+// RUN: printf 'H\tsm_90a\tragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 16 rows, 16.00 bits\t<m = 160, n = 128, k = 128>\t1\n' >> %t/tiles
 // RUN: nvfp4-compile %s --target=sm_90a --strategies=%t/tiles --explain 2>&1 | FileCheck %s --check-prefix=LAST
 // LAST: keeps its strategy; without it:
 // RUN: nvfp4-compile %s --target=sm_90a --strategies=%t/tiles --emit=ptx | FileCheck %s --check-prefix=WIDE
@@ -31,9 +31,9 @@
 // RUN: printf 'H\tsm_90a\tone\n' > %t/broken
 // RUN: not nvfp4-compile %s --target=sm_90a --strategies=%t/broken 2>&1 | FileCheck %s --check-prefix=BROKEN
 // BROKEN: error: {{.*}}broken:1: expected device, target, shapes, strategy and microseconds apart by tabs, but got 3 fields
-// RUN: printf 'H\tsm_90a\tragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 256 rows, 16.00 bits\t<m = x>\t1\n' > %t/nonsense
+// RUN: printf 'H\tsm_90a\tragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 16 rows, 16.00 bits\t<m = x>\t1\n' > %t/nonsense
 // RUN: not nvfp4-compile %s --target=sm_90a --strategies=%t/nonsense 2>&1 | FileCheck %s --check-prefix=NONSENSE
-// NONSENSE: expected a strategy of the shapes 'ragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 256 rows, 16.00 bits', but got '<m = x>'
+// NONSENSE: expected a strategy of the shapes 'ragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 16 rows, 16.00 bits', but got '<m = x>'
 // RUN: not nvfp4-compile %s --target=sm_90a --strategies=%t/missing 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: could not read '{{.*}}missing': No such file or directory
 // RUN: not nvfp4-compile %s --target=sm_90a --tune 2>&1 | FileCheck %s --check-prefix=NOFILE
@@ -60,6 +60,6 @@ func.func @activated(%a: !a, %ends: tensor<2xi32>, %b: !b, %scale: tensor<1xf32>
 func.func @plain(%a: !a, %rows: index, %ends: tensor<2xi32>, %b: !c, %alpha: tensor<2xf32>) -> tensor<?x256xbf16> {
   %init = tensor.empty(%rows) : tensor<?x256xbf16>
   %y = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<2xi32>) lhs(%a : !a) rhs(%b : !c)
-      alpha(%alpha : tensor<2xf32>) outs(%init : tensor<?x256xbf16>) -> tensor<?x256xbf16>
+      alpha(%alpha : tensor<2xf32>) outs(%init : tensor<?x256xbf16>) {expected_rows = 9 : i64} -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
 }
