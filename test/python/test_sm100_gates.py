@@ -46,7 +46,7 @@ def test_columns_of_addend_and_pre_activation(rng, q, n, tile, up_first, known):
         *operand, *operands, alpha, addend, bias, product.destination("f16"),
         product.destination("f32", n // 2))
     rows_g, rows_u = gate_rows(q, up_first, n // 2)
-    expected_pre = product.destination("f16")
+    expected_pre, unwritten = product.destination("f16"), product.destination("f32", n // 2)
     for i, (index, acc, _) in enumerate(product.accumulators()):
         factor = np.empty(n)
         factor[rows_g], factor[rows_u] = alpha[i]
@@ -55,4 +55,6 @@ def test_columns_of_addend_and_pre_activation(rng, q, n, tile, up_first, known):
         y = swiglu(z[:, rows_g], z[:, rows_u], 1, 0, np.inf)
         bound = activation_bound(y, z[:, rows_g], 1.702)
         assert_within(got[index], y, bound, "f32", f"group {i}")
+        unwritten[index] = got[index]
+    assert_equal(got, unwritten, "rows of no group")
     assert_equal(pre, expected_pre, "pre-activation")

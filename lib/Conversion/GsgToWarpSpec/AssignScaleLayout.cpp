@@ -10,9 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelPlan.h"
+#include "ListProblem.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -208,7 +209,9 @@ void ProductScales::assignRhs() {
   op.setRhsTypesAttr(b.getArrayAttr(types));
 }
 
-/// Granularity that tiles can hold: a power of two up to 64 that splits N.
+/// Granularity for columns that are moved: a power of two up to 32 that splits
+/// N. Runs of 32 fill a chunk of the epilogue, and every tile of 64 columns has
+/// whole pairs of them; longer ones would ask for wider tiles and gain nothing.
 static int64_t getTileGranularity(int64_t n) {
   int64_t q = 32;
   while (q > 1 && (ShapedType::isDynamic(n) || n % (2 * q) != 0))
@@ -229,7 +232,8 @@ void ProductScales::assignGateLayout() {
   if (op.getAddend() || op.getPreactOut()) {
     if (isWgmma)
       return;
-    op->setAttr(sm100::kOuterGateAttrName, gate);
+    if (!getOuterGate(op))
+      op->setAttr(kOuterGateAttrName, gate);
   }
   SmallVector<ScaledOperand> parts =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
@@ -285,8 +289,7 @@ struct AssignScaleLayout
     getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
     getOperation()->walk([&](MatmulListOp op) { lists.push_back(op); });
     for (MatmulListOp list : lists)
-      if (target != "sm_90a" && list->getNumResults() == 0 &&
-          !list.getLhsScales().empty())
+      if (sm100::hasOneKernel(list, target))
         ProductScales(list, /*isWgmma=*/false).assignList(list);
     for (MatmulOp op : products) {
       // The others are told what is missing by convert-gsg-to-warpspec.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBody.h"
+#include "ListProblem.h"
 #include "WgmmaBody.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 
@@ -88,9 +89,12 @@ struct ConvertGsgToWarpSpec
     for (Operation *op : products) {
       auto matmul = dyn_cast<MatmulOp>(op);
       if (auto list = dyn_cast<MatmulListOp>(op)) {
-        bool isStored =
-            op->getNumResults() == 0 && !list.getLhsScales().empty();
-        if (target == "sm_90a" || !isStored || !isOneKernel(list)) {
+        if (!isStored(list)) {
+          op->emitOpError("expected storage form on memrefs; run "
+                          "gsg-decompose-scaled and one-shot-bufferize first");
+          return signalPassFailure();
+        }
+        if (!hasOneKernel(list, target)) {
           op->emitOpError("kernels for ")
               << target
               << " do not support this matmul_list; run gsg-split-list first";

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueTile.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -24,9 +25,7 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
 
-GateAttr KernelBody::getOuterGate() {
-  return op->getAttrOfType<GateAttr>(kOuterGateAttrName);
-}
+GateAttr KernelBody::getOuterGate() { return gsg::getOuterGate(op); }
 
 SmallVector<KernelBody::OuterRun> KernelBody::getOuterRuns(Value column,
                                                            bool isSecond) {

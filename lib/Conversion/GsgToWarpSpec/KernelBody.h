@@ -26,7 +26,7 @@ struct GroupPlace {
   mlir::Value firstStep, steps;
 };
 
-/// Where its operands lie, i32.
+/// Where the operands of a group lie, i32.
 struct OperandPlace {
   /// Its first row in A and in the weights, and their first atoms of scales.
   mlir::Value row, weightRow, rowAtom, weightAtom;
@@ -98,8 +98,8 @@ protected:
   void enterResult(Value g);
   /// Map number `i` of problem `g`, or `map` if all have the same.
   Value getMap(Value map, Value g, unsigned i);
-  /// Word `i` of its row of the table.
-  Value loadWord(Value g, int64_t i);
+  /// A word of its row of the table.
+  Value loadWord(Value g, ProblemWord word);
 
   /// Stages along K of a group, at least one.
   Value getSteps(Value g);

@@ -16,6 +16,17 @@
 
 namespace nvfp4::gsg::sm100 {
 
+/// Words of a row of a table of problems, in the order of their places. The
+/// pointer to the result is two.
+enum class ProblemWord : int64_t {
+  Rows,
+  Columns,
+  Steps,
+  OutStride,
+  OutLow,
+  OutHigh
+};
+
 /// Values in the kernel; null for operands that the product does not have.
 /// Matrices of all groups are one matrix of their rows.
 struct KernelParameters {
@@ -44,9 +55,9 @@ struct KernelParameters {
   mlir::Value alphaValue, betaValue, globalScaleValue;
   /// i64, of stochastic rounding.
   mlir::Value seed;
-  /// Of problems with extents of their own: for each a row with rows, columns,
-  /// steps, outStride and the result's pointer, and maps in the order of those
-  /// above. What it holds is null here but in a group.
+  /// Of problems with extents of their own: for each a row of ProblemWords, and
+  /// maps in the order of those above. What it holds is null here but in a
+  /// group.
   std::optional<Launch::Table> problems;
   /// Ragged scales start as upper_bound; else where their rows do.
   bool startsByGroup = false;

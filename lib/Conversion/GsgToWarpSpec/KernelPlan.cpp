@@ -89,6 +89,16 @@ static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
   return "";
 }
 
+/// What TMA leaves out of FP4 beside FP8, which it pads to whole rows of 128
+/// bytes, or an empty text.
+static std::string findUnsupportedPadding(const OperandPlan &side,
+                                          ScaledType type) {
+  int64_t k = type.getShape().back();
+  if (side.isPadded && (ShapedType::isDynamic(k) || k % 128 != 0))
+    return "MXFP4 beside MXFP8 with a K that is no multiple of 128";
+  return "";
+}
+
 /// The instruction for the formats of both operands, or what is missing.
 static std::string chooseInstruction(KernelPlan &plan, bool isGathered) {
   ScaledType a = plan.a.operand.type, b = plan.b.operand.type;
@@ -99,10 +109,9 @@ static std::string chooseInstruction(KernelPlan &plan, bool isGathered) {
       side->isPadded = type.isFP4();
       side->element = type.isFP4() ? Float4E2M1FNType::get(type.getContext())
                                    : type.getDataElementType();
-      int64_t k = type.getShape().back();
-      if (type.isFP4() && !isGathered &&
-          (ShapedType::isDynamic(k) || k % 128 != 0))
-        return "MXFP4 beside MXFP8 with a K that is no multiple of 128";
+      if (std::string what = findUnsupportedPadding(*side, type);
+          !isGathered && !what.empty())
+        return what;
     }
   } else {
     plan.a.element = a.getDataElementType();
@@ -167,9 +176,8 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   plan.a.operand = plan.a.parts.front();
   plan.b.operand = plan.b.parts.front();
-  if (!plan.a.operand.type)
-    return refuse("rows without scales; quantise them, or use target sm_90a or "
-                  "cpu");
+  if (failed(requireScaledRows(op)))
+    return failure();
   GroupingKind kind = op.getGrouping().getKind();
   for (const OperandPlan *side : {&plan.a, &plan.b})
     if (std::string what = findUnsupportedSide(side->operand.type, kind);
@@ -194,14 +202,14 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulListOp list, MatmulOp first) {
   if (failed(plan))
     return failure();
   for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
-    for (ScaledType type : {list.getLhsType(i), list.getRhsType(i)}) {
+    std::pair<OperandPlan *, ScaledType> sides[] = {
+        {&plan->a, list.getLhsType(i)}, {&plan->b, list.getRhsType(i)}};
+    for (auto [side, type] : sides) {
       if (std::string what = findUnsupportedSide(type, GroupingKind::Dense);
           !what.empty())
         return refuse(what);
-      int64_t k = type.getShape().back();
-      if (plan->a.isPadded != plan->b.isPadded && type.isFP4() &&
-          (ShapedType::isDynamic(k) || k % 128 != 0))
-        return refuse("MXFP4 beside MXFP8 with a K that is no multiple of 128");
+      if (std::string what = findUnsupportedPadding(*side, type); !what.empty())
+        return refuse(what);
     }
   }
   return plan;

@@ -17,11 +17,6 @@
 
 namespace nvfp4::gsg::sm100 {
 
-/// The gate layout of an addend and a stored pre-activation, where that of the
-/// product's columns is another.
-inline constexpr llvm::StringLiteral kOuterGateAttrName =
-    "grouped_scaled_gemm.outer_gate";
-
 /// One operand of the multiplication as TMA and the tensor core see it.
 struct OperandPlan {
   ScaledOperand operand;
@@ -91,15 +86,6 @@ struct KernelPlan {
   /// The same for all problems of a list, of which `first` is the first.
   static mlir::FailureOr<KernelPlan> get(MatmulListOp list, MatmulOp first);
 };
-
-/// Problem `i` of a list as a product of its own, before it. The factors are
-/// those given.
-MatmulOp createProblem(mlir::OpBuilder &builder, MatmulListOp list, int64_t i,
-                       mlir::Value alpha, mlir::Value beta);
-
-/// One kernel can have all problems of the list: there are several, with
-/// results of one type.
-bool isOneKernel(MatmulListOp list);
 
 /// What kernels leave out on every machine, or an empty text.
 std::string findUnsupported(MatmulOp op);

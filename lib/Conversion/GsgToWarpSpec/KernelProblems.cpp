@@ -16,6 +16,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
@@ -26,18 +28,20 @@ static int64_t getEntries(const Launch::Table &table) {
   return static_cast<int64_t>(table.maps.size()) + 1;
 }
 
-mlir::Value KernelBody::loadWord(Value g, int64_t i) {
+mlir::Value KernelBody::loadWord(Value g, ProblemWord word) {
   const Launch::Table &table = *parameters.problems;
-  Value row = mul(g, getEntries(table) * 32);
-  return memref::LoadOp::create(b, loc, table.words, toIndex(add(row, i32(i))));
+  Value row = mul(g, getEntries(table) * Launch::Table::kEntryWords);
+  Value at = add(row, i32(static_cast<int64_t>(word)));
+  return memref::LoadOp::create(b, loc, table.words, toIndex(at));
 }
 
 void KernelBody::enterProblem(Value g) {
   if (!parameters.problems)
     return;
-  parameters.rows = loadWord(g, 0);
-  parameters.columns = parameters.outColumns = loadWord(g, 1);
-  parameters.steps = loadWord(g, 2);
+  parameters.rows = loadWord(g, ProblemWord::Rows);
+  parameters.columns = loadWord(g, ProblemWord::Columns);
+  parameters.outColumns = parameters.columns;
+  parameters.steps = loadWord(g, ProblemWord::Steps);
 }
 
 mlir::Value KernelBody::getMap(Value map, Value g, unsigned i) {
@@ -52,11 +56,13 @@ mlir::Value KernelBody::getMap(Value map, Value g, unsigned i) {
 void KernelBody::enterResult(Value g) {
   if (!parameters.problems)
     return;
-  parameters.outStride = loadWord(g, 3);
+  parameters.outStride = loadWord(g, ProblemWord::OutStride);
   // The pointer, as a distance from that of the first problem.
   Type i64 = b.getI64Type();
-  Value low = arith::ExtUIOp::create(b, loc, i64, loadWord(g, 4));
-  Value high = arith::ExtUIOp::create(b, loc, i64, loadWord(g, 5));
+  auto load = [&](ProblemWord word) -> Value {
+    return arith::ExtUIOp::create(b, loc, i64, loadWord(g, word));
+  };
+  Value low = load(ProblemWord::OutLow), high = load(ProblemWord::OutHigh);
   Value shift = arith::ConstantIntOp::create(b, loc, 32, 64);
   high = arith::ShLIOp::create(b, loc, high, shift);
   Value address = arith::OrIOp::create(b, loc, high, low);

@@ -104,14 +104,17 @@ public:
                                               mlir::Type element, int64_t most,
                                               int64_t blocks);
 
-  /// Begins a row of a table of problems. From here on numbers, pointers and
-  /// maps are its entries and not parameters, and the functions return null.
+  /// Begins a row of a table of problems. From here on maps are entries of the
+  /// row and not parameters, and the functions that add them return null.
   void beginTableRow();
-  /// A number of the row, known or not.
+  /// Words of the row, in the order of the calls: a number, known or not, is
+  /// one, and a pointer is two.
   void addTableNumber(HostNumber number);
   void addTablePointer(mlir::Value buffer);
   /// Ends the table.
   struct Table {
+    /// Words of 32 bits in an entry of 128 bytes.
+    static constexpr int64_t kEntryWords = 32;
     /// Entries of 128 bytes, and the same as words of 32 bits.
     mlir::Value entries, words;
     /// The maps of a row, which stand in the entries behind its first.

@@ -12,6 +12,8 @@
 
 #include "KernelParameters.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
@@ -51,13 +53,19 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
         launch.addBuffer(out, rows, rowBytes, 16, Launch::Read | Launch::Write);
     if (i == 0)
       firstResult = result;
-    launch.beginTableRow();
-    launch.addTableNumber(rows);
-    launch.addTableNumber(columns);
+    std::array<HostNumber, static_cast<size_t>(ProblemWord::OutLow)> numbers;
+    auto place = [&](ProblemWord word) -> HostNumber & {
+      return numbers[static_cast<size_t>(word)];
+    };
+    place(ProblemWord::Rows) = rows;
+    place(ProblemWord::Columns) = columns;
     // With K = 0 one step multiplies what lies outside: zeros.
-    launch.addTableNumber(math.atLeastOne(steps));
-    launch.addTableNumber(
-        math.mul(math.ceilDiv(rowBytes, 16), math.constant(16 / bytes)));
+    place(ProblemWord::Steps) = math.atLeastOne(steps);
+    place(ProblemWord::OutStride) =
+        math.mul(math.ceilDiv(rowBytes, 16), math.constant(16 / bytes));
+    launch.beginTableRow();
+    for (const HostNumber &number : numbers)
+      launch.addTableNumber(number);
     launch.addTablePointer(result);
     addOperandMaps(launch, one);
     int64_t boxBytes = plan.stagedColumns * bytes;

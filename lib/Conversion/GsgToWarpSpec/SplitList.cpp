@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For targets whose kernels compute one shape.
+// For lists that have no kernel of their own: on targets whose kernels compute
+// one shape, and of one problem or of results of several types.
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelPlan.h"
+#include "ListProblem.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
@@ -37,33 +38,6 @@ static Value getFactor(OpBuilder &b, Location loc, Value factor, int64_t i) {
   return memref::LoadOp::create(b, loc, factor, at);
 }
 
-MatmulOp nvfp4::gsg::sm100::createProblem(OpBuilder &b, MatmulListOp op,
-                                          int64_t i, Value alpha, Value beta) {
-  auto grouping = GroupingAttr::get(op.getContext(), GroupingKind::Dense,
-                                    OffsetsKind::Ends, 1);
-  auto one = [&](ArrayAttr types) { return b.getArrayAttr(types[i]); };
-  return MatmulOp::create(
-      b, op.getLoc(), TypeRange(), grouping, /*groups=*/Value(), op.getLhs()[i],
-      op.getLhsScales()[i], one(op.getLhsTypesAttr()), op.getRhs()[i],
-      op.getRhsScales()[i], one(op.getRhsTypesAttr()), alpha, /*bias=*/Value(),
-      /*prob=*/Value(), ProbPosition::PostActivation, beta, /*addend=*/Value(),
-      ActivationAttr(), /*activation_params=*/Value(), /*row=*/ValueRange(),
-      /*column=*/ValueRange(), /*group=*/ValueRange(), QuantizerAttr(),
-      /*global_scale=*/Value(), /*seed=*/Value(), MathMode::Strict,
-      TailMode::Preserve, op.getDeterminism(), op.getStrategyAttr(),
-      /*expected_rows=*/IntegerAttr(), /*preact_out=*/Value(), op.getOuts()[i],
-      /*out_scales=*/Value(), /*out_types=*/ArrayAttr(), /*amax_out=*/Value());
-}
-
-bool nvfp4::gsg::sm100::isOneKernel(MatmulListOp op) {
-  auto elementOf = [](Value out) {
-    return cast<ShapedType>(out.getType()).getElementType();
-  };
-  return op.getOuts().size() > 1 && llvm::all_of(op.getOuts(), [&](Value out) {
-           return elementOf(out) == elementOf(op.getOuts()[0]);
-         });
-}
-
 static void split(MatmulListOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -81,8 +55,7 @@ struct SplitList : nvfp4::gsg::impl::SplitListPassBase<SplitList> {
 
   void runOnOperation() override {
     getOperation()->walk([&](MatmulListOp op) {
-      if (op->getNumResults() == 0 && !op.getLhsScales().empty() &&
-          (target == "sm_90a" || !sm100::isOneKernel(op)))
+      if (sm100::isStored(op) && !sm100::hasOneKernel(op, target))
         split(op);
     });
   }

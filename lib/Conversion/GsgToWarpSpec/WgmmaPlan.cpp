@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaBody.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 #include "nvfp4/Format/WgmmaWeights.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -161,10 +162,17 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
       return refuse(what);
   if (GateAttr gate = op.getActivationOrIdentity().getGate()) {
     int64_t q = gate.getGranularity();
-    if (q == 0 || q > 32 || 32 % q != 0)
-      return refuse(
-          "gate layouts other than <1>, <2>, <4>, <8>, <16> and <32>; "
-          "gsg-assign-scale-layout makes one of these");
+    if (getOuterGate(op))
+      return refuse("addend and preact_outs in another gate layout than the "
+                    "weights; run gsg-assign-scale-layout{target=sm_90a}");
+    if (q == 0 || q > 32 || 32 % q != 0) {
+      InFlightDiagnostic diag = refuse("the gate layout ") << gate;
+      if (!op.getAddend() && !op.getPreactOut())
+        return diag << "; run gsg-assign-scale-layout{target=sm_90a}";
+      return diag << " with addend or preact_outs; bring weights, bias, addend "
+                     "and preact_outs to runs of 1, 2, 4, 8, 16 or 32 by "
+                     "grouped_scaled_gemm.relayout_gate";
+    }
   }
   return plan;
 }

@@ -44,3 +44,28 @@ func.func @stages_of_bytes(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x3
       {strategy = #grouped_scaled_gemm.strategy<m = 96, n = 256, k = 128, stages = 4>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }
+
+// -----
+
+// Columns of an addend are not moved, so neither are the weights.
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @halves(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  // expected-error@+1 {{kernels for sm_90a do not support the gate layout #grouped_scaled_gemm.gate<halves, gate_first> with addend or preact_outs; bring weights, bias, addend and preact_outs to runs of 1, 2, 4, 8, 16 or 32 by grouped_scaled_gemm.relayout_gate}}
+  %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
+      activation = <swiglu, gate = <halves, gate_first>> outs(%d : tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %e : tensor<16x16xf32>
+}
+
+// -----
+
+// Layouts of sm_100a.
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @outer_gate(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  // expected-error@+1 {{kernels for sm_90a do not support addend and preact_outs in another gate layout than the weights; run gsg-assign-scale-layout{target=sm_90a}}}
+  %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
+      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
+      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<16x16xf32>
+  return %e : tensor<16x16xf32>
+}

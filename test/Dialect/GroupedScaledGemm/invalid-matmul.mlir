@@ -384,3 +384,68 @@ func.func @matmul_c2_plain(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<4x16x32xf3
       outs(%c : tensor<4x16x32xf32>) -> tensor<4x16x32xf32>
   return
 }
+
+// -----
+
+// matmul_c41: the gate layout of an addend is one
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c41_kind(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) {
+  // expected-error @below {{expected a gate layout as grouped_scaled_gemm.outer_gate, but got 16 : i64}}
+  %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
+      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
+      {grouped_scaled_gemm.outer_gate = 16} -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// matmul_c41: without pairs there is none
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c41_pairs(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
+  // expected-error @below {{expected an activation with gates in the order of #grouped_scaled_gemm.gate<halves, gate_first>, but got no gates}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
+      outs(%c : tensor<16x32xf32>)
+      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
+// matmul_c41: the order is that of the activation
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c41_order(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) {
+  // expected-error @below {{expected an activation with gates in the order of #grouped_scaled_gemm.gate<halves, up_first>, but got #grouped_scaled_gemm.gate<8, gate_first>}}
+  %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
+      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
+      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, up_first>} -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// matmul_c41: it is of an addend or a stored pre-activation
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c41_operand(%a: !a, %b: !b, %d: tensor<16x16xf32>) {
+  // expected-error @below {{expected grouped_scaled_gemm.outer_gate with addend or preact_outs, but got neither}}
+  %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
+      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// matmul_c41, gate_c2: it splits N
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @matmul_c41_columns(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) {
+  // expected-error @below {{expected N to be a multiple of twice the gate granularity 3, but got 32 (nearest: 30)}}
+  %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
+      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
+      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<3, gate_first>} -> tensor<16x16xf32>
+  return
+}

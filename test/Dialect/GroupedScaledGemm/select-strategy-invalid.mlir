@@ -124,3 +124,15 @@ func.func @halves(%a: !a, %b: !b, %c: tensor<64x2880xbf16>) -> tensor<64x2880xbf
       outs(%c : tensor<64x2880xbf16>) -> tensor<64x2880xbf16>
   return %d : tensor<64x2880xbf16>
 }
+
+// -----
+
+// target_c7: no kernel has rows without scales.
+
+!b = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
+func.func @plain_rows(%a: tensor<512x1024xbf16>, %b: !b, %c: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
+  // expected-error @below {{kernels for sm_100a do not support rows without scales; quantise them, or use target sm_90a or cpu}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : tensor<512x1024xbf16>) rhs(%b : !b)
+      outs(%c : tensor<512x512xbf16>) -> tensor<512x512xbf16>
+  return %d : tensor<512x512xbf16>
+}

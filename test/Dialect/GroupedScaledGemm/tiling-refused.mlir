@@ -102,3 +102,29 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Columns of an addend in a gate layout of its own.
+
+func.func @outer_gate(%a: tensor<32x32xi8>, %as: tensor<32x4xf8E4M3FN>,
+                      %b: tensor<64x32xi8>, %bs: tensor<64x4xf8E4M3FN>,
+                      %c: tensor<32x64xf32>, %d: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  // CHECK: error: {{.*}} expected no grouped_scaled_gemm.outer_gate to tile; tile before gsg-assign-scale-layout
+  %e = grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : tensor<32x32xi8>, tensor<32x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<32x64, nvfp4>)
+      rhs(%b scaled_by %bs : tensor<64x32xi8>, tensor<64x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<64x64, nvfp4>)
+      addend(%c : tensor<32x64xf32>) activation = <swiglu, gate = <8, gate_first>>
+      outs(%d : tensor<32x32xf32>)
+      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<32x32xf32>
+  return %e : tensor<32x32xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %mm = transform.structured.match ops{["grouped_scaled_gemm.matmul"]} in %root
+        : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %mm tile_sizes [0, 16]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -576,3 +576,60 @@ warpspec.kernel @v2_joined() {
     warpspec.release %f
   }
 }
+
+// -----
+
+// V5: joined buffers that are not neighbours.
+!own = !warpspec.pipeline<1 x (memref<128x32xf32, #warpspec.tmem>), threads to tensor_core>
+warpspec.kernel @v5_joined() {
+  %a = warpspec.tmem_alloc at(0) : memref<1x128x32xf32, #warpspec.tmem>
+  %b = warpspec.tmem_alloc at(200) : memref<1x128x32xf32, #warpspec.tmem>
+  %p = warpspec.pipeline(%a) threads to tensor_core : memref<1x128x32xf32, #warpspec.tmem>
+  %q = warpspec.pipeline(%b) threads to tensor_core : memref<1x128x32xf32, #warpspec.tmem>
+  %v = arith.constant dense<0.0> : vector<64xf32>
+  warpspec.roles
+  role @fill warps(4) {
+    %f, %s = warpspec.acquire %p : !own
+    %g, %t = warpspec.acquire %q : !own
+    // expected-error @below {{V5: expected joined buffers side by side, but got columns [0, 32) and [200, 232)}}
+    %j = warpspec.tmem_join %s, %t : memref<128x32xf32, #warpspec.tmem>, memref<128x32xf32, #warpspec.tmem> to memref<128x64xf32, #warpspec.tmem>
+    warpspec.tmem_store %v, %j : vector<64xf32>, memref<128x64xf32, #warpspec.tmem>
+    warpspec.commit %g
+    warpspec.commit %f
+  }
+  role @drain warps(1) {
+    %f, %s = warpspec.wait %p : !own
+    %g, %t = warpspec.wait %q : !own
+    warpspec.release %g
+    warpspec.release %f
+  }
+}
+
+// -----
+
+// V5: neighbours of the first slot, and not of the second.
+!own = !warpspec.pipeline<2 x (memref<128x32xf32, #warpspec.tmem>), threads to tensor_core>
+!shared = !warpspec.pipeline<1 x (memref<128x32xf32, #warpspec.tmem>), threads to tensor_core>
+warpspec.kernel @v5_joined_slots() {
+  %a = warpspec.tmem_alloc at(0) stride(96) : memref<2x128x32xf32, #warpspec.tmem>
+  %b = warpspec.tmem_alloc at(32) : memref<1x128x32xf32, #warpspec.tmem>
+  %own = warpspec.pipeline(%a) threads to tensor_core : memref<2x128x32xf32, #warpspec.tmem>
+  %shared = warpspec.pipeline(%b) threads to tensor_core : memref<1x128x32xf32, #warpspec.tmem>
+  %v = arith.constant dense<0.0> : vector<64xf32>
+  warpspec.roles
+  role @fill warps(4) {
+    %f, %s = warpspec.acquire %own : !own
+    %g, %t = warpspec.acquire %shared : !shared
+    // expected-error @below {{V5: expected joined buffers side by side, but got columns [96, 128) and [32, 64)}}
+    %j = warpspec.tmem_join %s, %t : memref<128x32xf32, #warpspec.tmem>, memref<128x32xf32, #warpspec.tmem> to memref<128x64xf32, #warpspec.tmem>
+    warpspec.tmem_store %v, %j : vector<64xf32>, memref<128x64xf32, #warpspec.tmem>
+    warpspec.commit %g
+    warpspec.commit %f
+  }
+  role @drain warps(1) {
+    %f, %s = warpspec.wait %own : !own
+    %g, %t = warpspec.wait %shared : !shared
+    warpspec.release %g
+    warpspec.release %f
+  }
+}

@@ -76,11 +76,13 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
     `whole` if `align` is a multiple of 128. Scales of `matmul_list` are
     `blocked`, those of `ragged_k` `linear`, since they are laid out at the
     launch. Gate layouts become a power of two up to 64, for weights and bias;
-    columns of `addend` and `preact_outs` stay where they are.
+    columns of `addend` and `preact_outs` stay where they are, and the attribute
+    `grouped_scaled_gemm.outer_gate` of the product names their layout if it is
+    another.
 
     For `target` sm_90a scales of weights and rows are `linear` instead, since
     they are coded at the launch, and gate layouts go up to 32, unless the
-    product has `addend` or `preact_outs`.
+    product has `addend` or `preact_outs`: those of such a product stay.
 
     What is not so yet goes through `relayout_scales` or `relayout_gate` into
     memory that is freed behind the product. No result changes.
@@ -136,7 +138,8 @@ def ConvertGsgToWarpSpecPass
     "sm_90a for wgmma, anything else for tcgen05">];
   let description = [{
     Accepts modules whose products are in storage form on memrefs, with the
-    layouts of `gsg-assign-scale-layout`. Afterwards there is no `matmul`: each is
+    layouts of `gsg-assign-scale-layout`, whose `grouped_scaled_gemm.outer_gate` is
+    read for `sm_100a` and refused for `sm_90a`. Afterwards there is no `matmul`: each is
     a persistent kernel of roles in `gpu.module @nvfp4_kernels`, and calls of
     `nvfp4_launch.h` that copy its operands to the device, start it and copy the
     result back. Other operations stay as they are, for the host.
@@ -157,7 +160,7 @@ def ConvertGsgToWarpSpecPass
     and rows on columns of the accumulator, which the epilogue turns in shared
     memory. With `ctas = 2` the kernel is one of pairs. A `matmul_list` is one
     kernel, which reads extents and tensor maps of its problems from a table.
-    What kernels cannot do (clusters, `split_k`, results scaled by squares,
+    What kernels cannot do (rows without scales, clusters, `split_k`, results scaled by squares,
     `math` in epilogue regions) is an error that names the nearest form that
     they can.
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verification.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -39,8 +40,8 @@ public:
   LogicalResult run() {
     for (auto check : {&MatmulChecker::operands, &MatmulChecker::factors,
                        &MatmulChecker::groups, &MatmulChecker::terms,
-                       &MatmulChecker::activation, &MatmulChecker::result,
-                       &MatmulChecker::destinations})
+                       &MatmulChecker::activation, &MatmulChecker::outerGate,
+                       &MatmulChecker::result, &MatmulChecker::destinations})
       if (failed((this->*check)()))
         return failure();
     return success();
@@ -305,6 +306,30 @@ private:
                              {{{dims.groups}, "[G]"}})))
         return failure();
     return success();
+  }
+
+  /// The gate layout of columns that were not moved with the weights.
+  LogicalResult outerGate() {
+    Attribute attribute = op->getDiscardableAttr(kOuterGateAttrName);
+    if (!attribute)
+      return success();
+    // matmul_c41
+    auto outer = dyn_cast<GateAttr>(attribute);
+    if (!outer)
+      return op.emitOpError("expected a gate layout as ")
+             << kOuterGateAttrName << ", but got " << attribute;
+    if (!op.getAddend() && !op.getPreactOut())
+      return op.emitOpError("expected ")
+             << kOuterGateAttrName
+             << " with addend or preact_outs, but got neither";
+    GateAttr gate = op.getActivationOrIdentity().getGate();
+    if (!gate || gate.getOrder() != outer.getOrder()) {
+      InFlightDiagnostic diag = op.emitOpError("expected an activation with "
+                                               "gates in the order of ")
+                                << outer << ", but got ";
+      return gate ? diag << gate : diag << "no gates";
+    }
+    return verifyGate(op, outer, dims.n);
   }
 
   /// y: its quantiser, or its element type.

@@ -153,7 +153,10 @@ void SelectStrategy::runOnOperation() {
       op.setStrategyAttr(*chosen);
   };
   getOperation()->walk([&](Operation *op) {
-    if (auto matmul = dyn_cast<MatmulOp>(op))
+    auto matmul = dyn_cast<MatmulOp>(op);
+    if (matmul && failed(requireScaledRows(matmul)))
+      failedAny = true;
+    else if (matmul)
       record(matmul, describe(matmul, rows));
     else if (auto list = dyn_cast<MatmulListOp>(op))
       record(list, describe(list));

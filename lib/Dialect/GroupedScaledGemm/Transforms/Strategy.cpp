@@ -101,12 +101,19 @@ strategy::Problem gsg::forKernels(strategy::Problem problem) {
   return problem;
 }
 
+LogicalResult gsg::requireScaledRows(MatmulOp op) {
+  // target_c7
+  if (op.getLhsType())
+    return success();
+  return op.emitOpError("kernels for sm_100a do not support rows without "
+                        "scales; quantise them, or use target sm_90a or cpu");
+}
+
 strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
                                 const AssumedExtents &assumed) {
   strategy::Problem problem;
   ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
-  // Rows without scales have no kernel that is chosen by a model.
-  problem.lhs = toFormat((lhs ? lhs : rhs).getFormat());
+  problem.lhs = toFormat(lhs.getFormat());
   problem.rhs = toFormat(rhs.getFormat());
   problem.epilogue = describeEpilogue(op);
   problem.relaxed = op.getDeterminism() == Determinism::Relaxed;
@@ -117,9 +124,7 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
   int64_t n = extentOr(op.getN(), assumed.n);
   int64_t k = extentOr(op.getK(), assumed.k);
   int64_t count = extentOr(op.getNumGroups(), assumed.groups);
-  ArrayRef<int64_t> shape =
-      lhs ? lhs.getShape()
-          : cast<ShapedType>(op.getLhs()[0].getType()).getShape();
+  ArrayRef<int64_t> shape = lhs.getShape();
   int64_t rows = shape[shape.size() - 2];
   bool areRowsKnown = !ShapedType::isDynamic(rows);
   auto spread = [&](int64_t capacity) {

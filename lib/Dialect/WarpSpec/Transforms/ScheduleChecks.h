@@ -23,6 +23,9 @@ mlir::LogicalResult verifySpans(RolesOp roles);
 /// processes for several trip counts.
 mlir::LogicalResult verifyFlow(RolesOp roles);
 
+/// V5: joined columns are neighbours, where both buffers have a place.
+mlir::LogicalResult verifyJoins(RolesOp roles);
+
 /// True for a role whose tensor core works for both blocks of a pair: it runs
 /// in the even one.
 bool isLeading(mlir::Region &role);

@@ -29,7 +29,8 @@ struct VerifySchedule
     KernelOp kernel = getOperation();
     RolesOp roles = kernel.getRoles();
     if (roles && (failed(verifyClosing(roles)) || failed(verifySpans(roles)) ||
-                  failed(verifyFlow(roles)) || failed(verifyPair(kernel))))
+                  failed(verifyFlow(roles)) || failed(verifyJoins(roles)) ||
+                  failed(verifyPair(kernel))))
       return signalPassFailure();
     if (failed(verifyResources(kernel)))
       signalPassFailure();

@@ -36,7 +36,12 @@ StrategyAttr getStrategyAttr(mlir::MLIRContext *context,
 /// legal.
 strategy::Problem forKernels(strategy::Problem problem);
 
-/// The product of a verified op, in value or in storage form. `expectedRows`
+/// Success if the rows of `op` have scales (target_c7); else failure after a
+/// diagnostic: no kernel for sm_100a has others.
+mlir::LogicalResult requireScaledRows(MatmulOp op);
+
+/// The product of a verified op, in value or in storage form, whose rows have
+/// scales. `expectedRows`
 /// (0: none) is the number of rows of all groups where the op has no
 /// `expected_rows` and its groups are read on the device or its rows are
 /// dynamic. Rows that are expected in all are spread over the groups at random.

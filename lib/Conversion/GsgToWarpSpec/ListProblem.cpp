@@ -1,0 +1,49 @@
+//===- ListProblem.cpp - Problems of a list as products ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel for all problems is planned and built as for the first of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ListProblem.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+bool nvfp4::gsg::sm100::isStored(MatmulListOp list) {
+  return list->getNumResults() == 0 && !list.getLhsScales().empty();
+}
+
+bool nvfp4::gsg::sm100::hasOneKernel(MatmulListOp list, StringRef target) {
+  if (!isStored(list) || target == "sm_90a")
+    return false;
+  auto elementOf = [](Value out) {
+    return cast<ShapedType>(out.getType()).getElementType();
+  };
+  return list.getOuts().size() > 1 &&
+         llvm::all_of(list.getOuts(), [&](Value out) {
+           return elementOf(out) == elementOf(list.getOuts()[0]);
+         });
+}
+
+MatmulOp nvfp4::gsg::sm100::createProblem(OpBuilder &b, MatmulListOp op,
+                                          int64_t i, Value alpha, Value beta) {
+  auto grouping = GroupingAttr::get(op.getContext(), GroupingKind::Dense,
+                                    OffsetsKind::Ends, 1);
+  auto one = [&](ArrayAttr types) { return b.getArrayAttr(types[i]); };
+  return MatmulOp::create(
+      b, op.getLoc(), TypeRange(), grouping, /*groups=*/Value(), op.getLhs()[i],
+      op.getLhsScales()[i], one(op.getLhsTypesAttr()), op.getRhs()[i],
+      op.getRhsScales()[i], one(op.getRhsTypesAttr()), alpha, /*bias=*/Value(),
+      /*prob=*/Value(), ProbPosition::PostActivation, beta, /*addend=*/Value(),
+      ActivationAttr(), /*activation_params=*/Value(), /*row=*/ValueRange(),
+      /*column=*/ValueRange(), /*group=*/ValueRange(), QuantizerAttr(),
+      /*global_scale=*/Value(), /*seed=*/Value(), MathMode::Strict,
+      TailMode::Preserve, op.getDeterminism(), op.getStrategyAttr(),
+      /*expected_rows=*/IntegerAttr(), /*preact_out=*/Value(), op.getOuts()[i],
+      /*out_scales=*/Value(), /*out_types=*/ArrayAttr(), /*amax_out=*/Value());
+}

@@ -1,0 +1,33 @@
+//===- ListProblem.h - Problems of a list as products -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which lists have one kernel for all problems, and what a problem is alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LISTPROBLEM_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LISTPROBLEM_H
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+namespace nvfp4::gsg::sm100 {
+
+/// The list is in storage form on memrefs.
+bool isStored(MatmulListOp list);
+
+/// One kernel for `target` has all problems of the list: it is stored, the
+/// target is not sm_90a, and there are several, with results of one type.
+bool hasOneKernel(MatmulListOp list, llvm::StringRef target);
+
+/// Problem `i` of a list as a product of its own, before it. The factors are
+/// those given.
+MatmulOp createProblem(mlir::OpBuilder &builder, MatmulListOp list, int64_t i,
+                       mlir::Value alpha, mlir::Value beta);
+
+} // namespace nvfp4::gsg::sm100
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LISTPROBLEM_H
