@@ -64,8 +64,8 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
     place(ProblemWord::OutStride) =
         math.mul(math.ceilDiv(rowBytes, 16), math.constant(16 / bytes));
     launch.beginTableRow();
-    for (const HostNumber &number : numbers)
-      launch.addTableNumber(number);
+    for (const HostNumber &word : numbers)
+      launch.addTableNumber(word);
     launch.addTablePointer(result);
     addOperandMaps(launch, one);
     int64_t boxBytes = plan.stagedColumns * bytes;

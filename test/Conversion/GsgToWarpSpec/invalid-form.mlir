@@ -6,7 +6,7 @@
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @list(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> (tensor<16x32xf32>, tensor<16x32xf32>) {
   // expected-error@+1 {{expected storage form on memrefs; run gsg-decompose-scaled and one-shot-bufferize first}}
-  %d:2 = grouped_scaled_gemm.matmul_list lhs(%a, %a : !a, !a) rhs(%b, %b : !b, !b)
+  %d:2 = grouped_scaled_gemm.matmul_list lhs(%a : !a, %a : !a) rhs(%b : !b, %b : !b)
       outs(%c, %c : tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32>, tensor<16x32xf32>
   return %d#0, %d#1 : tensor<16x32xf32>, tensor<16x32xf32>
 }

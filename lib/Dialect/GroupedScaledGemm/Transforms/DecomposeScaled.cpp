@@ -140,6 +140,7 @@ template <typename OpTy> struct DecomposeOp : OpConversionPattern<OpTy> {
     }
     OpTy storage =
         OpTy::create(rewriter, op.getLoc(), resultTypes, operands, properties);
+    storage->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     for (auto [from, to] :
          llvm::zip_equal(op->getRegions(), storage->getRegions()))
       rewriter.inlineRegionBefore(from, to, to.begin());
