@@ -117,14 +117,13 @@ std::string tools::getShapeClass(gsg::MatmulOp op) {
   else
     llvm::raw_string_ostream(lhs)
         << getElementTypeOrSelf(op.getLhs()[0].getType());
-  std::string text =
-      llvm::formatv("{0} {1} x {2}, {3} groups, n {4}, k {5}, {6} rows, "
-                    "{7} bits",
-                    stringifyGroupingKind(op.getGrouping().getKind()), lhs,
-                    stringifyBlockFormat(op.getRhsType().getFormat()),
-                    op.getNumGroups(), op.getN(), op.getK(),
-                    llvm::PowerOf2Ceil(std::max<int64_t>(rows, 1)),
-                    problem.epilogue.storedBits);
+  std::string text = llvm::formatv(
+      "{0} {1} x {2}, {3} groups, n {4}, k {5}, {6} rows, "
+      "{7} bits",
+      stringifyGroupingKind(op.getGrouping().getKind()), lhs,
+      stringifyBlockFormat(op.getRhsType().getFormat()), op.getNumGroups(),
+      op.getN(), op.getK(), llvm::PowerOf2Ceil(std::max<int64_t>(rows, 1)),
+      problem.epilogue.storedBits);
   if (problem.epilogue.paired)
     text += ", paired";
   else if (problem.epilogue.heavy)
