@@ -73,7 +73,6 @@ SharedMemoryPlan strategy::planSharedMemory(const Tile &tile,
   return {.stages = tile.stages,
           .stageBytes = stageBytes(tile, problem).getTotal(),
           .epilogueBytes = epilogue,
-          .splitBytes = tile.splitK > 1 ? 2 * lanes * tile.epilogueN * 4 : 0,
           .otherBytes = 2048};
 }
 

@@ -40,8 +40,8 @@ nvfp4::strategy::findMissingKernel(const Tile &tile, const Problem &problem) {
     return expected("cluster_m = 1", tile.clusterM);
   if (tile.clusterN != 1)
     return expected("cluster_n = 1", tile.clusterN);
-  if (tile.splitK != 1)
-    return expected("split_k = 1", tile.splitK);
+  if (tile.splitK != 1 && problem.groupedK)
+    return expected("split_k = 1 for ragged_k", tile.splitK);
   if (tile.scheduler != Scheduler::StaticPersistent)
     return "expected scheduler static_persistent, for which there are kernels";
   if (tile.dynamicN)

@@ -23,6 +23,9 @@ using namespace nvfp4::strategy;
 
 using Text = std::optional<std::string>;
 
+/// Parts of K whose sums the last one of them still adds in little time.
+static constexpr int64_t kMostParts = 16;
+
 static Text expected(const std::string &what, int64_t got,
                      const std::string &why = "") {
   return "expected " + what + ", but got " + std::to_string(got) +
@@ -94,17 +97,16 @@ static Text checkPairs(const Tile &tile, const Problem &problem) {
 
 static Text checkLaunch(const Tile &tile, const Problem &problem,
                         const Machine &machine) {
-  for (auto [name, value] : {std::pair("cluster_m", tile.clusterM),
-                             std::pair("cluster_n", tile.clusterN),
-                             std::pair("split_k", tile.splitK)})
-    if (value < 1 || value > machine.clusterCtas)
-      return expected(
-          std::string(name) + " from 1 to " + str(machine.clusterCtas), value);
-  int64_t ctas = tile.ctas * tile.clusterM * tile.clusterN * tile.splitK;
+  for (auto [name, value, most] :
+       {std::tuple("cluster_m", tile.clusterM, machine.clusterCtas),
+        std::tuple("cluster_n", tile.clusterN, machine.clusterCtas),
+        std::tuple("split_k", tile.splitK, kMostParts)})
+    if (value < 1 || value > most)
+      return expected(std::string(name) + " from 1 to " + str(most), value);
+  int64_t ctas = tile.ctas * tile.clusterM * tile.clusterN;
   if (ctas > machine.clusterCtas)
-    return expected("ctas * cluster_m * cluster_n * split_k <= " +
-                        str(machine.clusterCtas),
-                    ctas);
+    return expected(
+        "ctas * cluster_m * cluster_n <= " + str(machine.clusterCtas), ctas);
   if (tile.splitK > 1 && !problem.relaxed)
     return expected("split_k = 1 unless determinism = relaxed", tile.splitK,
                     "another order of summation gives other bits");
@@ -218,12 +220,12 @@ static Tile giveWay(const Tile &wish, bool swapAB, int64_t ctas, int64_t n,
           problem, machine))
     return tile;
   if (checkLaunch(tile, problem, machine)) {
-    if (!problem.relaxed)
-      tile.splitK = 1;
+    tile.splitK =
+        problem.relaxed ? std::clamp<int64_t>(tile.splitK, 1, kMostParts) : 1;
     if (problem.extentsOnDevice && tile.scheduler == Scheduler::LaunchControl)
       tile.scheduler = Scheduler::StaticPersistent;
     int64_t room = machine.clusterCtas / ctas;
-    for (int64_t *extent : {&tile.splitK, &tile.clusterM, &tile.clusterN}) {
+    for (int64_t *extent : {&tile.clusterM, &tile.clusterN}) {
       *extent = std::clamp<int64_t>(*extent, 1, room);
       room /= *extent;
     }
@@ -231,7 +233,9 @@ static Tile giveWay(const Tile &wish, bool swapAB, int64_t ctas, int64_t n,
   if (checkRanges(tile))
     tile.accumulatorStages = tile.scaleStages = tile.epilogueN = 0;
   if (problem.forKernels && findMissingKernel(tile, problem)) {
-    tile.clusterM = tile.clusterN = tile.splitK = 1;
+    tile.clusterM = tile.clusterN = 1;
+    if (problem.groupedK)
+      tile.splitK = 1;
     tile.dynamicN = false;
     tile.scheduler = Scheduler::StaticPersistent;
   }

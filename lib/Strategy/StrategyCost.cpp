@@ -172,8 +172,9 @@ static TileCost costOfTile(const Tile &tile, int64_t k, const Problem &problem,
   cost.stageBytes = double(stageBytes(tile, problem).getTotal());
   double product =
       kRowBytes / kInstructionBytes * issueInterval(tile.m, tile.n, tile.ctas);
-  double fill = cost.stageBytes * machine.clock /
-                (machine.sharedMemoryFill / double(machine.sms));
+  double fillRate =
+      machine.sharedMemoryFill / double(machine.sms) / machine.clock;
+  double fill = cost.stageBytes / fillRate;
   int64_t steps = ceilDiv(ceilDiv(k, tile.k), tile.splitK);
   double loop = double(steps) * std::max(product, fill);
 
@@ -181,8 +182,8 @@ static TileCost costOfTile(const Tile &tile, int64_t k, const Problem &problem,
   cost.epilogue =
       columns * (problem.epilogue.heavy ? machine.heavyEpilogueCyclesPerColumn
                                         : machine.epilogueCyclesPerColumn);
-  cost.epilogue += double(tile.splitK - 1) * lanes * columns * 4 /
-                   machine.clusterBytesPerCycle;
+  // The last part reads the sums of the others, by way of L2.
+  cost.epilogue += double(tile.splitK - 1) * lanes * columns * 4 / fillRate;
   if (tile.accumulatorStages == 1) {
     cost.cycles = loop + cost.epilogue;
     cost.limit = product > fill ? Limit::Product : Limit::Fill;
@@ -239,7 +240,8 @@ Prediction strategy::predict(const Tile &tile, const Problem &problem,
 
   double perMicrosecond = machine.clock * 1e-6;
   result.fixed = (machine.launch + machine.firstTile) * 1e6 +
-                 std::max(machine.tail * 1e6, epilogue / perMicrosecond);
+                 std::max(machine.tail * 1e6, epilogue / perMicrosecond) +
+                 (tile.splitK > 1 ? machine.handOver * 1e6 : 0);
   result.total = result.fixed;
   if (runs.empty())
     return result;

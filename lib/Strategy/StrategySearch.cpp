@@ -33,7 +33,7 @@ static std::vector<Tile> enumerate(const Problem &problem,
       tiles.push_back(tile);
     }
   };
-  for (int64_t splitK : {1, 2, 4}) {
+  for (int64_t splitK : {1, 2, 4, 8}) {
     // One line in the explanation says that sums may not be reordered.
     bool isMentioned = splitK > 1 && !problem.relaxed;
     if (isMentioned && splitK > 2)

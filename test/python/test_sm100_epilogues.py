@@ -18,12 +18,14 @@ pytestmark = simulated("sm_100a")
 # Rows on lanes and on columns of the accumulator, by one block and by two.
 STRATEGIES = {"rows": "m = 128, n = 128", "pair": "m = 256, n = 128, ctas = 2",
               "turned": "m = 128, n = 16, swap_ab = true",
-              "turned pair": "m = 256, n = 64, ctas = 2, swap_ab = true"}
+              "turned pair": "m = 256, n = 64, ctas = 2, swap_ab = true",
+              "parts": "m = 128, n = 128, split_k = 2"}
 
 
-@pytest.fixture(params=STRATEGIES if FULL else ["rows", "turned pair"])
+@pytest.fixture(params=STRATEGIES if FULL else ["rows", "turned pair", "parts"])
 def strategy(request):
-    return f"#{DIALECT}.strategy<{STRATEGIES[request.param]}, k = 256>"
+    relaxed = f", determinism = #{DIALECT}<determinism relaxed>" if request.param == "parts" else ""
+    return f"#{DIALECT}.strategy<{STRATEGIES[request.param]}, k = 256>" + relaxed
 
 
 @pytest.fixture

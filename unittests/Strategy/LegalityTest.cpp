@@ -88,7 +88,7 @@ TEST(Legality, RefusesWhatDoesNotFit) {
 
 TEST(Legality, RefusesLaunchesThatDoNotExist) {
   EXPECT_EQ(why({.m = 256, .ctas = 2, .clusterM = 2, .clusterN = 4}),
-            "expected ctas * cluster_m * cluster_n * split_k <= 8, but got 16");
+            "expected ctas * cluster_m * cluster_n <= 8, but got 16");
   EXPECT_EQ(why({.clusterM = 100}),
             "expected cluster_m from 1 to 8, but got 100");
   EXPECT_EQ(why({.splitK = 2}),
@@ -97,6 +97,8 @@ TEST(Legality, RefusesLaunchesThatDoNotExist) {
   Problem problem = makeProblem();
   problem.relaxed = true;
   EXPECT_EQ(why({.splitK = 2}, problem), "");
+  EXPECT_EQ(why({.splitK = 17}, problem),
+            "expected split_k from 1 to 16, but got 17");
   EXPECT_EQ(why({.scheduler = Scheduler::LaunchControl}), "");
   problem.extentsOnDevice = true;
   EXPECT_EQ(why({.scheduler = Scheduler::LaunchControl}, problem),

@@ -65,15 +65,15 @@ TEST(Search, ChosenIsLegalCompleteAndFastest) {
 
 TEST(Search, OffersKernelsOnlyWhatTheyHave) {
   Problem problem = makeProblem(1, 16, 512, 7168);
-  problem.relaxed = problem.forKernels = true;
+  problem.relaxed = problem.forKernels = problem.groupedK = true;
   bool isMentioned = false;
   for (const Candidate &candidate : searchStrategies(problem, kMachine)) {
     if (!candidate.violation) {
       EXPECT_EQ(candidate.tile.splitK, 1);
     } else if (candidate.violation->rule == Rule::Kernel) {
       isMentioned |= candidate.violation->text ==
-                     "expected split_k = 1, for which there are kernels, but "
-                     "got 2";
+                     "expected split_k = 1 for ragged_k, for which there are "
+                     "kernels, but got 2";
     }
   }
   EXPECT_TRUE(isMentioned);

@@ -58,7 +58,8 @@ NVFP4_API nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
 
 /* Memory of the host for the kernel: `rows` rows of `row_bytes` without gaps.
  * On the device a row starts every `pitch` bytes, the smallest multiple of
- * `alignment` that holds it. Returns the buffer's number: 0, 1, ... */
+ * `alignment` that holds it. With `access` NVFP4_TASK_ZERO alone `host` may be
+ * null: the memory is the kernel's own. Returns the buffer's number: 0, 1, ... */
 NVFP4_API int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
                                     int64_t row_bytes, int64_t alignment,
                                     int32_t access);

@@ -57,12 +57,10 @@ struct SharedMemoryPlan {
   /// Two buffers through which `epilogueN` columns of results pass; with
   /// `swapAB` one, in which up to 32 rows of f32 are turned.
   int64_t epilogueBytes;
-  /// Two buffers for partial sums of other CTAs (split K).
-  int64_t splitBytes;
   /// Barriers, the tensor memory address, alignment of the base to 1024.
   int64_t otherBytes;
   int64_t getTotal() const {
-    return stages * stageBytes + epilogueBytes + splitBytes + otherBytes;
+    return stages * stageBytes + epilogueBytes + otherBytes;
   }
 };
 

@@ -47,14 +47,15 @@ struct Machine {
   /// For predictions: what was measured.
   std::array<InFlightPoint, 9> dramInFlight;
   double sharedMemoryFill;
-  /// Bytes a cycle from the shared memory of another CTA of the cluster.
-  double clusterBytesPerCycle;
 
   /// Seconds from the launch to the first instruction of a warm kernel, to the
   /// first tile in shared memory, and from the last product to the end.
   double launch;
   double firstTile;
   double tail;
+  /// From the last sum that a part of K stores to the first that another CTA
+  /// reads.
+  double handOver;
   /// Cycles of the epilogue for a column of 128 lanes, without and with an
   /// activation or a quantiser.
   double epilogueCyclesPerColumn;

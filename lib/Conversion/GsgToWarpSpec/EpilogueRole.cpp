@@ -30,12 +30,18 @@ void KernelBody::buildEpilogueRole() {
   forEachTile(
       [&](Value g, Value m, Value n) {
         enterResult(g);
-        if (plan.swap)
-          buildTurnedRows(g, m, n, thread);
+        auto build = [&] {
+          if (plan.swap)
+            buildTurnedRows(g, m, n, thread);
+          else
+            buildRows(g, m, n, thread);
+        };
+        if (part)
+          buildParts(thread, build);
         else
-          buildRows(g, m, n, thread);
+          build();
       },
-      /*takesTurns=*/plan.sharedColumns != 0);
+      /*isEpilogue=*/true);
 }
 
 KernelBody::TilePlace KernelBody::getTilePlace(Value g, Value m, Value n) {
@@ -185,11 +191,13 @@ Value KernelBody::loadColumns(const TilePlace &tile, Value acc, Value offset,
                               VectorType::get({columns}, b.getF32Type()), acc,
                               ValueRange{tile.turnedRow, offset});
   auto type = cast<MemRefType>(acc.getType());
-  auto part =
+  auto sliceType =
       MemRefType::get({kTmemLanes, columns}, type.getElementType(),
                       MemRefLayoutAttrInterface(), type.getMemorySpace());
+  Value column = offset;
   if (tile.firstAccumulated)
     offset = sub(offset, tile.firstAccumulated);
-  Value slice = TmemSliceOp::create(b, loc, part, acc, offset);
-  return TmemLoadOp::create(b, loc, slice).getResult();
+  Value slice = TmemSliceOp::create(b, loc, sliceType, acc, offset);
+  Value sums = TmemLoadOp::create(b, loc, slice).getResult();
+  return firstSums ? addParts(sums, column) : sums;
 }

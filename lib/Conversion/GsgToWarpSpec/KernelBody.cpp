@@ -157,27 +157,36 @@ void KernelBody::buildSharedAccumulators() {
   sharedColumns = build(1, plan.sharedColumns, own, IntegerAttr());
 }
 
-void KernelBody::forEachTile(TileFn body, bool takesTurns) {
+void KernelBody::forEachTile(TileFn body, bool isEpilogue) {
   forEachTile(plan.getTileRows(), plan.getTileColumns(), Value(), body,
-              takesTurns);
+              isEpilogue);
 }
 
 void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
-                             TileFn body, bool takesTurns) {
+                             TileFn body, bool isEpilogue) {
   OpBuilder::InsertionGuard guard(b);
+  Type i32Type = b.getI32Type();
+  bool takesTurns = isEpilogue && plan.sharedColumns != 0;
+  bool isCounted = isEpilogue && plan.splitK > 1;
   SmallVector<Value> inits;
   if (takesTurns)
     inits.push_back(i32(0));
+  Value workers;
+  if (isCounted) {
+    // Worker w of W has the tiles w, w + W, ...
+    inits.push_back(div(NVVM::BlockIdXOp::create(b, loc, i32Type), plan.ctas));
+    workers = div(NVVM::GridDimXOp::create(b, loc, i32Type), plan.ctas);
+  }
   auto loop = ForEachTileOp::create(b, loc, TypeRange(ValueRange(inits)),
                                     TileOrder::MFastest, parameters.groups,
                                     ring, inits);
-  Type i32Type = b.getI32Type();
   Block &extents = loop.getExtents().emplaceBlock();
   b.setInsertionPointToStart(&extents);
   Value g = extents.addArgument(i32Type, loc);
   enterProblem(g);
   GroupPlace group = getGroup(g);
-  SmallVector<Value> yielded{ceilDiv(group.rows, rows),
+  // Parts of a tile follow each other.
+  SmallVector<Value> yielded{mul(ceilDiv(group.rows, rows), plan.splitK),
                              ceilDiv(parameters.columns, columns)};
   if (ring)
     yielded.push_back(getTileCost(group));
@@ -189,10 +198,19 @@ void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
   enterProblem(tile.getArgument(0));
   if (takesTurns)
     turn = tile.getArgument(3);
-  body(tile.getArgument(0), tile.getArgument(1), tile.getArgument(2));
+  if (isCounted)
+    number = tile.getArguments().back();
+  Value m = tile.getArgument(1);
+  if (plan.splitK > 1) {
+    part = arith::RemUIOp::create(b, loc, m, i32(plan.splitK));
+    m = div(m, plan.splitK);
+  }
+  body(tile.getArgument(0), m, tile.getArgument(2));
   SmallVector<Value> next;
   if (takesTurns)
     next.push_back(arith::XOrIOp::create(b, loc, turn, i32(1)));
+  if (isCounted)
+    next.push_back(add(number, workers));
   warpspec::YieldOp::create(b, loc, next);
 }
 
@@ -286,26 +304,38 @@ GroupPlace KernelBody::getGroup(Value g) {
 }
 
 OperandPlace KernelBody::getOperands(Value g) {
+  auto [step, steps] = getPartSteps(parameters.steps);
   if (parameters.problems) {
     Value zero = i32(0);
-    return {zero, zero, zero, zero, Value(), parameters.steps};
+    return {zero, zero, zero, zero, step, steps};
   }
   GroupPlace group = getGroup(g);
   if (group.steps) {
     Value zero = i32(0);
     // An empty group has a stage of zeros.
-    Value steps = arith::MaxSIOp::create(b, loc, group.steps, i32(1));
+    steps = arith::MaxSIOp::create(b, loc, group.steps, i32(1));
     return {zero, zero, zero, zero, group.firstStep, steps};
   }
-  return {group.start,     mul(g, parameters.columns),
-          group.scaleAtom, mul(g, ceilDiv(parameters.columns, 128)),
-          Value(),         parameters.steps};
+  return {group.start,
+          mul(g, parameters.columns),
+          group.scaleAtom,
+          mul(g, ceilDiv(parameters.columns, 128)),
+          step,
+          steps};
+}
+
+std::pair<mlir::Value, mlir::Value> KernelBody::getPartSteps(Value steps) {
+  if (!part)
+    return {Value(), steps};
+  Value each = ceilDiv(steps, plan.splitK);
+  Value first = mul(part, each);
+  return {first, clamp(sub(steps, first), i32(1), each)};
 }
 
 mlir::Value KernelBody::getSteps(Value g) {
   return op.getGrouping().getKind() == GroupingKind::RaggedK
              ? getOperands(g).steps
-             : parameters.steps;
+             : getPartSteps(parameters.steps).second;
 }
 
 //===----------------------------------------------------------------------===//

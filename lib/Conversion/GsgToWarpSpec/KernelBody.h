@@ -69,13 +69,14 @@ protected:
   /// The roles, after the launch before this one.
   void buildRoles(llvm::ArrayRef<Role> roles);
 
-  /// Runs `body` for this block's tiles. With `takesTurns`, `turn` is 0 and 1
-  /// by turns in them.
-  void forEachTile(TileFn body, bool takesTurns = false);
+  /// Runs `body` for this block's tiles, or parts of them along K: `part` is
+  /// which. With `isEpilogue`, so are `turn` and `number` where they are
+  /// needed.
+  void forEachTile(TileFn body, bool isEpilogue = false);
   /// The same of tiles of so many rows and columns of the product, handed to
   /// roles through `ring`; each role finds its own where it is null.
   void forEachTile(int64_t rows, int64_t columns, Value ring, TileFn body,
-                   bool takesTurns = false);
+                   bool isEpilogue = false);
   /// What a tile of the group costs, where tiles go through a ring.
   virtual Value getTileCost(const GroupPlace &) { return i32(1); }
   /// Fills so many stages of the input: `body` gets the number and the stage.
@@ -101,8 +102,11 @@ protected:
   /// A word of its row of the table.
   Value loadWord(Value g, ProblemWord word);
 
-  /// Stages along K of a group, at least one.
+  /// Stages along K of a group, or of its part, at least one.
   Value getSteps(Value g);
+  /// The first stage of the part among `steps`, and how many it has: at least
+  /// one, which may lie behind the last.
+  std::pair<Value, Value> getPartSteps(Value steps);
   /// Entry `at` of the group offsets, cut to what there is.
   Value loadOffset(Value at);
   /// Where a ragged group begins, and its size, cut likewise.
@@ -144,10 +148,21 @@ protected:
   Value drainAccumulator(
       TilePlace &tile,
       llvm::function_ref<Value(Value acc, Value chunk, Value amax)> body);
+  // Parts of K (EpilogueParts.cpp).
+  /// Leaves the sums of this part to the last one of its tile, which runs
+  /// `buildLast` on the sums of all.
+  void buildParts(Value thread, llvm::function_ref<void()> buildLast);
+  /// Stores `sums` of the columns from `offset` on, for the last part.
+  void storePart(Value sums, Value offset);
+  /// Those of the other parts, in ascending order, and then `sums`.
+  Value addParts(Value sums, Value offset);
+  /// Element `j` of four columns each, from `offset` on, of a part's sums that
+  /// begin at `first`.
+  Value placeInPart(Value first, Value offset, int64_t j);
   /// What a thread has seen before: 0, or null if nobody asks.
   Value getNoAmax() { return parameters.amax ? i32(0) : Value(); }
   TilePlace getTilePlace(Value g, Value m, Value n);
-  /// `columns` columns from `offset` on of the thread's row.
+  /// `columns` columns from `offset` on of the thread's row, of all parts of K.
   virtual Value loadColumns(const TilePlace &tile, Value acc, Value offset,
                             int64_t columns);
   /// Steps 2 to 6: the pre-activation of the 32 columns from `column` on, which
@@ -239,8 +254,14 @@ protected:
   Value firstResult;
   Value input, accumulators, scaleColumns, mScales, nScales, transposed,
       staging, sharedColumns;
-  /// Which of two accumulators a tile of the epilogue has.
-  Value turn;
+  /// Which of two accumulators a tile of the epilogue has, and which tile it is
+  /// of all that are counted, from 0.
+  Value turn, number;
+  /// Which part of K a tile is; null if it is all of it.
+  Value part;
+  /// Where the thread's sums of the first part begin, and this part's: indices,
+  /// the first null but in the last part.
+  Value firstSums, ownSums;
   /// Which block of a pair this is; null without pairs.
   Value rank;
 };

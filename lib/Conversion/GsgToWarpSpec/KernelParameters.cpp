@@ -134,6 +134,25 @@ HostNumber nvfp4::gsg::sm100::countTiles(HostMath &math, MatmulOp op,
   return math.mul(rowTiles, math.ceilDiv(extents.columns, columns));
 }
 
+HostNumber nvfp4::gsg::sm100::addPartials(Launch &launch,
+                                          const KernelPlan &plan,
+                                          HostNumber tiles,
+                                          KernelParameters &p) {
+  HostMath &math = launch.math;
+  HostNumber blocks = math.mul(tiles, math.constant(plan.ctas));
+  if (plan.splitK == 1)
+    return blocks;
+  // The last part of a tile has its sums in tensor memory.
+  HostNumber slots = math.mul(blocks, math.constant(plan.splitK - 1));
+  constexpr int64_t lanes = warpspec::kTmemLanes, word = 4;
+  auto add = [&](int64_t words, Type element) {
+    return launch.addPointerTo(launch.addScratch(slots, words * word), element);
+  };
+  p.partials = add(lanes * plan.n, launch.host.getF32Type());
+  p.published = add(lanes, launch.host.getI32Type());
+  return math.mul(blocks, math.constant(plan.splitK));
+}
+
 void nvfp4::gsg::sm100::addFactors(Launch &launch, MatmulOp op,
                                    KernelParameters &p) {
   addPerGroup(launch, op.getAlpha(), p.alpha, p.alphaValue);
@@ -227,6 +246,6 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
     p.depth = launch.addNumber(k);
   HostNumber tiles =
       countTiles(math, op, plan.getTileRows(), plan.getTileColumns());
-  blocks = math.mul(tiles, math.constant(plan.ctas));
+  blocks = addPartials(launch, plan, tiles, p);
   return p;
 }

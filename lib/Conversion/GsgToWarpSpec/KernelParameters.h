@@ -47,6 +47,9 @@ struct KernelParameters {
       globalScale, preact;
   /// The result: elements, or bytes of codes and of scales.
   mlir::Value out, outScales;
+  /// Sums of parts of K, f32, and for each thread of a part an i32 that is 0
+  /// until it has stored its own.
+  mlir::Value partials, published;
   /// i32, the bits of f32: the largest magnitude of each group.
   mlir::Value amax;
   /// Pointers of the operands of an epilogue region.
@@ -99,6 +102,11 @@ struct ProductExtents {
 /// A bound of the number of tiles of so many rows and columns.
 HostNumber countTiles(HostMath &math, MatmulOp op, int64_t rows,
                       int64_t columns);
+
+/// Memory for the sums of parts of so many tiles, if K is cut. Returns a bound
+/// of the number of blocks.
+HostNumber addPartials(Launch &launch, const KernelPlan &plan, HostNumber tiles,
+                       KernelParameters &p);
 
 /// The product of the leading extents of a memref, all but `last`.
 HostNumber countRows(HostMath &math, mlir::Value memref, int64_t last);

@@ -149,6 +149,7 @@ static std::string chooseTile(KernelPlan &plan, MatmulOp op) {
   plan.m = tile.m;
   plan.n = tile.n;
   plan.ctas = tile.ctas;
+  plan.splitK = tile.splitK;
   plan.swap = tile.swapAB;
   // Rows on lanes are rows of a box, and codes go with their scales.
   plan.staged = !plan.swap && !op.getQuantizer();

@@ -38,6 +38,8 @@ struct KernelPlan {
   int64_t m = 128, n = 128, k = 256;
   /// Blocks that execute it, each on 128 lanes: 1, or 2 for a pair.
   int64_t ctas = 1;
+  /// Parts of K of a tile, each of a block or pair of its own.
+  int64_t splitK = 1;
   /// Weights lie on M and rows of the result on N.
   bool swap = false;
   /// Results leave through shared memory, so many columns at a time, where all

@@ -196,6 +196,16 @@ Value Launch::addParts(ValueRange memrefs, HostNumber rows, HostNumber rowBytes,
   return buffer;
 }
 
+Value Launch::addScratch(HostNumber rows, int64_t rowBytes) {
+  Value nothing = LLVM::ZeroOp::create(
+      host, loc, LLVM::LLVMPointerType::get(host.getContext()));
+  return call("nvfp4_task_buffer",
+              {task, nothing, math.toI64(rows),
+               math.toI64(math.constant(rowBytes)),
+               math.toI64(math.constant(16)), math.i32(Zero)},
+              host.getI32Type());
+}
+
 Value Launch::addPointer(Value memref, int access, Type element) {
   auto type = cast<MemRefType>(memref.getType());
   HostNumber bytes = math.constant(type.getElementTypeBitWidth() / 8);

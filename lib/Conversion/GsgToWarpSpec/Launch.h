@@ -64,6 +64,9 @@ public:
   mlir::Value addParts(mlir::ValueRange memrefs, HostNumber rows,
                        HostNumber rowBytes, int64_t alignment);
 
+  /// Rows of zeros that are the kernel's own.
+  mlir::Value addScratch(HostNumber rows, int64_t rowBytes);
+
   /// The elements of `memref` in global memory, in a row; as `element` if one
   /// of the same width is given.
   mlir::Value addPointer(mlir::Value memref, int access,

@@ -82,6 +82,6 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
       math.constant(static_cast<int64_t>(list.getOuts().size())));
   p.out = launch.addPointerTo(firstResult, element);
   addFactors(launch, op, p);
-  blocks = math.mul(tiles, math.constant(plan.ctas));
+  blocks = addPartials(launch, plan, tiles, p);
   return p;
 }

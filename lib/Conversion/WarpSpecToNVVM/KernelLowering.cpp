@@ -131,13 +131,14 @@ LogicalResult KernelLowering::lowerBody() {
             .Case<AcquireOp, WaitOp, CommitOp, ReleaseOp, TryAcquireOp,
                   TryWaitOp, DrainAllOp, InitBarriersOp, SmemAllocOp,
                   TmemAllocOp, TmemJoinOp, TmemSliceOp, PipelineOp, SmemLoadOp,
-                  SmemStoreOp, TensorMapOp, TmaLoadOp, TmaLoadRowsOp,
-                  BulkLoadOp, TmaStoreOp, CopyScalesOp, MmaScaledOp,
-                  MmaDecodedOp, TmemLoadOp, TmemStoreOp, TmemWaitOp, FenceOp,
-                  ReserveTmemOp, ReleaseTmemOp>([&](auto known) {
-              lower(known);
-              return true;
-            })
+                  SmemStoreOp, PublishOp, AwaitOp, TensorMapOp, TmaLoadOp,
+                  TmaLoadRowsOp, BulkLoadOp, TmaStoreOp, CopyScalesOp,
+                  MmaScaledOp, MmaDecodedOp, TmemLoadOp, TmemStoreOp,
+                  TmemWaitOp, FenceOp, ReserveTmemOp, ReleaseTmemOp>(
+                [&](auto known) {
+                  lower(known);
+                  return true;
+                })
             .Case([](EndOp) { return true; })
             .Default([](Operation *) { return false; });
     if (!known)

@@ -45,6 +45,7 @@ private:
   mlir::Value getPairMask();
   mlir::Value testBarrier(mlir::Value barrier, mlir::Value phase);
   void waitBarrier(mlir::Value barrier, mlir::Value phase, mlir::Value ready);
+  void waitUntil(llvm::function_ref<mlir::Value()> isDone);
   mlir::Value getBarrier(PipelineOp pipeline, bool full, mlir::Value stage);
 
   // Memory (LowerMemory.cpp).
@@ -55,6 +56,8 @@ private:
   void lower(PipelineOp op);
   void lower(SmemLoadOp op);
   void lower(SmemStoreOp op);
+  void lower(PublishOp op);
+  void lower(AwaitOp op);
   void lower(TensorMapOp op);
   void lower(TmaLoadOp op);
   void lower(TmaLoadRowsOp op);
@@ -63,6 +66,7 @@ private:
   mlir::Value getByteOffset(mlir::MemRefType type, mlir::ValueRange indices);
   mlir::Value getPieceAddress(mlir::MemRefType type, mlir::Value base,
                               mlir::Value offset, int64_t bytes);
+  mlir::Value getGlobal(mlir::Value memref, mlir::Value index, int64_t bytes);
   mlir::Value getCachePolicy(std::optional<CacheHint> hint);
 
   // Tensor core and tensor memory (LowerTensorCore.cpp).

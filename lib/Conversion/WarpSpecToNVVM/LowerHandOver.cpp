@@ -40,20 +40,26 @@ Value KernelLowering::testBarrier(Value barrier, Value phase) {
                                          getShared(barrier), phase, Value());
 }
 
+/// Asks again and again.
+void KernelLowering::waitUntil(function_ref<Value()> isDone) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto loop = scf::WhileOp::create(rewriter, loc, TypeRange(), ValueRange());
+  rewriter.createBlock(&loop.getBefore());
+  Value done = isDone();
+  Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+  Value again = arith::XOrIOp::create(rewriter, loc, done, isTrue);
+  scf::ConditionOp::create(rewriter, loc, again, ValueRange());
+  rewriter.createBlock(&loop.getAfter());
+  scf::YieldOp::create(rewriter, loc);
+}
+
 void KernelLowering::waitBarrier(Value barrier, Value phase, Value ready) {
   OpBuilder::InsertionGuard guard(rewriter);
   if (ready) {
     auto branch = scf::IfOp::create(rewriter, loc, ready, true);
     rewriter.setInsertionPointToStart(branch.elseBlock());
   }
-  auto loop = scf::WhileOp::create(rewriter, loc, TypeRange(), ValueRange());
-  rewriter.createBlock(&loop.getBefore());
-  Value done = testBarrier(barrier, phase);
-  Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
-  Value again = arith::XOrIOp::create(rewriter, loc, done, isTrue);
-  scf::ConditionOp::create(rewriter, loc, again, ValueRange());
-  rewriter.createBlock(&loop.getAfter());
-  scf::YieldOp::create(rewriter, loc);
+  waitUntil([&] { return testBarrier(barrier, phase); });
 }
 
 /// The same barrier in the even block of a pair: bit 24 of an address in the

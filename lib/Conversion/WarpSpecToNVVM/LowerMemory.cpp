@@ -151,21 +151,60 @@ void KernelLowering::lower(SmemStoreOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+/// Pointer to entry `index`, an integer, of `bytes` each.
+Value KernelLowering::getGlobal(Value memref, Value index, int64_t bytes) {
+  Type i64 = rewriter.getI64Type();
+  Value pointer =
+      memref::ExtractAlignedPointerAsIndexOp::create(rewriter, loc, memref);
+  Value base = arith::IndexCastOp::create(rewriter, loc, i64, pointer);
+  Value entry =
+      index.getType().isIndex()
+          ? Value(arith::IndexCastOp::create(rewriter, loc, i64, index))
+          : arith::ExtSIOp::create(rewriter, loc, i64, index);
+  Value offset = arith::MulIOp::create(rewriter, loc, entry, constant64(bytes));
+  Value address = arith::AddIOp::create(rewriter, loc, base, offset);
+  return LLVM::IntToPtrOp::create(
+      rewriter, loc, LLVM::LLVMPointerType::get(kernel.getContext(), 1),
+      address);
+}
+
+// Words that blocks hand over are stored and loaded in the order that
+// memory has for the whole device.
+static constexpr llvm::StringLiteral kDevice = "device";
+static constexpr unsigned kWordBytes = 4;
+
+void KernelLowering::lower(PublishOp op) {
+  Value word = getGlobal(op.getFlags(), op.getIndex(), kWordBytes);
+  LLVM::StoreOp::create(rewriter, loc, constant(1), word, kWordBytes,
+                        /*isVolatile=*/false, /*isNonTemporal=*/false,
+                        /*isInvariantGroup=*/false,
+                        LLVM::AtomicOrdering::release, kDevice);
+  rewriter.eraseOp(op);
+}
+
+void KernelLowering::lower(AwaitOp op) {
+  Value word = getGlobal(op.getFlags(), op.getIndex(), kWordBytes);
+  waitUntil([&] {
+    Value value = LLVM::LoadOp::create(
+        rewriter, loc, getI32(), word, kWordBytes, /*isVolatile=*/false,
+        /*isNonTemporal=*/false, /*isInvariant=*/false,
+        /*isInvariantGroup=*/false, LLVM::AtomicOrdering::acquire, kDevice);
+    return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, value,
+                                 constant(0));
+  });
+  rewriter.eraseOp(op);
+}
+
+//===----------------------------------------------------------------------===//
 // TMA
 //===----------------------------------------------------------------------===//
 
 void KernelLowering::lower(TensorMapOp op) {
-  Value index = memref::ExtractAlignedPointerAsIndexOp::create(rewriter, loc,
-                                                               op.getTable());
-  Value base =
-      arith::IndexCastOp::create(rewriter, loc, rewriter.getI64Type(), index);
-  Value entry = arith::ExtSIOp::create(rewriter, loc, rewriter.getI64Type(),
-                                       op.getIndex());
-  Value offset = arith::MulIOp::create(rewriter, loc, entry, constant64(128));
-  Value address = arith::AddIOp::create(rewriter, loc, base, offset);
+  Value global = getGlobal(op.getTable(), op.getIndex(), 128);
   MLIRContext *context = op.getContext();
-  Value global = LLVM::IntToPtrOp::create(
-      rewriter, loc, LLVM::LLVMPointerType::get(context, 1), address);
   Value map = LLVM::AddrSpaceCastOp::create(
       rewriter, loc, LLVM::LLVMPointerType::get(context), global);
   NVVM::FenceProxyAcquireOp::create(rewriter, loc, NVVM::MemScopeKind::GPU, map,

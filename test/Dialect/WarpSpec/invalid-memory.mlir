@@ -216,3 +216,19 @@ func.func @f(%a: memref<128x64xf32, #warpspec.tmem>, %b: memref<128x64xi32, #war
   %c = warpspec.tmem_join %a, %b : memref<128x64xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem> to memref<128x128xf32, #warpspec.tmem>
   return
 }
+
+// -----
+
+func.func @f(%flags: memref<4x4xi32, 1>, %i: index) {
+  // expected-error @below {{operand #0 must be 1D memref of 32-bit signless integer values}}
+  warpspec.publish %flags[%i] : memref<4x4xi32, 1>
+  return
+}
+
+// -----
+
+func.func @f(%flags: memref<4xi32>, %i: index) {
+  // expected-error @below {{expected flags memref<?xi32, 1>, but got 'memref<4xi32>'}}
+  warpspec.await %flags[%i] : memref<4xi32>
+  return
+}

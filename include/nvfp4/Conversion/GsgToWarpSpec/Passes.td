@@ -160,7 +160,7 @@ def ConvertGsgToWarpSpecPass
     and rows on columns of the accumulator, which the epilogue turns in shared
     memory. With `ctas = 2` the kernel is one of pairs. A `matmul_list` is one
     kernel, which reads extents and tensor maps of its problems from a table.
-    What kernels cannot do (rows without scales, clusters, `split_k`, results scaled by squares,
+    What kernels cannot do (rows without scales, clusters, results scaled by squares,
     `math` in epilogue regions) is an error that names the nearest form that
     they can.
 

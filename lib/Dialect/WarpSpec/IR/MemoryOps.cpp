@@ -231,15 +231,34 @@ LogicalResult SmemStoreOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+/// Contiguous elements in global memory.
+static bool isGlobal(MemRefType type) {
+  auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
+  return type.getLayout().isIdentity() && space && space.getInt() == 1;
+}
+
+static LogicalResult verifyFlags(Operation *op, Value flags) {
+  if (isGlobal(cast<MemRefType>(flags.getType())))
+    return success();
+  return op->emitOpError("expected flags memref<?xi32, 1>, but got ")
+         << flags.getType();
+}
+
+LogicalResult PublishOp::verify() { return verifyFlags(*this, getFlags()); }
+
+LogicalResult AwaitOp::verify() { return verifyFlags(*this, getFlags()); }
+
+//===----------------------------------------------------------------------===//
 // TMA
 //===----------------------------------------------------------------------===//
 
 LogicalResult TensorMapOp::verify() {
   auto type = cast<MemRefType>(getTable().getType());
-  auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
   if (type.getRank() != 2 || type.getDimSize(1) != 128 ||
-      !type.getElementType().isInteger(8) || !type.getLayout().isIdentity() ||
-      !space || space.getInt() != 1)
+      !type.getElementType().isInteger(8) || !isGlobal(type))
     return emitOpError("expected a table memref<?x128xi8, 1>, but got ")
            << type;
   return success();

@@ -166,8 +166,8 @@ def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
     | `k` | required | elements of K in a pipeline stage |
     | `stages` | open | stages of the pipeline that fills shared memory |
     | `ctas` | 1 | CTAs that issue one product together (`cta_group`); of a pair each holds half of the rows of A and of B |
-    | `cluster_m`, `cluster_n` | 1 | neighbouring tiles along m and n whose CTAs form a cluster and share loads; it has `ctas * cluster_m * cluster_n * split_k` CTAs |
-    | `split_k` | 1 | parts of K of a tile, each of `ceil(tiles of K / split_k)` tiles, computed side by side in a cluster and added in ascending order by the CTAs of the first part |
+    | `cluster_m`, `cluster_n` | 1 | neighbouring tiles along m and n whose CTAs form a cluster and share loads; it has `ctas * cluster_m * cluster_n` CTAs |
+    | `split_k` | 1 | parts of K of a tile, each of `ceil(tiles of K / split_k)` tiles, computed by different CTAs and added in ascending order by those of the last part: the same bits from run to run, but others than those of one part |
     | `accumulator_stages` | open | accumulators of tensor memory; 2 let the epilogue of a tile run beside the products of the next, and share columns where they do not fit side by side |
     | `scale_stages` | open | buffers of scales in tensor memory: 1 relies on copies waiting for earlier products, 2 wait for the stage to be released |
     | `epilogue_n` | open | accumulator columns that pass through one of two staging buffers at a time |
@@ -176,7 +176,7 @@ def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
     | `scheduler` | `static_persistent` | which CTA computes which tile |
 
     Tiles are numbered group by group, in a group by token tile, in a token tile
-    by weight tile. `static_persistent`: slot s of S (CTAs, pairs or clusters)
+    by weight tile; parts of a tile follow each other. `static_persistent`: slot s of S (CTAs, pairs or clusters)
     computes tiles s, s + S, ...; `dynamic_counter`: the next one of a counter in
     memory; `launch_control`: one tile a launched cluster, further ones by
     `clusterlaunchcontrol`. A token tile starts at a multiple of its extent

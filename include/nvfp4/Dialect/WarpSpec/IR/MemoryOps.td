@@ -219,6 +219,51 @@ def WarpSpec_SmemStoreOp : WarpSpec_AgentOp<"smem_store"> {
   }];
 }
 
+class WarpSpec_FlagOp<string mnemonic>
+    : WarpSpec_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$flags, Index:$index);
+  let assemblyFormat = "$flags `[` $index `]` attr-dict `:` type($flags)";
+}
+
+def WarpSpec_PublishOp : WarpSpec_FlagOp<"publish"> {
+  let summary = "hand what this thread has written to another block";
+  let description = [{
+    Stores 1 to a word of global memory, after all writes of the thread to
+    global memory that stand before it. The word was 0 when the kernel began.
+
+    Example:
+
+    ```mlir
+    func.func @f(%flags: memref<?xi32, 1>, %i: index) {
+      warpspec.publish %flags[%i] : memref<?xi32, 1>
+      return
+    }
+    ```
+  }];
+}
+
+def WarpSpec_AwaitOp : WarpSpec_FlagOp<"await"> {
+  let summary = "wait until a thread of another block has published";
+  let description = [{
+    Waits until the word is not 0. What the thread that stored it had written
+    before can be read then.
+
+    Nothing here proves that the word is ever stored: a tile must wait only for
+    tiles that stand before it in the sequence of `for_each_tile`. Every block
+    takes its tiles in that order, so the first tile that is not finished waits
+    for nobody.
+
+    Example:
+
+    ```mlir
+    func.func @f(%flags: memref<?xi32, 1>, %i: index) {
+      warpspec.await %flags[%i] : memref<?xi32, 1>
+      return
+    }
+    ```
+  }];
+}
+
 def WarpSpec_TensorMapOp : WarpSpec_Op<"tensor_map", [
     MemoryEffects<[MemRead]>]> {
   let summary = "tensor map from a table in global memory";
