@@ -9,8 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 namespace nvfp4::target {
 #define GEN_PASS_DEF_EMBEDKERNELSPASS
@@ -29,6 +32,19 @@ static void define(ModuleOp module, StringRef name, Type type,
   global.setGlobalTypeAttr(TypeAttr::get(type));
   global.setValueAttr(value);
   global.setLinkage(LLVM::Linkage::Internal);
+}
+
+/// What the kernel asks of its launch: one that waits for the launch before
+/// may begin before that has ended.
+static int32_t getLaunchFlags(LLVM::LLVMFuncOp kernel) {
+  bool waits = kernel
+                   .walk([](NVVM::GriddepcontrolOp op) {
+                     return op.getKind() == NVVM::GridDepActionKind::wait
+                                ? WalkResult::interrupt()
+                                : WalkResult::advance();
+                   })
+                   .wasInterrupted();
+  return waits ? NVFP4_LAUNCH_PROGRAMMATIC : 0;
 }
 
 namespace {
@@ -55,6 +71,8 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
              builder.getI32IntegerAttr(threads[0]));
       define(getOperation(), name + "_shared_bytes", i32,
              builder.getI32IntegerAttr(shared.getInt()));
+      define(getOperation(), name + "_flags", i32,
+             builder.getI32IntegerAttr(getLaunchFlags(kernel)));
     }
     kernels.erase();
     return success();

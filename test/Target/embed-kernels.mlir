@@ -9,14 +9,24 @@
 // CHECK: llvm.mlir.global internal constant @kernels_image("{{.*}}.target sm_100a{{.*}}.entry k({{.*}}.reqntid 32{{.*}}\00")
 // CHECK: llvm.mlir.global internal constant @k_threads(32 : i32) {{.*}}: i32
 // CHECK: llvm.mlir.global internal constant @k_shared_bytes(4096 : i32) {{.*}}: i32
+// CHECK: llvm.mlir.global internal constant @k_flags(0 : i32) {{.*}}: i32
+// It waits for the launch before it.
+// CHECK: llvm.mlir.global internal constant @late_flags(1 : i32) {{.*}}: i32
 // CHECK-NOT: @other_threads
 // A name of no kernel stays a declaration.
 // CHECK: llvm.mlir.global external constant @absent_threads() {{.*}}: i32
 llvm.mlir.global external constant @kernels_image() : !llvm.array<0 x i8>
 llvm.mlir.global external constant @k_threads() : i32
 llvm.mlir.global external constant @k_shared_bytes() : i32
+llvm.mlir.global external constant @k_flags() : i32
+llvm.mlir.global external constant @late_flags() : i32
 llvm.mlir.global external constant @absent_threads() : i32
 gpu.module @kernels {
+  llvm.func @late() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
+                                nvvm.reqntid = array<i32: 32, 1, 1>} {
+    nvvm.griddepcontrol wait
+    llvm.return
+  }
   llvm.func @k() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 4096 : i32,
                              nvvm.reqntid = array<i32: 32, 1, 1>} {
     llvm.return

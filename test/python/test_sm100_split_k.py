@@ -3,6 +3,8 @@
 """Tiles whose K is cut into parts, each on a block of its own, on sm_100a: exact on a
 lattice, elsewhere the parts' own sums added in ascending order, whoever was first."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,23 @@ def test_tiles(rng, kernel):
     attrs = parts(split=3, **TILES[kernel])
     check(rng, ragged([3, 0, 270, 17], extra=4), 424, 1100, attrs=attrs, out="bf16")
     check(rng, masked([0, 7, 61], 70), 72, 600, attrs=attrs)
+
+
+def test_chosen_parts(rng):
+    """Few tiles and a long K: the cost model cuts it where the order of sums is free."""
+    product = make_product(rng, dense(16), 256, 6144, "nvfp4")
+    types = [scaled_type("nvfp4", shape=(rows, 6144)) for rows in (16, 256)]
+    text = matmul_text("f", "<dense>", *types, "tensor<16x256xf32>",
+                       attrs={"determinism": "relaxed"})
+    source = scratch() / "chosen.mlir"
+    source.write_text(text)
+    code, output, error = run(tool("nvfp4-compile"), source, "--target=sm_100a", "--explain")
+    assert code == 0, error
+    chosen = re.search(r"strategy <([^>]*)>", output + error)[1]
+    assert re.search(r"split_k = [248]", chosen), chosen
+    _, operands = product.arguments()
+    got = compile_kernels("sm_100a", text).f(*operands, product.destination("f32"))
+    assert_equal(got, expected_result(product, "f32"))
 
 
 @pytest.mark.parametrize("fmt", ["mxfp4", "mxfp8_e4m3"])

@@ -180,7 +180,7 @@ TEST(OutOfMemory, Tasks) {
               int32_t buffer = nvfp4_task_buffer(
                   task, &word, 1, 4, 4, NVFP4_TASK_WRITE | NVFP4_TASK_ZERO);
               nvfp4_task_pointer(task, buffer);
-              nvfp4_task_run(task, 1, 1, 0, 1);
+              nvfp4_task_run(task, 1, 1, 0, 1, 0);
               nvfp4_status status = nvfp4_take_violation();
               EXPECT_TRUE(status || word == 1);
               return status == NVFP4_DEVICE_ERROR ? NVFP4_OUT_OF_MEMORY

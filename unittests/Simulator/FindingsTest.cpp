@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Bank conflicts, bytes that copies take from memory never written, operand A
-// of tensor memory never written, and the slot of tcgen05.alloc read after a
-// cluster barrier with relaxed arrivals.
+// of tensor memory never written, the slot of tcgen05.alloc read after a cluster
+// barrier with relaxed arrivals, and memory that a launch before may have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,6 +85,35 @@ void expectUnwrittenFrom24(const std::string &copy,
   EXPECT_NE(copyReports(copy, 24, in).find("uninitialized-read"),
             std::string::npos)
       << copyReports(copy, 24, in);
+}
+
+/// Reports of two warps that store, of which `wait` is what comes first.
+std::string launchReports(const std::string &wait, bool programmatic) {
+  RunOptions options;
+  options.check = true;
+  return runGrid(moduleAround(prologue() + wait + R"(
+    st.global.u32 [%rd1], %r0;
+    ret;)",
+                              sharedMemory),
+                 {}, {.threads = 64, .programmatic = programmatic}, options)
+      .reports;
+}
+
+TEST(Findings, LaunchesThatOverlap) {
+  const char *none = "griddepcontrol.launch_dependents;\n";
+  const char *all = "griddepcontrol.wait;\n";
+  // One warp, and what it does afterwards is known to the other or not.
+  const std::string one = "setp.lt.u32 %p1, %r0, 32;\n"
+                          "@%p1 griddepcontrol.wait;\n";
+  EXPECT_EQ(launchReports(none, false), "");
+  EXPECT_EQ(launchReports(all, true), "");
+  EXPECT_EQ(launchReports(one + "bar.sync 0;\n", true), "");
+  for (const std::string &wait : {std::string(none), one})
+    EXPECT_NE(launchReports(wait, true)
+                  .find("of 'out') before griddepcontrol.wait, while the "
+                        "launch before may still run"),
+              std::string::npos)
+        << launchReports(wait, true);
 }
 
 TEST(Findings, TransactionCountsAreLimited) {

@@ -57,6 +57,7 @@ struct Extents {
   unsigned ctas = 1;
   unsigned cluster = 1;
   unsigned sharedBytes = 4096;
+  bool programmatic = false;
 };
 
 /// Runs kernel `k` with `in` as input (512-byte aligned) and 64 bits of output
@@ -78,6 +79,7 @@ inline Outcome runGrid(const std::string &text, const std::vector<uint64_t> &in,
   config.block = {extents.threads, 1, 1};
   config.cluster = {extents.cluster, 1, 1};
   config.dynamicShared = extents.sharedBytes;
+  config.programmatic = extents.programmatic;
   config.parameters.resize(16);
   std::memcpy(config.parameters.data(), &out, 8);
   std::memcpy(config.parameters.data() + 8, &input, 8);

@@ -59,7 +59,8 @@ NVFP4_API nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
 /* Memory of the host for the kernel: `rows` rows of `row_bytes` without gaps.
  * On the device a row starts every `pitch` bytes, the smallest multiple of
  * `alignment` that holds it. With `access` NVFP4_TASK_ZERO alone `host` may be
- * null: the memory is the kernel's own. Returns the buffer's number: 0, 1, ... */
+ * null: the memory is the kernel's own. Returns the buffer's number: 0, 1, ...
+ */
 NVFP4_API int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
                                     int64_t row_bytes, int64_t alignment,
                                     int32_t access);
@@ -167,9 +168,10 @@ NVFP4_API int32_t nvfp4_task_table_end(nvfp4_task *task);
 
 /* Runs the task with at most `blocks` blocks, of which no more are started
  * than nvfp4_launch_set_max_blocks allows, and ends its life. Without blocks
- * the kernel is not started. */
+ * the kernel is not started. `flags` are those of nvfp4_launch. */
 NVFP4_API void nvfp4_task_run(nvfp4_task *task, int64_t blocks, int32_t threads,
-                              int32_t shared_bytes, int32_t cluster);
+                              int32_t shared_bytes, int32_t cluster,
+                              int32_t flags);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -408,6 +408,7 @@ void Launch::run(HostNumber blocks) {
   };
   Value threads = load("_threads");
   Value shared = load("_shared_bytes");
+  Value flags = load("_flags");
   call("nvfp4_task_run", {task, math.toI64(blocks), threads, shared,
-                          math.i32(kernel.getCluster().value_or(1))});
+                          math.i32(kernel.getCluster().value_or(1)), flags});
 }

@@ -295,7 +295,7 @@ extern "C" void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
 
 extern "C" void nvfp4_task_run(nvfp4_task *task, int64_t blocks,
                                int32_t threads, int32_t sharedBytes,
-                               int32_t cluster) {
+                               int32_t cluster, int32_t flags) {
   std::unique_ptr<nvfp4_task> owner(task);
   guarded(task, [&] {
     if (task->failed || blocks <= 0)
@@ -308,6 +308,7 @@ extern "C" void nvfp4_task_run(nvfp4_task *task, int64_t blocks,
     launch.block[0] = static_cast<uint32_t>(threads);
     launch.block[1] = launch.block[2] = 1;
     launch.stream = task->stream;
+    launch.flags = static_cast<uint32_t>(flags);
     launch.shared_memory = static_cast<uint32_t>(sharedBytes);
     std::vector<void *> arguments;
     for (Parameter &parameter : task->parameters)

@@ -153,6 +153,8 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
     const cuda::LaunchAttribute &attribute = launch->attributes[i];
     if (attribute.id == cuda::AttributeClusterDimension)
       std::copy_n(attribute.value.cluster, 3, config.cluster.begin());
+    if (attribute.id == cuda::AttributeProgrammaticStreamSerialization)
+      config.programmatic = attribute.value.flag != 0;
   }
   if (Result error = checkLaunch(*s, *function, config))
     return error;

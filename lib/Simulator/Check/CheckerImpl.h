@@ -137,10 +137,13 @@ struct AccessView {
 struct Checker::Impl {
   explicit Impl(Machine &machine)
       : machine(machine),
-        strict(machine.options.profile == CheckProfile::Strict) {}
+        strict(machine.options.profile == CheckProfile::Strict),
+        mayOverlap(machine.config.programmatic) {}
 
   Machine &machine;
   const bool strict;
+  /// The launch before may still run; false when that has been reported.
+  bool mayOverlap;
   /// All clusters of the launch, by number; the memory of ended ones is gone.
   std::vector<std::unique_ptr<ClusterCheck>> clusters;
   GlobalShadow global;
@@ -181,6 +184,8 @@ struct Checker::Impl {
               Spot spot);
   /// The same for bytes of global memory.
   void accessGlobal(const AccessView &now, uint64_t address, uint64_t size);
+  /// Reports an access that may come before the end of the launch before.
+  void compareWithLastLaunch(const AccessView &now, uint64_t address);
   void compare(const AccessRecord &earlier, bool earlierWrote,
                const AccessView &now, Spot spot) {
     if (earlier.valid() && !(earlier == now.passed[earlierWrote]) &&

@@ -244,11 +244,29 @@ void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
     list.push_back(record);
 }
 
+void Checker::Impl::compareWithLastLaunch(const AccessView &now,
+                                          uint64_t address) {
+  if (now.knowledge.gridWaited)
+    return;
+  mayOverlap = false;
+  Report report;
+  report.kind = ReportKind::DataRace;
+  report.message = std::string(now.write ? "write" : "read") + " of " +
+                   describe(Spot{Spot::Global, address}) +
+                   " before griddepcontrol.wait, while the launch before may "
+                   "still run";
+  report.pc = now.record.pc;
+  report.where = describe(now.record);
+  machine.report(std::move(report));
+}
+
 void Checker::Impl::accessGlobal(const AccessView &now, uint64_t address,
                                  uint64_t size) {
   constexpr uint64_t pageBytes = GlobalShadow::pageBytes;
   constexpr size_t mostRanges = 24;
   AccessView cellView = now;
+  if (mayOverlap)
+    compareWithLastLaunch(now, address);
   while (size) {
     uint64_t begin = address % pageBytes;
     uint64_t count = std::min(size, pageBytes - begin);

@@ -132,6 +132,11 @@ void Checker::warpSynced(Warp &warp, bool memory) {
     impl->tick(warp);
 }
 
+void Checker::gridWaited(Warp &warp) {
+  impl->stateOf(warp).knowledge.gridWaited = true;
+  impl->tick(warp);
+}
+
 void Checker::proxyFence(Warp &warp, bool shared, bool global) {
   ClusterKnowledge &known = impl->stateOf(warp).knowledge.own;
   if (shared)

@@ -13,6 +13,7 @@
 #include "Families.h"
 #include "Lanewise.h"
 
+#include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 namespace nvfp4::sim {
@@ -161,10 +162,16 @@ void decodeSetmaxnreg(DecodeContext &context) {
   context.inst.handler = nothing;
 }
 
+Step gridWait(Warp &warp, const Inst &, LaneMask) {
+  if (Checker *checker = warp.machine.checker.get())
+    checker->gridWaited(warp);
+  return Step::Next;
+}
+
 void decodeGriddepcontrol(DecodeContext &context) {
-  context.expectAny({"launch_dependents", "wait"});
+  bool waits = context.expectAny({"launch_dependents", "wait"}) == 1;
   context.expectOperands(0);
-  context.inst.handler = nothing;
+  context.inst.handler = waits ? gridWait : nothing;
 }
 
 } // namespace

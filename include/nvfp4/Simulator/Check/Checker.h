@@ -105,6 +105,8 @@ public:
   void tensorMapAcquire(Warp &warp, uint64_t address);
   void mbarrierInitFence(Warp &warp);
   void tcgen05Fence(Warp &warp, bool before);
+  /// griddepcontrol.wait.
+  void gridWaited(Warp &warp);
 
 private:
   struct Impl;

@@ -105,15 +105,19 @@ struct Knowledge {
   ClusterKnowledge own;
   /// Of other clusters, by their number.
   std::vector<std::pair<uint32_t, ClusterKnowledge>> others;
+  /// That the launch before has ended.
+  bool gridWaited = false;
 
   /// Joins knowledge of an agent of the same cluster.
   void join(const Knowledge &other) {
+    gridWaited |= other.gridWaited;
     own.join(other.own);
     for (const auto &[cluster, part] : other.others)
       of(cluster).join(part);
   }
   /// Joins what an agent of cluster `theirs` knows into one of `mine`.
   void join(uint32_t mine, const Knowledge &other, uint32_t theirs) {
+    gridWaited |= other.gridWaited;
     (mine == theirs ? own : of(theirs)).join(other.own);
     for (const auto &[cluster, part] : other.others)
       (cluster == mine ? own : of(cluster)).join(part);

@@ -29,6 +29,9 @@ struct LaunchConfig {
   std::array<uint32_t, 3> cluster{1, 1, 1};
   /// Bytes of dynamic shared memory.
   uint32_t dynamicShared = 0;
+  /// The launch before may not have ended: griddepcontrol.wait waits for it,
+  /// and no access of global memory may come before.
+  bool programmatic = false;
   /// The parameter buffer, laid out as the kernel declares it.
   std::vector<uint8_t> parameters;
 };
