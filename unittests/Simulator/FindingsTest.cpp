@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Bank conflicts, bytes that copies take from memory never written, operand A
-// of tensor memory never written, the slot of tcgen05.alloc read after a cluster
-// barrier with relaxed arrivals, and memory that a launch before may have.
+// of tensor memory never written, the slot of tcgen05.alloc read after a
+// cluster barrier with relaxed arrivals, and memory that a launch before may
+// have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,6 +115,43 @@ TEST(Findings, LaunchesThatOverlap) {
                         "launch before may still run"),
               std::string::npos)
         << launchReports(wait, true);
+}
+
+/// Warp 0 stores, and its lane 0 arrives after `sync`; warp 1 waits and loads.
+std::string arrivalReports(const std::string &sync, CheckProfile profile) {
+  RunOptions options;
+  options.check = true;
+  options.profile = profile;
+  return run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    mad.lo.u32 %r2, %r0, 4, %r1;
+    setp.eq.u32 %p1, %r0, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [%r1+512], 1;
+    bar.sync 0;
+    setp.lt.u32 %p2, %r0, 32;
+    @!%p2 bra reader;
+    st.shared.u32 [%r2], %r0;
+)" + sync + R"(
+    @%p1 mbarrier.arrive.shared::cta.b64 _, [%r1+512];
+    ret;
+reader:
+    mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1+512], 0;
+    @!%p3 bra reader;
+    ld.shared.u32 %r5, [%r2-128];
+    st.global.u32 [%rd1], %r5;
+    ret;)",
+                          sharedMemory),
+             {}, 64, options)
+      .reports;
+}
+
+TEST(Findings, OneLaneArrivesForItsWarp) {
+  EXPECT_EQ(arrivalReports("bar.warp.sync -1;", CheckProfile::Strict), "");
+  EXPECT_EQ(arrivalReports("", CheckProfile::Cutlass), "");
+  EXPECT_NE(arrivalReports("", CheckProfile::Strict)
+                .find("data-race: read of shared offset"),
+            std::string::npos)
+      << arrivalReports("", CheckProfile::Strict);
 }
 
 TEST(Findings, TransactionCountsAreLimited) {

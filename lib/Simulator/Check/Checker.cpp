@@ -47,6 +47,8 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
   if (place.space != StateSpace::Shared && place.space != StateSpace::Global)
     return;
   bool isShared = place.space == StateSpace::Shared;
+  impl->stateOf(warp).notSyncedLanes |=
+      lane < manyLanes ? LaneMask(1) << lane : allLanes;
   ClusterCheck &cluster = impl->stateOf(warp.cta);
   WarpState &state = impl->stateOf(warp);
   AccessView now{cluster, {}, access != Access::Read, state.knowledge};
@@ -209,8 +211,10 @@ void Checker::tmemWaited(Warp &warp, bool stores) {
   WarpState &state = impl->stateOf(warp);
   NumberSet &done = stores ? state.stores : state.loads;
   state.knowledge.own.operations.addAll(done);
-  if (impl->strict)
+  if (impl->strict) {
     state.notFencedBefore.addAll(done);
+    state.notSynced.addAll(done);
+  }
   done.clear();
   impl->learnt(state);
 }

@@ -61,6 +61,11 @@ struct WarpState {
   /// fence::after_thread_sync, beyond what `fencedPipe` covers, and loads and
   /// stores waited for without fence::before_thread_sync.
   NumberSet notFencedAfter, notFencedBefore;
+  /// Strict profile: lanes that have accessed memory since bar.warp.sync or a
+  /// barrier, tcgen05.ld and st that were waited for since, and the clock then.
+  LaneMask notSyncedLanes = 0;
+  NumberSet notSynced;
+  uint32_t syncedClock = 0;
   VectorClock fencedPipe;
   /// What relaxed arrivals at cluster barriers carry: the knowledge at the
   /// last fence.mbarrier_init, and allocations since.
@@ -171,6 +176,11 @@ struct Checker::Impl {
   void tick(Warp &warp);
   /// What a warp hands on when it releases; its clock advances.
   Knowledge release(Warp &warp);
+  /// The same of an arrival of `lanes` alone: what other lanes have done since
+  /// the last synchronisation of the warp is not theirs to hand on.
+  Knowledge releaseOf(Warp &warp, LaneMask lanes);
+  /// The lanes of the warp have met.
+  void lanesSynced(Warp &warp);
   /// The warp learns what a completed phase carries.
   void acquire(Warp &warp, const Knowledge &knowledge);
   /// The knowledge has changed.

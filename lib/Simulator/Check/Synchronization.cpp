@@ -30,6 +30,29 @@ Knowledge Checker::Impl::release(Warp &warp) {
   return handed;
 }
 
+Knowledge Checker::Impl::releaseOf(Warp &warp, LaneMask lanes) {
+  WarpState &state = stateOf(warp);
+  bool isWhole = !(state.notSyncedLanes & ~lanes);
+  NumberSet notSynced = state.notSynced;
+  uint32_t synced = state.syncedClock;
+  Knowledge handed = release(warp);
+  if (!strict || lanes == allLanes)
+    return handed;
+  handed.own.operations.removeAll(notSynced);
+  if (!isWhole) {
+    handed.own.clock.forget(warpNumber(warp));
+    handed.own.clock.raise(warpNumber(warp), synced);
+  }
+  return handed;
+}
+
+void Checker::Impl::lanesSynced(Warp &warp) {
+  WarpState &state = stateOf(warp);
+  state.notSyncedLanes = 0;
+  state.notSynced.clear();
+  state.syncedClock = state.clock;
+}
+
 void Checker::Impl::acquire(Warp &warp, const Knowledge &knowledge) {
   WarpState &state = stateOf(warp);
   if (strict) {
@@ -77,11 +100,11 @@ void Checker::mbarrierUsed(Warp &warp, Cta &cta, uint32_t offset) {
   state.init = AccessRecord();
 }
 
-void Checker::threadArrived(Warp &warp, Cta &cta, uint32_t offset,
-                            bool release) {
+void Checker::threadArrived(Warp &warp, Cta &cta, uint32_t offset, bool release,
+                            LaneMask lanes) {
   mbarrierUsed(warp, cta, offset);
   if (release)
-    impl->mbarrier(cta, offset).pending.join(impl->release(warp));
+    impl->mbarrier(cta, offset).pending.join(impl->releaseOf(warp, lanes));
 }
 
 void Checker::threadWaited(Warp &warp, Cta &cta, uint32_t offset,
@@ -104,6 +127,7 @@ void Checker::barrierCompleted(Cta &cta, unsigned id) {
 }
 
 void Checker::barrierLeft(Warp &warp, unsigned id) {
+  impl->lanesSynced(warp);
   impl->acquire(warp, impl->ctaState(warp.cta).barriers[id].done);
 }
 
@@ -128,6 +152,8 @@ void Checker::clusterLeft(Warp &warp, bool acquire) {
 
 void Checker::warpSynced(Warp &warp, bool memory) {
   // Kernels rely on shuffles and elections to order lanes; the text does not.
+  if (memory)
+    impl->lanesSynced(warp);
   if (memory || !impl->strict)
     impl->tick(warp);
 }

@@ -213,6 +213,7 @@ Step bulkStore(Warp &warp, const Inst &inst, LaneMask mask) {
     ++group->reading;
     ++group->writing;
     group->operations.push_back(operation.id);
+    group->pc = warp.group().pc;
     Cta *cta = &warp.cta;
     Warp *issuer = &warp;
     ++cta->cluster->pendingOperations;
@@ -260,10 +261,12 @@ Step waitGroup(Warp &warp, const Inst &inst, LaneMask mask) {
   }
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
     auto &committed = warp.bulkCopies[std::countr_zero(rest)].committed;
-    for (size_t i = 0; i + allowed < committed.size(); ++i)
+    for (size_t i = 0; i + allowed < committed.size(); ++i) {
+      committed[i]->waited = true;
       if (warp.machine.checker)
         warp.machine.checker->operationsWaited(warp, committed[i]->operations,
                                                readOnly);
+    }
     while (!readOnly && committed.size() > allowed)
       committed.pop_front();
   }

@@ -159,7 +159,7 @@ Step arrive(Warp &warp, const Inst &inst, LaneMask mask) {
     }
     if (machine.checker)
       machine.checker->threadArrived(warp, owner, address & sharedOffsetMask,
-                                     !a.relaxed);
+                                     !a.relaxed, mask);
     if (!machine.arrive(warp.cta, address, count, pc))
       return Step::Stop;
     if (a.hasState)

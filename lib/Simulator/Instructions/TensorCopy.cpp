@@ -273,6 +273,7 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
       ++groups.back()->reading;
       ++groups.back()->writing;
       groups.back()->operations.push_back(operation.id);
+      groups.back()->pc = warp.group().pc;
     };
     join(lane);
     LaneMask others = once ? rest & (rest - 1) : 0;

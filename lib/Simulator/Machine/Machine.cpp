@@ -187,6 +187,27 @@ void Machine::checkAtExit(Cta &cta) {
     report.where = cta.warps[0]->describe();
     result.reports.add(std::move(report));
   }
+  if (options.profile != CheckProfile::Strict)
+    return;
+  auto isLeft = [](const std::shared_ptr<CopyGroup> &group) {
+    return group && !group->waited && !group->operations.empty();
+  };
+  for (const std::unique_ptr<Warp> &warp : cta.warps)
+    for (const ThreadCopies &copies : warp->bulkCopies) {
+      auto found = std::find_if(copies.committed.begin(),
+                                copies.committed.end(), isLeft);
+      if (found == copies.committed.end() && !isLeft(copies.open))
+        continue;
+      Report report;
+      report.kind = ReportKind::ExitedCta;
+      report.message = "CTA exits while nobody has waited for a copy of its "
+                       "shared memory to have been read";
+      report.pc =
+          found == copies.committed.end() ? copies.open->pc : (*found)->pc;
+      report.where = warp->describe();
+      result.reports.add(std::move(report));
+      return;
+    }
 }
 
 RunResult Machine::run() {

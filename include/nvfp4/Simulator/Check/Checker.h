@@ -84,7 +84,9 @@ public:
   void mbarrierInitialized(Warp &warp, Cta &cta, uint32_t offset);
   /// A thread uses an mbarrier, whose initialisation must be ordered before.
   void mbarrierUsed(Warp &warp, Cta &cta, uint32_t offset);
-  void threadArrived(Warp &warp, Cta &cta, uint32_t offset, bool release);
+  /// Of the threads `lanes` of the warp, together.
+  void threadArrived(Warp &warp, Cta &cta, uint32_t offset, bool release,
+                     LaneMask lanes);
   void threadWaited(Warp &warp, Cta &cta, uint32_t offset, bool acquire);
   void phaseCompleted(Cta &cta, uint32_t offset);
   void barrierArrived(Warp &warp, unsigned id);

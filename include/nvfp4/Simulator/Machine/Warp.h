@@ -76,6 +76,10 @@ struct CopyGroup {
   unsigned reading = 0;
   unsigned writing = 0;
   std::vector<uint32_t> operations;
+  /// The last instruction of it.
+  uint32_t pc = noPc;
+  /// The thread has waited for its reads at least.
+  bool waited = false;
 };
 
 /// Copies of one thread: the open group and the committed ones, oldest first.

@@ -21,7 +21,8 @@ func.func @f(%a: !a, %b: !b, %ends: tensor<8xi32>, %alpha: tensor<8xf32>,
              %c: tensor<?x?xbf16>) -> tensor<?x?xbf16> {{
   %d = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<8xi32>)
       lhs(%a : !a) rhs(%b : !b) alpha(%alpha : tensor<8xf32>) outs(%c : tensor<?x?xbf16>)
-      {{strategy = #grouped_scaled_gemm.strategy<{tile}>}} -> tensor<?x?xbf16>
+      {{determinism = #grouped_scaled_gemm<determinism relaxed>,
+       strategy = #grouped_scaled_gemm.strategy<{tile}>}} -> tensor<?x?xbf16>
   return %d : tensor<?x?xbf16>
 }}
 """
@@ -29,14 +30,19 @@ TILES = ([(128, n, 1, False) for n in (64, 128, 192, 256)] +
          [(256, n, 2, False) for n in (128, 192, 256)] +
          [(128, n, 1, True) for n in (8, 16, 32, 64, 128, 192, 256)] +
          [(256, n, 2, True) for n in (16, 32, 64, 128, 192, 256)])
+# The same in so many parts of K.
+SPLIT = [(128, 64, 1, False, 2), (128, 256, 1, False, 16), (256, 192, 2, False, 4),
+         (128, 8, 1, True, 8), (256, 64, 2, True, 3)]
 # Scale atoms of 128 rows in a stage along K.
 FORMATS = {"nvfp4": (256, 4), "mxfp4": (256, 2), "mxfp8_e4m3": (128, 1)}
 REGISTERS = 65536 // 256
 
 
-def check(directory, ptxas, format, m, n, ctas, swap):
+def check(directory, ptxas, format, m, n, ctas, swap, split=1):
     k, atoms = FORMATS[format]
     tile = f"m = {m}, n = {n}, k = {k}, ctas = {ctas}, swap_ab = {str(swap).lower()}"
+    if split > 1:
+        tile += f", split_k = {split}"
     source, ptx = directory / "f.mlir", directory / "f.ptx"
     source.write_text(TEXT.format(format=format, tile=tile))
     subprocess.run(["nvfp4-compile", source, "--target=sm_100a", "--emit=ptx", "-o", ptx],
@@ -64,6 +70,8 @@ def main():
     for format in FORMATS:
         for tile in TILES:
             check(directory, ptxas, format, *tile)
+    for tile in SPLIT:
+        check(directory, ptxas, "nvfp4", *tile)
 
 
 main()
