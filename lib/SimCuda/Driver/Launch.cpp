@@ -242,7 +242,8 @@ NVFP4_SIM_API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(
     return s->fail(cuda::InvalidValue,
                    "expected a function and 1 to 1024 threads, but got " +
                        std::to_string(blockSize));
-  size_t shared = function->kernel->module->sharedBytes + dynamicShared + 1024;
+  size_t shared =
+      function->kernel->function->sharedBytes + dynamicShared + 1024;
   size_t most = std::min<size_t>(32, 2048 / static_cast<size_t>(blockSize));
   *blocks = static_cast<int>(std::min<size_t>(most, 228 * 1024 / shared));
   return cuda::Success;

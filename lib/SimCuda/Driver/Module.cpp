@@ -320,7 +320,7 @@ NVFP4_SIM_API Result cuFuncSetAttribute(FunctionHandle function, int attribute,
     return error;
   if (attribute == cuda::MaxDynamicSharedSizeBytes) {
     int most =
-        227 * 1024 - static_cast<int>(found->kernel->module->sharedBytes);
+        227 * 1024 - static_cast<int>(found->kernel->function->sharedBytes);
     if (value < 0 || value > most)
       return s->fail(cuda::InvalidValue,
                      "expected 0 to " + std::to_string(most) +
@@ -353,7 +353,7 @@ NVFP4_SIM_API Result cuFuncGetAttribute(int *value, int attribute,
                                         : 1024;
     break;
   case 1: // static shared, constant and local memory
-    *value = static_cast<int>(found->kernel->module->sharedBytes);
+    *value = static_cast<int>(parsed.sharedBytes);
     break;
   case 2:
     *value = static_cast<int>(found->kernel->module->constBytes);

@@ -39,7 +39,8 @@ uint64_t symbolAddress(const Machine &machine, const Warp &warp,
     if (symbol.unsized)
       offset = machine.dynamicSharedOffset + value.addend;
     else
-      offset += sharedBaseOffset;
+      offset = sharedBaseOffset + value.addend +
+               machine.kernel.function->sharedOffsets.at(value.symbol);
     return uint64_t{warp.cta.rank} << sharedRankShift | offset;
   case StateSpace::Global:
     return machine.image.globalAddress + offset;

@@ -88,11 +88,8 @@ bool Machine::validate() {
     return illegal("expected " + std::to_string(function.parameterBytes) +
                    " bytes of parameters, but got " +
                    std::to_string(config.parameters.size()));
-  uint64_t statics = sharedBaseOffset + kernel.module->sharedBytes;
-  uint64_t alignment = 16;
-  for (const Symbol &symbol : kernel.module->symbols)
-    if (symbol.space == StateSpace::Shared && symbol.unsized)
-      alignment = std::max(alignment, symbol.alignment);
+  uint64_t statics = sharedBaseOffset + function.sharedBytes;
+  uint64_t alignment = function.dynamicSharedAlignment;
   uint64_t dynamicStart = (statics + alignment - 1) / alignment * alignment;
   dynamicSharedOffset = static_cast<uint32_t>(dynamicStart);
   uint64_t total = dynamicStart + config.dynamicShared;

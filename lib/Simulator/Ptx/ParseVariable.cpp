@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gives every variable its offset in the image of its state space. Arrays
-// without a size (dynamic shared memory) are placed by the launch.
+// Gives every variable its offset in the image of its state space. Shared
+// variables are placed by kernel (SharedLayout.cpp), arrays without a size
+// (dynamic shared memory) by the launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +88,10 @@ bool Parser::parseVariable(StateSpace space, bool isExtern) {
     if (function && symbol.space == StateSpace::Param)
       symbol.space = StateSpace::Local;
     place(symbol, isExtern);
-    declare(std::move(symbol));
+    bool isShared = symbol.space == StateSpace::Shared;
+    int32_t index = declare(std::move(symbol));
+    if (isShared && function)
+      function->sharedVariables.push_back(index);
   } while (accept(','));
   return expect(';');
 }
@@ -202,9 +206,6 @@ bool Parser::parseInitializerValue(Symbol &symbol, uint64_t &offset) {
 void Parser::place(Symbol &symbol, bool isExtern) {
   uint64_t *bytes = nullptr;
   switch (symbol.space) {
-  case StateSpace::Shared:
-    bytes = symbol.unsized ? nullptr : &module.sharedBytes;
-    break;
   case StateSpace::Global:
     bytes = &module.globalBytes;
     break;
@@ -218,7 +219,7 @@ void Parser::place(Symbol &symbol, bool isExtern) {
   default:
     break;
   }
-  if (isExtern && symbol.space != StateSpace::Shared)
+  if (isExtern)
     bytes = nullptr;
   if (!bytes)
     return;

@@ -13,6 +13,7 @@
 #include "nvfp4/Simulator/Ptx/Parser.h"
 
 #include "nvfp4/Simulator/Ptx/InlineCalls.h"
+#include "nvfp4/Simulator/Ptx/SharedLayout.h"
 
 #include "ParserImpl.h"
 
@@ -28,6 +29,7 @@ std::unique_ptr<Module> parseModule(std::string text, std::string fileName,
       .parseModule();
   if (diagnostics.hasErrors() || !inlineCalls(*module, diagnostics))
     return nullptr;
+  layOutShared(*module);
   return module;
 }
 

@@ -20,6 +20,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,8 +53,9 @@ struct Symbol {
   uint64_t size = 0;
   /// An array without a size: the launch gives its length.
   bool unsized = false;
-  /// Byte offset in the parameter buffer, the static shared block, the local
-  /// frame of the function or the module's global or constant image.
+  /// Byte offset in the parameter buffer, the local frame of the function or
+  /// the module's global or constant image. Where a shared variable lies is up
+  /// to the kernel: Function::sharedOffsets.
   uint64_t offset = 0;
   std::vector<uint8_t> initial;
   std::vector<Relocation> relocations;
@@ -146,6 +148,14 @@ struct Function {
   /// Bytes of `.param` and of `.local` variables.
   uint64_t parameterBytes = 0;
   uint64_t localBytes = 0;
+  /// Shared variables declared in the body.
+  std::vector<int32_t> sharedVariables;
+  /// Of kernels: byte offsets in the static shared block of the shared
+  /// variables that the kernel has, and the size of the block.
+  std::map<int32_t, uint64_t> sharedOffsets;
+  uint64_t sharedBytes = 0;
+  /// Alignment of the dynamic shared memory behind it.
+  uint64_t dynamicSharedAlignment = 16;
   /// Launch bounds; zero when not stated.
   std::array<uint32_t, 3> requiredThreads{};
   std::array<uint32_t, 3> maximumThreads{};
@@ -165,8 +175,7 @@ struct Module {
   std::vector<Function> functions;
   /// Names of `.file` directives; index 0 is unused.
   std::vector<std::string> files;
-  /// Bytes of statically sized shared memory, and of global and constant data.
-  uint64_t sharedBytes = 0;
+  /// Bytes of global and constant data.
   uint64_t globalBytes = 0;
   uint64_t constBytes = 0;
 
