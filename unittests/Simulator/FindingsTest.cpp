@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bank conflicts, bytes that copies take from memory never written, operand A
-// of tensor memory never written, the slot of tcgen05.alloc read after a
-// cluster barrier with relaxed arrivals, and memory that a launch before may
-// have.
+// Bank conflicts, lanes of a store that write different values to one place,
+// bytes that copies take from memory never written, operand A of tensor memory
+// never written, the slot of tcgen05.alloc read after a cluster barrier with
+// relaxed arrivals, and memory that a launch before may have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +52,44 @@ TEST(Findings, BankConflicts) {
   EXPECT_NE(bankReports(128, 1).find("32 passes"), std::string::npos);
   EXPECT_NE(bankReports(64, 4).find("4 passes"), std::string::npos);
   EXPECT_NE(bankReports(128, 1).find("lint: "), std::string::npos);
+}
+
+/// Reports of one store of all lanes.
+std::string storeReports(const std::string &store) {
+  RunOptions options;
+  options.check = true;
+  return run(moduleAround(prologue() + R"(
+    ld.param.u64 %rd3, [out];
+    cvta.shared.u64 %rd4, smem;
+    mul.wide.u32 %rd5, %r0, 2;
+    and.b64 %rd5, %rd5, -4;
+    add.u64 %rd5, %rd5, %rd4;
+    and.b32 %r2, %r0, 30;
+)" + store + "\n    ret;",
+                          sharedMemory),
+             {}, 32, options)
+      .reports;
+}
+
+TEST(Findings, LanesOfOneStoreThatDiffer) {
+  std::string global = storeReports("st.global.u32 [%rd3], %r0;");
+  EXPECT_NE(global.find("data-race: write of global address"),
+            std::string::npos)
+      << global;
+  EXPECT_NE(global.find("(byte 0 of 'out') by two lanes of one instruction "
+                        "with different values (31 times)"),
+            std::string::npos)
+      << global;
+  EXPECT_NE(global.find("lane 0"), std::string::npos) << global;
+  EXPECT_NE(global.find("lane 31"), std::string::npos) << global;
+  // Pairs of lanes write one word.
+  std::string pairs = storeReports("st.u32 [%rd5], %r0;");
+  EXPECT_NE(pairs.find("shared offset"), std::string::npos) << pairs;
+  EXPECT_NE(pairs.find("(16 times)"), std::string::npos) << pairs;
+  EXPECT_EQ(storeReports("st.u32 [%rd5], %r2;"), "");
+  EXPECT_EQ(storeReports("st.global.u32 [%rd3], 7;"), "");
+  EXPECT_EQ(storeReports("st.relaxed.gpu.global.u32 [%rd3], %r0;"), "");
+  EXPECT_EQ(storeReports("red.global.add.u32 [%rd3], %r0;"), "");
 }
 
 /// The input has `in.size()` words and eight bytes that are never written;

@@ -104,7 +104,7 @@ std::string Checker::Impl::describe(Spot spot) const {
     return "global address " + hex(spot.at);
   return "global address " + hex(spot.at) + " (byte " +
          std::to_string(spot.at - allocation->address) + " of '" +
-         allocation->name + "')";
+         (allocation->name.empty() ? "allocation" : allocation->name) + "')";
 }
 
 void Checker::Impl::reportConflict(ReportKind kind, const AccessRecord &earlier,
@@ -120,6 +120,20 @@ void Checker::Impl::reportConflict(ReportKind kind, const AccessRecord &earlier,
   report.otherPc = earlier.pc;
   report.otherWhere = describe(earlier);
   machine.report(std::move(report));
+}
+
+void Checker::lanesDiffer(Warp &warp, const Place &place, unsigned lane,
+                          unsigned other) {
+  Spot::Kind kind =
+      place.space == StateSpace::Shared ? Spot::Shared : Spot::Global;
+  Report report;
+  report.kind = ReportKind::DataRace;
+  report.message = "write of " + impl->describe(Spot{kind, place.address}) +
+                   " by two lanes of one instruction with different values";
+  report.pc = report.otherPc = warp.group().pc;
+  report.where = warp.describe(static_cast<int>(lane));
+  report.otherWhere = warp.describe(static_cast<int>(other));
+  impl->machine.report(std::move(report));
 }
 
 bool Checker::Impl::compareSlowly(const AccessRecord &earlier,

@@ -118,15 +118,45 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   return Step::Next;
 }
 
+/// What a lane has stored.
+struct LaneStore {
+  Place place;
+  std::array<uint8_t, 32> bytes;
+};
+
+/// Reports lanes of a store whose value another lane has replaced by a
+/// different one: PTX does not say which of them stays.
+void compareLanes(Warp &warp, Checker &checker,
+                  const std::array<LaneStore, 32> &stores, LaneMask mask,
+                  unsigned size) {
+  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    const LaneStore &mine = stores[lane];
+    const uint8_t *wrong =
+        std::mismatch(mine.place.data, mine.place.data + size,
+                      mine.bytes.begin())
+            .first;
+    if (wrong == mine.place.data + size)
+      continue;
+    unsigned other = 31;
+    while (wrong < stores[other].place.data ||
+           wrong >= stores[other].place.data + size || !(mask >> other & 1))
+      --other;
+    checker.lanesDiffer(warp, mine.place, lane, other);
+  }
+}
+
 Step store(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MemoryAttributes>();
   if (warp.machine.options.lintBankConflicts)
     lintBanks(warp, inst, a, mask);
   const Ref *values = &warp.kernel.pool[inst.pool];
   unsigned size = a.elementBytes * a.count;
-  uint8_t bytes[64];
+  std::array<LaneStore, 32> stores;
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
+    Place &place = stores[lane].place;
+    uint8_t *bytes = stores[lane].bytes.data();
     uint64_t address =
         warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
     for (unsigned i = 0; i < a.count; ++i) {
@@ -139,9 +169,13 @@ Step store(Warp &warp, const Inst &inst, LaneMask mask) {
                                    : warp.narrow(values[i])[lane];
       std::memcpy(bytes + i * a.elementBytes, &value, a.elementBytes);
     }
-    if (!storeBytes(warp, a.space, address, bytes, size, lane, a.ordering))
+    if (!resolve(warp, a.space, address, size, size, lane, place))
       return Step::Stop;
+    writePlace(warp, place, bytes, size, lane, a.ordering);
   }
+  Checker *checker = warp.machine.checker.get();
+  if (checker && a.ordering == Ordering::Weak)
+    compareLanes(warp, *checker, stores, mask, size);
   return Step::Next;
 }
 

@@ -56,6 +56,11 @@ public:
                     Ordering ordering = Ordering::Weak,
                     bool mapRelease = false);
 
+  /// Two lanes of one store put different values at `place`, where that of
+  /// `other` is found afterwards.
+  void lanesDiffer(Warp &warp, const Place &place, unsigned lane,
+                   unsigned other);
+
   // Asynchronous operations. -------------------------------------------------
   /// An operation issued by a thread.
   uint32_t beginOperation(Warp &warp, unsigned lane, OperationProxy proxy);
