@@ -258,6 +258,7 @@ TEST(Mma, BlockScaledFp4) {
       b = (127 + g % 2) << 16 | (127 + g % 2) << 24;
     in.push_back(uint64_t{b} << 32 | a);
   }
+  // One pair of scales is a register, the other a vector of one.
   Outcome outcome = run(moduleAround(prologue() + R"(
     mul.wide.u32 %rd3, %r0, 8;
     add.u64 %rd3, %rd3, %rd2;
@@ -268,7 +269,7 @@ TEST(Mma, BlockScaledFp4) {
     mov.u16 %h1, 2;
     mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0
       {%f0, %f1, %f2, %f3}, {%r4, %r4, %r4, %r4}, {%r4, %r4},
-      {%f4, %f4, %f4, %f4}, %r2, {%h0, %h0}, %r3, {%h1, %h0};)" +
+      {%f4, %f4, %f4, %f4}, %r2, {%h0, %h0}, {%r3}, {2, 0};)" +
                                      std::string(storeResults)),
                         in);
   ASSERT_TRUE(outcome.result.ok()) << outcome.reports;

@@ -121,7 +121,15 @@ void decodeScaledMma(DecodeContext &context, unsigned k) {
                     "expected {byte id, thread id}");
       return;
     }
-    context.addToPool(context.source(operand, Type::B32));
+    // The scales may be written as a vector of one.
+    std::vector<const Operand *> scales = context.elements(operand);
+    if (scales.size() != 1) {
+      context.error(context.operand(operand),
+                    "expected one register of scales, but got " +
+                        std::to_string(scales.size()));
+      return;
+    }
+    context.addToPool(context.source(*scales[0], Type::B32));
     for (const Operand *id : ids)
       context.addToPool(context.source(*id, Type::B16));
   }
