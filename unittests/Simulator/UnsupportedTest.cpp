@@ -58,6 +58,9 @@ TEST(Unsupported, TensorCoreForms) {
                 "f32 {%f0, %f1, %f2, %f3}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, "
                 "{%f0, %f1, %f2, %f3};",
                 "e2m1");
+  expectRefused("wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {%r1, %r2, "
+                "%r3, %r4}, %rd3, %rd4, 1;",
+                "does not support type .s32");
   expectRefused("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1, %r2, %r3, "
                 "%r4, %r5, %r6, %r7, %r8}, [%rd3];",
                 "wmma");
@@ -70,6 +73,9 @@ TEST(Unsupported, MemoryForms) {
                 "im2col");
   expectRefused("multimem.ld_reduce.global.add.u32 %r1, [%rd3];", "multimem");
   expectRefused("multimem.red.global.add.u32 [%rd3], %r1;", "multimem");
+  expectRefused("atom.global.exch.b128 %q, [%rd3], %q;",
+                "does not support type .b128");
+  expectRefused("st.bulk.weak.shared::cta [%r1], %rd3, 0;", "st.bulk");
   expectRefused("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd3, {%f4, %f5}];",
                 "tex");
   expectRefused("suld.b.1d.b32.trap {%r1}, [%rd3, {%r2}];", "suld");
@@ -79,6 +85,8 @@ TEST(Unsupported, UnknownInstructionsAndModifiers) {
   expectRefused("frobnicate.u32 %r1, %r2;", "frobnicate");
   expectRefused("add.wobbly.u32 %r1, %r2, %r3;", "wobbly");
   expectRefused("vadd.u32.u32.u32 %r1, %r2, %r3;", "vadd");
+  expectRefused("add.rn.f32.f16 %f0, %h0, %f1;", "32-bit register");
+  expectRefused("max.f32 %f0, %f1, %f2, %f3;", "expected 3 operands");
   expectRefused("ld.global.sparkling.u32 %r1, [%rd3];", "sparkling");
   expectRefused("cvt.rs.f16.f32 %h0, %f0, %r1;", "f16");
   expectRefused("cvt.rs.e2m1x4.f32 %h0, {%f0, %f0, %f0, %f0}, %r1;",

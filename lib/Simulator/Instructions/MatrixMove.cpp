@@ -17,6 +17,7 @@
 #include "nvfp4/Simulator/Machine/Access.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace nvfp4::sim {
@@ -27,8 +28,12 @@ struct MatrixAttributes : InstAttributes {
   bool transpose = false;
   StateSpace space = StateSpace::Shared;
   bool wideAddress = false;
-  /// m16n8 (stmatrix) or m16n16 (ldmatrix) of 8-bit elements, transposed.
+  /// m16n8 (stmatrix), m8n16 or m16n16 (ldmatrix) of 8-bit elements.
   bool bytes = false;
+  /// m16n16.
+  bool square = false;
+  /// Bits of an element in shared memory that becomes a byte.
+  unsigned packedBits = 8;
 };
 
 using Matrix = uint16_t[8][8];
@@ -64,6 +69,57 @@ Step loadMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
       out[lane] = high << 16 | low;
     }
   }
+  return Step::Next;
+}
+
+/// 16 bytes of a row. Elements of 4 or 6 bits lie close together in front of
+/// padding, and become the low bits of bytes.
+bool readRow(Warp &warp, const Inst &inst, unsigned lane, uint8_t (&row)[16]) {
+  const auto &a = inst.attr<MatrixAttributes>();
+  Place place;
+  uint8_t packed[17] = {};
+  if (!resolve(warp, a.space, rowAddress(warp, inst, lane), 16, 16, lane,
+               place) ||
+      !readPlace(warp, place, packed, 2 * a.packedBits, lane))
+    return false;
+  for (unsigned i = 0; i < 16; ++i) {
+    unsigned bit = i * a.packedBits;
+    unsigned two = packed[bit / 8] | packed[bit / 8 + 1] << 8;
+    row[i] =
+        static_cast<uint8_t>(two >> (bit % 8) & ((1u << a.packedBits) - 1));
+  }
+  return true;
+}
+
+/// m8n16: lane 4r + c gets bytes 4c to 4c + 3 of row r. m16n16: rows in memory
+/// are columns; lane 4r + c gets columns 4c and 4c + 1 of rows r and r + 8 in
+/// the first register, and the next two columns in the second.
+Step loadByteMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
+  const auto &a = inst.attr<MatrixAttributes>();
+  if (mask != allLanes)
+    return warp.fault(ReportKind::IllegalOperand,
+                      "expected all 32 lanes to execute ldmatrix");
+  const Ref *regs = &warp.kernel.pool[inst.pool];
+  unsigned rows = a.square ? 16 : 8, halves = a.square ? 2 : 1;
+  uint8_t bytes[32][16];
+  for (unsigned lane = 0; lane < a.count * rows; ++lane)
+    if (!readRow(warp, inst, lane, bytes[lane]))
+      return Step::Stop;
+  for (unsigned m = 0; m < a.count; ++m)
+    for (unsigned half = 0; half < halves; ++half) {
+      uint32_t *out = warp.narrow(regs[m * halves + half]);
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        unsigned r = lane / 4, c = 4 * (lane % 4);
+        uint32_t word = 0;
+        for (unsigned i = 0; i < 4; ++i) {
+          uint32_t byte =
+              a.square ? bytes[m * 16 + c + 2 * half + i % 2][r + i / 2 * 8]
+                       : bytes[m * 8 + r][c + i];
+          word |= byte << (8 * i);
+        }
+        out[lane] = word;
+      }
+    }
   return Step::Next;
 }
 
@@ -136,14 +192,32 @@ void decodeMatrix(DecodeContext &context) {
   auto &a = context.makeAttributes<MatrixAttributes>();
   context.take("sync");
   context.take("aligned");
-  int shape = context.expectAny({"m8n8", "m16n8"});
+  enum Shape { M8N8, M16N8, M8N16, M16N16 };
+  int shape = context.expectAny({"m8n8", "m16n8", "m8n16", "m16n16"});
   a.count = 1u << context.expectAny({"x1", "x2", "x4"});
   a.transpose = context.take("trans");
   context.takeAny({"shared", "shared::cta"});
-  Type type = context.expectType({Type::B16, Type::B8});
-  a.bytes = shape == 1;
-  if (a.bytes != (type == Type::B8) || (a.bytes && (isLoad || !a.transpose))) {
+  bool packed = isLoad && context.take("b8x16");
+  if (packed)
+    a.packedBits = context.expectAny({"b4x16_p64", "b6x16_p32"}) == 0 ? 4 : 6;
+  Type type = packed ? Type::B8 : context.expectType({Type::B16, Type::B8});
+  a.bytes = shape != M8N8;
+  a.square = shape == M16N16;
+  bool legal = a.bytes == (type == Type::B8);
+  if (shape == M16N8)
+    legal &= !isLoad && a.transpose;
+  else if (shape == M8N16)
+    legal &= packed && !a.transpose;
+  else if (shape == M16N16)
+    legal &= isLoad && a.transpose && a.count <= 2;
+  if (!legal) {
     context.unsupported();
+    return;
+  }
+  const std::string &target = context.tables.module.target;
+  if (a.bytes && std::atoi(target.c_str() + 3) < 100) {
+    context.error("expected target sm_100a or a later one for '" +
+                  context.parsed.fullName() + "', but got " + target);
     return;
   }
   if (!context.expectOperands(2))
@@ -154,9 +228,10 @@ void decodeMatrix(DecodeContext &context) {
   inst.immediate = address.offset;
   a.wideAddress = address.wide;
   std::vector<const Operand *> regs = context.elements(isLoad ? 0 : 1);
-  if (regs.size() != a.count) {
-    context.error("expected " + std::to_string(a.count) +
-                  " registers, but got " + std::to_string(regs.size()));
+  unsigned count = a.square ? 2 * a.count : a.count;
+  if (regs.size() != count) {
+    context.error("expected " + std::to_string(count) + " registers, but got " +
+                  std::to_string(regs.size()));
     return;
   }
   inst.pool = context.poolSize();
@@ -164,7 +239,10 @@ void decodeMatrix(DecodeContext &context) {
     context.addToPool(isLoad ? context.dest(*reg, Type::B32)
                              : context.source(*reg, Type::B32));
   inst.flags |= FlagAligned;
-  inst.handler = isLoad ? loadMatrix : a.bytes ? storeByteMatrix : storeMatrix;
+  if (isLoad)
+    inst.handler = a.bytes ? loadByteMatrix : loadMatrix;
+  else
+    inst.handler = a.bytes ? storeByteMatrix : storeMatrix;
 }
 
 Step moveMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
