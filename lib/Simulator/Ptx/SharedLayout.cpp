@@ -1,5 +1,4 @@
-//===- SharedLayout.cpp - static shared memory of kernels -----------*- C++
-//-*-===//
+//===- SharedLayout.cpp - static shared memory of kernels -------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
