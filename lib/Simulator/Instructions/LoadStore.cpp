@@ -138,9 +138,12 @@ void compareLanes(Warp &warp, Checker &checker,
             .first;
     if (wrong == mine.place.data + size)
       continue;
+    auto wrote = [&](unsigned other) {
+      const uint8_t *data = stores[other].place.data;
+      return (mask >> other & 1) && wrong >= data && wrong < data + size;
+    };
     unsigned other = 31;
-    while (wrong < stores[other].place.data ||
-           wrong >= stores[other].place.data + size || !(mask >> other & 1))
+    while (!wrote(other))
       --other;
     checker.lanesDiffer(warp, mine.place, lane, other);
   }
