@@ -62,6 +62,22 @@ def check(rng, target, groups, n, k, fmt="nvfp4", out="f32", lhs_layout="linear"
     assert_equal(got, expected, (groups, n, k, fmt))
 
 
+def run_schedule(target, name, text, operands, seed, *options, blocks=2):
+    """The command line on another schedule of `blocks` blocks, with the checker on."""
+    source = scratch() / f"{name}.mlir"
+    source.write_text(text)
+    code, output, error = run(
+        tool("nvfp4-run"), source, "--device=sim", f"--target={target}", *options,
+        "--inputs=" + ",".join(write_inputs(operands)),
+        env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
+             "NVFP4_MAX_BLOCKS": str(blocks)})
+    assert code == 0, output + error
+
+
+# The interpreter as the oracle, to the bit.
+EXACT = ("--check=reference", "--exact")
+
+
 def check_schedule(rng, target, seed, attrs):
     """The command line, another schedule of the blocks, and the interpreter as the oracle."""
     groups = ragged([3, 0, 130, 40], extra=5)
@@ -71,12 +87,5 @@ def check_schedule(rng, target, seed, attrs):
     operand, operands = product.arguments()
     alpha = rng.choice([0.5, 1, 2], len(groups)).astype(np.float32)
     flat = operand + [part for pair in operands for part in pair]
-    source = scratch() / "schedule.mlir"
-    source.write_text(text)
-    inputs = write_inputs(flat + [alpha, product.destination("bf16")])
-    code, output, error = run(
-        tool("nvfp4-run"), source, "--device=sim", f"--target={target}", "--check=reference",
-        "--exact", "--inputs=" + ",".join(inputs),
-        env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
-             "NVFP4_MAX_BLOCKS": "2"})
-    assert code == 0, output + error
+    run_schedule(target, "schedule", text, flat + [alpha, product.destination("bf16")], seed,
+                 *EXACT)

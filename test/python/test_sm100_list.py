@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from nvfp4_cases import *  # noqa: F403
-from nvfp4_kernels import compile_kernels, simulated
-from nvfp4_module import FULL, run, scratch, tool, write_inputs
+from nvfp4_kernels import EXACT, compile_kernels, run_schedule, simulated
+from nvfp4_module import FULL, run, scratch, tool
 
 pytestmark = simulated("sm_100a")
 
@@ -103,13 +103,6 @@ def test_schedules(rng, seed, strategy):
     products = [make_product(rng, dense(m), n, k, "nvfp4") for m, n, k in shapes]
     text = insert(list_text("f", len(shapes), "nvfp4", "tensor<?x?xbf16>"), strategy)
     pairs = [product.arguments(poison=0)[1] for product in products]
-    source = scratch() / "list_schedule.mlir"
-    source.write_text(text)
     flat = [part for side in (0, 1) for pair in pairs for part in pair[side]]
     flat += [product.destination("bf16") for product in products]
-    code, output, error = run(
-        tool("nvfp4-run"), source, "--device=sim", "--target=sm_100a", "--check=reference",
-        "--exact", "--inputs=" + ",".join(write_inputs(flat)),
-        env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
-             "NVFP4_MAX_BLOCKS": "2"})
-    assert code == 0, output + error
+    run_schedule("sm_100a", "list_schedule", text, flat, seed, *EXACT)

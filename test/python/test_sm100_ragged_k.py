@@ -13,8 +13,8 @@ import pytest
 
 from nvfp4_cases import *  # noqa: F403
 from nvfp4_formats import random_scaled
-from nvfp4_kernels import compile_kernels, simulated, tile
-from nvfp4_module import FULL, run, scratch, tool, write_inputs
+from nvfp4_kernels import EXACT, compile_kernels, run_schedule, simulated, tile
+from nvfp4_module import FULL
 
 pytestmark = simulated("sm_100a")
 
@@ -130,12 +130,5 @@ def test_schedules(rng, seed, n, ctas):
     text = matmul_text("f", groups.attribute, side, side, "tensor<?x?x?xbf16>",
                        attrs=strategy(n, ctas))
     operand, operands = product.arguments("linear", "compact", "linear", "compact")
-    source = scratch() / f"ragged_k_{n}_{ctas}.mlir"
-    source.write_text(text)
     flat = operand + list(itertools.chain(*operands)) + [product.destination("bf16")]
-    code, output, error = run(
-        tool("nvfp4-run"), source, "--device=sim", "--target=sm_100a", "--check=reference",
-        "--exact", "--inputs=" + ",".join(write_inputs(flat)),
-        env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
-             "NVFP4_MAX_BLOCKS": "2"})
-    assert code == 0, output + error
+    run_schedule("sm_100a", f"ragged_k_{n}_{ctas}", text, flat, seed, *EXACT)

@@ -11,8 +11,8 @@ import pytest
 import nvfp4_kernels
 from nvfp4_cases import *  # noqa: F403
 from nvfp4_formats import FORMATS, Scaled, random_scaled
-from nvfp4_kernels import check_schedule, compile_kernels, simulated
-from nvfp4_module import FULL, run, scratch, tool, write_inputs
+from nvfp4_kernels import check_schedule, compile_kernels, run_schedule, simulated
+from nvfp4_module import FULL, run, scratch, tool
 from test_sm100_list import check as check_list
 
 pytestmark = simulated("sm_100a")
@@ -100,16 +100,10 @@ def test_order_of_sums(rng, kernel, seed):
     def run_on(seed, blocks, one, attrs):
         text = matmul_text("f", "<dense>", scaled_type("nvfp4"), scaled_type("nvfp4"),
                            "tensor<?x?xf32>", attrs=attrs)
-        source, result = scratch() / "order.mlir", scratch() / "order.npy"
-        source.write_text(text)
+        result = scratch() / "order.npy"
         _, operands = one.arguments(poison=0)
         flat = [part for pair in operands for part in pair] + [one.destination("f32")]
-        code, output, error = run(
-            tool("nvfp4-run"), source, "--device=sim", "--target=sm_100a",
-            f"--outputs={result}", "--inputs=" + ",".join(write_inputs(flat)),
-            env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
-                 "NVFP4_MAX_BLOCKS": str(blocks)})
-        assert code == 0, output + error
+        run_schedule("sm_100a", "order", text, flat, seed, f"--outputs={result}", blocks=blocks)
         return np.load(result)
 
     whole = nvfp4_kernels.tile(128, k=256, **kernel)

@@ -43,20 +43,26 @@ uint64_t rowAddress(Warp &warp, const Inst &inst, unsigned lane) {
   return warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
 }
 
+/// The first `bytes` of the 16 of a row of ldmatrix.
+bool readRow(Warp &warp, const Inst &inst, unsigned lane, void *row,
+             unsigned bytes) {
+  const auto &a = inst.attr<MatrixAttributes>();
+  Place place;
+  return resolve(warp, a.space, rowAddress(warp, inst, lane), 16, 16, lane,
+                 place) &&
+         readPlace(warp, place, row, bytes, lane);
+}
+
 Step loadMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MatrixAttributes>();
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute ldmatrix");
+  if (!warp.requireAllLanes(mask, "ldmatrix"))
+    return Step::Stop;
   const Ref *regs = &warp.kernel.pool[inst.pool];
   Matrix matrices[4];
   for (unsigned m = 0; m < a.count; ++m)
     for (unsigned row = 0; row < 8; ++row) {
       unsigned lane = m * 8 + row;
-      Place place;
-      if (!resolve(warp, a.space, rowAddress(warp, inst, lane), 16, 16, lane,
-                   place) ||
-          !readPlace(warp, place, matrices[m][row], 16, lane))
+      if (!readRow(warp, inst, lane, matrices[m][row], 16))
         return Step::Stop;
     }
   for (unsigned m = 0; m < a.count; ++m) {
@@ -74,13 +80,11 @@ Step loadMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
 
 /// 16 bytes of a row. Elements of 4 or 6 bits lie close together in front of
 /// padding, and become the low bits of bytes.
-bool readRow(Warp &warp, const Inst &inst, unsigned lane, uint8_t (&row)[16]) {
+bool unpackRow(Warp &warp, const Inst &inst, unsigned lane,
+               uint8_t (&row)[16]) {
   const auto &a = inst.attr<MatrixAttributes>();
-  Place place;
   uint8_t packed[17] = {};
-  if (!resolve(warp, a.space, rowAddress(warp, inst, lane), 16, 16, lane,
-               place) ||
-      !readPlace(warp, place, packed, 2 * a.packedBits, lane))
+  if (!readRow(warp, inst, lane, packed, 2 * a.packedBits))
     return false;
   for (unsigned i = 0; i < 16; ++i) {
     unsigned bit = i * a.packedBits;
@@ -96,14 +100,13 @@ bool readRow(Warp &warp, const Inst &inst, unsigned lane, uint8_t (&row)[16]) {
 /// the first register, and the next two columns in the second.
 Step loadByteMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MatrixAttributes>();
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute ldmatrix");
+  if (!warp.requireAllLanes(mask, "ldmatrix"))
+    return Step::Stop;
   const Ref *regs = &warp.kernel.pool[inst.pool];
   unsigned rows = a.square ? 16 : 8, halves = a.square ? 2 : 1;
   uint8_t bytes[32][16];
   for (unsigned lane = 0; lane < a.count * rows; ++lane)
-    if (!readRow(warp, inst, lane, bytes[lane]))
+    if (!unpackRow(warp, inst, lane, bytes[lane]))
       return Step::Stop;
   for (unsigned m = 0; m < a.count; ++m)
     for (unsigned half = 0; half < halves; ++half) {
@@ -125,9 +128,8 @@ Step loadByteMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
 
 Step storeMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MatrixAttributes>();
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute stmatrix");
+  if (!warp.requireAllLanes(mask, "stmatrix"))
+    return Step::Stop;
   const Ref *regs = &warp.kernel.pool[inst.pool];
   for (unsigned m = 0; m < a.count; ++m) {
     const uint32_t *in = warp.narrow(regs[m]);
@@ -160,9 +162,8 @@ Step storeMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
 /// transposed matrix: 8 columns of 16 bytes, one row address each.
 Step storeByteMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MatrixAttributes>();
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute stmatrix");
+  if (!warp.requireAllLanes(mask, "stmatrix"))
+    return Step::Stop;
   const Ref *regs = &warp.kernel.pool[inst.pool];
   for (unsigned m = 0; m < a.count; ++m) {
     const uint32_t *in = warp.narrow(regs[m]);
@@ -246,9 +247,8 @@ void decodeMatrix(DecodeContext &context) {
 }
 
 Step moveMatrix(Warp &warp, const Inst &inst, LaneMask mask) {
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute movmatrix");
+  if (!warp.requireAllLanes(mask, "movmatrix"))
+    return Step::Stop;
   uint32_t in[32];
   std::copy_n(warp.narrow(inst.op[1]), 32, in);
   uint32_t *out = warp.narrow(inst.op[0]);

@@ -40,9 +40,8 @@ MmaTile halfOf(const MmaTile &tile, unsigned half) {
 
 Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<FloatAttributes>();
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute mma");
+  if (!warp.requireAllLanes(mask, "mma"))
+    return Step::Stop;
   MmaSyncOperands operands(warp, inst, a);
   std::vector<float> values;
   readAccumulators(gatherRegisters(warp, operands.c, a.count[3]), a.halfC, 8,

@@ -25,9 +25,8 @@ struct IntegerAttributes : MmaSyncAttributes {
 
 Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<IntegerAttributes>();
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute mma");
+  if (!warp.requireAllLanes(mask, "mma"))
+    return Step::Stop;
   MmaSyncOperands operands(warp, inst, a);
   // Results are spread as f32 ones are: as bits.
   std::vector<float> bits;

@@ -57,9 +57,8 @@ bool readScales(Warp &warp, const Ref *slots, const ScaledAttributes &a,
 
 Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<ScaledAttributes>();
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute mma");
+  if (!warp.requireAllLanes(mask, "mma"))
+    return Step::Stop;
   MmaSyncOperands operands(warp, inst, a);
   operands.tile.block = a.block;
   operands.tile.groupsOf16 = a.groupsOf16;

@@ -87,11 +87,8 @@ unsigned columnCount(const TmemAttributes &a) {
 /// Checks the address and gives the first TMEM lane and column of the access.
 bool locate(Warp &warp, const Inst &inst, const TmemAttributes &a,
             LaneMask mask, TmemAddress &place) {
-  if (mask != allLanes) {
-    warp.fault(ReportKind::IllegalOperand,
-               "expected all 32 lanes to execute the instruction");
+  if (!warp.requireAllLanes(mask, "the instruction"))
     return false;
-  }
   const uint32_t *base = warp.narrow(inst.op[0]);
   uint32_t address = base[0] + static_cast<uint32_t>(inst.immediate);
   for (unsigned lane = 1; lane < 32; ++lane)

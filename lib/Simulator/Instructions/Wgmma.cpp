@@ -116,9 +116,8 @@ std::shared_ptr<DelayedResult> pendingFor(const Warp &warp, Ref first) {
 
 Step multiply(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto *x = &inst.attr<WgmmaAttributes>();
-  if (mask != allLanes)
-    return warp.fault(ReportKind::IllegalOperand,
-                      "expected all 32 lanes to execute wgmma");
+  if (!warp.requireAllLanes(mask, "wgmma"))
+    return Step::Stop;
   Machine &machine = warp.machine;
   const Ref *pool = &warp.kernel.pool[inst.pool];
   auto op = std::make_shared<WgmmaOperation>();

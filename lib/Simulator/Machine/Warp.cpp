@@ -67,4 +67,12 @@ Step Warp::fault(ReportKind kind, std::string message, int lane) {
   return Step::Stop;
 }
 
+bool Warp::requireAllLanes(LaneMask mask, const char *name) {
+  if (mask == allLanes)
+    return true;
+  fault(ReportKind::IllegalOperand,
+        std::string("expected all 32 lanes to execute ") + name);
+  return false;
+}
+
 } // namespace nvfp4::sim

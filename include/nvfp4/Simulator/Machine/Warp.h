@@ -157,6 +157,9 @@ public:
   Step block(WaitKind kind, uint64_t address = 0, uint64_t detail = 0);
   /// Reports an error at the current instruction and stops the run.
   Step fault(ReportKind kind, std::string message, int lane = -1);
+  /// Whether all lanes execute the current instruction, called `name` in the
+  /// report of an error if they do not.
+  bool requireAllLanes(LaneMask mask, const char *name);
   /// Reports a finding at the current instruction; the run goes on.
   void note(ReportKind kind, std::string message, int lane = -1);
   /// "cta (0,0,0) warp 1 lane 3".
