@@ -33,10 +33,12 @@ if(NVFP4_ENABLE_ASSERTIONS)
 endif()
 if(NVFP4_ENABLE_SANITIZERS)
   # MLIR's shared libraries are built without instrumentation; vptr checks need
-  # type information on both sides and are left out.
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr
+  # type information on both sides and are left out. So do checks of functions:
+  # those that we generate have no type before their first instruction, and what
+  # is there may be no memory.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr,function
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=address,undefined -fno-sanitize=vptr)
+  add_link_options(-fsanitize=address,undefined -fno-sanitize=vptr,function)
 endif()
 if(NVFP4_ENABLE_FUZZERS)
   # Coverage in every library; only the fuzzers link libFuzzer's main.
