@@ -13,7 +13,6 @@
 
 #include "Epilogue.h"
 #include "ProductRunner.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,10 +76,10 @@ llvm::Error MatmulEvaluation::readOperands() {
     return makeError("expected one lhs, but got " +
                      llvm::Twine(op.getLhs().size()));
   // matmul_c41
-  if (gsg::getOuterGate(op))
-    return makeError("expected no " + llvm::Twine(gsg::kOuterGateAttrName) +
-                     ": addend and preact_outs in the gate layout of the "
-                     "weights; leave out gsg-assign-scale-layout");
+  if (op.getOuterGate())
+    return makeError("expected no outer_gate: addend and preact_outs in the "
+                     "gate layout of the weights; leave out "
+                     "gsg-assign-scale-layout");
   for (const gsg::ScaledOperand &operand : gsg::getScaledOperands(
            op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr())) {
     if (!operand.type) {

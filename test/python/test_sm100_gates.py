@@ -58,3 +58,35 @@ def test_columns_of_addend_and_pre_activation(rng, q, n, tile, up_first, known):
         unwritten[index] = got[index]
     assert_equal(got, unwritten, "rows of no group")
     assert_equal(pre, expected_pre, "pre-activation")
+
+
+@pytest.mark.parametrize("inner,outer,n", [(8, 0, 128), (32, 4, 192), (0, 8, 48)])
+def test_layout_that_the_program_names(rng, inner, outer, n):
+    """Weights and bias in one layout, an addend and the pre-activation in another."""
+    product = make_product(rng, ragged(cases.COUNTS, extra=3), n, 96, "nvfp4")
+    text = matmul_text(
+        "f", "<ragged_rows, ends>", scaled_type("nvfp4"), scaled_type("nvfp4", shape=("?", n, "?")),
+        f"tensor<?x{n // 2}xf32>", addend=f"tensor<?x{n}xbf16>", bias=f"tensor<{n}xf32>",
+        preact=f"tensor<?x{n}xf16>",
+        activation=f"<swiglu, gate = {cases.gate_text((inner, 0))}> "
+                   f"outer_gate = {cases.gate_text((outer, 0))}",
+        attrs={"strategy": "<m = 128, n = 64, k = 256>"})
+    addend = cases.quarters(rng, (cases.ROWS, n), OUT["bf16"])
+    bias = cases.quarters(rng, (n,))
+    operand, operands = product.arguments(poison=0)
+    pre, got = compile_kernels("sm_100a", text).f(
+        *operand, *operands, addend, bias, product.destination("f16"),
+        product.destination("f32", n // 2))
+    expected_pre = product.destination("f16")
+    for i, (index, acc, _) in enumerate(product.accumulators()):
+        # The gate, then up, of all pairs.
+        pair = []
+        for weights, columns in zip(gate_rows(inner, 0, n // 2), gate_rows(outer, 0, n // 2)):
+            z = acc[:, weights] + addend[index].astype(np.float64)[:, columns] + bias[weights]
+            whole = expected_pre[index]
+            whole[:, columns] = round_to(z, "f16")
+            expected_pre[index] = whole
+            pair.append(z)
+        y = swiglu(*pair, 1, 0, np.inf)
+        assert_within(got[index], y, activation_bound(y, pair[0], 1.702), "f32", f"group {i}")
+    assert_equal(pre, expected_pre, "pre-activation")

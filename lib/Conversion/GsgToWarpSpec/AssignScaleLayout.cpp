@@ -13,7 +13,6 @@
 #include "ListProblem.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -232,8 +231,8 @@ void ProductScales::assignGateLayout() {
   if (op.getAddend() || op.getPreactOut()) {
     if (isWgmma)
       return;
-    if (!getOuterGate(op))
-      op->setAttr(kOuterGateAttrName, gate);
+    if (!op.getOuterGate())
+      op.setOuterGateAttr(gate);
   }
   SmallVector<ScaledOperand> parts =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueTile.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -25,7 +24,7 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
 
-GateAttr KernelBody::getOuterGate() { return gsg::getOuterGate(op); }
+GateAttr KernelBody::getOuterGate() { return op.getOuterGateAttr(); }
 
 SmallVector<KernelBody::OuterRun> KernelBody::getOuterRuns(Value column,
                                                            bool isSecond) {

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaBody.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 #include "nvfp4/Format/WgmmaWeights.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -162,7 +161,7 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
       return refuse(what);
   if (GateAttr gate = op.getActivationOrIdentity().getGate()) {
     int64_t q = gate.getGranularity();
-    if (getOuterGate(op))
+    if (op.getOuterGate())
       return refuse("addend and preact_outs in another gate layout than the "
                     "weights; run gsg-assign-scale-layout{target=sm_90a}");
     if (q == 0 || q > 32 || 32 % q != 0) {

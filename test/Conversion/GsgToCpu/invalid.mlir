@@ -31,12 +31,11 @@ func.func @columns_apart(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: m
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @outer_gate(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8>,
                       %bs: memref<32x4xf8E4M3FN>, %c: memref<16x32xf32>, %d: memref<16x16xf32>) {
-  // expected-error @+1 {{expected no grouped_scaled_gemm.outer_gate: addend and preact_outs in the gate layout of the weights; leave out gsg-assign-scale-layout}}
+  // expected-error @+1 {{expected no outer_gate: addend and preact_outs in the gate layout of the weights; leave out gsg-assign-scale-layout}}
   grouped_scaled_gemm.matmul <dense>
       lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
       rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
-      addend(%c : memref<16x32xf32>) activation = <swiglu, gate = <8, gate_first>>
+      addend(%c : memref<16x32xf32>) activation = <swiglu, gate = <8, gate_first>> outer_gate = <halves, gate_first>
       outs(%d : memref<16x16xf32>)
-      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>}
   return
 }

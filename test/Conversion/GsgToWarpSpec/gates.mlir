@@ -10,10 +10,9 @@
 // CHECK-LABEL: func.func @halves
 // CHECK: grouped_scaled_gemm.relayout_gate
 // CHECK: grouped_scaled_gemm.matmul
-// CHECK-SAME: activation = <swiglu, gate = <32, gate_first>>
-// CHECK-SAME: grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>
+// CHECK-SAME: activation = <swiglu, gate = <32, gate_first>> outer_gate = <halves, gate_first>
 // KERNEL: warpspec.kernel @nvfp4_gemm_0
-// CPU: error: {{.*}}expected no grouped_scaled_gemm.outer_gate: addend and preact_outs in the gate layout of the weights; leave out gsg-assign-scale-layout
+// CPU: error: {{.*}}expected no outer_gate: addend and preact_outs in the gate layout of the weights; leave out gsg-assign-scale-layout
 func.func @halves(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<128x32xi8>,
                   %bs: memref<128x4xf8E4M3FN>, %c: memref<16x128xf32>, %d: memref<16x64xf32>) {
   grouped_scaled_gemm.matmul <dense>

@@ -65,7 +65,7 @@ func.func @halves(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) 
 func.func @outer_gate(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) -> tensor<16x16xf32> {
   // expected-error@+1 {{kernels for sm_90a do not support addend and preact_outs in another gate layout than the weights; run gsg-assign-scale-layout{target=sm_90a}}}
   %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
-      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
-      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<16x16xf32>
+      activation = <swiglu, gate = <8, gate_first>> outer_gate = <halves, gate_first>
+      outs(%d : tensor<16x16xf32>) -> tensor<16x16xf32>
   return %e : tensor<16x16xf32>
 }

@@ -391,10 +391,10 @@ func.func @matmul_c2_plain(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<4x16x32xf3
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @matmul_c41_kind(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) {
-  // expected-error @below {{expected a gate layout as grouped_scaled_gemm.outer_gate, but got 16 : i64}}
+  // expected-error @+2 {{expected '<'}}
   %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
-      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
-      {grouped_scaled_gemm.outer_gate = 16} -> tensor<16x16xf32>
+      activation = <swiglu, gate = <8, gate_first>> outer_gate = 16
+      outs(%d : tensor<16x16xf32>) -> tensor<16x16xf32>
   return
 }
 
@@ -405,9 +405,8 @@ func.func @matmul_c41_kind(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @matmul_c41_pairs(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
   // expected-error @below {{expected an activation with gates in the order of #grouped_scaled_gemm.gate<halves, gate_first>, but got no gates}}
-  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
-      outs(%c : tensor<16x32xf32>)
-      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<16x32xf32>
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>) outer_gate = <halves, gate_first>
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
   return
 }
 
@@ -419,8 +418,8 @@ func.func @matmul_c41_pairs(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
 func.func @matmul_c41_order(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) {
   // expected-error @below {{expected an activation with gates in the order of #grouped_scaled_gemm.gate<halves, up_first>, but got #grouped_scaled_gemm.gate<8, gate_first>}}
   %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
-      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
-      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, up_first>} -> tensor<16x16xf32>
+      activation = <swiglu, gate = <8, gate_first>> outer_gate = <halves, up_first>
+      outs(%d : tensor<16x16xf32>) -> tensor<16x16xf32>
   return
 }
 
@@ -430,10 +429,10 @@ func.func @matmul_c41_order(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @matmul_c41_operand(%a: !a, %b: !b, %d: tensor<16x16xf32>) {
-  // expected-error @below {{expected grouped_scaled_gemm.outer_gate with addend or preact_outs, but got neither}}
+  // expected-error @below {{expected outer_gate with addend or preact_outs, but got neither}}
   %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
-      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
-      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<16x16xf32>
+      activation = <swiglu, gate = <8, gate_first>> outer_gate = <halves, gate_first>
+      outs(%d : tensor<16x16xf32>) -> tensor<16x16xf32>
   return
 }
 
@@ -445,7 +444,20 @@ func.func @matmul_c41_operand(%a: !a, %b: !b, %d: tensor<16x16xf32>) {
 func.func @matmul_c41_columns(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf32>) {
   // expected-error @below {{expected N to be a multiple of twice the gate granularity 3, but got 32 (nearest: 30)}}
   %e = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
-      activation = <swiglu, gate = <8, gate_first>> outs(%d : tensor<16x16xf32>)
-      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<3, gate_first>} -> tensor<16x16xf32>
+      activation = <swiglu, gate = <8, gate_first>> outer_gate = <3, gate_first>
+      outs(%d : tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// op_c1: an attribute that nothing would read
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @op_c1(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
+  // expected-error @below {{expected no attribute grouped_scaled_gemm.outer_gate beside those of the operation}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) addend(%c : tensor<16x32xf32>)
+      outs(%c : tensor<16x32xf32>)
+      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<16x32xf32>
   return
 }

@@ -10,7 +10,7 @@
 // CHECK:         grouped_scaled_gemm.matmul <dense> lhs(%{{[a-z0-9]*}} : !{{[a-z0-9]*}}) rhs(%{{[a-z0-9]*}} : !{{[a-z0-9]*}})
 // CHECK-SAME:      alpha(%{{[a-z0-9]*}} : tensor<1x2xf32>) beta(%{{[a-z0-9]*}} : f32) addend(%{{[a-z0-9]*}} : tensor<16x32xbf16>)
 // CHECK-SAME:      bias(%{{[a-z0-9]*}} : tensor<1x32xf16>) prob(%{{[a-z0-9]*}} : tensor<16xf32>) at{{ +}}bias
-// CHECK-SAME:      activation = <swiglu, gate = <8, up_first>> activation_params(%{{[a-z0-9]*}} : tensor<1x3xf32>)
+// CHECK-SAME:      activation = <swiglu, gate = <8, up_first>> outer_gate = <halves, up_first> activation_params(%{{[a-z0-9]*}} : tensor<1x3xf32>)
 // CHECK-SAME:      quantizer = <te, rounding = stochastic> global_scale(%{{[a-z0-9]*}} : f32) seed(%{{[a-z0-9]*}})
 // CHECK-SAME:      preact_outs(%{{[a-z0-9]*}} : tensor<16x32xbf16>) amax_outs(%{{[a-z0-9]*}} : tensor<1xf32>)
 // CHECK-SAME:      determinism = #grouped_scaled_gemm<determinism batch_invariant>
@@ -25,7 +25,7 @@ func.func @matmul_all_clauses(%a: !a, %b: !b, %alpha: tensor<1x2xf32>, %beta: f3
       alpha(%alpha : tensor<1x2xf32>) beta(%beta : f32)
       addend(%add : tensor<16x32xbf16>) bias(%bias : tensor<1x32xf16>)
       prob(%p : tensor<16xf32>) at bias
-      activation = <swiglu, gate = <8, up_first>>
+      activation = <swiglu, gate = <8, up_first>> outer_gate = <halves, up_first>
       activation_params(%params : tensor<1x3xf32>)
       quantizer = <te, rounding = stochastic> global_scale(%beta : f32) seed(%seed)
       preact_outs(%z : tensor<16x32xbf16>) amax_outs(%amax : tensor<1xf32>)

@@ -110,13 +110,12 @@ module attributes {transform.with_named_sequence} {
 func.func @outer_gate(%a: tensor<32x32xi8>, %as: tensor<32x4xf8E4M3FN>,
                       %b: tensor<64x32xi8>, %bs: tensor<64x4xf8E4M3FN>,
                       %c: tensor<32x64xf32>, %d: tensor<32x32xf32>) -> tensor<32x32xf32> {
-  // CHECK: error: {{.*}} expected no grouped_scaled_gemm.outer_gate to tile; tile before gsg-assign-scale-layout
+  // CHECK: error: {{.*}} expected no outer_gate to tile; tile before gsg-assign-scale-layout
   %e = grouped_scaled_gemm.matmul <dense>
       lhs(%a scaled_by %as : tensor<32x32xi8>, tensor<32x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<32x64, nvfp4>)
       rhs(%b scaled_by %bs : tensor<64x32xi8>, tensor<64x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<64x64, nvfp4>)
-      addend(%c : tensor<32x64xf32>) activation = <swiglu, gate = <8, gate_first>>
-      outs(%d : tensor<32x32xf32>)
-      {grouped_scaled_gemm.outer_gate = #grouped_scaled_gemm.gate<halves, gate_first>} -> tensor<32x32xf32>
+      addend(%c : tensor<32x64xf32>) activation = <swiglu, gate = <8, gate_first>> outer_gate = <halves, gate_first>
+      outs(%d : tensor<32x32xf32>) -> tensor<32x32xf32>
   return %e : tensor<32x32xf32>
 }
 module attributes {transform.with_named_sequence} {

@@ -76,9 +76,8 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
     `whole` if `align` is a multiple of 128. Scales of `matmul_list` are
     `blocked`, those of `ragged_k` `linear`, since they are laid out at the
     launch. Gate layouts become a power of two up to 64, for weights and bias;
-    columns of `addend` and `preact_outs` stay where they are, and the attribute
-    `grouped_scaled_gemm.outer_gate` of the product names their layout if it is
-    another.
+    columns of `addend` and `preact_outs` stay where they are, and `outer_gate` of
+    the product names their layout if it is another.
 
     For `target` sm_90a scales of weights and rows are `linear` instead, since
     they are coded at the launch, and gate layouts go up to 32, unless the
@@ -138,8 +137,8 @@ def ConvertGsgToWarpSpecPass
     "sm_90a for wgmma, anything else for tcgen05">];
   let description = [{
     Accepts modules whose products are in storage form on memrefs, with the
-    layouts of `gsg-assign-scale-layout`, whose `grouped_scaled_gemm.outer_gate` is
-    read for `sm_100a` and refused for `sm_90a`. Afterwards there is no `matmul`: each is
+    layouts of `gsg-assign-scale-layout`, whose `outer_gate` is read for
+    `sm_100a` and refused for `sm_90a`. Afterwards there is no `matmul`: each is
     a persistent kernel of roles in `gpu.module @nvfp4_kernels`, and calls of
     `nvfp4_launch.h` that copy its operands to the device, start it and copy the
     result back. Other operations stay as they are, for the host.

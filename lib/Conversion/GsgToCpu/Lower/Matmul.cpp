@@ -13,7 +13,6 @@
 #include "../Product/ProductEmitter.h"
 #include "../Product/ProductOperands.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -201,10 +200,9 @@ void MatmulOperands::fillDiscreteRhs(Value table) {
 std::string cpu::explainUnsupportedMatmul(MatmulOp op) {
   if (op.getLhs().size() != 1 || op.getRhs().empty() || !op.getOut())
     return "expected one lhs, weights and a destination";
-  if (getOuterGate(op))
-    return "expected no " + kOuterGateAttrName.str() +
-           ": addend and preact_outs in the gate layout of the weights; leave "
-           "out gsg-assign-scale-layout";
+  if (op.getOuterGate())
+    return "expected no outer_gate: addend and preact_outs in the gate layout "
+           "of the weights; leave out gsg-assign-scale-layout";
   GroupingAttr grouping = op.getGrouping();
   if (grouping.getKind() == GroupingKind::RaggedK)
     for (ScaledType type : {op.getLhsType(), op.getRhsType()}) {

@@ -64,3 +64,13 @@ void GroupedScaledGemmDialect::initialize() {
                             GluOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,
                             RelayoutScalesOp, RelayoutGateOp>();
 }
+
+LogicalResult
+GroupedScaledGemmDialect::verifyOperationAttribute(Operation *op,
+                                                   NamedAttribute attribute) {
+  // op_c1: what an operation reads is part of its definition.
+  if (op->getDialect() != this)
+    return success();
+  return op->emitOpError("expected no attribute ")
+         << attribute.getName().getValue() << " beside those of the operation";
+}

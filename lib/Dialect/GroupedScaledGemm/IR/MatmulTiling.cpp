@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandSlicer.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -126,10 +125,9 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
   if (failed(slicer.computeWeightRows(*this)))
     return failure();
 
-  if (getOuterGate(*this) && !isFullTile(builder, offsets, sizes))
-    return emitOpError("expected no ")
-           << kOuterGateAttrName
-           << " to tile; tile before gsg-assign-scale-layout";
+  if (getOuterGate() && !isFullTile(builder, offsets, sizes))
+    return emitOpError("expected no outer_gate to tile; tile before "
+                       "gsg-assign-scale-layout");
 
   OperationState state(getLoc(), getOperationName(), getOperands(),
                        getResultTypes(), (*this)->getAttrs());

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verification.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/OuterGate.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -310,18 +309,13 @@ private:
 
   /// The gate layout of columns that were not moved with the weights.
   LogicalResult outerGate() {
-    Attribute attribute = op->getDiscardableAttr(kOuterGateAttrName);
-    if (!attribute)
+    GateAttr outer = op.getOuterGateAttr();
+    if (!outer)
       return success();
     // matmul_c41
-    auto outer = dyn_cast<GateAttr>(attribute);
-    if (!outer)
-      return op.emitOpError("expected a gate layout as ")
-             << kOuterGateAttrName << ", but got " << attribute;
     if (!op.getAddend() && !op.getPreactOut())
-      return op.emitOpError("expected ")
-             << kOuterGateAttrName
-             << " with addend or preact_outs, but got neither";
+      return op.emitOpError("expected outer_gate with addend or preact_outs, "
+                            "but got neither");
     GateAttr gate = op.getActivationOrIdentity().getGate();
     if (!gate || gate.getOrder() != outer.getOrder()) {
       InFlightDiagnostic diag = op.emitOpError("expected an activation with "

@@ -47,6 +47,13 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     (`[G, 3]`: alpha, beta, limit) overrides the parameters of the activation
     for each group.
 
+    `outer_gate` names the gate layout of columns of `addend` and `preact_outs`
+    where it is not that of `activation`, which weights and bias have.
+    `gsg-assign-scale-layout` moves weights and bias, leaves the other two where
+    they are, and says so by it; a program may also be written so. Kernels for
+    sm_100a read it. Code for CPUs, kernels for sm_90a, tiles and the
+    interpreter refuse it.
+
     A quantised result has type `scaled` and no destination in value form (what
     lies outside every group is zero); in storage form values and scales have
     destinations. `global_scale` is the second-level scale of the quantiser,
@@ -108,6 +115,8 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     Arg<Optional<Gsg_F32OrShaped>, "scalar or [G]">:$beta,
     Arg<Optional<Gsg_RealShaped>, "shape of the product">:$addend,
     OptionalAttr<Gsg_ActivationAttr>:$activation,
+    // matmul_c41
+    OptionalAttr<Gsg_GateAttr>:$outer_gate,
     Arg<Optional<Gsg_F32Shaped>, "[G, 3]">:$activation_params,
     Arg<Variadic<Gsg_F32Shaped>, "[M] each, for the epilogue region">:$row,
     Arg<Variadic<Gsg_F32Shaped>, "[N] or [G, N] each">:$column,
@@ -141,6 +150,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     (`bias` `(` $bias^ `:` type($bias) `)`)?
     (`prob` `(` $prob^ `:` type($prob) `)` `at` $prob_position)?
     (`activation` `=` $activation^)?
+    (`outer_gate` `=` $outer_gate^)?
     (`activation_params` `(` $activation_params^ `:` type($activation_params) `)`)?
     (`row` `(` $row^ `:` type($row) `)`)?
     (`column` `(` $column^ `:` type($column) `)`)?
