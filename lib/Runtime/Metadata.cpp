@@ -15,12 +15,12 @@
 #include "ElementType.h"
 #include "Error.h"
 
+#include "nvfp4/Runtime/ArtefactVersion.h"
+
 #include <nlohmann/json.hpp>
 
 using namespace nvfp4::runtime;
 using nlohmann::json;
-
-static constexpr int64_t kVersion = 1;
 
 /// The string called `key`, or "" if there is none.
 static std::string getString(const json &object, const char *key) {
@@ -80,9 +80,9 @@ nvfp4_status nvfp4::runtime::parseMetadata(const char *text,
       !object["version"].is_number_integer())
     return fail(NVFP4_BAD_ARTEFACT, "the description of the module is damaged");
   int64_t version = object["version"].get<int64_t>();
-  if (version != kVersion)
+  if (version != kArtefactVersion)
     return fail(NVFP4_BAD_ARTEFACT, "expected a module of version " +
-                                        std::to_string(kVersion) +
+                                        std::to_string(kArtefactVersion) +
                                         ", but got " + std::to_string(version) +
                                         "; compile it again");
   metadata.text = text;

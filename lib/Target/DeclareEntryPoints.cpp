@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Writes the JSON description of the entry points that lib/Runtime/Metadata.cpp
-// reads. Both ends carry the version number.
+// reads.
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Runtime/ArtefactVersion.h"
 #include "nvfp4/Target/Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -26,7 +27,6 @@ using namespace mlir;
 namespace json = llvm::json;
 
 static constexpr StringLiteral kMetadataSymbol = "nvfp4_metadata";
-static constexpr int64_t kMetadataVersion = 1;
 
 /// Attributes of the halves of scaled arguments and results, with the words by
 /// which the description calls the halves. They are spelt here because this
@@ -153,9 +153,10 @@ struct DeclareEntryPoints final
 
     std::string text;
     llvm::raw_string_ostream os(text);
-    os << json::Value(json::Object{{"version", kMetadataVersion},
-                                   {"device", "cpu"},
-                                   {"functions", std::move(functions)}});
+    os << json::Value(
+        json::Object{{"version", nvfp4::runtime::kArtefactVersion},
+                     {"device", "cpu"},
+                     {"functions", std::move(functions)}});
     text.push_back('\0');
     builder.setInsertionPointToStart(module.getBody());
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
