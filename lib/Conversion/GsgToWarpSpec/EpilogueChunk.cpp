@@ -36,6 +36,27 @@ static std::pair<Value, Value> splitPairs(OpBuilder &b, Location loc, Value z,
           vector::ShuffleOp::create(b, loc, z, z, second)};
 }
 
+/// Applies `function` to four lanes at a time: those of f64 take a multiple of
+/// the registers of their argument.
+static Value
+inPieces(OpBuilder &b, Location loc, ArrayRef<Value> in,
+         llvm::function_ref<Value(ArrayRef<Value> piece)> function) {
+  constexpr int64_t lanes = 4;
+  auto type = cast<VectorType>(in.front().getType());
+  Value all = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  for (int64_t at = 0; at < type.getNumElements(); at += lanes) {
+    auto piece = llvm::map_to_vector(in, [&](Value whole) -> Value {
+      return vector::ExtractStridedSliceOp::create(
+          b, loc, whole, ArrayRef<int64_t>{at}, ArrayRef<int64_t>{lanes},
+          ArrayRef<int64_t>{1});
+    });
+    all = vector::InsertStridedSliceOp::create(b, loc, function(piece), all,
+                                               ArrayRef<int64_t>{at},
+                                               ArrayRef<int64_t>{1});
+  }
+  return all;
+}
+
 KernelBody::Values KernelBody::buildIf(Value condition, ValueRange otherwise,
                                        llvm::function_ref<Values()> body) {
   auto branch = scf::IfOp::create(b, loc, TypeRange(otherwise), condition,
@@ -159,9 +180,11 @@ KernelBody::Values KernelBody::finishTile(const TilePlace &tile,
       op.getMath() == MathMode::Fast && !activation.getRoundBf16() &&
       (kind == ActivationKind::SiLU || kind == ActivationKind::SwiGLU);
   Value y = kind == ActivationKind::Custom ? applyRegion(tile, inputs, column)
-            : isFast
-                ? applyFastActivation(tile, inputs)
-                : cpu::emitActivation(b, loc, activation, tile.params, inputs);
+            : isFast ? applyFastActivation(tile, inputs)
+                     : inPieces(b, loc, inputs, [&](ArrayRef<Value> piece) {
+                         return cpu::emitActivation(b, loc, activation,
+                                                    tile.params, piece);
+                       });
   if (op.getProb() && op.getProbPosition() == ProbPosition::PostActivation)
     y = arith::MulFOp::create(b, loc, y, broadcast(tile.prob, y));
   Values results;
