@@ -192,6 +192,47 @@ TEST(Findings, OneLaneArrivesForItsWarp) {
       << arrivalReports("", CheckProfile::Strict);
 }
 
+/// Lanes of one warp store, `count` of them arrive as `arrival` says, and all
+/// wait and load what a neighbour has stored.
+std::string exchangeReports(const std::string &arrival, unsigned count,
+                            CheckProfile profile) {
+  RunOptions options;
+  options.check = true;
+  options.profile = profile;
+  return run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    mad.lo.u32 %r2, %r0, 4, %r1;
+    setp.eq.u32 %p1, %r0, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [%r1+512], )" +
+                              std::to_string(count) + R"(;
+    bar.sync 0;
+    st.shared.u32 [%r2], %r0;
+)" + arrival + R"( mbarrier.arrive.shared::cta.b64 _, [%r1+512];
+waiting:
+    mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1+512], 0;
+    @!%p3 bra waiting;
+    xor.b32 %r4, %r0, 1;
+    mad.lo.u32 %r4, %r4, 4, %r1;
+    ld.shared.u32 %r5, [%r4];
+    st.global.u32 [%rd1], %r5;
+    ret;)",
+                          sharedMemory),
+             {}, 32, options)
+      .reports;
+}
+
+TEST(Findings, AnArrivalOfOneLaneOrdersNoOtherLane) {
+  for (auto profile : {CheckProfile::Strict, CheckProfile::Cutlass}) {
+    EXPECT_EQ(exchangeReports("bar.warp.sync -1; @%p1", 1, profile), "");
+    EXPECT_EQ(exchangeReports("", 32, profile), "");
+  }
+  EXPECT_EQ(exchangeReports("@%p1", 1, CheckProfile::Cutlass), "");
+  std::string reports = exchangeReports("@%p1", 1, CheckProfile::Strict);
+  EXPECT_NE(reports.find("by another lane of the warp, without bar.warp.sync"),
+            std::string::npos)
+      << reports;
+}
+
 TEST(Findings, TransactionCountsAreLimited) {
   auto reports = [](const std::string &bytes) {
     return run(moduleAround(prologue() + R"(

@@ -51,7 +51,12 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
       lane < manyLanes ? LaneMask(1) << lane : allLanes;
   ClusterCheck &cluster = impl->stateOf(warp.cta);
   WarpState &state = impl->stateOf(warp);
-  AccessView now{cluster, {}, access != Access::Read, state.knowledge};
+  AccessView now{cluster,
+                 {},
+                 access != Access::Read,
+                 state.knowledge,
+                 /*operation=*/nullptr,
+                 impl->lanesClockOf(state)};
   now.record.setAgent(impl->warpNumber(warp));
   now.record.clock = state.clock;
   now.record.pc = warp.group().pc;

@@ -62,7 +62,8 @@ struct WarpState {
   /// stores waited for without fence::before_thread_sync.
   NumberSet notFencedAfter, notFencedBefore;
   /// Strict profile: lanes that have accessed memory since bar.warp.sync or a
-  /// barrier, tcgen05.ld and st that were waited for since, and the clock then.
+  /// barrier, tcgen05.ld and st that were waited for since, and the clock then,
+  /// or a later one of its own that the warp has learnt of by waiting.
   LaneMask notSyncedLanes = 0;
   NumberSet notSynced;
   uint32_t syncedClock = 0;
@@ -134,6 +135,8 @@ struct AccessView {
   const Knowledge &knowledge;
   /// For operations.
   const OperationState *operation = nullptr;
+  /// For threads: up to this clock, other lanes of the warp are ordered before.
+  uint32_t lanesClock = 0;
   /// Earlier read and write that were found to be in order: neighbouring cells
   /// mostly have the same ones.
   mutable AccessRecord passed[2] = {};
@@ -181,6 +184,10 @@ struct Checker::Impl {
   Knowledge releaseOf(Warp &warp, LaneMask lanes);
   /// The lanes of the warp have met.
   void lanesSynced(Warp &warp);
+  /// AccessView::lanesClock of an access of the warp.
+  uint32_t lanesClockOf(const WarpState &state) const {
+    return strict ? state.syncedClock : state.clock - 1;
+  }
   /// The warp learns what a completed phase carries.
   void acquire(Warp &warp, const Knowledge &knowledge);
   /// The knowledge has changed.

@@ -150,7 +150,7 @@ bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
     // may touch a cell from several lanes.
     bool otherLane = earlier.lane != now.record.lane &&
                      !(earlierWrote && earlier.lane == AccessRecord::manyLanes);
-    if (earlier.isOperation || earlier.clock != now.record.clock ||
+    if (earlier.isOperation || earlier.clock <= now.lanesClock ||
         earlier.pc == now.record.pc || !otherLane)
       return true;
     reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
@@ -225,7 +225,7 @@ void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
   };
   AccessRecord record = now.record;
   auto merge = [&](const AccessRecord &read) {
-    if (read.sameAgent(record) && read.clock == record.clock &&
+    if (read.sameAgent(record) && read.clock > now.lanesClock &&
         read.lane != record.lane)
       record.lane = AccessRecord::manyLanes;
     if (read.sameAgent(record))

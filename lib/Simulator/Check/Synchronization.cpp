@@ -59,6 +59,9 @@ void Checker::Impl::acquire(Warp &warp, const Knowledge &knowledge) {
     NumberSet fresh = knowledge.own.operations;
     fresh.removeAll(state.knowledge.own.operations);
     state.notFencedAfter.addAll(fresh);
+    // What came back to the warp all its lanes know.
+    state.syncedClock =
+        std::max(state.syncedClock, knowledge.own.clock.of(warpNumber(warp)));
   }
   state.knowledge.join(knowledge);
   tick(warp);
