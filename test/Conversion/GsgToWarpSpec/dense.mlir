@@ -15,17 +15,23 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
                  %b: memref<384x256xi8>, %bs: memref<3x8x32x4x4xf8E4M3FN>,
                  %alpha: f32, %out: memref<?x384xbf16>) {
   // CHECK: %[[TASK:.*]] = llvm.call @nvfp4_task_begin
-  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]]
-  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]]
-  // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]]
-  // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]]
+  // Rows of 256 bytes, in boxes of 128 rows by 128 bytes of type 0, bytes.
+  // CHECK: %[[A:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %{{.*}}, %c256_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
+  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[A]], %c0_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}})
+  // CHECK: %[[B:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %c384_i64{{[_0-9]*}}, %c256_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
+  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[B]], %c0_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}})
+  // Rows of 8 atoms of 512 bytes, of which a stage has 4.
+  // CHECK: %[[AS:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %{{.*}}, %c4096_i64{{[_0-9]*}}, %c512_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
+  // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]], %[[AS]], %c4_i32{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
+  // CHECK: %[[BS:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %c3_i64{{[_0-9]*}}, %c4096_i64{{[_0-9]*}}, %c512_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
+  // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]], %[[BS]], %c4_i32{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
   // Of the extents only the number of rows is not constant.
   // CHECK: llvm.call @nvfp4_task_i32(%[[TASK]]
   // CHECK-NOT: llvm.call @nvfp4_task_i32
   // CHECK: llvm.call @nvfp4_task_f32(%[[TASK]], %{{.*}})
-  // CHECK: llvm.call @nvfp4_task_pointer(%[[TASK]]
-  // The box of results: 128 rows of 32 columns.
-  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]]
+  // CHECK: llvm.call @nvfp4_task_pointer(%[[TASK]], %[[OUT:.*]]) :
+  // The box of results: 128 rows of 32 columns, which are 64 bytes.
+  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[OUT]], %c0_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}}, %c64_i32{{[_0-9]*}})
   // CHECK: llvm.call @nvfp4_task_run(%[[TASK]]
   // CHECK-NOT: grouped_scaled_gemm
   grouped_scaled_gemm.matmul <dense>

@@ -7,8 +7,9 @@ usage: tiles.py DIRECTORY [PTXAS]
 
 Prints a line for each tile; fails if registers are spilled, if threads take more
 registers than a multiprocessor has for them, if the main loop has other numbers
-of instructions than a stage needs, or if two K steps of a stage are not the
-same. Without PTXAS only the PTX is looked at."""
+of instructions than a stage needs, or if descriptors of instructions, bytes of a
+stage and columns of tensor memory are not those that the tile asks for. Without
+PTXAS only the PTX is looked at."""
 
 import pathlib
 import re
@@ -36,6 +37,34 @@ SPLIT = [(128, 64, 1, False, 2), (128, 256, 1, False, 16), (256, 192, 2, False, 
 # Scale atoms of 128 rows in a stage along K.
 FORMATS = {"nvfp4": (256, 4), "mxfp4": (256, 2), "mxfp8_e4m3": (128, 1)}
 REGISTERS = 65536 // 256
+# Instruction descriptors without M, N and ids of scales, and the ids of a stage's four steps:
+# E2M1 is 1 in bits 7 and 10, UE8M0 is bit 23; CuTe has 0x08200480 for nvfp4, M = N = 128.
+DESCRIPTORS = {"nvfp4": (0x480, {0}), "mxfp4": (0x800480, {0, 2}),
+               "mxfp8_e4m3": (0x800000, {0, 1, 2, 3})}
+
+
+def constants(text, pattern):
+    """Values of the constants in registers that the pattern finds."""
+    values = set()
+    for register in set(re.findall(pattern, text)):
+        moves = re.findall(rf"mov\.b32 \s*{re.escape(register)}, (-?\d+);", text)
+        values |= {int(value) & 0xFFFFFFFF for value in moves or [register.strip("%r")]}
+    return values
+
+
+def check_constants(text, format, m, n, ctas, swap):
+    base, ids = DESCRIPTORS[format]
+    atoms = FORMATS[format][1]
+    # Scales of 8 or 16 rows may begin at a lane of an atom; then one more is read.
+    scales = atoms * (1 + (n + 127) // 128) + (swap and n < 32)
+    wanted = {
+        "descriptors": {base | n >> 3 << 17 | m >> 7 << 27 | i << 29 | i << 4 for i in ids},
+        "bytes": {(m // ctas + n // ctas) * 128 + 512 * scales}}
+    got = {"descriptors": constants(text, r"tcgen05\.mma\S* \[%r\d+\], %rd\d+, %rd\d+, (%r\d+),"),
+           "bytes": constants(text, r"mbarrier\.arrive\.expect_tx\S* \S+ \[%rd\d+\], (%r\d+|\d+);")}
+    columns = constants(text, r"tcgen05\.alloc\S* \s*\[%rd\d+\], (%r\d+|\d+);")
+    if got != wanted or len(columns) != 1 or not n < min(columns) <= 512:
+        raise SystemExit(f"{format} {m}x{n}: expected {wanted}, but got {got}, {columns} columns")
 
 
 def check(directory, ptxas, format, m, n, ctas, swap, split=1):
@@ -54,6 +83,7 @@ def check(directory, ptxas, format, m, n, ctas, swap, split=1):
     wanted = {"tcgen05.mma.": 4 * copies, "tcgen05.cp.": copies * atoms * (1 + (n + 127) // 128)}
     if count != wanted or not 1 <= copies <= 2:
         raise SystemExit(f"{format} {tile}: expected {wanted} instructions, but got {count}")
+    check_constants(text, format, m, n, ctas, swap)
     line = f"{format} {tile}: {copies} x 4 products"
     if ptxas:
         said = subprocess.run([ptxas, "-arch=sm_100a", "-v", ptx, "-o", directory / "f.cubin"],
