@@ -8,10 +8,10 @@
 // Whole `matmul` operations through gsg-to-cpu, as nvfp4-run executes them:
 // dense 4096 x 4096 and grouped (32 experts, top 4, 2880 x 2880), one format on
 // both sides, f32 results; `glu` is the first product of a layer, with SwiGLU
-// and a quantised result. For few rows the weights rotate through more memory
-// than the last-level cache holds. `weight_gbs` counts the bytes of weights,
-// which are all that few rows wait for. Names:
-// <format>_<form>_<rows>[_<isa>]/threads.
+// and a quantised result, and the rows of `bf16` are numbers without scales.
+// For few rows the weights rotate through more memory than the last-level cache
+// holds. `weight_gbs` counts the bytes of weights, which are all that few rows
+// wait for. Names: <format>_<form>_<rows>[_<isa>]/threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +43,8 @@ struct Case {
   int64_t tokens;
   int64_t n, k;
   bool glu = false;
+  /// Rows of bf16 instead of `format`.
+  bool plain = false;
   int64_t rows() const { return experts ? 4 * tokens : tokens; }
   bool isNvfp4() const { return std::string_view(format) == "nvfp4"; }
   int64_t blocks() const { return k / (isNvfp4() ? 16 : 32); }
@@ -67,6 +69,14 @@ const Case kCases[] = {
     {"mxfp4_grouped_t1", "mxfp4", "native", 32, 1, 2880, 2880},
     {"mxfp4_grouped_t64", "mxfp4", "native", 32, 64, 2880, 2880},
     {"mxfp4_grouped_t512", "mxfp4", "native", 32, 512, 2880, 2880},
+    {"nvfp4_bf16_m1", "nvfp4", "native", 0, 1, 4096, 4096, false, true},
+    {"nvfp4_bf16_m8", "nvfp4", "native", 0, 8, 4096, 4096, false, true},
+    {"nvfp4_bf16_m64", "nvfp4", "native", 0, 64, 4096, 4096, false, true},
+    {"nvfp4_bf16_m512", "nvfp4", "native", 0, 512, 4096, 4096, false, true},
+    {"mxfp4_bf16_m1", "mxfp4", "native", 0, 1, 4096, 4096, false, true},
+    {"mxfp4_bf16_m8", "mxfp4", "native", 0, 8, 4096, 4096, false, true},
+    {"mxfp4_bf16_m64", "mxfp4", "native", 0, 64, 4096, 4096, false, true},
+    {"mxfp4_bf16_m512", "mxfp4", "native", 0, 512, 4096, 4096, false, true},
     {"nvfp4_dense_m512_avx2", "nvfp4", "avx2", 0, 512, 4096, 4096},
     {"nvfp4_grouped_t64_avx2", "nvfp4", "avx2", 32, 64, 2880, 2880},
 };
@@ -97,9 +107,17 @@ std::string getModule(const Case &c) {
     out = memref("?x" + std::to_string(c.n / 4) + "x", "i8");
     outScales = memref("?x" + std::to_string(c.n / 32) + "x", scale);
   }
-  os << "func.func @product(%x: " << x << ", %xs: " << xs << ", %w: " << w
-     << ", %ws: " << ws << (c.experts ? ", %ends: " + ends : "")
-     << ", %out: " << out << (c.glu ? ", %outs: " + outScales : "") << ") {\n";
+  std::string operand = "%x scaled_by %xs : " + x + ", " + xs + " as " +
+                        scaled("?x" + k),
+              parameters = "%x: " + x + ", %xs: " + xs;
+  if (c.plain) {
+    x = memref("?x" + k + "x", "bf16");
+    operand = "%x : " + x;
+    parameters = "%x: " + x;
+  }
+  os << "func.func @product(" << parameters << ", %w: " << w << ", %ws: " << ws
+     << (c.experts ? ", %ends: " + ends : "") << ", %out: " << out
+     << (c.glu ? ", %outs: " + outScales : "") << ") {\n";
   if (c.glu)
     os << "  %scale = arith.constant 0.01 : f32\n";
   os << "  grouped_scaled_gemm.matmul ";
@@ -107,8 +125,7 @@ std::string getModule(const Case &c) {
     os << "<ragged_rows, ends> groups(%ends : " << ends << ")";
   else
     os << "<dense>";
-  os << " lhs(%x scaled_by %xs : " << x << ", " << xs << " as "
-     << scaled("?x" + k) << ") rhs(%w scaled_by %ws : " << w << ", " << ws
+  os << " lhs(" << operand << ") rhs(%w scaled_by %ws : " << w << ", " << ws
      << " as " << scaled(rows + k) << ")";
   if (c.glu)
     os << " activation = <swiglu, gate = <halves, gate_first>> quantizer = "
@@ -166,8 +183,14 @@ Prepared prepare(const Case &c) {
   };
   for (int64_t i = 0; i < copies; ++i) {
     std::vector<Tensor> &a = result.arguments.emplace_back();
-    a.push_back(randomBytes(DType::U8, {c.rows(), c.k / 2}, 0, 255, random));
-    a.push_back(randomScales(c, {c.rows(), c.blocks()}, random));
+    if (c.plain) {
+      // Upper and lower bytes of numbers from 2^-8 to 2.
+      a.push_back(
+          randomBytes(DType::BF16, {c.rows(), c.k}, 0x3C, 0x3F, random));
+    } else {
+      a.push_back(randomBytes(DType::U8, {c.rows(), c.k / 2}, 0, 255, random));
+      a.push_back(randomScales(c, {c.rows(), c.blocks()}, random));
+    }
     a.push_back(randomBytes(DType::U8, weightShape(c.k / 2), 0, 255, random));
     a.push_back(randomScales(c, weightShape(c.blocks()), random));
     if (c.experts)
