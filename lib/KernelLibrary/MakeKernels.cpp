@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs when the project is built: compiles the kernels of every instruction set
-// and pair of formats and writes the file that KernelLibrary.cpp describes.
+// and pair of formats, and those for rows of bf16, and writes the file that
+// KernelLibrary.cpp describes.
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Conversion/GsgToCpu/Kernel/DeclareKernels.h"
 #include "nvfp4/Conversion/GsgToCpu/Kernel/Kernels.h"
 #include "nvfp4/Target/LLVMIR.h"
 
@@ -39,6 +41,14 @@ static std::vector<KernelSpec> listSpecs() {
         if (auto spec = KernelSpec::get(isa, activation, weight);
             spec && !llvm::is_contained(specs, *spec))
           specs.push_back(*spec);
+  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
+    for (BlockFormat weight : formats)
+      for (bool scaleWeights : {false, true}) {
+        KernelSpec spec = KernelSpec::get(isa, PlainRows::BF16, weight);
+        spec.scaleWeights = scaleWeights;
+        if (isCompiledAhead(spec) && (!scaleWeights || spec.canScaleWeights()))
+          specs.push_back(spec);
+      }
   return specs;
 }
 

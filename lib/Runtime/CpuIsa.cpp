@@ -18,7 +18,8 @@
 
 using namespace nvfp4::runtime;
 
-static constexpr const char *kNames[] = {"generic", "avx2", "avx512vnni"};
+static constexpr const char *kNames[] = {"generic", "avx2", "avx512vnni",
+                                         "avx512bf16"};
 
 static int detect() {
 #if defined(__x86_64__)
@@ -32,7 +33,9 @@ static int detect() {
                 __builtin_cpu_supports("avx512vl") &&
                 __builtin_cpu_supports("avx512vbmi") &&
                 __builtin_cpu_supports("avx512vnni");
-  return avx512 ? 2 : 1;
+  if (!avx512)
+    return 1;
+  return __builtin_cpu_supports("avx512bf16") ? 3 : 2;
 #else
   return 0;
 #endif
@@ -52,7 +55,8 @@ extern "C" int nvfp4_cpu_isa(void) {
       std::find(std::begin(kNames), std::end(kNames), std::string_view(wanted));
   if (found == std::end(kNames)) {
     fail(NVFP4_INVALID_ARGUMENT,
-         "expected generic, avx2 or avx512vnni in NVFP4_CPU_ISA, but got '" +
+         "expected generic, avx2, avx512vnni or avx512bf16 in NVFP4_CPU_ISA, "
+         "but got '" +
              std::string(wanted) + "'; the generic code runs");
     return 0;
   }

@@ -55,7 +55,8 @@ static Function *splitBody(Function &function, const Twine &name) {
 }
 
 /// What NVFP4_CPU_ISA and the CPU say, as the place of a name in this order.
-static constexpr StringRef kLevels[] = {"generic", "avx2", "avx512vnni"};
+static constexpr StringRef kLevels[] = {"generic", "avx2", "avx512vnni",
+                                        "avx512bf16"};
 
 Error nvfp4::target::versionFunctions(Module &module,
                                       ArrayRef<StringRef> isas) {
@@ -72,6 +73,9 @@ Error nvfp4::target::versionFunctions(Module &module,
   SmallVector<Version> versions;
   for (auto [level, name] : enumerate(kLevels)) {
     if (level == 0 || !is_contained(isas, name))
+      continue;
+    // Only kernels use what the last one adds.
+    if (name == "avx512bf16" && is_contained(isas, "avx512vnni"))
       continue;
     Expected<NativeTarget> target = NativeTarget::forIsa(name);
     if (!target)

@@ -78,16 +78,18 @@ LogicalResult tools::resolve(CodeOptions &options) {
     return failure();
   }
   if (options.isa == "all")
-    options.isa = "generic,avx2,avx512vnni";
+    options.isa = "generic,avx2,avx512vnni,avx512bf16";
   if (options.isa == "native")
     options.isa = nvfp4_cpu_isa_name(nvfp4_cpu_isa());
   for (const std::string &isa : splitIsas(options)) {
     auto target = target::NativeTarget::forIsa(isa);
     if (!target) {
       llvm::consumeError(target.takeError());
-      reportError(options, "expected --isa of generic, avx2 or avx512vnni, of "
-                           "several of them, native or all, but got '" +
-                               Twine(isa) + "'");
+      reportError(
+          options,
+          "expected --isa of generic, avx2, avx512vnni or avx512bf16, of "
+          "several of them, native or all, but got '" +
+              Twine(isa) + "'");
       return failure();
     }
   }
@@ -96,7 +98,7 @@ LogicalResult tools::resolve(CodeOptions &options) {
 
 target::NativeTarget tools::getNativeTarget(const CodeOptions &options) {
   SmallVector<std::string> isas = splitIsas(options);
-  for (StringRef isa : {"generic", "avx2", "avx512vnni"}) {
+  for (StringRef isa : {"generic", "avx2", "avx512vnni", "avx512bf16"}) {
     if (!llvm::is_contained(isas, isa))
       continue;
     target::NativeTarget target = llvm::cantFail(

@@ -60,7 +60,8 @@ def num_threads() -> int:
 
 
 def cpu_isa() -> str:
-    """The best instruction set of this CPU that code may use: ``generic``, ``avx2`` or ``avx512vnni``."""
+    """The best instruction set of this CPU that code may use: ``generic``, ``avx2``, ``avx512vnni`` or
+    ``avx512bf16``."""
     library = _library.runtime()
     return library.nvfp4_cpu_isa_name(library.nvfp4_cpu_isa()).decode()
 
@@ -460,7 +461,8 @@ def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: s
 
     ``target`` is ``cpu``, or a GPU for products (``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on ``device``:
     ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
-    ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, or several with commas, among which the CPU chooses.
+    ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, or several with commas, among
+    which the CPU chooses.
     ``runtime_checks`` checks offsets, indices and extents where the code runs. Raises CompileError with diagnostics.
     """
     return Program(mlir, target=target, device=device, isa=isa, opt_level=opt_level, threads=threads,

@@ -45,7 +45,15 @@ protected:
 TEST_F(KernelLibrary, HoldsEveryPairOfFormats) {
   std::vector<std::string> names = kernels::listKernels();
   // Two NVFP4 formats with themselves, and nine pairs in blocks of 32.
-  EXPECT_EQ(names.size(), 3u * 11u);
+  // Rows of bf16 by NVFP4, scaled before or after, and by MXFP4.
+  EXPECT_EQ(names.size(), 3u * 11u + 4u * 3u);
+  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
+    for (BlockFormat weight : {BlockFormat::NVFP4, BlockFormat::MXFP4}) {
+      KernelSpec spec = KernelSpec::get(isa, PlainRows::BF16, weight);
+      EXPECT_EQ(spec.isa, isa);
+      EXPECT_TRUE(std::count(names.begin(), names.end(), spec.name()))
+          << spec.name();
+    }
   for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI})
     for (BlockFormat a :
          {BlockFormat::NVFP4, BlockFormat::MXFP4, BlockFormat::NVFP4_E8M0,

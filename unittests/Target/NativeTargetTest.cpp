@@ -36,11 +36,11 @@ TEST(NativeTarget, RejectsUnknownNames) {
 TEST(NativeTarget, NamesInstructionSets) {
   auto unknown = NativeTarget::forIsa("mmx");
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(
-      llvm::toString(unknown.takeError()),
-      "expected instruction set generic, avx2 or avx512vnni, but got 'mmx'");
+  EXPECT_EQ(llvm::toString(unknown.takeError()),
+            "expected instruction set generic, avx2, avx512vnni or avx512bf16, "
+            "but got 'mmx'");
 #if defined(__x86_64__)
-  for (const char *isa : {"generic", "avx2", "avx512vnni"}) {
+  for (const char *isa : {"generic", "avx2", "avx512vnni", "avx512bf16"}) {
     auto target = NativeTarget::forIsa(isa);
     ASSERT_TRUE(static_cast<bool>(target)) << isa;
     EXPECT_EQ(messageOf(*target), "") << isa;

@@ -28,8 +28,9 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     to 256 rows by 64 weight rows over all of K, so each result is computed by
     one task alone: its bits depend neither on the number of threads nor on the
     instruction set. The `epilogue` is applied to a task's tile before it is
-    stored. `strategy` and `determinism` are not read: there is one way to tile,
-    and it meets every contract; `math = fast` is computed like `strict`.
+    stored. `strategy` is not read, for there is one way to tile. It meets every
+    contract, with one choice: 64 rows of bf16 or more have scaled NVFP4 weights
+    unless they must be `batch_invariant`. `math = fast` is computed like `strict`.
 
     Refused, each with an error at the operation that says what was expected:
 
@@ -43,8 +44,8 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     - a list of products of more than one format, scale layout or result type.
 
     `isa` names the instruction sets that code is made for: `generic`, `avx2`,
-    `avx512vnni`, or `auto` for the best one of this machine; another name is an
-    error. With several, the runtime function `int32_t nvfp4_cpu_isa()` chooses.
+    `avx512vnni`, `avx512bf16` (the same but for rows of bf16), or `auto` for the
+    best of this machine; another name is an error. With several, the runtime function `int32_t nvfp4_cpu_isa()` chooses.
 
     Before:
 
@@ -88,7 +89,7 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"isas", "isa", "std::string",
-               "instruction sets: auto, generic, avx2, avx512vnni">];
+               "instruction sets: auto, generic, avx2, avx512vnni, avx512bf16">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",

@@ -25,7 +25,7 @@ struct GsgToCpuOptions : mlir::PassPipelineOptions<GsgToCpuOptions> {
   ListOption<std::string> isas{
       *this, "isa",
       llvm::cl::desc("Instruction sets of the kernels: generic, avx2, "
-                     "avx512vnni, or auto for the best of this machine; with "
+                     "avx512vnni, avx512bf16, or auto for the best here; with "
                      "several the runtime chooses, and all give the same bits "
                      "(default: auto)")};
   Option<bool> threads{

@@ -66,11 +66,11 @@ NVFP4_API const char *nvfp4_last_error(void);
 /*===- The machine -------------------------------------------------------===*/
 
 /* The best instruction set of this CPU that code may use: 0 generic, 1 AVX2
- * (x86-64-v3), 2 AVX-512 with VBMI and VNNI. The environment variable
- * NVFP4_CPU_ISA (generic, avx2 or avx512vnni) lowers it. */
+ * (x86-64-v3), 2 AVX-512 with VBMI and VNNI, 3 with BF16 too. The environment
+ * variable NVFP4_CPU_ISA (one of the names below) lowers it. */
 NVFP4_API int nvfp4_cpu_isa(void);
 
-/* "generic", "avx2" or "avx512vnni"; null for other numbers. */
+/* "generic", "avx2", "avx512vnni" or "avx512bf16"; null for other numbers. */
 NVFP4_API const char *nvfp4_cpu_isa_name(int isa);
 
 /* Sets how many threads calls use from now on; 0 goes back to the default:

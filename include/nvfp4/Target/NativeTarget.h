@@ -33,8 +33,8 @@ struct NativeTarget {
   /// 0 to 3, for the middle end and for code generation.
   unsigned optLevel = 3;
 
-  /// The target that every CPU has which supports `isa` (`generic`, `avx2` or
-  /// `avx512vnni`), or an error that lists these names.
+  /// The target that every CPU has which supports `isa` (`generic`, `avx2`,
+  /// `avx512vnni` or `avx512bf16`), or an error that lists these names.
   static llvm::Expected<NativeTarget> forIsa(llvm::StringRef isa);
 };
 

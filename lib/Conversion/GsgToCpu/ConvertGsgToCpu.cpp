@@ -44,8 +44,8 @@ struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
     for (const std::string &name : isas)
       if (name != "auto" && !parseIsa(name))
         return emitError(UnknownLoc::get(context),
-                         "expected isa to be auto, generic, avx2 or "
-                         "avx512vnni, but got '")
+                         "expected isa to be auto, generic, avx2, "
+                         "avx512vnni or avx512bf16, but got '")
                << name << "'";
     return success();
   }

@@ -230,7 +230,7 @@ std::vector<Isa> availableIsas() {
   std::vector<Isa> isas = {Isa::Generic};
   if (detectHostIsa() != Isa::Generic)
     isas.push_back(Isa::AVX2);
-  if (detectHostIsa() == Isa::AVX512VNNI)
+  if (detectHostIsa() >= Isa::AVX512VNNI)
     isas.push_back(Isa::AVX512VNNI);
   return isas;
 }

@@ -30,7 +30,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
   int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
   int64_t rowBlock = plan.getRowBlockBytes(), chunk = plan.getChunk();
   int64_t stepBlocks = plan.getBlocksPerStep();
-  int64_t panelStep = setColumns * kStep * (plan.usesIntegers() ? 1 : 4);
+  int64_t panelStep = setColumns * kStep * plan.getPanelElementBytes();
   bool nibbles = spec.weight == format::ElementKind::E2M1;
   Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
 
@@ -58,6 +58,26 @@ LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
   Value lastSet =
       kb.mul(kb.sub(kb.ceilShift(columns, llvm::Log2_64(setColumns)), one),
              setColumns);
+  // Whether a row has elements that are too small for pairs: its last block
+  // says so.
+  Value isExact;
+  if (plan.usesPairs()) {
+    Value end = kb.select(kb.cmp(Predicate::sgt, k, 0), padded, zero);
+    auto orRow = [&](Value row, ValueRange carried) {
+      Value lane = kb.bitAnd(row, tileRows - 1);
+      Value tile = kb.sub(row, lane);
+      Value height = kb.minS(kb.sub(padded, tile), tileRows);
+      Value last = kb.add(kb.mul(tile, allBlocks),
+                          kb.mul(height, kb.sub(allBlocks, one)));
+      Value at = kb.add(
+          kb.add(kb.mul(last, rowBlock), kb.mul(height, 2 * spec.blockSize)),
+          kb.shl(lane, 2));
+      Value bits = kb.load(kb.i32, kb.ptrAdd(prepared, at));
+      return SmallVector<Value>{kb.bitOr(carried[0], bits)};
+    };
+    Value bits = kb.forLoop(zero, end, 1, {kb.constant(kb.i32, 0)}, orRow)[0];
+    isExact = kb.cmp(Predicate::ne, bits, 0);
+  }
   // Runs the row variant that covers `height` rows, if any.
   auto dispatch = [&](Value height, ArrayRef<int64_t> variants,
                       function_ref<void(size_t, int64_t)> run) {
@@ -99,27 +119,35 @@ LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
                                element, valid, phase, stage});
       };
 
-      auto throughPanel = [&] {
-        kb.call(weightPanel, {data, offsets, ahead, byteOffset, whole, panel});
+      auto fillPanel = [&] {
+        kb.call(weightPanel,
+                {data, offsets, ahead, byteOffset, whole, panel, scaleBuffer});
         kb.forLoop(whole, steps, 1, [&](Value step) {
           stageStep(step);
+          Value scalesAt = kb.mul(step, stepBlocks * 4 * setColumns);
           kb.call(weightPanel, {stage, stageOffsets, stageOffsets, zero, one,
-                                kb.ptrAdd(panel, kb.mul(step, panelStep))});
+                                kb.ptrAdd(panel, kb.mul(step, panelStep)),
+                                kb.ptrAdd(scaleBuffer, scalesAt)});
         });
-        // The first byte of the chunk in the tile that starts at `row`.
-        auto tilePtr = [&](Value row, Value height) {
-          Value at = kb.add(kb.mul(row, allBlocks), kb.mul(height, firstBlock));
-          return kb.ptrAdd(prepared, kb.mul(at, rowBlock));
-        };
-        auto accPtr = [&](Value row) {
-          return kb.ptrAdd(accSet, kb.mul(row, 4 * kPanelColumns));
-        };
+      };
+      // The first byte of the chunk in the tile that starts at `row`.
+      auto tilePtr = [&](Value row, Value height) {
+        Value at = kb.add(kb.mul(row, allBlocks), kb.mul(height, firstBlock));
+        return kb.ptrAdd(prepared, kb.mul(at, rowBlock));
+      };
+      auto accPtr = [&](Value row) {
+        return kb.ptrAdd(accSet, kb.mul(row, 4 * kPanelColumns));
+      };
+      auto throughPanel = [&] {
+        fillPanel();
         Value firstRow = zero;
-        if (plan.usesIntegers()) {
-          // There is one: fewer rows do without a panel.
-          kb.call(panelRowsFetching,
-                  {tilePtr(zero, kb.i64Constant(tileRows)), steps, scaleBuffer,
-                   accPtr(zero), panel, data, ahead, byteOffset});
+        if (!plan.usesFloats()) {
+          // There mostly is one: few rows that do without a panel are fused.
+          kb.ifThen(kb.cmp(Predicate::sgt, fullRows, 0), [&] {
+            kb.call(panelRowsFetching, {tilePtr(zero, kb.i64Constant(tileRows)),
+                                        steps, scaleBuffer, accPtr(zero), panel,
+                                        data, ahead, byteOffset});
+          });
           firstRow = kb.i64Constant(tileRows);
         }
         kb.forLoop(firstRow, fullRows, tileRows, [&](Value row) {
@@ -169,9 +197,24 @@ LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
           });
         });
       };
-      if (plan.usesIntegers())
+      auto fast = [&] {
+        if (fusedHeights.empty())
+          return throughPanel();
         kb.ifThenElse(kb.cmp(Predicate::sle, rows, fusedHeights.back()), fused,
                       throughPanel);
+      };
+      auto exact = [&] {
+        fillPanel();
+        kb.forLoop(zero, padded, tileRows, [&](Value row) {
+          Value height = kb.minS(kb.sub(padded, row), tileRows);
+          kb.call(exactRows, {tilePtr(row, height), steps, scaleBuffer,
+                              accPtr(row), panel, height});
+        });
+      };
+      if (plan.usesPairs())
+        kb.ifThenElse(isExact, exact, fast);
+      else if (plan.usesIntegers())
+        fast();
       else
         throughPanel();
     });

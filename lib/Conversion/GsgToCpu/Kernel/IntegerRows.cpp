@@ -40,15 +40,7 @@ void KernelEmitter::fetchAhead(Value base, Value offsets, Value byteOffset,
 //      byteOffset, second), second being the prepared rows of the second tile.
 LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
   const bool fused = from == Source::Memory;
-  SmallVector<Type> types = {kb.ptr, kb.i64, kb.ptr, kb.ptr, kb.ptr};
-  if (fused)
-    types.append({kb.ptr, kb.ptr, kb.i64, kb.ptr});
-  if (from == Source::PanelAndFetch)
-    types.append({kb.ptr, kb.ptr, kb.i64});
-  StringRef suffix = fused                           ? "_fused_rows_"
-                     : from == Source::PanelAndFetch ? "_fetching_rows_"
-                                                     : "_panel_rows_";
-  auto func = beginFunction((suffix + Twine(rows)).str(), types);
+  auto func = beginRows(rows, from);
   auto args = func.getArguments();
   Value prepared = args[0], steps = args[1], scales = args[2],
         accumulator = args[3], source = args[4];
@@ -84,14 +76,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
     // weights[group][i]: four bytes of K per column each, K in prepared order.
     SmallVector<SmallVector<Value>> weights(groups);
     if (fused) {
-      int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
-      Value packed =
-          kb.ptrAdd(source, kb.add(args[7], kb.mul(step, stepBytes)));
-      prefetchStep(source, args[6], args[7], step, 0, stepBytes);
-      auto columnPtr = [&](int64_t column) {
-        return kb.ptrAdd(packed, kb.load(kb.i64, args[5], 8 * column));
-      };
-      for (Value dword : transposeStep(columnPtr, 0)) {
+      for (Value dword : loadStep(source, args[5], args[6], args[7], step)) {
         auto [low, high] = isa->decodeNibbles(kb, dword);
         weights[0].append({low, high});
       }

@@ -10,6 +10,9 @@
 // products per 32-bit lane without saturation; LLVM folds the broadcast of an
 // activation dword into its memory operand.
 //
+// With vdpbf16ps, pairs of weights are cut out of a dword by vpmultishiftqb and
+// looked up by vpermw, which looks at five index bits.
+//
 //===----------------------------------------------------------------------===//
 
 #include "IsaEmitter.h"
@@ -91,8 +94,60 @@ public:
     return scales;
   }
 };
+
+class AVX512BF16Emitter : public AVX512VNNIEmitter {
+public:
+  AVX512BF16Emitter()
+      : features((AVX512VNNIEmitter::targetFeatures() + ",+avx512bf16").str()) {
+  }
+  StringRef targetFeatures() const override { return features; }
+
+  SmallVector<Value> decodePairs(KernelBuilder &kb,
+                                 Value dwords) const override {
+    SmallVector<int8_t> table;
+    for (int copy = 0; copy < 2; ++copy)
+      for (uint8_t code = 0; code < 16; ++code) {
+        uint32_t bits = llvm::bit_cast<uint32_t>(format::decodeE2M1(code));
+        table.append(
+            {static_cast<int8_t>(bits >> 16), static_cast<int8_t>(bits >> 24)});
+      }
+    Value lookup = kb.bitcast(kb.byteVector(table), kb.i16);
+    SmallVector<Value> pairs;
+    for (int8_t first = 0; first < 32; first += 8) {
+      // Where in a qword, which is two lanes, the bits of each byte begin.
+      SmallVector<int8_t> begins;
+      for (int8_t byte = 0; byte < 64; ++byte)
+        begins.push_back(
+            static_cast<int8_t>((byte & 4) * 8 + first + (byte & 2) * 2));
+      Value nibbles =
+          kb.intrinsic("llvm.x86.avx512.pmultishift.qb.512",
+                       kb.bitcast(dwords, kb.i8).getType(),
+                       {kb.byteVector(begins), kb.bitcast(dwords, kb.i8)});
+      Value words =
+          kb.intrinsic("llvm.x86.avx512.permvar.hi.512", lookup.getType(),
+                       {lookup, kb.bitcast(nibbles, kb.i16)});
+      pairs.push_back(kb.bitcast(words, kb.i32));
+    }
+    return pairs;
+  }
+
+  Value pairDot(KernelBuilder &kb, Value sum, Value weights,
+                Value activations) const override {
+    Type bf16 = kb.builder.getBF16Type();
+    return kb.intrinsic(
+        "llvm.x86.avx512bf16.dpbf16ps.512", sum.getType(),
+        {sum, kb.bitcast(weights, bf16), kb.bitcast(activations, bf16)});
+  }
+
+private:
+  std::string features;
+};
 } // namespace
 
 std::unique_ptr<IsaEmitter> nvfp4::gsg::cpu::createAVX512VNNIEmitter() {
   return std::make_unique<AVX512VNNIEmitter>();
+}
+
+std::unique_ptr<IsaEmitter> nvfp4::gsg::cpu::createAVX512BF16Emitter() {
+  return std::make_unique<AVX512BF16Emitter>();
 }

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The whole of what an instruction set contributes to a kernel: function
-// attributes, the decoding of E2M1 weights to unsigned bytes, the dot product
-// of one block, and optionally a faster decoding of scales. Everything else is
-// shared. One file per Isa.
+// attributes, the decoding of E2M1 weights to unsigned bytes or pairs of bf16,
+// their dot products, and optionally a faster decoding of scales. Everything
+// else is shared. One file per Isa, or for two that share most.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +50,17 @@ public:
                                llvm::ArrayRef<mlir::Value> weights,
                                llvm::ArrayRef<mlir::Value> activations) const;
 
+  /// From one packed dword per lane, its elements as four vectors of pairs of
+  /// bf16 per 32-bit lane, the earlier one in the lower half. Pairs only.
+  virtual llvm::SmallVector<mlir::Value> decodePairs(KernelBuilder &kb,
+                                                     mlir::Value dwords) const;
+
+  /// sum + the dot products of two vectors of pairs of bf16, as KernelSpec.h
+  /// defines them for numbers that are not too small. Pairs only.
+  virtual mlir::Value pairDot(KernelBuilder &kb, mlir::Value sum,
+                              mlir::Value weights,
+                              mlir::Value activations) const;
+
   /// From one word of four scales per lane, the four scales as f32 lanes; empty
   /// if the instruction set has nothing better than the portable way.
   virtual llvm::SmallVector<mlir::Value>
@@ -61,6 +72,7 @@ public:
 std::unique_ptr<IsaEmitter> createGenericEmitter();
 std::unique_ptr<IsaEmitter> createAVX2Emitter();
 std::unique_ptr<IsaEmitter> createAVX512VNNIEmitter();
+std::unique_ptr<IsaEmitter> createAVX512BF16Emitter();
 
 } // namespace nvfp4::gsg::cpu
 

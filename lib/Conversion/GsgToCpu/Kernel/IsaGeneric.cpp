@@ -27,6 +27,14 @@ Value IsaEmitter::blockDot(KernelBuilder &, Value, ArrayRef<Value>,
   llvm_unreachable("the f32 route has no integer dot product");
 }
 
+llvm::SmallVector<Value> IsaEmitter::decodePairs(KernelBuilder &, Value) const {
+  llvm_unreachable("the f32 route has no pairs");
+}
+
+Value IsaEmitter::pairDot(KernelBuilder &, Value, Value, Value) const {
+  llvm_unreachable("the f32 route has no pairs");
+}
+
 std::unique_ptr<IsaEmitter> IsaEmitter::create(Isa isa) {
   switch (isa) {
   case Isa::Generic:
@@ -35,6 +43,8 @@ std::unique_ptr<IsaEmitter> IsaEmitter::create(Isa isa) {
     return createAVX2Emitter();
   case Isa::AVX512VNNI:
     return createAVX512VNNIEmitter();
+  case Isa::AVX512BF16:
+    return createAVX512BF16Emitter();
   }
   return nullptr;
 }

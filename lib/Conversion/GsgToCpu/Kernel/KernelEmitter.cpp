@@ -67,13 +67,32 @@ SmallVector<Type> KernelEmitter::gemmTileTypes() const {
 }
 
 SmallVector<int64_t> KernelEmitter::fusedVariants() const {
-  if (!plan.usesIntegers())
+  if (plan.usesFloats() || spec.scaleWeights)
     return {};
   SmallVector<int64_t> variants(plan.getRowVariants());
-  if (spec.isa == Isa::AVX512VNNI)
+  if (spec.isa >= Isa::AVX512VNNI)
     for (int64_t tail : plan.getRowVariants())
       variants.push_back(plan.getTileRows() + tail);
   return variants;
+}
+
+LLVM::LLVMFuncOp KernelEmitter::beginRows(int64_t rows, Source source) {
+  SmallVector<Type> types = {kb.ptr, kb.i64, kb.ptr, kb.ptr, kb.ptr};
+  StringRef suffix = "_panel_rows_";
+  if (source == Source::Memory) {
+    types.append({kb.ptr, kb.ptr, kb.i64, kb.ptr});
+    suffix = "_fused_rows_";
+  } else if (source == Source::PanelAndFetch) {
+    types.append({kb.ptr, kb.ptr, kb.i64});
+    suffix = "_fetching_rows_";
+  }
+  return beginFunction((suffix + Twine(rows)).str(), types);
+}
+
+LLVM::LLVMFuncOp KernelEmitter::emitRows(int64_t rows, Source source) {
+  return plan.usesIntegers() ? emitIntegerRows(rows, source)
+         : plan.usesPairs()  ? emitPairRows(rows, source)
+                             : emitFloatRows(rows);
 }
 
 void KernelEmitter::endFunction() {
@@ -90,14 +109,13 @@ Kernels KernelEmitter::emit(LLVM::Linkage linkage) {
   scalePanel = emitScalePanel();
   weightPanel = emitWeightPanel();
   for (int64_t rows : plan.getRowVariants())
-    panelRows.push_back(plan.usesIntegers()
-                            ? emitIntegerRows(rows, Source::Panel)
-                            : emitFloatRows(rows));
-  if (plan.usesIntegers())
-    panelRowsFetching =
-        emitIntegerRows(plan.getTileRows(), Source::PanelAndFetch);
+    panelRows.push_back(emitRows(rows, Source::Panel));
+  if (!plan.usesFloats())
+    panelRowsFetching = emitRows(plan.getTileRows(), Source::PanelAndFetch);
+  if (plan.usesPairs())
+    exactRows = emitExactRows();
   for (int64_t rows : fusedVariants())
-    fusedRows.push_back(emitIntegerRows(rows, Source::Memory));
+    fusedRows.push_back(emitRows(rows, Source::Memory));
   Kernels kernels{emitPrepareRows(), emitGemmTile()};
   kernels.prepareRows.setLinkage(linkage);
   kernels.gemmTile.setLinkage(linkage);
@@ -124,9 +142,7 @@ Kernels nvfp4::gsg::cpu::getOrEmitKernels(ModuleOp module,
     return kernels;
   loadKernelDialects(*module.getContext());
   KernelEmitter emitter(module, spec);
-  // Those of rows without scales are in no library.
-  bool isDeclared =
-      module->hasAttr(kDeclareKernels) && spec.rows == PlainRows::None;
+  bool isDeclared = module->hasAttr(kDeclareKernels) && isCompiledAhead(spec);
   return isDeclared ? emitter.declare() : emitter.emit(linkage);
 }
 

@@ -47,11 +47,18 @@ private:
   Func emitWeightPanel();
   // PrepareRows.cpp
   Func emitPrepareRows();
-  /// Where an integer micro-kernel has its weights from: the panel; the panel,
-  /// while it fetches the next one; memory, decoding them in registers.
+  /// Where a micro-kernel for integers or pairs has its weights from: the
+  /// panel; the panel, while it fetches the next one; memory, decoding them in
+  /// registers.
   enum class Source { Panel, PanelAndFetch, Memory };
   // IntegerRows.cpp: rows x set of columns. More rows than a tile are two.
   Func emitIntegerRows(int64_t rows, Source source);
+  // PairRows.cpp: the same for pairs of bf16.
+  Func emitPairRows(int64_t rows, Source source);
+  Func emitExactRows();
+  /// A function for a Source: its name ends in one of its own and `rows`.
+  Func beginRows(int64_t rows, Source source);
+  Func emitRows(int64_t rows, Source source);
   /// Fetches the share of one block of the next set of columns.
   void fetchAhead(Value base, Value offsets, Value byteOffset, Value block);
   // FloatRows.cpp
@@ -65,6 +72,11 @@ private:
   llvm::SmallVector<Value>
   transposeStep(llvm::function_ref<Value(int64_t)> columnPtr,
                 int64_t bytesOffset);
+  /// The same of a step of a micro-kernel without a panel, which fetches that
+  /// of the next set of columns.
+  llvm::SmallVector<Value> loadStep(Value base, Value offsets,
+                                    Value nextOffsets, Value byteOffset,
+                                    Value step);
   /// Fetches ahead for one step of one group of columns.
   void prefetchStep(Value base, Value offsets, Value byteOffset, Value step,
                     int64_t group, int64_t stepBytes);
@@ -90,7 +102,7 @@ private:
   std::unique_ptr<IsaEmitter> isa;
 
   Func stageActivations, stageWeights, scalePanel, weightPanel;
-  Func panelRowsFetching;
+  Func panelRowsFetching, exactRows;
   llvm::SmallVector<Func> panelRows, fusedRows;
 };
 

@@ -8,7 +8,8 @@
 // Shapes and sizes of the kernels. The register budgets behind the shapes: an
 // integer block of 16 keeps 16 accumulators and 8 decoded weight registers in
 // 32 registers; a block of 32 needs twice the weights, so half the columns; the
-// f32 route keeps its block sums in registers and its accumulators in memory.
+// routes of bf16 and f32 keep their block sums in registers and accumulators in
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <algorithm>
 #include <cassert>
 
 using namespace nvfp4;
@@ -32,12 +34,14 @@ llvm::StringRef cpu::stringify(Isa isa) {
     return "avx2";
   case Isa::AVX512VNNI:
     return "avx512vnni";
+  case Isa::AVX512BF16:
+    return "avx512bf16";
   }
   return "";
 }
 
 std::optional<Isa> cpu::parseIsa(llvm::StringRef name) {
-  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI})
+  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
     if (name == stringify(isa))
       return isa;
   return std::nullopt;
@@ -56,8 +60,12 @@ Isa cpu::detectHostIsa() {
   if (!hasAll({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd",
                "avx512vbmi", "avx512vnni"}))
     return Isa::AVX2;
-  return Isa::AVX512VNNI;
+  return hasAll({"avx512bf16"}) ? Isa::AVX512BF16 : Isa::AVX512VNNI;
 }
+
+/// Without the instructions that a kernel for operands with scales, or with
+/// such weights, does not use.
+static Isa withoutPairs(Isa isa) { return std::min(isa, Isa::AVX512VNNI); }
 
 std::optional<KernelSpec> KernelSpec::get(Isa isa,
                                           format::BlockFormat activation,
@@ -66,15 +74,29 @@ std::optional<KernelSpec> KernelSpec::get(Isa isa,
   const format::BlockFormatTraits &b = format::traits(weight);
   if (a.scale != b.scale || a.blockSize != b.blockSize)
     return std::nullopt;
-  return KernelSpec{isa, a.element, b.element, a.scale, a.blockSize};
+  return KernelSpec{withoutPairs(isa), a.element, b.element, a.scale,
+                    a.blockSize};
 }
 
 KernelSpec KernelSpec::get(Isa isa, PlainRows rows,
                            format::BlockFormat weight) {
   const format::BlockFormatTraits &b = format::traits(weight);
+  // Half a step of scales of E8M0 leaves no accumulator of -0 as it is.
+  bool hasPairs = rows == PlainRows::BF16 &&
+                  b.element == format::ElementKind::E2M1 &&
+                  (b.scale == format::ScaleKind::UE4M3 || b.blockSize == kStep);
   // The kind that A does not have is one that integers cannot hold.
-  return KernelSpec{
-      isa, format::ElementKind::E5M2, b.element, b.scale, b.blockSize, rows};
+  return KernelSpec{hasPairs ? isa : withoutPairs(isa),
+                    format::ElementKind::E5M2,
+                    b.element,
+                    b.scale,
+                    b.blockSize,
+                    rows};
+}
+
+bool KernelSpec::canScaleWeights() const {
+  return rows == PlainRows::BF16 && weight == format::ElementKind::E2M1 &&
+         scale == format::ScaleKind::UE4M3;
 }
 
 static llvm::StringRef elementName(format::ElementKind kind) {
@@ -96,7 +118,8 @@ std::string KernelSpec::name() const {
                           : rows == PlainRows::F16 ? "f16"
                                                    : elementName(activation);
   return ("nvfp4_cpu_" + stringify(isa) + "_" + first + "_" +
-          elementName(weight) + scaleName + llvm::Twine(blockSize))
+          elementName(weight) + scaleName + llvm::Twine(blockSize) +
+          (scaleWeights ? "_scaled" : ""))
       .str();
 }
 
@@ -108,27 +131,45 @@ static constexpr int64_t kVariantsAll[] = {1, 2, 3, 4, 5, 6, 7, 8};
 KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
   assert((spec.blockSize == 16 || spec.blockSize == 32) &&
          "blocks have 16 or 32 elements");
-  integers = spec.isa != Isa::Generic &&
-             spec.activation == format::ElementKind::E2M1 &&
-             spec.weight == format::ElementKind::E2M1;
-  lanes = spec.isa == Isa::AVX512VNNI ? 16 : spec.isa == Isa::AVX2 ? 8 : 4;
-  if (integers) {
-    groups = spec.isa == Isa::AVX512VNNI && spec.blockSize == 16 ? 2 : 1;
+  bool isAVX512 = spec.isa >= Isa::AVX512VNNI;
+  bool fourBits = spec.activation == format::ElementKind::E2M1 &&
+                  spec.weight == format::ElementKind::E2M1;
+  route =
+      spec.isa == Isa::Generic || !fourBits ? Route::Floats : Route::Integers;
+  if (spec.isa == Isa::AVX512BF16 && spec.rows == PlainRows::BF16)
+    route = Route::Pairs;
+  lanes = isAVX512 ? 16 : spec.isa == Isa::AVX2 ? 8 : 4;
+  switch (route) {
+  case Route::Integers:
+    groups = isAVX512 && spec.blockSize == 16 ? 2 : 1;
     chunk = 512;
-    rowVariants = spec.isa == Isa::AVX512VNNI
-                      ? llvm::ArrayRef<int64_t>(kVariantsAll)
-                      : llvm::ArrayRef<int64_t>(kVariants8);
-  } else {
+    rowVariants = isAVX512 ? llvm::ArrayRef(kVariantsAll)
+                           : llvm::ArrayRef<int64_t>(kVariants8);
+    break;
+  case Route::Pairs:
+    groups = 2;
+    chunk = 256;
+    rowVariants = kVariantsAll;
+    break;
+  case Route::Floats:
     groups = 2;
     chunk = 128;
-    rowVariants = spec.isa == Isa::AVX512VNNI ? llvm::ArrayRef(kVariants8)
-                                              : llvm::ArrayRef(kVariants4);
+    rowVariants = isAVX512 ? llvm::ArrayRef<int64_t>(kVariants8)
+                           : llvm::ArrayRef<int64_t>(kVariants4);
+    break;
   }
 }
 
+int64_t KernelPlan::getPanelElementBytes() const {
+  return usesIntegers() ? 1 : usesPairs() ? 2 : 4;
+}
+
 int64_t KernelPlan::getRowBlockBytes() const {
-  // Integers: int8 values, i32 bias, f32 scale. Else: f32 values and scale.
-  return integers ? spec.blockSize + 8 : spec.blockSize * 4 + 4;
+  // Integers: int8 values, i32 bias, f32 scale. Pairs: bf16 values, an i32.
+  // Else: f32 values and scale.
+  return usesIntegers() ? spec.blockSize + 8
+         : usesPairs()  ? spec.blockSize * 2 + 4
+                        : spec.blockSize * 4 + 4;
 }
 
 int64_t KernelPlan::getStepBytes(format::ElementKind kind) {
@@ -164,7 +205,7 @@ int64_t KernelPlan::getAccumulatorBytes(int64_t rows) const {
 }
 
 int64_t KernelPlan::getScaleOffset() const {
-  return getSetColumns() * chunk * (integers ? 1 : 4);
+  return getSetColumns() * chunk * getPanelElementBytes();
 }
 
 int64_t KernelPlan::getWordOffset() const {

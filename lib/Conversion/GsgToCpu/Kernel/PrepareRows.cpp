@@ -10,9 +10,12 @@
 //   integers: i8 [m][block] of 2 * e2m1, i32 [m] of -12 * their sum, f32 [m]
 //             scale; eight K values k0..k7 of a packed dword are kept as
 //             k0 k2 k4 k6 k1 k3 k5 k7, the order in which nibbles decode
+//   pairs:    bf16 [m][block] values, i32 [m] which is not 0 if the row has,
+//             in this block or before, an element that is too small for pairs
 //   f32:      f32 [block][m] values, f32 [m] scale
 // Rows and blocks that do not exist get value +0 and scale -0, which leave
-// every accumulator as it is, even -0. Rows without scales have the scale 1.
+// every accumulator as it is, even -0. Rows without scales have the scale 1, or
+// none in pairs, where no accumulator of such a block is -0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,6 +60,15 @@ static void stagePlain(KernelBuilder &kb, Value from, Value bytes,
   });
 }
 
+/// One bit for each element that is not zero and less than kLeastPaired.
+static Value findTooSmall(KernelBuilder &kb, Value elements) {
+  Value magnitudes = kb.bitAnd(elements, 0x7FFF);
+  Value isSmall =
+      kb.cmp(Predicate::ult, kb.add(magnitudes, -1), kLeastPaired - 1);
+  return vector::ExtractOp::create(kb.builder, kb.loc,
+                                   kb.bitcast(isSmall, kb.i32), 0);
+}
+
 /// Element `index` of a step of rows without scales, as f32.
 static Value loadPlain(KernelBuilder &kb, PlainRows rows, Value step,
                        Value index) {
@@ -98,7 +110,11 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
     Value tilePtr =
         kb.ptrAdd(out, buildPreparedOffset(builder, kb.loc, plan, tile, k));
 
-    kb.forLoop(zero, steps, 1, [&](Value step) {
+    SmallVector<Value> init;
+    if (plan.usesPairs())
+      init.push_back(kb.constant(kb.i32, 0));
+    kb.forLoop(zero, steps, 1, init, [&](Value step, ValueRange carried) {
+      SmallVector<Value> result(carried);
       Value first = kb.mul(step, kStep);
       Value valid = kb.maxS(kb.minS(kb.sub(rowK, first), kStep), 0);
       Value whole = kb.cmp(Predicate::eq, valid, kStep);
@@ -121,9 +137,23 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
       Value unpacked;
       if (plan.usesIntegers())
         unpacked = unpackStep(kb, source);
+      if (plan.usesPairs()) {
+        unpacked = kb.load(VectorType::get(kStep, kb.i16), source);
+        result[0] = kb.bitOr(result[0], findTooSmall(kb, unpacked));
+      }
       for (int64_t b = 0; b < plan.getBlocksPerStep(); ++b) {
         Value block = kb.add(kb.mul(step, plan.getBlocksPerStep()), b);
         Value target = kb.ptrAdd(tilePtr, kb.mul(block, blockBytes));
+        if (plan.usesPairs()) {
+          auto elements =
+              llvm::to_vector(llvm::seq(b * blockSize, (b + 1) * blockSize));
+          kb.store(kb.shuffle(unpacked, unpacked, elements),
+                   kb.ptrAdd(target, kb.mul(lane, 2 * blockSize)));
+          kb.store(result[0],
+                   kb.ptrAdd(target, kb.add(kb.mul(height, 2 * blockSize),
+                                            kb.shl(lane, 2))));
+          continue;
+        }
         Value scaleAt;
         if (plan.usesIntegers()) {
           Value values = unpacked;
@@ -174,6 +204,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
             },
             [&] { kb.store(kb.constantF32(kb.f32, -0.0f), scaleAt); });
       }
+      return result;
     });
   });
   endFunction();

@@ -9,7 +9,9 @@
 // fits the first-level cache.
 //   integers: [block][group][vectors of 4 bytes per column], two vectors from
 //             the low and the high nibbles of each dword
+//   pairs:    [step][pair][group][column], two bf16 each
 //   f32:      [step][element][group][column]
+// Scaled weights are multiplied by scales [block][column] from ScalePanel.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,26 +82,57 @@ void KernelEmitter::prefetchStep(Value base, Value offsets, Value byteOffset,
         kb.ptrAdd(source, kb.load(kb.i64, first, 8 * (group * lanes + i))));
 }
 
-// weights(base, offsets, nextOffsets, byteOffset, steps, panel)
+SmallVector<Value> KernelEmitter::loadStep(Value base, Value offsets,
+                                           Value nextOffsets, Value byteOffset,
+                                           Value step) {
+  int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
+  Value packed = kb.ptrAdd(base, kb.add(byteOffset, kb.mul(step, stepBytes)));
+  prefetchStep(base, nextOffsets, byteOffset, step, 0, stepBytes);
+  auto columnPtr = [&](int64_t column) {
+    return kb.ptrAdd(packed, kb.load(kb.i64, offsets, 8 * column));
+  };
+  return transposeStep(columnPtr, 0);
+}
+
+/// Pairs of bf16 times f32 scales; the products are exact in bf16.
+static Value scalePairs(KernelBuilder &kb, Value pairs, Value scales) {
+  auto multiply = [&](Value bits) {
+    return kb.bitcast(kb.mulF(kb.bitcast(bits, kb.f32), scales), kb.i32);
+  };
+  Value upper = multiply(kb.bitAnd(pairs, 0xFFFF0000));
+  Value lower = multiply(kb.shl(pairs, 16));
+  return kb.bitOr(upper, kb.shr(lower, 16));
+}
+
+// weights(base, offsets, nextOffsets, byteOffset, steps, panel, scales)
 LLVM::LLVMFuncOp KernelEmitter::emitWeightPanel() {
-  auto func = beginFunction("_weight_panel",
-                            {kb.ptr, kb.ptr, kb.ptr, kb.i64, kb.i64, kb.ptr});
+  auto func = beginFunction("_weight_panel", {kb.ptr, kb.ptr, kb.ptr, kb.i64,
+                                              kb.i64, kb.ptr, kb.ptr});
   auto args = func.getArguments();
   Value base = args[0], offsets = args[1], nextOffsets = args[2],
-        byteOffset = args[3], steps = args[4], panel = args[5];
+        byteOffset = args[3], steps = args[4], panel = args[5],
+        scales = args[6];
   int64_t lanes = plan.getLanes(), columns = plan.getSetColumns();
   int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
-  int64_t panelStep = columns * kStep * (plan.usesIntegers() ? 1 : 4);
+  int64_t panelStep = columns * kStep * plan.getPanelElementBytes();
   kb.forLoop(kb.i64Constant(0), steps, 1, [&](Value step) {
     Value source = kb.ptrAdd(base, kb.add(byteOffset, kb.mul(step, stepBytes)));
     Value target = kb.ptrAdd(panel, kb.mul(step, panelStep));
+    Value scalesPtr =
+        kb.ptrAdd(scales, kb.mul(step, plan.getBlocksPerStep() * 4 * columns));
     for (int64_t group = 0; group < plan.getGroups(); ++group) {
       auto columnPtr = [&](int64_t column) {
         return kb.ptrAdd(
             source, kb.load(kb.i64, offsets, 8 * (group * lanes + column)));
       };
-      // Integer panels are multiplied for long enough to fetch meanwhile.
-      if (!plan.usesIntegers())
+      // Of an element of the step.
+      auto loadScales = [&](int64_t element) {
+        return kb.load(
+            VectorType::get(lanes, kb.f32), scalesPtr,
+            4 * (element / spec.blockSize * columns + group * lanes));
+      };
+      // Other panels are multiplied for long enough to fetch meanwhile.
+      if (plan.usesFloats())
         prefetchStep(base, nextOffsets, byteOffset, step, group, stepBytes);
       for (int64_t half = 0; half < stepBytes; half += 16) {
         SmallVector<Value> dwords = transposeStep(columnPtr, half);
@@ -116,11 +149,26 @@ LLVM::LLVMFuncOp KernelEmitter::emitWeightPanel() {
             kb.store(high, target, at + 4 * lanes);
             continue;
           }
+          if (plan.usesPairs()) {
+            Value laneScales;
+            if (spec.scaleWeights)
+              laneScales = loadScales(8 * index);
+            for (auto [i, pair] : llvm::enumerate(isa->decodePairs(kb, dword)))
+              kb.store(laneScales ? scalePairs(kb, pair, laneScales) : pair,
+                       target,
+                       4 * ((4 * index + static_cast<int64_t>(i)) * columns +
+                            group * lanes));
+            continue;
+          }
           int64_t perDword = 4 * kStep / stepBytes;
           int64_t first = (half / 4 + index) * perDword;
-          for (int64_t e = 0; e < perDword; ++e)
-            kb.store(decodeElement(spec.weight, dword, e), target,
+          for (int64_t e = 0; e < perDword; ++e) {
+            Value value = decodeElement(spec.weight, dword, e);
+            if (spec.scaleWeights)
+              value = kb.mulF(value, loadScales(first + e));
+            kb.store(value, target,
                      4 * ((first + e) * columns + group * lanes));
+          }
         }
       }
     }

@@ -236,6 +236,7 @@ LogicalResult LowerMatmul::matchAndRewrite(MatmulOp op,
   product.grouping = op.getGrouping();
   product.lhsType = op.getLhsType();
   product.rhsType = op.getRhsType();
+  product.isBatchInvariant = op.getDeterminism() == Determinism::BatchInvariant;
   if (!product.lhsType) {
     product.lhsType =
         product.rhsType.withLayout(ScaleLayout::Linear, GroupStart::Whole);

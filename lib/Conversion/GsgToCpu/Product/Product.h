@@ -137,6 +137,8 @@ struct Product {
   /// With rows without scales, lhsType is one of the block size of rhsType.
   ScaledType lhsType, rhsType;
   PlainRows plainRows = PlainRows::None;
+  /// Whether the bits of a row may not depend on how many there are.
+  bool isBatchInvariant = false;
   /// Null for a list.
   GroupingAttr grouping;
   bool fixedRhs = false;

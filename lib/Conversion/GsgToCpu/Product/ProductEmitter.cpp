@@ -27,8 +27,15 @@ ProductEmitter::ProductEmitter(ModuleOp module, const Product &product,
                                const KernelSpec &spec)
     : module(module), product(product), plan(spec),
       builder(module.getContext()), mb(builder, product.loc),
-      features(IsaEmitter::create(spec.isa)->targetFeatures()) {
+      // Conversions to bf16 by its instruction would flush subnormals.
+      features(IsaEmitter::create(std::min(spec.isa, Isa::AVX512VNNI))
+                   ->targetFeatures()) {
   kernels = getOrEmitKernels(module, spec);
+  if (!product.isBatchInvariant && spec.canScaleWeights()) {
+    KernelSpec scaled = spec;
+    scaled.scaleWeights = true;
+    manyRowsKernels = getOrEmitKernels(module, scaled);
+  }
 }
 
 LLVM::LLVMFuncOp ProductEmitter::beginFunction(StringRef suffix,

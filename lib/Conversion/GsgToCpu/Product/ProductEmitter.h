@@ -107,7 +107,8 @@ private:
   mlir::OpBuilder builder;
   MathBuilder mb;
   std::string features;
-  Kernels kernels;
+  /// Those of `scaleWeights` are for groups of many rows, if there are any.
+  Kernels kernels, manyRowsKernels;
   Value frame;
   /// Lanes of the vectors of the function under construction.
   int64_t lanes = 16;

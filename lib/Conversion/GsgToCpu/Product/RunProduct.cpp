@@ -32,7 +32,7 @@ static std::string uniqueName(ModuleOp module, StringRef stem, Isa isa) {
 }
 
 /// The function of the runtime that says what the CPU has: 0 generic, 1 AVX2,
-/// 2 AVX-512 VNNI.
+/// 2 AVX-512 VNNI, 3 AVX-512 BF16.
 static Value callRuntimeIsa(MathBuilder &mb, ModuleOp module) {
   constexpr StringLiteral symbol = "nvfp4_cpu_isa";
   auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
@@ -51,6 +51,24 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
                               function_ref<void(MathBuilder &, Value)> fill) {
   auto module = op->getParentOfType<ModuleOp>();
   Location loc = op->getLoc();
+  SmallVector<KernelSpec> specs;
+  for (Isa isa : isas) {
+    format::BlockFormat weights = toFormat(product.rhsType.getFormat());
+    std::optional<KernelSpec> spec =
+        product.plainRows == PlainRows::None
+            ? KernelSpec::get(isa, toFormat(product.lhsType.getFormat()),
+                              weights)
+            : KernelSpec::get(isa, product.plainRows, weights);
+    if (!spec)
+      return rewriter.notifyMatchFailure(
+          op, "expected operands with one kind of scale and one block size");
+    if (!llvm::is_contained(specs, *spec))
+      specs.push_back(*spec);
+  }
+  llvm::sort(specs, [](const KernelSpec &a, const KernelSpec &b) {
+    return a.isa > b.isa;
+  });
+
   MathBuilder mb(rewriter, loc);
   product.table = product.frame.reserve();
   product.numProblems = product.frame.add(numProblems);
@@ -60,7 +78,7 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
     *slot = product.frame.reserve();
   product.name = uniqueName(
       module, product.isList() ? "nvfp4_matmul_list_" : "nvfp4_matmul_",
-      isas.front());
+      specs.front().isa);
 
   int64_t frameWords = product.frame.size();
   Value words = mb.add(mb.mul(numProblems, problem::Count), frameWords);
@@ -76,22 +94,9 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
   mb.store(mb.add(address, 8 * frameWords), frame, 8 * product.table);
   fill(mb, mb.ptrAdd(frame, 8 * frameWords));
 
-  SmallVector<Isa> sorted(isas);
-  llvm::sort(sorted, std::greater<>());
-  sorted.erase(llvm::unique(sorted), sorted.end());
   SmallVector<func::FuncOp> drivers;
-  for (Isa isa : sorted) {
-    format::BlockFormat weights = toFormat(product.rhsType.getFormat());
-    std::optional<KernelSpec> spec =
-        product.plainRows == PlainRows::None
-            ? KernelSpec::get(isa, toFormat(product.lhsType.getFormat()),
-                              weights)
-            : KernelSpec::get(isa, product.plainRows, weights);
-    if (!spec)
-      return rewriter.notifyMatchFailure(
-          op, "expected operands with one kind of scale and one block size");
-    drivers.push_back(ProductEmitter(module, product, *spec).emit());
-  }
+  for (const KernelSpec &spec : specs)
+    drivers.push_back(ProductEmitter(module, product, spec).emit());
   auto call = [&](func::FuncOp driver) {
     func::CallOp::create(rewriter, loc, driver, ValueRange{frame});
   };
@@ -103,7 +108,7 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
       if (i + 1 == drivers.size())
         return call(drivers[i]);
       Value has = mb.cmp(arith::CmpIPredicate::sge, level,
-                         static_cast<int64_t>(sorted[i]));
+                         static_cast<int64_t>(specs[i].isa));
       mb.ifThenElse(has, [&] { call(drivers[i]); }, [&] { choose(i + 1); });
     };
     choose(0);

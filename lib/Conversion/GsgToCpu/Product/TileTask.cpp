@@ -66,11 +66,29 @@ LLVM::LLVMFuncOp ProductEmitter::emitTileTask() {
                buildPreparedOffset(builder, product.loc, plan, row0, depth));
     // A pair needs its up column too, which comes 32 later.
     Value needed = product.isPaired() ? mb.add(columns, 32) : columns;
-    mb.call(kernels.gemmTile,
-            {mb.ptrAdd(slotPtr(product.prepared), offset), rows, depth,
-             toPtr(dataBase), toPtr(scalesBase), data, scales, needed,
-             field(entry, problem::RhsWordStride), field(entry, problem::Phase),
-             nextData, nextScales, scratch, tile});
+    SmallVector<Value> args = {mb.ptrAdd(slotPtr(product.prepared), offset),
+                               rows,
+                               depth,
+                               toPtr(dataBase),
+                               toPtr(scalesBase),
+                               data,
+                               scales,
+                               needed,
+                               field(entry, problem::RhsWordStride),
+                               field(entry, problem::Phase),
+                               nextData,
+                               nextScales,
+                               scratch,
+                               tile};
+    if (manyRowsKernels.gemmTile) {
+      Value areMany = mb.cmp(IntPredicate::sge, field(entry, problem::Rows),
+                             mb.i64Constant(kManyRows));
+      mb.ifThenElse(
+          areMany, [&] { mb.call(manyRowsKernels.gemmTile, args); },
+          [&] { mb.call(kernels.gemmTile, args); });
+    } else {
+      mb.call(kernels.gemmTile, args);
+    }
     mb.call(epilogue,
             {frame, task, group, row0, rows, first, columns, weightRows, tile});
     mb.call(store, {frame, group, row0, rows, first, columns, tile});

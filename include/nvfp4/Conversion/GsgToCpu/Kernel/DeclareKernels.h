@@ -12,7 +12,7 @@
 #ifndef NVFP4_CONVERSION_GSGTOCPU_KERNEL_DECLAREKERNELS_H
 #define NVFP4_CONVERSION_GSGTOCPU_KERNEL_DECLAREKERNELS_H
 
-#include "llvm/ADT/StringRef.h"
+#include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
 
 namespace nvfp4::gsg::cpu {
 
@@ -20,6 +20,15 @@ namespace nvfp4::gsg::cpu {
 /// hidden functions, what it is asked for.
 inline constexpr llvm::StringLiteral kDeclareKernels =
     "grouped_scaled_gemm.declare_kernels";
+
+/// Whether the library has a kernel: for all pairs of formats, and for rows of
+/// bf16 with E2M1 weights. Others are emitted all the same.
+inline bool isCompiledAhead(const KernelSpec &spec) {
+  return spec.rows == PlainRows::None ||
+         (spec.rows == PlainRows::BF16 &&
+          spec.weight == format::ElementKind::E2M1 &&
+          (spec.scale == format::ScaleKind::UE4M3 || spec.blockSize == 32));
+}
 
 /// What the names of all kernels and of their functions begin with.
 inline constexpr llvm::StringLiteral kKernelPrefix = "nvfp4_cpu_";

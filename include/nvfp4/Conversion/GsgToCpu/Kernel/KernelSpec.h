@@ -33,9 +33,11 @@ enum class Isa {
   AVX2,
   /// AVX-512 F/BW/DQ/VL with VBMI and VNNI: vpdpbusd and vpermb.
   AVX512VNNI,
+  /// The same with vdpbf16ps, for rows of bf16.
+  AVX512BF16,
 };
 
-/// "generic", "avx2" or "avx512vnni".
+/// "generic", "avx2", "avx512vnni" or "avx512bf16".
 llvm::StringRef stringify(Isa isa);
 
 /// The Isa called `name`, or nothing.
@@ -55,7 +57,8 @@ enum class PlainRows { None, BF16, F16 };
 ///   UE4M3 scales:  acc = fma(P, sA * sB, acc)
 ///   E8M0 scales:   acc = fma(P * sA, sB, acc)
 /// where P is the block's sum of products: exact for two E2M1 operands, else
-/// the chain P = fma(a[k], b[k], P) in K order from +0; each operation rounds
+/// the chain P = fma(a[k], b[k], P) from +0, in K order if A has scales, else
+/// in the order of vdpbf16ps, k = 1, 0, 3, 2, 5, 4, ...; each operation rounds
 /// once to f32. Elements past the end of K count as +0, and blocks past it do
 /// not exist. A UE4M3 scale of 0x7F or with its top bit set, and an E8M0 scale
 /// of 0xFF, is NaN. P * sA overflows for block sums above 2^127 / sA, which
@@ -63,7 +66,17 @@ enum class PlainRows { None, BF16, F16 };
 /// have sA = 1, and P overflows for rows of bf16 near the end of f32's range.
 /// The default floating-point environment is assumed (subnormals are not
 /// flushed).
+///
+/// With `scaleWeights` and rows without scales, acc itself is the chain, over
+/// all of K: acc = fma(a[k], b[k] * sB, acc), whose products b[k] * sB of E2M1
+/// and UE4M3 are exact, in bf16 too.
+///
+/// vdpbf16ps does flush subnormals. With E2M1 weights there are none, neither
+/// products nor sums, if all elements of A are zero or at least kLeastPaired:
+/// they are multiples of 2^-116 and weights of 2^-10, so everything is a
+/// multiple of 2^-126. Rows with smaller elements go another way, by f32 fma.
 struct KernelSpec {
+  /// AVX512BF16 only where a kernel uses what it adds.
   Isa isa = Isa::Generic;
   /// Kind of A, the activations, unless they are `rows`.
   format::ElementKind activation = format::ElementKind::E2M1;
@@ -73,6 +86,7 @@ struct KernelSpec {
   /// 16 or 32.
   int64_t blockSize = 16;
   PlainRows rows = PlainRows::None;
+  bool scaleWeights = false;
 
   /// The kernel for such rows.
   static KernelSpec get(Isa isa, PlainRows rows, format::BlockFormat weight);
@@ -80,6 +94,9 @@ struct KernelSpec {
   /// scale and the same block size.
   static std::optional<KernelSpec> get(Isa isa, format::BlockFormat activation,
                                        format::BlockFormat weight);
+
+  /// Whether `scaleWeights` is possible.
+  bool canScaleWeights() const;
 
   /// Symbol prefix of the kernel's functions, unique per spec.
   std::string name() const;
@@ -93,14 +110,24 @@ inline constexpr int64_t kPanelColumns = 64;
 /// Elements of K handled as a unit; operands are padded to it with zeros.
 inline constexpr int64_t kStep = 32;
 
+/// The bits of bf16 2^-109, see KernelSpec.
+inline constexpr int64_t kLeastPaired = 0x0900;
+
+/// Rows of a group from which on kernels that scale weights are worth it.
+inline constexpr int64_t kManyRows = 64;
+
 /// Tile shapes and buffer sizes of a kernel.
 class KernelPlan {
 public:
   explicit KernelPlan(const KernelSpec &spec);
 
   const KernelSpec &getSpec() const { return spec; }
-  /// Whether block sums are integer dot products (else f32).
-  bool usesIntegers() const { return integers; }
+  /// Whether block sums are integer dot products.
+  bool usesIntegers() const { return route == Route::Integers; }
+  /// Whether they are dot products of pairs of bf16.
+  bool usesPairs() const { return route == Route::Pairs; }
+  /// Whether they are chains of f32 fma.
+  bool usesFloats() const { return route == Route::Floats; }
   /// Columns in one vector register.
   int64_t getLanes() const { return lanes; }
   /// Vector registers of columns in one micro-tile.
@@ -116,6 +143,8 @@ public:
   int64_t getChunk() const { return chunk; }
   /// Blocks in one step of K.
   int64_t getBlocksPerStep() const { return kStep / spec.blockSize; }
+  /// Bytes of a decoded weight.
+  int64_t getPanelElementBytes() const;
   /// Bytes of one prepared row and one block.
   int64_t getRowBlockBytes() const;
   /// Bytes of kStep packed elements of a weight row or an activation row.
@@ -143,8 +172,10 @@ public:
   int64_t getStageOffsetsOffset() const;
 
 private:
+  enum class Route { Integers, Pairs, Floats };
+
   KernelSpec spec;
-  bool integers;
+  Route route;
   int64_t lanes, groups, chunk;
   llvm::ArrayRef<int64_t> rowVariants;
 };

@@ -1,0 +1,68 @@
+// Rows of bf16 have dot products of pairs where the CPU does; the rest of its code
+// is that of AVX-512 VNNI. Products of other rows have no such version.
+// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=avx512bf16,avx512vnni | FileCheck %s
+
+!b = !grouped_scaled_gemm.scaled<96x128, nvfp4>
+!m = !grouped_scaled_gemm.scaled<96x128, mxfp4>
+
+// CHECK-LABEL: func.func @bf16(
+// CHECK: %[[LEVEL:.*]] = llvm.call @nvfp4_cpu_isa() : () -> i32
+// CHECK: arith.cmpi sge, %[[LEVEL]], %c3
+// CHECK: func.call @nvfp4_matmul_0_avx512bf16(
+// CHECK: func.call @nvfp4_matmul_0_avx512vnni(
+func.func @bf16(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: memref<96x8xf8E4M3FN>, %c: memref<?x96xf32>) {
+  grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xbf16>)
+      rhs(%b scaled_by %bs : memref<96x64xi8>, memref<96x8xf8E4M3FN> as !b) outs(%c : memref<?x96xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @bf16_invariant(
+// CHECK: func.call @nvfp4_matmul_1_avx512bf16(
+func.func @bf16_invariant(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: memref<96x8xf8E4M3FN>,
+                          %c: memref<?x96xf32>) {
+  grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xbf16>)
+      rhs(%b scaled_by %bs : memref<96x64xi8>, memref<96x8xf8E4M3FN> as !b) outs(%c : memref<?x96xf32>)
+      {determinism = #grouped_scaled_gemm<determinism batch_invariant>}
+  return
+}
+
+// CHECK-LABEL: func.func @f16(
+// CHECK-NOT: nvfp4_cpu_isa
+// CHECK: call @nvfp4_matmul_2_avx512vnni(
+func.func @f16(%a: memref<?x128xf16>, %b: memref<96x64xi8>, %bs: memref<96x4xf8E8M0FNU>, %c: memref<?x96xf32>) {
+  grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xf16>)
+      rhs(%b scaled_by %bs : memref<96x64xi8>, memref<96x4xf8E8M0FNU> as !m) outs(%c : memref<?x96xf32>)
+  return
+}
+
+// A block is eight dot products and one fma with its scale, and a row that holds
+// numbers too small for them has a function with an fma for every element.
+// CHECK-LABEL: llvm.func internal @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_panel_rows_1(
+// CHECK-SAME: +avx512bf16
+// CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+// CHECK: math.fma
+// CHECK: llvm.return
+// CHECK-LABEL: llvm.func internal @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_exact_rows(
+// CHECK-NOT: dpbf16ps
+// CHECK: llvm.return
+// CHECK: llvm.func internal @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_fused_rows_1(
+// CHECK: llvm.x86.avx512.pmultishift.qb.512
+// CHECK: llvm.x86.avx512.permvar.hi.512
+// CHECK: llvm.x86.avx512bf16.dpbf16ps.512
+// CHECK: llvm.func internal @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile(
+
+// Many rows have scales in their weights, and no fma.
+// CHECK-LABEL: llvm.func internal @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_scaled_panel_rows_1(
+// CHECK-NOT: math.fma
+// CHECK: llvm.return
+// CHECK: llvm.func internal @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_scaled_gemm_tile(
+
+// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_avx512bf16_tile(
+// CHECK-NOT: +avx512bf16
+// CHECK: %c64
+// CHECK: llvm.call @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_scaled_gemm_tile(
+// CHECK: llvm.call @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile(
+// CHECK-LABEL: llvm.func internal @nvfp4_matmul_1_avx512bf16_tile(
+// CHECK-NOT: scaled_gemm_tile
+// CHECK: llvm.call @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile(
+// CHECK: llvm.return
