@@ -157,16 +157,15 @@ Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
       inputError(a, m, b, n) + inputError(b, n, a, m) + crossError(a, m, b, n);
   if (std::isnan(input))
     input = std::numeric_limits<double>::infinity();
-  // Targets apply scales before or after the sums within blocks.
+  // Targets apply scales, zeros too, before or after the sums within blocks.
   bool mayOverflow = std::max(dot.magnitude + input, blockSum) >= 0x1p127;
-  bool exact = input == 0.0 && unit >= -149 &&
-               dot.magnitude < std::ldexp(1.0, unit + 24) && !mayOverflow;
-  if (zero && input == 0.0)
-    return {dot.sum, 0.0};
-  if (exact)
-    return {dot.sum, 0.0};
   if (mayOverflow)
     return {dot.sum, std::numeric_limits<double>::infinity()};
+  bool exact =
+      input == 0.0 &&
+      (zero || (unit >= -149 && dot.magnitude < std::ldexp(1.0, unit + 24)));
+  if (exact)
+    return {dot.sum, 0.0};
   // Rounded additions: one a term, and a few for split sums.
   double count =
       static_cast<double>(a.integral ? a.blocks : a.blocks * a.block) + 4;

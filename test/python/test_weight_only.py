@@ -42,11 +42,12 @@ def test_interpreter_agrees(rng, fmt, rows):
         assert code == 0, output + error
 
 
-def test_sums_before_scales_may_overflow(rng):
+@pytest.mark.parametrize("scale", [0x08, 0])  # 2^-6, and 0, which makes NaN of infinity
+def test_sums_before_scales_may_overflow(rng, scale):
     """Infinite on the CPU, which scales sums: the oracle promises no bits there."""
     product, data = plain_product(rng, dense(2), 8, 32, "nvfp4", "bf16")
     data[0, :], data[0, 3] = 0, 2.0**127
-    product.rhs.codes[:], product.rhs.scales[:] = 7, 0x08  # 6 times 2^-6
+    product.rhs.codes[:], product.rhs.scales[:] = 7, scale
     source = scratch() / "overflow.mlir"
     source.write_text(plain_text("f", product.groups, "nvfp4", "bf16", "f32"))
     inputs = write_inputs([data, *product.rhs.store(), product.destination("f32")])
