@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Grouped products of scaled operands, with every option of the dialect's ``matmul`` and ``matmul_list``.
 
-Rows of bf16 or f16 beside scaled weights go through :func:`nvfp4.compile`.
+Rows may also be numbers of bf16 or f16, without scales (weight-only quantisation).
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ from .tensors import Grouping, ScaledTensor, dense
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["grouped_matmul", "MatmulOptions", "grouped_matmul_list", "MatmulResult", "MatmulPlan", "plan_matmul", "Strategy"]
+__all__ = ["grouped_matmul", "Lhs", "MatmulOptions", "grouped_matmul_list", "MatmulResult", "MatmulPlan", "plan_matmul",
+           "Strategy"]
+
+#: Rows of a product: scaled, or numbers of bf16 or f16 (numpy with ml_dtypes, or any DLPack tensor of the CPU).
+Lhs = Union[ScaledTensor, np.ndarray, Any]
 
 #: A tiling of a GPU: text in MLIR, or the parameters of ``#grouped_scaled_gemm.strategy`` by name.
 Strategy = Union[str, Mapping[str, Any]]
@@ -125,7 +129,7 @@ def _attributes(math: str | None, tail: str | None, determinism: str | None, str
     return f" {{{', '.join(parts)}}}" if parts else ""
 
 
-def _out_shape(lhs: ScaledTensor, rhs: Sequence[ScaledTensor], grouping: Grouping) -> tuple[int, ...]:
+def _out_shape(lhs: Lhs, rhs: Sequence[ScaledTensor], grouping: Grouping) -> tuple[int, ...]:
     """The shape of z."""
     n = rhs[0].shape[-2] if rhs[0].ndim > 1 else 0
     if grouping.kind == "ragged_k":
@@ -133,31 +137,50 @@ def _out_shape(lhs: ScaledTensor, rhs: Sequence[ScaledTensor], grouping: Groupin
     return lhs.shape[:-1] + (n,)
 
 
-def _group_count(lhs: ScaledTensor, rhs: Sequence[ScaledTensor], grouping: Grouping) -> int:
+def _group_count(lhs: Lhs, rhs: Sequence[ScaledTensor], grouping: Grouping) -> int:
     if grouping.kind in ("dense", "ragged_k", "ragged_rows"):
         return len(grouping)
     return lhs.shape[0]
 
 
+def _lhs_of(value: Lhs) -> ScaledTensor | np.ndarray:
+    """Rows as they are, or as an array of bf16 or f16."""
+    if isinstance(value, ScaledTensor):
+        return value
+    got = type(value).__name__
+    if hasattr(value, "dtype") or hasattr(value, "__dlpack__"):
+        array = _dlpack.asarray(value)
+        if array.dtype in (_dlpack.ELEMENTS["bf16"], _dlpack.ELEMENTS["f16"]) and array.ndim > 1:
+            return array
+        got = f"{array.dtype} of shape {array.shape}"
+    raise ArgumentError("expected lhs as ScaledTensor (see nvfp4.quantize), or as rows of bfloat16 or float16, but got "
+                        f"{got}")
+
+
 class _Builder:
     """Writes the clauses of a product in the order of its assembly format."""
 
-    def __init__(self, lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping):
+    def __init__(self, lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping):
         self.call = Call()
-        self.lhs, self.rhs = lhs, list(rhs) if isinstance(rhs, Sequence) else [rhs]
+        self.lhs, self.rhs = _lhs_of(lhs), list(rhs) if isinstance(rhs, Sequence) else [rhs]
         self.grouping = grouping
-        wrong = [t for t in (lhs, *self.rhs) if not isinstance(t, ScaledTensor)]
+        wrong = [t for t in self.rhs if not isinstance(t, ScaledTensor)]
         if wrong or not self.rhs:
-            raise ArgumentError("expected lhs and rhs as ScaledTensor (rhs: one, or a list of one a group; see "
-                                f"nvfp4.quantize), but got {type(wrong[0]).__name__ if wrong else 'an empty list'}")
+            raise ArgumentError("expected rhs as ScaledTensor (one, or a list of one a group; see nvfp4.quantize), "
+                                f"but got {type(wrong[0]).__name__ if wrong else 'an empty list'}")
         if not isinstance(grouping, Grouping):
             raise ArgumentError("expected grouping as dense(), batched(), ragged_rows(...), masked(...) or ragged_k(...), "
                                 f"but got {type(grouping).__name__}")
         self.text = f"{DIALECT}.matmul {grouping.attribute}"
         if grouping.groups is not None:
             self.text += f" groups({self.call.memref('groups', grouping.groups, 'groups')})"
-        self.text += f" lhs({self.call.scaled('lhs', lhs)})"
+        self.text += f" lhs({self._lhs()})"
         self.text += " rhs(" + ", ".join(self.call.scaled(f"rhs{i}", r) for i, r in enumerate(self.rhs)) + ")"
+
+    def _lhs(self) -> str:
+        if isinstance(self.lhs, ScaledTensor):
+            return self.call.scaled("lhs", self.lhs)
+        return self.call.memref("lhs", self.lhs, "lhs")
 
     def floats(self, keyword: str, value: Any) -> None:
         if value is not None:
@@ -177,7 +200,7 @@ class _Builder:
         self.text += f" {keyword}({', '.join(names)} : {', '.join(types)})"
 
 
-def plan_matmul(lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None, *,
+def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None, *,
                 alpha: Any = None, beta: Any = None, addend: Any = None, bias: Any = None, prob: Any = None,
                 prob_at: str = "post_activation", activation: ActivationLike | None = None,
                 activation_params: Any = None, row: Sequence[Any] = (), column: Sequence[Any] = (),
@@ -190,6 +213,7 @@ def plan_matmul(lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], g
     """:func:`grouped_matmul` with its arguments bound, not yet computed."""
     grouping = dense() if grouping is None else grouping
     b = _Builder(lhs, rhs, grouping)
+    lhs = b.lhs
     z_shape = _out_shape(lhs, b.rhs, grouping)
     halves = False
     for keyword, value in (("alpha", alpha), ("beta", beta)):
@@ -210,7 +234,7 @@ def plan_matmul(lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], g
     y_shape = z_shape[:-1] + (z_shape[-1] // 2,) if halves else z_shape
     quantized = quantizer is not None or out_format is not None or isinstance(out, ScaledTensor)
     if quantized:
-        fmt = out_format or (out.format if isinstance(out, ScaledTensor) else lhs.format)
+        fmt = out_format or (out if isinstance(out, ScaledTensor) else lhs if isinstance(lhs, ScaledTensor) else b.rhs[0]).format
         b.text += f" quantizer = {quantizer_of(quantizer, fmt)}"
     b.floats("global_scale", global_scale)
     if seed is not None:
@@ -250,13 +274,14 @@ def _make(wanted: Any, shape: tuple[int, ...], what: str) -> np.ndarray | None:
     return _dlpack.asarray(wanted, writable=True)
 
 
-def grouped_matmul(lhs: ScaledTensor, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None,
+def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None,
                    **options: Unpack[MatmulOptions]) -> Any:
     """``out = epilogue(alpha * lhs @ rhs^T)`` for each group, with every option of the dialect's ``matmul``.
 
     Operands: ``lhs`` ``[R, K]`` (``[G, M, K]`` if batched or masked); ``rhs`` ``[G, N, K]``, one ``[N, K]`` a group, or
-    for dense and ragged-K products ``[N, K]``; K-major, in any format and scale layout. ``grouping`` is :func:`dense`
-    (the default), :func:`batched`, :func:`ragged_rows`, :func:`masked` or :func:`ragged_k`. With z the pre-activation:
+    for dense and ragged-K products ``[N, K]``; K-major, in any format and scale layout. ``lhs`` may also be numbers of
+    bfloat16 or float16, an array or any DLPack tensor of the CPU: weight-only quantisation, W4A16. ``grouping`` is
+    :func:`dense` (the default), :func:`batched`, :func:`ragged_rows`, :func:`masked` or :func:`ragged_k`. With z the pre-activation:
 
     - ``alpha``: number, ``[G]``, or ``[G, 2]`` (gate, up) for activations of pairs
     - ``beta``, ``addend``: adds ``beta * addend``; without ``addend`` the given ``out`` is accumulated on

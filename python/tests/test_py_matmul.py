@@ -235,6 +235,45 @@ def test_mixed_formats(rng):
     assert_equal(got, (lhs.values() @ rhs.values().T).astype(np.float32))
 
 
+@pytest.mark.parametrize("groups,fmt,dtype", [
+    (dense(7), "nvfp4", ml_dtypes.bfloat16), (dense(70), "nvfp4", ml_dtypes.bfloat16),
+    (batched(3, 5), "nvfp4", np.float16), (masked([3, 0, 6, 1], 6), "mxfp4", ml_dtypes.bfloat16),
+    (ragged(COUNTS, extra=3), "nvfp4", ml_dtypes.bfloat16), (ragged(COUNTS, extra=3), "mxfp8_e4m3", np.float16),
+    (ragged([64, 32], align=32, kind="ragged_k"), "nvfp4", ml_dtypes.bfloat16)],
+    ids=lambda v: f"{v.kind}-{v.extent}" if hasattr(v, "kind") and hasattr(v, "extent") else None)
+def test_rows_without_scales(rng, groups, fmt, dtype):
+    """Small integers, so answers are exact; NaN in rows of no group."""
+    along_k = groups.kind == "ragged_k"
+    product = make_product(rng, groups, 24, None if along_k else 64, fmt, **({"m": 10} if along_k else {}))
+    rows = np.full((10, groups.extent) if along_k else product.lhs.shape, np.nan, dtype)
+    out, expected = (product.destination("f32", value=SENTINEL) for _ in range(2))
+    for (place, _, rhs), begin, count in zip(product.problems(), groups.begins, groups.counts):
+        part = (slice(None), slice(begin, begin + count)) if along_k else place
+        rows[part] = rng.integers(-8, 9, rows[part].shape)
+        expected[place] = rows[part].astype(float) @ rhs.values().T
+        out[place] = np.nan
+    assert nvfp4.grouped_matmul(rows, operands(product, fmt)[1], grouping_of(groups), out=out) is out
+    assert_equal(out, expected)
+
+
+def test_rows_without_scales_and_the_epilogue(rng):
+    """A quantised result has the format of the weights; K may be odd."""
+    rhs = random_scaled(rng, (64, 31), "nvfp4")
+    weights = scaled(rhs.store(), "nvfp4", shape=(64, 31))
+    rows = rng.integers(-8, 9, (5, 31)).astype(ml_dtypes.bfloat16)
+    exact = rows.astype(float) @ rhs.values().T
+    for lhs in (rows, nvfp4.to_dlpack(rows), np.asfortranarray(rows)):
+        got = nvfp4.grouped_matmul(lhs, weights, alpha=0.5, bias=np.ones(64, np.float32), activation="relu")
+        assert_equal(got, np.maximum(exact / 2 + 1, 0).astype(np.float32))
+    result = nvfp4.grouped_matmul(rows, weights, quantizer="trtllm")
+    codes, bytes_, *_ = trtllm(exact.astype(np.float32).reshape(-1, 16), "nvfp4", 1)
+    assert result.format == "nvfp4"
+    np.testing.assert_array_equal(unpack(FORMATS["nvfp4"], result.values, 64), codes.reshape(5, 64))
+    np.testing.assert_array_equal(result.scales.view(np.uint8), bytes_.reshape(5, 4))
+    with pytest.raises(nvfp4.NVFP4Error, match="equal K|matmul_c7"):
+        nvfp4.grouped_matmul(np.zeros((5, 30), ml_dtypes.bfloat16), weights)
+
+
 def test_attributes_change_no_bit(rng):
     product = make_product(rng, ragged(COUNTS, extra=3), 24, 64, "nvfp4")
     check(product, grouping_of(product.groups), math="fast", determinism="batch_invariant", expected_rows=100,
