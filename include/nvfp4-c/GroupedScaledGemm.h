@@ -5,10 +5,11 @@
  *
  *===------------------------------------------------------------------------===
  *
- * The type and the attributes of `grouped_scaled_gemm`. The dialect is loaded
- * into the context by the functions that make them. Where parameters are not
- * legal, they send a diagnostic to the location and return null. Functions that
- * read expect their kind of type or attribute (`...IsA...`).
+ * The type of `grouped_scaled_gemm` and the attributes that go with it; more
+ * are in Attributes.h. The dialect is loaded into the context by the functions
+ * that make them. Where parameters are not legal, they send a diagnostic to the
+ * location and return null. Functions that read expect their kind of type or
+ * attribute (`...IsA...`).
  *
  *===------------------------------------------------------------------------===
  */

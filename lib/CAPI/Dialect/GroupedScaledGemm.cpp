@@ -12,39 +12,21 @@
 
 #include "nvfp4-c/GroupedScaledGemm.h"
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "Enums.h"
 
 #include "mlir/AsmParser/AsmParser.h"
-#include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
-#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
+using nvfp4::capi::load;
+using nvfp4::capi::toEnum;
 
 static_assert(
     static_cast<int>(BlockFormat::MXFP8_E5M2) == Nvfp4BlockFormatMXFP8E5M2 &&
     static_cast<int>(ScaleLayout::Blocked8x4) == Nvfp4ScaleLayoutBlocked8x4 &&
     static_cast<int>(GroupStart::UpperBound) == Nvfp4GroupStartUpperBound &&
     static_cast<int>(GroupingKind::RaggedK) == Nvfp4GroupingRaggedK);
-
-static Location load(MlirLocation location) {
-  Location result = unwrap(location);
-  result->getContext()->getOrLoadDialect<GroupedScaledGemmDialect>();
-  return result;
-}
-
-/// An enumerator, or nothing after a diagnostic.
-template <typename EnumT>
-static std::optional<EnumT> toEnum(Location location,
-                                   std::optional<EnumT> (*symbolize)(uint32_t),
-                                   unsigned value, const char *what) {
-  std::optional<EnumT> result = symbolize(value);
-  if (!result)
-    emitError(location) << "expected a " << what << ", but got the number "
-                        << value;
-  return result;
-}
 
 MlirType nvfp4ScaledTypeGetChecked(MlirLocation location, intptr_t rank,
                                    const int64_t *shape,

@@ -11,6 +11,7 @@
  *===----------------------------------------------------------------------===
  */
 
+#include "nvfp4-c/Attributes.h"
 #include "nvfp4-c/Compiler.h"
 #include "nvfp4-c/GroupedScaledGemm.h"
 #include "nvfp4-c/Registration.h"
@@ -20,6 +21,7 @@
 #include <mlir-c/Diagnostics.h>
 #include <mlir-c/Pass.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +85,82 @@ static void showTypesAndAttributes(void) {
       nvfp4AttributeParse(context, text("quantizer"), text("trtllm")));
   printAttribute(nvfp4AttributeParse(context, text("math"), text("fast")));
   printAttribute(nvfp4AttributeParse(context, text("math"), text("sloppy")));
+  mlirContextDestroy(context);
+}
+
+static void showAttributesOfProducts(void) {
+  MlirContext context = mlirContextCreate();
+  mlirContextAttachDiagnosticHandler(context, report, NULL, NULL);
+  MlirLocation here = mlirLocationUnknownGet(context);
+  MlirAttribute none = {NULL};
+  MlirAttribute gate = nvfp4GateAttrGetChecked(here, 32, false);
+
+  MlirAttribute swiglu = nvfp4ActivationAttrGetChecked(
+      here, Nvfp4ActivationSwiGLU, gate, 1.5f, 1.0f, 7.0f, true);
+  printAttribute(swiglu);
+  printf("kind %d, gate %d, %g %g %g, bf16 %d\n",
+         nvfp4ActivationAttrGetKind(swiglu),
+         mlirAttributeEqual(nvfp4ActivationAttrGetGate(swiglu), gate),
+         nvfp4ActivationAttrGetAlpha(swiglu),
+         nvfp4ActivationAttrGetBeta(swiglu),
+         nvfp4ActivationAttrGetLimit(swiglu),
+         nvfp4ActivationAttrRoundsToBf16(swiglu));
+  MlirAttribute relu = nvfp4ActivationAttrGetChecked(
+      here, Nvfp4ActivationReLU, none, 1.0f, 0.0f, INFINITY, false);
+  printf("no gate %d, no limit %d, is %d, is not %d\n",
+         mlirAttributeIsNull(nvfp4ActivationAttrGetGate(relu)),
+         isinf(nvfp4ActivationAttrGetLimit(relu)) != 0,
+         nvfp4AttributeIsAActivation(relu), nvfp4AttributeIsAActivation(gate));
+  printAttribute(nvfp4ActivationAttrGetChecked(
+      here, Nvfp4ActivationSwiGLU, none, 1.0f, 0.0f, INFINITY, false));
+  printAttribute(nvfp4ActivationAttrGetChecked(here, Nvfp4ActivationSwiGLU,
+                                               gate, NAN, 0.0f, 1.0f, false));
+  printAttribute(nvfp4ActivationAttrGetChecked(
+      here, Nvfp4ActivationSwiGLU, relu, 1.0f, 0.0f, INFINITY, false));
+
+  MlirAttribute quantizer =
+      nvfp4QuantizerAttrGetChecked(here, Nvfp4QuantizerTE, true, true, true);
+  printAttribute(quantizer);
+  printf("kind %d, %d %d %d\n", nvfp4QuantizerAttrGetKind(quantizer),
+         nvfp4QuantizerAttrFlushesNegativeZero(quantizer),
+         nvfp4QuantizerAttrIsStochastic(quantizer),
+         nvfp4QuantizerAttrIsTwoD(quantizer));
+  printAttribute(nvfp4QuantizerAttrGetChecked(here, Nvfp4QuantizerTrtllm, false,
+                                              false, true));
+
+  Nvfp4Strategy strategy = {.tileM = 256,
+                            .tileN = 64,
+                            .tileK = 128,
+                            .ctas = 2,
+                            .clusterM = 1,
+                            .clusterN = 1,
+                            .splitK = 3,
+                            .swapAB = true,
+                            .scheduler = Nvfp4SchedulerDynamicCounter};
+  MlirAttribute tiled = nvfp4StrategyAttrGetChecked(here, &strategy);
+  printAttribute(tiled);
+  Nvfp4Strategy read = nvfp4StrategyAttrGet(tiled);
+  printf("%d %d %d, %d open, split %d, %d %d, %d\n", (int)read.tileM,
+         (int)read.tileN, (int)read.tileK, (int)read.stages, (int)read.splitK,
+         read.swapAB, read.dynamicN, read.scheduler);
+  strategy.ctas = 0;
+  printAttribute(nvfp4StrategyAttrGetChecked(here, &strategy));
+
+  MlirAttribute values[] = {
+      nvfp4MathAttrGetChecked(here, Nvfp4MathFast),
+      nvfp4TailAttrGetChecked(here, Nvfp4TailZero),
+      nvfp4DeterminismAttrGetChecked(here, Nvfp4DeterminismBatchInvariant),
+      nvfp4ProbPositionAttrGetChecked(here, Nvfp4ProbPositionPreActivation),
+      nvfp4RoutingAttrGetChecked(here, Nvfp4RoutingDeepSeekV3)};
+  for (int i = 0; i < 5; ++i)
+    printAttribute(values[i]);
+  printf("%d %d %d %d %d, is %d, is not %d\n", nvfp4MathAttrGetValue(values[0]),
+         nvfp4TailAttrGetValue(values[1]),
+         nvfp4DeterminismAttrGetValue(values[2]),
+         nvfp4ProbPositionAttrGetValue(values[3]),
+         nvfp4RoutingAttrGetValue(values[4]),
+         nvfp4AttributeIsARouting(values[4]), nvfp4AttributeIsAMath(values[1]));
+  printAttribute(nvfp4MathAttrGetChecked(here, (Nvfp4Math)5));
   mlirContextDestroy(context);
 }
 
@@ -162,5 +240,6 @@ static int compileAndRun(void) {
 
 int main(void) {
   showTypesAndAttributes();
+  showAttributesOfProducts();
   return runPipeline() && compileAndRun() ? 0 : 1;
 }
