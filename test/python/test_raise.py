@@ -124,3 +124,24 @@ def test_sequences(edit):
                                spread(decode(ws, e8m0), 32))
     np.testing.assert_array_equal(module("sequences", edit).sequences(x, xs, w, ws, out),
                                   expected.astype(np.float32))
+
+
+def test_weight_only():
+    rng = np.random.default_rng(4)
+    x = rng.integers(-8, 9, (5, 64)).astype(np.float32)
+    w, ws = rng.integers(0, 256, (48, 32), np.uint8), e4m3_scales(rng, (48, 4))
+    out = rng.integers(-64, 64, (5, 48)).astype(np.float32)
+    weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e4m3fn), 16)
+    expected = out + 2 * x.astype(np.float64) @ weights.T
+    np.testing.assert_array_equal(module("weight_only").weight_only(x, w, ws, out), expected.astype(np.float32))
+
+
+def test_weight_only_row():
+    rng = np.random.default_rng(5)
+    x = rng.integers(-8, 9, 64).astype(np.float16)
+    w, ws = e4m3_codes(rng, (16, 64)), e8m0_scales(rng, (16, 2))
+    out = rng.integers(-64, 64, 16).astype(np.float32)
+    weights = decode(w, ml_dtypes.float8_e4m3fn) * spread(decode(ws, ml_dtypes.float8_e8m0fnu), 32)
+    expected = out + weights @ x.astype(np.float64)
+    np.testing.assert_array_equal(module("weight_only_row").weight_only_row(x, w, ws, out),
+                                  expected.astype(np.float32))

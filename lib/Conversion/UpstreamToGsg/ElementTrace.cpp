@@ -33,14 +33,21 @@ static bool isNarrowType(Type type) {
              Float8E8M0FNUType>(type);
 }
 
+static bool isHalfType(Type type) {
+  return isa<BFloat16Type, Float16Type>(type);
+}
+
 bool Factor::isNarrow() const { return isNarrowType(type); }
+
+bool Factor::isHalf() const { return isHalfType(type); }
 
 bool Product::isNarrow() const {
   return llvm::any_of(factors, [](const Factor &f) { return f.isNarrow(); });
 }
 
-/// The account of one number of a type.
-static Product measure(Type type) {
+/// The account of one number of a type. The range of bf16 is left out of it
+/// like that of E8M0.
+Product ElementTrace::measure(Type type) const {
   Product result;
   auto set = [&](unsigned bits, int unit, int limit) {
     result.bits = bits;
@@ -55,6 +62,10 @@ static Product measure(Type type) {
     set(3, -16, 16);
   else if (isa<Float8E8M0FNUType>(type))
     result.hasPowerScale = true;
+  else if (isa<Float16Type>(type) && !allowPlain)
+    set(11, -24, 16);
+  else if (isa<BFloat16Type>(type) && !allowPlain)
+    result.bits = 8, result.hasPowerScale = true;
   else
     result.hasPlain = true;
   return result;
@@ -66,15 +77,19 @@ static std::string toString(Type type) {
   return text;
 }
 
-/// `product` if `type` holds it exactly, range of E8M0 scales aside.
+/// `product` if `type` holds it exactly, range of E8M0 scales and bf16 aside.
 std::optional<Product> ElementTrace::fit(std::optional<Product> product,
                                          Type type) {
   auto floatType = dyn_cast<FloatType>(getElementTypeOrSelf(type));
   if (!product || !floatType)
     return std::nullopt;
+  // Numbers of other types are nothing that we look into.
+  if (!product->isNarrow()) {
+    product->isRounded |= floatType.getWidth() < 32;
+    return product;
+  }
   if (product->hasPlain) {
-    // A lone number of another type is nothing that we look into.
-    if (!product->isNarrow() || (allowPlain && floatType.getWidth() >= 32))
+    if (allowPlain && floatType.getWidth() >= 32)
       return product;
     if (reason.empty())
       reason = allowPlain
@@ -82,9 +97,7 @@ std::optional<Product> ElementTrace::fit(std::optional<Product> product,
                                    "applied in f32, but got {0}",
                                    toString(floatType))
                          .str()
-                   : "expected products of codes and block scales alone, but "
-                     "got a further factor; move-global-scales takes one that "
-                     "is one number a matrix";
+                   : kFurtherFactor;
     return std::nullopt;
   }
   const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
@@ -126,6 +139,7 @@ static Product multiply(const Product &a, const Product &b) {
   result.limit += b.limit;
   result.hasPowerScale |= b.hasPowerScale;
   result.hasPlain |= b.hasPlain;
+  result.isRounded |= b.isRounded;
   return result;
 }
 
@@ -253,6 +267,9 @@ std::optional<Product> ElementTrace::traceTensor(Value tensor,
                    : std::nullopt;
       });
   }
+  // So are rows without scales, codes and scales that are computed here.
+  if (result && !result->isNarrow() && (isHalfType(type) || isNarrowType(type)))
+    result.reset();
   // A failure of exactness stays one; whatever else is not understood is a
   // tensor like any other.
   if (result || !reason.empty() || !isa<FloatType>(type))

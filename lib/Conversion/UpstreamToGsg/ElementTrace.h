@@ -34,6 +34,8 @@ struct Factor {
 
   /// True for the types of codes and scales.
   bool isNarrow() const;
+  /// True for bf16 and f16, the types of rows without scales.
+  bool isHalf() const;
 };
 
 /// A product of factors, and what a type needs to hold every value of it.
@@ -46,11 +48,18 @@ struct Product {
   int limit = 1;
   /// True if a factor is a scale in E8M0, whose range is that of f32.
   bool hasPowerScale = false;
-  /// True if a factor is no 4- or 8-bit number.
+  /// True if a factor is a number whose products are not accounted for.
   bool hasPlain = false;
+  /// True if numbers other than codes and scales became ones of fewer bits.
+  bool isRounded = false;
 
   bool isNarrow() const;
 };
+
+/// Why a factor that is neither code nor scale is refused.
+inline constexpr char kFurtherFactor[] =
+    "expected products of codes and block scales alone, but got a further "
+    "factor; move-global-scales takes one that is one number a matrix";
 
 /// Traces elements; keeps the reason of the first failure.
 class ElementTrace {
@@ -81,6 +90,7 @@ private:
   /// Follows movements of whole elements.
   void peel(mlir::Value &tensor, Indices &indices);
   bool peelOnce(mlir::Value &tensor, Indices &indices);
+  Product measure(mlir::Type type) const;
   std::optional<Product> leaf(mlir::Value source, Indices indices,
                               mlir::Type type);
   std::optional<Product> fit(std::optional<Product> product, mlir::Type type);

@@ -26,9 +26,11 @@ namespace nvfp4::gsg {
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-static Value makeScaled(OpBuilder &b, Location loc,
-                        const RaisedOperand &operand) {
+static Value makeOperand(OpBuilder &b, Location loc,
+                         const RaisedOperand &operand) {
   Value data = arrange(b, loc, operand.data);
+  if (!operand.type)
+    return data;
   if (!operand.type.isFP4())
     data = bitcastElements(b, loc, data, operand.codeType);
   else if (!operand.isPacked)
@@ -121,8 +123,8 @@ struct RaiseContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
                                       product->isBatched ? GroupingKind::Batched
                                                          : GroupingKind::Dense,
                                       OffsetsKind::Ends, 1);
-    Value lhs = makeScaled(rewriter, loc, product->lhs);
-    Value rhs = makeScaled(rewriter, loc, product->rhs);
+    Value lhs = makeOperand(rewriter, loc, product->lhs);
+    Value rhs = makeOperand(rewriter, loc, product->rhs);
     auto matmul = MatmulOp::create(
         rewriter, loc, out.getType(), grouping, /*groups=*/Value(), lhs,
         /*lhs_scales=*/ValueRange(), /*lhs_types=*/ArrayAttr(), rhs,

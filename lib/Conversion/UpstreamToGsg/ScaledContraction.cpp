@@ -47,6 +47,8 @@ private:
   bool groupLoops();
   bool assignScales();
   void substitute(Factor &factor);
+  std::pair<SmallVector<int64_t>, SmallVector<AffineExpr>> getMatrix(Dim row);
+  std::optional<RaisedOperand> describeRows();
   std::optional<RaisedOperand> describe(const Factor &code, const Factor &scale,
                                         Dim row);
   std::optional<int64_t> findBlock(const Factor &scale);
@@ -56,7 +58,9 @@ private:
   std::string &reason;
   MLIRContext *context;
 
+  /// Without scales for the rows, codes[0] are the rows.
   SmallVector<Factor> codes, scales, globals;
+  bool hasPlainRows = false;
   SmallVector<unsigned> loops[NumDims];
   int64_t extents[NumDims];
   /// Each loop in terms of the four dimensions.
@@ -136,26 +140,45 @@ std::optional<Product> Matcher::traceProduct() {
 
 bool Matcher::splitFactors(const Product &product) {
   SmallVector<unsigned> reductions;
+  SmallVector<Factor> rows;
   op.getReductionDims(reductions);
   for (const Factor &factor : product.factors) {
     bool isScale = isa<Float8E8M0FNUType>(factor.type) ||
                    (isa<Float8E4M3FNType>(factor.type) &&
                     !changes(factor, op.getNumLoops(), reductions.back(), 1));
-    (!factor.isNarrow() ? globals : isScale ? scales : codes).push_back(factor);
+    bool isRows = factor.isHalf() && usesAny(factor, reductions);
+    SmallVector<Factor> &kind = isRows               ? rows
+                                : !factor.isNarrow() ? globals
+                                : isScale            ? scales
+                                                     : codes;
+    kind.push_back(factor);
   }
-  for (const Factor &factor : globals)
-    if (usesAny(factor, reductions) || codes.size() < 2)
-      return fail("expected two block-scaled operands, but got one of {0}",
+  for (const Factor &factor : globals) {
+    if (usesAny(factor, reductions) || codes.size() + rows.size() < 2)
+      return fail("expected two block-scaled operands, or one beside rows of "
+                  "bf16 or f16, but got one of {0}",
                   print(factor.type)),
              false;
-  if (codes.size() == 2 && scales.size() == 2)
+    if (!options.moveGlobalScales)
+      return fail(kFurtherFactor), false;
+  }
+  if (codes.size() == 2 && scales.size() == 2 && rows.empty())
     return true;
+  if (!rows.empty() && product.isRounded)
+    return fail("expected rows of bf16 or f16 as they are, but got rounded "
+                "ones"),
+           false;
+  hasPlainRows = codes.size() == 1 && scales.size() == 1 && rows.size() == 1;
+  if (hasPlainRows) {
+    codes.insert(codes.begin(), rows.front());
+    return true;
+  }
   if (codes.size() > 2)
     return fail("expected scales that 16 or 32 neighbours along K share, but "
                 "got one that changes at each"),
            false;
-  fail("expected codes and one block scale for each of two operands, but got "
-       "{0} of codes and {1} of scales",
+  fail("expected codes and one block scale for each of two operands, or for "
+       "one beside rows of bf16 or f16, but got {0} of codes and {1} of scales",
        codes.size(), scales.size());
   return false;
 }
@@ -176,7 +199,7 @@ bool Matcher::groupLoops() {
       return fail("expected parallel loops over rows of an operand, but got "
                   "one that repeats the product"),
              false;
-    if (second && !first && loops[Row].empty()) {
+    if (second && !first && loops[Row].empty() && !hasPlainRows) {
       std::swap(codes[0], codes[1]);
       std::swap(first, second);
     }
@@ -219,10 +242,15 @@ bool Matcher::assignScales() {
     return !usesAny(scale, loops[other]) &&
            (usesAny(scale, loops[mine]) || loops[mine].empty());
   };
-  if (!belongsTo(scales[0], Row, Column))
-    std::swap(scales[0], scales[1]);
-  if (belongsTo(scales[0], Row, Column) && belongsTo(scales[1], Column, Row))
-    return true;
+  if (hasPlainRows) {
+    if (belongsTo(scales[0], Column, Row))
+      return true;
+  } else {
+    if (!belongsTo(scales[0], Row, Column))
+      std::swap(scales[0], scales[1]);
+    if (belongsTo(scales[0], Row, Column) && belongsTo(scales[1], Column, Row))
+      return true;
+  }
   fail("expected scales of their own for the rows of each operand");
   return false;
 }
@@ -257,6 +285,33 @@ static std::optional<BlockFormat> findFormat(Type code, Type scale,
   return std::nullopt;
 }
 
+/// Shape and indices of an operand.
+std::pair<SmallVector<int64_t>, SmallVector<AffineExpr>>
+Matcher::getMatrix(Dim row) {
+  SmallVector<int64_t> shape = {extents[row], extents[Depth]};
+  SmallVector<AffineExpr> target = {loops[row].empty() ? zero() : dim(row),
+                                    dim(Depth)};
+  if (!loops[Batch].empty()) {
+    shape.insert(shape.begin(), extents[Batch]);
+    target.insert(target.begin(), dim(Batch));
+  }
+  return {shape, target};
+}
+
+std::optional<RaisedOperand> Matcher::describeRows() {
+  auto [shape, target] = getMatrix(Row);
+  const Factor &rows = codes[0];
+  std::optional<Arrangement> data =
+      planArrangement(rows.source, rows.indices, shape, target);
+  if (!data)
+    return fail("expected a matrix of rows and K, transposed or in parts, but "
+                "got {0}",
+                print(rows.source.getType()));
+  RaisedOperand result;
+  result.data = *data;
+  return result;
+}
+
 std::optional<RaisedOperand> Matcher::describe(const Factor &code,
                                                const Factor &scale, Dim row) {
   int64_t block = *findBlock(scale);
@@ -271,13 +326,7 @@ std::optional<RaisedOperand> Matcher::describe(const Factor &code,
   if (isFP4 && depth % 2)
     return fail("expected an even K, but got {0}", depth);
 
-  SmallVector<int64_t> shape = {extents[row], depth};
-  SmallVector<AffineExpr> target = {loops[row].empty() ? zero() : dim(row),
-                                    dim(Depth)};
-  if (!loops[Batch].empty()) {
-    shape.insert(shape.begin(), extents[Batch]);
-    target.insert(target.begin(), dim(Batch));
-  }
+  auto [shape, target] = getMatrix(row);
   RaisedOperand result;
   result.type = ScaledType::get(context, shape, *format);
   result.codeType = code.type;
@@ -330,13 +379,14 @@ std::optional<ScaledContraction> Matcher::match() {
                   print(factor.source.getType()));
 
   ScaledContraction result;
-  std::optional<RaisedOperand> lhs = describe(codes[0], scales[0], Row);
+  std::optional<RaisedOperand> lhs =
+      hasPlainRows ? describeRows() : describe(codes[0], scales[0], Row);
   std::optional<RaisedOperand> rhs =
-      lhs ? describe(codes[1], scales[1], Column) : std::nullopt;
+      lhs ? describe(codes[1], scales.back(), Column) : std::nullopt;
   if (!lhs || !rhs)
     return std::nullopt;
-  if (lhs->type.getBlockSize() != rhs->type.getBlockSize() ||
-      lhs->scaleType != rhs->scaleType)
+  if (lhs->type && (lhs->type.getBlockSize() != rhs->type.getBlockSize() ||
+                    lhs->scaleType != rhs->scaleType))
     return fail("expected one block size and one type of scales, but got {0} "
                 "and {1}",
                 print(lhs->type), print(rhs->type));

@@ -22,6 +22,7 @@ namespace nvfp4::gsg {
 
 /// One operand of the product.
 struct RaisedOperand {
+  /// Null for rows of bf16 or f16, which are `data` alone.
   ScaledType type;
   Arrangement data;
   /// Element type of codes; those of f4E2M1FN are packed if the arranged tensor

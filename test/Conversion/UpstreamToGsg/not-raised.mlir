@@ -341,3 +341,73 @@ func.func @e4m3_by_e4m3(%x: tensor<8x64xf8E4M3FN>, %xs: tensor<8x4xf8E4M3FN>,
       outs(%out : tensor<8x32xf32>) -> tensor<8x32xf32>
   return %y : tensor<8x32xf32>
 }
+
+// -----
+
+// Rows that are rounded in the product itself are no tensor of f16.
+
+func.func @rounded_rows(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
+                        %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-remark @below {{not raised: expected rows of bf16 or f16 as they are, but got rounded ones}}
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
+                                        affine_map<(m, n, k) -> (n, k floordiv 32)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w, %ws : tensor<8x64xbf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>)
+      outs(%out : tensor<8x16xf32>) {
+  ^bb0(%a: bf16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+    %q = arith.truncf %a : bf16 to f8E5M2
+    %ae = arith.extf %q : f8E5M2 to f32
+    %be = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+    %p = arith.mulf %ae, %be : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
+// A product has the dimension of the rows first.
+
+func.func @weights_first(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
+                         %out: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  // expected-remark @below {{not raised: expected a result of batch, rows and columns in this order}}
+  %y = linalg.generic {indexing_maps = [affine_map<(n, m, k) -> (m, k)>, affine_map<(n, m, k) -> (n, k)>,
+                                        affine_map<(n, m, k) -> (n, k floordiv 32)>, affine_map<(n, m, k) -> (n, m)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w, %ws : tensor<8x64xbf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>)
+      outs(%out : tensor<16x8xf32>) {
+  ^bb0(%a: bf16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+    %ae = arith.extf %a : bf16 to f32
+    %be = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+    %p = arith.mulf %ae, %be : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<16x8xf32>
+  return %y : tensor<16x8xf32>
+}
+
+// -----
+
+// Nor is a factor of bf16 moved unasked.
+
+func.func @bf16_global(%x: tensor<8x64xbf16>, %g: tensor<bf16>, %w: tensor<16x64xf8E4M3FN>,
+                       %ws: tensor<16x2xf8E8M0FNU>, %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-remark @below {{not raised: expected products of codes and block scales alone, but got a further factor}}
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> ()>,
+                                        affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n, k floordiv 32)>,
+                                        affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %g, %w, %ws : tensor<8x64xbf16>, tensor<bf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>)
+      outs(%out : tensor<8x16xf32>) {
+  ^bb0(%a: bf16, %ag: bf16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+    %ae = arith.extf %a : bf16 to f32
+    %ge = arith.extf %ag : bf16 to f32
+    %be = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+    %be2 = arith.mulf %be, %ge : f32
+    %p = arith.mulf %ae, %be2 : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}

@@ -186,6 +186,86 @@ func.func @sequences(%x: tensor<3x8x64xf8E4M3FN>, %xs: tensor<3x8x2xi8>,
   return %y : tensor<3x8x16xf32>
 }
 
+// Rows of bf16, here a product that is rounded, are an operand without scales.
+
+// CHECK-LABEL: func.func @weight_only(
+// CHECK-SAME:    %{{.*}}: tensor<?x64xf32>, %[[W:[a-z0-9]+]]: tensor<48x32xi8>, %[[WS:[a-z0-9]+]]: tensor<48x4xf8E4M3FN>
+// CHECK:         %[[X:.*]] = linalg.generic
+// CHECK:         arith.truncf
+// CHECK:         %[[RHS:.*]] = grouped_scaled_gemm.make_scaled %[[W]], %[[WS]]
+// CHECK-NOT:     linalg.matmul
+// CHECK:         grouped_scaled_gemm.matmul <dense> lhs(%[[X]] : tensor<?x64xbf16>) rhs(%[[RHS]] : {{.*}}) beta
+func.func @weight_only(%x: tensor<?x64xf32>, %w: tensor<48x32xi8>, %ws: tensor<48x4xf8E4M3FN>,
+                       %out: tensor<?x48xf32>) -> tensor<?x48xf32> {
+  %c0 = arith.constant 0 : index
+  %two = arith.constant 2.0 : f32
+  %m = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %xe = tensor.empty(%m) : tensor<?x64xbf16>
+  %xh = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x64xf32>) outs(%xe : tensor<?x64xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %twice = arith.mulf %a, %two : f32
+    %v = arith.truncf %twice : f32 to bf16
+    linalg.yield %v : bf16
+  } -> tensor<?x64xbf16>
+  %ce = tensor.empty() : tensor<48x32x2xf4E2M1FN>
+  %c = linalg.generic {indexing_maps = [#blk, #id3],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w : tensor<48x32xi8>) outs(%ce : tensor<48x32x2xf4E2M1FN>) {
+  ^bb0(%byte: i8, %o: f4E2M1FN):
+    %i = linalg.index 2 : index
+    %i8 = arith.index_cast %i : index to i8
+    %four = arith.constant 4 : i8
+    %shift = arith.muli %i8, %four : i8
+    %s = arith.shrui %byte, %shift : i8
+    %t = arith.trunci %s : i8 to i4
+    %v = arith.bitcast %t : i4 to f4E2M1FN
+    linalg.yield %v : f4E2M1FN
+  } -> tensor<48x32x2xf4E2M1FN>
+  %cf = tensor.collapse_shape %c [[0], [1, 2]] : tensor<48x32x2xf4E2M1FN> into tensor<48x64xf4E2M1FN>
+  %cb = tensor.expand_shape %cf [[0], [1, 2]] output_shape [48, 4, 16]
+      : tensor<48x64xf4E2M1FN> into tensor<48x4x16xf4E2M1FN>
+  %we = tensor.empty() : tensor<48x4x16xbf16>
+  %wd = linalg.generic {indexing_maps = [#id3, #blk, #id3],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%cb, %ws : tensor<48x4x16xf4E2M1FN>, tensor<48x4xf8E4M3FN>) outs(%we : tensor<48x4x16xbf16>) {
+  ^bb0(%code: f4E2M1FN, %scale: f8E4M3FN, %o: bf16):
+    %ve = arith.extf %code : f4E2M1FN to bf16
+    %se = arith.extf %scale : f8E4M3FN to bf16
+    %v = arith.mulf %ve, %se : bf16
+    linalg.yield %v : bf16
+  } -> tensor<48x4x16xbf16>
+  %wr = tensor.collapse_shape %wd [[0], [1, 2]] : tensor<48x4x16xbf16> into tensor<48x64xbf16>
+  %te = tensor.empty() : tensor<64x48xbf16>
+  %wt = linalg.transpose ins(%wr : tensor<48x64xbf16>) outs(%te : tensor<64x48xbf16>) permutation = [1, 0]
+  %y = linalg.matmul ins(%xh, %wt : tensor<?x64xbf16>, tensor<64x48xbf16>)
+      outs(%out : tensor<?x48xf32>) -> tensor<?x48xf32>
+  return %y : tensor<?x48xf32>
+}
+
+// One row of f16, and a result of one dimension.
+
+// CHECK-LABEL: func.func @weight_only_row(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<64xf16>
+// CHECK:         %[[ROW:.*]] = tensor.expand_shape %[[X]] {{\[\[}}0, 1]] output_shape [1, 64] : tensor<64xf16> into tensor<1x64xf16>
+// CHECK:         grouped_scaled_gemm.matmul <dense> lhs(%[[ROW]] : tensor<1x64xf16>) rhs({{.*}} -> tensor<1x16xf32>
+func.func @weight_only_row(%x: tensor<64xf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
+                           %out: tensor<16xf32>) -> tensor<16xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (n, k)>,
+                                        affine_map<(n, k) -> (n, k floordiv 32)>, affine_map<(n, k) -> (n)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x, %w, %ws : tensor<64xf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>) outs(%out : tensor<16xf32>) {
+  ^bb0(%a: f16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+    %ae = arith.extf %a : f16 to f32
+    %be = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+    %p = arith.mulf %ae, %be : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  return %y : tensor<16xf32>
+}
+
 // What has nothing to do with scaled values stays.
 
 // CHECK-LABEL: func.func @plain(

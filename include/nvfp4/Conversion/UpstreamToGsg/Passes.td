@@ -34,6 +34,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
 
     - scales that 16 or 32 neighbours along K share, as a format of
       `!grouped_scaled_gemm.scaled` has it, of one type and block for both operands;
+    - or instead of a first operand with scales numbers of bf16 or f16, which are
+      multiplied as they are (weight-only quantisation);
     - intermediate types that hold values times scales exactly: with E8M0 scales
       types with an exponent of 8 bits. What leaves their range becomes inf or
       zero before, and is exact in the product;
