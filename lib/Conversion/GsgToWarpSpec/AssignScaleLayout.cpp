@@ -34,7 +34,7 @@ public:
       : product(product), op(dyn_cast<MatmulOp>(product)), b(product),
         loc(product->getLoc()), isWgmma(isWgmma) {}
 
-  void assignGateLayout();
+  LogicalResult assignGateLayout();
   void assignLhs();
   void assignLinearLhs(const ScaledOperand &lhs);
   void assignRhs();
@@ -218,24 +218,33 @@ static int64_t getTileGranularity(int64_t n) {
   return q;
 }
 
-void ProductScales::assignGateLayout() {
+LogicalResult ProductScales::assignGateLayout() {
   ActivationAttr activation = op.getActivationOrIdentity();
   GateAttr gate = activation.getGate();
   if (!gate)
-    return;
+    return success();
   int64_t q = gate.getGranularity();
   // The two halves of a pair are in one thread's rows of the product.
   if (q > 0 && q <= (isWgmma ? 32 : 64) && llvm::isPowerOf2_64(q))
-    return;
+    return success();
+  SmallVector<ScaledOperand> parts =
+      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
+  // relayout_gate moves no weights whose groups are along K.
+  if (llvm::any_of(parts, [](const ScaledOperand &part) {
+        return part.type.getGroupStart() != GroupStart::Whole;
+      }))
+    return op.emitOpError("kernels for ")
+           << (isWgmma ? "sm_90a" : "sm_100a")
+           << " do not support the gate layout " << gate
+           << " of groups along K; use runs of 1, 2, 4, 8, 16"
+           << (isWgmma ? " or 32" : ", 32 or 64");
   // Columns of an addend and of a stored pre-activation stay where they are.
   if (op.getAddend() || op.getPreactOut()) {
     if (isWgmma)
-      return;
+      return success();
     if (!op.getOuterGate())
       op.setOuterGateAttr(gate);
   }
-  SmallVector<ScaledOperand> parts =
-      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   auto to = GateAttr::get(op.getContext(), getTileGranularity(op.getN()),
                           gate.getOrder());
   auto like = [&](Value memref) {
@@ -275,6 +284,7 @@ void ProductScales::assignGateLayout() {
   op.setActivationAttr(ActivationAttr::get(
       op.getContext(), activation.getKind(), to, activation.getAlpha(),
       activation.getBeta(), activation.getLimit(), activation.getRoundBf16()));
+  return success();
 }
 
 namespace {
@@ -296,7 +306,8 @@ struct AssignScaleLayout
           !isa<MemRefType>(op.getLhs()[0].getType()))
         continue;
       ProductScales scales(op, target == "sm_90a");
-      scales.assignGateLayout();
+      if (failed(scales.assignGateLayout()))
+        return signalPassFailure();
       scales.assignLhs();
       scales.assignRhs();
     }

@@ -26,9 +26,19 @@ static bool isIdentity(Value memref) {
   return !type || type.getLayout().isIdentity();
 }
 
-/// Operations of `math` need a library on a GPU.
+/// Numbers that PTX computes with.
+static bool isNumber(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
+         type.isIndex() ||
+         (type.isInteger() && type.getIntOrFloatBitWidth() <= 64);
+}
+
+/// Operations of `math` need a library on a GPU, and so do three of `arith`.
 static bool isVectorizable(Operation &op) {
   return isa<arith::ArithDialect>(op.getDialect()) &&
+         !isa<arith::RemFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) &&
+         llvm::all_of(op.getOperandTypes(), isNumber) &&
+         llvm::all_of(op.getResultTypes(), isNumber) &&
          (op.hasTrait<OpTrait::ConstantLike>() ||
           op.hasTrait<OpTrait::Vectorizable>());
 }
@@ -64,7 +74,9 @@ std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op) {
     for (Operation &inner : op.getEpilogue().front().without_terminator())
       if (!isVectorizable(inner))
         return "'" + inner.getName().getStringRef().str() +
-               "' in an epilogue region; use operations of arith on numbers";
+               "' in an epilogue region; use operations of arith other than "
+               "remf, maxnumf and minnumf on f16, bf16, f32, f64 and integers "
+               "of at most 64 bits";
   for (Value operand : op->getOperands())
     if (!isIdentity(operand))
       return "operands that are not contiguous; copy them first";

@@ -62,3 +62,50 @@ func.func @plain_rows(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<16x32xf32>) -> 
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : tensor<16x64xbf16>) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }
+
+// -----
+
+// What a GPU needs a library for.
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @library(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support 'arith.remf' in an epilogue region; use operations of arith other than remf, maxnumf and minnumf}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) activation = <custom>
+      epilogue {
+      ^bb0(%z: f32):
+        %y = arith.remf %z, %z : f32
+        grouped_scaled_gemm.yield %y : f32
+      }
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+// Numbers that it has not.
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @numbers(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support 'arith.truncf' in an epilogue region; use operations of arith other than remf, maxnumf and minnumf on f16, bf16, f32, f64 and integers of at most 64 bits}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) activation = <custom>
+      epilogue {
+      ^bb0(%z: f32):
+        %w = arith.truncf %z : f32 to f8E4M3FN
+        %y = arith.extf %w : f8E4M3FN to f32
+        grouped_scaled_gemm.yield %y : f32
+      }
+      outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+// relayout_gate moves no weights whose groups are along K.
+!x = !grouped_scaled_gemm.scaled<16x?, nvfp4, linear, starts = compact>
+!w = !grouped_scaled_gemm.scaled<32x?, nvfp4, linear, starts = compact>
+func.func @pairs_along_k(%ends: tensor<4xi32>, %x: !x, %w: !w, %c: tensor<4x16x16xf32>) -> tensor<4x16x16xf32> {
+  // expected-error@+1 {{kernels for sm_100a do not support the gate layout #grouped_scaled_gemm.gate<halves, gate_first> of groups along K; use runs of 1, 2, 4, 8, 16, 32 or 64}}
+  %d = grouped_scaled_gemm.matmul <ragged_k, ends> groups(%ends : tensor<4xi32>) lhs(%x : !x) rhs(%w : !w)
+      activation = <swiglu, gate = <halves, gate_first>> outs(%c : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
+  return %d : tensor<4x16x16xf32>
+}

@@ -70,9 +70,10 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
     "target", "target", "std::string", /*default=*/"\"sm_100a\"",
     "sm_90a for wgmma, anything else for tcgen05">];
   let description = [{
-    Accepts any IR. Afterwards every `matmul` in storage form on memrefs has
-    scales in the layout `blocked`: weights and rows of `dense`, `batched` and
-    `masked` with starts `whole`, rows of `ragged_rows` with `upper_bound`, or
+    Accepts any IR, but for `ragged_k` with pairs in a gate layout that no tile
+    holds. Afterwards every `matmul` in storage form on memrefs has scales in
+    the layout `blocked`: weights and rows of `dense`, `batched` and `masked` with
+    starts `whole`, rows of `ragged_rows` with `upper_bound`, or
     `whole` if `align` is a multiple of 128. Scales of `matmul_list` are
     `blocked`, those of `ragged_k` `linear`, since they are laid out at the
     launch. Gate layouts become a power of two up to 64, for weights and bias;

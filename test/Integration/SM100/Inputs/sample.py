@@ -26,6 +26,15 @@ COLUMNS = ["?", 64, 128, 192, 256, 384, 4096, 7168, 1 << 20]
 ODD_COLUMNS = [0, 1, 3, 8, 40, 264, 2880]
 DEPTHS = ["?", "?", 0, 1, 16, 33, 64, 160, 256, 1000, 7168, 1 << 20, (1 << 31) - 32]
 GRANULARITY = ["1", "2", "8", "16", "32", "64", "halves"]
+# What a region makes of %z.
+REGIONS = ["%y = arith.mulf %z, %z : f32",
+           "%w = arith.extf %z : f32 to f64\n%v = arith.divf %w, %w : f64\n"
+           "%y = arith.truncf %v : f64 to f32",
+           "%i = arith.fptosi %z : f32 to i64\n%j = arith.floordivsi %i, %i : i64\n"
+           "%y = arith.sitofp %j : i64 to f32",
+           "%h = arith.truncf %z : f32 to bf16\n%c = arith.cmpf ult, %h, %h : bf16\n"
+           "%y = arith.select %c, %z, %z : f32",
+           "%y = arith.remf %z, %z : f32", "%y = math.exp %z : f32"]
 
 
 class Sample:
@@ -114,6 +123,9 @@ class Sample:
             text += self.maybe(", round_bf16") + ">"
         elif rng.random() < 0.4:
             text += f" activation = <{rng.choice(['relu', 'relu2', 'silu', 'identity'])}>"
+        elif rng.random() < 0.2:
+            text += " activation = <custom> epilogue {\n^bb0(%z: f32):\n" + rng.choice(REGIONS)
+            text += f"\n{GSG}.yield %y : f32\n}}"
         return text
 
     def get_results(self):
@@ -177,6 +189,27 @@ class Sample:
                 f"  return {', '.join(names)} : {types}\n}}\n")
 
 
+def get_list_text(rng):
+    """A list of products with extents of their own."""
+    lhs_format, rhs_format = rng.choice(FORMATS)
+    count, element = rng.randint(1, 5), rng.choice(["f32", "bf16", "f16"])
+    types = [(rng.choice(ROWS), rng.choice(COLUMNS + ODD_COLUMNS), rng.choice(DEPTHS))
+             for _ in range(count)]
+    sides = {"a": [f"!{GSG}.scaled<{m}x{k}, {lhs_format}>" for m, _, k in types],
+             "b": [f"!{GSG}.scaled<{n}x{k}, {rhs_format}>" for _, n, k in types],
+             "c": [f"tensor<{m}x{n}x{element}>" for m, n, _ in types]}
+    arguments = ", ".join(f"%{side}{i}: {type}" for side, all in sides.items()
+                          for i, type in enumerate(all))
+    lhs, rhs = (", ".join(f"%{side}{i} : {type}" for i, type in enumerate(sides[side]))
+                for side in "ab")
+    outs, results = ", ".join(f"%c{i}" for i in range(count)), ", ".join(sides["c"])
+    names = ", ".join(f"%r#{i}" for i in range(count)) if count > 1 else "%r"
+    return (f"func.func @f({arguments}) -> ({results}) {{\n"
+            f"  {'%r:' + str(count) if count > 1 else '%r'} = {GSG}.matmul_list\n"
+            f"      lhs({lhs})\n      rhs({rhs})\n      outs({outs} : {results})\n"
+            f"      -> {results}\n  return {names} : {results}\n}}\n")
+
+
 def check(directory, ptxas, text, target):
     """What became of it, in words that may be counted."""
     source, ptx = directory / "sample.mlir", directory / "sample.ptx"
@@ -202,7 +235,8 @@ def main():
     for number in range(count):
         rng = random.Random(seed * 1000003 + number)
         target = rng.choice(TARGETS)
-        outcome, said = check(directory, ptxas, Sample(rng).get_text(), target)
+        text = get_list_text(rng) if rng.random() < 0.1 else Sample(rng).get_text()
+        outcome, said = check(directory, ptxas, text, target)
         outcomes[outcome] += 1
         if outcome == "assembled":
             most = max(most, int(said))
