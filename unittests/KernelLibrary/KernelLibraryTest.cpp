@@ -61,9 +61,10 @@ TEST_F(KernelLibrary, HoldsEveryPairOfFormats) {
       for (BlockFormat b :
            {BlockFormat::NVFP4, BlockFormat::MXFP4, BlockFormat::NVFP4_E8M0,
             BlockFormat::MXFP8_E4M3, BlockFormat::MXFP8_E5M2})
-        if (auto spec = KernelSpec::get(isa, a, b))
+        if (auto spec = KernelSpec::get(isa, a, b)) {
           EXPECT_TRUE(std::count(names.begin(), names.end(), spec->name()))
               << spec->name();
+        }
   EXPECT_FALSE(kernels::getAssembly("nvfp4_cpu_z80"));
 }
 

@@ -165,11 +165,10 @@ void ProductRunner::compare() {
         y[row * outColumns + c] = result(g, m, c);
         largest = std::max(largest, std::fabs(y[row * outColumns + c]));
       }
-      if (preact)
-        for (int64_t n = 0; n < p.columns; ++n)
-          ASSERT_EQ(preact->as<float>()[row * p.columns + n],
-                    static_cast<float>(preActivation(g, m, n)))
-              << p.describe() << ": z of row " << row << ", column " << n;
+      for (int64_t n = 0; preact && n < p.columns; ++n)
+        ASSERT_EQ(preact->as<float>()[row * p.columns + n],
+                  static_cast<float>(preActivation(g, m, n)))
+            << p.describe() << ": z of row " << row << ", column " << n;
     }
     if (amax && p.tolerance == 0) {
       ASSERT_EQ(amax->as<float>()[g], static_cast<float>(largest))
