@@ -14,6 +14,7 @@
 
 #include "nvfp4/Target/LLVMIR.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -81,6 +82,12 @@ FailureOr<std::string> nvfp4::target::emitPtx(gpu::GPUModuleOp module,
   OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
   for (Operation &op : *module.getBody())
     builder.clone(op);
+  // What an scf.for says of itself the conversions leave beside its branch.
+  copy->walk([](LLVM::BrOp branch) {
+    if (auto loop = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(
+            "llvm.loop_annotation"))
+      branch.setLoopAnnotationAttr(loop);
+  });
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> llvmModule =
       translateToLLVMIR(*copy, context, **machine, target.optLevel);

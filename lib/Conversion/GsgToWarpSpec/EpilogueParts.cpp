@@ -15,6 +15,7 @@
 #include "EpilogueTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -123,6 +124,14 @@ Value KernelBody::addParts(Value sums, Value offset) {
     auto loop = scf::ForOp::create(b, loc, index(stride),
                                    index((plan.splitK - 1) * stride),
                                    index(stride), all);
+    // Loads of all parts at once would take the registers of all parts.
+    auto disable = LLVM::LoopUnrollAttr::get(b.getContext(),
+                                             /*disable=*/b.getBoolAttr(true),
+                                             {}, {}, {}, {}, {}, {});
+    loop->setAttr("llvm.loop_annotation",
+                  LLVM::LoopAnnotationAttr::get(
+                      b.getContext(), {}, {}, {}, /*unroll=*/disable, {}, {},
+                      {}, {}, {}, {}, {}, {}, {}, {}, {}));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value first =

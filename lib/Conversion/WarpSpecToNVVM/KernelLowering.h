@@ -63,7 +63,8 @@ private:
   void lower(TmaLoadRowsOp op);
   void lower(BulkLoadOp op);
   void lower(TmaStoreOp op);
-  mlir::Value getByteOffset(mlir::MemRefType type, mlir::ValueRange indices);
+  std::pair<mlir::Value, int64_t> getByteOffset(mlir::MemRefType type,
+                                                mlir::ValueRange indices);
   mlir::Value getPieceAddress(mlir::MemRefType type, mlir::Value base,
                               mlir::Value offset, int64_t bytes);
   mlir::Value getGlobal(mlir::Value memref, mlir::Value index, int64_t bytes);

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -57,31 +58,45 @@ void KernelLowering::lower(PipelineOp op) {
 // Threads and shared memory
 //===----------------------------------------------------------------------===//
 
-/// Offset in bytes of an element of a packed row-major buffer.
-Value KernelLowering::getByteOffset(MemRefType type, ValueRange indices) {
+/// Offset in bytes of an element of a packed row-major buffer: what varies, and
+/// the rest.
+std::pair<Value, int64_t> KernelLowering::getByteOffset(MemRefType type,
+                                                        ValueRange indices) {
   int64_t stride = getSharedBytes(type) / type.getNumElements();
   Value offset;
+  int64_t fixed = 0;
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-    Value part =
-        stride == 1 ? Value(indices[dim]) : multiply(indices[dim], stride);
-    offset = offset ? add(offset, part) : part;
+    if (std::optional<int64_t> index = getConstantIntValue(indices[dim])) {
+      fixed += *index * stride;
+    } else {
+      Value part =
+          stride == 1 ? Value(indices[dim]) : multiply(indices[dim], stride);
+      offset = offset ? add(offset, part) : part;
+    }
     stride *= type.getDimSize(dim);
   }
-  return offset;
+  return {offset ? offset : constant(0), fixed};
 }
 
-/// Address of the piece of at most 16 bytes at `offset` of a buffer: its place
-/// among the 16-byte pieces of its row depends on the row.
+/// Address of the piece of at most 16 bytes at `offset` and `bytes` of a
+/// buffer: its place among the 16-byte pieces of its row depends on the row.
+/// Without a swizzle the constant is one of the instruction, and takes no
+/// register.
 Value KernelLowering::getPieceAddress(MemRefType type, Value base, Value offset,
                                       int64_t bytes) {
-  Value place = add(offset, bytes);
-  if (unsigned swizzle = getSwizzle(type)) {
-    Value row = arith::ShRUIOp::create(rewriter, loc, place, constant(7));
-    Value bits =
-        arith::AndIOp::create(rewriter, loc, row, constant(swizzle / 16 - 1));
-    Value shifted = arith::ShLIOp::create(rewriter, loc, bits, constant(4));
-    place = arith::XOrIOp::create(rewriter, loc, place, shifted);
+  unsigned swizzle = getSwizzle(type);
+  if (!swizzle) {
+    Value first = getShared(add(base, offset));
+    return LLVM::GEPOp::create(
+        rewriter, loc, first.getType(), rewriter.getI8Type(), first,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
   }
+  Value place = add(offset, bytes);
+  Value row = arith::ShRUIOp::create(rewriter, loc, place, constant(7));
+  Value bits =
+      arith::AndIOp::create(rewriter, loc, row, constant(swizzle / 16 - 1));
+  Value shifted = arith::ShLIOp::create(rewriter, loc, bits, constant(4));
+  place = arith::XOrIOp::create(rewriter, loc, place, shifted);
   return getShared(add(base, place));
 }
 
@@ -103,12 +118,12 @@ void KernelLowering::lower(SmemLoadOp op) {
   int64_t count = piece.getNumElements();
   int64_t bytes = count * piece.getElementTypeBitWidth() / 8;
   Value base = op.getSourceMutable().get();
-  Value offset = getByteOffset(buffer, op.getIndices());
+  auto [offset, fixed] = getByteOffset(buffer, op.getIndices());
   Value result;
   for (int64_t i = 0; i * count < type.getNumElements(); ++i) {
     Value loaded = LLVM::LoadOp::create(
-        rewriter, loc, piece, getPieceAddress(buffer, base, offset, i * bytes),
-        bytes);
+        rewriter, loc, piece,
+        getPieceAddress(buffer, base, offset, fixed + i * bytes), bytes);
     if (piece == whole) {
       result = loaded;
       break;
@@ -136,16 +151,16 @@ void KernelLowering::lower(SmemStoreOp op) {
   if (whole != type)
     value = vector::BitCastOp::create(rewriter, loc, whole, value);
   Value base = op.getTargetMutable().get();
-  Value offset = getByteOffset(buffer, op.getIndices());
+  auto [offset, fixed] = getByteOffset(buffer, op.getIndices());
   for (int64_t i = 0; i * count < type.getNumElements(); ++i) {
     Value part = value;
     if (piece != whole)
       part = vector::ExtractStridedSliceOp::create(
           rewriter, loc, value, ArrayRef<int64_t>{i * count},
           ArrayRef<int64_t>{count}, ArrayRef<int64_t>{1});
-    LLVM::StoreOp::create(rewriter, loc, part,
-                          getPieceAddress(buffer, base, offset, i * bytes),
-                          bytes);
+    LLVM::StoreOp::create(
+        rewriter, loc, part,
+        getPieceAddress(buffer, base, offset, fixed + i * bytes), bytes);
   }
   rewriter.eraseOp(op);
 }
