@@ -33,6 +33,30 @@ function(nvfp4_add_mlir_library name)
   set_property(GLOBAL APPEND PROPERTY NVFP4_MLIR_LIBRARIES ${name})
 endfunction()
 
+# nvfp4_export_only(<name> <symbol pattern>...)
+# A shared library of the compiler that shows the symbols of the patterns and no
+# others: a program that links the static libraries as well keeps its own copy
+# of the dialects.
+function(nvfp4_export_only name)
+  set(patterns ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Identities of types without one of their own (traits) are static variables
+    # of inline functions, which MLIR keys by the compiler's spelling of the type.
+    # g++ spells some otherwise than clang++, which Debian's MLIR is built with,
+    # so the variables themselves must be one in the whole process.
+    foreach(variable _ZZN4mlir _ZGVZN4mlir)
+      list(APPEND patterns "${variable}6detail14TypeIDResolver*resolveTypeIDEvE2id")
+    endforeach()
+  else()
+    target_compile_options(${name} PRIVATE -fvisibility=hidden)
+  endif()
+  list(JOIN patterns "; " patterns)
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/exports.map)
+  file(CONFIGURE OUTPUT ${script} CONTENT "{ global: ${patterns}; local: *; };\n")
+  target_link_options(${name} PRIVATE -Wl,--version-script=${script})
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${script})
+endfunction()
+
 # nvfp4_add_tool(<name> <sources>... [LINK <libs>...])
 function(nvfp4_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})

@@ -147,6 +147,8 @@ uint64_t convertNan(double value, uint64_t bits, const ConvertAttributes &a) {
     return from >> 63 << width | exponent | payload |
            uint64_t{1} << (format.mantissaBits - 1);
   }
+  if (a.from == Type::F64)
+    return bits | uint64_t{1} << 51;
   if (a.from == Type::F32) // flushed first, which makes it the only NaN of f32
     return 0x7fffffffe0000000;
   const FloatFormat &format = *floatFormat(a.from);
@@ -160,6 +162,8 @@ uint64_t convertNan(double value, uint64_t bits, const ConvertAttributes &a) {
 bool keepsNan(const ConvertAttributes &a) {
   if (a.saturate || a.relu || a.satfinite || a.to == Type::TF32)
     return false;
+  if (a.to == Type::F64 && a.from == Type::F64)
+    return a.integerRounding;
   return a.to == Type::F64 ? a.from == Type::F16 || a.from == Type::BF16 ||
                                  (a.from == Type::F32 && a.flush)
                            : a.from == Type::F64;
