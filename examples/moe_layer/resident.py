@@ -3,7 +3,7 @@
 """The layer with everything on the device: nine launches, nothing read back.
 
 The two products are the kernels that nvfp4-compile made of layer.mlir, the
-rest is kernels.mlir. Weights are re-laid out once, when they are uploaded.
+rest is kernels.mlir. Weights come laid out, by relayout.mlir.
 On a GPU a stage is timed as a CUDA graph.
 """
 
@@ -12,7 +12,6 @@ import json
 
 import numpy as np
 
-import wgmma
 from device import Device, Graph
 from oracle import TOP_K
 
@@ -24,7 +23,7 @@ KERNELS = ("router", "route", "sort", "quantize", "decode", "combine")
 class Resident:
     """Calls stages by launches; for run_stages."""
 
-    def __init__(self, folder, library, device, layer, tokens):
+    def __init__(self, folder, library, device, layer, laid, tokens):
         self.device = Device(library, device)
         self.graphs = device == "cuda"
         info = json.loads((folder / "kernels.json").read_text())
@@ -32,21 +31,19 @@ class Resident:
                                          [product["kernel"] for product in info.values()])
         self.kernels = self.device.load((folder / "kernels.ptx").read_bytes() + b"\0", KERNELS)
         self.encode = {name: float(layer[f"{name}.encode"][0]) for name in ("w13", "w2")}
-        self._allocate(layer, tokens)
+        self._allocate(layer, laid, tokens)
         self._prepare(info)
 
-    def _allocate(self, layer, tokens):
+    def _allocate(self, layer, laid, tokens):
         device = self.device
         count, hidden = tokens.shape
         experts, double, _ = layer["w13.values"].shape
         width, rows = double // 2, count * TOP_K
-        as_bytes = {name: layer[name].view(np.uint8) for name in ("w13.scales", "w2.scales")}
-        w13 = [wgmma.pair_gates(part) for part in (layer["w13.values"], as_bytes["w13.scales"])]
         self.buffers = {
             "tokens": device.upload(tokens.view(np.uint16)),
             "router": device.upload(layer["router"]),
-            "w13": device.upload(wgmma.code(*w13)),
-            "w2": device.upload(wgmma.code(layer["w2.values"], as_bytes["w2.scales"])),
+            "w13": device.upload(laid["w13.values"].view(np.uint8)),
+            "w2": device.upload(laid["w2.values"].view(np.uint8)),
             "w13.alpha": device.upload(layer["w13.alpha"]),
             "w2.alpha": device.upload(layer["w2.alpha"]),
         }

@@ -36,7 +36,9 @@ typedef enum Nvfp4BlockFormat {
 typedef enum Nvfp4ScaleLayout {
   Nvfp4ScaleLayoutLinear = 0,
   Nvfp4ScaleLayoutBlocked = 1,
-  Nvfp4ScaleLayoutBlocked8x4 = 2
+  Nvfp4ScaleLayoutBlocked8x4 = 2,
+  Nvfp4ScaleLayoutWgmma = 3,
+  Nvfp4ScaleLayoutWgmmaF16 = 4
 } Nvfp4ScaleLayout;
 
 typedef enum Nvfp4GroupStart {

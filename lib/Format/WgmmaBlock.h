@@ -30,6 +30,47 @@ inline int64_t columnOf(int thread, int step, int i) {
   return step * 16 + thread % 4 * 2 + (i & 2) * 4;
 }
 
+/// Powers of two as a decoder multiplies by them: the exponent field of
+/// 2^exponent is `offset` + exponent, less what is put into the factor of the
+/// products; it must be in [low, high], where every product is exact.
+struct FieldRange {
+  int offset, low, high;
+  /// Bits of the stored byte below the field.
+  int shift;
+};
+
+/// A decoded element is v * 2^p; offsets make 2^(p + offset - bias) the 2^-7 of
+/// kResultExponent. Low: the smallest element stays normal in bf16, and a
+/// multiple of 2^-24 in f16. High: 2^127, and in f16 what keeps 57344 finite.
+inline FieldRange getFieldRange(const Coding &coding) {
+  if (coding.type == Multiplicand::BF16)
+    switch (coding.element) {
+    case ElementKind::E2M1: // p = -126
+      return {119 + 127, 128, 254, 0};
+    case ElementKind::E4M3: // p = -120
+      return {113 + 127, 130, 254, 0};
+    case ElementKind::E5M2: // p = -112
+      return {105 + 127, 129, 254, 0};
+    }
+  switch (coding.element) {
+  case ElementKind::E2M1: // p = -14
+    return {7 + 15, 6, 30, 3};
+  case ElementKind::E4M3: // p = -8
+    return {1 + 15, 8, 30, 3};
+  case ElementKind::E5M2: // p = 0
+    break;
+  }
+  return {-7 + 15, 7, 15, 3};
+}
+
+/// The byte that stands for a scale of NaN.
+inline uint8_t getPackedNan(const Coding &coding) {
+  // Of a power of two: infinity, and zero times it is NaN.
+  return coding.scale == ScaleKind::UE4M3 || coding.type == Multiplicand::BF16
+             ? kPackedNan
+             : 0xF8;
+}
+
 /// Little-endian, at any address.
 inline uint32_t loadWord(const uint8_t *from) {
   return static_cast<uint32_t>(from[0]) | static_cast<uint32_t>(from[1]) << 8 |

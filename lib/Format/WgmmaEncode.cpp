@@ -35,39 +35,6 @@ struct Factor {
   int16_t exponent = 0;
 };
 
-/// Powers of two as a decoder multiplies by them: the exponent field of
-/// 2^exponent is `offset` + exponent, less what is put into the factor of the
-/// products; it must be in [low, high], where every product is exact.
-struct FieldRange {
-  int offset, low, high;
-  /// Bits of the stored byte below the field.
-  int shift;
-};
-
-/// A decoded element is v * 2^p; offsets make 2^(p + offset - bias) the 2^-7 of
-/// kResultExponent. Low: the smallest element stays normal in bf16, and a
-/// multiple of 2^-24 in f16. High: 2^127, and in f16 what keeps 57344 finite.
-FieldRange getFieldRange(const Coding &coding) {
-  if (coding.type == Multiplicand::BF16)
-    switch (coding.element) {
-    case ElementKind::E2M1: // p = -126
-      return {119 + 127, 128, 254, 0};
-    case ElementKind::E4M3: // p = -120
-      return {113 + 127, 130, 254, 0};
-    case ElementKind::E5M2: // p = -112
-      return {105 + 127, 129, 254, 0};
-    }
-  switch (coding.element) {
-  case ElementKind::E2M1: // p = -14
-    return {7 + 15, 6, 30, 3};
-  case ElementKind::E4M3: // p = -8
-    return {1 + 15, 8, 30, 3};
-  case ElementKind::E5M2: // p = 0
-    break;
-  }
-  return {-7 + 15, 7, 15, 3};
-}
-
 /// Two codes of E2M1 at their places in a register of the decoder to bf16.
 uint32_t place(uint32_t low, uint32_t high) {
   return (low & 8) << 12 | (low & 7) << 6 | (high & 8) << 28 | (high & 7) << 22;
@@ -127,6 +94,7 @@ std::string Encoder::readPower(int64_t row, const Source &source,
   bool isFP4 = coding.element == ElementKind::E2M1;
   bool isE5M2 = coding.element == ElementKind::E5M2;
   bool isZero = true;
+  int64_t infinite = -1;
   uint8_t byte = matrix.scales[row * matrix.scaleColumns + source.scale];
   bool isNan = byte == kPackedNan;
   for (int64_t i = 0; i < source.count; ++i) {
@@ -135,13 +103,14 @@ std::string Encoder::readPower(int64_t row, const Source &source,
     if (isFP4)
       continue;
     isNan |= isE5M2 ? magnitude > 0x7C : magnitude == 0x7F;
-    if (isE5M2 && magnitude == 0x7C && !isNan)
-      return "expected finite weights, but got infinity in row " +
-             std::to_string(row) + ", column " +
-             std::to_string(source.column + i);
+    if (isE5M2 && magnitude == 0x7C && infinite < 0)
+      infinite = source.column + i;
   }
   if (isNan)
     factor.kind = Factor::Nan;
+  else if (infinite >= 0)
+    return "expected finite weights, but got infinity in row " +
+           std::to_string(row) + ", column " + std::to_string(infinite);
   else if (!isZero)
     factor = {Factor::Power, static_cast<int16_t>(byte - 127)};
   return {};
@@ -201,8 +170,7 @@ uint8_t Encoder::storedScale(int64_t row, size_t step) const {
   case Factor::Zero:
     return 0;
   case Factor::Nan:
-    // Infinity, and zero times it is NaN.
-    return coding.type == Multiplicand::BF16 ? 0xFF : 0xF8;
+    return getPackedNan(coding);
   case Factor::Power:
     break;
   }

@@ -175,6 +175,12 @@ CompareReport compare(const Tensor &actualData, const Tensor &actualScales,
       makeScaled(reference.type, actualData, actualScales);
   if (!actual)
     return failed(llvm::toString(actual.takeError()));
+  if (reference.type.isCoded()) {
+    // Of coded weights every bit is given.
+    CompareReport values = compare(actual->data, reference.data, options);
+    CompareReport factors = compare(actual->scales, reference.scales, options);
+    return values.passed ? factors : values;
+  }
   llvm::Expected<ScaledAddress> there = ScaledAddress::create(
       actual->type, actual->scales.shape(), reference.groups);
   if (!there)

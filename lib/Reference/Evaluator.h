@@ -65,6 +65,8 @@ private:
   llvm::Expected<ScaledValue> scaled(const gsg::ScaledOperand &operand);
   llvm::Expected<ScaledValue> scaled(mlir::Value data, mlir::Value scales,
                                      mlir::ArrayAttr types);
+  /// The same for weights, which are brought back from the layouts of sm_90a.
+  llvm::Expected<ScaledValue> linearWeights(const gsg::ScaledOperand &operand);
   /// Element `index` of an optional operand that is a scalar or a tensor; a
   /// tensor of one element serves every index.
   llvm::Expected<Real> entry(mlir::Value v, int64_t index, int64_t count,
@@ -93,6 +95,7 @@ private:
   llvm::Error evaluateSplitScaled(gsg::SplitScaledOp op);
   llvm::Error evaluateRelayoutScales(gsg::RelayoutScalesOp op);
   llvm::Error evaluateRelayoutGate(gsg::RelayoutGateOp op);
+  llvm::Error evaluateRelayoutWeights(gsg::RelayoutWeightsOp op);
   llvm::Error evaluateQuantize(gsg::QuantizeOp op);
   llvm::Error evaluateDequantize(gsg::DequantizeOp op);
   llvm::Error evaluateHadamard(gsg::HadamardOp op);

@@ -205,7 +205,8 @@ ScaledAddress::create(gsg::ScaledType type, llvm::ArrayRef<int64_t> scaleShape,
   a.storedRows = rows;
   a.rowStride = type.isFP4() ? format::roundUp(columns, 2) : columns;
   size_t n = scaleShape.size();
-  a.matrix.layout = toFormat(type.getLayout());
+  if (!type.isCoded())
+    a.matrix.layout = toFormat(type.getLayout());
   switch (type.getLayout()) {
   case gsg::ScaleLayout::Linear:
     a.matrix.rows = n > 1 ? scaleShape[n - 2] : 1;
@@ -219,6 +220,10 @@ ScaledAddress::create(gsg::ScaledType type, llvm::ArrayRef<int64_t> scaleShape,
     a.matrix.rows = scaleShape[n - 4] * getRowTile(type.getLayout());
     a.matrix.columns = scaleShape[n - 3] * 4;
     break;
+  case gsg::ScaleLayout::Wgmma:
+  case gsg::ScaleLayout::WgmmaF16:
+    return makeError("expected a layout of scales, but got '" +
+                     gsg::stringifyScaleLayout(type.getLayout()) + "'");
   }
   a.map = std::move(groups);
   // grouping_c9

@@ -13,6 +13,7 @@
 #include "nvfp4/Reference/Interpreter.h"
 
 #include "Evaluator.h"
+#include "WgmmaLayout.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -178,6 +179,8 @@ llvm::Error Evaluator::evaluate(mlir::Operation *op) {
       .Case<gsg::SplitScaledOp>([&](auto o) { return evaluateSplitScaled(o); })
       .Case<gsg::RelayoutScalesOp>(
           [&](auto o) { return evaluateRelayoutScales(o); })
+      .Case<gsg::RelayoutWeightsOp>(
+          [&](auto o) { return evaluateRelayoutWeights(o); })
       .Case<gsg::RelayoutGateOp>(
           [&](auto o) { return evaluateRelayoutGate(o); })
       .Case<gsg::QuantizeOp>([&](auto o) { return evaluateQuantize(o); })
@@ -220,6 +223,14 @@ Evaluator::scaled(mlir::Value data, mlir::Value scales, mlir::ArrayAttr types) {
       gsg::getScaledOperands(
           data, scales ? mlir::ValueRange(scales) : mlir::ValueRange(), types)
           .front());
+}
+
+llvm::Expected<ScaledValue>
+Evaluator::linearWeights(const gsg::ScaledOperand &operand) {
+  llvm::Expected<ScaledValue> value = scaled(operand);
+  if (!value || !value->type.isCoded())
+    return value;
+  return readLaidWeights(*value);
 }
 
 llvm::Expected<Real> Evaluator::entry(mlir::Value v, int64_t index,

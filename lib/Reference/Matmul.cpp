@@ -95,7 +95,7 @@ llvm::Error MatmulEvaluation::readOperands() {
   }
   for (const gsg::ScaledOperand &operand : gsg::getScaledOperands(
            op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())) {
-    llvm::Expected<ScaledValue> value = evaluator.scaled(operand);
+    llvm::Expected<ScaledValue> value = evaluator.linearWeights(operand);
     if (!value)
       return value.takeError();
     rhs.push_back(std::move(*value));

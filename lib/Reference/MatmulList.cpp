@@ -34,7 +34,7 @@ llvm::Error Evaluator::evaluateMatmulList(gsg::MatmulListOp op) {
     llvm::Expected<ScaledValue> a = scaled(lhs[i]);
     if (!a)
       return fail(i, a.takeError());
-    llvm::Expected<ScaledValue> b = scaled(rhs[i]);
+    llvm::Expected<ScaledValue> b = linearWeights(rhs[i]);
     if (!b)
       return fail(i, b.takeError());
     Tensor out = tensor(op.getOuts()[i]);

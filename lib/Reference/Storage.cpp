@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// make_scaled, split_scaled, relayout_scales, relayout_gate, and what ops that
-// produce scaled values share.
+// make_scaled, split_scaled, relayout_scales, relayout_gate,
+// relayout_weights, and what ops that produce scaled values share.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Activation.h"
 #include "Evaluator.h"
+#include "WgmmaLayout.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 namespace nvfp4::reference {
@@ -174,6 +175,27 @@ llvm::Error Evaluator::evaluateRelayoutScales(gsg::RelayoutScalesOp op) {
     set(op.getResult(), std::move(*result));
   else
     set(op.getResult(), asType(result->scales, resultType));
+  return llvm::Error::success();
+}
+
+llvm::Error Evaluator::evaluateRelayoutWeights(gsg::RelayoutWeightsOp op) {
+  llvm::Expected<ScaledValue> input =
+      scaled(op.getInput(), op.getInputScales(), op.getInputTypesAttr());
+  if (!input)
+    return errorAt(op, llvm::toString(input.takeError()));
+  gsg::ScaledType to = op.getResultType();
+  llvm::Expected<ScaledValue> result =
+      to.isCoded() ? layOutWeights(*input, to.getLayout())
+                   : readLaidWeights(*input);
+  if (!result)
+    return errorAt(op, llvm::toString(result.takeError()));
+  if (op->getNumResults() == 0)
+    return errorAt(op, "expected tensors, but got memrefs");
+  if (mlir::isa<gsg::ScaledType>(op->getResult(0).getType()))
+    setResults(op, {std::move(*result)});
+  else
+    setResults(op, {asType(result->data, op->getResult(0).getType()),
+                    asType(result->scales, op->getResult(1).getType())});
   return llvm::Error::success();
 }
 

@@ -290,9 +290,11 @@ llvm::Expected<ScaledValue> makeScaled(gsg::ScaledType type, Tensor data,
                      stringify(*scaleElement) + ", but got " +
                      scales.describe());
   llvm::SmallVector<int64_t> shape(type.getShape());
+  // Strips, blocks and their bytes stand for the rows and columns.
+  int64_t rank = type.getRank() + (type.isCoded() ? 1 : 0);
   // storage_c6
-  if (data.rank() != type.getRank())
-    return makeError("expected values of rank " + llvm::Twine(type.getRank()) +
+  if (data.rank() != rank)
+    return makeError("expected values of rank " + llvm::Twine(rank) +
                      ", but got " + data.describe());
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (type.isDynamicDim(i))

@@ -117,7 +117,13 @@ static int64_t rowsPerTile(const std::string &scaledType) {
 }
 
 /// The leading extents that scales of `values` must have.
-static std::vector<int64_t> expectedRows(const DLTensor &values, int64_t tile) {
+static std::vector<int64_t> expectedRows(const DLTensor &values,
+                                         const std::string &scaledType,
+                                         int64_t tile) {
+  // Weights for sm_90a: strips, blocks and bytes of each matrix, which has one
+  // factor.
+  if (scaledType.find(", wgmma") != std::string::npos)
+    return {values.ndim > 3 ? values.shape[0] : 1};
   std::vector<int64_t> rows(values.shape, values.shape + values.ndim - 1);
   if (!rows.empty())
     rows.back() = rows.back() / tile + (rows.back() % tile != 0);
@@ -133,7 +139,8 @@ nvfp4_status nvfp4::runtime::checkPairs(const nvfp4_function &function,
     if (values.role != NVFP4_ROLE_VALUES || scales.role != NVFP4_ROLE_SCALES ||
         values.scaledType != scales.scaledType || !tile || values.shape.empty())
       continue;
-    std::vector<int64_t> rows = expectedRows(*arguments[i], tile);
+    std::vector<int64_t> rows =
+        expectedRows(*arguments[i], values.scaledType, tile);
     const DLTensor &found = *arguments[i + 1];
     if (static_cast<size_t>(found.ndim) < rows.size() ||
         !std::equal(rows.begin(), rows.end(), found.shape))

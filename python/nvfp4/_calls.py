@@ -16,7 +16,7 @@ import numpy as np
 from . import _dlpack
 from .compiler import Program
 from .errors import ArgumentError
-from .tensors import ScaledTensor, scaled_type
+from .tensors import CODED, ScaledTensor, known_dims, scaled_type
 
 DIALECT = "grouped_scaled_gemm"
 _ELEMENT_OF = {dtype: name for name, dtype in _dlpack.ELEMENTS.items() if name not in ("index",)}
@@ -103,7 +103,25 @@ class Call:
 
     def scaled(self, name: str, tensor: ScaledTensor) -> str:
         """`%name scaled_by %name_s : memref<..>, memref<..> as !type`."""
+        if isinstance(tensor, ScaledTensor) and tensor.layout in CODED:
+            return self.known(name, tensor)
         return self.storage(name, tensor) + f" as {tensor.type()}"
+
+    def known(self, name: str, tensor: ScaledTensor) -> str:
+        """As scaled, of weights with their N and K in the types."""
+        type_ = tensor.type(known_dims(tensor.shape))
+        coded = tensor.layout in CODED
+
+        def memref(array: np.ndarray, element: str) -> str:
+            dims = list(map(str, array.shape))
+            if tensor.ndim == 3:
+                dims[0] = "?"
+            return f"memref<{'x'.join(dims)}x{element}>"
+        values = memref(tensor.values, "i8" if coded else tensor.info.element)
+        scales = memref(tensor.scales, "f32" if coded else tensor.info.scale_element)
+        self.add(name, tensor.values, values, f" {{{DIALECT}.values_of = {type_}}}")
+        self.add(name + "_s", tensor.scales, scales, f" {{{DIALECT}.scales_of = {type_}}}")
+        return f"%{name} scaled_by %{name}_s : {values}, {scales} as {type_}"
 
     def storage(self, name: str, tensor: ScaledTensor) -> str:
         """The same without the type behind it, which ops with one operand print elsewhere."""

@@ -12,7 +12,7 @@ from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled
 from .errors import ArgumentError
 from .options import GateLike, QuantizerLike, gate_of, quantizer_of
-from .tensors import FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, _one_of, scales_shape
+from .tensors import CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, _one_of, scales_shape, values_shape
 
 __all__ = ["quantize", "dequantize", "relayout", "encode_scale"]
 
@@ -129,7 +129,9 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
 
     ``layout`` and ``starts`` move the scales of a ScaledTensor; ``groups`` is needed where either side starts by group.
     ``gate`` is (from, to), Gates or names of GATES, and permutes the rows of a GLU weight with their scales, or the last
-    dimension of an array such as a bias.
+    dimension of an array such as a bias. Layouts ``wgmma`` and ``wgmma_f16`` are of weights ``[N, K]`` or ``[G, N, K]``
+    for sm_90a, of which products on that target need no more re-laying; DataError if the scales of a matrix are too far
+    apart for them.
     """
     if not isinstance(x, ScaledTensor):
         if gate is None or layout is not None or starts is not None:
@@ -140,6 +142,8 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
     layout, starts = layout or x.layout, starts or x.starts
     if (layout, starts) == (x.layout, x.starts):
         return x
+    if layout in CODED or x.layout in CODED:
+        return _lay_out(x, layout, starts, groups)
     scales = stored_scales(x.shape, x.format, layout, starts, x.axis, groups)
     result = new_scaled(x.shape, x.format, layout, starts, x.axis, scales)
     result = ScaledTensor(x.values, result.scales, x.format, x.shape, layout, starts, x.axis)
@@ -151,6 +155,29 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
         type_ = Call._scales_type(result, True)
     call.add("out", result.scales, type_)
     call.run(text + f" outs(%out : {type_} as {result.type()})")
+    return result
+
+
+def _lay_out(x: ScaledTensor, layout: str, starts: str, groups: Grouping | None) -> ScaledTensor:
+    """Weights for sm_90a, or back from there."""
+    if starts != "whole" or groups is not None:
+        raise ArgumentError(f"expected starts = whole and no groups for layout {layout}, but got {starts}")
+    if x.layout in CODED and layout in CODED or x.layout not in CODED and (x.layout, x.starts) != ("linear", "whole"):
+        return relayout(relayout(x, layout="linear", starts="whole"), layout=layout)
+    if layout not in CODED and layout != "linear":
+        return relayout(relayout(x, layout="linear"), layout=layout)
+    if x.ndim not in (2, 3) or x.axis != x.ndim - 1 or 0 in x.shape[-2:]:
+        raise ArgumentError(f"expected weights [N, K] or [G, N, K] with blocks along the last axis for layout {layout}, "
+                            f"but got shape {x.shape} and axis {x.axis}")
+    if layout in CODED:
+        values = np.zeros(values_shape(x.shape, x.format, layout), np.uint8)
+        result = ScaledTensor(values, np.zeros(scales_shape(x.shape, x.format, layout), np.float32), x.format, x.shape,
+                              layout)
+    else:
+        result = new_scaled(x.shape, x.format, layout, starts, -1, scales_shape(x.shape, x.format))
+    call = Call()
+    text = f"{DIALECT}.relayout_weights({call.known('x', x)})"
+    call.run(text + f" outs({call.known('out', result)})")
     return result
 
 

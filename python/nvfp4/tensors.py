@@ -50,6 +50,8 @@ FORMATS: dict[str, Format] = {f.name: f for f in (
     Format("mxfp8_e5m2", 8, 32, _E5M2, _E8M0, 127))}
 # Rows and columns of a tile of scales.
 LAYOUTS: dict[str, tuple[int, int]] = {"linear": (1, 1), "blocked": (128, 4), "blocked_8x4": (8, 4)}
+# Of weights for sm_90a, whose scales lie among their values.
+CODED = ("wgmma", "wgmma_f16")
 _STARTS = ("whole", "compact", "upper_bound")
 
 
@@ -70,6 +72,9 @@ class ScaledTensor:
     floats ``[..., R, K]``. Blocks of 16 (``nvfp4``, ``nvfp4_e8m0``) or 32 lie along ``axis``, the last one unless said.
     ``scales`` are UE4M3 (``nvfp4``) or UE8M0 in one of the layouts ``linear`` ``[..., R, C]``, ``blocked``
     ``[..., ceil(R/128), ceil(C/4), 32, 4, 4]`` or ``blocked_8x4`` ``[..., ceil(R/8), ceil(C/4), 8, 4]``, C = ceil(K/block).
+    Weights for sm_90a have the layout ``wgmma``, or ``wgmma_f16`` for rows of float16, which :func:`nvfp4.relayout` makes:
+    ``values`` are then bytes ``[..., ceil(N/64), 2*ceil(K/128), 2304]`` (4352 of 8-bit floats), ``scales`` float32 ``[G]``
+    or ``[1]``, and ``shape`` has to be given.
     ``starts`` says where the scales of ragged groups start: ``whole``, ``compact`` or ``upper_bound``.
 
     Takes any DLPack tensor without a copy; scales may come as raw bytes. ``shape`` is the logical shape, needed only
@@ -86,8 +91,11 @@ class ScaledTensor:
 
     def __post_init__(self) -> None:
         _one_of("format", self.format, FORMATS)
-        _one_of("layout", self.layout, LAYOUTS)
+        _one_of("layout", self.layout, (*LAYOUTS, *CODED))
         _one_of("starts", self.starts, _STARTS)
+        if self.layout in CODED:
+            self._check_coded()
+            return
         fmt, put = self.info, lambda name, value: object.__setattr__(self, name, value)
         for name, dtype in (("values", fmt.values), ("scales", fmt.scales)):
             array = _dlpack.asarray(getattr(self, name))
@@ -109,6 +117,23 @@ class ScaledTensor:
                                 f"{stored}")
         self._check_scales()
 
+    def _check_coded(self) -> None:
+        shape = tuple(map(int, self.shape))
+        if len(shape) not in (2, 3) or 0 in shape[-2:] or self.starts != "whole" or self.axis not in (-1, len(shape) - 1):
+            raise ArgumentError(f"expected shape [N, K] or [G, N, K] of weights in layout {self.layout}, starts whole and "
+                                f"the last axis, but got {shape}, {self.starts} and {self.axis}")
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "axis", len(shape) - 1)
+        for name, dtype, expected in (("values", _U8, values_shape(shape, self.format, self.layout)),
+                                      ("scales", np.dtype(np.float32), scales_shape(shape, self.format, self.layout))):
+            array = _dlpack.asarray(getattr(self, name))
+            if array.dtype.itemsize != dtype.itemsize or name == "scales" and array.dtype != dtype:
+                raise ArgumentError(f"expected {name} in layout {self.layout} as {dtype}, but got {array.dtype}")
+            if array.shape != expected:
+                raise ArgumentError(f"expected {name} of shape {expected} for {self.format} of shape {shape} in layout "
+                                    f"{self.layout}, but got {array.shape}")
+            object.__setattr__(self, name, np.ascontiguousarray(array).view(dtype))
+
     def _check_scales(self) -> None:
         expected = scales_shape(self.shape, self.format, self.layout, self.axis)
         found = self.scales.shape
@@ -129,7 +154,9 @@ class ScaledTensor:
         return len(self.shape)
 
     def type(self, dims: str | None = None) -> str:
-        """The type in MLIR, with ``dims`` (default: all ``?``, and K where it is odd)."""
+        """The type in MLIR, with ``dims`` (default: all ``?``, K where it is odd, N and K of weights for sm_90a)."""
+        if self.layout in CODED and dims is None:
+            dims = known_dims(self.shape)
         return scaled_type(dims or dynamic_dims(self.shape, self.info.bits), self.format, self.layout, self.starts,
                            self.axis if self.axis != self.ndim - 1 else None)
 
@@ -141,9 +168,11 @@ class ScaledTensor:
         named = dict(part.split(" = ") for part in rest if "=" in part)
         extents = dims.split("x")
         shape = ()
+        layout = next((part for part in rest if "=" not in part), "linear")
+        if layout in CODED:
+            return cls(values, scales, fmt, (*values.shape[:-3], *map(int, extents[-2:])), layout)
         if extents[-1] != "?" and int(extents[-1]) % 2 and FORMATS[fmt].bits == 4:
             shape = values.shape[:-1] + (int(extents[-1]),)
-        layout = next((part for part in rest if "=" not in part), "linear")
         return cls(values, scales, fmt, shape, layout, named.get("starts", "whole"), int(named.get("axis", -1)))
 
     def dequantize(self, **options: Any) -> np.ndarray:
@@ -156,6 +185,11 @@ class ScaledTensor:
         if self.ndim != 3:
             raise ArgumentError(f"expected a stack of matrices to index, but got shape {self.shape}")
         values = self.values[index]
+        if self.layout in CODED:
+            if values.ndim not in (3, 4):
+                raise ArgumentError("expected one index or slice, of the first dimension")
+            return ScaledTensor(values, self.scales[index].reshape(-1), self.format,
+                                (*values.shape[:-3], *self.shape[1:]), self.layout)
         if values.ndim not in (2, 3):
             raise ArgumentError("expected one index or slice, of the first dimension")
         # The logical K survives where it is odd.
@@ -167,13 +201,18 @@ class ScaledTensor:
         return f"ScaledTensor({self.type('x'.join(map(str, self.shape)))})"
 
 
-def values_shape(shape: tuple[int, ...], fmt: str) -> tuple[int, ...]:
+def values_shape(shape: tuple[int, ...], fmt: str, layout: str = "linear") -> tuple[int, ...]:
     """The storage shape of values."""
+    if layout in CODED:
+        # Blocks of 64 x 64 with 256 bytes of scales behind each.
+        return (*shape[:-2], _ceil(shape[-2], 64), 2 * _ceil(shape[-1], 128), 512 * FORMATS[fmt].bits + 256)
     return shape[:-1] + (_ceil(shape[-1] * FORMATS[fmt].bits, 8),)
 
 
 def scales_shape(shape: tuple[int, ...], fmt: str, layout: str = "linear", axis: int = -1) -> tuple[int, ...]:
     """The storage shape of scales with ``starts = whole``."""
+    if layout in CODED:
+        return shape[:-2] or (1,)
     extents = list(shape)
     extents[axis] = _ceil(extents[axis], FORMATS[fmt].block)
     if layout == "linear":
@@ -191,6 +230,11 @@ def dynamic_dims(shape: tuple[int, ...], bits: int) -> str:
     if bits == 4 and shape[-1] % 2:
         dims[-1] = str(shape[-1])
     return "x".join(dims)
+
+
+def known_dims(shape: tuple[int, ...]) -> str:
+    """``?xNxK``, or ``NxK``."""
+    return "x".join(["?"] * (len(shape) - 2) + [str(extent) for extent in shape[-2:]])
 
 
 def scaled_type(dims: str, fmt: str, layout: str = "linear", starts: str = "whole", axis: int | None = None) -> str:

@@ -6,6 +6,10 @@ Operands lie on a lattice, so accumulators are exact; destinations hold NaN wher
 they must not; rows of no group and padding scales are NaN.
 """
 
+import os
+import subprocess
+import sys
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -313,6 +317,27 @@ def test_the_simulator_gives_the_same_bits(rng, options):
         np.testing.assert_allclose(results[0], results[1], rtol=2.0**-16)
     else:
         assert_equal(*results)
+
+
+LAID = """
+import numpy as np
+import nvfp4
+rng = np.random.default_rng(5)
+x, w = (nvfp4.quantize(rng.standard_normal(shape).astype(np.float32)) for shape in ((43, 96), (2, 72, 96)))
+grouping = nvfp4.ragged_rows(np.array([3, 43], np.int32))
+laid = nvfp4.relayout(w, layout="wgmma")
+stacked, apart, linear = (nvfp4.grouped_matmul(x, rhs, grouping, target="sm_90a+sim") for rhs in (
+    laid, [laid[0], laid[1]], w))
+assert np.array_equal(stacked, linear) and np.array_equal(apart, linear)
+np.testing.assert_allclose(linear, nvfp4.grouped_matmul(x, w, grouping), rtol=0, atol=1e-4 * np.abs(linear).max())
+"""
+
+
+def test_weights_laid_out_for_hopper():
+    """In a process of its own, as the simulator has one architecture."""
+    environment = {**os.environ, "NVFP4_SIM_OPTIONS": "--arch sm_90a", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", LAID], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_lists_of_problems(rng):

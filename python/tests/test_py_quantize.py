@@ -132,6 +132,47 @@ def test_gates_move_rows_with_their_scales(rng, target):
     np.testing.assert_array_equal(nvfp4.relayout(bias, gate=("vllm", target)), bias[:, rows])
 
 
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("layout", ["wgmma", "wgmma_f16"])
+def test_weights_for_hopper_and_back(rng, fmt, layout):
+    weights = nvfp4.ScaledTensor(*random_scaled(rng, (3, 70, 97), fmt).store("linear", None, 0, 0), fmt, (3, 70, 97))
+    laid = nvfp4.relayout(weights, layout=layout)
+    assert laid.layout == layout and laid.shape == (3, 70, 97)
+    assert laid.values.shape == (3, 2, 2, 4352 if fmt.startswith("mxfp8") else 2304)
+    np.testing.assert_array_equal(laid.scales, np.full(3, 128, np.float32))
+    back = nvfp4.relayout(laid, layout="linear")
+    np.testing.assert_array_equal(back.dequantize(), weights.dequantize())
+    # By way of linear, from tiles and from one decoder's to the other's.
+    tiles = nvfp4.relayout(nvfp4.relayout(laid, layout="blocked"), layout="wgmma")
+    np.testing.assert_array_equal(tiles.values, nvfp4.relayout(laid, layout="wgmma").values)
+    one = nvfp4.relayout(laid[1], layout="linear")
+    np.testing.assert_array_equal(one.dequantize(), weights.dequantize()[1])
+    assert laid[1:].shape == (2, 70, 97) and "wgmma" in repr(laid)
+
+
+def test_weights_for_hopper_that_are_none(rng):
+    weights = nvfp4.quantize(rng.standard_normal((64, 128)).astype(np.float32), "mxfp4")
+    weights.scales.view(np.uint8)[:2, 0] = 0, 254
+    with pytest.raises(nvfp4.DataError, match="within a factor of 2\\^126"):
+        nvfp4.relayout(weights, layout="wgmma")
+    laid = nvfp4.relayout(nvfp4.quantize(np.ones((64, 128), np.float32)), layout="wgmma")
+    code = np.zeros_like(laid.values)
+    code[0, 0, 0] = 1  # under a scale of zero
+    broken = nvfp4.ScaledTensor(code, laid.scales, "nvfp4", (64, 128), "wgmma")
+    with pytest.raises(nvfp4.DataError, match="as relayout_weights lays them out"):
+        nvfp4.relayout(broken, layout="linear")
+    with pytest.raises(nvfp4.ArgumentError, match="values of shape"):
+        nvfp4.ScaledTensor(laid.values, laid.scales, "nvfp4", (64, 129), "wgmma")
+    with pytest.raises(nvfp4.ArgumentError, match="scales in layout wgmma as float32"):
+        nvfp4.ScaledTensor(laid.values, laid.scales.astype(np.float64), "nvfp4", (64, 128), "wgmma")
+    with pytest.raises(nvfp4.ArgumentError, match="last axis"):
+        nvfp4.relayout(nvfp4.quantize(np.ones((64, 64), np.float32), axis=0), layout="wgmma")
+    with pytest.raises(nvfp4.CompileError, match="another layout than 'wgmma'"):
+        laid.dequantize()
+    with pytest.raises(nvfp4.CompileError, match="expected target sm_90a for weights in the layout 'wgmma'"):
+        nvfp4.grouped_matmul(nvfp4.quantize(np.ones((2, 128), np.float32)), laid)
+
+
 def test_encode_scales():
     x = np.array([[[1.0, -4.0]], [[0, 0]]], np.float32)
     assert nvfp4.encode_scale(x) == 2688 / 4

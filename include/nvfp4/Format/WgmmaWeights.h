@@ -127,6 +127,23 @@ std::string encode(const Matrix &matrix, Multiplicand type,
                    std::span<const Segment> segments, int64_t blocks,
                    uint8_t *out, float &factor);
 
+/// Where decode puts a matrix of `rows` by `columns` weights: packed rows of
+/// codes, and rows of one scale for each block of the format.
+struct Decoded {
+  BlockFormat format;
+  uint8_t *codes;
+  uint8_t *scales;
+  int64_t rows, columns;
+};
+
+/// Brings `blocks` blocks along K for each 64 rows back to rows of codes and
+/// scales: the numbers that encode was given, up to codes under zero scales,
+/// which are zero, E8M0 scales of blocks of zeros, which are 1, and NaN.
+/// `factor` is what encode returned. Returns what encode cannot have written,
+/// or an empty text; the destination is then unspecified.
+std::string decode(const uint8_t *in, Multiplicand type, int64_t blocks,
+                   float factor, const Decoded &matrix);
+
 /// The byte in which a UE4M3 scale is stored: five bits of exponent, three of
 /// mantissa, subnormal scales normalised, so that 0x7000 | byte << 4 is the
 /// bf16 number scale * 2^119. NaN becomes 0xFF, which decodes to NaN. Zero

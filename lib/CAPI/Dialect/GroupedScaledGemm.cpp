@@ -24,7 +24,7 @@ using nvfp4::capi::toEnum;
 
 static_assert(
     static_cast<int>(BlockFormat::MXFP8_E5M2) == Nvfp4BlockFormatMXFP8E5M2 &&
-    static_cast<int>(ScaleLayout::Blocked8x4) == Nvfp4ScaleLayoutBlocked8x4 &&
+    static_cast<int>(ScaleLayout::WgmmaF16) == Nvfp4ScaleLayoutWgmmaF16 &&
     static_cast<int>(GroupStart::UpperBound) == Nvfp4GroupStartUpperBound &&
     static_cast<int>(GroupingKind::RaggedK) == Nvfp4GroupingRaggedK);
 

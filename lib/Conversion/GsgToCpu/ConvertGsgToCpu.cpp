@@ -80,6 +80,7 @@ void cpu::populateGsgToCpuPatterns(RewritePatternSet &patterns,
   populatePermutationToCpuPatterns(patterns);
   populateQuantizationToCpuPatterns(patterns);
   populateRelayoutToCpuPatterns(patterns);
+  populateRelayoutWeightsToCpuPatterns(patterns);
   populateActivationToCpuPatterns(patterns);
   populateRoutingToCpuPatterns(patterns);
 }

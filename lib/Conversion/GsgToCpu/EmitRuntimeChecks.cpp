@@ -150,6 +150,14 @@ static void emitChecks(CheckBuilder &check, RelayoutGateOp op) {
   emitGateCheck(check, op.getTo(), n);
 }
 
+static void emitChecks(CheckBuilder &check, RelayoutWeightsOp op) {
+  ScaledOperand input{op.getInput(), op.getInputScales(), op.getInputType()};
+  ScaledOperand out{op.getOut(), op.getOutScales(), op.getResultType()};
+  SmallVector<Extent, 3> shape = check.logicalShape(input);
+  check.storage("the input", input, shape, /*isOwnShape=*/true);
+  check.storage("outs", out, shape);
+}
+
 static void emitChecks(CheckBuilder &check, RouteOp op) {
   Extent tokens = check.dim(op.getLogits(), 0);
   Extent experts = check.dim(op.getLogits(), 1);
@@ -251,7 +259,8 @@ struct EmitRuntimeChecks
           .Case([&](MatmulOp matmul) { emitMatmulChecks(check, matmul); })
           .Case([&](MatmulListOp list) { emitMatmulListChecks(check, list); })
           .Case<QuantizeOp, DequantizeOp, HadamardOp, GluOp, RelayoutScalesOp,
-                RelayoutGateOp, RouteOp, SortTokensOp, PermuteOp, CombineOp>(
+                RelayoutGateOp, RelayoutWeightsOp, RouteOp, SortTokensOp,
+                PermuteOp, CombineOp>(
               [&](auto other) { emitChecks(check, other); });
       check.destinations(op);
       if (Value condition = check.allHold())

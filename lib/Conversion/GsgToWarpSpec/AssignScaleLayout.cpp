@@ -178,7 +178,8 @@ void ProductScales::assignList(MatmulListOp list) {
          getScaledOperands(data, scales, types)) {
       ScaledType to =
           operand.type.withLayout(ScaleLayout::Blocked, GroupStart::Whole);
-      bool stays = to == operand.type || !operand.type.isKMajor();
+      bool stays = to == operand.type || !operand.type.isKMajor() ||
+                   operand.type.isCoded();
       assigned.push_back(stays ? operand.scales : relayout(operand, to));
       assignedTypes.push_back(TypeAttr::get(stays ? operand.type : to));
     }
@@ -196,6 +197,8 @@ void ProductScales::assignRhs() {
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   // Weights of separate operands have one type.
   ScaledType from = parts.front().type;
+  if (from.isCoded())
+    return;
   ScaledType to = from.withLayout(
       isLinear() ? ScaleLayout::Linear : ScaleLayout::Blocked, getStart(from));
   if (to == from || !from.isKMajor())
@@ -226,6 +229,9 @@ LogicalResult ProductScales::assignGateLayout() {
   int64_t q = gate.getGranularity();
   // The two halves of a pair are in one thread's rows of the product.
   if (q > 0 && q <= (isWgmma ? 32 : 64) && llvm::isPowerOf2_64(q))
+    return success();
+  // What is coded has no rows to move: convert-gsg-to-warpspec says so.
+  if (op.getRhsType().isCoded())
     return success();
   SmallVector<ScaledOperand> parts =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());

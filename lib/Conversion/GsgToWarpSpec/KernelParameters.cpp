@@ -109,7 +109,8 @@ static void addResult(Launch &launch, const KernelPlan &plan, MatmulOp op,
 ProductExtents ProductExtents::get(HostMath &math, MatmulOp op) {
   Value a = op.getLhs()[0], b = op.getRhs()[0];
   int64_t aRank = cast<MemRefType>(a.getType()).getRank();
-  int64_t bRank = cast<MemRefType>(b.getType()).getRank();
+  ScaledType weights = op.getRhsType();
+  int64_t bRank = weights.getRank();
   auto parts = static_cast<int64_t>(op.getRhs().size());
   GroupingAttr grouping = op.getGrouping();
   if (grouping.getKind() == GroupingKind::RaggedK) {
@@ -118,7 +119,10 @@ ProductExtents ProductExtents::get(HostMath &math, MatmulOp op) {
       offsets = math.add(offsets, math.constant(-1));
     return {math.dim(a, aRank - 2), math.dim(b, bRank - 2), offsets};
   }
-  return {math.dim(a, aRank - 2), math.dim(b, bRank - 2),
+  // Memory of coded weights has other extents than they; N of them is known.
+  HostNumber columns =
+      weights.isCoded() ? math.constant(op.getN()) : math.dim(b, bRank - 2);
+  return {math.dim(a, aRank - 2), columns,
           bRank == 3 ? math.dim(b, 0) : math.constant(parts)};
 }
 

@@ -84,6 +84,9 @@ std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op) {
 }
 
 static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
+  if (type.isCoded())
+    return "weights laid out for sm_90a; bring them back to linear by "
+           "grouped_scaled_gemm.relayout_weights";
   if (!type.isKMajor())
     return "values whose blocks do not run along the last dimension";
   // Groups along K are laid out by the launch, with their scales.

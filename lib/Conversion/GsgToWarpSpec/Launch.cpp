@@ -344,6 +344,12 @@ Value Launch::addCodedWeights(ArrayRef<ScaledOperand> weights, bool isF16,
             math.toI64(rows), math.toI64(columns)},
            host.getI32Type());
   for (auto [i, part] : llvm::enumerate(weights)) {
+    if (part.type.isCoded()) {
+      call("nvfp4_task_laid_part",
+           {task, buffer, i64(static_cast<int64_t>(i)), getAddress(part.data),
+            getAddress(part.scales)});
+      continue;
+    }
     auto [scaleColumns, isCompact] = getScaleColumns(part);
     call("nvfp4_task_coded_part",
          {task, buffer, i64(static_cast<int64_t>(i)), getAddress(part.data),

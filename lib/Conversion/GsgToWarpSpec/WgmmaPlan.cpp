@@ -48,7 +48,7 @@ static std::string findUnsupported(const WgmmaPlan &plan) {
   ScaledType weights = plan.weights.front().type;
   if (!weights.isKMajor())
     return "weights whose blocks do not run along the last dimension";
-  if (weights.getLayout() != ScaleLayout::Linear)
+  if (weights.getLayout() != ScaleLayout::Linear && !weights.isCoded())
     return "scales of weights that are not laid out by gsg-assign-scale-layout";
   if (plan.a.type && plan.a.type.getLayout() != ScaleLayout::Linear)
     return "scales of rows that are not laid out by gsg-assign-scale-layout";
@@ -166,6 +166,11 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
                     "weights; run gsg-assign-scale-layout{target=sm_90a}");
     if (q == 0 || q > 32 || 32 % q != 0) {
       InFlightDiagnostic diag = refuse("the gate layout ") << gate;
+      if (plan.weights.front().type.isCoded())
+        return diag << " of weights that relayout_weights has laid out; bring "
+                       "weights, bias, addend and preact_outs to runs of 1, 2, "
+                       "4, 8, 16 or 32 by grouped_scaled_gemm.relayout_gate "
+                       "first";
       if (!op.getAddend() && !op.getPreactOut())
         return diag << "; run gsg-assign-scale-layout{target=sm_90a}";
       return diag << " with addend or preact_outs; bring weights, bias, addend "

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Re-laid out on the host, matrix by matrix, then copied.
+// Re-laid out on the host, matrix by matrix, then copied; or copied as they are
+// where relayout_weights has done that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,6 +74,29 @@ extern "C" void nvfp4_task_coded_part(nvfp4_task *task, int32_t number,
       }
       task->copyIn(buffer, reinterpret_cast<const char *>(coded.data()), at, 1);
     }
+  });
+}
+
+extern "C" void nvfp4_task_laid_part(nvfp4_task *task, int32_t number,
+                                     int64_t part, const void *blocks,
+                                     const float *factors) {
+  guarded(task, [&] {
+    Buffer &buffer = task->buffers[number];
+    bool isNVFP4 = buffer.coded.format == format::BlockFormat::NVFP4;
+    for (int64_t i = 0; i < buffer.partRows; ++i) {
+      // Kernels take it for granted.
+      if (isNVFP4 && factors[i] != 128) {
+        task->fail("expected 128 as the factor of weights that "
+                   "relayout_weights has laid out, but got " +
+                   std::to_string(factors[i]));
+        return;
+      }
+      buffer.factors[static_cast<size_t>(part * buffer.partRows + i)] =
+          factors[i];
+    }
+    if (!task->failed)
+      task->copyIn(buffer, static_cast<const char *>(blocks),
+                   part * buffer.partRows, buffer.partRows);
   });
 }
 

@@ -69,3 +69,14 @@ func.func @outer_gate(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x16xf3
       outs(%d : tensor<16x16xf32>) -> tensor<16x16xf32>
   return %e : tensor<16x16xf32>
 }
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<128x64, nvfp4, wgmma>
+func.func @laid_gates(%a: !a, %b: !b, %c: tensor<16x64xf32>) -> tensor<16x64xf32> {
+  // expected-error@+1 {{kernels for sm_90a do not support the gate layout #grouped_scaled_gemm.gate<halves, gate_first> of weights that relayout_weights has laid out; bring weights, bias, addend and preact_outs to runs of 1, 2, 4, 8, 16 or 32 by grouped_scaled_gemm.relayout_gate first}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      activation = <swiglu, gate = <halves, gate_first>> outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
+  return %d : tensor<16x64xf32>
+}

@@ -114,3 +114,21 @@ func.func @plain_rows(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<16x32xf32>) -> 
       outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }
+
+// -----
+
+// Weights for sm_90a have other extents, of which only the first may be dynamic.
+
+!l = !grouped_scaled_gemm.scaled<?x70x100, mxfp4>
+!w = !grouped_scaled_gemm.scaled<?x70x100, mxfp4, wgmma>
+
+// CHECK-LABEL: func @weights(
+// CHECK-SAME:    %[[V:[^:]*]]: tensor<?x70x50xi8>
+// CHECK:         %[[G:.*]] = tensor.dim %[[V]]
+// CHECK:         %[[B:.*]] = tensor.empty(%[[G]]) : tensor<?x2x2x2304xi8>
+// CHECK:         %[[F:.*]] = tensor.empty(%{{.*}}) : tensor<?xf32>
+// CHECK:         grouped_scaled_gemm.relayout_weights(%[[V]] scaled_by %{{.*}}) outs(%[[B]] scaled_by %[[F]]
+func.func @weights(%a: !l) -> !w {
+  %w = grouped_scaled_gemm.relayout_weights(%a : !l) -> !w
+  return %w : !w
+}

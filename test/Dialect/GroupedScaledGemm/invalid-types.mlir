@@ -52,7 +52,7 @@ func.func private @scaled_c6(!grouped_scaled_gemm.scaled<32x16, fp4>)
 // -----
 
 // scaled_c6: layouts are named.
-// expected-error @below {{expected a scale layout, one of linear, blocked, blocked_8x4, but got 'swizzled'}}
+// expected-error @below {{expected a scale layout, one of linear, blocked, blocked_8x4, wgmma, wgmma_f16, but got 'swizzled'}}
 func.func private @scaled_c6(!grouped_scaled_gemm.scaled<32x16, nvfp4, swizzled>)
 
 // -----

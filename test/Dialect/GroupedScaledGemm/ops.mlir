@@ -219,3 +219,33 @@ func.func @plain_rows_on_memrefs(%a: memref<16x64xf16>, %b: memref<32x32xi8>, %b
       outs(%c : memref<16x32xf16>)
   return
 }
+
+// -----
+
+// Weights for sm_90a, in both forms.
+
+!l = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+!w = !grouped_scaled_gemm.scaled<64x64, nvfp4, wgmma>
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+
+// CHECK-LABEL: func @relayout_weights(
+// CHECK:         grouped_scaled_gemm.relayout_weights(%{{[a-z0-9]*}} : !{{[a-z0-9]*}}) -> !{{[a-z0-9]*}}
+// CHECK:         grouped_scaled_gemm.matmul <dense> lhs(%{{[a-z0-9]*}} : !{{[a-z0-9]*}}) rhs(%{{[a-z0-9]*}} : !{{[a-z0-9]*}})
+// CHECK:         grouped_scaled_gemm.split_scaled %{{[a-z0-9]*}} : !{{[a-z0-9]*}} -> tensor<1x2x2304xi8>, tensor<1xf32>
+func.func @relayout_weights(%b: !l, %a: !a, %c: tensor<16x64xf32>)
+    -> (tensor<16x64xf32>, tensor<1x2x2304xi8>, tensor<1xf32>) {
+  %w = grouped_scaled_gemm.relayout_weights(%b : !l) -> !w
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%w : !w) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %v, %s = grouped_scaled_gemm.split_scaled %w : !w -> tensor<1x2x2304xi8>, tensor<1xf32>
+  return %d, %v, %s : tensor<16x64xf32>, tensor<1x2x2304xi8>, tensor<1xf32>
+}
+
+// CHECK-LABEL: func @relayout_weights_on_memrefs(
+// CHECK:         relayout_weights(%{{[a-z0-9]*}} scaled_by %{{[a-z0-9]*}} : memref<1x2x2304xi8>, memref<1xf32> as
+// CHECK-SAME:      outs(%{{[a-z0-9]*}} scaled_by %{{[a-z0-9]*}} : memref<64x32xi8>, memref<64x4xf8E4M3FN> as
+func.func @relayout_weights_on_memrefs(%w: memref<1x2x2304xi8>, %f: memref<1xf32>,
+                                       %v: memref<64x32xi8>, %s: memref<64x4xf8E4M3FN>) {
+  grouped_scaled_gemm.relayout_weights(%w scaled_by %f : memref<1x2x2304xi8>, memref<1xf32> as !w)
+      outs(%v scaled_by %s : memref<64x32xi8>, memref<64x4xf8E4M3FN> as !l)
+  return
+}

@@ -11,6 +11,8 @@
 // CHECK-DAG: !grouped_scaled_gemm.scaled<64, mxfp8_e5m2>
 // CHECK-DAG: !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked>
 // CHECK-DAG: !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked_8x4>
+// CHECK-DAG: !grouped_scaled_gemm.scaled<?x64x96, nvfp4, wgmma>
+// CHECK-DAG: !grouped_scaled_gemm.scaled<64x96, mxfp8_e5m2, wgmma_f16>
 // CHECK-DAG: !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked, starts = compact>
 // CHECK-DAG: !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked, starts = upper_bound>
 // CHECK-DAG: !grouped_scaled_gemm.scaled<64x?, nvfp4, starts = compact>
@@ -25,6 +27,8 @@ func.func private @types(
     !grouped_scaled_gemm.scaled<64, mxfp8_e5m2>,
     !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked>,
     !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked_8x4>,
+    !grouped_scaled_gemm.scaled<?x64x96, nvfp4, wgmma>,
+    !grouped_scaled_gemm.scaled<64x96, mxfp8_e5m2, wgmma_f16>,
     !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked, starts = compact>,
     !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked, starts = upper_bound>,
     !grouped_scaled_gemm.scaled<64x?, nvfp4, starts = compact>,

@@ -82,7 +82,8 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
 
     For `target` sm_90a scales of weights and rows are `linear` instead, since
     they are coded at the launch, and gate layouts go up to 32, unless the
-    product has `addend` or `preact_outs`: those of such a product stay.
+    product has `addend` or `preact_outs`: those of such a product stay. So do
+    weights that `relayout_weights` has laid out, which are coded already.
 
     What is not so yet goes through `relayout_scales` or `relayout_gate` into
     memory that is freed behind the product. No result changes.

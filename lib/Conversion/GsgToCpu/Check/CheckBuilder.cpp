@@ -54,8 +54,7 @@ LLVM::LLVMFuncOp CheckModule::function(StringRef name, ValueRange arguments) {
   return function;
 }
 
-/// "file:line:column: operation", as far as the place is known.
-static std::string describePlace(Operation *op) {
+std::string cpu::describePlace(Operation *op) {
   std::string name = op->getName().getStringRef().str();
   auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
   if (!place)

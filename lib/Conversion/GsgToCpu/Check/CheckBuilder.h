@@ -51,6 +51,9 @@ private:
   llvm::StringMap<mlir::LLVM::LLVMFuncOp> functions;
 };
 
+/// "file:line:column: operation", as far as the place is known.
+std::string describePlace(mlir::Operation *op);
+
 /// The checks of one operation, emitted before it.
 class CheckBuilder {
 public:

@@ -50,6 +50,19 @@ CheckBuilder::logicalShape(const ScaledOperand &operand) {
 void CheckBuilder::storage(StringRef name, const ScaledOperand &operand,
                            ArrayRef<Extent> shape, bool isOwnShape) {
   ScaledType type = operand.type;
+  if (type.isCoded()) {
+    // Only the number of matrices may be dynamic, which the values tell.
+    SmallVector<int64_t> data = type.getDataShape();
+    for (int64_t d = type.getRank() - 2; d <= type.getRank(); ++d)
+      equal("storage_c6", "dimension " + Twine(d) + " of the values of " + name,
+            dim(operand.data, d), constant(data[d]));
+    Extent matrices = type.getRank() > 2 ? shape[0] : constant(1);
+    if (type.getRank() > 2 && (!isOwnShape || !type.isDynamicDim(0)))
+      equal("storage_c6", "dimension 0 of the values of " + name,
+            dim(operand.data, 0), matrices);
+    return equal("storage_c9", "dimension 0 of the scales of " + name,
+                 dim(operand.scales, 0), matrices);
+  }
   SmallVector<Extent> expected(shape);
   if (type.isFP4())
     expected.back() = ceilDiv(expected.back(), 2);

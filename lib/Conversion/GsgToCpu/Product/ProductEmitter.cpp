@@ -115,6 +115,9 @@ Value ProductEmitter::scaleRowOffset(ScaleLayout layout, Value row,
   case ScaleLayout::Blocked8x4:
     return mb.add(mb.mul(mb.shr(row, 3), tileStride),
                   mb.shl(mb.bitAnd(row, 7), 2));
+  case ScaleLayout::Wgmma:
+  case ScaleLayout::WgmmaF16:
+    break; // no scales by themselves: see explainUnsupported
   }
   return {};
 }

@@ -187,9 +187,23 @@ std::string cpu::explainUnsupported(Operation *op) {
       expected *= type.getDimSize(d);
     }
   }
-  if (auto matmul = dyn_cast<MatmulOp>(op))
+  auto areCoded = [](ValueRange values, ValueRange scales, ArrayAttr types) {
+    return llvm::any_of(
+        getScaledOperands(values, scales, types),
+        [](const ScaledOperand &o) { return o.type && o.type.isCoded(); });
+  };
+  auto matmul = dyn_cast<MatmulOp>(op);
+  auto list = dyn_cast<MatmulListOp>(op);
+  if ((matmul && areCoded(matmul.getRhs(), matmul.getRhsScales(),
+                          matmul.getRhsTypesAttr())) ||
+      (list &&
+       areCoded(list.getRhs(), list.getRhsScales(), list.getRhsTypesAttr())))
+    return "expected weights in a layout of CPUs, but got them laid out for "
+           "sm_90a; grouped_scaled_gemm.relayout_weights brings them back to "
+           "linear";
+  if (matmul)
     return explainUnsupportedMatmul(matmul);
-  if (auto list = dyn_cast<MatmulListOp>(op))
+  if (list)
     return explainUnsupportedMatmulList(list);
   return {};
 }

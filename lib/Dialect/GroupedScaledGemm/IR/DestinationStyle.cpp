@@ -66,7 +66,7 @@ Speculation::Speculatability speculateOnTensors(Operation *op) {
 void nvfp4::gsg::attachDestinationStyle(MLIRContext *context) {
   attachTo<MatmulOp, MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp, GluOp,
            RouteOp, SortTokensOp, PermuteOp, CombineOp, RelayoutScalesOp,
-           RelayoutGateOp>(context);
+           RelayoutGateOp, RelayoutWeightsOp>(context);
 }
 
 MutableOperandRange MatmulOp::getDpsInitsMutable() {
@@ -80,6 +80,9 @@ MutableOperandRange QuantizeOp::getDpsInitsMutable() {
   return getLastOperands(*this, !!getOut() + !!getOutScales());
 }
 MutableOperandRange RelayoutGateOp::getDpsInitsMutable() {
+  return getLastOperands(*this, !!getOut() + !!getOutScales());
+}
+MutableOperandRange RelayoutWeightsOp::getDpsInitsMutable() {
   return getLastOperands(*this, !!getOut() + !!getOutScales());
 }
 MutableOperandRange RelayoutScalesOp::getDpsInitsMutable() {
@@ -128,4 +131,5 @@ NVFP4_DESTINATION_EFFECTS(PermuteOp)
 NVFP4_DESTINATION_EFFECTS(CombineOp)
 NVFP4_DESTINATION_EFFECTS(RelayoutScalesOp)
 NVFP4_DESTINATION_EFFECTS(RelayoutGateOp)
+NVFP4_DESTINATION_EFFECTS(RelayoutWeightsOp)
 #undef NVFP4_DESTINATION_EFFECTS

@@ -62,7 +62,8 @@ void GroupedScaledGemmDialect::initialize() {
   declarePromisedInterfaces<bufferization::BufferizableOpInterface, MatmulOp,
                             MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp,
                             GluOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,
-                            RelayoutScalesOp, RelayoutGateOp>();
+                            RelayoutScalesOp, RelayoutGateOp,
+                            RelayoutWeightsOp>();
 }
 
 LogicalResult

@@ -46,6 +46,8 @@ int64_t ScaledType::getElementBits() const {
 }
 
 Type ScaledType::getDataElementType() const {
+  if (isCoded())
+    return IntegerType::get(getContext(), 8);
   switch (getFormat()) {
   case BlockFormat::MXFP8_E4M3:
     return Float8E4M3FNType::get(getContext());
@@ -57,6 +59,8 @@ Type ScaledType::getDataElementType() const {
 }
 
 Type ScaledType::getScaleElementType() const {
+  if (isCoded())
+    return Float32Type::get(getContext());
   if (getFormat() == BlockFormat::NVFP4)
     return Float8E4M3FNType::get(getContext());
   return Float8E8M0FNUType::get(getContext());
@@ -64,12 +68,21 @@ Type ScaledType::getScaleElementType() const {
 
 SmallVector<int64_t> ScaledType::getDataShape() const {
   SmallVector<int64_t> shape(getShape());
+  if (isCoded()) {
+    // Blocks of 64 rows by 64 columns, two to a stage along K.
+    int64_t columns = shape.pop_back_val(), rows = shape.pop_back_val();
+    shape.append({ceilDivDim(rows, 64), 2 * ceilDivDim(columns, 128),
+                  64 * 64 * getElementBits() / 8 + 256});
+    return shape;
+  }
   if (isFP4())
     shape.back() = ceilDivDim(shape.back(), 2);
   return shape;
 }
 
 SmallVector<int64_t> ScaledType::getScaleShape() const {
+  if (isCoded())
+    return {getRank() > 2 ? getDimSize(0) : 1};
   SmallVector<int64_t> shape(getShape());
   shape[getAxis()] = ceilDivDim(shape[getAxis()], getBlockSize());
   bool whole = getGroupStart() == GroupStart::Whole;
@@ -144,7 +157,8 @@ Type ScaledType::parse(AsmParser &parser) {
       continue;
     }
     auto parsed = parseCase<ScaleLayout>(parser, "a scale layout",
-                                         "linear, blocked, blocked_8x4",
+                                         "linear, blocked, blocked_8x4, wgmma, "
+                                         "wgmma_f16",
                                          symbolizeScaleLayout);
     if (failed(parsed))
       return {};
@@ -188,6 +202,25 @@ LogicalResult ScaledType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected axis " << rank - 1
                        << (rank > 1 ? " or " + std::to_string(rank - 2) : "")
                        << " for rank " << rank << ", but got " << axis;
+  if (layout == ScaleLayout::Wgmma || layout == ScaleLayout::WgmmaF16) {
+    StringRef name = stringifyScaleLayout(layout);
+    // scaled_c7
+    if (rank < 2 || axis != rank - 1 || start != GroupStart::Whole)
+      return emitError() << "expected weights of rank 2 or 3 with blocks along "
+                            "the last dimension and starts = whole for the "
+                            "layout '"
+                         << name << "', but got rank " << rank << ", axis "
+                         << axis
+                         << " and starts = " << stringifyGroupStart(start);
+    // scaled_c8
+    for (int64_t size : shape.take_back(2))
+      if (ShapedType::isDynamic(size) || size == 0) {
+        InFlightDiagnostic diag = emitError();
+        diag << "expected known positive N and K for the layout '" << name
+             << "', but got ";
+        return ShapedType::isDynamic(size) ? diag << "?" : diag << size;
+      }
+  }
   // scaled_c4
   if (axis != rank - 1 && layout != ScaleLayout::Linear)
     return emitError() << "expected the linear scale layout for blocks along "

@@ -56,9 +56,14 @@ LogicalResult MatmulListOp::verify() {
                          "problem 0, but got ")
              << stringifyBlockFormat(lhs.getFormat()) << " and "
              << stringifyBlockFormat(rhs.getFormat()) << " for problem " << i;
+    // matmul_list_c8
+    if (rhs.getLayout() == ScaleLayout::WgmmaF16)
+      return emitOpError("expected the layout 'wgmma' of weights for rows that "
+                         "are multiplied in bf16, but got 'wgmma_f16' for "
+                         "problem ")
+             << i;
     // matmul_list_c5
-    if (lhs.getBlockSize() != rhs.getBlockSize() ||
-        lhs.getScaleElementType() != rhs.getScaleElementType())
+    if (!haveOneScaleType(lhs, rhs))
       return emitOpError("expected lhs and rhs of equal block size and scale "
                          "type, but got ")
              << stringifyBlockFormat(lhs.getFormat()) << " and "

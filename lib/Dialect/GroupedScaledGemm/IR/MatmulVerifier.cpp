@@ -122,15 +122,30 @@ private:
                << name << " with blocks along K, axis " << type.getRank() - 1
                << ", but got axis " << type.getAxis()
                << "; quantise it along K";
+    // matmul_c42
+    if (rhs.isCoded() && kind == GroupingKind::RaggedK)
+      return op.emitOpError("expected linear weights for grouping 'ragged_k', "
+                            "whose groups begin anywhere along K, but got ")
+             << rhs;
+    // matmul_c43
+    bool isF16 = !lhs && getElementTypeOrSelf(lhsType).isF16();
+    ScaleLayout coded = isF16 ? ScaleLayout::WgmmaF16 : ScaleLayout::Wgmma;
+    if (rhs.isCoded() && rhs.getLayout() != coded)
+      return op.emitOpError("expected the layout '")
+             << stringifyScaleLayout(coded) << "' of weights for rows that are "
+             << "multiplied in " << (isF16 ? "f16" : "bf16") << ", but got '"
+             << stringifyScaleLayout(rhs.getLayout()) << "'";
     // matmul_c6
-    if (lhs && (lhs.getBlockSize() != rhs.getBlockSize() ||
-                lhs.getScaleElementType() != rhs.getScaleElementType()))
+    if (lhs && !haveOneScaleType(lhs, rhs))
       return op.emitOpError("expected lhs and rhs of equal block size and "
                             "scale type, but got ")
              << stringifyBlockFormat(lhs.getFormat()) << " ("
              << lhs.getBlockSize() << ", " << lhs.getScaleElementType()
              << ") and " << stringifyBlockFormat(rhs.getFormat()) << " ("
-             << rhs.getBlockSize() << ", " << rhs.getScaleElementType() << ")";
+             << rhs.getBlockSize() << ", "
+             << rhs.withLayout(ScaleLayout::Linear, GroupStart::Whole)
+                    .getScaleElementType()
+             << ")";
     int64_t lhsK = lhsShape.back(), rhsK = rhs.getShape().back();
     // matmul_c7
     if (!areCompatible(lhsK, rhsK))

@@ -165,6 +165,9 @@ OperandSlicer::sliceScaled(const ScaledOperand &operand,
   Spans spans = spansOf(type.getRank(), rows);
   if (spans.empty())
     return operand;
+  if (type.isCoded() && rows)
+    return op->emitOpError("expected linear weights to tile columns, but got ")
+           << type << "; tile before relayout_weights";
   Value data = operand.data, scales = operand.scales;
   if (!operand.isStorageForm()) {
     auto split = SplitScaledOp::create(builder, loc, operand.data);

@@ -181,6 +181,58 @@ void RelayoutScalesOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 }
 
 //===----------------------------------------------------------------------===//
+// relayout_weights
+//===----------------------------------------------------------------------===//
+
+ScaledType RelayoutWeightsOp::getInputType() {
+  return getTypeOf(getInput(), getInputScales(), getInputTypesAttr());
+}
+
+ScaledType RelayoutWeightsOp::getResultType() {
+  if (getOutScales())
+    return getTypeOf(getOut(), getOutScales(), getOutTypesAttr());
+  return getNumResults() == 1 ? dyn_cast<ScaledType>(getResult(0).getType())
+                              : ScaledType();
+}
+
+LogicalResult RelayoutWeightsOp::verify() {
+  bool storage = static_cast<bool>(getInputScales());
+  if (failed(verifyForm(*this)) ||
+      failed(verifyScaledOperands(*this, "input", getInput(),
+                                  storage ? ValueRange(getInputScales())
+                                          : ValueRange(),
+                                  getInputTypesAttr())) ||
+      failed(
+          verifyScaledOut(*this, getOut(), getOutScales(), getOutTypesAttr())))
+    return failure();
+  ScaledType from = getInputType(), to = getResultType();
+  // relayout_weights_c1
+  if (!to ||
+      (storage ? !getOut() || !getOutScales() : static_cast<bool>(getOut())))
+    return emitOpError("expected ")
+           << (storage ? "destinations of values and scales in storage form"
+                       : "no outs and one result of type scaled");
+  // relayout_weights_c2
+  if (from != to.withLayout(from.getLayout(), from.getGroupStart()))
+    return emitOpError("expected a result that differs from the input in its "
+                       "layout only, but got ")
+           << from << " and " << to;
+  // relayout_weights_c3
+  auto isLinear = [](ScaledType type) {
+    return type.getLayout() == ScaleLayout::Linear &&
+           type.getGroupStart() == GroupStart::Whole;
+  };
+  if (!(isLinear(from) && to.isCoded()) && !(from.isCoded() && isLinear(to)))
+    return emitOpError("expected one of the layouts 'linear' and 'wgmma' or "
+                       "'wgmma_f16' on each side, but got ")
+           << from << " and " << to;
+  SmallVector<Type> expected = getInitTypes(getDpsInitsMutable());
+  if (!storage)
+    expected.push_back(to);
+  return verifyDestinations(*this, getDpsInitsMutable(), expected);
+}
+
+//===----------------------------------------------------------------------===//
 // relayout_gate
 //===----------------------------------------------------------------------===//
 

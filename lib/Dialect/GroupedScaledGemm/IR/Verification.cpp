@@ -104,7 +104,30 @@ LogicalResult nvfp4::gsg::verifyForm(Operation *op) {
     return op->emitOpError("expected tensors beside values of type scaled, but "
                            "got ")
            << memref << "; memrefs need storage form (gsg-decompose-scaled)";
+  for (Type type : op->getResultTypes())
+    if (failed(verifyUncoded(op, "a result", dyn_cast<ScaledType>(type))))
+      return failure();
   return success();
+}
+
+bool nvfp4::gsg::haveOneScaleType(ScaledType a, ScaledType b) {
+  return a.getBlockSize() == b.getBlockSize() &&
+         (a.getFormat() == BlockFormat::NVFP4) ==
+             (b.getFormat() == BlockFormat::NVFP4);
+}
+
+LogicalResult nvfp4::gsg::verifyUncoded(Operation *op, const Twine &name,
+                                        ScaledType type) {
+  // storage_c11
+  if (!type || !type.isCoded() ||
+      isa<MakeScaledOp, SplitScaledOp, RelayoutWeightsOp>(op))
+    return success();
+  return op->emitOpError("expected ")
+         << name << " in another layout than '"
+         << stringifyScaleLayout(type.getLayout())
+         << "', which only the rhs of a product may have; "
+            "grouped_scaled_gemm.relayout_weights brings weights back to "
+            "linear";
 }
 
 LogicalResult nvfp4::gsg::verifySameForm(Operation *op, bool aIsStorage,
@@ -138,6 +161,8 @@ LogicalResult nvfp4::gsg::verifyStorage(Operation *op, const Twine &name,
                                         Type scales) {
   auto data = dyn_cast<ShapedType>(values);
   auto scale = dyn_cast<ShapedType>(scales);
+  if (name.str() != "rhs" && failed(verifyUncoded(op, name, type)))
+    return failure();
   // storage_c4
   if (!data || !scale || !data.hasRank() || !scale.hasRank())
     return op->emitOpError("expected values and scales of ")
@@ -193,7 +218,7 @@ LogicalResult nvfp4::gsg::verifyScaledOperands(Operation *op, StringRef name,
                                                ValueRange scales,
                                                ArrayAttr types, bool orPlain) {
   if (scales.empty() && (!types || types.empty())) {
-    if (orPlain)
+    if (orPlain && !llvm::all_of(values.getTypes(), llvm::IsaPred<ScaledType>))
       return success();
     for (Value value : values) {
       // storage_c1
@@ -201,6 +226,9 @@ LogicalResult nvfp4::gsg::verifyScaledOperands(Operation *op, StringRef name,
         return op->emitOpError("expected ")
                << name << " of type scaled, or values with scales "
                << "(scaled_by), but got " << value.getType();
+      if (name != "rhs" &&
+          failed(verifyUncoded(op, name, cast<ScaledType>(value.getType()))))
+        return failure();
     }
     return success();
   }

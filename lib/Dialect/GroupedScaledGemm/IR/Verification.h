@@ -41,8 +41,13 @@ mlir::LogicalResult verifyShape(mlir::Operation *op, const llvm::Twine &name,
                                 llvm::ArrayRef<NamedShape> shapes,
                                 bool orScalar = false);
 
+/// True if the formats have equal blocks and scales of one type, however they
+/// are stored.
+bool haveOneScaleType(ScaledType a, ScaledType b);
+
 /// form_c1, form_c2: no tensors beside memrefs, no memrefs beside values of
-/// type `scaled`.
+/// type `scaled`. storage_c11: no result for an op that does not make them is
+/// laid out for sm_90a.
 mlir::LogicalResult verifyForm(mlir::Operation *op);
 
 /// storage_c5 to storage_c9: values and scales are what `type` prescribes.
@@ -50,8 +55,14 @@ mlir::LogicalResult verifyStorage(mlir::Operation *op, const llvm::Twine &name,
                                   ScaledType type, mlir::Type values,
                                   mlir::Type scales);
 
-/// storage_c1 to storage_c9: every value of an operand group is `scaled`, or
-/// all have scales and types. With `orPlain`, one plain tensor passes too.
+/// storage_c11: `type`, which an op other than relayout_weights has as `name`,
+/// is not laid out for sm_90a unless it is the rhs of a product.
+mlir::LogicalResult verifyUncoded(mlir::Operation *op, const llvm::Twine &name,
+                                  ScaledType type);
+
+/// storage_c1 to storage_c9, storage_c11: every value of an operand group is
+/// `scaled`, or all have scales and types. With `orPlain`, one plain tensor
+/// passes too.
 mlir::LogicalResult
 verifyScaledOperands(mlir::Operation *op, llvm::StringRef name,
                      mlir::ValueRange values, mlir::ValueRange scales,

@@ -79,6 +79,6 @@ void nvfp4::gsg::registerBufferizableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, GroupedScaledGemmDialect *) {
     attachTo<MatmulOp, MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp,
              GluOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,
-             RelayoutScalesOp, RelayoutGateOp>(context);
+             RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp>(context);
   });
 }

@@ -110,6 +110,12 @@ template <> struct StorageTraits<RelayoutGateOp> {
   static constexpr ScaledGroup<RelayoutGateOp> kOut = {
       2, 3, &RelayoutGateOp::Properties::out_types};
 };
+template <> struct StorageTraits<RelayoutWeightsOp> {
+  static constexpr ScaledGroup<RelayoutWeightsOp> kInputs[] = {
+      {0, 1, &RelayoutWeightsOp::Properties::input_types}};
+  static constexpr ScaledGroup<RelayoutWeightsOp> kOut = {
+      2, 3, &RelayoutWeightsOp::Properties::out_types};
+};
 
 /// Puts an op into storage form: scaled operands split into the segments of
 /// values and scales, scaled results get destinations.
@@ -303,5 +309,6 @@ void nvfp4::gsg::populateDecomposeScaledPatterns(const TypeConverter &converter,
   patterns.add<DecomposeMakeScaled, DecomposeSplitScaled, DecomposeOp<MatmulOp>,
                DecomposeOp<MatmulListOp>, DecomposeOp<QuantizeOp>,
                DecomposeOp<DequantizeOp>, DecomposeOp<RelayoutScalesOp>,
-               DecomposeOp<RelayoutGateOp>>(converter, patterns.getContext());
+               DecomposeOp<RelayoutGateOp>, DecomposeOp<RelayoutWeightsOp>>(
+      converter, patterns.getContext());
 }

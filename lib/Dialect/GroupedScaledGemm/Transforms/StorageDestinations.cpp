@@ -179,6 +179,20 @@ nvfp4::gsg::createStorageDestinations(OpBuilder &builder, Operation *op,
     if (auto scaled = dyn_cast<ScaledType>(result))
       type = scaled;
 
+  if (type.isCoded()) {
+    // Of the extents only the number of matrices may be dynamic.
+    auto empty = [&](ArrayRef<int64_t> shape, Type element) {
+      SmallVector<OpFoldResult> sizes;
+      for (int64_t size : shape)
+        sizes.push_back(ShapedType::isDynamic(size)
+                            ? extents.dim(segments[0].front(), 0)
+                            : builder.getIndexAttr(size));
+      return tensor::EmptyOp::create(builder, loc, sizes, element);
+    };
+    return {empty(type.getDataShape(), type.getDataElementType()),
+            empty(type.getScaleShape(), type.getScaleElementType()), type};
+  }
+
   SmallVector<OpFoldResult> logical =
       getLogicalShape(extents, op, type, segments);
   SmallVector<OpFoldResult> valueShape(logical);

@@ -51,6 +51,23 @@ SmallVector<ScaledType> getScaledTypes(Operation *op) {
   return types;
 }
 
+/// Weights laid out for one target are of no use to the others.
+LogicalResult verifyUncodedWeights(Operation *op, StringRef target) {
+  if (!isa<MatmulOp, MatmulListOp>(op))
+    return success();
+  for (ScaledType type : getScaledTypes(op)) {
+    // target_c8
+    if (type.isCoded())
+      return op->emitOpError("expected target sm_90a for weights in the layout "
+                             "'")
+             << stringifyScaleLayout(type.getLayout()) << "', but got "
+             << target
+             << "; grouped_scaled_gemm.relayout_weights brings them back to "
+                "linear";
+  }
+  return success();
+}
+
 /// What tcgen05 cannot do.
 LogicalResult verifySM100a(Operation *op) {
   for (ScaledType type : getScaledTypes(op)) {
@@ -81,12 +98,15 @@ struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
       diag << ", but got '" << target << "'";
       return signalPassFailure();
     }
-    if (known->second != Target::SM100a)
+    if (known->second == Target::SM90a)
       return;
     bool failedAny = false;
     getOperation()->walk([&](Operation *op) {
-      if (isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()))
-        failedAny |= failed(verifySM100a(op));
+      if (!isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()))
+        return;
+      failedAny |=
+          failed(verifyUncodedWeights(op, known->first)) ||
+          (known->second == Target::SM100a && failed(verifySM100a(op)));
     });
     if (failedAny)
       signalPassFailure();

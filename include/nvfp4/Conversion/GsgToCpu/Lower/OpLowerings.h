@@ -36,6 +36,9 @@ void populateQuantizationToCpuPatterns(mlir::RewritePatternSet &patterns);
 /// `relayout_scales`, `relayout_gate`.
 void populateRelayoutToCpuPatterns(mlir::RewritePatternSet &patterns);
 
+/// `relayout_weights`.
+void populateRelayoutWeightsToCpuPatterns(mlir::RewritePatternSet &patterns);
+
 /// `glu`, `hadamard`.
 void populateActivationToCpuPatterns(mlir::RewritePatternSet &patterns);
 

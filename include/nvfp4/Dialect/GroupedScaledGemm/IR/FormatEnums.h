@@ -64,7 +64,8 @@ inline format::Quantizer toFormat(QuantizerKind kind) {
   llvm_unreachable("covered switch");
 }
 
-/// The enumerator of Format for the one of the dialect.
+/// The enumerator of Format for the one of the dialect, which is no layout of
+/// coded weights: those have no scales by themselves.
 inline format::ScaleLayout toFormat(ScaleLayout layout) {
   switch (layout) {
   case ScaleLayout::Linear:
@@ -73,8 +74,11 @@ inline format::ScaleLayout toFormat(ScaleLayout layout) {
     return format::ScaleLayout::Blocked128x4;
   case ScaleLayout::Blocked8x4:
     return format::ScaleLayout::Blocked8x4;
+  case ScaleLayout::Wgmma:
+  case ScaleLayout::WgmmaF16:
+    break;
   }
-  llvm_unreachable("covered switch");
+  llvm_unreachable("expected a layout of scales");
 }
 
 /// The enumerator of Format for the one of the dialect.

@@ -32,9 +32,9 @@ def GroupedScaledGemm_Dialect : Dialect {
     - `matmul` and `matmul_list`: every form of grouping (ragged rows, masked,
       batched, ragged K, list of problems), with the epilogue that such layers
       need;
-    - `quantize`, `dequantize`, `relayout_scales`, `relayout_gate`: ways in and
-      out of the type, each named after the convention it reproduces byte for
-      byte;
+    - `quantize`, `dequantize`, `relayout_scales`, `relayout_gate`,
+      `relayout_weights`: ways in and out of the type, each named after the
+      convention it reproduces byte for byte;
     - `glu`, `hadamard`, `route`, `sort_tokens`, `permute`, `combine`: the rest
       of the layer.
 

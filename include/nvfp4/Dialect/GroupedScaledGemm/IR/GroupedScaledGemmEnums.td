@@ -34,7 +34,9 @@ def Gsg_BlockFormat : Gsg_Enum<"BlockFormat", "block-scaled number format", [
 def Gsg_ScaleLayout : Gsg_Enum<"ScaleLayout", "memory layout of scales", [
   I32EnumAttrCase<"Linear", 0, "linear">,
   I32EnumAttrCase<"Blocked", 1, "blocked">,
-  I32EnumAttrCase<"Blocked8x4", 2, "blocked_8x4">]>;
+  I32EnumAttrCase<"Blocked8x4", 2, "blocked_8x4">,
+  I32EnumAttrCase<"Wgmma", 3, "wgmma">,
+  I32EnumAttrCase<"WgmmaF16", 4, "wgmma_f16">]>;
 
 def Gsg_GroupStart : Gsg_Enum<"GroupStart",
     "where the scales of each group start", [

@@ -48,7 +48,20 @@ def Gsg_ScaledType : TypeDef<GroupedScaledGemm_Dialect, "Scaled"> {
       `[i/128, j/4, i%32, (i%128)/32, j%4]`;
     - `blocked_8x4`: `...xceil(R/8)xceil(C/4)x8x4`.
 
-    Scales have type `f8E4M3FN` with the sign bit clear (UE4M3) or `f8E8M0FNU`.
+    Two layouts are of weights `[N, K]` or `[G, N, K]` for kernels of sm_90a,
+    and of values and scales alike; `relayout_weights` makes them. Values and
+    scales are coded together in blocks of 64 rows by 64 columns, each stored as
+    2304 bytes (4352 for FP8), and what `scaled` calls its scales is one f32 for
+    each matrix, by which products are to be multiplied:
+
+    - `wgmma`, for rows multiplied in bf16: values
+      `...xceil(N/64)x2*ceil(K/128)x2304xi8`, scales `Gxf32`, or `1xf32`;
+    - `wgmma_f16`: the same sizes, for rows of f16.
+
+    N and K are then known and positive. Only the `rhs` of `matmul` and
+    `matmul_list` may be laid out so.
+
+    Otherwise scales have type `f8E4M3FN` with the sign bit clear (UE4M3) or `f8E8M0FNU`.
     Padding scales are finite (0 for UE4M3).
 
     `starts` says where the scales of group g start when the rows (or, for
@@ -100,9 +113,15 @@ def Gsg_ScaledType : TypeDef<GroupedScaledGemm_Dialect, "Scaled"> {
     /// 4 or 8.
     int64_t getElementBits() const;
     bool isFP4() const { return getElementBits() == 4; }
-    /// i8 (two packed E2M1) or the FP8 type.
+    /// True for weights that kernels of sm_90a decode: values and scales are
+    /// coded together.
+    bool isCoded() const {
+      return getLayout() == ScaleLayout::Wgmma ||
+             getLayout() == ScaleLayout::WgmmaF16;
+    }
+    /// i8 (two packed E2M1, or coded weights) or the FP8 type.
     ::mlir::Type getDataElementType() const;
-    /// f8E4M3FN or f8E8M0FNU.
+    /// f8E4M3FN or f8E8M0FNU; f32 where weights are coded.
     ::mlir::Type getScaleElementType() const;
     /// Storage shape of the values; dynamic where the logical shape is.
     ::llvm::SmallVector<int64_t> getDataShape() const;

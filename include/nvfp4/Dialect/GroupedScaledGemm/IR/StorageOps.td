@@ -164,4 +164,55 @@ def Gsg_RelayoutGateOp : Gsg_DestinationOp<"relayout_gate",
   let hasCanonicalizer = 1;
 }
 
+def Gsg_RelayoutWeightsOp : Gsg_DestinationOp<"relayout_weights",
+    [AttrSizedOperandSegments]> {
+  let summary = "lay weights out for kernels of sm_90a, or back";
+  let description = [{
+    Moves weights from the layout `linear` to `wgmma` or `wgmma_f16` (see the
+    type), or back. Done once, offline, it saves a launch on Hopper the same
+    work. Every value times its scale stays what it is, up to this:
+
+    - values under a zero scale, and blocks of zeros, become +0;
+    - NaN in 16 columns of a row is NaN of all of them;
+    - a UE8M0 scale of a block of zeros comes back as 1.
+
+    Weights fail the call whose UE4M3 scale has its sign set, that have an
+    infinite element, or UE8M0 scales further apart in one matrix than the
+    decoder's range. On the way back bytes fail that the op does not write.
+
+    Example:
+
+    ```mlir
+    func.func @f(%w: !grouped_scaled_gemm.scaled<8x4096x7168, nvfp4>)
+        -> !grouped_scaled_gemm.scaled<8x4096x7168, nvfp4, wgmma> {
+      %b = grouped_scaled_gemm.relayout_weights(
+          %w : !grouped_scaled_gemm.scaled<8x4096x7168, nvfp4>)
+          -> !grouped_scaled_gemm.scaled<8x4096x7168, nvfp4, wgmma>
+      return %b : !grouped_scaled_gemm.scaled<8x4096x7168, nvfp4, wgmma>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Arg<Gsg_ScaledOrData, "scaled weight, or its values">:$input,
+    Arg<Optional<Gsg_AnyShaped>, "its scales, in storage form">:$input_scales,
+    OptionalAttr<ArrayAttr>:$input_types,
+    Arg<Optional<Gsg_AnyShaped>, "result, in storage form">:$out,
+    Arg<Optional<Gsg_AnyShaped>, "scales of the result, in storage form">:$out_scales,
+    OptionalAttr<ArrayAttr>:$out_types);
+  let results = (outs Variadic<Gsg_ScaledOrTensor>:$results);
+  let assemblyFormat = [{
+    `(` custom<ScaledOperand>($input, type($input), $input_scales,
+                              type($input_scales), $input_types) `)`
+    (`outs` `(` custom<OptionalScaledOperand>($out, type($out), $out_scales,
+                              type($out_scales), $out_types)^ `)`)?
+    attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = destinationDeclaration # [{
+    /// The scaled type before and after.
+    ScaledType getInputType();
+    ScaledType getResultType();
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_STORAGEOPS_TD

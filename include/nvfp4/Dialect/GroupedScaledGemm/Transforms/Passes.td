@@ -192,9 +192,9 @@ def VerifyTargetPass : Pass<"gsg-verify-target"> {
 
     | target    | machine                    | refuses                        |
     |-----------|----------------------------|--------------------------------|
-    | `cpu`     | x86-64                     | nothing                        |
+    | `cpu`     | x86-64                     | products of weights laid out for `sm_90a` |
     | `sm_90a`  | Hopper                     | nothing                        |
-    | `sm_100a` | Blackwell, through tcgen05 | FP4 values that are not K-major |
+    | `sm_100a` | Blackwell, through tcgen05 | FP4 values that are not K-major; the same as `cpu` |
     | `sm_103a`, `sm_100f` | the same, of that family | the same |
 
     An FP4 value is K-major if its blocks run along its last dimension, along

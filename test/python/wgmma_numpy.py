@@ -1,21 +1,11 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights as kernels for sm_90a take them: docs/Rationale/Hopper.md, "Weights, byte by byte"."""
+"""NVFP4 weights in the layout `wgmma`, whole arrays at a time: docs/Rationale/Hopper.md, "Weights, byte by byte"."""
 
 import numpy as np
 
-from nvfp4_numpy import unpack
-
-GATE_RUN = 32
 # The bits of the fourth register that stay in the first word of a pair.
 POOL = np.uint32(0x06030603)
-
-
-def pair_gates(array):
-    """[experts, gate rows then up rows, ...] in runs of 32 rows of gate and of up, so that one tile has both."""
-    experts, rows = array.shape[:2]
-    runs = array.reshape(experts, 2, rows // 2 // GATE_RUN, GATE_RUN, *array.shape[2:])
-    return np.ascontiguousarray(runs.swapaxes(1, 2)).reshape(array.shape)
 
 
 def rotate(words, by):
@@ -66,7 +56,7 @@ def code(values, scales):
     """Packed values [experts, N, K / 2] and scales [experts, N, K / 16], bytes; N in 64s, K in 128s."""
     parts = []
     for packed, bytes_ in zip(values, scales):
-        codes = unpack(packed)
+        codes = np.stack([packed & 15, packed >> 4], -1).reshape(len(packed), -1)
         # What has the scale zero is zero, whatever its code.
         codes = np.where(np.repeat(bytes_ == 0, 16, axis=-1), 0, codes)
         parts.append(np.concatenate([code_elements(codes), code_scales(bytes_)], -1).reshape(-1))
