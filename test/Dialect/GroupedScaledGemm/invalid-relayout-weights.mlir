@@ -160,6 +160,26 @@ func.func @relayout_weights_c2(%a: !grouped_scaled_gemm.scaled<64x64, nvfp4>) {
 
 // -----
 
+// relayout_weights_c2: and so do blocks and extents
+func.func @relayout_weights_c2(%a: !grouped_scaled_gemm.scaled<64x64, nvfp4, wgmma>) {
+  // expected-error @below {{differs from the input in its layout only, but got '!grouped_scaled_gemm.scaled<64x64, nvfp4, wgmma>' and '!grouped_scaled_gemm.scaled<64x64, nvfp4, axis = 0>'}}
+  %r = grouped_scaled_gemm.relayout_weights(%a : !grouped_scaled_gemm.scaled<64x64, nvfp4, wgmma>)
+      -> !grouped_scaled_gemm.scaled<64x64, nvfp4, axis = 0>
+  return
+}
+
+// -----
+
+// relayout_weights_c2: unknown ones too
+func.func @relayout_weights_c2(%a: !grouped_scaled_gemm.scaled<64x64, nvfp4, wgmma>) {
+  // expected-error @below {{differs from the input in its layout only, but got '!grouped_scaled_gemm.scaled<64x64, nvfp4, wgmma>' and '!grouped_scaled_gemm.scaled<?x64, nvfp4>'}}
+  %r = grouped_scaled_gemm.relayout_weights(%a : !grouped_scaled_gemm.scaled<64x64, nvfp4, wgmma>)
+      -> !grouped_scaled_gemm.scaled<?x64, nvfp4>
+  return
+}
+
+// -----
+
 // relayout_weights_c3: scales in tiles come by way of linear ones
 func.func @relayout_weights_c3(%a: !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked>) {
   // expected-error @below {{expected one of the layouts 'linear' and 'wgmma' or 'wgmma_f16' on each side, but got '!grouped_scaled_gemm.scaled<64x64, nvfp4, blocked>' and '!grouped_scaled_gemm.scaled<64x64, nvfp4, wgmma>'}}

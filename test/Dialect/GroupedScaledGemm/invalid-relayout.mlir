@@ -22,6 +22,16 @@ func.func @relayout_scales_c2(%a: !grouped_scaled_gemm.scaled<4x16, nvfp4>) {
 
 // -----
 
+// relayout_scales_c2: nor do blocks turn, in tiles or out of them
+func.func @relayout_scales_c2(%a: !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked>) {
+  // expected-error @below {{expected a result that differs from the input in the layout of its scales only, but got '!grouped_scaled_gemm.scaled<64x64, nvfp4, blocked>' and '!grouped_scaled_gemm.scaled<64x64, nvfp4, axis = 0>'}}
+  %r = grouped_scaled_gemm.relayout_scales(%a : !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked>)
+      -> !grouped_scaled_gemm.scaled<64x64, nvfp4, axis = 0>
+  return
+}
+
+// -----
+
 // relayout_scales_c2: nor does the format
 func.func @relayout_scales_c2(%a: !grouped_scaled_gemm.scaled<4x32, nvfp4>) {
   // expected-error @below {{expected a result that differs from the input in the layout of its scales only}}

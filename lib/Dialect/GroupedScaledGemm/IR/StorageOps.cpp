@@ -77,6 +77,13 @@ LogicalResult SplitScaledOp::fold(FoldAdaptor,
 // relayout_scales
 //===----------------------------------------------------------------------===//
 
+/// Linear scales go with every axis; the layout of one type may not be legal
+/// for the other.
+static bool differInLayoutOnly(ScaledType a, ScaledType b) {
+  return a.withLayout(ScaleLayout::Linear, GroupStart::Whole) ==
+         b.withLayout(ScaleLayout::Linear, GroupStart::Whole);
+}
+
 ScaledType RelayoutScalesOp::getInputType() {
   return getTypeOf(getInput(), getInputScales(), getInputTypesAttr());
 }
@@ -104,7 +111,7 @@ LogicalResult RelayoutScalesOp::verify() {
     return emitOpError("expected a result of type scaled, or scales with the "
                        "scaled type that they get");
   // relayout_scales_c2
-  if (from != to.withLayout(from.getLayout(), from.getGroupStart()))
+  if (!differInLayoutOnly(from, to))
     return emitOpError("expected a result that differs from the input in the "
                        "layout of its scales only, but got ")
            << from << " and " << to;
@@ -213,7 +220,7 @@ LogicalResult RelayoutWeightsOp::verify() {
            << (storage ? "destinations of values and scales in storage form"
                        : "no outs and one result of type scaled");
   // relayout_weights_c2
-  if (from != to.withLayout(from.getLayout(), from.getGroupStart()))
+  if (!differInLayoutOnly(from, to))
     return emitOpError("expected a result that differs from the input in its "
                        "layout only, but got ")
            << from << " and " << to;
