@@ -51,7 +51,7 @@ TEST_F(Machine, TheEnvironmentOnlyLowersTheInstructionSet) {
   ASSERT_NE(nvfp4_cpu_isa_name(best), nullptr);
   EXPECT_EQ(nvfp4_cpu_isa_name(4), nullptr);
   EXPECT_EQ(nvfp4_cpu_isa_name(-1), nullptr);
-  for (int isa = 0; isa < 3; ++isa) {
+  for (int isa = 0; isa < 4; ++isa) {
     setenv("NVFP4_CPU_ISA", nvfp4_cpu_isa_name(isa), 1);
     EXPECT_EQ(nvfp4_cpu_isa(), std::min(isa, best));
   }
