@@ -100,7 +100,7 @@ NVFP4_COMPILER_API MlirLogicalResult nvfp4ModuleRunPipeline(
 
 /* What code is made for. Start from nvfp4CompileOptionsGetDefault. */
 typedef struct Nvfp4CompileOptions {
-  /* `cpu`, or a GPU for products: `sm_100a`, `sm_103a`, `sm_100f`. */
+  /* `cpu`, or a GPU for products: `sm_90a`, `sm_100a`, `sm_103a`, `sm_100f`. */
   MlirStringRef target;
   /* Instruction sets of code for the host: `native`, or `generic`, `avx2`,
    * `avx512vnni`, `avx512bf16`, several of which are separated by commas and

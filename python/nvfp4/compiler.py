@@ -459,8 +459,8 @@ def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: s
             threads: bool = True, runtime_checks: bool = True, name: str = "<text>") -> Program:
     """Compiles MLIR text into this process.
 
-    ``target`` is ``cpu``, or a GPU for products (``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on ``device``:
-    ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
+    ``target`` is ``cpu``, or a GPU for products (``sm_90a``, ``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on
+    ``device``: ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
     ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, or several with commas, among
     which the CPU chooses.
     ``runtime_checks`` checks offsets, indices and extents where the code runs. Raises CompileError with diagnostics.
