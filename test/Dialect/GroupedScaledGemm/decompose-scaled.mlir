@@ -132,3 +132,20 @@ func.func @weights(%a: !l) -> !w {
   %w = grouped_scaled_gemm.relayout_weights(%a : !l) -> !w
   return %w : !w
 }
+
+// -----
+
+// Columns of a result are rows of such weights, not of their memory.
+
+!x = !grouped_scaled_gemm.scaled<?x128, nvfp4>
+!w = !grouped_scaled_gemm.scaled<64x128, nvfp4, wgmma>
+!y = !grouped_scaled_gemm.scaled<?x?, nvfp4>
+
+// CHECK-LABEL: func @quantized_columns(
+// CHECK:         tensor.empty(%{{.*}}) : tensor<?x32xi8>
+// CHECK:         tensor.empty(%{{.*}}) : tensor<?x4xf8E4M3FN>
+// CHECK:         grouped_scaled_gemm.matmul
+func.func @quantized_columns(%x: !x, %w: !w) -> !y {
+  %y = grouped_scaled_gemm.matmul <dense> lhs(%x : !x) rhs(%w : !w) quantizer = <te> -> !y
+  return %y : !y
+}

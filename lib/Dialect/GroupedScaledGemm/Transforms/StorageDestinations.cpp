@@ -57,10 +57,13 @@ getLogicalShape(Extents &extents, Operation *op, ScaledType type,
     }
     auto matmul = dyn_cast<MatmulOp>(op);
     if (matmul && i == rank - 1) {
-      // Output columns: rows of the weights, halved by pairs.
+      // Output columns: rows of the weights, halved by pairs. Memory of coded
+      // weights has other extents than they, but N of them is known.
       Value rhs = segments[3].front();
       int64_t rhsRank = cast<ShapedType>(rhs.getType()).getRank();
-      OpFoldResult n = extents.dim(rhs, rhsRank - 2);
+      OpFoldResult n = ShapedType::isDynamic(matmul.getN())
+                           ? extents.dim(rhs, rhsRank - 2)
+                           : extents.builder.getIndexAttr(matmul.getN());
       if (matmul.getActivationOrIdentity().isPaired())
         n = extents.apply(extents.builder.getAffineDimExpr(0).floorDiv(2), {n});
       shape.push_back(n);
