@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <vector>
 
 namespace nvfp4::format::wgmma {
@@ -37,16 +38,16 @@ public:
           float factor)
       : matrix(matrix),
         coding{elementKind(matrix.format), scaleKind(matrix.format), type},
-        blocks(blocks),
+        blocks(blocks), factor(factor),
         rowBytes(format::rowBytes(matrix.format, matrix.columns)),
         stored(static_cast<size_t>(matrix.rows * blocks) * kSteps) {
-    readFactor(factor);
+    readFactor();
   }
 
   std::string run(const uint8_t *in);
 
 private:
-  void readFactor(float factor);
+  void readFactor();
   void readThread(const uint8_t *block, int64_t row0, int64_t column0,
                   int thread);
   void setCode(int64_t row, int64_t column, uint32_t code);
@@ -59,7 +60,9 @@ private:
 
   const Decoded &matrix;
   Coding coding;
-  int64_t blocks, rowBytes;
+  int64_t blocks;
+  float factor;
+  int64_t rowBytes;
   /// Bytes of scales by row and step.
   std::vector<uint8_t> stored;
   /// What encode took out of the scales, if its factor is one that it returns.
@@ -67,7 +70,7 @@ private:
   bool isFactorValid = false;
 };
 
-void Decoder::readFactor(float factor) {
+void Decoder::readFactor() {
   int exponent = 0;
   isFactorValid =
       std::isfinite(factor) && std::frexp(factor, &exponent) == 0.5f;
@@ -213,10 +216,13 @@ bool Decoder::readBlock(int64_t row, int64_t column) {
 }
 
 std::string Decoder::run(const uint8_t *in) {
-  if (!isFactorValid)
-    return coding.scale == ScaleKind::UE4M3
-               ? "expected 128 as the factor of a matrix of weights"
-               : "expected a power of two as the factor of a matrix of weights";
+  if (!isFactorValid) {
+    char got[32];
+    std::snprintf(got, sizeof got, "%g", static_cast<double>(factor));
+    return std::string("expected ") +
+           (coding.scale == ScaleKind::UE4M3 ? "128" : "a power of two") +
+           " as the factor of a matrix of weights, but got " + got;
+  }
   std::fill_n(matrix.codes, matrix.rows * rowBytes, uint8_t{0});
   const uint8_t *block = in;
   for (int64_t row0 = 0; row0 < matrix.rows; row0 += kBlockRows)

@@ -136,7 +136,9 @@ std::string Encoder::readScales() {
       for (const Source &source : sources)
         if (source.count &&
             matrix.scales[row * matrix.scaleColumns + source.scale] >= 0x80)
-          return "expected scales of weights without a sign";
+          return "expected scales of weights without a sign, but got one with "
+                 "a sign in row " +
+                 std::to_string(row);
     return {};
   }
   factors.resize(static_cast<size_t>(matrix.rows) * sources.size());

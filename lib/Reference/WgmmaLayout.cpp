@@ -223,7 +223,9 @@ llvm::Error layOut(const Coding &c, const uint8_t *values,
       if (!c.hasE8M0) {
         // relayout_weights_c4
         if (scale & 0x80)
-          return makeError("expected scales of weights without a sign");
+          return makeError("expected scales of weights without a sign, but got "
+                           "one with a sign in row " +
+                           llvm::Twine(row));
         continue;
       }
       llvm::Expected<Factor> one =

@@ -193,11 +193,13 @@ TEST(WgmmaDecode, RefusesWhatEncodeDoesNotWrite) {
   };
   Weights w = make(BlockFormat::NVFP4);
   w.factor = 64;
-  EXPECT_EQ(w.decode(), "expected 128 as the factor of a matrix of weights");
+  EXPECT_EQ(w.decode(),
+            "expected 128 as the factor of a matrix of weights, but got 64");
   w = make(BlockFormat::MXFP4);
   w.factor = 3;
   EXPECT_EQ(w.decode(),
-            "expected a power of two as the factor of a matrix of weights");
+            "expected a power of two as the factor of a matrix of weights, but "
+            "got 3");
   w.factor = std::numeric_limits<float>::quiet_NaN();
   EXPECT_NE(w.decode(), "");
   // Codes under a scale that is not there.

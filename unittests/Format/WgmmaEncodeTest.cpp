@@ -307,7 +307,8 @@ TEST_P(WgmmaEncode, WhatCannotBeIsRefused) {
     EXPECT_EQ(encode(), "");
     EXPECT_EQ(factor, 128);
     weights.scales.back() = 0x80;
-    EXPECT_EQ(encode(), "expected scales of weights without a sign");
+    EXPECT_EQ(encode(), "expected scales of weights without a sign, but got "
+                        "one with a sign in row 1");
     return;
   }
   for (uint8_t &byte : weights.scales)
