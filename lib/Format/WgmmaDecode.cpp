@@ -40,14 +40,11 @@ public:
         coding{elementKind(matrix.format), scaleKind(matrix.format), type},
         blocks(blocks), factor(factor),
         rowBytes(format::rowBytes(matrix.format, matrix.columns)),
-        stored(static_cast<size_t>(matrix.rows * blocks) * kSteps) {
-    readFactor();
-  }
+        stored(static_cast<size_t>(matrix.rows * blocks) * kSteps) {}
 
   std::string run(const uint8_t *in);
 
 private:
-  void readFactor();
   void readThread(const uint8_t *block, int64_t row0, int64_t column0,
                   int thread);
   void setCode(int64_t row, int64_t column, uint32_t code);
@@ -65,19 +62,9 @@ private:
   int64_t rowBytes;
   /// Bytes of scales by row and step.
   std::vector<uint8_t> stored;
-  /// What encode took out of the scales, if its factor is one that it returns.
+  /// What encode took out of the scales.
   int exponentShift = 0;
-  bool isFactorValid = false;
 };
-
-void Decoder::readFactor() {
-  int exponent = 0;
-  isFactorValid =
-      std::isfinite(factor) && std::frexp(factor, &exponent) == 0.5f;
-  exponentShift = exponent - 1 + kResultExponent;
-  if (coding.scale == ScaleKind::UE4M3)
-    isFactorValid = isFactorValid && exponentShift == 0;
-}
 
 void Decoder::setCode(int64_t row, int64_t column, uint32_t code) {
   if (row >= matrix.rows || column >= matrix.columns)
@@ -216,13 +203,10 @@ bool Decoder::readBlock(int64_t row, int64_t column) {
 }
 
 std::string Decoder::run(const uint8_t *in) {
-  if (!isFactorValid) {
-    char got[32];
-    std::snprintf(got, sizeof got, "%g", static_cast<double>(factor));
-    return std::string("expected ") +
-           (coding.scale == ScaleKind::UE4M3 ? "128" : "a power of two") +
-           " as the factor of a matrix of weights, but got " + got;
-  }
+  std::string error = checkFactor(coding.scale, factor);
+  if (!error.empty())
+    return error;
+  exponentShift = std::ilogb(factor) + kResultExponent;
   std::fill_n(matrix.codes, matrix.rows * rowBytes, uint8_t{0});
   const uint8_t *block = in;
   for (int64_t row0 = 0; row0 < matrix.rows; row0 += kBlockRows)
@@ -255,6 +239,18 @@ std::string Decoder::run(const uint8_t *in) {
 }
 
 } // namespace
+
+std::string checkFactor(ScaleKind scale, float factor) {
+  int exponent = 0;
+  bool isE8M0 = scale != ScaleKind::UE4M3;
+  if (isE8M0 ? std::isfinite(factor) && std::frexp(factor, &exponent) == 0.5f
+             : factor == 128)
+    return {};
+  char got[32];
+  std::snprintf(got, sizeof got, "%g", static_cast<double>(factor));
+  return std::string("expected ") + (isE8M0 ? "a power of two" : "128") +
+         " as the factor of a matrix of weights, but got " + got;
+}
 
 std::string decode(const uint8_t *in, Multiplicand type, int64_t blocks,
                    float factor, const Decoded &matrix) {

@@ -184,6 +184,8 @@ class ScaledTensor:
         """One matrix or a slice of a stack, on the same memory."""
         if self.ndim != 3:
             raise ArgumentError(f"expected a stack of matrices to index, but got shape {self.shape}")
+        if isinstance(index, tuple):
+            raise ArgumentError("expected one index or slice, of the first dimension")
         values = self.values[index]
         if self.layout in CODED:
             if values.ndim not in (3, 4):

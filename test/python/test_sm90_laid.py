@@ -116,12 +116,15 @@ def test_linear_weights_in_the_same_function(rng):
     assert_equal(got, expected_result(product, "f32"))
 
 
-def test_a_factor_that_kernels_do_not_know(rng):
-    product = make_product(rng, dense(3), 64, 128, "nvfp4")
-    operand, (lhs, (blocks, factors)), type_ = laid(product, "nvfp4")
-    module = compile_kernels("sm_90a", matmul_text("f", "<dense>", scaled_type("nvfp4"), type_, "tensor<?x?xf32>"))
-    with pytest.raises(RuntimeError, match="expected 128 as the factor of weights that relayout_weights has laid out"):
-        module.f(lhs, (blocks, 2 * factors), product.destination("f32"))
+@pytest.mark.parametrize("fmt, factor, expected", [
+    ("nvfp4", 2, "128"), ("mxfp4", 3, "a power of two"), ("mxfp4", -1, "a power of two"),
+    ("mxfp4", np.nan, "a power of two"), ("mxfp4", np.inf, "a power of two"), ("mxfp4", 0, "a power of two")])
+def test_a_factor_that_kernels_do_not_know(rng, fmt, factor, expected):
+    product = make_product(rng, dense(3), 64, 128, fmt)
+    operand, (lhs, (blocks, factors)), type_ = laid(product, fmt)
+    module = compile_kernels("sm_90a", matmul_text("f", "<dense>", scaled_type(fmt), type_, "tensor<?x?xf32>"))
+    with pytest.raises(RuntimeError, match=f"expected {expected} as the factor of a matrix of weights, but got"):
+        module.f(lhs, (blocks, np.float32(factor) * factors), product.destination("f32"))
 
 
 @pytest.mark.parametrize("target", ["cpu", "sm_100a"])

@@ -127,6 +127,10 @@ std::string encode(const Matrix &matrix, Multiplicand type,
                    std::span<const Segment> segments, int64_t blocks,
                    uint8_t *out, float &factor);
 
+/// What is wrong with `factor` as the one of a matrix with such scales, or an
+/// empty text: encode returns 128 where they are UE4M3, else a power of two.
+std::string checkFactor(ScaleKind scale, float factor);
+
 /// Where decode puts a matrix of `rows` by `columns` weights: packed rows of
 /// codes, and rows of one scale for each block of the format.
 struct Decoded {

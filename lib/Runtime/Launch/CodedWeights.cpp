@@ -82,13 +82,12 @@ extern "C" void nvfp4_task_laid_part(nvfp4_task *task, int32_t number,
                                      const float *factors) {
   guarded(task, [&] {
     Buffer &buffer = task->buffers[number];
-    bool isNVFP4 = buffer.coded.format == format::BlockFormat::NVFP4;
+    format::ScaleKind kind = format::scaleKind(buffer.coded.format);
     for (int64_t i = 0; i < buffer.partRows; ++i) {
       // Kernels take it for granted.
-      if (isNVFP4 && factors[i] != 128) {
-        task->fail("expected 128 as the factor of weights that "
-                   "relayout_weights has laid out, but got " +
-                   std::to_string(factors[i]));
+      std::string error = format::wgmma::checkFactor(kind, factors[i]);
+      if (!error.empty()) {
+        task->fail(error);
         return;
       }
       buffer.factors[static_cast<size_t>(part * buffer.partRows + i)] =
