@@ -141,6 +141,9 @@ NVFP4_API int32_t nvfp4_task_k_scales(nvfp4_task *task, const void *scales,
 NVFP4_API void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer);
 /* The next parameter is an integer. */
 NVFP4_API void nvfp4_task_i32(nvfp4_task *task, int32_t value);
+/* The next parameter is an extent, which kernels hold as an i32: fails from
+ * 2^31 on. */
+NVFP4_API void nvfp4_task_extent(nvfp4_task *task, int64_t extent);
 /* The next parameter is a float. */
 NVFP4_API void nvfp4_task_f32(nvfp4_task *task, float value);
 

@@ -46,13 +46,6 @@ Value HostMath::i32(int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 32);
 }
 
-Value HostMath::toI32(HostNumber number) {
-  if (number.known)
-    return i32(*number.known);
-  return arith::TruncIOp::create(builder, loc, builder.getI32Type(),
-                                 number.value);
-}
-
 HostNumber HostMath::add(HostNumber a, HostNumber b) {
   if (a.known && b.known)
     return constant(*a.known + *b.known);
@@ -224,7 +217,7 @@ Value Launch::addPointerTo(Value buffer, Type element) {
 Value Launch::addNumber(HostNumber number) {
   if (number.known)
     return arith::ConstantIntOp::create(device, loc, *number.known, 32);
-  call("nvfp4_task_i32", {task, math.toI32(number)});
+  call("nvfp4_task_extent", {task, math.toI64(number)});
   return addArgument(host.getI32Type());
 }
 
@@ -387,7 +380,7 @@ void Launch::beginTableRow() {
 }
 
 void Launch::addTableNumber(HostNumber number) {
-  call("nvfp4_task_i32", {task, math.toI32(number)});
+  call("nvfp4_task_extent", {task, math.toI64(number)});
 }
 
 void Launch::addTablePointer(Value buffer) {

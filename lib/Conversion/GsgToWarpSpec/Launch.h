@@ -38,7 +38,6 @@ public:
   HostNumber ceilDiv(HostNumber a, int64_t b);
   HostNumber atLeastOne(HostNumber a);
   mlir::Value toI64(HostNumber number);
-  mlir::Value toI32(HostNumber number);
   mlir::Value i32(int64_t value);
 
 private:

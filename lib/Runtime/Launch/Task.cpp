@@ -181,13 +181,31 @@ extern "C" void nvfp4_task_pointer(nvfp4_task *task, int32_t buffer) {
 extern "C" void nvfp4_task_i32(nvfp4_task *task, int32_t value) {
   guarded(task, [&] { task->add(value); });
 }
+extern "C" void nvfp4_task_extent(nvfp4_task *task, int64_t extent) {
+  guarded(task, [&] {
+    if (task->checkExtent(extent))
+      task->add(static_cast<int32_t>(extent));
+  });
+}
 extern "C" void nvfp4_task_f32(nvfp4_task *task, float value) {
   guarded(task, [&] { task->add(value); });
+}
+
+bool nvfp4_task::checkExtent(int64_t extent) {
+  // target_c9
+  return (extent >= 0 && extent <= INT32_MAX) ||
+         fail("expected extents and numbers of rows below 2147483648 on a "
+              "GPU, but got " +
+              std::to_string(extent));
 }
 
 void nvfp4_task::addMap(const nvfp4_tensor_map_spec &spec) {
   if (failed)
     return;
+  // Coordinates are i32.
+  for (uint32_t d = 0; d < spec.rank; ++d)
+    if (!checkExtent(static_cast<int64_t>(spec.size[d])))
+      return;
   char *bytes = table ? table->entries.emplace_back().bytes
                       : parameters.emplace_back().bytes;
   check(nvfp4_tensor_map_encode(device->device, &spec, bytes));

@@ -71,6 +71,8 @@ struct nvfp4_task {
   /// Keeps the first error; false if `status` is one.
   bool check(nvfp4_status status);
   bool fail(const std::string &message);
+  /// Whether kernels can hold `extent` as an i32; fails if they cannot.
+  bool checkExtent(int64_t extent);
   bool synchronize() {
     return check(nvfp4_stream_synchronize(device->device, stream));
   }

@@ -26,8 +26,8 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
   // CHECK: %[[BS:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %c3_i64{{[_0-9]*}}, %c4096_i64{{[_0-9]*}}, %c512_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
   // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]], %[[BS]], %c4_i32{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
   // Of the extents only the number of rows is not constant.
-  // CHECK: llvm.call @nvfp4_task_i32(%[[TASK]]
-  // CHECK-NOT: llvm.call @nvfp4_task_i32
+  // CHECK: llvm.call @nvfp4_task_extent(%[[TASK]]
+  // CHECK-NOT: llvm.call @nvfp4_task_extent
   // CHECK: llvm.call @nvfp4_task_f32(%[[TASK]], %{{.*}})
   // CHECK: llvm.call @nvfp4_task_pointer(%[[TASK]], %[[OUT:.*]]) :
   // The box of results: 128 rows of 32 columns, which are 64 bytes.

@@ -68,6 +68,32 @@ LogicalResult verifyUncodedWeights(Operation *op, StringRef target) {
   return success();
 }
 
+/// Kernels count in 32 bits: the columns of an operand, and its rows together.
+LogicalResult verifyExtents(Operation *op) {
+  if (!isa<MatmulOp, MatmulListOp>(op))
+    return success();
+  for (Type type : op->getOperandTypes()) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (auto scaled = dyn_cast<ScaledType>(type))
+      shaped = RankedTensorType::get(scaled.getShape(),
+                                     IntegerType::get(op->getContext(), 8));
+    if (!shaped || !shaped.hasRank() || shaped.getRank() < 2)
+      continue;
+    int64_t rows = 1;
+    for (int64_t extent : shaped.getShape().drop_back())
+      if (ShapedType::isStatic(extent) && llvm::MulOverflow(rows, extent, rows))
+        rows = std::numeric_limits<int64_t>::max();
+    int64_t columns = shaped.getShape().back();
+    // target_c9
+    for (int64_t count : {rows, columns})
+      if (count > std::numeric_limits<int32_t>::max())
+        return op->emitOpError("expected extents and numbers of rows below "
+                               "2147483648 on a GPU, but got ")
+               << count << " in " << type;
+  }
+  return success();
+}
+
 /// What tcgen05 cannot do.
 LogicalResult verifySM100a(Operation *op) {
   for (ScaledType type : getScaledTypes(op)) {
@@ -98,14 +124,14 @@ struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
       diag << ", but got '" << target << "'";
       return signalPassFailure();
     }
-    if (known->second == Target::SM90a)
-      return;
     bool failedAny = false;
     getOperation()->walk([&](Operation *op) {
       if (!isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()))
         return;
       failedAny |=
-          failed(verifyUncodedWeights(op, known->first)) ||
+          (known->second != Target::CPU && failed(verifyExtents(op))) ||
+          (known->second != Target::SM90a &&
+           failed(verifyUncodedWeights(op, known->first))) ||
           (known->second == Target::SM100a && failed(verifySM100a(op)));
     });
     if (failedAny)
