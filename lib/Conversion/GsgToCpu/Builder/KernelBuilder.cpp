@@ -127,6 +127,14 @@ Value KernelBuilder::bitcast(Value a, Type element) {
   return vector::BitCastOp::create(builder, loc, type, a);
 }
 
+Value KernelBuilder::upperBf16(Value pairs) {
+  return bitcast(bitAnd(pairs, 0xFFFF0000), f32);
+}
+
+Value KernelBuilder::lowerBf16(Value pairs) {
+  return bitcast(shl(pairs, 16), f32);
+}
+
 Value KernelBuilder::splat(Value scalar, int64_t lanes) {
   return vector::BroadcastOp::create(
       builder, loc, VectorType::get(lanes, scalar.getType()), scalar);

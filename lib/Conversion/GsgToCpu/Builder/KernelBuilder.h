@@ -80,6 +80,9 @@ public:
   Value signExtend(Value a, Type elementType);
   /// `a` as `element` lanes, of the same total width.
   Value bitcast(Value a, Type element);
+  /// The halves of pairs of bf16, lanes of i32, as f32: exact.
+  Value upperBf16(Value pairs);
+  Value lowerBf16(Value pairs);
   Value splat(Value scalar, int64_t lanes);
   Value shuffle(Value a, Value b, llvm::ArrayRef<int64_t> mask);
 

@@ -81,22 +81,22 @@ std::optional<KernelSpec> KernelSpec::get(Isa isa,
 KernelSpec KernelSpec::get(Isa isa, PlainRows rows,
                            format::BlockFormat weight) {
   const format::BlockFormatTraits &b = format::traits(weight);
-  // Half a step of scales of E8M0 leaves no accumulator of -0 as it is.
-  bool hasPairs = rows == PlainRows::BF16 &&
-                  b.element == format::ElementKind::E2M1 &&
-                  (b.scale == format::ScaleKind::UE4M3 || b.blockSize == kStep);
   // The kind that A does not have is one that integers cannot hold.
-  return KernelSpec{hasPairs ? isa : withoutPairs(isa),
-                    format::ElementKind::E5M2,
-                    b.element,
-                    b.scale,
-                    b.blockSize,
-                    rows};
+  KernelSpec spec{
+      isa, format::ElementKind::E5M2, b.element, b.scale, b.blockSize, rows};
+  if (!spec.hasPairs())
+    spec.isa = withoutPairs(isa);
+  return spec;
+}
+
+bool KernelSpec::hasPairs() const {
+  // Half a step of scales of E8M0 leaves no accumulator of -0 as it is.
+  return rows == PlainRows::BF16 && weight == format::ElementKind::E2M1 &&
+         (scale == format::ScaleKind::UE4M3 || blockSize == kStep);
 }
 
 bool KernelSpec::canScaleWeights() const {
-  return rows == PlainRows::BF16 && weight == format::ElementKind::E2M1 &&
-         scale == format::ScaleKind::UE4M3;
+  return hasPairs() && scale == format::ScaleKind::UE4M3;
 }
 
 static llvm::StringRef elementName(format::ElementKind kind) {

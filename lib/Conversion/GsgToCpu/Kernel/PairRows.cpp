@@ -129,12 +129,6 @@ LLVM::LLVMFuncOp KernelEmitter::emitExactRows() {
   auto floats = VectorType::get(lanes, kb.f32);
   auto dwords = VectorType::get(lanes, kb.i32);
   Value zero = kb.i64Constant(0);
-  auto upper = [&](Value pairs) {
-    return kb.bitcast(kb.bitAnd(pairs, 0xFFFF0000), kb.f32);
-  };
-  auto lower = [&](Value pairs) {
-    return kb.bitcast(kb.shl(pairs, 16), kb.f32);
-  };
   Value blocks = kb.mul(steps, plan.getBlocksPerStep());
   kb.forLoop(zero, blocks, 1, [&](Value block) {
     Value blockPtr = kb.ptrAdd(
@@ -152,8 +146,10 @@ LLVM::LLVMFuncOp KernelEmitter::emitExactRows() {
         for (int64_t pair = 0; pair < blockSize / 2; ++pair) {
           Value a = kb.splat(kb.load(kb.i32, values, 4 * pair), lanes);
           Value b = kb.load(dwords, lanesB, 4 * pair * columns);
-          sum = kb.fma(upper(a), upper(b), sum, /*exact=*/false, true);
-          sum = kb.fma(lower(a), lower(b), sum, /*exact=*/false, true);
+          sum = kb.fma(kb.upperBf16(a), kb.upperBf16(b), sum, /*exact=*/false,
+                       true);
+          sum = kb.fma(kb.lowerBf16(a), kb.lowerBf16(b), sum, /*exact=*/false,
+                       true);
         }
         if (!spec.scaleWeights)
           sum = kb.fma(sum, kb.load(floats, kb.ptrAdd(scalesPtr, at)), acc,

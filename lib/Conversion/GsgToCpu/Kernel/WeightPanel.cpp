@@ -96,11 +96,11 @@ SmallVector<Value> KernelEmitter::loadStep(Value base, Value offsets,
 
 /// Pairs of bf16 times f32 scales; the products are exact in bf16.
 static Value scalePairs(KernelBuilder &kb, Value pairs, Value scales) {
-  auto multiply = [&](Value bits) {
-    return kb.bitcast(kb.mulF(kb.bitcast(bits, kb.f32), scales), kb.i32);
+  auto multiply = [&](Value half) {
+    return kb.bitcast(kb.mulF(half, scales), kb.i32);
   };
-  Value upper = multiply(kb.bitAnd(pairs, 0xFFFF0000));
-  Value lower = multiply(kb.shl(pairs, 16));
+  Value upper = multiply(kb.upperBf16(pairs));
+  Value lower = multiply(kb.lowerBf16(pairs));
   return kb.bitOr(upper, kb.shr(lower, 16));
 }
 

@@ -24,10 +24,7 @@ inline constexpr llvm::StringLiteral kDeclareKernels =
 /// Whether the library has a kernel: for all pairs of formats, and for rows of
 /// bf16 with E2M1 weights. Others are emitted all the same.
 inline bool isCompiledAhead(const KernelSpec &spec) {
-  return spec.rows == PlainRows::None ||
-         (spec.rows == PlainRows::BF16 &&
-          spec.weight == format::ElementKind::E2M1 &&
-          (spec.scale == format::ScaleKind::UE4M3 || spec.blockSize == 32));
+  return spec.rows == PlainRows::None || spec.hasPairs();
 }
 
 /// What the names of all kernels and of their functions begin with.

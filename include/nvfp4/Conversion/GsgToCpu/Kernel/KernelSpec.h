@@ -95,6 +95,8 @@ struct KernelSpec {
   static std::optional<KernelSpec> get(Isa isa, format::BlockFormat activation,
                                        format::BlockFormat weight);
 
+  /// Whether the kernel multiplies pairs, rows of bf16 by E2M1 weights.
+  bool hasPairs() const;
   /// Whether `scaleWeights` is possible.
   bool canScaleWeights() const;
 
