@@ -257,6 +257,11 @@ ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (limit && !(limit.getValue().convertToFloat() > 0.0f))
     return emitError() << "expected limit > 0, but got "
                        << limit.getValue().convertToFloat();
+  // activation_c5
+  for (FloatAttr number : {alpha, beta, limit})
+    if (number && !number.getValue().isFinite())
+      return emitError() << "expected finite numbers, but got "
+                         << number.getValue().convertToFloat();
   return success();
 }
 
