@@ -88,10 +88,11 @@ Value ProductScales::countRowTiles(const ScaledOperand &operand,
   if (to.getGroupStart() == GroupStart::UpperBound) {
     // Group g starts at floor((start + 127 g) / 128), and the last one ends at
     // most 127 rows later.
-    int64_t bRank = cast<MemRefType>(op.getRhs()[0].getType()).getRank();
+    // The values of weights laid out for a target have another rank.
     Value groups =
-        bRank == 3 ? size(op.getRhs()[0], 0)
-                   : arith::ConstantIndexOp::create(b, loc, op.getRhs().size());
+        op.getRhsType().getRank() == 3
+            ? size(op.getRhs()[0], 0)
+            : arith::ConstantIndexOp::create(b, loc, op.getRhs().size());
     Value pad = arith::MulIOp::create(
         b, loc, groups, arith::ConstantIndexOp::create(b, loc, 127));
     rows = arith::AddIOp::create(b, loc, rows, pad);
@@ -176,12 +177,12 @@ void ProductScales::assignList(MatmulListOp list) {
     SmallVector<Attribute> assignedTypes;
     for (const ScaledOperand &operand :
          getScaledOperands(data, scales, types)) {
-      ScaledType to =
-          operand.type.withLayout(ScaleLayout::Blocked, GroupStart::Whole);
-      bool stays = to == operand.type || !operand.type.isKMajor() ||
-                   operand.type.isCoded();
+      ScaledType to = operand.type;
+      if (to.isKMajor() && !to.isCoded())
+        to = to.withLayout(ScaleLayout::Blocked, GroupStart::Whole);
+      bool stays = to == operand.type;
       assigned.push_back(stays ? operand.scales : relayout(operand, to));
-      assignedTypes.push_back(TypeAttr::get(stays ? operand.type : to));
+      assignedTypes.push_back(TypeAttr::get(to));
     }
     target.assign(assigned);
     return b.getArrayAttr(assignedTypes);
