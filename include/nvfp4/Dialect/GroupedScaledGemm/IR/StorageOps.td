@@ -178,7 +178,8 @@ def Gsg_RelayoutWeightsOp : Gsg_DestinationOp<"relayout_weights",
 
     Weights fail the call whose UE4M3 scale has its sign set, that have an
     infinite element, or UE8M0 scales further apart in one matrix than the
-    decoder's range. On the way back bytes fail that the op does not write.
+    decoder's range. On the way back bytes of weights that the
+    op never writes fail the call; those of padding are not read.
 
     Example:
 
