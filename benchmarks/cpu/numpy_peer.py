@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times what a user of numpy does with NVFP4 weights: dequantise them, then multiply.
 
-  numpy_peer.py THREADS REPETITIONS
+  numpy_peer.py THREADS REPETITIONS [M ...]
 
 Prints one JSON object a case: name, seconds of each repetition (processor time
 with one thread, else wall time) and floating-point operations of the product.
@@ -14,6 +14,7 @@ import sys
 import time
 
 THREADS, REPETITIONS = int(sys.argv[1]), int(sys.argv[2])
+ROWS = [int(m) for m in sys.argv[3:]] or [1, 8, 64, 512]
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = str(THREADS)
 
@@ -38,7 +39,7 @@ def main():
     scales = random.integers(0x30, 0x41, (N, K // 16), np.uint8)
     weights = dequantize(packed, scales)
     clock = time.process_time if THREADS == 1 else time.perf_counter
-    for m in (1, 8, 64, 512):
+    for m in ROWS:
         x = random.standard_normal((m, K)).astype(np.float32)
         for case, product in (("numpy_dequantize", lambda: x @ dequantize(packed, scales).T),
                               ("numpy_f32", lambda: x @ weights.T)):
