@@ -160,21 +160,27 @@ static Text checkSharedMemory(const Tile &tile, const Problem &problem,
 std::optional<Violation>
 strategy::findOperandViolation(const Problem &problem) {
   auto bits = [](format::BlockFormat f) { return format::elementBits(f); };
-  if (problem.forKernels && bits(problem.lhs) == bits(problem.rhs))
+  if (problem.forKernels)
     return std::nullopt;
   // Rows start at multiples of 16 bytes; unpacked FP4 comes in 128 elements.
   int64_t step = 128 / std::min<int64_t>(bits(problem.lhs), bits(problem.rhs));
   if (bits(problem.lhs) != bits(problem.rhs))
     step = 128;
-  for (const Problem::Group &group : problem.groups) {
-    if (group.k % step == 0)
+  // Where groups cut K, TMA addresses the rows that they share.
+  std::vector<int64_t> extents;
+  if (problem.groupedK)
+    extents.push_back(problem.wholeK);
+  else
+    for (const Problem::Group &group : problem.groups)
+      extents.push_back(group.k);
+  for (int64_t k : extents) {
+    if (k % step == 0)
       continue;
-    int64_t below = group.k / step * step;
+    int64_t below = k / step * step;
     bool hasAbove = below <= std::numeric_limits<int64_t>::max() - step;
     return Violation{
         Rule::Operands,
-        *expected("K a multiple of " + str(step) + ", which TMA can address",
-                  group.k,
+        *expected("K a multiple of " + str(step) + ", which TMA can address", k,
                   "the nearest is " + str(hasAbove ? below + step : below))};
   }
   return std::nullopt;

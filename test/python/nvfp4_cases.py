@@ -149,11 +149,12 @@ def matmul_text(name, grouping, lhs, rhs, out=None, *, weights=1, index="i32", a
             f"  return {', '.join(names)} : {types}\n}}\n")
 
 
-def list_text(name, count, fmt, out, alpha=None, beta=None):
-    scaled = scaled_type(fmt)
-    sides = {side: ", ".join(f"%{side}{i} : {scaled}" for i in range(count))
+def list_text(name, count, fmt, out, alpha=None, beta=None, ks=None):
+    """K of problem i is `ks[i]`, or unknown."""
+    scaled = [scaled_type(fmt, shape=("?", k)) for k in ks or ["?"] * count]
+    sides = {side: ", ".join(f"%{side}{i} : {type_}" for i, type_ in enumerate(scaled))
              for side in ("a", "b")}
-    arguments = [f"%{side}{i}: {scaled}" for side in ("a", "b") for i in range(count)]
+    arguments = [f"%{side}{i}: {type_}" for side in ("a", "b") for i, type_ in enumerate(scaled)]
     text = f"lhs({sides['a']}) rhs({sides['b']})"
     for keyword, type_ in (("alpha", alpha), ("beta", beta)):
         if type_:
@@ -217,8 +218,8 @@ class Product:
         g = self.groups
         operand = [] if g.operand is None else [g.operand]
         if g.kind == "ragged_k":
-            return operand, [join_along_k(self.lhs, g, lhs_layout, lhs_starts),
-                             join_along_k(self.rhs, g, rhs_layout, rhs_starts)]
+            return operand, [join_along_k(self.lhs, g, lhs_layout, lhs_starts, filler),
+                             join_along_k(self.rhs, g, rhs_layout, rhs_starts, filler)]
         pieces = None
         if g.kind == "ragged_rows" and lhs_starts != "whole":
             pieces = row_pieces(lhs_starts, lhs_layout, g.begins, g.counts,
@@ -234,7 +235,7 @@ class Product:
             yield index, x @ w.T, None if dtype == np.float32 else np.abs(x) @ np.abs(w).T
 
 
-def join_along_k(parts, groups, layout, starts):
+def join_along_k(parts, groups, layout, starts, filler=0):
     """One [R, Ktot] operand of the pieces of all groups."""
     fmt, rows = parts[0].fmt, parts[0].shape[0]
     codes = np.full((rows, groups.extent), 15 if fmt.is_fp4 else 0x7F, np.uint8)
@@ -251,7 +252,7 @@ def join_along_k(parts, groups, layout, starts):
         # The buffer is as wide as that of one matrix.
         pieces.append((0, rows, 0, column, 0, ceil_div(groups.extent, fmt.block)))
     scales = np.concatenate([p.scales for p in parts], 1)
-    return Scaled(fmt, codes, scales).store(layout, pieces)
+    return Scaled(fmt, codes, scales).store(layout, pieces, filler=filler)
 
 
 def poison_rows(scaled, groups):

@@ -33,6 +33,46 @@ const char *const text = R"(
 }
 )";
 
+/// Copies eight bytes.
+const char *const copyText = R"(
+.version 8.8
+.target sm_100a
+.address_size 64
+.visible .entry copy(.param .u64 in, .param .u64 out) {
+  .reg .b64 %a<3>;
+  .reg .b64 %r<2>;
+  ld.param.u64 %a1, [in];
+  ld.param.u64 %a2, [out];
+  ld.global.u64 %r1, [%a1];
+  st.global.u64 [%a2], %r1;
+  ret;
+}
+)";
+
+/// What eight bytes of the host are on the device: rows of `rowBytes`, in one
+/// buffer or in two parts.
+uint64_t copyRows(const void *bytes, int64_t rowBytes, bool inParts) {
+  uint64_t result = 0;
+  int32_t access = NVFP4_TASK_READ | NVFP4_TASK_ODD, in = 0;
+  int64_t rows = 8 / rowBytes;
+  nvfp4_task *task = nvfp4_task_begin("a place", copyText, "copy");
+  if (!inParts) {
+    in = nvfp4_task_buffer(task, const_cast<void *>(bytes), rows, rowBytes, 1,
+                           access);
+  } else {
+    in = nvfp4_task_parts(task, 2, rows / 2, rowBytes, 1, access);
+    for (int64_t part : {0, 1})
+      nvfp4_task_part(task, in, part,
+                      static_cast<const char *>(bytes) + 4 * part);
+  }
+  int32_t out = nvfp4_task_buffer(task, &result, 1, 8, 8, NVFP4_TASK_WRITE);
+  nvfp4_task_pointer(task, in);
+  nvfp4_task_pointer(task, out);
+  nvfp4_task_run(task, 1, 1, 0, 1, 0);
+  EXPECT_EQ(nvfp4_take_violation(), NVFP4_OK) << nvfp4_last_error();
+  return result;
+}
+
 /// The word that the kernel has stored: `word`'s value before, if it was not
 /// launched.
 nvfp4_status launch(int64_t extent, int32_t &word) {
@@ -61,4 +101,15 @@ TEST(Launch, ExtentsAreBelow2To31) {
         << nvfp4_last_error();
     EXPECT_EQ(word, -1) << extent;
   }
+}
+
+TEST(Launch, HalfBytesBehindOddRowsAreZero) {
+  ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
+  const uint64_t bytes = 0xfedcba9876543210;
+  for (bool inParts : {false, true}) {
+    EXPECT_EQ(copyRows(&bytes, 1, inParts), 0x0e0c0a0806040200u);
+    EXPECT_EQ(copyRows(&bytes, 2, inParts), 0x0edc0a9806540210u);
+    EXPECT_EQ(copyRows(&bytes, 4, inParts), 0x0edcba9806543210u);
+  }
+  EXPECT_EQ(copyRows(&bytes, 8, false), 0x0edcba9876543210u);
 }

@@ -82,6 +82,12 @@ TEST(Search, OffersKernelsOnlyWhatTheyHave) {
   EXPECT_TRUE(findOperandViolation(problem));
   problem.forKernels = true;
   EXPECT_FALSE(findOperandViolation(problem));
+  // Odd ones too, and FP4 beside FP8.
+  problem.groups.front().k = 71;
+  EXPECT_FALSE(findOperandViolation(problem));
+  problem.lhs = nvfp4::format::BlockFormat::MXFP8_E4M3;
+  problem.rhs = nvfp4::format::BlockFormat::MXFP4;
+  EXPECT_FALSE(findOperandViolation(problem));
 }
 
 TEST(Search, FindsNearestTilesWithKernels) {

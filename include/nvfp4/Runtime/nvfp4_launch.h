@@ -47,7 +47,11 @@ enum {
   NVFP4_TASK_READ = 1,
   NVFP4_TASK_WRITE = 2,
   /* Zeros on the device, whatever the host's memory holds. */
-  NVFP4_TASK_ZERO = 4
+  NVFP4_TASK_ZERO = 4,
+  /* Rows are an odd number of values of 4 bits: the half of a byte behind the
+   * last one is zero on the device, whatever the host's holds. For buffers that
+   * the kernel only reads. */
+  NVFP4_TASK_ODD = 8
 };
 
 /* A launch of `kernel` of the module `image` (see nvfp4_device_module_load),
@@ -65,10 +69,11 @@ NVFP4_API int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
                                     int64_t row_bytes, int64_t alignment,
                                     int32_t access);
 
-/* A buffer that the kernel reads, of `count` parts of `rows` rows each. */
+/* A buffer that the kernel reads, of `count` parts of `rows` rows each;
+ * `access` is NVFP4_TASK_READ, or that and NVFP4_TASK_ODD. */
 NVFP4_API int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
                                    int64_t rows, int64_t row_bytes,
-                                   int64_t alignment);
+                                   int64_t alignment, int32_t access);
 /* The memory of part `number` of such a buffer. */
 NVFP4_API void nvfp4_task_part(nvfp4_task *task, int32_t buffer, int64_t number,
                                const void *host);

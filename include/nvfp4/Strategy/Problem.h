@@ -51,8 +51,9 @@ struct Problem {
   format::BlockFormat lhs = format::BlockFormat::NVFP4;
   format::BlockFormat rhs = format::BlockFormat::NVFP4;
   Epilogue epilogue;
-  /// K is grouped (ragged_k): the operands cannot be exchanged.
+  /// K is grouped (ragged_k): `wholeK` is what the groups share.
   bool groupedK = false;
+  int64_t wholeK = 0;
   /// Extents of groups are read on the device.
   bool extentsOnDevice = false;
   /// Sums may be reordered (`determinism = relaxed`).

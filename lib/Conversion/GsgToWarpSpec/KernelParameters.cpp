@@ -29,8 +29,15 @@ static bool isAlongK(MatmulOp op) {
   return op.getGrouping().getKind() == GroupingKind::RaggedK;
 }
 
-/// Values as a matrix of bytes: TMA needs rows at multiples of 16 bytes, of 32
-/// where it pads FP4.
+/// K is known to be an odd number of FP4 values: the rest of the last byte is
+/// nobody's.
+static bool hasHalfByte(ScaledType type) {
+  int64_t k = type.getShape().back();
+  return type.isFP4() && ShapedType::isStatic(k) && k % 2 != 0;
+}
+
+/// Values as a matrix of bytes: TMA needs rows at multiples of 16 bytes, and
+/// rows of whole 64 bytes where it pads FP4.
 static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
                        int64_t rowValues, const HostNumber *groupedK) {
   Value data = side.operand.data, buffer;
@@ -41,9 +48,12 @@ static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
     int64_t rank = cast<MemRefType>(data.getType()).getRank();
     auto all = llvm::map_to_vector(
         side.parts, [](const ScaledOperand &part) { return part.data; });
+    int access = Launch::Read;
+    if (hasHalfByte(side.operand.type))
+      access |= Launch::Odd;
     buffer = launch.addParts(all, countRows(launch.math, data, 1),
                              launch.math.dim(data, rank - 1),
-                             side.isPadded ? 32 : 16);
+                             side.isPadded ? 64 : 16, access);
   }
   // Bytes and elements of the box are the same number, but for packed FP4.
   bool isPacked = isFP4 && !side.isPadded;
@@ -234,7 +244,9 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   int64_t aRank = cast<MemRefType>(a.getType()).getRank();
   bool isGathered = isAlongK(op);
   int64_t stored = plan.a.operand.type.isFP4() ? 2 : 1;
-  HostNumber k = math.mul(math.dim(a, aRank - 1), math.constant(stored));
+  HostNumber k = ShapedType::isStatic(op.getK())
+                     ? math.constant(op.getK())
+                     : math.mul(math.dim(a, aRank - 1), math.constant(stored));
   if (isGathered)
     launch.setGroups(op.getGrouping(), op.getGroups(), plan.k);
   OperandMaps maps = addOperandMaps(launch, plan, isGathered ? &k : nullptr);

@@ -98,24 +98,11 @@ static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
   if (type.getLayout() != ScaleLayout::Blocked ||
       (type.getGroupStart() != GroupStart::Whole && !isRagged))
     return "scales that are not laid out by gsg-assign-scale-layout";
-  int64_t k = type.getShape().back();
-  if (type.isFP4() && !ShapedType::isDynamic(k) && k % 2 != 0)
-    return "an odd K; pad K to " + std::to_string(k + 1);
   return "";
 }
 
-/// What TMA leaves out of FP4 beside FP8, which it pads to whole rows of 128
-/// bytes, or an empty text.
-static std::string findUnsupportedPadding(const OperandPlan &side,
-                                          ScaledType type) {
-  int64_t k = type.getShape().back();
-  if (side.isPadded && (ShapedType::isDynamic(k) || k % 128 != 0))
-    return "MXFP4 beside MXFP8 with a K that is no multiple of 128";
-  return "";
-}
-
-/// The instruction for the formats of both operands, or what is missing.
-static std::string chooseInstruction(KernelPlan &plan, bool isGathered) {
+/// The instruction for the formats of both operands.
+static void chooseInstruction(KernelPlan &plan) {
   ScaledType a = plan.a.operand.type, b = plan.b.operand.type;
   BlockFormat format = a.getFormat();
   if (a.isFP4() != b.isFP4()) {
@@ -124,9 +111,6 @@ static std::string chooseInstruction(KernelPlan &plan, bool isGathered) {
       side->isPadded = type.isFP4();
       side->element = type.isFP4() ? Float4E2M1FNType::get(type.getContext())
                                    : type.getDataElementType();
-      if (std::string what = findUnsupportedPadding(*side, type);
-          !isGathered && !what.empty())
-        return what;
     }
   } else {
     plan.a.element = a.getDataElementType();
@@ -142,7 +126,6 @@ static std::string chooseInstruction(KernelPlan &plan, bool isGathered) {
     plan.k = 256;
   }
   plan.scaleAtoms = plan.k / a.getBlockSize() / 4;
-  return "";
 }
 
 /// The tile that the strategy asks for, or what is missing. The budget is the
@@ -199,9 +182,7 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
     if (std::string what = findUnsupportedSide(side->operand.type, kind);
         !what.empty())
       return refuse(what);
-  if (std::string what = chooseInstruction(plan, kind == GroupingKind::RaggedK);
-      !what.empty())
-    return refuse(what);
+  chooseInstruction(plan);
   if (std::string what = chooseTile(plan, op); !what.empty())
     return refuse(what);
   return plan;
@@ -218,15 +199,10 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulListOp list, MatmulOp first) {
   if (failed(plan))
     return failure();
   for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
-    std::pair<OperandPlan *, ScaledType> sides[] = {
-        {&plan->a, list.getLhsType(i)}, {&plan->b, list.getRhsType(i)}};
-    for (auto [side, type] : sides) {
+    for (ScaledType type : {list.getLhsType(i), list.getRhsType(i)})
       if (std::string what = findUnsupportedSide(type, GroupingKind::Dense);
           !what.empty())
         return refuse(what);
-      if (std::string what = findUnsupportedPadding(*side, type); !what.empty())
-        return refuse(what);
-    }
   }
   return plan;
 }

@@ -50,7 +50,8 @@ private:
 /// constant is a constant in the kernel and no parameter.
 class Launch {
 public:
-  enum Access { Read = 1, Write = 2, Zero = 4 };
+  /// As nvfp4_launch.h has them.
+  enum Access { Read = 1, Write = 2, Zero = 4, Odd = 8 };
 
   /// Begins before `op`; all kernels of a module are in one `gpu.module`.
   Launch(mlir::ModuleOp module, mlir::Operation *op);
@@ -59,9 +60,11 @@ public:
   mlir::Value addBuffer(mlir::Value memref, HostNumber rows,
                         HostNumber rowBytes, int64_t alignment, int access);
 
-  /// The same of several memrefs of one shape, one after the other, to read.
+  /// The same of several memrefs of one shape, one after the other, to read;
+  /// `access` says how.
   mlir::Value addParts(mlir::ValueRange memrefs, HostNumber rows,
-                       HostNumber rowBytes, int64_t alignment);
+                       HostNumber rowBytes, int64_t alignment,
+                       int access = Read);
 
   /// Rows of zeros that are the kernel's own.
   mlir::Value addScratch(HostNumber rows, int64_t rowBytes);

@@ -82,13 +82,17 @@ bool nvfp4_task::copyIn(const Buffer &buffer, const char *host, int64_t first,
   size_t bytes = rows * buffer.pitch;
   if (!bytes)
     return true;
-  if (buffer.pitch == buffer.rowBytes)
+  bool isOdd = (buffer.access & NVFP4_TASK_ODD) && buffer.rowBytes > 0;
+  if (buffer.pitch == buffer.rowBytes && !isOdd)
     return check(
         nvfp4_device_copy(device->device, target, host, bytes, stream));
   std::vector<char> staged(bytes);
-  for (int64_t row = 0; row < rows; ++row)
-    std::memcpy(staged.data() + row * buffer.pitch,
-                host + row * buffer.rowBytes, buffer.rowBytes);
+  for (int64_t row = 0; row < rows; ++row) {
+    char *to = staged.data() + row * buffer.pitch;
+    std::memcpy(to, host + row * buffer.rowBytes, buffer.rowBytes);
+    if (isOdd)
+      to[buffer.rowBytes - 1] &= 15;
+  }
   return check(
       nvfp4_device_copy(device->device, target, staged.data(), bytes, stream));
 }
@@ -151,11 +155,11 @@ extern "C" int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
 
 extern "C" int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
                                     int64_t rows, int64_t rowBytes,
-                                    int64_t alignment) {
+                                    int64_t alignment, int32_t access) {
   int32_t number = -1;
   guarded(task, [&] {
     number = task->addBuffer({nullptr, count * rows, rowBytes,
-                              getPitch(rowBytes, alignment), NVFP4_TASK_READ});
+                              getPitch(rowBytes, alignment), access});
     task->buffers[number].partRows = rows;
   });
   return number;
@@ -248,8 +252,10 @@ extern "C" void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
     spec.type = static_cast<nvfp4_tensor_map_type>(type);
     spec.rank = 2;
     spec.address = matrix.memory;
-    bool isFp4 = spec.type == NVFP4_TENSOR_U4_PADDED;
-    spec.size[0] = std::max<int64_t>(matrix.rowBytes, 1) * (isFp4 ? 2 : 1);
+    // TMA pads whole runs of 128 values: those behind a row's end are zeros.
+    spec.size[0] = spec.type == NVFP4_TENSOR_U4_PADDED
+                       ? 2 * matrix.pitch
+                       : std::max<int64_t>(matrix.rowBytes, 1);
     spec.size[1] = std::max<int64_t>(matrix.rows, 1);
     spec.stride[0] = matrix.pitch;
     spec.box[0] = boxBytes;

@@ -160,18 +160,12 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
     break;
   case GroupingKind::RaggedK: {
     problem.groupedK = true;
-    int64_t whole = op.getK();
-    int64_t share = ShapedType::isDynamic(whole)
+    problem.wholeK = k;
+    int64_t share = ShapedType::isDynamic(op.getK())
                         ? assumed.k
                         : k / std::max<int64_t>(count, 1);
-    // Parts of K are cut on the device; what TMA must be able to address are
-    // the rows that they share. A whole that it cannot stands for its parts.
     share = std::max<int64_t>(share / 128, 1) * 128;
     problem.groups = {{count, extentOr(rows, assumed.rowsPerGroup), n, share}};
-    strategy::Problem stored = problem;
-    stored.groups[0].k = k;
-    if (strategy::findOperandViolation(stored))
-      problem = stored;
     break;
   }
   }
