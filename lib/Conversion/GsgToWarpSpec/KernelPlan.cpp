@@ -10,78 +10,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Strategy/Budget.h"
 #include "nvfp4/Strategy/Legality.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
-
-static bool isIdentity(Value memref) {
-  auto type = memref ? dyn_cast<MemRefType>(memref.getType()) : MemRefType();
-  return !type || type.getLayout().isIdentity();
-}
-
-/// Numbers that PTX computes with.
-static bool isNumber(Type type) {
-  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
-         type.isIndex() ||
-         (type.isInteger() && type.getIntOrFloatBitWidth() <= 64);
-}
-
-/// Operations of `math` need a library on a GPU, and so do three of `arith`.
-static bool isVectorizable(Operation &op) {
-  return isa<arith::ArithDialect>(op.getDialect()) &&
-         !isa<arith::RemFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) &&
-         llvm::all_of(op.getOperandTypes(), isNumber) &&
-         llvm::all_of(op.getResultTypes(), isNumber) &&
-         (op.hasTrait<OpTrait::ConstantLike>() ||
-          op.hasTrait<OpTrait::Vectorizable>());
-}
-
-/// What they leave out of quantised results, or an empty text.
-static std::string findUnsupportedResult(MatmulOp op) {
-  QuantizerAttr quantizer = op.getQuantizerAttr();
-  if (!quantizer)
-    return "";
-  if (quantizer.getTwoD())
-    return "results scaled by squares, whose rows are many threads'; quantise "
-           "by a separate grouped_scaled_gemm.quantize";
-  ScaledType type = op.getQuantizedType();
-  if (!type.isKMajor() || type.getLayout() == ScaleLayout::Blocked8x4 ||
-      type.getGroupStart() == GroupStart::Compact)
-    return "scales of the result as " +
-           stringifyScaleLayout(type.getLayout()).str() + " that start " +
-           stringifyGroupStart(type.getGroupStart()).str() +
-           "; use linear or blocked, starts = whole or upper_bound";
-  GateAttr gate = op.getActivationOrIdentity().getGate();
-  if (gate && gate.getGranularity() < 32 && type.getBlockSize() > 16)
-    return "blocks of 32 of pairs in runs shorter than 32; use gate = <32, "
-           "...>";
-  return "";
-}
-
-std::string nvfp4::gsg::sm100::findUnsupported(MatmulOp op) {
-  if (std::string what = findUnsupportedResult(op); !what.empty())
-    return what;
-  if (op.getTail() == TailMode::Zero && op.getBeta() && !op.getAddend())
-    return "tail = zero with a destination that is read; give it as addend";
-  if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom)
-    for (Operation &inner : op.getEpilogue().front().without_terminator())
-      if (!isVectorizable(inner))
-        return "'" + inner.getName().getStringRef().str() +
-               "' in an epilogue region; use operations of arith other than "
-               "remf, maxnumf and minnumf on f16, bf16, f32, f64 and integers "
-               "of at most 64 bits";
-  for (Value operand : op->getOperands())
-    if (!isIdentity(operand))
-      return "operands that are not contiguous; copy them first";
-  return "";
-}
 
 static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
   if (type.isCoded())
@@ -166,7 +103,7 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
   auto refuse = [&](const Twine &what) {
     return op.emitOpError("kernels for sm_100a do not support ") << what;
   };
-  if (std::string what = findUnsupported(op); !what.empty())
+  if (std::string what = findUnsupportedByKernels(op, "sm_100a"); !what.empty())
     return refuse(what);
   KernelPlan plan;
   plan.a.parts =
@@ -192,9 +129,8 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulListOp list, MatmulOp first) {
   auto refuse = [&](const Twine &what) {
     return list.emitOpError("kernels for sm_100a do not support ") << what;
   };
-  for (Value operand : list->getOperands())
-    if (!isIdentity(operand))
-      return refuse("operands that are not contiguous; copy them first");
+  if (std::string what = findUnsupportedByKernels(list); !what.empty())
+    return refuse(what);
   FailureOr<KernelPlan> plan = get(first);
   if (failed(plan))
     return failure();

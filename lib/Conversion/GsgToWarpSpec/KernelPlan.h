@@ -89,9 +89,6 @@ struct KernelPlan {
   static mlir::FailureOr<KernelPlan> get(MatmulListOp list, MatmulOp first);
 };
 
-/// What kernels leave out on every machine, or an empty text.
-std::string findUnsupported(MatmulOp op);
-
 } // namespace nvfp4::gsg::sm100
 
 #endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_KERNELPLAN_H

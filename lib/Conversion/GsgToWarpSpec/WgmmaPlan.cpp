@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaBody.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Format/WgmmaWeights.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -44,7 +45,7 @@ static void setWarpgroups(WgmmaPlan &plan, int64_t warpgroups) {
   plan.otherRegisters = isWide ? 32 : 40;
 }
 
-static std::string findUnsupported(const WgmmaPlan &plan) {
+static std::string findUnsupportedLayout(const WgmmaPlan &plan) {
   ScaledType weights = plan.weights.front().type;
   if (!weights.isKMajor())
     return "weights whose blocks do not run along the last dimension";
@@ -140,7 +141,7 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
   auto refuse = [&](const Twine &what) {
     return op.emitOpError("kernels for sm_90a do not support ") << what;
   };
-  if (std::string what = sm100::findUnsupported(op); !what.empty())
+  if (std::string what = findUnsupportedByKernels(op, "sm_90a"); !what.empty())
     return refuse(what);
   WgmmaPlan plan;
   plan.a =
@@ -148,7 +149,7 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
           .front();
   plan.weights =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
-  if (std::string what = ::findUnsupported(plan); !what.empty())
+  if (std::string what = findUnsupportedLayout(plan); !what.empty())
     return refuse(what);
   setFormats(plan);
   plan.isPlain = hasPlainResults(op);
@@ -159,25 +160,6 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
             plan, strategy, isAlongK ? ShapedType::kDynamic : op.getK());
         !what.empty())
       return refuse(what);
-  if (GateAttr gate = op.getActivationOrIdentity().getGate()) {
-    int64_t q = gate.getGranularity();
-    if (op.getOuterGate())
-      return refuse("addend and preact_outs in another gate layout than the "
-                    "weights; run gsg-assign-scale-layout{target=sm_90a}");
-    if (q == 0 || q > 32 || 32 % q != 0) {
-      InFlightDiagnostic diag = refuse("the gate layout ") << gate;
-      if (plan.weights.front().type.isCoded())
-        return diag << " of weights that relayout_weights has laid out; bring "
-                       "weights, bias, addend and preact_outs to runs of 1, 2, "
-                       "4, 8, 16 or 32 by grouped_scaled_gemm.relayout_gate "
-                       "first";
-      if (!op.getAddend() && !op.getPreactOut())
-        return diag << "; run gsg-assign-scale-layout{target=sm_90a}";
-      return diag << " with addend or preact_outs; bring weights, bias, addend "
-                     "and preact_outs to runs of 1, 2, 4, 8, 16 or 32 by "
-                     "grouped_scaled_gemm.relayout_gate";
-    }
-  }
   return plan;
 }
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Strategy/StrategyExplain.h"
@@ -122,6 +123,18 @@ static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
   remark << strategy::explainWgmmaTiles(candidates);
 }
 
+/// target_c10: success if there is a kernel for what the op asks for, whatever
+/// the tile.
+static LogicalResult requireKernel(Operation *op, StringRef target) {
+  auto matmul = dyn_cast<MatmulOp>(op);
+  std::string what = matmul ? findUnsupportedByKernels(matmul, target)
+                            : findUnsupportedByKernels(cast<MatmulListOp>(op));
+  if (what.empty())
+    return success();
+  return op->emitOpError("kernels for ")
+         << target << " do not support " << what;
+}
+
 void SelectStrategy::runOnOperation() {
   const strategy::Machine *machine = strategy::findMachine(target);
   // target_c3: the target has strategies.
@@ -138,11 +151,6 @@ void SelectStrategy::runOnOperation() {
     return signalPassFailure();
   }
   bool failedAny = false;
-  if (target == "sm_90a") {
-    getOperation()->walk(
-        [&](MatmulOp op) { selectWgmmaTile(op, expectedRows, explain); });
-    return;
-  }
   auto record = [&](auto op, strategy::Problem problem) {
     if (kernels)
       problem = forKernels(std::move(problem));
@@ -154,11 +162,17 @@ void SelectStrategy::runOnOperation() {
   };
   getOperation()->walk([&](Operation *op) {
     auto matmul = dyn_cast<MatmulOp>(op);
-    if (matmul && failed(requireScaledRows(matmul)))
+    auto list = dyn_cast<MatmulListOp>(op);
+    if (!matmul && !list)
+      return;
+    if ((machine && matmul && failed(requireScaledRows(matmul))) ||
+        (kernels && failed(requireKernel(op, machine ? "sm_100a" : "sm_90a"))))
       failedAny = true;
-    else if (matmul)
+    else if (!machine && matmul)
+      selectWgmmaTile(matmul, rows, explain);
+    else if (machine && matmul)
       record(matmul, describe(matmul, rows));
-    else if (auto list = dyn_cast<MatmulListOp>(op))
+    else if (machine)
       record(list, describe(list));
   });
   if (failedAny)

@@ -136,7 +136,9 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
     are, never whether they are correct.
 
     With `explain` a remark at each product lists the candidates, their
-    predicted microseconds, and why each lost or is illegal.
+    predicted microseconds, and why each lost or is illegal. With `kernels` a
+    product that gets no kernel, whatever the tile, is an error and has no
+    remark.
 
     Before:
 
@@ -178,7 +180,7 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
     Option<"dynamicN", "dynamic-n", "bool", /*default=*/"false",
            "consider tiles with dynamic_n">,
     Option<"kernels", "kernels", "bool", /*default=*/"false",
-           "only tiles of which convert-gsg-to-warpspec makes kernels are legal">,
+           "only what convert-gsg-to-warpspec makes kernels of is legal">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "list the candidates in a remark at each product">];
 }

@@ -1,0 +1,120 @@
+//===- KernelSupport.cpp - Products that have kernels -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Texts name the nearest form that kernels have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+static bool isIdentity(Value memref) {
+  auto type = memref ? dyn_cast<MemRefType>(memref.getType()) : MemRefType();
+  return !type || type.getLayout().isIdentity();
+}
+
+/// Numbers that PTX computes with.
+static bool isNumber(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
+         type.isIndex() ||
+         (type.isInteger() && type.getIntOrFloatBitWidth() <= 64);
+}
+
+/// Operations of `math` need a library on a GPU, and so do three of `arith`.
+static bool isVectorizable(Operation &op) {
+  return isa<arith::ArithDialect>(op.getDialect()) &&
+         !isa<arith::RemFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) &&
+         llvm::all_of(op.getOperandTypes(), isNumber) &&
+         llvm::all_of(op.getResultTypes(), isNumber) &&
+         (op.hasTrait<OpTrait::ConstantLike>() ||
+          op.hasTrait<OpTrait::Vectorizable>());
+}
+
+/// What they leave out of quantised results, or an empty text.
+static std::string findUnsupportedResult(MatmulOp op) {
+  QuantizerAttr quantizer = op.getQuantizerAttr();
+  if (!quantizer)
+    return "";
+  if (quantizer.getTwoD())
+    return "results scaled by squares, whose rows are many threads'; quantise "
+           "by a separate grouped_scaled_gemm.quantize";
+  ScaledType type = op.getQuantizedType();
+  if (!type.isKMajor() || type.getLayout() == ScaleLayout::Blocked8x4 ||
+      type.getGroupStart() == GroupStart::Compact)
+    return "scales of the result as " +
+           stringifyScaleLayout(type.getLayout()).str() + " that start " +
+           stringifyGroupStart(type.getGroupStart()).str() +
+           "; use linear or blocked, starts = whole or upper_bound";
+  GateAttr gate = op.getActivationOrIdentity().getGate();
+  if (gate && gate.getGranularity() < 32 && type.getBlockSize() > 16)
+    return "blocks of 32 of pairs in runs shorter than 32; use gate = <32, "
+           "...>";
+  return "";
+}
+
+static std::string findUnsupportedRegion(MatmulOp op) {
+  if (op.getActivationOrIdentity().getKind() != ActivationKind::Custom)
+    return "";
+  for (Operation &inner : op.getEpilogue().front().without_terminator())
+    if (!isVectorizable(inner))
+      return "'" + inner.getName().getStringRef().str() +
+             "' in an epilogue region; use operations of arith other than "
+             "remf, maxnumf and minnumf on f16, bf16, f32, f64 and integers "
+             "of at most 64 bits";
+  return "";
+}
+
+static std::string findUnsupportedOperands(Operation *op) {
+  if (llvm::all_of(op->getOperands(), isIdentity))
+    return "";
+  return "operands that are not contiguous; copy them first";
+}
+
+/// Pairs whose halves no warpgroup of sm_90a has together.
+static std::string findUnsupportedGate(MatmulOp op) {
+  GateAttr gate = op.getActivationOrIdentity().getGate();
+  if (!gate)
+    return "";
+  if (op.getOuterGate())
+    return "addend and preact_outs in another gate layout than the weights; "
+           "run gsg-assign-scale-layout{target=sm_90a}";
+  int64_t q = gate.getGranularity();
+  if (q > 0 && q <= 32 && 32 % q == 0)
+    return "";
+  std::string text = "the gate layout ";
+  llvm::raw_string_ostream(text) << gate;
+  if (op.getRhsType().isCoded())
+    return text + " of weights that relayout_weights has laid out; bring "
+                  "weights, bias, addend and preact_outs to runs of 1, 2, 4, "
+                  "8, 16 or 32 by grouped_scaled_gemm.relayout_gate first";
+  if (!op.getAddend() && !op.getPreactOut())
+    return text + "; run gsg-assign-scale-layout{target=sm_90a}";
+  return text + " with addend or preact_outs; bring weights, bias, addend and "
+                "preact_outs to runs of 1, 2, 4, 8, 16 or 32 by "
+                "grouped_scaled_gemm.relayout_gate";
+}
+
+std::string nvfp4::gsg::findUnsupportedByKernels(MatmulOp op,
+                                                 StringRef target) {
+  if (std::string what = findUnsupportedResult(op); !what.empty())
+    return what;
+  if (op.getTail() == TailMode::Zero && op.getBeta() && !op.getAddend())
+    return "tail = zero with a destination that is read; give it as addend";
+  if (std::string what = findUnsupportedRegion(op); !what.empty())
+    return what;
+  if (std::string what = findUnsupportedOperands(op); !what.empty())
+    return what;
+  return target == "sm_90a" ? findUnsupportedGate(op) : "";
+}
+
+std::string nvfp4::gsg::findUnsupportedByKernels(MatmulListOp op) {
+  return findUnsupportedOperands(op);
+}

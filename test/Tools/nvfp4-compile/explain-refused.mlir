@@ -1,0 +1,12 @@
+// --explain names no strategy for a product that gets no kernel.
+// RUN: not nvfp4-compile --explain --target=sm_100a %s 2>&1 | FileCheck %s --implicit-check-not=remark:
+// RUN: not nvfp4-compile --explain --target=sm_90a %s 2>&1 | FileCheck %s --implicit-check-not=remark:
+
+!a = !grouped_scaled_gemm.scaled<64x256, nvfp4>
+!b = !grouped_scaled_gemm.scaled<512x256, nvfp4>
+!q = !grouped_scaled_gemm.scaled<64x512, nvfp4>
+func.func @squares(%a: !a, %b: !b) -> !q {
+  // CHECK: explain-refused.mlir:[[#@LINE+1]]:{{[0-9]+}}: error: {{.*}}kernels for sm_{{[0-9]+}}a do not support results scaled by squares
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) quantizer = <te, two_d> -> !q
+  return %d : !q
+}
