@@ -60,8 +60,6 @@ static Text checkInstruction(const Tile &tile, const Problem &problem) {
   if (!tile.swapAB && tile.ctas == 2 && tile.n == 64)
     return expected("n = 128, 192 or 256 for ctas = 2 with weights on n",
                     tile.n);
-  if (tile.swapAB && problem.groupedK)
-    return "expected swap_ab = false for ragged_k, but got true";
   if (tile.dynamicN && !tile.swapAB)
     return "expected dynamic_n with swap_ab = true only, but got swap_ab = "
            "false";

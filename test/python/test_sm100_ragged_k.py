@@ -75,6 +75,15 @@ def test_tiles(rng, n, ctas):
         check(rng, [300, 0, 520], 300, 264, "mxfp8_e4m3", attrs=strategy(n, ctas, 128))
 
 
+@pytest.mark.parametrize("n,ctas", [(8, 1), (16, 1), (32, 1), (64, 1), (128, 1), (256, 1),
+                                    (16, 2), (64, 2), (192, 2)])
+def test_weights_on_m(rng, n, ctas):
+    """Few rows of A beside many of B: the gradient of a weight of low rank."""
+    turned = tile(128 * ctas, n, 256, ctas=ctas, swap_ab="true")
+    check(rng, [300, 0, 7], 8, 300, attrs=turned)
+    check(rng, [33, 520], 61, 264, "mxfp4", out="bf16", attrs=turned)
+
+
 def test_results_and_offsets(rng):
     check(rng, [48, 5], 17, 40, out="bf16", index="i64")
 
@@ -122,13 +131,14 @@ def test_offsets_outside_the_operand(rng):
 
 
 @pytest.mark.parametrize("seed", range(1, 17 if FULL else 3))
-@pytest.mark.parametrize("n,ctas", [(64, 1), (256, 1), (128, 2)])
-def test_schedules(rng, seed, n, ctas):
+@pytest.mark.parametrize("n,ctas,swap", [(64, 1, "false"), (256, 1, "false"),
+                                         (128, 2, "false"), (16, 1, "true")])
+def test_schedules(rng, seed, n, ctas, swap):
     groups = ragged([300, 0, 7, 513], kind="ragged_k", extra=5)
     product = make_product(rng, groups, 264, None, "nvfp4", m=200)
     side = scaled_type("nvfp4", 2, starts="compact")
     text = matmul_text("f", groups.attribute, side, side, "tensor<?x?x?xbf16>",
-                       attrs=strategy(n, ctas))
+                       attrs=tile(128 * ctas, n, 256, ctas=ctas, swap_ab=swap))
     operand, operands = product.arguments("linear", "compact", "linear", "compact")
     flat = operand + list(itertools.chain(*operands)) + [product.destination("bf16")]
     run_schedule("sm_100a", f"ragged_k_{n}_{ctas}", text, flat, seed, *EXACT)

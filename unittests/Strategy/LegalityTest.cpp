@@ -118,6 +118,16 @@ TEST(Legality, RefusesOperandsThatTmaCannotRead) {
   EXPECT_EQ(why({.k = 128}, problem),
             "expected K a multiple of 128, which TMA can address, but got 192; "
             "the nearest is 256");
+  // Where groups cut K it is the rows that they share.
+  problem = makeProblem();
+  problem.groups = {{4, 16, 64, 48}};
+  problem.groupedK = true;
+  problem.wholeK = 192;
+  EXPECT_EQ(why({}, problem), "");
+  EXPECT_EQ(why({.n = 8, .swapAB = true}, problem), "");
+  problem.wholeK = 200;
+  EXPECT_EQ(why({}, problem), "expected K a multiple of 32, which TMA can "
+                              "address, but got 200; the nearest is 224");
 }
 
 TEST(Legality, KeepsPairsTogether) {
