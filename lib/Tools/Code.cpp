@@ -48,6 +48,12 @@ LogicalResult tools::explainStrategies(ModuleOp module,
   if (target::GpuTarget::isName(target)) {
     GsgToSm100Options options;
     options.target = target;
+    // What any pass refuses on the way to kernels gets no strategy.
+    OwningOpRef<ModuleOp> trial = module.clone();
+    PassManager kernels(module->getName());
+    buildGsgToKernelsPipeline(kernels, options);
+    if (failed(kernels.run(*trial)))
+      return failure();
     buildSelectKernelsPipeline(pm, options, /*explain=*/true);
     return pm.run(module);
   }

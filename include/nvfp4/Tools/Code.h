@@ -84,6 +84,7 @@ mlir::FailureOr<std::string> emitKernelCode(mlir::ModuleOp module,
 
 /// Prints, as a remark at each product, which strategies the cost model
 /// considers for the GPU `target`, their predicted times and why each lost.
+/// Nothing is printed but errors if a product gets no kernel.
 mlir::LogicalResult explainStrategies(mlir::ModuleOp module,
                                       const std::string &target);
 
