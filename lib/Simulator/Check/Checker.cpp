@@ -51,12 +51,15 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
       lane < manyLanes ? LaneMask(1) << lane : allLanes;
   ClusterCheck &cluster = impl->stateOf(warp.cta);
   WarpState &state = impl->stateOf(warp);
+  impl->tellInstructionsApart(warp);
   AccessView now{cluster,
                  {},
                  access != Access::Read,
                  state.knowledge,
                  /*operation=*/nullptr,
-                 impl->lanesClockOf(state)};
+                 impl->lanesClockOf(state),
+                 state.epoch,
+                 state.instructionClock};
   now.record.setAgent(impl->warpNumber(warp));
   now.record.clock = state.clock;
   now.record.pc = warp.group().pc;
@@ -107,8 +110,7 @@ uint32_t Checker::beginOperation(Warp &warp, unsigned lane,
   }
   cluster.operations.push_back(std::move(operation));
   // What the warp does from here on is not ordered before the operation.
-  ++state.clock;
-  state.knowledge.own.clock.raise(impl->warpNumber(warp), state.clock);
+  impl->endEpoch(warp);
   return id;
 }
 

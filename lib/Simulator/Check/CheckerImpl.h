@@ -52,7 +52,15 @@ struct Published {
 
 struct WarpState {
   Knowledge knowledge;
+  /// Counts instructions that access memory, and synchronisations.
   uint32_t clock = 1;
+  /// The clock at the warp's last synchronisation or operation. Whoever knows
+  /// of one access after it knows of all up to the next.
+  uint32_t epoch = 0;
+  /// Number of the instruction that made the last access, in the run, and the
+  /// clock of its first one.
+  uint64_t instruction = 0;
+  uint32_t instructionClock = 0;
   /// Shared by the operations issued since the knowledge last changed.
   std::shared_ptr<const Knowledge> snapshot;
   /// tcgen05.ld and st since the last wait.
@@ -137,6 +145,10 @@ struct AccessView {
   const OperationState *operation = nullptr;
   /// For threads: up to this clock, other lanes of the warp are ordered before.
   uint32_t lanesClock = 0;
+  /// For threads: WarpState::epoch, and from which clock on accesses of the
+  /// warp are made by the same instruction.
+  uint32_t epoch = 0;
+  uint32_t instructionClock = 0;
   /// Earlier read and write that were found to be in order: neighbouring cells
   /// mostly have the same ones.
   mutable AccessRecord passed[2] = {};
@@ -175,8 +187,13 @@ struct Checker::Impl {
     return ctaState(cta).mbarriers[offset];
   }
 
-  /// The clock of a warp advances: later accesses are told from earlier ones.
+  /// An epoch of the warp ends: later accesses are told from earlier ones.
+  void endEpoch(Warp &warp);
+  /// The same where what the warp knows may have changed.
   void tick(Warp &warp);
+  /// The clock of a warp advances when another instruction than at its last
+  /// access makes one.
+  void tellInstructionsApart(Warp &warp);
   /// What a warp hands on when it releases; its clock advances.
   Knowledge release(Warp &warp);
   /// The same of an arrival of `lanes` alone: what other lanes have done since
@@ -186,7 +203,7 @@ struct Checker::Impl {
   void lanesSynced(Warp &warp);
   /// AccessView::lanesClock of an access of the warp.
   uint32_t lanesClockOf(const WarpState &state) const {
-    return strict ? state.syncedClock : state.clock - 1;
+    return strict ? state.syncedClock : state.epoch;
   }
   /// The warp learns what a completed phase carries.
   void acquire(Warp &warp, const Knowledge &knowledge);
@@ -196,10 +213,19 @@ struct Checker::Impl {
   void synchronize(Warp &warp, std::map<uint64_t, Published> &locations,
                    uint64_t location, Access access, Ordering ordering);
 
-  /// Compares an access with the cell's and enters it.
+  /// Compares an access with the cell's and enters it (Cells.cpp).
   void access(ShadowCell &cell, ReadLists &lists, const AccessView &now,
               Spot spot);
+  /// Enters a read beside, or in place of, those of the cell.
+  void enterRead(ShadowCell &cell, ReadLists &lists, const AccessView &now);
+  /// Whether `record`, a read of `now`, can stand for an earlier read from now
+  /// on: what conflicts with the one conflicts with the other. May make it so
+  /// by adding the other's bytes or lanes.
+  bool takesOver(const AccessRecord &read, AccessRecord &record,
+                 const AccessView &now) const;
   /// The same for bytes of global memory.
+  void enterRange(GlobalShadow::Page &page, const AccessView &now,
+                  uint64_t begin, uint64_t end);
   void accessGlobal(const AccessView &now, uint64_t address, uint64_t size);
   /// Reports an access that may come before the end of the launch before.
   void compareWithLastLaunch(const AccessView &now, uint64_t address);

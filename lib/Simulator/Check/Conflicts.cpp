@@ -147,11 +147,11 @@ bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
   const char *what = earlierWrote ? "a write" : "a read";
   if (earlier.sameAgent(now.record)) {
     // Lanes of a warp between two of its synchronisations. One instruction
-    // may touch a cell from several lanes.
+    // may touch a cell from several lanes, but not in another round of a loop.
     bool otherLane = earlier.lane != now.record.lane &&
                      !(earlierWrote && earlier.lane == AccessRecord::manyLanes);
     if (earlier.isOperation || earlier.clock <= now.lanesClock ||
-        earlier.pc == now.record.pc || !otherLane)
+        earlier.clock >= now.instructionClock || !otherLane)
       return true;
     reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
                    describe(spot),
@@ -188,76 +188,6 @@ bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
   return false;
 }
 
-void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
-                           const AccessView &now, Spot spot) {
-  compare(cell.write, true, now, spot);
-  if (now.write) {
-    if (cell.read.valid()) {
-      compare(cell.read, false, now, spot);
-      cell.read = AccessRecord();
-    }
-    if (cell.moreReads) {
-      for (const AccessRecord &read : lists[cell.moreReads])
-        compare(read, false, now, spot);
-      lists.release(cell.moreReads);
-      cell.moreReads = 0;
-    }
-    AccessRecord record = now.record;
-    // Other lanes' writes by the same instruction.
-    if (cell.write.sameAgent(record) && cell.write.pc == record.pc &&
-        cell.write.clock == record.clock && cell.write.lane != record.lane)
-      record.lane = AccessRecord::manyLanes;
-    cell.write = record;
-    return;
-  }
-  // Reads that are ordered before this one are covered by it.
-  auto covered = [&](const AccessRecord &read) {
-    if (!read.valid())
-      return true;
-    if (read.isOperation != now.record.isOperation)
-      return false;
-    if (read == now.passed[false])
-      return true;
-    if (!read.sameAgent(now.record) && !ordered(read, false, now))
-      return false;
-    now.passed[false] = read;
-    return true;
-  };
-  AccessRecord record = now.record;
-  auto merge = [&](const AccessRecord &read) {
-    if (read.sameAgent(record) && read.clock > now.lanesClock &&
-        read.lane != record.lane)
-      record.lane = AccessRecord::manyLanes;
-    if (read.sameAgent(record))
-      record.bytes |= read.bytes;
-  };
-  if (covered(cell.read) && !cell.moreReads) {
-    merge(cell.read);
-    cell.read = record;
-    return;
-  }
-  // More than this many unordered readers are not remembered: kernels let all
-  // CTAs read the same operands.
-  constexpr size_t mostReads = 32;
-  if (!cell.moreReads)
-    cell.moreReads = lists.add();
-  std::vector<AccessRecord> &list = lists[cell.moreReads];
-  if (covered(cell.read)) {
-    merge(cell.read);
-    cell.read = AccessRecord();
-  }
-  std::erase_if(list, [&](const AccessRecord &read) {
-    if (!covered(read))
-      return false;
-    merge(read);
-    return true;
-  });
-  if (!cell.read.valid())
-    cell.read = record;
-  else if (list.size() < mostReads)
-    list.push_back(record);
-}
-
 void Checker::Impl::compareWithLastLaunch(const AccessView &now,
                                           uint64_t address) {
   if (now.knowledge.gridWaited)
@@ -272,65 +202,6 @@ void Checker::Impl::compareWithLastLaunch(const AccessView &now,
   report.pc = now.record.pc;
   report.where = describe(now.record);
   machine.report(std::move(report));
-}
-
-void Checker::Impl::accessGlobal(const AccessView &now, uint64_t address,
-                                 uint64_t size) {
-  constexpr uint64_t pageBytes = GlobalShadow::pageBytes;
-  constexpr size_t mostRanges = 24;
-  AccessView cellView = now;
-  if (mayOverlap)
-    compareWithLastLaunch(now, address);
-  while (size) {
-    uint64_t begin = address % pageBytes;
-    uint64_t count = std::min(size, pageBytes - begin);
-    uint64_t base = address - begin;
-    GlobalShadow::Page &page = global.page(address);
-    if (!page.cells && !now.write) {
-      bool known = false;
-      for (const GlobalShadow::ReadRange &range : page.reads)
-        known |= range.begin <= begin && range.end >= begin + count &&
-                 range.record.sameAgent(now.record) &&
-                 range.record.clock == now.record.clock;
-      if (!known && page.reads.size() < mostRanges)
-        page.reads.push_back({static_cast<uint16_t>(begin),
-                              static_cast<uint16_t>(begin + count),
-                              now.record});
-    } else {
-      auto visit = [&](uint64_t from, uint64_t to, auto &&each) {
-        for (uint64_t byte = from; byte < to;) {
-          uint64_t end = std::min(to, (byte | 3) + 1);
-          each(byte,
-               static_cast<uint32_t>(((1u << (end - byte)) - 1) << (byte & 3)));
-          byte = end;
-        }
-      };
-      if (!page.cells) {
-        page.cells = ShadowCells(pageBytes / 4);
-        for (const GlobalShadow::ReadRange &range : page.reads)
-          visit(range.begin, range.end, [&](uint64_t byte, uint32_t bytes) {
-            ShadowCell &cell = page.cells[byte / 4];
-            AccessRecord record = range.record;
-            record.bytes = bytes;
-            if (!cell.read.valid()) {
-              cell.read = record;
-              return;
-            }
-            if (!cell.moreReads)
-              cell.moreReads = globalReads.add();
-            globalReads[cell.moreReads].push_back(record);
-          });
-        page.reads = {};
-      }
-      visit(begin, begin + count, [&](uint64_t byte, uint32_t bytes) {
-        cellView.record.bytes = bytes;
-        access(page.cells[byte / 4], globalReads, cellView,
-               {Spot::Global, base + (byte & ~uint64_t{3})});
-      });
-    }
-    address += count;
-    size -= count;
-  }
 }
 
 } // namespace nvfp4::sim

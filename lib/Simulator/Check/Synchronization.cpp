@@ -14,11 +14,25 @@
 
 namespace nvfp4::sim {
 
-void Checker::Impl::tick(Warp &warp) {
+void Checker::Impl::endEpoch(Warp &warp) {
   WarpState &state = stateOf(warp);
-  ++state.clock;
+  state.epoch = state.clock++;
   state.knowledge.own.clock.raise(warpNumber(warp), state.clock);
-  learnt(state);
+}
+
+void Checker::Impl::tick(Warp &warp) {
+  endEpoch(warp);
+  learnt(stateOf(warp));
+}
+
+void Checker::Impl::tellInstructionsApart(Warp &warp) {
+  WarpState &state = stateOf(warp);
+  uint64_t instruction = machine.result.statistics.warpInstructions;
+  if (state.instruction == instruction)
+    return;
+  state.instruction = instruction;
+  state.instructionClock = ++state.clock;
+  state.knowledge.own.clock.raise(warpNumber(warp), state.clock);
 }
 
 Knowledge Checker::Impl::release(Warp &warp) {
