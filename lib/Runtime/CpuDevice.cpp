@@ -11,11 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "Environment.h"
 #include "Error.h"
 
 #include <atomic>
-#include <cerrno>
-#include <cstdlib>
 
 using namespace nvfp4::runtime;
 
@@ -30,33 +29,16 @@ static constexpr long kMaxThreads = 4096;
 /// Threads asked for by nvfp4_set_num_threads; 0 if none were.
 static std::atomic<int> chosenThreads = 0;
 
-/// The number in NVFP4_NUM_THREADS, 0 if it is not set, -1 if it is no number.
-static int readThreadsFromEnvironment() {
-  const char *text = std::getenv("NVFP4_NUM_THREADS");
-  if (!text || !*text)
-    return 0;
-  char *end = nullptr;
-  errno = 0;
-  long count = std::strtol(text, &end, 10);
-  return *end || errno || count < 1 || count > kMaxThreads
-             ? -1
-             : static_cast<int>(count);
-}
-
 /// Sets the thread count of parallel regions that this thread starts, which
 /// OpenMP keeps per thread.
 static nvfp4_status applyThreads() {
   static const int defaultThreads = omp_get_max_threads();
-  int count = chosenThreads;
+  int64_t count = chosenThreads;
   if (!count)
-    count = readThreadsFromEnvironment();
-  if (count < 0)
-    return fail(NVFP4_INVALID_ARGUMENT,
-                "expected a number of threads from 1 to " +
-                    std::to_string(kMaxThreads) +
-                    " in NVFP4_NUM_THREADS, but got '" +
-                    std::getenv("NVFP4_NUM_THREADS") + "'");
-  omp_set_num_threads(count ? count : defaultThreads);
+    if (nvfp4_status status = readEnvironment(
+            "NVFP4_NUM_THREADS", "a number of threads", 1, kMaxThreads, count))
+      return status;
+  omp_set_num_threads(count ? static_cast<int>(count) : defaultThreads);
   return NVFP4_OK;
 }
 
@@ -90,6 +72,9 @@ public:
     if (stream)
       return fail(NVFP4_INVALID_ARGUMENT,
                   "expected a null stream for device cpu");
+    int isa = 0;
+    if (nvfp4_status status = nvfp4_choose_cpu_isa(&isa))
+      return status;
     return applyThreads();
   }
   void release(void *allocation) override { std::free(allocation); }

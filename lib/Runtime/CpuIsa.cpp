@@ -46,19 +46,32 @@ extern "C" const char *nvfp4_cpu_isa_name(int isa) {
                                                                : nullptr;
 }
 
-extern "C" int nvfp4_cpu_isa(void) {
+extern "C" nvfp4_status nvfp4_choose_cpu_isa(int *isa) try {
   static const int best = detect();
+  if (!isa)
+    return fail(NVFP4_INVALID_ARGUMENT,
+                "expected a place for the instruction set, but got null");
+  *isa = best;
   const char *wanted = std::getenv("NVFP4_CPU_ISA");
   if (!wanted || !*wanted)
-    return best;
+    return NVFP4_OK;
   auto found =
       std::find(std::begin(kNames), std::end(kNames), std::string_view(wanted));
   if (found == std::end(kNames)) {
-    fail(NVFP4_INVALID_ARGUMENT,
-         "expected generic, avx2, avx512vnni or avx512bf16 in NVFP4_CPU_ISA, "
-         "but got '" +
-             std::string(wanted) + "'; the generic code runs");
-    return 0;
+    *isa = 0;
+    return fail(NVFP4_INVALID_ARGUMENT,
+                "expected generic, avx2, avx512vnni or avx512bf16 in "
+                "NVFP4_CPU_ISA, but got '" +
+                    std::string(wanted) + "'");
   }
-  return std::min(best, static_cast<int>(found - std::begin(kNames)));
+  *isa = std::min(best, static_cast<int>(found - std::begin(kNames)));
+  return NVFP4_OK;
+} catch (...) {
+  return failWithException();
+}
+
+extern "C" int nvfp4_cpu_isa(void) {
+  int isa = 0;
+  nvfp4_choose_cpu_isa(&isa);
+  return isa;
 }

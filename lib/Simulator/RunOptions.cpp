@@ -5,16 +5,40 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One function for choices, one for numbers.
+// One function for choices, one for numbers. An unknown name is answered with
+// the one of the fewest edits.
 //
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Simulator/RunOptions.h"
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
+#include <vector>
 
 namespace nvfp4::sim {
 namespace {
+
+constexpr const char *flags[] = {"--check", "--bank-conflicts", "--cycles"};
+constexpr const char *withValue[] = {
+    "--seed",  "--profile",      "--delays", "--max-delay",
+    "--costs", "--accumulation", "--sms",    "--max-instructions"};
+
+/// How many letters have to be put in, taken out or changed.
+size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
 
 template <typename T> bool parseNumber(const std::string &text, T &value) {
   const char *end = text.data() + text.size();
@@ -58,6 +82,26 @@ std::string badOptionValue(const std::string &name, const std::string &value,
   return "expected " + expected + " for " + name + ", but got '" + value + "'";
 }
 
+std::string unknownOption(const std::string &name,
+                          std::initializer_list<const char *> others) {
+  std::vector<std::string> known(std::begin(flags), std::end(flags));
+  known.insert(known.end(), std::begin(withValue), std::end(withValue));
+  known.insert(known.end(), others.begin(), others.end());
+  auto distance = [&](const std::string &option) {
+    return editDistance(name, option);
+  };
+  std::string nearest = *std::min_element(
+      known.begin(), known.end(),
+      [&](const auto &a, const auto &b) { return distance(a) < distance(b); });
+  std::string text = "unknown option '" + name + "' (";
+  // Where more than two letters of five differ nothing was mistyped.
+  if (distance(nearest) * 5 <= name.size() * 2)
+    return text + "nearest: " + nearest + ")";
+  for (const std::string &option : known)
+    text += (&option == &known.front() ? "expected " : ", ") + option;
+  return text + ")";
+}
+
 std::string checkTogether(const std::set<std::string> &names) {
   for (const char *name : {"--delays", "--max-delay"})
     if (names.count("--cycles") && names.count(name))
@@ -70,14 +114,13 @@ std::string checkTogether(const std::set<std::string> &names) {
 }
 
 RunOptionKind runOptionKind(const std::string &name) {
-  if (name == "--check" || name == "--bank-conflicts" || name == "--cycles")
-    return RunOptionKind::Flag;
-  for (const char *known :
-       {"--seed", "--profile", "--delays", "--max-delay", "--costs",
-        "--accumulation", "--sms", "--max-instructions"})
-    if (name == known)
-      return RunOptionKind::Value;
-  return RunOptionKind::Unknown;
+  auto isIn = [&](const auto &names) {
+    return std::find(std::begin(names), std::end(names), name) !=
+           std::end(names);
+  };
+  return isIn(flags)       ? RunOptionKind::Flag
+         : isIn(withValue) ? RunOptionKind::Value
+                           : RunOptionKind::Unknown;
 }
 
 std::string setRunOption(const std::string &name, const std::string &value,

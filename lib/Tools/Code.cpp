@@ -85,8 +85,14 @@ LogicalResult tools::resolve(CodeOptions &options) {
   }
   if (options.isa == "all")
     options.isa = "generic,avx2,avx512vnni,avx512bf16";
-  if (options.isa == "native")
-    options.isa = nvfp4_cpu_isa_name(nvfp4_cpu_isa());
+  if (options.isa == "native") {
+    int isa = 0;
+    if (nvfp4_choose_cpu_isa(&isa)) {
+      reportError(options, nvfp4_last_error());
+      return failure();
+    }
+    options.isa = nvfp4_cpu_isa_name(isa);
+  }
   for (const std::string &isa : splitIsas(options)) {
     auto target = target::NativeTarget::forIsa(isa);
     if (!target) {

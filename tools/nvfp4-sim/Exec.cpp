@@ -136,6 +136,12 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
       options.passed += " " + flag;
       continue;
     }
+    if (sim::runOptionKind(flag) == sim::RunOptionKind::Unknown &&
+        flag != "--seeds" && flag != "--trace" && flag != "--timeline" &&
+        flag != "--save-ptx" && flag != "--arch")
+      return sim::unknownOption(flag,
+                                {"--seeds", "--trace", "--timeline",
+                                 "--save-ptx", "--arch", "--stats", "--help"});
     if (equals != std::string::npos) {
       value = name.substr(equals + 1);
       name.resize(equals);
@@ -170,11 +176,8 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
       if (name == "--save-ptx" ? !std::filesystem::is_directory(value, ignored)
                                : !std::ofstream(value))
         return "cannot write '" + value + "' of " + name;
-    } else if (name == "--arch") {
-      if (value != "sm_100a" && value != "sm_90a")
-        return sim::badOptionValue(name, value, "sm_100a or sm_90a");
-    } else {
-      return "unknown option '" + name + "'";
+    } else if (value != "sm_100a" && value != "sm_90a") {
+      return sim::badOptionValue(name, value, "sm_100a or sm_90a");
     }
     if (value.empty() || value.find_first_of(" \t\n") != std::string::npos)
       return sim::badOptionValue(name, value, "a value without spaces");

@@ -174,7 +174,10 @@ std::string parseOptions(int argc, char **argv, Options &options) {
       else if (name == "--help")
         options.help = true;
       else
-        return "unknown option '" + name + "'";
+        return sim::unknownOption(
+            name, {"--list", "--stats", "--allow-differences", "--help",
+                   "--kernel", "--args", "--trace", "--timeline", "--grid",
+                   "--block", "--cluster", "--shared", "--seeds"});
       if (inlineValue)
         return "expected no value for " + name + ", but got '" + value + "'";
     }

@@ -15,6 +15,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cstdlib>
 #include <string>
 
 namespace {
@@ -84,6 +85,27 @@ nvfp4_status launch(int64_t extent, int32_t &word) {
   return nvfp4_take_violation();
 }
 } // namespace
+
+TEST(Launch, BlocksOfTheEnvironmentAreANumber) {
+  ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
+  int32_t word = -1;
+  setenv("NVFP4_MAX_BLOCKS", "3", 1);
+  EXPECT_EQ(launch(7, word), NVFP4_OK) << nvfp4_last_error();
+  EXPECT_EQ(word, 7);
+  for (const char *wrong : {"abc", "3x", " 3", "0", "-1", "2147483648"}) {
+    word = -1;
+    setenv("NVFP4_MAX_BLOCKS", wrong, 1);
+    EXPECT_NE(launch(7, word), NVFP4_OK) << wrong;
+    EXPECT_NE(std::string(nvfp4_last_error())
+                  .find("expected a number of blocks from 1 to 2147483647 in "
+                        "NVFP4_MAX_BLOCKS, but got '" +
+                        std::string(wrong) + "'"),
+              std::string::npos)
+        << nvfp4_last_error();
+    EXPECT_EQ(word, -1);
+  }
+  unsetenv("NVFP4_MAX_BLOCKS");
+}
 
 TEST(Launch, ExtentsAreBelow2To31) {
   ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);

@@ -57,6 +57,14 @@ TEST_F(Machine, TheEnvironmentOnlyLowersTheInstructionSet) {
   }
   setenv("NVFP4_CPU_ISA", "mmx", 1);
   EXPECT_EQ(nvfp4_cpu_isa(), 0);
-  EXPECT_NE(std::string(nvfp4_last_error()).find("but got 'mmx'"),
-            std::string::npos);
+  int isa = -1;
+  EXPECT_EQ(nvfp4_choose_cpu_isa(&isa), NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(isa, 0);
+  EXPECT_STREQ(nvfp4_last_error(),
+               "expected generic, avx2, avx512vnni or avx512bf16 in "
+               "NVFP4_CPU_ISA, but got 'mmx'");
+  setenv("NVFP4_CPU_ISA", "", 1);
+  EXPECT_EQ(nvfp4_choose_cpu_isa(&isa), NVFP4_OK);
+  EXPECT_EQ(isa, best);
+  EXPECT_EQ(nvfp4_choose_cpu_isa(nullptr), NVFP4_INVALID_ARGUMENT);
 }

@@ -29,8 +29,9 @@ extern "C" {
 NVFP4_API nvfp4_status nvfp4_launch_set_device(const char *name);
 
 /* At most this many blocks a launch from now on, to leave multiprocessors to
- * others; 0 goes back to the default: NVFP4_MAX_BLOCKS, or else as many as the
- * device has multiprocessors. */
+ * others; 0 goes back to the default: NVFP4_MAX_BLOCKS (from 1; what is no such
+ * number makes launches fail), or else as many as the device has
+ * multiprocessors. */
 NVFP4_API nvfp4_status nvfp4_launch_set_max_blocks(int64_t blocks);
 
 /* If `enable` is not 0, kernels of tasks are timed from now on, by events of

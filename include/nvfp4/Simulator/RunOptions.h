@@ -15,6 +15,7 @@
 
 #include "nvfp4/Simulator/Machine/Launch.h"
 
+#include <initializer_list>
 #include <set>
 #include <string>
 
@@ -29,6 +30,12 @@ RunOptionKind runOptionKind(const std::string &name);
 /// empty string.
 std::string setRunOption(const std::string &name, const std::string &value,
                          RunOptions &options);
+
+/// "unknown option '--name' (nearest: --other)", where the other is an option
+/// of runs or one of `others`, which the front end has besides. All of them
+/// where none is near.
+std::string unknownOption(const std::string &name,
+                          std::initializer_list<const char *> others);
 
 /// What is wrong with options that are given together, by the names of all that
 /// are, or an empty string.

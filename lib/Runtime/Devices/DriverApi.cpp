@@ -22,7 +22,7 @@ using namespace nvfp4::runtime;
 /// the dynamic linker looks.
 static void *openSimulator(std::string &error) {
   constexpr const char *name = "libnvfp4_sim.so.0";
-  if (const char *path = std::getenv("NVFP4_SIM_LIBRARY")) {
+  if (const char *path = std::getenv("NVFP4_SIM_LIBRARY"); path && *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
       error = "NVFP4_SIM_LIBRARY: " + std::string(dlerror());

@@ -12,12 +12,13 @@
 
 #include "LaunchDevice.h"
 
+#include "../Environment.h"
 #include "../Error.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -83,12 +84,16 @@ extern "C" nvfp4_status nvfp4_launch_set_max_blocks(int64_t blocks) try {
   return failWithException();
 }
 
-int64_t nvfp4::runtime::getMaxBlocks(const LaunchDevice &device) {
-  if (int64_t limit = maxBlocks)
-    return limit;
-  const char *text = std::getenv("NVFP4_MAX_BLOCKS");
-  int64_t limit = text ? std::strtoll(text, nullptr, 10) : 0;
-  return limit > 0 ? limit : std::max(device.info.multiprocessors, 1);
+nvfp4_status nvfp4::runtime::getMaxBlocks(const LaunchDevice &device,
+                                          int64_t &blocks) {
+  blocks = maxBlocks;
+  if (!blocks)
+    if (nvfp4_status status = readEnvironment(
+            "NVFP4_MAX_BLOCKS", "a number of blocks", 1, INT32_MAX, blocks))
+      return status;
+  if (!blocks)
+    blocks = std::max(device.info.multiprocessors, 1);
+  return NVFP4_OK;
 }
 
 nvfp4_kernel *nvfp4::runtime::getLaunchKernel(const char *image,

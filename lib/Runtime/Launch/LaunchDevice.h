@@ -26,8 +26,8 @@ struct LaunchDevice {
 /// The device, opened on the first call; null after an error.
 LaunchDevice *getLaunchDevice();
 
-/// How many blocks a launch on `device` may have.
-int64_t getMaxBlocks(const LaunchDevice &device);
+/// Sets `blocks` to how many a launch on `device` may have.
+nvfp4_status getMaxBlocks(const LaunchDevice &device, int64_t &blocks);
 
 /// `kernel` of the module with this text; null after an error.
 nvfp4_kernel *getLaunchKernel(const char *image, const char *kernel);

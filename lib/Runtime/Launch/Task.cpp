@@ -325,7 +325,10 @@ extern "C" void nvfp4_task_run(nvfp4_task *task, int64_t blocks,
     if (task->failed || blocks <= 0)
       return;
     nvfp4_launch launch{};
-    int64_t slots = getMaxBlocks(*task->device) / cluster * cluster;
+    int64_t slots = 0;
+    if (!task->check(getMaxBlocks(*task->device, slots)))
+      return;
+    slots = slots / cluster * cluster;
     launch.grid[0] = static_cast<uint32_t>(
         std::clamp<int64_t>(blocks, 1, std::max<int64_t>(slots, cluster)));
     launch.grid[1] = launch.grid[2] = 1;

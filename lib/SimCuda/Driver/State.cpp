@@ -23,7 +23,7 @@
 using namespace nvfp4;
 using namespace nvfp4::simcuda;
 
-/// Sets an option that is the device's rather than a run's.
+/// Sets an option that is the device's rather than a run's; `name` is one.
 static std::string setDeviceOption(State &s, const std::string &name,
                                    const std::string &value) {
   if (name == "--arch") {
@@ -49,11 +49,8 @@ static std::string setDeviceOption(State &s, const std::string &name,
     s.options.timeline = s.timeline.get();
     return {};
   }
-  if (name == "--save-ptx") {
-    s.savePtx = value;
-    return {};
-  }
-  return "unknown option '" + name + "'";
+  s.savePtx = value;
+  return {};
 }
 
 static std::string parseOptions(State &s, const char *text) {
@@ -61,16 +58,26 @@ static std::string parseOptions(State &s, const char *text) {
   std::string name;
   std::set<std::string> given;
   while (words >> name) {
+    std::string value;
+    size_t equals = name.find('=');
+    bool inlineValue = equals != std::string::npos;
+    if (inlineValue) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    }
     if (name == "--stats") {
+      if (!value.empty())
+        return sim::badOptionValue(name, value, "no value");
       s.printStatistics = true;
       continue;
     }
-    std::string value;
-    size_t equals = name.find('=');
-    sim::RunOptionKind kind = sim::runOptionKind(name.substr(0, equals));
-    if (equals != std::string::npos) {
-      value = name.substr(equals + 1);
-      name.resize(equals);
+    sim::RunOptionKind kind = sim::runOptionKind(name);
+    if (kind == sim::RunOptionKind::Unknown && name != "--arch" &&
+        name != "--trace" && name != "--timeline" && name != "--save-ptx")
+      return sim::unknownOption(
+          name, {"--arch", "--trace", "--timeline", "--save-ptx", "--stats"});
+    if (inlineValue) {
+      // It is empty where nothing follows the sign.
     } else if (kind != sim::RunOptionKind::Flag && !(words >> value)) {
       return "expected a value after " + name;
     }

@@ -17,6 +17,10 @@
 // RUN:   not mlir-runner %t.mlir --entry-point-result=void \
 // RUN:     --shared-libs=%nvfp4_lib/libnvfp4_runtime.so 2>&1 \
 // RUN: | FileCheck %s --check-prefix=OPTION
+// RUN: env NVFP4_DEVICE=sim NVFP4_SIM_OPTIONS=--chek \
+// RUN:   not mlir-runner %t.mlir --entry-point-result=void \
+// RUN:     --shared-libs=%nvfp4_lib/libnvfp4_runtime.so 2>&1 \
+// RUN: | FileCheck %s --check-prefix=UNKNOWN
 // RUN: env NVFP4_DEVICE=gpu not mlir-runner %t.mlir \
 // RUN:     --entry-point-result=void \
 // RUN:     --shared-libs=%nvfp4_lib/libnvfp4_runtime.so 2>&1 \
@@ -26,6 +30,7 @@
 // BOUNDS: out-of-bounds: 4 bytes at global address {{.*}}: 0 bytes after 'allocation' of 64 bytes
 // TARGET: nvfp4: error: loading a module: {{.*}}expected PTX for sm_100a or an older generic target, but got sm_90a
 // OPTION: nvfp4: error: opening the device: {{.*}}NVFP4_SIM_OPTIONS: expected sm_100a or sm_90a for --arch, but got 'sm_80'
+// UNKNOWN: nvfp4: error: opening the device: {{.*}}NVFP4_SIM_OPTIONS: unknown option '--chek' (nearest: --check)
 // DEVICE: nvfp4: error: opening the device: expected cpu, cuda, cuda:<number> or sim, but got 'gpu'
 
 func.func @main() {
