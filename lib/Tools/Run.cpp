@@ -246,28 +246,36 @@ Status Session::run() {
 }
 
 /// The target of the device, and the device of the target: a GPU says what it
-/// is, the simulator is told.
-static void chooseGpu(RunOptions &options) {
-  if (options.device == "sim") {
+/// is, the simulator is told. Returns what is wrong, or an empty string.
+static std::string chooseGpu(RunOptions &options) {
+  bool isSimulator = options.device == "sim";
+  if (options.target == "cpu")
+    return std::string("expected --target=") +
+           (isSimulator ? "sm_90a or sm_100a"
+                        : "sm_90a, sm_100a, sm_103a or sm_100f") +
+           " with --device=" + options.device +
+           ", but got 'cpu'; --device=cpu runs on the host";
+  if (isSimulator) {
     const char *given = std::getenv("NVFP4_SIM_OPTIONS");
     std::string words = given ? given : "";
     bool isHopper = words.find("sm_90a") != std::string::npos;
-    if (options.target == "cpu")
+    if (options.target.empty())
       options.target = isHopper ? "sm_90a" : "sm_100a";
     if (options.target == "sm_90a" && words.find("--arch") == std::string::npos)
       setenv("NVFP4_SIM_OPTIONS", (words + " --arch sm_90a").c_str(), 1);
-    return;
+    return {};
   }
-  if (options.target != "cpu")
-    return;
+  if (!options.target.empty())
+    return {};
   options.target = "sm_100a";
   nvfp4_device *device = nullptr;
   nvfp4_device_info info{};
   if (nvfp4_device_open(options.device.c_str(), &device))
-    return;
+    return {};
   if (!nvfp4_device_query(device, &info) && info.architecture == 90)
     options.target = "sm_90a";
   nvfp4_device_release(device);
+  return {};
 }
 
 int tools::runRun(RunOptions options) {
@@ -278,10 +286,13 @@ int tools::runRun(RunOptions options) {
     return 1;
   };
   if (isGpuDevice(options.device)) {
-    chooseGpu(options);
+    if (std::string problem = chooseGpu(options); !problem.empty())
+      return reportError(problem);
     if (nvfp4_launch_set_device(options.device.c_str()))
       return reportError(nvfp4_last_error());
   }
+  if (options.target.empty())
+    options.target = "cpu";
   if (mlir::failed(resolve(options)))
     return 1;
   if (nvfp4_set_num_threads(options.numThreads))

@@ -22,6 +22,9 @@ namespace nvfp4::tools {
 
 /// The options of nvfp4-run.
 struct RunOptions : CodeOptions {
+  /// An empty target is that of the device.
+  RunOptions() { target.clear(); }
+
   /// A module in MLIR, or a shared object (by its first bytes).
   std::string input = "-";
   /// The function; empty if there is only one.
@@ -32,8 +35,7 @@ struct RunOptions : CodeOptions {
   /// writes; `-` skips one. May be shorter.
   std::vector<std::string> outputs;
   /// `cpu`; `cuda`, `cuda:N` or `sim`, where products become kernels for the
-  /// target, or for what the device is if the target is `cpu`; or `reference`
-  /// for the interpreter.
+  /// target, which is not `cpu`; or `reference` for the interpreter.
   std::string device = "cpu";
   /// Empty, `reference` or `reference:sampled=N`.
   std::string check;
