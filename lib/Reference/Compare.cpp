@@ -45,7 +45,9 @@ class Collector {
 public:
   Collector(CompareReport &report, const CompareOptions &options,
             double overflow)
-      : report(report), options(options), overflow(overflow) {}
+      : report(report), options(options), overflow(overflow) {
+    report.exact = options.exact;
+  }
 
   /// `rounded` is the reference in the element type.
   void add(int64_t index, double actual, Real reference, double rounded) {
@@ -85,8 +87,12 @@ public:
     double ratio = 0.0;
     if (error > 0)
       ratio = bound > 0 ? error / bound : kInfinity;
-    if (ratio > 1.0)
+    if (ratio > 1.0) {
       ++report.failures;
+      report.failuresWithinBound +=
+          options.exact &&
+          std::fabs(actual - reference.value) <= reference.bound;
+    }
     note(index, actual, reference, ratio);
   }
 
@@ -268,13 +274,24 @@ std::string CompareReport::str() const {
     return text;
   }
   os << (passed ? "ok" : "MISMATCH") << ": " << compared << " compared, "
-     << skipped << " unspecified, " << failures << " beyond the bound";
+     << skipped << " unspecified, " << failures
+     << (exact ? " not equal" : " beyond the bound");
+  if (failuresWithinBound != 0)
+    os << " (" << failuresWithinBound
+       << " of them within the bound: the reference is rounded once, a result "
+          "may be rounded more often)";
   if (nanMismatches != 0)
     os << " (" << nanMismatches << " by NaN)";
-  // Rounded down: only a result that is exact throughout is 100 %.
+  // Rounded down: only a result that is equal throughout is 100 %.
   double percent = std::floor(10000.0 * exactFraction) / 100.0;
-  os << llvm::format(", max error %g (%g of its bound), %g %% exact",
-                     maxAbsError, maxBoundRatio, percent);
+  if (exact)
+    os << llvm::format(", max error %g after rounding, %g %% equal",
+                       maxAbsError, percent);
+  else
+    os << llvm::format(
+        ", max error %g before rounding (%g of its bound), %g %% "
+        "equal after it",
+        maxAbsError, maxBoundRatio, percent);
   if (!passed)
     os << llvm::format(", worst at %lld: expected %.9g +- %g, but got %.9g",
                        static_cast<long long>(worstIndex), worstExpected,

@@ -133,6 +133,18 @@ static Expected<Tensor> load(const std::string &spec, const ValueType &type,
   return loader.load(spec);
 }
 
+/// How to read integers as the floating-point numbers of `expected` that their
+/// bytes may be, or nothing: files of numpy have no name for most of those.
+static std::string hintReading(const std::string &spec, const Tensor &found,
+                               DType expected) {
+  if (!tensorio::isIntegral(found.dtype()) ||
+      tensorio::dtypeSize(found.dtype()) != tensorio::dtypeSize(expected) ||
+      spec.find('@') != std::string::npos)
+    return {};
+  std::string name(tensorio::dtypeName(expected));
+  return "; '" + spec + "@" + name + "' reads its bytes as " + name;
+}
+
 static Expected<Tensor> loadInput(const std::string &spec,
                                   const ValueType &type,
                                   tensorio::TensorLoader &loader,
@@ -142,7 +154,7 @@ static Expected<Tensor> loadInput(const std::string &spec,
     return tensor;
   if (!isReadableAs(tensor->dtype(), type.dtype))
     return Error{"expected " + type.describe() + ", but '" + spec + "' is " +
-                 tensor->describe()};
+                 tensor->describe() + hintReading(spec, *tensor, type.dtype)};
   if (tensor->dtype() != type.dtype) {
     tensor = tensor->reinterpret(type.dtype);
     if (!tensor)

@@ -32,13 +32,13 @@ int main(int argc, char **argv) {
   // clang-format off
   Opt<std::string> input(cl::Positional, cl::cat(category), cl::desc("<module.mlir | artefact.so>"), cl::location(run.input));
   Opt<std::string> entry("entry", cl::cat(category), cl::desc("The function, if there are several"), cl::location(run.entry));
-  List inputs("inputs", cl::CommaSeparated, cl::cat(category), cl::desc("One for each argument: a.npy, m.safetensors:name, f32:1.5"), cl::location(run.inputs));
+  List inputs("inputs", cl::CommaSeparated, cl::cat(category), cl::desc("One for each argument: a.npy, a.npy@bf16 (its bytes as bf16), m.safetensors:name, f32:1.5"), cl::location(run.inputs));
   List outputs("outputs", cl::CommaSeparated, cl::cat(category), cl::desc(".npy files for the results, then for written arguments; - skips"), cl::location(run.outputs));
   Opt<std::string> device("device", cl::cat(category), cl::desc("cpu, cuda or sim (products as kernels), or reference (the interpreter)"), cl::location(run.device));
   Opt<std::string> target("target", cl::cat(category), cl::desc("The GPU to compile for: sm_90a, sm_100a, sm_103a or sm_100f (default: what the device is)"), cl::location(run.target));
   Opt<std::string> check("check", cl::cat(category), cl::desc("reference[:sampled=N]: compare with the interpreter"), cl::location(run.check));
   Opt<std::string> reference("reference", cl::cat(category), cl::desc("The module to interpret, when running an artefact"), cl::location(run.reference));
-  Opt<bool> exact("exact", cl::cat(category), cl::desc("Results must equal the interpreter's to the bit"), cl::location(run.exact));
+  Opt<bool> exact("exact", cl::cat(category), cl::desc("Results must be the interpreter's, rounded once, to the bit: for sums that are exact and epilogues without exp or tanh"), cl::location(run.exact));
   Opt<std::string> time("time", cl::ValueOptional, cl::cat(category), cl::desc("Time this many calls (5 without a number)"), cl::location(run.time));
   Opt<int> threads("threads", cl::cat(category), cl::desc("Threads (default: NVFP4_NUM_THREADS, or what OpenMP chooses)"), cl::location(run.numThreads));
   Opt<std::string> isa("isa", cl::cat(category), cl::desc("generic, avx2, avx512vnni, avx512bf16 (or several: the runtime chooses) or native"), cl::location(run.isa));

@@ -38,10 +38,17 @@ struct CompareReport {
   /// Elements that the reference does not specify.
   int64_t skipped = 0;
   int64_t failures = 0;
+  /// The comparison was CompareOptions::exact; of the failures, those within
+  /// the bound.
+  bool exact = false;
+  int64_t failuresWithinBound = 0;
   /// Elements of which exactly one is NaN.
   int64_t nanMismatches = 0;
   /// Elements that are NaN in both, which agree.
   int64_t bothNan = 0;
+  /// Against the reference before it is rounded to the element type, where it
+  /// has a bound and the comparison is not exact, so that half a step is an
+  /// error too; else against the rounded one.
   double maxAbsError = 0.0;
   /// The largest error divided by its bound; infinity where the bound is zero
   /// and the error is not.

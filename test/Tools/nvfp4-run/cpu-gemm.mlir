@@ -12,7 +12,7 @@
 
 // CHECK: result 0: [16, 16] f32
 // CHECK: time: {{.*}} GFLOP/s
-// CHECK: check of result 0: ok: {{.*}} 0 beyond
+// CHECK: check of result 0: ok: {{.*}} 0 not equal
 !a = !grouped_scaled_gemm.scaled<?x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<2x16x64, nvfp4>
 func.func @gemm(%ends: tensor<2xi32>, %a: !a, %bv: tensor<32x32xi8>,
