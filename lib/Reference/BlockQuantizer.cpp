@@ -82,6 +82,7 @@ llvm::Expected<BlockQuantizer> BlockQuantizer::create(gsg::QuantizerAttr attr,
 
 llvm::Error BlockQuantizer::setGlobalScale(Real scale) {
   params.globalScale = static_cast<float>(scale.value);
+  // quantizer_c8
   if (std::string error = format::checkQuantizer(kind, params); !error.empty())
     return makeError(error);
   relativeScaleBound = scale.bound / scale.value;

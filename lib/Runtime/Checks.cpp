@@ -15,6 +15,8 @@
 #include "Violation.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <limits>
 
 using namespace nvfp4::runtime;
@@ -138,6 +140,22 @@ extern "C" int32_t nvfp4_check_multiple(const char *where, const char *label,
   return reject(
       where, label, std::string(what) + " to be a multiple of " + text(factor),
       seen, " (nearest: " + text(isAbove ? below + factor : below) + ")");
+} catch (...) {
+  recordException();
+  return 0;
+}
+
+extern "C" int32_t nvfp4_check_positive(const char *where, const char *label,
+                                        const char *what, float seen,
+                                        int64_t users) try {
+  if (users == 0 || (seen > 0 && std::isfinite(seen)))
+    return 1;
+  char number[32];
+  std::snprintf(number, sizeof number, "%g", static_cast<double>(seen));
+  recordViolation(std::string(where) + ": expected " + what +
+                  " to be finite and positive, but got " + number + " [" +
+                  label + "]");
+  return 0;
 } catch (...) {
   recordException();
   return 0;

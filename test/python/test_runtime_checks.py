@@ -100,6 +100,11 @@ func.func @f(%x: {MATRIX}, %g: tensor<?xi32>, %s: {VECTOR}) -> {X} {{
       groups(%g : tensor<?xi32>) as <ragged_rows, ends> global_scale(%s : {VECTOR}) -> {X}
   return %y : {X}
 }}""",
+    "quantize_once": f"""
+func.func @f(%x: {MATRIX}, %s: tensor<1xf32>) -> {X} {{
+  %y = grouped_scaled_gemm.quantize <trtllm>(%x : {MATRIX}) global_scale(%s : tensor<1xf32>) -> {X}
+  return %y : {X}
+}}""",
     "dequantize": f"""
 func.func @f(%x: {X}, %o: {MATRIX}) -> {MATRIX} {{
   %y = grouped_scaled_gemm.dequantize(%x : {X}) outs(%o : {MATRIX}) -> {MATRIX}
@@ -146,6 +151,7 @@ GOOD = {
     "sort": dict(x=i32([[3, -1], [0, 3]]), e=i32([0] * 4), t=i32([0] * 16), r=i32([[0, 0]] * 2)),
     "route": dict(l=f32(3, 16), b=f32(16), w=f32(3, 4), e=np.zeros((3, 4), np.int32)),
     "quantize": dict(x=f32(64, 64), g=i32([32, 64]), s=np.ones(2, np.float32)),
+    "quantize_once": dict(x=f32(64, 64), s=np.ones(1, np.float32)),
     "dequantize": dict(x=scaled(64, 64), o=f32(64, 64)),
     "hadamard": dict(x=f32(4, 32), o=f32(4, 32)),
     "glu": dict(x=f32(4, 32), o=f32(4, 16)),
@@ -228,6 +234,8 @@ BAD = [
     ("quantize", dict(g=i32([32, 65])), "group ends[1] to be in [32, 64], but got 65 [grouping_c6]"),
     ("quantize", dict(s=np.ones(3, np.float32)), "G of global_scale to be 2, but got 3 "
      "[quantize_c3]"),
+    *[("quantize_once", dict(s=np.array([value], np.float32)), "global_scale to be finite and positive, but got "
+       f"{value:g} [quantizer_c8]") for value in (0, -2, np.inf, np.nan)],
     ("dequantize", dict(o=f32(64, 62)), "dimension 1 of outs to be 64, but got 62 [dequantize_c1]"),
     ("hadamard", dict(x=f32(4, 24), o=f32(4, 24)), "the last dimension to be a multiple of 16, but "
      "got 24 (nearest: 16) [hadamard_c1]"),
@@ -246,6 +254,10 @@ def module(form):
 @pytest.mark.parametrize("form", TEXTS)
 def test_good_data_run(form):
     module(form).f(*GOOD[form].values())
+
+
+def test_what_quantises_nothing_needs_no_global_scale():
+    module("quantize_once").f(f32(0, 64), f32(1))
 
 
 @pytest.mark.parametrize("form", ["ends", "sort"])

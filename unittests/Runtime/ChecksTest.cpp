@@ -47,6 +47,25 @@ static std::string groupsMessage(std::vector<int64_t> values, int64_t form,
   return message;
 }
 
+TEST(Checks, Positive) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float tiny = std::numeric_limits<float>::denorm_min();
+  for (float good : {1.0f, tiny, std::numeric_limits<float>::max()})
+    EXPECT_EQ(nvfp4_check_positive("at", "c1", "S", good, 1), 1);
+  for (auto [bad, text] : {std::pair(0.0f, "0"),
+                           {-0.0f, "-0"},
+                           {-2.5f, "-2.5"},
+                           {infinity, "inf"},
+                           {nan, "nan"}}) {
+    EXPECT_EQ(nvfp4_check_positive("at", "c1", "S", bad, 0), 1);
+    EXPECT_EQ(take(), "");
+    EXPECT_EQ(nvfp4_check_positive("at", "c1", "S", bad, 1), 0);
+    EXPECT_EQ(take(), "at: expected S to be finite and positive, but got " +
+                          std::string(text) + " [c1]");
+  }
+}
+
 TEST(Checks, Ends) {
   auto ends = [](std::vector<int64_t> values, int64_t align) {
     return groupsMessage(std::move(values), NVFP4_GROUP_ENDS, align, 100);

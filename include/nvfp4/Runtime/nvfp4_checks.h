@@ -55,6 +55,12 @@ NVFP4_API int32_t nvfp4_check_multiple(const char *where, const char *label,
                                        const char *what, int64_t seen,
                                        int64_t factor);
 
+/* `what` is finite and above zero, unless `users`, how many numbers are
+ * computed with it, is 0. */
+NVFP4_API int32_t nvfp4_check_positive(const char *where, const char *label,
+                                       const char *what, float seen,
+                                       int64_t users);
+
 /* Every entry of `what` is in [-1, limit). The entries are integers of 32 or 64
  * bits in rows and columns, or in a vector if `columns` is -1; strides count
  * entries. */

@@ -95,6 +95,7 @@ static void emitChecks(CheckBuilder &check, QuantizeOp op) {
                      {{"outs", out}});
   emitGlobalScale(check, "quantize_c3", op.getGrouping(), op.getGroups(), shape,
                   op.getGlobalScale());
+  check.globalScale(op.getGlobalScale(), shape);
 }
 
 static void emitChecks(CheckBuilder &check, DequantizeOp op) {

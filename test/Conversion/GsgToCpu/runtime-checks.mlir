@@ -119,3 +119,31 @@ func.func @combine(%x: memref<?x?xbf16>, %r: memref<?x?xi32>,
       weights(%w : memref<?x?xf32>) outs(%y : memref<?x?xbf16>)
   return
 }
+
+// -----
+
+// quantizer_c8: one number is looked at where the code runs, entries by group
+// are not. What quantises nothing may have any.
+
+// CHECK-LABEL: func @one_scale(
+// CHECK-SAME:    %[[X:.*]]: memref<?x64xf32>, %[[S:.*]]: f32,
+// CHECK:         %[[USERS:.*]] = arith.muli
+// CHECK:         llvm.call @nvfp4_check_positive({{.*}}, %[[S]], %[[USERS]])
+// CHECK:         scf.if
+// CHECK-NEXT:      grouped_scaled_gemm.quantize
+!q = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+func.func @one_scale(%x: memref<?x64xf32>, %s: f32, %y: memref<?x32xi8>, %ys: memref<?x4xf8E4M3FN>) {
+  grouped_scaled_gemm.quantize <trtllm>(%x : memref<?x64xf32>) global_scale(%s : f32)
+      outs(%y scaled_by %ys : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !q)
+  return
+}
+
+// CHECK-LABEL: func @scale_of_each_group(
+// CHECK-NOT:     nvfp4_check_positive
+// CHECK:         return
+func.func @scale_of_each_group(%x: memref<?x64xf32>, %g: memref<2xi32>, %s: memref<2xf32>, %y: memref<?x32xi8>,
+                               %ys: memref<?x4xf8E4M3FN>) {
+  grouped_scaled_gemm.quantize <trtllm>(%x : memref<?x64xf32>) groups(%g : memref<2xi32>) as <ragged_rows, ends>
+      global_scale(%s : memref<2xf32>) outs(%y scaled_by %ys : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !q)
+  return
+}

@@ -188,6 +188,23 @@ void CheckBuilder::shape(StringRef label, StringRef name, Value memref,
           extent.second);
 }
 
+void CheckBuilder::globalScale(Value value, ArrayRef<Extent> shape) {
+  auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
+  if (!value ||
+      (type && (!type.hasStaticShape() || type.getNumElements() != 1)))
+    return;
+  if (type) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    value = memref::LoadOp::create(builder, loc, value,
+                                   SmallVector<Value>(type.getRank(), zero));
+  }
+  Extent users = shape.front();
+  for (Extent extent : shape.drop_front())
+    users = mul(users, extent);
+  check("nvfp4_check_positive", "quantizer_c8", "global_scale",
+        {value, i64(users)});
+}
+
 void CheckBuilder::perGroup(StringRef label, StringRef name, Value value,
                             Extent groups, int64_t width) {
   auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();

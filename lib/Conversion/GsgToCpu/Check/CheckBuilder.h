@@ -87,6 +87,10 @@ public:
   void perGroup(llvm::StringRef label, llvm::StringRef name, mlir::Value value,
                 Extent groups, int64_t width = 0);
 
+  /// quantizer_c8 for the `global_scale` of elements of extents `shape`, where
+  /// it is one number.
+  void globalScale(mlir::Value value, llvm::ArrayRef<Extent> shape);
+
   /// The logical extents of an operand, scaled or not.
   llvm::SmallVector<Extent, 3> logicalShape(const ScaledOperand &operand);
   /// storage_c6 and storage_c9 for an operand in storage form of logical

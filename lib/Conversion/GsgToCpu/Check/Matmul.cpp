@@ -164,6 +164,7 @@ void MatmulChecks::results() {
       quantized.isFP4() ? check.ceilDiv(outputColumns, 2) : outputColumns;
   product("matmul_c27", "outs", op.getOut(), stored, "stored columns");
   check.perGroup("matmul_c28", "global_scale", op.getGlobalScale(), numGroups);
+  check.globalScale(op.getGlobalScale(), {rows, outputColumns});
   ScaledOperand out{op.getOut(), op.getOutScales(), quantized};
   SmallVector<Extent, 3> shape;
   if (quantized.getRank() == 3)
