@@ -4,8 +4,10 @@
 with README.md as first page, and the files of the tree that they link to as
 text."""
 
+import html
 import os
 import pathlib
+import re
 import shutil
 import sys
 import urllib.parse
@@ -23,6 +25,16 @@ SECTIONS = {
             "Rationale/Hopper"],
     "Working on it": ["Contributing", "Tests"],
 }
+
+
+STYLE = """\
+/* Lines of code have up to 120 characters. */
+@media (min-width: 1400px) { .container { max-width: 1360px; } }
+pre code { font-size: 0.8rem; }
+table { width: auto !important; margin: 0 0 1rem; }
+th, td { padding: 0.3rem 0.8rem 0.3rem 0.3rem; vertical-align: top; border-bottom: 1px solid #ddd; }
+td:first-child code { white-space: nowrap; }
+"""
 
 
 def page(path):
@@ -55,6 +67,39 @@ def rewrite(path, text, linked):
     return "".join([*parts, text[end:]])
 
 
+LIST = re.compile(r"\s*([-*]|\d+\.) ")
+FENCE = re.compile(r"\s*(```|~~~)")
+HEADING = re.compile(r"#+ ")
+ESCAPED_BAR = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
+
+
+def adapt(path, text):
+    """`text` for Python-Markdown, where it differs from what our documents are
+    written in: a list begins behind an empty line, and code in a table keeps
+    the backslash of an escaped bar. A page begins with its title."""
+    lines, is_code, previous = [], False, ""
+    has_title = any(line.startswith("# ") for line in text.splitlines())
+    if not has_title:
+        lines += [f"# {path.stem}", ""]
+    # Headings of generated pages begin at the third level.
+    top = min((line.index(" ") for line in text.splitlines() if HEADING.match(line)), default=2)
+    for line in text.splitlines():
+        if FENCE.match(line):
+            is_code = not is_code
+        elif not is_code:
+            if LIST.match(line) and previous.strip() and not LIST.match(previous) and not previous.startswith(" "):
+                lines.append("")
+            if not has_title and HEADING.match(line):
+                line = line[top - 2:]
+            if line.startswith("|"):
+                line = ESCAPED_BAR.sub(
+                    lambda match: f"<code>{html.escape(match[1].replace(chr(92) + '|', '|')).replace('|', '&#124;')}</code>",
+                    line)
+        lines.append(line)
+        previous = line
+    return "\n".join([*lines, ""])
+
+
 def title(path):
     line = next((line for line in path.read_text().splitlines() if line.startswith("# ")), "")
     return line.strip("# ").replace('"', "'") or path.stem
@@ -85,14 +130,16 @@ def main(folder):
     for path in documents:
         target = folder / "docs" / page(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(rewrite(path, path.read_text(), linked))
+        target.write_text(adapt(path, rewrite(path, path.read_text(), linked)))
     for path in linked:
         target = folder / "docs" / page(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+    (folder / "docs" / "site.css").write_text(STYLE)
     (folder / "mkdocs.yml").write_text("\n".join([
         "site_name: NVFP4", "docs_dir: docs", "use_directory_urls: false",
-        "theme: {name: mkdocs, highlightjs: false}", "plugins: [search]",
+        "theme: {name: mkdocs, highlightjs: false}", "plugins: [search]", "extra_css: [site.css]",
+        "markdown_extensions: [{toc: {toc_depth: 3}}]",
         "validation: {links: {not_found: warn, anchors: warn, unrecognized_links: warn}}",
         "nav:", *navigation(documents), ""]))
 
