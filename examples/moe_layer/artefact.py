@@ -6,7 +6,7 @@
   target              the machine that its products are for
   tensors/*.npy       arguments of the layer; bytes of types that numpy lacks
   laid/*.npy          for sm_90a: the weights as its kernels read them, laid out
-                      here by relayout.mlir, so that no call does it again
+                      here, so that no call does it again
   layer.ptx, kernels.ptx, kernels.json
                       for sm_90a: the products as kernels, and the rest of the
                       layer (kernels.mlir), for --resident
@@ -33,8 +33,8 @@ import numpy as np
 
 SCRIPTS = ("run.py", "artefact.py", "stages.py", "oracle.py", "report.py", "nvfp4_numpy.py", "device.py", "resident.py")
 LIBRARIES = ("libnvfp4_runtime.so.0", "libnvfp4_sim.so.0")
-# Weights that relayout.mlir lays out.
-LAID = ("w13", "w2")
+# Weights, and the functions of gsg-lay-out-weights that lay them out.
+LAID = {"w13": "lay_out_gate_up", "w2": "lay_out_down"}
 OPENMP = "libomp.so.5"
 FLOATS = {"tokens": ml_dtypes.bfloat16, "w13.scales": ml_dtypes.float8_e4m3fn, "w2.scales": ml_dtypes.float8_e4m3fn}
 
@@ -61,27 +61,19 @@ def run(*command):
     return result.stdout
 
 
-def for_laid_weights(text):
-    """layer.mlir with weights that relayout.mlir has laid out."""
-    for linear, laid in (("x1024, nvfp4>\n!w2", "x1024, nvfp4, wgmma>\n!w2"), ("x768, nvfp4>\n\n", "x768, nvfp4, wgmma>\n\n"),
-                         ("gate = <halves, gate_first>", "gate = <32, gate_first>")):
-        if text.count(linear) != 1:
-            sys.exit(f"moe_layer: expected {linear!r} once in layer.mlir, but got {text.count(linear)}")
-        text = text.replace(linear, laid)
-    return text
-
-
-def lay_out(folder, build, example, layer):
+def lay_out(folder, build, source, layer):
     """Weights as kernels for sm_90a read them, as files; gives the milliseconds that it took."""
     laid, work = folder / "laid", folder / "linear"
     for path in (laid, work):
         path.mkdir(exist_ok=True)
+    functions = work / "lay_out.mlir"
+    run(build / "bin" / "nvfp4-opt", source, "--gsg-lay-out-weights=functions-only", "-o", functions)
     start = time.perf_counter()
-    for name in LAID:
+    for name, entry in LAID.items():
         parts = [f"{name}.{part}" for part in ("values", "scales")]
         for part in parts:
             np.save(work / f"{part}.npy", layer[part].view(np.uint8))
-        run(build / "bin" / "nvfp4-run", example / "relayout.mlir", f"--entry={name}",
+        run(build / "bin" / "nvfp4-run", functions, f"--entry={entry}",
             "--inputs=" + ",".join(str(work / f"{part}.npy") for part in parts),
             "--outputs=" + ",".join(str(laid / f"{part}.npy") for part in parts))
     shutil.rmtree(work)
@@ -117,10 +109,10 @@ def write(folder, build, example, target, layer, tokens):
         path.mkdir(parents=True, exist_ok=True)
     source = example / "layer.mlir"
     if target == "sm_90a":
+        print(f"Laid weights out once, in {lay_out(folder, build, source, layer):.0f} ms.")
         laid = folder / "layer.mlir"
-        laid.write_text(for_laid_weights(source.read_text()))
+        run(build / "bin" / "nvfp4-opt", source, "--gsg-lay-out-weights", "-o", laid)
         source = laid
-        print(f"Laid weights out once, in {lay_out(folder, build, example, layer):.0f} ms.")
         write_kernels(folder, build, source, example, target)
     run(build / "bin" / "nvfp4-compile", source, f"--target={target}", "-o", folder / "layer.so")
     (folder / "target").write_text(target + "\n")

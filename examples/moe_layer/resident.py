@@ -3,7 +3,7 @@
 """The layer with everything on the device: nine launches, nothing read back.
 
 The two products are the kernels that nvfp4-compile made of layer.mlir, the
-rest is kernels.mlir. Weights come laid out, by relayout.mlir.
+rest is kernels.mlir. Weights come laid out, by gsg-lay-out-weights.
 On a GPU a stage is timed as a CUDA graph.
 """
 

@@ -115,6 +115,66 @@ def FuseEpiloguePass : Pass<"gsg-fuse-epilogue"> {
   let dependentDialects = ["::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
 
+def LayOutWeightsPass : Pass<"gsg-lay-out-weights", "::mlir::ModuleOp"> {
+  let summary = "make functions expect weights laid out for sm_90a";
+  let description = [{
+    Weights that arrive as arguments are laid out once by who has them, instead
+    of in every launch. Accepts any module with scaled values as values.
+    Afterwards an argument of type `scaled` that is the only weights of products,
+    in its own function or in one that is called with it, has the layout `wgmma`
+    (`wgmma_f16` for rows of f16), and a GLU whose gate and up rows kernels for
+    sm_90a cannot pair has them in runs of 32. A function `@lay_out_F` for each,
+    F being the function of its first product, makes it of the linear weights:
+    `relayout_gate` where rows move, and `relayout_weights`.
+
+    What else is weights stays as it is, with a remark that says why. With
+    `functions-only` the module keeps nothing but the functions that lay out,
+    which compile for any CPU: products of laid weights need sm_90a.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<?x512, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<8x256x512, nvfp4>
+    func.func @up(%ends: tensor<8xi32>, %a: !a, %b: !b, %c: tensor<?x128xbf16>)
+        -> tensor<?x128xbf16> {
+      %d = grouped_scaled_gemm.matmul <ragged_rows, ends>
+          groups(%ends : tensor<8xi32>) lhs(%a : !a) rhs(%b : !b)
+          activation = <swiglu, gate = <halves, gate_first>>
+          outs(%c : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+      return %d : tensor<?x128xbf16>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<?x512, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<8x256x512, nvfp4>
+    !laid = !grouped_scaled_gemm.scaled<8x256x512, nvfp4, wgmma>
+    func.func @up(%ends: tensor<8xi32>, %a: !a, %b: !laid, %c: tensor<?x128xbf16>)
+        -> tensor<?x128xbf16> {
+      %d = grouped_scaled_gemm.matmul <ragged_rows, ends>
+          groups(%ends : tensor<8xi32>) lhs(%a : !a) rhs(%b : !laid)
+          activation = <swiglu, gate = <32, gate_first>>
+          outs(%c : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+      return %d : tensor<?x128xbf16>
+    }
+    func.func @lay_out_up(%w: !b) -> !laid {
+      %runs = grouped_scaled_gemm.relayout_gate(%w : !b)
+          from <halves, gate_first> to <32, gate_first> -> !b
+      %laid = grouped_scaled_gemm.relayout_weights(%runs : !b) -> !laid
+      return %laid : !laid
+    }
+    ```
+  }];
+  let options = [
+    Option<"functionsOnly", "functions-only", "bool", /*default=*/"false",
+           "keep only the functions that lay out">];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::nvfp4::gsg::GroupedScaledGemmDialect"];
+}
+
 def SelectStrategyPass : Pass<"gsg-select-strategy"> {
   let summary = "choose tiles, stages and scheduler of every product";
   let description = [{
