@@ -14,7 +14,7 @@ import pytest
 
 from nvfp4_module import compile_module, run, scratch, tool
 
-LIT = pathlib.Path(__file__).resolve().parents[1] / "Conversion" / "UpstreamToGsg" / "raise.mlir"
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "Conversion" / "UpstreamToGsg"
 E2M1 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
 
 # f4E2M1FN cannot be passed to a function: codes arrive as one byte each.
@@ -32,8 +32,8 @@ FROM_BYTES = """
 
 
 @functools.cache
-def module(name, edit=None):
-    text = LIT.read_text()
+def module(name, edit=None, file="raise.mlir", options=""):
+    text = (FOLDER / file).read_text()
     aliases = "\n".join(re.findall(r"^#.*", text, re.MULTILINE))
     function = re.search(rf"^func.func @{name}\(.*?^}}\n", text, re.MULTILINE | re.DOTALL).group()
     if name == "scaling_extf":
@@ -45,7 +45,7 @@ def module(name, edit=None):
         function = function.replace(*edit)
     path = scratch() / f"raise-{name}.mlir"
     path.write_text(f"{aliases}\n{function}")
-    code, raised, error = run(tool("nvfp4-opt"), path, "--raise-to-grouped-scaled-gemm")
+    code, raised, error = run(tool("nvfp4-opt"), path, "--raise-to-grouped-scaled-gemm" + options)
     assert code == 0, error
     assert "grouped_scaled_gemm.matmul" in raised and "addf" not in raised
     return compile_module(raised)
@@ -145,3 +145,62 @@ def test_weight_only_row():
     expected = out + weights @ x.astype(np.float64)
     np.testing.assert_array_equal(module("weight_only_row").weight_only_row(x, w, ws, out),
                                   expected.astype(np.float32))
+
+
+def grouped_operands(seed, rows=10):
+    """Codes and scales of MXFP8 rows, and of weights for three groups, the second of which has no rows."""
+    rng = np.random.default_rng(seed)
+    x, w = e4m3_codes(rng, (rows, 64)), e4m3_codes(rng, (3, 16, 64))
+    return rng, x, e8m0_scales(rng, (rows, 2)), w, e8m0_scales(rng, (3, 16, 2))
+
+
+def dequantise(codes, scales):
+    return decode(codes, ml_dtypes.float8_e4m3fn) * spread(decode(scales, ml_dtypes.float8_e8m0fnu), 32)
+
+
+def multiply_groups(rows, weights, starts, out):
+    """Rows of no group keep what `out` has, where it is not added to."""
+    for weight, first, end in zip(weights, starts[:-1], starts[1:]):
+        out[first:end] = rows[first:end] @ weight.T
+    return out
+
+
+def test_groups_by_starts():
+    rng, x, xs, w, ws = grouped_operands(6)
+    starts = np.array([1, 4, 4, 9], np.int32)
+    out = rng.integers(-64, 64, (10, 16)).astype(ml_dtypes.bfloat16)
+    expected = multiply_groups(dequantise(x, xs), dequantise(w, ws), starts, out.astype(np.float64))
+    got = module("starts", file="raise-groups.mlir").starts(x, xs, w, ws, starts, out)
+    np.testing.assert_array_equal(got.astype(np.float64),
+                                  expected.astype(np.float32).astype(ml_dtypes.bfloat16).astype(np.float64))
+
+
+def test_groups_by_ends():
+    rng, x, xs, w, ws = grouped_operands(7)
+    ends = np.array([3, 3, 8], np.int64)
+    out = rng.integers(-64, 64, (10, 16)).astype(np.float32)
+    sums = multiply_groups(dequantise(x, xs), dequantise(w, ws), [0, *ends], np.zeros((10, 16)))
+    got = module("ends", file="raise-groups.mlir").ends(x, xs, w, ws, ends, out)
+    np.testing.assert_array_equal(got, (out + sums).astype(np.float32))
+
+
+def test_groups_by_sizes():
+    rng, _, _, w, ws = grouped_operands(8)
+    x = rng.integers(-8, 9, (10, 64)).astype(ml_dtypes.bfloat16)
+    sizes, numbers = np.array([5, 0, 3], np.int32), np.array([2, 0.5, -4], np.float32)
+    out = rng.integers(-64, 64, (10, 16)).astype(np.float32)
+    weights = dequantise(w, ws) * numbers[:, None, None]
+    expected = multiply_groups(x.astype(np.float64), weights, [0, *np.cumsum(sizes)], out.astype(np.float64))
+    got = module("sizes", file="raise-groups.mlir", options="=move-global-scales").sizes(
+        x, np.ascontiguousarray(w.transpose(0, 2, 1)), np.ascontiguousarray(ws.transpose(0, 2, 1)),
+        numbers, sizes, out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+def test_one_expert():
+    rng, _, _, w, ws = grouped_operands(9)
+    x = rng.integers(-8, 9, (8, 64)).astype(ml_dtypes.bfloat16)
+    out = rng.integers(-64, 64, (8, 16)).astype(np.float32)
+    expected = out + x.astype(np.float64) @ dequantise(w, ws)[2].T
+    got = module("one_expert", file="raise-groups.mlir").one_expert(x, w, ws, out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))

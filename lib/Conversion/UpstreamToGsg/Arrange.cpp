@@ -43,15 +43,71 @@ static AffineExpr linearise(ArrayRef<int64_t> shape,
   return simplify(offset);
 }
 
+std::optional<std::pair<int64_t, AffineExpr>>
+nvfp4::gsg::splitSlice(AffineExpr index, size_t numSlices) {
+  int64_t slice = -1;
+  SmallVector<AffineExpr> zeros(numSlices,
+                                getAffineConstantExpr(0, index.getContext()));
+  AffineExpr within = simplify(index.replaceSymbols(zeros));
+  for (size_t i = 0; i < numSlices; ++i) {
+    if (!index.isFunctionOfSymbol(i))
+      continue;
+    AffineExpr symbol = getAffineSymbolExpr(i, index.getContext());
+    if (simplify(within + symbol) != index)
+      return std::nullopt;
+    slice = i;
+  }
+  return std::pair(slice, within);
+}
+
+/// Cuts what the indices say out of the source of `plan`: gives the indices
+/// within that part, and its shape.
+static std::optional<std::pair<SmallVector<AffineExpr>, SmallVector<int64_t>>>
+planSlices(Arrangement &plan, RankedTensorType type,
+           ArrayRef<AffineExpr> indices, ArrayRef<Slice> slices) {
+  SmallVector<AffineExpr> inner;
+  SmallVector<int64_t> shape;
+  Builder b(type.getContext());
+  bool isWhole = true;
+  for (auto [index, extent] : llvm::zip_equal(indices, type.getShape())) {
+    auto split = splitSlice(index, slices.size());
+    if (!split)
+      return std::nullopt;
+    auto [slice, within] = *split;
+    inner.push_back(within);
+    if (slice < 0) {
+      shape.push_back(extent);
+      plan.offsets.push_back(b.getIndexAttr(0));
+      plan.sizes.push_back(b.getIndexAttr(extent));
+      continue;
+    }
+    isWhole = false;
+    plan.offsets.push_back(slices[slice].offset);
+    plan.sizes.push_back(slices[slice].size);
+    shape.push_back(
+        getConstantIntValue(slices[slice].size).value_or(ShapedType::kDynamic));
+  }
+  if (isWhole) {
+    plan.offsets.clear();
+    plan.sizes.clear();
+  }
+  return std::pair(inner, shape);
+}
+
 std::optional<Arrangement>
-nvfp4::gsg::planArrangement(Value source, ArrayRef<AffineExpr> indices,
+nvfp4::gsg::planArrangement(const Factor &factor, ArrayRef<Slice> slices,
                             ArrayRef<int64_t> shape,
                             ArrayRef<AffineExpr> target) {
-  auto type = dyn_cast<RankedTensorType>(source.getType());
+  auto type = dyn_cast<RankedTensorType>(factor.source.getType());
   if (!type)
     return std::nullopt;
-  ArrayRef<int64_t> sizes = type.getShape();
-  Arrangement plan = {source, llvm::to_vector(shape), {}};
+  Arrangement plan;
+  plan.source = factor.source;
+  plan.shape = llvm::to_vector(shape);
+  auto part = planSlices(plan, type, factor.indices, slices);
+  if (!part)
+    return std::nullopt;
+  auto &[indices, sizes] = *part;
   // For each dimension of the result one of the source, read at its index.
   if (sizes.size() == shape.size()) {
     SmallVector<bool> used(sizes.size());
@@ -141,8 +197,20 @@ static Value makeEmpty(OpBuilder &b, Location loc, Value like,
   return tensor::EmptyOp::create(b, loc, shape, elementType, sizes);
 }
 
+static Value cutOut(OpBuilder &b, Location loc, const Arrangement &plan) {
+  SmallVector<OpFoldResult> sizes = plan.sizes;
+  for (auto [i, size] : llvm::enumerate(sizes))
+    if (isConstantIntValue(size, ShapedType::kDynamic))
+      size = tensor::DimOp::create(b, loc, plan.source, i).getResult();
+  SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(b, loc, plan.source, plan.offsets,
+                                        sizes, strides);
+}
+
 Value nvfp4::gsg::arrange(OpBuilder &b, Location loc, const Arrangement &plan) {
   Value value = plan.source;
+  if (!plan.offsets.empty())
+    value = cutOut(b, loc, plan);
   auto type = cast<RankedTensorType>(value.getType());
   Type elementType = type.getElementType();
   if (!plan.permutation.empty()) {

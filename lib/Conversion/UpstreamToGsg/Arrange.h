@@ -18,21 +18,30 @@
 
 namespace nvfp4::gsg {
 
-/// A tensor of `shape` from `source`, in the same element type.
+/// A tensor of `shape` from `source`, or from a part of it, in the same element
+/// type.
 struct Arrangement {
   mlir::Value source;
+  /// The part: one of each for each dimension; empty if it is all of `source`.
+  llvm::SmallVector<mlir::OpFoldResult> offsets, sizes;
   llvm::SmallVector<int64_t> shape;
   /// Dimension i of the result is this one of the source; empty if the order
   /// stays.
   llvm::SmallVector<int64_t> permutation;
 };
 
-/// How `source`, read at `indices`, is a tensor of `shape` read at `target`;
-/// nothing if neither a transposition nor a reshape makes it one.
+/// How the source of `factor`, read at its indices, is a tensor of `shape` read
+/// at `target`; nothing if neither a transposition nor a reshape makes it one.
+/// `slices` are the symbols of the indices.
 std::optional<Arrangement>
-planArrangement(mlir::Value source, llvm::ArrayRef<mlir::AffineExpr> indices,
+planArrangement(const Factor &factor, llvm::ArrayRef<Slice> slices,
                 llvm::ArrayRef<int64_t> shape,
                 llvm::ArrayRef<mlir::AffineExpr> target);
+
+/// The slice whose element `index` is, and the index within; slice -1 if there
+/// is none, nothing if `index` is no element of one slice.
+std::optional<std::pair<int64_t, mlir::AffineExpr>>
+splitSlice(mlir::AffineExpr index, size_t numSlices);
 
 /// The operations of a plan.
 mlir::Value arrange(mlir::OpBuilder &builder, mlir::Location loc,

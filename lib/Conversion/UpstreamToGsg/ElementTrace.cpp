@@ -25,7 +25,7 @@ static constexpr unsigned kMaxSteps = 1000;
 static constexpr unsigned kMaxDims = 64;
 
 AffineExpr nvfp4::gsg::simplify(AffineExpr expr) {
-  return simplifyAffineExpr(expr, kMaxDims, /*numSymbols=*/0);
+  return simplifyAffineExpr(expr, kMaxDims, kMaxSlices);
 }
 
 static bool isNarrowType(Type type) {
@@ -176,6 +176,31 @@ static bool hasDynamicDim(ArrayRef<int64_t> shape) {
   return ShapedType::isDynamicShape(shape);
 }
 
+std::optional<SmallVector<AffineExpr>>
+ElementTrace::enterSlice(tensor::ExtractSliceOp op,
+                         ArrayRef<AffineExpr> indices) {
+  if (!op.hasUnitStride())
+    return std::nullopt;
+  ArrayRef<int64_t> shape = op.getSourceType().getShape();
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  Indices inner;
+  const AffineExpr *next = indices.begin();
+  for (auto [i, offset, size] :
+       llvm::enumerate(op.getMixedOffsets(), op.getMixedSizes())) {
+    AffineExpr index = dropped[i] ? getAffineConstantExpr(0, context) : *next++;
+    bool isWhole =
+        isConstantIntValue(offset, 0) && getConstantIntValue(size) == shape[i];
+    if (!isWhole) {
+      if (slices.size() == kMaxSlices)
+        return std::nullopt;
+      index = simplify(index + getAffineSymbolExpr(slices.size(), context));
+      slices.push_back({offset, size});
+    }
+    inner.push_back(index);
+  }
+  return inner;
+}
+
 bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
   Operation *op = tensor.getDefiningOp();
   if (!op || ++steps > kMaxSteps)
@@ -184,6 +209,15 @@ bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
     if (!isa<RankedTensorType>(cast.getSource().getType()))
       return false;
     tensor = cast.getSource();
+    return true;
+  }
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+      slice && behind == Slices::All) {
+    std::optional<Indices> inner = enterSlice(slice, indices);
+    if (!inner)
+      return false;
+    tensor = slice.getSource();
+    indices = std::move(*inner);
     return true;
   }
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
@@ -266,7 +300,14 @@ std::optional<Product> ElementTrace::traceTensor(Value tensor,
                    ? traceTensor(operand, indices)
                    : std::nullopt;
       });
+    else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+      if (std::optional<Indices> inner = enterSlice(slice, indices))
+        result = traceTensor(slice.getSource(), std::move(*inner));
   }
+  // Codes and scales that are sliced are as good as their source.
+  if (result && isa<tensor::ExtractSliceOp>(tensor.getDefiningOp()) &&
+      (!result->isNarrow() || result->factors.size() == 1))
+    result.reset();
   // So are rows without scales, codes and scales that are computed here.
   if (result && !result->isNarrow() && (isHalfType(type) || isNarrowType(type)))
     result.reset();

@@ -16,6 +16,7 @@
 #define NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_ELEMENTTRACE_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AffineExpr.h"
 
 namespace nvfp4::gsg {
@@ -36,6 +37,15 @@ struct Factor {
   bool isNarrow() const;
   /// True for bf16 and f16, the types of rows without scales.
   bool isHalf() const;
+};
+
+/// Symbols of indices are below.
+inline constexpr unsigned kMaxSlices = 64;
+
+/// A dimension of a `tensor.extract_slice`: an index `d0 + s0` is element d0 of
+/// slice 0.
+struct Slice {
+  mlir::OpFoldResult offset, size;
 };
 
 /// A product of factors, and what a type needs to hold every value of it.
@@ -61,13 +71,21 @@ inline constexpr char kFurtherFactor[] =
     "expected products of codes and block scales alone, but got a further "
     "factor; move-global-scales takes one that is one number a matrix";
 
+/// Which slices of tensors a trace looks behind.
+enum class Slices {
+  /// Those of values that are computed of codes and scales.
+  OfProducts,
+  /// All.
+  All,
+};
+
 /// Traces elements; keeps the reason of the first failure.
 class ElementTrace {
 public:
   /// `allowPlain`: products in f32 with numbers of any size are not rounding
   /// errors to this trace.
-  ElementTrace(mlir::MLIRContext *context, bool allowPlain)
-      : context(context), allowPlain(allowPlain) {}
+  ElementTrace(mlir::MLIRContext *context, bool allowPlain, Slices behind)
+      : context(context), allowPlain(allowPlain), behind(behind) {}
 
   /// The element that a scalar in the body of `op` is, with loop i of `op` at
   /// `loops[i]`. Nothing if it is no product, or not exactly: see `reason`.
@@ -78,6 +96,9 @@ public:
   /// Why an intermediate value is not the exact product; empty if each is.
   const std::string &getReason() const { return reason; }
 
+  /// What the symbols of indices mean.
+  llvm::ArrayRef<Slice> getSlices() const { return slices; }
+
 private:
   using Indices = llvm::SmallVector<mlir::AffineExpr>;
   using OperandTrace = llvm::function_ref<std::optional<Product>(mlir::Value)>;
@@ -87,6 +108,10 @@ private:
   std::optional<Product> traceBitcast(mlir::Operation *op,
                                       mlir::linalg::LinalgOp owner,
                                       llvm::ArrayRef<mlir::AffineExpr> loops);
+  /// Indices of the source of a slice at which it has `indices`; nothing if it
+  /// skips elements.
+  std::optional<Indices> enterSlice(mlir::tensor::ExtractSliceOp op,
+                                    llvm::ArrayRef<mlir::AffineExpr> indices);
   /// Follows movements of whole elements.
   void peel(mlir::Value &tensor, Indices &indices);
   bool peelOnce(mlir::Value &tensor, Indices &indices);
@@ -99,12 +124,14 @@ private:
 
   mlir::MLIRContext *context;
   bool allowPlain;
+  Slices behind;
+  llvm::SmallVector<Slice> slices;
   std::string reason;
   /// Bounds the work on graphs that use values more than once.
   unsigned steps = 0;
 };
 
-/// Simplifies an expression over any number of dimensions.
+/// Simplifies an expression over any number of dimensions and slices.
 mlir::AffineExpr simplify(mlir::AffineExpr expr);
 
 } // namespace nvfp4::gsg

@@ -80,17 +80,44 @@ static Value makeAlpha(OpBuilder &b, Location loc,
   });
   if (isUniform)
     return multiplyGlobals(b, loc, product.globals, Value());
-  int64_t count = product.outShape.front();
   SmallVector<Value> sizes;
-  if (ShapedType::isDynamic(count))
+  if (ShapedType::isDynamic(product.count))
     sizes.push_back(tensor::DimOp::create(b, loc, destination, 0));
   return tensor::GenerateOp::create(
-      b, loc, RankedTensorType::get({count}, b.getF32Type()), sizes,
+      b, loc, RankedTensorType::get({product.count}, b.getF32Type()), sizes,
       [&](OpBuilder &nested, Location, ValueRange indices) {
         tensor::YieldOp::create(
             nested, loc,
             multiplyGlobals(nested, loc, product.globals, indices[0]));
       });
+}
+
+/// The product, with the offsets of its groups or null.
+static Value makeProduct(OpBuilder &b, Location loc,
+                         const ScaledContraction &product, OffsetsKind offsets,
+                         Value groups, Value out) {
+  Value alpha = makeAlpha(b, loc, product, out);
+  Value beta;
+  if (product.readsDestination)
+    beta = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0f));
+  auto grouping = GroupingAttr::get(b.getContext(), product.kind, offsets, 1);
+  Value lhs = makeOperand(b, loc, product.lhs);
+  Value rhs = makeOperand(b, loc, product.rhs);
+  return MatmulOp::create(
+             b, loc, out.getType(), grouping, groups, lhs,
+             /*lhs_scales=*/ValueRange(), /*lhs_types=*/ArrayAttr(), rhs,
+             /*rhs_scales=*/ValueRange(), /*rhs_types=*/ArrayAttr(), alpha,
+             /*bias=*/Value(), /*prob=*/Value(), ProbPosition::PostActivation,
+             beta, /*addend=*/Value(), ActivationAttr(),
+             /*outer_gate=*/GateAttr(), /*activation_params=*/Value(),
+             /*row=*/ValueRange(), /*column=*/ValueRange(),
+             /*group=*/ValueRange(), QuantizerAttr(), /*global_scale=*/Value(),
+             /*seed=*/Value(), MathMode::Strict, TailMode::Preserve,
+             Determinism::Deterministic, StrategyAttr(),
+             /*expected_rows=*/IntegerAttr(), /*preact_out=*/Value(), out,
+             /*out_scales=*/Value(), /*out_types=*/ArrayAttr(),
+             /*amax_out=*/Value())
+      ->getResult(0);
 }
 
 namespace {
@@ -114,34 +141,40 @@ struct RaiseContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
         type.getRank() != static_cast<int64_t>(product->outShape.size());
     Value out =
         isReshaped ? reshape(rewriter, loc, init, product->outShape) : init;
-    Value alpha = makeAlpha(rewriter, loc, *product, out);
-    Value beta;
-    if (product->readsDestination)
-      beta = arith::ConstantOp::create(rewriter, loc,
-                                       rewriter.getF32FloatAttr(1.0f));
-    auto grouping = GroupingAttr::get(op.getContext(),
-                                      product->isBatched ? GroupingKind::Batched
-                                                         : GroupingKind::Dense,
-                                      OffsetsKind::Ends, 1);
-    Value lhs = makeOperand(rewriter, loc, product->lhs);
-    Value rhs = makeOperand(rewriter, loc, product->rhs);
-    auto matmul = MatmulOp::create(
-        rewriter, loc, out.getType(), grouping, /*groups=*/Value(), lhs,
-        /*lhs_scales=*/ValueRange(), /*lhs_types=*/ArrayAttr(), rhs,
-        /*rhs_scales=*/ValueRange(), /*rhs_types=*/ArrayAttr(), alpha,
-        /*bias=*/Value(), /*prob=*/Value(), ProbPosition::PostActivation, beta,
-        /*addend=*/Value(), ActivationAttr(), /*outer_gate=*/GateAttr(),
-        /*activation_params=*/Value(),
-        /*row=*/ValueRange(), /*column=*/ValueRange(), /*group=*/ValueRange(),
-        QuantizerAttr(), /*global_scale=*/Value(), /*seed=*/Value(),
-        MathMode::Strict, TailMode::Preserve, Determinism::Deterministic,
-        StrategyAttr(), /*expected_rows=*/IntegerAttr(),
-        /*preact_out=*/Value(), out, /*out_scales=*/Value(),
-        /*out_types=*/ArrayAttr(), /*amax_out=*/Value());
-    Value result = matmul->getResult(0);
+    Value result = makeProduct(rewriter, loc, *product, OffsetsKind::Ends,
+                               /*groups=*/Value(), out);
     if (isReshaped)
       result = reshape(rewriter, loc, result, type.getShape());
     rewriter.replaceOp(op, result);
+    return success();
+  }
+
+private:
+  RaiseOptions options;
+};
+
+struct RaiseGroupLoop : OpRewritePattern<scf::ForOp> {
+  RaiseGroupLoop(MLIRContext *context, const RaiseOptions &options)
+      : OpRewritePattern(context), options(options) {}
+
+  LogicalResult matchAndRewrite(scf::ForOp loop,
+                                PatternRewriter &rewriter) const override {
+    std::optional<GroupLoop> groups = matchGroupLoop(loop);
+    if (!groups)
+      return rewriter.notifyMatchFailure(loop, "no loop over groups of rows");
+    std::string reason;
+    std::optional<ScaledContraction> product =
+        matchContraction(*groups, options, reason);
+    if (!product)
+      return rewriter.notifyMatchFailure(
+          loop,
+          reason.empty() ? "no sum of products of scaled values" : reason);
+    Location loc = groups->contraction.getLoc();
+    Value result = makeProduct(rewriter, loc, *product, groups->kind,
+                               makeGroups(rewriter, loc, *groups),
+                               loop.getInitArgs()[groups->result]);
+    rewriter.replaceAllUsesWith(loop.getResult(groups->result), result);
+    rewriter.eraseOp(loop);
     return success();
   }
 
@@ -159,9 +192,11 @@ struct RaiseToGroupedScaledGemmPass
     options.moveGlobalScales = moveGlobalScales;
     RewritePatternSet patterns(&getContext());
     populateRaiseToGroupedScaledGemmPatterns(patterns, options);
-    // Only what the pattern makes dead may change besides.
+    // Loops come before what is in them. Only what the patterns make dead may
+    // change besides.
     GreedyRewriteConfig config;
-    config.enableFolding(false)
+    config.setUseTopDownTraversal(true)
+        .enableFolding(false)
         .enableConstantCSE(false)
         .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(
@@ -179,7 +214,8 @@ struct RaiseToGroupedScaledGemmPass
 
 void nvfp4::gsg::populateRaiseToGroupedScaledGemmPatterns(
     RewritePatternSet &patterns, const RaiseOptions &options) {
-  patterns.add<RaiseContraction>(patterns.getContext(), options);
+  patterns.add<RaiseContraction, RaiseGroupLoop>(patterns.getContext(),
+                                                 options);
 }
 
 std::optional<std::string>

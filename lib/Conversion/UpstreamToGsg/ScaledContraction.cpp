@@ -26,8 +26,11 @@ enum Dim : unsigned { Batch, Row, Column, Depth, NumDims };
 
 class Matcher {
 public:
-  Matcher(linalg::LinalgOp op, const RaiseOptions &options, std::string &reason)
-      : op(op), options(options), reason(reason), context(op.getContext()) {}
+  /// `groups`: the loop whose step `op` is, or null.
+  Matcher(linalg::LinalgOp op, const GroupLoop *groups,
+          const RaiseOptions &options, std::string &reason)
+      : op(op), groups(groups), options(options), reason(reason),
+        context(op.getContext()) {}
 
   std::optional<ScaledContraction> match();
 
@@ -47,6 +50,9 @@ private:
   bool groupLoops();
   bool assignScales();
   void substitute(Factor &factor);
+  bool leaveLoop();
+  bool leaveLoop(Factor &factor, bool isOfRows);
+  void leaveLoopByElement(Factor &factor);
   std::pair<SmallVector<int64_t>, SmallVector<AffineExpr>> getMatrix(Dim row);
   std::optional<RaisedOperand> describeRows();
   std::optional<RaisedOperand> describe(const Factor &code, const Factor &scale,
@@ -54,12 +60,14 @@ private:
   std::optional<int64_t> findBlock(const Factor &scale);
 
   linalg::LinalgOp op;
+  const GroupLoop *groups;
   const RaiseOptions &options;
   std::string &reason;
   MLIRContext *context;
 
   /// Without scales for the rows, codes[0] are the rows.
   SmallVector<Factor> codes, scales, globals;
+  SmallVector<Slice> slices;
   bool hasPlainRows = false;
   SmallVector<unsigned> loops[NumDims];
   int64_t extents[NumDims];
@@ -84,8 +92,9 @@ int64_t evaluate(AffineExpr index, unsigned numDims, unsigned position,
   MLIRContext *context = index.getContext();
   SmallVector<AffineExpr> point(numDims, getAffineConstantExpr(0, context));
   point[position] = getAffineConstantExpr(value, context);
-  auto constant =
-      dyn_cast<AffineConstantExpr>(simplify(index.replaceDims(point)));
+  SmallVector<AffineExpr> starts(kMaxSlices, getAffineConstantExpr(0, context));
+  auto constant = dyn_cast<AffineConstantExpr>(
+      simplify(index.replaceDimsAndSymbols(point, starts)));
   return constant ? constant.getValue() : -1;
 }
 
@@ -127,8 +136,10 @@ std::optional<Product> Matcher::traceProduct() {
   SmallVector<AffineExpr> dims;
   for (unsigned i = 0; i < op.getNumLoops(); ++i)
     dims.push_back(dim(i));
-  ElementTrace trace(context, options.moveGlobalScales);
+  ElementTrace trace(context, options.moveGlobalScales,
+                     groups ? Slices::All : Slices::OfProducts);
   std::optional<Product> product = trace.traceScalar(term, op, dims);
+  slices.assign(trace.getSlices().begin(), trace.getSlices().end());
   if (!product)
     reason = trace.getReason();
   if (!product || !product->isNarrow())
@@ -291,7 +302,7 @@ Matcher::getMatrix(Dim row) {
   SmallVector<int64_t> shape = {extents[row], extents[Depth]};
   SmallVector<AffineExpr> target = {loops[row].empty() ? zero() : dim(row),
                                     dim(Depth)};
-  if (!loops[Batch].empty()) {
+  if (groups ? row == Column : !loops[Batch].empty()) {
     shape.insert(shape.begin(), extents[Batch]);
     target.insert(target.begin(), dim(Batch));
   }
@@ -302,7 +313,7 @@ std::optional<RaisedOperand> Matcher::describeRows() {
   auto [shape, target] = getMatrix(Row);
   const Factor &rows = codes[0];
   std::optional<Arrangement> data =
-      planArrangement(rows.source, rows.indices, shape, target);
+      planArrangement(rows, slices, shape, target);
   if (!data)
     return fail("expected a matrix of rows and K, transposed or in parts, but "
                 "got {0}",
@@ -339,7 +350,7 @@ std::optional<RaisedOperand> Matcher::describe(const Factor &code,
     target.back() = dim(Depth).floorDiv(2);
   }
   std::optional<Arrangement> data =
-      planArrangement(code.source, code.indices, shape, target);
+      planArrangement(code, slices, shape, target);
   if (!data)
     return fail("expected codes that are a matrix of rows and K, transposed or "
                 "in parts, but got {0}",
@@ -349,7 +360,7 @@ std::optional<RaisedOperand> Matcher::describe(const Factor &code,
   if (shape.back() == 1)
     target.back() = zero();
   std::optional<Arrangement> arranged =
-      planArrangement(scale.source, scale.indices, shape, target);
+      planArrangement(scale, slices, shape, target);
   if (!arranged)
     return fail("expected scales that are a matrix of rows and blocks, "
                 "transposed or in parts, but got {0}",
@@ -357,6 +368,72 @@ std::optional<RaisedOperand> Matcher::describe(const Factor &code,
   result.data = *data;
   result.scales = *arranged;
   return result;
+}
+
+/// What a step of the loop reads as an element is one of the tensor, with the
+/// number of the group.
+void Matcher::leaveLoopByElement(Factor &factor) {
+  auto extract = factor.source.getDefiningOp<tensor::ExtractOp>();
+  if (!extract || !factor.indices.empty() ||
+      groups->loop.isDefinedOutsideOfLoop(factor.source))
+    return;
+  factor.source = extract.getTensor();
+  for (Value index : extract.getIndices()) {
+    std::optional<int64_t> constant = getConstantIntValue(index);
+    // Anything else is refused below, as an index of no slice.
+    factor.indices.push_back(
+        constant ? getAffineConstantExpr(*constant, context)
+                 : dim(groups->isNumber(index) ? unsigned(Batch) : Depth));
+  }
+}
+
+/// Indices of a slice of this step become those of the whole tensor.
+bool Matcher::leaveLoop(Factor &factor, bool isOfRows) {
+  bool hasRows = false, hasGroup = false;
+  for (AffineExpr &index : factor.indices) {
+    auto split = splitSlice(index, slices.size());
+    if (!split)
+      return false;
+    auto [slice, within] = *split;
+    if (slice < 0)
+      continue;
+    if (isOfRows && groups->isRows(slices[slice]) && within == dim(Row)) {
+      index = within;
+      hasRows = true;
+    } else if (!isOfRows && groups->isGroup(slices[slice]) &&
+               within == zero()) {
+      index = dim(Batch);
+      hasGroup = true;
+    } else {
+      return false;
+    }
+  }
+  return groups->loop.isDefinedOutsideOfLoop(factor.source) &&
+         (isOfRows ? hasRows : hasGroup);
+}
+
+/// Rows are those of all groups, and weights one matrix for each.
+bool Matcher::leaveLoop() {
+  if (!loops[Batch].empty() || loops[Row].size() != 1)
+    return false;
+  auto type =
+      cast<RankedTensorType>(groups->loop.getResult(groups->result).getType());
+  extents[Row] = type.getDimSize(0);
+  extents[Batch] = groups->count;
+  for (Factor &factor : globals) {
+    leaveLoopByElement(factor);
+    // One number for all groups needs no slice.
+    bool isShared = llvm::all_of(factor.indices, [&](AffineExpr index) {
+      return isa<AffineConstantExpr>(index) || index == dim(Batch);
+    });
+    if (isShared ? !groups->loop.isDefinedOutsideOfLoop(factor.source)
+                 : !leaveLoop(factor, /*isOfRows=*/false))
+      return false;
+  }
+  return leaveLoop(codes[0], /*isOfRows=*/true) &&
+         (hasPlainRows || leaveLoop(scales[0], /*isOfRows=*/true)) &&
+         leaveLoop(codes[1], /*isOfRows=*/false) &&
+         leaveLoop(scales.back(), /*isOfRows=*/false);
 }
 
 /// True if the destination is zero before the sum.
@@ -372,8 +449,15 @@ std::optional<ScaledContraction> Matcher::match() {
     return std::nullopt;
   for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
     substitute(factor);
+  if (groups && !leaveLoop())
+    return fail("expected slices of the rows of a group and of one matrix of "
+                "weights a group, of tensors outside the loop");
   for (const Factor &factor : globals)
-    if (uses(factor, Row) || uses(factor, Column) || uses(factor, Depth))
+    if (uses(factor, Row) || uses(factor, Column) || uses(factor, Depth) ||
+        llvm::any_of(factor.indices, [&](AffineExpr index) {
+          auto split = splitSlice(index, slices.size());
+          return !split || split->first >= 0;
+        }))
       return fail("expected further factors to be one number a matrix, but got "
                   "one of {0}",
                   print(factor.source.getType()));
@@ -392,8 +476,11 @@ std::optional<ScaledContraction> Matcher::match() {
                 print(lhs->type), print(rhs->type));
   result.lhs = *lhs;
   result.rhs = *rhs;
-  result.isBatched = !loops[Batch].empty();
-  if (result.isBatched)
+  result.kind = groups                 ? GroupingKind::RaggedRows
+                : loops[Batch].empty() ? GroupingKind::Dense
+                                       : GroupingKind::Batched;
+  result.count = extents[Batch];
+  if (result.kind == GroupingKind::Batched)
     result.outShape.push_back(extents[Batch]);
   llvm::append_values(result.outShape, extents[Row], extents[Column]);
   ArrayRef<int64_t> inner = ArrayRef(result.outShape).drop_front();
@@ -404,6 +491,8 @@ std::optional<ScaledContraction> Matcher::match() {
     return fail("expected a result whose inner extents are known");
   result.globals = std::move(globals);
   result.readsDestination = !isZeroFilled(op.getDpsInitOperand(0)->get());
+  if (groups && result.readsDestination != groups->readsDestination)
+    return fail("expected sums that start from zero or from the destination");
   return result;
 }
 
@@ -411,5 +500,12 @@ std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
                              std::string &reason) {
   reason.clear();
-  return Matcher(op, options, reason).match();
+  return Matcher(op, /*groups=*/nullptr, options, reason).match();
+}
+
+std::optional<ScaledContraction>
+nvfp4::gsg::matchContraction(const GroupLoop &groups,
+                             const RaiseOptions &options, std::string &reason) {
+  reason.clear();
+  return Matcher(groups.contraction, &groups, options, reason).match();
 }

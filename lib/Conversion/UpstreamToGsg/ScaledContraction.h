@@ -14,6 +14,7 @@
 #define NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_SCALEDCONTRACTION_H
 
 #include "Arrange.h"
+#include "GroupLoop.h"
 
 #include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
@@ -33,10 +34,13 @@ struct RaisedOperand {
   mlir::Type scaleType;
 };
 
-/// A contraction as `dense` or `batched` product.
+/// A contraction as product of one of the forms `dense`, `batched` and
+/// `ragged_rows`.
 struct ScaledContraction {
   RaisedOperand lhs, rhs;
-  bool isBatched = false;
+  GroupingKind kind = GroupingKind::Dense;
+  /// Matrices of weights.
+  int64_t count = 1;
   /// [M, N] or [L, M, N].
   llvm::SmallVector<int64_t> outShape;
   /// Numbers that become `alpha`, read at indices in which dimension 0 is the
@@ -49,6 +53,12 @@ struct ScaledContraction {
 /// The product that `op` is. Without one, `reason` says why if an operand has
 /// 4- or 8-bit floating point numbers, and is empty otherwise.
 std::optional<ScaledContraction> matchContraction(mlir::linalg::LinalgOp op,
+                                                  const RaiseOptions &options,
+                                                  std::string &reason);
+
+/// The same of a loop over groups, as one product. The operands lie outside the
+/// loop.
+std::optional<ScaledContraction> matchContraction(const GroupLoop &groups,
                                                   const RaiseOptions &options,
                                                   std::string &reason);
 

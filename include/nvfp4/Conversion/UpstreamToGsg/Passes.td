@@ -20,8 +20,9 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
   let description = [{
     Accepts any IR. Afterwards every operation of `linalg` on tensors that sums
     products of two block-scaled operands in f32 is a `matmul` of this dialect,
-    `dense` or `batched`; all else stays as it is, but for dequantisations that
-    are no longer used.
+    `dense` or `batched`, and a loop of such over groups of rows one that is
+    `ragged_rows`; all else stays as it is, but for dequantisations that are no
+    longer used.
 
     An operation qualifies by what it computes for each element and not by how
     that is spelled: values are followed through elementwise operations of `arith`
@@ -40,6 +41,13 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
       types with an exponent of 8 bits. What leaves their range becomes inf or
       zero before, and is exact in the product;
     - sums in f32, K known.
+
+    A loop over groups is an `scf.for` from 0 to a known number of them in steps of
+    1. A step multiplies a slice of the rows by the matrix of weights with its
+    number, dequantised before or after they are sliced, and puts the result, in
+    f32 or rounded from it, where the rows were. It takes these from one tensor: of
+    starts with one more than there are groups, of ends, or of sizes, with the end
+    of the group before carried by the loop. Other loops keep a `dense` product.
 
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.
@@ -118,7 +126,7 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
   let dependentDialects = [
     "::nvfp4::gsg::GroupedScaledGemmDialect", "::mlir::affine::AffineDialect",
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 #endif // NVFP4_CONVERSION_UPSTREAMTOGSG_PASSES_TD

@@ -33,8 +33,9 @@ struct RaiseOptions {
   bool moveGlobalScales = false;
 };
 
-/// Adds the pattern of `raise-to-grouped-scaled-gemm`. It matches operations of
-/// linalg on tensors; what is dead afterwards is left to the driver.
+/// Adds the patterns of `raise-to-grouped-scaled-gemm`. They match operations
+/// of linalg on tensors, and loops of them if the driver comes to a loop before
+/// it comes to its body; what is dead afterwards is left to the driver.
 void populateRaiseToGroupedScaledGemmPatterns(mlir::RewritePatternSet &patterns,
                                               const RaiseOptions &options = {});
 
