@@ -12,12 +12,12 @@
 
 #include "nvfp4/Target/LLVMIR.h"
 
+#include "Optimize.h"
 #include "VersionFunctions.h"
 #include "nvfp4/Target/Versions.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -76,13 +76,7 @@ nvfp4::target::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
     module.emitError("translation made invalid LLVM IR: ") << problem;
     return nullptr;
   }
-  auto optimize = makeOptimizingTransformer(std::min(optLevel, 3u),
-                                            /*sizeLevel=*/0, &machine);
-  if (llvm::Error error = optimize(result.get())) {
-    module.emitError("could not optimise the LLVM IR: ")
-        << llvm::toString(std::move(error));
-    return nullptr;
-  }
+  optimize(*result, machine, optLevel);
   return result;
 }
 

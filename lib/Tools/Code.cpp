@@ -21,6 +21,7 @@
 #include "nvfp4/Target/SharedObject.h"
 #include "nvfp4/Target/Versions.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
@@ -133,13 +134,15 @@ LogicalResult
 tools::lowerToLLVM(ModuleOp module, const CodeOptions &options,
                    llvm::function_ref<void(PassManager &)> configure) {
   PassManager pm(module->getName());
+  // Takes a third of the time of the passes; nvfp4-opt does it after each.
+  pm.enableVerifier(false);
   if (configure)
     configure(pm);
   if (options.target != "cpu") {
     GsgToSm100Options pipeline;
     copyOptions(options, pipeline);
     buildGsgToSm100Pipeline(pm, pipeline);
-    return pm.run(module);
+    return failure(failed(pm.run(module)) || failed(verify(module)));
   }
   GsgToCpuOptions pipeline;
   pipeline.isas = splitIsas(options);
@@ -152,11 +155,11 @@ tools::lowerToLLVM(ModuleOp module, const CodeOptions &options,
     module->setAttr(target::kIsasAttr,
                     Builder(module.getContext()).getStrArrayAttr(names));
   }
-  if (!options.kernelLibrary)
-    return pm.run(module);
-  kernels::declareKernels(module);
-  return failure(failed(pm.run(module)) ||
-                 failed(kernels::attachKernels(module)));
+  if (options.kernelLibrary)
+    kernels::declareKernels(module);
+  return failure(
+      failed(pm.run(module)) || failed(verify(module)) ||
+      (options.kernelLibrary && failed(kernels::attachKernels(module))));
 }
 
 /// The file that holds the code at `address`, by the name it was loaded under:

@@ -12,7 +12,7 @@
 // CHECK-SAME:    %[[FIRST:[a-z0-9]*]]: memref<16x32xf32>, %[[SECOND:[a-z0-9]*]]: memref<?x96xf32>
 // CHECK-DAG:     memref.extract_aligned_pointer_as_index %[[FIRST]]
 // CHECK-DAG:     memref.extract_aligned_pointer_as_index %[[SECOND]]
-// CHECK:         call @nvfp4_matmul_list_0_generic(%{{.*}}) : (!llvm.ptr) -> ()
+// CHECK:         call @nvfp4_matmul_list_0(%{{.*}}) : (!llvm.ptr) -> ()
 // CHECK-NOT:     call @nvfp4_matmul
 // CHECK:         return
 // CHECK-NOT:   @nvfp4_matmul_list_1_

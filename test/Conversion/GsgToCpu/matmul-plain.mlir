@@ -8,8 +8,8 @@
 // CHECK-LABEL: func.func @bf16(
 // CHECK: %[[LEVEL:.*]] = llvm.call @nvfp4_cpu_isa() : () -> i32
 // CHECK: arith.cmpi sge, %[[LEVEL]], %c3
-// CHECK: func.call @nvfp4_matmul_0_avx512bf16(
-// CHECK: func.call @nvfp4_matmul_0_avx512vnni(
+// CHECK: llvm.mlir.addressof @nvfp4_matmul_0_avx512bf16_tile
+// CHECK: llvm.mlir.addressof @nvfp4_matmul_0_avx512vnni_tile
 func.func @bf16(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: memref<96x8xf8E4M3FN>, %c: memref<?x96xf32>) {
   grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xbf16>)
       rhs(%b scaled_by %bs : memref<96x64xi8>, memref<96x8xf8E4M3FN> as !b) outs(%c : memref<?x96xf32>)
@@ -17,7 +17,7 @@ func.func @bf16(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: memref<96x8xf
 }
 
 // CHECK-LABEL: func.func @bf16_invariant(
-// CHECK: func.call @nvfp4_matmul_1_avx512bf16(
+// CHECK: llvm.mlir.addressof @nvfp4_matmul_1_avx512bf16_tile
 func.func @bf16_invariant(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: memref<96x8xf8E4M3FN>,
                           %c: memref<?x96xf32>) {
   grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xbf16>)
@@ -28,7 +28,7 @@ func.func @bf16_invariant(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: mem
 
 // CHECK-LABEL: func.func @f16(
 // CHECK-NOT: nvfp4_cpu_isa
-// CHECK: call @nvfp4_matmul_2_avx512vnni(
+// CHECK: llvm.mlir.addressof @nvfp4_matmul_2_avx512vnni_tile
 func.func @f16(%a: memref<?x128xf16>, %b: memref<96x64xi8>, %bs: memref<96x4xf8E8M0FNU>, %c: memref<?x96xf32>) {
   grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xf16>)
       rhs(%b scaled_by %bs : memref<96x64xi8>, memref<96x4xf8E8M0FNU> as !m) outs(%c : memref<?x96xf32>)

@@ -17,7 +17,7 @@ using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 
 LLVM::LLVMFuncOp ProductEmitter::emitGroupMaxima() {
-  auto func = beginFunction("_group_maxima", {});
+  auto func = beginFunction("_group_maxima", {}, /*isShared=*/true);
   Value zero = mb.i64Constant(0);
   Value maxima = slotPtr(product.maxima), amax = slotPtr(*product.amax);
   Value rowBlocks = slot(product.rowBlocks), panels = slot(product.panels);

@@ -57,11 +57,10 @@ namespace {
 class TableEntry {
 public:
   /// `groups` points to the offsets, or is null.
-  TableEntry(MathBuilder &mb, const Product &product, const KernelPlan &plan,
-             Value frame, Value entry, Value groups, Value group,
-             ValueRange carried)
-      : carried(carried), mb(mb), product(product), plan(plan), frame(frame),
-        entry(entry), groups(groups), group(group), zero(mb.i64Constant(0)) {}
+  TableEntry(MathBuilder &mb, const Product &product, Value frame, Value entry,
+             Value groups, Value group, ValueRange carried)
+      : carried(carried), mb(mb), product(product), frame(frame), entry(entry),
+        groups(groups), group(group), zero(mb.i64Constant(0)) {}
 
   void emit();
 
@@ -94,11 +93,11 @@ private:
                  problem::Field stride);
   void setResultScales();
 
+  Value getPreparedBytes();
   void numberTasks();
 
   MathBuilder &mb;
   const Product &product;
-  const KernelPlan &plan;
   const GroupingKind kind =
       product.isList() ? GroupingKind::Dense : product.grouping.getKind();
   Value frame, entry, groups, group, zero;
@@ -263,6 +262,15 @@ void TableEntry::setResultScales() {
 // The table
 //===----------------------------------------------------------------------===//
 
+/// Bytes of whole tiles of rows, of which the last may not be used to its end.
+Value TableEntry::getPreparedBytes() {
+  Value mask = mb.sub(slot(product.tileRows), mb.i64Constant(1));
+  Value padded = mb.add(rows, mask);
+  padded = mb.sub(padded, mb.bitAnd(padded, mask));
+  Value steps = mb.shr(mb.add(depth, kStep - 1), 5);
+  return mb.mul(mb.mul(padded, steps), slot(product.stepBytes));
+}
+
 /// Adds the group's tasks to the sums before which they come.
 void TableEntry::numberTasks() {
   set(problem::FirstRowBlock, carried[RowBlocks]);
@@ -274,8 +282,8 @@ void TableEntry::numberTasks() {
   carried[RowBlocks] = mb.add(carried[RowBlocks], blocksOf(kTaskRows));
   carried[PrepareBlocks] =
       mb.add(carried[PrepareBlocks], blocksOf(kPrepareRows));
-  Value bytes = buildPreparedBytes(mb.builder, product.loc, plan, rows, depth);
-  carried[Prepared] = mb.add(carried[Prepared], mb.roundUp(bytes, 64));
+  carried[Prepared] =
+      mb.add(carried[Prepared], mb.roundUp(getPreparedBytes(), 64));
   carried[MaxColumns] = mb.maxS(carried[MaxColumns], get(problem::Columns));
 }
 
@@ -298,7 +306,7 @@ void TableEntry::emit() {
 }
 
 LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
-  auto func = beginFunction("_fill_table", {});
+  auto func = beginFunction("_fill_table", {}, /*isShared=*/true);
   Value zero = mb.i64Constant(0);
   Value table = slotPtr(product.table);
   Value groups = product.groups ? slotPtr(product.groups) : Value();
@@ -307,7 +315,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
       zero, slot(product.numProblems), 1, init,
       [&](Value group, ValueRange carried) {
         Value at = mb.ptrAdd(table, mb.mul(group, 8 * problem::Count));
-        TableEntry entry(mb, product, plan, frame, at, groups, group, carried);
+        TableEntry entry(mb, product, frame, at, groups, group, carried);
         entry.emit();
         return entry.carried;
       });

@@ -154,6 +154,9 @@ struct Product {
   std::optional<MatrixRef> addend, preact;
   std::optional<ScalesRef> outScales;
   Frame::Slot outScaleBytes = 0;
+  // Written for the instruction set that is chosen there: functions, and the
+  // layout of prepared rows.
+  Frame::Slot prepareTask, tileTask, tileRows, stepBytes;
   // Written by the functions of the product.
   Frame::Slot rowBlocks, prepareBlocks, panels, preparedBytes, prepared, maxima;
 

@@ -14,6 +14,7 @@
 #include "ProductEmitter.h"
 
 #include "../Kernel/IsaEmitter.h"
+#include "nvfp4/Target/Versions.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,21 +40,26 @@ ProductEmitter::ProductEmitter(ModuleOp module, const Product &product,
 }
 
 LLVM::LLVMFuncOp ProductEmitter::beginFunction(StringRef suffix,
-                                               ArrayRef<Type> args) {
+                                               ArrayRef<Type> args,
+                                               bool isShared) {
   MLIRContext *context = module.getContext();
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types = {mb.ptr};
   types.append(args.begin(), args.end());
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
-  std::string symbol =
-      product.name + "_" + stringify(plan.getSpec().isa).str() + suffix.str();
+  std::string symbol = product.name;
+  if (!isShared)
+    symbol += "_" + stringify(plan.getSpec().isa).str();
+  symbol += suffix;
   auto func = LLVM::LLVMFuncOp::create(builder, product.loc, symbol, type,
                                        LLVM::Linkage::Internal);
   func.setTargetCpu("x86-64");
   func.setTargetFeaturesAttr(LLVM::TargetFeaturesAttr::get(
-      context, features.empty() ? StringRef("+sse2") : features));
+      context, isShared || features.empty() ? StringRef("+sse2") : features));
   func.setNoInline(true);
+  func.setPassthroughAttr(
+      builder.getArrayAttr(builder.getStringAttr(target::kLoweredAttr)));
   builder.setInsertionPointToStart(func.addEntryBlock(builder));
   frame = func.getArgument(0);
   return func;
@@ -131,25 +137,26 @@ Value ProductEmitter::groupValue(const GroupRef &ref, Value group,
   return mb.load(mb.f32, address, 4 * (members - 1 == 0 ? 0 : member));
 }
 
-func::FuncOp ProductEmitter::emit() {
-  fillTable = emitFillTable();
-  prepareTask = emitPrepareTask();
+ProductEmitter::Tasks ProductEmitter::emitTasks() {
+  Tasks tasks;
+  tasks.isa = plan.getSpec().isa;
+  tasks.prepare = emitPrepareTask();
   tileColumns = emitTileColumns();
-  if (product.zeroTail)
-    zeroTail = emitZeroTail();
   epilogue = emitEpilogue();
   store = product.quantizer ? emitQuantize() : emitStore();
-  tileTask = emitTileTask();
-  if (product.amax)
-    groupMaxima = emitGroupMaxima();
-  return emitDriver();
+  tasks.tile = emitTileTask();
+  tasks.tileRows = plan.getTileRows();
+  tasks.stepBytes = plan.getBlocksPerStep() * plan.getRowBlockBytes();
+  return tasks;
 }
 
 func::FuncOp ProductEmitter::emitDriver() {
   Location loc = product.loc;
+  Func fillTable = emitFillTable();
+  Func zeroTail = product.zeroTail ? emitZeroTail() : Func();
+  Func groupMaxima = product.amax ? emitGroupMaxima() : Func();
   builder.setInsertionPointToEnd(module.getBody());
-  std::string symbol = product.name + "_" + stringify(plan.getSpec().isa).str();
-  auto func = func::FuncOp::create(builder, loc, symbol,
+  auto func = func::FuncOp::create(builder, loc, product.name,
                                    builder.getFunctionType({mb.ptr}, {}));
   func.setPrivate();
   builder.setInsertionPointToStart(func.addEntryBlock());
@@ -167,28 +174,35 @@ func::FuncOp ProductEmitter::emitDriver() {
     setSlot(s, arith::IndexCastOp::create(builder, loc, mb.i64, address));
     return memory;
   };
-  auto parallel = [&](Value count, Func task) {
+  auto parallel = [&](Value count, llvm::function_ref<void(Value)> task) {
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     scf::ParallelOp::create(
         builder, loc, ValueRange{zero}, ValueRange{toIndex(count)},
         ValueRange{one}, [&](OpBuilder &, Location, ValueRange index) {
-          Value number =
-              arith::IndexCastOp::create(builder, loc, mb.i64, index[0]);
-          mb.call(task, {frame, number});
+          task(arith::IndexCastOp::create(builder, loc, mb.i64, index[0]));
         });
+  };
+  auto parallelTask = [&](Value count, Frame::Slot s) {
+    Value task = slotPtr(s);
+    auto type = LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(module.getContext()), {mb.ptr, mb.i64});
+    parallel(count, [&](Value number) {
+      LLVM::CallOp::create(builder, loc, type, ValueRange{task, frame, number});
+    });
   };
 
   mb.call(fillTable, {frame});
   SmallVector<Value> memory;
   memory.push_back(allocate(slot(product.preparedBytes), product.prepared));
-  parallel(slot(product.prepareBlocks), prepareTask);
+  parallelTask(slot(product.prepareBlocks), product.prepareTask);
   if (zeroTail)
-    parallel(mb.add(slot(product.numProblems), 1), zeroTail);
+    parallel(mb.add(slot(product.numProblems), 1),
+             [&](Value number) { mb.call(zeroTail, {frame, number}); });
   Value tasks = mb.mul(slot(product.rowBlocks), slot(product.panels));
   if (product.amax)
     memory.push_back(allocate(mb.shl(tasks, 2), product.maxima));
-  parallel(tasks, tileTask);
+  parallelTask(tasks, product.tileTask);
   if (groupMaxima)
     mb.call(groupMaxima, {frame});
   for (Value buffer : memory)

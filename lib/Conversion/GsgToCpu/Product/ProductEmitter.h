@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of one product for one instruction set. Each part has its own
-// file.
+// The functions of one product: tasks for one instruction set, and the driver
+// for all of them. Each part has its own file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,20 +25,31 @@ bool isVectorizable(mlir::Block &region);
 
 class ProductEmitter {
 public:
+  using Func = mlir::LLVM::LLVMFuncOp;
+
   ProductEmitter(mlir::ModuleOp module, const Product &product,
                  const KernelSpec &spec);
 
-  /// Emits everything; the result runs the product whose frame it is given.
-  mlir::func::FuncOp emit();
+  /// What depends on the instruction set.
+  struct Tasks {
+    Isa isa;
+    Func prepare, tile;
+    /// Rows that are prepared together, and bytes of a row in a step of K.
+    int64_t tileRows, stepBytes;
+  };
+  Tasks emitTasks();
+
+  /// The rest; the result runs the product whose frame it is given.
+  mlir::func::FuncOp emitDriver();
 
 private:
   using Value = mlir::Value;
-  using Func = mlir::LLVM::LLVMFuncOp;
   using Slot = Frame::Slot;
 
   /// Starts an internal function and moves the builder into it. The first
-  /// argument is the frame.
-  Func beginFunction(llvm::StringRef suffix, llvm::ArrayRef<mlir::Type> args);
+  /// argument is the frame. `isShared`: for every instruction set.
+  Func beginFunction(llvm::StringRef suffix, llvm::ArrayRef<mlir::Type> args,
+                     bool isShared = false);
   void endFunction();
 
   // ProblemTable.cpp: fill(frame).
@@ -59,8 +70,6 @@ private:
   // TailTask.cpp: zero(frame, gap); GroupMaxima.cpp: maxima(frame).
   Func emitZeroTail();
   Func emitGroupMaxima();
-  // ProductEmitter.cpp
-  mlir::func::FuncOp emitDriver();
 
   // Frame and table, in the function under construction.
   Value slot(Slot slot) { return mb.load(mb.i64, frame, 8 * slot); }
@@ -113,8 +122,7 @@ private:
   /// Lanes of the vectors of the function under construction.
   int64_t lanes = 16;
 
-  Func fillTable, prepareTask, tileColumns, tileTask, epilogue, store, zeroTail,
-      groupMaxima;
+  Func tileColumns, epilogue, store;
 };
 
 } // namespace nvfp4::gsg::cpu

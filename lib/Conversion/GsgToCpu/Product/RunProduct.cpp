@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Allocates frame and table, fills both and calls the product, for the best of
-// the given instruction sets that the CPU has.
+// Allocates frame and table, fills both, with the tasks for the best of the
+// given instruction sets that the CPU has, and calls the product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 
-/// A symbol prefix that no function of the module has.
-static std::string uniqueName(ModuleOp module, StringRef stem, Isa isa) {
+/// A symbol, and prefix of others, that no function of the module has.
+static std::string uniqueName(ModuleOp module, StringRef stem) {
   for (unsigned number = 0;; ++number) {
     std::string name = (stem + Twine(number)).str();
-    if (!module.lookupSymbol(name + "_" + stringify(isa).str()))
+    if (!module.lookupSymbol(name))
       return name;
   }
 }
@@ -73,12 +73,13 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
   product.table = product.frame.reserve();
   product.numProblems = product.frame.add(numProblems);
   for (Frame::Slot *slot :
-       {&product.rowBlocks, &product.prepareBlocks, &product.panels,
-        &product.preparedBytes, &product.prepared, &product.maxima})
+       {&product.prepareTask, &product.tileTask, &product.tileRows,
+        &product.stepBytes, &product.rowBlocks, &product.prepareBlocks,
+        &product.panels, &product.preparedBytes, &product.prepared,
+        &product.maxima})
     *slot = product.frame.reserve();
-  product.name = uniqueName(
-      module, product.isList() ? "nvfp4_matmul_list_" : "nvfp4_matmul_",
-      specs.front().isa);
+  product.name = uniqueName(module, product.isList() ? "nvfp4_matmul_list_"
+                                                     : "nvfp4_matmul_");
 
   int64_t frameWords = product.frame.size();
   Value words = mb.add(mb.mul(numProblems, problem::Count), frameWords);
@@ -94,25 +95,36 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
   mb.store(mb.add(address, 8 * frameWords), frame, 8 * product.table);
   fill(mb, mb.ptrAdd(frame, 8 * frameWords));
 
-  SmallVector<func::FuncOp> drivers;
+  SmallVector<ProductEmitter::Tasks> tasks;
   for (const KernelSpec &spec : specs)
-    drivers.push_back(ProductEmitter(module, product, spec).emit());
-  auto call = [&](func::FuncOp driver) {
-    func::CallOp::create(rewriter, loc, driver, ValueRange{frame});
+    tasks.push_back(ProductEmitter(module, product, spec).emitTasks());
+  auto choose = [&](const ProductEmitter::Tasks &chosen) {
+    auto set = [&](Frame::Slot slot, Value value) {
+      mb.store(value, frame, 8 * slot);
+    };
+    set(product.prepareTask,
+        LLVM::AddressOfOp::create(rewriter, loc, chosen.prepare));
+    set(product.tileTask,
+        LLVM::AddressOfOp::create(rewriter, loc, chosen.tile));
+    set(product.tileRows, mb.i64Constant(chosen.tileRows));
+    set(product.stepBytes, mb.i64Constant(chosen.stepBytes));
   };
-  if (drivers.size() == 1) {
-    call(drivers.front());
+  if (tasks.size() == 1) {
+    choose(tasks.front());
   } else {
     Value level = callRuntimeIsa(mb, module);
-    std::function<void(size_t)> choose = [&](size_t i) {
-      if (i + 1 == drivers.size())
-        return call(drivers[i]);
+    std::function<void(size_t)> chooseFrom = [&](size_t i) {
+      if (i + 1 == tasks.size())
+        return choose(tasks[i]);
       Value has = mb.cmp(arith::CmpIPredicate::sge, level,
-                         static_cast<int64_t>(specs[i].isa));
-      mb.ifThenElse(has, [&] { call(drivers[i]); }, [&] { choose(i + 1); });
+                         static_cast<int64_t>(tasks[i].isa));
+      mb.ifThenElse(has, [&] { choose(tasks[i]); }, [&] { chooseFrom(i + 1); });
     };
-    choose(0);
+    chooseFrom(0);
   }
+  func::FuncOp driver =
+      ProductEmitter(module, product, specs.back()).emitDriver();
+  func::CallOp::create(rewriter, loc, driver, ValueRange{frame});
   memref::DeallocOp::create(rewriter, loc, memory);
   rewriter.eraseOp(op);
   return success();

@@ -1,0 +1,84 @@
+//===- Optimize.cpp - LLVM's optimiser --------------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Most of the time of LLVM's pipeline goes into looking for loops to vectorise,
+// to unroll and to turn into something else, and into cleaning up after each of
+// these. Code of products has its vectors, and its loops are as long as groups
+// have rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Optimize.h"
+
+#include "nvfp4/Target/Versions.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/PassInstrumentation.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+
+/// How often a pass may see one function that is lowered.
+static unsigned getRuns(StringRef pass) {
+  return StringSwitch<unsigned>(pass)
+      .Cases({"SROAPass", "EarlyCSEPass", "InstCombinePass", "LICMPass"}, 2)
+      .Cases({"SimplifyCFGPass", "LoopSimplifyPass", "LCSSAPass"}, 2)
+      .Cases({"LoopRotatePass", "IndVarSimplifyPass", "LoopFullUnrollPass"}, 1)
+      .Case("GVNPass", 1)
+      .Default(0);
+}
+
+static const Function *getFunction(const Any &ir) {
+  if (const auto *function = any_cast<const Function *>(&ir))
+    return *function;
+  if (const auto *loop = any_cast<const Loop *>(&ir))
+    return (*loop)->getHeader()->getParent();
+  return nullptr;
+}
+
+void nvfp4::target::optimize(Module &module, TargetMachine &machine,
+                             unsigned level) {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  PassInstrumentationCallbacks callbacks;
+  // By name: passes replace functions, at addresses that may be used again.
+  StringMap<unsigned> runs;
+  callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, Any ir) {
+    const Function *function = getFunction(ir);
+    if (!function || !function->hasFnAttribute(kLoweredAttr))
+      return true;
+    unsigned limit = getRuns(pass);
+    // Loops of one function are seen one after the other.
+    if (!limit || any_cast<const Loop *>(&ir))
+      return limit > 0;
+    return runs[(pass + " " + function->getName()).str()]++ < limit;
+  });
+  PassBuilder builder(&machine, PipelineTuningOptions(), std::nullopt,
+                      &callbacks);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const OptimizationLevel levels[] = {
+      OptimizationLevel::O0, OptimizationLevel::O1, OptimizationLevel::O2,
+      OptimizationLevel::O3};
+  OptimizationLevel chosen = levels[std::min(level, 3u)];
+  ModulePassManager passes =
+      chosen == OptimizationLevel::O0
+          ? builder.buildO0DefaultPipeline(chosen)
+          : builder.buildPerModuleDefaultPipeline(chosen);
+  passes.run(module, modules);
+}
