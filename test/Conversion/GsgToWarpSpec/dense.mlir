@@ -1,5 +1,5 @@
 // A dense product: one kernel of three roles, and its launch.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,convert-gsg-to-warpspec,func.func(cse))' | FileCheck %s
 // RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>
@@ -16,22 +16,33 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
                  %alpha: f32, %out: memref<?x384xbf16>) {
   // CHECK: %[[TASK:.*]] = llvm.call @nvfp4_task_begin
   // Rows of 256 bytes, in boxes of 128 rows by 128 bytes of type 0, bytes.
-  // CHECK: %[[A:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %{{.*}}, %c256_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
-  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[A]], %c0_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}})
-  // CHECK: %[[B:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %c384_i64{{[_0-9]*}}, %c256_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
-  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[B]], %c0_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}})
+  // CHECK: %[[C256_I64:.*]] = arith.constant 256 : i64
+  // CHECK: %[[C16_I64:.*]] = arith.constant 16 : i64
+  // CHECK: %[[C1_I32:.*]] = arith.constant 1 : i32
+  // CHECK: %[[A:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %{{.*}}, %[[C256_I64]], %[[C16_I64]], %[[C1_I32]])
+  // CHECK: %[[C0_I32:.*]] = arith.constant 0 : i32
+  // CHECK: %[[C128_I32:.*]] = arith.constant 128 : i32
+  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[A]], %[[C0_I32]], %[[C128_I32]], %[[C128_I32]])
+  // CHECK: %[[C384_I64:.*]] = arith.constant 384 : i64
+  // CHECK: %[[B:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %[[C384_I64]], %[[C256_I64]], %[[C16_I64]], %[[C1_I32]])
+  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[B]], %[[C0_I32]], %[[C128_I32]], %[[C128_I32]])
   // Rows of 8 atoms of 512 bytes, of which a stage has 4.
-  // CHECK: %[[AS:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %{{.*}}, %c4096_i64{{[_0-9]*}}, %c512_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
-  // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]], %[[AS]], %c4_i32{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
-  // CHECK: %[[BS:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %c3_i64{{[_0-9]*}}, %c4096_i64{{[_0-9]*}}, %c512_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
-  // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]], %[[BS]], %c4_i32{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
+  // CHECK: %[[C4096_I64:.*]] = arith.constant 4096 : i64
+  // CHECK: %[[C512_I64:.*]] = arith.constant 512 : i64
+  // CHECK: %[[AS:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %{{.*}}, %[[C4096_I64]], %[[C512_I64]], %[[C1_I32]])
+  // CHECK: %[[C4_I32:.*]] = arith.constant 4 : i32
+  // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]], %[[AS]], %[[C4_I32]], %[[C1_I32]])
+  // CHECK: %[[C3_I64:.*]] = arith.constant 3 : i64
+  // CHECK: %[[BS:.*]] = llvm.call @nvfp4_task_buffer(%[[TASK]], %{{.*}}, %[[C3_I64]], %[[C4096_I64]], %[[C512_I64]], %[[C1_I32]])
+  // CHECK: llvm.call @nvfp4_task_scale_map(%[[TASK]], %[[BS]], %[[C4_I32]], %[[C1_I32]])
   // Of the extents only the number of rows is not constant.
   // CHECK: llvm.call @nvfp4_task_extent(%[[TASK]]
   // CHECK-NOT: llvm.call @nvfp4_task_extent
   // CHECK: llvm.call @nvfp4_task_f32(%[[TASK]], %{{.*}})
   // CHECK: llvm.call @nvfp4_task_pointer(%[[TASK]], %[[OUT:.*]]) :
   // The box of results: 128 rows of 32 columns, which are 64 bytes.
-  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[OUT]], %c0_i32{{[_0-9]*}}, %c128_i32{{[_0-9]*}}, %c64_i32{{[_0-9]*}})
+  // CHECK: %[[C64_I32:.*]] = arith.constant 64 : i32
+  // CHECK: llvm.call @nvfp4_task_matrix_map(%[[TASK]], %[[OUT]], %[[C0_I32]], %[[C128_I32]], %[[C64_I32]])
   // CHECK: llvm.call @nvfp4_task_run(%[[TASK]]
   // CHECK-NOT: grouped_scaled_gemm
   grouped_scaled_gemm.matmul <dense>
