@@ -43,7 +43,9 @@ nvfp4::strategy::findMissingKernel(const Tile &tile, const Problem &problem) {
   if (tile.splitK != 1 && problem.groupedK)
     return expected("split_k = 1 for ragged_k", tile.splitK);
   if (tile.scheduler != Scheduler::StaticPersistent)
-    return "expected scheduler static_persistent, for which there are kernels";
+    return std::string("expected scheduler static_persistent, for which there "
+                       "are kernels, but got ") +
+           stringify(tile.scheduler);
   if (tile.dynamicN)
     return "expected dynamic_n = false, for which there are kernels, but got "
            "true";

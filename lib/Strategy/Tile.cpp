@@ -13,7 +13,7 @@
 
 using namespace nvfp4::strategy;
 
-static const char *stringify(Scheduler scheduler) {
+const char *nvfp4::strategy::stringify(Scheduler scheduler) {
   switch (scheduler) {
   case Scheduler::StaticPersistent:
     return "static_persistent";

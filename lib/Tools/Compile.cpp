@@ -142,6 +142,11 @@ int tools::runCompile(CompileOptions options) {
       return reportError(options, "expected --explain, which writes no code, "
                                   "without " +
                                       options.forOutput.front());
+    if (!target::GpuTarget::isName(options.target))
+      return reportError(options,
+                         "expected --target=sm_90a, sm_100a, sm_103a or "
+                         "sm_100f for --explain, but got '" +
+                             options.target + "'");
     auto module = ParsedModule::parse(options.input, options.report);
     return !module || failed(chooseStrategies(module->get(), options)) ||
            failed(explainStrategies(module->get(), options.target));

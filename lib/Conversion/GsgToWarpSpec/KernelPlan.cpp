@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Strategy/Budget.h"
@@ -21,9 +22,6 @@ using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
 
 static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
-  if (type.isCoded())
-    return "weights laid out for sm_90a; bring them back to linear by "
-           "grouped_scaled_gemm.relayout_weights";
   if (!type.isKMajor())
     return "values whose blocks do not run along the last dimension";
   // Groups along K are laid out by the launch, with their scales.
@@ -103,6 +101,8 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
   auto refuse = [&](const Twine &what) {
     return op.emitOpError("kernels for sm_100a do not support ") << what;
   };
+  if (std::string what = explainCodedWeights(op, "sm_100a"); !what.empty())
+    return op.emitOpError(what);
   if (std::string what = findUnsupportedByKernels(op, "sm_100a"); !what.empty())
     return refuse(what);
   KernelPlan plan;
@@ -129,6 +129,8 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulListOp list, MatmulOp first) {
   auto refuse = [&](const Twine &what) {
     return list.emitOpError("kernels for sm_100a do not support ") << what;
   };
+  if (std::string what = explainCodedWeights(list, "sm_100a"); !what.empty())
+    return list.emitOpError(what);
   if (std::string what = findUnsupportedByKernels(list); !what.empty())
     return refuse(what);
   FailureOr<KernelPlan> plan = get(first);

@@ -94,7 +94,12 @@ static std::string chooseTile(WgmmaPlan &plan, StrategyAttr strategy,
   if (strategy.getSplitK() != 1)
     return "a strategy with split_k; use split_k = 1";
   if (strategy.getScheduler() != Scheduler::StaticPersistent)
-    return "a strategy with another scheduler than static_persistent";
+    return ("a strategy with scheduler = " +
+            stringifyScheduler(strategy.getScheduler()) +
+            "; use scheduler = static_persistent")
+        .str();
+  if (strategy.getDynamicN())
+    return "a strategy with dynamic_n; use dynamic_n = false";
   int64_t m = strategy.getTileM(), n = strategy.getTileN();
   if (n != 256 && n != 128)
     return "a tile of " + text(n) + " columns; use n = 128 or 256";

@@ -39,3 +39,18 @@ func.func @outer_gate(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memr
       outs(%d : memref<16x16xf32>)
   return
 }
+
+// -----
+
+// target_c8
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4, wgmma>
+func.func @coded(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<1x2x2304xi8>, %bs: memref<1xf32>,
+                 %c: memref<16x32xf32>) {
+  // expected-error @+1 {{'grouped_scaled_gemm.matmul' op expected target sm_90a for weights in the layout 'wgmma', but got cpu; grouped_scaled_gemm.relayout_weights brings them back to linear}}
+  grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+      rhs(%b scaled_by %bs : memref<1x2x2304xi8>, memref<1xf32> as !b)
+      outs(%c : memref<16x32xf32>)
+  return
+}

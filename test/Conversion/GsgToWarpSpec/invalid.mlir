@@ -99,3 +99,25 @@ func.func @pairs_along_k(%ends: tensor<4xi32>, %x: !x, %w: !w, %c: tensor<4x16x1
       activation = <swiglu, gate = <halves, gate_first>> outs(%c : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
   return %d : tensor<4x16x16xf32>
 }
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @scheduler(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{expected scheduler static_persistent, for which there are kernels, but got dynamic_counter; the nearest one is <m = 128, n = 128, k = 256, }}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 128, k = 256, scheduler = dynamic_counter>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+// target_c8
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4, wgmma>
+func.func @coded(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{'grouped_scaled_gemm.matmul' op expected target sm_90a for weights in the layout 'wgmma', but got sm_100a; grouped_scaled_gemm.relayout_weights brings them back to linear}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}

@@ -80,3 +80,25 @@ func.func @laid_gates(%a: !a, %b: !b, %c: tensor<16x64xf32>) -> tensor<16x64xf32
       activation = <swiglu, gate = <halves, gate_first>> outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
   return %d : tensor<16x64xf32>
 }
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @scheduler(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_90a do not support a strategy with scheduler = dynamic_counter; use scheduler = static_persistent}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 64, n = 128, k = 128, scheduler = dynamic_counter>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @dynamic_n(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_90a do not support a strategy with dynamic_n; use dynamic_n = false}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 64, n = 128, k = 128, swap_ab = true, dynamic_n = true>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}

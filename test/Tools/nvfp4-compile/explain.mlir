@@ -13,7 +13,7 @@
 // CHECK: explain.mlir:[[#@LINE+7]]:{{[0-9]+}}: remark: strategy <m = {{.*}}>
 // CHECK: tile {{.*}} verdict
 // CHECK: chosen;
-// CPU: error: expected target sm_100a, sm_103a, sm_100f or sm_90a for strategies, but got 'cpu'
+// CPU: {{^}}error: expected --target=sm_90a, sm_100a, sm_103a or sm_100f for --explain, but got 'cpu'
 !a = !grouped_scaled_gemm.scaled<16x256, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x256, nvfp4>
 func.func @f(%a: !a, %b: !b, %c: tensor<16x512xbf16>) -> tensor<16x512xbf16> {

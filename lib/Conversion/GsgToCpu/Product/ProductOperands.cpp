@@ -13,6 +13,7 @@
 #include "ProductOperands.h"
 
 #include "../Storage/ScaleTile.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -187,23 +188,11 @@ std::string cpu::explainUnsupported(Operation *op) {
       expected *= type.getDimSize(d);
     }
   }
-  auto areCoded = [](ValueRange values, ValueRange scales, ArrayAttr types) {
-    return llvm::any_of(
-        getScaledOperands(values, scales, types),
-        [](const ScaledOperand &o) { return o.type && o.type.isCoded(); });
-  };
-  auto matmul = dyn_cast<MatmulOp>(op);
-  auto list = dyn_cast<MatmulListOp>(op);
-  if ((matmul && areCoded(matmul.getRhs(), matmul.getRhsScales(),
-                          matmul.getRhsTypesAttr())) ||
-      (list &&
-       areCoded(list.getRhs(), list.getRhsScales(), list.getRhsTypesAttr())))
-    return "expected weights in a layout of CPUs, but got them laid out for "
-           "sm_90a; grouped_scaled_gemm.relayout_weights brings them back to "
-           "linear";
-  if (matmul)
+  if (std::string reason = explainCodedWeights(op, "cpu"); !reason.empty())
+    return reason;
+  if (auto matmul = dyn_cast<MatmulOp>(op))
     return explainUnsupportedMatmul(matmul);
-  if (list)
+  if (auto list = dyn_cast<MatmulListOp>(op))
     return explainUnsupportedMatmulList(list);
   return {};
 }

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
@@ -51,20 +52,11 @@ SmallVector<ScaledType> getScaledTypes(Operation *op) {
   return types;
 }
 
-/// Weights laid out for one target are of no use to the others.
+/// Weights that are coded for one target are of no use to the others.
 LogicalResult verifyUncodedWeights(Operation *op, StringRef target) {
-  if (!isa<MatmulOp, MatmulListOp>(op))
-    return success();
-  for (ScaledType type : getScaledTypes(op)) {
-    // target_c8
-    if (type.isCoded())
-      return op->emitOpError("expected target sm_90a for weights in the layout "
-                             "'")
-             << stringifyScaleLayout(type.getLayout()) << "', but got "
-             << target
-             << "; grouped_scaled_gemm.relayout_weights brings them back to "
-                "linear";
-  }
+  // target_c8
+  if (std::string reason = explainCodedWeights(op, target); !reason.empty())
+    return op->emitOpError(reason);
   return success();
 }
 
