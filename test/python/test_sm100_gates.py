@@ -90,3 +90,32 @@ def test_layout_that_the_program_names(rng, inner, outer, n):
         y = swiglu(*pair, 1, 0, np.inf)
         assert_within(got[index], y, activation_bound(y, pair[0], 1.702), "f32", f"group {i}")
     assert_equal(pre, expected_pre, "pre-activation")
+
+
+@pytest.mark.parametrize("out", ["bf16", "f32"])
+@pytest.mark.parametrize("q,n", [(32, 448), (64, 384), (0, 400)])
+@pytest.mark.parametrize("columns", [256, 128])
+def test_long_runs_in_boxes(rng, q, n, columns, out):
+    """Runs of 32 and longer, finished 16 pairs at a time: whole rows of a tile leave in
+    boxes, others and the last columns alone. Accumulators of 256 columns share some."""
+    product = make_product(rng, ragged([130, 0, 40, 256], extra=3), n, 96, "nvfp4")
+    text = matmul_text(
+        "f", "<ragged_rows, ends>", scaled_type("nvfp4"), scaled_type("nvfp4", shape=("?", n, "?")),
+        f"tensor<?x{n // 2}x{out}>", alpha="tensor<?x2xf32>", bias=f"tensor<{n}xf32>",
+        activation=f"<swiglu, gate = {cases.gate_text((q, 0))}>",
+        attrs={"strategy": f"<m = 128, n = {columns}, k = 256>"})
+    alpha = np.abs(cases.powers(rng, 4, 2)) / 16
+    bias = cases.quarters(rng, (n,))
+    operand, operands = product.arguments(poison=0)
+    got = compile_kernels("sm_100a", text).f(*operand, *operands, alpha, bias,
+                                             product.destination(out, n // 2))
+    rows_g, rows_u = gate_rows(q, 0, n // 2)
+    unwritten = product.destination(out, n // 2)
+    for i, (index, acc, _) in enumerate(product.accumulators()):
+        factor = np.empty(n)
+        factor[rows_g], factor[rows_u] = alpha[i]
+        z = acc * factor + bias
+        y = swiglu(z[:, rows_g], z[:, rows_u], 1, 0, np.inf)
+        assert_within(got[index], y, activation_bound(y, z[:, rows_g], 1.702), out, f"group {i}")
+        unwritten[index] = got[index]
+    assert_equal(got, unwritten, "rows of no group")

@@ -1,4 +1,4 @@
-//===- EpilogueChunk.cpp - 32 columns of an accumulator ---------*- C++ -*-===//
+//===- EpilogueChunk.cpp - some columns of an accumulator -------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -125,6 +125,11 @@ Value KernelBody::buildStored(const TilePlace &tile, Value isInside,
   return amax ? results.back() : Value();
 }
 
+int64_t KernelBody::getChunkColumns() {
+  GateAttr gate = op.getActivationOrIdentity().getGate();
+  return gate && gate.getGranularity() >= 32 ? plan.resultColumns : 32;
+}
+
 Value KernelBody::buildChunk(const TilePlace &tile, Value acc, Value chunk,
                              Value amax) {
   GateAttr gate = op.getActivationOrIdentity().getGate();
@@ -132,8 +137,9 @@ Value KernelBody::buildChunk(const TilePlace &tile, Value acc, Value chunk,
   Value column = add(tile.column, chunk);
   Value isColumn = less(column, parameters.columns);
   Value isInside = arith::AndIOp::create(b, loc, tile.isRow, isColumn);
-  // Chunk c of 32 accumulator columns gives 32 results, or 16 of pairs.
-  Value first = loadColumns(tile, acc, chunk, 32);
+  // A chunk of 32 accumulator columns gives 32 results, or 16 of pairs.
+  int64_t width = getChunkColumns();
+  Value first = loadColumns(tile, acc, chunk, width);
   if (q < 32) {
     Value outColumn = add(tile.outColumn, q ? div(chunk, 2) : chunk);
     return buildStored(
@@ -152,11 +158,11 @@ Value KernelBody::buildChunk(const TilePlace &tile, Value acc, Value chunk,
   if (amax)
     otherwise.push_back(amax);
   Values results = buildIf(less(inPair, i32(q)), otherwise, [&]() -> Values {
-    Value second = loadColumns(tile, acc, add(chunk, i32(q)), 32);
+    Value second = loadColumns(tile, acc, add(chunk, i32(q)), width);
     Value pair = div(chunk, 2 * q);
     Value outColumn = add(tile.outColumn, add(mul(pair, q), inPair));
     Value seen =
-        buildStored(tile, isInside, isColumn, 32, outColumn, amax, [&] {
+        buildStored(tile, isInside, isColumn, width, outColumn, amax, [&] {
           Value a = finishProduct(tile, first, column, /*isSecond=*/false);
           Value c = finishProduct(tile, second, add(column, i32(q)),
                                   /*isSecond=*/true);

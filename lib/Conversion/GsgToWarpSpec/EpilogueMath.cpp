@@ -219,7 +219,9 @@ Value KernelBody::finishProduct(const TilePlace &tile, Value acc, Value column,
   };
   bool hasProb = static_cast<bool>(op.getProb());
   ProbPosition position = op.getProbPosition();
-  Value mask = maskOf(column, 32, parameters.columns, parameters.knownColumns);
+  int64_t width = cast<VectorType>(acc.getType()).getNumElements();
+  Value mask =
+      maskOf(column, width, parameters.columns, parameters.knownColumns);
   Value z = acc;
   if (tile.alpha)
     z = multiply(spreadAlpha(tile, z, isSecond, q), z);
@@ -230,9 +232,9 @@ Value KernelBody::finishProduct(const TilePlace &tile, Value acc, Value column,
     Value at = flatten(
         tile.row, parameters.addend ? parameters.columns : parameters.outStride,
         column);
-    Value c = getOuterGate()
-                  ? loadOuter(tile, memref, column, isSecond)
-                  : loadVector(memref, at, 32, mask, parameters.knownColumns);
+    Value c = getOuterGate() ? loadOuter(tile, memref, column, isSecond)
+                             : loadVector(memref, at, width, mask,
+                                          parameters.knownColumns);
     if (tile.beta)
       c = multiply(broadcast(tile.beta, c), c);
     z = plus(z, c);
@@ -242,7 +244,7 @@ Value KernelBody::finishProduct(const TilePlace &tile, Value acc, Value column,
     Value row = isPerGroup ? tile.group : i32(0);
     Value at = flatten(row, parameters.columns, column);
     Value bias =
-        loadVector(parameters.bias, at, 32, mask, parameters.knownColumns);
+        loadVector(parameters.bias, at, width, mask, parameters.knownColumns);
     if (hasProb && position == ProbPosition::Bias)
       bias = multiply(bias, broadcast(tile.prob, bias));
     z = plus(z, bias);

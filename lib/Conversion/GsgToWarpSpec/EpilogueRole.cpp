@@ -86,7 +86,8 @@ Value KernelBody::forEachChunk(
   SmallVector<Value> carried;
   if (amax)
     carried.push_back(amax);
-  auto loop = scf::ForOp::create(b, loc, i32(0), i32(end), i32(32), carried);
+  auto loop = scf::ForOp::create(b, loc, i32(0), i32(end),
+                                 i32(getChunkColumns()), carried);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value seen = body(loop.getInductionVar(),

@@ -81,8 +81,8 @@ void KernelBody::build() {
   }
   if (plan.staged) {
     Type element = cast<MemRefType>(parameters.out.getType()).getElementType();
-    int64_t bytes = plan.stagedColumns * element.getIntOrFloatBitWidth() / 8;
-    Value boxes = allocateShared({2, kTmemLanes, plan.stagedColumns}, element,
+    int64_t bytes = plan.resultColumns * element.getIntOrFloatBitWidth() / 8;
+    Value boxes = allocateShared({2, kTmemLanes, plan.resultColumns}, element,
                                  static_cast<unsigned>(bytes));
     staging = makePipeline(boxes, 2, Agent::Threads, Agent::Tma);
   }

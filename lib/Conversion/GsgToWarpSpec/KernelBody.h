@@ -114,8 +114,11 @@ protected:
 
   // Epilogue (EpilogueRole.cpp, EpilogueMath.cpp).
   struct TilePlace;
-  /// 32 columns of the accumulator. `amax` is what the thread has seen so far,
-  /// or null if nobody asks; the result is what it has seen then.
+  /// Columns of the accumulator that are read at a time: those of one side
+  /// where runs of pairs are as long.
+  int64_t getChunkColumns();
+  /// A chunk of the accumulator. `amax` is what the thread has seen so far, or
+  /// null if nobody asks; the result is what it has seen then.
   Value buildChunk(const TilePlace &tile, Value acc, Value chunk, Value amax);
   using Values = llvm::SmallVector<Value>;
   /// What `body` returns, under a condition; else `otherwise`.

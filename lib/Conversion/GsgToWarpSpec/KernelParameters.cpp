@@ -111,7 +111,7 @@ static void addResult(Launch &launch, const KernelPlan &plan, MatmulOp op,
       math.mul(math.ceilDiv(rowBytes, 16), math.constant(16 / bytes)));
   if (!plan.staged)
     return;
-  int64_t boxBytes = plan.stagedColumns * bytes;
+  int64_t boxBytes = plan.resultColumns * bytes;
   p.outMap = launch.addMatrixMap(buffer, /*type=*/0, warpspec::kTmemLanes,
                                  launch.host.getI8Type(), boxBytes, boxBytes);
 }

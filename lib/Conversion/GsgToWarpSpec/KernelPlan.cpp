@@ -87,7 +87,8 @@ static std::string chooseTile(KernelPlan &plan, MatmulOp op) {
   // Rows on lanes are rows of a box, and codes go with their scales.
   plan.staged = !plan.swap && !op.getQuantizer();
   GateAttr gate = op.getActivationOrIdentity().getGate();
-  plan.stagedColumns = gate && gate.getGranularity() < 32 ? 16 : 32;
+  bool isTurnedRun = plan.swap && gate && gate.getGranularity() >= 32;
+  plan.resultColumns = isTurnedRun ? 32 : getResultColumns(op);
   plan.stages = tile.stages;
   plan.accumulators = tile.accumulatorStages;
   plan.scaleBuffers = tile.scaleStages;

@@ -42,10 +42,11 @@ struct KernelPlan {
   int64_t splitK = 1;
   /// Weights lie on M and rows of the result on N.
   bool swap = false;
-  /// Results leave through shared memory, so many columns at a time, where all
-  /// rows of a block's tile are the group's.
+  /// Results of a row that are finished at a time.
+  int64_t resultColumns = 32;
+  /// They leave through shared memory where all rows of a block's tile are the
+  /// group's.
   bool staged = false;
-  int64_t stagedColumns = 32;
   int64_t stages = 0, accumulators = 2, scaleBuffers = 2;
   /// Columns that two accumulators have in common: the last ones of the first,
   /// the first ones of the second.

@@ -68,7 +68,7 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
       launch.addTableNumber(word);
     launch.addTablePointer(result);
     addOperandMaps(launch, one);
-    int64_t boxBytes = plan.stagedColumns * bytes;
+    int64_t boxBytes = plan.resultColumns * bytes;
     if (plan.staged)
       launch.addMatrixMap(result, /*type=*/0, warpspec::kTmemLanes,
                           launch.host.getI8Type(), boxBytes, boxBytes);

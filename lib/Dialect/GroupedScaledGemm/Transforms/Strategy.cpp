@@ -61,6 +61,21 @@ static void addStaged(strategy::Epilogue &epilogue, double bits) {
   epilogue.stagedBytes += static_cast<int64_t>((bits + 7) / 8);
 }
 
+int64_t gsg::getResultColumns(MatmulOp op) {
+  ActivationAttr activation = op.getActivationOrIdentity();
+  if (!activation.isPaired())
+    return 32;
+  // Kernels lay halves out in runs of 32.
+  int64_t run = activation.getGate().getGranularity();
+  if (run != 0 && run < 32)
+    return 16;
+  ScaledType quantized = op.getQuantizedType();
+  bool hasWideBlock = quantized && quantized.getBlockSize() == 32;
+  bool isWide = op.getMath() == MathMode::Fast || op.getAddend() ||
+                op.getPreactOut() || hasWideBlock;
+  return isWide ? 32 : 16;
+}
+
 static strategy::Epilogue describeEpilogue(MatmulOp op) {
   strategy::Epilogue epilogue = {.storedBits = 0, .stagedBytes = 0};
   ActivationAttr activation = op.getActivationOrIdentity();
@@ -81,7 +96,8 @@ static strategy::Epilogue describeEpilogue(MatmulOp op) {
   if (epilogue.paired)
     result /= 2;
   epilogue.storedBits += result;
-  addStaged(epilogue, result);
+  bool isWide = epilogue.paired && getResultColumns(op) == 32;
+  addStaged(epilogue, isWide ? 2 * result : result);
   if (op.getPreactOut()) {
     epilogue.storedBits += bitsOf(op.getPreactOut().getType());
     addStaged(epilogue, bitsOf(op.getPreactOut().getType()));

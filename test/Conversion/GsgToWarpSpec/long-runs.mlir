@@ -1,0 +1,37 @@
+// Pairs in runs of 32 and longer. Exact activations are most of the code of a kernel, so 16 pairs are finished at a
+// time; the fast one takes 32. Stages are as many as fit beside the boxes.
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-to-sm100-kernels -o /dev/null
+
+!a = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>
+!b = !grouped_scaled_gemm.scaled<1024x512, nvfp4, blocked>
+
+// CHECK-LABEL: gpu.module
+// CHECK: warpspec.kernel
+// CHECK: smem_alloc : memref<2x128x16xbf16
+// CHECK: role @epilogue
+// CHECK: scf.for {{.*}} step %c16_i32
+// CHECK-NOT: vector<32xf32>
+func.func @exact(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>, %b: memref<1024x256xi8>,
+                 %bs: memref<8x8x32x4x4xf8E4M3FN>, %out: memref<?x512xbf16>) {
+  grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : memref<?x256xi8>, memref<?x8x32x4x4xf8E4M3FN> as !a)
+      rhs(%b scaled_by %bs : memref<1024x256xi8>, memref<8x8x32x4x4xf8E4M3FN> as !b)
+      activation = <swiglu, gate = <64, gate_first>> outs(%out : memref<?x512xbf16>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 256>}
+  return
+}
+
+// CHECK: warpspec.kernel
+// CHECK: smem_alloc : memref<2x128x32xbf16
+// CHECK: role @epilogue
+// CHECK: scf.for {{.*}} step %c32_i32
+func.func @fast(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>, %b: memref<1024x256xi8>,
+                %bs: memref<8x8x32x4x4xf8E4M3FN>, %out: memref<?x512xbf16>) {
+  grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : memref<?x256xi8>, memref<?x8x32x4x4xf8E4M3FN> as !a)
+      rhs(%b scaled_by %bs : memref<1024x256xi8>, memref<8x8x32x4x4xf8E4M3FN> as !b)
+      activation = <swiglu, gate = <64, gate_first>> outs(%out : memref<?x512xbf16>)
+      {math = #grouped_scaled_gemm<math fast>, strategy = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 256>}
+  return
+}
