@@ -230,7 +230,7 @@ Evaluator::linearWeights(const gsg::ScaledOperand &operand) {
   llvm::Expected<ScaledValue> value = scaled(operand);
   if (!value || !value->type.isCoded())
     return value;
-  return readLaidWeights(*value);
+  return readCodedWeights(*value);
 }
 
 llvm::Expected<Real> Evaluator::entry(mlir::Value v, int64_t index,

@@ -184,9 +184,9 @@ llvm::Error Evaluator::evaluateRelayoutWeights(gsg::RelayoutWeightsOp op) {
   if (!input)
     return errorAt(op, llvm::toString(input.takeError()));
   gsg::ScaledType to = op.getResultType();
-  llvm::Expected<ScaledValue> result =
-      to.isCoded() ? layOutWeights(*input, to.getLayout())
-                   : readLaidWeights(*input);
+  llvm::Expected<ScaledValue> result = to.isCoded()
+                                           ? codeWeights(*input, to.getLayout())
+                                           : readCodedWeights(*input);
   if (!result)
     return errorAt(op, llvm::toString(result.takeError()));
   if (op->getNumResults() == 0)

@@ -19,12 +19,12 @@ namespace nvfp4::reference {
 
 /// Linear weights as `layout`, Wgmma or WgmmaF16; the data keep
 /// relayout_weights_c4, or this fails.
-llvm::Expected<ScaledValue> layOutWeights(const ScaledValue &linear,
-                                          gsg::ScaleLayout layout);
+llvm::Expected<ScaledValue> codeWeights(const ScaledValue &linear,
+                                        gsg::ScaleLayout layout);
 
 /// Such weights as linear ones; the bytes keep
 /// relayout_weights_c5, or this fails.
-llvm::Expected<ScaledValue> readLaidWeights(const ScaledValue &coded);
+llvm::Expected<ScaledValue> readCodedWeights(const ScaledValue &coded);
 
 } // namespace nvfp4::reference
 

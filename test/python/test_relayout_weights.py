@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wgmma_numpy
-from laid_weights import LAYOUTS, lay_out, relayout_text
+from coded_weights import LAYOUTS, lay_out, relayout_text
 from nvfp4_cases import FORMAT_NAMES, scaled_type
 from nvfp4_formats import random_scaled
 from nvfp4_module import check_with_interpreter, compile_module
@@ -58,8 +58,8 @@ def test_way_back(rng, fmt, layout):
     shape = (2, 70, 100)
     weights = wide(rng, shape, fmt, layout)
     values, scales = weights.store("linear", None, 0, 0)
-    laid = lay_out(fmt, shape, layout, (values, scales))
-    back = compile_module(relayout_text("f", fmt, shape, layout, back=True)).f(laid)
+    coded = lay_out(fmt, shape, layout, (values, scales))
+    back = compile_module(relayout_text("f", fmt, shape, layout, back=True)).f(coded)
     text = (f"func.func @f(%w: {scaled_type(fmt, shape=shape)}, %o: tensor<2x70x100xf32>) -> tensor<2x70x100xf32> {{\n"
             f"  %r = grouped_scaled_gemm.dequantize(%w : {scaled_type(fmt, shape=shape)})"
             " outs(%o : tensor<2x70x100xf32>) -> tensor<2x70x100xf32>\n  return %r : tensor<2x70x100xf32>\n}\n")
@@ -69,7 +69,7 @@ def test_way_back(rng, fmt, layout):
     assert np.array_equal(before, after, equal_nan=True)
     # A second time nothing changes at all.
     again = lay_out(fmt, shape, layout, tuple(back))
-    assert all(np.array_equal(a, b) for a, b in zip(laid, again))
+    assert all(np.array_equal(a, b) for a, b in zip(coded, again))
 
 
 @pytest.mark.parametrize("fmt,layout,spread", [("mxfp4", "wgmma", 126), ("mxfp8_e4m3", "wgmma", 124),

@@ -201,7 +201,9 @@ TEST(WgmmaDecode, RefusesWhatEncodeDoesNotWrite) {
             "expected a power of two as the factor of a matrix of weights, but "
             "got 3");
   w.factor = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_NE(w.decode(), "");
+  EXPECT_EQ(w.decode(),
+            "expected a power of two as the factor of a matrix of weights, but "
+            "got nan");
   // Codes under a scale that is not there.
   for (BlockFormat format : {BlockFormat::NVFP4, BlockFormat::MXFP4}) {
     w = make(format);
@@ -212,7 +214,8 @@ TEST(WgmmaDecode, RefusesWhatEncodeDoesNotWrite) {
   // Halves of a block with different scales.
   w = make(BlockFormat::MXFP4);
   w.coded[wgmma::kCodeBytes] ^= 0x0F;
-  EXPECT_NE(w.decode(), "");
+  EXPECT_EQ(w.decode(), "expected weights as relayout_weights lays them out, "
+                        "but got others in row 0, column 0");
 }
 
 } // namespace

@@ -123,9 +123,9 @@ NVFP4_API void nvfp4_task_coded_part(nvfp4_task *task, int32_t buffer,
                                      int32_t is_compact);
 /* Part `number` of such weights that relayout_weights has laid out already: its
  * blocks, and one f32 for each matrix. */
-NVFP4_API void nvfp4_task_laid_part(nvfp4_task *task, int32_t buffer,
-                                    int64_t number, const void *blocks,
-                                    const float *factors);
+NVFP4_API void nvfp4_task_precoded_part(nvfp4_task *task, int32_t buffer,
+                                        int64_t number, const void *blocks,
+                                        const float *factors);
 /* The next parameter is a pointer to one f32 for each matrix, by which products
  * are to be multiplied; after its parts. */
 NVFP4_API void nvfp4_task_coded_factors(nvfp4_task *task, int32_t buffer);

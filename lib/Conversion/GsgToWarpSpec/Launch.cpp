@@ -339,7 +339,7 @@ Value Launch::addCodedWeights(ArrayRef<ScaledOperand> weights, bool isF16,
            host.getI32Type());
   for (auto [i, part] : llvm::enumerate(weights)) {
     if (part.type.isCoded()) {
-      call("nvfp4_task_laid_part",
+      call("nvfp4_task_precoded_part",
            {task, buffer, i64(static_cast<int64_t>(i)), getAddress(part.data),
             getAddress(part.scales)});
       continue;

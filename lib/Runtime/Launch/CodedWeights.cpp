@@ -77,9 +77,9 @@ extern "C" void nvfp4_task_coded_part(nvfp4_task *task, int32_t number,
   });
 }
 
-extern "C" void nvfp4_task_laid_part(nvfp4_task *task, int32_t number,
-                                     int64_t part, const void *blocks,
-                                     const float *factors) {
+extern "C" void nvfp4_task_precoded_part(nvfp4_task *task, int32_t number,
+                                         int64_t part, const void *blocks,
+                                         const float *factors) {
   guarded(task, [&] {
     Buffer &buffer = task->buffers[number];
     format::ScaleKind kind = format::scaleKind(buffer.coded.format);

@@ -37,7 +37,7 @@ func.func @far() -> !mc {
 }
 
 // relayout_weights_c4: an infinite element
-// INFINITE: relayout_weights{{:|' op}} expected finite weights, but got infinity in
+// INFINITE: relayout_weights{{:|' op}} expected finite weights, but got infinity in row 0, column 0
 func.func @infinite() -> !mc {
   %v = arith.constant dense<0x7C> : tensor<1x64xf8E5M2>
   %s = arith.constant dense<1.0> : tensor<1x2xf8E8M0FNU>

@@ -227,11 +227,10 @@ constexpr ElementKind E2M1 = ElementKind::E2M1, E4M3 = ElementKind::E4M3,
                       E5M2 = ElementKind::E5M2;
 
 std::vector<Isa> availableIsas() {
-  std::vector<Isa> isas = {Isa::Generic};
-  if (detectHostIsa() != Isa::Generic)
-    isas.push_back(Isa::AVX2);
-  if (detectHostIsa() >= Isa::AVX512VNNI)
-    isas.push_back(Isa::AVX512VNNI);
+  std::vector<Isa> isas;
+  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
+    if (isa <= detectHostIsa())
+      isas.push_back(isa);
   return isas;
 }
 

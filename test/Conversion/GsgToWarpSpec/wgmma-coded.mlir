@@ -11,7 +11,7 @@ func.func @stack(%a: memref<64x256xi8>, %as: memref<64x16xf8E8M0FNU>, %ends: mem
   // CHECK-NOT: relayout
   // CHECK: %[[WEIGHTS:.*]] = llvm.call @nvfp4_task_coded_weights(%{{[^,]*}}, %c3_i32{{[_0-9]*}}, %{{[^,]*}}, %c1_i64{{[_0-9]*}}, %c4_i64{{[_0-9]*}}, %c384_i64{{[_0-9]*}}, %c512_i64
   // CHECK-NOT: nvfp4_task_coded_part
-  // CHECK: llvm.call @nvfp4_task_laid_part(%{{.*}}, %[[WEIGHTS]]
+  // CHECK: llvm.call @nvfp4_task_precoded_part(%{{.*}}, %[[WEIGHTS]]
   // CHECK-NOT: nvfp4_task_coded_part
   // CHECK: llvm.call @nvfp4_task_pointer(%{{.*}}, %[[WEIGHTS]])
   // CHECK: llvm.call @nvfp4_task_coded_factors(%{{.*}}, %[[WEIGHTS]])

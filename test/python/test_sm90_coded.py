@@ -1,12 +1,12 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products for sm_90a of weights that relayout_weights laid out on a CPU before: bits
+"""Products for sm_90a of weights that relayout_weights coded on a CPU before: bits
 are those of linear weights, and the exact ones."""
 
 import numpy as np
 import pytest
 
-from laid_weights import lay_out
+from coded_weights import lay_out
 from nvfp4_cases import *  # noqa: F403
 from nvfp4_formats import random_scaled
 from nvfp4_kernels import compile_kernels, run_schedule, simulated
@@ -16,8 +16,8 @@ from weight_only import plain_product
 pytestmark = simulated("sm_90a")
 
 
-def laid(product, fmt, layout="wgmma"):
-    """The operands of a product with laid weights, and their type."""
+def coded(product, fmt, layout="wgmma"):
+    """The operands of a product with coded weights, and their type."""
     operand, (lhs, *rhs) = product.arguments()
     stacks = product.rhs if isinstance(product.rhs, list) else [product.rhs]
     shape = stacks[0].shape
@@ -37,7 +37,7 @@ def test_forms(rng, fmt, groups):
             len(groups), dtype=np.uint8)[:, None, None]
     out = f"tensor<{'?x' * (3 if rank3 else 2)}f32>"
     lhs = scaled_type(fmt, 3 if rank3 else 2)
-    operand, operands, type_ = laid(product, fmt)
+    operand, operands, type_ = coded(product, fmt)
     text = matmul_text("f", groups.attribute, lhs, type_, out, alpha="f32")
     got = compile_kernels("sm_90a", text).f(*operand, *operands, np.float32(0.5), product.destination("f32"))
     linear = matmul_text("f", groups.attribute, lhs, scaled_type(fmt, 2 if groups.kind == "dense" else 3), out,
@@ -52,7 +52,7 @@ def test_forms(rng, fmt, groups):
 def test_one_operand_a_group(rng, fmt):
     groups = ragged([3, 40, 9])
     product = make_product(rng, groups, 72, 96, fmt, weights="discrete")
-    operand, operands, type_ = laid(product, fmt)
+    operand, operands, type_ = coded(product, fmt)
     text = matmul_text("f", groups.attribute, scaled_type(fmt), type_, "tensor<?x?xf32>", weights=3)
     got = compile_kernels("sm_90a", text).f(*operand, *operands, product.destination("f32"))
     assert_equal(got, expected_result(product, "f32"))
@@ -83,7 +83,7 @@ def test_list(rng):
 def test_rows_without_scales(rng, fmt, rows, layout):
     groups = ragged([3, 0, 20])
     product, data = plain_product(rng, groups, 72, 160, fmt, rows)
-    operand, operands, type_ = laid(product, fmt, layout)
+    operand, operands, type_ = coded(product, fmt, layout)
     text = matmul_text("f", groups.attribute, f"tensor<?x?x{rows}>", type_, "tensor<?x?xf32>")
     got = compile_kernels("sm_90a", text).f(*operand, *operands, product.destination("f32"))
     assert_equal(got, expected_result(product, "f32"))
@@ -93,11 +93,11 @@ def test_gates_in_runs(rng):
     """SwiGLU of weights whose rows of gate and up are in runs of 32, and the interpreter beside it."""
     groups = ragged([3, 40])
     product = make_product(rng, groups, 128, 160, "nvfp4")
-    operand, operands, type_ = laid(product, "nvfp4")
+    operand, operands, type_ = coded(product, "nvfp4")
     text = matmul_text("f", groups.attribute, scaled_type("nvfp4"), type_, "tensor<?x?xbf16>",
                        activation="<swiglu, gate = <32, gate_first>>")
     flat = operand + [part for pair in operands for part in pair]
-    run_schedule("sm_90a", "laid_gates", text, flat + [product.destination("bf16", 64)], 3, "--check=reference")
+    run_schedule("sm_90a", "coded_gates", text, flat + [product.destination("bf16", 64)], 3, "--check=reference")
 
 
 def test_linear_weights_in_the_same_function(rng):
@@ -121,7 +121,7 @@ def test_linear_weights_in_the_same_function(rng):
     ("mxfp4", np.nan, "a power of two"), ("mxfp4", np.inf, "a power of two"), ("mxfp4", 0, "a power of two")])
 def test_a_factor_that_kernels_do_not_know(rng, fmt, factor, expected):
     product = make_product(rng, dense(3), 64, 128, fmt)
-    operand, (lhs, (blocks, factors)), type_ = laid(product, fmt)
+    operand, (lhs, (blocks, factors)), type_ = coded(product, fmt)
     module = compile_kernels("sm_90a", matmul_text("f", "<dense>", scaled_type(fmt), type_, "tensor<?x?xf32>"))
     with pytest.raises(RuntimeError, match=f"expected {expected} as the factor of a matrix of weights, but got"):
         module.f(lhs, (blocks, np.float32(factor) * factors), product.destination("f32"))
