@@ -38,6 +38,29 @@ TEST(Compare, ErrorsUpToTheBoundPass) {
   EXPECT_DOUBLE_EQ(compareOne(Element::F32, 1.25, {1, 0.5}).maxBoundRatio, 0.5);
 }
 
+// The reference lies between two numbers of bf16, near the first: the error
+// before rounding is a part of a step, after it a step or none.
+TEST(Compare, SaysWhichErrorIsBeforeRounding) {
+  constexpr double step = 0x1p-7;
+  Real reference{1 + step / 4, step};
+  EXPECT_EQ(compareOne(Element::BF16, 1, reference).str(),
+            "ok: 1 compared, 0 unspecified, 0 beyond the bound, max error "
+            "0.00195312 before rounding (0.25 of its bound), 100 % equal after "
+            "it");
+  std::string next =
+      compareOne(Element::BF16, 1 + step, reference, {true, 1}).str();
+  EXPECT_EQ(next.substr(0, next.find(", worst")),
+            "MISMATCH: 1 compared, 0 unspecified, 1 not equal (1 of them "
+            "within the bound: the reference is rounded once, a result may be "
+            "rounded more often), max error 0.0078125 after rounding, 0 % "
+            "equal");
+  std::string far =
+      compareOne(Element::BF16, 1 + 2 * step, reference, {true, 1}).str();
+  EXPECT_NE(far.find("1 not equal, max error 0.015625 after rounding"),
+            std::string::npos)
+      << far;
+}
+
 TEST(Compare, ZerosOfEitherSignAreEqual) {
   EXPECT_TRUE(compareOne(Element::F32, -0.0, {0, 0}, {true, 1}).passed);
 }
