@@ -92,6 +92,7 @@ def write_kernels(folder, build, source, example, target):
         attributes = lowered[lowered.index(f"llvm.func @{name}("):]
         info[stage] = {
             "kernel": name, "maps": text[:text.index("{")].count("[128]"),
+            "parameters": text[:text.index("{")].count(".param "),
             "threads": int(re.search(r"\.reqntid (\d+)", text)[1]),
             "shared_bytes": int(re.search(r"nvfp4\.shared_bytes = (\d+)", attributes)[1]),
             # Of 64 columns along K, in a stage.

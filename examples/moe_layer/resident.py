@@ -71,12 +71,18 @@ class Resident:
         tokens = self.buffers[lhs]
         rows, experts = tokens.shape[0], self.buffers["ends"].shape[0]
         maps = [self.device.token_map(tokens, 8 * (i + 1), info["blocks"]) for i in range(info["maps"])]
-        arguments = [*maps, *self.buffers[weights].pointer(), ctypes.c_int32(rows), *self.buffers["ends"].pointer(),
-                     *self.buffers[weights + ".alpha"].pointer(), *tail]
         # As many tiles as there can be at most, of 128 columns or more.
         tiles = (-(-rows // (8 * info["maps"])) + experts) * -(-columns // 128)
-        return self.device.prepare(self.products[info["kernel"]], min(self.device.multiprocessors, tiles),
-                                   info["threads"], info["shared_bytes"], arguments)
+        blocks = min(self.device.multiprocessors, tiles)
+        arguments = [*maps, *self.buffers[weights].pointer(), ctypes.c_int32(rows), *self.buffers["ends"].pointer(),
+                     *self.buffers[weights + ".alpha"].pointer(), *tail]
+        if info["parameters"] > len(arguments):
+            # What blocks leave to each other, with room for tiles of 256 columns; a launch leaves its flags at 0.
+            sums = self.device.empty((blocks, 8 * info["maps"], 256), np.float32)
+            flags = self.device.empty((blocks, 512), np.int32, fill=0)
+            arguments += [*sums.pointer(), *flags.pointer()]
+        return self.device.prepare(self.products[info["kernel"]], blocks, info["threads"], info["shared_bytes"],
+                                   arguments)
 
     def _prepare(self, info):
         b = self.buffers

@@ -15,6 +15,7 @@
 #include "nvfp4/Strategy/WgmmaTiles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 
@@ -25,8 +26,13 @@ constexpr double kSms = 132, kClock = 1.75e3; // Cycles a microsecond.
 constexpr double kBytes = 4.4e6;              // A microsecond.
 /// Cycles until the first stage is there, and of an epilogue.
 constexpr double kStart = 5100, kEpilogue = 1700;
-/// Up to so many groups are sorted by what their tiles cost.
+/// Up to so many groups are sorted by what their tiles cost, and the tiles of
+/// the last rounds are shared by two blocks each, if they have so many stages.
+/// What a block then stores and loads takes it so long.
 constexpr int64_t kSorted = 32;
+constexpr double kLeastStages = 16, kCut = 10000;
+/// Stages of a part of K, at least, and parts of a tile.
+constexpr double kPartStages = 8, kMostParts = 16;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -54,7 +60,7 @@ WgmmaCandidate predict(const Tile &tile, const Problem &problem) {
     double cycles, count;
   };
   std::vector<Kind> kinds;
-  double bytes = 0, groups = 0;
+  double bytes = 0, groups = 0, depth = 0;
   for (const Problem::Group &group : problem.groups) {
     groups += static_cast<double>(group.count);
     if (group.rows == 0)
@@ -62,6 +68,7 @@ WgmmaCandidate predict(const Tile &tile, const Problem &problem) {
     int64_t count = ceilDiv(group.rows, tile.m);
     double stages = static_cast<double>(ceilDiv(group.k, 128));
     double width = static_cast<double>(getWidth(group.rows, count, tile));
+    depth = static_cast<double>(ceilDiv(group.k, tile.k));
     kinds.push_back(
         {stages * getStageCycles(width, tile) + kEpilogue,
          static_cast<double>(group.count * count * ceilDiv(group.n, tile.n))});
@@ -86,6 +93,16 @@ WgmmaCandidate predict(const Tile &tile, const Problem &problem) {
   double busy = groups <= kSorted
                     ? std::max(sum / kSms, (rounds * mean + sum / kSms) / 2)
                     : sum / kSms + longest / 2;
+  if (groups <= kSorted && !problem.groupedK && waves > 1 &&
+      depth >= kLeastStages)
+    busy = std::min(busy, sum / kSms + kCut);
+  // Few tiles, in parts along K.
+  if (problem.relaxed && groups <= kSorted && !problem.groupedK && tiles > 0) {
+    double parts = std::min({std::floor(kSms / tiles),
+                             std::floor(depth / kPartStages), kMostParts});
+    if (parts > 1)
+      busy = longest = longest / parts + kCut;
+  }
   busy = (std::max(busy, longest) + kStart) / kClock;
   double dram = bytes / kBytes + 3;
   return {tile, std::max(busy, dram) + 1.5, busy, dram, waves};

@@ -77,6 +77,31 @@ TEST(WgmmaTiles, TheWidestNeedsNarrowResults) {
   EXPECT_EQ(count(), 0);
 }
 
+TEST(WgmmaTiles, LastRoundsAreShared) {
+  // 1.5 rounds of tiles: less than two, but for a K too short to cut.
+  auto getRounds = [](int64_t k) {
+    auto candidates = rankWgmmaTiles(makeProblem({96 * 12}, 4096, k));
+    auto found = std::find_if(candidates.begin(), candidates.end(),
+                              [](const WgmmaCandidate &each) {
+                                return each.tile.m == 96 && each.tile.k == 128;
+                              });
+    return found->busy / static_cast<double>(k);
+  };
+  EXPECT_LT(getRounds(8192), 0.85 * getRounds(1920));
+}
+
+TEST(WgmmaTiles, FewTilesAreInPartsIfSumsMayBe) {
+  Problem problem = makeProblem({16}, 4096, 7168);
+  double whole = rankWgmmaTiles(problem).front().total;
+  problem.relaxed = true;
+  EXPECT_LT(rankWgmmaTiles(problem).front().total, 0.6 * whole);
+  problem.groups.front().k = 512;
+  problem.relaxed = false;
+  whole = rankWgmmaTiles(problem).front().total;
+  problem.relaxed = true;
+  EXPECT_EQ(rankWgmmaTiles(problem).front().total, whole);
+}
+
 TEST(WgmmaTiles, NoRowsHaveATile) {
   EXPECT_FALSE(rankWgmmaTiles(makeProblem({0, 0}, 256, 256)).empty());
   EXPECT_FALSE(rankWgmmaTiles(Problem()).empty());

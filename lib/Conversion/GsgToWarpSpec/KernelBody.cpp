@@ -163,7 +163,8 @@ void KernelBody::forEachTile(TileFn body, bool isEpilogue) {
 }
 
 void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
-                             TileFn body, bool isEpilogue) {
+                             TileFn body, bool isEpilogue, Value steps,
+                             bool inParts) {
   OpBuilder::InsertionGuard guard(b);
   Type i32Type = b.getI32Type();
   bool takesTurns = isEpilogue && plan.sharedColumns != 0;
@@ -179,7 +180,7 @@ void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
   }
   auto loop = ForEachTileOp::create(b, loc, TypeRange(ValueRange(inits)),
                                     TileOrder::MFastest, parameters.groups,
-                                    ring, inits);
+                                    ring, steps, inParts, inits);
   Block &extents = loop.getExtents().emplaceBlock();
   b.setInsertionPointToStart(&extents);
   Value g = extents.addArgument(i32Type, loc);
@@ -192,7 +193,7 @@ void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
     yielded.push_back(getTileCost(group));
   warpspec::YieldOp::create(b, loc, yielded);
   Block &tile = loop.getBody().emplaceBlock();
-  SmallVector<Type> types(3 + inits.size(), i32Type);
+  SmallVector<Type> types(loop.getNumTileArguments() + inits.size(), i32Type);
   tile.addArguments(types, SmallVector<Location>(types.size(), loc));
   b.setInsertionPointToStart(&tile);
   enterProblem(tile.getArgument(0));
@@ -200,6 +201,10 @@ void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
     turn = tile.getArgument(3);
   if (isCounted)
     number = tile.getArguments().back();
+  if (steps)
+    cut = {tile.getArgument(3), tile.getArgument(4)};
+  if (inParts)
+    partsBefore = tile.getArgument(5);
   Value m = tile.getArgument(1);
   if (plan.splitK > 1) {
     part = arith::RemUIOp::create(b, loc, m, i32(plan.splitK));
@@ -216,8 +221,12 @@ void KernelBody::forEachTile(int64_t rows, int64_t columns, Value ring,
 
 void KernelBody::fillStages(Value steps,
                             function_ref<void(Value k, AcquireOp fill)> body) {
-  Value zero = i32(0), one = i32(1);
-  auto loop = scf::ForOp::create(b, loc, zero, steps, one);
+  fillStages(i32(0), steps, body);
+}
+
+void KernelBody::fillStages(Value from, Value to,
+                            function_ref<void(Value k, AcquireOp fill)> body) {
+  auto loop = scf::ForOp::create(b, loc, from, to, i32(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   auto fill =

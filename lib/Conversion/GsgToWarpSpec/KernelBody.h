@@ -74,14 +74,19 @@ protected:
   /// needed.
   void forEachTile(TileFn body, bool isEpilogue = false);
   /// The same of tiles of so many rows and columns of the product, handed to
-  /// roles through `ring`; each role finds its own where it is null.
+  /// roles through `ring`; each role finds its own where it is null. With
+  /// `steps` along K, tiles may be shared by blocks: `cut` says how.
   void forEachTile(int64_t rows, int64_t columns, Value ring, TileFn body,
-                   bool isEpilogue = false);
+                   bool isEpilogue = false, Value steps = {},
+                   bool inParts = false);
   /// What a tile of the group costs, where tiles go through a ring.
   virtual Value getTileCost(const GroupPlace &) { return i32(1); }
   /// Fills so many stages of the input: `body` gets the number and the stage.
   void
   fillStages(Value steps,
+             llvm::function_ref<void(Value k, warpspec::AcquireOp fill)> body);
+  void
+  fillStages(Value from, Value to,
              llvm::function_ref<void(Value k, warpspec::AcquireOp fill)> body);
   /// Two accumulators with columns in common.
   void buildSharedAccumulators();
@@ -262,6 +267,11 @@ protected:
   Value turn, number;
   /// Which part of K a tile is; null if it is all of it.
   Value part;
+  /// The steps along K that this block takes of a tile, from the first to the
+  /// second, where tiles are cut, and how many parts of it are before, which
+  /// other blocks take at the same time: null if they do not.
+  std::pair<Value, Value> cut;
+  Value partsBefore;
   /// Where the thread's sums of the first part begin, and this part's: indices,
   /// the first null but in the last part.
   Value firstSums, ownSums;

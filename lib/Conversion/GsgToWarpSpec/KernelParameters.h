@@ -48,7 +48,7 @@ struct KernelParameters {
   /// The result: elements, or bytes of codes and of scales.
   mlir::Value out, outScales;
   /// Sums of parts of K, f32, and for each thread of a part an i32 that is 0
-  /// until it has stored its own.
+  /// until it has stored its own. For sm_90a of each block one part.
   mlir::Value partials, published;
   /// i32, the bits of f32: the largest magnitude of each group.
   mlir::Value amax;

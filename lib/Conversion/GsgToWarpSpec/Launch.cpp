@@ -74,6 +74,13 @@ HostNumber HostMath::atLeastOne(HostNumber a) {
           arith::MaxSIOp::create(builder, loc, a.value, toI64(constant(1)))};
 }
 
+HostNumber HostMath::atMost(HostNumber a, int64_t most) {
+  if (a.known)
+    return constant(std::min(*a.known, most));
+  return {std::nullopt,
+          arith::MinSIOp::create(builder, loc, a.value, toI64(constant(most)))};
+}
+
 //===----------------------------------------------------------------------===//
 // Launch
 //===----------------------------------------------------------------------===//

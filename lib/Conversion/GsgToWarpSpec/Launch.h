@@ -37,6 +37,7 @@ public:
   HostNumber mul(HostNumber a, HostNumber b);
   HostNumber ceilDiv(HostNumber a, int64_t b);
   HostNumber atLeastOne(HostNumber a);
+  HostNumber atMost(HostNumber a, int64_t most);
   mlir::Value toI64(HostNumber number);
   mlir::Value i32(int64_t value);
 

@@ -36,7 +36,7 @@ void WgmmaBody::build() {
                      isPlain ? result : b.getF32Type(), 0);
   input =
       makePipeline({weights, tokens}, plan.stages, Agent::Tma, Agent::Threads);
-  Value tiles = allocateShared({2, 4}, b.getI32Type(), 0);
+  Value tiles = allocateShared({2, plan.isCut ? 8 : 4}, b.getI32Type(), 0);
   ring = makePipeline(tiles, 2, Agent::Threads, Agent::Threads);
   buildRoles(
       {{"math", 4 * plan.warpgroups, plan.registers, [&] { buildMathRole(); }},
@@ -48,12 +48,31 @@ void WgmmaBody::build() {
 //===----------------------------------------------------------------------===//
 
 void WgmmaBody::forEachTile(TileFn body) {
-  KernelBody::forEachTile(plan.width, plan.getColumns(), ring, body);
+  Value steps;
+  if (plan.isCut)
+    steps = div(parameters.steps, plan.cutStages);
+  KernelBody::forEachTile(
+      plan.width, plan.getColumns(), ring,
+      [&](Value g, Value m, Value n) {
+        if (plan.isCut && plan.cutStages > 1)
+          cut = {mul(cut.first, plan.cutStages),
+                 mul(cut.second, plan.cutStages)};
+        body(g, m, n);
+      },
+      /*isEpilogue=*/false, steps, plan.inParts);
 }
 
-/// The wider a tile, the longer it takes.
+/// Cycles of what is cut, as nvfp4/Strategy/WgmmaTiles.h has them: what the
+/// tensor core takes, or decoding.
 Value WgmmaBody::getTileCost(const GroupPlace &group) {
-  return getRows(group, i32(0)).width;
+  Value width = getRows(group, i32(0)).width;
+  auto line = [&](int64_t start, int64_t tenths) {
+    return mul(add(i32(start), div(mul(width, tenths), 10)),
+               plan.blocks / 2 * plan.cutStages);
+  };
+  bool isWide = plan.warpgroups == 4;
+  return arith::MaxUIOp::create(b, loc, line(100, isWide ? 193 : 97),
+                                isWide ? line(870, 84) : line(640, 42));
 }
 
 /// Tiles of one group have nearly the same width, as small as it can be.
@@ -114,7 +133,8 @@ void WgmmaBody::buildLoadRole() {
     auto hint = [&](CacheHint value) {
       return CacheHintAttr::get(b.getContext(), value);
     };
-    fillStages(steps, [&](Value k, AcquireOp fill) {
+    auto [from, to] = plan.isCut ? cut : std::pair(i32(0), steps);
+    fillStages(from, to, [&](Value k, AcquireOp fill) {
       if (isAlongK)
         k = add(group.firstStep, k);
       Value at = mulWide(wide(k), stageBytes);
@@ -134,6 +154,18 @@ void WgmmaBody::buildLoadRole() {
 // Products and results
 //===----------------------------------------------------------------------===//
 
+Value WgmmaBody::getFlag(Value number) {
+  return toIndex(add(mul(number, plan.getThreads()),
+                     ThreadIndexOp::create(b, loc, b.getI32Type())));
+}
+
+void WgmmaBody::awaitSums(Value number) {
+  Value flag = getFlag(number);
+  AwaitOp::create(b, loc, parameters.published, flag);
+  // As it was, for another launch with the same memory.
+  memref::StoreOp::create(b, loc, i32(0), parameters.published, flag);
+}
+
 void WgmmaBody::buildMathRole() {
   Value thread = ThreadIndexOp::create(b, loc, b.getI32Type());
   warpgroup = div(thread, 128);
@@ -141,14 +173,57 @@ void WgmmaBody::buildMathRole() {
     GroupPlace group = getGroup(g);
     Rows rows = getRows(group, m);
     auto fragment = VectorType::get({plan.width / 2}, b.getF32Type());
-    auto product = MmaDecodedOp::create(
-        b, loc, fragment, b.getI32Type(), b.getI32Type(), input, i32(0),
-        group.steps ? group.steps : parameters.steps, rows.width,
-        plan.widthStep, plan.code, Value(), Value());
-    if (isPlain)
-      buildPlainResults(g, group, rows, n, product.getResult());
-    else
-      buildResults(g, group, rows, n, product.getResult());
+    auto multiply = [&](Value from, Value to, Value slot, Value isAfter) {
+      return MmaDecodedOp::create(b, loc, fragment, b.getI32Type(),
+                                  b.getI32Type(), input, from, to, rows.width,
+                                  plan.widthStep, plan.code,
+                                  slot ? parameters.partials : Value(), slot,
+                                  isAfter, Value(), Value())
+          .getResult();
+    };
+    auto finish = [&](Value product) {
+      if (isPlain)
+        buildPlainResults(g, group, rows, n, product);
+      else
+        buildResults(g, group, rows, n, product);
+    };
+    if (!plan.isCut)
+      return finish(multiply(i32(0),
+                             group.steps ? group.steps : parameters.steps,
+                             Value(), Value()));
+    OpBuilder::InsertionGuard guard(b);
+    auto isEqual = [&](Value x, Value y) -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
+    };
+    auto [from, to] = cut;
+    Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
+    Value before = sub(block, i32(1));
+    Value isAfter = less(i32(0), from);
+    if (partsBefore)
+      isAfter =
+          arith::AndIOp::create(b, loc, isAfter, isEqual(partsBefore, i32(0)));
+    auto wait = scf::IfOp::create(b, loc, isAfter, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(wait.thenBlock());
+    awaitSums(before);
+    b.setInsertionPointAfter(wait);
+    Value product = multiply(from, to, before, isAfter);
+    auto branch = scf::IfOp::create(b, loc, isEqual(to, parameters.steps),
+                                    /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.elseBlock());
+    StoreFragmentOp::create(b, loc, product, rows.width, parameters.partials,
+                            block);
+    PublishOp::create(b, loc, parameters.published, getFlag(block));
+    b.setInsertionPointToStart(branch.thenBlock());
+    if (partsBefore) {
+      Value first = sub(block, partsBefore);
+      auto loop = scf::ForOp::create(b, loc, first, block, i32(1));
+      b.setInsertionPointToStart(loop.getBody());
+      awaitSums(loop.getInductionVar());
+      b.setInsertionPointAfter(loop);
+      product = AddFragmentsOp::create(b, loc, fragment, product, rows.width,
+                                       partsBefore, parameters.partials, first);
+    }
+    finish(product);
   });
 }
 

@@ -31,6 +31,11 @@ struct WgmmaPlan {
   int64_t blockBytes = 0;
   /// The results are stored as they are: hasPlainResults.
   bool isPlain = false;
+  /// Two blocks may share a tile along K, or more, each with sums of its own.
+  bool isCut = false, inParts = false;
+  /// Stages that are never in different hands: two where they are known to be
+  /// even, for which the loop along K has less to ask.
+  int64_t cutStages = 1;
   /// K of a stage, in blocks of 64.
   int64_t blocks = 2;
   /// Of each thread that multiplies, and of the others.
@@ -44,7 +49,10 @@ struct WgmmaPlan {
   static constexpr int64_t kChunk = 32, kPitch = 68;
   /// Elements of a staged row of 16 bits each.
   static constexpr int64_t kNarrowPitch = 72;
+  /// No device of the target has more SMs, and no tile more parts.
+  static constexpr int64_t kMostBlocks = 132, kMostParts = 16;
   int64_t getColumns() const { return 64 * warpgroups; }
+  int64_t getThreads() const { return 128 * warpgroups; }
   int64_t getStageValues() const { return 64 * blocks; }
   /// Bytes of a warpgroup's weights in a stage.
   int64_t getWeightBytes() const { return blockBytes * blocks; }
@@ -96,6 +104,10 @@ private:
 
   void buildLoadRole();
   void buildMathRole();
+  /// Waits for the sums that block `number` has left for this thread.
+  void awaitSums(Value number);
+  /// This thread's flag among those of block `number`.
+  Value getFlag(Value number);
   void buildResults(Value g, const GroupPlace &group, const Rows &rows, Value n,
                     Value fragment);
   /// The same for results that are nothing but products times factors, in 16

@@ -126,6 +126,16 @@ LogicalResult KernelLowering::lowerBody() {
         return failure();
       continue;
     }
+    if (auto store = dyn_cast<StoreFragmentOp>(op)) {
+      if (failed(lowerFragment(store)))
+        return failure();
+      continue;
+    }
+    if (auto sum = dyn_cast<AddFragmentsOp>(op)) {
+      if (failed(lowerFragment(sum)))
+        return failure();
+      continue;
+    }
     bool known =
         llvm::TypeSwitch<Operation *, bool>(op)
             .Case<AcquireOp, WaitOp, CommitOp, ReleaseOp, TryAcquireOp,

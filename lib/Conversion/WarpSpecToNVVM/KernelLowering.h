@@ -87,6 +87,17 @@ private:
   void lower(MmaDecodedOp op);
   /// Fails where a fragment comes from something else than a product.
   mlir::LogicalResult lowerFragment(StageFragmentOp op);
+  mlir::LogicalResult lowerFragment(StoreFragmentOp op);
+  mlir::LogicalResult lowerFragment(AddFragmentsOp op);
+  /// A pointer to where the first values of `thread` are in slot `slot` of
+  /// `sums`, which `product` adds to; the next four are getSumsStride() bytes
+  /// further on.
+  mlir::Value getSums(MmaDecodedOp product, mlir::Value sums, mlir::Value slot,
+                      mlir::Value thread);
+  static int64_t getSumsStride(MmaDecodedOp product);
+  /// Values `first` to `last` of a thread, loaded.
+  llvm::SmallVector<mlir::Value> loadPieces(mlir::Value base, int64_t first,
+                                            int64_t last, int64_t stride);
   void storeWide(mlir::Value fragment, int64_t number, mlir::Value base,
                  int64_t pitch);
   void storeMatrices(mlir::Value fragment, int64_t number, mlir::Value base,

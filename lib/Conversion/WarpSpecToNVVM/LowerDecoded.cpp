@@ -15,6 +15,7 @@
 #include "nvfp4/Format/WgmmaWeights.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -107,6 +108,8 @@ private:
 
   // Parts of the loop.
   void enter();
+  /// The fragment that another block has left.
+  Values loadSums();
   void open(const State &state);
   void load(State &state, int64_t block);
   void advance(State &state);
@@ -125,6 +128,8 @@ private:
   /// Piece `half` of the block whose codes are loaded.
   Values decode(const State &state, int64_t half);
   void multiply(State &state, Value tokens, int64_t unit);
+  /// True if an even number of slots is certain.
+  bool areTwos();
   /// One slot; `previous` is that before it whose last group may still run, or
   /// null. Returns the slot.
   Value stage(State &state, Value more, Value previous);
@@ -271,6 +276,13 @@ void DecodedLoop::enter() {
                                  constant(-1));
 }
 
+Values DecodedLoop::loadSums() {
+  Value thread = one("mov.u32 $0, %tid.x;", "=r", {}, true);
+  Value base = kernel.getSums(op, op.getSums(), op.getSumsSlot(), thread);
+  return kernel.loadPieces(base, 0, width / 2,
+                           KernelLowering::getSumsStride(op));
+}
+
 void DecodedLoop::open(const State &state) {
   kernel.waitBarrier(kernel.getBarrier(pipeline, /*full=*/true, state.slot),
                      state.phase, Value());
@@ -405,6 +417,18 @@ Values DecodedLoop::decode(const State &state, int64_t half) {
   return result;
 }
 
+static bool isEven(Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return !number[0];
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  return product && (isEven(product.getLhs()) || isEven(product.getRhs()));
+}
+
+bool DecodedLoop::areTwos() {
+  return isEven(op.getFrom()) && isEven(op.getTo());
+}
+
 void DecodedLoop::multiply(State &state, Value base, int64_t unit) {
   NVVM::WgmmaFenceAlignedOp::create(b, loc);
   size_t count = state.acc.size();
@@ -477,6 +501,8 @@ Values DecodedLoop::build(Value steps) {
   enter();
   State state;
   state.acc = fill("mov.f32", b.getF32Type(), width / 2, 'f');
+  if (op.getSums())
+    state.acc = choose(op.getIsAfter(), state.acc, [&] { return loadSums(); });
   state.a[1] = fill("mov.b32", i32, registers, 'r');
   state.slot = op.getStage();
   state.phase = op.getPhase();
@@ -497,7 +523,9 @@ Values DecodedLoop::build(Value steps) {
   // alive through the loop over tiles, for every width. So few drains as that
   // leaves: one every 256 columns of K.
   Value second = add(step, constant(1)), end = second;
-  Value isPair = less(second, steps);
+  // Known to be true, the first of two slots is not the last: no branch.
+  Value isPair = areTwos() ? Value(arith::ConstantIntOp::create(b, loc, 1, 1))
+                           : less(second, steps);
   Value slot = stage(state, isPair, Value());
   if (blocks <= kBlocksOfPair) {
     end = add(step, constant(2));

@@ -47,12 +47,147 @@ Value KernelLowering::getFragmentValue(Value fragment, int64_t number) {
   return {};
 }
 
+static LogicalResult refuseFragment(Operation *op) {
+  return op->emitOpError("expected a result of mma_decoded, or one times "
+                         "broadcast numbers");
+}
+
+/// Values of a thread that stand side by side.
+static constexpr int64_t kPiece = 4;
+
+int64_t KernelLowering::getSumsStride(MmaDecodedOp product) {
+  return product.getWarpgroups() * 128 * kPiece * 4;
+}
+
+Value KernelLowering::getSums(MmaDecodedOp product, Value sums, Value slot,
+                              Value thread) {
+  int64_t pieces = product.getMaxWidth() / 2 / kPiece;
+  Value first = multiply(slot, product.getWarpgroups() * 128 * pieces);
+  return getGlobal(sums, add(first, thread), kPiece * 4);
+}
+
+/// The product whose fragment this is, or one of several parts of it.
+static MmaDecodedOp getProduct(Value fragment) {
+  if (auto sum = fragment.getDefiningOp<AddFragmentsOp>())
+    return getProduct(sum.getFragment());
+  return fragment.getDefiningOp<MmaDecodedOp>();
+}
+
+static LogicalResult refuseSum(Operation *op) {
+  return op->emitOpError("expected a result of mma_decoded");
+}
+
+LogicalResult KernelLowering::lowerFragment(AddFragmentsOp op) {
+  auto product = op.getFragment().getDefiningOp<MmaDecodedOp>();
+  if (!product)
+    return refuseSum(op);
+  Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, getI32());
+  SmallVector<Value> &own = fragments[op.getFragment()], all(own);
+  auto size = static_cast<int64_t>(own.size());
+  // 16 columns at a time: all at once would take twice their registers.
+  constexpr int64_t columns = 16;
+  Value some = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sgt,
+                                     op.getCount(), constant(0));
+  for (int64_t from = 0; from < 2 * size; from += columns) {
+    int64_t first = from / 2, last = std::min(size, (from + columns) / 2);
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
+                                     constant(from), op.getWidth());
+    is = arith::AndIOp::create(rewriter, loc, is, some);
+    SmallVector<Type> types(last - first, rewriter.getF32Type());
+    auto branch = scf::IfOp::create(rewriter, loc, types, is, true, true);
+    OpBuilder::InsertionGuard guard(rewriter);
+    ValueRange values = ValueRange(own).slice(first, last - first);
+    rewriter.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(rewriter, loc, values);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    auto load = [&](Value slot) {
+      Value base = getSums(product, op.getSource(), slot, thread);
+      return loadPieces(base, first, last, getSumsStride(product));
+    };
+    auto plus = [&](ValueRange a, ValueRange c) {
+      return llvm::map_to_vector(
+          llvm::zip_equal(a, c), [&](auto pair) -> Value {
+            return arith::AddFOp::create(rewriter, loc, std::get<0>(pair),
+                                         std::get<1>(pair));
+          });
+    };
+    auto loop = scf::ForOp::create(rewriter, loc, constant(1), op.getCount(),
+                                   constant(1), load(op.getSlot()));
+    {
+      OpBuilder::InsertionGuard inner(rewriter);
+      rewriter.setInsertionPointToStart(loop.getBody());
+      Value slot = arith::AddIOp::create(rewriter, loc, op.getSlot(),
+                                         loop.getInductionVar());
+      scf::YieldOp::create(rewriter, loc,
+                           plus(loop.getRegionIterArgs(), load(slot)));
+    }
+    scf::YieldOp::create(rewriter, loc, plus(loop.getResults(), values));
+    llvm::copy(branch.getResults(), all.begin() + first);
+    rewriter.setInsertionPointAfter(branch);
+  }
+  fragments[op.getResult()] = std::move(all);
+  return success();
+}
+
+SmallVector<Value> KernelLowering::loadPieces(Value base, int64_t first,
+                                              int64_t last, int64_t stride) {
+  SmallVector<Value> values;
+  SmallVector<Type> types(kPiece, rewriter.getF32Type());
+  auto type = LLVM::LLVMStructType::getLiteral(kernel.getContext(), types);
+  for (int64_t i = first; i < last; i += kPiece) {
+    std::string text = "ld.global.v4.f32 {$0, $1, $2, $3}, [$4+" +
+                       std::to_string(i / kPiece * stride) + "];";
+    auto piece = LLVM::InlineAsmOp::create(
+        rewriter, loc, type, base, text, "=f,=f,=f,=f,l,~{memory}",
+        /*has_side_effects=*/true, /*is_align_stack=*/false,
+        LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    for (int64_t j = 0; j < kPiece; ++j)
+      values.push_back(
+          LLVM::ExtractValueOp::create(rewriter, loc, piece->getResult(0), j));
+  }
+  return values;
+}
+
+LogicalResult KernelLowering::lowerFragment(StoreFragmentOp op) {
+  MmaDecodedOp product = getProduct(op.getFragment());
+  if (!product)
+    return refuseSum(op);
+  Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, getI32());
+  Value base = getSums(product, op.getTarget(), op.getSlot(), thread);
+  // Two columns of the fragment are a value of a thread, and there are four
+  // pieces in 32.
+  constexpr int64_t columns = 32;
+  int64_t size = getFragmentSize(op.getFragment());
+  for (int64_t from = 0; from < 2 * size; from += columns) {
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
+                                     constant(from), op.getWidth());
+    auto branch = scf::IfOp::create(rewriter, loc, is, false);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    for (int64_t i = from / 2; i < std::min(size, (from + columns) / 2);
+         i += kPiece) {
+      SmallVector<Value> operands{base};
+      for (int64_t j = 0; j < kPiece; ++j)
+        operands.push_back(getFragmentValue(op.getFragment(), i + j));
+      std::string text = "st.global.v4.f32 [$0+" +
+                         std::to_string(i / kPiece * getSumsStride(product)) +
+                         "], {$1, $2, $3, $4};";
+      LLVM::InlineAsmOp::create(
+          rewriter, loc, TypeRange(), operands, text, "l,f,f,f,f,~{memory}",
+          /*has_side_effects=*/true,
+          /*is_align_stack=*/false, LLVM::TailCallKind::None,
+          LLVM::AsmDialectAttr(), ArrayAttr());
+    }
+  }
+  rewriter.eraseOp(op);
+  return success();
+}
+
 LogicalResult KernelLowering::lowerFragment(StageFragmentOp op) {
   MemRefType target = getBufferType(op.getTargetMutable());
   Value fragment = op.getFragment();
   if (!getFragmentValue(fragment, 0))
-    return op.emitOpError("expected a result of mma_decoded, or one times "
-                          "broadcast numbers");
+    return refuseFragment(op);
   bool isWide = target.getElementType().isF32();
   int64_t columns = target.getDimSize(1);
   int64_t pitch = getSharedBytes(target) / target.getDimSize(0) / columns;

@@ -92,3 +92,73 @@ warpspec.kernel @ring(%n: i32) {
     }
   }
 }
+
+// -----
+
+!ring = !warpspec.pipeline<2 x (memref<4xi32, #warpspec.smem>), threads to threads>
+warpspec.kernel @narrow(%n: i32) {
+  %b = warpspec.smem_alloc : memref<2x4xi32, #warpspec.smem>
+  %ring = warpspec.pipeline(%b) threads to threads : memref<2x4xi32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(1) {
+    // expected-error @below {{expected a ring from threads to threads with slots of 8 x i32 in shared memory}}
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring cut(%n)
+    extents(%g) {
+      warpspec.yield %n, %n, %n : i32, i32, i32
+    } do(%g, %i, %j, %from, %to) {
+    }
+  }
+}
+
+// -----
+
+warpspec.kernel @no_ring(%n: i32) {
+  warpspec.roles
+  role @a warps(1) {
+    // expected-error @below {{expected a ring, through which tiles are cut}}
+    warpspec.for_each_tile m_fastest of %n cut(%n)
+    extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%g, %i, %j, %from, %to) {
+    }
+  }
+}
+
+// -----
+
+warpspec.kernel @no_cut(%n: i32) {
+  warpspec.roles
+  role @a warps(1) {
+    // expected-error @below {{expected cut with parts}}
+    warpspec.for_each_tile m_fastest of %n parts
+    extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%g, %i, %j) {
+    }
+  }
+}
+
+// -----
+
+!ring = !warpspec.pipeline<2 x (memref<8xi32, #warpspec.smem>), threads to threads>
+warpspec.kernel @arguments(%n: i32) {
+  %b = warpspec.smem_alloc : memref<2x8xi32, #warpspec.smem>
+  %ring = warpspec.pipeline(%b) threads to threads : memref<2x8xi32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(1) {
+    // expected-error @below {{expected i32 arguments group, m, n, from and to of the body}}
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring cut(%n)
+    extents(%g) {
+      warpspec.yield %n, %n, %n : i32, i32, i32
+    } do(%g, %i, %j) {
+    }
+  }
+}
+
+// -----
+
+func.func @pieces(%acc: vector<6xf32>, %n: i32, %sums: memref<?xf32, 1>) {
+  // expected-error @below {{expected a multiple of 4 values a thread, but got 'vector<6xf32>'}}
+  warpspec.store_fragment %acc width(%n) to %sums[%n] : vector<6xf32> to memref<?xf32, 1>
+  return
+}

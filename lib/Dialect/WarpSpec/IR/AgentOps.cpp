@@ -148,6 +148,12 @@ void WarpgroupMmaOp::getAccesses(Accesses &accesses) {
 Agent MmaDecodedOp::getAgent() { return Agent::Threads; }
 void MmaDecodedOp::getAccesses(Accesses &) {}
 
+// To global memory.
+Agent StoreFragmentOp::getAgent() { return Agent::Threads; }
+void StoreFragmentOp::getAccesses(Accesses &) {}
+Agent AddFragmentsOp::getAgent() { return Agent::Threads; }
+void AddFragmentsOp::getAccesses(Accesses &) {}
+
 Agent StageFragmentOp::getAgent() { return Agent::Threads; }
 void StageFragmentOp::getAccesses(Accesses &accesses) {
   write(accesses, getTargetMutable());

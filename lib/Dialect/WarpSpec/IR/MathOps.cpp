@@ -273,6 +273,22 @@ LogicalResult MmaDecodedOp::verify() {
   return success();
 }
 
+/// Pieces of four values, of which 8 columns have one.
+static LogicalResult verifyPieces(Operation *op, Value fragment) {
+  if (cast<VectorType>(fragment.getType()).getNumElements() % 4 == 0)
+    return success();
+  return op->emitOpError("expected a multiple of 4 values a thread, but got ")
+         << fragment.getType();
+}
+
+LogicalResult StoreFragmentOp::verify() {
+  return verifyPieces(*this, getFragment());
+}
+
+LogicalResult AddFragmentsOp::verify() {
+  return verifyPieces(*this, getFragment());
+}
+
 LogicalResult StageFragmentOp::verify() {
   MemRefType target = getTarget().getType();
   Type element = target.getElementType();

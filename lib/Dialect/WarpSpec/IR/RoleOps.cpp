@@ -238,8 +238,9 @@ ParseResult nvfp4::warpspec::parseForEachTile(OpAsmParser &parser,
   if (parser.parseKeyword("do") ||
       parser.parseArgumentList(tile, OpAsmParser::Delimiter::Paren))
     return failure();
-  if (tile.size() != 3)
-    return parser.emitError(loc, "expected three arguments: group, m, n");
+  if (tile.size() < 3 || tile.size() > 6)
+    return parser.emitError(loc, "expected three arguments, group, m, n, and "
+                                 "with cut from, to, with parts another");
   for (OpAsmParser::Argument &arg : tile)
     arg.type = i32;
   for (auto [arg, type] : llvm::zip_equal(carried, initTypes))
@@ -261,10 +262,12 @@ void nvfp4::warpspec::printForEachTile(OpAsmPrinter &printer, Operation *,
                                        OperandRange inits, TypeRange initTypes,
                                        TypeRange, Region &extents,
                                        Region &body) {
+  auto arguments = body.getArguments();
+  auto tile = arguments.drop_back(inits.size());
   if (!inits.empty()) {
     printer << " iter_args(";
     llvm::interleaveComma(
-        llvm::zip_equal(body.getArguments().drop_front(3), inits), printer,
+        llvm::zip_equal(arguments.take_back(inits.size()), inits), printer,
         [&](auto pair) {
           printer << std::get<0>(pair) << " = " << std::get<1>(pair);
         });
@@ -274,27 +277,30 @@ void nvfp4::warpspec::printForEachTile(OpAsmPrinter &printer, Operation *,
   printer.printNewline();
   printer << "extents(" << extents.getArgument(0) << ") ";
   printer.printRegion(extents, /*printEntryBlockArgs=*/false);
-  printer << " do(" << body.getArgument(0) << ", " << body.getArgument(1)
-          << ", " << body.getArgument(2) << ") ";
+  printer << " do(";
+  llvm::interleaveComma(tile, printer);
+  printer << ") ";
   printer.printRegion(body, /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/!inits.empty());
 }
 
 void ForEachTileOp::getAsmBlockArgumentNames(Region &region,
                                              OpAsmSetValueNameFn setName) {
-  static constexpr StringLiteral kNames[] = {"group", "m", "n"};
-  for (auto [argument, name] : llvm::zip(region.getArguments(), kNames))
+  static constexpr StringLiteral kNames[] = {"group", "m",  "n",
+                                             "from",  "to", "before"};
+  auto own = ArrayRef(kNames).take_front(getNumTileArguments());
+  for (auto [argument, name] : llvm::zip(region.getArguments(), own))
     setName(argument, name);
 }
 
 SmallVector<Region *> ForEachTileOp::getLoopRegions() { return {&getBody()}; }
 
 MutableArrayRef<OpOperand> ForEachTileOp::getInitsMutable() {
-  return getOperation()->getOpOperands().drop_front(getRing() ? 2 : 1);
+  return getInitArgsMutable();
 }
 
 Block::BlockArgListType ForEachTileOp::getRegionIterArgs() {
-  return getBody().getArguments().drop_front(3);
+  return getBody().getArguments().drop_front(getNumTileArguments());
 }
 
 std::optional<MutableArrayRef<OpOperand>>
@@ -313,9 +319,9 @@ FailureOr<LoopLikeOpInterface> ForEachTileOp::replaceWithAdditionalYields(
   rewriter.setInsertionPoint(*this);
   SmallVector<Value> inits(getInitArgs());
   llvm::append_range(inits, newInits);
-  auto loop =
-      ForEachTileOp::create(rewriter, getLoc(), TypeRange(ValueRange(inits)),
-                            getOrder(), getGroups(), getRing(), inits);
+  auto loop = ForEachTileOp::create(
+      rewriter, getLoc(), TypeRange(ValueRange(inits)), getOrder(), getGroups(),
+      getRing(), getSteps(), getInParts(), inits);
   rewriter.inlineRegionBefore(getExtents(), loop.getExtents(),
                               loop.getExtents().end());
   rewriter.inlineRegionBefore(getBody(), loop.getBody(), loop.getBody().end());
@@ -349,24 +355,34 @@ LogicalResult ForEachTileOp::verify() {
                     : MemRefType();
     if (type.getProducer() != Agent::Threads ||
         type.getConsumer() != Agent::Threads || !slot || !isSmem(slot) ||
-        slot.getShape() != ArrayRef<int64_t>{4} ||
+        slot.getShape() != ArrayRef<int64_t>{getSteps() ? 8 : 4} ||
         !slot.getElementType().isInteger(32))
       return emitOpError("expected a ring from threads to threads with slots "
-                         "of 4 x i32 in shared memory, but got ")
+                         "of ")
+             << (getSteps() ? 8 : 4) << " x i32 in shared memory, but got "
              << type;
+  } else if (getSteps()) {
+    return emitOpError("expected a ring, through which tiles are cut");
   }
+  if (getInParts() && !getSteps())
+    return emitOpError("expected cut with parts");
   auto isI32 = [](BlockArgument arg) { return arg.getType().isInteger(32); };
   if (getExtents().getNumArguments() != 1 ||
       !llvm::all_of(getExtents().getArguments(), isI32))
     return emitOpError("expected one i32 argument of extents, the group");
-  if (getBody().getNumArguments() != 3 + getInitArgs().size() ||
-      !llvm::all_of(getBody().getArguments().take_front(3), isI32))
-    return emitOpError("expected i32 arguments group, m and n of the body, and "
-                       "one for each of the ")
-           << getInitArgs().size() << " iter_args";
+  unsigned own = getNumTileArguments();
+  if (getBody().getNumArguments() != own + getInitArgs().size() ||
+      !llvm::all_of(getBody().getArguments().take_front(own), isI32))
+    return emitOpError("expected i32 arguments ")
+           << (getInParts() ? "group, m, n, from, to and before"
+               : getSteps() ? "group, m, n, from and to"
+                            : "group, m and n")
+           << " of the body, and one for each of the " << getInitArgs().size()
+           << " iter_args";
   auto yield = dyn_cast<YieldOp>(getExtents().front().getTerminator());
-  unsigned most = getRing() ? 3 : 2;
-  if (!yield || yield.getNumOperands() < 2 || yield.getNumOperands() > most ||
+  unsigned most = getRing() ? 3 : 2, least = getSteps() ? 3 : 2;
+  if (!yield || yield.getNumOperands() < least ||
+      yield.getNumOperands() > most ||
       !llvm::all_of(yield.getOperandTypes(),
                     [](Type type) { return type.isInteger(32); }))
     return emitOpError("expected extents to yield the numbers of tiles (m, n), "

@@ -286,7 +286,9 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
         acquire.getIssuerMutable().assign(elected);
     });
     WalkResult misplaced = role.walk([&](Operation *op) {
-      if (first == 0 || !isa<MmaDecodedOp, StageFragmentOp>(op))
+      if (first == 0 ||
+          !isa<MmaDecodedOp, StageFragmentOp, StoreFragmentOp, AddFragmentsOp>(
+              op))
         return WalkResult::advance();
       op->emitOpError("expected to be in the first role of whole warpgroups, "
                       "whose threads it numbers from 0");

@@ -11,37 +11,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoleLowering.h"
+#include "TileSearch.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace nvfp4::warpspec;
 
-Value nvfp4::warpspec::createI32(OpBuilder &builder, Location loc,
-                                 int64_t value) {
-  return arith::ConstantIntOp::create(builder, loc, value, 32);
-}
-
 namespace {
-class TileLoopLowering {
+class TileLoopLowering : public TileSearch {
 public:
-  TileLoopLowering(RewriterBase &rewriter, ForEachTileOp loop, int64_t cluster)
-      : rewriter(rewriter), loop(loop), loc(loop.getLoc()), cluster(cluster),
-        i32(rewriter.getI32Type()) {}
+  using TileSearch::TileSearch;
 
   void run() {
     rewriter.setInsertionPoint(loop);
-    worker = NVVM::BlockIdXOp::create(rewriter, loc, i32);
-    workers = NVVM::GridDimXOp::create(rewriter, loc, i32);
-    if (cluster > 1) {
-      worker = divide(worker, constant(cluster));
-      workers = divide(workers, constant(cluster));
-    }
+    setWorkers();
     APInt groups;
     if (matchPattern(loop.getGroups(), m_ConstantInt(&groups)) &&
         groups.isOne())
@@ -51,57 +36,9 @@ public:
   }
 
 private:
-  Value constant(int64_t value) { return createI32(rewriter, loc, value); }
-  Value add(Value a, Value b) {
-    return arith::AddIOp::create(rewriter, loc, a, b);
-  }
-  Value subtract(Value a, Value b) {
-    return arith::SubIOp::create(rewriter, loc, a, b);
-  }
-  Value multiply(Value a, Value b) {
-    return arith::MulIOp::create(rewriter, loc, a, b);
-  }
-  Value divide(Value a, Value b) {
-    return arith::DivUIOp::create(rewriter, loc, a, b);
-  }
-  Value less(Value a, Value b) {
-    return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, a,
-                                 b);
-  }
-  Value shuffle(NVVM::ShflKind kind, Value value, Value lane, int64_t clamp) {
-    return NVVM::ShflOp::create(rewriter, loc, i32, constant(-1), value, lane,
-                                constant(clamp), kind, UnitAttr());
-  }
-
-  /// True if extents say what a tile costs.
-  bool isBalanced() {
-    return loop.getExtents().front().getTerminator()->getNumOperands() == 3;
-  }
-
-  /// Numbers of tiles (m, n) of `group` and, if balanced, what each costs, by a
-  /// copy of the region.
-  SmallVector<Value> getExtents(Value group) {
-    IRMapping mapping;
-    Block &block = loop.getExtents().front();
-    mapping.map(block.getArgument(0), group);
-    for (Operation &op : block.without_terminator())
-      rewriter.clone(op, mapping);
-    return llvm::map_to_vector(
-        block.getTerminator()->getOperands(),
-        [&](Value value) { return mapping.lookupOrDefault(value); });
-  }
   std::pair<Value, Value> countTiles(Value group) {
     SmallVector<Value> extents = getExtents(group);
     return {extents[0], extents[1]};
-  }
-
-  /// Indices (m, n) of the tile at `place` in a group of m by n tiles.
-  std::pair<Value, Value> locate(Value place, Value m, Value n) {
-    bool mFastest = loop.getOrder() == TileOrder::MFastest;
-    Value size = mFastest ? m : n;
-    Value slow = divide(place, size);
-    Value fast = subtract(place, multiply(slow, size));
-    return mFastest ? std::pair(fast, slow) : std::pair(slow, fast);
   }
 
   /// Moves the body to the insertion point; returns what it yields.
@@ -149,47 +86,18 @@ private:
   };
 
   /// Groups of the lanes in order of falling cost, and their extents (m, n), if
-  /// there are no more groups than lanes. Each lane counts those before its
-  /// own, then looks for the one whose place it is.
-  void sortByCost(Value lane, Value cost, Value &m, Value &n, Value &group) {
-    Value fits = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sle,
-                                       loop.getGroups(), constant(32));
+  /// there are no more groups than lanes.
+  void sortFew(Value lane, Value cost, Value &m, Value &n, Value &group) {
     auto branch =
-        scf::IfOp::create(rewriter, loc, TypeRange{i32, i32, i32}, fits,
+        scf::IfOp::create(rewriter, loc, TypeRange{i32, i32, i32}, areFew(),
                           /*addThenBlock=*/true, /*addElseBlock=*/true);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(rewriter, loc, ValueRange{m, n, group});
     rewriter.setInsertionPointToStart(branch.thenBlock());
-    auto forEachGroup = [&](Value init, auto body) -> Value {
-      auto groups = scf::ForOp::create(rewriter, loc, constant(0),
-                                       loop.getGroups(), constant(1), init);
-      OpBuilder::InsertionGuard inner(rewriter);
-      rewriter.setInsertionPointToStart(groups.getBody());
-      scf::YieldOp::create(
-          rewriter, loc,
-          body(groups.getInductionVar(), groups.getRegionIterArg(0)));
-      return groups.getResult(0);
-    };
-    Value place = forEachGroup(constant(0), [&](Value i, Value before) {
-      Value other = shuffle(NVVM::ShflKind::idx, cost, i, 31);
-      Value isSame = arith::CmpIOp::create(
-          rewriter, loc, arith::CmpIPredicate::eq, other, cost);
-      Value comes = arith::OrIOp::create(
-          rewriter, loc, less(cost, other),
-          arith::AndIOp::create(rewriter, loc, isSame, less(i, lane)));
-      return add(before, arith::ExtUIOp::create(rewriter, loc, i32, comes));
-    });
-    Value source = forEachGroup(lane, [&](Value i, Value found) -> Value {
-      Value isHere = arith::CmpIOp::create(
-          rewriter, loc, arith::CmpIPredicate::eq,
-          shuffle(NVVM::ShflKind::idx, place, i, 31), lane);
-      return arith::SelectOp::create(rewriter, loc, isHere, i, found);
-    });
+    Value source = rankByCost(lane, cost);
     scf::YieldOp::create(rewriter, loc,
-                         ValueRange{shuffle(NVVM::ShflKind::idx, m, source, 31),
-                                    shuffle(NVVM::ShflKind::idx, n, source, 31),
-                                    source});
+                         ValueRange{pick(m, source), pick(n, source), source});
     m = branch.getResult(0);
     n = branch.getResult(1);
     group = branch.getResult(2);
@@ -222,18 +130,11 @@ private:
     }
     Value m = counts.getResult(0), n = counts.getResult(1);
     if (isBalanced())
-      sortByCost(lane, counts.getResult(2), m, n, group);
+      sortFew(lane, counts.getResult(2), m, n, group);
     Value count = multiply(m, n);
-    Value sum = count;
-    for (int64_t distance = 1; distance < 32; distance *= 2) {
-      Value other = shuffle(NVVM::ShflKind::up, sum, constant(distance), 0);
-      Value has = arith::CmpIOp::create(
-          rewriter, loc, arith::CmpIPredicate::sge, lane, constant(distance));
-      sum = add(
-          sum, arith::SelectOp::create(rewriter, loc, has, other, constant(0)));
-    }
+    Value sum = addUp(lane, count);
     Value end = add(head->getArgument(1), sum);
-    Value last = shuffle(NVVM::ShflKind::idx, end, constant(31), 31);
+    Value last = pick(end, constant(31));
     Value hit = less(tile, last);
     Value next = add(head->getArgument(0), constant(32));
     Value more = less(next, loop.getGroups());
@@ -246,8 +147,7 @@ private:
     scf::ConditionOp::create(rewriter, loc, goesOn, passed);
     Block *step = rewriter.createBlock(&loopOp.getAfter(), {}, types,
                                        SmallVector<Location>(8, loc));
-    Value after =
-        shuffle(NVVM::ShflKind::idx, step->getArgument(4), constant(31), 31);
+    Value after = pick(step->getArgument(4), constant(31));
     scf::YieldOp::create(
         rewriter, loc,
         ValueRange{add(step->getArgument(1), constant(32)), after});
@@ -280,20 +180,15 @@ private:
     Value begins = subtract(window.end, window.count);
     // The first lane whose group ends past the tile.
     Value ahead = less(tile, window.end);
-    Value lanes = NVVM::VoteSyncOp::create(rewriter, loc, i32, constant(-1),
-                                           ahead, NVVM::VoteSyncKind::ballot);
-    Value lane = LLVM::CountTrailingZerosOp::create(rewriter, loc, i32, lanes,
-                                                    /*is_zero_poison=*/false);
-    auto pick = [&](Value value) {
-      return shuffle(NVVM::ShflKind::idx, value, lane, 31);
-    };
-    Value place = subtract(tile, pick(begins));
+    Value lane = findFirst(ahead);
+    Value place = subtract(tile, pick(begins, lane));
     // Without a hit there is nothing to divide by.
     one = constant(1);
-    Value m = arith::MaxUIOp::create(rewriter, loc, pick(window.m), one);
-    Value n = arith::MaxUIOp::create(rewriter, loc, pick(window.n), one);
+    Value m = arith::MaxUIOp::create(rewriter, loc, pick(window.m, lane), one);
+    Value n = arith::MaxUIOp::create(rewriter, loc, pick(window.n, lane), one);
     auto [i, j] = locate(place, m, n);
-    Value group = isBalanced() ? pick(window.group) : add(window.base, lane);
+    Value group =
+        isBalanced() ? pick(window.group, lane) : add(window.base, lane);
     SmallVector<Value> passed{
         tile, head->getArgument(1), window.base, window.before, group, i, j};
     llvm::append_range(passed, head->getArguments().drop_front(own));
@@ -312,13 +207,6 @@ private:
     yield->insertOperands(own, yielded);
     rewriter.replaceOp(loop, tiles.getResults().drop_front(own + found));
   }
-
-  RewriterBase &rewriter;
-  ForEachTileOp loop;
-  Location loc;
-  int64_t cluster;
-  Type i32;
-  Value worker, workers;
 };
 } // namespace
 

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A slot of the ring is group, m, n and whether there is such a tile. The warp
-// that finds tiles runs ahead; the roles copy a slot to registers and release
-// it before they use it.
+// A slot of the ring is group, m, n and whether there is such a tile, then the
+// range of its steps and the number of parts before where tiles are cut. The
+// warp that finds tiles runs ahead; the roles copy a slot to registers and
+// release it before they use it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoleLowering.h"
+#include "TileSearch.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -50,11 +50,24 @@ struct RingBuilder {
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
-      Value slot = vector::FromElementsOp::create(b, loc, getSlotType(), words);
-      SmemStoreOp::create(b, loc, slot, fill.getSlot()[0],
-                          ValueRange{constant(0)});
+      for (size_t i = 0; i < words.size(); i += 4) {
+        Value slot = vector::FromElementsOp::create(b, loc, getSlotType(),
+                                                    words.slice(i, 4));
+        SmemStoreOp::create(b, loc, slot, fill.getSlot()[0],
+                            ValueRange{constant(i)});
+      }
     }
     CommitOp::create(b, loc, fill.getToken());
+  }
+  /// The same of a tile; returns the stage and phase after it.
+  SmallVector<Value> pushTile(ArrayRef<Value> tile, Value stage, Value phase) {
+    SmallVector<Value> words(tile.take_front(3));
+    words.push_back(constant(1));
+    llvm::append_range(words, tile.drop_front(3));
+    words.resize(tile.size() > 3 ? 8 : 4, constant(0));
+    push(stage, phase, words);
+    auto [nextStage, nextPhase] = advance(stage, phase);
+    return {nextStage, nextPhase};
   }
 };
 } // namespace
@@ -63,26 +76,50 @@ void nvfp4::warpspec::buildTileFinder(RewriterBase &rewriter,
                                       ForEachTileOp loop, int64_t cluster) {
   Location loc = loop.getLoc();
   RingBuilder b{rewriter, loc, getPipelineOp(loop.getRing())};
-  SmallVector<Value> inits{b.constant(0), b.constant(1)};
-  auto tiles =
-      ForEachTileOp::create(rewriter, loc, TypeRange{b.i32, b.i32},
-                            loop.getOrder(), loop.getGroups(), Value(), inits);
-  IRMapping mapping;
-  loop.getExtents().cloneInto(&tiles.getExtents(), mapping);
-  {
+  SmallVector<Value> inits{b.constant(0), b.constant(1)}, ends;
+  SmallVector<Type> types(2, b.i32);
+  ForEachTileOp tiles;
+  auto buildWhole = [&] {
+    tiles = ForEachTileOp::create(rewriter, loc, types, loop.getOrder(),
+                                  loop.getGroups(), Value(), Value(),
+                                  /*inParts=*/false, inits);
+    IRMapping mapping;
+    loop.getExtents().cloneInto(&tiles.getExtents(), mapping);
     OpBuilder::InsertionGuard guard(rewriter);
-    SmallVector<Type> types(5, b.i32);
-    Block *body = rewriter.createBlock(&tiles.getBody(), {}, types,
+    SmallVector<Type> bodyTypes(5, b.i32);
+    Block *body = rewriter.createBlock(&tiles.getBody(), {}, bodyTypes,
                                        SmallVector<Location>(5, loc));
     auto args = body->getArguments();
-    b.push(args[3], args[4], {args[0], args[1], args[2], b.constant(1)});
-    auto [stage, phase] = b.advance(args[3], args[4]);
-    YieldOp::create(rewriter, loc, ValueRange{stage, phase});
+    SmallVector<Value> tile(args.take_front(3));
+    if (loop.getSteps())
+      tile.append({b.constant(0), loop.getSteps(), b.constant(0)});
+    YieldOp::create(rewriter, loc, b.pushTile(tile, args[3], args[4]));
+  };
+  if (loop.getSteps()) {
+    auto branch = scf::IfOp::create(
+        rewriter, loc, types, TileSearch(rewriter, loop, cluster).areFew(),
+        /*addThenBlock=*/true, /*addElseBlock=*/true);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> cut =
+        lowerCutTiles(rewriter, loop, cluster, inits,
+                      [&](ArrayRef<Value> tile, ValueRange carried) {
+                        return b.pushTile(tile, carried[0], carried[1]);
+                      });
+    scf::YieldOp::create(rewriter, loc, cut);
+    rewriter.setInsertionPointToStart(branch.elseBlock());
+    buildWhole();
+    rewriter.setInsertionPointAfter(tiles);
+    scf::YieldOp::create(rewriter, loc, tiles.getResults());
+    ends.assign(branch.getResults().begin(), branch.getResults().end());
+  } else {
+    buildWhole();
+    rewriter.setInsertionPointAfter(tiles);
+    ends.assign(tiles.getResults().begin(), tiles.getResults().end());
   }
   // The values of the loop are replaced with it.
-  rewriter.setInsertionPointAfter(tiles);
-  b.push(tiles.getResult(0), tiles.getResult(1),
-         SmallVector<Value>(4, b.constant(0)));
+  b.push(ends[0], ends[1],
+         SmallVector<Value>(loop.getSteps() ? 8 : 4, b.constant(0)));
   lowerTileLoop(rewriter, tiles, cluster);
 }
 
@@ -91,11 +128,12 @@ void nvfp4::warpspec::lowerRingLoop(RewriterBase &rewriter,
   Location loc = loop.getLoc();
   rewriter.setInsertionPoint(loop);
   RingBuilder b{rewriter, loc, getPipelineOp(loop.getRing())};
+  unsigned own = loop.getNumTileArguments();
   // Stage and phase, then the carried values; tile and next stage before them.
   SmallVector<Value> inits{b.constant(0), b.constant(0)};
   llvm::append_range(inits, loop.getInitArgs());
   SmallVector<Type> headTypes(ValueRange(inits).getTypes());
-  SmallVector<Type> bodyTypes(3, b.i32);
+  SmallVector<Type> bodyTypes(own, b.i32);
   llvm::append_range(bodyTypes, headTypes);
   auto tiles = scf::WhileOp::create(rewriter, loc, bodyTypes, inits);
   Block *head =
@@ -103,13 +141,19 @@ void nvfp4::warpspec::lowerRingLoop(RewriterBase &rewriter,
                            SmallVector<Location>(headTypes.size(), loc));
   auto drain = WaitOp::create(rewriter, loc, b.ring, head->getArgument(0),
                               head->getArgument(1), Value(), Value());
-  Value words =
-      SmemLoadOp::create(rewriter, loc, b.getSlotType(), drain.getSlot()[0],
-                         ValueRange{b.constant(0)});
+  auto load = [&](int64_t first) -> Value {
+    return SmemLoadOp::create(rewriter, loc, b.getSlotType(),
+                              drain.getSlot()[0],
+                              ValueRange{b.constant(first)});
+  };
+  Value words = load(0), steps = loop.getSteps() ? load(4) : Value();
   auto word = [&](int64_t i) -> Value {
-    return vector::ExtractOp::create(rewriter, loc, words, i);
+    return vector::ExtractOp::create(rewriter, loc, i < 4 ? words : steps,
+                                     i % 4);
   };
   SmallVector<Value> passed{word(0), word(1), word(2)};
+  for (unsigned i = 3; i < own; ++i)
+    passed.push_back(word(i + 1));
   Value more = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
                                      word(3), b.constant(0));
   ReleaseOp::create(rewriter, loc, drain.getToken());
@@ -123,14 +167,14 @@ void nvfp4::warpspec::lowerRingLoop(RewriterBase &rewriter,
                            SmallVector<Location>(bodyTypes.size(), loc));
   auto args = block->getArguments();
   Block *body = &loop.getBody().front();
-  SmallVector<Value> arguments{args[0], args[1], args[2]};
-  llvm::append_range(arguments, args.drop_front(5));
+  SmallVector<Value> arguments(args.take_front(own));
+  llvm::append_range(arguments, args.drop_front(own + 2));
   Operation *end = body->getTerminator();
   rewriter.inlineBlockBefore(body, block, block->end(), arguments);
-  SmallVector<Value> next{args[3], args[4]};
+  SmallVector<Value> next{args[own], args[own + 1]};
   llvm::append_range(next, end->getOperands());
   rewriter.setInsertionPoint(end);
   scf::YieldOp::create(rewriter, loc, next);
   rewriter.eraseOp(end);
-  rewriter.replaceOp(loop, tiles.getResults().drop_front(5));
+  rewriter.replaceOp(loop, tiles.getResults().drop_front(own + 2));
 }

@@ -19,6 +19,17 @@ namespace nvfp4::warpspec {
 void lowerTileLoop(mlir::RewriterBase &rewriter, ForEachTileOp loop,
                    int64_t cluster);
 
+/// What is done with a tile, group, m, n, the range of steps and the number of
+/// parts before, by values that are carried from one to the next.
+using TileFn = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    llvm::ArrayRef<mlir::Value> tile, mlir::ValueRange carried)>;
+
+/// Builds `body` for this worker's tiles of `loop`, whose steps are cut if that
+/// pays. Only for at most 32 groups. Returns what is carried in the end.
+llvm::SmallVector<mlir::Value>
+lowerCutTiles(mlir::RewriterBase &rewriter, ForEachTileOp loop, int64_t cluster,
+              mlir::ValueRange inits, TileFn body);
+
 /// Replaces a tile loop with a ring by one that takes tiles from it.
 void lowerRingLoop(mlir::RewriterBase &rewriter, ForEachTileOp loop);
 

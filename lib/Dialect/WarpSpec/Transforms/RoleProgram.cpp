@@ -32,7 +32,8 @@ std::string nvfp4::warpspec::getLoopKey(Operation *op) {
     Operation *yield = loop.getExtents().front().getTerminator();
     return "tiles(" + stringifyTileOrder(loop.getOrder()).str() + "," +
            getKey(loop.getGroups()) + "," + getKey(yield->getOperand(0)) + "," +
-           getKey(yield->getOperand(1)) + ")";
+           getKey(yield->getOperand(1)) +
+           (loop.getSteps() ? "," + getKey(loop.getSteps()) : "") + ")";
   }
   return getUniqueName(op);
 }
@@ -45,7 +46,7 @@ static std::string getArgumentKey(BlockArgument arg) {
   if (auto tiles = dyn_cast<ForEachTileOp>(parent)) {
     if (arg.getOwner()->getParent() == &tiles.getExtents())
       return "group";
-    if (arg.getArgNumber() < 3)
+    if (arg.getArgNumber() < tiles.getNumTileArguments())
       return "tile" + number + getLoopKey(parent);
   }
   if (auto loop = dyn_cast<scf::ForOp>(parent))

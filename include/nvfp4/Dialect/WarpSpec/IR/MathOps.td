@@ -146,6 +146,9 @@ def WarpSpec_WarpgroupMmaOp : WarpSpec_AgentOp<"warpgroup_mma", [
   }];
 }
 
+/// Fragments in global memory.
+def WarpSpec_Sums : MemRefRankOf<[F32], [1]>;
+
 def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
     AttrSizedOperandSegments]> {
   let summary = "multiply coded weights by the tokens of many slots";
@@ -165,6 +168,10 @@ def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
     with UE4M3: half the rows of the buffer values a
     thread, in the fragment order of `wgmma`, of which the first `width / 2` are
     defined. Columns of the fragment are tokens.
+
+    With `after`, and under a condition, products are added to the fragment that
+    `store_fragment` has left in that slot: the result is the same, bit by bit,
+    as that of one operation for the steps of both.
 
     The agent is `threads`: they wait, decode, and issue `wgmma` together, and
     all that is asynchronous has finished when the operation has. Stage and phase
@@ -207,12 +214,15 @@ def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
                        ConfinedAttr<I32Attr, [IntPositive]>:$widthStep,
                        DefaultValuedAttr<WarpSpec_WeightCodeAttr,
                          "WeightCode::E2M1_UE4M3">:$code,
+                       Optional<WarpSpec_Sums>:$sums, Optional<I32>:$sumsSlot,
+                       Optional<I1>:$isAfter,
                        Optional<I32>:$stage, Optional<I32>:$phase);
   let results = (outs VectorOfRankAndType<[1], [F32]>:$result, I32:$nextStage,
                       I32:$nextPhase);
   let assemblyFormat = [{
     $pipeline (`[` $stage^ `,` $phase `]`)? `from` $from `to` $to
-    `width` `(` $width `)` `step` $widthStep (`of` $code^)? attr-dict
+    `width` `(` $width `)` `step` $widthStep (`of` $code^)?
+    (`after` $sums^ `[` $sumsSlot `]` `if` $isAfter `:` type($sums))? attr-dict
     `:` type($pipeline) `->` type($result)
   }];
   let extraClassDeclaration = [{
@@ -258,6 +268,61 @@ def WarpSpec_StageFragmentOp : WarpSpec_AgentOp<"stage_fragment"> {
   let assemblyFormat = [{
     $fragment `[` $column `]` `to` $target (`barrier` `(` $barrier^ `)`)? attr-dict
     `:` type($fragment) `to` type($target)
+  }];
+}
+
+def WarpSpec_StoreFragmentOp : WarpSpec_AgentOp<"store_fragment"> {
+  let summary = "leave an accumulator in global memory, for mma_decoded";
+  let description = [{
+    Each thread of the role stores its values of a fragment in slot `slot` of the
+    target, those that the first `width` columns need. A slot has a place for all
+    values of all threads of the role: the four values from 4 j on of thread t of
+    T stand at 4 (j T + t). `publish` says that they are there.
+
+    Example:
+
+    ```mlir
+    func.func @f(%acc: vector<48xf32>, %width: i32, %slot: i32,
+                 %sums: memref<?xf32, 1>) {
+      warpspec.store_fragment %acc width(%width) to %sums[%slot]
+          : vector<48xf32> to memref<?xf32, 1>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$fragment, I32:$width,
+                       WarpSpec_Sums:$target, I32:$slot);
+  let assemblyFormat = [{
+    $fragment `width` `(` $width `)` `to` $target `[` $slot `]` attr-dict
+    `:` type($fragment) `to` type($target)
+  }];
+}
+
+def WarpSpec_AddFragmentsOp : WarpSpec_AgentOp<"add_fragments", [
+    AllTypesMatch<["fragment", "result"]>]> {
+  let summary = "add accumulators from global memory, for parts of K";
+  let description = [{
+    The sum of the fragments that `store_fragment` has left in `count` slots from
+    `slot` on, in that order, and then of this one: of the first `width` columns.
+    With a count of 0 it is the fragment.
+
+    Example:
+
+    ```mlir
+    func.func @f(%acc: vector<48xf32>, %width: i32, %slot: i32, %count: i32,
+                 %sums: memref<?xf32, 1>) -> vector<48xf32> {
+      %all = warpspec.add_fragments %acc width(%width) to %count of %sums[%slot]
+          : vector<48xf32>, memref<?xf32, 1>
+      return %all : vector<48xf32>
+    }
+    ```
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$fragment, I32:$width,
+                       I32:$count, WarpSpec_Sums:$source, I32:$slot);
+  let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
+  let assemblyFormat = [{
+    $fragment `width` `(` $width `)` `to` $count `of` $source `[` $slot `]`
+    attr-dict `:` type($fragment) `,` type($source)
   }];
 }
 

@@ -180,6 +180,22 @@ def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
     worker w runs the tiles w, 2 W - 1 - w, 2 W + w, ... of it, so that workers
     with dear tiles get cheap ones next.
 
+    With `cut`, which needs such a ring, of slots of 8 x i32, and costs, the `do`
+    region gets which of so many steps along K it is to take, from one up to
+    another: all of them, or, of some tiles, a part. If there are at most 32
+    groups, more tiles than workers, and more to gain than a cut costs, then the
+    last rounds, W to 2 W - 1 tiles, are cut into W ranges of the same cost.
+    Worker w takes range W - 1 - w, its first tile from step 0 up to the cut,
+    then whole tiles, and what is left of its last tile, whose first steps are
+    those of worker w - 1. That one takes them first of all of its range, so
+    nobody waits for long, and only for workers before itself.
+
+    With `parts` as well, and no more than half as many tiles as workers, the
+    steps of each tile are cut into as many parts as there are workers for, each
+    of at least 8 steps. Parts of a tile go to workers that follow each other.
+    The `do` region has one argument more: the number of parts before this one,
+    0 where tiles are not in parts.
+
     Example:
 
     ```mlir
@@ -200,11 +216,13 @@ def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
   }];
   let arguments = (ins WarpSpec_TileOrderAttr:$order, I32:$groups,
                        Optional<WarpSpec_PipelineType>:$ring,
+                       Optional<I32>:$steps, UnitAttr:$inParts,
                        Variadic<AnyType>:$initArgs);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$extents, SizedRegion<1>:$body);
   let assemblyFormat = [{
     `` $order `of` $groups (`through` $ring^ `:` type($ring))?
+    (`cut` `(` $steps^ `)`)? (`parts` $inParts^)?
     `` custom<ForEachTile>($initArgs, type($initArgs), type($results), $extents, $body)
     attr-dict
   }];
@@ -212,6 +230,11 @@ def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
     ::mlir::Value getGroup() { return getBody().getArgument(0); }
     ::mlir::Value getM() { return getBody().getArgument(1); }
     ::mlir::Value getN() { return getBody().getArgument(2); }
+    /// Arguments of the body that say what to do: group, m, n and, with `cut`,
+    /// the first step and the end of the steps, then the number of parts before.
+    unsigned getNumTileArguments() {
+      return getSteps() ? 5 + getInParts() : 3;
+    }
   }];
 }
 
