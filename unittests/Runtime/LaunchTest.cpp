@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 
@@ -50,22 +51,12 @@ const char *const copyText = R"(
 }
 )";
 
-/// What eight bytes of the host are on the device: rows of `rowBytes`, in one
-/// buffer or in two parts.
-uint64_t copyRows(const void *bytes, int64_t rowBytes, bool inParts) {
+/// What eight bytes of the host are on the device: odd rows of `rowBytes`.
+uint64_t copyRows(uint64_t bytes, int64_t rowBytes) {
   uint64_t result = 0;
-  int32_t access = NVFP4_TASK_READ | NVFP4_TASK_ODD, in = 0;
-  int64_t rows = 8 / rowBytes;
   nvfp4_task *task = nvfp4_task_begin("a place", copyText, "copy");
-  if (!inParts) {
-    in = nvfp4_task_buffer(task, const_cast<void *>(bytes), rows, rowBytes, 1,
-                           access);
-  } else {
-    in = nvfp4_task_parts(task, 2, rows / 2, rowBytes, 1, access);
-    for (int64_t part : {0, 1})
-      nvfp4_task_part(task, in, part,
-                      static_cast<const char *>(bytes) + 4 * part);
-  }
+  int32_t in = nvfp4_task_buffer(task, &bytes, 8 / rowBytes, rowBytes, 1,
+                                 NVFP4_TASK_READ | NVFP4_TASK_ODD);
   int32_t out = nvfp4_task_buffer(task, &result, 1, 8, 8, NVFP4_TASK_WRITE);
   nvfp4_task_pointer(task, in);
   nvfp4_task_pointer(task, out);
@@ -125,13 +116,32 @@ TEST(Launch, ExtentsAreBelow2To31) {
   }
 }
 
+TEST(Launch, MapsOfPaddedFp4HaveRowsOf64Bytes) {
+  ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
+  for (int64_t alignment : {64, 16}) {
+    char bytes[48] = {};
+    nvfp4_task *task = nvfp4_task_begin("a place", copyText, "copy");
+    int32_t in =
+        nvfp4_task_buffer(task, bytes, 1, 48, alignment, NVFP4_TASK_READ);
+    nvfp4_task_matrix_map(task, in, NVFP4_TENSOR_U4_PADDED, 8, 128);
+    nvfp4_task_run(task, 0, 1, 0, 1, 0);
+    if (alignment == 64) {
+      EXPECT_EQ(nvfp4_take_violation(), NVFP4_OK) << nvfp4_last_error();
+      continue;
+    }
+    EXPECT_EQ(nvfp4_take_violation(), NVFP4_DEVICE_ERROR);
+    EXPECT_STREQ(nvfp4_last_error(),
+                 "a place: expected rows of a multiple of 64 bytes for a map "
+                 "of padded FP4, but got 48; give the buffer an alignment of "
+                 "64");
+  }
+}
+
 TEST(Launch, HalfBytesBehindOddRowsAreZero) {
   ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
   const uint64_t bytes = 0xfedcba9876543210;
-  for (bool inParts : {false, true}) {
-    EXPECT_EQ(copyRows(&bytes, 1, inParts), 0x0e0c0a0806040200u);
-    EXPECT_EQ(copyRows(&bytes, 2, inParts), 0x0edc0a9806540210u);
-    EXPECT_EQ(copyRows(&bytes, 4, inParts), 0x0edcba9806543210u);
-  }
-  EXPECT_EQ(copyRows(&bytes, 8, false), 0x0edcba9876543210u);
+  EXPECT_EQ(copyRows(bytes, 1), 0x0e0c0a0806040200u);
+  EXPECT_EQ(copyRows(bytes, 2), 0x0edc0a9806540210u);
+  EXPECT_EQ(copyRows(bytes, 4), 0x0edcba9806543210u);
+  EXPECT_EQ(copyRows(bytes, 8), 0x0edcba9876543210u);
 }

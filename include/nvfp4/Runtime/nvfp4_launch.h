@@ -70,11 +70,10 @@ NVFP4_API int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
                                     int64_t row_bytes, int64_t alignment,
                                     int32_t access);
 
-/* A buffer that the kernel reads, of `count` parts of `rows` rows each;
- * `access` is NVFP4_TASK_READ, or that and NVFP4_TASK_ODD. */
+/* A buffer that the kernel reads, of `count` parts of `rows` rows each. */
 NVFP4_API int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
                                    int64_t rows, int64_t row_bytes,
-                                   int64_t alignment, int32_t access);
+                                   int64_t alignment);
 /* The memory of part `number` of such a buffer. */
 NVFP4_API void nvfp4_task_part(nvfp4_task *task, int32_t buffer, int64_t number,
                                const void *host);
@@ -154,8 +153,9 @@ NVFP4_API void nvfp4_task_extent(nvfp4_task *task, int64_t extent);
 NVFP4_API void nvfp4_task_f32(nvfp4_task *task, float value);
 
 /* The next parameter is a tensor map of a matrix of bytes: boxes of `box_rows`
- * rows of `box_bytes` (the swizzle's span) each; `type` is 0 for bytes or 14
- * for padded FP4, of which `box_bytes` counts padding. */
+ * rows of `box_bytes` (the swizzle's span) each; `type` is NVFP4_TENSOR_U8 for
+ * bytes or NVFP4_TENSOR_U4_PADDED for FP4 that TMA pads, of which `box_bytes`
+ * counts padding and whose buffer has an alignment of 64. */
 NVFP4_API void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
                                      int32_t type, int32_t box_rows,
                                      int32_t box_bytes);

@@ -29,17 +29,21 @@ static bool isAlongK(MatmulOp op) {
   return op.getGrouping().getKind() == GroupingKind::RaggedK;
 }
 
-/// K is known to be an odd number of FP4 values: the rest of the last byte is
-/// nobody's.
-static bool hasHalfByte(ScaledType type) {
-  int64_t k = type.getShape().back();
-  return type.isFP4() && ShapedType::isStatic(k) && k % 2 != 0;
+/// K is known to be an odd number of values of FP4 on both sides: the rest of
+/// the last byte of a row is nobody's. Zeros on one side are enough, for codes
+/// of FP4 are finite and the scales are those of the block that K ends in.
+/// Beside FP8 TMA fills in these zeros.
+static bool hasHalfBytes(ScaledType a, ScaledType b) {
+  auto isOdd = [](int64_t k) { return ShapedType::isStatic(k) && k % 2 != 0; };
+  return a.isFP4() && b.isFP4() &&
+         (isOdd(a.getShape().back()) || isOdd(b.getShape().back()));
 }
 
 /// Values as a matrix of bytes: TMA needs rows at multiples of 16 bytes, and
 /// rows of whole 64 bytes where it pads FP4.
 static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
-                       int64_t rowValues, const HostNumber *groupedK) {
+                       int64_t rowValues, const HostNumber *groupedK,
+                       bool clearsHalfBytes = false) {
   Value data = side.operand.data, buffer;
   bool isFP4 = side.operand.type.isFP4();
   if (groupedK) {
@@ -48,12 +52,12 @@ static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
     int64_t rank = cast<MemRefType>(data.getType()).getRank();
     auto all = llvm::map_to_vector(
         side.parts, [](const ScaledOperand &part) { return part.data; });
-    int access = Launch::Read;
-    if (hasHalfByte(side.operand.type))
-      access |= Launch::Odd;
-    buffer = launch.addParts(all, countRows(launch.math, data, 1),
-                             launch.math.dim(data, rank - 1),
-                             side.isPadded ? 64 : 16, access);
+    HostNumber rows = countRows(launch.math, data, 1),
+               rowBytes = launch.math.dim(data, rank - 1);
+    int64_t alignment = side.isPadded ? 64 : 16;
+    buffer = clearsHalfBytes ? launch.addBuffer(data, rows, rowBytes, alignment,
+                                                Launch::Read | Launch::Odd)
+                             : launch.addParts(all, rows, rowBytes, alignment);
   }
   // Bytes and elements of the box are the same number, but for packed FP4.
   bool isPacked = isFP4 && !side.isPadded;
@@ -112,7 +116,7 @@ static void addResult(Launch &launch, const KernelPlan &plan, MatmulOp op,
   if (!plan.staged)
     return;
   int64_t boxBytes = plan.resultColumns * bytes;
-  p.outMap = launch.addMatrixMap(buffer, /*type=*/0, warpspec::kTmemLanes,
+  p.outMap = launch.addMatrixMap(buffer, NVFP4_TENSOR_U8, warpspec::kTmemLanes,
                                  launch.host.getI8Type(), boxBytes, boxBytes);
 }
 
@@ -226,7 +230,9 @@ OperandMaps nvfp4::gsg::sm100::addOperandMaps(Launch &launch,
                                               const KernelPlan &plan,
                                               const HostNumber *groupedK) {
   OperandMaps maps;
-  maps.a = addValues(launch, plan.a, plan.getOwnRows(), plan.k, groupedK);
+  // Cleared in A, which is one operand: weights are copied as they are.
+  maps.a = addValues(launch, plan.a, plan.getOwnRows(), plan.k, groupedK,
+                     hasHalfBytes(plan.a.operand.type, plan.b.operand.type));
   maps.b = addValues(launch, plan.b, plan.getOwnColumns(), plan.k, groupedK);
   maps.aScales =
       addScales(launch, plan.a, plan, /*isOnM=*/!plan.swap, groupedK);

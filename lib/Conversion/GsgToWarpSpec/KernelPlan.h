@@ -14,6 +14,7 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "nvfp4/Runtime/nvfp4_device.h"
 
 namespace nvfp4::gsg::sm100 {
 
@@ -27,8 +28,9 @@ struct OperandPlan {
   /// FP4 that TMA pads, 16 values to 16 bytes.
   bool isPadded = false;
 
-  /// CUtensorMapDataType.
-  int32_t getMapType() const { return isPadded ? 14 : 0; }
+  nvfp4_tensor_map_type getMapType() const {
+    return isPadded ? NVFP4_TENSOR_U4_PADDED : NVFP4_TENSOR_U8;
+  }
 };
 
 /// The sizes of a product's kernel and the instruction it uses. Bytes are of

@@ -182,15 +182,14 @@ Value Launch::addBuffer(Value memref, HostNumber rows, HostNumber rowBytes,
 }
 
 Value Launch::addParts(ValueRange memrefs, HostNumber rows, HostNumber rowBytes,
-                       int64_t alignment, int access) {
+                       int64_t alignment) {
   if (memrefs.size() == 1)
-    return addBuffer(memrefs.front(), rows, rowBytes, alignment, access);
+    return addBuffer(memrefs.front(), rows, rowBytes, alignment, Read);
   auto i64 = [&](int64_t value) { return math.toI64(math.constant(value)); };
-  Value buffer =
-      call("nvfp4_task_parts",
-           {task, i64(static_cast<int64_t>(memrefs.size())), math.toI64(rows),
-            math.toI64(rowBytes), i64(alignment), math.i32(access)},
-           host.getI32Type());
+  Value buffer = call("nvfp4_task_parts",
+                      {task, i64(static_cast<int64_t>(memrefs.size())),
+                       math.toI64(rows), math.toI64(rowBytes), i64(alignment)},
+                      host.getI32Type());
   for (auto [number, memref] : llvm::enumerate(memrefs))
     call("nvfp4_task_part",
          {task, buffer, i64(static_cast<int64_t>(number)), getAddress(memref)});

@@ -13,6 +13,7 @@
 #define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LAUNCH_H
 
 #include "KernelPlan.h"
+#include "nvfp4/Runtime/nvfp4_launch.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -51,8 +52,12 @@ private:
 /// constant is a constant in the kernel and no parameter.
 class Launch {
 public:
-  /// As nvfp4_launch.h has them.
-  enum Access { Read = 1, Write = 2, Zero = 4, Odd = 8 };
+  enum Access {
+    Read = NVFP4_TASK_READ,
+    Write = NVFP4_TASK_WRITE,
+    Zero = NVFP4_TASK_ZERO,
+    Odd = NVFP4_TASK_ODD
+  };
 
   /// Begins before `op`; all kernels of a module are in one `gpu.module`.
   Launch(mlir::ModuleOp module, mlir::Operation *op);
@@ -61,11 +66,9 @@ public:
   mlir::Value addBuffer(mlir::Value memref, HostNumber rows,
                         HostNumber rowBytes, int64_t alignment, int access);
 
-  /// The same of several memrefs of one shape, one after the other, to read;
-  /// `access` says how.
+  /// The same of several memrefs of one shape, one after the other, to read.
   mlir::Value addParts(mlir::ValueRange memrefs, HostNumber rows,
-                       HostNumber rowBytes, int64_t alignment,
-                       int access = Read);
+                       HostNumber rowBytes, int64_t alignment);
 
   /// Rows of zeros that are the kernel's own.
   mlir::Value addScratch(HostNumber rows, int64_t rowBytes);

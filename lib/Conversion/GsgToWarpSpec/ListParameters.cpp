@@ -70,7 +70,7 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
     addOperandMaps(launch, one);
     int64_t boxBytes = plan.resultColumns * bytes;
     if (plan.staged)
-      launch.addMatrixMap(result, /*type=*/0, warpspec::kTmemLanes,
+      launch.addMatrixMap(result, NVFP4_TENSOR_U8, warpspec::kTmemLanes,
                           launch.host.getI8Type(), boxBytes, boxBytes);
     tiles =
         math.add(tiles, math.mul(math.ceilDiv(rows, plan.getTileRows()),

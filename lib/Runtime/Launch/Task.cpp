@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Buffers are staged through memory of the device. Tensor maps need rows that
-// start at multiples of 16 bytes, so a staged row may be longer than the
-// host's.
+// start at multiples of 16 bytes, those of padded FP4 whole rows of 64, so a
+// staged row may be longer than the host's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -155,11 +155,11 @@ extern "C" int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
 
 extern "C" int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
                                     int64_t rows, int64_t rowBytes,
-                                    int64_t alignment, int32_t access) {
+                                    int64_t alignment) {
   int32_t number = -1;
   guarded(task, [&] {
     number = task->addBuffer({nullptr, count * rows, rowBytes,
-                              getPitch(rowBytes, alignment), access});
+                              getPitch(rowBytes, alignment), NVFP4_TASK_READ});
     task->buffers[number].partRows = rows;
   });
   return number;
@@ -253,9 +253,16 @@ extern "C" void nvfp4_task_matrix_map(nvfp4_task *task, int32_t buffer,
     spec.rank = 2;
     spec.address = matrix.memory;
     // TMA pads whole runs of 128 values: those behind a row's end are zeros.
-    spec.size[0] = spec.type == NVFP4_TENSOR_U4_PADDED
-                       ? 2 * matrix.pitch
-                       : std::max<int64_t>(matrix.rowBytes, 1);
+    bool isPadded = spec.type == NVFP4_TENSOR_U4_PADDED;
+    if (isPadded && matrix.pitch % 64 != 0) {
+      task->fail("expected rows of a multiple of 64 bytes for a map of padded "
+                 "FP4, but got " +
+                 std::to_string(matrix.pitch) +
+                 "; give the buffer an alignment of 64");
+      return;
+    }
+    spec.size[0] =
+        isPadded ? 2 * matrix.pitch : std::max<int64_t>(matrix.rowBytes, 1);
     spec.size[1] = std::max<int64_t>(matrix.rows, 1);
     spec.stride[0] = matrix.pitch;
     spec.box[0] = boxBytes;

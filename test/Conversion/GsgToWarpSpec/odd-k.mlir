@@ -1,4 +1,5 @@
-// Half a byte behind an odd K is nobody's: the launch clears it on the way to the device (access 9 is read, 1, and odd, 8).
+// Half a byte behind an odd K is nobody's: the launch clears that of rows on the way to the device (access 9 is read, 1, and
+// odd, 8), so that it is multiplied by zeros. Weights are copied as they are.
 // RUN: nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-warpspec | FileCheck %s
 
 !a = !grouped_scaled_gemm.scaled<16x63, nvfp4>
@@ -7,7 +8,7 @@
 // Rows are of 32 bytes, scales of one atom of 512.
 // CHECK-LABEL: func.func @dense
 // CHECK: llvm.call @nvfp4_task_buffer({{.*}}, %c16_i64{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c9_i32{{[_0-9]*}})
-// CHECK: llvm.call @nvfp4_task_buffer({{.*}}, %c32_i64{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c9_i32{{[_0-9]*}})
+// CHECK: llvm.call @nvfp4_task_buffer({{.*}}, %c32_i64{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
 // CHECK-COUNT-2: llvm.call @nvfp4_task_buffer({{.*}}, %c1_i64{{[_0-9]*}}, %c512_i64{{[_0-9]*}}, %c512_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
 func.func @dense(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>,
                  %out: memref<16x32xf32>) {
@@ -21,8 +22,8 @@ func.func @dense(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32
 // One weight operand a group.
 // CHECK-LABEL: func.func @parts
 // CHECK: llvm.call @nvfp4_task_buffer({{.*}}, %c9_i32
-// CHECK: llvm.call @nvfp4_task_parts({{.*}}, %c2_i64{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c9_i32{{[_0-9]*}})
-// CHECK: llvm.call @nvfp4_task_parts({{.*}}, %c512_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
+// CHECK: llvm.call @nvfp4_task_parts({{.*}}, %c2_i64{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}})
+// CHECK: llvm.call @nvfp4_task_parts({{.*}}, %c512_i64{{[_0-9]*}})
 func.func @parts(%ends: memref<2xi32>, %a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8>,
                  %bs: memref<32x4xf8E4M3FN>, %out: memref<16x32xf32>) {
   grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : memref<2xi32>)
@@ -36,9 +37,9 @@ func.func @parts(%ends: memref<2xi32>, %a: memref<16x32xi8>, %as: memref<16x4xf8
 !x = !grouped_scaled_gemm.scaled<16x65, mxfp4>
 !w = !grouped_scaled_gemm.scaled<32x65, mxfp8_e4m3>
 
-// FP4 beside FP8: rows of whole 64 bytes, which TMA pads, and those of FP8 as they are.
+// FP4 beside FP8: rows of whole 64 bytes, which TMA pads, and those of FP8 as they are, behind which it fills in zeros.
 // CHECK-LABEL: func.func @mixed
-// CHECK: llvm.call @nvfp4_task_buffer({{.*}}, %c33_i64{{[_0-9]*}}, %c64_i64{{[_0-9]*}}, %c9_i32{{[_0-9]*}})
+// CHECK: llvm.call @nvfp4_task_buffer({{.*}}, %c33_i64{{[_0-9]*}}, %c64_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
 // CHECK: llvm.call @nvfp4_task_matrix_map({{.*}}, %c14_i32
 // CHECK: llvm.call @nvfp4_task_buffer({{.*}}, %c65_i64{{[_0-9]*}}, %c16_i64{{[_0-9]*}}, %c1_i32{{[_0-9]*}})
 func.func @mixed(%x: memref<16x33xi8>, %xs: memref<16x3xf8E8M0FNU>, %w: memref<32x65xf8E4M3FN>, %ws: memref<32x3xf8E8M0FNU>,
