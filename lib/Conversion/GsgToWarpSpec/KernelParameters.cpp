@@ -25,6 +25,21 @@ HostNumber nvfp4::gsg::sm100::countRows(HostMath &math, Value memref,
   return rows;
 }
 
+HostNumber nvfp4::gsg::sm100::countK(HostMath &math, const ScaledOperand &a,
+                                     const ScaledOperand &b) {
+  for (ScaledType type : {a.type, b.type})
+    if (type && ShapedType::isStatic(type.getShape().back()))
+      return math.constant(type.getShape().back());
+  auto countColumns = [&](Value data) {
+    return math.dim(data, cast<MemRefType>(data.getType()).getRank() - 1);
+  };
+  if (!a.type || !a.type.isFP4())
+    return countColumns(a.data);
+  if (!b.type.isFP4() && !b.type.isCoded())
+    return countColumns(b.data);
+  return math.mul(countColumns(a.data), math.constant(2));
+}
+
 static bool isAlongK(MatmulOp op) {
   return op.getGrouping().getKind() == GroupingKind::RaggedK;
 }
@@ -246,13 +261,8 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
                                                   HostNumber &blocks) {
   HostMath &math = launch.math;
   KernelParameters p;
-  Value a = plan.a.operand.data;
-  int64_t aRank = cast<MemRefType>(a.getType()).getRank();
   bool isGathered = isAlongK(op);
-  int64_t stored = plan.a.operand.type.isFP4() ? 2 : 1;
-  HostNumber k = ShapedType::isStatic(op.getK())
-                     ? math.constant(op.getK())
-                     : math.mul(math.dim(a, aRank - 1), math.constant(stored));
+  HostNumber k = countK(math, plan.a.operand, plan.b.operand);
   if (isGathered)
     launch.setGroups(op.getGrouping(), op.getGroups(), plan.k);
   OperandMaps maps = addOperandMaps(launch, plan, isGathered ? &k : nullptr);
@@ -262,8 +272,7 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   p.bScaleMap = maps.bScales;
   p.startsByGroup =
       plan.a.operand.type.getGroupStart() == GroupStart::UpperBound;
-  addCommonParameters(launch, plan, op,
-                      math.ceilDiv(math.dim(a, aRank - 1), plan.k / stored), p);
+  addCommonParameters(launch, plan, op, math.ceilDiv(k, plan.k), p);
   if (isGathered)
     p.depth = launch.addNumber(k);
   HostNumber tiles =

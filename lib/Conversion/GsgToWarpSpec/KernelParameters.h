@@ -108,6 +108,11 @@ HostNumber countTiles(HostMath &math, MatmulOp op, int64_t rows,
 HostNumber addPartials(Launch &launch, const KernelPlan &plan, HostNumber tiles,
                        KernelParameters &p);
 
+/// K of the product of `a` and `b`, which run along it. FP4 has an odd K in its
+/// type alone; where that leaves it open, the other side may have it.
+HostNumber countK(HostMath &math, const ScaledOperand &a,
+                  const ScaledOperand &b);
+
 /// The product of the leading extents of a memref, all but `last`.
 HostNumber countRows(HostMath &math, mlir::Value memref, int64_t last);
 

@@ -34,7 +34,6 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
   HostMath &math = launch.math;
   Type element = cast<MemRefType>(op.getOut().getType()).getElementType();
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  int64_t stored = plan.a.operand.type.isFP4() ? 2 : 1;
   HostNumber tiles = math.constant(0);
   Value firstResult;
   for (auto [i, out] : llvm::enumerate(list.getOuts())) {
@@ -47,7 +46,7 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
     HostNumber rows = math.dim(list.getLhs()[i], 0);
     HostNumber columns = math.dim(list.getRhs()[i], 0);
     HostNumber steps =
-        math.ceilDiv(math.dim(list.getLhs()[i], 1), plan.k / stored);
+        math.ceilDiv(countK(math, one.a.operand, one.b.operand), plan.k);
     HostNumber rowBytes = math.mul(columns, math.constant(bytes));
     Value result =
         launch.addBuffer(out, rows, rowBytes, 16, Launch::Read | Launch::Write);

@@ -208,13 +208,7 @@ WgmmaParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
                                                  HostNumber &blocks) {
   HostMath &math = launch.math;
   WgmmaParameters p;
-  int64_t last = cast<MemRefType>(plan.a.data.getType()).getRank() - 1;
-  HostNumber k = math.dim(plan.a.data, last);
-  if (plan.a.type && plan.a.type.isFP4()) {
-    int64_t known = plan.a.type.getShape().back();
-    k = ShapedType::isDynamic(known) ? math.mul(k, math.constant(2))
-                                     : math.constant(known);
-  }
+  HostNumber k = countK(math, plan.a, plan.weights.front());
   ProductExtents extents = ProductExtents::get(math, op);
   HostNumber steps = math.ceilDiv(k, plan.getStageValues());
   bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;

@@ -66,3 +66,25 @@ func.func @groups(%ends: memref<2xi32>, %x: memref<16x33xi8>, %xs: memref<16x?xf
       outs(%out : memref<2x16x32xf32>)
   return
 }
+
+!hx = !grouped_scaled_gemm.scaled<16x?, mxfp4, starts = compact>
+!hw = !grouped_scaled_gemm.scaled<32x?, mxfp8_e4m3, starts = compact>
+
+// Where the type of FP4 leaves K open, that of FP8 or its memory has it.
+// CHECK-LABEL: func.func @other_side
+// CHECK: llvm.call @nvfp4_task_k_values({{.*}}, %c16_i64{{[_0-9]*}}, %c65_i64{{[_0-9]*}}, %c4_i32{{[_0-9]*}})
+// CHECK: %[[K:.*]] = memref.dim %arg4, %c1
+// CHECK: %[[L:.*]] = arith.index_cast %[[K]] : index to i64
+// CHECK: llvm.call @nvfp4_task_k_values({{.*}}, %c16_i64{{[_0-9]*}}, %[[L]], %c4_i32{{[_0-9]*}})
+func.func @other_side(%ends: memref<2xi32>, %x: memref<16x?xi8>, %xs: memref<16x?xf8E8M0FNU>, %w: memref<32x65xf8E4M3FN>,
+                      %any: memref<32x?xf8E4M3FN>, %ws: memref<32x?xf8E8M0FNU>, %out: memref<2x16x32xf32>) {
+  grouped_scaled_gemm.matmul <ragged_k, ends> groups(%ends : memref<2xi32>)
+      lhs(%x scaled_by %xs : memref<16x?xi8>, memref<16x?xf8E8M0FNU> as !hx)
+      rhs(%w scaled_by %ws : memref<32x65xf8E4M3FN>, memref<32x?xf8E8M0FNU> as !gw)
+      outs(%out : memref<2x16x32xf32>)
+  grouped_scaled_gemm.matmul <ragged_k, ends> groups(%ends : memref<2xi32>)
+      lhs(%x scaled_by %xs : memref<16x?xi8>, memref<16x?xf8E8M0FNU> as !hx)
+      rhs(%any scaled_by %ws : memref<32x?xf8E4M3FN>, memref<32x?xf8E8M0FNU> as !hw)
+      outs(%out : memref<2x16x32xf32>)
+  return
+}
