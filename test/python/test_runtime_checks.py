@@ -258,6 +258,15 @@ def test_good_data_run(form):
 
 def test_what_quantises_nothing_needs_no_global_scale():
     module("quantize_once").f(f32(0, 64), f32(1))
+    # No group, though each would have rows and columns.
+    text = f"""
+func.func @f(%x: {W}, %w: {W}, %s: f32) -> {W} {{
+  %y = grouped_scaled_gemm.matmul <batched> lhs(%x : {W}) rhs(%w : {W})
+      quantizer = <trtllm> global_scale(%s : f32) -> {W}
+  return %y : {W}
+}}"""
+    x, w = scaled(0, 16, 64), scaled(0, 64, 64)
+    compile_module(text).f(x, w, np.float32(0))
 
 
 @pytest.mark.parametrize("form", ["ends", "sort"])

@@ -164,12 +164,12 @@ void MatmulChecks::results() {
       quantized.isFP4() ? check.ceilDiv(outputColumns, 2) : outputColumns;
   product("matmul_c27", "outs", op.getOut(), stored, "stored columns");
   check.perGroup("matmul_c28", "global_scale", op.getGlobalScale(), numGroups);
-  check.globalScale(op.getGlobalScale(), {rows, outputColumns});
   ScaledOperand out{op.getOut(), op.getOutScales(), quantized};
   SmallVector<Extent, 3> shape;
   if (quantized.getRank() == 3)
     shape.push_back(numGroups);
   shape.append({rows, outputColumns});
+  check.globalScale(op.getGlobalScale(), shape);
   check.storage("outs", out, shape);
   if (kind == GroupingKind::RaggedRows)
     check.scaleRoom("outs", out, shape, op.getGrouping(), op.getGroups(), 0);
