@@ -1,5 +1,4 @@
-//===- Cells.cpp - what shadow memory remembers ------------------*- C++
-//-*-===//
+//===- Cells.cpp - what shadow memory remembers -----------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
