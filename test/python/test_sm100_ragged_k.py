@@ -23,6 +23,11 @@ def strategy(n, ctas=1, k=256):
     return tile(128 * ctas, n, k, ctas=ctas)
 
 
+# Weights on N, as they are without a strategy, and on M.
+SIDES = pytest.mark.parametrize("attrs", [None, tile(128, 32, 256, swap_ab="true")],
+                                ids=["weights_on_n", "weights_on_m"])
+
+
 def check(rng, counts, m, n, fmt="nvfp4", offsets="ends", align=1, layout="linear",
           starts="compact", out="f32", index="i32", attrs=None, extra=5):
     """beta = 0.5: what stands in the result is added to."""
@@ -100,13 +105,14 @@ def test_mixed_formats(rng):
     assert_equal(got, expected_result(product, "f32"))
 
 
-def test_rows_share_their_numbers(rng):
+@SIDES
+def test_rows_share_their_numbers(rng, attrs):
     """prob and bias are of rows and columns, which all groups have in common."""
     groups = ragged([40, 0, 16], kind="ragged_k")
     product = make_product(rng, groups, 24, None, "nvfp4", m=130)
     side = scaled_type("nvfp4", 2, starts="compact")
     text = matmul_text("f", groups.attribute, side, side, "tensor<?x?x?xf32>",
-                       bias="tensor<?xf32>", prob="tensor<?xf32>")
+                       bias="tensor<?xf32>", prob="tensor<?xf32>", attrs=attrs)
     operand, operands = product.arguments("linear", "compact", "linear", "compact")
     bias = rng.integers(-9, 9, 24).astype(np.float32)
     prob = rng.choice([0.5, 1, 2], 130).astype(np.float32)
@@ -115,6 +121,26 @@ def test_rows_share_their_numbers(rng):
     expected = expected_result(product, "f32",
                                epilogue=lambda acc, *_: (acc + bias) * prob[:, None])
     assert_equal(got, expected)
+
+
+@SIDES
+def test_pairs_and_their_pre_activation(rng, attrs):
+    groups, n = ragged([40, 0, 16], kind="ragged_k"), 48
+    product = make_product(rng, groups, n, None, "nvfp4", m=130)
+    side = scaled_type("nvfp4", 2, starts="compact")
+    text = matmul_text("f", groups.attribute, side, side, "tensor<?x?x?xf32>", alpha="f32",
+                       preact="tensor<?x?x?xf16>",
+                       activation="<swiglu, gate = <8, gate_first>>", attrs=attrs)
+    operand, operands = product.arguments("linear", "compact", "linear", "compact")
+    pre, got = compile_kernels("sm_100a", text).f(
+        *operand, *operands, np.float32(1 / 64), product.destination("f16"),
+        product.destination("f32", n // 2))
+    gate, up = gate_rows(8, 0, n // 2)
+    for i, (index, acc, _) in enumerate(product.accumulators()):
+        z = acc / 64
+        assert_equal(pre[index], round_to(z, "f16"), f"pre-activation of group {i}")
+        y = swiglu(z[:, gate], z[:, up], 1, 0, np.inf)
+        assert_within(got[index], y, activation_bound(y, z[:, gate], 1.702), "f32", f"group {i}")
 
 
 def test_offsets_outside_the_operand(rng):
