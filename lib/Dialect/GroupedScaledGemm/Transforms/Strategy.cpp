@@ -180,8 +180,8 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
     int64_t share = ShapedType::isDynamic(op.getK())
                         ? assumed.k
                         : k / std::max<int64_t>(count, 1);
-    share = std::max<int64_t>(share / 128, 1) * 128;
-    problem.groups = {{count, extentOr(rows, assumed.rowsPerGroup), n, share}};
+    problem.groups = {{count, extentOr(rows, assumed.rowsPerGroup), n,
+                       std::max<int64_t>(share, 1)}};
     break;
   }
   }
