@@ -140,7 +140,8 @@ nvfp4ModuleEmitSharedObject(MlirModule module, Nvfp4CompileOptions options,
                             MlirStringRef path, Nvfp4DiagnosticSink sink);
 
 /* Says as a remark at each product which strategies the cost model considers
- * for a GPU, their predicted times, and why each lost. */
+ * for a GPU, their predicted times, and why each lost. A product that gets no
+ * kernel is an error, and there are no remarks then. */
 NVFP4_COMPILER_API MlirLogicalResult nvfp4ModuleExplain(
     MlirModule module, MlirStringRef target, Nvfp4DiagnosticSink sink);
 

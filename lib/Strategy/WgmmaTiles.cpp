@@ -120,6 +120,14 @@ std::string printed(const char *format, ...) {
 }
 } // namespace
 
+Tile nvfp4::strategy::getDefaultWgmmaTile(int64_t expectedRows) {
+  // From here on 192 rows of 128 columns are better than 96 of 256.
+  constexpr int64_t kManyRows = 384;
+  if (expectedRows >= kManyRows)
+    return {.m = 192, .n = 128, .k = 128};
+  return {.m = 96, .n = 256, .k = 128};
+}
+
 std::vector<WgmmaCandidate>
 nvfp4::strategy::rankWgmmaTiles(const Problem &problem) {
   struct Shape {

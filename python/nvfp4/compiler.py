@@ -443,6 +443,7 @@ class Program(_Loaded):
         """For each product, which strategies the cost model considers on a GPU, their predicted times and why each lost.
 
         ``target`` defaults to that of the program, or sm_100a for a program for the CPU, which has one way to tile.
+        A product that gets no kernel there is an error.
         """
         chosen = target or (self.target if self.target != "cpu" else "sm_100a")
         collector = _Collector(self.text)

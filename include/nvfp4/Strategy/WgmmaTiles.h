@@ -33,6 +33,10 @@ struct WgmmaCandidate {
 /// k = 256 are among them if K of every group is a multiple of it.
 std::vector<WgmmaCandidate> rankWgmmaTiles(const Problem &problem);
 
+/// The most that a tile of a kernel without a strategy has, where so many rows
+/// of all groups are expected; 0 for no hint.
+Tile getDefaultWgmmaTile(int64_t expectedRows);
+
 /// A table of them, a line each.
 std::string explainWgmmaTiles(const std::vector<WgmmaCandidate> &candidates);
 

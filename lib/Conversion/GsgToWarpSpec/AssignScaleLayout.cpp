@@ -13,6 +13,7 @@
 #include "ListProblem.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -240,10 +241,10 @@ LogicalResult ProductScales::assignGateLayout() {
   if (llvm::any_of(parts, [](const ScaledOperand &part) {
         return part.type.getGroupStart() != GroupStart::Whole;
       }))
-    return op.emitOpError("kernels for ")
-           << (isWgmma ? "sm_90a" : "sm_100a")
-           << " do not support the gate layout " << gate
-           << " of groups along K; use runs of 1, 2, 4, 8, 16"
+    return refuseKernel(op,
+                        isWgmma ? KernelTarget::SM90A : KernelTarget::SM100A,
+                        "the gate layout ")
+           << gate << " of groups along K; use runs of 1, 2, 4, 8, 16"
            << (isWgmma ? " or 32" : ", 32 or 64");
   // Columns of an addend and of a stored pre-activation stay where they are.
   if (op.getAddend() || op.getPreactOut()) {

@@ -13,6 +13,7 @@
 #include "ListProblem.h"
 #include "WgmmaBody.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -95,9 +96,8 @@ struct ConvertGsgToWarpSpec
           return signalPassFailure();
         }
         if (!hasOneKernel(list, target)) {
-          op->emitOpError("kernels for ")
-              << target
-              << " do not support this matmul_list; run gsg-split-list first";
+          refuseKernel(op, getKernelTarget(target),
+                       "this matmul_list; run gsg-split-list first");
           return signalPassFailure();
         }
         if (failed(lowerList(getOperation(), list)))

@@ -98,45 +98,48 @@ static std::string chooseTile(KernelPlan &plan, MatmulOp op) {
   return "";
 }
 
-FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
-  auto refuse = [&](const Twine &what) {
-    return op.emitOpError("kernels for sm_100a do not support ") << what;
-  };
-  if (std::string what = explainCodedWeights(op, "sm_100a"); !what.empty())
-    return op.emitOpError(what);
-  if (std::string what = findUnsupportedByKernels(op, "sm_100a"); !what.empty())
-    return refuse(what);
-  KernelPlan plan;
+/// Fills in the plan of `op`. What is missing, or an empty text.
+static std::string makePlan(KernelPlan &plan, MatmulOp op) {
+  if (std::string what = findUnsupportedByKernels(op, KernelTarget::SM100A);
+      !what.empty())
+    return what;
   plan.a.parts =
       getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr());
   plan.b.parts =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
   plan.a.operand = plan.a.parts.front();
   plan.b.operand = plan.b.parts.front();
-  if (failed(requireScaledRows(op)))
-    return failure();
   GroupingKind kind = op.getGrouping().getKind();
   for (const OperandPlan *side : {&plan.a, &plan.b})
     if (std::string what = findUnsupportedSide(side->operand.type, kind);
         !what.empty())
-      return refuse(what);
+      return what;
   chooseInstruction(plan);
-  if (std::string what = chooseTile(plan, op); !what.empty())
-    return refuse(what);
+  return chooseTile(plan, op);
+}
+
+FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
+  if (std::string what = explainCodedWeights(op, "sm_100a"); !what.empty())
+    return op.emitOpError(what);
+  if (failed(requireScaledRows(op)))
+    return failure();
+  KernelPlan plan;
+  if (std::string what = makePlan(plan, op); !what.empty())
+    return refuseKernel(op, KernelTarget::SM100A, what);
   return plan;
 }
 
 FailureOr<KernelPlan> KernelPlan::get(MatmulListOp list, MatmulOp first) {
   auto refuse = [&](const Twine &what) {
-    return list.emitOpError("kernels for sm_100a do not support ") << what;
+    return refuseKernel(list, KernelTarget::SM100A, what);
   };
   if (std::string what = explainCodedWeights(list, "sm_100a"); !what.empty())
     return list.emitOpError(what);
   if (std::string what = findUnsupportedByKernels(list); !what.empty())
     return refuse(what);
-  FailureOr<KernelPlan> plan = get(first);
-  if (failed(plan))
-    return failure();
+  KernelPlan plan;
+  if (std::string what = makePlan(plan, first); !what.empty())
+    return refuse(what);
   for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
     for (ScaledType type : {list.getLhsType(i), list.getRhsType(i)})
       if (std::string what = findUnsupportedSide(type, GroupingKind::Dense);

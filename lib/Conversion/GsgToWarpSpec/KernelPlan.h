@@ -88,7 +88,8 @@ struct KernelPlan {
   /// gsg-assign-scale-layout; failure after a diagnostic that says what
   /// sm_100a kernels do not support and what they do.
   static mlir::FailureOr<KernelPlan> get(MatmulOp op);
-  /// The same for all problems of a list, of which `first` is the first.
+  /// The same for all problems of a list, of which `first` is the first;
+  /// diagnostics are the list's.
   static mlir::FailureOr<KernelPlan> get(MatmulListOp list, MatmulOp first);
 };
 

@@ -1,5 +1,4 @@
-//===- WgmmaPlan.cpp - Sizes and parameters of kernels for sm_90a -*- C++
-//-*-===//
+//===- WgmmaPlan.cpp - Sizes of kernels for sm_90a --------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +12,7 @@
 #include "WgmmaBody.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Format/WgmmaWeights.h"
+#include "nvfp4/Strategy/WgmmaTiles.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -20,10 +20,6 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
-
-/// Rows a group from which on a tile of 128 columns by up to 192 rows is
-/// better than one of 256 by 96.
-static constexpr int64_t kManyRows = 384;
 
 int64_t WgmmaPlan::getMostStages() const {
   int64_t row = isPlain ? kNarrowPitch * 2 : kPitch * 4;
@@ -177,9 +173,10 @@ static void setCut(WgmmaPlan &plan, MatmulOp op) {
 
 FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
   auto refuse = [&](const Twine &what) {
-    return op.emitOpError("kernels for sm_90a do not support ") << what;
+    return refuseKernel(op, KernelTarget::SM90A, what);
   };
-  if (std::string what = findUnsupportedByKernels(op, "sm_90a"); !what.empty())
+  if (std::string what = findUnsupportedByKernels(op, KernelTarget::SM90A);
+      !what.empty())
     return refuse(what);
   WgmmaPlan plan;
   plan.a =
@@ -192,7 +189,9 @@ FailureOr<WgmmaPlan> WgmmaPlan::get(MatmulOp op) {
   setFormats(plan);
   plan.isPlain = hasPlainResults(op);
   bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
-  setWarpgroups(plan, op.getExpectedRows().value_or(0) >= kManyRows ? 2 : 4);
+  strategy::Tile tile =
+      strategy::getDefaultWgmmaTile(op.getExpectedRows().value_or(0));
+  setWarpgroups(plan, tile.n / 64);
   if (StrategyAttr strategy = op.getStrategyAttr())
     if (std::string what = chooseTile(
             plan, strategy, isAlongK ? ShapedType::kDynamic : op.getK());

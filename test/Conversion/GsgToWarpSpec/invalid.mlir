@@ -46,6 +46,17 @@ func.func @list(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
 
 // -----
 
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @tile_of_a_list(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x32xf32>) -> (tensor<16x32xf32>, tensor<16x32xf32>) {
+  // expected-error@+1 {{'grouped_scaled_gemm.matmul_list' op kernels for sm_100a do not support the strategy <m = 128, n = 96, k = 256>}}
+  %e:2 = grouped_scaled_gemm.matmul_list lhs(%a : !a, %a : !a) rhs(%b : !b, %b : !b) outs(%c, %d : tensor<16x32xf32>, tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 96, k = 256>} -> tensor<16x32xf32>, tensor<16x32xf32>
+  return %e#0, %e#1 : tensor<16x32xf32>, tensor<16x32xf32>
+}
+
+// -----
+
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @plain_rows(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
   // expected-error@+1 {{kernels for sm_100a do not support rows without scales; quantise them, or use target sm_90a or cpu}}

@@ -12,6 +12,14 @@ func.func @squares(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x64, nvfp4> 
   return %d : !grouped_scaled_gemm.scaled<64x64, nvfp4>
 }
 
+// One product that gets no kernel does not take the other's strategy.
+func.func @beside(%a: !a, %b: !b, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // HOPPER: remark: strategy <
+  // expected-remark @below {{strategy <}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %d : tensor<64x64xf32>
+}
+
 // -----
 
 !a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
@@ -52,4 +60,46 @@ func.func @short_runs(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x32, mxfp
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) activation = <swiglu, gate = <8, gate_first>>
       quantizer = <ue8m0_up> -> !grouped_scaled_gemm.scaled<64x32, mxfp8_e4m3>
   return %d : !grouped_scaled_gemm.scaled<64x32, mxfp8_e4m3>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+func.func @swizzled(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4> {
+  // HOPPER: error: {{.*}}kernels for sm_90a do not support scales of the result as blocked_8x4 that start whole
+  // expected-error @below {{kernels for sm_100a do not support scales of the result as blocked_8x4 that start whole; use linear or blocked, starts = whole or upper_bound}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) quantizer = <te>
+      -> !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4>
+  return %d : !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+func.func @gaps(%a: memref<64x32xi8>, %as: memref<64x4xf8E4M3FN>, %c: memref<64x64xf32, strided<[128, 1]>>) {
+  // HOPPER: error: {{.*}}kernels for sm_90a do not support operands that are not contiguous
+  // expected-error @below {{kernels for sm_100a do not support operands that are not contiguous; copy them first}}
+  grouped_scaled_gemm.matmul <dense> lhs(%a scaled_by %as : memref<64x32xi8>, memref<64x4xf8E4M3FN> as !a)
+      rhs(%a scaled_by %as : memref<64x32xi8>, memref<64x4xf8E4M3FN> as !b)
+      outs(%c : memref<64x64xf32, strided<[128, 1]>>)
+  return
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+func.func @gaps_in_a_list(%a: memref<64x32xi8>, %as: memref<64x4xf8E4M3FN>, %c: memref<64x64xf32>,
+                          %d: memref<64x64xf32, strided<[128, 1]>>) {
+  // HOPPER: error: {{.*}}kernels for sm_90a do not support operands that are not contiguous
+  // expected-error @below {{kernels for sm_100a do not support operands that are not contiguous; copy them first}}
+  grouped_scaled_gemm.matmul_list
+      lhs(%a scaled_by %as : memref<64x32xi8>, memref<64x4xf8E4M3FN> as !a,
+          %a scaled_by %as : memref<64x32xi8>, memref<64x4xf8E4M3FN> as !a)
+      rhs(%a scaled_by %as : memref<64x32xi8>, memref<64x4xf8E4M3FN> as !b,
+          %a scaled_by %as : memref<64x32xi8>, memref<64x4xf8E4M3FN> as !b)
+      outs(%c, %d : memref<64x64xf32>, memref<64x64xf32, strided<[128, 1]>>)
+  return
 }

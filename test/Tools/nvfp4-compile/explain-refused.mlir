@@ -1,4 +1,4 @@
-// --explain names no strategy for a product that gets no kernel.
+// --explain names no strategy for a product that gets no kernel, nor for what is beside it.
 // RUN: not nvfp4-compile --explain --target=sm_100a %s 2>&1 | FileCheck %s --implicit-check-not=remark:
 // RUN: not nvfp4-compile --explain --target=sm_90a %s 2>&1 | FileCheck %s --implicit-check-not=remark:
 
@@ -9,4 +9,8 @@ func.func @squares(%a: !a, %b: !b) -> !q {
   // CHECK: explain-refused.mlir:[[#@LINE+1]]:{{[0-9]+}}: error: {{.*}}kernels for sm_{{[0-9]+}}a do not support results scaled by squares
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) quantizer = <te, two_d> -> !q
   return %d : !q
+}
+func.func @beside(%a: !a, %b: !b, %c: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<64x512xf32>) -> tensor<64x512xf32>
+  return %d : tensor<64x512xf32>
 }

@@ -5,13 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Texts name the nearest form that kernels have.
+// One function for each part of a product: what kernels leave out of it, and
+// the nearest form that they have, or an empty text.
 //
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -28,8 +31,9 @@ static bool isNumber(Type type) {
          (type.isInteger() && type.getIntOrFloatBitWidth() <= 64);
 }
 
-/// Operations of `math` need a library on a GPU, and so do three of `arith`.
-static bool isVectorizable(Operation &op) {
+/// PTX has it: operations of `math` need a library on a GPU, and so do three of
+/// `arith`.
+static bool hasPtx(Operation &op) {
   return isa<arith::ArithDialect>(op.getDialect()) &&
          !isa<arith::RemFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) &&
          llvm::all_of(op.getOperandTypes(), isNumber) &&
@@ -38,7 +42,6 @@ static bool isVectorizable(Operation &op) {
           op.hasTrait<OpTrait::Vectorizable>());
 }
 
-/// What they leave out of quantised results, or an empty text.
 static std::string findUnsupportedResult(MatmulOp op) {
   QuantizerAttr quantizer = op.getQuantizerAttr();
   if (!quantizer)
@@ -64,7 +67,7 @@ static std::string findUnsupportedRegion(MatmulOp op) {
   if (op.getActivationOrIdentity().getKind() != ActivationKind::Custom)
     return "";
   for (Operation &inner : op.getEpilogue().front().without_terminator())
-    if (!isVectorizable(inner))
+    if (!hasPtx(inner))
       return "'" + inner.getName().getStringRef().str() +
              "' in an epilogue region; use operations of arith other than "
              "remf, maxnumf and minnumf on f16, bf16, f32, f64 and integers "
@@ -85,7 +88,8 @@ static std::string findUnsupportedGate(MatmulOp op) {
     return "";
   if (op.getOuterGate())
     return "addend and preact_outs in another gate layout than the weights; "
-           "run gsg-assign-scale-layout{target=sm_90a}";
+           "run gsg-assign-scale-layout{target=sm_90a} after "
+           "one-shot-bufferize";
   int64_t q = gate.getGranularity();
   if (q > 0 && q <= 32 && 32 % q == 0)
     return "";
@@ -96,14 +100,26 @@ static std::string findUnsupportedGate(MatmulOp op) {
                   "weights, bias, addend and preact_outs to runs of 1, 2, 4, "
                   "8, 16 or 32 by grouped_scaled_gemm.relayout_gate first";
   if (!op.getAddend() && !op.getPreactOut())
-    return text + "; run gsg-assign-scale-layout{target=sm_90a}";
+    return text + "; run gsg-assign-scale-layout{target=sm_90a} after "
+                  "one-shot-bufferize";
   return text + " with addend or preact_outs; bring weights, bias, addend and "
                 "preact_outs to runs of 1, 2, 4, 8, 16 or 32 by "
                 "grouped_scaled_gemm.relayout_gate";
 }
 
+KernelTarget nvfp4::gsg::getKernelTarget(StringRef target) {
+  return target == "sm_90a" ? KernelTarget::SM90A : KernelTarget::SM100A;
+}
+
+InFlightDiagnostic nvfp4::gsg::refuseKernel(Operation *op, KernelTarget target,
+                                            const Twine &what) {
+  return op->emitOpError("kernels for ")
+         << (target == KernelTarget::SM90A ? "sm_90a" : "sm_100a")
+         << " do not support " << what;
+}
+
 std::string nvfp4::gsg::findUnsupportedByKernels(MatmulOp op,
-                                                 StringRef target) {
+                                                 KernelTarget target) {
   if (std::string what = findUnsupportedResult(op); !what.empty())
     return what;
   if (op.getTail() == TailMode::Zero && op.getBeta() && !op.getAddend())
@@ -112,7 +128,7 @@ std::string nvfp4::gsg::findUnsupportedByKernels(MatmulOp op,
     return what;
   if (std::string what = findUnsupportedOperands(op); !what.empty())
     return what;
-  return target == "sm_90a" ? findUnsupportedGate(op) : "";
+  return target == KernelTarget::SM90A ? findUnsupportedGate(op) : "";
 }
 
 std::string nvfp4::gsg::findUnsupportedByKernels(MatmulListOp op) {

@@ -95,13 +95,25 @@ SelectStrategy::select(Operation *op, StrategyAttr given,
 }
 
 /// The tile of a kernel for sm_90a, unless one is given: candidates are all
-/// legal, and none is what Machine describes.
+/// legal, and none is what Machine describes. The model is of NVFP4 weights
+/// beside scaled rows; other kernels choose their tile.
 static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
-  // The model is of NVFP4 weights; other kernels know what to do without.
+  bool given = op.getStrategyAttr() != nullptr;
   ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
   if (!lhs || !rhs || rhs.getFormat() != BlockFormat::NVFP4 ||
-      op.getGrouping().getKind() == GroupingKind::RaggedK)
+      op.getGrouping().getKind() == GroupingKind::RaggedK) {
+    if (!explain)
+      return;
+    InFlightDiagnostic remark = op->emitRemark();
+    remark << (given ? "keeps its strategy; without it its kernel takes"
+                     : "no strategy: its kernel takes")
+           << " tiles of at most "
+           << strategy::toString(strategy::getDefaultWgmmaTile(
+                  op.getExpectedRows().value_or(0)))
+           << "; the model for sm_90a is of NVFP4 weights beside rows with "
+              "scales, in groups along M";
     return;
+  }
   strategy::Problem problem = describe(op, rows);
   // Tiles of K = 256 need a K that is known to be a multiple.
   if (ShapedType::isDynamic(op.getK()))
@@ -110,7 +122,6 @@ static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
   std::vector<strategy::WgmmaCandidate> candidates =
       strategy::rankWgmmaTiles(problem);
   const strategy::Tile &best = candidates.front().tile;
-  bool given = op.getStrategyAttr() != nullptr;
   if (!given)
     op.setStrategyAttr(getStrategyAttr(op.getContext(), best));
   if (!explain)
@@ -125,14 +136,13 @@ static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
 
 /// target_c10: success if there is a kernel for what the op asks for, whatever
 /// the tile.
-static LogicalResult requireKernel(Operation *op, StringRef target) {
+static LogicalResult requireKernel(Operation *op, KernelTarget target) {
   auto matmul = dyn_cast<MatmulOp>(op);
   std::string what = matmul ? findUnsupportedByKernels(matmul, target)
                             : findUnsupportedByKernels(cast<MatmulListOp>(op));
   if (what.empty())
     return success();
-  return op->emitOpError("kernels for ")
-         << target << " do not support " << what;
+  return refuseKernel(op, target, what);
 }
 
 void SelectStrategy::runOnOperation() {
@@ -166,7 +176,7 @@ void SelectStrategy::runOnOperation() {
     if (!matmul && !list)
       return;
     if ((machine && matmul && failed(requireScaledRows(matmul))) ||
-        (kernels && failed(requireKernel(op, machine ? "sm_100a" : "sm_90a"))))
+        (kernels && failed(requireKernel(op, getKernelTarget(target)))))
       failedAny = true;
     else if (!machine && matmul)
       selectWgmmaTile(matmul, rows, explain);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 #include "nvfp4/Strategy/Legality.h"
@@ -121,8 +122,9 @@ LogicalResult gsg::requireScaledRows(MatmulOp op) {
   // target_c7
   if (op.getLhsType())
     return success();
-  return op.emitOpError("kernels for sm_100a do not support rows without "
-                        "scales; quantise them, or use target sm_90a or cpu");
+  return refuseKernel(op, KernelTarget::SM100A,
+                      "rows without scales; quantise them, or use target "
+                      "sm_90a or cpu");
 }
 
 strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What convert-gsg-to-warpspec leaves out whatever the tile. The choice of a
-// strategy asks as well, so that none is named for what gets no kernel.
+// What convert-gsg-to-warpspec leaves out whatever the tile, of products that
+// gsg-verify-target, gsg-split-list and gsg-assign-scale-layout have passed.
+// The choice of a strategy asks as well, so that none is named for what gets no
+// kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +21,24 @@
 
 namespace nvfp4::gsg {
 
-/// What kernels for `target` (sm_90a, or anything else for tcgen05) do not
-/// support of `op`, and the nearest form that they do, to be put behind
-/// "kernels for ... do not support "; empty if they can do all of it. Gate
-/// layouts are those that gsg-assign-scale-layout left.
-std::string findUnsupportedByKernels(MatmulOp op, llvm::StringRef target);
+/// GPUs whose kernels can do different things: sm_90a, and sm_100a with its
+/// family.
+enum class KernelTarget { SM90A, SM100A };
+
+/// The one that the GPU `target` runs.
+KernelTarget getKernelTarget(llvm::StringRef target);
+
+/// What kernels do not support of `op`, and the nearest form that they do;
+/// empty if they can do all of it. Gate layouts are those that
+/// gsg-assign-scale-layout left.
+std::string findUnsupportedByKernels(MatmulOp op, KernelTarget target);
 
 /// The same of a list that is one kernel, on sm_100a.
 std::string findUnsupportedByKernels(MatmulListOp op);
+
+/// An error at `op`: that kernels do not support `what`.
+mlir::InFlightDiagnostic refuseKernel(mlir::Operation *op, KernelTarget target,
+                                      const llvm::Twine &what);
 
 } // namespace nvfp4::gsg
 

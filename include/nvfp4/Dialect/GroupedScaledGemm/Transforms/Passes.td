@@ -183,6 +183,11 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
     stages and accumulators fit into shared and tensor memory. Changes nothing
     else. Running it again keeps what it found.
 
+    On `sm_90a` only a `matmul` gets one, and only if its weights are NVFP4, its
+    rows have scales and its groups are not along K: that is what the model is
+    of. Kernels of the others choose their tile. A given strategy stays as it
+    is there, and convert-gsg-to-warpspec says whether it is legal.
+
     A product without strategy gets the one that the cost model of
     docs/Rationale/Strategy.md predicts to be fastest. One that has a strategy
     keeps it; open parameters are filled in. A given strategy that is illegal is
@@ -196,9 +201,12 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
     are, never whether they are correct.
 
     With `explain` a remark at each product lists the candidates, their
-    predicted microseconds, and why each lost or is illegal. With `kernels` a
-    product that gets no kernel, whatever the tile, is an error and has no
-    remark.
+    predicted microseconds, and why each lost or is illegal, or says that its
+    kernel chooses. With `kernels` a product that gets no kernel, whatever the
+    tile, is an error and has no remark. This holds on memrefs after
+    gsg-verify-target, gsg-split-list and gsg-assign-scale-layout for `target`;
+    before them other forms may be refused, such as gate layouts that the last
+    one changes, and what they refuse is not.
 
     Before:
 
@@ -234,7 +242,7 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_100a\"",
-           "sm_100a, sm_103a or sm_100f">,
+           "sm_100a, sm_103a, sm_100f or sm_90a">,
     Option<"expectedRows", "expected-rows", "int64_t", /*default=*/"0",
            "rows of all groups to expect where they are unknown, 0 for no hint">,
     Option<"dynamicN", "dynamic-n", "bool", /*default=*/"false",
