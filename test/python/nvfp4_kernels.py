@@ -62,14 +62,14 @@ def check(rng, target, groups, n, k, fmt="nvfp4", out="f32", lhs_layout="linear"
     assert_equal(got, expected, (groups, n, k, fmt))
 
 
-def run_schedule(target, name, text, operands, seed, *options, blocks=2):
+def run_schedule(target, name, text, operands, seed, *options, blocks=2, profile="cutlass"):
     """The command line on another schedule of `blocks` blocks, with the checker on."""
     source = scratch() / f"{name}.mlir"
     source.write_text(text)
     code, output, error = run(
         tool("nvfp4-run"), source, "--device=sim", f"--target={target}", *options,
         "--inputs=" + ",".join(write_inputs(operands)),
-        env={"NVFP4_SIM_OPTIONS": f"--check --seed {seed} --delays adversarial",
+        env={"NVFP4_SIM_OPTIONS": f"--check --profile {profile} --seed {seed} --delays adversarial",
              "NVFP4_MAX_BLOCKS": str(blocks)})
     assert code == 0, output + error
 
@@ -78,7 +78,7 @@ def run_schedule(target, name, text, operands, seed, *options, blocks=2):
 EXACT = ("--check=reference", "--exact")
 
 
-def check_schedule(rng, target, seed, attrs):
+def check_schedule(rng, target, seed, attrs, profile="cutlass"):
     """The command line, another schedule of the blocks, and the interpreter as the oracle."""
     groups = ragged([3, 0, 130, 40], extra=5)
     product = make_product(rng, groups, 264, 800, "nvfp4")
@@ -88,4 +88,4 @@ def check_schedule(rng, target, seed, attrs):
     alpha = rng.choice([0.5, 1, 2], len(groups)).astype(np.float32)
     flat = operand + [part for pair in operands for part in pair]
     run_schedule(target, "schedule", text, flat + [alpha, product.destination("bf16")], seed,
-                 *EXACT)
+                 *EXACT, profile=profile)

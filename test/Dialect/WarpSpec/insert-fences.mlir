@@ -27,10 +27,11 @@ warpspec.kernel @epilogue(%map: !warpspec.tensor_map<128x32xf32, swizzle = 128>)
     %part = warpspec.tmem_slice %d[%c0] : memref<128x64xf32, #warpspec.tmem> to memref<128x32xf32, #warpspec.tmem>
     // CHECK: %[[V:.*]] = warpspec.tmem_load
     %v = warpspec.tmem_load %part : memref<128x32xf32, #warpspec.tmem>
+    // Acquiring is a loop: nothing may touch the registers before they have arrived.
+    // CHECK-NEXT: %[[W:.*]] = warpspec.tmem_wait %[[V]]
     // CHECK-NEXT: warpspec.acquire
     // CHECK-NEXT: role_barrier
     %fill, %b = warpspec.acquire %out : !stage
-    // CHECK-NEXT: %[[W:.*]] = warpspec.tmem_wait %[[V]]
     // CHECK-NEXT: smem_store %[[W]]
     warpspec.smem_store %v, %b[%row, %c0] : vector<32xf32>, memref<128x32xf32, #warpspec.smem<128>>
     // CHECK-NEXT: fence <tcgen05_before>

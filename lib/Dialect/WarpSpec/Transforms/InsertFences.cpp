@@ -79,10 +79,13 @@ private:
     }
   }
 
-  /// Values of loads are used by `op`, or their tensor memory is handed over,
-  /// by `op` itself or within its regions.
+  /// Values of loads are used by `op`, or their tensor memory is handed over, by
+  /// `op` itself or within its regions; or `op` ends the basic block.
   bool mustHaveArrived(Operation *op, ArrayRef<Value> arriving) {
-    if (op->hasTrait<OpTrait::IsTerminator>())
+    // Waits are loops: registers that are live behind them may be copied before
+    // they have arrived.
+    if (op->hasTrait<OpTrait::IsTerminator>() || op->getNumRegions() != 0 ||
+        isa<AcquireOp, WaitOp>(op))
       return true;
     WalkResult handsOver = op->walk([](Operation *inner) {
       return isa<CommitOp, ReleaseOp>(inner) ? WalkResult::interrupt()
