@@ -57,8 +57,9 @@ def InsertFencesPass : Pass<"warpspec-insert-fences", "::nvfp4::warpspec::Kernel
 
     - `fence <tcgen05_after>` after an `acquire` or `wait` of a slot in tensor
       memory, unless both sides are the tensor core;
-    - `tmem_wait` before the first use of what `tmem_load` gave, and before the
-      drain is released;
+    - `tmem_wait` before the first use of what `tmem_load` gave, before the drain
+      is released, and before the basic block ends: other operations with regions
+      and waits, which are loops;
     - `fence <tmem_stores>` and `fence <tcgen05_before>` before threads hand over
       a slot in tensor memory that they accessed;
     - `fence <proxy_async>` before threads hand over shared memory that they
