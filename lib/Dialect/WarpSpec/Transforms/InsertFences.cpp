@@ -79,8 +79,8 @@ private:
     }
   }
 
-  /// Values of loads are used by `op`, or their tensor memory is handed over, by
-  /// `op` itself or within its regions; or `op` ends the basic block.
+  /// Values of loads are used by `op`, or their tensor memory is handed over,
+  /// by `op` itself or within its regions; or `op` ends the basic block.
   bool mustHaveArrived(Operation *op, ArrayRef<Value> arriving) {
     // Waits are loops: registers that are live behind them may be copied before
     // they have arrived.
