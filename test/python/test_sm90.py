@@ -69,8 +69,10 @@ def test_known_columns(rng, n, out):
 
 @pytest.mark.parametrize("m,n,k", [(32, 256, 256), (64, 256, 256), (88, 256, 128),
                                    (248, 128, 128), (160, 128, 128)])
-def test_deep_and_wide_tiles(rng, m, n, k):
-    check_plain(rng, [3, 250, 0, 40], 264, 768, "bf16", tile(n, m, k))
+@pytest.mark.parametrize("depth", [768, 1024])
+def test_deep_and_wide_tiles(rng, m, n, k, depth):
+    """Of the deep ones an odd number of stages, and an even one."""
+    check_plain(rng, [3, 250, 0, 40], 264, depth, "bf16", tile(n, m, k))
 
 
 @pytest.mark.parametrize("groups", [1, 7, 31, 32, 33, 70])

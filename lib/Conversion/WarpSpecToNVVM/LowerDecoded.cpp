@@ -128,7 +128,9 @@ private:
   /// Piece `half` of the block whose codes are loaded.
   Values decode(const State &state, int64_t half);
   void multiply(State &state, Value tokens, int64_t unit);
-  /// True if an even number of slots is certain.
+  /// True if a round of the loop takes two slots, where there are two.
+  bool hasPairs() const { return blocks <= kBlocksOfPair; }
+  /// True if each round certainly takes two.
   bool areTwos();
   /// One slot; `previous` is that before it whose last group may still run, or
   /// null. Returns the slot.
@@ -426,7 +428,7 @@ static bool isEven(Value value) {
 }
 
 bool DecodedLoop::areTwos() {
-  return isEven(op.getFrom()) && isEven(op.getTo());
+  return hasPairs() && isEven(op.getFrom()) && isEven(op.getTo());
 }
 
 void DecodedLoop::multiply(State &state, Value base, int64_t unit) {
@@ -527,7 +529,7 @@ Values DecodedLoop::build(Value steps) {
   Value isPair = areTwos() ? Value(arith::ConstantIntOp::create(b, loc, 1, 1))
                            : less(second, steps);
   Value slot = stage(state, isPair, Value());
-  if (blocks <= kBlocksOfPair) {
+  if (hasPairs()) {
     end = add(step, constant(2));
     Values others = state.pack();
     others.push_back(slot);
