@@ -152,14 +152,17 @@ private:
     costOfCut = multiply(cutTiles, cost);
     costEnd = addUp(lane, costOfCut);
     costBegin = subtract(costEnd, costOfCut);
-    allCost = pick(costEnd, constant(31));
   }
+
+  /// Of all tiles that may be cut. Read anew where it is needed: the warp that
+  /// finds tiles has few registers.
+  Value getAllCost() { return pick(costEnd, constant(31)); }
 
   /// True if ranges are worth what it takes to cut tiles.
   Value decide() {
     Value steps = loop.getSteps();
     Value tiles = subtract(total, start);
-    Value mean = divide(allCost, atLeast(tiles, 1));
+    Value mean = divide(getAllCost(), atLeast(tiles, 1));
     // Workers without a second tile, if nothing is cut.
     Value idle = subtract(add(workers, workers), tiles);
     SmallVector<Value> conditions{
@@ -180,7 +183,7 @@ private:
   /// are those of the range before.
   std::pair<Value, Value> getBoundary(Value number) {
     Value steps = loop.getSteps();
-    Value key = multiply(number, allCost);
+    Value key = multiply(number, getAllCost());
     Value lane = findFirst(less(key, multiply(costEnd, workers)));
     Value isTile = less(lane, constant(32));
     Value within = subtract(key, multiply(pick(costBegin, lane), workers));
@@ -226,8 +229,8 @@ private:
   /// where they begin and end; the first of those that may be cut, and where
   /// those begin and end in cost.
   Value group, m, n, cost, begin, end, firstCut, costOfCut, costBegin, costEnd;
-  /// All tiles, the first that may be cut, and the cost of these.
-  Value total, start, allCost;
+  /// All tiles, and the first that may be cut.
+  Value total, start;
 };
 } // namespace
 
