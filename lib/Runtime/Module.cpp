@@ -69,6 +69,26 @@ nvfp4_module_from_symbols(void *(*lookup)(const char *, void *), void *context,
   return failWithException();
 }
 
+/// Why `file` was not loaded, for which the linker says `problem`. A symbol
+/// that the runtime no longer has is a sign of another version: that is said
+/// instead, if it is so.
+static nvfp4_status failToLoad(const char *path, const std::string &file,
+                               const std::string &problem) {
+  std::string text;
+  if (void *library = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
+    if (auto *found =
+            static_cast<const char *>(dlsym(library, "nvfp4_metadata")))
+      text = found;
+    dlclose(library);
+  }
+  ModuleMetadata metadata;
+  if (nvfp4_status status =
+          text.empty() ? NVFP4_OK : parseMetadata(text.c_str(), metadata))
+    return fail(status, "'" + std::string(path) + "': " + nvfp4_last_error());
+  return fail(NVFP4_NOT_FOUND,
+              "could not load '" + std::string(path) + "': " + problem);
+}
+
 extern "C" nvfp4_status nvfp4_module_load(const char *path,
                                           nvfp4_module **module) try {
   if (!path || !module)
@@ -80,8 +100,7 @@ extern "C" nvfp4_status nvfp4_module_load(const char *path,
                 "could not load '" + std::string(path) + "': " + problem);
   void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return fail(NVFP4_NOT_FOUND,
-                "could not load '" + std::string(path) + "': " + dlerror());
+    return failToLoad(path, file, dlerror());
   auto result = std::make_unique<nvfp4_module>();
   result->library = library;
   auto lookup = [](const char *symbol, void *handle) {

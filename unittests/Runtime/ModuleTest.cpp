@@ -67,6 +67,13 @@ TEST(Module, ReportsWhatCannotBeLoaded) {
             std::string::npos);
 }
 
+// Not of the symbol that it misses.
+TEST(Module, SaysThatAnArtefactIsOlder) {
+  EXPECT_EQ(complaintAbout(NVFP4_TEST_OLDER),
+            "'" NVFP4_TEST_OLDER
+            "': expected a module of version 2, but got 1; compile it again");
+}
+
 TEST(Module, RefusesTruncatedFiles) {
   std::ifstream stream(NVFP4_TEST_ARTEFACT, std::ios::binary);
   std::string whole{std::istreambuf_iterator<char>(stream), {}};
