@@ -17,15 +17,24 @@
 using namespace nvfp4::strategy;
 
 /// Gate and up columns meet in the registers of one thread.
-static std::optional<std::string> checkGate(const Problem &problem) {
+static std::optional<std::string> checkGate(const Tile &tile,
+                                            const Problem &problem) {
   if (!problem.epilogue.paired)
     return std::nullopt;
   int64_t granularity = problem.epilogue.gateGranularity;
   if (granularity > 0 && granularity <= 64 &&
       std::has_single_bit(static_cast<uint64_t>(granularity)))
     return std::nullopt;
-  return "expected a gate layout <1>, <2>, <4>, <8>, <16>, <32> or <64>, but "
-         "got " +
+  // Of these the tile and N hold whole pairs.
+  int64_t most =
+      std::gcd<int64_t>(128, tile.swapAB ? tile.m / tile.ctas : tile.n);
+  for (const Problem::Group &group : problem.groups)
+    most = std::gcd(most, group.n);
+  most /= 2;
+  std::string layouts = "<1>";
+  for (int64_t runs = 2; runs <= most; runs *= 2)
+    layouts += (runs == most ? " or <" : ", <") + std::to_string(runs) + ">";
+  return "expected a gate layout " + layouts + ", but got " +
          (granularity ? "<" + std::to_string(granularity) + ">" : "halves") +
          ", whose pairs no kernel brings together";
 }
@@ -57,5 +66,5 @@ nvfp4::strategy::findMissingKernel(const Tile &tile, const Problem &problem) {
   int64_t columns = std::gcd<int64_t>(32, tile.n);
   if (tile.epilogueN != 0 && tile.epilogueN != columns)
     return expected("epilogue_n = " + std::to_string(columns), tile.epilogueN);
-  return checkGate(problem);
+  return checkGate(tile, problem);
 }

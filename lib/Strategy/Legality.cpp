@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 using namespace nvfp4;
@@ -33,6 +34,49 @@ static Text expected(const std::string &what, int64_t got,
 }
 
 static std::string str(int64_t value) { return std::to_string(value); }
+
+/// Gate and up rows that belong together are in one tile of one CTA. Coarse
+/// layouts take half a tile of each, which must start at scale atoms.
+static bool holdsPairs(const Tile &tile, const Problem &problem) {
+  if (!problem.epilogue.paired)
+    return true;
+  int64_t weights = tile.swapAB ? tile.m / tile.ctas : tile.n;
+  int64_t granularity = problem.epilogue.gateGranularity;
+  if (granularity != 0 && weights / 2 % granularity == 0)
+    return true;
+  // halves: blocks of N/2 rows.
+  return weights == 256 &&
+         std::all_of(problem.groups.begin(), problem.groups.end(),
+                     [&](const Problem::Group &group) {
+                       int64_t block = granularity ? granularity : group.n / 2;
+                       return block % 128 == 0;
+                     });
+}
+
+/// `n = 64, 128 or 256`: with weights on n for so many CTAs, those that also
+/// hold the pairs of the problem; empty if none does.
+static std::string listWeightsOnN(int64_t ctas, const Problem &problem) {
+  std::vector<std::string> all;
+  for (int64_t n : {64, 128, 192, 256}) {
+    Tile tile = {.m = 128 * ctas, .n = n, .ctas = ctas};
+    if ((ctas == 1 || n != 64) && holdsPairs(tile, problem) &&
+        !(problem.forKernels && findMissingKernel(tile, problem)))
+      all.push_back(str(n));
+  }
+  std::string text;
+  for (size_t i = 0; i < all.size(); ++i)
+    text += (i == 0 ? "n = " : i + 1 == all.size() ? " or " : ", ") + all[i];
+  return text;
+}
+
+/// The largest gate blocks of kernels that N and so many weight rows of a tile
+/// are made of.
+static int64_t getBlocks(int64_t weights, const Problem &problem) {
+  int64_t rows = std::gcd<int64_t>(128, weights);
+  for (const Problem::Group &group : problem.groups)
+    rows = std::gcd(rows, group.n);
+  return rows / 2;
+}
 
 /// The instruction: M 128 for one CTA; 256 for a pair, for which the place of
 /// scales at M 128 is not known for certain.
@@ -54,43 +98,40 @@ static Text checkInstruction(const Tile &tile, const Problem &problem) {
                     tile.n);
   // Scales of weights come in atoms of 128 rows, of which the instruction can
   // start at row 64.
-  if (!tile.swapAB && tile.n % 64 != 0)
-    return expected("n = 64, 128, 192 or 256 with weights on n", tile.n,
-                    "swap_ab = true takes others");
-  if (!tile.swapAB && tile.ctas == 2 && tile.n == 64)
-    return expected("n = 128, 192 or 256 for ctas = 2 with weights on n",
-                    tile.n);
+  if (!tile.swapAB && (tile.n % 64 != 0 || (tile.ctas == 2 && tile.n == 64))) {
+    std::string legal = listWeightsOnN(tile.ctas, problem), more;
+    if (tile.n % 64 != 0)
+      more = "swap_ab = true takes others";
+    if (legal.empty()) {
+      legal = listWeightsOnN(tile.ctas, Problem());
+      more = "they take gate blocks of " + str(getBlocks(64, problem)) +
+             ", which relayout_gate makes";
+    }
+    return expected(legal + (tile.n % 64 == 0 ? " for ctas = 2" : "") +
+                        " with weights on n",
+                    tile.n, more);
+  }
   if (tile.dynamicN && !tile.swapAB)
     return "expected dynamic_n with swap_ab = true only, but got swap_ab = "
            "false";
   return std::nullopt;
 }
 
-/// Gate and up rows that belong together are in one tile of one CTA. Coarse
-/// layouts take half a tile of each, which must start at scale atoms.
 static Text checkPairs(const Tile &tile, const Problem &problem) {
-  if (!problem.epilogue.paired)
+  if (holdsPairs(tile, problem))
     return std::nullopt;
   int64_t weights = tile.swapAB ? tile.m / tile.ctas : tile.n;
   int64_t granularity = problem.epilogue.gateGranularity;
-  if (granularity != 0 && weights / 2 % granularity == 0)
-    return std::nullopt;
-  // halves: blocks of N/2 rows.
-  bool halvesFit = std::all_of(problem.groups.begin(), problem.groups.end(),
-                               [&](const Problem::Group &group) {
-                                 int64_t block =
-                                     granularity ? granularity : group.n / 2;
-                                 return block % 128 == 0;
-                               });
-  if (weights == 256 && halvesFit)
-    return std::nullopt;
-  std::string gate = granularity ? "gate blocks of " + str(granularity)
-                                 : std::string("gate = halves");
-  return "expected whole pairs of gate and up rows in the " + str(weights) +
-         " weight rows of a tile, but got " + gate +
-         "; n = 256 without swap_ab takes blocks that are multiples of 128, "
-         "and relayout_gate makes blocks of " +
-         str(std::min<int64_t>(64, weights / 2 / 32 * 32));
+  std::string text =
+      "expected whole pairs of gate and up rows in the " + str(weights) +
+      " weight rows of a tile, but got " +
+      (granularity ? "gate blocks of " + str(granularity) : "gate = halves");
+  std::string others = listWeightsOnN(tile.ctas, problem);
+  if (!others.empty())
+    text +=
+        "; " + others + (tile.swapAB ? " without swap_ab" : "") + " takes them";
+  return text + "; relayout_gate makes blocks of " +
+         str(getBlocks(weights, problem));
 }
 
 static Text checkLaunch(const Tile &tile, const Problem &problem,

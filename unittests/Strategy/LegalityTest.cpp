@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 #include <limits>
+#include <regex>
 
 using namespace nvfp4::strategy;
 using nvfp4::format::BlockFormat;
@@ -146,6 +147,85 @@ TEST(Legality, KeepsPairsTogether) {
   problem.epilogue.gateGranularity = 16;
   EXPECT_EQ(why({.n = 64, .swapAB = true}, problem), "");
   EXPECT_EQ(why({.n = 128}, problem), "");
+}
+
+/// The numbers of `n = 64, 128 or 256` behind `word`.
+std::vector<int64_t> numbersBehind(const std::string &text,
+                                   const std::string &word) {
+  std::vector<int64_t> numbers;
+  std::smatch match;
+  std::regex list(word + "((?:<?\\d+>?(?:, | or )?)+)"), number("\\d+");
+  if (!std::regex_search(text, match, list))
+    return numbers;
+  std::string all = match[1];
+  for (std::sregex_iterator it(all.begin(), all.end(), number), end; it != end;
+       ++it)
+    numbers.push_back(std::stoll(it->str()));
+  return numbers;
+}
+
+// Whoever does what a refusal proposes is not refused again.
+TEST(Legality, AdviceForPairsIsTaken) {
+  int followed = 0;
+  auto follow = [&](const Tile &tile, const Problem &problem) {
+    std::string text = why(tile, problem);
+    if (text.empty())
+      return;
+    std::string what = toString(tile) + ": " + text;
+    if (problem.groups[0].n == 192)
+      if (auto legal = findNearestLegal(tile, problem, kMachine))
+        EXPECT_EQ(why(*legal, problem), "") << what;
+    auto withGate = [&](int64_t granularity) {
+      Problem moved = problem;
+      moved.epilogue.gateGranularity = granularity;
+      EXPECT_EQ(problem.groups[0].n % (2 * granularity), 0) << what;
+      return moved;
+    };
+    // What these n take, as it is or laid out anew.
+    std::vector<int64_t> taken =
+        numbersBehind(text, "they take gate blocks of ");
+    Problem other = taken.empty() ? problem : withGate(taken[0]);
+    for (int64_t n : numbersBehind(text, "n = ")) {
+      Tile wider = tile;
+      wider.n = n;
+      wider.swapAB = false;
+      EXPECT_EQ(why(wider, other), "") << what;
+      ++followed;
+    }
+    for (const char *word : {"makes blocks of ", "expected a gate layout "})
+      for (int64_t granularity : numbersBehind(text, word)) {
+        EXPECT_NE(granularity, problem.epilogue.gateGranularity) << what;
+        EXPECT_EQ(why(tile, withGate(granularity)), "") << what;
+        ++followed;
+      }
+  };
+  for (bool forKernels : {false, true})
+    for (int64_t granularity : {0, 1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 256})
+      for (int64_t columns : {4096, 5760, 192})
+        for (int64_t ctas : {1, 2})
+          for (bool swapAB : {false, true})
+            for (int64_t n : {64, 96, 128, 192, 256}) {
+              Problem problem = makeProblem();
+              problem.forKernels = forKernels;
+              problem.groups[0].n = columns;
+              problem.epilogue.paired = true;
+              problem.epilogue.gateGranularity = granularity;
+              // 96 with swap_ab is refused for itself.
+              if (columns % std::max<int64_t>(2, 2 * granularity) == 0 &&
+                  !(swapAB && n == 96))
+                follow(
+                    {.m = 128 * ctas, .n = n, .ctas = ctas, .swapAB = swapAB},
+                    problem);
+            }
+  EXPECT_GT(followed, 500);
+  Problem problem = makeProblem();
+  problem.epilogue.paired = true;
+  problem.epilogue.gateGranularity = 64;
+  EXPECT_EQ(
+      why({.n = 192}, problem),
+      "expected whole pairs of gate and up rows in the 192 weight rows of "
+      "a tile, but got gate blocks of 64; n = 128 or 256 takes them; "
+      "relayout_gate makes blocks of 32");
 }
 
 TEST(Legality, NearestChangesLittle) {
