@@ -87,9 +87,9 @@ Value nvfp4::gsg::cpu::emitF16ToF32(OpBuilder &builder, Location loc,
   MathBuilder mb(builder, loc);
   Value wide = mb.zeroExtend(bits, mb.i32);
   Value code = mb.bitAnd(wide, 0x7FFF);
-  Value shifted = mb.shl(code, 13);
-  Value finite = mb.toBits(mb.mulF(mb.fromBits(shifted), 0x1p112));
-  Value special = mb.bitOr(shifted, mb.constant(shifted.getType(), kInfinity));
+  Value finite = mb.toBits(mb.widenFloat(code, 10, 15));
+  Value special =
+      mb.bitOr(mb.shl(code, 13), mb.constant(code.getType(), kInfinity));
   Value magnitude =
       mb.select(mb.cmp(IntPredicate::uge, code, 0x7C00), special, finite);
   Value sign = mb.shl(mb.shr(wide, 15), 31);
@@ -217,7 +217,7 @@ Value nvfp4::gsg::cpu::emitDecodeScale(OpBuilder &builder, Location loc,
   Value wide = mb.zeroExtend(code, mb.i32);
   Value nan = mb.constant(wide.getType(), kQuietNaN);
   if (kind == format::ScaleKind::UE4M3) {
-    Value value = mb.mulF(mb.fromBits(mb.shl(wide, 20)), 0x1p120);
+    Value value = mb.widenFloat(wide, 3, 7);
     return mb.fromBits(mb.select(mb.cmp(IntPredicate::uge, wide, 0x7F), nan,
                                  mb.toBits(value)));
   }
@@ -233,22 +233,21 @@ Value nvfp4::gsg::cpu::emitDecodeElement(OpBuilder &builder, Location loc,
   MathBuilder mb(builder, loc);
   Value wide = mb.zeroExtend(code, mb.i32);
   if (kind == format::ElementKind::E2M1) {
-    Value magnitude =
-        mb.mulF(mb.fromBits(mb.shl(mb.bitAnd(wide, 7), 22)), 0x1p126);
+    Value magnitude = mb.widenFloat(mb.bitAnd(wide, 7), 1, 1);
     Value sign = mb.shl(mb.bitAnd(wide, 8), 28);
     return mb.fromBits(mb.bitOr(mb.toBits(magnitude), sign));
   }
   bool e4m3 = kind == format::ElementKind::E4M3;
   Value magnitude = mb.bitAnd(wide, 0x7F);
-  Value shifted = mb.shl(magnitude, e4m3 ? 20 : 21);
-  Value bits =
-      mb.toBits(mb.mulF(mb.fromBits(shifted), e4m3 ? 0x1p120 : 0x1p112));
+  Value bits = mb.toBits(e4m3 ? mb.widenFloat(magnitude, 3, 7)
+                              : mb.widenFloat(magnitude, 2, 15));
   if (e4m3)
     bits = mb.select(mb.cmp(IntPredicate::eq, magnitude, 0x7F),
                      mb.constant(bits.getType(), kQuietNaN), bits);
   else
-    bits = mb.select(mb.cmp(IntPredicate::uge, magnitude, 0x7C),
-                     mb.bitOr(shifted, mb.constant(bits.getType(), kInfinity)),
-                     bits);
+    bits = mb.select(
+        mb.cmp(IntPredicate::uge, magnitude, 0x7C),
+        mb.bitOr(mb.shl(magnitude, 21), mb.constant(bits.getType(), kInfinity)),
+        bits);
   return mb.fromBits(mb.bitOr(bits, mb.shl(mb.bitAnd(wide, 0x80), 24)));
 }

@@ -16,6 +16,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace nvfp4::gsg::cpu;
 
@@ -107,6 +109,25 @@ Value KernelBuilder::intToFloat(Value a) {
   return arith::SIToFPOp::create(builder, loc, withShapeOf(a.getType(), f32),
                                  a);
 }
+
+Value KernelBuilder::widenFloat(Value magnitude, int mantissaBits, int bias,
+                                int exponent) {
+  // With a hidden bit a subnormal x is n = (x + least) / 2, where least is the
+  // smallest normal number. 2n - least is x for these and not below n for
+  // others. No operand is subnormal in f32: for those some CPUs take over a
+  // hundred cycles.
+  Value shifted = shl(magnitude, 23 - mantissaBits);
+  int64_t offset = int64_t(127 - bias + exponent) << 23;
+  Value n = arith::BitcastOp::create(
+      builder, loc, withShapeOf(shifted.getType(), f32), add(shifted, offset));
+  Value minusLeast =
+      constantF32(n.getType(), -std::ldexp(1.0f, 1 - bias + exponent));
+  Value x = addF(addF(n, n), minusLeast);
+  Value isSmaller =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, x, n);
+  return select(isSmaller, x, n);
+}
+
 Value KernelBuilder::zeroExtend(Value a, Type elementType) {
   return arith::ExtUIOp::create(builder, loc,
                                 withShapeOf(a.getType(), elementType), a);

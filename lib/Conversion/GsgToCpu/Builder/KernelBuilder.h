@@ -75,6 +75,10 @@ public:
   /// mul and add give the same bits without a fused instruction.
   Value fma(Value a, Value b, Value c, bool exact, bool hasFma);
   Value intToFloat(Value a);
+  /// The f32 of the magnitude bits (i32) of a float with fewer exponent bits
+  /// and that bias, times 2^exponent. Exact; infinities and NaN are not known.
+  Value widenFloat(Value magnitude, int mantissaBits, int bias,
+                   int exponent = 0);
 
   Value zeroExtend(Value a, Type elementType);
   Value signExtend(Value a, Type elementType);

@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exact decoding by moving the bits of a small float into the fields of an f32
-// and multiplying by the difference of the exponent biases; the product is
-// exact for subnormal codes too.
+// Exact decoding by moving the bits of a small float into the fields of an f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,20 +26,16 @@ Value KernelEmitter::decodeElement(format::ElementKind kind, Value dwords,
   Type lanes = dwords.getType();
   if (kind == format::ElementKind::E2M1) {
     Value code = kb.shr(dwords, 4 * index);
-    Value bits = kb.shl(kb.bitAnd(code, 7), 22);
-    Value magnitude =
-        kb.mulF(kb.bitcast(bits, kb.f32),
-                kb.constantF32(kb.bitcast(bits, kb.f32).getType(), 0x1p126f));
+    Value magnitude = kb.widenFloat(kb.bitAnd(code, 7), 1, 1);
     Value sign = kb.shl(kb.bitAnd(code, 8), 28);
     return kb.bitcast(kb.bitOr(kb.bitcast(magnitude, kb.i32), sign), kb.f32);
   }
   bool e4m3 = kind == format::ElementKind::E4M3;
   Value code = kb.shr(dwords, 8 * index);
   Value magnitude = kb.bitAnd(code, 0x7F);
-  Value small = kb.bitcast(kb.shl(magnitude, e4m3 ? 20 : 21), kb.f32);
-  Value scaled = kb.mulF(
-      small, kb.constantF32(small.getType(), e4m3 ? 0x1p120f : 0x1p112f));
-  Value bits = kb.bitcast(scaled, kb.i32);
+  Value finite =
+      e4m3 ? kb.widenFloat(magnitude, 3, 7) : kb.widenFloat(magnitude, 2, 15);
+  Value bits = kb.bitcast(finite, kb.i32);
   if (e4m3) {
     bits = kb.select(kb.cmp(Predicate::eq, magnitude, 0x7F),
                      kb.constant(lanes, kF32QuietNaN), bits);
@@ -59,13 +53,10 @@ Value KernelEmitter::decodeScale(Value words, int64_t index, int exponent) {
   Type lanes = words.getType();
   Value code = kb.bitAnd(kb.shr(words, 8 * index), 0xFF);
   if (spec.scale == format::ScaleKind::UE4M3) {
-    Value small = kb.bitcast(kb.shl(code, 20), kb.f32);
-    Value scaled =
-        kb.mulF(small, kb.constantF32(small.getType(),
-                                      std::ldexp(1.0f, 120 + exponent)));
+    Value finite = kb.widenFloat(code, 3, 7, exponent);
     Value bits =
         kb.select(kb.cmp(Predicate::uge, code, 0x7F),
-                  kb.constant(lanes, kF32QuietNaN), kb.bitcast(scaled, kb.i32));
+                  kb.constant(lanes, kF32QuietNaN), kb.bitcast(finite, kb.i32));
     return kb.bitcast(bits, kb.f32);
   }
   // 2^-127 is subnormal; all other codes are exponent fields.
