@@ -307,6 +307,24 @@ TEST_P(KernelsTest, EveryRowCount) {
   }
 }
 
+// Few rows take columns in an order of their own and K in longer chunks.
+TEST_P(KernelsTest, LongRowsOfPanels) {
+  std::mt19937 random(7);
+  const KernelSpec &spec = GetParam();
+  for (int64_t k : {kFusedChunk, kFusedChunk + 32, 2 * kFusedChunk + 145})
+    for (int64_t columns : {17, 32, 33, 48, 64})
+      for (int64_t rows : {1, 10}) {
+        int64_t wordStride = columns == 48 ? 512 : 4;
+        Operand a(spec.activation, rows, k, spec.blockSize, wordStride, 0);
+        Operand b(spec.weight, columns, k, spec.blockSize, wordStride, 0);
+        fillRandom(a, spec.scale, random);
+        fillRandom(b, spec.scale, random);
+        a.commit();
+        b.commit();
+        compare(a, b, columns);
+      }
+}
+
 TEST_P(KernelsTest, OddNibblePhase) {
   std::mt19937 random(3);
   const KernelSpec &spec = GetParam();

@@ -189,9 +189,10 @@ Value KernelBuilder::loadOffset(Value array, Value index) {
   return load(i64, ptrAdd(array, shl(index, 3)));
 }
 
-void KernelBuilder::prefetch(Value address) {
-  // A read (0) into the second-level cache (2) of data (1).
-  LLVM::Prefetch::create(builder, loc, address, 0u, 2u, 1u);
+void KernelBuilder::prefetch(Value address, Level level) {
+  // A read (0) of data (1), locality 3 being the first level.
+  LLVM::Prefetch::create(builder, loc, address, 0u,
+                         level == Level::First ? 3u : 2u, 1u);
 }
 
 Value KernelBuilder::intrinsic(StringRef name, Type result, ValueRange args) {

@@ -97,8 +97,10 @@ public:
   void store(Value value, Value base, int64_t bytes = 0);
   /// Element `index` of an array of i64.
   Value loadOffset(Value array, Value index);
-  /// Hints that the line at `address` will be read soon; never faults.
-  void prefetch(Value address);
+  enum class Level { First, Second };
+  /// Hints that the line at `address` will be read soon, and into which cache
+  /// it should go; never faults.
+  void prefetch(Value address, Level level = Level::Second);
   Value intrinsic(llvm::StringRef name, Type result, mlir::ValueRange args);
 
   using Body = llvm::function_ref<void(Value)>;

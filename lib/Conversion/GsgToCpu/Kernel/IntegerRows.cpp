@@ -36,8 +36,10 @@ void KernelEmitter::fetchAhead(Value base, Value offsets, Value byteOffset,
 
 // rows(prepared, steps, scales, accumulator, panel), while fetching:
 // rows(..., panel, base, nextOffsets, byteOffset), or from memory:
-// rows(prepared, steps, scales, accumulator, base, offsets, nextOffsets,
-//      byteOffset, second), second being the prepared rows of the second tile.
+// rows(prepared, steps, scales, accumulator, base, offsets, byteOffset,
+//      aheadOffsets, aheadByteOffset, second), `ahead` being what it fetches
+//      and
+// `second` the prepared rows of the second tile.
 LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
   const bool fused = from == Source::Memory;
   auto func = beginRows(rows, from);
@@ -46,7 +48,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
         accumulator = args[3], source = args[4];
 
   int64_t lanes = plan.getLanes(), groups = fused ? 1 : plan.getGroups();
-  int64_t columns = plan.getSetColumns(), blockSize = spec.blockSize;
+  int64_t columns = lanes * groups, blockSize = spec.blockSize;
   // From memory a step is decoded at once; from the panel one block at a time
   // keeps all accumulators in registers.
   int64_t blocks = fused ? plan.getBlocksPerStep() : 1;
@@ -59,7 +61,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
   const int64_t tileRows = plan.getTileRows();
   SmallVector<Tile> tiles = {{0, std::min(rows, tileRows), prepared}};
   if (rows > tileRows)
-    tiles.push_back({tileRows, rows - tileRows, args[8]});
+    tiles.push_back({tileRows, rows - tileRows, args[9]});
   auto floats = VectorType::get(lanes, kb.f32);
   auto bytes = VectorType::get(4 * lanes, kb.i8);
   auto accOffset = [&](int64_t row, int64_t group) {
@@ -76,7 +78,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
     // weights[group][i]: four bytes of K per column each, K in prepared order.
     SmallVector<SmallVector<Value>> weights(groups);
     if (fused) {
-      for (Value dword : loadStep(source, args[5], args[6], args[7], step)) {
+      for (Value dword : loadStep(args, step)) {
         auto [low, high] = isa->decodeNibbles(kb, dword);
         weights[0].append({low, high});
       }

@@ -78,20 +78,16 @@ public:
     for (int i = 0; i < 2; ++i)
       bytes[i] = choose(kb.byteVector(ArrayRef(table[i]).take_front(64)), codes,
                         kb.byteVector(ArrayRef(table[i]).drop_front(64)));
-    // Scale s of a lane: its two bytes on top, zeros below.
-    SmallVector<Value> scales;
-    Value upperHalf = kb.constant(words.getType(), 0xFFFF0000);
-    for (int8_t s = 0; s < 4; ++s) {
-      SmallVector<int8_t> index;
-      for (int8_t lane = 0; lane < 64; lane += 4) {
-        int8_t at = lane + s;
-        index.append({at, at, at, static_cast<int8_t>(64 + at)});
-      }
-      Value both = choose(bytes[0], kb.byteVector(index), bytes[1]);
-      scales.push_back(
-          kb.bitcast(kb.bitAnd(kb.bitcast(both, kb.i32), upperHalf), kb.f32));
-    }
-    return scales;
+    // The two bytes of scales 0 and 2 of each lane side by side, and those of
+    // 1 and 3.
+    Value low = kb.bitcast(bytes[0], kb.i16),
+          high = kb.bitcast(bytes[1], kb.i16);
+    Value even = kb.bitOr(kb.bitAnd(low, 0x00FF), kb.shl(high, 8));
+    Value odd = kb.bitOr(kb.shr(low, 8), kb.bitAnd(high, 0xFF00));
+    even = kb.bitcast(even, kb.i32);
+    odd = kb.bitcast(odd, kb.i32);
+    return {kb.lowerBf16(even), kb.lowerBf16(odd), kb.upperBf16(even),
+            kb.upperBf16(odd)};
   }
 };
 

@@ -80,7 +80,7 @@ LLVM::LLVMFuncOp KernelEmitter::beginRows(int64_t rows, Source source) {
   SmallVector<Type> types = {kb.ptr, kb.i64, kb.ptr, kb.ptr, kb.ptr};
   StringRef suffix = "_panel_rows_";
   if (source == Source::Memory) {
-    types.append({kb.ptr, kb.ptr, kb.i64, kb.ptr});
+    types.append({kb.ptr, kb.i64, kb.ptr, kb.i64, kb.ptr});
     suffix = "_fused_rows_";
   } else if (source == Source::PanelAndFetch) {
     types.append({kb.ptr, kb.ptr, kb.i64});
@@ -106,7 +106,10 @@ Kernels KernelEmitter::emit(LLVM::Linkage linkage) {
   if (spec.rows == PlainRows::None)
     stageActivations =
         sameStage ? stageWeights : emitStageStep(spec.activation);
-  scalePanel = emitScalePanel();
+  scalePanel = groupScalePanel =
+      emitScalePanel("_scale_panel", plan.getSetColumns());
+  if (plan.getGroups() > 1 && !fusedVariants().empty())
+    groupScalePanel = emitScalePanel("_group_scales", plan.getLanes());
   weightPanel = emitWeightPanel();
   for (int64_t rows : plan.getRowVariants())
     panelRows.push_back(emitRows(rows, Source::Panel));

@@ -41,8 +41,8 @@ private:
 
   // StageStep.cpp: one zero-padded step of K of some rows, byte by byte.
   Func emitStageStep(format::ElementKind kind);
-  // ScalePanel.cpp: scales of one set of columns as f32.
-  Func emitScalePanel();
+  // ScalePanel.cpp: scales of `columns` columns as f32.
+  Func emitScalePanel(llvm::StringRef suffix, int64_t columns);
   // WeightPanel.cpp: weights of one set of columns in dot-product order.
   Func emitWeightPanel();
   // PrepareRows.cpp
@@ -65,6 +65,27 @@ private:
   Func emitFloatRows(int64_t rows);
   // GemmTile.cpp
   Func emitGemmTile();
+  /// The arguments of gemmTile, what follows from them and parts of scratch.
+  struct Tile {
+    Value prepared, rows, k, data, scales, columnData, columnScales, columns,
+        wordStride, phase, nextData, nextScales, scratch, accumulator;
+    Value padded{}, allBlocks{}, scaleBuffer{}, words{}, stage{},
+        stageOffsets{};
+  };
+  /// Copies step `element / kStep` of `columns` columns to the stage.
+  void stageStep(const Tile &tile, Value offsets, int64_t columns,
+                 Value element);
+  /// Runs the row variant that covers `height` rows, if any.
+  void dispatch(Value height, llvm::ArrayRef<int64_t> variants,
+                llvm::function_ref<void(size_t, int64_t)> run);
+  /// Through panels; `isExact` says whether pairs do not do.
+  void runPanels(const Tile &tile, Value isExact);
+  // FusedTile.cpp: few rows, which decode weights in registers.
+  void runFused(const Tile &tile);
+  /// Puts sums that are in the order of spread groups in that of columns.
+  void orderColumns(const Tile &tile);
+  /// The column in lane `lane` of spread group `group`.
+  Value spreadColumn(Value group, Value lane);
 
   /// The packed dwords of one step of `lanes` columns, transposed: result d has
   /// bytes 4d..4d+3 of the step in lane = column. `columnPtr` gives the address
@@ -72,14 +93,12 @@ private:
   llvm::SmallVector<Value>
   transposeStep(llvm::function_ref<Value(int64_t)> columnPtr,
                 int64_t bytesOffset);
-  /// The same of a step of a micro-kernel without a panel, which fetches that
-  /// of the next set of columns.
-  llvm::SmallVector<Value> loadStep(Value base, Value offsets,
-                                    Value nextOffsets, Value byteOffset,
-                                    Value step);
+  /// The same of a step of a micro-kernel without a panel, given its arguments.
+  llvm::SmallVector<Value> loadStep(mlir::ValueRange args, Value step);
   /// Fetches ahead for one step of one group of columns.
   void prefetchStep(Value base, Value offsets, Value byteOffset, Value step,
-                    int64_t group, int64_t stepBytes);
+                    int64_t group, int64_t stepBytes,
+                    KernelBuilder::Level level);
   /// Element `index` of 32-bit lanes of packed elements, as f32 lanes.
   Value decodeElement(format::ElementKind kind, Value dwords, int64_t index);
   /// Scale byte `index` of 32-bit lanes of scale words, as f32 lanes times
@@ -101,7 +120,7 @@ private:
   KernelBuilder kb;
   std::unique_ptr<IsaEmitter> isa;
 
-  Func stageActivations, stageWeights, scalePanel, weightPanel;
+  Func stageActivations, stageWeights, scalePanel, groupScalePanel, weightPanel;
   Func panelRowsFetching, exactRows;
   llvm::SmallVector<Func> panelRows, fusedRows;
 };

@@ -208,18 +208,28 @@ int64_t KernelPlan::getScaleOffset() const {
   return getSetColumns() * chunk * getPanelElementBytes();
 }
 
+int64_t KernelPlan::getScalesAtATime() const {
+  return std::max(getSetColumns() * chunk, lanes * kFusedChunk) /
+         spec.blockSize;
+}
+
 int64_t KernelPlan::getWordOffset() const {
-  return getScaleOffset() + getSetColumns() * (chunk / spec.blockSize) * 4;
+  return getScaleOffset() + getScalesAtATime() * 4;
 }
 
 int64_t KernelPlan::getStageOffset() const {
-  return getWordOffset() + getSetColumns() * (chunk / spec.blockSize);
+  return getWordOffset() + getScalesAtATime();
 }
 
 int64_t KernelPlan::getStageOffsetsOffset() const {
   return getStageOffset() + getSetColumns() * getStepBytes(spec.weight);
 }
 
-int64_t KernelPlan::getScratchBytes() const {
+int64_t KernelPlan::getGroupOffsetsOffset() const {
   return getStageOffsetsOffset() + getSetColumns() * 8;
+}
+
+int64_t KernelPlan::getScratchBytes() const {
+  // Weights and scales of the panel and of the first group of the next one.
+  return getGroupOffsetsOffset() + 2 * (kPanelColumns + lanes) * 8;
 }

@@ -27,7 +27,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitPairRows(int64_t rows, Source from) {
   Value prepared = args[0], steps = args[1], scales = args[2],
         accumulator = args[3], source = args[4];
   int64_t lanes = plan.getLanes(), groups = fused ? 1 : plan.getGroups();
-  int64_t columns = plan.getSetColumns(), blockSize = spec.blockSize;
+  int64_t columns = lanes * groups, blockSize = spec.blockSize;
   int64_t blocks = fused ? plan.getBlocksPerStep() : 1;
   int64_t pairs = blockSize / 2, tileRows = plan.getTileRows();
   const bool inRegisters = spec.scaleWeights || rows * groups <= 8;
@@ -44,7 +44,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitPairRows(int64_t rows, Source from) {
     SmallVector<Value> acc(carried), dwords;
     Value panel;
     if (fused)
-      dwords = loadStep(source, args[5], args[6], args[7], step);
+      dwords = loadStep(args, step);
     else
       panel = kb.ptrAdd(source, kb.mul(step, columns * blockSize * 2));
     if (from == Source::PanelAndFetch)
@@ -56,7 +56,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitPairRows(int64_t rows, Source from) {
         bool isSecond = row >= tileRows;
         int64_t height = isSecond ? rows - tileRows : std::min(rows, tileRows);
         int64_t blockBytes = height * plan.getRowBlockBytes();
-        Value tile = kb.ptrAdd(isSecond ? args[8] : prepared,
+        Value tile = kb.ptrAdd(isSecond ? args[9] : prepared,
                                kb.mul(step, blocks * blockBytes));
         rowPtrs.push_back(kb.ptrAdd(tile, block * blockBytes +
                                               row % tileRows * 2 * blockSize));

@@ -19,14 +19,15 @@ using Predicate = arith::CmpIPredicate;
 
 // scales(base, offsets, nextOffsets, wordStride, firstBlock, blocks, words,
 //        panel): firstBlock is a multiple of 4.
-LLVM::LLVMFuncOp KernelEmitter::emitScalePanel() {
-  auto func = beginFunction("_scale_panel", {kb.ptr, kb.ptr, kb.ptr, kb.i64,
-                                             kb.i64, kb.i64, kb.ptr, kb.ptr});
+LLVM::LLVMFuncOp KernelEmitter::emitScalePanel(StringRef suffix,
+                                               int64_t columns) {
+  auto func = beginFunction(
+      suffix, {kb.ptr, kb.ptr, kb.ptr, kb.i64, kb.i64, kb.i64, kb.ptr, kb.ptr});
   auto args = func.getArguments();
   Value base = args[0], offsets = args[1], nextOffsets = args[2],
         wordStride = args[3], firstBlock = args[4], blocks = args[5],
         words = args[6], panel = args[7];
-  int64_t columns = plan.getSetColumns();
+  int64_t lanes = plan.getLanes(), groups = columns / lanes;
   Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
   Value firstByte = kb.mul(kb.shr(firstBlock, 2), wordStride);
   Value fullWords = kb.shr(blocks, 2);
@@ -43,7 +44,6 @@ LLVM::LLVMFuncOp KernelEmitter::emitScalePanel() {
     });
   });
 
-  int64_t lanes = plan.getLanes();
   auto decodeWord = [&](Value raw, Value word, int64_t group) {
     SmallVector<Value> decoded = isa->decodeScaleWords(kb, spec.scale, raw);
     if (decoded.empty())
@@ -60,7 +60,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitScalePanel() {
                           kb.shr(fullWords, 2), zero);
   kb.forLoop(zero, quads, 1, [&](Value quad) {
     Value source = kb.ptrAdd(base, kb.add(firstByte, kb.shl(quad, 4)));
-    for (int64_t group = 0; group < plan.getGroups(); ++group) {
+    for (int64_t group = 0; group < groups; ++group) {
       auto columnPtr = [&](int64_t column) {
         return kb.ptrAdd(
             source, kb.load(kb.i64, offsets, 8 * (group * lanes + column)));
@@ -100,7 +100,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitScalePanel() {
   auto vector = VectorType::get(lanes, kb.i32);
   kb.forLoop(rest, kb.ceilShift(blocks, 2), 1, [&](Value word) {
     Value source = wordAddress(word, zero);
-    for (int64_t group = 0; group < plan.getGroups(); ++group)
+    for (int64_t group = 0; group < groups; ++group)
       decodeWord(kb.load(vector, source, 4 * lanes * group), word, group);
   });
   endFunction();

@@ -67,7 +67,8 @@ KernelEmitter::transposeStep(function_ref<Value(int64_t)> columnPtr,
 }
 
 void KernelEmitter::prefetchStep(Value base, Value offsets, Value byteOffset,
-                                 Value step, int64_t group, int64_t stepBytes) {
+                                 Value step, int64_t group, int64_t stepBytes,
+                                 KernelBuilder::Level level) {
   // A line covers 64 / stepBytes steps of a column; each of them fetches its
   // share of the columns.
   int64_t lanes = plan.getLanes();
@@ -79,15 +80,16 @@ void KernelEmitter::prefetchStep(Value base, Value offsets, Value byteOffset,
   Value source = kb.ptrAdd(base, line);
   for (int64_t i = 0; i < share; ++i)
     kb.prefetch(
-        kb.ptrAdd(source, kb.load(kb.i64, first, 8 * (group * lanes + i))));
+        kb.ptrAdd(source, kb.load(kb.i64, first, 8 * (group * lanes + i))),
+        level);
 }
 
-SmallVector<Value> KernelEmitter::loadStep(Value base, Value offsets,
-                                           Value nextOffsets, Value byteOffset,
-                                           Value step) {
+SmallVector<Value> KernelEmitter::loadStep(ValueRange args, Value step) {
+  Value base = args[4], offsets = args[5], byteOffset = args[6];
   int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
   Value packed = kb.ptrAdd(base, kb.add(byteOffset, kb.mul(step, stepBytes)));
-  prefetchStep(base, nextOffsets, byteOffset, step, 0, stepBytes);
+  prefetchStep(base, args[7], args[8], step, 0, stepBytes,
+               KernelBuilder::Level::First);
   auto columnPtr = [&](int64_t column) {
     return kb.ptrAdd(packed, kb.load(kb.i64, offsets, 8 * column));
   };
@@ -133,7 +135,8 @@ LLVM::LLVMFuncOp KernelEmitter::emitWeightPanel() {
       };
       // Other panels are multiplied for long enough to fetch meanwhile.
       if (plan.usesFloats())
-        prefetchStep(base, nextOffsets, byteOffset, step, group, stepBytes);
+        prefetchStep(base, nextOffsets, byteOffset, step, group, stepBytes,
+                     KernelBuilder::Level::Second);
       for (int64_t half = 0; half < stepBytes; half += 16) {
         SmallVector<Value> dwords = transposeStep(columnPtr, half);
         for (auto [d, dword] : llvm::enumerate(dwords)) {

@@ -112,6 +112,10 @@ inline constexpr int64_t kPanelColumns = 64;
 /// Elements of K handled as a unit; operands are padded to it with zeros.
 inline constexpr int64_t kStep = 32;
 
+/// Elements of K whose scales are decoded at a time where weights are decoded
+/// in registers, and how far ahead these are fetched.
+inline constexpr int64_t kFusedChunk = 1024;
+
 /// The bits of bf16 2^-109, see KernelSpec.
 inline constexpr int64_t kLeastPaired = 0x0900;
 
@@ -143,6 +147,8 @@ public:
   llvm::ArrayRef<int64_t> getRowVariants() const { return rowVariants; }
   /// Elements of K decoded at a time.
   int64_t getChunk() const { return chunk; }
+  /// Vector registers of columns in a panel.
+  int64_t getPanelGroups() const { return kPanelColumns / lanes; }
   /// Blocks in one step of K.
   int64_t getBlocksPerStep() const { return kStep / spec.blockSize; }
   /// Bytes of a decoded weight.
@@ -167,13 +173,17 @@ public:
 
   /// Parts of the work buffer after the decoded weights, which it starts with,
   /// as byte offsets: scales as f32, raw scale words, one staged step and its
-  /// column offsets.
+  /// column offsets, the columns of groups.
   int64_t getScaleOffset() const;
   int64_t getWordOffset() const;
   int64_t getStageOffset() const;
   int64_t getStageOffsetsOffset() const;
+  int64_t getGroupOffsetsOffset() const;
 
 private:
+  /// Scales that are decoded at a time.
+  int64_t getScalesAtATime() const;
+
   enum class Route { Integers, Pairs, Floats };
 
   KernelSpec spec;
