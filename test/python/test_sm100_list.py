@@ -99,10 +99,11 @@ def test_one_kernel():
                                       "m = 256, n = 128, k = 256, ctas = 2",
                                       "m = 128, n = 32, k = 256, swap_ab = true"])
 def test_schedules(rng, seed, strategy):
+    """What threads read of the destinations, TMA overwrites (profile strict)."""
     shapes = SHAPES + [(200, 264, 800)]
     products = [make_product(rng, dense(m), n, k, "nvfp4") for m, n, k in shapes]
-    text = insert(list_text("f", len(shapes), "nvfp4", "tensor<?x?xbf16>"), strategy)
+    text = insert(list_text("f", len(shapes), "nvfp4", "tensor<?x?xbf16>", beta="f32"), strategy)
     pairs = [product.arguments(poison=0)[1] for product in products]
     flat = [part for side in (0, 1) for pair in pairs for part in pair[side]]
-    flat += [product.destination("bf16") for product in products]
-    run_schedule("sm_100a", "list_schedule", text, flat, seed, *EXACT)
+    flat += [np.float32(2)] + [product.destination("bf16", value=13) for product in products]
+    run_schedule("sm_100a", "list_schedule", text, flat, seed, *EXACT, profile="strict")

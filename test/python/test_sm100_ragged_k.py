@@ -160,11 +160,13 @@ def test_offsets_outside_the_operand(rng):
 @pytest.mark.parametrize("n,ctas,swap", [(64, 1, "false"), (256, 1, "false"),
                                          (128, 2, "false"), (16, 1, "true")])
 def test_schedules(rng, seed, n, ctas, swap):
+    """What threads read of the destination, TMA overwrites (profile strict)."""
     groups = ragged([300, 0, 7, 513], kind="ragged_k", extra=5)
     product = make_product(rng, groups, 264, None, "nvfp4", m=200)
     side = scaled_type("nvfp4", 2, starts="compact")
-    text = matmul_text("f", groups.attribute, side, side, "tensor<?x?x?xbf16>",
+    text = matmul_text("f", groups.attribute, side, side, "tensor<?x?x?xbf16>", beta="f32",
                        attrs=tile(128 * ctas, n, 256, ctas=ctas, swap_ab=swap))
     operand, operands = product.arguments("linear", "compact", "linear", "compact")
-    flat = operand + list(itertools.chain(*operands)) + [product.destination("bf16")]
-    run_schedule("sm_100a", f"ragged_k_{n}_{ctas}", text, flat, seed, *EXACT)
+    flat = operand + list(itertools.chain(*operands))
+    flat += [np.float32(2), product.destination("bf16", value=13)]
+    run_schedule("sm_100a", f"ragged_k_{n}_{ctas}", text, flat, seed, *EXACT, profile="strict")

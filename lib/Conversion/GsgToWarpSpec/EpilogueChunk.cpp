@@ -104,7 +104,8 @@ void KernelBody::storeRows(const TilePlace &tile, Value y, Value column,
   auto ready = open((WaitOp *)nullptr);
   Value byte = mul(column, element.getIntOrFloatBitWidth() / 8);
   TmaStoreOp::create(b, loc, ready.getSlot()[0], parameters.outMap,
-                     ValueRange{tile.blockRow, byte}, CacheHintAttr());
+                     ValueRange{tile.blockRow, byte}, parameters.out,
+                     CacheHintAttr());
   ReleaseOp::create(b, loc, ready.getToken());
   b.setInsertionPointToStart(branch.elseBlock());
   buildIf(isInside, {}, alone);

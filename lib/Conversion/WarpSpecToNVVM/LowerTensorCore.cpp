@@ -232,6 +232,10 @@ void KernelLowering::lower(FenceOp op) {
         NVVM::SharedSpaceAttr::get(op.getContext(),
                                    NVVM::SharedSpace::shared_cta));
     break;
+  case FenceKind::ProxyAsyncGlobal:
+    NVVM::FenceProxyOp::create(rewriter, loc, NVVM::ProxyKind::async_global,
+                               NVVM::SharedSpaceAttr());
+    break;
   case FenceKind::Tcgen05Before:
     NVVM::Tcgen05FenceOp::create(rewriter, loc,
                                  NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);

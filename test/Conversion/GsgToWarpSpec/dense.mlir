@@ -75,7 +75,7 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
 // Where all 128 rows are the group's, they leave in one box; else each by itself.
 // CHECK: arith.truncf %{{.*}} : vector<32xf32> to vector<32xbf16>
 // CHECK: warpspec.smem_store
-// CHECK: warpspec.tma_store %{{.*}} to %[[BOX]]
+// CHECK: warpspec.tma_store %{{.*}} to %[[BOX]][%{{.*}}] of %[[OUT]]
 // CHECK: arith.truncf %{{.*}} : vector<32xf32> to vector<32xbf16>
 // N is a multiple of 32: no chunk is cut.
 // CHECK-NOT: vector.maskedstore

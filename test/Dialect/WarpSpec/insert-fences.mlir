@@ -160,3 +160,53 @@ warpspec.kernel @nested(%c: i1) {
     }
   }
 }
+
+// Threads read, by a view, what the box overwrites: the copy comes after their reads.
+// CHECK-LABEL: warpspec.kernel @added_to
+// CHECK: vector.load
+// CHECK: smem_store
+// CHECK-NEXT: fence <proxy_async>
+// CHECK-NEXT: fence <proxy_async_global>
+// CHECK-NEXT: role_barrier
+// CHECK-NEXT: commit
+warpspec.kernel @added_to(%map: !warpspec.tensor_map<128x32xf32, swizzle = 128>, %d: memref<?xf32, 1>) {
+  %s = warpspec.smem_alloc : memref<2x128x32xf32, #warpspec.smem<128>>
+  %out = warpspec.pipeline(%s) threads to tma : memref<2x128x32xf32, #warpspec.smem<128>>
+  %c0 = arith.constant 0 : i32
+  %i0 = arith.constant 0 : index
+  %n = arith.constant 4096 : index
+  warpspec.roles
+  role @store warps(4) {
+    %row = warpspec.thread_index : i32
+    %here = memref.reinterpret_cast %d to offset: [%i0], sizes: [%n], strides: [1] : memref<?xf32, 1> to memref<?xf32, strided<[1], offset: ?>, 1>
+    %v = vector.load %here[%i0] : memref<?xf32, strided<[1], offset: ?>, 1>, vector<32xf32>
+    %fill, %b = warpspec.acquire %out : !stage
+    warpspec.smem_store %v, %b[%row, %c0] : vector<32xf32>, memref<128x32xf32, #warpspec.smem<128>>
+    warpspec.commit %fill
+    %full, %r = warpspec.wait %out : !stage
+    warpspec.tma_store %r to %map[%row, %c0] of %d : memref<128x32xf32, #warpspec.smem<128>> to !warpspec.tensor_map<128x32xf32, swizzle = 128> of memref<?xf32, 1>
+    warpspec.release %full
+  }
+}
+
+// What they read is other memory, and of the destination they only write.
+// CHECK-LABEL: warpspec.kernel @added_elsewhere
+// CHECK-NOT: proxy_async_global
+warpspec.kernel @added_elsewhere(%map: !warpspec.tensor_map<128x32xf32, swizzle = 128>, %c: memref<?xf32, 1>, %d: memref<?xf32, 1>) {
+  %s = warpspec.smem_alloc : memref<2x128x32xf32, #warpspec.smem<128>>
+  %out = warpspec.pipeline(%s) threads to tma : memref<2x128x32xf32, #warpspec.smem<128>>
+  %c0 = arith.constant 0 : i32
+  %i0 = arith.constant 0 : index
+  warpspec.roles
+  role @store warps(4) {
+    %row = warpspec.thread_index : i32
+    %v = vector.load %c[%i0] : memref<?xf32, 1>, vector<32xf32>
+    vector.store %v, %d[%i0] : memref<?xf32, 1>, vector<32xf32>
+    %fill, %b = warpspec.acquire %out : !stage
+    warpspec.smem_store %v, %b[%row, %c0] : vector<32xf32>, memref<128x32xf32, #warpspec.smem<128>>
+    warpspec.commit %fill
+    %full, %r = warpspec.wait %out : !stage
+    warpspec.tma_store %r to %map[%row, %c0] of %d : memref<128x32xf32, #warpspec.smem<128>> to !warpspec.tensor_map<128x32xf32, swizzle = 128> of memref<?xf32, 1>
+    warpspec.release %full
+  }
+}

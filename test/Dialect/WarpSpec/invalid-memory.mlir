@@ -232,3 +232,11 @@ func.func @f(%flags: memref<4xi32>, %i: index) {
   warpspec.await %flags[%i] : memref<4xi32>
   return
 }
+
+// -----
+
+func.func @f(%m: !warpspec.tensor_map<16x128xi8>, %b: memref<16x128xi8, #warpspec.smem>, %i: i32) {
+  // expected-error @below {{expected global memory behind of, but got 'memref<16x128xi8, #warpspec.smem>'}}
+  warpspec.tma_store %b to %m[%i, %i] of %b : memref<16x128xi8, #warpspec.smem> to !warpspec.tensor_map<16x128xi8> of memref<16x128xi8, #warpspec.smem>
+  return
+}

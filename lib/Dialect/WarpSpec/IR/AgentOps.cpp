@@ -96,6 +96,7 @@ Agent TmaStoreOp::getAgent() { return Agent::Tma; }
 void TmaStoreOp::getAccesses(Accesses &accesses) {
   read(accesses, getSourceMutable());
 }
+Value TmaStoreOp::getWrittenMemory() { return getMemory(); }
 
 Agent CopyScalesOp::getAgent() { return Agent::TensorCore; }
 void CopyScalesOp::getAccesses(Accesses &accesses) {

@@ -306,6 +306,10 @@ LogicalResult TmaStoreOp::verify() {
   if (isa<Float4E2M1FNType>(getMap().getType().getElementType()))
     return emitOpError("expected elements that can be stored, but got padded "
                        "FP4, which can only be loaded");
+  if (Value memory = getMemory();
+      memory && (isSmem(memory.getType()) || isTmem(memory.getType())))
+    return emitOpError("expected global memory behind of, but got ")
+           << memory.getType();
   return verifyBox(*this, getMap().getType(), getCoordinates().size(),
                    getSource().getType());
 }

@@ -13,6 +13,9 @@
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
 namespace nvfp4::warpspec {
 #define GEN_PASS_DEF_INSERTFENCESPASS
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h.inc"
@@ -41,6 +44,21 @@ bool threadsWrite(Region &role, bool (*space)(Type)) {
   return walk.wasInterrupted();
 }
 
+/// What threads of `role` read of memory that is no buffer, by its origin, with
+/// one operation that does.
+using Reads = llvm::SmallMapVector<Value, Operation *, 8>;
+Reads findReads(Region &role) {
+  Reads reads;
+  role.walk([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects)
+      if (isa<MemoryEffects::Read>(effect.getEffect()) && effect.getValue())
+        reads.insert({getOrigin(effect.getValue()), op});
+  });
+  return reads;
+}
+
 /// True if its slots are released by an operation that multiplies them.
 bool isDecoded(PipelineOp pipeline) {
   return llvm::any_of(pipeline->getUsers(), llvm::IsaPred<MmaDecodedOp>);
@@ -50,7 +68,19 @@ class FenceInserter {
 public:
   explicit FenceInserter(Region &role)
       : builder(role.getContext()), writesTmem(threadsWrite(role, isTmem)),
-        writesSmem(threadsWrite(role, isSmem)), role(role) {}
+        writesSmem(threadsWrite(role, isSmem)), role(role) {
+    Reads reads = findReads(role);
+    role.walk([&](AgentOpInterface op) {
+      Value memory = op.getWrittenMemory();
+      if (!memory || !reads.contains(getOrigin(memory)))
+        return;
+      SmallVector<BufferAccess> accesses;
+      op.getAccesses(accesses);
+      for (const BufferAccess &access : accesses)
+        if (Operation *opener = getSlotOpener(access.buffer->get()))
+          overwriting.insert(getPipelineOp(opener->getOperand(0)));
+    });
+  }
 
   void run() {
     visit(role.front());
@@ -164,6 +194,11 @@ private:
     if (isa<ReleaseOp>(op) && pipeline.getProducer() == Agent::Tma &&
         hasSlotIn(pipeline, isSmem))
       proxyFence(op);
+    // Nor may a copy to global memory overtake the reads of what it overwrites:
+    // operations of two proxies are in no causality order without a fence (PTX
+    // ISA 8.9.5), whichever of them writes.
+    if (isa<CommitOp>(op) && overwriting.contains(pipeline))
+      fence(op.getLoc(), FenceKind::ProxyAsyncGlobal);
     // One thread will store what all have written.
     if (isa<CommitOp>(op) && isStaging(pipeline))
       RoleBarrierOp::create(builder, op.getLoc());
@@ -193,8 +228,31 @@ private:
 
   OpBuilder builder;
   bool writesTmem, writesSmem;
+  /// Pipelines whose slots are copied to memory that threads of the role read.
+  llvm::SmallDenseSet<Operation *> overwriting;
   Region &role;
 };
+
+/// Fences are put between a role's own reads and copies; those of two roles
+/// would have to be handed over.
+LogicalResult verifyReads(RolesOp roles) {
+  for (Region &reading : roles.getBodies()) {
+    Reads reads = findReads(reading);
+    WalkResult walk = roles.walk([&](AgentOpInterface op) {
+      Value memory = op.getWrittenMemory();
+      Operation *read = memory ? reads.lookup(getOrigin(memory)) : nullptr;
+      if (!read || reading.isAncestor(op->getParentRegion()))
+        return WalkResult::advance();
+      InFlightDiagnostic diag = op.emitOpError(
+          "expected no other role to read the memory that it writes");
+      diag.attachNote(read->getLoc()) << "read here";
+      return WalkResult::interrupt();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
 
 struct InsertFences
     : nvfp4::warpspec::impl::InsertFencesPassBase<InsertFences> {
@@ -207,9 +265,13 @@ struct InsertFences
     });
     if (walk.wasInterrupted())
       return signalPassFailure();
-    if (RolesOp roles = getOperation().getRoles())
-      for (Region &role : roles.getBodies())
-        FenceInserter(role).run();
+    RolesOp roles = getOperation().getRoles();
+    if (!roles)
+      return;
+    if (failed(verifyReads(roles)))
+      return signalPassFailure();
+    for (Region &role : roles.getBodies())
+      FenceInserter(role).run();
   }
 };
 } // namespace

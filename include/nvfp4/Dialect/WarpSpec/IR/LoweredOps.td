@@ -26,6 +26,7 @@ def WarpSpec_FenceOp : WarpSpec_Op<"fence"> {
     | `tcgen05_before` | accesses of tensor memory before the hand-over that follows |
     | `tcgen05_after`  | accesses of tensor memory after the hand-over before        |
     | `tmem_stores`    | `tmem_store`s before the hand-over that follows             |
+    | `proxy_async_global` | what threads read of global memory before `tma` writes it |
 
     Example:
 

@@ -387,30 +387,37 @@ def WarpSpec_BulkLoadOp : WarpSpec_CountedOp<"bulk_load"> {
   }];
 }
 
-def WarpSpec_TmaStoreOp : WarpSpec_AgentOp<"tma_store"> {
+def WarpSpec_TmaStoreOp : WarpSpec_Op<"tma_store", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<WarpSpec_AgentOpInterface, ["getWrittenMemory"]>]> {
   let summary = "copy a slot to one box of a tensor";
   let description = [{
     What lies outside the tensor is not written. The slot may be filled again
     when its drain has been released and the copy has read it.
 
+    `of` names the tensor's memory. It belongs there if threads of the role
+    access that memory too: where they read what the box overwrites,
+    `warpspec-insert-fences` orders the copy after these reads.
+
     Example:
 
     ```mlir
     func.func @f(%map: !warpspec.tensor_map<64x64xbf16, swizzle = 128>,
-                 %src: memref<64x64xbf16, #warpspec.smem<128>>, %r: i32, %c: i32) {
-      warpspec.tma_store %src to %map[%r, %c]
+                 %src: memref<64x64xbf16, #warpspec.smem<128>>, %r: i32, %c: i32,
+                 %out: memref<?xbf16, 1>) {
+      warpspec.tma_store %src to %map[%r, %c] of %out
           : memref<64x64xbf16, #warpspec.smem<128>>
-          to !warpspec.tensor_map<64x64xbf16, swizzle = 128>
+          to !warpspec.tensor_map<64x64xbf16, swizzle = 128> of memref<?xbf16, 1>
       return
     }
     ```
   }];
   let arguments = (ins WarpSpec_SmemBuffer:$source, WarpSpec_TensorMapType:$map,
-                       Variadic<I32>:$coordinates,
+                       Variadic<I32>:$coordinates, Optional<AnyMemRef>:$memory,
                        OptionalAttr<WarpSpec_CacheHintAttr>:$cache);
   let assemblyFormat = [{
-    $source `to` $map `[` $coordinates `]` (`cache` `` $cache^)? attr-dict
-    `:` type($source) `to` type($map)
+    $source `to` $map `[` $coordinates `]` (`of` $memory^)?
+    (`cache` `` $cache^)? attr-dict
+    `:` type($source) `to` type($map) (`of` type($memory)^)?
   }];
 }
 

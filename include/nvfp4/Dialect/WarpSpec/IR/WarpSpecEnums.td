@@ -55,7 +55,8 @@ def WarpSpec_FenceKind : WarpSpec_Enum<"FenceKind", "what a fence orders", [
   I32EnumAttrCase<"ProxyAsync", 0, "proxy_async">,
   I32EnumAttrCase<"Tcgen05Before", 1, "tcgen05_before">,
   I32EnumAttrCase<"Tcgen05After", 2, "tcgen05_after">,
-  I32EnumAttrCase<"TmemStores", 3, "tmem_stores">]>;
+  I32EnumAttrCase<"TmemStores", 3, "tmem_stores">,
+  I32EnumAttrCase<"ProxyAsyncGlobal", 4, "proxy_async_global">]>;
 
 class WarpSpec_EnumAttr<EnumAttrInfo info, string mnemonic>
     : EnumAttr<WarpSpec_Dialect, info, mnemonic> {

@@ -38,6 +38,9 @@ def WarpSpec_AgentOpInterface : OpInterface<"AgentOpInterface"> {
     InterfaceMethod<"What these bytes are to be multiplied with, i32; null "
                     "stands for 1.",
       "::mlir::Value", "getTransactionCount", (ins), "", "return {};">,
+    InterfaceMethod<"The global memory that an asynchronous copy writes, where "
+                    "it is known by another name than that of its tensor map.",
+      "::mlir::Value", "getWrittenMemory", (ins), "", "return {};">,
     InterfaceMethod<"True if one thread of the role issues the operation; "
                     "otherwise every thread of the role takes part.",
       "bool", "isIssuedByOneThread", (ins), "",

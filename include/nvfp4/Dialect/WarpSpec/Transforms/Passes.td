@@ -64,6 +64,8 @@ def InsertFencesPass : Pass<"warpspec-insert-fences", "::nvfp4::warpspec::Kernel
       a slot in tensor memory that they accessed;
     - `fence <proxy_async>` before threads hand over shared memory that they
       wrote to `tma` or `tensor_core`, or that they read back to `tma`;
+    - `fence <proxy_async_global>` before they hand over what a `tma_store` copies
+      to memory that they read; no other role may read it;
     - `role_barrier` around a slot that all threads of a role fill and one
       thread stores.
   }];
