@@ -19,7 +19,8 @@
 using namespace mlir;
 
 void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
-  OpPassManager &kernels = pm.nest<warpspec::KernelOp>();
+  OpPassManager &kernels =
+      pm.nest<gpu::GPUModuleOp>().nest<warpspec::KernelOp>();
   auto check = [&] {
     if (verify)
       kernels.addPass(warpspec::createVerifySchedulePass());
@@ -32,12 +33,15 @@ void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
   kernels.addPass(warpspec::createInsertFencesPass());
   check();
   kernels.addPass(warpspec::createLowerRolesPass());
+  // On the whole module: kernels that stand in no gpu.module are told so.
   pm.addPass(warpspec::createConvertWarpSpecToNVVMPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  OpPassManager &modules = pm.nest<gpu::GPUModuleOp>();
+  modules.addPass(createCanonicalizerPass());
+  modules.addPass(createCSEPass());
 }
 
-void nvfp4::buildLowerKernelsToLLVMPipeline(OpPassManager &pm) {
+void nvfp4::buildLowerKernelsToLLVMPipeline(OpPassManager &module) {
+  OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());
   // Lowers arith, cf, memref and index as well.
@@ -50,9 +54,8 @@ void nvfp4::buildLowerKernelsToLLVMPipeline(OpPassManager &pm) {
 
 void nvfp4::buildWarpSpecToNVVMPipeline(OpPassManager &pm,
                                         const WarpSpecToNVVMOptions &options) {
-  OpPassManager &modules = pm.nest<gpu::GPUModuleOp>();
-  buildLowerWarpSpecPipeline(modules, options.verify);
-  buildLowerKernelsToLLVMPipeline(modules);
+  buildLowerWarpSpecPipeline(pm, options.verify);
+  buildLowerKernelsToLLVMPipeline(pm);
 }
 
 void nvfp4::registerWarpSpecPipelines() {

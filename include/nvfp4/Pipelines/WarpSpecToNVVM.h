@@ -25,11 +25,12 @@ struct WarpSpecToNVVMOptions
                       llvm::cl::init(true)};
 };
 
-/// Roles and pipelines to upstream dialects, within each `gpu.module`.
+/// Roles and pipelines to upstream dialects, within each `gpu.module` of a
+/// module. A kernel outside of one is an error.
 void buildLowerWarpSpecPipeline(mlir::OpPassManager &pm, bool verify);
 
 /// What `convert-warpspec-to-nvvm` leaves to the LLVM dialect, within each
-/// `gpu.module`.
+/// `gpu.module` of a module.
 void buildLowerKernelsToLLVMPipeline(mlir::OpPassManager &pm);
 
 /// All of `warpspec-to-nvvm`, on a module.

@@ -37,12 +37,23 @@ LLVM::GlobalOp getSharedMemory(gpu::GPUModuleOp module) {
 struct ConvertWarpSpecToNVVM
     : nvfp4::warpspec::impl::ConvertWarpSpecToNVVMPassBase<
           ConvertWarpSpecToNVVM> {
+  bool canScheduleOn(RegisteredOperationName name) const override {
+    return name.getStringRef() != KernelOp::getOperationName();
+  }
+
   void runOnOperation() override {
-    gpu::GPUModuleOp module = getOperation();
-    auto kernels = llvm::to_vector(module.getOps<KernelOp>());
-    for (KernelOp kernel : kernels)
+    SmallVector<KernelOp> kernels;
+    getOperation()->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
+    for (KernelOp kernel : kernels) {
+      auto module = dyn_cast<gpu::GPUModuleOp>(kernel->getParentOp());
+      if (!module) {
+        kernel.emitOpError("expected to be in a gpu.module, of which PTX is "
+                           "made");
+        return signalPassFailure();
+      }
       if (failed(KernelLowering(kernel, getSharedMemory(module)).run()))
         return signalPassFailure();
+    }
   }
 };
 } // namespace

@@ -16,11 +16,11 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertWarpSpecToNVVMPass
-    : Pass<"convert-warpspec-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+    : Pass<"convert-warpspec-to-nvvm"> {
   let summary = "lower kernels without roles to NVVM";
   let description = [{
-    Accepts a `gpu.module` whose kernels have gone through
-    `warpspec-lower-roles`. Afterwards there is no operation, type or attribute
+    Accepts one `gpu.module` or several whose kernels have gone through
+    `warpspec-lower-roles`; a kernel outside of one is an error. Afterwards there is no operation, type or attribute
     of `warpspec`: each kernel is an `llvm.func` with the attributes of a kernel
     (`nvvm.reqntid`, `nvvm.cluster_dim`), whose body is of `arith`, `scf`,
     `vector`, `memref` (global memory only), `gpu`, `nvvm` and `llvm`. Tensor

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "EachKernel.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -257,21 +257,24 @@ LogicalResult verifyReads(RolesOp roles) {
 struct InsertFences
     : nvfp4::warpspec::impl::InsertFencesPassBase<InsertFences> {
   void runOnOperation() override {
-    WalkResult walk = getOperation().walk([](Operation *op) {
+    if (failed(forEachKernel(getOperation(), insert)))
+      signalPassFailure();
+  }
+
+  static LogicalResult insert(KernelOp kernel) {
+    WalkResult walk = kernel.walk([](Operation *op) {
       if (!isa<FenceOp, TmemWaitOp, RoleBarrierOp>(op))
         return WalkResult::advance();
       op->emitOpError("expected no fence before warpspec-insert-fences");
       return WalkResult::interrupt();
     });
-    if (walk.wasInterrupted())
-      return signalPassFailure();
-    RolesOp roles = getOperation().getRoles();
-    if (!roles)
-      return;
-    if (failed(verifyReads(roles)))
-      return signalPassFailure();
-    for (Region &role : roles.getBodies())
-      FenceInserter(role).run();
+    RolesOp roles = kernel.getRoles();
+    if (walk.wasInterrupted() || (roles && failed(verifyReads(roles))))
+      return failure();
+    if (roles)
+      for (Region &role : roles.getBodies())
+        FenceInserter(role).run();
+    return success();
   }
 };
 } // namespace

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EachKernel.h"
 #include "RoleLayout.h"
 #include "RoleLowering.h"
 #include "RoleProgram.h"
@@ -37,14 +38,20 @@ constexpr int kNamedBarriers = 15;
 
 struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
   void runOnOperation() override {
-    kernel = getOperation();
+    if (failed(forEachKernel(getOperation(),
+                             [&](KernelOp op) { return lower(op); })))
+      signalPassFailure();
+  }
+
+  LogicalResult lower(KernelOp op) {
+    kernel = op;
     roles = kernel.getRoles();
     if (!roles)
-      return;
+      return success();
     if (failed(verifyPlanned(kernel)) || failed(verifyResources(kernel)) ||
         failed(verifyPair(kernel)) || failed(numberBarriers()) ||
         failed(checkRing()))
-      return signalPassFailure();
+      return failure();
     IRRewriter rewriter(&getContext());
     RoleLayout layout(roles);
     Location loc = kernel.getLoc();
@@ -55,13 +62,14 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     scf::IfOp finder = createFinder(rewriter, layout);
     for (unsigned i = 0; i < roles.getBodies().size(); ++i)
       if (failed(lowerRole(rewriter, layout, i)))
-        return signalPassFailure();
+        return failure();
     rewriter.setInsertionPoint(roles);
     dispatch(rewriter, layout, finder);
     rewriter.setInsertionPoint(roles);
     releaseTmem(rewriter, loc);
     kernel.setThreads(layout.warps * 32);
     rewriter.eraseOp(roles);
+    return success();
   }
 
   /// Named barriers of the roles whose warps meet. Barrier 0 is that of the

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "EachKernel.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -230,9 +230,14 @@ private:
 struct MaterializeStages
     : nvfp4::warpspec::impl::MaterializeStagesPassBase<MaterializeStages> {
   void runOnOperation() override {
-    RolesOp roles = getOperation().getRoles();
+    if (failed(forEachKernel(getOperation(), materialize)))
+      signalPassFailure();
+  }
+
+  static LogicalResult materialize(KernelOp kernel) {
+    RolesOp roles = kernel.getRoles();
     if (!roles)
-      return;
+      return success();
     for (Region &role : roles.getBodies()) {
       WalkResult walk = role.walk([](Operation *op) {
         if (getEnd(op) && op->getNumOperands() > 1 &&
@@ -250,8 +255,9 @@ struct MaterializeStages
         return WalkResult::advance();
       });
       if (walk.wasInterrupted() || failed(Threader(role).run(role.front())))
-        return signalPassFailure();
+        return failure();
     }
+    return success();
   }
 };
 } // namespace

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "EachKernel.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -64,10 +64,11 @@ private:
 
 struct PlanMemory : nvfp4::warpspec::impl::PlanMemoryPassBase<PlanMemory> {
   void runOnOperation() override {
-    KernelOp kernel = getOperation();
-    planColumns(kernel);
-    planShared(kernel);
-    if (failed(checkLimits(kernel)))
+    if (failed(forEachKernel(getOperation(), [&](KernelOp kernel) {
+          planColumns(kernel);
+          planShared(kernel);
+          return checkLimits(kernel);
+        })))
       signalPassFailure();
   }
 
@@ -80,8 +81,7 @@ struct PlanMemory : nvfp4::warpspec::impl::PlanMemoryPassBase<PlanMemory> {
     for (TmemAllocOp alloc : allocs)
       if (!alloc.getColumn())
         alloc.setColumn(space.place(alloc.getNumColumns(), 1));
-    if (!allocs.empty())
-      columns = space.getEnd();
+    columns = space.getEnd();
     kernel.setTmemColumns(
         allocs.empty()
             ? 0

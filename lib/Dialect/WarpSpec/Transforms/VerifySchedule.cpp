@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EachKernel.h"
 #include "ScheduleChecks.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
@@ -26,14 +27,17 @@ struct VerifySchedule
     : nvfp4::warpspec::impl::VerifySchedulePassBase<VerifySchedule> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    KernelOp kernel = getOperation();
+    if (failed(forEachKernel(getOperation(), verify)))
+      signalPassFailure();
+  }
+
+  static LogicalResult verify(KernelOp kernel) {
     RolesOp roles = kernel.getRoles();
     if (roles && (failed(verifyClosing(roles)) || failed(verifySpans(roles)) ||
                   failed(verifyFlow(roles)) || failed(verifyJoins(roles)) ||
                   failed(verifyPair(kernel))))
-      return signalPassFailure();
-    if (failed(verifyResources(kernel)))
-      signalPassFailure();
+      return failure();
+    return verifyResources(kernel);
   }
 };
 } // namespace

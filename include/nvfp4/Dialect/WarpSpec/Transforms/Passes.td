@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // From roles and pipelines to barriers, offsets and fences, one decision a
-// pass. Each description is the contract of its pass.
+// pass. Each description is the contract of its pass. All of them work on the
+// kernels within the operation that they are run on, at any depth.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def VerifySchedulePass : Pass<"warpspec-verify-schedule", "::nvfp4::warpspec::KernelOp"> {
+def VerifySchedulePass : Pass<"warpspec-verify-schedule"> {
   let summary = "check the schedule of a kernel";
   let description = [{
     Accepts a kernel at any stage before `convert-warpspec-to-nvvm` and changes
@@ -26,7 +27,7 @@ def VerifySchedulePass : Pass<"warpspec-verify-schedule", "::nvfp4::warpspec::Ke
   }];
 }
 
-def PlanMemoryPass : Pass<"warpspec-plan-memory", "::nvfp4::warpspec::KernelOp"> {
+def PlanMemoryPass : Pass<"warpspec-plan-memory"> {
   let summary = "place buffers, barriers and columns";
   let description = [{
     Accepts any kernel with roles. Afterwards every `smem_alloc` and `tmem_alloc`
@@ -37,7 +38,7 @@ def PlanMemoryPass : Pass<"warpspec-plan-memory", "::nvfp4::warpspec::KernelOp">
   }];
 }
 
-def MaterializeStagesPass : Pass<"warpspec-materialize-stages", "::nvfp4::warpspec::KernelOp"> {
+def MaterializeStagesPass : Pass<"warpspec-materialize-stages"> {
   let summary = "make stages and phases values";
   let description = [{
     Accepts a kernel with roles in which nothing has a stage yet. Afterwards every
@@ -49,7 +50,7 @@ def MaterializeStagesPass : Pass<"warpspec-materialize-stages", "::nvfp4::warpsp
                            "::mlir::scf::SCFDialect"];
 }
 
-def InsertFencesPass : Pass<"warpspec-insert-fences", "::nvfp4::warpspec::KernelOp"> {
+def InsertFencesPass : Pass<"warpspec-insert-fences"> {
   let summary = "insert the fences that edges between agents need";
   let description = [{
     Accepts a kernel with roles and without fences. Afterwards there is, and only
@@ -71,7 +72,7 @@ def InsertFencesPass : Pass<"warpspec-insert-fences", "::nvfp4::warpspec::Kernel
   }];
 }
 
-def LowerRolesPass : Pass<"warpspec-lower-roles", "::nvfp4::warpspec::KernelOp"> {
+def LowerRolesPass : Pass<"warpspec-lower-roles"> {
   let summary = "dispatch warps to roles";
   let description = [{
     Accepts a planned kernel with stages and fences. Afterwards there is no
