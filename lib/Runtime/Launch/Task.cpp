@@ -70,7 +70,8 @@ extern "C" nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
 
 bool nvfp4_task::allocate(Buffer &buffer) {
   // At least one row of at least 16 bytes, for tensor maps have no extent 0.
-  size_t bytes = std::max<int64_t>(buffer.getBytes(), buffer.pitch);
+  // Coded weights of no columns have rows of no bytes.
+  size_t bytes = std::max<int64_t>({buffer.getBytes(), buffer.pitch, 16});
   return check(nvfp4_device_alloc(device->device, bytes, &buffer.memory)) &&
          check(nvfp4_device_fill(device->device, buffer.memory, 0, 1, bytes,
                                  stream));
