@@ -57,6 +57,12 @@ def blocks(width, seed=0):
         ]).astype(np.float32)
 
 
+def few_blocks(width, seed=0):
+    """Forty of them: five of each random kind, and each of the others."""
+    rows = blocks(width, seed)
+    return np.concatenate([rows[:10000:400], rows[10000:10010], rows[-5:]])
+
+
 def edge_blocks(width, global_scale, largest):
     """Blocks whose maximum puts the scale within 4 ulps of where its byte
     changes, so that a different order of operations shows: midpoints of E4M3

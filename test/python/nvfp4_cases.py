@@ -94,6 +94,12 @@ def scaled_type(fmt, rank=2, layout="linear", starts="whole", shape=None):
     return text + (f", starts = {starts}>" if starts != "whole" else ">")
 
 
+def attributes_text(attrs):
+    """Attributes of the dialect, each named like its kind."""
+    pairs = [f"{k} = #{DIALECT}<{k} {v}>" for k, v in (attrs or {}).items()]
+    return " {" + ", ".join(pairs) + "}" if pairs else ""
+
+
 def matmul_text(name, grouping, lhs, rhs, out=None, *, weights=1, index="i32", alpha=None,
                 beta=None, addend=None, bias=None, prob=None, at="post_activation",
                 activation=None, params=None, row=(), column=(), group=(), epilogue=None,
@@ -137,9 +143,7 @@ def matmul_text(name, grouping, lhs, rhs, out=None, *, weights=1, index="i32", a
     body += clause("preact_outs", "preact", preact)
     body += clause("outs", "out", out)
     body += clause("amax_outs", "amax", "tensor<?xf32>" if amax else None)
-    if attrs:
-        pairs = [f"{k} = #{DIALECT}<{k} {v}>" for k, v in attrs.items()]
-        body += " {" + ", ".join(pairs) + "}"
+    body += attributes_text(attrs)
     results = [t for t in (preact, quantized or out, "tensor<?xf32>" if amax else None) if t]
     names = [f"%r#{i}" for i in range(len(results))] if len(results) > 1 else ["%r"]
     types = ", ".join(results)
@@ -149,7 +153,7 @@ def matmul_text(name, grouping, lhs, rhs, out=None, *, weights=1, index="i32", a
             f"  return {', '.join(names)} : {types}\n}}\n")
 
 
-def list_text(name, count, fmt, out, alpha=None, beta=None, ks=None):
+def list_text(name, count, fmt, out, alpha=None, beta=None, ks=None, attrs=None):
     """K of problem i is `ks[i]`, or unknown."""
     scaled = [scaled_type(fmt, shape=("?", k)) for k in ks or ["?"] * count]
     sides = {side: ", ".join(f"%{side}{i} : {type_}" for i, type_ in enumerate(scaled))
@@ -165,7 +169,8 @@ def list_text(name, count, fmt, out, alpha=None, beta=None, ks=None):
     head = f"%r:{count}" if count > 1 else "%r"
     names = ", ".join(f"%r#{i}" for i in range(count)) if count > 1 else "%r"
     return (f"func.func @{name}({', '.join(arguments)}) -> ({types}) {{\n"
-            f"  {head} = {DIALECT}.matmul_list {text} outs({outs} : {types}) -> {types}\n"
+            f"  {head} = {DIALECT}.matmul_list {text} outs({outs} : {types})"
+            f"{attributes_text(attrs)} -> {types}\n"
             f"  return {names} : {types}\n}}\n")
 
 

@@ -26,6 +26,13 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD_DIR = pathlib.Path(os.environ.get("NVFP4_BUILD_DIR", _ROOT / "build"))
 FULL = os.environ.get("NVFP4_FULL_TESTS") == "1"
 
+
+def full(whole, shrunk, simulated=None):
+    """Extents of a test: those of its origin, or fewer. Tests of kernels put `simulated`, or
+    what is shrunk, in place of both."""
+    return whole if FULL else shrunk
+
+
 _DTYPES = {  # element type in IR -> (numpy, DLPack code, safetensors)
     "f32": (np.float32, 2, "F32"), "f16": (np.float16, 2, "F16"),
     "bf16": (ml_dtypes.bfloat16, 4, "BF16"), "i8": (np.uint8, 1, "U8"),

@@ -4,9 +4,9 @@
 
 The number in a test's name is its row in docs/Tests.md. Lattice inputs must give
 the exact answer, rounded once. Large cases shrink N and K (never the groups)
-unless NVFP4_FULL_TESTS=1, which `ninja check-nvfp4-full` sets.
+unless NVFP4_FULL_TESTS=1, which `ninja check-nvfp4-full` sets. kernel_hard.py
+runs them as kernels of GPUs.
 """
-
 
 import ml_dtypes
 import numpy as np
@@ -14,17 +14,19 @@ import pytest
 
 from nvfp4_cases import *  # noqa: F403
 from nvfp4_formats import FORMATS, Scaled, random_scaled
-from nvfp4_module import FULL, compile_module, uses_processes
+from nvfp4_module import FULL, compile_module, full, uses_processes
 
 # A case that is not about one format runs with each of these, and with all of
 # them at full size.
 SEVERAL_FORMATS = pytest.mark.parametrize(
     "fmt", FORMAT_NAMES if FULL else ["nvfp4", "mxfp4", "mxfp8_e4m3"])
-GATE = "#grouped_scaled_gemm.gate"
+# Rows of gate and of up where one is behind the other; kernels without that layout beside a
+# stored pre-activation have runs of so many.
+RUN = 0
 
 
-def full(whole, shrunk):
-    return whole if FULL else shrunk
+def run_text():
+    return f"{RUN or 'halves'}, gate_first"
 
 
 def formats_for(*ks):
@@ -52,7 +54,7 @@ def test_row_01_groups_with_own_n_and_k(rng, fmt):
 @pytest.mark.parametrize("fmt", ["nvfp4"] if not FULL else formats_for(7168))
 def test_row_03_ragged_tails_and_long_k(rng, fmt):
     sizes = [80, 176, 128, 72, 64, 248, 96, 160]
-    n, k = full((4096, 7168), (96, 1792))
+    n, k = full((4096, 7168), (96, 1792), (40, 1280))
     run_list(rng, [(m, n, k) for m in sizes], fmt, scales="lattice2")
 
 
@@ -60,7 +62,7 @@ def test_row_03_ragged_tails_and_long_k(rng, fmt):
 @pytest.mark.parametrize("m,k,batch", [(2432, 4608, 2), (7168, 2048, 4), (4096, 7168, 8)])
 def test_row_05_batched_gemv(rng, fmt, m, k, batch):
     """The matrix is the weights; the vector is one row of activations."""
-    n = full(m, m // 16)
+    n = full(m, m // 16, 264)
     product = make_product(rng, batched(batch, 1), n, k, fmt, scales="lattice2")
     module = batched_module(fmt, "f16")
     _, operands = product.arguments(rhs_layout="blocked")
@@ -81,7 +83,7 @@ def dense_module(fmt, out, layout="linear"):
 
 
 def test_row_07_every_byte_and_zero_scales(rng):
-    m, n, k = full((2304, 4608, 7168), (288, 192, 1792))
+    m, n, k = full((2304, 4608, 7168), (288, 192, 1792), (144, 136, 768))
 
     def operand(rows):
         data = rng.integers(0, 256, (rows, k // 2), dtype=np.uint8)
@@ -99,11 +101,11 @@ def test_row_07_every_byte_and_zero_scales(rng):
 @SEVERAL_FORMATS
 def test_row_08_dual_product_with_silu(rng, fmt):
     """Two weights as the gate and up halves of one; sums of thousands."""
-    m, n, k = full((7168, 2304, 2048), (256, 160, 2048))
+    m, n, k = full((7168, 2304, 2048), (256, 160, 2048), (72, 64, 2048))
     product = make_product(rng, dense(m), 2 * n, k, fmt, scales="lattice2")
     module = compile_module(matmul_text(
         "f", "<dense>", scaled_type(fmt), scaled_type(fmt), "tensor<?x?xf16>",
-        alpha="f32", activation="<swiglu, gate = <halves, gate_first>>",
+        alpha="f32", activation=f"<swiglu, gate = <{run_text()}>>",
         preact="tensor<?x?xf32>"))
     _, operands = product.arguments()
     alpha = np.float32(0.015625)
@@ -113,17 +115,16 @@ def test_row_08_dual_product_with_silu(rng, fmt):
     z = acc.astype(np.float64) * alpha
     assert np.abs(z).max() > 20 and np.abs(acc).max() > 1000
     assert_equal(pre, round_to(z, "f32"), "pre-activation")
-    y = swiglu(z[:, :n], z[:, n:])
-    assert_within(got, y, activation_bound(y, z[:, :n]), "f16")
+    gate, up = gate_rows(RUN, False, n)
+    y = swiglu(z[:, gate], z[:, up])
+    assert_within(got, y, activation_bound(y, z[:, gate]), "f16")
 
 
 @SEVERAL_FORMATS
 def test_row_09_fifty_random_problems_with_zeros(rng, fmt):
-    sizes = full(32, 4) * rng.integers(0, 64, (50, 3))
-    if not FULL:
-        sizes //= 2
-    sizes[5, 0] = sizes[11, 1] = sizes[17, 2] = 0
-    sizes[23, :2] = sizes[29, 1:] = sizes[31, [0, 2]] = sizes[37] = 0
+    sizes = full(32, 2) * rng.integers(0, 64, (full(50, 50, 50 if FULL else 12), 3))
+    sizes[1, 0] = sizes[2, 1] = sizes[4, 2] = 0
+    sizes[5, :2] = sizes[7, 1:] = sizes[8, [0, 2]] = sizes[10] = 0
     run_list(rng, [tuple(int(x) for x in s) for s in sizes], fmt, scales="lattice2")
 
 
@@ -142,7 +143,7 @@ def run_ragged(product, fmt, out, lhs=("linear", "whole"), rhs="linear", fast=Tr
 @SEVERAL_FORMATS
 @pytest.mark.parametrize("n,k", [(1024, 7168), (7168, 512)])
 def test_row_11_one_token_for_each_of_256_experts(rng, fmt, n, k):
-    n = full(n, 24)
+    n, k = full(n, 24), full(k, k, min(k, 768))
     product = make_product(rng, ragged([1] * 256), n, k, fmt, scales="lattice2")
     run_ragged(product, fmt, "bf16", ("blocked", "compact"), "blocked")
 
@@ -249,7 +250,7 @@ def test_row_22_weight_gradient_accumulates_after_new_offsets(rng, fmt):
 def test_row_24_masked_rows_keep_the_poison(rng, fmt, groups, most):
     counts = rng.integers(0, most + 1, groups)
     counts[0], counts[-1] = 0, most
-    n, k = full((4096, 7168), (96, 256))
+    n, k = full((4096, 7168), (96, 256), (40, 256))
     product = make_product(rng, masked(counts, most), n, k, fmt, scales="lattice2")
     run_masked(product, fmt)
 
@@ -311,8 +312,7 @@ def test_row_29_clamped_swiglu(rng, fmt, alpha, limit):
 @pytest.mark.parametrize("experts,top_k", [(40, 1), (64, 6), (256, 8)])
 @pytest.mark.parametrize("m,n,k", [(224, 1024, 1536), (2, 1024, 1024)])
 def test_row_30_more_experts_than_tokens(rng, fmt, m, n, k, experts, top_k):
-    if not FULL:
-        n, k = 32, k // 4
+    n, k = full((n, k), (32, k // 4))
     chosen = np.stack([rng.permutation(experts)[:top_k] for _ in range(m)])
     counts = np.bincount(chosen.reshape(-1), minlength=experts)
     product = make_product(rng, ragged([int(c) for c in counts]), n, k, fmt,
@@ -340,20 +340,21 @@ def test_row_38_gate_and_up_have_their_own_global_scale(rng, fmt):
     """With one alpha for both the error would be a factor of 1.25."""
     groups = ragged([40, 24])
     product = make_product(rng, groups, 256, 512, fmt, scales="lattice2")
-    module = glu_module(fmt, groups, "halves, gate_first", "f32", "f32",
-                        alpha="tensor<?x2xf32>")
+    module = glu_module(fmt, groups, run_text(), "f32", "f32", alpha="tensor<?x2xf32>")
     operand, operands = product.arguments("blocked", "compact", "blocked")
     alpha = np.array([[3.85e-5, 4.83e-5], [4.83e-5, 3.85e-5]], np.float32)
     pre, got = module.f(*operand, *operands, alpha, product.destination("f32"),
                         product.destination("f32", 128))
+    gate, up = gate_rows(RUN, False, 128)
     for g, (index, acc, _) in enumerate(product.accumulators()):
-        z = acc * np.repeat(alpha[g].astype(np.float64), 128)
-        assert_equal(pre[index], round_to(z, "f32"), "pre-activation")
+        factor = np.empty(256)
+        factor[gate], factor[up] = alpha[g]
+        assert_equal(pre[index], round_to(acc * factor, "f32"), "pre-activation")
         z = pre[index].astype(np.float64)
-        y = swiglu(z[:, :128], z[:, 128:])
-        bound = activation_bound(y, z[:, :128])
+        y = swiglu(z[:, gate], z[:, up])
+        bound = activation_bound(y, z[:, gate])
         assert_within(got[index], y, bound, "f32")
-        wrong = swiglu(acc[:, :128] * alpha[g, 0], acc[:, 128:] * np.float64(alpha[g, 0]))
+        wrong = swiglu(acc[:, gate] * alpha[g, 0], acc[:, up] * np.float64(alpha[g, 0]))
         assert (np.abs(wrong - y) > 10 * bound).mean() > 0.95
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import format_formulas
-from format_blocks import CASES, blocks, formula, has_global
-from nvfp4_cases import (activation_bound, assert_equal, assert_within, gate_rows, make_product,
-                         matmul_text, Product, ragged, random_bound, round_to, scaled_type,
+from format_blocks import CASES, blocks, few_blocks, formula, has_global
+from nvfp4_cases import (activation_bound, assert_equal, assert_within, dense, gate_rows,
+                         make_product, matmul_text, Product, ragged, random_bound, round_to, scaled_type,
                          swiglu)
 from nvfp4_formats import FORMATS, Scaled, random_scaled, unpack
-from nvfp4_module import FULL, compile_module, run, tool
+from nvfp4_module import compile_module, full, run, tool
 
 
 def quantize_text(name, quantizer, fmt, element="f32", layout="linear", scale=None, out=None):
@@ -45,6 +45,29 @@ def test_row_40_every_quantiser_to_the_byte(quantizer, fmt):
             codes, bytes_ = formula(quantizer)(x, fmt, scale)
         assert_equal(scales[:, 0], bytes_, "scales")
         assert_equal(unpack(FORMATS[fmt], values, block), codes, "codes")
+
+
+@pytest.mark.parametrize("quantizer,fmt", CASES)
+def test_row_40_results_of_hard_blocks_to_the_byte(quantizer, fmt):
+    """The same blocks, quantised as the results of a product that is zero: D = Q(0 + C)."""
+    block = FORMATS[fmt].block
+    module = compile_module(matmul_text(
+        "f", "<dense>", scaled_type("nvfp4"), scaled_type("nvfp4"), beta="f32",
+        addend="tensor<?x?xf32>", quantizer=f"<{quantizer}>", quantized=scaled_type(fmt),
+        global_scale="f32" if has_global(quantizer, fmt) else None))
+    x = few_blocks(block, seed=40).reshape(-1, 5 * block)
+    rows, columns = x.shape
+    zeros = [Scaled(FORMATS["nvfp4"], np.zeros((n, 32), np.uint8), np.full((n, 2), 0x38, np.uint8))
+             for n in (rows, columns)]
+    _, operands = Product(dense(rows), *zeros).arguments()
+    scale = np.float32(3.7)
+    factor = (scale,) if has_global(quantizer, fmt) else ()
+    values, scales = module.f(*operands, np.float32(1), x, *factor)
+    with np.errstate(all="ignore"):
+        # 0 + -0 is +0.
+        codes, bytes_ = formula(quantizer)((x + np.float32(0)).reshape(-1, block), fmt, scale)
+    assert_equal(scales.view(np.uint8), bytes_.reshape(scales.shape), "scales")
+    assert_equal(unpack(FORMATS[fmt], values, columns), codes.reshape(x.shape), "codes")
 
 
 def test_row_41_every_bf16_rounds_to_nearest_even():
@@ -94,7 +117,7 @@ def assert_same_bytes_but_for_ties(got, y, formula_, what):
 
 
 def test_row_34_layer_of_width_2880_with_fp4_in_between():
-    width, tokens = (2880, 512) if FULL else (352, 96)
+    width, tokens = full((2880, 512), (352, 96), (96, 40))
     rng = np.random.default_rng(34)
     experts, top_k, q = 4, 4, 16
     counts = rng.multinomial(tokens * top_k, [0.4, 0.0, 0.35, 0.25])

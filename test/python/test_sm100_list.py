@@ -15,21 +15,10 @@ pytestmark = simulated("sm_100a")
 SHAPES = [(80, 136, 512), (0, 40, 64), (1, 8, 32), (130, 64, 96), (7, 0, 64), (5, 33, 0)]
 
 
-def insert(text, words):
-    """The attribute stands between the destinations and the result types."""
-    if words is None:
-        return text
-    head, tail = text.split("matmul_list", 1)
-    body, rest = tail.split("\n", 1)
-    operands, types = body.rsplit(") -> ", 1)
-    attribute = f"{{strategy = #{DIALECT}.strategy<{words}>}}"
-    return f"{head}matmul_list{operands}) {attribute} -> {types}\n{rest}"
-
-
-def check(rng, shapes, fmt="nvfp4", out="f32", strategy=None, alpha=True):
+def check(rng, shapes, fmt="nvfp4", out="f32", attrs=None, alpha=True):
     products = [make_product(rng, dense(m), n, k, fmt) for m, n, k in shapes]
-    text = insert(list_text("f", len(shapes), fmt, f"tensor<?x?x{out}>",
-                            "tensor<?xf32>" if alpha else None, "f32"), strategy)
+    text = list_text("f", len(shapes), fmt, f"tensor<?x?x{out}>",
+                     "tensor<?xf32>" if alpha else None, "f32", attrs=attrs)
     factors = rng.choice([0.5, 1, 2], len(shapes)).astype(np.float32)
     pairs = [product.arguments(poison=0)[1] for product in products]
     outs = [product.destination(out, value=13) for product in products]
@@ -58,7 +47,7 @@ def test_results(rng, out):
                                       "m = 128, n = 8, k = 256, swap_ab = true",
                                       "m = 256, n = 64, k = 256, ctas = 2, swap_ab = true"])
 def test_tiles(rng, strategy):
-    check(rng, SHAPES + [(300, 264, 800)], strategy=strategy)
+    check(rng, SHAPES + [(300, 264, 800)], attrs={"strategy": f"<{strategy}>"})
 
 
 def test_more_problems_than_lanes(rng):
@@ -102,7 +91,8 @@ def test_schedules(rng, seed, strategy):
     """What threads read of the destinations, TMA overwrites (profile strict)."""
     shapes = SHAPES + [(200, 264, 800)]
     products = [make_product(rng, dense(m), n, k, "nvfp4") for m, n, k in shapes]
-    text = insert(list_text("f", len(shapes), "nvfp4", "tensor<?x?xbf16>", beta="f32"), strategy)
+    text = list_text("f", len(shapes), "nvfp4", "tensor<?x?xbf16>", beta="f32",
+                     attrs={"strategy": f"<{strategy}>"})
     pairs = [product.arguments(poison=0)[1] for product in products]
     flat = [part for side in (0, 1) for pair in pairs for part in pair[side]]
     flat += [np.float32(2)] + [product.destination("bf16", value=13) for product in products]
