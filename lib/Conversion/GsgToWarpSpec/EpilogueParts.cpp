@@ -31,6 +31,16 @@ static constexpr int64_t kPiece = 4;
 
 void KernelBody::buildParts(Value thread,
                             llvm::function_ref<void()> buildLast) {
+  // Offsets that go back make more tiles of ragged rows than there are slots
+  // (countTiles): of those that have none nothing is stored.
+  Value hasSlot;
+  if (op.getGrouping().getKind() == GroupingKind::RaggedRows) {
+    Value rowTiles =
+        add(ceilDiv(parameters.rows, plan.getTileRows()), parameters.groups);
+    Value tiles = arith::MulIOp::create(
+        b, loc, rowTiles, ceilDiv(parameters.columns, plan.getTileColumns()));
+    hasSlot = less(number, mul(tiles, plan.splitK));
+  }
   // Slots of sums and of flags are those of (tile, part, block of the pair).
   int64_t others = plan.splitK - 1;
   auto multiply = [&](Value a, int64_t factor) -> Value {
@@ -46,23 +56,34 @@ void KernelBody::buildParts(Value thread,
   auto flagOf = [&](Value slot) {
     return plus(multiply(slot, kTmemLanes), toIndex(thread));
   };
+  auto ifKept = [&](llvm::function_ref<void()> body) {
+    if (!hasSlot)
+      return body();
+    auto branch = scf::IfOp::create(b, loc, hasSlot, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    body();
+  };
   auto sumsOf = [&](Value slot) {
     return plus(multiply(slot, kTmemLanes * plan.n),
                 multiply(toIndex(thread), kPiece));
   };
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part,
                                        i32(others));
+  if (hasSlot)
+    isLast = arith::AndIOp::create(b, loc, isLast, hasSlot);
   auto branch = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.elseBlock());
   ownSums = sumsOf(own);
   TilePlace tile;
   drainAccumulator(tile, [&](Value acc, Value chunk, Value amax) {
-    storePart(loadColumns(tile, acc, chunk, std::min<int64_t>(plan.n, 32)),
-              chunk);
+    Value sums =
+        loadColumns(tile, acc, chunk, std::min(plan.n, getChunkColumns()));
+    ifKept([&] { storePart(sums, chunk); });
     return amax;
   });
-  PublishOp::create(b, loc, parameters.published, flagOf(own));
+  ifKept([&] { PublishOp::create(b, loc, parameters.published, flagOf(own)); });
 
   b.setInsertionPointToStart(branch.thenBlock());
   auto loop = scf::ForOp::create(b, loc, index(0), index(others * plan.ctas),

@@ -54,3 +54,30 @@ func.func @few(%a: memref<64x2048xi8>, %as: memref<1x64x32x4x4xf8E4M3FN>,
 // CHECK: vector.store %{{.*}}, %[[PARTS]]
 // CHECK: warpspec.release
 // CHECK: warpspec.publish %[[DONE]]
+
+// Of offsets that go back the groups may have more tiles than 1 + 5 rows of two, which there is memory for.
+!r = !grouped_scaled_gemm.scaled<64x4096, nvfp4, blocked, starts = upper_bound>
+!w = !grouped_scaled_gemm.scaled<5x256x4096, nvfp4, blocked>
+// CHECK-LABEL: warpspec.kernel @nvfp4_gemm_1
+// CHECK: role @epilogue
+// CHECK: for_each_tile {{.*}} iter_args(%[[NUMBER:.*]] = %
+// CHECK: %[[KEPT:.*]] = arith.cmpi slt, %[[NUMBER]], %c36_i32
+// CHECK: %[[LAST:.*]] = arith.cmpi eq, %{{.*}}, %c2_i32
+// CHECK: %[[ADDS:.*]] = arith.andi %[[LAST]], %[[KEPT]]
+// CHECK: scf.if %[[ADDS]]
+// CHECK: } else {
+// CHECK: scf.if %[[KEPT]]
+// CHECK: vector.store
+// CHECK: warpspec.release
+// CHECK: scf.if %[[KEPT]]
+// CHECK: warpspec.publish
+func.func @ragged(%ends: memref<5xi32>, %a: memref<64x2048xi8>, %as: memref<5x64x32x4x4xf8E4M3FN>,
+                  %b: memref<5x256x2048xi8>, %bs: memref<5x2x64x32x4x4xf8E4M3FN>, %out: memref<64x256xbf16>) {
+  grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : memref<5xi32>)
+      lhs(%a scaled_by %as : memref<64x2048xi8>, memref<5x64x32x4x4xf8E4M3FN> as !r)
+      rhs(%b scaled_by %bs : memref<5x256x2048xi8>, memref<5x2x64x32x4x4xf8E4M3FN> as !w)
+      outs(%out : memref<64x256xbf16>)
+      {determinism = #grouped_scaled_gemm<determinism relaxed>,
+       strategy = #grouped_scaled_gemm.strategy<m = 128, n = 128, k = 256, split_k = 3>}
+  return
+}
