@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import test_epilogues as cases
+from format_blocks import formula
 from nvfp4_cases import *  # noqa: F403
+from nvfp4_formats import FORMATS, unpack
 from nvfp4_kernels import compile_kernels
 from test_epilogues import (test_activation_parameters_of_each_group,  # noqa: F401
                             test_alpha_and_bias, test_amax_of_empty_groups_and_nan,
@@ -23,6 +25,12 @@ from test_epilogues import (test_activation_parameters_of_each_group,  # noqa: F
 
 # Activations of pairs, each in half of the gate layouts.
 PAIRS = [(kind, gate) for i, kind in enumerate(cases.PAIRED) for gate in cases.GATES[i % 2::2]]
+
+# Gates whose runs are shorter than a block of 32 pairs, or no runs; N, and a quantiser.
+SHORT_RUNS = pytest.mark.parametrize("gate,n,quantizer,fmt", [
+    ((1, 0), 128, "ue8m0_up", "mxfp8_e4m3"), ((1, 1), 0, "ocp", "mxfp4"),
+    ((8, 0), 192, "ue8m0_up", "mxfp4"), ((16, 1), 0, "ocp", "mxfp8_e5m2"),
+    ((0, 0), 0, "ue8m0_up", "mxfp8_e4m3"), ((3, 0), 192, "ocp", "mxfp8_e4m3")])
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +57,35 @@ def check_pair(rng, on_kernels, kind, gate):
                                  np.full(len(cases.COUNTS), np.nan, np.float32))
     cases.assert_paired(product, kind, gate, alpha, got, amax, *pre)
     assert np.all(is_poison(got[-3:]))
+
+
+def check_blocks_of_32(rng, on_kernels, gate, n, quantizer, fmt):
+    """Pairs in runs that hold no block of 32 of them, quantised: the bytes of the formula on
+    what the same kernel makes as f32. N is known, or not."""
+    activation = f"<swiglu, gate = {cases.gate_text(gate)}, limit = 10.0>"
+    weights = scaled_type("nvfp4", 3, "blocked", shape=("?", n or "?", "?"))
+    module = on_kernels("".join(
+        matmul_text(name, cases.RAGGED, cases.ACT, weights, out, alpha="f32", activation=activation,
+                    bias="tensor<?xf32>", **results)
+        for name, out, results in [
+            ("y", "tensor<?x?xf32>", {}),
+            ("q", None, dict(quantizer=f"<{quantizer}>", quantized=scaled_type(fmt)))]))
+    product, alpha = cases.make(rng, n or 192), np.float32(1 / 64)
+    columns = product.n // 2
+    bias = cases.quarters(rng, (product.n,))
+    y = cases.call(module, "y", product, alpha, bias, product.destination("f32", columns))
+    values, scales = cases.call(module, "q", product, alpha, bias)
+    codes = unpack(FORMATS[fmt], values, columns)
+    rows_g, rows_u = gate_rows(*gate, columns)
+    for g, (index, acc, _) in enumerate(product.accumulators()):
+        z = acc * alpha + bias
+        exact = swiglu(z[:, rows_g], z[:, rows_u], limit=10.0)
+        assert_within(y[index], exact, activation_bound(exact, z[:, rows_g]), "f32", f"group {g}")
+        c, b = formula(quantizer)(y[index].reshape(-1, 32), fmt, None)
+        assert_equal(codes[index], c.reshape(-1, columns), f"codes of group {g}")
+        assert_equal(scales.view(np.uint8)[index], b.reshape(-1, columns // 32),
+                     f"scales of group {g}")
+    assert not codes[-3:].any()
 
 
 def check_stochastic(rng, kernels, tail, attributes=""):

@@ -24,6 +24,11 @@ def test_pairs(rng, on_kernels, kind, gate):
     check_pair(rng, on_kernels, kind, gate)
 
 
+@SHORT_RUNS
+def test_short_runs_to_blocks_of_32(rng, on_kernels, gate, n, quantizer, fmt):
+    check_blocks_of_32(rng, on_kernels, gate, n, quantizer, fmt)
+
+
 @pytest.mark.parametrize("tail", ["preserve", "zero"])
 def test_stochastic_results_have_the_bytes_of_the_cpu(rng, tail):
     check_stochastic(rng, "sm_90a", tail)

@@ -229,8 +229,12 @@ LogicalResult ProductScales::assignGateLayout() {
   if (!gate)
     return success();
   int64_t q = gate.getGranularity();
+  // A thread quantises what it finishes at a time: 16 pairs of shorter runs.
+  bool hasWideBlocks =
+      op.getQuantizer() && op.getQuantizedType().getBlockSize() > 16;
   // The two halves of a pair are in one thread's rows of the product.
-  if (q > 0 && q <= (isWgmma ? 32 : 64) && llvm::isPowerOf2_64(q))
+  int64_t least = hasWideBlocks ? 32 : 1, most = isWgmma ? 32 : 64;
+  if (q >= least && q <= most && llvm::isPowerOf2_64(q))
     return success();
   // What is coded has no rows to move: convert-gsg-to-warpspec says so.
   if (op.getRhsType().isCoded())
@@ -244,8 +248,11 @@ LogicalResult ProductScales::assignGateLayout() {
     return refuseKernel(op,
                         isWgmma ? KernelTarget::SM90A : KernelTarget::SM100A,
                         "the gate layout ")
-           << gate << " of groups along K; use runs of 1, 2, 4, 8, 16"
-           << (isWgmma ? " or 32" : ", 32 or 64");
+           << gate << " of groups along K; use runs of "
+           << (hasWideBlocks ? ""
+               : isWgmma     ? "1, 2, 4, 8, 16 or "
+                             : "1, 2, 4, 8, 16, ")
+           << (isWgmma ? "32" : "32 or 64");
   // Columns of an addend and of a stored pre-activation stay where they are.
   if (op.getAddend() || op.getPreactOut()) {
     if (isWgmma)
@@ -253,7 +260,9 @@ LogicalResult ProductScales::assignGateLayout() {
     if (!op.getOuterGate())
       op.setOuterGateAttr(gate);
   }
-  auto to = GateAttr::get(op.getContext(), getTileGranularity(op.getN()),
+  // Blocks of 32 pairs split N, known or not.
+  auto to = GateAttr::get(op.getContext(),
+                          hasWideBlocks ? 32 : getTileGranularity(op.getN()),
                           gate.getOrder());
   auto like = [&](Value memref) {
     auto type = cast<MemRefType>(memref.getType());

@@ -76,9 +76,10 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
     starts `whole`, rows of `ragged_rows` with `upper_bound`, or
     `whole` if `align` is a multiple of 128. Scales of `matmul_list` are
     `blocked`, those of `ragged_k` `linear`, since they are laid out at the
-    launch. Gate layouts become a power of two up to 64, for weights and bias;
-    columns of `addend` and `preact_outs` stay where they are, and `outer_gate` of
-    the product names their layout if it is another.
+    launch. Gate layouts become a power of two up to 64, from 32 on where the
+    result has blocks of 32, for weights and bias; columns of `addend` and
+    `preact_outs` stay where they are, and `outer_gate` of the product names their
+    layout if it is another.
 
     For `target` sm_90a scales of weights and rows are `linear` instead, since
     they are coded at the launch, and gate layouts go up to 32, unless the
