@@ -59,6 +59,11 @@ static LogicalResult checkSupported(Operation *op) {
     return op->emitOpError(
         "expected a pipeline that threads, tma or tensor_core "
         "fills: launch_control is not lowered");
+  if (auto acquire = dyn_cast<AcquireOp>(op);
+      acquire && !acquire.getIssuer() &&
+      getPipelineOp(acquire.getPipeline()).getConsumer() == Agent::Tma)
+    return op->emitOpError("expected an issuer, the thread whose bulk groups "
+                           "are waited for; run warpspec-lower-roles");
   return success();
 }
 

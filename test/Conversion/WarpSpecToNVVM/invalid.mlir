@@ -73,3 +73,18 @@ gpu.module @m {
     %r = warpspec.warpgroup_mma %acc += %b, %b : vector<32xf32>, memref<64x64xf16, #warpspec.smem<128>>, memref<64x64xf16, #warpspec.smem<128>>
   } shared_bytes(8192) tmem_columns(0) threads(128)
 }
+
+// -----
+
+// Bulk groups of nobody.
+!p = !warpspec.pipeline<1 x (memref<128xi8, #warpspec.smem>), threads to tma>
+gpu.module @m {
+  warpspec.kernel @k() {
+    %b = warpspec.smem_alloc at(0) : memref<1x128xi8, #warpspec.smem>
+    %p = warpspec.pipeline(%b) threads to tma : memref<1x128xi8, #warpspec.smem>
+    %c0 = arith.constant 0 : i32
+    // expected-error @below {{expected an issuer, the thread whose bulk groups are waited for; run warpspec-lower-roles}}
+    %fill, %s = warpspec.acquire %p[%c0, %c0] : !p
+    warpspec.commit %fill
+  } shared_bytes(128) tmem_columns(0) threads(32)
+}

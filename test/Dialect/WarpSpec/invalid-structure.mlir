@@ -257,3 +257,37 @@ warpspec.kernel @k() {
   // expected-error @below {{expected barriers at a multiple of 8, at least 0, but got -8; the next is 0}}
   %p = warpspec.pipeline() depth 1 threads to threads barriers(-8)
 }
+
+// -----
+
+// A hand-over beside the roles: whose stage it would be nobody knows.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @k() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  // expected-error @below {{expected to be inside a role, but got an operation of the kernel beside its roles}}
+  %f = warpspec.acquire %p : !p
+  warpspec.commit %f
+  warpspec.roles
+  role @a warps(1) {
+    %d = warpspec.wait %p : !p
+    warpspec.release %d
+  }
+}
+
+// -----
+
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @k() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  // expected-error @below {{expected to be inside a role, or, after warpspec-lower-roles, to have a stage and a phase}}
+  %now = warpspec.try_wait %p : !p
+} threads(32)
+
+// -----
+
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @k() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  // expected-error @below {{expected to be inside a role, or, after warpspec-lower-roles, to have a stage and a phase}}
+  warpspec.drain_all %p : !p
+} threads(32)

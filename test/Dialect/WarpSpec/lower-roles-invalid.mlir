@@ -136,3 +136,16 @@ warpspec.kernel @passed_on(%groups: i32, %n: i32) {
     warpspec.release %last
   }
 } cluster(2) pair shared_bytes(432) tmem_columns(0)
+
+// -----
+
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @no_stages() {
+  %p = warpspec.pipeline() depth 2 threads to threads barriers(0)
+  warpspec.roles
+  role @a warps(1) {
+    // expected-error @below {{expected a stage and a phase; run warpspec-materialize-stages first}}
+    %f = warpspec.acquire %p : !p
+    warpspec.commit %f
+  }
+} shared_bytes(32) tmem_columns(0)

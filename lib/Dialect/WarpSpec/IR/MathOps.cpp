@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "Verifiers.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
@@ -262,6 +262,8 @@ LogicalResult MmaDecodedOp::verify() {
     return emitOpError("expected ")
            << getMaxWidth() / 2 << " values a thread, but got "
            << getResult().getType();
+  if (failed(verifyUse(*this, getPipeline(), getStage(), getPhase())))
+    return failure();
   auto roles = (*this)->getParentOfType<RolesOp>();
   if (!roles)
     return success();

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AssemblyFormat.h"
+#include "Verifiers.h"
 
 #include "mlir/IR/DialectImplementation.h"
 
@@ -179,31 +180,41 @@ LogicalResult WaitOp::inferReturnTypes(MLIRContext *context,
   return inferSlot(operands, DrainType::get(context), types);
 }
 
-/// Stage and phase come together; the pipeline is one of the kernel.
-static LogicalResult verifyPlace(Operation *op, Value pipeline, Value stage,
-                                 Value phase) {
+LogicalResult nvfp4::warpspec::verifyUse(Operation *op, Value pipeline,
+                                         Value stage, Value phase) {
   if (!getPipelineOp(pipeline))
     return op->emitOpError("expected a pipeline of the kernel, not one that is "
                            "passed on");
   if (static_cast<bool>(stage) != static_cast<bool>(phase))
     return op->emitOpError("expected stage and phase together");
+  if (op->getParentOfType<RolesOp>())
+    return success();
+  if (op->getParentOfType<KernelOp>().getRoles())
+    return op->emitOpError("expected to be inside a role, but got an operation "
+                           "of the kernel beside its roles");
+  // Bulk groups are waited for without a barrier.
+  auto type = cast<PipelineType>(pipeline.getType());
+  bool isOfGroups = isa<DrainAllOp>(op) && type.getConsumer() == Agent::Tma;
+  if (!stage && !isOfGroups)
+    return op->emitOpError("expected to be inside a role, or, after "
+                           "warpspec-lower-roles, to have a stage and a phase");
   return success();
 }
 
 LogicalResult AcquireOp::verify() {
-  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+  return verifyUse(*this, getPipeline(), getStage(), getPhase());
 }
 LogicalResult WaitOp::verify() {
-  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+  return verifyUse(*this, getPipeline(), getStage(), getPhase());
 }
 LogicalResult TryAcquireOp::verify() {
-  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+  return verifyUse(*this, getPipeline(), getStage(), getPhase());
 }
 LogicalResult TryWaitOp::verify() {
-  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+  return verifyUse(*this, getPipeline(), getStage(), getPhase());
 }
 LogicalResult DrainAllOp::verify() {
-  return verifyPlace(*this, getPipeline(), getStage(), getPhase());
+  return verifyUse(*this, getPipeline(), getStage(), getPhase());
 }
 
 PipelineOp CommitOp::getPipeline() { return getPipelineOf(getToken()); }

@@ -48,9 +48,9 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     roles = kernel.getRoles();
     if (!roles)
       return success();
-    if (failed(verifyPlanned(kernel)) || failed(verifyResources(kernel)) ||
-        failed(verifyPair(kernel)) || failed(numberBarriers()) ||
-        failed(checkRing()))
+    if (failed(verifyPlanned(kernel)) || failed(verifyStages(roles)) ||
+        failed(verifyResources(kernel)) || failed(verifyPair(kernel)) ||
+        failed(numberBarriers()) || failed(checkRing()))
       return failure();
     IRRewriter rewriter(&getContext());
     RoleLayout layout(roles);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EachKernel.h"
+#include "ScheduleChecks.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -48,6 +49,13 @@ std::optional<End> getEnd(Operation *op) {
   if (isa<WaitOp, TryWaitOp, MmaDecodedOp>(op))
     return End{op->getOperand(0), false};
   return std::nullopt;
+}
+
+/// True if an operation that works on an end has its stage.
+bool hasStage(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AcquireOp, WaitOp, TryAcquireOp, TryWaitOp, DrainAllOp,
+            MmaDecodedOp>([](auto use) { return bool(use.getStage()); });
 }
 
 /// The state after one more use: the only place that knows the formula.
@@ -240,19 +248,10 @@ struct MaterializeStages
       return success();
     for (Region &role : roles.getBodies()) {
       WalkResult walk = role.walk([](Operation *op) {
-        if (getEnd(op) && op->getNumOperands() > 1 &&
-            !isa<AcquireOp, WaitOp, MmaDecodedOp>(op)) {
-          op->emitOpError("expected no stage yet");
-          return WalkResult::interrupt();
-        }
-        auto hasStage = [](auto use) { return use && use.getStage(); };
-        if (hasStage(dyn_cast<AcquireOp>(op)) ||
-            hasStage(dyn_cast<WaitOp>(op)) ||
-            hasStage(dyn_cast<MmaDecodedOp>(op))) {
-          op->emitOpError("expected no stage yet");
-          return WalkResult::interrupt();
-        }
-        return WalkResult::advance();
+        if (!getEnd(op) || !hasStage(op))
+          return WalkResult::advance();
+        op->emitOpError("expected no stage yet");
+        return WalkResult::interrupt();
       });
       if (walk.wasInterrupted() || failed(Threader(role).run(role.front())))
         return failure();
@@ -261,3 +260,19 @@ struct MaterializeStages
   }
 };
 } // namespace
+
+LogicalResult nvfp4::warpspec::verifyStages(RolesOp roles) {
+  WalkResult walk = roles.walk([](Operation *op) {
+    // Bulk groups are waited for without a barrier.
+    auto drainAll = dyn_cast<DrainAllOp>(op);
+    bool isOfGroups =
+        drainAll &&
+        drainAll.getPipeline().getType().getConsumer() == Agent::Tma;
+    if (!getEnd(op) || hasStage(op) || isOfGroups)
+      return WalkResult::advance();
+    op->emitOpError("expected a stage and a phase; run "
+                    "warpspec-materialize-stages first");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}

@@ -36,6 +36,10 @@ mlir::LogicalResult verifyPair(KernelOp kernel);
 /// V6: warps, registers, shared memory and columns fit.
 mlir::LogicalResult verifyResources(KernelOp kernel);
 
+/// Every use of a slot has its stage and phase, which cannot be counted without
+/// roles. Fails with a diagnostic that names the pass.
+mlir::LogicalResult verifyStages(RolesOp roles);
+
 /// The allocation that a buffer is part of; null if it is unknown.
 mlir::Operation *getAllocation(mlir::Value buffer);
 

@@ -1,0 +1,23 @@
+//===- Verifiers.h - What verifiers of operations share ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_DIALECT_WARPSPEC_IR_VERIFIERS_H
+#define NVFP4_LIB_DIALECT_WARPSPEC_IR_VERIFIERS_H
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+namespace nvfp4::warpspec {
+
+/// An operation that uses slots of `pipeline` in turn: the pipeline is one of
+/// the kernel, stage and phase come together, and outside a role they are
+/// there.
+mlir::LogicalResult verifyUse(mlir::Operation *op, mlir::Value pipeline,
+                              mlir::Value stage, mlir::Value phase);
+
+} // namespace nvfp4::warpspec
+
+#endif // NVFP4_LIB_DIALECT_WARPSPEC_IR_VERIFIERS_H

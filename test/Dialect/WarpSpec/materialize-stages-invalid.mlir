@@ -1,0 +1,27 @@
+// Stages that are there already.
+// RUN: warpspec-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(warpspec.kernel(warpspec-materialize-stages))'
+
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @acquire() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    // expected-error @below {{expected no stage yet}}
+    %f = warpspec.acquire %p[%c0, %c0] : !p
+    warpspec.commit %f
+  }
+}
+
+// -----
+
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @drain_all() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    // expected-error @below {{expected no stage yet}}
+    warpspec.drain_all %p[%c0, %c0] : !p
+  }
+}
