@@ -291,3 +291,15 @@ warpspec.kernel @k() {
   // expected-error @below {{expected to be inside a role, or, after warpspec-lower-roles, to have a stage and a phase}}
   warpspec.drain_all %p : !p
 } threads(32)
+
+// -----
+
+// Columns of two buffers: they may lie anywhere.
+warpspec.kernel @k(%c: i32) {
+  %a = warpspec.tmem_alloc : memref<128x64xf32, #warpspec.tmem>
+  %b = warpspec.tmem_alloc : memref<128x64xf32, #warpspec.tmem>
+  %j = warpspec.tmem_join %a, %b : memref<128x64xf32, #warpspec.tmem>, memref<128x64xf32, #warpspec.tmem> to memref<128x128xf32, #warpspec.tmem>
+  %s = warpspec.tmem_slice %j[%c] : memref<128x128xf32, #warpspec.tmem> to memref<2x128x32xf32, #warpspec.tmem>
+  // expected-error @below {{expected slices of one tmem_alloc, but got those of warpspec.tmem_join; cover its parts instead}}
+  %p = warpspec.pipeline(%s) tensor_core to threads : memref<2x128x32xf32, #warpspec.tmem>
+}

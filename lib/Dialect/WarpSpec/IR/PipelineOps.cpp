@@ -135,6 +135,16 @@ LogicalResult PipelineOp::verify() {
             buffer.getDefiningOp()))
       return emitOpError("expected buffers of smem_alloc, tmem_alloc or "
                          "tmem_slice");
+    if (Operation *origin = getOrigin(buffer).getDefiningOp();
+        !isa_and_nonnull<SmemAllocOp, TmemAllocOp>(origin)) {
+      InFlightDiagnostic diag =
+          emitOpError("expected slices of one tmem_alloc, but got those of ");
+      if (origin)
+        diag << origin->getName() << "; cover its parts instead";
+      else
+        diag << "a value that is passed on";
+      return diag;
+    }
     if (isSmem(buffer.getType()) &&
         failed(verifySlotSize(*this, cast<MemRefType>(buffer.getType()))))
       return failure();
