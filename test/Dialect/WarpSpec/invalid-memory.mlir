@@ -240,3 +240,25 @@ func.func @f(%m: !warpspec.tensor_map<16x128xi8>, %b: memref<16x128xi8, #warpspe
   warpspec.tma_store %b to %m[%i, %i] of %b : memref<16x128xi8, #warpspec.smem> to !warpspec.tensor_map<16x128xi8> of memref<16x128xi8, #warpspec.smem>
   return
 }
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected at most 232448 bytes, the shared memory of a block, but got 'memref<1x232449xi8, #warpspec.smem>'}}
+  %b = warpspec.smem_alloc : memref<1x232449xi8, #warpspec.smem>
+}
+
+// -----
+
+// More bytes than 64 bits count.
+warpspec.kernel @k() {
+  // expected-error @below {{expected at most 232448 bytes, the shared memory of a block, but got 'memref<8589934592x2147483648xi8, #warpspec.smem>'}}
+  %b = warpspec.smem_alloc : memref<8589934592x2147483648xi8, #warpspec.smem>
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected at most 512 columns of tensor memory, but got 'memref<144115188075855872x128x64xf32, #warpspec.tmem>'}}
+  %b = warpspec.tmem_alloc : memref<144115188075855872x128x64xf32, #warpspec.tmem>
+}

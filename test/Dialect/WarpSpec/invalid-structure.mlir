@@ -303,3 +303,10 @@ warpspec.kernel @k(%c: i32) {
   // expected-error @below {{expected slices of one tmem_alloc, but got those of warpspec.tmem_join; cover its parts instead}}
   %p = warpspec.pipeline(%s) tensor_core to threads : memref<2x128x32xf32, #warpspec.tmem>
 }
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected a depth of at most 14528, whose barriers fill shared memory, but got 1152921504606846976}}
+  %p = warpspec.pipeline() depth 1152921504606846976 threads to threads
+}

@@ -535,7 +535,8 @@ warpspec.kernel @v6_lanes() {
 // V6: too much shared memory.
 // expected-error @below {{V6: expected at most 232448 bytes of shared memory, but got 262144}}
 warpspec.kernel @v6_shared() {
-  %a = warpspec.smem_alloc : memref<16x128x128xi8, #warpspec.smem<128>>
+  %a = warpspec.smem_alloc : memref<8x128x128xi8, #warpspec.smem<128>>
+  %b = warpspec.smem_alloc : memref<8x128x128xi8, #warpspec.smem<128>>
 }
 
 // -----

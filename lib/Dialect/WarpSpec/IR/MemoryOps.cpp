@@ -21,6 +21,16 @@ using namespace nvfp4::warpspec;
 // Allocations and views
 //===----------------------------------------------------------------------===//
 
+/// Elements of a buffer of static shape; none if they are more than 64 bits
+/// count.
+static std::optional<int64_t> countElements(MemRefType type) {
+  int64_t count = 1;
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(count, size, count))
+      return std::nullopt;
+  return count;
+}
+
 void SmemAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "smem");
 }
@@ -38,6 +48,12 @@ LogicalResult SmemAllocOp::verify() {
       return emitOpError("expected elements of whole bytes, or padded FP4, but "
                          "got ")
              << type.getElementType();
+  std::optional<int64_t> elements = countElements(type);
+  if (!elements || *elements > kSharedBytesLimit ||
+      getSharedBytes(type) > kSharedBytesLimit)
+    return emitOpError("expected at most ")
+           << kSharedBytesLimit
+           << " bytes, the shared memory of a block, but got " << type;
   if (unsigned swizzle = getSwizzle(type)) {
     MemRefType row =
         MemRefType::get({type.getShape().back()}, type.getElementType(),
@@ -55,7 +71,7 @@ LogicalResult SmemAllocOp::verify() {
   return success();
 }
 
-/// 128 lanes, elements of 32 bits.
+/// 128 lanes, elements of 32 bits, in numbers of 32 bits.
 static LogicalResult verifyTmem(Operation *op, MemRefType type) {
   if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
       type.getRank() < 2 || type.getDimSize(type.getRank() - 2) != kTmemLanes ||
@@ -64,6 +80,10 @@ static LogicalResult verifyTmem(Operation *op, MemRefType type) {
     return op->emitOpError("expected a static shape of 128 lanes by columns, "
                            "with elements of 32 bits, but got ")
            << type;
+  std::optional<int64_t> elements = countElements(type);
+  if (!elements || *elements > std::numeric_limits<int32_t>::max())
+    return op->emitOpError("expected at most ")
+           << kTmemColumns << " columns of tensor memory, but got " << type;
   return success();
 }
 

@@ -17,6 +17,9 @@
 using namespace mlir;
 using namespace nvfp4::warpspec;
 
+/// Slots of a pipeline: two barriers of 8 bytes for each.
+static constexpr int64_t kMaxDepth = kSharedBytesLimit / 16;
+
 static bool isSwizzle(unsigned swizzle) {
   return swizzle == 0 || swizzle == 32 || swizzle == 64 || swizzle == 128;
 }
@@ -68,6 +71,10 @@ LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    Agent producer, Agent consumer) {
   if (depth < 1)
     return emitError() << "expected a depth of at least 1, but got " << depth;
+  if (depth > kMaxDepth)
+    return emitError() << "expected a depth of at most " << kMaxDepth
+                       << ", whose barriers fill shared memory, but got "
+                       << depth;
   std::optional<HandOver> handOver = getHandOver(producer, consumer);
   if (!handOver)
     return emitError() << "expected a pair of agents with a protocol, but got "
