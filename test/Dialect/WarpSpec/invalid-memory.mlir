@@ -262,3 +262,20 @@ warpspec.kernel @k() {
   // expected-error @below {{expected at most 512 columns of tensor memory, but got 'memref<144115188075855872x128x64xf32, #warpspec.tmem>'}}
   %b = warpspec.tmem_alloc : memref<144115188075855872x128x64xf32, #warpspec.tmem>
 }
+
+// -----
+
+// Padded FP4 takes a byte in memory and four bits in a vector.
+func.func @f(%b: memref<128x128xf4E2M1FN, #warpspec.smem<128>>, %r: i32) {
+  // expected-error @below {{expected elements of whole bytes, as each takes in shared memory, but got 'f4E2M1FN'}}
+  %v = warpspec.smem_load %b[%r, %r] : memref<128x128xf4E2M1FN, #warpspec.smem<128>>, vector<32xf4E2M1FN>
+  return
+}
+
+// -----
+
+func.func @f(%b: memref<128x128xf4E2M1FN, #warpspec.smem<128>>, %r: i32, %v: vector<32xf4E2M1FN>) {
+  // expected-error @below {{expected elements of whole bytes, as each takes in shared memory, but got 'f4E2M1FN'}}
+  warpspec.smem_store %v, %b[%r, %r] : vector<32xf4E2M1FN>, memref<128x128xf4E2M1FN, #warpspec.smem<128>>
+  return
+}

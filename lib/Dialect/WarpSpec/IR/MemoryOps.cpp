@@ -226,6 +226,10 @@ static LogicalResult verifySmemAccess(Operation *op, MemRefType buffer,
            << vector.getElementType();
   if (vector.isScalable() || !vector.getElementType().isIntOrFloat())
     return op->emitOpError("expected a fixed number of integers or floats");
+  if (vector.getElementTypeBitWidth() % 8 != 0)
+    return op->emitOpError("expected elements of whole bytes, as each takes in "
+                           "shared memory, but got ")
+           << vector.getElementType();
   int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
   bool whole =
       bits % 128 == 0 || (bits < 128 && bits >= 8 && llvm::isPowerOf2_64(bits));
