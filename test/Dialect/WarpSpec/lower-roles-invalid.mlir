@@ -29,6 +29,53 @@ warpspec.kernel @shared_value(%out: memref<?xi8, 1>) {
 
 // -----
 
+// The same, carried out of a loop that all threads run.
+!p = !warpspec.pipeline<1 x (memref<64xi8, #warpspec.smem>), tma to threads>
+warpspec.kernel @carried_value(%out: memref<?xi8, 1>, %n: i32) {
+  %b = warpspec.smem_alloc at(0) : memref<1x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) tma to threads barriers(64) : memref<1x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %false = arith.constant false
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0 : i8
+  warpspec.roles
+  role @load warps(1) {
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %false) -> (i1) : i32 {
+      // expected-error @below {{expected no use of its result by all threads of the role: one thread issues it}}
+      %now = warpspec.try_acquire %p[%c0, %c0] : !p
+      memref.store %none, %out[%zero] : memref<?xi8, 1>
+      scf.yield %now : i1
+    }
+    %byte = arith.extui %last : i1 to i8
+    // expected-note @below {{used here}}
+    memref.store %byte, %out[%zero] : memref<?xi8, 1>
+  }
+} shared_bytes(80) tmem_columns(0)
+
+// -----
+
+// A condition that one thread knows, on what all do.
+!p = !warpspec.pipeline<1 x (memref<64xi8, #warpspec.smem>), tma to threads>
+warpspec.kernel @shared_condition(%out: memref<?xi8, 1>) {
+  %b = warpspec.smem_alloc at(0) : memref<1x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) tma to threads barriers(64) : memref<1x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0 : i8
+  warpspec.roles
+  role @load warps(1) {
+    // expected-error @below {{expected no use of its result by all threads of the role: one thread issues it}}
+    %now = warpspec.try_acquire %p[%c0, %c0] : !p
+    // expected-note @below {{used here}}
+    scf.if %now {
+      memref.store %none, %out[%zero] : memref<?xi8, 1>
+    }
+  }
+} shared_bytes(80) tmem_columns(0)
+
+// -----
+
 // expected-error @below {{expected shared_bytes and tmem_columns to be planned; run warpspec-plan-memory first}}
 warpspec.kernel @no_columns() {
   warpspec.roles

@@ -94,20 +94,54 @@ void hoistNeutral(ArrayRef<Operation *> run,
   }
 }
 
+/// What loops and branches make of `use`: their results, and the arguments of
+/// their regions. None if it is a condition or a bound.
+SmallVector<Value> getPassedOn(OpOperand &use) {
+  Operation *user = use.getOwner();
+  bool isYield = user->hasTrait<OpTrait::IsTerminator>();
+  Operation *parent = isYield ? user->getParentOp() : user;
+  SmallVector<Value> values;
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(parent)) {
+    for (BlockArgument arg : loop.getRegionIterArgs())
+      if (&use == (isYield ? loop.getTiedLoopYieldedValue(arg)
+                           : loop.getTiedLoopInit(arg))) {
+        values.push_back(arg);
+        if (OpResult result = loop.getTiedLoopResult(arg))
+          values.push_back(result);
+      }
+  } else if (isYield && isa<scf::IfOp>(parent)) {
+    values.push_back(parent->getResult(use.getOperandNumber()));
+  } else if (isYield) {
+    llvm::append_range(values, parent->getResults());
+  }
+  return values;
+}
+
 /// The operation by which every thread would use `value`, which only one has;
-/// null if there is none. What loops and branches carry on is state of the
-/// issuing thread.
+/// null if there is none.
 Operation *findUseByAll(Value value) {
-  for (Operation *user : value.getUsers()) {
-    if (user->getNumRegions() != 0 || user->hasTrait<OpTrait::IsTerminator>())
+  SmallVector<Value> work{value};
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
       continue;
-    Kind kind = classify(user);
-    if (kind == Kind::All)
-      return user;
-    if (kind == Kind::Neutral)
-      for (Value result : user->getResults())
-        if (Operation *found = findUseByAll(result))
-          return found;
+    for (OpOperand &use : next.getUses()) {
+      Operation *user = use.getOwner();
+      SmallVector<Value> passedOn = getPassedOn(use);
+      // What they carry on is state of the issuing thread.
+      if (!passedOn.empty()) {
+        work.append(passedOn);
+        continue;
+      }
+      // A region that yields something else decides for its operation.
+      bool decides = user->hasTrait<OpTrait::IsTerminator>();
+      Kind kind = classify(decides ? user->getParentOp() : user);
+      if (kind == Kind::All)
+        return user;
+      if (kind == Kind::Neutral && !decides)
+        llvm::append_range(work, user->getResults());
+    }
   }
   return nullptr;
 }
