@@ -634,3 +634,33 @@ warpspec.kernel @v5_joined_slots() {
     warpspec.release %f
   }
 }
+
+// -----
+
+// V4: the warp that finds tiles in the odd block waits for a role that does not run there.
+!ring = !warpspec.pipeline<2 x (memref<4xi32, #warpspec.smem>), threads to threads>
+!p = !warpspec.pipeline<2 x (memref<128x32xf32, #warpspec.tmem>), tensor_core to threads>
+warpspec.kernel @v4_pair_ring(%n: i32) {
+  %r = warpspec.smem_alloc : memref<2x4xi32, #warpspec.smem>
+  %ring = warpspec.pipeline(%r) threads to threads : memref<2x4xi32, #warpspec.smem>
+  %b = warpspec.tmem_alloc : memref<2x128x32xf32, #warpspec.tmem>
+  %p = warpspec.pipeline(%b) tensor_core to threads : memref<2x128x32xf32, #warpspec.tmem>
+  warpspec.roles
+  role @mma warps(1) {
+    // expected-error @below {{V4: expected no ring in role @mma, which does not run in the odd block of a pair, where the ring would wait for it; leave out 'through'}}
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%g, %i, %j) {
+      %f, %x = warpspec.acquire %p : !p
+      warpspec.commit %f
+    }
+  }
+  role @store warps(4) {
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%g, %i, %j) {
+      %f, %x = warpspec.wait %p : !p
+      warpspec.release %f
+    }
+  }
+} cluster(2) pair

@@ -30,7 +30,8 @@ mlir::LogicalResult verifyJoins(RolesOp roles);
 /// in the even one.
 bool isLeading(mlir::Region &role);
 
-/// V3: in a pair, leading roles have operations of the tensor core only.
+/// V3: in a pair, leading roles have operations of the tensor core only; V4:
+/// they take no tiles from a ring.
 mlir::LogicalResult verifyPair(KernelOp kernel);
 
 /// V6: warps, registers, shared memory and columns fit.

@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // In a pair, roles of the tensor core run in the even block for both. What
-// other agents do belongs to each block, so no role may do both.
+// other agents do belongs to each block, so no role may do both. Tiles from a
+// ring are handed over in each block.
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoleLayout.h"
 #include "ScheduleChecks.h"
 
 using namespace mlir;
@@ -30,6 +32,12 @@ LogicalResult nvfp4::warpspec::verifyPair(KernelOp kernel) {
   for (Region &role : roles.getBodies()) {
     if (!isLeading(role))
       continue;
+    for (ForEachTileOp loop : getRingLoops(roles))
+      if (role.isAncestor(loop->getParentRegion()))
+        return loop.emitOpError("V4: expected no ring in role @")
+               << roles.getRoleName(role.getRegionNumber())
+               << ", which does not run in the odd block of a pair, where the "
+                  "ring would wait for it; leave out 'through'";
     WalkResult walk = role.walk([&](AgentOpInterface op) {
       if (op.getAgent() == Agent::TensorCore)
         return WalkResult::advance();
