@@ -664,3 +664,89 @@ warpspec.kernel @v4_pair_ring(%n: i32) {
     }
   }
 } cluster(2) pair
+
+// -----
+
+// V2: one try, two waits.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v2_stale() {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %f = warpspec.acquire %p : !p
+    warpspec.commit %f
+    %g = warpspec.acquire %p : !p
+    warpspec.commit %g
+  }
+  role @drain warps(1) {
+    %now = warpspec.try_wait %p : !p
+    // expected-note @below {{opened here}}
+    %f = warpspec.wait %p ready(%now) : !p
+    warpspec.release %f
+    // expected-error @below {{V2: expected ready of a try for this slot, but one of the pipeline has been opened since; use warpspec.try_wait again}}
+    %g = warpspec.wait %p ready(%now) : !p
+    warpspec.release %g
+  }
+}
+
+// -----
+
+// V2: one try before a loop; its second acquire is of another slot.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v2_stale_loop(%n: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    %now = warpspec.try_acquire %p : !p
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      // expected-error @below {{V2: expected ready of a try for this slot, but one of the pipeline has been opened since; use warpspec.try_acquire again}}
+      // expected-note @below {{opened here}}
+      %f = warpspec.acquire %p ready(%now) : !p
+      warpspec.commit %f
+    }
+  }
+  role @drain warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %f = warpspec.wait %p : !p
+      warpspec.release %f
+    }
+  }
+}
+
+// -----
+
+// V2: carried on, and a slot opened before the end of the iteration.
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @v2_stale_carried(%n: i32, %c: i1) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %false = arith.constant false
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %f = warpspec.acquire %p : !p
+      warpspec.commit %f
+      scf.if %c {
+        %g = warpspec.acquire %p : !p
+        warpspec.commit %g
+      }
+    }
+  }
+  role @drain warps(1) {
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%now = %false) -> (i1) : i32 {
+      // expected-error @below {{V2: expected ready of a try for this slot, but one of the pipeline has been opened since; use warpspec.try_wait again}}
+      %f = warpspec.wait %p ready(%now) : !p
+      warpspec.release %f
+      %next = warpspec.try_wait %p : !p
+      scf.if %c {
+        // expected-note @below {{opened here}}
+        %g = warpspec.wait %p : !p
+        warpspec.release %g
+      }
+      scf.yield %next : i1
+    }
+  }
+}

@@ -119,3 +119,36 @@ warpspec.kernel @tried(%n: i32) {
     }
   }
 }
+
+// Answers of either branch, and one that another pipeline's slots leave alone.
+warpspec.kernel @tried_in_branches(%n: i32, %c: i1) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %q = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %false = arith.constant false
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %f = warpspec.acquire %p : !ring
+      warpspec.commit %f
+      %g = warpspec.acquire %q : !ring
+      warpspec.commit %g
+    }
+  }
+  role @drain warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %now = scf.if %c -> i1 {
+        %own = warpspec.try_wait %p : !ring
+        scf.yield %own : i1
+      } else {
+        scf.yield %false : i1
+      }
+      %then = warpspec.try_wait %q : !ring
+      %f = warpspec.wait %p ready(%now) : !ring
+      warpspec.release %f
+      %g = warpspec.wait %q ready(%then) : !ring
+      warpspec.release %g
+    }
+  }
+}

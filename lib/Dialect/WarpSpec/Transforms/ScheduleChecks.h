@@ -19,6 +19,9 @@ mlir::LogicalResult verifyClosing(RolesOp roles);
 /// opened it.
 mlir::LogicalResult verifySpans(RolesOp roles);
 
+/// V2: a wait is skipped only if a try of the same slot has succeeded.
+mlir::LogicalResult verifyReady(RolesOp roles);
+
 /// V3, V4 and V5: balance, deadlock and aliasing, by running the roles as
 /// processes for several trip counts.
 mlir::LogicalResult verifyFlow(RolesOp roles);

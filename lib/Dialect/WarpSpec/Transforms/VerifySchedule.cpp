@@ -34,8 +34,8 @@ struct VerifySchedule
   static LogicalResult verify(KernelOp kernel) {
     RolesOp roles = kernel.getRoles();
     if (roles && (failed(verifyClosing(roles)) || failed(verifySpans(roles)) ||
-                  failed(verifyFlow(roles)) || failed(verifyJoins(roles)) ||
-                  failed(verifyPair(kernel))))
+                  failed(verifyReady(roles)) || failed(verifyFlow(roles)) ||
+                  failed(verifyJoins(roles)) || failed(verifyPair(kernel))))
       return failure();
     return verifyResources(kernel);
   }

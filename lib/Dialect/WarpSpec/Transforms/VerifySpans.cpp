@@ -7,9 +7,6 @@
 
 #include "ScheduleChecks.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
-
 using namespace mlir;
 using namespace nvfp4::warpspec;
 
@@ -125,72 +122,7 @@ private:
 };
 } // namespace
 
-/// The values that `value` may be: those that loops and branches pass on.
-static SmallVector<Value> getSources(Value value) {
-  SmallVector<Value> sources, work{value};
-  llvm::SmallPtrSet<Value, 8> seen;
-  while (!work.empty()) {
-    Value next = work.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    Operation *op = isa<BlockArgument>(next)
-                        ? next.getParentBlock()->getParentOp()
-                        : next.getDefiningOp();
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      unsigned number = cast<OpResult>(next).getResultNumber();
-      work.push_back(branch.thenYield().getOperand(number));
-      work.push_back(branch.elseYield().getOperand(number));
-      continue;
-    }
-    OpOperand *init = nullptr, *yielded = nullptr;
-    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
-      auto arg = dyn_cast<BlockArgument>(next);
-      if (auto result = dyn_cast<OpResult>(next))
-        arg = loop.getTiedLoopRegionIterArg(result);
-      if (arg) {
-        init = loop.getTiedLoopInit(arg);
-        yielded = loop.getTiedLoopYieldedValue(arg);
-      }
-    }
-    if (init && yielded)
-      work.append({init->get(), yielded->get()});
-    else
-      sources.push_back(next);
-  }
-  return sources;
-}
-
-/// A wait that may be skipped is one that a try has done.
-template <typename TryOp, typename OpenOp>
-static LogicalResult checkReady(OpenOp op) {
-  if (!op.getReady())
-    return success();
-  for (Value source : getSources(op.getReady())) {
-    auto tried = source.getDefiningOp<TryOp>();
-    if ((tried && tried.getPipeline() == op.getPipeline()) ||
-        matchPattern(source, m_Zero()))
-      continue;
-    return op->emitOpError("V2: expected ready to be a result of ")
-           << TryOp::getOperationName() << " of the same pipeline, or false";
-  }
-  return success();
-}
-
-static LogicalResult checkReady(RolesOp roles) {
-  WalkResult walk = roles.walk([](Operation *op) {
-    LogicalResult checked = success();
-    if (auto acquire = dyn_cast<AcquireOp>(op))
-      checked = checkReady<TryAcquireOp>(acquire);
-    else if (auto wait = dyn_cast<WaitOp>(op))
-      checked = checkReady<TryWaitOp>(wait);
-    return failed(checked) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return failure(walk.wasInterrupted());
-}
-
 LogicalResult nvfp4::warpspec::verifySpans(RolesOp roles) {
-  if (failed(checkReady(roles)))
-    return failure();
   SpanChecker checker(roles);
   return failure(roles
                      .walk([&](AgentOpInterface op) {
