@@ -750,3 +750,119 @@ warpspec.kernel @v2_stale_carried(%n: i32, %c: i1) {
     }
   }
 }
+
+// -----
+
+// V2: which slot it is depends on how often the loop has run.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v2_carried(%n: i32) {
+  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) threads to threads : memref<2x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    %f0, %x0 = warpspec.acquire %p : !p
+    warpspec.commit %f0
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %f, %x = warpspec.acquire %p : !p
+      warpspec.commit %f
+    }
+  }
+  role @drain warps(1) {
+    %d0, %y0 = warpspec.wait %p : !p
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %y0) -> (memref<64xi8, #warpspec.smem>) : i32 {
+      // expected-error @below {{V2: expected a buffer of an acquire or wait in sight, or of an allocation, but got one that a block is given}}
+      %v = warpspec.smem_load %y[%c0] : memref<64xi8, #warpspec.smem>, vector<16xi8>
+      %d, %z = warpspec.wait %p : !p
+      warpspec.release %d
+      scf.yield %z : memref<64xi8, #warpspec.smem>
+    }
+    warpspec.release %d0
+  }
+}
+
+// -----
+
+// V2: the slot of an iteration before, whose drain the loop carries.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v2_carried_token(%n: i32) {
+  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) threads to threads : memref<2x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    %f0, %x0 = warpspec.acquire %p : !p
+    warpspec.commit %f0
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %f, %x = warpspec.acquire %p : !p
+      warpspec.commit %f
+    }
+  }
+  role @drain warps(1) {
+    %d0, %y0 = warpspec.wait %p : !p
+    // expected-note @below {{given to this loop}}
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %d0) -> (!warpspec.drain) : i32 {
+      warpspec.release %before
+      // expected-error @below {{V2: expected access while the slot is open, but its token is one that a loop around carries on and may close}}
+      %v = warpspec.smem_load %y0[%c0] : memref<64xi8, #warpspec.smem>, vector<16xi8>
+      %d, %z = warpspec.wait %p : !p
+      scf.yield %d : !warpspec.drain
+    }
+    warpspec.release %last
+  }
+}
+
+// -----
+
+// V2: one of two slots.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v2_selected(%c: i1) {
+  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) threads to threads : memref<2x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : i32
+  %v = arith.constant dense<0> : vector<16xi8>
+  warpspec.roles
+  role @fill warps(1) {
+    %f, %x = warpspec.acquire %p : !p
+    %g, %y = warpspec.acquire %p : !p
+    %s = scf.if %c -> memref<64xi8, #warpspec.smem> {
+      scf.yield %x : memref<64xi8, #warpspec.smem>
+    } else {
+      scf.yield %y : memref<64xi8, #warpspec.smem>
+    }
+    // expected-error @below {{V2: expected a buffer of an acquire or wait in sight, or of an allocation, but got one that comes from scf.if}}
+    warpspec.smem_store %v, %s[%c0] : vector<16xi8>, memref<64xi8, #warpspec.smem>
+    warpspec.commit %f
+    warpspec.commit %g
+  }
+  role @drain warps(1) {
+    %f, %x = warpspec.wait %p : !p
+    warpspec.release %f
+    %g, %y = warpspec.wait %p : !p
+    warpspec.release %g
+  }
+}
+
+// -----
+
+// V2: an access that no agent has.
+!p = !warpspec.pipeline<2 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v2_foreign(%o: memref<?xi8, 1>) {
+  %b = warpspec.smem_alloc : memref<2x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%b) threads to threads : memref<2x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : index
+  warpspec.roles
+  role @fill warps(1) {
+    %f, %x = warpspec.acquire %p : !p
+    warpspec.commit %f
+    // expected-error @below {{V2: expected access by an operation of warpspec, such as warpspec.smem_load, to a buffer of 'memref<64xi8, #warpspec.smem>'}}
+    %v = memref.load %x[%c0] : memref<64xi8, #warpspec.smem>
+    memref.store %v, %o[%c0] : memref<?xi8, 1>
+  }
+  role @drain warps(1) {
+    %f, %x = warpspec.wait %p : !p
+    warpspec.release %f
+  }
+}

@@ -52,14 +52,25 @@ public:
 private:
   LogicalResult checkAccess(AgentOpInterface op, const BufferAccess &access,
                             Value buffer) {
-    if (auto join = getOrigin(buffer).getDefiningOp<TmemJoinOp>())
+    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+      buffer = view.getViewSource();
+    Operation *origin = buffer.getDefiningOp();
+    if (auto join = dyn_cast_or_null<TmemJoinOp>(origin))
       return success(succeeded(checkAccess(op, access, join.getFirst())) &&
                      succeeded(checkAccess(op, access, join.getSecond())));
-    if (Operation *opener = getSlotOpener(buffer))
-      return checkSlot(op, access, opener);
-    if (Operation *allocation = getAllocation(buffer))
-      return checkPrivate(op, allocation);
-    return success();
+    if (isa_and_nonnull<AcquireOp, WaitOp>(origin))
+      return checkSlot(op, access, origin);
+    if (isa_and_nonnull<SmemAllocOp, TmemAllocOp>(origin))
+      return checkPrivate(op, origin);
+    // Which slot it is, and whether it is open, would depend on the path.
+    InFlightDiagnostic diag = op->emitOpError(
+        "V2: expected a buffer of an acquire or wait in sight, or of an "
+        "allocation, but got one that ");
+    if (origin)
+      diag << "comes from " << origin->getName();
+    else
+      diag << "a block is given";
+    return diag;
   }
 
   LogicalResult checkSlot(AgentOpInterface op, const BufferAccess &access,
@@ -83,8 +94,15 @@ private:
     }
     Value token = opener->getResult(0);
     for (Operation *user : token.getUsers()) {
+      if (isa<LoopLikeOpInterface>(user) && user->isAncestor(op)) {
+        InFlightDiagnostic diag = op->emitOpError(
+            "V2: expected access while the slot is open, but its token is one "
+            "that a loop around carries on and may close");
+        diag.attachNote(user->getLoc()) << "given to this loop";
+        return diag;
+      }
       bool ends = isa<CommitOp, ReleaseOp, LoopLikeOpInterface>(user);
-      if (!ends || !isBefore(user, op) || user->isAncestor(op))
+      if (!ends || !isBefore(user, op))
         continue;
       InFlightDiagnostic diag = op->emitOpError(
           "V2: expected access while the slot is open, but it has been closed");
@@ -122,13 +140,29 @@ private:
 };
 } // namespace
 
+/// Only what this dialect knows touches buffers in shared and tensor memory:
+/// of other operations, nothing would check who accesses what.
+static LogicalResult checkForeign(Operation *op) {
+  if (isa<WarpSpecDialect>(op->getDialect()) ||
+      op->hasTrait<OpTrait::IsTerminator>() || isa<LoopLikeOpInterface>(op))
+    return success();
+  for (Type type : op->getOperandTypes())
+    if (isSmem(type) || isTmem(type))
+      return op->emitOpError("V2: expected access by an operation of "
+                             "warpspec, such as ")
+             << (isSmem(type) ? SmemLoadOp::getOperationName()
+                              : TmemLoadOp::getOperationName())
+             << ", to a buffer of " << type;
+  return success();
+}
+
 LogicalResult nvfp4::warpspec::verifySpans(RolesOp roles) {
   SpanChecker checker(roles);
-  return failure(roles
-                     .walk([&](AgentOpInterface op) {
-                       return failed(checker.check(op))
-                                  ? WalkResult::interrupt()
-                                  : WalkResult::advance();
-                     })
-                     .wasInterrupted());
+  WalkResult walk = roles.walk([&](Operation *op) {
+    auto agent = dyn_cast<AgentOpInterface>(op);
+    return failed(agent ? checker.check(agent) : checkForeign(op))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
 }
