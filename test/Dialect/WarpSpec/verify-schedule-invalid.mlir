@@ -866,3 +866,223 @@ warpspec.kernel @v2_foreign(%o: memref<?xi8, 1>) {
     warpspec.release %f
   }
 }
+
+// -----
+
+// V4: the last slots come back only after what the producer does next.
+!p = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v4_drain_all() {
+  %p = warpspec.pipeline() depth 1 threads to threads
+  %q = warpspec.pipeline() depth 1 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %f = warpspec.acquire %p : !p
+    warpspec.commit %f
+    // expected-error @below {{V4: expected to be reached and passed, but role @fill waits for ever}}
+    warpspec.drain_all %p : !p
+    %g = warpspec.acquire %q : !p
+    warpspec.commit %g
+  }
+  role @drain warps(1) {
+    // expected-note @below {{role @drain waits here}}
+    %g = warpspec.wait %q : !p
+    %f = warpspec.wait %p : !p
+    warpspec.release %f
+    warpspec.release %g
+  }
+}
+
+// -----
+
+// V3: drain_all with an open fill.
+!p = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v3_drain_all() {
+  // expected-note @below {{the pipeline}}
+  %p = warpspec.pipeline() depth 1 threads to threads
+  warpspec.roles
+  role @fill warps(1) {
+    %f = warpspec.acquire %p : !p
+    // expected-error @below {{V3: expected no open slot of the pipeline at drain_all, but got 1; commit each slot before}}
+    warpspec.drain_all %p : !p
+    warpspec.commit %f
+  }
+  role @drain warps(1) {
+    %f = warpspec.wait %p : !p
+    warpspec.release %f
+  }
+}
+
+// -----
+
+// V3: drain_all before what is staged has been stored.
+!p = !warpspec.pipeline<1 x (memref<128xi8, #warpspec.smem>), threads to tma>
+warpspec.kernel @v3_drain_all_staging() {
+  %b = warpspec.smem_alloc : memref<1x128xi8, #warpspec.smem>
+  // expected-note @below {{the pipeline}}
+  %p = warpspec.pipeline(%b) threads to tma : memref<1x128xi8, #warpspec.smem>
+  warpspec.roles
+  role @work warps(1) {
+    %f, %x = warpspec.acquire %p : !p
+    warpspec.commit %f
+    %g, %y = warpspec.wait %p : !p
+    // expected-error @below {{V3: expected no open slot of the pipeline at drain_all, but got 1; release each slot before}}
+    warpspec.drain_all %p : !p
+    warpspec.release %g
+  }
+}
+
+// -----
+
+// V4: the ring holds what the consumer is late for up to 16 rounds, not more.
+!p = !warpspec.pipeline<16 x (), threads to threads>
+!q = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v4_deep(%n: i32) {
+  %p = warpspec.pipeline() depth 16 threads to threads
+  %q = warpspec.pipeline() depth 1 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      // expected-error @below {{V4: expected to be reached and passed, but role @fill waits for ever with loops run 33 times}}
+      %f = warpspec.acquire %p : !p
+      warpspec.commit %f
+    }
+    %g = warpspec.acquire %q : !q
+    warpspec.commit %g
+  }
+  role @drain warps(1) {
+    // expected-note @below {{role @drain waits here}}
+    %g = warpspec.wait %q : !q
+    warpspec.release %g
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %f = warpspec.wait %p : !p
+      warpspec.release %f
+    }
+  }
+}
+
+// -----
+
+// V4: a loop of more rounds than are run, that does not get past its first.
+!p = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v4_long() {
+  %p = warpspec.pipeline() depth 1 threads to threads
+  %q = warpspec.pipeline() depth 1 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %n = arith.constant 1000000 : i32
+  warpspec.roles
+  role @one warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      // expected-error @below {{V4: expected to be reached and passed, but role @one waits for ever}}
+      %drain = warpspec.wait %q : !p
+      %fill = warpspec.acquire %p : !p
+      warpspec.commit %fill
+      warpspec.release %drain
+    }
+  }
+  role @two warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      // expected-note @below {{role @two waits here}}
+      %drain = warpspec.wait %p : !p
+      %fill = warpspec.acquire %q : !p
+      warpspec.commit %fill
+      warpspec.release %drain
+    }
+  }
+}
+
+// -----
+
+// V4: what is too long to be run in full is said to be.
+!p = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v4_unchecked() {
+  %p = warpspec.pipeline() depth 1 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %n = arith.constant 1000000 : i32
+  // expected-warning @below {{V4: expected at most 65536 hand-overs of a role, but got more: only so many are checked}}
+  warpspec.roles
+  role @one warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %fill = warpspec.acquire %p : !p
+      warpspec.commit %fill
+    }
+  }
+  role @two warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %drain = warpspec.wait %p : !p
+      warpspec.release %drain
+    }
+  }
+}
+
+// -----
+
+// V4: the same for bounds that do not depend on each other, 4 trip counts each.
+!p = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v4_unchecked_choices(%a: i32, %b: i32, %c: i32, %d: i32, %e: i32) {
+  %p = warpspec.pipeline() depth 1 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  // expected-warning @below {{V4: expected at most 256 combinations of trip counts and conditions, but got more: only so many are checked}}
+  warpspec.roles
+  role @one warps(1) {
+    scf.for %i = %c0 to %a step %c1 : i32 {
+      scf.for %j = %c0 to %b step %c1 : i32 {
+        scf.for %k = %c0 to %c step %c1 : i32 {
+          scf.for %l = %c0 to %d step %c1 : i32 {
+            scf.for %m = %c0 to %e step %c1 : i32 {
+              %fill = warpspec.acquire %p : !p
+              warpspec.commit %fill
+            }
+          }
+        }
+      }
+    }
+  }
+  role @two warps(1) {
+    scf.for %i = %c0 to %a step %c1 : i32 {
+      scf.for %j = %c0 to %b step %c1 : i32 {
+        scf.for %k = %c0 to %c step %c1 : i32 {
+          scf.for %l = %c0 to %d step %c1 : i32 {
+            scf.for %m = %c0 to %e step %c1 : i32 {
+              %drain = warpspec.wait %p : !p
+              warpspec.release %drain
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// -----
+
+// V5: columns of one allocation, by their offsets.
+!p = !warpspec.pipeline<1 x (memref<128x32xf32, #warpspec.tmem>), threads to tensor_core>
+warpspec.kernel @v5_slices() {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %t = warpspec.tmem_alloc : memref<128x64xf32, #warpspec.tmem>
+  %a = warpspec.tmem_slice %t[%c0] : memref<128x64xf32, #warpspec.tmem> to memref<1x128x32xf32, #warpspec.tmem>
+  %b = warpspec.tmem_slice %t[%c16] : memref<128x64xf32, #warpspec.tmem> to memref<1x128x32xf32, #warpspec.tmem>
+  // expected-note @below {{the other pipeline}}
+  %p = warpspec.pipeline(%a) threads to tensor_core : memref<1x128x32xf32, #warpspec.tmem>
+  %q = warpspec.pipeline(%b) threads to tensor_core : memref<1x128x32xf32, #warpspec.tmem>
+  warpspec.roles
+  role @fill warps(4) {
+    %f, %s = warpspec.acquire %p : !p
+    warpspec.commit %f
+    // expected-error @below {{V5: expected memory that no open slot uses, but slot 0 of another pipeline shares that of slot 0 and may be open}}
+    %g, %u = warpspec.acquire %q : !p
+    warpspec.commit %g
+  }
+  role @drain warps(1) {
+    %f, %s = warpspec.wait %p : !p
+    %g, %u = warpspec.wait %q : !p
+    warpspec.release %f
+    warpspec.release %g
+  }
+}

@@ -152,3 +152,49 @@ warpspec.kernel @tried_in_branches(%n: i32, %c: i1) {
     }
   }
 }
+
+// Columns of one allocation that do not overlap.
+!columns = !warpspec.pipeline<1 x (memref<128x32xf32, #warpspec.tmem>), threads to tensor_core>
+warpspec.kernel @slices() {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %t = warpspec.tmem_alloc : memref<128x64xf32, #warpspec.tmem>
+  %a = warpspec.tmem_slice %t[%c0] : memref<128x64xf32, #warpspec.tmem> to memref<1x128x32xf32, #warpspec.tmem>
+  %b = warpspec.tmem_slice %t[%c32] : memref<128x64xf32, #warpspec.tmem> to memref<1x128x32xf32, #warpspec.tmem>
+  %p = warpspec.pipeline(%a) threads to tensor_core : memref<1x128x32xf32, #warpspec.tmem>
+  %q = warpspec.pipeline(%b) threads to tensor_core : memref<1x128x32xf32, #warpspec.tmem>
+  warpspec.roles
+  role @fill warps(4) {
+    %f, %s = warpspec.acquire %p : !columns
+    warpspec.commit %f
+    %g, %u = warpspec.acquire %q : !columns
+    warpspec.commit %g
+  }
+  role @drain warps(1) {
+    %f, %s = warpspec.wait %p : !columns
+    %g, %u = warpspec.wait %q : !columns
+    warpspec.release %f
+    warpspec.release %g
+  }
+}
+
+// The last thing that a producer does.
+warpspec.kernel @drained(%n: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warpspec.roles
+  role @fill warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %f = warpspec.acquire %p : !ring
+      warpspec.commit %f
+    }
+    warpspec.drain_all %p : !ring
+  }
+  role @drain warps(1) {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %f = warpspec.wait %p : !ring
+      warpspec.release %f
+    }
+  }
+}

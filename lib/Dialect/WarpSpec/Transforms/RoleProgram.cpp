@@ -98,6 +98,8 @@ static std::optional<EventKind> getEventKind(Operation *op) {
     return EventKind::Wait;
   if (isa<ReleaseOp>(op))
     return EventKind::Release;
+  if (isa<DrainAllOp>(op))
+    return EventKind::DrainAll;
   return std::nullopt;
 }
 
@@ -110,7 +112,9 @@ static int64_t getConstantCount(Operation *op) {
       !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
       !step.isStrictlyPositive())
     return -1;
-  int64_t extent = upper.getSExtValue() - lower.getSExtValue();
+  int64_t extent = 0;
+  if (llvm::SubOverflow(upper.getSExtValue(), lower.getSExtValue(), extent))
+    return -1;
   return extent <= 0 ? 0 : llvm::divideCeilSigned(extent, step.getSExtValue());
 }
 
@@ -144,7 +148,7 @@ std::vector<RoleProgram::Node> RoleProgram::build(Block &block) {
   std::vector<Node> result;
   for (Operation &op : block) {
     if (std::optional<EventKind> kind = getEventKind(&op)) {
-      PipelineOp pipeline = isa<AcquireOp, WaitOp>(op)
+      PipelineOp pipeline = isa<AcquireOp, WaitOp, DrainAllOp>(op)
                                 ? getPipelineOp(op.getOperand(0))
                                 : getPipelineOf(op.getOperand(0));
       Node node;
@@ -191,10 +195,10 @@ void RoleProgram::addChoice(const Node &node) {
   choices.push_back({node.key, node.isCondition});
 }
 
-LogicalResult RoleProgram::unroll(const Assignment &assignment, size_t limit,
-                                  SmallVectorImpl<Event> &events) const {
+bool RoleProgram::unroll(const Assignment &assignment, size_t limit,
+                         SmallVectorImpl<Event> &events) const {
   events.clear();
-  return success(unroll(nodes, assignment, limit, events));
+  return unroll(nodes, assignment, limit, events);
 }
 
 bool RoleProgram::unroll(ArrayRef<Node> nodes, const Assignment &assignment,
@@ -213,9 +217,14 @@ bool RoleProgram::unroll(ArrayRef<Node> nodes, const Assignment &assignment,
         return false;
       continue;
     }
-    for (int64_t i = 0; i < count; ++i)
+    for (int64_t i = 0; i < count; ++i) {
+      size_t before = events.size();
       if (!unroll(node.children, assignment, limit, events))
         return false;
+      // Nor will the next round.
+      if (events.size() == before)
+        break;
+    }
   }
   return true;
 }

@@ -20,7 +20,8 @@
 
 namespace nvfp4::warpspec {
 
-enum class EventKind { Acquire, Commit, Wait, Release };
+enum class EventKind { Acquire, Commit, Wait, Release, DrainAll };
+inline constexpr unsigned kEventKinds = 5;
 
 /// One hand-over in the course of a role.
 struct Event {
@@ -48,10 +49,10 @@ public:
   /// Choices in the order in which they are met.
   llvm::ArrayRef<Choice> getChoices() const { return choices; }
 
-  /// All events for an assignment of every choice; empty and failed if there
-  /// are more than `limit`.
-  mlir::LogicalResult unroll(const Assignment &assignment, size_t limit,
-                             llvm::SmallVectorImpl<Event> &events) const;
+  /// The first `limit` events for an assignment of every choice; false if there
+  /// are more.
+  bool unroll(const Assignment &assignment, size_t limit,
+              llvm::SmallVectorImpl<Event> &events) const;
 
   /// True if the role fills (`kind` Acquire) or drains (`kind` Wait) a
   /// pipeline.

@@ -22,9 +22,13 @@ mlir::LogicalResult verifySpans(RolesOp roles);
 /// V2: a wait is skipped only if a try of the same slot has succeeded.
 mlir::LogicalResult verifyReady(RolesOp roles);
 
-/// V3, V4 and V5: balance, deadlock and aliasing, by running the roles as
-/// processes for several trip counts.
+/// V3 and V4: balance and deadlock, by running the roles as processes for
+/// several trip counts. Warns of what is left unchecked.
 mlir::LogicalResult verifyFlow(RolesOp roles);
+
+/// V5: slots that share memory are never open at the same time. Warns of what
+/// is left unchecked.
+mlir::LogicalResult verifyAliasing(RolesOp roles);
 
 /// V5: joined columns are neighbours, where both buffers have a place.
 mlir::LogicalResult verifyJoins(RolesOp roles);

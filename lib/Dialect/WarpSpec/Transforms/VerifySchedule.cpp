@@ -35,7 +35,8 @@ struct VerifySchedule
     RolesOp roles = kernel.getRoles();
     if (roles && (failed(verifyClosing(roles)) || failed(verifySpans(roles)) ||
                   failed(verifyReady(roles)) || failed(verifyFlow(roles)) ||
-                  failed(verifyJoins(roles)) || failed(verifyPair(kernel))))
+                  failed(verifyAliasing(roles)) || failed(verifyJoins(roles)) ||
+                  failed(verifyPair(kernel))))
       return failure();
     return verifyResources(kernel);
   }
