@@ -33,6 +33,7 @@ void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
   kernels.addPass(warpspec::createInsertFencesPass());
   check();
   kernels.addPass(warpspec::createLowerRolesPass());
+  check();
   // On the whole module: kernels that stand in no gpu.module are told so.
   pm.addPass(warpspec::createConvertWarpSpecToNVVMPass());
   OpPassManager &modules = pm.nest<gpu::GPUModuleOp>();

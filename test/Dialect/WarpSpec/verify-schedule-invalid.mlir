@@ -1086,3 +1086,88 @@ warpspec.kernel @v5_slices() {
     warpspec.release %g
   }
 }
+
+// -----
+
+// V5: a buffer of one role in the slots of a pipeline.
+!p = !warpspec.pipeline<2 x (memref<128xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v5_private() {
+  // expected-note @below {{the other}}
+  %a = warpspec.smem_alloc at(0) : memref<2x128xi8, #warpspec.smem>
+  // expected-error @below {{V5: expected only a buffer in bytes [128, 256), but got a buffer in [0, 256) as well}}
+  %own = warpspec.smem_alloc at(128) : memref<128xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%a) threads to threads barriers(256) : memref<2x128xi8, #warpspec.smem>
+  warpspec.roles
+  role @fill warps(1) {
+    %f, %x = warpspec.acquire %p : !p
+    warpspec.commit %f
+  }
+  role @drain warps(1) {
+    %f, %x = warpspec.wait %p : !p
+    warpspec.release %f
+  }
+}
+
+// -----
+
+// V5: barriers in a buffer.
+warpspec.kernel @v5_barriers() {
+  // expected-note @below {{the other}}
+  %a = warpspec.smem_alloc at(0) : memref<256xi8, #warpspec.smem>
+  // expected-error @below {{V5: expected only barriers in bytes [248, 280), but got a buffer in [0, 256) as well}}
+  %p = warpspec.pipeline() depth 2 threads to threads barriers(248)
+}
+
+// -----
+
+// V5: barriers of two pipelines.
+warpspec.kernel @v5_two_barriers() {
+  // expected-note @below {{the other}}
+  %p = warpspec.pipeline() depth 2 threads to threads barriers(0)
+  // expected-error @below {{V5: expected only barriers in bytes [24, 56), but got barriers in [0, 32) as well}}
+  %q = warpspec.pipeline() depth 2 threads to threads barriers(24)
+}
+
+// -----
+
+// V5: the last word is that of tensor memory.
+// expected-error @below {{V5: expected only the address of tensor memory in bytes [120, 128), but got a buffer in [0, 128) as well}}
+warpspec.kernel @v5_word() {
+  // expected-note @below {{the other}}
+  %a = warpspec.smem_alloc at(0) : memref<128xi8, #warpspec.smem>
+} shared_bytes(128) tmem_columns(32)
+
+// -----
+
+// V5: columns of a buffer of one role between the slots of another, and over the last.
+warpspec.kernel @v5_columns() {
+  // expected-note @below {{the other}}
+  %a = warpspec.tmem_alloc at(0) stride(64) : memref<2x128x32xf32, #warpspec.tmem>
+  %between = warpspec.tmem_alloc at(32) : memref<128x32xf32, #warpspec.tmem>
+  // expected-error @below {{V5: expected only a buffer in columns [80, 112), but got a buffer in [64, 96) as well}}
+  %over = warpspec.tmem_alloc at(80) : memref<128x32xf32, #warpspec.tmem>
+}
+
+// -----
+
+// V6: beyond what the kernel is launched with.
+warpspec.kernel @v6_beyond() {
+  // expected-error @below {{V6: expected a buffer within shared_bytes(64), but got an end at 101376}}
+  %b = warpspec.smem_alloc at(100352) : memref<1024xi8, #warpspec.smem>
+} shared_bytes(64) tmem_columns(0)
+
+// -----
+
+// V6: beyond what is reserved.
+warpspec.kernel @v6_beyond_columns() {
+  // expected-error @below {{V6: expected a buffer within tmem_columns(0), but got an end at 64}}
+  %b = warpspec.tmem_alloc at(0) : memref<128x64xf32, #warpspec.tmem>
+} shared_bytes(64) tmem_columns(0)
+
+// -----
+
+// V6: barriers too.
+warpspec.kernel @v6_beyond_barriers() {
+  // expected-error @below {{V6: expected barriers within shared_bytes(16), but got an end at 32}}
+  %p = warpspec.pipeline() depth 2 threads to threads barriers(0)
+} shared_bytes(16) tmem_columns(0)

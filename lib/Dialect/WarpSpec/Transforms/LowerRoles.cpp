@@ -49,8 +49,9 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     if (!roles)
       return success();
     if (failed(verifyPlanned(kernel)) || failed(verifyStages(roles)) ||
-        failed(verifyResources(kernel)) || failed(verifyPair(kernel)) ||
-        failed(numberBarriers()) || failed(checkRing()))
+        failed(verifyResources(kernel)) || failed(verifyPlaces(kernel)) ||
+        failed(verifyPair(kernel)) || failed(numberBarriers()) ||
+        failed(checkRing()))
       return failure();
     IRRewriter rewriter(&getContext());
     RoleLayout layout(roles);

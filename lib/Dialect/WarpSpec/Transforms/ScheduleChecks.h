@@ -41,6 +41,10 @@ bool isLeading(mlir::Region &role);
 /// they take no tiles from a ring.
 mlir::LogicalResult verifyPair(KernelOp kernel);
 
+/// V5: what has a place has it to itself, but for buffers of pipelines; V6: it
+/// ends within the memory of the kernel.
+mlir::LogicalResult verifyPlaces(KernelOp kernel);
+
 /// V6: warps, registers, shared memory and columns fit.
 mlir::LogicalResult verifyResources(KernelOp kernel);
 

@@ -38,7 +38,8 @@ struct VerifySchedule
                   failed(verifyAliasing(roles)) || failed(verifyJoins(roles)) ||
                   failed(verifyPair(kernel))))
       return failure();
-    return verifyResources(kernel);
+    return success(succeeded(verifyResources(kernel)) &&
+                   succeeded(verifyPlaces(kernel)));
   }
 };
 } // namespace
