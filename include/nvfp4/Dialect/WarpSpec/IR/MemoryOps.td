@@ -176,7 +176,7 @@ def WarpSpec_SmemLoadOp : WarpSpec_AgentOp<"smem_load"> {
   let description = [{
     Undoes the buffer's swizzle. The vector has at most 16 bytes or a multiple
     of them, lies within one row, and starts at a multiple of its size or of 16
-    bytes.
+    bytes. Elements take whole bytes, as padded FP4 in a vector would not.
 
     Example:
 

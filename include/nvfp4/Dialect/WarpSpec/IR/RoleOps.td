@@ -191,8 +191,8 @@ def WarpSpec_ForEachTileOp : WarpSpec_Op<"for_each_tile", [
     nobody waits for long, and only for workers before itself.
 
     With `parts` as well, and no more than half as many tiles as workers, the
-    steps of each tile are cut into as many parts as there are workers for, each
-    of at least 8 steps. Parts of a tile go to workers that follow each other.
+    steps of each tile are cut into as many parts as there are workers for, up to
+    16 of at least 4 steps each. Parts of a tile go to workers one after another.
     The `do` region has one argument more: the number of parts before this one,
     0 where tiles are not in parts.
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one interface through which counts, bytes and fences are derived: no pass
-// asks which operation it has before it.
+// The one interface through which counts, bytes and fences are derived. Passes
+// name operations only where structure is meant: hand-over, loops and branches,
+// fences themselves, and mma_decoded, which hands over many slots.
 //
 //===----------------------------------------------------------------------===//
 

@@ -23,7 +23,11 @@ def VerifySchedulePass : Pass<"warpspec-verify-schedule"> {
     nothing. Fails with a diagnostic, labelled V1 to V6 as in
     docs/Rationale/WarpSpec.md, at the operation that breaks a property:
     closing (V1), spans (V2), balance (V3), deadlock (V4), aliasing (V5),
-    resources (V6). After `warpspec-lower-roles` only V6 is left to check.
+    resources (V6). After `warpspec-lower-roles` only what concerns places is
+    left to check: V6, and of V5 that what shares no pipelines shares no memory.
+
+    What it could not check in full, a schedule of too many hand-overs or of too
+    many bounds and conditions, it names in a warning.
   }];
 }
 
@@ -33,8 +37,8 @@ def PlanMemoryPass : Pass<"warpspec-plan-memory"> {
     Accepts any kernel with roles. Afterwards every `smem_alloc` and `tmem_alloc`
     has its place, every pipeline that needs barriers has `barriers`, and the
     kernel has `shared_bytes` and `tmem_columns`. Places that were given are
-    kept; the others are chosen in order so that nothing overlaps. Fails if the
-    buffers do not fit.
+    kept, also if they overlap, which V5 refuses; the others are chosen in order
+    so that they overlap with nothing. Fails if the buffers do not fit.
   }];
 }
 
