@@ -20,13 +20,16 @@ from nvfp4_module import write_inputs
 
 
 def simulated(target):
-    """The mark of a file of tests: kernels of `target` run in the simulator."""
+    """The mark of a file of tests: kernels of `target` run in the simulator, or on the
+    device that NVFP4_DEVICE names."""
     arch = "" if target == "sm_100a" else f" --arch {target}"
     os.environ.setdefault("NVFP4_DEVICE", "sim")
     os.environ.setdefault("NVFP4_SIM_OPTIONS", "--check" + arch)
     # So that a block has several tiles.
     os.environ.setdefault("NVFP4_MAX_BLOCKS", "3")
     options = os.environ["NVFP4_SIM_OPTIONS"]
+    if os.environ["NVFP4_DEVICE"] != "sim":
+        return pytest.mark.skipif(uses_processes(), reason="there is no runtime library")
     return pytest.mark.skipif(
         uses_processes() or not (BUILD_DIR / "lib" / "libnvfp4_sim.so").exists()
         or (arch not in options if arch else "--arch" in options),

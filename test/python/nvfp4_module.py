@@ -5,6 +5,10 @@
 Calls go through the C interface of libnvfp4_runtime in this process. With
 NVFP4_TEST_BACKEND=run, and where the library cannot be loaded (sanitised builds),
 they go through nvfp4-run on the artefact, one process a call.
+
+NVFP4_TEST_ARTEFACTS names a folder where artefacts are kept and looked for, so that a
+machine without LLVM runs what another has compiled; what is not there is skipped. With
+NVFP4_TEST_BACKEND=compile tests end where a call would come.
 """
 
 import atexit
@@ -21,10 +25,12 @@ import tempfile
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD_DIR = pathlib.Path(os.environ.get("NVFP4_BUILD_DIR", _ROOT / "build"))
 FULL = os.environ.get("NVFP4_FULL_TESTS") == "1"
+_ARTEFACTS = os.environ.get("NVFP4_TEST_ARTEFACTS")
 
 
 def full(whole, shrunk, simulated=None):
@@ -173,6 +179,8 @@ class Module:
 
     def call(self, name, *arguments):
         """The results; arguments of memref type are written in place."""
+        if os.environ.get("NVFP4_TEST_BACKEND") == "compile":
+            pytest.skip("only compiled")
         flat = _flatten(arguments)
         if uses_processes():
             return self._call_process(name, flat)
@@ -245,7 +253,11 @@ def compile_module(text, *options, env=()):
     """The module that nvfp4-compile makes of `text`, kept for the session."""
     name = hashlib.sha256(repr((text, options, env)).encode()).hexdigest()[:16]
     source = scratch() / f"{name}.mlir"
-    target = scratch() / f"{name}.so"
+    target = pathlib.Path(_ARTEFACTS or scratch()) / f"{name}.so"
+    if target.exists():
+        return Module(target, text)
+    if _ARTEFACTS and not os.path.exists(tool("nvfp4-compile")):
+        pytest.skip(f"no artefact {target}")
     source.write_text(text)
     if not any(o.startswith("--target=") for o in options):
         options += ("--target=cpu",)
