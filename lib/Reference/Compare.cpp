@@ -201,12 +201,29 @@ CompareReport compare(const Tensor &actualData, const Tensor &actualScales,
   Collector collector(report, options, kInfinity);
   int64_t codes = 0, equalCodes = 0, scales = 0, equalScales = 0;
   llvm::ArrayRef<double> bounds = reference.data.codeBounds();
+  // Outside every group values are given, by their codes alone where scales are
+  // not.
+  bool hasScalesOutside =
+      reference.hasScalesOutside &&
+      reference.type.getGroupStart() == gsg::GroupStart::Whole;
   for (int64_t batch = 0; batch < here->batches(); ++batch)
     for (int64_t line = 0; line < here->lines(); ++line)
       for (int64_t k = 0; k < here->length(); ++k) {
         int64_t group = here->groupOf(line, k);
         if (group < 0) {
-          ++report.skipped;
+          auto valueOf = [&](const ScaledValue &value,
+                             const ScaledAddress &address) -> double {
+            uint8_t code =
+                readCode(value.data.bytes(), fp4, address.code(batch, line, k));
+            if (!hasScalesOutside)
+              return format::decodeElement(format::elementKind(kind), code);
+            int64_t at = address.wholeScale(batch, line, k);
+            return format::dequantize(
+                kind, code, value.scales.bytes()[static_cast<size_t>(at)]);
+          };
+          double expected = valueOf(reference, *here);
+          collector.add(here->code(batch, line, k), valueOf(*actual, *there),
+                        {expected, 0.0}, expected);
           continue;
         }
         int64_t position = k - here->rangeAlong(group).begin;

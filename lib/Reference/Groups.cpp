@@ -283,6 +283,10 @@ int64_t ScaledAddress::scale(int64_t batch, int64_t line, int64_t group,
     else
       i += map->scaleStarts[g] - map->ranges[g].begin;
   }
+  return place(batch, i, j);
+}
+
+int64_t ScaledAddress::place(int64_t batch, int64_t i, int64_t j) const {
   int64_t inMatrix = transposed ? matrix.offset(j, i) : matrix.offset(i, j);
   return batch * matrix.totalBytes() + inMatrix;
 }

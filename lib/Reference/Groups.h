@@ -69,8 +69,15 @@ public:
   /// The byte index of the scale of block `b`, counted from the start of
   /// `group` where groups lie along the line.
   int64_t scale(int64_t batch, int64_t line, int64_t group, int64_t b) const;
+  /// The same of position k of a line, in a group or outside, where scales
+  /// start with their lines (`starts = whole`).
+  int64_t wholeScale(int64_t batch, int64_t line, int64_t k) const {
+    return place(batch, line, k / block);
+  }
 
 private:
+  int64_t place(int64_t batch, int64_t i, int64_t j) const;
+
   format::BlockFormat kind = format::BlockFormat::NVFP4;
   bool transposed = false;
   int64_t numBatches = 1, numLines = 1, lineLength = 0, block = 16;

@@ -337,10 +337,8 @@ llvm::Error MatmulEvaluation::writeQuantized(std::vector<Value> &results) {
       out->scales = Tensor::zeros(out->scales.element(), out->scales.shape());
     }
     target = std::move(out);
-  } else if (op.getGroups()) {
-    target->scales =
-        Tensor::zeros(target->scales.element(), target->scales.shape());
   }
+  target->hasScalesOutside = true;
   if (llvm::Error error =
           evaluator.quantizeInto(y, *target, resultGroups, *op.getQuantizer(),
                                  op.getGlobalScale(), op.getSeed()))

@@ -199,10 +199,8 @@ llvm::Error Evaluator::evaluateQuantize(gsg::QuantizeOp op) {
       return fail(out.takeError());
     out->groups = target->groups;
     target = std::move(out);
-  } else if (op.getGroups()) {
-    for (uint8_t &byte : target->scales.mutableBytes())
-      byte = 0;
   }
+  target->hasScalesOutside = true;
   if (llvm::Error error =
           quantizeInto(input, *target, *groups, op.getQuantizer(),
                        op.getGlobalScale(), op.getSeed()))

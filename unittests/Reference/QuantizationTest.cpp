@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestModule.h"
+#include "nvfp4/Reference/Compare.h"
 
 #include <cmath>
 
@@ -157,6 +158,71 @@ TEST(Quantize, StorageFormKeepsTheTail) {
   EXPECT_EQ(o.tensor(0).bytes()[8], 0x5a);
   EXPECT_EQ(o.tensor(1).bytes()[0], 0x38);
   EXPECT_EQ(o.tensor(1).bytes()[1], 0x5a);
+}
+
+/// `tensor` with another byte at `at`.
+Tensor withByte(Tensor tensor, size_t at, uint8_t byte) {
+  tensor.mutableBytes()[at] = byte;
+  return tensor;
+}
+
+TEST(Quantize, ValueFormIsZeroOutsideGroups) {
+  for (std::string format : {"mxfp8_e4m3", "nvfp4"}) {
+    std::string type = "!grouped_scaled_gemm.scaled<3x32, " + format + ">";
+    Outcome o =
+        run("func.func @f(%x: tensor<3x32xf32>, %g: tensor<1xi32>) -> " + type +
+                " {\n%q = grouped_scaled_gemm.quantize <" +
+                (format == "nvfp4" ? "te" : "ocp") +
+                ">(%x : tensor<3x32xf32>) groups(%g : tensor<1xi32>) "
+                "as <ragged_rows, ends> -> " +
+                type + "\nreturn %q : " + type + "\n}",
+            {reals(Element::F32, {3, 32}, std::vector<double>(96, 6.0)),
+             integers(Element::I32, {1}, {1})});
+    ASSERT_EQ(o.error, "");
+    const ScaledValue &q = o.scaled();
+    bool isFP4 = format == "nvfp4";
+    size_t row = isFP4 ? 16 : 32, lastScale = isFP4 ? 5 : 2;
+    EXPECT_NE(q.data.bytes()[0], 0);
+    for (size_t i = row; i < 3 * row; ++i)
+      EXPECT_EQ(q.data.bytes()[i], 0) << i;
+    EXPECT_EQ(q.scales.bytes()[lastScale], isFP4 ? 0 : 127);
+
+    // The comparison looks there too.
+    CompareReport same = compare(q.data, q.scales, q);
+    EXPECT_TRUE(same.passed);
+    EXPECT_EQ(same.compared, 96);
+    EXPECT_EQ(same.skipped, 0);
+    Tensor scales = withByte(q.scales, lastScale, isFP4 ? 0x38 : 127);
+    EXPECT_TRUE(compare(q.data, scales, q).passed);
+    EXPECT_FALSE(
+        compare(withByte(q.data, 3 * row - 1, 0x05), scales, q).passed);
+    uint8_t nan = isFP4 ? 0x7f : 0xff;
+    EXPECT_FALSE(compare(q.data, withByte(q.scales, lastScale, nan), q).passed);
+  }
+}
+
+// A re-layout keeps values outside groups; their scales are nobody's.
+TEST(RelayoutScales, ComparesValuesOutsideGroups) {
+  Outcome o =
+      run(R"(
+    !c = !grouped_scaled_gemm.scaled<3x16, nvfp4, linear, starts = compact>
+    !w = !grouped_scaled_gemm.scaled<3x16, nvfp4>
+    func.func @f(%v: tensor<3x8xi8>, %s: tensor<3x1xf8E4M3FN>, %g: tensor<1xi32>)
+        -> !w {
+      %c = grouped_scaled_gemm.make_scaled %v, %s
+          : tensor<3x8xi8>, tensor<3x1xf8E4M3FN> -> !c
+      %w = grouped_scaled_gemm.relayout_scales(%c : !c)
+          groups(%g : tensor<1xi32>) as <ragged_rows, ends> -> !w
+      return %w : !w
+    })",
+          {Tensor::ofBytes(Element::I8, {3, 8}, std::vector<uint8_t>(24, 0x35)),
+           Tensor::ofBytes(Element::F8E4M3FN, {3, 1}, {0x38, 0x38, 0x38}),
+           integers(Element::I32, {1}, {1})});
+  ASSERT_EQ(o.error, "");
+  const ScaledValue &w = o.scaled();
+  EXPECT_TRUE(compare(w.data, withByte(w.scales, 2, 0x7f), w).passed);
+  EXPECT_FALSE(compare(w.data, withByte(w.scales, 0, 0x40), w).passed);
+  EXPECT_FALSE(compare(withByte(w.data, 16, 0x25), w.scales, w).passed);
 }
 
 TEST(Quantize, GlobalScaleIsChecked) {

@@ -139,6 +139,9 @@ struct ScaledValue {
   Tensor scales;
   /// How groups lie in the scales, when a grouped op made this value.
   std::shared_ptr<const GroupMap> groups;
+  /// What scales of lines outside every group hold is given, where they start
+  /// with their lines; values there always are.
+  bool hasScalesOutside = false;
 };
 
 /// Pairs values and scales as `type` says. Dynamic extents of `type` are taken
