@@ -51,6 +51,10 @@ def leaves_out(item):
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     if "quantizer" in parameters:
         return (parameters["quantizer"], parameters["fmt"]) not in SOME_QUANTIZERS
+    if not FULL and parameters.keys() >= {"form", "kind"}:
+        # Of every form one kind of tile.
+        kinds = list(item.module.TILES)
+        return parameters["kind"] != kinds[list(FORMS).index(parameters["form"]) % len(kinds)]
     is_hard = item.originalname.startswith("test_row_")
     return not FULL and is_hard and parameters.get("fmt", "nvfp4") != "nvfp4"
 
