@@ -40,8 +40,6 @@ from test_hard_quantized import (test_row_34_layer_of_width_2880_with_fp4_in_bet
                                  test_row_40_results_of_hard_blocks_to_the_byte)
 
 SCHEDULES = 16 if FULL else 1
-
-
 # Every fifth quantiser is run in default runs, and the first format of each other test.
 SOME_QUANTIZERS = CASES if FULL else CASES[::5]
 
