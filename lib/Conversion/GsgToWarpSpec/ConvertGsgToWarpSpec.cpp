@@ -39,6 +39,7 @@ static LogicalResult buildKernel(ModuleOp module, MatmulOp op) {
   HostNumber blocks;
   auto parameters = addParameters(launch, *plan, op, blocks);
   Body(launch, *plan, parameters, op).build();
+  launch.shareEqualKernel();
   launch.run(blocks);
   op.erase();
   return success();
@@ -70,6 +71,7 @@ static LogicalResult lowerList(ModuleOp module, MatmulListOp list) {
   KernelParameters parameters =
       addListParameters(launch, *plan, list, first, blocks);
   KernelBody(launch, *plan, parameters, first).build();
+  launch.shareEqualKernel();
   launch.run(blocks);
   first.erase();
   list.erase();

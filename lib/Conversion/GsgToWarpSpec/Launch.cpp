@@ -104,7 +104,9 @@ Launch::Launch(ModuleOp module, Operation *op)
     kernels = gpu::GPUModuleOp::create(end, module.getLoc(), moduleName);
   }
   std::string name;
-  for (unsigned number = 0; name.empty() || kernels.lookupSymbol(name);
+  // Products that share a kernel have a place of their own.
+  for (unsigned number = 0; name.empty() || kernels.lookupSymbol(name) ||
+                            module.lookupSymbol(name + "_where");
        ++number)
     name = "nvfp4_gemm_" + std::to_string(number);
   device.setInsertionPointToEnd(kernels.getBody());
@@ -118,7 +120,7 @@ Launch::Launch(ModuleOp module, Operation *op)
   Value where = text(name + "_where", describePlace(op));
   Value image = later((moduleName + "_image").str(),
                       LLVM::LLVMArrayType::get(host.getI8Type(), 0));
-  Value entry = text(name + "_name", name);
+  entry = text(name + "_name", name);
   task = call("nvfp4_task_begin", {where, image, entry}, pointer);
 }
 
@@ -404,6 +406,31 @@ Launch::Table Launch::endTable() {
   };
   return {add({ShapedType::kDynamic, 128}, host.getI8Type()),
           add({ShapedType::kDynamic}, host.getI32Type()), rowMaps};
+}
+
+static bool areEqual(warpspec::KernelOp a, warpspec::KernelOp b) {
+  auto getAttributes = [](warpspec::KernelOp kernel) {
+    NamedAttrList attributes(kernel->getAttrs());
+    attributes.erase(kernel.getSymNameAttrName());
+    return attributes.getDictionary(kernel.getContext());
+  };
+  return getAttributes(a) == getAttributes(b) &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
+void Launch::shareEqualKernel() {
+  auto kernels = cast<gpu::GPUModuleOp>(kernel->getParentOp());
+  for (auto other : kernels.getOps<warpspec::KernelOp>()) {
+    if (other == kernel || !areEqual(other, kernel))
+      continue;
+    auto name = entry.getDefiningOp<LLVM::AddressOfOp>();
+    module.lookupSymbol(name.getGlobalName())->erase();
+    name.setGlobalName((other.getSymName() + "_name").str());
+    kernel.erase();
+    kernel = other;
+    return;
+  }
 }
 
 void Launch::run(HostNumber blocks) {

@@ -131,6 +131,9 @@ public:
   };
   Table endTable();
 
+  /// Starts an equal kernel of an earlier product instead, if there is one, and
+  /// erases this one. Its body must be whole.
+  void shareEqualKernel();
   /// Emits the start of the kernel on at most `blocks` blocks.
   void run(HostNumber blocks);
 
@@ -157,6 +160,8 @@ private:
   mlir::Location loc;
   warpspec::KernelOp kernel;
   mlir::Value task;
+  /// The kernel's name on the host.
+  mlir::Value entry;
   bool inTable = false;
   llvm::SmallVector<mlir::Type> rowMaps;
 };

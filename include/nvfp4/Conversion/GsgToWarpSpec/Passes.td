@@ -144,7 +144,9 @@ def ConvertGsgToWarpSpecPass
     `sm_100a` and refused for `sm_90a`. Afterwards there is no `matmul`: each is
     a persistent kernel of roles in `gpu.module @nvfp4_kernels`, and calls of
     `nvfp4_launch.h` that copy its operands to the device, start it and copy the
-    result back. Other operations stay as they are, for the host.
+    result back. Products whose kernels would be equal, as those of a list with
+    extents that are not in types, share one. Other operations stay as they are,
+    for the host.
 
     | role       | warps | what it does |
     |------------|-------|--------------|
