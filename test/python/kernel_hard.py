@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The hard cases of docs/Tests.md as kernels of a GPU: those of the CPU's code, whose
 modules the fixture `target` of the importing file compiles instead. Extents are smaller;
-groups are the same.
+groups are the same. Full runs on a device have the extents of the cases.
 
 Other formats than nvfp4 come in full runs, and so do sixteen schedules of each launch of
-nvfp4, which all give the same bytes.
+nvfp4 in the simulator, which all give the same bytes.
 """
+
+import os
 
 import numpy as np
 import pytest
@@ -39,7 +41,8 @@ from test_hard_cases import (test_row_01_groups_with_own_n_and_k,  # noqa: F401
 from test_hard_quantized import (test_row_34_layer_of_width_2880_with_fp4_in_between,  # noqa: F401
                                  test_row_40_results_of_hard_blocks_to_the_byte)
 
-SCHEDULES = 16 if FULL else 1
+ON_DEVICE = os.environ.get("NVFP4_DEVICE", "sim") != "sim"
+SCHEDULES = 16 if FULL and not ON_DEVICE else 1
 # Every fifth quantiser is run in default runs, and the first format of each other test.
 SOME_QUANTIZERS = CASES if FULL else CASES[::5]
 
@@ -76,6 +79,10 @@ class Scheduled:
         return first
 
 
+def extents(whole, shrunk, simulated=None):
+    return whole if FULL and ON_DEVICE else simulated or shrunk
+
+
 @pytest.fixture(autouse=True)
 def kernels(monkeypatch, request, target):
     parameters = getattr(request.node, "callspec", None)
@@ -86,7 +93,7 @@ def kernels(monkeypatch, request, target):
 
     for cases in (test_hard_cases, test_hard_quantized):
         monkeypatch.setattr(cases, "compile_module", compile_module)
-        monkeypatch.setattr(cases, "full", lambda whole, shrunk, simulated=None: simulated or shrunk)
+        monkeypatch.setattr(cases, "full", extents)
 
     if target == "sm_90a":
         monkeypatch.setattr(test_hard_cases, "RUN", 32)
