@@ -282,7 +282,8 @@ class Program(_Loaded):
     """
 
     def __init__(self, text: str, *, target: str = "cpu", device: str | None = None, isa: str = "native",
-                 opt_level: int = 3, threads: bool = True, runtime_checks: bool = True, name: str = "<text>"):
+                 opt_level: int = 3, threads: bool = True, runtime_checks: bool = True, name: str = "<text>",
+                 first: str | None = None):
         target, plus, simulated = target.partition("+")
         if plus and simulated != "sim":
             raise ArgumentError(f"expected a target such as cpu, sm_100a or sm_100a+sim, but got '{target}+{simulated}'")
@@ -303,6 +304,8 @@ class Program(_Loaded):
             collector.fail("could not parse the module")
         # Finalizers run last made first: the module goes before its context.
         weakref.finalize(self, _destroy, self._library.nvfp4ModuleDestroy, self._module)
+        if first is not None and not self._library.nvfp4ModuleRunPipeline(self._module, string_ref(first), collector.sink):
+            collector.fail(f"could not run the pipeline {first}")
         self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
         self.diagnostics = tuple(collector.diagnostics)
         if not self._executable:
@@ -457,14 +460,16 @@ def _destroy(function: Callable[[Handle], None], handle: Handle) -> None:
 
 
 def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: str = "native", opt_level: int = 3,
-            threads: bool = True, runtime_checks: bool = True, name: str = "<text>") -> Program:
+            threads: bool = True, runtime_checks: bool = True, name: str = "<text>", first: str | None = None) -> Program:
     """Compiles MLIR text into this process.
 
     ``target`` is ``cpu``, or a GPU for products (``sm_90a``, ``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on
     ``device``: ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
     ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, or several with commas, among
     which the CPU chooses.
-    ``runtime_checks`` checks offsets, indices and extents where the code runs. Raises CompileError with diagnostics.
+    ``runtime_checks`` checks offsets, indices and extents where the code runs. ``first`` is a pipeline in MLIR's syntax
+    that is run before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises CompileError with
+    diagnostics.
     """
     return Program(mlir, target=target, device=device, isa=isa, opt_level=opt_level, threads=threads,
-                   runtime_checks=runtime_checks, name=name)
+                   runtime_checks=runtime_checks, name=name, first=first)

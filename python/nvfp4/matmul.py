@@ -16,7 +16,7 @@ from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled, program_of
 from .compiler import Program
 from .errors import ArgumentError
-from .options import ActivationLike, QuantizerLike, activation_of, quantizer_of
+from .options import ActivationLike, GateLike, QuantizerLike, activation_of, gate_of, quantizer_of
 from .quantization import _destination, stored_scales
 from .tensors import Grouping, ScaledTensor, dense
 
@@ -88,6 +88,7 @@ class MatmulOptions(TypedDict, total=False):
     prob: Any
     prob_at: str
     activation: ActivationLike | None
+    outer_gate: GateLike | None
     activation_params: Any
     row: Sequence[Any]
     column: Sequence[Any]
@@ -203,7 +204,7 @@ class _Builder:
 def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None, *,
                 alpha: Any = None, beta: Any = None, addend: Any = None, bias: Any = None, prob: Any = None,
                 prob_at: str = "post_activation", activation: ActivationLike | None = None,
-                activation_params: Any = None, row: Sequence[Any] = (), column: Sequence[Any] = (),
+                outer_gate: GateLike | None = None, activation_params: Any = None, row: Sequence[Any] = (), column: Sequence[Any] = (),
                 group: Sequence[Any] = (), epilogue: str | None = None, quantizer: QuantizerLike | None = None,
                 out_format: str | None = None, out_layout: str = "linear", out_starts: str = "whole",
                 out_axis: int = -1, global_scale: Any = None, seed: int | None = None, out: Any = None,
@@ -226,6 +227,8 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
     if activation is not None:
         text, halves = activation_of(activation)
         b.text += f" activation = {text}"
+    if outer_gate is not None:
+        b.text += f" outer_gate = {gate_of(outer_gate)}"
     b.floats("activation_params", activation_params)
     for keyword, values in (("row", row), ("column", column), ("group", group)):
         b.vectors(keyword, values)
@@ -288,6 +291,8 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
     - ``bias``: ``[N]`` or ``[G, N]``
     - ``prob`` ``[R]`` (``[G, M]``), ``prob_at``: ``gemm``, ``bias``, ``pre_activation`` or ``post_activation``
     - ``activation``: see :class:`Activation`; ``activation_params`` ``[G, 3]``: alpha, beta, limit of each group
+    - ``outer_gate``: the gate layout of ``addend`` and ``preact`` where it is not that of ``activation``; kernels for sm_100a
+      alone have it
     - ``epilogue``: with ``activation="custom"`` the body of a region in MLIR, whose arguments (``^bb0(%z: f32, ...)``)
       are z, or gate and up, then one for each of ``row`` ``[R]``, ``column`` ``[N_out]`` or ``[G, N_out]``, ``group`` ``[G]``
     - ``out``: destination, array (any DLPack tensor of the CPU) or ScaledTensor; else one of ``dtype`` (float32,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """compile, run, ir, explain, save and load, and exceptions with the compiler's diagnostics."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -159,6 +160,41 @@ def test_pipelines_of_the_user(program):
     assert "scaled_by" in text and "scaled_by" not in program.ir("input")
     with pytest.raises(nvfp4.CompileError, match="no-such-pass"):
         program.transformed("no-such-pass")
+
+
+DEQUANTISED = """
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#nb = affine_map<(m, n, k) -> (n, k floordiv 32)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+func.func @f(%x: tensor<?x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
+             %out: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %y = linalg.generic {indexing_maps = [#mk, #nk, #nb, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w, %ws : tensor<?x64xbf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>) outs(%out : tensor<?x16xf32>) {
+  ^bb0(%a: bf16, %b: f8E4M3FN, %s: f8E8M0FNU, %acc: f32):
+    %c = arith.extf %a : bf16 to f32
+    %v = arith.scaling_extf %b, %s : f8E4M3FN, f8E8M0FNU to f32
+    %p = arith.mulf %c, %v : f32
+    %t = arith.addf %acc, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}
+"""
+
+
+def test_a_pipeline_may_come_first(rng):
+    """IR of exporters: raised, then compiled."""
+    program = nvfp4.compile(DEQUANTISED, first="builtin.module(raise-to-grouped-scaled-gemm)")
+    assert "grouped_scaled_gemm.matmul" in program.ir() and "linalg.generic" not in program.ir()
+    x = rng.integers(-8, 9, (5, 64)).astype(ml_dtypes.bfloat16)
+    w = rng.integers(-8, 9, (16, 64)).astype(ml_dtypes.float8_e4m3fn)
+    scales = np.exp2(rng.integers(-2, 3, (16, 2))).astype(ml_dtypes.float8_e8m0fnu)
+    out = np.ones((5, 16), np.float32)
+    weights = w.astype(float) * np.repeat(scales.astype(float), 32, -1)
+    np.testing.assert_array_equal(program.run(x, w, scales, out), 1 + x.astype(float) @ weights.T)
+    with pytest.raises(nvfp4.CompileError, match="no-such-pass"):
+        nvfp4.compile(DEQUANTISED, first="builtin.module(no-such-pass)")
 
 
 def test_explain_lists_strategies(program):

@@ -63,6 +63,25 @@ def test_arrays_from_dlpack_share_memory_and_keep_it_alive():
     np.testing.assert_array_equal(view, [7, 1, 2, 3, 4, 5])
 
 
+def test_products_read_and_write_where_tensors_lie(rng):
+    """Values, scales, groups, every term of the epilogue and all destinations: no argument of the call is a copy."""
+    arrays = {name: np.zeros(shape, dtype) for name, shape, dtype in (
+        ("x", (6, 32), np.uint8), ("xs", (6, 4), np.uint8), ("w", (2, 32, 32), np.uint8), ("ws", (2, 32, 4), np.uint8),
+        ("ends", 2, np.int32), ("alpha", (2, 2), np.float32), ("addend", (6, 32), np.float16),
+        ("bias", (2, 32), np.float32), ("prob", 6, np.float32), ("params", (2, 3), np.float32),
+        ("preact", (6, 32), np.float32), ("out", (6, 16), np.float16), ("amax", 2, np.float32))}
+    arrays["ends"][:] = 2, 6
+    t = {name: Producer(array) for name, array in arrays.items()}
+    plan = nvfp4.plan_matmul(
+        nvfp4.ScaledTensor(t["x"], t["xs"]), nvfp4.ScaledTensor(t["w"], t["ws"]), nvfp4.ragged_rows(t["ends"]),
+        alpha=t["alpha"], beta=1.0, addend=t["addend"], bias=t["bias"], prob=t["prob"], activation=nvfp4.swiglu(),
+        activation_params=t["params"], preact=t["preact"], out=t["out"], amax=t["amax"])
+    called = {array.ctypes.data for array in plan._call.arrays}
+    assert {name for name, array in arrays.items() if array.ctypes.data not in called} == set()
+    arrays["out"][:] = np.nan
+    assert np.shares_memory(plan.run().out, arrays["out"]) and (arrays["out"] == 0).all()
+
+
 def test_strided_tensors_keep_their_strides_and_are_refused_by_functions(program):
     x = np.arange(24, dtype=np.float32).reshape(4, 6)[:, ::2]
     view = _dlpack.asarray(Producer(x))

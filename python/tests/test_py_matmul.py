@@ -319,6 +319,19 @@ def test_the_simulator_gives_the_same_bits(rng, options):
         assert_equal(*results)
 
 
+def test_gates_that_differ_inside_and_outside(rng):
+    """Weights as halves, the pre-activation by single columns: the same numbers, elsewhere."""
+    product = make_product(rng, ragged([3, 5]), 64, 64, "nvfp4", codes="small")
+    operand, (lhs, rhs) = product.arguments(poison=0)
+    lhs, rhs, grouping = scaled(lhs, "nvfp4"), scaled(rhs, "nvfp4"), nvfp4.ragged_rows(*operand)
+    plain, other = (nvfp4.grouped_matmul(lhs, rhs, grouping, activation=nvfp4.swiglu("vllm"), outer_gate=gate, preact=True,
+                                         target="sm_100a+sim") for gate in (None, "gpt-oss"))
+    assert_equal(plain.out, other.out)
+    assert_equal(np.concatenate([other.preact[:, ::2], other.preact[:, 1::2]], 1), plain.preact)
+    with pytest.raises(nvfp4.CompileError, match="outer_gate"):
+        nvfp4.grouped_matmul(lhs, rhs, grouping, activation=nvfp4.swiglu("vllm"), outer_gate="gpt-oss", preact=True)
+
+
 LAID = """
 import numpy as np
 import nvfp4
