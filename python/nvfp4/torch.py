@@ -24,21 +24,23 @@ def _scaled(values: torch.Tensor, scales: torch.Tensor, fmt: str, layout: str) -
 
 
 @torch.library.custom_op("nvfp4::grouped_matmul", mutates_args=())
-def grouped_matmul(lhs: torch.Tensor, lhs_scales: torch.Tensor, rhs: torch.Tensor, rhs_scales: torch.Tensor,
+def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: torch.Tensor, rhs_scales: torch.Tensor,
                    ends: torch.Tensor, alpha: Optional[torch.Tensor] = None, bias: Optional[torch.Tensor] = None,
-                   format: str = "nvfp4", layout: str = "linear", activation: str = "identity", granularity: int = 0,
-                   gate_first: bool = True, dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
-    """Ragged rows: ``lhs`` ``[R, K/2]`` bytes, ``rhs`` ``[G, N, K/2]``, scales in ``layout``, ``ends`` ``[G]``; ``[R, N]``, or
-    ``[R, N/2]`` for ``swiglu`` and ``geglu_tanh``, whose gate layout is ``granularity`` (0: halves) and ``gate_first``.
-    Rows of no group are zero. See :func:`nvfp4.grouped_matmul`."""
+                   prob: Optional[torch.Tensor] = None, format: str = "nvfp4", layout: str = "linear",
+                   activation: str = "identity", granularity: int = 0, gate_first: bool = True,
+                   dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
+    """Ragged rows: ``lhs`` ``[R, K/2]`` bytes, or without ``lhs_scales`` ``[R, K]`` of bfloat16 or float16 (W4A16); ``rhs``
+    ``[G, N, K/2]``, scales in ``layout``, ``ends`` ``[G]``, ``prob`` ``[R]``; ``[R, N]``, or ``[R, N/2]`` for ``swiglu`` and
+    ``geglu_tanh``, whose gate layout is ``granularity`` (0: halves) and ``gate_first``. Rows of no group are zero. See
+    :func:`nvfp4.grouped_matmul`."""
     out = _result(lhs, rhs, activation, dtype, torch.zeros)
     chosen = None
     if activation != "identity":
         gate = Gate(granularity, "gate_first" if gate_first else "up_first")
         chosen = Activation(activation, gate if activation in ("swiglu", "geglu_tanh") else None)
-    matmul.grouped_matmul(_scaled(lhs, lhs_scales, format, layout), _scaled(rhs, rhs_scales, format, layout),
-                          tensors.ragged_rows(asarray(ends)), alpha=None if alpha is None else asarray(alpha),
-                          bias=None if bias is None else asarray(bias), activation=chosen, out=out)
+    rows = lhs if lhs_scales is None else _scaled(lhs, lhs_scales, format, layout)
+    matmul.grouped_matmul(rows, _scaled(rhs, rhs_scales, format, layout), tensors.ragged_rows(ends), alpha=alpha, bias=bias,
+                          prob=prob, activation=chosen, out=out)
     return out
 
 
@@ -48,7 +50,7 @@ def _result(lhs: torch.Tensor, rhs: torch.Tensor, activation: str, dtype: torch.
 
 
 @grouped_matmul.register_fake
-def _(lhs, lhs_scales, rhs, rhs_scales, ends, alpha=None, bias=None, format="nvfp4", layout="linear",
+def _(lhs, lhs_scales, rhs, rhs_scales, ends, alpha=None, bias=None, prob=None, format="nvfp4", layout="linear",
       activation="identity", granularity=0, gate_first=True, dtype=torch.bfloat16):
     return _result(lhs, rhs, activation, dtype, torch.empty)
 

@@ -59,6 +59,41 @@ def test_operation(rng, ops):
     assert_equal(got.numpy(), expected_result(product, "f32", value=0, epilogue=lambda acc, g, i: acc * float(alpha[g])))
 
 
+def test_rows_without_scales(rng, ops):
+    """W4A16, with the probability of each row."""
+    product = make_product(rng, ragged([3, 0, 5]), 16, 64, "nvfp4")
+    _, _, rhs, rhs_scales, ends = tensors(product)
+    rows = torch.from_numpy(rng.integers(-8, 9, (8, 64)).astype(np.float32)).bfloat16()
+    prob = torch.from_numpy(np.exp2(rng.integers(-2, 2, 8)).astype(np.float32))
+    weights = nvfp4.ScaledTensor(rhs, rhs_scales).dequantize().astype(float)
+    got = ops.grouped_matmul(rows, None, rhs, rhs_scales, ends.long(), prob=prob, dtype=torch.float32)
+    groups = np.repeat([0, 1, 2], [3, 0, 5])
+    expected = np.einsum("rk,rnk->rn", rows.double().numpy(), weights[groups]) * prob.double().numpy()[:, None]
+    assert_equal(got.numpy(), expected.astype(np.float32))
+    torch.library.opcheck(ops.grouped_matmul.default, (rows, None, rhs, rhs_scales, ends))
+
+
+def test_exported_programs_hold_the_operation(rng, ops):
+    product = make_product(rng, ragged([3, 5]), 16, 64, "nvfp4")
+    arguments = tensors(product)
+
+    class Layer(torch.nn.Module):
+        def forward(self, *operands):
+            return ops.grouped_matmul(*operands, dtype=torch.float32)
+
+    exported = torch.export.export(Layer(), tuple(arguments))
+    assert any("nvfp4.grouped_matmul" in str(node.target) for node in exported.graph.nodes)
+    assert_equal(exported.module()(*arguments).numpy(), expected_result(product, "f32"))
+
+
+def test_gradients_are_refused(rng, ops):
+    product = make_product(rng, ragged([3, 5]), 16, 64, "nvfp4")
+    _, _, *weights = tensors(product)
+    rows = torch.ones(8, 64, dtype=torch.bfloat16, requires_grad=True)
+    with pytest.raises(RuntimeError, match="autograd"):
+        ops.grouped_matmul(rows, None, *weights).sum().backward()
+
+
 def test_operation_under_compile_and_fake_tensors(rng, ops):
     product = make_product(rng, ragged([3, 5]), 32, 64, "nvfp4", codes="small")
     arguments = tensors(product)
