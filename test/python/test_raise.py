@@ -204,3 +204,65 @@ def test_one_expert():
     expected = out + x.astype(np.float64) @ dequantise(w, ws)[2].T
     got = module("one_expert", file="raise-groups.mlir").one_expert(x, w, ws, out)
     np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+def masked_rows(rows, weights, starts, out):
+    """Rows of no group gain nothing."""
+    return out + multiply_groups(rows, weights, starts, np.zeros(out.shape))
+
+
+@pytest.mark.parametrize("ends", [[3, 3, 8], [0, 0, 0], [10, 10, 10]], ids=str)
+def test_ragged_dot(ends):
+    """Rows of no group are zero."""
+    rng, _, _, w, ws = grouped_operands(10)
+    x = rng.integers(-8, 9, (10, 64)).astype(ml_dtypes.bfloat16)
+    expected = masked_rows(x.astype(np.float64), dequantise(w, ws), [0, *ends], np.zeros((10, 16)))
+    got = module("ragged_dot", file="raise-masks.mlir").ragged_dot(
+        x, np.ascontiguousarray(w.transpose(0, 2, 1)), np.ascontiguousarray(ws.transpose(0, 2, 1)),
+        np.array(ends, np.int32), np.zeros(3, np.int32))
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+def test_mask_in_the_product():
+    rng, x, xs, w, ws = grouped_operands(11)
+    starts = np.array([1, 4, 4, 9])
+    out = rng.integers(-64, 64, (10, 16)).astype(np.float32)
+    expected = masked_rows(dequantise(x, xs), dequantise(w, ws), starts, out.astype(np.float64))
+    got = module("mask_in_the_product", file="raise-masks.mlir").mask_in_the_product(x, xs, w, ws, starts, out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("name,dtype", [("stacked", ml_dtypes.bfloat16), ("every_other_column", np.float16)])
+def test_tables_of_sixteen_numbers(name, dtype):
+    rng = np.random.default_rng(12)
+    x = rng.integers(-8, 9, (5, 64)).astype(dtype)
+    w, ws = rng.integers(0, 256, (48, 32), np.uint8), e8m0_scales(rng, (48, 2))
+    out = rng.integers(-64, 64, (5, 48)).astype(np.float32)
+    weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e8m0fnu), 32)
+    expected = out + x.astype(np.float64) @ weights.T
+    blocks = w.reshape(48, 2, 16) if name == "stacked" else w
+    got = getattr(module(name, file="raise-tables.mlir"), name)(x, blocks, ws, out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+def test_stacked_codes():
+    rng = np.random.default_rng(13)
+    x = rng.integers(-8, 9, (5, 64)).astype(np.float16)
+    w, ws = rng.integers(0, 256, (48, 32), np.uint8), e4m3_scales(rng, (48, 4))
+    out = rng.integers(-64, 64, (5, 48)).astype(np.float32)
+    weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e4m3fn), 16)
+    got = module("stacked_codes", file="raise-tables.mlir").stacked_codes(x, w, ws, out)
+    np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
+
+
+@pytest.mark.parametrize("name", ["every_expert", "every_expert_of_scaled_rows"])
+def test_rows_of_every_expert(name):
+    rng, x, xs, w, ws = grouped_operands(14, rows=8)
+    rows, operands = dequantise(x, xs), (x, xs)
+    if name == "every_expert":
+        rows = rng.integers(-8, 9, (8, 64)).astype(ml_dtypes.bfloat16)
+        operands = rows,
+    out = rng.integers(-64, 64, (3, 8, 16)).astype(np.float32)
+    expected = out + np.einsum("mk,gnk->gmn", rows.astype(np.float64), dequantise(w, ws))
+    got = getattr(module(name), name)(*operands, w, ws, out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))

@@ -34,6 +34,59 @@ static std::optional<int64_t> getInnerCount(ArrayRef<int64_t> shape) {
   return count;
 }
 
+/// `expr` divided by a positive number, with what it is a multiple of outside
+/// of the division.
+static AffineExpr divide(AffineExpr expr, int64_t number) {
+  AffineExpr whole = getAffineConstantExpr(0, expr.getContext()), rest = whole;
+  SmallVector<AffineExpr> terms = {expr};
+  while (!terms.empty()) {
+    AffineExpr term = terms.pop_back_val();
+    auto binary = dyn_cast<AffineBinaryOpExpr>(term);
+    auto by = binary ? dyn_cast<AffineConstantExpr>(binary.getRHS())
+                     : AffineConstantExpr();
+    if (binary && binary.getKind() == AffineExprKind::Add)
+      terms.append({binary.getLHS(), binary.getRHS()});
+    else if (by && binary.getKind() == AffineExprKind::Mod &&
+             by.getValue() % number == 0)
+      // Sums that are a `mod` become one when they are built.
+      whole = whole + divide(binary.getLHS(), number) -
+              divide(binary.getLHS(), by.getValue()) * (by.getValue() / number);
+    else if (term.isMultipleOf(number))
+      whole = whole + term.floorDiv(number);
+    else
+      rest = rest + term;
+  }
+  auto inner = dyn_cast<AffineBinaryOpExpr>(rest);
+  if (inner && inner.getKind() == AffineExprKind::FloorDiv)
+    if (auto by = dyn_cast<AffineConstantExpr>(inner.getRHS()))
+      return whole + inner.getLHS().floorDiv(by.getValue() * number);
+  return whole + rest.floorDiv(number);
+}
+
+/// The same without `mod`: parts of an index that add up to it cancel.
+static AffineExpr expandMod(AffineExpr expr) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return expr;
+  AffineExpr lhs = expandMod(binary.getLHS()), rhs = expandMod(binary.getRHS());
+  auto number = dyn_cast<AffineConstantExpr>(rhs);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return lhs + rhs;
+  case AffineExprKind::Mul:
+    return lhs * rhs;
+  case AffineExprKind::FloorDiv:
+    return number && number.getValue() > 0 ? divide(lhs, number.getValue())
+                                           : expr;
+  case AffineExprKind::Mod:
+    return number && number.getValue() > 0
+               ? lhs - divide(lhs, number.getValue()) * number
+               : expr;
+  default:
+    return expr;
+  }
+}
+
 static AffineExpr linearise(ArrayRef<int64_t> shape,
                             ArrayRef<AffineExpr> indices,
                             MLIRContext *context) {
@@ -133,8 +186,9 @@ nvfp4::gsg::planArrangement(const Factor &factor, ArrayRef<Slice> slices,
       (!isDynamic && sizes.front() * *from != shape.front() * *to))
     return std::nullopt;
   MLIRContext *context = type.getContext();
-  AffineExpr difference = simplify(linearise(sizes, indices, context) -
-                                   linearise(shape, target, context));
+  AffineExpr difference =
+      simplify(expandMod(linearise(sizes, indices, context)) -
+               expandMod(linearise(shape, target, context)));
   if (difference != getAffineConstantExpr(0, context))
     return std::nullopt;
   return plan;

@@ -20,8 +20,6 @@
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-/// Graphs of dequantisation have some ten operations.
-static constexpr unsigned kMaxSteps = 1000;
 static constexpr unsigned kMaxDims = 64;
 
 AffineExpr nvfp4::gsg::simplify(AffineExpr expr) {
@@ -140,6 +138,10 @@ static Product multiply(const Product &a, const Product &b) {
   result.hasPowerScale |= b.hasPowerScale;
   result.hasPlain |= b.hasPlain;
   result.isRounded |= b.isRounded;
+  if (a.mask && b.mask)
+    result.mask->offsets = {};
+  else if (b.mask)
+    result.mask = b.mask;
   return result;
 }
 
@@ -279,6 +281,45 @@ void ElementTrace::peel(Value &tensor, Indices &indices) {
     ;
 }
 
+Operation *ElementTrace::Scalar::getComputation() const {
+  Operation *op = value.getDefiningOp();
+  if (op && owner ? op->getBlock() != owner.getBlock() : !op)
+    return nullptr;
+  StringRef dialect = op->getName().getDialectNamespace();
+  bool isScalar = dialect == "arith" || dialect == "math" ||
+                  (owner && isa<linalg::IndexOp, tensor::ExtractOp>(op));
+  return isScalar && !isa<arith::ConstantOp>(op) ? op : nullptr;
+}
+
+void ElementTrace::settle(Scalar &scalar) {
+  while (++steps < kMaxSteps) {
+    if (scalar.owner) {
+      auto argument = dyn_cast<BlockArgument>(scalar.value);
+      if (!argument || argument.getOwner() != scalar.owner.getBlock())
+        return;
+      OpOperand *operand = scalar.owner.getMatchingOpOperand(argument);
+      if (!scalar.owner.isDpsInput(operand))
+        return;
+      scalar.indices =
+          apply(scalar.owner.getMatchingIndexingMap(operand), scalar.indices);
+      scalar.value = operand->get();
+      scalar.owner = {};
+    }
+    if (!isa<RankedTensorType>(scalar.value.getType()))
+      return;
+    peel(scalar.value, scalar.indices);
+    if (auto splat = scalar.value.getDefiningOp<tensor::SplatOp>()) {
+      scalar = {splat.getInput(), {}, {}};
+      return;
+    }
+    auto producer = scalar.value.getDefiningOp<linalg::LinalgOp>();
+    if (!isElementwise(producer))
+      return;
+    scalar = {producer.getBlock()->getTerminator()->getOperand(0), producer,
+              getLoops(producer, scalar.indices)};
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
@@ -293,23 +334,32 @@ std::optional<Product> ElementTrace::traceTensor(Value tensor,
     if (isElementwise(linalgOp))
       result = traceScalar(linalgOp.getBlock()->getTerminator()->getOperand(0),
                            linalgOp, getLoops(linalgOp, indices));
-    else if (op->getName().getDialectNamespace() == "arith" &&
-             !isa<arith::BitcastOp>(op))
-      result = traceArith(op, [&](Value operand) {
+    else if (Scalar scalar{tensor, {}, indices}; scalar.getComputation())
+      result = traceComputed(scalar, [&](Value operand) {
         return isa<RankedTensorType>(operand.getType())
                    ? traceTensor(operand, indices)
                    : std::nullopt;
       });
+    else if (isa<tensor::ConcatOp, tensor::InsertSliceOp>(op))
+      result = traceInterleaved(op, indices);
     else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
       if (std::optional<Indices> inner = enterSlice(slice, indices))
         result = traceTensor(slice.getSource(), std::move(*inner));
   }
   // Codes and scales that are sliced are as good as their source.
   if (result && isa<tensor::ExtractSliceOp>(tensor.getDefiningOp()) &&
-      (!result->isNarrow() || result->factors.size() == 1))
+      (!result->isNarrow() ||
+       (result->factors.size() == 1 && result->factors.front().type == type)))
     result.reset();
   // So are rows without scales, codes and scales that are computed here.
-  if (result && !result->isNarrow() && (isHalfType(type) || isNarrowType(type)))
+  if (result && !result->isNarrow() && !result->mask &&
+      (isHalfType(type) || isNarrowType(type)))
+    result.reset();
+  // And codes that are the same half of each byte, but for what puts the other
+  // halves between them.
+  if (result && !isBetweenHalves && isNarrowType(type) &&
+      result->factors.front().nibble &&
+      isa<AffineConstantExpr>(result->factors.front().nibble))
     result.reset();
   // A failure of exactness stays one; whatever else is not understood is a
   // tensor like any other.
@@ -359,93 +409,16 @@ std::optional<Product> ElementTrace::traceScalar(Value value,
       isa<arith::ConstantOp>(definition))
     return isa<FloatType>(value.getType()) ? leaf(value, {}, value.getType())
                                            : std::nullopt;
-  if (isa<arith::BitcastOp>(definition))
-    return traceBitcast(definition, op, loops);
-  return traceArith(definition, [&](Value operand) {
+  return traceComputed({value, op, Indices(loops)}, [&](Value operand) {
     return traceScalar(operand, op, loops);
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Bytes
-//===----------------------------------------------------------------------===//
-
-static Value stripExtension(Value value) {
-  while (auto extend = value.getDefiningOp<arith::ExtUIOp>())
-    value = extend.getIn();
-  return value;
-}
-
-AffineExpr ElementTrace::getAffine(Value value, linalg::LinalgOp owner,
-                                   ArrayRef<AffineExpr> loops) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return getAffineConstantExpr(constant.getSExtValue(), context);
-  Operation *op = value.getDefiningOp();
-  if (!op || ++steps > kMaxSteps)
-    return {};
-  if (auto index = dyn_cast<linalg::IndexOp>(op))
-    return op->getBlock() == owner.getBlock() ? loops[index.getDim()]
-                                              : AffineExpr();
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
-          arith::ExtUIOp>(op))
-    return getAffine(op->getOperand(0), owner, loops);
-  if (!isa<arith::MulIOp, arith::AddIOp, arith::RemUIOp, arith::ShLIOp>(op))
-    return {};
-  AffineExpr a = getAffine(op->getOperand(0), owner, loops);
-  AffineExpr b = getAffine(op->getOperand(1), owner, loops);
-  if (!a || !b)
-    return {};
-  if (isa<arith::AddIOp>(op))
-    return simplify(a + b);
-  auto number = dyn_cast<AffineConstantExpr>(b);
-  if (!number && isa<arith::MulIOp>(op)) {
-    std::swap(a, b);
-    number = dyn_cast<AffineConstantExpr>(b);
-  }
-  if (!number || number.getValue() <= 0 || number.getValue() > 64)
-    return {};
-  int64_t n = number.getValue();
-  if (isa<arith::ShLIOp>(op))
-    return n < 8 ? simplify(a * (int64_t(1) << n)) : AffineExpr();
-  return simplify(isa<arith::MulIOp>(op) ? a * n : a % n);
-}
-
-/// Bytes as 8-bit floating point numbers, and halves of bytes as f4E2M1FN:
-/// `bitcast(trunci(shrui(byte, 4 * nibble)))`.
-std::optional<Product> ElementTrace::traceBitcast(Operation *op,
-                                                  linalg::LinalgOp owner,
-                                                  ArrayRef<AffineExpr> loops) {
-  Type type = op->getResult(0).getType();
-  if (!isNarrowType(type))
-    return std::nullopt;
-  Value bits = op->getOperand(0);
-  AffineExpr nibble;
-  if (bits.getType().isInteger(4)) {
-    auto truncate = bits.getDefiningOp<arith::TruncIOp>();
-    if (!truncate)
-      return std::nullopt;
-    auto shift = truncate.getIn().getDefiningOp<arith::ShRUIOp>();
-    if (!shift)
-      return std::nullopt;
-    AffineExpr amount = getAffine(shift.getRhs(), owner, loops);
-    if (!amount || !amount.isMultipleOf(4))
-      return std::nullopt;
-    nibble = simplify(amount.floorDiv(4));
-    bits = shift.getLhs();
-  }
-  bits = stripExtension(bits);
-  auto argument = dyn_cast<BlockArgument>(bits);
-  if (!bits.getType().isInteger(8) || !argument ||
-      argument.getOwner() != owner.getBlock())
-    return std::nullopt;
-  OpOperand *operand = owner.getMatchingOpOperand(argument);
-  Value tensor = operand->get();
-  if (!owner.isDpsInput(operand) || !isa<RankedTensorType>(tensor.getType()))
-    return std::nullopt;
-  Indices indices = apply(owner.getMatchingIndexingMap(operand), loops);
-  peel(tensor, indices);
-  std::optional<Product> result = leaf(tensor, std::move(indices), type);
-  result->factors.front().nibble = nibble;
-  return result;
+std::optional<Product> ElementTrace::traceComputed(const Scalar &scalar,
+                                                   OperandTrace operand) {
+  Operation *op = scalar.value.getDefiningOp();
+  if (isa<arith::SelectOp>(op))
+    return traceMasked(scalar, operand);
+  std::optional<Product> result = traceArith(op, operand);
+  return result || !reason.empty() ? result : traceDecoded(scalar);
 }

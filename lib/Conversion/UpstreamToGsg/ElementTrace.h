@@ -48,9 +48,20 @@ struct Slice {
   mlir::OpFoldResult offset, size;
 };
 
+/// A product counts where `row` is a row of group `group` and is zero
+/// elsewhere.
+struct RowMask {
+  /// One-dimensional offsets: of G groups the ends, or with `areStarts` the
+  /// starts and the end of the last. Null if products of two masks were met.
+  mlir::Value offsets;
+  bool areStarts = false;
+  mlir::AffineExpr row, group;
+};
+
 /// A product of factors, and what a type needs to hold every value of it.
 struct Product {
   llvm::SmallVector<Factor> factors;
+  std::optional<RowMask> mask;
   /// Bits of the significand.
   unsigned bits = 1;
   /// Values are multiples of 2^unit and below 2^limit.
@@ -101,13 +112,61 @@ public:
 
 private:
   using Indices = llvm::SmallVector<mlir::AffineExpr>;
+
+  /// An element of the tensor `value`, or with `owner` a scalar in its body,
+  /// where `indices` are its loops.
+  struct Scalar {
+    mlir::Value value;
+    mutable mlir::linalg::LinalgOp owner;
+    Indices indices;
+
+    /// What computes it here; null for a leaf.
+    mlir::Operation *getComputation() const;
+    Scalar operand(mlir::Operation *op, unsigned i) const {
+      return {op->getOperand(i), owner, indices};
+    }
+  };
+
+  /// Bits `shift` and up of a byte. The low `width` bits of the value are
+  /// those; its others are zero if it is exact. `offset` has been added.
+  struct Bits {
+    mlir::Value source;
+    Indices indices;
+    mlir::AffineExpr shift;
+    unsigned width = 8;
+    bool isExact = true;
+    int64_t offset = 0;
+
+    bool isByte() const;
+    bool isNibble() const { return width == 4 && isExact && !offset; }
+  };
+
   using OperandTrace = llvm::function_ref<std::optional<Product>(mlir::Value)>;
 
   std::optional<Product> traceTensor(mlir::Value tensor, Indices indices);
   std::optional<Product> traceArith(mlir::Operation *op, OperandTrace operand);
-  std::optional<Product> traceBitcast(mlir::Operation *op,
-                                      mlir::linalg::LinalgOp owner,
-                                      llvm::ArrayRef<mlir::AffineExpr> loops);
+  std::optional<Product> traceComputed(const Scalar &scalar,
+                                       OperandTrace operand);
+  std::optional<Product> traceMasked(const Scalar &select,
+                                     OperandTrace operand);
+  std::optional<Product> traceInterleaved(mlir::Operation *op,
+                                          llvm::ArrayRef<mlir::AffineExpr>);
+  /// Codes and scales that are decoded from bytes, in one of several ways.
+  std::optional<Product> traceDecoded(const Scalar &scalar);
+  std::optional<Product> traceTable(const Scalar &scalar);
+  std::optional<Product> traceBitcast(const Scalar &scalar);
+  std::optional<Product> tracePower(const Scalar &scalar);
+  std::optional<Product> leaf(const Bits &bits, mlir::Type type);
+  std::optional<Bits> traceBits(Scalar scalar);
+  std::optional<Bits> traceBitsOf(const Scalar &scalar, mlir::Operation *op);
+  std::optional<RowMask> traceMask(Scalar condition);
+  /// The tensor and the index of an element of a vector of integers.
+  std::optional<std::pair<mlir::Value, mlir::AffineExpr>>
+  traceOffset(Scalar scalar);
+  /// True if `starts` is zero and then `ends` but for the last.
+  bool areStartsOf(mlir::Value starts, mlir::Value ends);
+  /// Follows a scalar through tensors to what computes it.
+  void settle(Scalar &scalar);
   /// Indices of the source of a slice at which it has `indices`; nothing if it
   /// skips elements.
   std::optional<Indices> enterSlice(mlir::tensor::ExtractSliceOp op,
@@ -119,15 +178,17 @@ private:
   std::optional<Product> leaf(mlir::Value source, Indices indices,
                               mlir::Type type);
   std::optional<Product> fit(std::optional<Product> product, mlir::Type type);
-  mlir::AffineExpr getAffine(mlir::Value value, mlir::linalg::LinalgOp owner,
-                             llvm::ArrayRef<mlir::AffineExpr> loops);
+  mlir::AffineExpr getAffine(Scalar scalar);
 
   mlir::MLIRContext *context;
   bool allowPlain;
   Slices behind;
   llvm::SmallVector<Slice> slices;
   std::string reason;
-  /// Bounds the work on graphs that use values more than once.
+  bool isBetweenHalves = false;
+  /// Bounds the work on graphs that use values more than once. Those of
+  /// dequantisation have some ten operations.
+  static constexpr unsigned kMaxSteps = 1000;
   unsigned steps = 0;
 };
 

@@ -26,18 +26,33 @@ namespace nvfp4::gsg {
 using namespace mlir;
 using namespace nvfp4::gsg;
 
+/// [N, ..] with `count` times the tensor `source`, which is that if it is 0.
+static Value repeat(OpBuilder &b, Location loc, Value source, int64_t count) {
+  if (!count)
+    return source;
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, source);
+  sizes.insert(sizes.begin(), b.getIndexAttr(count));
+  Value empty = tensor::EmptyOp::create(
+      b, loc, sizes, cast<RankedTensorType>(source.getType()).getElementType());
+  return linalg::BroadcastOp::create(b, loc, source, empty,
+                                     ArrayRef<int64_t>{0})
+      ->getResult(0);
+}
+
 static Value makeOperand(OpBuilder &b, Location loc,
                          const RaisedOperand &operand) {
   Value data = arrange(b, loc, operand.data);
   if (!operand.type)
-    return data;
+    return repeat(b, loc, data, operand.repeat);
   if (!operand.type.isFP4())
     data = bitcastElements(b, loc, data, operand.codeType);
   else if (!operand.isPacked)
     data = packNibbles(b, loc, data);
   Value scales = bitcastElements(b, loc, arrange(b, loc, operand.scales),
                                  operand.scaleType);
-  return MakeScaledOp::create(b, loc, operand.type, data, scales);
+  return MakeScaledOp::create(b, loc, operand.type,
+                              repeat(b, loc, data, operand.repeat),
+                              repeat(b, loc, scales, operand.repeat));
 }
 
 /// The product of the further factors of matrix `number`, in f32.
@@ -141,8 +156,8 @@ struct RaiseContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
         type.getRank() != static_cast<int64_t>(product->outShape.size());
     Value out =
         isReshaped ? reshape(rewriter, loc, init, product->outShape) : init;
-    Value result = makeProduct(rewriter, loc, *product, OffsetsKind::Ends,
-                               /*groups=*/Value(), out);
+    Value result = makeProduct(rewriter, loc, *product, product->offsetsKind,
+                               product->offsets, out);
     if (isReshaped)
       result = reshape(rewriter, loc, result, type.getShape());
     rewriter.replaceOp(op, result);

@@ -46,8 +46,10 @@ private:
   AffineExpr zero() { return getAffineConstantExpr(0, context); }
 
   std::optional<Product> traceProduct();
+  bool takeMask(const RowMask &mask);
   bool splitFactors(const Product &product);
   bool groupLoops();
+  size_t countRepeats(ArrayRef<unsigned> outLoops);
   bool assignScales();
   void substitute(Factor &factor);
   bool leaveLoop();
@@ -69,6 +71,10 @@ private:
   SmallVector<Factor> codes, scales, globals;
   SmallVector<Slice> slices;
   bool hasPlainRows = false;
+  /// Of a sum over groups with masked rows.
+  std::optional<RowMask> mask;
+  /// The rows are those of every matrix of a batch.
+  bool isRepeated = false;
   SmallVector<unsigned> loops[NumDims];
   int64_t extents[NumDims];
   /// Each loop in terms of the four dimensions.
@@ -149,10 +155,39 @@ std::optional<Product> Matcher::traceProduct() {
   return product;
 }
 
+/// A sum over groups, in each of which the rows of others are zero.
+bool Matcher::takeMask(const RowMask &rowMask) {
+  op.getReductionDims(loops[Depth]);
+  unsigned *group = llvm::find_if(
+      loops[Depth], [&](unsigned loop) { return rowMask.group == dim(loop); });
+  auto row = dyn_cast<AffineDimExpr>(rowMask.row);
+  if (!rowMask.offsets || group == loops[Depth].end() ||
+      loops[Depth].size() < 2 || !row ||
+      llvm::is_contained(loops[Depth], row.getPosition()))
+    return fail("expected a mask of rows that is summed over its groups"),
+           false;
+  int64_t count = op.getStaticLoopRanges()[*group] + rowMask.areStarts;
+  auto type = cast<RankedTensorType>(rowMask.offsets.getType());
+  if (type.getRank() != 1 || type.getDimSize(0) != count ||
+      !(type.getElementType().isInteger(32) ||
+        type.getElementType().isInteger(64)))
+    return fail("expected offsets in {0} integers of 32 or 64 bits, but got "
+                "{1}",
+                count, print(type)),
+           false;
+  loops[Batch].push_back(*group);
+  loops[Depth].erase(group);
+  mask = rowMask;
+  return true;
+}
+
 bool Matcher::splitFactors(const Product &product) {
-  SmallVector<unsigned> reductions;
+  if (!product.mask)
+    op.getReductionDims(loops[Depth]);
+  else if (!takeMask(*product.mask))
+    return false;
+  ArrayRef<unsigned> reductions = loops[Depth];
   SmallVector<Factor> rows;
-  op.getReductionDims(reductions);
   for (const Factor &factor : product.factors) {
     bool isScale = isa<Float8E8M0FNUType>(factor.type) ||
                    (isa<Float8E4M3FNType>(factor.type) &&
@@ -194,6 +229,28 @@ bool Matcher::splitFactors(const Product &product) {
   return false;
 }
 
+/// How many of the first loops of a result are over matrices of weights that
+/// have their rows in common: weights, rows, weights. Puts the rows first.
+size_t Matcher::countRepeats(ArrayRef<unsigned> outLoops) {
+  if (groups || mask)
+    return 0;
+  SmallVector<bool> owners;
+  SmallVector<size_t> starts;
+  for (auto [i, loop] : llvm::enumerate(outLoops)) {
+    bool second = uses(codes[1], loop);
+    if (second == uses(codes[0], loop))
+      return 0;
+    if (owners.empty() || owners.back() != second)
+      starts.push_back(i);
+    owners.push_back(second);
+  }
+  if (starts.size() != 3 || (hasPlainRows && !owners.front()))
+    return 0;
+  if (!owners.front())
+    std::swap(codes[0], codes[1]);
+  return starts[1];
+}
+
 /// Rows are those of the operand whose loop comes first in the result.
 bool Matcher::groupLoops() {
   AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
@@ -203,14 +260,24 @@ bool Matcher::groupLoops() {
            false;
   Dim last = Batch;
   bool isOrdered = true;
-  for (AffineExpr expr : out.getResults()) {
-    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+  SmallVector<unsigned> outLoops;
+  for (AffineExpr expr : out.getResults())
+    outLoops.push_back(cast<AffineDimExpr>(expr).getPosition());
+  size_t repeats = countRepeats(outLoops);
+  isRepeated = repeats > 0;
+  for (unsigned loop : ArrayRef(outLoops).take_front(repeats))
+    loops[Batch].push_back(loop);
+  for (unsigned loop : ArrayRef(outLoops).drop_front(repeats)) {
     bool first = uses(codes[0], loop), second = uses(codes[1], loop);
+    if (mask && first && second)
+      return fail("expected a mask of rows of one product, but got a batch"),
+             false;
     if (!first && !second)
       return fail("expected parallel loops over rows of an operand, but got "
                   "one that repeats the product"),
              false;
-    if (second && !first && loops[Row].empty() && !hasPlainRows) {
+    if (second && !first && loops[Row].empty() && !hasPlainRows &&
+        !isRepeated) {
       std::swap(codes[0], codes[1]);
       std::swap(first, second);
     }
@@ -222,7 +289,8 @@ bool Matcher::groupLoops() {
   if (!isOrdered)
     return fail("expected a result of batch, rows and columns in this order"),
            false;
-  op.getReductionDims(loops[Depth]);
+  if (mask && (loops[Row].size() != 1 || mask->row != dim(loops[Row][0])))
+    return fail("expected a mask of the rows of the result"), false;
 
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   replacements.assign(op.getNumLoops(), zero());
@@ -302,7 +370,8 @@ Matcher::getMatrix(Dim row) {
   SmallVector<int64_t> shape = {extents[row], extents[Depth]};
   SmallVector<AffineExpr> target = {loops[row].empty() ? zero() : dim(row),
                                     dim(Depth)};
-  if (groups ? row == Column : !loops[Batch].empty()) {
+  bool isShared = groups || mask || isRepeated;
+  if (isShared ? row == Column : !loops[Batch].empty()) {
     shape.insert(shape.begin(), extents[Batch]);
     target.insert(target.begin(), dim(Batch));
   }
@@ -474,11 +543,25 @@ std::optional<ScaledContraction> Matcher::match() {
     return fail("expected one block size and one type of scales, but got {0} "
                 "and {1}",
                 print(lhs->type), print(rhs->type));
+  if (isRepeated) {
+    if (ShapedType::isDynamic(extents[Batch]))
+      return fail("expected a known number of matrices that share their rows");
+    lhs->repeat = extents[Batch];
+    if (lhs->type)
+      lhs->type = ScaledType::get(
+          context, {extents[Batch], extents[Row], extents[Depth]},
+          lhs->type.getFormat());
+  }
   result.lhs = *lhs;
   result.rhs = *rhs;
-  result.kind = groups                 ? GroupingKind::RaggedRows
+  result.kind = groups || mask         ? GroupingKind::RaggedRows
                 : loops[Batch].empty() ? GroupingKind::Dense
                                        : GroupingKind::Batched;
+  if (mask) {
+    result.offsets = mask->offsets;
+    result.offsetsKind =
+        mask->areStarts ? OffsetsKind::Starts : OffsetsKind::Ends;
+  }
   result.count = extents[Batch];
   if (result.kind == GroupingKind::Batched)
     result.outShape.push_back(extents[Batch]);

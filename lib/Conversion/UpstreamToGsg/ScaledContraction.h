@@ -32,6 +32,9 @@ struct RaisedOperand {
   bool isPacked = false;
   Arrangement scales;
   mlir::Type scaleType;
+  /// How many matrices of a batch have these rows, which `data` and `scales`
+  /// hold once; 0 if there is one for each.
+  int64_t repeat = 0;
 };
 
 /// A contraction as product of one of the forms `dense`, `batched` and
@@ -39,6 +42,10 @@ struct RaisedOperand {
 struct ScaledContraction {
   RaisedOperand lhs, rhs;
   GroupingKind kind = GroupingKind::Dense;
+  /// Of a sum over groups with masked rows: where they lie. A loop over groups
+  /// knows that itself.
+  mlir::Value offsets;
+  OffsetsKind offsetsKind = OffsetsKind::Ends;
   /// Matrices of weights.
   int64_t count = 1;
   /// [M, N] or [L, M, N].

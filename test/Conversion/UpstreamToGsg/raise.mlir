@@ -266,6 +266,60 @@ func.func @weight_only_row(%x: tensor<64xf16>, %w: tensor<16x64xf8E4M3FN>, %ws: 
   return %y : tensor<16xf32>
 }
 
+// All rows by the weights of every expert, as models without routing in their
+// graph do it: one batch, for which the rows are repeated.
+
+// CHECK-LABEL: func.func @every_expert(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x64xbf16>, %[[W:[a-z0-9]+]]: tensor<3x16x64xf8E4M3FN>, %[[WS:[a-z0-9]+]]: tensor<3x16x2xf8E8M0FNU>, %[[OUT:[a-z0-9]+]]: tensor<3x?x16xf32>
+// CHECK-DAG:     %[[LHS:.*]] = linalg.broadcast ins(%[[X]] : tensor<?x64xbf16>) outs(%{{.*}} : tensor<3x?x64xbf16>) dimensions = [0]
+// CHECK-DAG:     %[[RHS:.*]] = grouped_scaled_gemm.make_scaled %[[W]], %[[WS]]
+// CHECK:         grouped_scaled_gemm.matmul <batched> lhs(%[[LHS]] : tensor<3x?x64xbf16>) rhs(%[[RHS]] : {{.*}}) beta({{.*}}) outs(%[[OUT]] : tensor<3x?x16xf32>)
+func.func @every_expert(%x: tensor<?x64xbf16>, %w: tensor<3x16x64xf8E4M3FN>, %ws: tensor<3x16x2xf8E8M0FNU>,
+                        %out: tensor<3x?x16xf32>) -> tensor<3x?x16xf32> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %xe = tensor.empty(%m) : tensor<3x?x64xbf16>
+  %xr = linalg.broadcast ins(%x : tensor<?x64xbf16>) outs(%xe : tensor<3x?x64xbf16>) dimensions = [0]
+  %we = tensor.empty() : tensor<3x16x64xbf16>
+  %wd = linalg.generic {indexing_maps = [#id3, affine_map<(g, r, k) -> (g, r, k floordiv 32)>, #id3],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w, %ws : tensor<3x16x64xf8E4M3FN>, tensor<3x16x2xf8E8M0FNU>) outs(%we : tensor<3x16x64xbf16>) {
+  ^bb0(%code: f8E4M3FN, %scale: f8E8M0FNU, %o: bf16):
+    %v = arith.scaling_extf %code, %scale : f8E4M3FN, f8E8M0FNU to bf16
+    linalg.yield %v : bf16
+  } -> tensor<3x16x64xbf16>
+  %y = linalg.batch_matmul indexing_maps = [affine_map<(g, m, n, k) -> (g, m, k)>, affine_map<(g, m, n, k) -> (g, n, k)>,
+                                            affine_map<(g, m, n, k) -> (g, m, n)>]
+      ins(%xr, %wd : tensor<3x?x64xbf16>, tensor<3x16x64xbf16>) outs(%out : tensor<3x?x16xf32>) -> tensor<3x?x16xf32>
+  return %y : tensor<3x?x16xf32>
+}
+
+// The same of rows with scales.
+
+// CHECK-LABEL: func.func @every_expert_of_scaled_rows(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<8x64xf8E4M3FN>, %[[XS:[a-z0-9]+]]: tensor<8x2xf8E8M0FNU>
+// CHECK-DAG:     %[[CODES:.*]] = linalg.broadcast ins(%[[X]] : tensor<8x64xf8E4M3FN>) outs(%{{.*}} : tensor<3x8x64xf8E4M3FN>) dimensions = [0]
+// CHECK-DAG:     %[[SCALES:.*]] = linalg.broadcast ins(%[[XS]] : tensor<8x2xf8E8M0FNU>) outs(%{{.*}} : tensor<3x8x2xf8E8M0FNU>) dimensions = [0]
+// CHECK:         grouped_scaled_gemm.make_scaled %[[CODES]], %[[SCALES]]
+// CHECK:         grouped_scaled_gemm.matmul <batched>
+func.func @every_expert_of_scaled_rows(%x: tensor<8x64xf8E4M3FN>, %xs: tensor<8x2xf8E8M0FNU>, %w: tensor<3x16x64xf8E4M3FN>,
+                                       %ws: tensor<3x16x2xf8E8M0FNU>, %out: tensor<3x8x16xf32>) -> tensor<3x8x16xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(g, m, n, k) -> (m, k)>, affine_map<(g, m, n, k) -> (m, k floordiv 32)>,
+        affine_map<(g, m, n, k) -> (g, n, k)>, affine_map<(g, m, n, k) -> (g, n, k floordiv 32)>,
+        affine_map<(g, m, n, k) -> (g, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %xs, %w, %ws : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<3x16x64xf8E4M3FN>,
+          tensor<3x16x2xf8E8M0FNU>) outs(%out : tensor<3x8x16xf32>) {
+  ^bb0(%a: f8E4M3FN, %as: f8E8M0FNU, %b: f8E4M3FN, %bs: f8E8M0FNU, %sum: f32):
+    %av = arith.scaling_extf %a, %as : f8E4M3FN, f8E8M0FNU to f32
+    %bv = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+    %p = arith.mulf %av, %bv : f32
+    %t = arith.addf %sum, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<3x8x16xf32>
+  return %y : tensor<3x8x16xf32>
+}
+
 // What has nothing to do with scaled values stays.
 
 // CHECK-LABEL: func.func @plain(

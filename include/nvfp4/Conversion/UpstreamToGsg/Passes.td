@@ -31,7 +31,11 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     of f4E2M1FN, the even index in the low nibble) and of scales (f8E4M3FN,
     f8E8M0FNU, also as bytes). So `arith.extf` and `arith.mulf`,
     `arith.scaling_extf` with scales in E8M0, and blocks of the form `[.., K/16, 16]`
-    are the same to it, before and after fusion. Needed are
+    are the same to it, before and after fusion. Codes may also be looked up in a
+    constant table of the numbers of f4E2M1FN, low and high halves of bytes stacked
+    or written to every other column, and scales in E8M0 be 2 to the power of a byte
+    less 127, or a byte shifted into the exponent of f32 (0 is then 2^-127, and 255
+    NaN). Needed are
 
     - scales that 16 or 32 neighbours along K share, as a format of
       `!grouped_scaled_gemm.scaled` has it, of one type and block for both operands;
@@ -48,6 +52,12 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     f32 or rounded from it, where the rows were. It takes these from one tensor: of
     starts with one more than there are groups, of ends, or of sizes, with the end
     of the group before carried by the loop. Other loops keep a `dense` product.
+
+    A sum over groups and K whose terms are zero outside the rows of a group,
+    `select(start[g] <= row and row < end[g], term, 0)`, is `ragged_rows` as well, if
+    starts and ends are slices of one tensor, or starts are a zero and all ends but
+    the last (`tensor.concat`, `tensor.pad` or `tensor.insert_slice`). The select may
+    stand at the rows, before or after they are dequantised, or in the product.
 
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.

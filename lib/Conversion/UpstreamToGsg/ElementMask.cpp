@@ -1,0 +1,156 @@
+//===- ElementMask.cpp - Rows of one group alone ----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products that are zero outside the rows of a group, as a ragged product is
+// spelled that is a sum over all groups.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementTrace.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+std::optional<Product> ElementTrace::traceMasked(const Scalar &scalar,
+                                                 OperandTrace operand) {
+  auto select = scalar.value.getDefiningOp<arith::SelectOp>();
+  Scalar other = scalar.operand(select, 2);
+  settle(other);
+  if (!matchPattern(other.value, m_AnyZeroFloat()))
+    return std::nullopt;
+  std::optional<RowMask> mask = traceMask(scalar.operand(select, 0));
+  std::optional<Product> product =
+      mask ? operand(select.getTrueValue()) : std::nullopt;
+  if (!product)
+    return std::nullopt;
+  if (product->mask)
+    mask->offsets = {};
+  product->mask = mask;
+  return product;
+}
+
+/// `start <= row and row < end`, in any order.
+std::optional<RowMask> ElementTrace::traceMask(Scalar condition) {
+  settle(condition);
+  auto both = condition.value.getDefiningOp<arith::AndIOp>();
+  if (!both || !condition.getComputation())
+    return std::nullopt;
+  RowMask result;
+  std::optional<std::pair<Value, AffineExpr>> start, end;
+  for (unsigned side = 0; side < 2; ++side) {
+    Scalar scalar = condition.operand(both, side);
+    settle(scalar);
+    auto compare = scalar.value.getDefiningOp<arith::CmpIOp>();
+    if (!compare || !scalar.getComputation())
+      return std::nullopt;
+    Scalar less = scalar.operand(compare, 0), more = scalar.operand(compare, 1);
+    using Predicate = arith::CmpIPredicate;
+    auto isOneOf = [&](ArrayRef<Predicate> predicates) {
+      return llvm::is_contained(predicates, compare.getPredicate());
+    };
+    if (isOneOf(
+            {Predicate::sge, Predicate::uge, Predicate::sgt, Predicate::ugt}))
+      std::swap(less, more);
+    bool isStart = isOneOf(
+        {Predicate::sle, Predicate::ule, Predicate::sge, Predicate::uge});
+    bool isEnd = isOneOf(
+        {Predicate::slt, Predicate::ult, Predicate::sgt, Predicate::ugt});
+    AffineExpr row = getAffine(isStart ? more : less);
+    auto offset = traceOffset(isStart ? less : more);
+    if ((!isStart && !isEnd) || !row || !offset ||
+        (result.row && result.row != row))
+      return std::nullopt;
+    result.row = row;
+    (isStart ? start : end) = offset;
+  }
+  if (!start || !end)
+    return std::nullopt;
+  result.offsets = end->first;
+  result.group = start->second;
+  if (start->first == end->first && end->second == simplify(result.group + 1))
+    result.areStarts = true;
+  else if (start->second != end->second ||
+           !areStartsOf(start->first, end->first))
+    return std::nullopt;
+  return result;
+}
+
+/// `tensor` and its one index before slices and changes of shape.
+static void stripSlices(Value &tensor, AffineExpr &index) {
+  while (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>()) {
+    std::optional<int64_t> offset;
+    if (slice.getSourceType().getRank() == 1 &&
+        slice.getType().getRank() == 1 && slice.hasUnitStride())
+      offset = getConstantIntValue(slice.getMixedOffsets()[0]);
+    if (!offset)
+      return;
+    index = simplify(index + *offset);
+    tensor = slice.getSource();
+  }
+}
+
+std::optional<std::pair<Value, AffineExpr>>
+ElementTrace::traceOffset(Scalar scalar) {
+  settle(scalar);
+  while (
+      isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+                      arith::ExtUIOp>(scalar.getComputation())) {
+    scalar = scalar.operand(scalar.value.getDefiningOp(), 0);
+    settle(scalar);
+  }
+  if (scalar.owner || scalar.indices.size() != 1)
+    return std::nullopt;
+  stripSlices(scalar.value, scalar.indices[0]);
+  return std::pair(scalar.value, scalar.indices[0]);
+}
+
+/// A slice of all elements of `ends` but the last.
+static bool isAllButLast(Value value, Value ends, int64_t count) {
+  AffineExpr index = getAffineConstantExpr(0, value.getContext());
+  auto type = cast<RankedTensorType>(value.getType());
+  stripSlices(value, index);
+  return value == ends && index == 0 && type.getRank() == 1 &&
+         type.getDimSize(0) == count - 1;
+}
+
+static bool isZero(Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    value = fill.value();
+  return matchPattern(value, m_Zero());
+}
+
+bool ElementTrace::areStartsOf(Value starts, Value ends) {
+  int64_t count = cast<RankedTensorType>(ends.getType()).getDimSize(0);
+  if (ShapedType::isDynamic(count) ||
+      cast<RankedTensorType>(starts.getType()).getDimSize(0) != count)
+    return false;
+  if (auto concat = starts.getDefiningOp<tensor::ConcatOp>())
+    return concat.getInputs().size() == 2 && isZero(concat.getInputs()[0]) &&
+           isAllButLast(concat.getInputs()[1], ends, count);
+  if (auto pad = starts.getDefiningOp<tensor::PadOp>()) {
+    Value padding = pad.getConstantPaddingValue();
+    return padding && isZero(padding) &&
+           pad.getStaticLow() == ArrayRef<int64_t>{1} &&
+           pad.getStaticHigh() == ArrayRef<int64_t>{0} &&
+           isAllButLast(pad.getSource(), ends, count);
+  }
+  auto insert = starts.getDefiningOp<tensor::InsertSliceOp>();
+  if (!insert || !insert.hasUnitStride() ||
+      !isConstantIntValue(insert.getMixedOffsets()[0], 1) ||
+      !isAllButLast(insert.getSource(), ends, count))
+    return false;
+  if (isZero(insert.getDest()))
+    return true;
+  // Both parts of a concatenation.
+  auto first = insert.getDest().getDefiningOp<tensor::InsertSliceOp>();
+  return first && first.hasUnitStride() && isZero(first.getSource()) &&
+         isConstantIntValue(first.getMixedOffsets()[0], 0) &&
+         isConstantIntValue(first.getMixedSizes()[0], 1);
+}
