@@ -5,7 +5,7 @@
 - :func:`quantize`, :func:`dequantize`, :func:`relayout`: into block-scaled form and out of it
 - :func:`grouped_matmul`, :func:`grouped_matmul_list`: products of scaled operands with every option of the dialect
 - :func:`moe_layer`: a Mixture-of-Experts layer; :func:`route`, :func:`sort_tokens`, ...: its parts
-- :func:`compile`, :func:`load`: MLIR text, or a compiled file, to functions on arrays
+- :func:`compile`, :func:`load`: MLIR text, or a compiled file, to functions on arrays; :func:`explain`: how a GPU tiles it
 - :mod:`nvfp4.checkpoint`, :mod:`nvfp4.cudnn`, :mod:`nvfp4.gpumode`, :mod:`nvfp4.torch`: what others have
 
 Arrays go in and out without copies: numpy with ml_dtypes, and any DLPack tensor of the CPU. What is wrong raises an

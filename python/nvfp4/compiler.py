@@ -23,7 +23,7 @@ from .errors import (ArgumentError, CheckError, CompileError, DataError, DeviceE
                      UnsupportedError)
 from .tensors import ScaledTensor
 
-__all__ = ["Program", "Function", "Value", "compile", "load", "set_num_threads", "num_threads", "cpu_isa"]
+__all__ = ["Program", "Function", "Value", "compile", "explain", "load", "set_num_threads", "num_threads", "cpu_isa"]
 
 _SEVERITIES = ("error", "warning", "note", "remark")
 _ROLES = ("plain", "values", "scales")
@@ -275,6 +275,29 @@ def _set_device(name: str | None) -> None:
             _device = name
 
 
+def _parse(owner: Any, text: str, name: str, first: str | None) -> tuple[_Collector, Handle]:
+    """A module that lives as long as ``owner``, and what was said about it."""
+    library = _library.compiler()
+    context: Handle = library.nvfp4ContextCreate()
+    weakref.finalize(owner, _destroy, library.nvfp4ContextDestroy, context)
+    collector = _Collector(text)
+    module: Handle = library.nvfp4ModuleParse(context, string_ref(text), string_ref(name), collector.sink)
+    if not module:
+        collector.fail("could not parse the module")
+    # Finalizers run last made first: the module goes before its context.
+    weakref.finalize(owner, _destroy, library.nvfp4ModuleDestroy, module)
+    if first is not None and not library.nvfp4ModuleRunPipeline(module, string_ref(first), collector.sink):
+        collector.fail(f"could not run the pipeline {first}")
+    return collector, module
+
+
+def _explain(module: Handle, text: str, target: str) -> str:
+    collector = _Collector(text)
+    if not _library.compiler().nvfp4ModuleExplain(module, string_ref(target), collector.sink):
+        collector.fail("could not explain the module")
+    return "\n".join(f"{d.file}:{d.line}: {d.message}" if d.line else d.message for d in collector.diagnostics)
+
+
 class Program(_Loaded):
     """A module compiled into this process: call it, print it at any stage, save it.
 
@@ -295,17 +318,7 @@ class Program(_Loaded):
         self._strings = string_ref(target), string_ref(isa)
         self._options = _library.CompileOptionsStruct(*self._strings, opt_level, threads, runtime_checks)
         self._stages: dict[str, str] | None = None
-        self._context: Handle = self._library.nvfp4ContextCreate()
-        weakref.finalize(self, _destroy, self._library.nvfp4ContextDestroy, self._context)
-        collector = _Collector(text)
-        source, file = string_ref(text), string_ref(name)
-        self._module: Handle = self._library.nvfp4ModuleParse(self._context, source, file, collector.sink)
-        if not self._module:
-            collector.fail("could not parse the module")
-        # Finalizers run last made first: the module goes before its context.
-        weakref.finalize(self, _destroy, self._library.nvfp4ModuleDestroy, self._module)
-        if first is not None and not self._library.nvfp4ModuleRunPipeline(self._module, string_ref(first), collector.sink):
-            collector.fail(f"could not run the pipeline {first}")
+        collector, self._module = _parse(self, text, name, first)
         self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
         self.diagnostics = tuple(collector.diagnostics)
         if not self._executable:
@@ -449,10 +462,7 @@ class Program(_Loaded):
         A product that gets no kernel there is an error.
         """
         chosen = target or (self.target if self.target != "cpu" else "sm_100a")
-        collector = _Collector(self.text)
-        if not self._library.nvfp4ModuleExplain(self._module, string_ref(chosen), collector.sink):
-            collector.fail("could not explain the module")
-        return "\n".join(f"{d.file}:{d.line}: {d.message}" if d.line else d.message for d in collector.diagnostics)
+        return _explain(self._module, self.text, chosen)
 
 
 def _destroy(function: Callable[[Handle], None], handle: Handle) -> None:
@@ -473,3 +483,12 @@ def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: s
     """
     return Program(mlir, target=target, device=device, isa=isa, opt_level=opt_level, threads=threads,
                    runtime_checks=runtime_checks, name=name, first=first)
+
+
+def explain(mlir: str, target: str = "sm_100a", *, name: str = "<text>", first: str | None = None) -> str:
+    """:meth:`Program.explain` of MLIR text, without compiling it: also for a module that gets no code on this machine."""
+    class Owner:
+        pass
+
+    owner = Owner()
+    return _explain(_parse(owner, mlir, name, first)[1], mlir, target)

@@ -284,11 +284,15 @@ class Grouping:
         return [(first, max(first, end)) for first, end in zip(firsts, numbers)]
 
 
-def _offsets(ends: Any, starts: Any) -> tuple[np.ndarray, str]:
-    if (ends is None) == (starts is None):
-        raise ArgumentError("expected either ends= (one a group) or starts= (one a group and one behind the last)")
-    array = _dlpack.asarray(starts if ends is None else ends)
-    return _index_vector(array), "starts" if ends is None else "ends"
+def _offsets(ends: Any, starts: Any, sizes: Any, align: int) -> tuple[np.ndarray, str]:
+    if [ends is None, starts is None, sizes is None].count(False) != 1:
+        raise ArgumentError("expected one of ends= (one a group), starts= (one a group and one behind the last) and sizes= "
+                            "(one a group)")
+    if sizes is None:
+        return _index_vector(_dlpack.asarray(starts if ends is None else ends)), "starts" if ends is None else "ends"
+    counts = _index_vector(_dlpack.asarray(sizes))
+    whole = -(-counts // align) * align
+    return np.cumsum(whole, dtype=counts.dtype) - whole + counts, "ends"
 
 
 def _index_vector(array: np.ndarray) -> np.ndarray:
@@ -309,14 +313,15 @@ def batched() -> Grouping:
     return Grouping("batched")
 
 
-def ragged_rows(ends: Any = None, *, starts: Any = None, align: int = 1) -> Grouping:
+def ragged_rows(ends: Any = None, *, starts: Any = None, sizes: Any = None, align: int = 1) -> Grouping:
     """Groups of rows one after another: lhs ``[R, K]``, rhs ``[G, N, K]``, result ``[R, N]``.
 
     ``ends`` (int32 or int64, ``[G]``): where each group ends; it starts at the end of the one before, rounded up to
-    ``align``. ``starts`` (``[G+1]``): where each starts, multiples of ``align``, and the end of the last. Groups may be
-    empty and the buffers longer; offsets are read where the product runs, DataError if they lie outside.
+    ``align``. ``starts`` (``[G+1]``): where each starts, multiples of ``align``, and the end of the last. ``sizes``
+    (``[G]``): how many rows each has, from which ends are made here. Groups may be empty and the buffers longer; offsets
+    are read where the product runs, DataError if they lie outside.
     """
-    return Grouping("ragged_rows", *_offsets(ends, starts), align)
+    return Grouping("ragged_rows", *_offsets(ends, starts, sizes, align), align)
 
 
 def masked(counts: Any) -> Grouping:
@@ -325,7 +330,7 @@ def masked(counts: Any) -> Grouping:
     return Grouping("masked", _index_vector(_dlpack.asarray(counts)))
 
 
-def ragged_k(ends: Any = None, *, starts: Any = None, align: int = 1) -> Grouping:
+def ragged_k(ends: Any = None, *, starts: Any = None, sizes: Any = None, align: int = 1) -> Grouping:
     """Groups along K, as a weight gradient has them: lhs ``[M, Ktot]``, rhs ``[N, Ktot]``, result ``[G, M, N]``; offsets
     as for :func:`ragged_rows`."""
-    return Grouping("ragged_k", *_offsets(ends, starts), align)
+    return Grouping("ragged_k", *_offsets(ends, starts, sizes, align), align)

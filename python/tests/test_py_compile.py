@@ -204,6 +204,18 @@ def test_explain_lists_strategies(program):
         program.explain("sm_20")
 
 
+def test_text_is_explained_where_no_code_is_made():
+    text = EXPERTS[:EXPERTS.index("func.func @twice")]
+    assert nvfp4.explain(text, "sm_90a") == nvfp4.compile(text).explain("sm_90a")
+    refused = text.replace(
+        "-> tensor<?x32xf32>\n  return", "{strategy = #grouped_scaled_gemm.strategy<m = 96>} -> tensor<?x32xf32>\n  return")
+    with pytest.raises(nvfp4.CompileError, match="96"):
+        nvfp4.explain(refused, name="layer.mlir")
+    assert "strategy" in nvfp4.explain(DEQUANTISED, "sm_90a", first="builtin.module(raise-to-grouped-scaled-gemm)")
+    with pytest.raises(nvfp4.CompileError, match="<text>:1"):
+        nvfp4.explain("nonsense")
+
+
 def test_saved_programs_load_without_a_compiler(program, operands, tmp_path):
     x, w, ends, expected = operands
     program.save(tmp_path / "experts.so")

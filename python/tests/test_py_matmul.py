@@ -81,6 +81,17 @@ def test_every_grouping(rng, groups):
     check(make_product(rng, groups, 24, 64, "nvfp4"), grouping_of(groups))
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("align", [1, 4, 16])
+def test_groups_by_their_sizes(rng, align, dtype):
+    groups = ragged(COUNTS, "ends", align, extra=3)
+    grouping = nvfp4.ragged_rows(sizes=np.array(COUNTS, dtype), align=align)
+    assert grouping.groups.dtype == dtype and grouping.ranges() == grouping_of(groups).ranges()
+    check(make_product(rng, groups, 24, 64, "nvfp4"), grouping)
+    with pytest.raises(nvfp4.ArgumentError, match="one of ends="):
+        nvfp4.ragged_rows([1], sizes=[1])
+
+
 @pytest.mark.parametrize("counts,align", [([32, 0, 64, 16], 16), ([16, 48], 16)])
 def test_groups_along_k(rng, counts, align):
     groups = ragged(counts, align=align, kind="ragged_k")
