@@ -15,7 +15,7 @@ from ._calls import DIALECT, FLOATS, Call, element_of, program_of
 from .compiler import Program
 from .errors import ArgumentError
 from .options import QUANTIZERS, ActivationLike, QuantizerLike, activation_of, quantizer_of, swiglu
-from .tensors import ScaledTensor
+from .tensors import FORMATS, ScaledTensor
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -83,6 +83,10 @@ class LayerOptions(TypedDict, total=False):
     device: str | None
 
 
+#: Activations that are not quantised.
+PLAIN = ("bf16", "f16")
+
+
 @dataclasses.dataclass(frozen=True)
 class _Layer:
     """What the text of a layer depends on."""
@@ -110,6 +114,26 @@ class _Layer:
     bias13: str
     bias2: str
 
+    @property
+    def is_plain(self) -> bool:
+        """Rows of bf16 or f16 are multiplied as they are."""
+        return self.act in PLAIN
+
+    def _types(self) -> str:
+        scaled = "" if self.is_plain else f"!act = {self.act}\n!glu = {self.act2}\n"
+        return f"{scaled}!w13 = {self.w13}\n!w2 = {self.w2}\n"
+
+    def _gate_up(self, clauses: str, encode13: str, encode2: str) -> str:
+        """From the rows %p to %h."""
+        product = f"%h = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{self.experts}xi32>)\n      lhs"
+        rest = f"rhs(%w13 : !w13){clauses}\n      activation = {self.activation}"
+        rows = f"tensor<?x{self.hidden}x{self.element}>"
+        if self.is_plain:
+            return (f"%he = tensor.empty(%rows) : {self.act2}\n  {product}(%p : {rows}) {rest} outs(%he : {self.act2}) -> "
+                    f"{self.act2}")
+        return (f"%q = {DIALECT}.quantize {self.quantizer}(%p : {rows}){encode13} -> !act\n  "
+                f"{product}(%q : !act) {rest} quantizer = {self.quantizer}{encode2} -> !glu")
+
     def text(self) -> str:
         e, h, i, k = self.experts, self.hidden, self.width, self.top_k
         arguments = [f"%x: tensor<?x{h}x{self.element}>", f"%logits: tensor<?x{e}x{self.logits}>"]
@@ -134,11 +158,9 @@ class _Layer:
             return f" {keyword}({clauses[name]})" if clauses[name] else ""
 
         routing_bias = f" bias({bias})" if bias else ""
-        return f"""!act = {self.act}
-!glu = {self.act2}
-!w13 = {self.w13}
-!w2 = {self.w2}
-func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
+        gate_up = self._gate_up(clause("alpha", "alpha13") + clause("bias", "bias13"), clause("global_scale", "encode13"),
+                                clause("global_scale", "encode2"))
+        return f"""{self._types()}func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
   %c0 = arith.constant 0 : index
   %ck = arith.constant {k} : index
   %tokens = tensor.dim %x, %c0 : tensor<?x{h}x{self.element}>
@@ -158,13 +180,10 @@ func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
   %pe = tensor.empty(%rows) : tensor<?x{h}x{self.element}>
   %p = {DIALECT}.permute(%x : tensor<?x{h}x{self.element}>) by(%s#1 : tensor<?xi32>)
       outs(%pe : tensor<?x{h}x{self.element}>) -> tensor<?x{h}x{self.element}>
-  %q = {DIALECT}.quantize {self.quantizer}(%p : tensor<?x{h}x{self.element}>){clause('global_scale', 'encode13')} -> !act
-  %h = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{e}xi32>)
-      lhs(%q : !act) rhs(%w13 : !w13){clause('alpha', 'alpha13')}{clause('bias', 'bias13')}
-      activation = {self.activation} quantizer = {self.quantizer}{clause('global_scale', 'encode2')} -> !glu
+  {gate_up}
   %ye = tensor.empty(%rows) : tensor<?x{h}xf32>
   %y = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{e}xi32>)
-      lhs(%h : !glu) rhs(%w2 : !w2){clause('alpha', 'alpha2')}{clause('bias', 'bias2')}
+      lhs(%h : {self.act2 if self.is_plain else '!glu'}) rhs(%w2 : !w2){clause('alpha', 'alpha2')}{clause('bias', 'bias2')}
       outs(%ye : tensor<?x{h}xf32>) -> tensor<?x{h}xf32>
   %oe = tensor.empty(%tokens) : tensor<?x{h}x{self.out}>
   %o = {DIALECT}.combine(%y : tensor<?x{h}xf32>) by(%s#2 : tensor<?x{k}xi32>)
@@ -193,8 +212,16 @@ class _LayerCall:
             raise ArgumentError(f"expected logits of shape {(x.shape[0], weights.experts)}, but got {logits.shape}")
         fmt = weights.w13.format
         act = activation_format or ("mxfp8_e4m3" if fmt == "mxfp4" else fmt)
+        is_plain = act in PLAIN
+        if is_plain and quantizer is not None:
+            raise ArgumentError(f"expected no quantizer for activations of {act}, but got {quantizer}")
+        if is_plain and x.dtype != _dlpack.ELEMENTS[act]:
+            raise ArgumentError(f"expected x of {_dlpack.ELEMENTS[act]} for activations of {act}, but got {x.dtype}")
+        if not is_plain and act not in FORMATS:
+            raise ArgumentError(f"expected activation_format {', '.join((*FORMATS, *PLAIN))}, but got '{act}'")
         quant = quantizer_of(quantizer, act)
-        scale = QUANTIZERS[quant.kind]
+        # Scales of activations that are not quantised have no place.
+        scale = None if is_plain else QUANTIZERS[quant.kind]
         self.arguments: list[Any] = [x, logits]
         if routing_bias is not None:
             self.arguments.append(np.asarray(_dlpack.asarray(routing_bias), np.float32))
@@ -215,8 +242,8 @@ class _LayerCall:
         self.layer = _Layer(
             weights.experts, weights.hidden, weights.width, top_k, element_of(x, "x", FLOATS),
             element_of(logits, "logits", FLOATS), element_of(np.empty(0, out), "out", FLOATS), _static_type(weights.w13),
-            _static_type(weights.w2), f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
-            f"!{DIALECT}.scaled<?x{weights.width}, {act}>", str(quant), activation_of(weights.activation)[0], routing,
+            _static_type(weights.w2), act if is_plain else f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
+            f"tensor<?x{weights.width}x{act}>" if is_plain else f"!{DIALECT}.scaled<?x{weights.width}, {act}>", str(quant), activation_of(weights.activation)[0], routing,
             f" {{{', '.join(attributes)}}}" if attributes else "", routing_bias is not None, encode13 is not None,
             "" if encode2 is None else f"tensor<{weights.experts}xf32>" if encode2.ndim else "f32", alpha13 is not None,
             alpha2 is not None, bias_element(weights.bias13), bias_element(weights.bias2))
@@ -261,8 +288,9 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
     slots in their order. ``logits`` ``[T, E]`` are the router's scores (float32, float16, bfloat16), or ``router``
     ``[E, H]`` is its matrix, multiplied here by numpy in float32. Options: ``top_k``; ``routing``, one of
     ROUTING_METHODS, with ``routing_bias`` ``[E]``, ``n_group``, ``topk_group``, ``routed_scaling``;
-    ``activation_format`` (default that of the weights, and mxfp8_e4m3 for mxfp4 weights); ``quantizer``; ``dtype``;
-    ``target`` and ``device``. Compiled once for each shape of the weights; the number of tokens is free. The result is a
+    ``activation_format`` (default that of the weights, and mxfp8_e4m3 for mxfp4 weights; ``bf16`` or ``f16``, the type of
+    ``x``, for activations that are not quantised: W4A16, as gpt-oss runs); ``quantizer``; ``dtype``; ``target`` and
+    ``device``. Compiled once for each shape of the weights; the number of tokens is free. The result is a
     tensor of torch if ``x`` is one, and else an array.
     """
     array = _dlpack.asarray(x)

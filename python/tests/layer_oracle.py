@@ -5,6 +5,7 @@
 Activations are quantised by the formulas of test/python; everything between is exact or float64.
 """
 
+import ml_dtypes
 import numpy as np
 
 from format_formulas import trtllm, ue8m0_up
@@ -20,7 +21,9 @@ def values_of(tensor):
 
 
 def quantised(x, fmt, encode):
-    """x after a round trip through a block format, with the encode scale still in it."""
+    """x after a round trip through a block format, with the encode scale still in it; or rounded to bfloat16."""
+    if fmt == "bf16":
+        return x.astype(np.float32).astype(ml_dtypes.bfloat16).astype(float)
     info = FORMATS[fmt]
     blocks = x.astype(np.float32).reshape(-1, info.block)
     codes, bytes_ = (trtllm if fmt == "nvfp4" else ue8m0_up)(blocks, fmt, np.float32(encode))

@@ -71,6 +71,23 @@ def test_layer_as_in_gpt_oss(rng):
     agree(got, expected, np.abs(expected).max() / 8)
 
 
+@pytest.mark.parametrize("fmt", ["mxfp4", "nvfp4"])
+def test_layer_without_quantised_activations(rng, fmt):
+    """W4A16. Scales of the activations that a checkpoint has are not used."""
+    w13, w2 = weights_of(rng, fmt)
+    x = rng.standard_normal((24, H)).astype(ml_dtypes.bfloat16)
+    logits = rng.standard_normal((24, E)).astype(np.float32)
+    bias13, bias2 = (rng.standard_normal((E, n)).astype(ml_dtypes.bfloat16) for n in (2 * I, H))
+    m13, m2 = np.exp2(rng.uniform(-8, -6, (E, 2))).astype(np.float32), np.exp2(rng.uniform(-6, -5, E)).astype(np.float32)
+    weights = nvfp4.MoEWeights(w13, w2, m13, m2, 2.0**-7, 0.5, bias13, bias2)
+    got = nvfp4.moe_layer(x, weights, logits, top_k=K, activation_format="bf16", dtype=np.float32)
+    expected = oracle.layer(x.astype(float), logits, w13, w2, K, halves(swiglu), m13, m2, 1.0, 1.0, bias13.astype(float),
+                            bias2.astype(float), "bf16")
+    agree(got, expected, np.abs(expected).max() / 64)
+    half = nvfp4.moe_layer(x.astype(np.float16), weights, logits, top_k=K, activation_format="f16", dtype=np.float32)
+    np.testing.assert_allclose(half, expected, atol=np.abs(expected).max() / 64)
+
+
 def test_one_program_for_any_number_of_tokens(rng):
     nvfp4.cache_clear()
     w13, w2 = weights_of(rng, "nvfp4")
@@ -93,6 +110,12 @@ def test_mistakes_in_a_layer_are_named(rng):
         nvfp4.moe_layer(x, weights, top_k=2)
     with pytest.raises(nvfp4.ArgumentError, match="deepseek_v3"):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, routing="best")
+    with pytest.raises(nvfp4.ArgumentError, match="mxfp8_e5m2, bf16, f16, but got 'int8'"):
+        nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, activation_format="int8")
+    with pytest.raises(nvfp4.ArgumentError, match="x of bfloat16 for activations of bf16, but got float32"):
+        nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, activation_format="bf16")
+    with pytest.raises(nvfp4.ArgumentError, match="no quantizer"):
+        nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, activation_format="f16", quantizer="trtllm")
     with pytest.raises(nvfp4.CompileError, match="route"):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=E + 1)
 
