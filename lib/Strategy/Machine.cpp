@@ -55,7 +55,3 @@ const Machine *nvfp4::strategy::findMachine(std::string_view name) {
       return &machine;
   return nullptr;
 }
-
-std::string_view nvfp4::strategy::machineNames() {
-  return "sm_100a, sm_103a, sm_100f";
-}

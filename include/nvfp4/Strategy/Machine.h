@@ -65,9 +65,6 @@ struct Machine {
 /// The machine called `name`, or null.
 const Machine *findMachine(std::string_view name);
 
-/// The names that `findMachine` knows, for diagnostics.
-std::string_view machineNames();
-
 } // namespace nvfp4::strategy
 
 #endif // NVFP4_STRATEGY_MACHINE_H

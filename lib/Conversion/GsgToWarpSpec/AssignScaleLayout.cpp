@@ -310,19 +310,22 @@ struct AssignScaleLayout
   using AssignScaleLayoutPassBase::AssignScaleLayoutPassBase;
 
   void runOnOperation() override {
+    FailureOr<KernelTarget> kernels = getKernelTarget(getOperation(), target);
+    if (failed(kernels))
+      return signalPassFailure();
     SmallVector<MatmulOp> products;
     SmallVector<MatmulListOp> lists;
     getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
     getOperation()->walk([&](MatmulListOp op) { lists.push_back(op); });
     for (MatmulListOp list : lists)
-      if (sm100::hasOneKernel(list, target))
+      if (sm100::hasOneKernel(list, *kernels))
         ProductScales(list, /*isWgmma=*/false).assignList(list);
     for (MatmulOp op : products) {
       // The others are told what is missing by convert-gsg-to-warpspec.
       if (op.getRhsScales().empty() ||
           !isa<MemRefType>(op.getLhs()[0].getType()))
         continue;
-      ProductScales scales(op, target == "sm_90a");
+      ProductScales scales(op, *kernels == KernelTarget::SM90A);
       if (failed(scales.assignGateLayout()))
         return signalPassFailure();
       scales.assignLhs();

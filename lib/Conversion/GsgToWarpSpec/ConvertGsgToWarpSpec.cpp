@@ -46,13 +46,13 @@ static LogicalResult buildKernel(ModuleOp module, MatmulOp op) {
 }
 
 static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
-                                 StringRef target) {
+                                 KernelTarget target) {
   if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
         return isa<MemRefType>(type) || type.isIntOrFloat();
       }))
     return op.emitOpError("expected memrefs in storage form; run "
                           "gsg-decompose-scaled and one-shot-bufferize first");
-  if (target == "sm_90a")
+  if (target == KernelTarget::SM90A)
     return buildKernel<WgmmaPlan, WgmmaBody>(module, op);
   return buildKernel<KernelPlan, KernelBody>(module, op);
 }
@@ -84,6 +84,9 @@ struct ConvertGsgToWarpSpec
   using ConvertGsgToWarpSpecPassBase::ConvertGsgToWarpSpecPassBase;
 
   void runOnOperation() override {
+    FailureOr<KernelTarget> kernels = getKernelTarget(getOperation(), target);
+    if (failed(kernels))
+      return signalPassFailure();
     SmallVector<Operation *> products;
     getOperation().walk([&](Operation *op) {
       if (isa<MatmulOp, MatmulListOp>(op))
@@ -97,8 +100,8 @@ struct ConvertGsgToWarpSpec
                           "gsg-decompose-scaled and one-shot-bufferize first");
           return signalPassFailure();
         }
-        if (!hasOneKernel(list, target)) {
-          refuseKernel(op, getKernelTarget(target),
+        if (!hasOneKernel(list, *kernels)) {
+          refuseKernel(op, *kernels,
                        "this matmul_list; run gsg-split-list first");
           return signalPassFailure();
         }
@@ -106,7 +109,7 @@ struct ConvertGsgToWarpSpec
           return signalPassFailure();
         continue;
       }
-      if (failed(lowerMatmul(getOperation(), matmul, target)))
+      if (failed(lowerMatmul(getOperation(), matmul, *kernels)))
         return signalPassFailure();
     }
   }

@@ -18,8 +18,8 @@ bool nvfp4::gsg::sm100::isStored(MatmulListOp list) {
   return list->getNumResults() == 0 && !list.getLhsScales().empty();
 }
 
-bool nvfp4::gsg::sm100::hasOneKernel(MatmulListOp list, StringRef target) {
-  if (!isStored(list) || target == "sm_90a")
+bool nvfp4::gsg::sm100::hasOneKernel(MatmulListOp list, KernelTarget target) {
+  if (!isStored(list) || target == KernelTarget::SM90A)
     return false;
   auto elementOf = [](Value out) {
     return cast<ShapedType>(out.getType()).getElementType();

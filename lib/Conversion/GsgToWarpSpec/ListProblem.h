@@ -12,7 +12,7 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LISTPROBLEM_H
 #define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LISTPROBLEM_H
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 namespace nvfp4::gsg::sm100 {
 
@@ -21,7 +21,7 @@ bool isStored(MatmulListOp list);
 
 /// One kernel for `target` has all problems of the list: it is stored, the
 /// target is not sm_90a, and there are several, with results of one type.
-bool hasOneKernel(MatmulListOp list, llvm::StringRef target);
+bool hasOneKernel(MatmulListOp list, KernelTarget target);
 
 /// Problem `i` of a list as a product of its own, before it. The factors are
 /// those given.

@@ -54,8 +54,11 @@ struct SplitList : nvfp4::gsg::impl::SplitListPassBase<SplitList> {
   using SplitListPassBase::SplitListPassBase;
 
   void runOnOperation() override {
+    FailureOr<KernelTarget> kernels = getKernelTarget(getOperation(), target);
+    if (failed(kernels))
+      return signalPassFailure();
     getOperation()->walk([&](MatmulListOp op) {
-      if (sm100::isStored(op) && !sm100::hasOneKernel(op, target))
+      if (sm100::isStored(op) && !sm100::hasOneKernel(op, *kernels))
         split(op);
     });
   }

@@ -6,7 +6,7 @@
 // nearest legal strategy.
 
 // target_c3: the targets are named.
-// TARGET: error: expected target sm_100a, sm_103a, sm_100f or sm_90a for strategies, but got 'sm_80'
+// TARGET: error: expected target sm_90a, sm_100a, sm_103a or sm_100f, but got 'sm_80'
 // target_c6: a hint is no negative number.
 // ROWS: error: expected expected-rows >= 0, but got -1
 

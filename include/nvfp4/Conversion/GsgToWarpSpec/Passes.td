@@ -59,7 +59,7 @@ def SplitListPass : Pass<"gsg-split-list"> {
     ```
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_100a\"",
-                        "sm_100a or sm_90a">];
+                        "sm_90a, sm_100a, sm_103a or sm_100f">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
 }
@@ -68,7 +68,7 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
   let summary = "give products the scale and gate layouts of the target";
   let options = [Option<
     "target", "target", "std::string", /*default=*/"\"sm_100a\"",
-    "sm_90a for wgmma, anything else for tcgen05">];
+    "sm_90a, sm_100a, sm_103a or sm_100f">];
   let description = [{
     Accepts any IR, but for `ragged_k` with pairs in a gate layout that no tile
     holds. Afterwards every `matmul` in storage form on memrefs has scales in
@@ -137,7 +137,7 @@ def ConvertGsgToWarpSpecPass
   let summary = "make one kernel of warpspec of every product";
   let options = [Option<
     "target", "target", "std::string", /*default=*/"\"sm_100a\"",
-    "sm_90a for wgmma, anything else for tcgen05">];
+    "sm_90a, sm_100a, sm_103a or sm_100f">];
   let description = [{
     Accepts modules whose products are in storage form on memrefs, with the
     layouts of `gsg-assign-scale-layout`, whose `outer_gate` is read for

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+#include "nvfp4/Strategy/Machine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -107,8 +108,16 @@ static std::string findUnsupportedGate(MatmulOp op) {
                 "grouped_scaled_gemm.relayout_gate";
 }
 
-KernelTarget nvfp4::gsg::getKernelTarget(StringRef target) {
-  return target == "sm_90a" ? KernelTarget::SM90A : KernelTarget::SM100A;
+FailureOr<KernelTarget> nvfp4::gsg::getKernelTarget(Operation *op,
+                                                    StringRef target) {
+  if (target == "sm_90a")
+    return KernelTarget::SM90A;
+  if (strategy::findMachine(target))
+    return KernelTarget::SM100A;
+  // target_c3: the target has kernels.
+  return op->emitError("expected target sm_90a, sm_100a, sm_103a or sm_100f, "
+                       "but got '")
+         << target << "'";
 }
 
 InFlightDiagnostic nvfp4::gsg::refuseKernel(Operation *op, KernelTarget target,

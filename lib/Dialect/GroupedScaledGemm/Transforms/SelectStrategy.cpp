@@ -146,14 +146,12 @@ static LogicalResult requireKernel(Operation *op, KernelTarget target) {
 }
 
 void SelectStrategy::runOnOperation() {
-  const strategy::Machine *machine = strategy::findMachine(target);
-  // target_c3: the target has strategies.
-  if (!machine && target != "sm_90a") {
-    getOperation()->emitError("expected target ")
-        << strategy::machineNames().data()
-        << " or sm_90a for strategies, but got '" << target << "'";
+  FailureOr<KernelTarget> kernelTarget =
+      getKernelTarget(getOperation(), target);
+  if (failed(kernelTarget))
     return signalPassFailure();
-  }
+  // None for sm_90a, whose tiles have a model of their own.
+  const strategy::Machine *machine = strategy::findMachine(target);
   // target_c6: the hint is a number of rows.
   int64_t rows = expectedRows;
   if (rows < 0) {
@@ -176,7 +174,7 @@ void SelectStrategy::runOnOperation() {
     if (!matmul && !list)
       return;
     if ((machine && matmul && failed(requireScaledRows(matmul))) ||
-        (kernels && failed(requireKernel(op, getKernelTarget(target)))))
+        (kernels && failed(requireKernel(op, *kernelTarget))))
       failedAny = true;
     else if (!machine && matmul)
       selectWgmmaTile(matmul, rows, explain);

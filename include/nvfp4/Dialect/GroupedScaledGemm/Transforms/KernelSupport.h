@@ -25,8 +25,10 @@ namespace nvfp4::gsg {
 /// family.
 enum class KernelTarget { SM90A, SM100A };
 
-/// The one that the GPU `target` runs.
-KernelTarget getKernelTarget(llvm::StringRef target);
+/// The one that the GPU `target` runs; an error at `op` that lists the GPUs if
+/// it is none of them.
+mlir::FailureOr<KernelTarget> getKernelTarget(mlir::Operation *op,
+                                              llvm::StringRef target);
 
 /// What kernels do not support of `op`, and the nearest form that they do;
 /// empty if they can do all of it. Gate layouts are those that
