@@ -36,10 +36,13 @@ static constexpr Machine makeBlackwell(std::string_view name) {
                         {65536, 7.15e12},
                         {131072, 7.2e12}}},
       .sharedMemoryFill = 13.3e12,
+      .fillSharedByTwo = 13.12e12,
+      .fillSharedByMore = 8.8e12,
       .launch = 3.0e-6,
       .firstTile = 0.9e-6,
       .tail = 0.6e-6,
       .handOver = 1.2e-6,
+      .tileNumber = 0.6e-6,
       .epilogueCyclesPerColumn = 8,
       .heavyEpilogueCyclesPerColumn = 16,
   };

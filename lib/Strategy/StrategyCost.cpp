@@ -108,28 +108,39 @@ double strategy::packRoundRobin(const std::vector<TileRun> &runs,
   return *std::max_element(load.begin(), load.end());
 }
 
-double strategy::packLongestFirst(std::vector<TileRun> runs, int64_t slots) {
-  std::sort(runs.begin(), runs.end(), [](const TileRun &a, const TileRun &b) {
-    return a.cycles > b.cycles;
-  });
+/// How high `amount` fills slots of ascending `load`, lowest first.
+static double findLevel(const std::vector<double> &load, double amount) {
+  double sum = 0, level = 0;
+  for (size_t i = 0; i < load.size(); ++i) {
+    sum += load[i];
+    level = (sum + amount) / double(i + 1);
+    if (i + 1 < load.size() && level <= load[i + 1])
+      break;
+  }
+  return level;
+}
+
+double strategy::packFirstFree(const std::vector<TileRun> &runs,
+                               int64_t slots) {
   std::vector<double> load(static_cast<size_t>(slots), 0.0);
-  std::make_heap(load.begin(), load.end(), std::greater<>());
   for (const TileRun &run : runs) {
     int64_t left = run.count;
-    while (left > 0) {
-      double lowest = load.front();
-      double highest = *std::max_element(load.begin(), load.end());
-      if (left >= slots && highest - lowest <= run.cycles) {
-        // Every slot gets one tile a round, and the order stays.
-        for (double &slot : load)
-          slot += double(left / slots) * run.cycles;
-        left %= slots;
-        continue;
+    if (left > 2 * slots) {
+      // No slot goes beyond a level before the others come near it. So below
+      // one that fewer tiles reach each takes what fits.
+      std::sort(load.begin(), load.end());
+      double level = findLevel(load, double(left - slots) * run.cycles);
+      for (double &slot : load) {
+        int64_t fit = int64_t(std::max(level - slot, 0.0) / run.cycles);
+        slot += double(fit) * run.cycles;
+        left -= fit;
       }
+    }
+    std::make_heap(load.begin(), load.end(), std::greater<>());
+    for (; left > 0; --left) {
       std::pop_heap(load.begin(), load.end(), std::greater<>());
       load.back() += run.cycles;
       std::push_heap(load.begin(), load.end(), std::greater<>());
-      --left;
     }
   }
   return *std::max_element(load.begin(), load.end());
@@ -147,6 +158,8 @@ const char *strategy::stringify(Limit limit) {
     return "mma";
   case Limit::Epilogue:
     return "epilogue";
+  case Limit::TileNumber:
+    return "tile number";
   }
   return "";
 }
@@ -165,6 +178,15 @@ struct TileCost {
 };
 } // namespace
 
+/// Bytes a second for all SMs. A's rows go to the tiles of a cluster along n,
+/// those of B to the ones along m; without a cluster L2 serves both.
+static double getFillRate(const Tile &tile, const Machine &machine) {
+  int64_t sharers = std::max(tile.clusterM, tile.clusterN);
+  return sharers == 1   ? machine.sharedMemoryFill
+         : sharers == 2 ? machine.fillSharedByTwo
+                        : machine.fillSharedByMore;
+}
+
 static TileCost costOfTile(const Tile &tile, int64_t k, const Problem &problem,
                            const Machine &machine) {
   constexpr double kInstructionBytes = 32, kRowBytes = 128;
@@ -173,7 +195,7 @@ static TileCost costOfTile(const Tile &tile, int64_t k, const Problem &problem,
   double product =
       kRowBytes / kInstructionBytes * issueInterval(tile.m, tile.n, tile.ctas);
   double fillRate =
-      machine.sharedMemoryFill / double(machine.sms) / machine.clock;
+      getFillRate(tile, machine) / double(machine.sms) / machine.clock;
   double fill = cost.stageBytes / fillRate;
   int64_t steps = ceilDiv(ceilDiv(k, tile.k), tile.splitK);
   double loop = double(steps) * std::max(product, fill);
@@ -206,7 +228,11 @@ static int64_t lastN(const Tile &tile, int64_t tokens) {
 
 Prediction strategy::predict(const Tile &tile, const Problem &problem,
                              const Machine &machine) {
+  // What a slot computes at once, clusters of tiles, counts as one.
   std::vector<TileRun> runs;
+  int64_t together = tile.clusterM * tile.clusterN;
+  bool isStatic = tile.scheduler == Scheduler::StaticPersistent;
+  double number = isStatic ? 0 : machine.tileNumber * machine.clock;
   double work = 0, inFlight = 0, epilogue = 0, longest = 0;
   Prediction result = {};
   auto addTiles = [&](int64_t count, int64_t n, int64_t k) {
@@ -215,8 +241,13 @@ Prediction strategy::predict(const Tile &tile, const Problem &problem,
     Tile one = tile;
     one.n = n;
     TileCost cost = costOfTile(one, k, problem, machine);
+    // The number of the next one is fetched meanwhile.
+    if (number > cost.cycles) {
+      cost.cycles = number;
+      cost.limit = Limit::TileNumber;
+    }
     runs.push_back({count * tile.splitK, cost.cycles});
-    result.tiles += runs.back().count;
+    result.tiles += runs.back().count * together;
     work += double(runs.back().count) * cost.cycles;
     if (runs.size() == 1)
       inFlight = double(tile.stages) * cost.stageBytes;
@@ -232,26 +263,33 @@ Prediction strategy::predict(const Tile &tile, const Problem &problem,
     int64_t onM = tile.swapAB ? group.n : group.rows;
     int64_t onN = tile.swapAB ? group.rows : group.n;
     int64_t tilesM = ceilDiv(onM, tile.m), tilesN = ceilDiv(onN, tile.n);
+    int64_t runsM = ceilDiv(tilesM, tile.clusterM);
+    int64_t runsN = ceilDiv(tilesN, tile.clusterN);
+    // A cluster takes as long as its widest tile.
+    bool isLastAlone = tilesN - (runsN - 1) * tile.clusterN == 1;
     // The tiles of one width first: their order within a group matters less
     // than that groups follow one another.
-    addTiles(countTiles(group.count, tilesM, tilesN - 1), tile.n, group.k);
-    addTiles(countTiles(group.count, tilesM, 1), lastN(tile, onN), group.k);
+    addTiles(countTiles(group.count, runsM, runsN - 1), tile.n, group.k);
+    addTiles(countTiles(group.count, runsM, 1),
+             isLastAlone ? lastN(tile, onN) : tile.n, group.k);
   }
 
   double perMicrosecond = machine.clock * 1e-6;
   result.fixed = (machine.launch + machine.firstTile) * 1e6 +
                  std::max(machine.tail * 1e6, epilogue / perMicrosecond) +
                  (tile.splitK > 1 ? machine.handOver * 1e6 : 0);
+  // The first tile of a slot, too, has its number from the counter.
+  if (tile.scheduler == Scheduler::DynamicCounter)
+    result.fixed += machine.tileNumber * 1e6;
   result.total = result.fixed;
   if (runs.empty())
     return result;
 
-  int64_t slots = machine.sms / tile.ctas;
-  double busiest = tile.scheduler == Scheduler::StaticPersistent
-                       ? packRoundRobin(runs, slots)
-                       : packLongestFirst(runs, slots);
+  int64_t slots = machine.sms / (tile.ctas * together);
+  double busiest =
+      isStatic ? packRoundRobin(runs, slots) : packFirstFree(runs, slots);
   result.busy = busiest / perMicrosecond;
-  result.waves = double(result.tiles) / double(slots);
+  result.waves = double(result.tiles) / double(slots * together);
   result.idle = 1 - work / (busiest * double(slots));
   double active = std::min(1.0, result.waves);
   result.dram =

@@ -11,6 +11,7 @@
 
 #include "nvfp4/Strategy/StrategyExplain.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace nvfp4::strategy;
@@ -35,8 +36,37 @@ static std::string describeLimit(const Prediction &prediction) {
     return "bound by the tensor core";
   case Limit::Epilogue:
     return "bound by the epilogue";
+  case Limit::TileNumber:
+    return "bound by the fetches of tile numbers";
   }
   return "";
+}
+
+/// Why a launch that is as fast as the simplest one is not chosen.
+static std::string explainEqualLaunch(const Tile &tile) {
+  return tile.scheduler == Scheduler::StaticPersistent
+             ? "as fast, but L2 shares these loads without a cluster"
+             : "as fast, but static_persistent fetches no tile numbers";
+}
+
+/// What takes more time than the same tile as `winner` launches it does; empty
+/// if it is another tile, or the launch is not what differs.
+static std::string explainSlowLaunch(const Candidate &candidate,
+                                     const Candidate &winner) {
+  const Prediction &own = candidate.prediction, &best = winner.prediction;
+  Tile tile = candidate.tile;
+  tile.scheduler = winner.tile.scheduler;
+  if (tile == winner.tile)
+    return own.fixed > best.fixed
+               ? "every slot waits for the number of its first tile"
+               : "";
+  tile.clusterM = winner.tile.clusterM;
+  tile.clusterN = winner.tile.clusterN;
+  if (tile != winner.tile)
+    return "";
+  return own.tiles > best.tiles
+             ? "clusters are filled up with tiles of nobody"
+             : "L2 shares these loads faster without a cluster";
 }
 
 std::string nvfp4::strategy::explainLoss(const Candidate &candidate,
@@ -45,13 +75,19 @@ std::string nvfp4::strategy::explainLoss(const Candidate &candidate,
     return "illegal: " + candidate.violation->text;
   const Prediction &own = candidate.prediction, &best = winner.prediction;
   std::string text;
-  if (own.total > 1.01 * best.total)
-    text = printed("+%.1f us: ", own.total - best.total) + describeLimit(own);
-  else if (own.busy > best.busy + 0.05)
+  if (own.total > 1.01 * best.total) {
+    std::string reason = explainSlowLaunch(candidate, winner);
+    text = printed("+%.1f us: ", own.total - best.total) +
+           (reason.empty() ? describeLimit(own) : reason);
+  } else if (!candidate.tile.hasSimpleLaunch() &&
+             winner.tile.hasSimpleLaunch()) {
+    text = explainEqualLaunch(candidate.tile);
+  } else if (own.busy > best.busy + 0.05) {
     text = printed("as fast, but busy for %.1f instead of %.1f us", own.busy,
                    best.busy);
-  else
+  } else {
     text = "as fast, with more CTAs a tile or wider tiles";
+  }
   if (own.idle > 0.1 && own.busy >= own.dram)
     text += printed(", %.0f %% of the slots idle", 100 * own.idle);
   return text;
@@ -67,6 +103,11 @@ static std::string describeTile(const Tile &tile) {
     text += " dynamic";
   if (tile.splitK > 1)
     text += printed(" split %lld", (long long)tile.splitK);
+  if (tile.clusterM * tile.clusterN > 1)
+    text += printed(" cluster %lldx%lld", (long long)tile.clusterM,
+                    (long long)tile.clusterN);
+  if (tile.scheduler != Scheduler::StaticPersistent)
+    text += std::string(" ") + stringify(tile.scheduler);
   return text;
 }
 
@@ -79,10 +120,13 @@ std::string nvfp4::strategy::explain(const std::vector<Candidate> &candidates,
       "measurements\n",
       floor.getTotal(), floor.memory, floor.math,
       std::string(machine.name).c_str());
-  text += printed("%-26s %6s %8s %8s %8s %7s  %s", "tile", "stages", "total us",
-                  "busy us", "dram us", "waves", "verdict");
+  int width = 0;
+  for (const Candidate &candidate : candidates)
+    width = std::max(width, (int)describeTile(candidate.tile).size());
+  text += printed("%-*s %6s %8s %8s %8s %7s  %s", width, "tile", "stages",
+                  "total us", "busy us", "dram us", "waves", "verdict");
   for (const Candidate &candidate : candidates) {
-    text += printed("\n%-26s ", describeTile(candidate.tile).c_str());
+    text += printed("\n%-*s ", width, describeTile(candidate.tile).c_str());
     if (candidate.violation) {
       text += printed("%6s %8s %8s %8s %7s  ", "-", "-", "-", "-", "-");
       text += explainLoss(candidate, candidates.front());

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The candidates are few enough to look at all of them.
+// The candidates are few enough to look at all of them. Clusters and schedulers
+// would multiply them, so only the most promising are varied.
 //
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Strategy/StrategySearch.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 using namespace nvfp4::strategy;
@@ -50,39 +52,94 @@ static std::vector<Tile> enumerate(const Problem &problem,
   return tiles;
 }
 
-std::vector<Candidate>
-nvfp4::strategy::searchStrategies(const Problem &problem,
-                                  const Machine &machine,
-                                  const SearchOptions &options) {
-  std::vector<Candidate> candidates;
-  double fastest = 0;
-  for (const Tile &tile : enumerate(problem, options)) {
-    Candidate candidate = {tile, findViolation(tile, problem, machine), {}};
-    if (!candidate.violation) {
-      candidate.tile = complete(tile, problem, machine);
-      candidate.prediction = predict(candidate.tile, problem, machine);
-      double total = candidate.prediction.total;
-      fastest = fastest == 0 ? total : std::min(fastest, total);
-    }
-    candidates.push_back(std::move(candidate));
-  }
+/// The same tile, launched in other ways.
+static std::vector<Tile> vary(const Tile &tile) {
+  std::vector<Tile> tiles(4, tile);
+  tiles[0].clusterM = 2;
+  tiles[1].clusterN = 2;
+  tiles[2].scheduler = Scheduler::DynamicCounter;
+  tiles[3].scheduler = Scheduler::LaunchControl;
+  return tiles;
+}
 
-  auto isClose = [&](const Candidate &c) {
-    return !c.violation && c.prediction.total <= 1.01 * fastest;
-  };
-  // The chosen one first: least busy among the close ones.
+static Candidate examine(const Tile &tile, const Problem &problem,
+                         const Machine &machine) {
+  Candidate candidate = {tile, findViolation(tile, problem, machine), {}};
+  if (!candidate.violation) {
+    candidate.tile = complete(tile, problem, machine);
+    candidate.prediction = predict(candidate.tile, problem, machine);
+  }
+  return candidate;
+}
+
+/// The chosen one first: the simplest and least busy among the close ones.
+static void putBestFirst(std::vector<Candidate> &candidates) {
+  double fastest = std::numeric_limits<double>::max();
+  for (const Candidate &c : candidates)
+    if (!c.violation)
+      fastest = std::min(fastest, c.prediction.total);
   auto preference = [&](const Candidate &c) {
-    return std::tuple(!isClose(c), c.prediction.busy, c.tile.ctas, c.tile.n);
+    bool isClose = !c.violation && c.prediction.total <= 1.01 * fastest;
+    return std::tuple(!isClose, !c.tile.hasSimpleLaunch(), c.prediction.busy,
+                      c.tile.ctas, c.tile.n, c.prediction.total);
   };
   auto chosen = std::min_element(candidates.begin(), candidates.end(),
                                  [&](const Candidate &a, const Candidate &b) {
                                    return preference(a) < preference(b);
                                  });
   std::rotate(candidates.begin(), chosen, chosen + 1);
+}
+
+/// The tiles to launch in other ways as well, of candidates with the best one
+/// first.
+static std::vector<Tile>
+chooseToVary(const std::vector<Candidate> &candidates) {
+  constexpr size_t kMost = 3;
+  // Another launch can at best leave no slot idle. Equals stay in order.
+  auto key = [](const Candidate *c) {
+    const Prediction &own = c->prediction;
+    return std::tuple(own.fixed + std::max(own.busy * (1 - own.idle), own.dram),
+                      c);
+  };
+  std::vector<const Candidate *> legal;
+  for (const Candidate &c : candidates)
+    if (!c.violation)
+      legal.push_back(&c);
+  if (legal.empty())
+    return {};
+  std::sort(
+      legal.begin() + 1, legal.end(),
+      [&](const Candidate *a, const Candidate *b) { return key(a) < key(b); });
+  std::vector<Tile> tiles;
+  for (size_t i = 0; i < std::min(kMost, legal.size()); ++i)
+    tiles.push_back(legal[i]->tile);
+  return tiles;
+}
+
+std::vector<Candidate>
+nvfp4::strategy::searchStrategies(const Problem &problem,
+                                  const Machine &machine,
+                                  const SearchOptions &options) {
+  std::vector<Candidate> candidates;
+  for (const Tile &tile : enumerate(problem, options))
+    candidates.push_back(examine(tile, problem, machine));
+  putBestFirst(candidates);
+  bool isFirst = true;
+  for (const Tile &tile : chooseToVary(candidates)) {
+    for (const Tile &other : vary(tile)) {
+      Candidate candidate = examine(other, problem, machine);
+      if (!candidate.violation || isFirst)
+        candidates.push_back(std::move(candidate));
+    }
+    isFirst = false;
+  }
+  putBestFirst(candidates);
+
   auto order = [](const Candidate &c) {
     return std::tuple(c.violation.has_value(), c.prediction.total,
                       c.tile.splitK, c.tile.ctas, c.tile.swapAB, c.tile.n,
-                      c.tile.dynamicN);
+                      c.tile.dynamicN, c.tile.clusterM, c.tile.clusterN,
+                      c.tile.scheduler);
   };
   std::sort(candidates.begin() + 1, candidates.end(),
             [&](const Candidate &a, const Candidate &b) {

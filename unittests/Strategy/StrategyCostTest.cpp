@@ -166,18 +166,76 @@ INSTANTIATE_TEST_SUITE_P(
                     Golden{"gm4", 128, 192, 1, 5, false, false, 7.875259142,
                            3.144988872, 1.627022222, 88}));
 
+/// The same tiles in clusters and with other schedulers.
+struct Launched {
+  const char *shape;
+  int64_t m, n, ctas, stages;
+  bool swapAB, dynamicN;
+  int64_t clusterM, clusterN;
+  Scheduler scheduler;
+  double total, busy, dram;
+  int64_t tiles;
+};
+
+class PredictLaunch : public testing::TestWithParam<Launched> {};
+
+TEST_P(PredictLaunch, IsTheGoldenTime) {
+  const Launched &golden = GetParam();
+  Tile tile = {.m = golden.m,
+               .n = golden.n,
+               .stages = golden.stages,
+               .ctas = golden.ctas,
+               .clusterM = golden.clusterM,
+               .clusterN = golden.clusterN,
+               .swapAB = golden.swapAB,
+               .dynamicN = golden.dynamicN,
+               .scheduler = golden.scheduler,
+               .accumulatorStages = 2,
+               .scaleStages = 1,
+               .epilogueN = 32};
+  Prediction own = predict(tile, makeGrouped(golden.shape), kMachine);
+  EXPECT_NEAR(own.total, golden.total, 1e-8);
+  EXPECT_NEAR(own.busy, golden.busy, 1e-8);
+  EXPECT_NEAR(own.dram, golden.dram, 1e-8);
+  EXPECT_EQ(own.tiles, golden.tiles);
+}
+
+constexpr Scheduler kDealt = Scheduler::StaticPersistent,
+                    kCounter = Scheduler::DynamicCounter,
+                    kControl = Scheduler::LaunchControl;
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, PredictLaunch,
+    testing::Values(Launched{"gm1", 128, 128, 1, 5, false, false, 2, 1, kDealt,
+                             51.074517073, 46.574517073, 20.088604444, 512},
+                    Launched{"gm1", 128, 128, 1, 5, false, false, 1, 2, kDealt,
+                             39.430887805, 34.930887805, 20.088604444, 352},
+                    Launched{"gm1", 128, 128, 1, 5, false, false, 2, 2, kDealt,
+                             51.074517073, 46.574517073, 20.088604444, 512},
+                    Launched{"gm1", 256, 256, 2, 5, true, true, 1, 2, kDealt,
+                             46.406597759, 41.399570732, 20.095145833, 256},
+                    Launched{"gm2", 128, 64, 1, 7, false, false, 4, 1, kDealt,
+                             100.942181818, 96.442181818, 11.377777778, 3584},
+                    Launched{"gm3", 256, 128, 2, 7, true, false, 2, 1, kDealt,
+                             9.674946341, 5.174946341, 2.566826667, 60},
+                    Launched{"gm1", 256, 256, 2, 5, true, true, 1, 1, kCounter,
+                             25.707608080, 20.100581053, 20.095145833, 128},
+                    Launched{"gm1", 256, 256, 2, 5, true, true, 1, 1, kControl,
+                             25.107608080, 20.100581053, 20.095145833, 128},
+                    Launched{"gm1", 128, 256, 1, 4, true, true, 1, 2, kControl,
+                             52.517251945, 47.544819512, 20.106057619, 512},
+                    Launched{"gm2", 256, 256, 2, 5, true, true, 1, 1, kCounter,
+                             16.793309291, 10.209818947, 11.393849832, 224}));
+
 /// The longest list of a schedule, one tile after another.
 double packNaively(const std::vector<TileRun> &runs, size_t slots,
-                   bool inOrder) {
+                   bool isDealt) {
   std::vector<double> load(slots);
-  std::vector<double> tiles;
+  size_t next = 0;
   for (const TileRun &run : runs)
-    tiles.insert(tiles.end(), static_cast<size_t>(run.count), run.cycles);
-  if (!inOrder)
-    std::sort(tiles.begin(), tiles.end(), std::greater<>());
-  for (size_t i = 0; i < tiles.size(); ++i)
-    *(inOrder ? load.begin() + static_cast<ptrdiff_t>(i % slots)
-              : std::min_element(load.begin(), load.end())) += tiles[i];
+    for (int64_t i = 0; i < run.count; ++i, ++next)
+      *(isDealt ? load.begin() + static_cast<ptrdiff_t>(next % slots)
+                : std::min_element(load.begin(), load.end())) += run.cycles;
   return *std::max_element(load.begin(), load.end());
 }
 
@@ -186,14 +244,22 @@ TEST(Packing, EqualsOneTileAfterAnother) {
       {{1, 5}},
       {{7, 3}, {100, 1}, {3, 9}},
       {{1000, 2}, {1, 700}, {999, 3}},
+      {{1, 7000}, {999, 3}, {5000, 2}},
       {{12, 8}, {12, 7}, {12, 6}, {13, 1}},
       {{5, 100}, {200, 1}}};
   for (const std::vector<TileRun> &runs : kCases)
     for (int64_t slots : {1, 3, 12, 74, 148}) {
       size_t count = static_cast<size_t>(slots);
       EXPECT_EQ(packRoundRobin(runs, slots), packNaively(runs, count, true));
-      EXPECT_EQ(packLongestFirst(runs, slots), packNaively(runs, count, false));
+      EXPECT_EQ(packFirstFree(runs, slots), packNaively(runs, count, false));
     }
+}
+
+// Lists of any length take the same time: many short tiles beside a long one.
+TEST(Packing, DoesNotCountTiles) {
+  double most = packFirstFree({{1, 3e9}, {int64_t(1) << 40, 400}}, 148);
+  EXPECT_NEAR(most, (3e9 + 400 * 0x1p40) / 148, 400);
+  EXPECT_EQ(packFirstFree({{1, 3e9}, {100'000'000, 400}}, 148), 3e9);
 }
 
 Tile completeTile(Tile tile, const Problem &problem) {
@@ -244,6 +310,24 @@ TEST(Predict, OneAccumulatorExposesTheEpilogue) {
   // 728 tiles on 148 slots are at most 5 on one; 128 columns of 8 cycles each.
   EXPECT_NEAR(exposed - predict(tile, problem, kMachine).busy,
               5 * 128 * 8 / 1850.0, 1e-9);
+}
+
+// One of 64 columns takes the 590 cycles in which its stage arrives, and its
+// number 1110.
+TEST(Predict, ShortTilesWaitForTheirNumbers) {
+  Problem problem;
+  problem.groups = {{1, 128, 1480 * 64, 256}};
+  Tile tile = completeTile({.n = 64}, problem);
+  Prediction dealt = predict(tile, problem, kMachine);
+  EXPECT_NEAR(dealt.busy, 10 * 28672 / (13.3e6 / 148), 1e-9);
+  tile.scheduler = Scheduler::LaunchControl;
+  Prediction fetched = predict(tile, problem, kMachine);
+  EXPECT_NEAR(fetched.busy, 10 * 1110 / 1850.0, 1e-9);
+  EXPECT_EQ(fetched.limit, Limit::TileNumber);
+  EXPECT_EQ(fetched.fixed, dealt.fixed);
+  tile.scheduler = Scheduler::DynamicCounter;
+  EXPECT_NEAR(predict(tile, problem, kMachine).total - fetched.total, 0.6,
+              1e-9);
 }
 
 TEST(Predict, NothingToDoTakesTheFixedTime) {

@@ -134,6 +134,106 @@ TEST(Search, UsesDynamicNOnlyIfAllowed) {
   EXPECT_TRUE(considered);
 }
 
+TEST(Search, TriesClustersAndSchedulersWithThreeTiles) {
+  Problem problem = makeProblem(8, 128, 4096, 7168);
+  auto candidates = searchStrategies(problem, kMachine);
+  EXPECT_TRUE(candidates.front().tile.hasSimpleLaunch());
+  auto legal = [](Scheduler scheduler) {
+    return [scheduler](const Candidate &c) {
+      return !c.violation && c.tile.scheduler == scheduler;
+    };
+  };
+  auto count = [&](auto matches) {
+    return std::count_if(candidates.begin(), candidates.end(), matches);
+  };
+  auto isCluster = [](const Candidate &c) {
+    return !c.violation && c.tile.clusterM * c.tile.clusterN == 2;
+  };
+  EXPECT_EQ(count(isCluster), 6);
+  EXPECT_EQ(count(legal(Scheduler::DynamicCounter)), 3);
+  EXPECT_EQ(count(legal(Scheduler::LaunchControl)), 3);
+  // The tile that is chosen is among them.
+  Tile tile = candidates.front().tile;
+  tile.clusterM = 2;
+  EXPECT_EQ(count([&](const Candidate &c) { return c.tile == tile; }), 1);
+
+  // What no tile can is listed once.
+  problem.extentsOnDevice = true;
+  candidates = searchStrategies(problem, kMachine);
+  EXPECT_EQ(count(legal(Scheduler::LaunchControl)), 0);
+  EXPECT_EQ(count([](const Candidate &c) {
+              return c.tile.scheduler == Scheduler::LaunchControl;
+            }),
+            1);
+  problem.forKernels = true;
+  candidates = searchStrategies(problem, kMachine);
+  EXPECT_EQ(count([](const Candidate &c) {
+              return !c.tile.hasSimpleLaunch() && c.violation;
+            }),
+            4);
+  EXPECT_EQ(count([](const Candidate &c) {
+              return !c.tile.hasSimpleLaunch() && !c.violation;
+            }),
+            0);
+}
+
+// L2 shares what a cluster would.
+TEST(Search, NeverChoosesClusters) {
+  for (int64_t count : {1, 8, 128})
+    for (int64_t rows : {1, 16, 128, 1000, 8192})
+      for (int64_t n : {128, 2880, 7168})
+        for (int64_t k : {256, 2048, 7168}) {
+          Tile tile = choose(makeProblem(count, rows, n, k));
+          EXPECT_TRUE(tile.hasSimpleLaunch()) << toString(tile);
+        }
+}
+
+// Half of the slots are dealt the long tiles only.
+TEST(Search, FetchesTileNumbersWhereDealtOnesAreUneven) {
+  Problem problem;
+  for (int i = 0; i < 4; ++i)
+    for (int64_t k : {16384, 256})
+      problem.groups.push_back({1, 128, 37 * 256, k});
+  auto best = [&] { return searchStrategies(problem, kMachine).front(); };
+  Candidate launched = best();
+  EXPECT_EQ(launched.tile.scheduler, Scheduler::LaunchControl);
+  problem.extentsOnDevice = true;
+  Candidate counted = best();
+  EXPECT_EQ(counted.tile.scheduler, Scheduler::DynamicCounter);
+  EXPECT_NEAR(counted.prediction.total - launched.prediction.total, 0.6, 1e-9);
+  problem.forKernels = true;
+  Candidate dealt = best();
+  EXPECT_EQ(dealt.tile.scheduler, Scheduler::StaticPersistent);
+  EXPECT_GT(dealt.prediction.total, 1.1 * counted.prediction.total);
+}
+
+TEST(Explain, SaysWhyLaunchesLost) {
+  Problem problem = makeProblem(8, 128, 4096, 7168);
+  auto explained = [&] {
+    return explain(searchStrategies(problem, kMachine), problem, kMachine);
+  };
+  std::string text = explained();
+  for (const char *part :
+       {" cluster 2x1 ", " cluster 1x2 ", " dynamic_counter ",
+        "every slot waits for the number of its first tile",
+        "us: clusters are filled up with tiles of nobody",
+        "as fast, but L2 shares these loads without a cluster",
+        "as fast, but static_persistent fetches no tile numbers"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
+  problem.forKernels = true;
+  text = explained();
+  for (const char *part :
+       {"illegal: expected cluster_m = 1, for which there are kernels, but "
+        "got 2",
+        "illegal: expected cluster_n = 1, for which there are kernels, but "
+        "got 2",
+        "illegal: expected scheduler static_persistent, for which there are "
+        "kernels, but got dynamic_counter",
+        "illegal: expected scheduler static_persistent, for which there are "
+        "kernels, but got launch_control"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
+}
+
 TEST(Explain, SaysWhyEveryCandidateLost) {
   Problem problem = makeProblem(8, 128, 4096, 7168);
   auto candidates = searchStrategies(problem, kMachine);

@@ -47,6 +47,10 @@ struct Machine {
   /// For predictions: what was measured.
   std::array<InFlightPoint, 9> dramInFlight;
   double sharedMemoryFill;
+  /// The same where CTAs of a cluster share their loads: each byte goes to two
+  /// of them, or to more.
+  double fillSharedByTwo;
+  double fillSharedByMore;
 
   /// Seconds from the launch to the first instruction of a warm kernel, to the
   /// first tile in shared memory, and from the last product to the end.
@@ -56,6 +60,8 @@ struct Machine {
   /// From the last sum that a part of K stores to the first that another CTA
   /// reads.
   double handOver;
+  /// From the request for the number of a tile to its arrival.
+  double tileNumber;
   /// Cycles of the epilogue for a column of 128 lanes, without and with an
   /// activation or a quantiser.
   double epilogueCyclesPerColumn;

@@ -49,12 +49,11 @@ struct TileRun {
 /// The cycles of the busiest slot when tile i goes to slot i modulo `slots`.
 double packRoundRobin(const std::vector<TileRun> &runs, int64_t slots);
 
-/// The same when the longest remaining tile goes to the slot that is free
-/// first.
-double packLongestFirst(std::vector<TileRun> runs, int64_t slots);
+/// The same when the next tile goes to the slot that is free first.
+double packFirstFree(const std::vector<TileRun> &runs, int64_t slots);
 
 /// What holds back the main loop or the whole.
-enum class Limit { Fixed, DRAM, Fill, Product, Epilogue };
+enum class Limit { Fixed, DRAM, Fill, Product, Epilogue, TileNumber };
 const char *stringify(Limit limit);
 
 struct Prediction {
@@ -65,8 +64,9 @@ struct Prediction {
   double busy;
   double dram;
   double fixed;
+  /// With those that fill up clusters.
   int64_t tiles;
-  /// Tiles over slots (CTAs or pairs that run at once).
+  /// Tiles over slots (CTAs, pairs or clusters of them that run at once).
   double waves;
   /// The share of slot time before the end of the busiest without a tile.
   double idle;

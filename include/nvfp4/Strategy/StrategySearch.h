@@ -37,8 +37,14 @@ struct SearchOptions {
 /// Every candidate for `problem`: the chosen one first, then the legal ones by
 /// predicted time, then the illegal ones. The first is illegal only if all are.
 ///
-/// Among tiles predicted within 1 % of the fastest the one with the least busy
-/// time wins, then the one of fewer CTAs, then the smaller n.
+/// Clusters of two tiles and the schedulers that fetch numbers of tiles are
+/// tried with three tiles: the one that is best without, and the two fastest
+/// others if no slot were ever idle. What is illegal whatever the tile is
+/// listed once.
+///
+/// Among tiles predicted within 1 % of the fastest those without a cluster and
+/// with tiles dealt in advance come first, then the one with the least busy
+/// time, then the one of fewer CTAs, then the smaller n.
 std::vector<Candidate> searchStrategies(const Problem &problem,
                                         const Machine &machine,
                                         const SearchOptions &options = {});

@@ -41,6 +41,13 @@ struct Tile {
   int64_t scaleStages = 0;
   int64_t epilogueN = 0;
 
+  /// A CTA or a pair computes a tile without others, and tiles are dealt in
+  /// advance.
+  bool hasSimpleLaunch() const {
+    return clusterM == 1 && clusterN == 1 &&
+           scheduler == Scheduler::StaticPersistent;
+  }
+
   friend bool operator==(const Tile &, const Tile &) = default;
 };
 

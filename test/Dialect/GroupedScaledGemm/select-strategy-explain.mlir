@@ -8,6 +8,10 @@
 // CHECK-NEXT: 128x8x256 swap {{.*}} chosen; bound by
 // CHECK-DAG:  128x128x256 {{.*}} +{{[0-9.]+}} us: bound by the fill of shared memory
 // CHECK-DAG:  256x64x256 {{.*}} illegal: expected n = 128, 192 or 256 for ctas = 2 with weights on n, but got 64
+// CHECK-DAG:  128x8x256 swap cluster 2x1 {{.*}} +{{[0-9.]+}} us: L2 shares these loads faster without a cluster
+// CHECK-DAG:  128x8x256 swap cluster 1x2 {{.*}} +{{[0-9.]+}} us: clusters are filled up with tiles of nobody
+// CHECK-DAG:  128x8x256 swap dynamic_counter {{.*}} +0.6 us: every slot waits for the number of its first tile
+// CHECK-DAG:  128x8x256 swap launch_control {{.*}} illegal: expected scheduler static_persistent or dynamic_counter for groups whose extents are on the device, but got launch_control
 // CHECK-DAG:  256x64x256 swap split 2 {{.*}} illegal: expected split_k = 1 unless determinism = relaxed, but got 2
 !act = !grouped_scaled_gemm.scaled<?x7168, nvfp4>
 !weights = !grouped_scaled_gemm.scaled<8x4096x7168, nvfp4>
