@@ -69,13 +69,14 @@ protected:
   /// The roles, after the launch before this one.
   void buildRoles(llvm::ArrayRef<Role> roles);
 
-  /// Runs `body` for this block's tiles, or parts of them along K: `part` is
-  /// which. With `isEpilogue`, so are `turn` and `number` where they are
-  /// needed.
+  /// Runs `body` for this block's tiles, or parts of them along K (split-K):
+  /// `part` is which. With `isEpilogue`, so are `turn` and `number` where they
+  /// are needed.
   void forEachTile(TileFn body, bool isEpilogue = false);
   /// The same of tiles of so many rows and columns of the product, handed to
-  /// roles through `ring`; each role finds its own where it is null. With
-  /// `steps` along K, tiles may be shared by blocks: `cut` says how.
+  /// roles through `ring`, the pipeline of a tile scheduler; each role finds
+  /// its own where it is null. With `steps` along K, tiles may be shared by
+  /// blocks (stream-K): `cut` says how.
   void forEachTile(int64_t rows, int64_t columns, Value ring, TileFn body,
                    bool isEpilogue = false, Value steps = {},
                    bool inParts = false);
@@ -140,9 +141,9 @@ protected:
   void loadGroupNumbers(TilePlace &tile);
   /// Rows of the result on lanes: a chunk of columns after the other.
   void buildRows(Value g, Value m, Value n, Value thread);
-  /// Rows of the result on columns of the accumulator: they are turned in
-  /// shared memory, so that a lane of each warp has one, and the warp 32
-  /// columns of it.
+  /// Rows of the result on columns of the accumulator (swap-AB): they are
+  /// turned in shared memory, so that a lane of each warp has one, and the warp
+  /// 32 columns of it.
   void buildTurnedRows(Value g, Value m, Value n, Value thread);
   /// The chunk of them from `chunk` on, between the threads of the role.
   /// `token` is the drain of the accumulator to release when it has been read.
@@ -156,7 +157,7 @@ protected:
   Value drainAccumulator(
       TilePlace &tile,
       llvm::function_ref<Value(Value acc, Value chunk, Value amax)> body);
-  // Parts of K (EpilogueParts.cpp).
+  // Parts of K, split-K and stream-K (EpilogueParts.cpp).
   /// Leaves the sums of this part to the last one of its tile, which runs
   /// `buildLast` on the sums of all.
   void buildParts(Value thread, llvm::function_ref<void()> buildLast);

@@ -40,9 +40,9 @@ struct KernelPlan {
   int64_t m = 128, n = 128, k = 256;
   /// Blocks that execute it, each on 128 lanes: 1, or 2 for a pair.
   int64_t ctas = 1;
-  /// Parts of K of a tile, each of a block or pair of its own.
+  /// Split-K: parts of K of a tile, each of a block or pair of its own.
   int64_t splitK = 1;
-  /// Weights lie on M and rows of the result on N.
+  /// Swap-AB: weights lie on M and rows of the result on N.
   bool swap = false;
   /// Results of a row that are finished at a time.
   int64_t resultColumns = 32;

@@ -12,6 +12,7 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LAUNCH_H
 #define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LAUNCH_H
 
+#include "HostMath.h"
 #include "KernelPlan.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 
@@ -19,33 +20,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace nvfp4::gsg::sm100 {
-
-/// A number that the host knows: while compiling, or while running (i64).
-struct HostNumber {
-  std::optional<int64_t> known;
-  mlir::Value value;
-};
-
-/// Arithmetic on them before an operation.
-class HostMath {
-public:
-  HostMath(mlir::OpBuilder &builder, mlir::Location loc)
-      : builder(builder), loc(loc) {}
-
-  HostNumber constant(int64_t value) const { return {value, {}}; }
-  HostNumber dim(mlir::Value memref, int64_t index);
-  HostNumber add(HostNumber a, HostNumber b);
-  HostNumber mul(HostNumber a, HostNumber b);
-  HostNumber ceilDiv(HostNumber a, int64_t b);
-  HostNumber atLeastOne(HostNumber a);
-  HostNumber atMost(HostNumber a, int64_t most);
-  mlir::Value toI64(HostNumber number);
-  mlir::Value i32(int64_t value);
-
-private:
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
-};
 
 /// Builds one kernel and its launch side by side: every parameter is an
 /// argument of the kernel and a call of nvfp4_launch.h, in one order. What is

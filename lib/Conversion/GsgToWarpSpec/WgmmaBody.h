@@ -31,7 +31,8 @@ struct WgmmaPlan {
   int64_t blockBytes = 0;
   /// The results are stored as they are: hasPlainResults.
   bool isPlain = false;
-  /// Two blocks may share a tile along K, or more, each with sums of its own.
+  /// Stream-K: two blocks may share a tile along K, or more, each with sums of
+  /// its own.
   bool isCut = false, inParts = false;
   /// Stages that are never in different hands: two where they are known to be
   /// even, for which the loop along K has less to ask.
