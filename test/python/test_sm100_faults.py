@@ -120,7 +120,7 @@ def run_case(path, case):
     try:
         got = Module(path, "").f(*arguments)
     except RuntimeError as error:
-        print(str(error).split("\n")[0][:200])
+        print("\n".join(str(error).split("\n")[:2])[:500])
         return 2
     return 0 if np.array_equal(np.nan_to_num(got.astype(np.float64)),
                                np.nan_to_num(expected.astype(np.float64))) else 1
@@ -134,48 +134,82 @@ KERNELS = {"rows": (dict(m=128, n=64), [130, 9], 136),
            "pair": (dict(m=256, n=128, ctas=2), [260, 9], 136),
            "turned": (dict(m=128, n=16, swap_ab="true"), [9, 0, 37], 136),
            "turned pair": (dict(m=256, n=32, ctas=2, swap_ab="true"), [9, 0, 37], 136),
-           "parts": (dict(m=128, n=64, split_k=3), [130, 9], 136)}
+           "parts": (dict(m=128, n=64, split_k=3), [130, 9], 136),
+           # Threads read the destination, then TMA writes it.
+           "beta": (dict(m=128, n=64), [130, 9], 136)}
+
+
+class Subject:
+    """A kernel, a call of it, and the lines of its PTX."""
+
+    def __init__(self, rng, kernel):
+        strategy, counts, n = KERNELS[kernel]
+        product = make_product(rng, ragged(counts, extra=3), n, 1280, "nvfp4")
+        beta = "f32" if kernel == "beta" else None
+        text = matmul_text("f", product.groups.attribute, scaled_type("nvfp4"),
+                           scaled_type("nvfp4", 3), "tensor<?x?xbf16>", alpha="f32", beta=beta,
+                           attrs={**tile(k=256, stages=2, **strategy), "determinism": "relaxed"})
+        operand, operands = product.arguments()
+        arguments = operand + [part for pair in operands for part in pair] + [np.float32(0.5)]
+        # 0.25 * 12 is added where a result is, and 12 stays elsewhere.
+        start = 12 if beta else None
+        arguments += [np.float32(0.25)] if beta else []
+        arguments.append(product.destination("bf16", value=start))
+        expected = expected_result(product, "bf16", value=start,
+                                   epilogue=lambda acc, g, i: 0.5 * acc + (3 if beta else 0))
+        self.kernel, self.case = kernel, scratch() / f"faults-{kernel}.pickle"
+        self.case.write_bytes(pickle.dumps((arguments, expected)))
+        # Parts of a tile are on blocks of their own.
+        self.blocks = strategy.get("split_k", 2)
+        artefact = pathlib.Path(compile_kernels("sm_100a", text).path)
+        self.binary = artefact.read_bytes()
+        self.begin = self.binary.index(b".version")
+        self.end = self.binary.index(b"\0", self.begin)
+        self.lines = self.binary[self.begin:self.end].split(b"\n")
+        for seed in (1, 2):
+            code, said = attempt(artefact, self.case, seed, self.blocks)
+            assert code == 0, f"the kernel itself is found faulty: {said}"
+
+    def finds(self, mutant):
+        """What is said of the mutant if it is reported or computes something else, or
+        nothing."""
+        changed = b"\n".join(mutant)
+        assert len(changed) == self.end - self.begin
+        path = scratch() / "mutant.so"
+        path.write_bytes(self.binary[:self.begin] + changed + self.binary[self.end:])
+        for seed in (1, 2):
+            code, said = attempt(path, self.case, seed, self.blocks)
+            if code:
+                return said or "other results"
+        return ""
 
 
 @pytest.mark.parametrize("kernel", KERNELS if FULL else ["turned pair", "parts"])
 def test_every_fault_is_caught(rng, kernel):
-    strategy, counts, n = KERNELS[kernel]
-    product = make_product(rng, ragged(counts, extra=3), n, 1280, "nvfp4")
-    text = matmul_text("f", product.groups.attribute, scaled_type("nvfp4"),
-                       scaled_type("nvfp4", 3), "tensor<?x?xbf16>", alpha="f32",
-                       attrs={**tile(k=256, stages=2, **strategy), "determinism": "relaxed"})
-    operand, operands = product.arguments()
-    flat = operand + [part for pair in operands for part in pair]
-    arguments = [*flat, np.float32(0.5), product.destination("bf16")]
-    expected = expected_result(product, "bf16", epilogue=lambda acc, g, i: 0.5 * acc)
-    case = scratch() / f"faults-{kernel}.pickle"
-    case.write_bytes(pickle.dumps((arguments, expected)))
-    artefact = pathlib.Path(compile_kernels("sm_100a", text).path)
-    binary = artefact.read_bytes()
-    begin = binary.index(b".version")
-    end = binary.index(b"\0", begin)
-    lines = binary[begin:end].split(b"\n")
-    # Parts of a tile are on blocks of their own.
-    blocks = strategy.get("split_k", 2)
-    for seed in (1, 2):
-        code, said = attempt(artefact, case, seed, blocks)
-        assert code == 0, f"the kernel itself is found faulty: {said}"
-    fences = sum(b"tcgen05.fence" in line for line in lines)
+    subject = Subject(rng, kernel)
+    fences = sum(b"tcgen05.fence" in line for line in subject.lines)
     caught, survivors = 0, []
-    for name, mutant in list(mutants(lines))[::STRIDE]:
-        changed = b"\n".join(mutant)
-        assert len(changed) == end - begin
-        path = scratch() / "mutant.so"
-        path.write_bytes(binary[:begin] + changed + binary[end:])
+    for name, mutant in list(mutants(subject.lines))[::STRIDE]:
         name = name.replace(f"fence {fences - 1}", "fence last").replace(
             f"fence {fences - 2}", "fence before last")
-        if any(attempt(path, case, seed, blocks)[0] for seed in (1, 2)):
+        if subject.finds(mutant):
             caught += 1
         elif not any(re.fullmatch(p, f"{kernel}: {name}") for p in HARMLESS):
             survivors.append(name)
     print(f"{kernel}: {caught} of {caught + len(survivors)} faults are caught")
     assert caught >= (60 if FULL else 7)
     assert not survivors, f"{kernel}: not caught"
+
+
+def test_fence_between_reads_of_the_destination_and_tma(rng):
+    """Without the fence of `beta` nothing orders what threads have read before what TMA
+    writes there."""
+    subject = Subject(rng, "beta")
+    fences = [i for i, line in enumerate(subject.lines) if b"fence.proxy.async.global" in line]
+    assert fences
+    for at in fences:
+        said = subject.finds(blank(subject.lines, at))
+        assert "after a read by a thread, without fence.proxy.async in between" in said
 
 
 if __name__ == "__main__":
