@@ -12,6 +12,8 @@
 // CHECK: llvm.mlir.global internal constant @k_flags(0 : i32) {{.*}}: i32
 // It waits for the launch before it.
 // CHECK: llvm.mlir.global internal constant @late_flags(1 : i32) {{.*}}: i32
+// Its blocks wait for one another as well.
+// CHECK: llvm.mlir.global internal constant @parts_flags(2 : i32) {{.*}}: i32
 // CHECK-NOT: @other_threads
 // A name of no kernel stays a declaration.
 // CHECK: llvm.mlir.global external constant @absent_threads() {{.*}}: i32
@@ -20,11 +22,24 @@ llvm.mlir.global external constant @k_threads() : i32
 llvm.mlir.global external constant @k_shared_bytes() : i32
 llvm.mlir.global external constant @k_flags() : i32
 llvm.mlir.global external constant @late_flags() : i32
+llvm.mlir.global external constant @parts_flags() : i32
 llvm.mlir.global external constant @absent_threads() : i32
 gpu.module @kernels {
   llvm.func @late() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
                                 nvvm.reqntid = array<i32: 32, 1, 1>} {
     nvvm.griddepcontrol wait
+    llvm.return
+  }
+  llvm.func @parts(%flag: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
+                                                    nvvm.reqntid = array<i32: 32, 1, 1>} {
+    nvvm.griddepcontrol wait
+    llvm.br ^wait
+  ^wait:
+    %value = llvm.load %flag atomic syncscope("device") acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+    %none = llvm.mlir.constant(0 : i32) : i32
+    %open = llvm.icmp "eq" %value, %none : i32
+    llvm.cond_br %open, ^wait, ^done
+  ^done:
     llvm.return
   }
   llvm.func @k() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 4096 : i32,

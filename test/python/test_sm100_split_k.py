@@ -3,6 +3,7 @@
 """Tiles whose K is cut into parts, each on a block of its own, on sm_100a: exact on a
 lattice, elsewhere the parts' own sums added in ascending order, whoever was first."""
 
+import os
 import re
 
 import numpy as np
@@ -12,7 +13,7 @@ import nvfp4_kernels
 from nvfp4_cases import *  # noqa: F403
 from nvfp4_formats import FORMATS, Scaled, random_scaled
 from nvfp4_kernels import check_schedule, compile_kernels, run_schedule, simulated
-from nvfp4_module import FULL, _runtime, run, scratch, tool
+from nvfp4_module import FULL, _runtime, run, scratch, tool, write_inputs
 from test_sm100_list import check as check_list
 
 pytestmark = simulated("sm_100a")
@@ -98,6 +99,28 @@ def test_offsets_that_go_back_write_nothing_outside(rng, one_block, rows, tile):
     operand, operands = product.arguments(poison=0)
     compile_kernels("sm_100a", text, "--runtime-checks=false").f(
         *operand, *operands, product.destination("f32"))
+
+
+def test_blocks_without_a_place_are_an_error(rng):
+    """Blocks of parts wait for one another: a launch of more than run at once does not
+    begin. Others take their turn."""
+    if os.environ["NVFP4_DEVICE"] != "sim":
+        pytest.skip("the number of multiprocessors is the simulator's")
+    product = make_product(rng, dense(20), 264, 512, "nvfp4")
+    _, operands = product.arguments(poison=0)
+    flat = [part for pair in operands for part in pair] + [product.destination("f32")]
+    source = scratch() / "places.mlir"
+    for attrs, is_refused in ((nvfp4_kernels.tile(128, 64, 256), False), (parts(64, 2), True)):
+        source.write_text(matmul_text("f", "<dense>", scaled_type("nvfp4"), scaled_type("nvfp4"),
+                                      "tensor<?x?xf32>", attrs=attrs))
+        code, output, error = run(
+            tool("nvfp4-run"), source, "--device=sim", "--target=sm_100a", "--check=reference",
+            "--inputs=" + ",".join(write_inputs(flat)),
+            env={"NVFP4_SIM_OPTIONS": "--check --sms 2", "NVFP4_MAX_BLOCKS": "3"})
+        assert (code != 0) == is_refused, output + error
+        if is_refused:
+            assert ("expected at most 2 blocks in a cooperative launch, one on each "
+                    "multiprocessor, but got 3") in error
 
 
 @pytest.mark.parametrize("kernel", [dict(n=64), dict(n=16, swap_ab="true")])

@@ -228,6 +228,69 @@ TEST(Device, SimLaunchesClusters) {
   nvfp4_device_free(device.get(), out);
 }
 
+// Block 0 waits for what the last one stores.
+constexpr const char *meet = R"(
+.visible .entry meet(.param .u64 flag) {
+  .reg .pred %p<3>;
+  .reg .b32 %r<5>;
+  .reg .b64 %a<2>;
+  ld.param.u64 %a1, [flag];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %nctaid.x;
+  sub.u32 %r2, %r2, 1;
+  setp.eq.u32 %p1, %r1, %r2;
+  @%p1 bra last;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra done;
+wait:
+  ld.acquire.gpu.global.u32 %r3, [%a1];
+  setp.eq.u32 %p2, %r3, 0;
+  @%p2 bra wait;
+  ret;
+last:
+  mov.u32 %r4, 1;
+  st.release.gpu.global.u32 [%a1], %r4;
+done:
+  ret;
+}
+)";
+
+TEST(Device, CooperativeLaunchesFitOrFail) {
+  DevicePtr device = open("sim");
+  ModulePtr module = load(device, meet);
+  nvfp4_kernel *kernel = find(module, "meet");
+  nvfp4_device_info info;
+  ASSERT_EQ(nvfp4_device_query(device.get(), &info), NVFP4_OK);
+  auto places = static_cast<uint32_t>(info.multiprocessors);
+  void *flag = nullptr;
+  ASSERT_EQ(nvfp4_device_alloc(device.get(), 4, &flag), NVFP4_OK);
+  ASSERT_EQ(nvfp4_device_fill(device.get(), flag, 0, 4, 1, nullptr), NVFP4_OK);
+  void *arguments[] = {&flag};
+  nvfp4_launch launch = {{places, 1, 1},           {1, 1, 1}, {0, 0, 0}, 0,
+                         NVFP4_LAUNCH_COOPERATIVE, nullptr};
+  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK)
+      << nvfp4_last_error();
+  EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_OK)
+      << nvfp4_last_error();
+  // One more and block 0 could wait for a block that waits for its place.
+  launch.grid[0] = places + 1;
+  EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_TRUE(says(("expected at most " + std::to_string(places) +
+                    " blocks in a cooperative launch, one on each "
+                    "multiprocessor, but got " +
+                    std::to_string(places + 1))
+                       .c_str()))
+      << nvfp4_last_error();
+  launch.flags |= NVFP4_LAUNCH_PROGRAMMATIC;
+  EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_TRUE(says("expected flags 0, NVFP4_LAUNCH_PROGRAMMATIC or "
+                   "NVFP4_LAUNCH_COOPERATIVE, but got 3"))
+      << nvfp4_last_error();
+  nvfp4_device_free(device.get(), flag);
+}
+
 TEST(Device, HostMemoryIsUsedInPlace) {
   DevicePtr device = open("sim");
   ModulePtr module = load(device, affine);

@@ -51,6 +51,7 @@ enum Result : int32_t {
   IllegalInstruction = 715,
   MisalignedAddress = 716,
   LaunchFailed = 719,
+  CooperativeLaunchTooLarge = 720,
   TensorMemoryLeak = 721,
   NotSupported = 801,
   StreamCaptureUnsupported = 900,

@@ -157,6 +157,10 @@ NVFP4_API nvfp4_status nvfp4_device_module_variable(nvfp4_device_module *module,
 /* The kernel may start before the one ahead of it in the stream has ended, and
  * waits for it by griddepcontrol. On `sim` launches follow each other. */
 #define NVFP4_LAUNCH_PROGRAMMATIC 1u
+/* Blocks wait for one another, so all of them run at the same time or none
+ * does: an error if the device has not so many places. Not with the flag above:
+ * no document says what both mean. */
+#define NVFP4_LAUNCH_COOPERATIVE 2u
 
 typedef struct nvfp4_launch {
   uint32_t grid[3];

@@ -103,8 +103,10 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
     dialects. Afterwards there is no `gpu.module`. For a module `@m` the declared
     constant `@m_image` is defined: its PTX, with a zero at the end; for a kernel
     `@k` with `nvvm.reqntid` and `nvfp4.shared_bytes` `@k_threads`,
-    `@k_shared_bytes` and `@k_flags`: NVFP4_LAUNCH_PROGRAMMATIC if it waits for the
-    launch before it (`griddepcontrol.wait`). What is not declared is not made.
+    `@k_shared_bytes` and `@k_flags`: NVFP4_LAUNCH_COOPERATIVE if its blocks wait
+    for one another (loads with `acquire` from the whole device), else
+    NVFP4_LAUNCH_PROGRAMMATIC if it waits for the launch before it
+    (`griddepcontrol.wait`). What is not declared is not made.
 
     `target` is the GPU: sm_90a, sm_100a, sm_103a or sm_100f.
 

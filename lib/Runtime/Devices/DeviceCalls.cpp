@@ -277,9 +277,10 @@ nvfp4_status nvfp4_kernel_launch(nvfp4_kernel *kernel,
                                  void *const *arguments) try {
   if (!kernel || !launch)
     return expected("a kernel and a launch");
-  if (launch->flags & ~NVFP4_LAUNCH_PROGRAMMATIC)
+  if (launch->flags > NVFP4_LAUNCH_COOPERATIVE)
     return fail(NVFP4_INVALID_ARGUMENT,
-                "expected flags 0 or NVFP4_LAUNCH_PROGRAMMATIC, but got " +
+                "expected flags 0, NVFP4_LAUNCH_PROGRAMMATIC or "
+                "NVFP4_LAUNCH_COOPERATIVE, but got " +
                     std::to_string(launch->flags));
   return kernel->launch(*launch, arguments);
 } catch (...) {

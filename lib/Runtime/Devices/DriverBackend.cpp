@@ -37,6 +37,7 @@ nvfp4_status statusOf(cuda::Result result) {
   case cuda::InvalidValue:
   case cuda::InvalidHandle:
   case cuda::InvalidClusterSize:
+  case cuda::CooperativeLaunchTooLarge:
     return NVFP4_INVALID_ARGUMENT;
   case cuda::NotFound:
   case cuda::FileNotFound:
@@ -434,9 +435,11 @@ nvfp4_status DriverKernel::launch(const nvfp4_launch &launch,
     for (unsigned i = 0; i < 3; ++i)
       attribute.value.cluster[i] = cluster[i];
   }
-  if (launch.flags & NVFP4_LAUNCH_PROGRAMMATIC) {
+  if (launch.flags) {
     cuda::LaunchAttribute &attribute = attributes[config.numAttributes++];
-    attribute.id = cuda::AttributeProgrammaticStreamSerialization;
+    attribute.id = launch.flags == NVFP4_LAUNCH_COOPERATIVE
+                       ? cuda::AttributeCooperative
+                       : cuda::AttributeProgrammaticStreamSerialization;
     attribute.value.flag = 1;
   }
   return device.call(

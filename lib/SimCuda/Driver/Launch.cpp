@@ -131,6 +131,23 @@ static Result checkLaunch(State &s, const SimFunction &function,
   return cuda::Success;
 }
 
+/// All blocks of a cooperative launch are resident at the same time.
+static Result checkCooperative(State &s, const sim::LaunchConfig &config) {
+  uint64_t blocks = 1, cluster = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    blocks *= config.grid[i];
+    cluster *= config.cluster[i];
+  }
+  uint64_t places = s.options.residentCtas / cluster * cluster;
+  if (blocks <= places)
+    return cuda::Success;
+  return s.fail(cuda::CooperativeLaunchTooLarge,
+                "expected at most " + std::to_string(places) +
+                    " blocks in a cooperative launch, one on each "
+                    "multiprocessor, but got " +
+                    std::to_string(blocks));
+}
+
 NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
                                       FunctionHandle handle, void **parameters,
                                       void **extra) try {
@@ -149,14 +166,20 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
   config.dynamicShared = launch->sharedBytes;
   if (kernel.function->requiredCluster[0])
     config.cluster = kernel.function->requiredCluster;
+  bool isCooperative = false;
   for (uint32_t i = 0; i < launch->numAttributes; ++i) {
     const cuda::LaunchAttribute &attribute = launch->attributes[i];
     if (attribute.id == cuda::AttributeClusterDimension)
       std::copy_n(attribute.value.cluster, 3, config.cluster.begin());
+    if (attribute.id == cuda::AttributeCooperative)
+      isCooperative = attribute.value.flag != 0;
     if (attribute.id == cuda::AttributeProgrammaticStreamSerialization)
       config.programmatic = attribute.value.flag != 0;
   }
   if (Result error = checkLaunch(*s, *function, config))
+    return error;
+  if (Result error =
+          isCooperative ? checkCooperative(*s, config) : cuda::Success)
     return error;
   if (Result error =
           packParameters(*s, *function, parameters, extra, config.parameters))
@@ -224,8 +247,13 @@ NVFP4_SIM_API Result cuLaunchCooperativeKernel(
     FunctionHandle function, unsigned gridX, unsigned gridY, unsigned gridZ,
     unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
     Stream stream, void **parameters) {
-  return cuLaunchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ,
-                        sharedBytes, stream, parameters, nullptr);
+  cuda::LaunchAttribute cooperative = {};
+  cooperative.id = cuda::AttributeCooperative;
+  cooperative.value.flag = 1;
+  cuda::LaunchConfig config = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ},
+                               sharedBytes,           stream,
+                               &cooperative,          1};
+  return cuLaunchKernelEx(&config, function, parameters, nullptr);
 }
 
 //===- Occupancy
