@@ -2,12 +2,21 @@
 // powers of two, as models dequantise that know no type of four bits.
 
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm | FileCheck %s
+// A table that is a resource, as exporters of torch write it, or one of other bytes.
+// RUN: sed '/dense<\[0.0/{N;s/dense<[^>]*>/dense_resource<table>/}' %s > %t
+// RUN: echo '{-# dialect_resources: { builtin: { table: "0x040000000000003F803FC03F004040408040C040008000BF80BFC0BF00C040C080C0C0C0" } } #-}' > %t.table
+// RUN: cat %t %t.table > %t.mlir && nvfp4-opt %t.mlir --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=RESOURCE
+// RUN: sed 's/803FC03F/803FC13F/' %t.mlir | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
+// RUN: sed 's/C0C0"/C0"/' %t.mlir | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // Another table, the high half first, or another bias: not these formats.
 // RUN: sed 's/dense<\[0.0, 0.5, 1.0/dense<[0.0, 0.25, 1.0/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/concat dim(3) %%l1, %%h1/concat dim(3) %%h1, %%l1/; s/slice %%vl into %%ve\[0, 0\]/slice %%vl into %%ve[0, 1]/; s/slice %%vh into %%half\[0, 1\]/slice %%vh into %%half[0, 0]/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/constant 127 : i32/constant 126 : i32/; s/constant 23 : i32/constant 22 : i32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/constant 15 : i8/constant 7 : i8/; s/constant 4 : i32/constant 3 : i32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 
+// RESOURCE-LABEL: func.func @stacked(
+// RESOURCE:         grouped_scaled_gemm.matmul
+// RESOURCE:       func.func @every_other_column(
 // KEPT-LABEL: func.func @stacked(
 // KEPT-NOT:     grouped_scaled_gemm.matmul
 // KEPT:       func.func @stacked_codes(
