@@ -116,7 +116,10 @@ def like(array: np.ndarray | None, model: Any) -> Any:
 
 def _from_dlpack(tensor: Any) -> np.ndarray:
     if hasattr(tensor, "__dlpack_device__"):
-        kind, number = tensor.__dlpack_device__()
+        try:
+            kind, number = tensor.__dlpack_device__()
+        except (ValueError, BufferError, RuntimeError) as error:  # torch has devices that DLPack has not, such as meta
+            raise ArgumentError(f"expected a tensor in memory of the CPU, but {type(tensor).__name__} says: {error}") from None
         if kind not in (1, 3):  # the CPU, and memory of the CPU that a GPU sees
             raise ArgumentError(f"expected a tensor in memory of the CPU, but got one on DLPack device ({int(kind)}, "
                                 f"{number}); move it with .cpu()")

@@ -34,6 +34,12 @@ def test_types_are_shared(name):
     assert str(array.dtype) == name and (array.astype(np.float32) == 1).all()
 
 
+def test_tensors_without_memory_are_refused():
+    for dtype in (torch.float32, torch.bfloat16):
+        with pytest.raises(nvfp4.ArgumentError, match="memory of the CPU.*meta"):
+            nvfp4.quantize(torch.empty(4, 32, dtype=dtype, device="meta"))
+
+
 def test_results_go_back_without_a_copy():
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     tensor = torch.from_dlpack(nvfp4.to_dlpack(array))
