@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checkpoints of Mixture-of-Experts layers: read and written in the conventions of three producers.
+"""Checkpoints of Mixture-of-Experts and linear layers: read and written in the conventions of three producers.
 
 =====================  ===============================================  =======================================
 convention             tensors of an expert or layer                    global scale
@@ -39,7 +39,8 @@ from .options import Activation, ActivationLike, Gate, gpt_oss_swiglu, swiglu
 from .quantization import relayout
 from .tensors import ScaledTensor
 
-__all__ = ["Checkpoint", "write_safetensors", "Reconciliation", "LoadedLayer", "load_moe", "save_moe", "CONVENTIONS"]
+__all__ = ["Checkpoint", "write_safetensors", "Reconciliation", "LoadedLayer", "load_moe", "save_moe", "LinearWeights",
+           "load_linear", "save_linear", "CONVENTIONS"]
 
 CONVENTIONS = ("modelopt", "compressed-tensors", "gpt-oss")
 
@@ -227,6 +228,20 @@ def _detect(tensors: Mapping[str, Any], prefix: str) -> str:
                           f"{', '.join(sorted(ends)[:8]) or 'nothing'}")
 
 
+def _multiplier(value: np.ndarray, name: str, convention: str) -> np.float32:
+    """A global scale as a multiplier."""
+    if value.size != 1 or not np.isfinite(number := np.float32(value.reshape(-1)[0])) or number <= 0:
+        raise CheckpointError(f"expected {name} to be one positive number, but got {value}")
+    return np.float32(1) / number if convention == "compressed-tensors" else number
+
+
+def _stored(multiplier: Any, convention: str) -> np.ndarray:
+    """The inverse of _multiplier."""
+    if convention == "compressed-tensors":
+        return np.array([np.float32(1) / np.float32(multiplier)], np.float32)
+    return np.array(multiplier, np.float32)
+
+
 def _load_experts(tensors: Mapping[str, Any], prefix: str, convention: str, global_scales: str,
                   activation: ActivationLike | None) -> LoadedLayer:
     found: dict[tuple[int, str], str] = {}
@@ -239,7 +254,6 @@ def _load_experts(tensors: Mapping[str, Any], prefix: str, convention: str, glob
     if not experts or experts != list(range(len(experts))):
         raise CheckpointError(f"expected experts 0, 1, ... below '{prefix}.experts', but got {experts[:8]}")
     weight, scale, scale2, input_scale = _FIELDS[convention]
-    encode = convention == "compressed-tensors"
 
     def field(expert: int, side: str, name: str) -> np.ndarray:
         if (expert, side) not in found:
@@ -247,10 +261,7 @@ def _load_experts(tensors: Mapping[str, Any], prefix: str, convention: str, glob
         return _dlpack.asarray(tensors[found[expert, side] + name])
 
     def multiplier(expert: int, side: str, name: str) -> np.float32:
-        value = field(expert, side, name)
-        if value.size != 1 or not np.isfinite(number := np.float32(value.reshape(-1)[0])) or number <= 0:
-            raise CheckpointError(f"expected {found[expert, side]}{name} to be one positive number, but got {value}")
-        return np.float32(1) / number if encode else number
+        return _multiplier(field(expert, side, name), f"{found[expert, side]}{name}", convention)
 
     multipliers = np.array([[multiplier(e, side, scale2) for side in ("gate", "up", "down")] for e in experts], np.float32)
     scales13 = [np.concatenate([field(e, side, scale) for side in ("gate", "up")]) for e in experts]
@@ -332,7 +343,8 @@ def _load_gpt_oss(tensors: Mapping[str, Any], prefix: str, activation: Activatio
 
     weights = MoEWeights(scaled(*names[:2]), scaled(*names[3:5]), bias13=bias(names[2]), bias2=bias(names[5]),
                          activation=activation or gpt_oss_swiglu())
-    return LoadedLayer(weights, "gpt-oss", (), ("activations are bfloat16 in gpt-oss; here they are mxfp8_e4m3",))
+    return LoadedLayer(weights, "gpt-oss", (), (
+        "activations are bfloat16 in gpt-oss; here they are mxfp8_e4m3, or bfloat16 with activation_format='bf16'",))
 
 
 def save_moe(path: str | os.PathLike[str], weights: MoEWeights, prefix: str = "", *, convention: str = "modelopt",
@@ -390,10 +402,6 @@ def _expert_tensors(weights: MoEWeights, prefix: str, convention: str, gate: Any
     inputs[:, 2] = 1 if weights.w2_input_multiplier is None else weights.w2_input_multiplier
     has_inputs = weights.input_multiplier is not None or weights.w2_input_multiplier is not None
 
-    def stored(multiplier: np.float32) -> np.ndarray:
-        value = np.float32(1) / multiplier if convention == "compressed-tensors" else multiplier
-        return np.array([value] if convention == "compressed-tensors" else value, np.float32)
-
     result = {}
     for e in range(experts):
         parts = ((w13.values[e, :half], w13.scales[e, :half]), (w13.values[e, half:], w13.scales[e, half:]),
@@ -401,7 +409,71 @@ def _expert_tensors(weights: MoEWeights, prefix: str, convention: str, gate: Any
         for index, (side, (values, scales)) in enumerate(zip(("gate_proj", "up_proj", "down_proj"), parts)):
             at = f"{prefix}experts.{e}.{side}."
             result[at + weight], result[at + scale] = values, scales
-            result[at + scale2] = stored(ones[e, index])
+            result[at + scale2] = _stored(ones[e, index], convention)
             if has_inputs:
-                result[at + input_scale] = stored(inputs[e, index])
+                result[at + input_scale] = _stored(inputs[e, index], convention)
     return result
+
+
+@dataclasses.dataclass(frozen=True)
+class LinearWeights:
+    """A linear layer: ``weight`` ``[N, K]`` in NVFP4, its global scale and that of the activations as multipliers (None: 1),
+    ``bias`` ``[N]`` or None. ``grouped_matmul(x, layer.weight, alpha=layer.multiplier, bias=layer.bias)`` is the layer for
+    ``x`` of bfloat16."""
+
+    weight: ScaledTensor
+    multiplier: np.float32 | None = None
+    input_multiplier: np.float32 | None = None
+    bias: np.ndarray | None = None
+
+
+def load_linear(source: str | os.PathLike[str] | Mapping[str, Any], prefix: str, *,
+                convention: str = "auto") -> LinearWeights:
+    """Reads the layer called ``prefix`` (such as ``model.layers.3.self_attn.o_proj``) from a file, a folder, or a mapping.
+
+    ``convention`` is ``modelopt``, ``compressed-tensors`` or ``auto``, to tell by the names. Values and scales stay in the
+    file. CheckpointError for a layer that is not there or has no NVFP4 weight, such as one that was left in bfloat16.
+    """
+    tensors: Mapping[str, Any] = source if isinstance(source, Mapping) else Checkpoint(source)
+    if convention == "auto":
+        convention = next((name for name, fields in _FIELDS.items() if f"{prefix}.{fields[2]}" in tensors), "")
+        if not convention:
+            names = [name for name in tensors if name.startswith(prefix + ".")]
+            raise CheckpointError(f"expected {prefix}.weight_scale_2 or {prefix}.weight_global_scale, but got "
+                                  f"{', '.join(sorted(names)[:8]) or 'nothing'}")
+    if convention not in _FIELDS:
+        raise ArgumentError(f"expected convention auto, {', '.join(_FIELDS)}, but got '{convention}'")
+
+    def field(name: str, optional: bool = False) -> np.ndarray | None:
+        if f"{prefix}.{name}" in tensors:
+            return _dlpack.asarray(tensors[f"{prefix}.{name}"])
+        if optional:
+            return None
+        raise CheckpointError(f"expected a tensor called '{prefix}.{name}', but there is none")
+
+    def multiplier(name: str, optional: bool = False) -> np.float32 | None:
+        value = field(name, optional)
+        return None if value is None else _multiplier(value, f"{prefix}.{name}", convention)
+
+    weight, scale, scale2, input_scale = _FIELDS[convention]
+    return LinearWeights(ScaledTensor(field(weight), field(scale)), multiplier(scale2), multiplier(input_scale, True),
+                         field("bias", True))
+
+
+def save_linear(path: str | os.PathLike[str], layers: Mapping[str, LinearWeights], *, convention: str = "modelopt") -> None:
+    """Writes layers by name as a ``.safetensors`` file that :func:`load_linear` and the producers' loaders read."""
+    if convention not in _FIELDS:
+        raise ArgumentError(f"expected convention {', '.join(_FIELDS)}, but got '{convention}'")
+    result: dict[str, Any] = {}
+    for name, layer in layers.items():
+        if layer.weight.format != "nvfp4" or layer.weight.ndim != 2:
+            raise ArgumentError(f"expected a weight [N, K] in nvfp4 for {name}, but got {layer.weight}")
+        linear = _linear(layer.weight)
+        weight, scale, scale2, input_scale = (f"{name}.{field}" for field in _FIELDS[convention])
+        result[weight], result[scale] = linear.values, linear.scales
+        result[scale2] = _stored(1 if layer.multiplier is None else layer.multiplier, convention)
+        if layer.input_multiplier is not None:
+            result[input_scale] = _stored(layer.input_multiplier, convention)
+        if layer.bias is not None:
+            result[f"{name}.bias"] = _dlpack.asarray(layer.bias)
+    write_safetensors(path, result)

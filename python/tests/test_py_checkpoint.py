@@ -167,6 +167,47 @@ def test_what_is_written_is_read_back(rng, tmp_path, convention, layout):
         assert layer.weights.input_multiplier == 0.25
 
 
+@pytest.mark.parametrize("convention", ["modelopt", "compressed-tensors"])
+def test_linear_layers(rng, tmp_path, convention):
+    """Read as producers write them, and by the safetensors package as we write them."""
+    values, scales = random_scaled(rng, (I, H), "nvfp4", lattice=False).store()
+    number, of_input = np.float32(2.0**-11), np.float32(2.0**-7)
+    fields = ("weight", "weight_scale", "weight_scale_2", "input_scale") if convention == "modelopt" else (
+        "weight_packed", "weight_scale", "weight_global_scale", "input_global_scale")
+    stored = [number, of_input] if convention == "modelopt" else [1 / number, 1 / of_input]
+    tensors = {f"attn.o_proj.{name}": np.array(value) for name, value in zip(
+        fields, (values, scales.view(ml_dtypes.float8_e4m3fn), *stored))}
+    tensors |= {"attn.o_proj.bias": np.arange(I, dtype=np.float32), "attn.q_norm.weight": np.ones(4, np.float32)}
+    save_file(tensors, tmp_path / "m.safetensors")
+    layer = checkpoint.load_linear(tmp_path / "m.safetensors", "attn.o_proj")
+    assert layer.multiplier == number and layer.input_multiplier == of_input
+    x = rng.integers(-8, 9, (5, H)).astype(ml_dtypes.bfloat16)
+    got = nvfp4.grouped_matmul(x, layer.weight, alpha=layer.multiplier, bias=layer.bias)
+    exact = x.astype(float) @ values_of(nvfp4.ScaledTensor(values, scales)).T * float(number) + np.arange(I)
+    np.testing.assert_allclose(got, exact, rtol=2.0**-20, atol=np.abs(exact).max() * 2.0**-20)
+    checkpoint.save_linear(tmp_path / "n.safetensors", {"attn.o_proj": layer}, convention=convention)
+    written, given = (dict(deserialize((tmp_path / name).read_bytes())) for name in ("n.safetensors", "m.safetensors"))
+    assert sorted(written) == sorted(n for n in tensors if n.startswith("attn.o_proj"))
+    for name, tensor in written.items():
+        assert tensor["dtype"] == given[name]["dtype"] and bytes(tensor["data"]) == bytes(given[name]["data"]), name
+
+
+def test_linear_layers_that_are_none_are_named(rng, tmp_path):
+    tensors = {"q.weight": np.ones((4, 16), np.float32), "o.weight_scale_2": np.float32(1), "o.weight": np.ones(3, np.uint8)}
+    with pytest.raises(nvfp4.CheckpointError, match="q.weight_scale_2 or q.weight_global_scale, but got q.weight"):
+        checkpoint.load_linear(tensors, "q")
+    with pytest.raises(nvfp4.CheckpointError, match="but got nothing"):
+        checkpoint.load_linear(tensors, "k")
+    with pytest.raises(nvfp4.CheckpointError, match="'o.weight_scale'"):
+        checkpoint.load_linear(tensors, "o")
+    with pytest.raises(nvfp4.ArgumentError, match="modelopt, compressed-tensors, but got 'gpt-oss'"):
+        checkpoint.load_linear(tensors, "o", convention="gpt-oss")
+    mx = checkpoint.LinearWeights(nvfp4.quantize(np.ones((4, 32), np.float32), format="mxfp4"))
+    with pytest.raises(nvfp4.ArgumentError, match="nvfp4 for o"):
+        checkpoint.save_linear(tmp_path / "x.safetensors", {"o": mx})
+    assert not (tmp_path / "x.safetensors").exists()
+
+
 def test_files_of_both_libraries_are_one_format(rng, tmp_path):
     tensors = {"a": rng.standard_normal((3, 5)).astype(np.float32), "b": np.zeros((0, 4), np.int64),
                "c": np.array(3, np.uint8), "d": np.ones(3, ml_dtypes.bfloat16)}
