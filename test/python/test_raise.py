@@ -266,3 +266,14 @@ def test_rows_of_every_expert(name):
     expected = out + np.einsum("mk,gnk->gmn", rows.astype(np.float64), dequantise(w, ws))
     got = getattr(module(name), name)(*operands, w, ws, out)
     np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+def test_computed_bytes():
+    rng = np.random.default_rng(15)
+    x = rng.integers(-8, 9, (5, 64)).astype(np.float16)
+    w, ws = rng.integers(0, 256, (48, 32), np.uint8), e8m0_scales(rng, (96, 2))
+    rows = rng.permutation(96)[:48].astype(np.int32)
+    out = rng.integers(-64, 64, (5, 48)).astype(np.float32)
+    weights = -unpack(w) * spread(decode(ws, ml_dtypes.float8_e8m0fnu)[rows], 32)
+    got = module("computed_bytes", file="raise-tables.mlir").computed_bytes(x, w, ws, rows, out)
+    np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))

@@ -69,15 +69,19 @@ static unsigned getWidth(Value value) {
 }
 
 std::optional<ElementTrace::Bits> ElementTrace::traceBits(Scalar scalar) {
-  settle(scalar);
+  Scalar element;
+  settle(scalar, &element);
   if (++steps > kMaxSteps)
     return std::nullopt;
   if (Operation *op = scalar.getComputation())
-    return traceBitsOf(scalar, op);
-  if (scalar.owner ||
-      !getElementTypeOrSelf(scalar.value.getType()).isInteger(8))
+    if (std::optional<Bits> bits = traceBitsOf(scalar, op))
+      return bits;
+  // Bytes that are computed otherwise are a tensor like any other.
+  if (!element.value ||
+      !getElementTypeOrSelf(element.value.getType()).isInteger(8))
     return std::nullopt;
-  return Bits{scalar.value, scalar.indices, getAffineConstantExpr(0, context)};
+  return Bits{element.value, element.indices,
+              getAffineConstantExpr(0, context)};
 }
 
 std::optional<ElementTrace::Bits>

@@ -291,7 +291,7 @@ Operation *ElementTrace::Scalar::getComputation() const {
   return isScalar && !isa<arith::ConstantOp>(op) ? op : nullptr;
 }
 
-void ElementTrace::settle(Scalar &scalar) {
+void ElementTrace::settle(Scalar &scalar, Scalar *element) {
   while (++steps < kMaxSteps) {
     if (scalar.owner) {
       auto argument = dyn_cast<BlockArgument>(scalar.value);
@@ -312,6 +312,8 @@ void ElementTrace::settle(Scalar &scalar) {
       scalar = {splat.getInput(), {}, {}};
       return;
     }
+    if (element)
+      *element = scalar;
     auto producer = scalar.value.getDefiningOp<linalg::LinalgOp>();
     if (!isElementwise(producer))
       return;

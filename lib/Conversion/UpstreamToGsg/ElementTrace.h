@@ -165,8 +165,9 @@ private:
   traceOffset(Scalar scalar);
   /// True if `starts` is zero and then `ends` but for the last.
   bool areStartsOf(mlir::Value starts, mlir::Value ends);
-  /// Follows a scalar through tensors to what computes it.
-  void settle(Scalar &scalar);
+  /// Follows a scalar through tensors to what computes it. `element` becomes
+  /// the last tensor on the way.
+  void settle(Scalar &scalar, Scalar *element = nullptr);
   /// Indices of the source of a slice at which it has `indices`; nothing if it
   /// skips elements.
   std::optional<Indices> enterSlice(mlir::tensor::ExtractSliceOp op,

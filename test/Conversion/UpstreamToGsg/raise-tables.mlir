@@ -202,3 +202,57 @@ func.func @stacked_codes(%x: tensor<5x64xf16>, %w: tensor<48x32xi8>, %ws: tensor
       ins(%xd, %wd : tensor<5x64xf32>, tensor<48x64xf32>) outs(%out : tensor<5x48xf32>) -> tensor<5x48xf32>
   return %y : tensor<5x48xf32>
 }
+
+// Bytes that are computed, or gathered, are tensors like any other.
+
+// CHECK-LABEL: func.func @computed_bytes(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<5x64xf16>, %[[W:[a-z0-9]+]]: tensor<48x32xi8>
+// CHECK:         %[[FLIPPED:.*]] = arith.xori %[[W]]
+// CHECK:         %[[GATHERED:.*]] = linalg.generic
+// CHECK:           tensor.extract
+// CHECK:         %[[SCALES:.*]] = linalg.generic {{.*}} ins(%[[GATHERED]] : tensor<48x2xi8>)
+// CHECK:         grouped_scaled_gemm.make_scaled %[[FLIPPED]], %[[SCALES]]
+func.func @computed_bytes(%x: tensor<5x64xf16>, %w: tensor<48x32xi8>, %ws: tensor<96x2xi8>, %rows: tensor<48xi32>,
+                          %out: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  %signs = arith.constant dense<0x88> : tensor<48x32xi8>
+  %flipped = arith.xori %w, %signs : tensor<48x32xi8>
+  %be = tensor.empty() : tensor<48x2xi8>
+  %gathered = linalg.generic {indexing_maps = [affine_map<(r, b) -> (r)>, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%rows : tensor<48xi32>) outs(%be : tensor<48x2xi8>) {
+  ^bb0(%row: i32, %o: i8):
+    %r = arith.index_cast %row : i32 to index
+    %b = linalg.index 1 : index
+    %s = tensor.extract %ws[%r, %b] : tensor<96x2xi8>
+    linalg.yield %s : i8
+  } -> tensor<48x2xi8>
+  %ce = tensor.empty() : tensor<48x32x2xf4E2M1FN>
+  %pairs = linalg.generic {indexing_maps = [#blk, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%flipped : tensor<48x32xi8>) outs(%ce : tensor<48x32x2xf4E2M1FN>) {
+  ^bb0(%byte: i8, %o: f4E2M1FN):
+    %i = linalg.index 2 : index
+    %i8 = arith.index_cast %i : index to i8
+    %four = arith.constant 4 : i8
+    %by = arith.muli %i8, %four : i8
+    %t = arith.shrui %byte, %by : i8
+    %n = arith.trunci %t : i8 to i4
+    %c = arith.bitcast %n : i4 to f4E2M1FN
+    linalg.yield %c : f4E2M1FN
+  } -> tensor<48x32x2xf4E2M1FN>
+  %codes = tensor.collapse_shape %pairs [[0], [1, 2]] : tensor<48x32x2xf4E2M1FN> into tensor<48x64xf4E2M1FN>
+  %de = tensor.empty() : tensor<48x64xf32>
+  %wd = linalg.generic {indexing_maps = [#id2, affine_map<(r, k) -> (r, k floordiv 32)>, #id2],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%codes, %gathered : tensor<48x64xf4E2M1FN>, tensor<48x2xi8>) outs(%de : tensor<48x64xf32>) {
+  ^bb0(%c: f4E2M1FN, %s: i8, %o: f32):
+    %cf = arith.extf %c : f4E2M1FN to f32
+    %s8 = arith.bitcast %s : i8 to f8E8M0FNU
+    %sf = arith.extf %s8 : f8E8M0FNU to f32
+    %v = arith.mulf %cf, %sf : f32
+    linalg.yield %v : f32
+  } -> tensor<48x64xf32>
+  %xd = arith.extf %x : tensor<5x64xf16> to tensor<5x64xf32>
+  %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
+                                      affine_map<(m, n, k) -> (m, n)>]
+      ins(%xd, %wd : tensor<5x64xf32>, tensor<48x64xf32>) outs(%out : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %y : tensor<5x48xf32>
+}
