@@ -50,7 +50,7 @@ void KernelBody::buildLoadRole() {
       auto load = [&](Value map, ArrayRef<Value> at, unsigned slot,
                       CacheHintAttr cache) {
         TmaLoadOp::create(b, loc, map, at, fill.getSlot()[slot],
-                          fill.getToken(), Value(), cache);
+                          fill.getToken(), cache);
       };
       auto rowOffset = [&](Value map) {
         return mul(k, cast<TensorMapType>(map.getType()).getShape().back());
@@ -120,7 +120,7 @@ void KernelBody::buildMmaRole() {
       Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
                                          loop.getInductionVar(), zero);
       MmaScaledOp::create(b, loc, plan.kind, acc, drain.getSlot()[0], sa,
-                          drain.getSlot()[1], sb, more, Value(), plan.ue8m0);
+                          drain.getSlot()[1], sb, more, plan.ue8m0);
       if (scales)
         ReleaseOp::create(b, loc, scales.getToken());
       ReleaseOp::create(b, loc, drain.getToken());

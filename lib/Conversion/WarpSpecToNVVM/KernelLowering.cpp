@@ -41,9 +41,6 @@ LogicalResult KernelLowering::run() {
 
 /// What the dialect can say and this conversion does not do.
 static LogicalResult checkSupported(Operation *op) {
-  if (auto load = dyn_cast<TmaLoadOp>(op); load && load.getMulticast())
-    return op->emitOpError("expected a load without multicast: the barriers of "
-                           "other blocks would count its bytes");
   if (auto load = dyn_cast<TmaLoadRowsOp>(op)) {
     auto first = dyn_cast<BlockArgument>(load.getMaps().front());
     for (auto [i, map] : llvm::enumerate(load.getMaps())) {
@@ -54,11 +51,6 @@ static LogicalResult checkSupported(Operation *op) {
                                "kernel, one after the other");
     }
   }
-  if (auto pipeline = dyn_cast<PipelineOp>(op);
-      pipeline && pipeline.getProducer() == Agent::LaunchControl)
-    return op->emitOpError(
-        "expected a pipeline that threads, tma or tensor_core "
-        "fills: launch_control is not lowered");
   if (auto acquire = dyn_cast<AcquireOp>(op);
       acquire && !acquire.getIssuer() &&
       getPipelineOp(acquire.getPipeline()).getConsumer() == Agent::Tma)
@@ -157,7 +149,7 @@ LogicalResult KernelLowering::lowerBody() {
             .Case([](EndOp) { return true; })
             .Default([](Operation *) { return false; });
     if (!known)
-      return op->emitOpError("expected an operation that sm_100 has, after "
+      return op->emitOpError("expected an operation that kernels have after "
                              "warpspec-lower-roles");
   }
   for (MmaDecodedOp product : products) {

@@ -258,14 +258,13 @@ void KernelLowering::lower(TmaLoadOp op) {
     address =
         arith::AndIOp::create(rewriter, loc, address, constant(0xFEFFFFFF));
   Value barrier = getShared(address);
-  bool inBlock = !op.getMulticast() && !pair;
-  if (!inBlock)
+  if (pair)
     target = LLVM::AddrSpaceCastOp::create(
         rewriter, loc, LLVM::LLVMPointerType::get(op.getContext(), 7), target);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       rewriter, loc, target, op.getMapMutable().get(),
-      reversed(op.getCoordinates()), barrier, ValueRange(), op.getMulticast(),
-      getCachePolicy(op.getCache()), NVVM::TMALoadMode::TILE, inBlock,
+      reversed(op.getCoordinates()), barrier, ValueRange(), Value(),
+      getCachePolicy(op.getCache()), NVVM::TMALoadMode::TILE, !pair,
       pair ? NVVM::CTAGroupKindAttr::get(op.getContext(),
                                          NVVM::CTAGroupKind::CTA_2)
            : NVVM::CTAGroupKindAttr(),

@@ -12,7 +12,6 @@
 #include "KernelLowering.h"
 #include "nvfp4/Conversion/WarpSpecToNVVM/Descriptors.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -95,14 +94,6 @@ void KernelLowering::lower(MmaScaledOp op) {
   };
   Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
   for (int64_t step = 0; step < steps; ++step) {
-    OpBuilder::InsertionGuard guard(rewriter);
-    if (op.getSteps() && step) {
-      Value issues =
-          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sgt,
-                                op.getSteps(), constant(step));
-      auto branch = scf::IfOp::create(rewriter, loc, issues, false);
-      rewriter.setInsertionPointToStart(branch.thenBlock());
-    }
     int64_t atom = step * scalesPerStep / 4, id = step * scalesPerStep % 4;
     uint32_t instruction = encodeInstruction(
         {op.getKind(), kernel.getPair() ? 256 : 128, n, aType.getElementType(),

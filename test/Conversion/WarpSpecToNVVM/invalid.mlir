@@ -38,40 +38,15 @@ gpu.module @m {
 
 // -----
 
-// Bytes that another block's barrier counts.
-!p = !warpspec.pipeline<1 x (memref<64xi8, #warpspec.smem>), tma to threads>
+// A loop over tiles that no role has.
 gpu.module @m {
-  warpspec.kernel @k(%m: !warpspec.tensor_map<64xi8>, %mask: i16) {
-    %b = warpspec.smem_alloc at(0) : memref<1x64xi8, #warpspec.smem>
-    %p = warpspec.pipeline(%b) tma to threads barriers(1024) : memref<1x64xi8, #warpspec.smem>
-    %c0 = arith.constant 0 : i32
-    %fill, %s = warpspec.acquire %p[%c0, %c0] : !p
-    // expected-error @below {{expected a load without multicast: the barriers of other blocks would count its bytes}}
-    warpspec.tma_load %m[%c0] to %s fills(%fill) multicast(%mask) : !warpspec.tensor_map<64xi8> to memref<64xi8, #warpspec.smem>
-    warpspec.commit %fill
-  } cluster(2) shared_bytes(2048) tmem_columns(0) threads(32)
-}
-
-// -----
-
-// No operation fills for launch_control yet.
-gpu.module @m {
-  warpspec.kernel @k() {
-    // expected-error @below {{expected a pipeline that threads, tma or tensor_core fills: launch_control is not lowered}}
-    %p = warpspec.pipeline() depth 1 launch_control to threads barriers(0)
-  } shared_bytes(2048) tmem_columns(0) threads(32)
-}
-
-// -----
-
-// A Hopper operation has no form on sm_100.
-gpu.module @m {
-  warpspec.kernel @k() {
-    %b = warpspec.smem_alloc at(0) : memref<64x64xf16, #warpspec.smem<128>>
-    %acc = arith.constant dense<0.0> : vector<32xf32>
-    // expected-error @below {{expected an operation that sm_100 has, after warpspec-lower-roles}}
-    %r = warpspec.warpgroup_mma %acc += %b, %b : vector<32xf32>, memref<64x64xf16, #warpspec.smem<128>>, memref<64x64xf16, #warpspec.smem<128>>
-  } shared_bytes(8192) tmem_columns(0) threads(128)
+  warpspec.kernel @k(%n: i32) {
+    // expected-error @below {{expected an operation that kernels have after warpspec-lower-roles}}
+    warpspec.for_each_tile m_fastest of %n extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%group, %i, %j) {
+    }
+  } shared_bytes(0) tmem_columns(0) threads(128)
 }
 
 // -----

@@ -99,22 +99,6 @@ func.func @f(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !t, %s: !s) {
 
 // -----
 
-func.func @f(%acc: vector<32xf32>, %a: memref<64x64xf16, #warpspec.smem<128>>, %b: memref<128x64xf16, #warpspec.smem<128>>) {
-  // expected-error @below {{expected an accumulator of 64 values a thread, but got 32}}
-  %r = warpspec.warpgroup_mma %acc += %a, %b : vector<32xf32>, memref<64x64xf16, #warpspec.smem<128>>, memref<128x64xf16, #warpspec.smem<128>>
-  return
-}
-
-// -----
-
-func.func @f(%acc: vector<64xf32>, %a: memref<32x64xf16, #warpspec.smem<128>>, %b: memref<128x64xf16, #warpspec.smem<128>>) {
-  // expected-error @below {{expected A as [64, 64] in shared memory or as a vector of registers, but got 'memref<32x64xf16, #warpspec.smem<128>>'}}
-  %r = warpspec.warpgroup_mma %acc += %a, %b : vector<64xf32>, memref<32x64xf16, #warpspec.smem<128>>, memref<128x64xf16, #warpspec.smem<128>>
-  return
-}
-
-// -----
-
 func.func @no_atom_behind(%s: memref<1x512xi8, #warpspec.smem>, %t: memref<128x4xi32, #warpspec.tmem>, %r: i32) {
   // expected-error@+1 {{expected an atom more than are copied, as rows behind the last are read, but got 'memref<1x512xi8, #warpspec.smem>'}}
   warpspec.copy_scales %s to %t row(%r) : memref<1x512xi8, #warpspec.smem> to memref<128x4xi32, #warpspec.tmem>

@@ -137,14 +137,6 @@ void MmaScaledOp::getAccesses(Accesses &accesses) {
   read(accesses, getBScalesMutable());
 }
 
-// Issued by all threads of a warpgroup together.
-Agent WarpgroupMmaOp::getAgent() { return Agent::Threads; }
-void WarpgroupMmaOp::getAccesses(Accesses &accesses) {
-  if (isSmem(getA().getType()))
-    read(accesses, getAMutable());
-  read(accesses, getBMutable());
-}
-
 // Waits for slots itself; no buffer is named.
 Agent MmaDecodedOp::getAgent() { return Agent::Threads; }
 void MmaDecodedOp::getAccesses(Accesses &) {}

@@ -40,9 +40,6 @@ std::optional<HandOver> nvfp4::warpspec::getHandOver(Agent producer,
        {Signal::None, Signal::TensorCommit, true}},
       // Bulk groups belong to the thread that stores.
       {Agent::Threads, Agent::Tma, {Signal::None, Signal::BulkGroup, true}},
-      {Agent::LaunchControl,
-       Agent::Threads,
-       {Signal::Bytes, Signal::WarpArrival, false}},
   };
   for (const Row &row : table)
     if (row.producer == producer && row.consumer == consumer)

@@ -150,43 +150,6 @@ LogicalResult MmaScaledOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// warpgroup_mma
-//===----------------------------------------------------------------------===//
-
-LogicalResult WarpgroupMmaOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
-    OpaqueProperties, RegionRange, SmallVectorImpl<Type> &types) {
-  if (operands.empty())
-    return failure();
-  types.push_back(operands[0].getType());
-  return success();
-}
-
-LogicalResult WarpgroupMmaOp::verify() {
-  MemRefType b = getB().getType();
-  if (!b.hasStaticShape() || b.getRank() != 2)
-    return emitOpError("expected B as [n, k], but got ") << b;
-  int64_t n = b.getDimSize(0);
-  if (n < 8 || n > 256 || n % 8 != 0)
-    return emitOpError("expected N as a multiple of 8 in [8, 256], but got ")
-           << n;
-  auto acc = cast<VectorType>(getAcc().getType());
-  if (acc.getNumElements() != n / 2)
-    return emitOpError("expected an accumulator of ")
-           << n / 2 << " values a thread, but got " << acc.getNumElements();
-  if (isa<VectorType>(getA().getType()))
-    return success();
-  auto a = dyn_cast<MemRefType>(getA().getType());
-  if (!a || !isSmem(a) || !a.hasStaticShape() || a.getRank() != 2 ||
-      a.getDimSize(0) != 64 || a.getDimSize(1) != b.getDimSize(1))
-    return emitOpError("expected A as [64, ")
-           << b.getDimSize(1)
-           << "] in shared memory or as a vector of registers, but got "
-           << getA().getType();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // mma_decoded
 //===----------------------------------------------------------------------===//
 

@@ -320,8 +320,6 @@ static LogicalResult verifyBox(Operation *op, TensorMapType map, size_t rank,
 }
 
 LogicalResult TmaLoadOp::verify() {
-  if (getMulticast() && !(*this)->getParentOfType<KernelOp>())
-    return emitOpError("expected multicast within a kernel");
   return verifyBox(*this, getMap().getType(), getCoordinates().size(),
                    getTarget().getType());
 }

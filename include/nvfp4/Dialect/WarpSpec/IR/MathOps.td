@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Block-scaled and plain multiplications of tiles, and what brings scale
-// factors to where the tensor core reads them.
+// Multiplications of tiles, block-scaled or of decoded weights, and what brings
+// scale factors to where the tensor core reads them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +53,7 @@ def WarpSpec_CopyScalesOp : WarpSpec_AgentOp<"copy_scales"> {
   }];
 }
 
-def WarpSpec_MmaScaledOp : WarpSpec_AgentOp<"mma_scaled", [
-    AttrSizedOperandSegments]> {
+def WarpSpec_MmaScaledOp : WarpSpec_AgentOp<"mma_scaled"> {
   let summary = "multiply two block-scaled tiles into tensor memory";
   let description = [{
     `acc[m, n] (+)= sum over k of (a[m, k] * sa[m, k / block]) * (b[n, k] * sb[n, k / block])`
@@ -68,8 +67,7 @@ def WarpSpec_MmaScaledOp : WarpSpec_AgentOp<"mma_scaled", [
     `a` and `b` are K-major tiles `[rows, k]`, or `[k blocks, rows, k]` where one
     row takes more bytes than the swizzle spans; in a `pair` each block holds
     half the rows of each, and all columns of `acc` in its half of the lanes.
-    `sa` and `sb` are what `copy_scales` wrote. The tile's K steps run in
-    order; `steps` issues only the first so many of them.
+    `sa` and `sb` are what `copy_scales` wrote. The tile's K steps run in order.
 
     `ue8m0` makes the scales of `mxf4nvf4` UE8M0, still of blocks of 16.
 
@@ -97,10 +95,10 @@ def WarpSpec_MmaScaledOp : WarpSpec_AgentOp<"mma_scaled", [
     WarpSpec_TmemBuffer:$acc,
     WarpSpec_SmemBuffer:$a, WarpSpec_TmemBuffer:$aScales,
     WarpSpec_SmemBuffer:$b, WarpSpec_TmemBuffer:$bScales,
-    Optional<I1>:$accumulate, Optional<I32>:$steps, UnitAttr:$ue8m0);
+    Optional<I1>:$accumulate, UnitAttr:$ue8m0);
   let assemblyFormat = [{
     $kind $acc `+` `` `=` $a `scaled_by` $aScales `,` $b `scaled_by` $bScales
-    (`accumulate` `(` $accumulate^ `)`)? (`steps` `(` $steps^ `)`)? (`ue8m0` $ue8m0^)? attr-dict
+    (`accumulate` `(` $accumulate^ `)`)? (`ue8m0` $ue8m0^)? attr-dict
     `:` type($acc) `,` type($a) `,` type($aScales) `,` type($b) `,` type($bScales)
   }];
   let extraClassDeclaration = [{
@@ -112,37 +110,6 @@ def WarpSpec_MmaScaledOp : WarpSpec_AgentOp<"mma_scaled", [
     int64_t getScalesPerStep();
     /// True if this operation is one of a kernel with `pair`.
     bool isPair();
-  }];
-}
-
-def WarpSpec_WarpgroupMmaOp : WarpSpec_AgentOp<"warpgroup_mma", [
-    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "multiply two tiles into the registers of a warpgroup";
-  let description = [{
-    Hopper's `wgmma`: `acc (+)= a * b^T` with both tiles K-major in shared
-    memory, or A in registers. The accumulator is one vector of N / 2 values a
-    thread, in the instruction's fragment order, for 64 rows of A. Asynchronous:
-    a drain that it reads may be released only when a later `warpgroup_mma` or
-    the use of its result shows that it has finished, which the release waits
-    for.
-
-    Example:
-
-    ```mlir
-    func.func @f(%acc: vector<64xf32>, %a: memref<64x64xf16, #warpspec.smem<128>>,
-                 %b: memref<128x64xf16, #warpspec.smem<128>>) -> vector<64xf32> {
-      %r = warpspec.warpgroup_mma %acc += %a, %b
-          : vector<64xf32>, memref<64x64xf16, #warpspec.smem<128>>,
-            memref<128x64xf16, #warpspec.smem<128>>
-      return %r : vector<64xf32>
-    }
-    ```
-  }];
-  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$acc, AnyType:$a,
-                       WarpSpec_SmemBuffer:$b);
-  let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
-  let assemblyFormat = [{
-    $acc `+` `` `=` $a `,` $b attr-dict `:` type($acc) `,` type($a) `,` type($b)
   }];
 }
 

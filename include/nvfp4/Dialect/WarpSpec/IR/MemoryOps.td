@@ -290,8 +290,7 @@ def WarpSpec_TensorMapOp : WarpSpec_Op<"tensor_map", [
   }];
 }
 
-def WarpSpec_TmaLoadOp : WarpSpec_CountedOp<"tma_load", [
-    AttrSizedOperandSegments]> {
+def WarpSpec_TmaLoadOp : WarpSpec_CountedOp<"tma_load"> {
   let summary = "copy one box of a tensor into a slot";
   let description = [{
     Coordinates are in elements, outermost first, as the box of the map. What
@@ -299,9 +298,7 @@ def WarpSpec_TmaLoadOp : WarpSpec_CountedOp<"tma_load", [
     of `fills`, so the load stands in the block of its `acquire`: what is
     expected must not depend on control flow.
 
-    `multicast` writes to the same place in every block of the cluster whose bit
-    is set; each block's own barrier counts the bytes. In a `pair` both blocks'
-    loads are counted on the even block's barrier.
+    In a `pair` both blocks' loads are counted on the even block's barrier.
 
     Example:
 
@@ -318,11 +315,10 @@ def WarpSpec_TmaLoadOp : WarpSpec_CountedOp<"tma_load", [
   }];
   let arguments = (ins WarpSpec_TensorMapType:$map, Variadic<I32>:$coordinates,
                        WarpSpec_SmemBuffer:$target, WarpSpec_FillType:$fill,
-                       Optional<I16>:$multicast,
                        OptionalAttr<WarpSpec_CacheHintAttr>:$cache);
   let assemblyFormat = [{
     $map `[` $coordinates `]` `to` $target `fills` `(` $fill `)`
-    (`multicast` `(` $multicast^ `)`)? (`cache` `` $cache^)? attr-dict
+    (`cache` `` $cache^)? attr-dict
     `:` type($map) `to` type($target)
   }];
 }

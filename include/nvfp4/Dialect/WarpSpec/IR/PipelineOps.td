@@ -35,9 +35,9 @@ def WarpSpec_PipelineOp : WarpSpec_Op<"pipeline", [
     | `threads to tma`             | wait for reads of bulk groups    | role barrier        | nothing            | commit the bulk group      |
 
     The last two are within one role: the tensor pipe, and the threads of a
-    role, order the full side. Leading dimensions are equal; the
-    pair of agents is one of the table (or `launch_control to threads`); buffers in tensor memory are filled by
-    `tensor_core` or `threads`.
+    role, order the full side. Leading dimensions are equal; the pair of agents
+    is one of the table; buffers in tensor memory are filled by `tensor_core` or
+    `threads`.
 
     `barriers(offset)` is the place of the barriers in shared memory, set by
     `warpspec-plan-memory`: `depth` full barriers, then `depth` empty ones, of 8

@@ -27,8 +27,7 @@ def WarpSpec_Dialect : Dialect {
     - `roles` holds one region for each program. SSA keeps values of one role
       out of the others;
     - a `pipeline` covers buffers and names, in its type, the agent that fills
-      them and the agent that drains them: `threads`, `tma`, `tensor_core`
-      or `launch_control`;
+      them and the agent that drains them: `threads`, `tma` or `tensor_core`;
     - `acquire` gives a `!warpspec.fill`, which `commit` closes; `wait` gives a
       `!warpspec.drain`, which `release` closes. Both are linear: closed once
       on every path;

@@ -25,8 +25,7 @@ class WarpSpec_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 def WarpSpec_Agent : WarpSpec_Enum<"Agent", "who fills or drains a buffer", [
   I32EnumAttrCase<"Threads", 0, "threads">,
   I32EnumAttrCase<"Tma", 1, "tma">,
-  I32EnumAttrCase<"TensorCore", 2, "tensor_core">,
-  I32EnumAttrCase<"LaunchControl", 3, "launch_control">]>;
+  I32EnumAttrCase<"TensorCore", 2, "tensor_core">]>;
 
 def WarpSpec_ScaledKind : WarpSpec_Enum<"ScaledKind",
     "kind of block-scaled multiplication", [
