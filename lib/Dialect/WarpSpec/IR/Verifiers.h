@@ -12,6 +12,12 @@
 
 namespace nvfp4::warpspec {
 
+/// A buffer of 128 lanes of elements of 32 bits, in numbers of 32 bits.
+mlir::LogicalResult verifyTmem(mlir::Operation *op, mlir::MemRefType type);
+
+/// Contiguous elements in global memory.
+bool isGlobal(mlir::MemRefType type);
+
 /// An operation that uses slots of `pipeline` in turn: the pipeline is one of
 /// the kernel, stage and phase come together, and outside a role they are
 /// there.

@@ -1,0 +1,52 @@
+//===- LoweredOps.cpp - What only passes write ------------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of the operations that passes make from pipelines.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nvfp4::warpspec;
+
+LogicalResult FenceOp::verify() { return success(); }
+LogicalResult TmemWaitOp::verify() { return success(); }
+
+LogicalResult RoleBarrierOp::verify() {
+  if (!(*this)->getParentOfType<RolesOp>())
+    return emitOpError("expected to be inside a role");
+  return success();
+}
+
+LogicalResult InitBarriersOp::verify() {
+  if (static_cast<int32_t>(getOffset()) % 8 != 0 ||
+      static_cast<int32_t>(getDepth()) < 1 ||
+      static_cast<int32_t>(getCount()) < 1)
+    return emitOpError(
+        "expected an offset that is a multiple of 8, and a depth "
+        "and a count of at least 1");
+  return success();
+}
+
+/// A power of two in [32, 512].
+static LogicalResult verifyColumns(Operation *op, int32_t columns) {
+  if (columns < 32 || columns > 512 || !llvm::isPowerOf2_32(columns))
+    return op->emitOpError(
+               "expected a power of two in [32, 512] as columns, but "
+               "got ")
+           << columns;
+  return success();
+}
+LogicalResult ReserveTmemOp::verify() {
+  return verifyColumns(*this, getColumns());
+}
+LogicalResult ReleaseTmemOp::verify() {
+  return verifyColumns(*this, getColumns());
+}
