@@ -82,7 +82,8 @@ private:
   mlir::Value getDescriptor(mlir::Value address, uint64_t fields);
   mlir::Value getLaneAddress(mlir::Value address);
 
-  // Weights decoded in registers (LowerDecoded.cpp, LowerFragment.cpp).
+  // Weights decoded in registers (LowerDecoded.cpp, DecodedLoop.h,
+  // LowerFragment.cpp).
   friend class DecodedLoop;
   void lower(MmaDecodedOp op);
   /// Fails where a fragment comes from something else than a product.

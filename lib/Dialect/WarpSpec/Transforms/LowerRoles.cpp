@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lays warps out, derives arrival counts, and turns sibling regions into
-// branches.
+// Turns sibling regions into branches on the warps that the layout gives them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "EachKernel.h"
+#include "KernelFrame.h"
 #include "RoleLayout.h"
 #include "RoleLowering.h"
 #include "RoleProgram.h"
@@ -22,7 +22,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace nvfp4::warpspec {
 #define GEN_PASS_DEF_LOWERROLESPASS
@@ -55,9 +54,11 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
       return failure();
     IRRewriter rewriter(&getContext());
     RoleLayout layout(roles);
-    Location loc = kernel.getLoc();
     rewriter.setInsertionPointToStart(&kernel.getBody().front());
-    createPrologue(rewriter, layout);
+    KernelFrame frame(rewriter, kernel, layout);
+    frame.enter();
+    thread = frame.getThread();
+    warp = frame.getWarp();
     rewriter.setInsertionPoint(roles);
     // Before the loops whose extents it copies are gone.
     scf::IfOp finder = createFinder(rewriter, layout);
@@ -67,7 +68,7 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     rewriter.setInsertionPoint(roles);
     dispatch(rewriter, layout, finder);
     rewriter.setInsertionPoint(roles);
-    releaseTmem(rewriter, loc);
+    frame.leave();
     kernel.setThreads(layout.warps * 32);
     rewriter.eraseOp(roles);
     return success();
@@ -103,132 +104,6 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
   }
 
   //===--------------------------------------------------------------------===//
-  // Prologue and epilogue
-  //===--------------------------------------------------------------------===//
-
-  int64_t getTmemSlot() { return *kernel.getSharedBytes() - 8; }
-
-  void createPrologue(RewriterBase &rewriter, const RoleLayout &layout) {
-    Location loc = kernel.getLoc();
-    Type i32 = rewriter.getI32Type();
-    thread = NVVM::ThreadIdXOp::create(rewriter, loc, i32);
-    Value five = createI32(rewriter, loc, 5);
-    Value raw = arith::ShRUIOp::create(rewriter, loc, thread, five);
-    // From one lane, so that branches on it are uniform.
-    warp = NVVM::ShflOp::create(
-        rewriter, loc, i32, createI32(rewriter, loc, -1), raw,
-        createI32(rewriter, loc, 0), createI32(rewriter, loc, 31),
-        NVVM::ShflKind::idx, UnitAttr());
-    inWarp(rewriter, loc, 0, [&] {
-      Value elected = NVVM::ElectSyncOp::create(rewriter, loc,
-                                                rewriter.getI1Type(), Value());
-      auto branch = scf::IfOp::create(rewriter, loc, elected, false);
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(branch.thenBlock());
-      for (auto pipeline : kernel.getOps<PipelineOp>())
-        initBarriers(rewriter, pipeline);
-      NVVM::FenceMbarrierInitOp::create(rewriter, loc);
-    });
-    int64_t columns = *kernel.getTmemColumns();
-    if (columns) {
-      inWarp(rewriter, loc, layout.warps - 1, [&] {
-        ReserveTmemOp::create(rewriter, loc, columns, getTmemSlot());
-      });
-      tmemWarp = layout.warps - 1;
-      FenceOp::create(rewriter, loc, FenceKind::Tcgen05Before);
-    }
-    meet(rewriter, loc);
-    if (columns)
-      FenceOp::create(rewriter, loc, FenceKind::Tcgen05After);
-  }
-
-  void inWarp(RewriterBase &rewriter, Location loc, int number,
-              function_ref<void()> build) {
-    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
-                                     warp, createI32(rewriter, loc, number));
-    auto branch = scf::IfOp::create(rewriter, loc, is, false);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(branch.thenBlock());
-    build();
-  }
-
-  /// Arrivals that complete a phase of one side, from the roles on that side.
-  int64_t countArrivals(PipelineOp pipeline, Signal signal, bool producers) {
-    // Tiles come from one warp.
-    if (int ringWarps = countRingWarps(pipeline))
-      return producers ? 1 : ringWarps;
-    int64_t count = 0;
-    for (Region &role : roles.getBodies()) {
-      WalkResult walk = role.walk([&](Operation *op) {
-        bool onSide =
-            producers ? isa<AcquireOp>(op) : isa<WaitOp, MmaDecodedOp>(op);
-        return onSide && getPipelineOp(op->getOperand(0)) == pipeline
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      });
-      if (!walk.wasInterrupted())
-        continue;
-      count += signal == Signal::WarpArrival
-                   ? roles.getWarps()[role.getRegionNumber()]
-                   : 1;
-    }
-    return count;
-  }
-
-  void initBarriers(RewriterBase &rewriter, PipelineOp pipeline) {
-    HandOver handOver =
-        *getHandOver(pipeline.getProducer(), pipeline.getConsumer());
-    auto init = [&](Signal signal, bool producers, int64_t offset) {
-      if (signal == Signal::None || signal == Signal::BulkGroup)
-        return;
-      int64_t count = countArrivals(pipeline, signal, producers);
-      // Both blocks of a pair signal what the even one waits for.
-      if (kernel.getPair() && isSignalledByBoth(pipeline, producers))
-        count *= 2;
-      // A side that no role plays signals nothing.
-      if (count)
-        InitBarriersOp::create(rewriter, pipeline.getLoc(), offset,
-                               pipeline.getDepth(), count);
-    };
-    int64_t offset = pipeline.getBarriers().value_or(0);
-    init(handOver.full, true, offset);
-    init(handOver.empty, false, offset + 8 * pipeline.getDepth());
-  }
-
-  /// In a pair the even block's tensor core works for both: operands become
-  /// full, and accumulators empty, when both blocks say so.
-  static bool isSignalledByBoth(PipelineOp pipeline, bool producers) {
-    Agent waiting = producers ? pipeline.getConsumer() : pipeline.getProducer();
-    return waiting == Agent::TensorCore &&
-           pipeline.getProducer() != pipeline.getConsumer();
-  }
-
-  /// All threads of the block, or of the cluster, meet.
-  void meet(RewriterBase &rewriter, Location loc) {
-    if (kernel.getCluster().value_or(1) > 1) {
-      NVVM::ClusterArriveOp::create(rewriter, loc, rewriter.getUnitAttr());
-      NVVM::ClusterWaitOp::create(rewriter, loc, rewriter.getUnitAttr());
-    } else {
-      NVVM::BarrierOp::create(rewriter, loc);
-    }
-  }
-
-  void releaseTmem(RewriterBase &rewriter, Location loc) {
-    int64_t columns = *kernel.getTmemColumns();
-    // A block that has gone cannot be signalled.
-    if (!columns && kernel.getCluster().value_or(1) > 1)
-      return meet(rewriter, loc);
-    if (!columns)
-      return;
-    FenceOp::create(rewriter, loc, FenceKind::Tcgen05Before);
-    meet(rewriter, loc);
-    FenceOp::create(rewriter, loc, FenceKind::Tcgen05After);
-    inWarp(rewriter, loc, tmemWarp, [&] {
-      ReleaseTmemOp::create(rewriter, loc, columns, getTmemSlot());
-    });
-  }
-
-  //===--------------------------------------------------------------------===//
   // Tiles through a ring
   //===--------------------------------------------------------------------===//
 
@@ -259,15 +134,6 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
     buildTileFinder(rewriter, getRingLoops(roles).front(),
                     kernel.getCluster().value_or(1));
     return branch;
-  }
-
-  /// Warps that wait for tiles from `pipeline`.
-  int countRingWarps(PipelineOp pipeline) {
-    int warps = 0;
-    for (ForEachTileOp loop : getRingLoops(roles))
-      if (getPipelineOp(loop.getRing()) == pipeline)
-        warps += roles.getWarps()[roles.getRoleNumber(loop)];
-    return warps;
   }
 
   //===--------------------------------------------------------------------===//
@@ -419,6 +285,5 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
   Value thread, warp;
   /// The named barrier of each role, 0 for none.
   SmallVector<int> barriers;
-  int tmemWarp = 0;
 };
 } // namespace
