@@ -109,16 +109,6 @@ void DecodedLoop::load(State &state, int64_t block) {
   state.words = words;
 }
 
-void DecodedLoop::advance(State &state) {
-  int64_t depth = pipeline.getDepth();
-  Value next = add(state.slot, constant(1));
-  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
-                                      constant(depth));
-  Value flipped = arith::XOrIOp::create(b, loc, state.phase, constant(1));
-  state.slot = arith::SelectOp::create(b, loc, wraps, constant(0), next);
-  state.phase = arith::SelectOp::create(b, loc, wraps, flipped, state.phase);
-}
-
 static bool isEven(Value value) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))
@@ -189,7 +179,8 @@ Value DecodedLoop::stage(State &state, Value more, Value previous) {
                   [&] { return decode(state, (unit + 1) % halves); });
   }
   Value old = state.slot;
-  advance(state);
+  std::tie(state.slot, state.phase) =
+      advanceSlot(b, loc, state.slot, state.phase, pipeline.getDepth());
   state.words = choose(more, state.words, [&] {
     State inner = state;
     open(inner);

@@ -86,7 +86,6 @@ private:
   Values loadSums();
   void open(const State &state);
   void load(State &state, int64_t block);
-  void advance(State &state);
   void multiply(State &state, Value tokens, int64_t unit);
   /// True if a round of the loop takes two slots, where there are two.
   bool hasPairs() const;

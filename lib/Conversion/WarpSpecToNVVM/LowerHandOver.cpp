@@ -206,12 +206,7 @@ void KernelLowering::lower(DrainAllOp op) {
       waitBarrier(getBarrier(pipeline, false, stage), phase, Value());
       if (i == depth - 1)
         break;
-      Value next = add(stage, 1);
-      Value wraps = arith::CmpIOp::create(
-          rewriter, loc, arith::CmpIPredicate::eq, next, constant(depth));
-      Value flipped = arith::XOrIOp::create(rewriter, loc, phase, constant(1));
-      stage = arith::SelectOp::create(rewriter, loc, wraps, constant(0), next);
-      phase = arith::SelectOp::create(rewriter, loc, wraps, flipped, phase);
+      std::tie(stage, phase) = advanceSlot(rewriter, loc, stage, phase, depth);
     }
   }
   rewriter.eraseOp(op);

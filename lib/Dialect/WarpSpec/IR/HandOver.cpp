@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one table of what acquire, commit, wait and release mean, by agents.
+// The one table of what acquire, commit, wait and release mean, by agents, and
+// the one formula of stage and phase.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,24 @@ std::optional<HandOver> nvfp4::warpspec::getHandOver(Agent producer,
     if (row.producer == producer && row.consumer == consumer)
       return row.handOver;
   return std::nullopt;
+}
+
+std::pair<Value, Value> nvfp4::warpspec::advanceSlot(OpBuilder &builder,
+                                                     Location loc, Value stage,
+                                                     Value phase,
+                                                     int64_t depth) {
+  Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
+  auto flip = [&] { return arith::XOrIOp::create(builder, loc, phase, one); };
+  if (depth == 1)
+    return {stage, flip()};
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value last = arith::ConstantIntOp::create(builder, loc, depth, 32);
+  Value next = arith::AddIOp::create(builder, loc, stage, one);
+  Value wraps =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, last);
+  Value flipped = flip();
+  return {arith::SelectOp::create(builder, loc, wraps, zero, next),
+          arith::SelectOp::create(builder, loc, wraps, flipped, phase)};
 }
 
 bool nvfp4::warpspec::needsBarriers(PipelineOp pipeline) {

@@ -32,14 +32,9 @@ struct RingBuilder {
   Value constant(int64_t value) { return createI32(b, loc, value); }
   VectorType getSlotType() { return VectorType::get({4}, i32); }
 
-  /// Stage and phase after one more use.
+  /// Stage and phase of the slot after this one.
   std::pair<Value, Value> advance(Value stage, Value phase) {
-    Value next = arith::AddIOp::create(b, loc, stage, constant(1));
-    Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
-                                        constant(ring.getDepth()));
-    Value flipped = arith::XOrIOp::create(b, loc, phase, constant(1));
-    return {arith::SelectOp::create(b, loc, wraps, constant(0), next),
-            arith::SelectOp::create(b, loc, wraps, flipped, phase)};
+    return advanceSlot(b, loc, stage, phase, ring.getDepth());
   }
 
   /// Hands one slot over.

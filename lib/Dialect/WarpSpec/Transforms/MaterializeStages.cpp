@@ -58,21 +58,6 @@ bool hasStage(Operation *op) {
             MmaDecodedOp>([](auto use) { return bool(use.getStage()); });
 }
 
-/// The state after one more use: the only place that knows the formula.
-State advance(OpBuilder &builder, Location loc, State state, int64_t depth) {
-  Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
-  if (depth == 1)
-    return {state.stage, arith::XOrIOp::create(builder, loc, state.phase, one)};
-  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
-  Value last = arith::ConstantIntOp::create(builder, loc, depth, 32);
-  Value next = arith::AddIOp::create(builder, loc, state.stage, one);
-  Value wraps =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, last);
-  Value flipped = arith::XOrIOp::create(builder, loc, state.phase, one);
-  return {arith::SelectOp::create(builder, loc, wraps, zero, next),
-          arith::SelectOp::create(builder, loc, wraps, flipped, state.phase)};
-}
-
 /// The states of all ends that a role uses, while walking it in order.
 class Threader {
 public:
@@ -146,7 +131,8 @@ private:
       return;
     rewriter.setInsertionPointAfter(op);
     auto type = cast<PipelineType>(ends[number].pipeline.getType());
-    state = advance(rewriter, op->getLoc(), state, type.getDepth());
+    std::tie(state.stage, state.phase) = advanceSlot(
+        rewriter, op->getLoc(), state.stage, state.phase, type.getDepth());
   }
 
   /// Stage and phase of each end in `used`, as a list. A ring of one slot stays

@@ -123,6 +123,12 @@ struct HandOver {
 /// The protocol between `producer` and `consumer`; nullopt if there is none.
 std::optional<HandOver> getHandOver(Agent producer, Agent consumer);
 
+/// Stage and phase of the slot after that of `stage` and `phase`, in a ring of
+/// `depth`: the one place that has the formula.
+std::pair<mlir::Value, mlir::Value>
+advanceSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value stage,
+            mlir::Value phase, int64_t depth);
+
 /// True if a side of the pipeline waits at barriers in shared memory.
 bool needsBarriers(PipelineOp pipeline);
 
