@@ -10,14 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueTile.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace nvfp4;

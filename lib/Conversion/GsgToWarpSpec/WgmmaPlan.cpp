@@ -14,8 +14,6 @@
 #include "nvfp4/Format/WgmmaWeights.h"
 #include "nvfp4/Strategy/WgmmaTiles.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;

@@ -12,7 +12,6 @@
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 
 #include "mlir/IR/DialectImplementation.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace nvfp4::warpspec;

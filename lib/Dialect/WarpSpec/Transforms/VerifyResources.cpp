@@ -8,8 +8,6 @@
 #include "RoleLayout.h"
 #include "ScheduleChecks.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 using namespace nvfp4::warpspec;
 
