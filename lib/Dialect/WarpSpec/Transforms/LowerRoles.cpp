@@ -13,7 +13,6 @@
 #include "KernelFrame.h"
 #include "RoleLayout.h"
 #include "RoleLowering.h"
-#include "RoleProgram.h"
 #include "ScheduleChecks.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 
@@ -49,8 +48,8 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
       return success();
     if (failed(verifyPlanned(kernel)) || failed(verifyStages(roles)) ||
         failed(verifyResources(kernel)) || failed(verifyPlaces(kernel)) ||
-        failed(verifyPair(kernel)) || failed(numberBarriers()) ||
-        failed(checkRing()))
+        failed(verifyPair(kernel)) || failed(verifyRing(roles)) ||
+        failed(numberBarriers()))
       return failure();
     IRRewriter rewriter(&getContext());
     RoleLayout layout(roles);
@@ -106,23 +105,6 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
   //===--------------------------------------------------------------------===//
   // Tiles through a ring
   //===--------------------------------------------------------------------===//
-
-  /// One ring, over the same tiles for all.
-  LogicalResult checkRing() {
-    SmallVector<ForEachTileOp> loops = getRingLoops(roles);
-    for (ForEachTileOp loop : loops) {
-      if (loop->getParentOp() != roles)
-        return loop.emitOpError("expected a loop with a ring in no other loop");
-      if (loop.getRing() != loops.front().getRing() ||
-          getLoopKey(loop) != getLoopKey(loops.front())) {
-        InFlightDiagnostic diag = loop.emitOpError(
-            "expected the same ring, groups and extents in all roles");
-        diag.attachNote(loops.front().getLoc()) << "other loop";
-        return diag;
-      }
-    }
-    return success();
-  }
 
   /// The branch of the warp that finds tiles, or null.
   scf::IfOp createFinder(RewriterBase &rewriter, const RoleLayout &layout) {

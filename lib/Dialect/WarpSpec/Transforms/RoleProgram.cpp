@@ -29,11 +29,14 @@ std::string nvfp4::warpspec::getLoopKey(Operation *op) {
     return "for(" + getKey(loop.getLowerBound()) + "," +
            getKey(loop.getUpperBound()) + "," + getKey(loop.getStep()) + ")";
   if (auto loop = dyn_cast<ForEachTileOp>(op)) {
-    Operation *yield = loop.getExtents().front().getTerminator();
-    return "tiles(" + stringifyTileOrder(loop.getOrder()).str() + "," +
-           getKey(loop.getGroups()) + "," + getKey(yield->getOperand(0)) + "," +
-           getKey(yield->getOperand(1)) +
-           (loop.getSteps() ? "," + getKey(loop.getSteps()) : "") + ")";
+    std::string key = "tiles(" + stringifyTileOrder(loop.getOrder()).str() +
+                      "," + getKey(loop.getGroups());
+    for (Value extent :
+         loop.getExtents().front().getTerminator()->getOperands())
+      key += "," + getKey(extent);
+    if (loop.getSteps())
+      key += ",cut " + getKey(loop.getSteps());
+    return key + (loop.getInParts() ? ",parts)" : ")");
   }
   return getUniqueName(op);
 }
@@ -67,7 +70,7 @@ std::string nvfp4::warpspec::getKey(Value value) {
   }
   bool isExpression =
       op->getNumRegions() == 0 && op->getNumResults() == 1 &&
-      (isPure(op) || hasSingleEffect<MemoryEffects::Read>(op)) &&
+      (isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op)) &&
       !isa<ThreadIndexOp>(op);
   if (!isExpression)
     return getUniqueName(op) + "." +

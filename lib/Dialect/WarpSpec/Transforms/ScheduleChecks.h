@@ -22,6 +22,9 @@ mlir::LogicalResult verifySpans(RolesOp roles);
 /// V2: a wait is skipped only if a try of the same slot has succeeded.
 mlir::LogicalResult verifyReady(RolesOp roles);
 
+/// V3: tile loops that share a ring agree on it, and nothing else uses it.
+mlir::LogicalResult verifyRing(RolesOp roles);
+
 /// V3 and V4: balance and deadlock, by running the roles as processes for
 /// several trip counts. Warns of what is left unchecked.
 mlir::LogicalResult verifyFlow(RolesOp roles);

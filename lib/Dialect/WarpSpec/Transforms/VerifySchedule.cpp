@@ -34,9 +34,9 @@ struct VerifySchedule
   static LogicalResult verify(KernelOp kernel) {
     RolesOp roles = kernel.getRoles();
     if (roles && (failed(verifyClosing(roles)) || failed(verifySpans(roles)) ||
-                  failed(verifyReady(roles)) || failed(verifyFlow(roles)) ||
-                  failed(verifyAliasing(roles)) || failed(verifyJoins(roles)) ||
-                  failed(verifyPair(kernel))))
+                  failed(verifyReady(roles)) || failed(verifyRing(roles)) ||
+                  failed(verifyFlow(roles)) || failed(verifyAliasing(roles)) ||
+                  failed(verifyJoins(roles)) || failed(verifyPair(kernel))))
       return failure();
     return success(succeeded(verifyResources(kernel)) &&
                    succeeded(verifyPlaces(kernel)));
