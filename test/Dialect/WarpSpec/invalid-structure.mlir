@@ -92,8 +92,8 @@ func.func @f() {
 // -----
 
 func.func @f(%g: i32) {
-  // expected-error @below {{expected extents to yield the numbers of tiles (m, n), two values of i32}}
   warpspec.for_each_tile m_fastest of %g extents(%i) {
+    // expected-error @below {{expected the numbers of tiles (m, n), two values of i32, but got ('i32')}}
     warpspec.yield %i : i32
   } do(%a, %b, %c) {
   }
@@ -103,10 +103,10 @@ func.func @f(%g: i32) {
 // -----
 
 func.func @f(%g: i32, %x: f32) {
-  // expected-error @below {{expected arguments, yielded values and results of the types of iter_args}}
   %r = warpspec.for_each_tile m_fastest of %g iter_args(%v = %x) -> (f32) extents(%i) {
     warpspec.yield %i, %i : i32, i32
   } do(%a, %b, %c) {
+    // expected-error @below {{expected values of the types of iter_args, ('f32'), but got ('i32')}}
     warpspec.yield %a : i32
   }
   return
@@ -127,8 +127,8 @@ func.func @f(%g: i32, %b: memref<16xi32, #warpspec.smem>) {
 // -----
 
 func.func @f(%g: i32) {
-  // expected-error @below {{expected extents to yield the numbers of tiles (m, n), two values of i32}}
   warpspec.for_each_tile m_fastest of %g extents(%i) {
+    // expected-error @below {{expected the numbers of tiles (m, n), two values of i32, but got ('i32', 'i32', 'i32')}}
     warpspec.yield %i, %i, %i : i32, i32, i32
   } do(%a, %b, %c) {
   }

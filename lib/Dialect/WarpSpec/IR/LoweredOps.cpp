@@ -16,8 +16,22 @@
 using namespace mlir;
 using namespace nvfp4::warpspec;
 
-LogicalResult FenceOp::verify() { return success(); }
-LogicalResult TmemWaitOp::verify() { return success(); }
+LogicalResult FenceOp::verify() {
+  if (!(*this)->getParentOfType<KernelOp>())
+    return emitOpError(
+        "expected to be inside a kernel, whose agents it orders");
+  return success();
+}
+
+LogicalResult TmemWaitOp::verify() {
+  for (Value value : getValues())
+    if (!value.getDefiningOp<TmemLoadOp>())
+      return emitOpError("expected results of tmem_load, but got ")
+             << (value.getDefiningOp()
+                     ? value.getDefiningOp()->getName().getStringRef()
+                     : "a block argument");
+  return success();
+}
 
 LogicalResult RoleBarrierOp::verify() {
   if (!(*this)->getParentOfType<RolesOp>())

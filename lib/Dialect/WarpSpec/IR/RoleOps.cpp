@@ -104,6 +104,7 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+// Its traits say all: where it stands.
 LogicalResult EndOp::verify() { return success(); }
 
 //===----------------------------------------------------------------------===//

@@ -148,6 +148,26 @@ FailureOr<LoopLikeOpInterface> ForEachTileOp::replaceWithAdditionalYields(
   return cast<LoopLikeOpInterface>(loop.getOperation());
 }
 
+/// Any thread may run extents any number of times.
+static LogicalResult verifyReadsOnly(Region &extents) {
+  WalkResult walk = extents.walk([](Operation *op) {
+    if (isa<AgentOpInterface>(op)) {
+      op->emitOpError("expected no operation of an agent in extents");
+      return WalkResult::interrupt();
+    }
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    bool isPureOrReads =
+        effects &&
+        (effects.hasNoEffect() || effects.onlyHasEffect<MemoryEffects::Read>());
+    if (isPureOrReads || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+      return WalkResult::advance();
+    op->emitOpError("expected no effect in extents but reads of memory, as any "
+                    "thread may run them any number of times");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult ForEachTileOp::verify() {
   if (!llvm::hasSingleElement(getExtents()) ||
       !llvm::hasSingleElement(getBody()))
@@ -183,29 +203,34 @@ LogicalResult ForEachTileOp::verify() {
                             : "group, m and n")
            << " of the body, and one for each of the " << getInitArgs().size()
            << " iter_args";
-  auto yield = dyn_cast<YieldOp>(getExtents().front().getTerminator());
-  unsigned most = getRing() ? 3 : 2, least = getSteps() ? 3 : 2;
-  if (!yield || yield.getNumOperands() < least ||
-      yield.getNumOperands() > most ||
-      !llvm::all_of(yield.getOperandTypes(),
-                    [](Type type) { return type.isInteger(32); }))
-    return emitOpError("expected extents to yield the numbers of tiles (m, n), "
-                       "two values of i32")
-           << (getRing() ? ", or these and the cost of a tile" : "");
+  for (Region *region : {&getExtents(), &getBody()})
+    if (!isa<YieldOp>(region->front().getTerminator()))
+      return emitOpError("expected regions that end with yield, but got ")
+             << region->front().getTerminator()->getName();
   TypeRange inits = getInitArgs().getTypes();
-  yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || TypeRange(yield.getOperandTypes()) != inits ||
-      TypeRange(getRegionIterArgs()) != inits || getResultTypes() != inits)
-    return emitOpError("expected arguments, yielded values and results of the "
-                       "types of iter_args");
-  WalkResult walk = getExtents().walk([&](Operation *op) {
-    if (isa<AgentOpInterface>(op)) {
-      op->emitOpError("expected no operation of an agent in extents");
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return failure(walk.wasInterrupted());
+  if (TypeRange(getRegionIterArgs()) != inits || getResultTypes() != inits)
+    return emitOpError("expected arguments and results of the types of "
+                       "iter_args");
+  return verifyReadsOnly(getExtents());
 }
 
-LogicalResult YieldOp::verify() { return success(); }
+LogicalResult YieldOp::verify() {
+  auto loop = cast<ForEachTileOp>((*this)->getParentOp());
+  TypeRange types = getOperandTypes();
+  if ((*this)->getParentRegion() == &loop.getBody()) {
+    if (types == loop.getInitArgs().getTypes())
+      return success();
+    return emitOpError("expected values of the types of iter_args, (")
+           << loop.getInitArgs().getTypes() << "), but got (" << types << ")";
+  }
+  // Through a ring a cost may follow; where tiles are cut, it must.
+  unsigned most = loop.getRing() ? 3 : 2, least = loop.getSteps() ? 3 : 2;
+  if (types.size() >= least && types.size() <= most &&
+      llvm::all_of(types, [](Type type) { return type.isInteger(32); }))
+    return success();
+  return emitOpError("expected the numbers of tiles (m, n)")
+         << (least == 3  ? " and the cost of a tile, three values"
+             : most == 3 ? ", or these and the cost of a tile, values"
+                         : ", two values")
+         << " of i32, but got (" << types << ")";
+}

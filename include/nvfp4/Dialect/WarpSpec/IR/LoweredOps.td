@@ -31,9 +31,8 @@ def WarpSpec_FenceOp : WarpSpec_Op<"fence"> {
     Example:
 
     ```mlir
-    func.func @f() {
+    warpspec.kernel @k() {
       warpspec.fence <proxy_async>
-      return
     }
     ```
   }];
