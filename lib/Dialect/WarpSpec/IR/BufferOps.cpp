@@ -144,6 +144,11 @@ LogicalResult TmemSliceOp::verify() {
   if (failed(verifyTmem(*this, getSource().getType())) ||
       failed(verifyTmem(*this, getType())))
     return failure();
+  if (auto alloc = getSource().getDefiningOp<TmemAllocOp>();
+      alloc && alloc.getNumColumns() != getTmemColumns(alloc.getType()))
+    return emitOpError("expected a source whose columns are side by side, but "
+                       "got slots with a stride of ")
+           << alloc.getSlotStride() << " columns";
   int64_t columns = getTmemColumns(getType());
   int64_t available = getTmemColumns(getSource().getType());
   if (columns > available)

@@ -40,8 +40,9 @@ LogicalResult CopyScalesOp::verify() {
       (row.isNegative() || row.sgt(31) || row.getZExtValue() % 8 != 0))
     return emitOpError("expected row 0, 8, 16 or 24, but got ")
            << row.getSExtValue();
-  if (!target.hasStaticShape() || target.getRank() != 2 ||
-      getTmemColumns(target) < getAtoms() * 4)
+  if (failed(verifyTmem(*this, target)))
+    return failure();
+  if (target.getRank() != 2 || getTmemColumns(target) < getAtoms() * 4)
     return emitOpError("expected a target of at least ")
            << getAtoms() * 4 << " columns, 4 for each atom, but got " << target;
   return success();
@@ -100,6 +101,12 @@ static LogicalResult verifyOperand(MmaScaledOp op, StringRef name,
   if (getSwizzle(type) == 0)
     return op.emitOpError("expected a swizzled tile as ")
            << name << ", but got " << type;
+  int64_t span =
+      getSharedBytes(MemRefType::get({type.getShape().back()}, element));
+  if (span != getSwizzle(type) || type.getNumElements() == 0)
+    return op.emitOpError("expected rows of ")
+           << name << " of the " << getSwizzle(type)
+           << " bytes of the swizzle, at least one K block, but got " << type;
   return success();
 }
 
@@ -268,5 +275,15 @@ LogicalResult StageFragmentOp::verify() {
                        "multiple of 4 from 64 on] of f32, or twice these of "
                        "bf16 or f16, but got ")
            << target;
+  auto roles = (*this)->getParentOfType<RolesOp>();
+  if (!roles)
+    return success();
+  int role = roles.getRoleNumber(*this);
+  int64_t warps = roles.getWarps()[role];
+  if (warps != 4 * target.getDimSize(0))
+    return emitOpError("expected a role of ")
+           << 4 * target.getDimSize(0)
+           << " warps, 4 for each entry of the target, but @"
+           << roles.getRoleName(role) << " has " << warps;
   return success();
 }

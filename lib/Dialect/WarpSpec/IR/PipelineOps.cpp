@@ -145,8 +145,9 @@ LogicalResult PipelineOp::verify() {
         diag << "a value that is passed on";
       return diag;
     }
-    if (isSmem(buffer.getType()) &&
-        failed(verifySlotSize(*this, cast<MemRefType>(buffer.getType()))))
+    auto type = cast<MemRefType>(buffer.getType());
+    if (isSmem(type) ? failed(verifySlotSize(*this, type))
+                     : failed(verifyTmem(*this, getSlotType(type))))
       return failure();
   }
   if (std::optional<int32_t> offset = getBarriers();

@@ -94,8 +94,10 @@ LogicalResult BulkLoadOp::verify() {
                        "bytes each, but got ")
            << target;
   if (source.getRank() != 1 || !source.getElementType().isInteger(8) ||
-      !target.getElementType().isInteger(8))
-    return emitOpError("expected bytes in a row, but got ") << source;
+      !isGlobal(source))
+    return emitOpError("expected a source memref<?xi8, 1>, but got ") << source;
+  if (!target.getElementType().isInteger(8))
+    return emitOpError("expected a target of i8, but got ") << target;
   if (static_cast<int64_t>(getEntry()) >= target.getDimSize(0))
     return emitOpError("expected an entry below ")
            << target.getDimSize(0) << ", but got " << getEntry();
