@@ -63,3 +63,73 @@ gpu.module @m {
     warpspec.commit %fill
   } shared_bytes(128) tmem_columns(0) threads(32)
 }
+
+// -----
+
+// Maps of rows that are not parameters one after the other.
+!m8 = !warpspec.tensor_map<1x8x64xbf16, swizzle = 128>
+!m16 = !warpspec.tensor_map<1x16x64xbf16, swizzle = 128>
+!p = !warpspec.pipeline<1 x (memref<1x16x64xbf16, #warpspec.smem<128>>), tma to threads>
+gpu.module @m {
+  warpspec.kernel @k(%m8: !m8, %n: i32, %m16: !m16) {
+    %b = warpspec.smem_alloc at(0) : memref<1x1x16x64xbf16, #warpspec.smem<128>>
+    %p = warpspec.pipeline(%b) tma to threads barriers(2048) : memref<1x1x16x64xbf16, #warpspec.smem<128>>
+    %c0 = arith.constant 0 : i32
+    %fill, %s = warpspec.acquire %p[%c0, %c0] : !p
+    // expected-error @below {{expected maps that are parameters of the kernel, one after the other}}
+    warpspec.tma_load_rows %n of %m8, %m16[%c0, %c0, %c0] to %s fills(%fill) : !m8, !m16 to memref<1x16x64xbf16, #warpspec.smem<128>>
+    warpspec.commit %fill
+  } shared_bytes(4096) tmem_columns(0) threads(32)
+}
+
+// -----
+
+// One of two fills: whose barrier counts the bytes is not known.
+!p = !warpspec.pipeline<2 x (memref<128xi8, #warpspec.smem>), tma to threads>
+gpu.module @m {
+  warpspec.kernel @k(%m: !warpspec.tensor_map<128xi8>, %c: i1) {
+    %b = warpspec.smem_alloc at(0) : memref<2x128xi8, #warpspec.smem>
+    %p = warpspec.pipeline(%b) tma to threads barriers(1024) : memref<2x128xi8, #warpspec.smem>
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %fill, %s = warpspec.acquire %p[%c0, %c0] : !p
+    %next, %t = warpspec.acquire %p[%c1, %c0] : !p
+    %one = arith.select %c, %fill, %next : !warpspec.fill
+    // expected-error @below {{expected a fill that an acquire made}}
+    warpspec.tma_load %m[%c0] to %s fills(%one) : !warpspec.tensor_map<128xi8> to memref<128xi8, #warpspec.smem>
+    warpspec.commit %fill
+    warpspec.commit %next
+  } shared_bytes(2048) tmem_columns(0) threads(32)
+}
+
+// -----
+
+// Fragments that are no products.
+gpu.module @m {
+  warpspec.kernel @k(%c: i32) {
+    %b = warpspec.smem_alloc at(0) : memref<1x32x68xf32, #warpspec.smem>
+    %acc = arith.constant dense<0.0> : vector<16xf32>
+    // expected-error @below {{expected a result of mma_decoded, or one times broadcast numbers}}
+    warpspec.stage_fragment %acc[%c] to %b : vector<16xf32> to memref<1x32x68xf32, #warpspec.smem>
+  } shared_bytes(8704) tmem_columns(0) threads(128)
+}
+
+// -----
+
+gpu.module @m {
+  warpspec.kernel @k(%n: i32, %sums: memref<?xf32, 1>) {
+    %acc = arith.constant dense<0.0> : vector<16xf32>
+    // expected-error @below {{expected a result of mma_decoded}}
+    warpspec.store_fragment %acc width(%n) to %sums[%n] : vector<16xf32> to memref<?xf32, 1>
+  } shared_bytes(0) tmem_columns(0) threads(128)
+}
+
+// -----
+
+gpu.module @m {
+  warpspec.kernel @k(%n: i32, %sums: memref<?xf32, 1>) {
+    %acc = arith.constant dense<0.0> : vector<16xf32>
+    // expected-error @below {{expected a result of mma_decoded}}
+    %all = warpspec.add_fragments %acc width(%n) to %n of %sums[%n] : vector<16xf32>, memref<?xf32, 1>
+  } shared_bytes(0) tmem_columns(0) threads(128)
+}

@@ -113,3 +113,41 @@ func.func @row(%s: memref<2x512xi8, #warpspec.smem>, %t: memref<128x4xi32, #warp
   warpspec.copy_scales %s to %t row(%r) : memref<2x512xi8, #warpspec.smem> to memref<128x4xi32, #warpspec.tmem>
   return
 }
+
+// -----
+
+!t = memref<2x2x128x128xi8, #warpspec.smem<128>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @f(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected A as [rows, k] or [k blocks, rows, k], but got 'memref<2x2x128x128xi8, #warpspec.smem<128>>'}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %a scaled_by %s : memref<128x128xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+!t = memref<0x128x128xi8, #warpspec.smem<128>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @no_block(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected rows of A of the 128 bytes of the swizzle, at least one K block, but got 'memref<0x128x128xi8, #warpspec.smem<128>>'}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %a scaled_by %s : memref<128x128xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+!t = memref<128x64xi8, #warpspec.smem<128>>
+!s = memref<128x16xi32, #warpspec.tmem>
+func.func @narrow(%acc: memref<128x128xf32, #warpspec.tmem>, %a: !t, %s: !s) {
+  // expected-error @below {{expected rows of A of the 128 bytes of the swizzle, at least one K block, but got 'memref<128x64xi8, #warpspec.smem<128>>'}}
+  warpspec.mma_scaled <mxf4nvf4> %acc += %a scaled_by %s, %a scaled_by %s : memref<128x128xf32, #warpspec.tmem>, !t, !s, !t, !s
+  return
+}
+
+// -----
+
+func.func @lanes(%s: memref<1x512xi8, #warpspec.smem>, %t: memref<64x999xf16, #warpspec.tmem>) {
+  // expected-error @below {{expected a static shape of 128 lanes by columns, with elements of 32 bits, but got 'memref<64x999xf16, #warpspec.tmem>'}}
+  warpspec.copy_scales %s to %t : memref<1x512xi8, #warpspec.smem> to memref<64x999xf16, #warpspec.tmem>
+  return
+}

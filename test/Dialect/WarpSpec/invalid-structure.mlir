@@ -1,4 +1,4 @@
-// Kernels, roles, tile loops and pipelines that are refused.
+// Kernels, roles, pipelines and hand-over that are refused.
 // RUN: warpspec-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @below {{expected parameters that are tensor maps, i1, i8, i16, i32, i64, f16, bf16, f32, f64 or contiguous memrefs in global memory (1) of which at most the first size is dynamic, but got 'memref<?x?xf32, 1>'}}
@@ -78,60 +78,6 @@ warpspec.kernel @k() {
 func.func @f() {
   // expected-error @below {{expected to be inside a role}}
   %i = warpspec.thread_index : i32
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{expected to be inside a role}}
-  warpspec.role_barrier
-  return
-}
-
-// -----
-
-func.func @f(%g: i32) {
-  warpspec.for_each_tile m_fastest of %g extents(%i) {
-    // expected-error @below {{expected the numbers of tiles (m, n), two values of i32, but got ('i32')}}
-    warpspec.yield %i : i32
-  } do(%a, %b, %c) {
-  }
-  return
-}
-
-// -----
-
-func.func @f(%g: i32, %x: f32) {
-  %r = warpspec.for_each_tile m_fastest of %g iter_args(%v = %x) -> (f32) extents(%i) {
-    warpspec.yield %i, %i : i32, i32
-  } do(%a, %b, %c) {
-    // expected-error @below {{expected values of the types of iter_args, ('f32'), but got ('i32')}}
-    warpspec.yield %a : i32
-  }
-  return
-}
-
-// -----
-
-func.func @f(%g: i32, %b: memref<16xi32, #warpspec.smem>) {
-  warpspec.for_each_tile m_fastest of %g extents(%i) {
-    // expected-error @below {{expected no operation of an agent in extents}}
-    %v = warpspec.smem_load %b[%i] : memref<16xi32, #warpspec.smem>, vector<1xi32>
-    warpspec.yield %i, %i : i32, i32
-  } do(%a, %c, %d) {
-  }
-  return
-}
-
-// -----
-
-func.func @f(%g: i32) {
-  warpspec.for_each_tile m_fastest of %g extents(%i) {
-    // expected-error @below {{expected the numbers of tiles (m, n), two values of i32, but got ('i32', 'i32', 'i32')}}
-    warpspec.yield %i, %i, %i : i32, i32, i32
-  } do(%a, %b, %c) {
-  }
   return
 }
 
@@ -309,4 +255,41 @@ warpspec.kernel @k(%c: i32) {
 warpspec.kernel @k() {
   // expected-error @below {{expected a depth of at most 14528, whose barriers fill shared memory, but got 1152921504606846976}}
   %p = warpspec.pipeline() depth 1152921504606846976 threads to threads
+}
+
+// -----
+
+warpspec.kernel @k() {
+  %a = warpspec.tmem_alloc : memref<128x64xf32, #warpspec.tmem>
+  %b = warpspec.tmem_alloc : memref<128x64xf32, #warpspec.tmem>
+  %j = warpspec.tmem_join %a, %b : memref<128x64xf32, #warpspec.tmem>, memref<128x64xf32, #warpspec.tmem> to memref<128x128xf32, #warpspec.tmem>
+  // expected-error @below {{expected buffers of smem_alloc, tmem_alloc or tmem_slice, but got one of warpspec.tmem_join}}
+  %p = warpspec.pipeline(%j) tensor_core to threads : memref<128x128xf32, #warpspec.tmem>
+}
+
+// -----
+
+// Its lanes are no slots.
+warpspec.kernel @k() {
+  %a = warpspec.tmem_alloc : memref<128x64xf32, #warpspec.tmem>
+  // expected-error @below {{expected a static shape of 128 lanes by columns, with elements of 32 bits, but got 'memref<64xf32, #warpspec.tmem>'}}
+  %p = warpspec.pipeline(%a) tensor_core to threads : memref<128x64xf32, #warpspec.tmem>
+}
+
+// -----
+
+!p = !warpspec.pipeline<2 x (), threads to threads>
+warpspec.kernel @k(%stage: i32) {
+  %p = warpspec.pipeline() depth 2 threads to threads
+  // expected-error @below {{expected stage and phase together, but got only the stage}}
+  %now = "warpspec.try_wait"(%p, %stage) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!p, i32) -> i1
+}
+
+// -----
+
+warpspec.kernel @k() {
+  // expected-error @below {{expected one name, number of warps and number of registers for each of the 1 roles}}
+  "warpspec.roles"() <{names = ["a", "b"], warps = array<i32: 1>, registers = array<i32: 0>}> ({
+    "warpspec.end"() : () -> ()
+  }) : () -> ()
 }

@@ -196,3 +196,18 @@ warpspec.kernel @no_stages() {
     warpspec.commit %f
   }
 } shared_bytes(32) tmem_columns(0)
+
+// -----
+
+// Fragments are those of the threads from 0 on.
+warpspec.kernel @second_role(%c: i32) {
+  %b = warpspec.smem_alloc at(0) : memref<1x32x68xf32, #warpspec.smem>
+  %acc = arith.constant dense<0.0> : vector<16xf32>
+  warpspec.roles
+  role @first warps(4) {
+  }
+  role @math warps(4) {
+    // expected-error @below {{expected to be in the first role of whole warpgroups, whose threads it numbers from 0}}
+    warpspec.stage_fragment %acc[%c] to %b : vector<16xf32> to memref<1x32x68xf32, #warpspec.smem>
+  }
+} shared_bytes(8704) tmem_columns(0)

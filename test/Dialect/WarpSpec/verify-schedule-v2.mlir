@@ -380,3 +380,25 @@ warpspec.kernel @v2_foreign(%o: memref<?xi8, 1>) {
     warpspec.release %f
   }
 }
+
+// -----
+
+// V2: the tensor core writes what it drains.
+!p = !warpspec.pipeline<1 x (memref<128x4xi32, #warpspec.tmem>), threads to tensor_core>
+warpspec.kernel @v2_written(%v: i32) {
+  %s = warpspec.smem_alloc : memref<1x512xi8, #warpspec.smem>
+  %t = warpspec.tmem_alloc : memref<1x128x4xi32, #warpspec.tmem>
+  %p = warpspec.pipeline(%t) threads to tensor_core : memref<1x128x4xi32, #warpspec.tmem>
+  warpspec.roles
+  role @fill warps(4) {
+    %fill, %b = warpspec.acquire %p : !p
+    warpspec.commit %fill
+  }
+  role @mma warps(1) {
+    // expected-note @below {{opened here}}
+    %drain, %b = warpspec.wait %p : !p
+    // expected-error @below {{V2: expected a slot to be written by its producer; it is being drained}}
+    warpspec.copy_scales %s to %b : memref<1x512xi8, #warpspec.smem> to memref<128x4xi32, #warpspec.tmem>
+    warpspec.release %drain
+  }
+}

@@ -153,3 +153,94 @@ warpspec.kernel @v3_drain_all_staging() {
     warpspec.release %g
   }
 }
+
+// -----
+
+// V3: tiles of a ring in a branch.
+!ring = !warpspec.pipeline<2 x (memref<4xi32, #warpspec.smem>), threads to threads>
+warpspec.kernel @v3_ring_branch(%n: i32, %c: i1) {
+  %b = warpspec.smem_alloc : memref<2x4xi32, #warpspec.smem>
+  %ring = warpspec.pipeline(%b) threads to threads : memref<2x4xi32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(1) {
+    scf.if %c {
+      // expected-error @below {{V3: expected a loop with a ring in no other loop or branch, but got one in scf.if}}
+      warpspec.for_each_tile m_fastest of %n through %ring : !ring
+      extents(%g) {
+        warpspec.yield %n, %n : i32, i32
+      } do(%g, %i, %j) {
+      }
+    }
+  }
+}
+
+// -----
+
+// V3: the ring has each tile once.
+!ring = !warpspec.pipeline<2 x (memref<4xi32, #warpspec.smem>), threads to threads>
+warpspec.kernel @v3_ring_twice(%n: i32) {
+  %b = warpspec.smem_alloc : memref<2x4xi32, #warpspec.smem>
+  %ring = warpspec.pipeline(%b) threads to threads : memref<2x4xi32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(1) {
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring
+    extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%g, %i, %j) {
+    }
+    // expected-error @below {{V3: expected one loop with a ring in role @a, but got another: the ring has each tile once}}
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring
+    extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%g, %i, %j) {
+    }
+  }
+}
+
+// -----
+
+// V3: tiles of other costs come in another order.
+!ring = !warpspec.pipeline<2 x (memref<4xi32, #warpspec.smem>), threads to threads>
+warpspec.kernel @v3_ring_costs(%n: i32, %x: i32, %y: i32) {
+  %b = warpspec.smem_alloc : memref<2x4xi32, #warpspec.smem>
+  %ring = warpspec.pipeline(%b) threads to threads : memref<2x4xi32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(1) {
+    // expected-note @below {{other loop}}
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring
+    extents(%g) {
+      warpspec.yield %n, %n, %x : i32, i32, i32
+    } do(%g, %i, %j) {
+    }
+  }
+  role @b warps(1) {
+    // expected-error @below {{V3: expected the same ring, groups, extents, costs and cuts in all loops with a ring}}
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring
+    extents(%g) {
+      warpspec.yield %n, %n, %y : i32, i32, i32
+    } do(%g, %i, %j) {
+    }
+  }
+}
+
+// -----
+
+// V3: one warp fills a ring, and all loops drain it.
+!ring = !warpspec.pipeline<2 x (memref<4xi32, #warpspec.smem>), threads to threads>
+warpspec.kernel @v3_ring_by_hand(%n: i32) {
+  %b = warpspec.smem_alloc : memref<2x4xi32, #warpspec.smem>
+  %ring = warpspec.pipeline(%b) threads to threads : memref<2x4xi32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(1) {
+    warpspec.for_each_tile m_fastest of %n through %ring : !ring
+    extents(%g) {
+      warpspec.yield %n, %n : i32, i32
+    } do(%g, %i, %j) {
+    }
+  }
+  role @b warps(1) {
+    // expected-error @below {{V3: expected a ring of tiles to be used by for_each_tile only}}
+    %drain, %s = warpspec.wait %ring : !ring
+    warpspec.release %drain
+  }
+}

@@ -173,3 +173,69 @@ warpspec.kernel @v5_columns() {
   // expected-error @below {{V5: expected only a buffer in columns [80, 112), but got a buffer in [64, 96) as well}}
   %over = warpspec.tmem_alloc at(80) : memref<128x32xf32, #warpspec.tmem>
 }
+
+// -----
+
+// V5: what is too long to be searched is said to be.
+!p = !warpspec.pipeline<1 x (memref<64xi8, #warpspec.smem>), threads to threads>
+warpspec.kernel @v5_long() {
+  %a = warpspec.smem_alloc at(0) : memref<1x64xi8, #warpspec.smem>
+  %b = warpspec.smem_alloc at(0) : memref<1x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%a) threads to threads : memref<1x64xi8, #warpspec.smem>
+  %q = warpspec.pipeline(%b) threads to threads : memref<1x64xi8, #warpspec.smem>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c600 = arith.constant 600 : index
+  // expected-warning @below {{V5: expected at most 4096 hand-overs of a role, but got more: only so many are checked}}
+  warpspec.roles
+  role @both warps(1) {
+    scf.for %i = %c0 to %c600 step %c1 {
+      %f, %x = warpspec.acquire %p : !p
+      warpspec.commit %f
+      %d, %y = warpspec.wait %p : !p
+      warpspec.release %d
+      %g, %z = warpspec.acquire %q : !p
+      warpspec.commit %g
+      %e, %w = warpspec.wait %q : !p
+      warpspec.release %e
+    }
+  }
+}
+
+// -----
+
+// V5: the same of two roles that may be anywhere at a time.
+!p = !warpspec.pipeline<1 x (memref<64xi8, #warpspec.smem>), threads to threads>
+!o = !warpspec.pipeline<1 x (), threads to threads>
+warpspec.kernel @v5_states() {
+  %a = warpspec.smem_alloc at(0) : memref<1x64xi8, #warpspec.smem>
+  %b = warpspec.smem_alloc at(0) : memref<1x64xi8, #warpspec.smem>
+  %p = warpspec.pipeline(%a) threads to threads : memref<1x64xi8, #warpspec.smem>
+  %q = warpspec.pipeline(%b) threads to threads : memref<1x64xi8, #warpspec.smem>
+  %o = warpspec.pipeline() depth 1 threads to threads
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c150 = arith.constant 150 : index
+  // expected-warning @below {{V5: expected at most 200000 states of the roles, but got more: only so many are checked}}
+  warpspec.roles
+  role @both warps(1) {
+    scf.for %i = %c0 to %c150 step %c1 {
+      %f, %x = warpspec.acquire %p : !p
+      warpspec.commit %f
+      %d, %y = warpspec.wait %p : !p
+      warpspec.release %d
+      %g, %z = warpspec.acquire %q : !p
+      warpspec.commit %g
+      %e, %w = warpspec.wait %q : !p
+      warpspec.release %e
+    }
+  }
+  role @other warps(1) {
+    scf.for %i = %c0 to %c150 step %c1 {
+      %f = warpspec.acquire %o : !o
+      warpspec.commit %f
+      %d = warpspec.wait %o : !o
+      warpspec.release %d
+    }
+  }
+}

@@ -109,7 +109,9 @@ static LogicalResult verifySmemAccess(Operation *op, MemRefType buffer,
            << buffer.getElementType() << ", but got "
            << vector.getElementType();
   if (vector.isScalable() || !vector.getElementType().isIntOrFloat())
-    return op->emitOpError("expected a fixed number of integers or floats");
+    return op->emitOpError("expected a fixed number of integers or floats, but "
+                           "got ")
+           << vector;
   if (vector.getElementTypeBitWidth() % 8 != 0)
     return op->emitOpError("expected elements of whole bytes, as each takes in "
                            "shared memory, but got ")

@@ -131,10 +131,11 @@ void PipelineOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult PipelineOp::verify() {
   for (Value buffer : getBuffers()) {
-    if (!isa_and_nonnull<SmemAllocOp, TmemAllocOp, TmemSliceOp>(
-            buffer.getDefiningOp()))
+    Operation *made = buffer.getDefiningOp();
+    if (!isa_and_nonnull<SmemAllocOp, TmemAllocOp, TmemSliceOp>(made))
       return emitOpError("expected buffers of smem_alloc, tmem_alloc or "
-                         "tmem_slice");
+                         "tmem_slice, but got one of ")
+             << (made ? made->getName().getStringRef() : "a block argument");
     if (Operation *origin = getOrigin(buffer).getDefiningOp();
         !isa_and_nonnull<SmemAllocOp, TmemAllocOp>(origin)) {
       InFlightDiagnostic diag =
@@ -197,7 +198,9 @@ LogicalResult nvfp4::warpspec::verifyUse(Operation *op, Value pipeline,
     return op->emitOpError("expected a pipeline of the kernel, not one that is "
                            "passed on");
   if (static_cast<bool>(stage) != static_cast<bool>(phase))
-    return op->emitOpError("expected stage and phase together");
+    return op->emitOpError(
+               "expected stage and phase together, but got only the ")
+           << (stage ? "stage" : "phase");
   if (op->getParentOfType<RolesOp>())
     return success();
   if (op->getParentOfType<KernelOp>().getRoles())

@@ -169,9 +169,6 @@ static LogicalResult verifyReadsOnly(Region &extents) {
 }
 
 LogicalResult ForEachTileOp::verify() {
-  if (!llvm::hasSingleElement(getExtents()) ||
-      !llvm::hasSingleElement(getBody()))
-    return emitOpError("expected regions of one block");
   if (Value ring = getRing()) {
     auto type = cast<PipelineType>(ring.getType());
     auto slot = type.getSlots().size() == 1
@@ -204,9 +201,8 @@ LogicalResult ForEachTileOp::verify() {
            << " of the body, and one for each of the " << getInitArgs().size()
            << " iter_args";
   for (Region *region : {&getExtents(), &getBody()})
-    if (!isa<YieldOp>(region->front().getTerminator()))
-      return emitOpError("expected regions that end with yield, but got ")
-             << region->front().getTerminator()->getName();
+    if (region->front().empty() || !isa<YieldOp>(region->front().back()))
+      return emitOpError("expected regions that end with warpspec.yield");
   TypeRange inits = getInitArgs().getTypes();
   if (TypeRange(getRegionIterArgs()) != inits || getResultTypes() != inits)
     return emitOpError("expected arguments and results of the types of "

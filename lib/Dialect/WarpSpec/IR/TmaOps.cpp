@@ -46,11 +46,14 @@ static LogicalResult verifyBox(Operation *op, TensorMapType map, size_t rank,
   if (getSwizzle(buffer) != map.getSwizzle())
     return op->emitOpError("expected the swizzle of the map, ")
            << map.getSwizzle() << ", but got " << getSwizzle(buffer);
-  if (map.getSwizzle() != 0 &&
-      map.getShape().back() * (map.getSharedBytes() /
-                               ShapedType::getNumElements(map.getShape())) !=
-          map.getSwizzle())
-    return op->emitOpError("expected rows of the swizzle's span in the box");
+  int64_t rowBytes = map.getSharedBytes() /
+                     ShapedType::getNumElements(map.getShape()) *
+                     map.getShape().back();
+  if (map.getSwizzle() != 0 && rowBytes != map.getSwizzle())
+    return op->emitOpError("expected rows of ")
+           << map.getSwizzle()
+           << " bytes in the box, the span of the swizzle, but got "
+           << rowBytes;
   return success();
 }
 
@@ -64,7 +67,7 @@ LogicalResult TmaLoadRowsOp::verify() {
   if (target.getRank() != 3 || !target.hasStaticShape())
     return emitOpError("expected a target of rank 3, but got ") << target;
   if (getMaps().empty())
-    return emitOpError("expected at least one map");
+    return emitOpError("expected at least one map, but got none");
   for (auto [number, map] : llvm::enumerate(getMaps())) {
     auto type = cast<TensorMapType>(map.getType());
     int64_t rows = 8 * (static_cast<int64_t>(number) + 1);

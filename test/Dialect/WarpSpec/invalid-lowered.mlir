@@ -1,0 +1,49 @@
+// What passes write, in the wrong place or with the wrong numbers.
+// RUN: warpspec-opt %s -split-input-file -verify-diagnostics
+
+func.func @f() {
+  // expected-error @below {{expected a power of two in [32, 512] as columns, but got 48}}
+  warpspec.reserve_tmem columns(48) to(0)
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{expected an offset that is a multiple of 8, and a depth and a count of at least 1}}
+  warpspec.init_barriers at(4) depth(1) count(1)
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{expected to be inside a role}}
+  warpspec.role_barrier
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{expected to be inside a kernel, whose agents it orders}}
+  warpspec.fence <proxy_async>
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<32xf32>) {
+  // expected-error @below {{expected results of tmem_load, but got a block argument}}
+  %w = warpspec.tmem_wait %v : vector<32xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  %v = arith.constant dense<0.0> : vector<32xf32>
+  // expected-error @below {{expected results of tmem_load, but got arith.constant}}
+  %w = warpspec.tmem_wait %v : vector<32xf32>
+  return
+}
