@@ -68,9 +68,16 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
     for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>()) {
       auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
       auto shared = kernel->getAttrOfType<IntegerAttr>("nvfp4.shared_bytes");
-      if (!threads || !shared)
-        continue;
       std::string name = kernel.getSymName().str();
+      if (!threads || !shared) {
+        for (StringRef what : {"_threads", "_shared_bytes", "_flags"})
+          if (getOperation().lookupSymbol(name + what.str()))
+            return kernel.emitOpError("expected nvvm.reqntid and "
+                                      "nvfp4.shared_bytes, as the module "
+                                      "declares @")
+                   << name << what;
+        continue;
+      }
       define(getOperation(), name + "_threads", i32,
              builder.getI32IntegerAttr(threads[0]));
       define(getOperation(), name + "_shared_bytes", i32,
