@@ -134,7 +134,7 @@ def check_schedules(rng, target, form, attrs):
         operand, operands = product.arguments("linear", starts, "linear", starts)
         arguments = operand + operands
     module = compile_kernels(target, text)
-    for _ in range(16 if FULL else 2):
+    for _ in range(max(2, SCHEDULES)):
         got = module.f(*arguments, *[product.destination("f32") for product in products])
         for result, product in zip(got if form == "list" else [got], products):
             assert_equal(result, expected_result(product, "f32"), form)
