@@ -41,25 +41,25 @@ static AffineExpr divide(AffineExpr expr, int64_t number) {
   SmallVector<AffineExpr> terms = {expr};
   while (!terms.empty()) {
     AffineExpr term = terms.pop_back_val();
-    auto binary = dyn_cast<AffineBinaryOpExpr>(term);
-    auto by = binary ? dyn_cast<AffineConstantExpr>(binary.getRHS())
-                     : AffineConstantExpr();
-    if (binary && binary.getKind() == AffineExprKind::Add)
-      terms.append({binary.getLHS(), binary.getRHS()});
-    else if (by && binary.getKind() == AffineExprKind::Mod &&
-             by.getValue() % number == 0)
-      // Sums that are a `mod` become one when they are built.
-      whole = whole + divide(binary.getLHS(), number) -
-              divide(binary.getLHS(), by.getValue()) * (by.getValue() / number);
+    auto sum = dyn_cast<AffineBinaryOpExpr>(term);
+    if (sum && sum.getKind() == AffineExprKind::Add)
+      terms.append({sum.getLHS(), sum.getRHS()});
     else if (term.isMultipleOf(number))
       whole = whole + term.floorDiv(number);
     else
       rest = rest + term;
   }
+  // What is left rounds as one: parts of a sum may not be divided.
   auto inner = dyn_cast<AffineBinaryOpExpr>(rest);
-  if (inner && inner.getKind() == AffineExprKind::FloorDiv)
-    if (auto by = dyn_cast<AffineConstantExpr>(inner.getRHS()))
-      return whole + inner.getLHS().floorDiv(by.getValue() * number);
+  auto by = inner ? dyn_cast<AffineConstantExpr>(inner.getRHS())
+                  : AffineConstantExpr();
+  if (by && inner.getKind() == AffineExprKind::FloorDiv)
+    return whole + inner.getLHS().floorDiv(by.getValue() * number);
+  // Sums that are a `mod` become one when they are built.
+  if (by && inner.getKind() == AffineExprKind::Mod &&
+      by.getValue() % number == 0)
+    return whole + divide(inner.getLHS(), number) -
+           divide(inner.getLHS(), by.getValue()) * (by.getValue() / number);
   return whole + rest.floorDiv(number);
 }
 

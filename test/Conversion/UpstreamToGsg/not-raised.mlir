@@ -411,3 +411,26 @@ func.func @bf16_global(%x: tensor<8x64xbf16>, %g: tensor<bf16>, %w: tensor<16x64
   } -> tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// -----
+
+// Parts of an index that round on their own: column 3 reads code 2.
+
+func.func @rounded_parts(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
+                         %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-remark @below {{not raised: expected codes that are a matrix of rows and K, transposed or in parts}}
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+        affine_map<(m, n, k) -> (n, k - (k mod 4 + k floordiv 2) floordiv 2 + k floordiv 2 - k floordiv 4)>,
+        affine_map<(m, n, k) -> (n, k floordiv 32)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w, %ws : tensor<8x64xbf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>)
+      outs(%out : tensor<8x16xf32>) {
+  ^bb0(%a: bf16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+    %ae = arith.extf %a : bf16 to f32
+    %be = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+    %p = arith.mulf %ae, %be : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
