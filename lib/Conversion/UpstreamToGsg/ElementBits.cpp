@@ -95,7 +95,7 @@ ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
     return compare && compare.getPredicate() == arith::CmpIPredicate::slt &&
                    matchPattern(compare.getRhs(), m_Zero()) && bits &&
                    bits->isExact && !bits->offset &&
-                   (bits->width < 8 || getWidth(select.getFalseValue()) > 8) &&
+                   getWidth(select.getFalseValue()) > bits->width &&
                    compare.getLhs() == select.getFalseValue()
                ? bits
                : std::nullopt;
@@ -108,8 +108,11 @@ ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
   if (!bits)
     return std::nullopt;
   bool isByteWide = getWidth(operand.value) == 8;
-  if (isa<arith::ExtSIOp, arith::IndexCastOp>(op)) {
-    bits->isExact &= !isByteWide || bits->width < 8;
+  unsigned width = getWidth(op->getResult(0));
+  bool isNarrowing = width < getWidth(operand.value);
+  if (isa<arith::ExtSIOp, arith::IndexCastOp>(op) && !isNarrowing) {
+    // The first bit of all is a sign that is repeated.
+    bits->isExact &= getWidth(operand.value) > bits->width;
     return bits;
   }
   if (isa<arith::AddIOp, arith::SubIOp>(op)) {
@@ -123,8 +126,7 @@ ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
   }
   if (bits->offset)
     return std::nullopt;
-  if (isa<arith::TruncIOp>(op)) {
-    unsigned width = getWidth(op->getResult(0));
+  if (isNarrowing) {
     bits->isExact |= width <= bits->width;
     bits->width = std::min(bits->width, width);
     return bits;

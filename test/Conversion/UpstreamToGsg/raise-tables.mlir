@@ -14,9 +14,21 @@
 // RUN: sed 's/constant 127 : i32/constant 126 : i32/; s/constant 23 : i32/constant 22 : i32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/constant 15 : i8/constant 7 : i8/; s/constant 4 : i32/constant 3 : i32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 
+// Codes with a sign, that count from the end of half a table where it is set: bit 3
+// of the code says what it says in E2M1 only if no sign is left. Bytes that lose bits
+// in a type of four.
+// RUN: sed '/= arith.shrui/{n;s/= arith.extui %%n : i8/= arith.trunci %%n : i8 to i4\n    %%i = arith.extsi %%n4 : i4/;s/%%i =/%%n4 =/}; s/%%length = arith.constant 16/%%length = arith.constant 8/' %s > %t.signed
+// RUN: nvfp4-opt %t.signed --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
+// RUN: sed '/= arith.extsi %%n4/{s/%%i =/%%s =/;s/$/\n    %%bits = arith.constant 15 : i64\n    %%i = arith.andi %%s, %%bits : i64/}' %t.signed | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s
+// RUN: sed 's/%%e = arith.extui %%byte : i8 to i32/%%e1 = arith.index_castui %%byte : i8 to index\n    %%e2 = arith.index_castui %%e1 : index to i4\n    %%e = arith.extui %%e2 : i4 to i32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
+
 // RESOURCE-LABEL: func.func @stacked(
 // RESOURCE:         grouped_scaled_gemm.matmul
 // RESOURCE:       func.func @every_other_column(
+// LOOKUP-LABEL: func.func @stacked(
+// LOOKUP-NOT:     grouped_scaled_gemm.matmul
+// LOOKUP:       func.func @every_other_column(
+// LOOKUP:         grouped_scaled_gemm.matmul
 // KEPT-LABEL: func.func @stacked(
 // KEPT-NOT:     grouped_scaled_gemm.matmul
 // KEPT:       func.func @stacked_codes(
