@@ -278,6 +278,7 @@ std::optional<Product> ElementTrace::tracePower(const Scalar &scalar) {
   }
   Scalar exponent = scalar.operand(op, last);
   int64_t offset = 0;
+  bool isNegativeLost = false;
   settle(exponent);
   Operation *computed = exponent.getComputation();
   if (isa_and_nonnull<arith::SubFOp, arith::AddFOp>(computed)) {
@@ -295,14 +296,19 @@ std::optional<Product> ElementTrace::tracePower(const Scalar &scalar) {
   if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(computed)) {
     bool isSigned = isa<arith::SIToFPOp>(computed);
     exponent = exponent.operand(computed, 0);
-    if (isSigned && getWidth(exponent.value) == 8)
+    // A float of 8 significant bits holds every byte, less 127 or not.
+    isNegativeLost = !isSigned;
+    auto type = cast<FloatType>(
+        getElementTypeOrSelf(computed->getResult(0).getType()));
+    if ((isSigned && getWidth(exponent.value) == 8) ||
+        type.getFPMantissaWidth() < 8)
       return std::nullopt;
-    // A float of 8 significant bits holds them all.
   } else if (!isa<math::FPowIOp>(op)) {
     return std::nullopt;
   }
   std::optional<Bits> bits = traceBits(exponent);
-  if (!bits || !bits->isByte() || bits->offset + offset != -kBias)
+  if (!bits || !bits->isByte() || bits->offset + offset != -kBias ||
+      (isNegativeLost && bits->offset))
     return std::nullopt;
   return fit(leaf(*bits, Float8E8M0FNUType::get(context)),
              op->getResult(0).getType());

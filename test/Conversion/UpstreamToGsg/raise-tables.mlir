@@ -21,6 +21,11 @@
 // RUN: nvfp4-opt %t.signed --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
 // RUN: sed '/= arith.extsi %%n4/{s/%%i =/%%s =/;s/$/\n    %%bits = arith.constant 15 : i64\n    %%i = arith.andi %%s, %%bits : i64/}' %t.signed | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s
 // RUN: sed 's/%%e = arith.extui %%byte : i8 to i32/%%e1 = arith.index_castui %%byte : i8 to index\n    %%e2 = arith.index_castui %%e1 : index to i4\n    %%e = arith.extui %%e2 : i4 to i32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
+// Exponents that wrap below zero, or are rounded to powers of two; bf16 holds them.
+// RUN: sed 's/arith.sitofp/arith.uitofp/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
+// RUN: sed 's/%%two = arith.constant 2.0 : f32/%%two = arith.constant 2.0 : TYPE/; s/%%i : i32 to f32/%%i : i32 to TYPE/; s/%%p = math.powf %%two, %%f : f32/%%q = math.powf %%two, %%f : TYPE\n    %%p = arith.extf %%q : TYPE to f32/' %s > %t.floats
+// RUN: sed 's/TYPE/bf16/' %t.floats | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s
+// RUN: sed 's/TYPE/f8E8M0FNU/' %t.floats | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
 
 // RESOURCE-LABEL: func.func @stacked(
 // RESOURCE:         grouped_scaled_gemm.matmul
