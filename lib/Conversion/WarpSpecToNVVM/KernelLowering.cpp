@@ -26,8 +26,9 @@ LogicalResult KernelLowering::run() {
   if (kernel.getRoles())
     return kernel.emitOpError("expected no roles; run warpspec-lower-roles");
   if (!kernel.getThreads() || !kernel.getSharedBytes())
-    return kernel.emitOpError("expected threads and shared_bytes of the passes "
-                              "before");
+    return kernel.emitOpError(
+        "expected threads and shared_bytes, which warpspec-lower-roles and "
+        "warpspec-plan-memory make, the former of `roles`");
   if (failed(verifyPlanned(kernel)) || failed(collect()))
     return failure();
   rewriter.setInsertionPointToStart(&kernel.getBody().front());

@@ -13,7 +13,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error @below {{expected threads and shared_bytes of the passes before}}
+  // expected-error @below {{expected threads and shared_bytes, which warpspec-lower-roles and warpspec-plan-memory make, the former of `roles`}}
   warpspec.kernel @k() {
   }
 }
