@@ -288,9 +288,14 @@ def _offsets(ends: Any, starts: Any, sizes: Any, align: int) -> tuple[np.ndarray
     if [ends is None, starts is None, sizes is None].count(False) != 1:
         raise ArgumentError("expected one of ends= (one a group), starts= (one a group and one behind the last) and sizes= "
                             "(one a group)")
+    if align < 1:
+        raise ArgumentError(f"expected align= of 1 or more, but got {align}")
     if sizes is None:
         return _index_vector(_dlpack.asarray(starts if ends is None else ends)), "starts" if ends is None else "ends"
     counts = _index_vector(_dlpack.asarray(sizes))
+    if (counts < 0).any():
+        first = int(np.argmax(counts < 0))
+        raise ArgumentError(f"expected sizes= of 0 or more, but got {counts[first]} for group {first}")
     whole = -(-counts // align) * align
     return np.cumsum(whole, dtype=counts.dtype) - whole + counts, "ends"
 

@@ -97,6 +97,20 @@ def test_groups_along_k(rng, counts, align):
     groups = ragged(counts, align=align, kind="ragged_k")
     product = make_product(rng, groups, 24, None, "nvfp4", m=10)
     check(product, grouping_of(groups))
+    grouping = nvfp4.ragged_k(sizes=counts, align=align)
+    assert grouping.ranges() == grouping_of(groups).ranges()
+    check(product, grouping)
+
+
+@pytest.mark.parametrize("make", [nvfp4.ragged_rows, nvfp4.ragged_k])
+def test_sizes_and_align_that_no_group_has(make):
+    for align in (1, 4):
+        with pytest.raises(nvfp4.ArgumentError, match=r"sizes= of 0 or more, but got -1 for group 1"):
+            make(sizes=[3, -1, -4], align=align)
+    for align in (0, -4):
+        for given in ("ends", "starts", "sizes"):
+            with pytest.raises(nvfp4.ArgumentError, match=f"align= of 1 or more, but got {align}"):
+                make(**{given: [0, 4]}, align=align)
 
 
 @pytest.mark.parametrize("layouts", [dict(lhs_layout="blocked", lhs_starts="compact", rhs_layout="blocked"),
