@@ -23,12 +23,13 @@ def _scaled(values: torch.Tensor, scales: torch.Tensor, fmt: str, layout: str) -
     return tensors.ScaledTensor(asarray(values), asarray(scales), fmt, layout=layout)
 
 
+# Exported programs and callers know arguments by their place: a new one goes to the end.
 @torch.library.custom_op("nvfp4::grouped_matmul", mutates_args=())
 def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: torch.Tensor, rhs_scales: torch.Tensor,
                    ends: torch.Tensor, alpha: Optional[torch.Tensor] = None, bias: Optional[torch.Tensor] = None,
-                   prob: Optional[torch.Tensor] = None, format: str = "nvfp4", layout: str = "linear",
-                   activation: str = "identity", granularity: int = 0, gate_first: bool = True,
-                   dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
+                   format: str = "nvfp4", layout: str = "linear", activation: str = "identity", granularity: int = 0,
+                   gate_first: bool = True, dtype: torch.dtype = torch.bfloat16,
+                   prob: Optional[torch.Tensor] = None) -> torch.Tensor:
     """Ragged rows: ``lhs`` ``[R, K/2]`` bytes, or without ``lhs_scales`` ``[R, K]`` of bfloat16 or float16 (W4A16); ``rhs``
     ``[G, N, K/2]``, scales in ``layout``, ``ends`` ``[G]``, ``prob`` ``[R]``; ``[R, N]``, or ``[R, N/2]`` for ``swiglu`` and
     ``geglu_tanh``, whose gate layout is ``granularity`` (0: halves) and ``gate_first``. Rows of no group are zero. See
@@ -50,8 +51,8 @@ def _result(lhs: torch.Tensor, rhs: torch.Tensor, activation: str, dtype: torch.
 
 
 @grouped_matmul.register_fake
-def _(lhs, lhs_scales, rhs, rhs_scales, ends, alpha=None, bias=None, prob=None, format="nvfp4", layout="linear",
-      activation="identity", granularity=0, gate_first=True, dtype=torch.bfloat16):
+def _(lhs, lhs_scales, rhs, rhs_scales, ends, alpha=None, bias=None, format="nvfp4", layout="linear",
+      activation="identity", granularity=0, gate_first=True, dtype=torch.bfloat16, prob=None):
     return _result(lhs, rhs, activation, dtype, torch.empty)
 
 

@@ -65,6 +65,16 @@ def test_operation(rng, ops):
     assert_equal(got.numpy(), expected_result(product, "f32", value=0, epilogue=lambda acc, g, i: acc * float(alpha[g])))
 
 
+def test_arguments_keep_their_places(rng, ops):
+    """Exported programs and callers pass them by place."""
+    product = make_product(rng, ragged([3, 0, 5]), 16, 64, "mxfp4")
+    got = ops.grouped_matmul(*tensors(product), None, None, "mxfp4", "linear", "identity", 0, True, torch.float32)
+    assert_equal(got.numpy(), expected_result(product, "f32", value=0))
+    names = [argument.name for argument in ops.grouped_matmul.default._schema.arguments]
+    assert names == ["lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
+                     "granularity", "gate_first", "dtype", "prob"]
+
+
 def test_rows_without_scales(rng, ops):
     """W4A16, with the probability of each row."""
     product = make_product(rng, ragged([3, 0, 5]), 16, 64, "nvfp4")
