@@ -11,6 +11,9 @@ import numpy as np
 from format_formulas import trtllm, ue8m0_up
 from nvfp4_formats import FORMATS, unpack
 
+PLAIN = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
+UNIT = 2.0**-24  # a rounding to float32
+
 
 def values_of(tensor):
     """Codes times scales of a tensor of the package with linear scales, in float64."""
@@ -21,9 +24,9 @@ def values_of(tensor):
 
 
 def quantised(x, fmt, encode):
-    """x after a round trip through a block format, with the encode scale still in it; or rounded to bfloat16."""
-    if fmt == "bf16":
-        return x.astype(np.float32).astype(ml_dtypes.bfloat16).astype(float)
+    """x after a round trip through a block format, with the encode scale still in it; or rounded to a type of PLAIN."""
+    if fmt in PLAIN:
+        return x.astype(np.float32).astype(PLAIN[fmt]).astype(float)
     info = FORMATS[fmt]
     blocks = x.astype(np.float32).reshape(-1, info.block)
     codes, bytes_ = (trtllm if fmt == "nvfp4" else ue8m0_up)(blocks, fmt, np.float32(encode))
@@ -39,8 +42,21 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
-def layer(x, logits, w13, w2, k, activation, multiplier13, multiplier2, encode13, encode2, bias13, bias2, fmt):
-    """The result in float64. `activation` maps z [rows, 2I] to y [rows, I]; `encode2` is a number or one an expert."""
+def spread(z, error, activation, fmt):
+    """How far apart plain roundings of activation(z) may be, for a z in float32 that is off by up to `error`."""
+    y = activation(z[None])[0]
+    gate = np.arange(len(z)) < len(z) // 2
+    moved = [activation((z + np.where(gate, a, b) * error)[None])[0] for a in (-1, 1) for b in (-1, 1)]
+    slack = np.abs(np.array(moved) - y).max(0) + 16 * UNIT * np.abs(y)  # exp is within 4 units, twice UNIT each
+    return quantised(y + slack, fmt, 1) - quantised(y - slack, fmt, 1)
+
+
+def layer(x, logits, w13, w2, k, activation, multiplier13, multiplier2, encode13, encode2, bias13, bias2, fmt,
+          error=None):
+    """The result in float64. `activation` maps z [rows, 2I] to y [rows, I], gates first where there is an `error`;
+    `encode2` is a number or one an expert. To `error`, an array like the result, is added by how much a layer with sums
+    in float32 and a float32 result may be off, for a plain `fmt`: n roundings of sums of n products, and the numbers
+    between the two products that such an error takes over a rounding boundary."""
     chosen = top_k(logits, k)
     weights = softmax(np.take_along_axis(logits.astype(float), chosen, 1))
     dense13, dense2 = values_of(w13), values_of(w2)
@@ -57,4 +73,10 @@ def layer(x, logits, w13, w2, k, activation, multiplier13, multiplier2, encode13
             scale = np.broadcast_to(encode2, (len(dense13),))[e]
             h = quantised(y[None], fmt, scale)[0]
             out[t] += weights[t, s] * (dense2[e] @ h * multiplier2[e] / scale + bias2[e])
+            if error is not None:
+                sums13 = np.abs(dense13[e]) @ np.abs(xq[t]) * np.repeat(multiplier13[e], half) + np.abs(bias13[e])
+                flips = spread(z + bias13[e], (len(xq[t]) + 2) * UNIT * sums13, activation, fmt)
+                roundings = len(h) + 2 + (2 * k + 30)  # of the sums, alpha and bias; of the weights and their sum
+                sums2 = np.abs(dense2[e]) @ np.abs(h) * multiplier2[e] + np.abs(bias2[e])
+                error[t] += weights[t, s] * (np.abs(dense2[e]) @ flips * multiplier2[e] + roundings * UNIT * sums2)
     return out

@@ -71,21 +71,27 @@ def test_layer_as_in_gpt_oss(rng):
     agree(got, expected, np.abs(expected).max() / 8)
 
 
+@pytest.mark.parametrize("act", oracle.PLAIN)
 @pytest.mark.parametrize("fmt", ["mxfp4", "nvfp4"])
-def test_layer_without_quantised_activations(rng, fmt):
-    """W4A16. Scales of the activations that a checkpoint has are not used."""
+def test_layer_without_quantised_activations(rng, fmt, act):
+    """W4A16. Scales of the activations that a checkpoint has are not used, and no value is rounded to another type."""
     w13, w2 = weights_of(rng, fmt)
-    x = rng.standard_normal((24, H)).astype(ml_dtypes.bfloat16)
+    x = rng.standard_normal((24, H)).astype(oracle.PLAIN[act])
     logits = rng.standard_normal((24, E)).astype(np.float32)
     bias13, bias2 = (rng.standard_normal((E, n)).astype(ml_dtypes.bfloat16) for n in (2 * I, H))
     m13, m2 = np.exp2(rng.uniform(-8, -6, (E, 2))).astype(np.float32), np.exp2(rng.uniform(-6, -5, E)).astype(np.float32)
     weights = nvfp4.MoEWeights(w13, w2, m13, m2, 2.0**-7, 0.5, bias13, bias2)
-    got = nvfp4.moe_layer(x, weights, logits, top_k=K, activation_format="bf16", dtype=np.float32)
-    expected = oracle.layer(x.astype(float), logits, w13, w2, K, halves(swiglu), m13, m2, 1.0, 1.0, bias13.astype(float),
-                            bias2.astype(float), "bf16")
-    agree(got, expected, np.abs(expected).max() / 64)
-    half = nvfp4.moe_layer(x.astype(np.float16), weights, logits, top_k=K, activation_format="f16", dtype=np.float32)
-    np.testing.assert_allclose(half, expected, atol=np.abs(expected).max() / 64)
+    got = nvfp4.moe_layer(x, weights, logits, top_k=K, activation_format=act, dtype=np.float32)
+
+    def expected(rounded, error=None):
+        return oracle.layer(x.astype(float), logits, w13, w2, K, halves(swiglu), m13, m2, 1.0, 1.0, bias13.astype(float),
+                            bias2.astype(float), rounded, error)
+
+    bound = np.zeros(got.shape)
+    error = np.abs(got - expected(act, bound))
+    assert (error <= bound).all(), (error / bound).max()
+    other, = oracle.PLAIN.keys() - {act}
+    assert (np.abs(expected(other) - got) > bound).mean() > 0.75
 
 
 def test_one_program_for_any_number_of_tokens(rng):
