@@ -275,7 +275,7 @@ def _set_device(name: str | None) -> None:
             _device = name
 
 
-def _parse(owner: Any, text: str, name: str, first: str | None) -> tuple[_Collector, Handle]:
+def _parse(owner: Any, text: str, name: str, pipeline: str | None) -> tuple[_Collector, Handle]:
     """A module that lives as long as ``owner``, and what was said about it."""
     library = _library.compiler()
     context: Handle = library.nvfp4ContextCreate()
@@ -286,8 +286,8 @@ def _parse(owner: Any, text: str, name: str, first: str | None) -> tuple[_Collec
         collector.fail("could not parse the module")
     # Finalizers run last made first: the module goes before its context.
     weakref.finalize(owner, _destroy, library.nvfp4ModuleDestroy, module)
-    if first is not None and not library.nvfp4ModuleRunPipeline(module, string_ref(first), collector.sink):
-        collector.fail(f"could not run the pipeline {first}")
+    if pipeline is not None and not library.nvfp4ModuleRunPipeline(module, string_ref(pipeline), collector.sink):
+        collector.fail(f"could not run the pipeline {pipeline}")
     return collector, module
 
 
@@ -306,7 +306,7 @@ class Program(_Loaded):
 
     def __init__(self, text: str, *, target: str = "cpu", device: str | None = None, isa: str = "native",
                  opt_level: int = 3, threads: bool = True, runtime_checks: bool = True, name: str = "<text>",
-                 first: str | None = None):
+                 pipeline: str | None = None):
         target, plus, simulated = target.partition("+")
         if plus and simulated != "sim":
             raise ArgumentError(f"expected a target such as cpu, sm_100a or sm_100a+sim, but got '{target}+{simulated}'")
@@ -318,7 +318,7 @@ class Program(_Loaded):
         self._strings = string_ref(target), string_ref(isa)
         self._options = _library.CompileOptionsStruct(*self._strings, opt_level, threads, runtime_checks)
         self._stages: dict[str, str] | None = None
-        collector, self._module = _parse(self, text, name, first)
+        collector, self._module = _parse(self, text, name, pipeline)
         self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
         self.diagnostics = tuple(collector.diagnostics)
         if not self._executable:
@@ -470,25 +470,27 @@ def _destroy(function: Callable[[Handle], None], handle: Handle) -> None:
 
 
 def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: str = "native", opt_level: int = 3,
-            threads: bool = True, runtime_checks: bool = True, name: str = "<text>", first: str | None = None) -> Program:
+            threads: bool = True, runtime_checks: bool = True, name: str = "<text>",
+            pipeline: str | None = None) -> Program:
     """Compiles MLIR text into this process.
 
     ``target`` is ``cpu``, or a GPU for products (``sm_90a``, ``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on
     ``device``: ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
     ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, or several with commas, among
     which the CPU chooses.
-    ``runtime_checks`` checks offsets, indices and extents where the code runs. ``first`` is a pipeline in MLIR's syntax
-    that is run before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises CompileError with
-    diagnostics.
+    ``runtime_checks`` checks offsets, indices and extents where the code runs. ``pipeline`` names passes, in
+    MLIR's syntax, that run before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises
+    CompileError with diagnostics.
     """
     return Program(mlir, target=target, device=device, isa=isa, opt_level=opt_level, threads=threads,
-                   runtime_checks=runtime_checks, name=name, first=first)
+                   runtime_checks=runtime_checks, name=name, pipeline=pipeline)
 
 
-def explain(mlir: str, target: str = "sm_100a", *, name: str = "<text>", first: str | None = None) -> str:
-    """:meth:`Program.explain` of MLIR text, without compiling it: also for a module that gets no code on this machine."""
+def explain(mlir: str, target: str = "sm_100a", *, name: str = "<text>", pipeline: str | None = None) -> str:
+    """:meth:`Program.explain` of MLIR text, without compiling it: also for a module that gets no code on this machine;
+    ``pipeline`` as for :func:`compile`."""
     class Owner:
         pass
 
     owner = Owner()
-    return _explain(_parse(owner, mlir, name, first)[1], mlir, target)
+    return _explain(_parse(owner, mlir, name, pipeline)[1], mlir, target)

@@ -185,7 +185,7 @@ func.func @f(%x: tensor<?x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2
 
 def test_a_pipeline_may_come_first(rng):
     """IR of exporters: raised, then compiled."""
-    program = nvfp4.compile(DEQUANTISED, first="builtin.module(raise-to-grouped-scaled-gemm)")
+    program = nvfp4.compile(DEQUANTISED, pipeline="builtin.module(raise-to-grouped-scaled-gemm)")
     assert "grouped_scaled_gemm.matmul" in program.ir() and "linalg.generic" not in program.ir()
     x = rng.integers(-8, 9, (5, 64)).astype(ml_dtypes.bfloat16)
     w = rng.integers(-8, 9, (16, 64)).astype(ml_dtypes.float8_e4m3fn)
@@ -194,7 +194,7 @@ def test_a_pipeline_may_come_first(rng):
     weights = w.astype(float) * np.repeat(scales.astype(float), 32, -1)
     np.testing.assert_array_equal(program.run(x, w, scales, out), 1 + x.astype(float) @ weights.T)
     with pytest.raises(nvfp4.CompileError, match="no-such-pass"):
-        nvfp4.compile(DEQUANTISED, first="builtin.module(no-such-pass)")
+        nvfp4.compile(DEQUANTISED, pipeline="builtin.module(no-such-pass)")
 
 
 def test_explain_lists_strategies(program):
@@ -211,7 +211,7 @@ def test_text_is_explained_where_no_code_is_made():
         "-> tensor<?x32xf32>\n  return", "{strategy = #grouped_scaled_gemm.strategy<m = 96>} -> tensor<?x32xf32>\n  return")
     with pytest.raises(nvfp4.CompileError, match="96"):
         nvfp4.explain(refused, name="layer.mlir")
-    assert "strategy" in nvfp4.explain(DEQUANTISED, "sm_90a", first="builtin.module(raise-to-grouped-scaled-gemm)")
+    assert "strategy" in nvfp4.explain(DEQUANTISED, "sm_90a", pipeline="builtin.module(raise-to-grouped-scaled-gemm)")
     with pytest.raises(nvfp4.CompileError, match="<text>:1"):
         nvfp4.explain("nonsense")
 
