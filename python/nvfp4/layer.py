@@ -20,8 +20,8 @@ from .tensors import FORMATS, ScaledTensor
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["MoEWeights", "LayerOptions", "moe_layer", "moe_program", "route", "sort_tokens", "permute", "combine", "glu", "hadamard",
-           "ROUTING_METHODS"]
+__all__ = ["MoEWeights", "LayerOptions", "moe_layer", "moe_program", "route", "sort_tokens", "permute", "combine", "glu",
+           "hadamard", "ROUTING_METHODS"]
 
 ROUTING_METHODS = ("softmax_topk", "topk_softmax", "topk", "sigmoid_topk", "topk_sigmoid", "sigmoid_renorm", "llama4",
                    "deepseek_v3", "minimax2")
@@ -243,7 +243,8 @@ class _LayerCall:
             weights.experts, weights.hidden, weights.width, top_k, element_of(x, "x", FLOATS),
             element_of(logits, "logits", FLOATS), element_of(np.empty(0, out), "out", FLOATS), _static_type(weights.w13),
             _static_type(weights.w2), act if is_plain else f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
-            f"tensor<?x{weights.width}x{act}>" if is_plain else f"!{DIALECT}.scaled<?x{weights.width}, {act}>", str(quant), activation_of(weights.activation)[0], routing,
+            f"tensor<?x{weights.width}x{act}>" if is_plain else f"!{DIALECT}.scaled<?x{weights.width}, {act}>",
+            str(quant), activation_of(weights.activation)[0], routing,
             f" {{{', '.join(attributes)}}}" if attributes else "", routing_bias is not None, encode13 is not None,
             "" if encode2 is None else f"tensor<{weights.experts}xf32>" if encode2.ndim else "f32", alpha13 is not None,
             alpha2 is not None, bias_element(weights.bias13), bias_element(weights.bias2))
@@ -264,7 +265,9 @@ class _LayerCall:
         if factor.shape != shape:
             raise ArgumentError(f"expected multipliers of shape {shape}, but got {factor.shape}")
         if activation is not None:
-            factor = factor * (activation if np.ndim(activation) == 0 else np.reshape(activation, (-1,) + (1,) * (len(shape) - 1)))
+            if np.ndim(activation) != 0:  # one an expert
+                activation = np.reshape(activation, (-1,) + (1,) * (len(shape) - 1))
+            factor = factor * activation
         return np.ascontiguousarray(factor, np.float32)
 
 
