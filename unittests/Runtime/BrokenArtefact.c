@@ -8,5 +8,5 @@
  */
 
 const char nvfp4_metadata[] =
-    "{\"version\":2,\"device\":\"cpu\",\"functions\":["
+    "{\"version\":3,\"device\":\"cpu\",\"functions\":["
     "{\"name\":\"absent\",\"arguments\":[],\"results\":[]}]}";

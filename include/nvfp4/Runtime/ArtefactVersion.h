@@ -19,10 +19,10 @@ namespace nvfp4::runtime {
 
 /// Written into the description of a module, and the only one that the runtime
 /// reads. To be raised when the meaning of the description or the arguments of
-/// a function that compiled code calls change; scripts/check-artefact-version
-/// says when.
-/// Declarations: ee09700ef9e5794e
-inline constexpr int64_t kArtefactVersion = 2;
+/// a function that compiled code calls change, or it passes a new flag;
+/// scripts/check-artefact-version says when.
+/// Declarations: ccd7afe361138865
+inline constexpr int64_t kArtefactVersion = 3;
 
 } // namespace nvfp4::runtime
 
