@@ -359,11 +359,14 @@ static bool areEqual(warpspec::KernelOp a, warpspec::KernelOp b) {
 void Launch::shareEqualKernel() {
   auto kernels = cast<gpu::GPUModuleOp>(kernel->getParentOp());
   for (auto other : kernels.getOps<warpspec::KernelOp>()) {
-    if (other == kernel || !areEqual(other, kernel))
+    // A kernel that stood in the module before has no name to launch it by.
+    std::string otherName = (other.getSymName() + "_name").str();
+    if (other == kernel || !module.lookupSymbol(otherName) ||
+        !areEqual(other, kernel))
       continue;
     auto name = entry.getDefiningOp<LLVM::AddressOfOp>();
     module.lookupSymbol(name.getGlobalName())->erase();
-    name.setGlobalName((other.getSymName() + "_name").str());
+    name.setGlobalName(otherName);
     kernel.erase();
     kernel = other;
     return;
