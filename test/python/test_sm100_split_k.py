@@ -119,8 +119,8 @@ def test_blocks_without_a_place_are_an_error(rng):
             env={"NVFP4_SIM_OPTIONS": "--check --sms 2", "NVFP4_MAX_BLOCKS": "3"})
         assert (code != 0) == is_refused, output + error
         if is_refused:
-            assert ("expected at most 2 blocks in a cooperative launch, one on each "
-                    "multiprocessor, but got 3") in error
+            assert ("expected at most 2 blocks in a cooperative launch, 1 on each of 2 "
+                    "multiprocessors, but got 3") in error
 
 
 @pytest.mark.parametrize("kernel", [dict(n=64), dict(n=16, swap_ab="true")])

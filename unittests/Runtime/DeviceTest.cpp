@@ -261,27 +261,35 @@ TEST(Device, CooperativeLaunchesFitOrFail) {
   nvfp4_kernel *kernel = find(module, "meet");
   nvfp4_device_info info;
   ASSERT_EQ(nvfp4_device_query(device.get(), &info), NVFP4_OK);
-  auto places = static_cast<uint32_t>(info.multiprocessors);
+  auto multiprocessors = static_cast<uint32_t>(info.multiprocessors);
   void *flag = nullptr;
   ASSERT_EQ(nvfp4_device_alloc(device.get(), 4, &flag), NVFP4_OK);
-  ASSERT_EQ(nvfp4_device_fill(device.get(), flag, 0, 4, 1, nullptr), NVFP4_OK);
   void *arguments[] = {&flag};
-  nvfp4_launch launch = {{places, 1, 1},           {1, 1, 1}, {0, 0, 0}, 0,
-                         NVFP4_LAUNCH_COOPERATIVE, nullptr};
-  ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK)
-      << nvfp4_last_error();
-  EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_OK)
-      << nvfp4_last_error();
-  // One more and block 0 could wait for a block that waits for its place.
-  launch.grid[0] = places + 1;
-  EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments),
-            NVFP4_INVALID_ARGUMENT);
-  EXPECT_TRUE(says(("expected at most " + std::to_string(places) +
-                    " blocks in a cooperative launch, one on each "
-                    "multiprocessor, but got " +
-                    std::to_string(places + 1))
-                       .c_str()))
-      << nvfp4_last_error();
+  nvfp4_launch launch = {
+      {0, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NVFP4_LAUNCH_COOPERATIVE, nullptr};
+  // Shared memory says how many blocks a multiprocessor holds.
+  for (auto [each, shared] : {std::pair(2u, 100u * 1024), {1u, 120u * 1024}}) {
+    uint32_t places = each * multiprocessors;
+    launch.grid[0] = places;
+    launch.shared_memory = shared;
+    ASSERT_EQ(nvfp4_device_fill(device.get(), flag, 0, 4, 1, nullptr),
+              NVFP4_OK);
+    ASSERT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments), NVFP4_OK)
+        << nvfp4_last_error();
+    EXPECT_EQ(nvfp4_device_synchronize(device.get()), NVFP4_OK)
+        << nvfp4_last_error();
+    // One more and block 0 could wait for a block that waits for its place.
+    launch.grid[0] = places + 1;
+    EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments),
+              NVFP4_INVALID_ARGUMENT);
+    EXPECT_TRUE(
+        says(("expected at most " + std::to_string(places) +
+              " blocks in a cooperative launch, " + std::to_string(each) +
+              " on each of " + std::to_string(multiprocessors) +
+              " multiprocessors, but got " + std::to_string(places + 1))
+                 .c_str()))
+        << nvfp4_last_error();
+  }
   launch.flags |= NVFP4_LAUNCH_PROGRAMMATIC;
   EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments),
             NVFP4_INVALID_ARGUMENT);

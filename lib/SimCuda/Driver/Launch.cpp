@@ -131,21 +131,43 @@ static Result checkLaunch(State &s, const SimFunction &function,
   return cuda::Success;
 }
 
-/// All blocks of a cooperative launch are resident at the same time.
-static Result checkCooperative(State &s, const sim::LaunchConfig &config) {
-  uint64_t blocks = 1, cluster = 1;
+/// Blocks that a multiprocessor holds at once, as far as their threads and
+/// shared memory say; the simulator knows no registers.
+static uint64_t getBlocksPerMultiprocessor(const SimFunction &function,
+                                           uint64_t threads,
+                                           uint64_t dynamicShared) {
+  uint64_t shared =
+      function.kernel->function->sharedBytes + dynamicShared + 1024;
+  return std::min({uint64_t{32}, 2048 / std::max<uint64_t>(1, threads),
+                   228 * 1024 / shared});
+}
+
+/// All blocks of a cooperative launch are resident at the same time, which
+/// `options` are made to say; %nsmid, which need not be the number of SMs, may
+/// be larger then.
+static Result allowCooperative(State &s, const SimFunction &function,
+                               const sim::LaunchConfig &config,
+                               sim::RunOptions &options) {
+  uint64_t blocks = 1, threads = 1, cluster = 1;
   for (unsigned i = 0; i < 3; ++i) {
     blocks *= config.grid[i];
+    threads *= config.block[i];
     cluster *= config.cluster[i];
   }
-  uint64_t places = s.options.residentCtas / cluster * cluster;
-  if (blocks <= places)
+  uint64_t each =
+      getBlocksPerMultiprocessor(function, threads, config.dynamicShared);
+  uint64_t places = each * s.options.residentCtas / cluster * cluster;
+  // The launch itself refuses blocks that fit nowhere.
+  if (each == 0 || blocks <= places) {
+    options.residentCtas =
+        static_cast<unsigned>(std::max<uint64_t>(options.residentCtas, blocks));
     return cuda::Success;
+  }
   return s.fail(cuda::CooperativeLaunchTooLarge,
                 "expected at most " + std::to_string(places) +
-                    " blocks in a cooperative launch, one on each "
-                    "multiprocessor, but got " +
-                    std::to_string(blocks));
+                    " blocks in a cooperative launch, " + std::to_string(each) +
+                    " on each of " + std::to_string(s.options.residentCtas) +
+                    " multiprocessors, but got " + std::to_string(blocks));
 }
 
 NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
@@ -178,14 +200,15 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
   }
   if (Result error = checkLaunch(*s, *function, config))
     return error;
-  if (Result error =
-          isCooperative ? checkCooperative(*s, config) : cuda::Success)
+  sim::RunOptions options = s->options;
+  if (Result error = isCooperative
+                         ? allowCooperative(*s, *function, config, options)
+                         : cuda::Success)
     return error;
   if (Result error =
           packParameters(*s, *function, parameters, extra, config.parameters))
     return error;
   // Launches of one program differ in their delays.
-  sim::RunOptions options = s->options;
   options.seed += s->launches++;
   sim::RunResult run =
       function->module->program->launch(kernel, config, s->memory, options);
@@ -270,10 +293,8 @@ NVFP4_SIM_API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(
     return s->fail(cuda::InvalidValue,
                    "expected a function and 1 to 1024 threads, but got " +
                        std::to_string(blockSize));
-  size_t shared =
-      function->kernel->function->sharedBytes + dynamicShared + 1024;
-  size_t most = std::min<size_t>(32, 2048 / static_cast<size_t>(blockSize));
-  *blocks = static_cast<int>(std::min<size_t>(most, 228 * 1024 / shared));
+  *blocks = static_cast<int>(getBlocksPerMultiprocessor(
+      *function, static_cast<uint64_t>(blockSize), dynamicShared));
   return cuda::Success;
 } catch (...) {
   return caught();
@@ -290,16 +311,22 @@ cuOccupancyMaxActiveClusters(int *clusters, FunctionHandle handle,
   Entry s;
   if (s.error)
     return s.error;
-  if (!s->find(handle) || !clusters || !config)
+  SimFunction *function = s->find(handle);
+  if (!function || !clusters || !config)
     return s->fail(cuda::InvalidValue, "expected a function");
-  unsigned size = 1;
+  uint64_t size = 1, threads = 1;
+  for (unsigned i = 0; i < 3; ++i)
+    threads *= config->block[i];
   for (uint32_t i = 0; i < config->numAttributes; ++i) {
     const cuda::LaunchAttribute &attribute = config->attributes[i];
     if (attribute.id == cuda::AttributeClusterDimension)
-      size = attribute.value.cluster[0] * attribute.value.cluster[1] *
+      size = uint64_t{attribute.value.cluster[0]} * attribute.value.cluster[1] *
              attribute.value.cluster[2];
   }
-  *clusters = static_cast<int>(s->options.residentCtas / std::max(1u, size));
+  uint64_t places =
+      getBlocksPerMultiprocessor(*function, threads, config->sharedBytes) *
+      s->options.residentCtas;
+  *clusters = static_cast<int>(places / std::max<uint64_t>(1, size));
   return cuda::Success;
 } catch (...) {
   return caught();

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -200,9 +201,9 @@ NVFP4_SIM_API Error __cudaPopCallConfiguration(Dim3 *grid, Dim3 *block,
   return cuda::Success;
 }
 
-NVFP4_SIM_API Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block,
-                                     void **arguments, size_t shared,
-                                     cuda::Stream stream) {
+static Error launch(const void *kernel, Dim3 grid, Dim3 block, void **arguments,
+                    size_t shared, cuda::Stream stream,
+                    std::span<cuda::LaunchAttribute> attributes) {
   return viaDriver([&]() -> Error {
     cuda::Function function = nullptr;
     if (Error error = functionOf(kernel, function))
@@ -213,16 +214,26 @@ NVFP4_SIM_API Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block,
                                  {block.x, block.y, block.z},
                                  static_cast<uint32_t>(shared),
                                  stream,
-                                 nullptr,
-                                 0};
+                                 attributes.data(),
+                                 static_cast<uint32_t>(attributes.size())};
     return cuLaunchKernelEx(&config, function, arguments, nullptr);
   });
+}
+
+NVFP4_SIM_API Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block,
+                                     void **arguments, size_t shared,
+                                     cuda::Stream stream) {
+  return launch(kernel, grid, block, arguments, shared, stream, {});
 }
 NVFP4_SIM_API Error cudaLaunchCooperativeKernel(const void *kernel, Dim3 grid,
                                                 Dim3 block, void **arguments,
                                                 size_t shared,
                                                 cuda::Stream stream) {
-  return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
+  cuda::LaunchAttribute cooperative = {};
+  cooperative.id = cuda::AttributeCooperative;
+  cooperative.value.flag = 1;
+  return launch(kernel, grid, block, arguments, shared, stream,
+                {&cooperative, 1});
 }
 
 /// Since CUDA 13 programs ask for a handle once; the address itself will do.

@@ -55,6 +55,10 @@ extern int cudaFree(void *);
 extern int cudaMemcpy(void *, const void *, size_t, int);
 extern int cudaMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
 extern int cudaLaunchKernel(const void *, Dim3, Dim3, void **, size_t, void *);
+extern int cudaLaunchCooperativeKernel(const void *, Dim3, Dim3, void **,
+                                       size_t, void *);
+extern int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *, const void *,
+                                                         int, size_t);
 extern int cudaDeviceSynchronize(void);
 extern int cudaGetLastError(void);
 extern const char *cudaGetErrorName(int);
@@ -147,6 +151,20 @@ int main(void) {
   error = cudaGetLastError();
   printf("%s, then %s\n", cudaGetErrorName(error),
          cudaGetErrorName(cudaGetLastError()));
+
+  /* All blocks of a cooperative launch run at the same time. */
+  int each = 0;
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &each, (const void *)&combine, 32, 0));
+  for (int more = 0; more < 2; ++more) {
+    grid.x = (unsigned)(more * each * multiprocessors) + 1;
+    error = cudaLaunchCooperativeKernel((const void *)&combine, grid, block,
+                                        arguments, 0, 0);
+    printf("%d on each: %s\n", each, cudaGetErrorName(error));
+  }
+  cudaGetLastError();
+  grid.x = 1;
+
   block.x = 2048;
   error =
       cudaLaunchKernel((const void *)&combine, grid, block, arguments, 0, 0);
