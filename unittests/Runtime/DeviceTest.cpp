@@ -283,13 +283,23 @@ TEST(Device, CooperativeLaunchesFitOrFail) {
     EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments),
               NVFP4_INVALID_ARGUMENT);
     EXPECT_TRUE(
-        says(("expected at most " + std::to_string(places) +
+        says(("cuLaunchKernelEx: expected at most " + std::to_string(places) +
               " blocks in a cooperative launch, " + std::to_string(each) +
               " on each of " + std::to_string(multiprocessors) +
               " multiprocessors, but got " + std::to_string(places + 1))
                  .c_str()))
         << nvfp4_last_error();
   }
+  launch.cluster[0] = 2;
+  launch.cluster[1] = launch.cluster[2] = 1;
+  launch.grid[0] = multiprocessors + 2;
+  EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_TRUE(
+      says((std::to_string(multiprocessors / 2) + " clusters of 2, but got " +
+            std::to_string(multiprocessors + 2))
+               .c_str()))
+      << nvfp4_last_error();
   launch.flags |= NVFP4_LAUNCH_PROGRAMMATIC;
   EXPECT_EQ(nvfp4_kernel_launch(kernel, &launch, arguments),
             NVFP4_INVALID_ARGUMENT);

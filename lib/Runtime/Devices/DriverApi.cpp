@@ -96,6 +96,9 @@ static bool fill(void *library, DriverApi &api, std::string &error) {
   find(api.moduleGetGlobal, "cuModuleGetGlobal_v2");
   find(api.functionSetAttribute, "cuFuncSetAttribute");
   find(api.launchKernel, "cuLaunchKernelEx");
+  find(api.occupancyMaxActiveBlocks,
+       "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  find(api.occupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters");
   find(api.tensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   if (!error.empty())
     return false;

@@ -64,6 +64,9 @@ struct DriverApi {
   Call<cuda::Function, int, int> functionSetAttribute;
   Call<const cuda::LaunchConfig *, cuda::Function, void **, void **>
       launchKernel;
+  Call<int *, cuda::Function, int, size_t> occupancyMaxActiveBlocks;
+  Call<int *, cuda::Function, const cuda::LaunchConfig *>
+      occupancyMaxActiveClusters;
   Call<cuda::TensorMap *, int, uint32_t, void *, const uint64_t *,
        const uint64_t *, const uint32_t *, const uint32_t *, int, int, int, int>
       tensorMapEncodeTiled;

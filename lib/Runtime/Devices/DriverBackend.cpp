@@ -72,6 +72,8 @@ private:
   DriverBackend &device;
   cuda::Function function;
   nvfp4_status allow(const nvfp4_launch &launch);
+  nvfp4_status failTooLarge(cuda::LaunchConfig config, uint64_t clusterSize,
+                            nvfp4_status status);
 
   std::mutex mutex;
   /// What launches have asked for so far, beyond what needs no leave.
@@ -414,6 +416,45 @@ nvfp4_status DriverKernel::allow(const nvfp4_launch &launch) {
   return NVFP4_OK;
 }
 
+/// Replaces the bare error of a cooperative launch whose blocks do not all fit
+/// by one that says how many do; `clusterSize` is 0 without clusters, else the
+/// first attribute holds them.
+nvfp4_status DriverKernel::failTooLarge(cuda::LaunchConfig config,
+                                        uint64_t clusterSize,
+                                        nvfp4_status status) {
+  uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
+  uint32_t threads = config.block[0] * config.block[1] * config.block[2];
+  std::string error = nvfp4_last_error();
+  nvfp4_device_info info = {};
+  int found = 0;
+  config.numAttributes = 1;
+  auto ask = [&] {
+    return clusterSize
+               ? device.api.occupancyMaxActiveClusters(&found, function,
+                                                       &config)
+               : device.api.occupancyMaxActiveBlocks(&found, function,
+                                                     static_cast<int>(threads),
+                                                     config.sharedBytes);
+  };
+  bool isKnown =
+      !device.call(ask, "cuOccupancyMaxActive") && !device.query(info);
+  auto count = static_cast<uint64_t>(found);
+  auto multiprocessors = static_cast<uint64_t>(info.multiprocessors);
+  uint64_t most = count * (clusterSize ? clusterSize : multiprocessors);
+  // Something else that the driver counts: its own text it is.
+  if (!isKnown || blocks <= most)
+    return fail(status, std::move(error));
+  return fail(status,
+              "cuLaunchKernelEx: expected at most " + std::to_string(most) +
+                  " blocks in a cooperative launch, " + std::to_string(count) +
+                  (clusterSize
+                       ? " clusters of " + std::to_string(clusterSize)
+                       : " on each of " + std::to_string(multiprocessors) +
+                             " multiprocessors") +
+                  ", but got " + std::to_string(blocks) +
+                  " (CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)");
+}
+
 nvfp4_status DriverKernel::launch(const nvfp4_launch &launch,
                                   void *const *arguments) {
   if (nvfp4_status status = allow(launch))
@@ -442,12 +483,17 @@ nvfp4_status DriverKernel::launch(const nvfp4_launch &launch,
                        : cuda::AttributeProgrammaticStreamSerialization;
     attribute.value.flag = 1;
   }
-  return device.call(
+  cuda::Result result = cuda::Success;
+  nvfp4_status status = device.call(
       [&] {
-        return device.api.launchKernel(&config, function,
-                                       const_cast<void **>(arguments), nullptr);
+        return result = device.api.launchKernel(
+                   &config, function, const_cast<void **>(arguments), nullptr);
       },
       "cuLaunchKernelEx");
+  if (result != cuda::CooperativeLaunchTooLarge)
+    return status;
+  uint64_t size = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  return failTooLarge(config, size, status);
 }
 
 } // namespace
