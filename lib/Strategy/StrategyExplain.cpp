@@ -56,10 +56,13 @@ static std::string explainSlowLaunch(const Candidate &candidate,
   const Prediction &own = candidate.prediction, &best = winner.prediction;
   Tile tile = candidate.tile;
   tile.scheduler = winner.tile.scheduler;
-  if (tile == winner.tile)
+  if (tile == winner.tile) {
+    if (own.limit == Limit::TileNumber && best.limit != Limit::TileNumber)
+      return describeLimit(own);
     return own.fixed > best.fixed
                ? "every slot waits for the number of its first tile"
                : "";
+  }
   tile.clusterM = winner.tile.clusterM;
   tile.clusterN = winner.tile.clusterN;
   if (tile != winner.tile)
@@ -74,9 +77,8 @@ std::string nvfp4::strategy::explainLoss(const Candidate &candidate,
   if (candidate.violation)
     return "illegal: " + candidate.violation->text;
   const Prediction &own = candidate.prediction, &best = winner.prediction;
-  std::string text;
+  std::string text, reason = explainSlowLaunch(candidate, winner);
   if (own.total > 1.01 * best.total) {
-    std::string reason = explainSlowLaunch(candidate, winner);
     text = printed("+%.1f us: ", own.total - best.total) +
            (reason.empty() ? describeLimit(own) : reason);
   } else if (!candidate.tile.hasSimpleLaunch() &&
@@ -85,6 +87,8 @@ std::string nvfp4::strategy::explainLoss(const Candidate &candidate,
   } else if (own.busy > best.busy + 0.05) {
     text = printed("as fast, but busy for %.1f instead of %.1f us", own.busy,
                    best.busy);
+  } else if (!reason.empty()) {
+    text = "as fast, but " + reason;
   } else {
     text = "as fast, with more CTAs a tile or wider tiles";
   }

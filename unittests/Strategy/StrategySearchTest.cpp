@@ -234,6 +234,41 @@ TEST(Explain, SaysWhyLaunchesLost) {
     EXPECT_NE(text.find(part), std::string::npos) << part << text;
 }
 
+TEST(Explain, TellsFetchesOfTileNumbersApart) {
+  auto get = [](const std::vector<Candidate> &candidates, Tile tile,
+                Scheduler scheduler) {
+    tile.scheduler = scheduler;
+    for (const Candidate &candidate : candidates)
+      if (candidate.tile == tile)
+        return candidate;
+    ADD_FAILURE() << "expected " << toString(tile);
+    return candidates.front();
+  };
+  // Long enough for the first number to be less than 1 % of all.
+  Problem uneven;
+  for (int i = 0; i < 8; ++i)
+    for (int64_t k : {16384, 256})
+      uneven.groups.push_back({1, 128, 37 * 256, k});
+  auto candidates = searchStrategies(uneven, kMachine);
+  const Candidate &winner = candidates.front();
+  ASSERT_EQ(winner.tile.scheduler, Scheduler::LaunchControl);
+  ASSERT_GT(winner.prediction.total, 60);
+  Candidate counted = get(candidates, winner.tile, Scheduler::DynamicCounter);
+  std::string text = explainLoss(counted, winner);
+  EXPECT_EQ(text.find("as fast, but every slot waits for the number of its "
+                      "first tile"),
+            0u)
+      << text;
+
+  // Tiles that take less time than a fetch wait for each.
+  candidates = searchStrategies(makeProblem(256, 8, 16384, 256), kMachine);
+  counted = get(candidates, candidates.front().tile, Scheduler::DynamicCounter);
+  text = explainLoss(counted, candidates.front());
+  EXPECT_NE(text.find("us: bound by the fetches of tile numbers"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Explain, SaysWhyEveryCandidateLost) {
   Problem problem = makeProblem(8, 128, 4096, 7168);
   auto candidates = searchStrategies(problem, kMachine);
