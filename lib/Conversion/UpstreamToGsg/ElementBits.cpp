@@ -21,23 +21,28 @@
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-AffineExpr ElementTrace::getAffine(Scalar scalar) {
+static unsigned getWidth(Value value) {
+  Type type = getElementTypeOrSelf(value.getType());
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+
+AffineExpr ElementTrace::getAffine(Scalar scalar, unsigned minWidth) {
   settle(scalar);
   APInt constant;
   if (matchPattern(scalar.value, m_ConstantInt(&constant)))
     return getAffineConstantExpr(constant.getSExtValue(), context);
   Operation *op = scalar.getComputation();
-  if (!op || ++steps > kMaxSteps)
+  if (!op || ++steps > kMaxSteps || getWidth(op->getResult(0)) < minWidth)
     return {};
   if (auto index = dyn_cast<linalg::IndexOp>(op))
     return scalar.indices[index.getDim()];
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
           arith::ExtUIOp>(op))
-    return getAffine(scalar.operand(op, 0));
+    return getAffine(scalar.operand(op, 0), minWidth);
   if (!isa<arith::MulIOp, arith::AddIOp, arith::RemUIOp, arith::ShLIOp>(op))
     return {};
-  AffineExpr a = getAffine(scalar.operand(op, 0));
-  AffineExpr b = getAffine(scalar.operand(op, 1));
+  AffineExpr a = getAffine(scalar.operand(op, 0), minWidth);
+  AffineExpr b = getAffine(scalar.operand(op, 1), minWidth);
   if (!a || !b)
     return {};
   if (isa<arith::AddIOp>(op))
@@ -61,11 +66,6 @@ AffineExpr ElementTrace::getAffine(Scalar scalar) {
 
 bool ElementTrace::Bits::isByte() const {
   return width == 8 && isExact && shift == 0;
-}
-
-static unsigned getWidth(Value value) {
-  Type type = getElementTypeOrSelf(value.getType());
-  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
 }
 
 std::optional<ElementTrace::Bits> ElementTrace::traceBits(Scalar scalar) {

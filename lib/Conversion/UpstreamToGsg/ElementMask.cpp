@@ -62,7 +62,8 @@ std::optional<RowMask> ElementTrace::traceMask(Scalar condition) {
         {Predicate::sle, Predicate::ule, Predicate::sge, Predicate::uge});
     bool isEnd = isOneOf(
         {Predicate::slt, Predicate::ult, Predicate::sgt, Predicate::ugt});
-    AffineExpr row = getAffine(isStart ? more : less);
+    // Rows in memory are counted in 32 bits.
+    AffineExpr row = getAffine(isStart ? more : less, /*minWidth=*/32);
     auto offset = traceOffset(isStart ? less : more);
     if ((!isStart && !isEnd) || !row || !offset ||
         (result.row && result.row != row))

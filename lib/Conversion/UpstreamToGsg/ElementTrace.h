@@ -179,7 +179,8 @@ private:
   std::optional<Product> leaf(mlir::Value source, Indices indices,
                               mlir::Type type);
   std::optional<Product> fit(std::optional<Product> product, mlir::Type type);
-  mlir::AffineExpr getAffine(Scalar scalar);
+  /// Null if it is computed in less than `minWidth` bits.
+  mlir::AffineExpr getAffine(Scalar scalar, unsigned minWidth = 0);
 
   mlir::MLIRContext *context;
   bool allowPlain;
