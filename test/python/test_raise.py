@@ -277,3 +277,16 @@ def test_computed_bytes():
     weights = -unpack(w) * spread(decode(ws, ml_dtypes.float8_e8m0fnu)[rows], 32)
     got = module("computed_bytes", file="raise-tables.mlir").computed_bytes(x, w, ws, rows, out)
     np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
+
+
+def test_groups_by_table():
+    """Halves of bytes that are looked up in each step."""
+    rng = np.random.default_rng(16)
+    x = rng.integers(-8, 9, (10, 64)).astype(ml_dtypes.bfloat16)
+    w, ws = rng.integers(0, 256, (3, 16, 32), np.uint8), e8m0_scales(rng, (3, 16, 2))
+    starts = np.array([1, 4, 4, 9], np.int32)
+    out = rng.integers(-64, 64, (10, 16)).astype(np.float32)
+    weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e8m0fnu), 32)
+    expected = multiply_groups(x.astype(np.float64), weights, starts, out.astype(np.float64))
+    got = module("halves", file="raise-groups.mlir").halves(x, w, ws, starts, out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))

@@ -193,10 +193,16 @@ ElementTrace::enterSlice(tensor::ExtractSliceOp op,
     bool isWhole =
         isConstantIntValue(offset, 0) && getConstantIntValue(size) == shape[i];
     if (!isWhole) {
-      if (slices.size() == kMaxSlices)
+      // Halves of the bytes of one slice compare equal.
+      const Slice *slice = llvm::find_if(slices, [&](const Slice &known) {
+        return known.offset == offset && known.size == size;
+      });
+      unsigned symbol = slice - slices.begin();
+      if (symbol == kMaxSlices)
         return std::nullopt;
-      index = simplify(index + getAffineSymbolExpr(slices.size(), context));
-      slices.push_back({offset, size});
+      index = simplify(index + getAffineSymbolExpr(symbol, context));
+      if (symbol == slices.size())
+        slices.push_back({offset, size});
     }
     inner.push_back(index);
   }

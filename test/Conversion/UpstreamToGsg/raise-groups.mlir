@@ -189,3 +189,72 @@ func.func @one_expert(%x: tensor<8x64xbf16>, %w: tensor<3x16x64xf8E4M3FN>, %ws: 
       ins(%x, %wg : tensor<8x64xbf16>, tensor<16x64xbf16>) outs(%out : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// Bytes of one matrix, whose halves are looked up in a table and stacked in each
+// step.
+
+// CHECK-LABEL: func.func @halves(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x64xbf16>, %[[W:[a-z0-9]+]]: tensor<3x16x32xi8>, %[[WS:[a-z0-9]+]]: tensor<3x16x2xf8E8M0FNU>, %[[STARTS:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-NOT:     scf.for
+// CHECK:         %[[RHS:.*]] = grouped_scaled_gemm.make_scaled %[[W]], %[[WS]]
+// CHECK:         grouped_scaled_gemm.matmul <ragged_rows, starts> groups(%[[STARTS]] : tensor<4xi32>) lhs(%[[X]] : tensor<?x64xbf16>) rhs(%[[RHS]] :
+// CHECK-NOT:     scf.for
+// CHECK:         return
+func.func @halves(%x: tensor<?x64xbf16>, %w: tensor<3x16x32xi8>, %ws: tensor<3x16x2xf8E8M0FNU>,
+                  %starts: tensor<4xi32>, %out: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %zero = arith.constant 0.0 : f32
+  %table = arith.constant dense<[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0,
+                                 -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0]> : tensor<16xbf16>
+  %y = scf.for %g = %c0 to %c3 step %c1 iter_args(%acc = %out) -> (tensor<?x16xf32>) {
+    %first = tensor.extract %starts[%g] : tensor<4xi32>
+    %next = arith.addi %g, %c1 : index
+    %end = tensor.extract %starts[%next] : tensor<4xi32>
+    %count = arith.subi %end, %first : i32
+    %start = arith.index_cast %first : i32 to index
+    %rows = arith.index_cast %count : i32 to index
+    %xg = tensor.extract_slice %x[%start, 0] [%rows, 64] [1, 1] : tensor<?x64xbf16> to tensor<?x64xbf16>
+    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 16, 32] [1, 1, 1] : tensor<3x16x32xi8> to tensor<16x32xi8>
+    %wsg = tensor.extract_slice %ws[%g, 0, 0] [1, 16, 2] [1, 1, 1] : tensor<3x16x2xf8E8M0FNU> to tensor<16x2xf8E8M0FNU>
+    %he = tensor.empty() : tensor<16x32xbf16>
+    %l = linalg.generic {indexing_maps = [#rk, #rk], iterator_types = ["parallel", "parallel"]}
+        ins(%wg : tensor<16x32xi8>) outs(%he : tensor<16x32xbf16>) {
+    ^bb0(%byte: i8, %o: bf16):
+      %mask = arith.constant 15 : i8
+      %n = arith.andi %byte, %mask : i8
+      %i = arith.index_castui %n : i8 to index
+      %v = tensor.extract %table[%i] : tensor<16xbf16>
+      linalg.yield %v : bf16
+    } -> tensor<16x32xbf16>
+    %h = linalg.generic {indexing_maps = [#rk, #rk], iterator_types = ["parallel", "parallel"]}
+        ins(%wg : tensor<16x32xi8>) outs(%he : tensor<16x32xbf16>) {
+    ^bb0(%byte: i8, %o: bf16):
+      %four = arith.constant 4 : i8
+      %n = arith.shrui %byte, %four : i8
+      %i = arith.index_castui %n : i8 to index
+      %v = tensor.extract %table[%i] : tensor<16xbf16>
+      linalg.yield %v : bf16
+    } -> tensor<16x32xbf16>
+    %l1 = tensor.expand_shape %l [[0], [1, 2]] output_shape [16, 32, 1] : tensor<16x32xbf16> into tensor<16x32x1xbf16>
+    %h1 = tensor.expand_shape %h [[0], [1, 2]] output_shape [16, 32, 1] : tensor<16x32xbf16> into tensor<16x32x1xbf16>
+    %both = tensor.concat dim(2) %l1, %h1 : (tensor<16x32x1xbf16>, tensor<16x32x1xbf16>) -> tensor<16x32x2xbf16>
+    %codes = tensor.collapse_shape %both [[0], [1, 2]] : tensor<16x32x2xbf16> into tensor<16x64xbf16>
+    %de = tensor.empty() : tensor<16x64xbf16>
+    %wd = linalg.generic {indexing_maps = [#rk, #rb, #rk], iterator_types = ["parallel", "parallel"]}
+        ins(%codes, %wsg : tensor<16x64xbf16>, tensor<16x2xf8E8M0FNU>) outs(%de : tensor<16x64xbf16>) {
+    ^bb0(%code: bf16, %scale: f8E8M0FNU, %o: bf16):
+      %s = arith.extf %scale : f8E8M0FNU to bf16
+      %v = arith.mulf %code, %s : bf16
+      linalg.yield %v : bf16
+    } -> tensor<16x64xbf16>
+    %ye = tensor.empty(%rows) : tensor<?x16xf32>
+    %yz = linalg.fill ins(%zero : f32) outs(%ye : tensor<?x16xf32>) -> tensor<?x16xf32>
+    %yg = linalg.matmul indexing_maps = [#mk, #nk, #mn]
+        ins(%xg, %wd : tensor<?x64xbf16>, tensor<16x64xbf16>) outs(%yz : tensor<?x16xf32>) -> tensor<?x16xf32>
+    %all = tensor.insert_slice %yg into %acc[%start, 0] [%rows, 16] [1, 1] : tensor<?x16xf32> into tensor<?x16xf32>
+    scf.yield %all : tensor<?x16xf32>
+  }
+  return %y : tensor<?x16xf32>
+}
