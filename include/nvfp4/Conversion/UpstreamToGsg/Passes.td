@@ -58,6 +58,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     starts and ends are slices of one tensor, or starts are a zero and all ends but
     the last (`tensor.concat`, `tensor.pad` or `tensor.insert_slice`). The select may
     stand at the rows, before or after they are dequantised, or in the product.
+    Masked terms, among them 0 times NaN or Inf of the weights of other groups,
+    vanish from the sum.
 
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.
