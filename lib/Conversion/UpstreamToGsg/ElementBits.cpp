@@ -298,8 +298,8 @@ std::optional<Product> ElementTrace::tracePower(const Scalar &scalar) {
     exponent = exponent.operand(computed, 0);
     // A float of 8 significant bits holds every byte, less 127 or not.
     isNegativeLost = !isSigned;
-    auto type = cast<FloatType>(
-        getElementTypeOrSelf(computed->getResult(0).getType()));
+    auto type =
+        cast<FloatType>(getElementTypeOrSelf(computed->getResult(0).getType()));
     if ((isSigned && getWidth(exponent.value) == 8) ||
         type.getFPMantissaWidth() < 8)
       return std::nullopt;
