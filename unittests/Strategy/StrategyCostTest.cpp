@@ -101,6 +101,8 @@ struct Golden {
   bool swapAB, dynamicN;
   double total, busy, dram;
   int64_t tiles;
+  int64_t clusterM = 1, clusterN = 1;
+  Scheduler scheduler = Scheduler::StaticPersistent;
 };
 
 class Predict : public testing::TestWithParam<Golden> {};
@@ -111,8 +113,11 @@ TEST_P(Predict, IsTheGoldenTime) {
                .n = golden.n,
                .stages = golden.stages,
                .ctas = golden.ctas,
+               .clusterM = golden.clusterM,
+               .clusterN = golden.clusterN,
                .swapAB = golden.swapAB,
                .dynamicN = golden.dynamicN,
+               .scheduler = golden.scheduler,
                .accumulatorStages = 2,
                .scaleStages = 1,
                .epilogueN = 32};
@@ -166,66 +171,33 @@ INSTANTIATE_TEST_SUITE_P(
                     Golden{"gm4", 128, 192, 1, 5, false, false, 7.875259142,
                            3.144988872, 1.627022222, 88}));
 
-/// The same tiles in clusters and with other schedulers.
-struct Launched {
-  const char *shape;
-  int64_t m, n, ctas, stages;
-  bool swapAB, dynamicN;
-  int64_t clusterM, clusterN;
-  Scheduler scheduler;
-  double total, busy, dram;
-  int64_t tiles;
-};
-
-class PredictLaunch : public testing::TestWithParam<Launched> {};
-
-TEST_P(PredictLaunch, IsTheGoldenTime) {
-  const Launched &golden = GetParam();
-  Tile tile = {.m = golden.m,
-               .n = golden.n,
-               .stages = golden.stages,
-               .ctas = golden.ctas,
-               .clusterM = golden.clusterM,
-               .clusterN = golden.clusterN,
-               .swapAB = golden.swapAB,
-               .dynamicN = golden.dynamicN,
-               .scheduler = golden.scheduler,
-               .accumulatorStages = 2,
-               .scaleStages = 1,
-               .epilogueN = 32};
-  Prediction own = predict(tile, makeGrouped(golden.shape), kMachine);
-  EXPECT_NEAR(own.total, golden.total, 1e-8);
-  EXPECT_NEAR(own.busy, golden.busy, 1e-8);
-  EXPECT_NEAR(own.dram, golden.dram, 1e-8);
-  EXPECT_EQ(own.tiles, golden.tiles);
-}
-
+// The same tiles in clusters and with other schedulers.
 constexpr Scheduler kDealt = Scheduler::StaticPersistent,
                     kCounter = Scheduler::DynamicCounter,
                     kControl = Scheduler::LaunchControl;
 
 INSTANTIATE_TEST_SUITE_P(
-    Shapes, PredictLaunch,
-    testing::Values(Launched{"gm1", 128, 128, 1, 5, false, false, 2, 1, kDealt,
-                             51.074517073, 46.574517073, 20.088604444, 512},
-                    Launched{"gm1", 128, 128, 1, 5, false, false, 1, 2, kDealt,
-                             39.430887805, 34.930887805, 20.088604444, 352},
-                    Launched{"gm1", 128, 128, 1, 5, false, false, 2, 2, kDealt,
-                             51.074517073, 46.574517073, 20.088604444, 512},
-                    Launched{"gm1", 256, 256, 2, 5, true, true, 1, 2, kDealt,
-                             46.406597759, 41.399570732, 20.095145833, 256},
-                    Launched{"gm2", 128, 64, 1, 7, false, false, 4, 1, kDealt,
-                             100.942181818, 96.442181818, 11.377777778, 3584},
-                    Launched{"gm3", 256, 128, 2, 7, true, false, 2, 1, kDealt,
-                             9.674946341, 5.174946341, 2.566826667, 60},
-                    Launched{"gm1", 256, 256, 2, 5, true, true, 1, 1, kCounter,
-                             25.707608080, 20.100581053, 20.095145833, 128},
-                    Launched{"gm1", 256, 256, 2, 5, true, true, 1, 1, kControl,
-                             25.107608080, 20.100581053, 20.095145833, 128},
-                    Launched{"gm1", 128, 256, 1, 4, true, true, 1, 2, kControl,
-                             52.517251945, 47.544819512, 20.106057619, 512},
-                    Launched{"gm2", 256, 256, 2, 5, true, true, 1, 1, kCounter,
-                             16.793309291, 10.209818947, 11.393849832, 224}));
+    Launches, Predict,
+    testing::Values(Golden{"gm1", 128, 128, 1, 5, false, false, 51.074517073,
+                           46.574517073, 20.088604444, 512, 2, 1, kDealt},
+                    Golden{"gm1", 128, 128, 1, 5, false, false, 39.430887805,
+                           34.930887805, 20.088604444, 352, 1, 2, kDealt},
+                    Golden{"gm1", 128, 128, 1, 5, false, false, 51.074517073,
+                           46.574517073, 20.088604444, 512, 2, 2, kDealt},
+                    Golden{"gm1", 256, 256, 2, 5, true, true, 46.406597759,
+                           41.399570732, 20.095145833, 256, 1, 2, kDealt},
+                    Golden{"gm2", 128, 64, 1, 7, false, false, 100.942181818,
+                           96.442181818, 11.377777778, 3584, 4, 1, kDealt},
+                    Golden{"gm3", 256, 128, 2, 7, true, false, 9.674946341,
+                           5.174946341, 2.566826667, 60, 2, 1, kDealt},
+                    Golden{"gm1", 256, 256, 2, 5, true, true, 25.707608080,
+                           20.100581053, 20.095145833, 128, 1, 1, kCounter},
+                    Golden{"gm1", 256, 256, 2, 5, true, true, 25.107608080,
+                           20.100581053, 20.095145833, 128, 1, 1, kControl},
+                    Golden{"gm1", 128, 256, 1, 4, true, true, 52.517251945,
+                           47.544819512, 20.106057619, 512, 1, 2, kControl},
+                    Golden{"gm2", 256, 256, 2, 5, true, true, 16.793309291,
+                           10.209818947, 11.393849832, 224, 1, 1, kCounter}));
 
 /// The longest list of a schedule, one tile after another.
 double packNaively(const std::vector<TileRun> &runs, size_t slots,
