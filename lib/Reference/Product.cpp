@@ -56,21 +56,35 @@ struct DotResult {
   double magnitude = 0.0;
 };
 
-/// FP4: blocks are exact, so the terms are the scaled block sums.
-template <int Block>
+/// FP4: where blocks are exact, the terms are the scaled sums of blocks.
+template <int Block, ProductTerms Terms>
 DotResult dotFP4(const int16_t *a, const double *sa, const int16_t *b,
                  const double *sb, int64_t blocks) {
   DotResult r;
   for (int64_t j = 0; j < blocks; ++j, a += Block, b += Block) {
-    int32_t dot = 0;
-    for (int k = 0; k < Block; ++k)
-      dot += static_cast<int32_t>(a[k]) * static_cast<int32_t>(b[k]);
-    double term = dot * (sa[j] * sb[j]);
-    r.sum += term;
-    r.magnitude += std::fabs(term);
+    int32_t dot = 0, magnitude = 0;
+    for (int k = 0; k < Block; ++k) {
+      int32_t product = static_cast<int32_t>(a[k]) * static_cast<int32_t>(b[k]);
+      dot += product;
+      magnitude += Terms == ProductTerms::Elements ? std::abs(product) : 0;
+    }
+    double scale = sa[j] * sb[j];
+    r.sum += dot * scale;
+    r.magnitude +=
+        (Terms == ProductTerms::Elements ? magnitude : std::abs(dot)) * scale;
   }
   // Codes were doubled on both sides.
   return {r.sum * 0.25, r.magnitude * 0.25};
+}
+
+DotResult dotFP4(const int16_t *a, const double *sa, const int16_t *b,
+                 const double *sb, int64_t blocks, int64_t block,
+                 ProductTerms terms) {
+  if (terms == ProductTerms::Blocks)
+    return block == 16 ? dotFP4<16, ProductTerms::Blocks>(a, sa, b, sb, blocks)
+                       : dotFP4<32, ProductTerms::Blocks>(a, sa, b, sb, blocks);
+  return block == 16 ? dotFP4<16, ProductTerms::Elements>(a, sa, b, sb, blocks)
+                     : dotFP4<32, ProductTerms::Elements>(a, sa, b, sb, blocks);
 }
 
 /// With FP8, and rows without scales, the terms are the products of elements.
@@ -145,7 +159,7 @@ double crossError(const Panel &a, int64_t m, const Panel &b, int64_t n) {
 
 /// `blockSum` bounds the sums of |a * b| within blocks, without their scales.
 Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
-               DotResult dot, double blockSum, const ErrorModel &model) {
+               DotResult dot, double blockSum, ProductTerms terms) {
   if (std::isnan(dot.sum) || std::isinf(dot.sum))
     return {dot.sum, 0.0};
   int unit = a.unit[static_cast<size_t>(m)] + b.unit[static_cast<size_t>(n)];
@@ -166,12 +180,13 @@ Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
       (zero || (unit >= -149 && dot.magnitude < std::ldexp(1.0, unit + 24)));
   if (exact)
     return {dot.sum, 0.0};
-  // Rounded additions: one a term, and a few for split sums.
+  // Rounded additions: one a term, and a few for split sums. An instruction of
+  // wgmma that adds 16 products loses less than 16 additions do.
+  bool addsBlocks = a.integral && terms == ProductTerms::Blocks;
   double count =
-      static_cast<double>(a.integral ? a.blocks : a.blocks * a.block) + 4;
+      static_cast<double>(addsBlocks ? a.blocks : a.blocks * a.block) + 4;
   double gamma = count * 0x1p-24 / (1.0 - count * 0x1p-24);
-  double bound =
-      input + model.accumulationFactor * gamma * (dot.magnitude + input);
+  double bound = input + gamma * (dot.magnitude + input);
   // Scales and terms that leave the range of normal f32 numbers.
   if (unit < -126)
     bound += count * 0x1p-136;
@@ -275,7 +290,7 @@ static std::vector<double> largestElements(const Panel &p) {
   return largest;
 }
 
-void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
+void multiplyPanels(const Panel &a, const Panel &b, ProductTerms terms,
                     llvm::MutableArrayRef<Real> out) {
   int64_t width = a.blocks * a.block;
   std::vector<double> largestOfA = largestElements(a);
@@ -288,17 +303,14 @@ void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
       if (!a.integral)
         dot = dotElements(a.elements.data() + m * width, sa,
                           b.elements.data() + n * width, sb, a.blocks, a.block);
-      else if (a.block == 16)
-        dot = dotFP4<16>(a.codes.data() + m * width, sa,
-                         b.codes.data() + n * width, sb, a.blocks);
       else
-        dot = dotFP4<32>(a.codes.data() + m * width, sa,
-                         b.codes.data() + n * width, sb, a.blocks);
+        dot = dotFP4(a.codes.data() + m * width, sa, b.codes.data() + n * width,
+                     sb, a.blocks, a.block, terms);
       double blockSum = static_cast<double>(a.block) *
                         largestOfA[static_cast<size_t>(m)] *
                         largestOfB[static_cast<size_t>(n)];
       out[static_cast<size_t>(m * b.lines + n)] =
-          withBound(a, m, b, n, dot, blockSum, model);
+          withBound(a, m, b, n, dot, blockSum, terms);
     }
   }
 }

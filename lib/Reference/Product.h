@@ -7,9 +7,9 @@
 //
 // The accumulator of `matmul`, computed exactly where f64 can and otherwise
 // with compensated sums, and its error bound for an implementation that adds
-// in f32 in any order. When all terms are multiples of a unit u and the sum of
-// their magnitudes is below 2^24 u, no such implementation rounds at all and
-// the bound is zero.
+// in any order, in f32 or aligned to the largest term as wgmma does. When all
+// terms are multiples of a unit u and the sum of their magnitudes is below 2^24
+// u, no such implementation rounds at all and the bound is zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,8 @@
 #define NVFP4_LIB_REFERENCE_PRODUCT_H
 
 #include "Groups.h"
+
+#include "nvfp4/Reference/Interpreter.h"
 
 #include <vector>
 
@@ -54,15 +56,9 @@ llvm::Expected<Panel> decodePanel(const ScaledValue &value,
 Panel readPlainPanel(const Tensor &rows, llvm::ArrayRef<int64_t> lines,
                      int64_t first, int64_t count, int64_t block);
 
-/// What implementations are allowed.
-struct ErrorModel {
-  /// Multiplies the rounding error of the f32 additions; 1 for IEEE additions,
-  /// 2 for accumulators that truncate.
-  double accumulationFactor = 1.0;
-};
-
-/// out[m * b.lines + n] = sum over k of a[m, k] * b[n, k].
-void multiplyPanels(const Panel &a, const Panel &b, const ErrorModel &model,
+/// out[m * b.lines + n] = sum over k of a[m, k] * b[n, k]; `terms` is what the
+/// bounds allow to be added with rounding.
+void multiplyPanels(const Panel &a, const Panel &b, ProductTerms terms,
                     llvm::MutableArrayRef<Real> out);
 
 } // namespace nvfp4::reference

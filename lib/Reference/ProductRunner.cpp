@@ -126,7 +126,6 @@ llvm::Error ProductRunner::multiply(const Side &left, const Side &right,
     return a.takeError();
   const ScaledAddress &address =
       rhsAddresses[static_cast<size_t>(right.value - firstRhs)];
-  ErrorModel model{options->accumulationFactor};
   out.resize(rows.size() * columns.size());
   auto count = static_cast<int64_t>(columns.size());
   int64_t tiles = (count + kColumnTile - 1) / kColumnTile;
@@ -154,7 +153,7 @@ llvm::Error ProductRunner::multiply(const Side &left, const Side &right,
         return;
       }
       tile.resize(rows.size() * static_cast<size_t>(width));
-      multiplyPanels(*a, *b, model, tile);
+      multiplyPanels(*a, *b, options->terms, tile);
       for (size_t m = 0; m < rows.size(); ++m)
         std::copy_n(tile.begin() + static_cast<int64_t>(m) * width, width,
                     out.begin() + static_cast<int64_t>(m) * count + begin);

@@ -65,7 +65,8 @@ static Expected<reference::Value> toValue(const tensorio::Tensor &tensor,
 Expected<std::vector<reference::Value>>
 tools::interpret(mlir::ModuleOp module, const Signature &signature,
                  const std::vector<tensorio::Tensor> &arguments,
-                 const reference::SampleSpec &sample, int threads) {
+                 const reference::SampleSpec &sample, const std::string &target,
+                 int threads) {
   std::vector<reference::Value> values;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (signature.arguments[i].isMutable)
@@ -78,6 +79,8 @@ tools::interpret(mlir::ModuleOp module, const Signature &signature,
   }
   reference::InterpreterOptions options;
   options.sample = sample;
+  if (target == "sm_90a")
+    options.terms = reference::ProductTerms::Elements;
   options.threads = static_cast<unsigned>(threads);
   reference::Interpreter interpreter(module, options);
   auto results = interpreter.run(signature.name, values);

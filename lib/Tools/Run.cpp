@@ -154,8 +154,8 @@ Status Session::execute() {
 
 Status Session::executeReference() {
   Progress progress(options.report, "interpreting the function");
-  auto values =
-      interpret(module->get(), signature, arguments, {}, options.numThreads);
+  auto values = interpret(module->get(), signature, arguments, {},
+                          options.target, options.numThreads);
   if (!values)
     return values.takeError();
   auto tensors = flatten(*values);
@@ -168,7 +168,7 @@ Status Session::executeReference() {
 Status Session::check() {
   Progress progress(options.report, "checking the results");
   auto expected = interpret(module->get(), signature, arguments, plan.sample,
-                            options.numThreads);
+                            options.target, options.numThreads);
   if (!expected)
     return expected.takeError();
   return checkResults(signature, results, *expected, options.exact,

@@ -201,5 +201,5 @@ def compiler() -> ctypes.CDLL:
         nvfp4ExecutableCreate=(Handle, Handle, options, Sink), nvfp4ExecutableDestroy=(None, Handle),
         nvfp4ExecutableGetModule=(_P, Handle),
         nvfp4ModuleInterpret=(LogicalResult, Handle, StringRef, _P, _S, _P, _S, Sink),
-        nvfp4ModuleCheck=(LogicalResult, Handle, StringRef, _P, _S, _P, _S, ctypes.c_bool, ctypes.c_int64,
+        nvfp4ModuleCheck=(LogicalResult, Handle, StringRef, StringRef, _P, _S, _P, _S, ctypes.c_bool, ctypes.c_int64,
                           StringCallback, _P, Sink))

@@ -430,16 +430,16 @@ class Program(_Loaded):
                                     for i, value in enumerate(function.results)])
 
     def check(self, *arguments: Any, entry: str | None = None, exact: bool = False, sampled: int = 0) -> str:
-        """Runs the function and compares each result with :meth:`reference` and its bound, which follows from the order
-        of operations: no tolerance is chosen. Returns a line for each result; CheckError if one is beyond its bound, or
+        """Runs the function and compares each result with :meth:`reference` and its bound, which follows from what the
+        target adds with rounding: no tolerance is chosen. Returns a line for each result; CheckError if one is beyond its bound, or
         with ``exact`` differs at all. ``sampled`` compares that many rows of each group and columns; 0: all."""
         function = self._select(entry)
         flat = function._flatten(arguments)
         found = self.run_flat(function.name, flat)
         collector, name, parts = _Collector(self.text), string_ref(function.name), []
         callback = _library.StringCallback(lambda part, _: parts.append(part.bytes()))
-        passed = self._library.nvfp4ModuleCheck(self._module, name, _pointers(flat), len(flat), _pointers(found),
-                                                len(found), exact, sampled, callback, None, collector.sink)
+        passed = self._library.nvfp4ModuleCheck(self._module, name, string_ref(self.target), _pointers(flat), len(flat),
+                                                _pointers(found), len(found), exact, sampled, callback, None, collector.sink)
         report = b"".join(parts).decode(errors="replace").rstrip()
         if not passed:
             messages = "\n".join(d.message for d in collector.diagnostics)

@@ -303,8 +303,9 @@ def gamma(n):
 
 
 def random_bound(acc, magnitude, k, block=16, alpha=1.0):
-    """Of semantics 4.3 for block-wise f32 accumulation in any order."""
-    return gamma(ceil_div(k, block) + 8) * abs(alpha) * magnitude
+    """Of docs/Spec.md for sums of exact blocks in any order; with ``block`` 1 of
+    elements. ``magnitude`` is the sum of the magnitudes of what is added."""
+    return gamma(ceil_div(k, block) + 4) * abs(alpha) * magnitude
 
 
 def round_to(x, dtype):

@@ -12,6 +12,7 @@
 
 #include "nvfp4-c/Reference.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
 #include <string_view>
@@ -19,10 +20,10 @@
 
 namespace {
 
-// Two rows of 16 ones, three of 16 twos: each sum is 32.
+// Two rows of 32 ones, three of 32 twos: each sum is 64.
 const char *const kText =
-    "!a = !grouped_scaled_gemm.scaled<?x16, nvfp4>\n"
-    "!b = !grouped_scaled_gemm.scaled<3x16, nvfp4>\n"
+    "!a = !grouped_scaled_gemm.scaled<?x32, nvfp4>\n"
+    "!b = !grouped_scaled_gemm.scaled<3x32, nvfp4>\n"
     "func.func @f(%a: !a, %b: !b, %o: tensor<?x3xf32>) -> tensor<?x3xf32> {\n"
     "  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)\n"
     "      outs(%o : tensor<?x3xf32>) -> tensor<?x3xf32>\n"
@@ -39,10 +40,10 @@ struct Reference : testing::Test {
           .append("\n");
     };
     module = nvfp4ModuleParse(context, view(kText), view("t"), sink);
-    add(a, {2, 8}, 8);
-    add(as, {2, 1}, 8);
-    add(b, {3, 8}, 8);
-    add(bs, {3, 1}, 8);
+    add(a, {2, 16}, 8);
+    add(as, {2, 2}, 8);
+    add(b, {3, 16}, 8);
+    add(bs, {3, 2}, 8);
     add(out, {2, 3}, 32);
     for (DLTensor &tensor : tensors)
       pointers.push_back(&tensor);
@@ -62,13 +63,14 @@ struct Reference : testing::Test {
                        nullptr,
                        0});
   }
-  bool check(std::vector<float> values, bool exact = true) {
+  bool check(std::vector<float> values, bool exact = true,
+             const char *target = "cpu") {
     DLTensor result = tensors[4];
     result.data = values.data();
     const DLTensor *results[] = {&result};
     return nvfp4ModuleCheck(
-               module, view("f"), pointers.data(), pointers.size(), results, 1,
-               exact, 0,
+               module, view("f"), view(target), pointers.data(),
+               pointers.size(), results, 1, exact, 0,
                [](MlirStringRef part, void *text) {
                  static_cast<std::string *>(text)->append(part.data,
                                                           part.length);
@@ -81,9 +83,10 @@ struct Reference : testing::Test {
   MlirModule module;
   Nvfp4DiagnosticSink sink{};
   std::string messages, report;
-  std::vector<uint8_t> a = std::vector<uint8_t>(16, 0x22), as = {0x38, 0x38},
-                       b = std::vector<uint8_t>(24, 0x44),
-                       bs = {0x38, 0x38, 0x38};
+  std::vector<uint8_t> a = std::vector<uint8_t>(32, 0x22),
+                       as = std::vector<uint8_t>(4, 0x38),
+                       b = std::vector<uint8_t>(48, 0x44),
+                       bs = std::vector<uint8_t>(6, 0x38);
   std::vector<float> out = std::vector<float>(6, 7.0f);
   std::vector<std::vector<int64_t>> shapes;
   std::vector<DLTensor> tensors;
@@ -101,16 +104,50 @@ TEST_F(Reference, InterpretsTensors) {
   ASSERT_EQ(result->dl_tensor.ndim, 2);
   EXPECT_EQ(result->dl_tensor.shape[0], 2);
   for (int i = 0; i < 6; ++i)
-    EXPECT_EQ(static_cast<const float *>(result->dl_tensor.data)[i], 32.0f);
+    EXPECT_EQ(static_cast<const float *>(result->dl_tensor.data)[i], 64.0f);
   result->deleter(result);
 }
 
 TEST_F(Reference, ComparesResults) {
-  EXPECT_TRUE(check(std::vector<float>(6, 32.0f))) << messages << report;
+  EXPECT_TRUE(check(std::vector<float>(6, 64.0f))) << messages << report;
   EXPECT_NE(report.find("6 compared"), std::string::npos) << report;
-  EXPECT_FALSE(check({32, 32, 32, 32, 33, 32}));
+  EXPECT_FALSE(check({64, 64, 64, 64, 65, 64}));
   EXPECT_NE(messages.find("disagrees"), std::string::npos) << messages;
-  EXPECT_FALSE(check({32, 32, 32, 32, 33, 32}, /*exact=*/false));
+  EXPECT_FALSE(check({64, 64, 64, 64, 65, 64}, /*exact=*/false));
+}
+
+// 1 x 1 with the scales 1/8, then 6 x 6 - 6 x 6 with the scales 448: targets
+// that add blocks are exact, wgmma adds elements and loses what is small.
+TEST_F(Reference, BoundsAreThoseOfTheTarget) {
+  std::fill(a.begin(), a.end(), 0x00);
+  std::fill(b.begin(), b.end(), 0x00);
+  for (size_t row = 0; row < 3; ++row) {
+    b[16 * row] = 0x02;
+    b[16 * row + 8] = 0xF7;
+    bs[2 * row] = 0x20;
+    bs[2 * row + 1] = 0x7E;
+  }
+  for (size_t row = 0; row < 2; ++row) {
+    a[16 * row] = 0x02;
+    a[16 * row + 8] = 0x77;
+    as[2 * row] = 0x20;
+    as[2 * row + 1] = 0x7E;
+  }
+  std::vector<float> exact(6, 0x1p-6f), lost(6, 0.0f);
+  for (const char *target : {"cpu", "sm_90a", "sm_100a"})
+    EXPECT_TRUE(check(exact, /*exact=*/true, target)) << target << messages;
+  EXPECT_FALSE(check(lost, /*exact=*/false, "cpu"));
+  EXPECT_FALSE(check(lost, /*exact=*/false, "sm_100a"));
+  EXPECT_TRUE(check(lost, /*exact=*/false, "sm_90a")) << messages << report;
+  // 36 additions of u = 2^-24 of 72 x 448 x 448 are 31.01.
+  EXPECT_TRUE(check(std::vector<float>(6, 31), /*exact=*/false, "sm_90a"));
+  EXPECT_FALSE(check(std::vector<float>(6, 32), /*exact=*/false, "sm_90a"));
+  messages.clear();
+  EXPECT_FALSE(check(exact, /*exact=*/false, "sm_80"));
+  EXPECT_NE(messages.find("expected target cpu, sm_90a, sm_100a, sm_103a or "
+                          "sm_100f, but got 'sm_80'"),
+            std::string::npos)
+      << messages;
 }
 
 TEST_F(Reference, ArgumentsAreChecked) {
@@ -125,7 +162,7 @@ TEST_F(Reference, ArgumentsAreChecked) {
   };
   shapes[0][1] = 7;
   EXPECT_TRUE(refused("argument 0"));
-  shapes[0][1] = 8;
+  shapes[0][1] = 16;
   tensors[1].dtype.bits = 32;
   EXPECT_TRUE(refused("argument 1: expected elements of 8 bits"));
   tensors[1].dtype.bits = 8;

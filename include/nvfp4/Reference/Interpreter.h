@@ -32,6 +32,14 @@ struct SampleSpec {
   int64_t maxColumns = 0;
   uint64_t seed = 0;
 };
+/// What the implementation that is compared adds with rounding, where both
+/// operands are FP4 (docs/Spec.md, section 3).
+enum class ProductTerms {
+  /// Exact sums of blocks, scaled: x86-64 and sm_100a.
+  Blocks,
+  /// Scaled products of elements: sm_90a, whose wgmma knows no blocks.
+  Elements
+};
 /// Limits of an interpretation, which fails with a message beyond them.
 struct InterpreterOptions {
   /// The largest tensor, in bytes of the interpreter's memory.
@@ -42,9 +50,8 @@ struct InterpreterOptions {
   int maxCallDepth = 64;
   /// Threads of a product; 0 means as many as the machine has.
   unsigned threads = 0;
-  /// Multiplies the rounding error that products may show: 1 for IEEE f32
-  /// additions, 2 for accumulators that truncate.
-  double accumulationFactor = 1.0;
+  /// Decides how far products may be from the exact ones.
+  ProductTerms terms = ProductTerms::Blocks;
   SampleSpec sample;
 };
 

@@ -31,11 +31,12 @@ struct CheckSpec {
 };
 
 /// What the interpreter returns for `arguments`, one value a result of the
-/// function (a scaled result is one).
+/// function (a scaled result is one), with bounds for results of `target`.
 tensorio::Expected<std::vector<reference::Value>>
 interpret(mlir::ModuleOp module, const Signature &signature,
           const std::vector<tensorio::Tensor> &arguments,
-          const reference::SampleSpec &sample, int threads);
+          const reference::SampleSpec &sample, const std::string &target,
+          int threads);
 
 /// The tensors of interpreted results, scaled ones as values and scales.
 tensorio::Expected<std::vector<tensorio::Tensor>>

@@ -14,6 +14,7 @@
 
 #include "Diagnostics.h"
 
+#include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Tools/ReferenceRun.h"
 
 #include "mlir/CAPI/IR.h"
@@ -138,12 +139,12 @@ int64_t nvfp4ModuleGetNumResults(MlirModule module, MlirStringRef function,
 static Expected<std::vector<reference::Value>>
 interpret(MlirModule module, const tools::Signature &signature,
           const DLTensor *const *arguments, size_t numArguments,
-          const reference::SampleSpec &sample) {
+          const reference::SampleSpec &sample, const std::string &target) {
   auto tensors =
       toTensors(arguments, numArguments, signature.arguments, "argument");
   if (!tensors)
     return tensors.takeError();
-  return tools::interpret(unwrap(module), signature, *tensors, sample,
+  return tools::interpret(unwrap(module), signature, *tensors, sample, target,
                           countThreads());
 }
 
@@ -156,7 +157,8 @@ nvfp4ModuleInterpret(MlirModule module, MlirStringRef function,
   if (!signature)
     return reportError(sink, signature.message());
   DiagnosticScope scope(unwrap(module).getContext(), sink);
-  auto values = interpret(module, *signature, arguments, numArguments, {});
+  auto values =
+      interpret(module, *signature, arguments, numArguments, {}, "cpu");
   if (!values)
     return reportError(sink, values.message());
   auto tensors = tools::flatten(*values);
@@ -173,10 +175,11 @@ nvfp4ModuleInterpret(MlirModule module, MlirStringRef function,
 
 MlirLogicalResult
 nvfp4ModuleCheck(MlirModule module, MlirStringRef function,
-                 const DLTensor *const *arguments, size_t numArguments,
-                 const DLTensor *const *results, size_t numResults, bool exact,
-                 int64_t sampledRows, MlirStringCallback callback,
-                 void *userData, Nvfp4DiagnosticSink sink) {
+                 MlirStringRef target, const DLTensor *const *arguments,
+                 size_t numArguments, const DLTensor *const *results,
+                 size_t numResults, bool exact, int64_t sampledRows,
+                 MlirStringCallback callback, void *userData,
+                 Nvfp4DiagnosticSink sink) {
   auto signature = getSignature(module, function);
   if (!signature)
     return reportError(sink, signature.message());
@@ -190,7 +193,13 @@ nvfp4ModuleCheck(MlirModule module, MlirStringRef function,
                                  Twine(sampledRows));
   reference::SampleSpec sample;
   sample.maxRows = sample.maxColumns = sampledRows;
-  auto values = interpret(module, *signature, arguments, numArguments, sample);
+  std::string name(target.data, target.length);
+  if (name != "cpu" && !target::GpuTarget::isName(name))
+    return reportError(sink, "expected target cpu, sm_90a, sm_100a, sm_103a or "
+                             "sm_100f, but got '" +
+                                 name + "'");
+  auto values =
+      interpret(module, *signature, arguments, numArguments, sample, name);
   if (!values)
     return reportError(sink, values.message());
   std::string text;
