@@ -42,15 +42,16 @@ NVFP4_COMPILER_API int64_t nvfp4ModuleGetNumResults(MlirModule module,
 
 /* Compares `results`, what `target` (cpu, sm_90a, sm_100a, sm_103a or sm_100f)
  * returned for `arguments`, with the interpreter's; targets add in different
- * ways, and so their bounds differ. `callback` gets a line for each: how many were compared and
- * the largest error as a part of its bound. Fails if one is beyond its bound,
- * or, with `exact`, differs at all. `sampledRows` compares as many rows of each
- * group and as many columns; 0: all. */
+ * ways, and so their bounds differ. `callback` gets a line for each: how many
+ * were compared and the largest error as a part of its bound. Fails if one is
+ * beyond its bound, or, with `exact`, differs at all. `sampledRows` compares as
+ * many rows of each group and as many columns; 0: all. */
 NVFP4_COMPILER_API MlirLogicalResult nvfp4ModuleCheck(
     MlirModule module, MlirStringRef function, MlirStringRef target,
     const DLTensor *const *arguments, size_t numArguments,
-    const DLTensor *const *results, size_t numResults, bool exact, int64_t sampledRows, MlirStringCallback callback,
-    void *userData, Nvfp4DiagnosticSink sink);
+    const DLTensor *const *results, size_t numResults, bool exact,
+    int64_t sampledRows, MlirStringCallback callback, void *userData,
+    Nvfp4DiagnosticSink sink);
 
 #ifdef __cplusplus
 } /* extern "C" */
