@@ -104,8 +104,12 @@ def expect_same(got, expected):
     np.testing.assert_array_equal(got.view(np.int32), expected.view(np.int32))
 
 
-@pytest.mark.parametrize("blocks,parts", [(3, 1), (4, 2), (7, 3), (64, 5)])
-@pytest.mark.parametrize("attrs", [tile(256, 32), tile(256, 96), tile(128, 192)])
+PARTS = [(tile(256, 32), blocks, parts) for blocks, parts in ((3, 1), (4, 2), (7, 3), (64, 5))]
+PARTS += [(attrs, blocks, parts) for attrs in (tile(256, 96), tile(128, 192))
+          for _, blocks, parts in (PARTS if FULL else PARTS[2:3])]
+
+
+@pytest.mark.parametrize("attrs,blocks,parts", PARTS)
 def test_order_of_parts(rng, attrs, blocks, parts):
     """Two tiles, 21 pairs of stages: at most five parts of four pairs or more."""
     m, n, steps = 22, 144 if attrs == tile(128, 192) else 264, 42
