@@ -126,6 +126,10 @@ Value KernelBody::buildStored(const TilePlace &tile, Value isInside,
 }
 
 int64_t KernelBody::getChunkColumns() {
+  return plan.swap ? 32 : getVectorColumns();
+}
+
+int64_t KernelBody::getVectorColumns() {
   GateAttr gate = op.getActivationOrIdentity().getGate();
   return gate && gate.getGranularity() >= 32 ? plan.resultColumns : 32;
 }
@@ -138,7 +142,7 @@ Value KernelBody::buildChunk(const TilePlace &tile, Value acc, Value chunk,
   Value isColumn = less(column, parameters.columns);
   Value isInside = arith::AndIOp::create(b, loc, tile.isRow, isColumn);
   // A chunk of 32 accumulator columns gives 32 results, or 16 of pairs.
-  int64_t width = getChunkColumns();
+  int64_t width = getVectorColumns();
   Value first = loadColumns(tile, acc, chunk, width);
   if (q < 32) {
     Value outColumn = add(tile.outColumn, q ? div(chunk, 2) : chunk);

@@ -145,6 +145,16 @@ void KernelBody::buildTurnedRows(Value g, Value m, Value n, Value thread) {
     storeAmax(tile, thread, amax);
 }
 
+Value KernelBody::getWarpColumn(Value column) {
+  GateAttr gate = op.getActivationOrIdentity().getGate();
+  int64_t q = gate ? gate.getGranularity() : 0;
+  if (q < 32 || getVectorColumns() == 32)
+    return column;
+  Value pair = div(column, 2);
+  Value run = div(pair, q);
+  return add(mul(run, 2 * q), sub(pair, mul(run, q)));
+}
+
 Value KernelBody::buildTurnedChunk(TilePlace tile, Value acc, Value chunk,
                                    Value thread, Value amax, Value token) {
   auto open = [&]<typename OpTy>(OpTy *) {
@@ -175,7 +185,7 @@ Value KernelBody::buildTurnedChunk(TilePlace tile, Value acc, Value chunk,
     tile.turnedRow = arith::MinUIOp::create(b, loc, lane, i32(rows - 1));
   }
   loadGroupNumbers(tile);
-  Value column = sub(thread, lane);
+  Value column = getWarpColumn(sub(thread, lane));
   amax = buildChunk(tile, turned.getSlot()[0], column, amax);
   ReleaseOp::create(b, loc, turned.getToken());
   return amax;

@@ -120,9 +120,11 @@ protected:
 
   // Epilogue (EpilogueRole.cpp, EpilogueMath.cpp).
   struct TilePlace;
-  /// Columns of the accumulator that are read at a time: those of one side
-  /// where runs of pairs are as long.
+  /// Columns of the accumulator that are read at a time.
   int64_t getChunkColumns();
+  /// Columns of the product that a thread has in a vector: those of one side
+  /// where runs of pairs are as long.
+  int64_t getVectorColumns();
   /// A chunk of the accumulator. `amax` is what the thread has seen so far, or
   /// null if nobody asks; the result is what it has seen then.
   Value buildChunk(const TilePlace &tile, Value acc, Value chunk, Value amax);
@@ -149,6 +151,11 @@ protected:
   /// `token` is the drain of the accumulator to release when it has been read.
   Value buildTurnedChunk(TilePlace tile, Value acc, Value chunk, Value thread,
                          Value amax, Value token);
+  /// The first of the turned columns that a warp finishes, where its quarter
+  /// begins at `column`. Of runs of pairs that is the first column of its 16
+  /// pairs, or its quarter where they are finished by 32: then warps with
+  /// second columns have nothing to do.
+  Value getWarpColumn(Value column);
   /// Runs `body` for 0, 32, ... below `end`; it returns another `amax`.
   Value forEachChunk(int64_t end, Value amax,
                      llvm::function_ref<Value(Value chunk, Value amax)> body);

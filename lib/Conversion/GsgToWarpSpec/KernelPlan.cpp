@@ -86,9 +86,7 @@ static std::string chooseTile(KernelPlan &plan, MatmulOp op) {
   plan.swap = tile.swapAB;
   // Rows on lanes are rows of a box, and codes go with their scales.
   plan.staged = !plan.swap && !op.getQuantizer();
-  GateAttr gate = op.getActivationOrIdentity().getGate();
-  bool isTurnedRun = plan.swap && gate && gate.getGranularity() >= 32;
-  plan.resultColumns = isTurnedRun ? 32 : getResultColumns(op);
+  plan.resultColumns = getResultColumns(op, plan.swap);
   plan.stages = tile.stages;
   plan.accumulators = tile.accumulatorStages;
   plan.scaleBuffers = tile.scaleStages;

@@ -35,3 +35,22 @@ func.func @fast(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>, %b: memr
       {math = #grouped_scaled_gemm<math fast>, strategy = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 256>}
   return
 }
+
+// Of turned rows each warp has 16 pairs, the fast ones as well: two warps would have nothing to do otherwise. Where its
+// quarter begins at column c, it begins at pair c / 2 of the tile.
+// CHECK: warpspec.kernel
+// CHECK: role @epilogue
+// CHECK: %[[QUARTER:.*]] = arith.subi
+// CHECK: %[[PAIR:.*]] = arith.divui %[[QUARTER]], %c2_i32
+// CHECK: %[[SPAN:.*]] = arith.divui %[[PAIR]], %c64_i32
+// CHECK: arith.muli %[[SPAN]], %c128_i32
+// CHECK-COUNT-2: smem_load {{.*}} : memref<32x132xf32, {{.*}}>, vector<16xf32>
+func.func @turned(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>, %b: memref<1024x256xi8>,
+                  %bs: memref<8x8x32x4x4xf8E4M3FN>, %out: memref<?x512xbf16>) {
+  grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : memref<?x256xi8>, memref<?x8x32x4x4xf8E4M3FN> as !a)
+      rhs(%b scaled_by %bs : memref<1024x256xi8>, memref<8x8x32x4x4xf8E4M3FN> as !b)
+      activation = <swiglu, gate = <64, gate_first>> outs(%out : memref<?x512xbf16>)
+      {math = #grouped_scaled_gemm<math fast>, strategy = #grouped_scaled_gemm.strategy<m = 128, n = 32, k = 256, swap_ab = true>}
+  return
+}

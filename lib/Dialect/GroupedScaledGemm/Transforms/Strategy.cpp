@@ -62,7 +62,7 @@ static void addStaged(strategy::Epilogue &epilogue, double bits) {
   epilogue.stagedBytes += static_cast<int64_t>((bits + 7) / 8);
 }
 
-int64_t gsg::getResultColumns(MatmulOp op) {
+int64_t gsg::getResultColumns(MatmulOp op, bool isSwapped) {
   ActivationAttr activation = op.getActivationOrIdentity();
   if (!activation.isPaired())
     return 32;
@@ -72,8 +72,8 @@ int64_t gsg::getResultColumns(MatmulOp op) {
     return 16;
   ScaledType quantized = op.getQuantizedType();
   bool hasWideBlock = quantized && quantized.getBlockSize() == 32;
-  bool isWide = op.getMath() == MathMode::Fast || op.getAddend() ||
-                op.getPreactOut() || hasWideBlock;
+  bool isWide = op.getAddend() || op.getPreactOut() || hasWideBlock ||
+                (op.getMath() == MathMode::Fast && !isSwapped);
   return isWide ? 32 : 16;
 }
 

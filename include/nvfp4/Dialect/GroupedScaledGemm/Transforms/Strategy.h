@@ -36,10 +36,11 @@ StrategyAttr getStrategyAttr(mlir::MLIRContext *context,
 /// legal.
 strategy::Problem forKernels(strategy::Problem problem);
 
-/// Results of a row that a kernel for sm_100a with rows on M finishes at a
-/// time: 32, or 16 of pairs that take turns within 32 columns. Also 16 of
-/// others whose activation is exact, as that is most of the code of a kernel.
-int64_t getResultColumns(MatmulOp op);
+/// Results of a row that a thread of a kernel for sm_100a finishes at a time:
+/// 32, or 16 of pairs that take turns within 32 columns. Also 16 of others
+/// whose activation is exact, as that is most of the code of a kernel, or with
+/// `isSwapped`, where the four warps share the 64 pairs of a row.
+int64_t getResultColumns(MatmulOp op, bool isSwapped = false);
 
 /// Success if the rows of `op` have scales (target_c7); else failure after a
 /// diagnostic: no kernel for sm_100a has others.
