@@ -10,6 +10,7 @@
 #include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
+#include "nvfp4/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -39,6 +40,7 @@ void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
   OpPassManager &modules = pm.nest<gpu::GPUModuleOp>();
   modules.addPass(createCanonicalizerPass());
   modules.addPass(createCSEPass());
+  modules.addPass(createMergeLoopsPass());
 }
 
 void nvfp4::buildLowerKernelsToLLVMPipeline(OpPassManager &module) {

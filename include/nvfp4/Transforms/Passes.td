@@ -52,6 +52,67 @@ def InlineAllocaScopesPass : Pass<"nvfp4-inline-alloca-scopes"> {
   }];
 }
 
+def MergeLoopsPass : Pass<"nvfp4-merge-loops"> {
+  let summary = "make one loop of two with the same body";
+  let description = [{
+    Accepts any IR. Of two `scf.for` that follow each other in a block, whose
+    bodies of `least` operations and more differ only in numbers from outside,
+    afterwards there is one, inside a loop of two rounds that selects these
+    numbers and is not unrolled. The second has to begin with the results of the
+    first, which nobody else needs but operations between the loops. Of those the
+    ones without effects that do not depend on the first loop stand before both
+    afterwards; the others run at the end of the first round. The order of
+    effects stays.
+
+    Before, with `least = 1`:
+
+    ```mlir
+    func.func @f(%m: memref<8xf32>, %a: index, %b: index, %x: f32, %n: index, %step: index) {
+      %zero = arith.constant 0 : index
+      scf.for %i = %zero to %n step %step {
+        %at = arith.addi %a, %i : index
+        memref.store %x, %m[%at] : memref<8xf32>
+      }
+      gpu.barrier
+      scf.for %i = %zero to %n step %step {
+        %at = arith.addi %b, %i : index
+        memref.store %x, %m[%at] : memref<8xf32>
+      }
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%m: memref<8xf32>, %a: index, %b: index, %x: f32, %n: index, %step: index) {
+      %zero = arith.constant 0 : index
+      %first = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %two = arith.constant 2 : i32
+      scf.for %round = %first to %two step %one : i32 {
+        %isFirst = arith.cmpi eq, %round, %first : i32
+        %start = arith.select %isFirst, %a, %b : index
+        scf.for %i = %zero to %n step %step {
+          %at = arith.addi %start, %i : index
+          memref.store %x, %m[%at] : memref<8xf32>
+        }
+        scf.if %isFirst {
+          gpu.barrier
+        }
+      }
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"least", "least", "int64_t", "100",
+           "Operations of a body that is worth a loop around it">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def ShareCallPass : Pass<"nvfp4-share-call", "::mlir::ModuleOp"> {
   let summary = "tell the threads of parallel regions which call they work for";
   let description = [{

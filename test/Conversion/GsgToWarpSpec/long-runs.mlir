@@ -1,7 +1,7 @@
 // Pairs in runs of 32 and longer. Exact activations are most of the code of a kernel, so 16 pairs are finished at a
 // time; the fast one takes 32. Stages are as many as fit beside the boxes.
 // RUN: nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-warpspec | FileCheck %s
-// RUN: nvfp4-opt %s --gsg-to-sm100-kernels -o /dev/null
+// RUN: nvfp4-opt %s --gsg-to-sm100-kernels | FileCheck %s --check-prefix=ONCE
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>
 !b = !grouped_scaled_gemm.scaled<1024x512, nvfp4, blocked>
@@ -12,6 +12,11 @@
 // CHECK: role @epilogue
 // CHECK: scf.for {{.*}} step %c16_i32
 // CHECK-NOT: vector<32xf32>
+// Both parts of an accumulator that has columns in common with another go through one copy of that code.
+// ONCE-LABEL: llvm.func @nvfp4_gemm_0(
+// ONCE-COUNT-2: nvvm.tcgen05.ld
+// ONCE-NOT: nvvm.tcgen05.ld
+// ONCE-LABEL: llvm.func @nvfp4_gemm_1(
 func.func @exact(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>, %b: memref<1024x256xi8>,
                  %bs: memref<8x8x32x4x4xf8E4M3FN>, %out: memref<?x512xbf16>) {
   grouped_scaled_gemm.matmul <dense>
