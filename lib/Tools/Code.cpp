@@ -218,10 +218,11 @@ FailureOr<std::string> tools::emitKernelCode(ModuleOp module,
                                              const CodeOptions &options,
                                              StringRef emit) {
   PassManager pm(module->getName());
+  pm.enableVerifier(false);
   GsgToSm100Options pipeline;
   copyOptions(options, pipeline);
   buildGsgToKernelsPipeline(pm, pipeline);
-  if (failed(pm.run(module)))
+  if (failed(pm.run(module)) || failed(verify(module)))
     return failure();
   auto kernels = module.getOps<gpu::GPUModuleOp>();
   if (kernels.empty())
