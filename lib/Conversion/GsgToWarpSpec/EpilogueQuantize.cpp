@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A block lies within the columns that one thread holds, so it is quantised
-// without its neighbours, by the functions of the CPU's code.
+// without its neighbours, by the functions of the CPU's code; sm_100a has an
+// instruction for two codes of E2M1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -52,6 +54,52 @@ Value KernelBody::getScaleOffset(const TilePlace &tile, ScaledType type,
   return arith::AddIOp::create(b, loc, atomStart, toIndex(inAtom));
 }
 
+/// True if `cvt` to E2M1 gives the codes of `quantizer`: it rounds to the
+/// nearest even, makes 6 of NaN and keeps the sign of zero.
+static bool isRoundedByCvt(const cpu::BlockQuantizer &quantizer) {
+  return format::elementKind(quantizer.format) == format::ElementKind::E2M1 &&
+         !quantizer.stochastic &&
+         quantizer.kind != format::Quantizer::FourOverSix &&
+         quantizer.negativeZero != format::NegativeZero::Flush;
+}
+
+/// The bytes of a vector of scaled values in E2M1, the even one low.
+static Value emitCvtE2M1(OpBuilder &b, Location loc, Value scaled) {
+  Type code = Float4E2M1FNType::get(b.getContext());
+  SmallVector<Value> bytes;
+  int64_t lanes = cast<VectorType>(scaled.getType()).getNumElements();
+  for (int64_t i = 0; i < lanes; i += 2) {
+    Value low = vector::ExtractOp::create(b, loc, scaled, i);
+    Value high = vector::ExtractOp::create(b, loc, scaled, i + 1);
+    bytes.push_back(NVVM::ConvertF32x2ToF4x2Op::create(
+        b, loc, b.getI8Type(), high, low, b.getBoolAttr(false),
+        TypeAttr::get(code)));
+  }
+  return vector::FromElementsOp::create(
+      b, loc, VectorType::get({lanes / 2}, b.getI8Type()), bytes);
+}
+
+std::pair<Value, Value>
+KernelBody::quantizeBlock(const cpu::BlockQuantizer &quantizer,
+                          const cpu::QuantizeInputs &inputs, Value x) {
+  if (!roundsToE2M1() || !isRoundedByCvt(quantizer)) {
+    cpu::QuantizedBlock block =
+        cpu::emitQuantizeBlock(b, loc, quantizer, inputs, x);
+    Value bytes = cpu::emitPackCodes(
+        b, loc, format::elementKind(quantizer.format), block.codes);
+    return {bytes, block.scale};
+  }
+  cpu::ScaledBlock block = cpu::emitScaleBlock(b, loc, quantizer, inputs, x);
+  Value scaled = block.scaled;
+  if (quantizer.negativeZero == format::NegativeZero::KeepRounded) {
+    // -0 + 0 = 0; what is rounded to -0 stays as it is.
+    Value zero =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(scaled.getType()));
+    scaled = arith::AddFOp::create(b, loc, scaled, zero);
+  }
+  return {emitCvtE2M1(b, loc, scaled), block.scale};
+}
+
 void KernelBody::storeQuantized(const TilePlace &tile, Value y, Value column) {
   ScaledType type = op.getQuantizedType();
   cpu::BlockQuantizer quantizer =
@@ -66,16 +114,13 @@ void KernelBody::storeQuantized(const TilePlace &tile, Value y, Value column) {
       inputs.elementIndex = arith::IndexCastOp::create(
           b, loc, b.getI64Type(),
           flatten(tile.row, parameters.outColumns, first));
-    cpu::QuantizedBlock result =
-        cpu::emitQuantizeBlock(b, loc, quantizer, inputs, x);
-    Value bytes = cpu::emitPackCodes(
-        b, loc, format::elementKind(quantizer.format), result.codes);
+    auto [bytes, scale] = quantizeBlock(quantizer, inputs, x);
     Value at = flatten(tile.row, div(parameters.outColumns, perByte),
                        div(first, perByte));
     vector::StoreOp::create(b, loc, bytes, parameters.out, ValueRange(at),
                             false, llvm::Align(block / perByte >= 16 ? 16 : 8));
     Value scaleAt = getScaleOffset(tile, type, div(first, block));
-    memref::StoreOp::create(b, loc, result.scale, parameters.outScales,
+    memref::StoreOp::create(b, loc, scale, parameters.outScales,
                             ValueRange(scaleAt));
   };
   int64_t columns = cast<VectorType>(y.getType()).getNumElements();

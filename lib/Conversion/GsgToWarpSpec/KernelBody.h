@@ -14,6 +14,11 @@
 
 #include "KernelParameters.h"
 
+namespace nvfp4::gsg::cpu {
+struct BlockQuantizer;
+struct QuantizeInputs;
+} // namespace nvfp4::gsg::cpu
+
 namespace nvfp4::gsg::sm100 {
 
 /// Where a group lies, i32.
@@ -216,6 +221,12 @@ protected:
                     Value column, Value amax);
   /// Blocks of `y`, which starts at one, as codes and scales.
   void storeQuantized(const TilePlace &tile, Value y, Value column);
+  /// The bytes and the scale of one block.
+  std::pair<Value, Value> quantizeBlock(const cpu::BlockQuantizer &quantizer,
+                                        const cpu::QuantizeInputs &inputs,
+                                        Value x);
+  /// Whether the target has the instruction from f32 to E2M1.
+  virtual bool roundsToE2M1() const { return true; }
   /// Where the scale of block `block` of the thread's row is stored.
   Value getScaleOffset(const TilePlace &tile, ScaledType type, Value block);
   /// `silu` or `swiglu` where the op leaves their accuracy to the target.

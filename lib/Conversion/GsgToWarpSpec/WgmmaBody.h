@@ -118,6 +118,7 @@ private:
   /// f32: what the product of the group is to be multiplied by.
   Value getFactor(Value g);
   void forEachTile(TileFn body);
+  bool roundsToE2M1() const override { return false; }
   Value getTileCost(const GroupPlace &group) override;
   /// Rows of tile m of the group.
   Rows getRows(const GroupPlace &group, Value m);

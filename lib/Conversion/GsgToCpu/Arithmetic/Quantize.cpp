@@ -200,11 +200,16 @@ ScaleChoice ScaleChooser::choose(format::Quantizer quantizer, Value amax) {
   return twoLevel(mb.mulF(sixth, global));
 }
 
+static Value scaleElements(MathBuilder &mb, const ScaleChoice &choice,
+                           Value x) {
+  Value factor = mb.spread(choice.factor, x);
+  return choice.divide ? mb.divF(x, factor) : mb.mulF(x, factor);
+}
+
 static Value encodeElements(MathBuilder &mb, const BlockQuantizer &quantizer,
                             const QuantizeInputs &inputs,
                             const ScaleChoice &choice, Value x) {
-  Value factor = mb.spread(choice.factor, x);
-  Value scaled = choice.divide ? mb.divF(x, factor) : mb.mulF(x, factor);
+  Value scaled = scaleElements(mb, choice, x);
   format::ElementKind kind = format::elementKind(quantizer.format);
   if (!quantizer.stochastic) {
     Value codes = emitEncodeElement(mb.builder, mb.loc, kind, scaled,
@@ -276,6 +281,18 @@ QuantizedBlock cpu::emitQuantizeBlockWithAmax(OpBuilder &builder, Location loc,
   ScaleChooser chooser(mb, quantizer, global);
   ScaleChoice choice = chooser.choose(quantizer.kind, amax);
   return {encodeElements(mb, quantizer, inputs, choice, x), choice.byte};
+}
+
+ScaledBlock cpu::emitScaleBlock(OpBuilder &builder, Location loc,
+                                const BlockQuantizer &quantizer,
+                                const QuantizeInputs &inputs, Value x) {
+  MathBuilder mb(builder, loc);
+  Value global =
+      inputs.globalScale ? inputs.globalScale : mb.constantF32(mb.f32, 1.0f);
+  ScaleChooser chooser(mb, quantizer, global);
+  ScaleChoice choice =
+      chooser.choose(quantizer.kind, emitBlockAmax(builder, loc, quantizer, x));
+  return {scaleElements(mb, choice, x), choice.byte};
 }
 
 QuantizedBlock cpu::emitQuantizeBlock(OpBuilder &builder, Location loc,

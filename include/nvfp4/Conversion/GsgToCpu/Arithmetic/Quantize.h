@@ -49,6 +49,12 @@ struct QuantizedBlock {
   mlir::Value codes, scale;
 };
 
+/// A block under its scale, of which codes are still to be made: a vector<block
+/// x f32>, and the scale as an i8.
+struct ScaledBlock {
+  mlir::Value scaled, scale;
+};
+
 /// max|x| of a vector<n x f32>, as the quantiser wants it (NaN ignored or
 /// kept).
 mlir::Value emitBlockAmax(mlir::OpBuilder &builder, mlir::Location loc,
@@ -59,8 +65,14 @@ QuantizedBlock emitQuantizeBlock(mlir::OpBuilder &builder, mlir::Location loc,
                                  const BlockQuantizer &quantizer,
                                  const QuantizeInputs &inputs, mlir::Value x);
 
-/// The same with a given max|x|, for scales shared beyond the block. Not for
-/// FourOverSix.
+/// The same but for the codes, for a machine with an instruction that rounds to
+/// them. Not for FourOverSix, which needs them to choose the scale.
+ScaledBlock emitScaleBlock(mlir::OpBuilder &builder, mlir::Location loc,
+                           const BlockQuantizer &quantizer,
+                           const QuantizeInputs &inputs, mlir::Value x);
+
+/// emitQuantizeBlock with a given max|x|, for scales shared beyond the block.
+/// Not for FourOverSix.
 QuantizedBlock emitQuantizeBlockWithAmax(mlir::OpBuilder &builder,
                                          mlir::Location loc,
                                          const BlockQuantizer &quantizer,
