@@ -160,6 +160,8 @@ const char *strategy::stringify(Limit limit) {
     return "epilogue";
   case Limit::TileNumber:
     return "tile number";
+  case Limit::Decode:
+    return "decode";
   }
   return "";
 }

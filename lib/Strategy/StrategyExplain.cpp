@@ -38,8 +38,19 @@ static std::string describeLimit(const Prediction &prediction) {
     return "bound by the epilogue";
   case Limit::TileNumber:
     return "bound by the fetches of tile numbers";
+  case Limit::Decode:
+    return "bound by the decoding of weights";
   }
   return "";
+}
+
+/// Why `candidate` is not chosen, of the same time as `winner`.
+static std::string explainOrder(const Tile &candidate, const Tile &winner) {
+  if (candidate.ctas > winner.ctas)
+    return "as fast, with more CTAs a tile";
+  return candidate.m * candidate.n > winner.m * winner.n
+             ? "as fast, with a larger tile"
+             : "as fast, and later in the order of candidates";
 }
 
 /// Why a launch that is as fast as the simplest one is not chosen.
@@ -78,6 +89,11 @@ std::string nvfp4::strategy::explainLoss(const Candidate &candidate,
     return "illegal: " + candidate.violation->text;
   const Prediction &own = candidate.prediction, &best = winner.prediction;
   std::string text, reason = explainSlowLaunch(candidate, winner);
+  // What both wait for is not why one of them is slower.
+  bool areFixed = own.limit == Limit::Fixed && best.limit == Limit::Fixed;
+  if (reason.empty() && areFixed && own.busy > best.busy &&
+      own.busy >= own.dram)
+    reason = printed("busy for %.1f instead of %.1f us", own.busy, best.busy);
   if (own.total > 1.01 * best.total) {
     text = printed("+%.1f us: ", own.total - best.total) +
            (reason.empty() ? describeLimit(own) : reason);
@@ -90,7 +106,7 @@ std::string nvfp4::strategy::explainLoss(const Candidate &candidate,
   } else if (!reason.empty()) {
     text = "as fast, but " + reason;
   } else {
-    text = "as fast, with more CTAs a tile or wider tiles";
+    text = explainOrder(candidate.tile, winner.tile);
   }
   if (own.idle > 0.1 && own.busy >= own.dram)
     text += printed(", %.0f %% of the slots idle", 100 * own.idle);
@@ -115,15 +131,18 @@ static std::string describeTile(const Tile &tile) {
   return text;
 }
 
+std::string nvfp4::strategy::toString(const Floor &floor,
+                                      std::string_view machine) {
+  return printed("floor %.1f us (memory %.1f, products %.1f) on ",
+                 floor.getTotal(), floor.memory, floor.math) +
+         std::string(machine);
+}
+
 std::string nvfp4::strategy::explain(const std::vector<Candidate> &candidates,
-                                     const Problem &problem,
-                                     const Machine &machine) {
-  Floor floor = computeFloor(problem, machine);
-  std::string text = printed(
-      "floor %.1f us (memory %.1f, products %.1f) on %s; predictions, not "
-      "measurements\n",
-      floor.getTotal(), floor.memory, floor.math,
-      std::string(machine.name).c_str());
+                                     const Floor &floor,
+                                     std::string_view machine) {
+  std::string text =
+      toString(floor, machine) + "; predictions, not measurements\n";
   int width = 0;
   for (const Candidate &candidate : candidates)
     width = std::max(width, (int)describeTile(candidate.tile).size());
@@ -137,9 +156,10 @@ std::string nvfp4::strategy::explain(const std::vector<Candidate> &candidates,
       continue;
     }
     const Prediction &own = candidate.prediction;
-    text += printed("%6lld %8.1f %8.1f %8.1f %7.2f  ",
-                    (long long)candidate.tile.stages, own.total, own.busy,
-                    own.dram, own.waves);
+    std::string stages = std::to_string(candidate.tile.stages);
+    text += printed("%6s %8.1f %8.1f %8.1f %7.2f  ",
+                    candidate.tile.stages ? stages.c_str() : "most", own.total,
+                    own.busy, own.dram, own.waves);
     text += &candidate == &candidates.front()
                 ? "chosen; " + describeLimit(own)
                 : explainLoss(candidate, candidates.front());

@@ -16,14 +16,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
+#include <string>
+#include <tuple>
 
 using namespace nvfp4::strategy;
 
 namespace {
 constexpr double kSms = 132, kClock = 1.75e3; // Cycles a microsecond.
 constexpr double kBytes = 4.4e6;              // A microsecond.
+/// For floors: bytes and operations a microsecond of the data sheet, the latter
+/// at the clock that it holds.
+constexpr double kPeakBytes = 4.8e6, kPeakOperations = 781e6;
+/// Microseconds of a launch.
+constexpr double kLaunch = 1.5;
 /// Cycles until the first stage is there, and of an epilogue.
 constexpr double kStart = 5100, kEpilogue = 1700;
 /// Up to so many groups are sorted by what their tiles cost, and the tiles of
@@ -43,24 +48,38 @@ int64_t getWidth(int64_t rows, int64_t count, const Tile &tile) {
   return std::min(ceilDiv(each, step) * step, tile.m);
 }
 
+struct StageCycles {
+  double product, decode;
+  double getTotal() const { return std::max(product, decode); }
+};
+
 /// Of 128 columns of K. The tensor core needs 8 cycles for each row of a tile
 /// of 128 columns, but lowers the clock to 1.45 GHz when it is all that is
 /// busy.
-double getStageCycles(double width, const Tile &tile) {
+StageCycles getStageCycles(double width, const Tile &tile) {
   constexpr double kTensor = 8 * kClock / 1.45e3;
   if (tile.n == 128)
-    return std::max(kTensor * width + 100, 640 + 4.2 * width);
+    return {kTensor * width + 100, 640 + 4.2 * width};
   double chain = 870 + 8.4 * width;
-  return std::max(2 * kTensor * width + 100,
-                  tile.k == 256 ? 0.95 * chain : chain);
+  return {2 * kTensor * width + 100, tile.k == 256 ? 0.95 * chain : chain};
 }
 
-WgmmaCandidate predict(const Tile &tile, const Problem &problem) {
+/// DRAM reads and writes each once, rows in 16 bits.
+double countBytes(const Problem::Group &group, const Problem &problem) {
+  auto rows = static_cast<double>(group.rows), n = static_cast<double>(group.n),
+       k = static_cast<double>(group.k);
+  return static_cast<double>(group.count) *
+         (n * k * storedBits(problem.rhs) / 8 +
+          rows * (2 * k + n * problem.epilogue.storedBits / 8));
+}
+
+Prediction predictTile(const Tile &tile, const Problem &problem) {
   struct Kind {
     double cycles, count;
   };
   std::vector<Kind> kinds;
   double bytes = 0, groups = 0, depth = 0;
+  double products = 0, decoding = 0, epilogues = 0;
   for (const Problem::Group &group : problem.groups) {
     groups += static_cast<double>(group.count);
     if (group.rows == 0)
@@ -69,14 +88,14 @@ WgmmaCandidate predict(const Tile &tile, const Problem &problem) {
     double stages = static_cast<double>(ceilDiv(group.k, 128));
     double width = static_cast<double>(getWidth(group.rows, count, tile));
     depth = static_cast<double>(ceilDiv(group.k, tile.k));
+    StageCycles stage = getStageCycles(width, tile);
     kinds.push_back(
-        {stages * getStageCycles(width, tile) + kEpilogue,
+        {stages * stage.getTotal() + kEpilogue,
          static_cast<double>(group.count * count * ceilDiv(group.n, tile.n))});
-    auto n = static_cast<double>(group.n), k = static_cast<double>(group.k);
-    bytes +=
-        static_cast<double>(group.count) *
-        (n * k * 9 / 16 + static_cast<double>(group.rows) *
-                              (2 * k + n * problem.epilogue.storedBits / 8));
+    double all = kinds.back().count * stages * stage.getTotal();
+    (stage.product > stage.decode ? products : decoding) += all;
+    epilogues += kinds.back().count * kEpilogue;
+    bytes += countBytes(group, problem);
   }
   double sum = 0, tiles = 0, longest = 0;
   for (const Kind &kind : kinds) {
@@ -100,23 +119,28 @@ WgmmaCandidate predict(const Tile &tile, const Problem &problem) {
   if (problem.relaxed && groups <= kSorted && !problem.groupedK && tiles > 0) {
     double parts = std::min({std::floor(kSms / tiles),
                              std::floor(depth / kPartStages), kMostParts});
-    if (parts > 1)
+    if (parts > 1) {
       busy = longest = longest / parts + kCut;
+      sum = busy * parts * tiles;
+    }
   }
-  busy = (std::max(busy, longest) + kStart) / kClock;
-  double dram = bytes / kBytes + 3;
-  return {tile, std::max(busy, dram) + 1.5, busy, dram, waves};
-}
-
-std::string printed(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
-std::string printed(const char *format, ...) {
-  char text[160];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return text;
+  busy = std::max(busy, longest);
+  Prediction result = {};
+  result.tiles = static_cast<int64_t>(tiles);
+  result.waves = waves;
+  result.idle = busy > 0 ? 1 - sum / kSms / busy : 0;
+  double start = kStart / kClock;
+  result.busy = (busy + kStart) / kClock;
+  result.dram = bytes / kBytes + 3;
+  result.fixed = kLaunch + start;
+  result.total = std::max(result.busy, result.dram) + kLaunch;
+  double most = std::max({products, decoding, epilogues});
+  result.limit = result.fixed > result.total - result.fixed ? Limit::Fixed
+                 : result.dram > result.busy                ? Limit::DRAM
+                 : most == epilogues                        ? Limit::Epilogue
+                 : most == products                         ? Limit::Product
+                                                            : Limit::Decode;
+  return result;
 }
 } // namespace
 
@@ -128,15 +152,48 @@ Tile nvfp4::strategy::getDefaultWgmmaTile(int64_t expectedRows) {
   return {.m = 96, .n = 256, .k = 128};
 }
 
-std::vector<WgmmaCandidate>
-nvfp4::strategy::rankWgmmaTiles(const Problem &problem) {
+Floor nvfp4::strategy::computeWgmmaFloor(const Problem &problem) {
+  double bytes = 0, operations = 0;
+  for (const Problem::Group &group : problem.groups) {
+    if (group.rows == 0)
+      continue;
+    bytes += countBytes(group, problem) + static_cast<double>(group.count) *
+                                              static_cast<double>(group.rows) *
+                                              static_cast<double>(group.n) *
+                                              problem.epilogue.loadedBits / 8;
+    operations += 2 * static_cast<double>(group.count) *
+                  static_cast<double>(group.rows) *
+                  static_cast<double>(group.n) * static_cast<double>(group.k);
+  }
+  return {bytes / kPeakBytes, operations / kPeakOperations};
+}
+
+/// K of all groups as far as it is known, one that 256 does not divide if there
+/// is one.
+static std::optional<int64_t> getKnownK(const Problem &problem) {
+  if (problem.anyK || problem.groupedK)
+    return std::nullopt;
+  for (const Problem::Group &group : problem.groups)
+    if (group.k % 256 != 0)
+      return group.k;
+  return 0;
+}
+
+Candidate nvfp4::strategy::examineWgmmaTile(const Tile &tile,
+                                            const Problem &problem) {
+  Candidate candidate = {
+      tile, findWgmmaViolation(tile, getKnownK(problem)), {}};
+  if (!candidate.violation)
+    candidate.prediction = predictTile(tile, problem);
+  return candidate;
+}
+
+/// The tiles that differ in more than their launch.
+static std::vector<Candidate> listTiles(const Problem &problem) {
   struct Shape {
     int64_t m, n, k;
   };
-  bool isDeep = std::all_of(
-      problem.groups.begin(), problem.groups.end(),
-      [](const Problem::Group &group) { return group.k % 256 == 0; });
-  std::vector<WgmmaCandidate> candidates;
+  std::vector<Candidate> candidates;
   for (Shape shape : {Shape{32, 256, 128},
                       {32, 256, 256},
                       {48, 256, 256},
@@ -146,38 +203,40 @@ nvfp4::strategy::rankWgmmaTiles(const Problem &problem) {
                       {128, 128, 128},
                       {160, 128, 128},
                       {192, 128, 128},
-                      {248, 128, 128}})
-    // The widest leaves room for staged rows of 16 bits only.
-    if ((shape.k == 128 || isDeep) &&
-        (shape.m <= 192 || problem.epilogue.stagedBytes <= 2)) {
-      Tile tile;
-      tile.m = shape.m;
-      tile.n = shape.n;
-      tile.k = shape.k;
-      candidates.push_back(predict(tile, problem));
-    }
-  // Of tiles of the same time, the one that is first here.
-  std::vector<WgmmaCandidate> ranked;
-  for (const WgmmaCandidate &each : candidates)
-    ranked.insert(std::find_if(ranked.begin(), ranked.end(),
-                               [&](const WgmmaCandidate &other) {
-                                 return each.total < other.total;
-                               }),
-                  each);
-  return ranked;
+                      {248, 128, 128}}) {
+    Candidate candidate =
+        examineWgmmaTile({.m = shape.m, .n = shape.n, .k = shape.k}, problem);
+    int64_t bits = 8 * problem.epilogue.stagedBytes;
+    if (!candidate.violation && shape.m > 192 && bits > 16)
+      candidate.violation = {
+          Rule::SharedMemory,
+          "expected results of at most 16 bits beside 3 stages of m = " +
+              std::to_string(shape.m) + ", but got " + std::to_string(bits)};
+    candidates.push_back(candidate);
+  }
+  return candidates;
 }
 
-std::string nvfp4::strategy::explainWgmmaTiles(
-    const std::vector<WgmmaCandidate> &candidates) {
-  std::string text = printed("%-14s %8s %8s %8s %7s", "tile", "total us",
-                             "busy us", "dram us", "waves");
-  for (const WgmmaCandidate &each : candidates)
-    text +=
-        printed("\n%-14s %8.1f %8.1f %8.1f %7.2f",
-                printed("%lldx%lldx%lld", static_cast<long long>(each.tile.m),
-                        static_cast<long long>(each.tile.n),
-                        static_cast<long long>(each.tile.k))
-                    .c_str(),
-                each.total, each.busy, each.dram, each.waves);
-  return text;
+std::vector<Candidate> nvfp4::strategy::rankWgmmaTiles(const Problem &problem) {
+  auto order = [](const Candidate &c) {
+    return std::tuple(c.violation.has_value(), c.prediction.total);
+  };
+  std::vector<Candidate> candidates;
+  // Of tiles of the same time, the one that is first in the list.
+  for (const Candidate &each : listTiles(problem))
+    candidates.insert(std::upper_bound(candidates.begin(), candidates.end(),
+                                       each,
+                                       [&](const auto &a, const auto &b) {
+                                         return order(a) < order(b);
+                                       }),
+                      each);
+  std::vector<Tile> others(5, candidates.front().tile);
+  others[0].clusterM = 2;
+  others[1].clusterN = 2;
+  others[2].splitK = 2;
+  others[3].scheduler = Scheduler::DynamicCounter;
+  others[4].scheduler = Scheduler::LaunchControl;
+  for (const Tile &tile : others)
+    candidates.push_back(examineWgmmaTile(tile, problem));
+  return candidates;
 }

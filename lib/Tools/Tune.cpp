@@ -185,7 +185,8 @@ getCandidates(gsg::MatmulOp op, const std::string &target, unsigned count) {
   strategy::Problem problem = gsg::describe(op);
   if (target == "sm_90a") {
     for (const auto &each : strategy::rankWgmmaTiles(problem))
-      tiles.push_back(each.tile);
+      if (!each.violation)
+        tiles.push_back(each.tile);
   } else if (const auto *machine = strategy::findMachine(target)) {
     problem = gsg::forKernels(std::move(problem));
     for (const auto &each : strategy::searchStrategies(problem, *machine))

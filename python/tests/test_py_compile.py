@@ -200,6 +200,9 @@ def test_a_pipeline_may_come_first(rng):
 def test_explain_lists_strategies(program):
     text = program.explain()
     assert "strategy" in text and "sm_100a" in text
+    for target in ("sm_100a", "sm_90a"):
+        text = program.explain(target)
+        assert f" on {target}; predictions" in text and "floor " in text and "chosen; " in text and "illegal: " in text
     with pytest.raises(nvfp4.CompileError):
         program.explain("sm_20")
 

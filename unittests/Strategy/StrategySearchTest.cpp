@@ -210,7 +210,8 @@ TEST(Search, FetchesTileNumbersWhereDealtOnesAreUneven) {
 TEST(Explain, SaysWhyLaunchesLost) {
   Problem problem = makeProblem(8, 128, 4096, 7168);
   auto explained = [&] {
-    return explain(searchStrategies(problem, kMachine), problem, kMachine);
+    return explain(searchStrategies(problem, kMachine),
+                   computeFloor(problem, kMachine), kMachine.name);
   };
   std::string text = explained();
   for (const char *part :
@@ -274,7 +275,8 @@ TEST(Explain, SaysWhyEveryCandidateLost) {
   auto candidates = searchStrategies(problem, kMachine);
   for (const Candidate &candidate : candidates)
     EXPECT_FALSE(explainLoss(candidate, candidates.front()).empty());
-  std::string text = explain(candidates, problem, kMachine);
+  std::string text =
+      explain(candidates, computeFloor(problem, kMachine), kMachine.name);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
             static_cast<ptrdiff_t>(candidates.size()) + 1);
   EXPECT_NE(text.find("chosen; "), std::string::npos);

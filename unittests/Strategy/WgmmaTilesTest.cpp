@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Strategy/WgmmaTiles.h"
+#include "nvfp4/Strategy/StrategyExplain.h"
 
 #include "gtest/gtest.h"
 
@@ -55,19 +56,27 @@ TEST(WgmmaTiles, ManyRowsTakeFewColumns) {
 }
 
 TEST(WgmmaTiles, DeepStagesNeedWholeOnes) {
-  auto isDeep = [](const WgmmaCandidate &each) { return each.tile.k == 256; };
+  auto isDeep = [](const Candidate &each) {
+    return each.tile.k == 256 && !each.violation;
+  };
   for (int64_t k : {2880, 128, 2944}) {
     auto candidates = rankWgmmaTiles(makeProblem({16}, 256, k));
     EXPECT_TRUE(std::none_of(candidates.begin(), candidates.end(), isDeep))
         << k;
   }
-  auto candidates = rankWgmmaTiles(makeProblem({16}, 256, 2048));
+  Problem problem = makeProblem({16}, 256, 2048);
+  auto candidates = rankWgmmaTiles(problem);
   EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), isDeep));
+  problem.anyK = true;
+  candidates = rankWgmmaTiles(problem);
+  EXPECT_TRUE(std::none_of(candidates.begin(), candidates.end(), isDeep));
 }
 
 TEST(WgmmaTiles, TheWidestNeedsNarrowResults) {
   Problem problem = makeProblem({248}, 4096, 7168);
-  auto isWidest = [](const WgmmaCandidate &each) { return each.tile.m == 248; };
+  auto isWidest = [](const Candidate &each) {
+    return each.tile.m == 248 && !each.violation;
+  };
   auto count = [&] {
     auto candidates = rankWgmmaTiles(problem);
     return std::count_if(candidates.begin(), candidates.end(), isWidest);
@@ -82,24 +91,24 @@ TEST(WgmmaTiles, LastRoundsAreShared) {
   auto getRounds = [](int64_t k) {
     auto candidates = rankWgmmaTiles(makeProblem({96 * 12}, 4096, k));
     auto found = std::find_if(candidates.begin(), candidates.end(),
-                              [](const WgmmaCandidate &each) {
+                              [](const Candidate &each) {
                                 return each.tile.m == 96 && each.tile.k == 128;
                               });
-    return found->busy / static_cast<double>(k);
+    return found->prediction.busy / static_cast<double>(k);
   };
   EXPECT_LT(getRounds(8192), 0.85 * getRounds(1920));
 }
 
 TEST(WgmmaTiles, FewTilesAreInPartsIfSumsMayBe) {
   Problem problem = makeProblem({16}, 4096, 7168);
-  double whole = rankWgmmaTiles(problem).front().total;
+  double whole = rankWgmmaTiles(problem).front().prediction.total;
   problem.relaxed = true;
-  EXPECT_LT(rankWgmmaTiles(problem).front().total, 0.6 * whole);
+  EXPECT_LT(rankWgmmaTiles(problem).front().prediction.total, 0.6 * whole);
   problem.groups.front().k = 512;
   problem.relaxed = false;
-  whole = rankWgmmaTiles(problem).front().total;
+  whole = rankWgmmaTiles(problem).front().prediction.total;
   problem.relaxed = true;
-  EXPECT_EQ(rankWgmmaTiles(problem).front().total, whole);
+  EXPECT_EQ(rankWgmmaTiles(problem).front().prediction.total, whole);
 }
 
 TEST(WgmmaTiles, NoRowsHaveATile) {
@@ -107,12 +116,85 @@ TEST(WgmmaTiles, NoRowsHaveATile) {
   EXPECT_FALSE(rankWgmmaTiles(Problem()).empty());
 }
 
+TEST(WgmmaTiles, FloorIsThatOfTheBenchmark) {
+  // GPU MODE 1 and 4, and gpt-oss with 16 tokens, as h200.jsonl has them.
+  auto getFloor = [](const std::vector<int64_t> &rows, int64_t n, int64_t k) {
+    return computeWgmmaFloor(makeProblem(rows, n, k));
+  };
+  Floor floor = getFloor({80, 176, 128, 72, 64, 248, 96, 160}, 4096, 7168);
+  EXPECT_NEAR(floor.math, 76.99, 0.01);
+  EXPECT_LT(floor.memory, floor.math);
+  floor = getFloor({128, 384}, 4096, 1536);
+  EXPECT_NEAR(floor.getTotal(), 8.25, 0.01);
+  floor = getFloor(std::vector<int64_t>(50, 1), 5760, 2880);
+  EXPECT_GT(floor.memory, floor.math);
+  EXPECT_NEAR(floor.memory, 50 * (5760. * 2880 * 9 / 16 + 2 * 8640) / 4.8e6,
+              0.01);
+}
+
+TEST(WgmmaTiles, LimitsAreWhatIsLargest) {
+  auto getLimit = [](const std::vector<int64_t> &rows, int64_t n, int64_t k) {
+    return rankWgmmaTiles(makeProblem(rows, n, k)).front().prediction.limit;
+  };
+  EXPECT_EQ(getLimit({16}, 512, 256), Limit::Fixed);
+  EXPECT_EQ(getLimit({1, 1, 1, 1}, 65536, 7168), Limit::DRAM);
+  EXPECT_EQ(getLimit({8192}, 8192, 8192), Limit::Product);
+  EXPECT_EQ(getLimit({8}, 1 << 20, 128), Limit::Epilogue);
+  Problem stored = makeProblem({8192}, 8192, 256);
+  stored.epilogue.storedBits = 64;
+  EXPECT_EQ(rankWgmmaTiles(stored).front().prediction.limit, Limit::DRAM);
+  // Narrow tiles of many columns wait for decoded weights.
+  auto candidates = rankWgmmaTiles(makeProblem({8192}, 8192, 8192));
+  auto narrow =
+      std::find_if(candidates.begin(), candidates.end(),
+                   [](const Candidate &each) { return each.tile.m == 32; });
+  EXPECT_EQ(narrow->prediction.limit, Limit::Decode);
+}
+
 TEST(WgmmaTiles, ExplanationHasALineForEach) {
-  auto candidates = rankWgmmaTiles(makeProblem({64}, 4096, 7168));
-  std::string text = explainWgmmaTiles(candidates);
+  Problem problem = makeProblem({64}, 4096, 7000);
+  problem.epilogue.stagedBytes = 4;
+  auto candidates = rankWgmmaTiles(problem);
+  std::string text = explain(candidates, computeWgmmaFloor(problem), "sm_90a");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
-            static_cast<int64_t>(candidates.size()));
+            static_cast<int64_t>(candidates.size() + 1));
   EXPECT_NE(text.find("x256x128"), std::string::npos);
+  for (const char *reason :
+       {"floor ", " on sm_90a; predictions", "chosen; bound by",
+        " us: bound by ", "but got 256 with K = 7000",
+        "expected results of at most 16 bits beside 3 stages of m = 248, but "
+        "got 32",
+        "expected cluster_m = 1, for which there are kernels, but got 2",
+        "but got launch_control"})
+    EXPECT_NE(text.find(reason), std::string::npos) << reason << "\n" << text;
+}
+
+/// What is named as the nearest is legal, and as near as a legal tile is.
+TEST(WgmmaTiles, NearestTileIsLegal) {
+  Tile odd = {.m = 100,
+              .n = 100,
+              .k = 192,
+              .stages = 9,
+              .ctas = 2,
+              .clusterM = 16,
+              .splitK = 3,
+              .dynamicN = true,
+              .scheduler = Scheduler::LaunchControl};
+  for (int64_t m : {int64_t(1), int64_t(70), int64_t(500), INT64_MAX})
+    for (int64_t n : {int64_t(1), int64_t(192), int64_t(200), INT64_MAX})
+      for (int64_t k : {int64_t(64), int64_t(256), INT64_MAX})
+        for (std::optional<int64_t> all :
+             {std::optional<int64_t>(), std::optional<int64_t>(2880),
+              std::optional<int64_t>(2048)}) {
+          Tile tile = odd;
+          tile.m = m;
+          tile.n = n;
+          tile.k = k;
+          EXPECT_TRUE(findWgmmaViolation(tile, all));
+          Tile legal = findNearestWgmmaTile(tile, all);
+          EXPECT_FALSE(findWgmmaViolation(legal, all)) << toString(legal);
+          EXPECT_EQ(findNearestWgmmaTile(legal, all), legal);
+        }
 }
 
 } // namespace

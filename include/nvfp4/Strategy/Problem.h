@@ -54,6 +54,8 @@ struct Problem {
   /// K is grouped (ragged_k): `wholeK` is what the groups share.
   bool groupedK = false;
   int64_t wholeK = 0;
+  /// K is known only when the kernel is launched; groups have an assumed one.
+  bool anyK = false;
   /// Extents of groups are read on the device.
   bool extentsOnDevice = false;
   /// Sums may be reordered (`determinism = relaxed`).

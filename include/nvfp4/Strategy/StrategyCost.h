@@ -53,7 +53,7 @@ double packRoundRobin(const std::vector<TileRun> &runs, int64_t slots);
 double packFirstFree(const std::vector<TileRun> &runs, int64_t slots);
 
 /// What holds back the main loop or the whole.
-enum class Limit { Fixed, DRAM, Fill, Product, Epilogue, TileNumber };
+enum class Limit { Fixed, DRAM, Fill, Product, Epilogue, TileNumber, Decode };
 const char *stringify(Limit limit);
 
 struct Prediction {

@@ -21,10 +21,14 @@ namespace nvfp4::strategy {
 /// Why `candidate` lost to `winner`, or is illegal: one line.
 std::string explainLoss(const Candidate &candidate, const Candidate &winner);
 
-/// A table of `candidates` as `searchStrategies` returns them: predicted
-/// microseconds, their parts, and why each lost. Ends without a line break.
+/// `floor 26.1 us (memory 13.7, products 26.1) on sm_100a`.
+std::string toString(const Floor &floor, std::string_view machine);
+
+/// A table of `candidates` as `searchStrategies` and `rankWgmmaTiles` return
+/// them, under the floor of the machine: predicted microseconds, their parts,
+/// and why each lost. Ends without a line break.
 std::string explain(const std::vector<Candidate> &candidates,
-                    const Problem &problem, const Machine &machine);
+                    const Floor &floor, std::string_view machine);
 
 } // namespace nvfp4::strategy
 

@@ -5,40 +5,45 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which tile a product on an H200 should have, by times that were measured on
-// one: docs/Rationale/Hopper.md.
+// Which tiles kernels have, and which of them a product on an H200 should have,
+// by times that were measured on one: docs/Rationale/Hopper.md.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_STRATEGY_WGMMATILES_H
 #define NVFP4_STRATEGY_WGMMATILES_H
 
-#include "nvfp4/Strategy/Problem.h"
-#include "nvfp4/Strategy/Tile.h"
+#include "nvfp4/Strategy/StrategySearch.h"
 
-#include <string>
+#include <optional>
 
 namespace nvfp4::strategy {
 
-/// A tile of rows m by columns n, and what is predicted of it.
-struct WgmmaCandidate {
-  Tile tile;
-  /// Microseconds: of all, of the busiest SM, and of memory.
-  double total, busy, dram;
-  /// Tiles for each SM.
-  double waves;
-};
+/// Microseconds that the data sheet allows, as benchmarks/h200 counts them:
+/// every byte once, with rows in 16 bits, and every product.
+Floor computeWgmmaFloor(const Problem &problem);
 
-/// All tiles that kernels can have, the best first; never empty. Tiles with
-/// k = 256 are among them if K of every group is a multiple of it.
-std::vector<WgmmaCandidate> rankWgmmaTiles(const Problem &problem);
+/// Why there is no kernel of `tile` for a product whose K is `k`, or not known
+/// before the launch. Says nothing of stages.
+std::optional<Violation> findWgmmaViolation(const Tile &tile,
+                                            std::optional<int64_t> k);
+
+/// The tile that kernels have and that differs least from `tile` in n, then in
+/// m. Its stages are those of `tile`.
+Tile findNearestWgmmaTile(const Tile &tile, std::optional<int64_t> k);
+
+/// The tile with why it is illegal, or its predicted times. These include its
+/// start, and DRAM its latency.
+Candidate examineWgmmaTile(const Tile &tile, const Problem &problem);
+
+/// Every candidate for `problem` as `searchStrategies` returns them. Of equally
+/// fast ones the one with the smaller tile comes first. The launches that
+/// kernels for sm_90a do not have are listed once, with the chosen tile.
+std::vector<Candidate> rankWgmmaTiles(const Problem &problem);
 
 /// The most that a tile of a kernel without a strategy has, where so many rows
 /// of all groups are expected; 0 for no hint.
 Tile getDefaultWgmmaTile(int64_t expectedRows);
-
-/// A table of them, a line each.
-std::string explainWgmmaTiles(const std::vector<WgmmaCandidate> &candidates);
 
 } // namespace nvfp4::strategy
 

@@ -22,7 +22,7 @@
 // The last line counts.
 // RUN: printf 'H\tsm_90a\tragged_rows nvfp4 x nvfp4, 2 groups, n 256, k 128, 16 rows, 16.00 bits\t<m = 160, n = 128, k = 128>\t1\n' >> %t/tiles
 // RUN: nvfp4-compile %s --target=sm_90a --strategies=%t/tiles --explain 2>&1 | FileCheck %s --check-prefix=LAST
-// LAST: keeps its strategy; without it:
+// LAST: keeps its strategy <m = {{.*}}>, predicted {{[0-9.]+}} us; without it:
 // RUN: nvfp4-compile %s --target=sm_90a --strategies=%t/tiles --emit=ptx | FileCheck %s --check-prefix=WIDE
 // A map for each width up to 160.
 // WIDE: nvfp4_gemm_1_param_19[128]

@@ -42,6 +42,10 @@ struct SelectStrategy
 };
 } // namespace
 
+static std::string formatTime(double microseconds) {
+  return llvm::formatv("{0:F1}", microseconds).str();
+}
+
 /// The given strategy, completed, if it is legal.
 static FailureOr<StrategyAttr> check(Operation *op, StrategyAttr given,
                                      const strategy::Problem &problem,
@@ -82,44 +86,42 @@ SelectStrategy::select(Operation *op, StrategyAttr given,
     if (given)
       remark << "keeps its strategy " << strategy::toString(getTile(*result))
              << ", predicted "
-             << llvm::formatv(
-                    "{0:F1}",
+             << formatTime(
                     strategy::predict(getTile(*result), problem, machine).total)
-                    .str()
              << " us; without it:\n";
     else
       remark << "strategy " << strategy::toString(getTile(*result)) << "\n";
-    remark << strategy::explain(candidates, problem, machine);
+    remark << strategy::explain(
+        candidates, strategy::computeFloor(problem, machine), machine.name);
   }
   return result;
 }
 
-/// The tile of a kernel for sm_90a, unless one is given: candidates are all
-/// legal, and none is what Machine describes. The model is of NVFP4 weights
-/// beside scaled rows; other kernels choose their tile.
+/// The tile of a kernel for sm_90a, unless one is given. The model is of NVFP4
+/// weights beside scaled rows; other kernels choose their tile.
 static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
   bool given = op.getStrategyAttr() != nullptr;
-  ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
-  if (!lhs || !rhs || rhs.getFormat() != BlockFormat::NVFP4 ||
-      op.getGrouping().getKind() == GroupingKind::RaggedK) {
-    if (!explain)
-      return;
-    InFlightDiagnostic remark = op->emitRemark();
-    remark << (given ? "keeps its strategy; without it its kernel takes"
-                     : "no strategy: its kernel takes")
-           << " tiles of at most "
-           << strategy::toString(strategy::getDefaultWgmmaTile(
-                  op.getExpectedRows().value_or(0)))
-           << "; the model for sm_90a is of NVFP4 weights beside rows with "
-              "scales, in groups along M";
+  ScaledType rhs = op.getRhsType();
+  bool isModelled = op.getLhsType() && rhs.getFormat() == BlockFormat::NVFP4 &&
+                    op.getGrouping().getKind() != GroupingKind::RaggedK;
+  if (!explain && !isModelled)
+    return;
+  strategy::Problem problem = describe(op, rows);
+  strategy::Floor floor = strategy::computeWgmmaFloor(problem);
+  if (!isModelled) {
+    op->emitRemark()
+        << (given ? "keeps its strategy; without it its kernel "
+                    "takes"
+                  : "no strategy: its kernel takes")
+        << " tiles of at most "
+        << strategy::toString(
+               strategy::getDefaultWgmmaTile(op.getExpectedRows().value_or(0)))
+        << "; the model for sm_90a is of NVFP4 weights beside rows "
+           "with scales, in groups along M\n"
+        << strategy::toString(floor, "sm_90a");
     return;
   }
-  strategy::Problem problem = describe(op, rows);
-  // Tiles of K = 256 need a K that is known to be a multiple.
-  if (ShapedType::isDynamic(op.getK()))
-    for (strategy::Problem::Group &group : problem.groups)
-      group.k = llvm::alignTo(group.k, 256) + 128;
-  std::vector<strategy::WgmmaCandidate> candidates =
+  std::vector<strategy::Candidate> candidates =
       strategy::rankWgmmaTiles(problem);
   const strategy::Tile &best = candidates.front().tile;
   if (!given)
@@ -127,11 +129,17 @@ static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
   if (!explain)
     return;
   InFlightDiagnostic remark = op->emitRemark();
-  if (given)
-    remark << "keeps its strategy; without it:\n";
-  else
+  if (given) {
+    strategy::Candidate own =
+        strategy::examineWgmmaTile(getTile(op.getStrategyAttr()), problem);
+    remark << "keeps its strategy " << strategy::toString(own.tile);
+    if (!own.violation)
+      remark << ", predicted " << formatTime(own.prediction.total) << " us";
+    remark << "; without it:\n";
+  } else {
     remark << "strategy " << strategy::toString(best) << "\n";
-  remark << strategy::explainWgmmaTiles(candidates);
+  }
+  remark << strategy::explain(candidates, floor, "sm_90a");
 }
 
 /// target_c10: success if there is a kernel for what the op asks for, whatever

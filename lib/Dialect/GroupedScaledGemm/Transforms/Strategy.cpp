@@ -131,9 +131,11 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
                                 const AssumedExtents &assumed) {
   strategy::Problem problem;
   ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
-  problem.lhs = toFormat(lhs.getFormat());
+  if (lhs)
+    problem.lhs = toFormat(lhs.getFormat());
   problem.rhs = toFormat(rhs.getFormat());
   problem.epilogue = describeEpilogue(op);
+  problem.anyK = ShapedType::isDynamic(op.getK());
   problem.relaxed = op.getDeterminism() == Determinism::Relaxed;
   problem.extentsOnDevice = op.getGrouping().hasGroupsOperand();
 
@@ -142,7 +144,9 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
   int64_t n = extentOr(op.getN(), assumed.n);
   int64_t k = extentOr(op.getK(), assumed.k);
   int64_t count = extentOr(op.getNumGroups(), assumed.groups);
-  ArrayRef<int64_t> shape = lhs.getShape();
+  ArrayRef<int64_t> shape =
+      lhs ? lhs.getShape()
+          : cast<ShapedType>(op.getLhs()[0].getType()).getShape();
   int64_t rows = shape[shape.size() - 2];
   bool areRowsKnown = !ShapedType::isDynamic(rows);
   auto spread = [&](int64_t capacity) {

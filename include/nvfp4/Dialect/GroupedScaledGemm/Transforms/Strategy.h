@@ -46,10 +46,10 @@ int64_t getResultColumns(MatmulOp op, bool isSwapped = false);
 /// diagnostic: no kernel for sm_100a has others.
 mlir::LogicalResult requireScaledRows(MatmulOp op);
 
-/// The product of a verified op, in value or in storage form, whose rows have
-/// scales. `expectedRows`
-/// (0: none) is the number of rows of all groups where the op has no
-/// `expected_rows` and its groups are read on the device or its rows are
+/// The product of a verified op, in value or in storage form, whose weights
+/// have scales; where rows have none, the format of rows says nothing.
+/// `expectedRows` (0: none) is the number of rows of all groups where the op
+/// has no `expected_rows` and its groups are read on the device or its rows are
 /// dynamic. Rows that are expected in all are spread over the groups at random.
 strategy::Problem describe(MatmulOp op, int64_t expectedRows = 0,
                            const AssumedExtents &assumed = {});
