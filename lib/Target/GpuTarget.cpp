@@ -12,10 +12,10 @@
 
 #include "nvfp4/Target/GpuTarget.h"
 
+#include "nvfp4/Strategy/GpuNames.h"
 #include "nvfp4/Target/LLVMIR.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -27,18 +27,15 @@
 using namespace mlir;
 using namespace nvfp4::target;
 
-static constexpr llvm::StringLiteral kNames[] = {"sm_90a", "sm_100a", "sm_103a",
-                                                 "sm_100f"};
-
 bool GpuTarget::isName(llvm::StringRef name) {
-  return llvm::is_contained(kNames, name);
+  return nvfp4::strategy::findKernelTarget(name).has_value();
 }
 
 llvm::Expected<GpuTarget> GpuTarget::forName(llvm::StringRef name) {
   if (!isName(name))
-    return llvm::createStringError(
-        "expected target sm_90a, sm_100a, sm_103a or sm_100f, but got '" +
-        name + "'");
+    return llvm::createStringError("expected target " +
+                                   nvfp4::strategy::listGpus() + ", but got '" +
+                                   name + "'");
   GpuTarget target;
   target.chip = name.str();
   return target;

@@ -16,6 +16,7 @@
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Pipelines/GsgToSm100.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
+#include "nvfp4/Strategy/GpuNames.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/SharedObject.h"
@@ -73,10 +74,8 @@ static SmallVector<std::string> splitIsas(const CodeOptions &options) {
 
 LogicalResult tools::resolve(CodeOptions &options) {
   if (options.target != "cpu" && !target::GpuTarget::isName(options.target)) {
-    reportError(
-        options,
-        "expected target cpu, sm_90a, sm_100a, sm_103a or sm_100f, but got '" +
-            options.target + "'");
+    reportError(options, "expected target " + strategy::listGpus("cpu") +
+                             ", but got '" + options.target + "'");
     return failure();
   }
   if (options.optLevel > 3) {

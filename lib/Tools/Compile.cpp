@@ -11,6 +11,7 @@
 
 #include "nvfp4/Tools/Compile.h"
 
+#include "nvfp4/Strategy/GpuNames.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Tools/RunPlan.h"
@@ -112,8 +113,8 @@ static LogicalResult chooseStrategies(ModuleOp module,
     return failure(reportError(options, message));
   };
   if (options.target == "cpu")
-    return fail("expected --target=sm_100a or sm_90a for strategies, but got "
-                "cpu");
+    return fail("expected --target=" + strategy::listGpus() +
+                " for strategies, but got cpu");
   unsigned count = 0;
   if (!options.tune.empty() &&
       (StringRef(options.tune).getAsInteger(10, count) || count == 0))
@@ -143,10 +144,9 @@ int tools::runCompile(CompileOptions options) {
                                   "without " +
                                       options.forOutput.front());
     if (!target::GpuTarget::isName(options.target))
-      return reportError(options,
-                         "expected --target=sm_90a, sm_100a, sm_103a or "
-                         "sm_100f for --explain, but got '" +
-                             options.target + "'");
+      return reportError(options, "expected --target=" + strategy::listGpus() +
+                                      " for --explain, but got '" +
+                                      options.target + "'");
     auto module = ParsedModule::parse(options.input, options.report);
     return !module || failed(chooseStrategies(module->get(), options)) ||
            failed(explainStrategies(module->get(), options.target));
@@ -164,9 +164,9 @@ int tools::runCompile(CompileOptions options) {
                  "but got '" +
                      options.emit + "'");
   if (isKernels && options.target == "cpu")
-    return reportError(options,
-                       "expected --target=sm_100a or sm_90a for --emit=" +
-                           options.emit + ", but got cpu");
+    return reportError(options, "expected --target=" + strategy::listGpus() +
+                                    " for --emit=" + options.emit +
+                                    ", but got cpu");
   options.kernelLibrary = !llvm::is_contained({"mlir", "llvm"}, options.emit);
   std::string output = chooseOutput(options);
   if (output == "-" && isBinary(options))

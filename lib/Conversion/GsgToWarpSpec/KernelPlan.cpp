@@ -117,7 +117,8 @@ static std::string makePlan(KernelPlan &plan, MatmulOp op) {
 }
 
 FailureOr<KernelPlan> KernelPlan::get(MatmulOp op) {
-  if (std::string what = explainCodedWeights(op, "sm_100a"); !what.empty())
+  if (std::string what = explainCodedWeights(op, KernelTarget::SM100A);
+      !what.empty())
     return op.emitOpError(what);
   if (failed(requireScaledRows(op)))
     return failure();
@@ -131,7 +132,8 @@ FailureOr<KernelPlan> KernelPlan::get(MatmulListOp list, MatmulOp first) {
   auto refuse = [&](const Twine &what) {
     return refuseKernel(list, KernelTarget::SM100A, what);
   };
-  if (std::string what = explainCodedWeights(list, "sm_100a"); !what.empty())
+  if (std::string what = explainCodedWeights(list, KernelTarget::SM100A);
+      !what.empty())
     return list.emitOpError(what);
   if (std::string what = findUnsupportedByKernels(list); !what.empty())
     return refuse(what);

@@ -5,7 +5,7 @@
 // RUN: not nvfp4-opt %s --gsg-verify-target="target=sm_80" --split-input-file 2>&1 | FileCheck %s
 
 // target_c1: an unknown target; the known ones are named.
-// CHECK: error: expected target cpu or sm_90a or sm_100a or sm_103a or sm_100f, but got 'sm_80'
+// CHECK: error: expected target cpu, sm_90a, sm_100a, sm_103a or sm_100f, but got 'sm_80'
 
 // A product is legal everywhere.
 

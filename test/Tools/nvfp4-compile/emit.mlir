@@ -20,7 +20,7 @@
 // RUN: not nvfp4-compile %s --emit=exe 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: error: expected --emit=mlir, llvm, asm, obj, so, ptx or cubin, but got 'exe'
 // RUN: not nvfp4-compile %s --emit=ptx 2>&1 | FileCheck %s --check-prefix=PTXCPU
-// PTXCPU: error: expected --target=sm_100a or sm_90a for --emit=ptx, but got cpu
+// PTXCPU: error: expected --target=sm_90a, sm_100a, sm_103a or sm_100f for --emit=ptx, but got cpu
 // RUN: not nvfp4-compile %s --emit=ptx --target=sm_100a 2>&1 | FileCheck %s --check-prefix=NOKERNEL
 // NOKERNEL: error: expected a product to compile for sm_100a, but there is none
 // RUN: not nvfp4-compile %s --target=sm_75 2>&1 | FileCheck %s --check-prefix=TARGET

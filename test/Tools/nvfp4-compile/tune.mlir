@@ -41,7 +41,7 @@
 // RUN: not nvfp4-compile %s --target=sm_90a --tune=0 --strategies=%t/tiles 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: expected a number of strategies from 1 on after --tune=, but got '0'
 // RUN: not nvfp4-compile %s --strategies=%t/tiles 2>&1 | FileCheck %s --check-prefix=CPU
-// CPU: error: expected --target=sm_100a or sm_90a for strategies, but got cpu
+// CPU: error: expected --target=sm_90a, sm_100a, sm_103a or sm_100f for strategies, but got cpu
 // RUN: not env NVFP4_DEVICE=cuda:77 nvfp4-compile %s --target=sm_90a --tune --strategies=%t/new 2>&1 | FileCheck %s --check-prefix=DEVICE
 // DEVICE: error: {{.+}}
 

@@ -188,7 +188,8 @@ std::string cpu::explainUnsupported(Operation *op) {
       expected *= type.getDimSize(d);
     }
   }
-  if (std::string reason = explainCodedWeights(op, "cpu"); !reason.empty())
+  if (std::string reason = explainCodedWeights(op, std::nullopt);
+      !reason.empty())
     return reason;
   if (auto matmul = dyn_cast<MatmulOp>(op))
     return explainUnsupportedMatmul(matmul);

@@ -14,9 +14,14 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 using namespace mlir;
+using namespace nvfp4;
 using namespace nvfp4::gsg;
 
-std::string nvfp4::gsg::explainCodedWeights(Operation *op, StringRef target) {
+std::string
+nvfp4::gsg::explainCodedWeights(Operation *op,
+                                std::optional<strategy::KernelTarget> target) {
+  if (target == strategy::KernelTarget::SM90A)
+    return "";
   SmallVector<ScaledOperand> weights;
   if (auto matmul = dyn_cast<MatmulOp>(op))
     weights = getScaledOperands(matmul.getRhs(), matmul.getRhsScales(),
@@ -28,7 +33,7 @@ std::string nvfp4::gsg::explainCodedWeights(Operation *op, StringRef target) {
     if (part.type && part.type.isCoded())
       return ("expected target sm_90a for weights in the layout '" +
               stringifyScaleLayout(part.type.getLayout()) + "', but got " +
-              target +
+              (target ? strategy::stringify(*target) : "cpu") +
               "; grouped_scaled_gemm.relayout_weights brings them back to "
               "linear")
           .str();

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
-#include "nvfp4/Strategy/Machine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -110,21 +109,17 @@ static std::string findUnsupportedGate(MatmulOp op) {
 
 FailureOr<KernelTarget> nvfp4::gsg::getKernelTarget(Operation *op,
                                                     StringRef target) {
-  if (target == "sm_90a")
-    return KernelTarget::SM90A;
-  if (strategy::findMachine(target))
-    return KernelTarget::SM100A;
   // target_c3: the target has kernels.
-  return op->emitError("expected target sm_90a, sm_100a, sm_103a or sm_100f, "
-                       "but got '")
-         << target << "'";
+  if (auto kernels = strategy::findKernelTarget(target))
+    return *kernels;
+  return op->emitError("expected target ")
+         << strategy::listGpus() << ", but got '" << target << "'";
 }
 
 InFlightDiagnostic nvfp4::gsg::refuseKernel(Operation *op, KernelTarget target,
                                             const Twine &what) {
   return op->emitOpError("kernels for ")
-         << (target == KernelTarget::SM90A ? "sm_90a" : "sm_100a")
-         << " do not support " << what;
+         << strategy::stringify(target) << " do not support " << what;
 }
 
 std::string nvfp4::gsg::findUnsupportedByKernels(MatmulOp op,

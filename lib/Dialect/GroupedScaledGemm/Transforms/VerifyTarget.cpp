@@ -12,6 +12,7 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 namespace nvfp4::gsg {
@@ -20,18 +21,10 @@ namespace nvfp4::gsg {
 } // namespace nvfp4::gsg
 
 using namespace mlir;
+using namespace nvfp4;
 using namespace nvfp4::gsg;
 
 namespace {
-enum class Target { CPU, SM90a, SM100a };
-
-constexpr std::pair<StringLiteral, Target> kTargets[] = {
-    {"cpu", Target::CPU},
-    {"sm_90a", Target::SM90a},
-    {"sm_100a", Target::SM100a},
-    {"sm_103a", Target::SM100a},
-    {"sm_100f", Target::SM100a}};
-
 /// The scaled types that an op works with, in either form.
 SmallVector<ScaledType> getScaledTypes(Operation *op) {
   SmallVector<ScaledType> types;
@@ -53,7 +46,8 @@ SmallVector<ScaledType> getScaledTypes(Operation *op) {
 }
 
 /// Weights that are coded for one target are of no use to the others.
-LogicalResult verifyUncodedWeights(Operation *op, StringRef target) {
+LogicalResult verifyUncodedWeights(Operation *op,
+                                   std::optional<KernelTarget> target) {
   // target_c8
   if (std::string reason = explainCodedWeights(op, target); !reason.empty())
     return op->emitOpError(reason);
@@ -105,15 +99,12 @@ struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    const auto *known = llvm::find_if(
-        kTargets, [&](const auto &entry) { return entry.first == target; });
+    // None for the CPU.
+    std::optional<KernelTarget> kernels = strategy::findKernelTarget(target);
     // target_c1
-    if (known == std::end(kTargets)) {
-      InFlightDiagnostic diag = getOperation()->emitError("expected target ");
-      llvm::interleave(
-          kTargets, diag, [&](const auto &entry) { diag << entry.first; },
-          " or ");
-      diag << ", but got '" << target << "'";
+    if (!kernels && target != "cpu") {
+      getOperation()->emitError("expected target ")
+          << strategy::listGpus("cpu") << ", but got '" << target << "'";
       return signalPassFailure();
     }
     bool failedAny = false;
@@ -121,10 +112,9 @@ struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
       if (!isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()))
         return;
       failedAny |=
-          (known->second != Target::CPU && failed(verifyExtents(op))) ||
-          (known->second != Target::SM90a &&
-           failed(verifyUncodedWeights(op, known->first))) ||
-          (known->second == Target::SM100a && failed(verifySM100a(op)));
+          (kernels && failed(verifyExtents(op))) ||
+          failed(verifyUncodedWeights(op, kernels)) ||
+          (kernels == KernelTarget::SM100A && failed(verifySM100a(op)));
     });
     if (failedAny)
       signalPassFailure();

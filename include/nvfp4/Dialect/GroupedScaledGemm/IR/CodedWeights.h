@@ -13,15 +13,20 @@
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_CODEDWEIGHTS_H
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_CODEDWEIGHTS_H
 
+#include "nvfp4/Strategy/GpuNames.h"
+
 #include "mlir/IR/Operation.h"
 
+#include <optional>
 #include <string>
 
 namespace nvfp4::gsg {
 
-/// target_c8: why `target` cannot execute the product `op`, in either form, for
-/// its weights; empty for weights that are not coded, and for other operations.
-std::string explainCodedWeights(mlir::Operation *op, llvm::StringRef target);
+/// target_c8: why `target` (none: a CPU) cannot execute the product `op`, in
+/// either form, for its weights; empty for weights that are not coded, and for
+/// other operations.
+std::string explainCodedWeights(mlir::Operation *op,
+                                std::optional<strategy::KernelTarget> target);
 
 } // namespace nvfp4::gsg
 

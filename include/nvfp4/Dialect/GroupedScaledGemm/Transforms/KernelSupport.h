@@ -16,14 +16,13 @@
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_KERNELSUPPORT_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Strategy/GpuNames.h"
 
 #include <string>
 
 namespace nvfp4::gsg {
 
-/// GPUs whose kernels can do different things: sm_90a, and sm_100a with its
-/// family.
-enum class KernelTarget { SM90A, SM100A };
+using strategy::KernelTarget;
 
 /// The one that the GPU `target` runs; an error at `op` that lists the GPUs if
 /// it is none of them.
