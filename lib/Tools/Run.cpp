@@ -14,6 +14,7 @@
 
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
+#include "nvfp4/Strategy/GpuNames.h"
 #include "nvfp4/TensorIO/Npy.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 #include "nvfp4/Tools/FlopCount.h"
@@ -249,12 +250,13 @@ Status Session::run() {
 /// is, the simulator is told. Returns what is wrong, or an empty string.
 static std::string chooseGpu(RunOptions &options) {
   bool isSimulator = options.device == "sim";
-  if (options.target == "cpu")
-    return std::string("expected --target=") +
-           (isSimulator ? "sm_90a or sm_100a"
-                        : "sm_90a, sm_100a, sm_103a or sm_100f") +
-           " with --device=" + options.device +
-           ", but got 'cpu'; --device=cpu runs on the host";
+  // What the simulator has no device for is only compiled.
+  bool isCpu = options.target == "cpu";
+  if (isCpu || (isSimulator && options.target == "sm_103a"))
+    return "expected --target=" +
+           (isSimulator ? "sm_90a, sm_100a or sm_100f" : strategy::listGpus()) +
+           " with --device=" + options.device + ", but got '" + options.target +
+           (isCpu ? "'; --device=cpu runs on the host" : "'");
   if (isSimulator) {
     const char *given = std::getenv("NVFP4_SIM_OPTIONS");
     std::string words = given ? given : "";
@@ -285,6 +287,12 @@ int tools::runRun(RunOptions options) {
       report("error: " + message);
     return 1;
   };
+  // Not asked for, kernels of an artefact run where NVFP4_DEVICE says.
+  bool isCpu = options.device == "cpu";
+  if (options.device.empty())
+    options.device = "cpu";
+  if (isCpu && nvfp4_launch_set_device("cpu"))
+    return reportError(nvfp4_last_error());
   if (isGpuDevice(options.device)) {
     if (std::string problem = chooseGpu(options); !problem.empty())
       return reportError(problem);

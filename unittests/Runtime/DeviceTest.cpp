@@ -555,6 +555,15 @@ TEST(Device, CpuHasNoKernels) {
   EXPECT_EQ(nvfp4_device_module_load(device.get(), "text", &module),
             NVFP4_UNSUPPORTED);
   EXPECT_TRUE(says("expected device cuda or sim for kernels, but got cpu"));
+  nvfp4_device_module_load(device.get(),
+                           ".version 8.8\n.target sm_90a, debug\n", &module);
+  EXPECT_TRUE(
+      says("expected device cuda or sim for kernels for sm_90a, but got cpu"));
+  // Images of other kinds name no target, whatever their bytes are.
+  for (const char *image : {"", "\177ELF\n.target sm_90a\n"}) {
+    nvfp4_device_module_load(device.get(), image, &module);
+    EXPECT_TRUE(says("expected device cuda or sim for kernels, but got cpu"));
+  }
 }
 
 TEST(Device, CudaOpensOrSaysWhyNot) {

@@ -35,8 +35,9 @@ struct RunOptions : CodeOptions {
   /// writes; `-` skips one. May be shorter.
   std::vector<std::string> outputs;
   /// `cpu`; `cuda`, `cuda:N` or `sim`, where products become kernels for the
-  /// target, which is not `cpu`; or `reference` for the interpreter.
-  std::string device = "cpu";
+  /// target, which is not `cpu`; or `reference` for the interpreter. Empty for
+  /// `cpu`, but kernels of an artefact run where $NVFP4_DEVICE says.
+  std::string device;
   /// Empty, `reference` or `reference:sampled=N`.
   std::string check;
   /// The module that is interpreted; empty for `input`. Needed to check a

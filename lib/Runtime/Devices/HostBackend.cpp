@@ -26,9 +26,22 @@ struct nvfp4_event {
 
 namespace {
 
-nvfp4_status noKernels() {
-  return fail(NVFP4_UNSUPPORTED,
-              "expected device cuda or sim for kernels, but got cpu");
+nvfp4_status noKernels(const std::string &target = "") {
+  return fail(NVFP4_UNSUPPORTED, "expected device cuda or sim for kernels" +
+                                     (target.empty() ? "" : " for " + target) +
+                                     ", but got cpu");
+}
+
+/// The GPU that PTX names, empty for other images.
+std::string findTarget(const char *image) {
+  constexpr std::string_view directive = "\n.target ";
+  if (!image || std::strncmp(image, "\177ELF", 4) == 0)
+    return "";
+  const char *found = std::strstr(image, directive.data());
+  if (!found)
+    return "";
+  found += directive.size();
+  return std::string(found, std::strcspn(found, ", \t\r\n"));
 }
 
 class HostBackend final : public nvfp4_device {
@@ -106,8 +119,8 @@ public:
   nvfp4_status registerHost(void *, size_t) override { return NVFP4_OK; }
   nvfp4_status unregisterHost(void *) override { return NVFP4_OK; }
 
-  nvfp4_status loadModule(const void *, nvfp4_device_module *&) override {
-    return noKernels();
+  nvfp4_status loadModule(const void *image, nvfp4_device_module *&) override {
+    return noKernels(findTarget(static_cast<const char *>(image)));
   }
   nvfp4_status encodeTensorMap(const nvfp4_tensor_map_spec &, void *) override {
     return noKernels();

@@ -36,8 +36,8 @@ static std::string targetOf(const std::string &text) {
   return target.substr(0, target.find(','));
 }
 
-/// Whether the device runs PTX for `target`: a letter binds it to the family.
-static bool runs(const State &s, const std::string &target) {
+/// Whether a device runs PTX for `target`: a letter binds it to the family.
+static bool runs(unsigned architecture, const std::string &target) {
   if (target.rfind("sm_", 0) != 0)
     return false;
   unsigned number = 0;
@@ -45,7 +45,24 @@ static bool runs(const State &s, const std::string &target) {
   for (; at < target.size() && std::isdigit(target[at]); ++at)
     number = number * 10 + static_cast<unsigned>(target[at] - '0');
   bool bound = at < target.size();
-  return bound ? number == s.architecture : number <= s.architecture;
+  return bound ? number == architecture : number <= architecture;
+}
+
+/// What `s` runs, and which other simulated device runs PTX for one of
+/// `targets`, if one does.
+static std::string explainTargets(const State &s,
+                                  const std::vector<std::string> &targets) {
+  std::string text = "expected PTX for sm_" + std::to_string(s.architecture) +
+                     "a or an older generic target, but got ";
+  for (const std::string &target : targets)
+    text += (&target == &targets.front() ? "" : ", ") + target;
+  for (unsigned other : {90u, 100u})
+    for (const std::string &target : targets)
+      if (runs(other, target))
+        return text + "; the option --arch sm_" + std::to_string(other) +
+               "a chooses a device that runs it";
+  return text + ", which no simulated device runs; compile for sm_90a or "
+                "sm_100a";
 }
 
 Result simcuda::loadPtx(State &s, std::string text, SimModule *&module) {
@@ -58,11 +75,8 @@ Result simcuda::loadPtx(State &s, std::string text, SimModule *&module) {
       return s.fail(cuda::FileNotFound, "cannot write '" + name + "'");
   }
   std::string target = targetOf(text);
-  if (!target.empty() && !runs(s, target))
-    return s.fail(cuda::NoBinaryForGpu,
-                  "expected PTX for sm_" + std::to_string(s.architecture) +
-                      "a or an older generic target, but got " + target +
-                      " (the option --arch chooses the device)");
+  if (!target.empty() && !runs(s.architecture, target))
+    return s.fail(cuda::NoBinaryForGpu, explainTargets(s, {target}));
   sim::Diagnostics diagnostics(name);
   auto program = sim::Program::load(std::move(text), name, diagnostics);
   if (!program)
@@ -92,11 +106,12 @@ Result simcuda::loadImage(State &s, const void *image, SimModule *&module) {
   if (!error.empty())
     return s.fail(cuda::InvalidImage, error);
   const FatBinary::Ptx *best = nullptr;
-  std::string targets;
+  std::vector<std::string> targets;
   for (const FatBinary::Ptx &ptx : binary.ptx) {
     std::string target = targetOf(ptx.text);
-    targets += (targets.empty() ? "" : ", ") + target;
-    if (runs(s, target) && (!best || ptx.architecture >= best->architecture))
+    targets.push_back(target);
+    if (runs(s.architecture, target) &&
+        (!best || ptx.architecture >= best->architecture))
       best = &ptx;
   }
   if (best)
@@ -109,10 +124,7 @@ Result simcuda::loadImage(State &s, const void *image, SimModule *&module) {
             std::to_string(binary.machineCode) +
             " entries of machine code: build with nvcc -gencode arch=compute_" +
             device + ",code=compute_" + device);
-  return s.fail(cuda::NoBinaryForGpu,
-                "expected PTX for sm_" + device +
-                    " or an older generic target, but got " + targets +
-                    " (the option --arch chooses the device)");
+  return s.fail(cuda::NoBinaryForGpu, explainTargets(s, targets));
 }
 
 Result simcuda::functionOf(State &s, SimModule &module, const char *name,
@@ -424,7 +436,7 @@ NVFP4_SIM_API void nvfp4_sim_note_image(const void *image) try {
     return; // loading it reports what is wrong
   bool needsOther = false;
   for (const FatBinary::Ptx &ptx : binary.ptx) {
-    if (runs(*s, targetOf(ptx.text)))
+    if (runs(s->architecture, targetOf(ptx.text)))
       return;
     needsOther |= targetOf(ptx.text) == "sm_90a";
   }
