@@ -15,12 +15,14 @@
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Pipelines/WarpSpecToNVVM.h"
+#include "nvfp4/Strategy/GpuNames.h"
 #include "nvfp4/Target/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
+using namespace nvfp4;
 
 void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
                                        const GsgToSm100Options &options,
@@ -75,27 +77,49 @@ void nvfp4::buildGsgToSm100Pipeline(OpPassManager &pm,
   buildLowerToLLVMPipeline(pm, options.threads);
 }
 
+/// A pipeline for one family of GPUs; `other` is that for the others.
+template <typename Options>
+static void
+registerPipeline(StringRef name, StringRef description, StringRef other,
+                 void (*build)(OpPassManager &, const GsgToSm100Options &)) {
+  registerPassPipeline(
+      name, description,
+      [=](OpPassManager &pm, StringRef text,
+          function_ref<LogicalResult(const Twine &)> emitError) {
+        Options options;
+        auto family = strategy::findKernelTarget(options.target.getValue());
+        if (failed(options.parseFromString(text)))
+          return failure();
+        auto kernels = strategy::findKernelTarget(options.target.getValue());
+        if (kernels && kernels != family)
+          return emitError("expected target " + strategy::listGpus("", family) +
+                           " for " + name + ", but got '" + options.target +
+                           "', for which " + other + " is");
+        build(pm, options);
+        return success();
+      },
+      [](function_ref<void(const detail::PassOptions &)> describe) {
+        describe(Options());
+      });
+}
+
 void nvfp4::registerGsgToSm100Pipeline() {
-  static PassPipelineRegistration<GsgToSm100Options> all(
+  registerPipeline<GsgToSm100Options>(
       "gsg-to-sm100",
       "Lower products to kernels for sm_100a, and the rest to the LLVM dialect "
       "for the host that starts them",
-      buildGsgToSm100Pipeline);
-  static PassPipelineRegistration<GsgToSm100Options> kernels(
+      "gsg-to-sm90", buildGsgToSm100Pipeline);
+  registerPipeline<GsgToSm100Options>(
       "gsg-to-sm100-kernels",
       "The part of gsg-to-sm100 before kernels become PTX",
-      buildGsgToKernelsPipeline);
-  static PassPipelineRegistration<GsgToSm90Options> hopper(
+      "gsg-to-sm90-kernels", buildGsgToKernelsPipeline);
+  registerPipeline<GsgToSm90Options>(
       "gsg-to-sm90",
       "Lower products to kernels for sm_90a, and the rest to the LLVM dialect "
       "for the host that starts them",
-      [](OpPassManager &pm, const GsgToSm90Options &options) {
-        buildGsgToSm100Pipeline(pm, options);
-      });
-  static PassPipelineRegistration<GsgToSm90Options> hopperKernels(
+      "gsg-to-sm100", buildGsgToSm100Pipeline);
+  registerPipeline<GsgToSm90Options>(
       "gsg-to-sm90-kernels",
       "The part of gsg-to-sm90 before kernels become PTX",
-      [](OpPassManager &pm, const GsgToSm90Options &options) {
-        buildGsgToKernelsPipeline(pm, options);
-      });
+      "gsg-to-sm100-kernels", buildGsgToKernelsPipeline);
 }

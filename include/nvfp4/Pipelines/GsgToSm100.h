@@ -21,7 +21,8 @@ namespace nvfp4 {
 struct GsgToSm100Options : GsgToCpuOptions {
   Option<std::string> target{
       *this, "target",
-      llvm::cl::desc("The GPU: sm_100a, sm_103a, sm_100f or sm_90a"),
+      llvm::cl::desc("The GPU: sm_100a, sm_103a or sm_100f; sm_90a for "
+                     "gsg-to-sm90"),
       llvm::cl::init("sm_100a")};
   Option<int64_t> expectedRows{
       *this, "expected-rows",
