@@ -11,6 +11,7 @@
 
 #include "nvfp4/Strategy/Kernels.h"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -39,6 +40,11 @@ static std::optional<std::string> checkGate(const Tile &tile,
          ", whose pairs no kernel brings together";
 }
 
+const std::vector<int64_t> &nvfp4::strategy::getTokensOnN() {
+  static const std::vector<int64_t> values = {8, 16, 32, 64, 128, 192, 256};
+  return values;
+}
+
 std::optional<std::string>
 nvfp4::strategy::findMissingKernel(const Tile &tile, const Problem &problem) {
   auto expected = [](const std::string &what, int64_t got) {
@@ -60,9 +66,12 @@ nvfp4::strategy::findMissingKernel(const Tile &tile, const Problem &problem) {
            "true";
   // Scales of rows begin where tiles do: at a row that 8 divides within the
   // lanes of an atom, or at one of its columns.
-  if (tile.swapAB && tile.n % 64 != 0 && tile.n != 8 && tile.n != 16 &&
-      tile.n != 32)
-    return expected("n = 8, 16, 32, 64, 128, 192 or 256", tile.n);
+  const std::vector<int64_t> &tokens = getTokensOnN();
+  if (tile.swapAB &&
+      std::find(tokens.begin(), tokens.end(), tile.n) == tokens.end())
+    return expected(tile.ctas == 2 ? "n = 16, 32, 64, 128, 192 or 256"
+                                   : "n = 8, 16, 32, 64, 128, 192 or 256",
+                    tile.n);
   int64_t columns = std::gcd<int64_t>(32, tile.n);
   if (tile.epilogueN != 0 && tile.epilogueN != columns)
     return expected("epilogue_n = " + std::to_string(columns), tile.epilogueN);

@@ -53,20 +53,70 @@ static bool holdsPairs(const Tile &tile, const Problem &problem) {
                      });
 }
 
-/// `n = 64, 128 or 256`: with weights on n for so many CTAs, those that also
-/// hold the pairs of the problem; empty if none does.
-static std::string listWeightsOnN(int64_t ctas, const Problem &problem) {
-  std::vector<std::string> all;
-  for (int64_t n : {64, 128, 192, 256}) {
-    Tile tile = {.m = 128 * ctas, .n = n, .ctas = ctas};
-    if ((ctas == 1 || n != 64) && holdsPairs(tile, problem) &&
-        !(problem.forKernels && findMissingKernel(tile, problem)))
-      all.push_back(str(n));
-  }
+/// `64, 128 or 256`.
+static std::string list(const std::vector<int64_t> &values) {
   std::string text;
-  for (size_t i = 0; i < all.size(); ++i)
-    text += (i == 0 ? "n = " : i + 1 == all.size() ? " or " : ", ") + all[i];
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i == 0                   ? ""
+             : i + 1 == values.size() ? " or "
+                                      : ", ") +
+            str(values[i]);
   return text;
+}
+
+/// In place of a text that costs a search: the rule is broken.
+static const Text kWithoutAdvice = std::string();
+
+/// Whether `tile` is legal, for which no text of advice is made.
+static bool isLegal(const Tile &tile, const Problem &problem,
+                    const Machine &machine);
+
+/// Those of `values` with which `tile` is legal; if there is none, which then
+/// is for another reason, all.
+static std::vector<int64_t> findLegalValues(Tile tile, int64_t Tile::*member,
+                                            const std::vector<int64_t> &values,
+                                            const Problem &problem,
+                                            const Machine &machine) {
+  std::vector<int64_t> legal;
+  for (int64_t value : values) {
+    tile.*member = value;
+    if (isLegal(tile, problem, machine))
+      legal.push_back(value);
+  }
+  return legal.empty() ? values : legal;
+}
+
+/// `n = 64, 128 or 256`: with weights on n, those that also hold the pairs of
+/// the problem; empty if none does.
+static std::string listWeightsOnN(const Tile &wish, const Problem &problem,
+                                  const Machine &machine) {
+  std::vector<int64_t> values;
+  for (int64_t n : {64, 128, 192, 256}) {
+    Tile tile = {.m = 128 * wish.ctas, .n = n, .ctas = wish.ctas};
+    if ((wish.ctas == 1 || n != 64) && holdsPairs(tile, problem) &&
+        !(problem.forKernels && findMissingKernel(tile, problem)))
+      values.push_back(n);
+  }
+  if (values.empty())
+    return "";
+  Tile tile = wish;
+  tile.swapAB = false;
+  return "n = " +
+         list(findLegalValues(tile, &Tile::n, values, problem, machine));
+}
+
+/// The same with tokens on n, for a message that needs no more than the step.
+static std::string listTokensOnN(const Tile &wish, const Problem &problem,
+                                 const Machine &machine) {
+  int64_t step = 8 * wish.ctas;
+  if (!problem.forKernels)
+    return "n a multiple of " + str(step) + " from " + str(step) + " to 256";
+  std::vector<int64_t> values;
+  for (int64_t n : getTokensOnN())
+    if (n >= step)
+      values.push_back(n);
+  return "n = " +
+         list(findLegalValues(wish, &Tile::n, values, problem, machine));
 }
 
 /// The largest gate blocks of kernels that N and so many weight rows of a tile
@@ -80,7 +130,8 @@ static int64_t getBlocks(int64_t weights, const Problem &problem) {
 
 /// The instruction: M 128 for one CTA; 256 for a pair, for which the place of
 /// scales at M 128 is not known for certain.
-static Text checkInstruction(const Tile &tile, const Problem &problem) {
+static Text checkInstruction(const Tile &tile, const Problem &problem,
+                             const Machine &machine, bool advise) {
   if (tile.ctas != 1 && tile.ctas != 2)
     return expected("ctas 1 or 2", tile.ctas);
   if (tile.m != 128 * tile.ctas)
@@ -92,41 +143,48 @@ static Text checkInstruction(const Tile &tile, const Problem &problem) {
                         " for these formats, 128 bytes of a row",
                     tile.k);
   int64_t step = 8 * tile.ctas;
-  if (tile.n < step || tile.n > 256 || tile.n % step != 0)
-    return expected("n a multiple of " + str(step) + " from " + str(step) +
-                        " to 256",
-                    tile.n);
+  if (tile.swapAB && (tile.n < step || tile.n > 256 || tile.n % step != 0))
+    return advise ? expected(listTokensOnN(tile, problem, machine), tile.n)
+                  : kWithoutAdvice;
   // Scales of weights come in atoms of 128 rows, of which the instruction can
   // start at row 64.
-  if (!tile.swapAB && (tile.n % 64 != 0 || (tile.ctas == 2 && tile.n == 64))) {
-    std::string legal = listWeightsOnN(tile.ctas, problem), more;
-    if (tile.n % 64 != 0)
-      more = "swap_ab = true takes others";
+  if (!tile.swapAB &&
+      (tile.n < 64 * tile.ctas || tile.n > 256 || tile.n % 64 != 0)) {
+    if (!advise)
+      return kWithoutAdvice;
+    std::string legal = listWeightsOnN(tile, problem, machine), more;
+    Tile swapped = tile;
+    swapped.swapAB = true;
+    if (isLegal(swapped, problem, machine))
+      more = "swap_ab = true takes it";
     if (legal.empty()) {
-      legal = listWeightsOnN(tile.ctas, Problem());
+      legal = listWeightsOnN(tile, Problem(), machine);
       more = "they take gate blocks of " + str(getBlocks(64, problem)) +
              ", which relayout_gate makes";
     }
-    return expected(legal + (tile.n % 64 == 0 ? " for ctas = 2" : "") +
+    return expected(legal + (tile.ctas == 2 ? " for ctas = 2" : "") +
                         " with weights on n",
                     tile.n, more);
   }
-  if (tile.dynamicN && !tile.swapAB)
+  if (tile.dynamicN && !tile.swapAB && !problem.forKernels)
     return "expected dynamic_n with swap_ab = true only, but got swap_ab = "
            "false";
   return std::nullopt;
 }
 
-static Text checkPairs(const Tile &tile, const Problem &problem) {
+static Text checkPairs(const Tile &tile, const Problem &problem,
+                       const Machine &machine, bool advise) {
   if (holdsPairs(tile, problem))
     return std::nullopt;
+  if (!advise)
+    return kWithoutAdvice;
   int64_t weights = tile.swapAB ? tile.m / tile.ctas : tile.n;
   int64_t granularity = problem.epilogue.gateGranularity;
   std::string text =
       "expected whole pairs of gate and up rows in the " + str(weights) +
       " weight rows of a tile, but got " +
       (granularity ? "gate blocks of " + str(granularity) : "gate = halves");
-  std::string others = listWeightsOnN(tile.ctas, problem);
+  std::string others = listWeightsOnN(tile, problem, machine);
   if (!others.empty())
     text +=
         "; " + others + (tile.swapAB ? " without swap_ab" : "") + " takes them";
@@ -136,9 +194,13 @@ static Text checkPairs(const Tile &tile, const Problem &problem) {
 
 static Text checkLaunch(const Tile &tile, const Problem &problem,
                         const Machine &machine) {
+  if (tile.splitK != 1 && !problem.relaxed)
+    return expected("split_k = 1 unless determinism = relaxed", tile.splitK,
+                    "another order of summation gives other bits");
+  int64_t room = machine.clusterCtas / tile.ctas;
   for (auto [name, value, most] :
-       {std::tuple("cluster_m", tile.clusterM, machine.clusterCtas),
-        std::tuple("cluster_n", tile.clusterN, machine.clusterCtas),
+       {std::tuple("cluster_m", tile.clusterM, room),
+        std::tuple("cluster_n", tile.clusterN, room),
         std::tuple("split_k", tile.splitK, kMostParts)})
     if (value < 1 || value > most)
       return expected(std::string(name) + " from 1 to " + str(most), value);
@@ -146,9 +208,6 @@ static Text checkLaunch(const Tile &tile, const Problem &problem,
   if (ctas > machine.clusterCtas)
     return expected(
         "ctas * cluster_m * cluster_n <= " + str(machine.clusterCtas), ctas);
-  if (tile.splitK > 1 && !problem.relaxed)
-    return expected("split_k = 1 unless determinism = relaxed", tile.splitK,
-                    "another order of summation gives other bits");
   if (tile.scheduler == Scheduler::LaunchControl && problem.extentsOnDevice)
     return "expected scheduler static_persistent or dynamic_counter for groups "
            "whose extents are on the device, but got launch_control";
@@ -157,15 +216,41 @@ static Text checkLaunch(const Tile &tile, const Problem &problem,
 
 /// What the plans of the memories multiply: 0 leaves the choice open, and no
 /// product of values in these ranges leaves 64 bits.
-static Text checkRanges(const Tile &tile) {
-  if (tile.accumulatorStages < 0 || tile.accumulatorStages > 2)
-    return expected("accumulator_stages 1 or 2", tile.accumulatorStages);
-  if (tile.scaleStages < 0 || tile.scaleStages > 2)
-    return expected("scale_stages 1 or 2", tile.scaleStages);
-  if (tile.epilogueN < 0 || tile.epilogueN > 128)
-    return expected("epilogue_n 8, 16, 32, 64 or 128 that divides n",
-                    tile.epilogueN);
-  return std::nullopt;
+static bool areRangesLegal(const Tile &tile) {
+  auto isOne = [](int64_t value, int64_t most) {
+    return value >= 0 && value <= most;
+  };
+  return isOne(tile.accumulatorStages, 2) && isOne(tile.scaleStages, 2) &&
+         isOne(tile.epilogueN, 128);
+}
+
+static Text expectedEpilogueN(const Tile &tile, const Problem &problem,
+                              const Machine &machine) {
+  std::vector<int64_t> values;
+  for (int64_t columns = 8; columns <= 128; columns *= 2)
+    if (tile.n % columns == 0)
+      values.push_back(columns);
+  return expected("epilogue_n = " +
+                      list(findLegalValues(tile, &Tile::epilogueN, values,
+                                           problem, machine)),
+                  tile.epilogueN);
+}
+
+static Text checkRanges(const Tile &tile, const Problem &problem,
+                        const Machine &machine, bool advise) {
+  if (areRangesLegal(tile))
+    return std::nullopt;
+  if (!advise)
+    return kWithoutAdvice;
+  for (auto [name, member] :
+       {std::pair("accumulator_stages", &Tile::accumulatorStages),
+        std::pair("scale_stages", &Tile::scaleStages)})
+    if (tile.*member < 0 || tile.*member > 2)
+      return expected(
+          std::string(name) + " = " +
+              list(findLegalValues(tile, member, {1, 2}, problem, machine)),
+          tile.*member);
+  return expectedEpilogueN(tile, problem, machine);
 }
 
 static Text checkTensorMemory(const Tile &tile, const Problem &problem,
@@ -179,17 +264,22 @@ static Text checkTensorMemory(const Tile &tile, const Problem &problem,
 }
 
 static Text checkSharedMemory(const Tile &tile, const Problem &problem,
-                              const Machine &machine) {
+                              const Machine &machine, bool advise) {
   int64_t columns = tile.epilogueN;
   if (columns < 8 || columns > 128 || (columns & (columns - 1)) != 0 ||
       tile.n % columns != 0)
-    return expected("epilogue_n 8, 16, 32, 64 or 128 that divides n", columns);
+    return advise ? expectedEpilogueN(tile, problem, machine) : kWithoutAdvice;
   SharedMemoryPlan plan = planSharedMemory(tile, problem);
   plan.stages = 0;
   int64_t fit =
       stagesThatFit(machine.sharedMemory, plan.stageBytes, plan.getTotal());
   if (tile.stages >= 1 && tile.stages <= fit)
     return std::nullopt;
+  if (fit < 1)
+    return expected("at most " + str(machine.sharedMemory) +
+                        " bytes of shared memory",
+                    plan.stageBytes + plan.getTotal(),
+                    "one stage has " + str(plan.stageBytes));
   return expected("1 to " + str(fit) + " stages of " + str(plan.stageBytes) +
                       " bytes in " + str(machine.sharedMemory) +
                       " bytes of shared memory",
@@ -225,28 +315,42 @@ strategy::findOperandViolation(const Problem &problem) {
   return std::nullopt;
 }
 
-std::optional<Violation> strategy::findViolation(const Tile &tile,
-                                                 const Problem &problem,
-                                                 const Machine &machine) {
+/// The first rule that `tile` breaks, with a text if `advise` is set.
+static std::optional<Violation> findBrokenRule(const Tile &tile,
+                                               const Problem &problem,
+                                               const Machine &machine,
+                                               bool advise) {
   if (auto violation = findOperandViolation(problem))
     return violation;
-  if (Text text = checkInstruction(tile, problem))
+  if (Text text = checkInstruction(tile, problem, machine, advise))
     return Violation{Rule::Shape, *text};
-  if (Text text = checkPairs(tile, problem))
+  if (Text text = checkPairs(tile, problem, machine, advise))
     return Violation{Rule::Pairs, *text};
-  if (Text text = checkLaunch(tile, problem, machine))
-    return Violation{Rule::Launch, *text};
-  if (Text text = checkRanges(tile))
-    return Violation{Rule::SharedMemory, *text};
+  // Before what the machine could do, of which kernels do less.
   if (problem.forKernels)
     if (Text text = findMissingKernel(tile, problem))
       return Violation{Rule::Kernel, *text};
+  if (Text text = checkLaunch(tile, problem, machine))
+    return Violation{Rule::Launch, *text};
+  if (Text text = checkRanges(tile, problem, machine, advise))
+    return Violation{Rule::SharedMemory, *text};
   Tile whole = complete(tile, problem, machine);
   if (Text text = checkTensorMemory(whole, problem, machine))
     return Violation{Rule::TensorMemory, *text};
-  if (Text text = checkSharedMemory(whole, problem, machine))
+  if (Text text = checkSharedMemory(whole, problem, machine, advise))
     return Violation{Rule::SharedMemory, *text};
   return std::nullopt;
+}
+
+std::optional<Violation> strategy::findViolation(const Tile &tile,
+                                                 const Problem &problem,
+                                                 const Machine &machine) {
+  return findBrokenRule(tile, problem, machine, /*advise=*/true);
+}
+
+static bool isLegal(const Tile &tile, const Problem &problem,
+                    const Machine &machine) {
+  return !findBrokenRule(tile, problem, machine, /*advise=*/false);
 }
 
 /// `wish` with extents (swapAB, ctas, n) and everything else made legal by
@@ -260,7 +364,7 @@ static Tile giveWay(const Tile &wish, bool swapAB, int64_t ctas, int64_t n,
   tile.m = 128 * ctas;
   tile.k = getTileK(problem);
   tile.dynamicN &= swapAB;
-  if (findViolation(
+  if (!isLegal(
           {.m = tile.m, .n = n, .k = tile.k, .ctas = ctas, .swapAB = swapAB},
           problem, machine))
     return tile;
@@ -275,7 +379,7 @@ static Tile giveWay(const Tile &wish, bool swapAB, int64_t ctas, int64_t n,
       room /= *extent;
     }
   }
-  if (checkRanges(tile))
+  if (!areRangesLegal(tile))
     tile.accumulatorStages = tile.scaleStages = tile.epilogueN = 0;
   if (problem.forKernels && findMissingKernel(tile, problem)) {
     tile.clusterM = tile.clusterN = 1;
@@ -292,9 +396,9 @@ static Tile giveWay(const Tile &wish, bool swapAB, int64_t ctas, int64_t n,
     tile.accumulatorStages = 0;
   Tile anyStages = tile;
   anyStages.stages = 0;
-  if (findViolation(anyStages, problem, machine))
+  if (!isLegal(anyStages, problem, machine))
     tile.epilogueN = 0;
-  if (findViolation(tile, problem, machine))
+  if (!isLegal(tile, problem, machine))
     tile.stages = 0;
   return complete(tile, problem, machine);
 }
@@ -308,7 +412,7 @@ std::optional<Tile> strategy::findNearestLegal(const Tile &tile,
     for (int64_t ctas : {1, 2}) {
       for (int64_t n = 8; n <= 256; n += 8) {
         Tile other = giveWay(tile, swapAB, ctas, n, problem, machine);
-        if (findViolation(other, problem, machine))
+        if (!isLegal(other, problem, machine))
           continue;
         // An m of 256 asks for a pair as much as ctas = 2 does.
         bool isOtherWidth = ctas != (tile.m == 256 ? 2 : tile.ctas);

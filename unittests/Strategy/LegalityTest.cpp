@@ -13,8 +13,11 @@
 
 #include "gtest/gtest.h"
 
+#include <cctype>
+#include <iterator>
 #include <limits>
 #include <regex>
+#include <sstream>
 
 using namespace nvfp4::strategy;
 using nvfp4::format::BlockFormat;
@@ -56,10 +59,12 @@ TEST(Legality, RefusesOtherShapes) {
   EXPECT_EQ(why({.m = 128, .n = 128, .ctas = 2}),
             "expected m = 256 for ctas = 2, but got 128");
   EXPECT_EQ(why({.n = 96}), "expected n = 64, 128, 192 or 256 with weights on "
-                            "n, but got 96; swap_ab = true takes others");
+                            "n, but got 96; swap_ab = true takes it");
+  EXPECT_EQ(why({.n = 100}), "expected n = 64, 128, 192 or 256 with weights on "
+                             "n, but got 100");
   EXPECT_EQ(why({.m = 256, .n = 64, .ctas = 2}),
             "expected n = 128, 192 or 256 for ctas = 2 with weights on n, but "
-            "got 64");
+            "got 64; swap_ab = true takes it");
   EXPECT_EQ(why({.m = 256, .n = 24, .ctas = 2, .swapAB = true}),
             "expected n a multiple of 16 from 16 to 256, but got 24");
   EXPECT_EQ(why({.k = 128}), "expected k = 256 for these formats, 128 bytes of "
@@ -81,10 +86,9 @@ TEST(Legality, RefusesWhatDoesNotFit) {
       .n = 224, .swapAB = true, .accumulatorStages = 2, .scaleStages = 2};
   EXPECT_EQ(why(wide), "");
   wide.accumulatorStages = 3;
-  EXPECT_EQ(why(wide), "expected accumulator_stages 1 or 2, but got 3");
+  EXPECT_EQ(why(wide), "expected accumulator_stages = 1 or 2, but got 3");
   EXPECT_EQ(why({.epilogueN = 48}),
-            "expected epilogue_n 8, 16, 32, 64 or 128 that divides n, but got "
-            "48");
+            "expected epilogue_n = 8, 16, 32 or 64, but got 48");
 }
 
 TEST(Legality, RefusesLaunchesThatDoNotExist) {
@@ -228,6 +232,140 @@ TEST(Legality, AdviceForPairsIsTaken) {
       "relayout_gate makes blocks of 32");
 }
 
+/// Sets the parameter that a message calls `name`; false for none.
+bool set(Tile &tile, const std::string &name, int64_t value) {
+  const std::pair<const char *, int64_t Tile::*> members[] = {
+      {"m", &Tile::m},
+      {"n", &Tile::n},
+      {"k", &Tile::k},
+      {"stages", &Tile::stages},
+      {"ctas", &Tile::ctas},
+      {"cluster_m", &Tile::clusterM},
+      {"cluster_n", &Tile::clusterN},
+      {"split_k", &Tile::splitK},
+      {"accumulator_stages", &Tile::accumulatorStages},
+      {"scale_stages", &Tile::scaleStages},
+      {"epilogue_n", &Tile::epilogueN}};
+  for (auto [known, member] : members)
+    if (name == known) {
+      tile.*member = value;
+      return true;
+    }
+  return false;
+}
+
+/// The tiles that `text` proposes in place of `tile`.
+std::vector<Tile> followAdvice(const Tile &tile, const std::string &text) {
+  std::vector<Tile> tiles;
+  auto add = [&](const std::string &name, int64_t value) {
+    Tile other = tile;
+    if (set(other, name, value))
+      tiles.push_back(other);
+  };
+  // `expected n = 64, 128 or 256`, `expected cluster_m from 1 to 8`, `expected
+  // n a multiple of 8 from 8 to 256`, `expected 1 to 5 stages`. Only the first
+  // clause proposes values.
+  std::istringstream clause(text.substr(0, text.find(", but got")));
+  std::vector<std::string> words(std::istream_iterator<std::string>(clause),
+                                 {});
+  auto isNumber = [](const std::string &word) {
+    return std::isdigit(static_cast<unsigned char>(word[0])) != 0;
+  };
+  if (words.size() > 4 && isNumber(words[1]) && words[4] == "stages")
+    for (int i : {1, 3})
+      add("stages", std::stoll(words[i]));
+  bool isValue = false;
+  for (size_t i = 2; i < words.size(); ++i) {
+    const std::string &word = words[i];
+    if (word == "for" || word == "unless" || word == "with")
+      break;
+    if (isNumber(word) && isValue)
+      add(words[1], std::stoll(word));
+    isValue |= word == "=" || word == "from";
+  }
+  if (text.find("expected scheduler static_persistent") != std::string::npos) {
+    tiles.push_back(tile);
+    tiles.back().scheduler = Scheduler::StaticPersistent;
+  }
+  if (text.find("or dynamic_counter") != std::string::npos) {
+    tiles.push_back(tile);
+    tiles.back().scheduler = Scheduler::DynamicCounter;
+  }
+  if (text.find("expected dynamic_n") != std::string::npos) {
+    tiles.push_back(tile);
+    tiles.back().dynamicN = false;
+  }
+  if (text.find("swap_ab = true takes it") != std::string::npos) {
+    tiles.push_back(tile);
+    tiles.back().swapAB = true;
+  }
+  return tiles;
+}
+
+// Of a legal tile one parameter is changed; every value that the refusal names
+// is legal, and so is the nearest strategy.
+TEST(Legality, AdviceIsTaken) {
+  int followed = 0, refused = 0;
+  auto check = [&](const Tile &tile, const Problem &problem) {
+    std::string text = why(tile, problem);
+    if (text.empty())
+      return;
+    std::string what = toString(tile) + ": " + text;
+    // The same search for all of them, so for some.
+    if (++refused % 32 == 0) {
+      auto legal = findNearestLegal(tile, problem, kMachine);
+      ASSERT_TRUE(legal) << what;
+      EXPECT_EQ(why(*legal, problem), "") << what;
+    }
+    std::vector<Tile> others = followAdvice(tile, text);
+    // Of pairs and columns of tensor memory it is a relation that is named.
+    EXPECT_TRUE(!others.empty() ||
+                text.find("of tensor memory") != std::string::npos ||
+                text.find("ctas * ") != std::string::npos)
+        << what;
+    for (const Tile &other : others) {
+      EXPECT_EQ(why(other, problem), "") << what;
+      ++followed;
+    }
+  };
+  for (bool forKernels : {false, true})
+    for (bool relaxed : {false, true})
+      for (bool extentsOnDevice : {false, true})
+        for (bool groupedK : {false, true})
+          for (int64_t ctas : {1, 2})
+            for (bool swapAB : {false, true})
+              for (int64_t n : {128, 192, 256}) {
+                Problem problem = makeProblem();
+                problem.forKernels = forKernels;
+                problem.relaxed = relaxed;
+                problem.extentsOnDevice = extentsOnDevice;
+                problem.groupedK = groupedK;
+                problem.wholeK = 8192;
+                Tile tile = {
+                    .m = 128 * ctas, .n = n, .ctas = ctas, .swapAB = swapAB};
+                ASSERT_EQ(why(tile, problem), "") << toString(tile);
+                for (const char *name :
+                     {"m", "n", "k", "stages", "cluster_m", "cluster_n",
+                      "split_k", "accumulator_stages", "scale_stages",
+                      "epilogue_n"})
+                  for (int64_t value : {-1, 1, 2, 3, 5, 9, 16, 20, 24, 48, 64,
+                                        96, 100, 104, 160, 512}) {
+                    Tile odd = tile;
+                    set(odd, name, value);
+                    check(odd, problem);
+                  }
+                for (Scheduler scheduler :
+                     {Scheduler::DynamicCounter, Scheduler::LaunchControl}) {
+                  Tile odd = tile;
+                  odd.scheduler = scheduler;
+                  check(odd, problem);
+                }
+                tile.dynamicN = true;
+                check(tile, problem);
+              }
+  EXPECT_GT(followed, 5000);
+}
+
 TEST(Legality, NearestChangesLittle) {
   EXPECT_EQ(nearest({.n = 96}),
             "<m = 128, n = 64, k = 256, stages = 7, accumulator_stages = 2, "
@@ -264,13 +402,11 @@ TEST(Legality, RefusesHugeNumbers) {
   constexpr int64_t huge = std::numeric_limits<int64_t>::max();
   std::string text = std::to_string(huge);
   EXPECT_EQ(why({.accumulatorStages = huge}),
-            "expected accumulator_stages 1 or 2, but got " + text);
+            "expected accumulator_stages = 1 or 2, but got " + text);
   EXPECT_EQ(why({.scaleStages = huge}),
-            "expected scale_stages 1 or 2, but got " + text);
-  EXPECT_EQ(
-      why({.epilogueN = huge}),
-      "expected epilogue_n 8, 16, 32, 64 or 128 that divides n, but got " +
-          text);
+            "expected scale_stages = 1 or 2, but got " + text);
+  EXPECT_EQ(why({.epilogueN = huge}),
+            "expected epilogue_n = 8, 16, 32, 64 or 128, but got " + text);
   EXPECT_EQ(why({.stages = huge}),
             "expected 1 to 5 stages of 36864 bytes in 232448 bytes of shared "
             "memory, but got " +

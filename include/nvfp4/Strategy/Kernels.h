@@ -17,6 +17,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace nvfp4::strategy {
 
@@ -24,6 +25,9 @@ namespace nvfp4::strategy {
 /// X, but got Y". Says nothing of memories.
 std::optional<std::string> findMissingKernel(const Tile &tile,
                                              const Problem &problem);
+
+/// The n of kernels with tokens on n, ascending.
+const std::vector<int64_t> &getTokensOnN();
 
 } // namespace nvfp4::strategy
 

@@ -11,6 +11,7 @@
 
 #include "WgmmaBody.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Format/WgmmaWeights.h"
 #include "nvfp4/Strategy/WgmmaTiles.h"
 
@@ -24,10 +25,6 @@ int64_t WgmmaPlan::getMostStages() const {
   int64_t other = warpgroups * kChunk * row + 1024;
   return (warpspec::kSharedBytesLimit - other) / getStageBytes();
 }
-
-/// Most rows of a tile of 128 columns: registers for more of them are there,
-/// but no shared memory for three stages.
-static constexpr int64_t kWidest = 248;
 
 static void setWarpgroups(WgmmaPlan &plan, int64_t warpgroups) {
   plan.warpgroups = warpgroups;
@@ -78,50 +75,63 @@ static void setFormats(WgmmaPlan &plan) {
   plan.element = plan.a.type ? BFloat16Type::get(rows.getContext()) : rows;
 }
 
-/// The tile that `strategy` asks for, or what is missing.
+/// Places the stages of `tile`, which kernels have, or returns why they do not
+/// fit.
+static std::string placeTile(WgmmaPlan &plan, const strategy::Tile &tile) {
+  setWarpgroups(plan, tile.n / 64);
+  plan.width = tile.m;
+  plan.blocks = tile.k / 64;
+  int64_t fit = plan.getMostStages();
+  plan.stages = tile.stages ? tile.stages : std::min<int64_t>(fit, 6);
+  if (plan.stages >= 2 && plan.stages <= fit)
+    return "";
+  std::string bytes = std::to_string(plan.getStageBytes());
+  if (fit < 2)
+    return "expected a tile of which 2 stages fit into shared memory, but got "
+           "stages of " +
+           bytes + " bytes";
+  return "expected 2 to " + std::to_string(fit) + " stages of " + bytes +
+         " bytes, which fit into shared memory, but got " +
+         std::to_string(plan.stages);
+}
+
+/// The tile that fits and differs least from `wish`.
+static strategy::Tile findNearestTile(WgmmaPlan plan,
+                                      const strategy::Tile &wish,
+                                      std::optional<int64_t> k) {
+  strategy::Tile tile = strategy::findNearestWgmmaTile(wish, k);
+  if (placeTile(plan, tile).empty())
+    return tile;
+  if (tile.stages)
+    tile.stages =
+        std::max<int64_t>(2, std::min(plan.getMostStages(), tile.stages));
+  while (!placeTile(plan, tile).empty()) {
+    strategy::Tile smaller = tile;
+    smaller.stages = 0;
+    if (tile.k == 256)
+      smaller.k = 128;
+    else
+      smaller.m -= 8;
+    tile = strategy::findNearestWgmmaTile(smaller, k);
+  }
+  return tile;
+}
+
+/// Takes the tile that `strategy` asks for, or returns why there is no kernel
+/// of it. K is not known if `values` is dynamic.
 static std::string chooseTile(WgmmaPlan &plan, StrategyAttr strategy,
                               int64_t values) {
-  auto text = [](int64_t value) { return std::to_string(value); };
-  if (strategy.getCtas() != 1 || strategy.getClusterM() != 1 ||
-      strategy.getClusterN() != 1)
-    return "a strategy with clusters or pairs of CTAs; use ctas = 1";
-  if (strategy.getSplitK() != 1)
-    return "a strategy with split_k; use split_k = 1";
-  if (strategy.getScheduler() != Scheduler::StaticPersistent)
-    return ("a strategy with scheduler = " +
-            stringifyScheduler(strategy.getScheduler()) +
-            "; use scheduler = static_persistent")
-        .str();
-  if (strategy.getDynamicN())
-    return "a strategy with dynamic_n; use dynamic_n = false";
-  int64_t m = strategy.getTileM(), n = strategy.getTileN();
-  if (n != 256 && n != 128)
-    return "a tile of " + text(n) + " columns; use n = 128 or 256";
-  setWarpgroups(plan, n / 64);
-  if (n == 128)
-    plan.width = kWidest;
-  if (m % 8 != 0 || m < 8 || m > plan.width ||
-      (m > 64 && m % plan.widthStep != 0 && m != kWidest))
-    return "a tile of " + text(m) + "x" + text(n) + "; use m up to " +
-           text(plan.width) + ", a multiple of 8" +
-           (n == 128 ? ", of 16 beyond 64" : "");
-  int64_t k = strategy.getTileK();
-  if (k != 128 && (k != 256 || ShapedType::isDynamic(values) || values % k))
-    return "a strategy with k = " + text(k) +
-           "; use k = 128, or 256 if K is known to be a multiple of it";
-  plan.width = m;
-  plan.blocks = k / 64;
-  int64_t stage = plan.getStageBytes(), fit = plan.getMostStages();
-  plan.stages = std::min<int64_t>(fit, 6);
-  if (int64_t stages = strategy.getStages()) {
-    if (stages < 2)
-      return "a strategy with stages = 1; use at least 2";
-    if (stages > fit)
-      return text(stages) + " stages of " + text(stage) + " bytes; at most " +
-             text(fit) + " fit into shared memory";
-    plan.stages = stages;
-  }
-  return "";
+  strategy::Tile tile = getTile(strategy);
+  std::optional<int64_t> k;
+  if (!ShapedType::isDynamic(values))
+    k = values;
+  auto violation = strategy::findWgmmaViolation(tile, k);
+  std::string text = violation ? violation->text : placeTile(plan, tile);
+  if (text.empty())
+    return "";
+  return "the strategy " + strategy::toString(tile) + ": " + text +
+         "; the nearest one is " +
+         strategy::toString(findNearestTile(plan, tile, k));
 }
 
 bool nvfp4::gsg::sm100::hasPlainResults(MatmulOp op) {

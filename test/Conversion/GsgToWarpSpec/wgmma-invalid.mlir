@@ -6,7 +6,7 @@
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @columns(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_90a do not support a tile of 64 columns; use n = 128 or 256}}
+  // expected-error@+1 {{kernels for sm_90a do not support the strategy <m = 128, n = 64, k = 128>: expected n = 128 or 256, but got 64; the nearest one is <m = 128, n = 128, k = 128>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 64, k = 128>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
@@ -17,7 +17,7 @@ func.func @columns(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @rows(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_90a do not support a tile of 128x256; use m up to 96, a multiple of 8}}
+  // expected-error@+1 {{kernels for sm_90a do not support the strategy <m = 128, n = 256, k = 128>: expected m a multiple of 8 up to 96 for n = 256, but got 128; the nearest one is <m = 96, n = 256, k = 128>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 256, k = 128>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
@@ -28,7 +28,7 @@ func.func @rows(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @stages(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_90a do not support 9 stages of 43008 bytes; at most 4 fit into shared memory}}
+  // expected-error@+1 {{kernels for sm_90a do not support the strategy <m = 96, n = 256, k = 128, stages = 9>: expected 2 to 4 stages of 43008 bytes, which fit into shared memory, but got 9; the nearest one is <m = 96, n = 256, k = 128, stages = 4>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 96, n = 256, k = 128, stages = 9>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
@@ -39,7 +39,7 @@ func.func @stages(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
 !a = !grouped_scaled_gemm.scaled<16x64, mxfp8_e4m3>
 !b = !grouped_scaled_gemm.scaled<32x64, mxfp8_e4m3>
 func.func @stages_of_bytes(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_90a do not support 4 stages of 59392 bytes; at most 3 fit into shared memory}}
+  // expected-error@+1 {{kernels for sm_90a do not support the strategy <m = 96, n = 256, k = 128, stages = 4>: expected 2 to 3 stages of 59392 bytes, which fit into shared memory, but got 4; the nearest one is <m = 96, n = 256, k = 128, stages = 3>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 96, n = 256, k = 128, stages = 4>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
@@ -86,7 +86,7 @@ func.func @laid_gates(%a: !a, %b: !b, %c: tensor<16x64xf32>) -> tensor<16x64xf32
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @scheduler(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_90a do not support a strategy with scheduler = dynamic_counter; use scheduler = static_persistent}}
+  // expected-error@+1 {{kernels for sm_90a do not support the strategy <m = 64, n = 128, k = 128, scheduler = dynamic_counter>: expected scheduler static_persistent, for which there are kernels, but got dynamic_counter; the nearest one is <m = 64, n = 128, k = 128>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 64, n = 128, k = 128, scheduler = dynamic_counter>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
@@ -97,8 +97,31 @@ func.func @scheduler(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32>
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @dynamic_n(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_90a do not support a strategy with dynamic_n; use dynamic_n = false}}
+  // expected-error@+1 {{kernels for sm_90a do not support the strategy <m = 64, n = 128, k = 128, swap_ab = true, dynamic_n = true>: expected dynamic_n = false, for which there are kernels, but got true; the nearest one is <m = 64, n = 128, k = 128>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 64, n = 128, k = 128, swap_ab = true, dynamic_n = true>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @cluster(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_90a do not support the strategy <m = 64, n = 128, k = 128, cluster_m = 2>: expected cluster_m = 1, for which there are kernels, but got 2; the nearest one is <m = 64, n = 128, k = 128>}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 64, n = 128, k = 128, cluster_m = 2>} -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
+// Stages of K = 256 and of the widest rows are too large for two.
+!a = !grouped_scaled_gemm.scaled<16x256, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x256, nvfp4>
+func.func @wide_and_deep(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  // expected-error@+1 {{kernels for sm_90a do not support the strategy <m = 248, n = 128, k = 256>: expected a tile of which 2 stages fit into shared memory, but got stages of 145408 bytes; the nearest one is <m = 248, n = 128, k = 128>}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<16x32xf32>)
+      {strategy = #grouped_scaled_gemm.strategy<m = 248, n = 128, k = 256>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }

@@ -41,7 +41,7 @@ func.func @staging(%a: !a, %b: !b, %c: tensor<512x512xf32>) -> tensor<512x512xf3
 !a = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x1024, nvfp4>
 func.func @columns(%a: !a, %b: !b, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
-  // expected-error @below {{expected accumulator_stages 1 or 2, but got 3; the nearest legal strategy is <m = 128, n = 192, k = 256, stages = 4, accumulator_stages = 2, scale_stages = 2, epilogue_n = 32>}}
+  // expected-error @below {{expected accumulator_stages = 1 or 2, but got 3; the nearest legal strategy is <m = 128, n = 192, k = 256, stages = 4, accumulator_stages = 2, scale_stages = 2, epilogue_n = 32>}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<512x512xf32>)
       {strategy = #grouped_scaled_gemm.strategy<m = 128, n = 192, k = 256, accumulator_stages = 3>} -> tensor<512x512xf32>
   return %d : tensor<512x512xf32>

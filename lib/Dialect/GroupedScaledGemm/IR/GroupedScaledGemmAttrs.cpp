@@ -407,7 +407,12 @@ Attribute StrategyAttr::parse(AsmParser &parser, Type) {
   for (const StrategyField &field : fields) {
     if (field.required) {
       // strategy_c3
-      parser.emitError(loc) << "expected " << field.name << " = <extent>";
+      InFlightDiagnostic diag = parser.emitError(loc)
+                                << "expected " << field.name << " = ";
+      if (field.name == "k")
+        diag << "256 for FP4 operands on sm_100a, else 128";
+      else
+        diag << "<extent>, such as 128";
       return {};
     }
   }
