@@ -34,21 +34,17 @@ static void define(ModuleOp module, StringRef name, Type type,
   global.setLinkage(LLVM::Linkage::Internal);
 }
 
-/// What the kernel asks of its launch: one whose blocks wait for what others
-/// store needs all of them at once; else one that waits for the launch before
-/// may begin before that has ended.
+/// What the kernel asks of its launch: one that says so needs all of its blocks
+/// at once; else one that waits for the launch before may begin before that has
+/// ended.
 static int32_t getLaunchFlags(LLVM::LLVMFuncOp kernel) {
-  bool awaitsBlocks = false, awaitsLaunch = false;
-  kernel.walk([&](Operation *op) {
-    if (auto load = dyn_cast<LLVM::LoadOp>(op))
-      awaitsBlocks |= load.getOrdering() == LLVM::AtomicOrdering::acquire &&
-                      load.getSyncscope() == "device";
-    if (auto control = dyn_cast<NVVM::GriddepcontrolOp>(op))
-      awaitsLaunch |= control.getKind() == NVVM::GridDepActionKind::wait;
+  if (kernel->hasAttr("nvfp4.cooperative"))
+    return NVFP4_LAUNCH_COOPERATIVE;
+  bool awaitsLaunch = false;
+  kernel.walk([&](NVVM::GriddepcontrolOp control) {
+    awaitsLaunch |= control.getKind() == NVVM::GridDepActionKind::wait;
   });
-  return awaitsBlocks   ? NVFP4_LAUNCH_COOPERATIVE
-         : awaitsLaunch ? NVFP4_LAUNCH_PROGRAMMATIC
-                        : 0;
+  return awaitsLaunch ? NVFP4_LAUNCH_PROGRAMMATIC : 0;
 }
 
 namespace {

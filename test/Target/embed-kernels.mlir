@@ -12,8 +12,10 @@
 // CHECK: llvm.mlir.global internal constant @k_flags(0 : i32) {{.*}}: i32
 // It waits for the launch before it.
 // CHECK: llvm.mlir.global internal constant @late_flags(1 : i32) {{.*}}: i32
-// Its blocks wait for one another as well.
+// Its blocks wait for one another as well, as an attribute says.
 // CHECK: llvm.mlir.global internal constant @parts_flags(2 : i32) {{.*}}: i32
+// It waits for what somebody else stores, not for blocks of its own.
+// CHECK: llvm.mlir.global internal constant @host_flags(1 : i32) {{.*}}: i32
 // CHECK-NOT: @other_threads
 // A name of no kernel stays a declaration.
 // CHECK: llvm.mlir.global external constant @absent_threads() {{.*}}: i32
@@ -23,6 +25,7 @@ llvm.mlir.global external constant @k_shared_bytes() : i32
 llvm.mlir.global external constant @k_flags() : i32
 llvm.mlir.global external constant @late_flags() : i32
 llvm.mlir.global external constant @parts_flags() : i32
+llvm.mlir.global external constant @host_flags() : i32
 llvm.mlir.global external constant @absent_threads() : i32
 gpu.module @kernels {
   llvm.func @late() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
@@ -30,8 +33,13 @@ gpu.module @kernels {
     nvvm.griddepcontrol wait
     llvm.return
   }
-  llvm.func @parts(%flag: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
-                                                    nvvm.reqntid = array<i32: 32, 1, 1>} {
+  llvm.func @parts() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32, nvfp4.cooperative,
+                                 nvvm.reqntid = array<i32: 32, 1, 1>} {
+    nvvm.griddepcontrol wait
+    llvm.return
+  }
+  llvm.func @host(%flag: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
+                                                   nvvm.reqntid = array<i32: 32, 1, 1>} {
     nvvm.griddepcontrol wait
     llvm.br ^wait
   ^wait:

@@ -104,7 +104,7 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
     constant `@m_image` is defined: its PTX, with a zero at the end; for a kernel
     `@k` with `nvvm.reqntid` and `nvfp4.shared_bytes` `@k_threads`,
     `@k_shared_bytes` and `@k_flags`: NVFP4_LAUNCH_COOPERATIVE if its blocks wait
-    for one another (loads with `acquire` from the whole device), else
+    for one another (the attribute `nvfp4.cooperative`), else
     NVFP4_LAUNCH_PROGRAMMATIC if it waits for the launch before it
     (`griddepcontrol.wait`). What is not declared is not made.
 

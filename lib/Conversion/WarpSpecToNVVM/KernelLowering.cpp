@@ -214,6 +214,8 @@ void KernelLowering::createFunction() {
                       rewriter.getDenseI32ArrayAttr({cluster, 1, 1}));
   function->setAttr("nvfp4.shared_bytes",
                     rewriter.getI32IntegerAttr(*kernel.getSharedBytes()));
+  if (awaitsBlocks)
+    function->setAttr("nvfp4.cooperative", rewriter.getUnitAttr());
   function.getBody().takeBody(kernel.getBody());
   convertTypes(function);
   for (auto [number, type] : llvm::enumerate(before))

@@ -30,6 +30,9 @@ public:
   mlir::LogicalResult run();
 
 private:
+  /// Some block waits for what another one stores.
+  bool awaitsBlocks = false;
+
   // Hand-over (LowerHandOver.cpp).
   void lower(AcquireOp op);
   void lower(WaitOp op);

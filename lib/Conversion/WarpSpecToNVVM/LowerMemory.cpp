@@ -200,6 +200,7 @@ void KernelLowering::lower(PublishOp op) {
 }
 
 void KernelLowering::lower(AwaitOp op) {
+  awaitsBlocks = true;
   Value word = getGlobal(op.getFlags(), op.getIndex(), kWordBytes);
   waitUntil([&] {
     Value value = LLVM::LoadOp::create(

@@ -26,7 +26,8 @@ def ConvertWarpSpecToNVVMPass
     `vector`, `memref` (global memory only), `gpu`, `nvvm` and `llvm`. Tensor
     maps are parameters by value (`llvm.byval`, `nvvm.grid_constant`), memrefs
     are pointers. Shared memory is one dynamic array, `@nvfp4_smem`, of which a
-    kernel needs `nvfp4.shared_bytes`.
+    kernel needs `nvfp4.shared_bytes`. One with an `await`, whose blocks wait for
+    one another, has `nvfp4.cooperative`.
 
     The bytes that a fill expects are the sum of those of its counted
     operations.
