@@ -33,17 +33,8 @@ func.func @f() {
 
 // -----
 
-func.func @f(%v: vector<32xf32>) {
-  // expected-error @below {{expected results of tmem_load, but got a block argument}}
-  %w = warpspec.tmem_wait %v : vector<32xf32>
-  return
-}
-
-// -----
-
-func.func @f() {
-  %v = arith.constant dense<0.0> : vector<32xf32>
-  // expected-error @below {{expected results of tmem_load, but got arith.constant}}
-  %w = warpspec.tmem_wait %v : vector<32xf32>
+func.func @f(%v: vector<32xf16>) {
+  // expected-error @below {{expected vectors of 32-bit elements, as tmem_load gives, but got 'vector<32xf16>'}}
+  %w = warpspec.tmem_wait %v : vector<32xf16>
   return
 }

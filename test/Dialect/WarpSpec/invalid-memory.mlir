@@ -96,32 +96,3 @@ func.func @f(%b: memref<16x4xf32, #warpspec.smem>, %i: i32) {
   return
 }
 
-// -----
-
-// Outside of the buffer.
-func.func @f(%b: memref<16x32xf32, #warpspec.smem>, %i: i32) {
-  %c16 = arith.constant 16 : i32
-  // expected-error @below {{expected index 0 as a multiple of 1 in [0, 15], but got 16; the nearest is 15}}
-  %v = warpspec.smem_load %b[%c16, %i] : memref<16x32xf32, #warpspec.smem>, vector<4xf32>
-  return
-}
-
-// -----
-
-// Over the end of a row.
-func.func @f(%b: memref<16x32xf32, #warpspec.smem>, %i: i32, %v: vector<8xf32>) {
-  %c28 = arith.constant 28 : i32
-  // expected-error @below {{expected index 1 as a multiple of 4 in [0, 24], but got 28; the nearest is 24}}
-  warpspec.smem_store %v, %b[%i, %c28] : vector<8xf32>, memref<16x32xf32, #warpspec.smem>
-  return
-}
-
-// -----
-
-// Not where 8 bytes may begin.
-func.func @f(%b: memref<16x32xf32, #warpspec.smem>, %i: i32) {
-  %c3 = arith.constant 3 : i32
-  // expected-error @below {{expected index 1 as a multiple of 2 in [0, 30], but got 3; the nearest is 2}}
-  %v = warpspec.smem_load %b[%i, %c3] : memref<16x32xf32, #warpspec.smem>, vector<2xf32>
-  return
-}

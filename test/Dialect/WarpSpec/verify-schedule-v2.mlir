@@ -402,3 +402,32 @@ warpspec.kernel @v2_written(%v: i32) {
     warpspec.release %drain
   }
 }
+
+// -----
+
+// V2: a wait for what is not loaded.
+warpspec.kernel @v2_wait_for_constant() {
+  warpspec.roles
+  role @a warps(4) {
+    %v = arith.constant dense<0.0> : vector<32xf32>
+    // expected-error @below {{V2: expected results of tmem_load, but got arith.constant}}
+    %w = warpspec.tmem_wait %v : vector<32xf32>
+  }
+}
+
+// -----
+
+// V2: the same of what a loop passes on.
+warpspec.kernel @v2_wait_for_argument(%n: i32) {
+  warpspec.roles
+  role @a warps(4) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %v = arith.constant dense<0.0> : vector<32xf32>
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %v) -> (vector<32xf32>) : i32 {
+      // expected-error @below {{V2: expected results of tmem_load, but got a block argument}}
+      %w = warpspec.tmem_wait %x : vector<32xf32>
+      scf.yield %w : vector<32xf32>
+    }
+  }
+}

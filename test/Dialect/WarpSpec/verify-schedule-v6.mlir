@@ -100,3 +100,43 @@ warpspec.kernel @v6_beyond_barriers() {
   // expected-error @below {{V6: expected barriers within shared_bytes(16), but got an end at 32}}
   %p = warpspec.pipeline() depth 2 threads to threads barriers(0)
 } shared_bytes(16) tmem_columns(0)
+
+// -----
+
+// V6: outside of the buffer.
+warpspec.kernel @v6_index(%i: i32) {
+  %b = warpspec.smem_alloc : memref<16x32xf32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(4) {
+    %c16 = arith.constant 16 : i32
+    // expected-error @below {{V6: expected index 0 as a multiple of 1 in [0, 15], but got 16; the nearest is 15}}
+    %v = warpspec.smem_load %b[%c16, %i] : memref<16x32xf32, #warpspec.smem>, vector<4xf32>
+  }
+}
+
+// -----
+
+// V6: over the end of a row.
+warpspec.kernel @v6_row(%i: i32) {
+  %b = warpspec.smem_alloc : memref<16x32xf32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(4) {
+    %c28 = arith.constant 28 : i32
+    %v = arith.constant dense<0.0> : vector<8xf32>
+    // expected-error @below {{V6: expected index 1 as a multiple of 4 in [0, 24], but got 28; the nearest is 24}}
+    warpspec.smem_store %v, %b[%i, %c28] : vector<8xf32>, memref<16x32xf32, #warpspec.smem>
+  }
+}
+
+// -----
+
+// V6: not where 8 bytes may begin.
+warpspec.kernel @v6_step(%i: i32) {
+  %b = warpspec.smem_alloc : memref<16x32xf32, #warpspec.smem>
+  warpspec.roles
+  role @a warps(4) {
+    %c3 = arith.constant 3 : i32
+    // expected-error @below {{V6: expected index 1 as a multiple of 2 in [0, 30], but got 3; the nearest is 2}}
+    %v = warpspec.smem_load %b[%i, %c3] : memref<16x32xf32, #warpspec.smem>, vector<2xf32>
+  }
+}

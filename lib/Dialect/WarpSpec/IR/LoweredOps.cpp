@@ -24,12 +24,13 @@ LogicalResult FenceOp::verify() {
 }
 
 LogicalResult TmemWaitOp::verify() {
-  for (Value value : getValues())
-    if (!value.getDefiningOp<TmemLoadOp>())
-      return emitOpError("expected results of tmem_load, but got ")
-             << (value.getDefiningOp()
-                     ? value.getDefiningOp()->getName().getStringRef()
-                     : "a block argument");
+  for (Type type : getValues().getTypes()) {
+    Type element = cast<VectorType>(type).getElementType();
+    if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() != 32)
+      return emitOpError("expected vectors of 32-bit elements, as tmem_load "
+                         "gives, but got ")
+             << type;
+  }
   return success();
 }
 

@@ -11,7 +11,6 @@
 
 #include "Verifiers.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -68,32 +67,6 @@ LogicalResult TmemStoreOp::verify() {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// Constant indices are those of a place in the buffer where the vector fits,
-/// at a multiple of its size or of 16 bytes.
-static LogicalResult verifyPlace(Operation *op, MemRefType buffer,
-                                 ValueRange indices, VectorType vector) {
-  int64_t count = vector.getNumElements();
-  int64_t unit = std::min<int64_t>(
-      count, 128 / static_cast<int64_t>(vector.getElementTypeBitWidth()));
-  for (auto [dim, value] : llvm::enumerate(indices)) {
-    APInt index;
-    if (!matchPattern(value, m_ConstantInt(&index)))
-      continue;
-    bool isLast = dim + 1 == indices.size();
-    int64_t most =
-        std::max<int64_t>(0, buffer.getDimSize(dim) - (isLast ? count : 1));
-    int64_t step = isLast ? unit : 1;
-    if (index.getSExtValue() < 0 || index.getSExtValue() > most ||
-        index.getSExtValue() % step != 0)
-      return op->emitOpError("expected index ")
-             << dim << " as a multiple of " << step << " in [0, " << most
-             << "], but got " << index.getSExtValue() << "; the nearest is "
-             << std::clamp<int64_t>(index.getSExtValue(), 0, most) / step *
-                    step;
-  }
-  return success();
-}
-
 static LogicalResult verifySmemAccess(Operation *op, MemRefType buffer,
                                       ValueRange indices, VectorType vector) {
   if (buffer.getRank() < 1 || !buffer.hasStaticShape() ||
@@ -127,7 +100,7 @@ static LogicalResult verifySmemAccess(Operation *op, MemRefType buffer,
     return op->emitOpError("expected at most a row of ")
            << buffer.getShape().back() << " elements, but got "
            << vector.getNumElements();
-  return verifyPlace(op, buffer, indices, vector);
+  return success();
 }
 
 LogicalResult SmemLoadOp::verify() {

@@ -48,6 +48,10 @@ mlir::LogicalResult verifyPair(KernelOp kernel);
 /// ends within the memory of the kernel.
 mlir::LogicalResult verifyPlaces(KernelOp kernel);
 
+/// V2: waits are for loads of tensor memory; V6: constant indices are within
+/// buffers of shared memory.
+mlir::LogicalResult verifyAccesses(KernelOp kernel);
+
 /// V6: warps, registers, shared memory and columns fit.
 mlir::LogicalResult verifyResources(KernelOp kernel);
 

@@ -38,7 +38,8 @@ struct VerifySchedule
                   failed(verifyFlow(roles)) || failed(verifyAliasing(roles)) ||
                   failed(verifyJoins(roles)) || failed(verifyPair(kernel))))
       return failure();
-    return success(succeeded(verifyResources(kernel)) &&
+    return success(succeeded(verifyAccesses(kernel)) &&
+                   succeeded(verifyResources(kernel)) &&
                    succeeded(verifyPlaces(kernel)));
   }
 };
