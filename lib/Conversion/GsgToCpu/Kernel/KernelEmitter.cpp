@@ -177,10 +177,3 @@ Value nvfp4::gsg::cpu::buildPreparedOffset(OpBuilder &builder, Location loc,
   return kb.mul(kb.mul(row, steps),
                 plan.getBlocksPerStep() * plan.getRowBlockBytes());
 }
-
-Value nvfp4::gsg::cpu::buildPreparedBytes(OpBuilder &builder, Location loc,
-                                          const KernelPlan &plan, Value rows,
-                                          Value k) {
-  return buildPreparedOffset(builder, loc, plan,
-                             buildPaddedRows(builder, loc, plan, rows), k);
-}

@@ -72,9 +72,6 @@ mlir::Value buildPaddedRows(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value buildPreparedOffset(mlir::OpBuilder &builder, mlir::Location loc,
                                 const KernelPlan &plan, mlir::Value row,
                                 mlir::Value k);
-mlir::Value buildPreparedBytes(mlir::OpBuilder &builder, mlir::Location loc,
-                               const KernelPlan &plan, mlir::Value rows,
-                               mlir::Value k);
 
 /// Loads the dialects that emitted kernels use.
 void loadKernelDialects(mlir::MLIRContext &context);
