@@ -5,7 +5,7 @@
   layer.so            what nvfp4-compile made of layer.mlir
   target              the machine that its products are for
   tensors/*.npy       arguments of the layer; bytes of types that numpy lacks
-  laid/*.npy          for sm_90a: the weights as its kernels read them, laid out
+  coded/*.npy         for sm_90a: the weights as its kernels read them, coded
                       here, so that no call does it again
   layer.ptx, kernels.ptx, kernels.json
                       for sm_90a: the products as kernels, and the rest of the
@@ -33,9 +33,11 @@ import numpy as np
 
 SCRIPTS = ("run.py", "artefact.py", "stages.py", "oracle.py", "report.py", "nvfp4_numpy.py", "device.py", "resident.py")
 LIBRARIES = ("libnvfp4_runtime.so.0", "libnvfp4_sim.so.0")
-# Weights, and the functions of gsg-lay-out-weights that lay them out.
-LAID = {"w13": "lay_out_gate_up", "w2": "lay_out_down"}
+# Weights, and the functions of gsg-lay-out-weights that code them.
+CODED = {"w13": "lay_out_gate_up", "w2": "lay_out_down"}
 OPENMP = "libomp.so.5"
+# NVFP4_LAUNCH_PROGRAMMATIC of nvfp4_device.h.
+PROGRAMMATIC = 1
 FLOATS = {"tokens": ml_dtypes.bfloat16, "w13.scales": ml_dtypes.float8_e4m3fn, "w2.scales": ml_dtypes.float8_e4m3fn}
 
 
@@ -63,19 +65,19 @@ def run(*command):
 
 def lay_out(folder, build, source, layer):
     """Weights as kernels for sm_90a read them, as files; gives the milliseconds that it took."""
-    laid, work = folder / "laid", folder / "linear"
-    for path in (laid, work):
+    coded, work = folder / "coded", folder / "linear"
+    for path in (coded, work):
         path.mkdir(exist_ok=True)
     functions = work / "lay_out.mlir"
     run(build / "bin" / "nvfp4-opt", source, "--gsg-lay-out-weights=functions-only", "-o", functions)
     start = time.perf_counter()
-    for name, entry in LAID.items():
+    for name, entry in CODED.items():
         parts = [f"{name}.{part}" for part in ("values", "scales")]
         for part in parts:
             np.save(work / f"{part}.npy", layer[part].view(np.uint8))
         run(build / "bin" / "nvfp4-run", functions, f"--entry={entry}",
             "--inputs=" + ",".join(str(work / f"{part}.npy") for part in parts),
-            "--outputs=" + ",".join(str(laid / f"{part}.npy") for part in parts))
+            "--outputs=" + ",".join(str(coded / f"{part}.npy") for part in parts))
     shutil.rmtree(work)
     return (time.perf_counter() - start) * 1e3
 
@@ -84,20 +86,26 @@ def write_kernels(folder, build, source, example, target):
     """Kernels as PTX, and what launches of the products must know."""
     for name, text in (("layer", source), ("kernels", example / "kernels.mlir")):
         run(build / "bin" / "nvfp4-compile", text, f"--target={target}", "--emit=ptx", "-o", folder / f"{name}.ptx")
-    lowered = run(build / "bin" / "nvfp4-opt", source, "--gsg-to-sm90-kernels")
-    texts = (folder / "layer.ptx").read_text().split(".visible .entry ")[1:]
-    info = {}
-    for stage, text in zip(("gate_up", "down"), texts):
-        name = text[:text.index("(")]
-        attributes = lowered[lowered.index(f"llvm.func @{name}("):]
-        info[stage] = {
-            "kernel": name, "maps": text[:text.index("{")].count("[128]"),
-            "parameters": text[:text.index("{")].count(".param "),
-            "threads": int(re.search(r"\.reqntid (\d+)", text)[1]),
-            "shared_bytes": int(re.search(r"nvfp4\.shared_bytes = (\d+)", attributes)[1]),
+    # The constants by which compiled code launches them.
+    host = run(build / "bin" / "nvfp4-opt", source, "--gsg-to-sm90")
+    entries = {name: (folder / f"{name}.ptx").read_text().split(".visible .entry ")[1:]
+               for name in ("layer", "kernels")}
+    products = {}
+    for stage, text in zip(("gate_up", "down"), entries["layer"]):
+        name, parameters = text[:text.index("(")], text[:text.index("{")]
+
+        def constant(what, name=name):
+            return int(re.search(rf"@{name}_{what}\((\d+) : i32\)", host)[1])
+
+        products[stage] = {
+            "kernel": name, "maps": parameters.count("[128]"), "parameters": parameters.count(".param "),
+            "threads": constant("threads"), "shared_bytes": constant("shared_bytes"), "flags": constant("flags"),
             # Of 64 columns along K, in a stage.
             "blocks": 2}
-    (folder / "kernels.json").write_text(json.dumps(info, indent=1) + "\n")
+    # What waits for the launch before it may begin before that has ended.
+    flags = {text[:text.index("(")]: PROGRAMMATIC if "griddepcontrol.wait" in text else 0
+             for text in entries["kernels"]}
+    (folder / "kernels.json").write_text(json.dumps({"products": products, "flags": flags}, indent=1) + "\n")
 
 
 def write(folder, build, example, target, layer, tokens):
@@ -110,10 +118,10 @@ def write(folder, build, example, target, layer, tokens):
         path.mkdir(parents=True, exist_ok=True)
     source = example / "layer.mlir"
     if target == "sm_90a":
-        print(f"Laid weights out once, in {lay_out(folder, build, source, layer):.0f} ms.")
-        laid = folder / "layer.mlir"
-        run(build / "bin" / "nvfp4-opt", source, "--gsg-lay-out-weights", "-o", laid)
-        source = laid
+        print(f"Coded weights once, in {lay_out(folder, build, source, layer):.0f} ms.")
+        coded = folder / "layer.mlir"
+        run(build / "bin" / "nvfp4-opt", source, "--gsg-lay-out-weights", "-o", coded)
+        source = coded
         write_kernels(folder, build, source, example, target)
     run(build / "bin" / "nvfp4-compile", source, f"--target={target}", "-o", folder / "layer.so")
     (folder / "target").write_text(target + "\n")
@@ -141,8 +149,8 @@ class Artefact:
         if tokens and len(self.tokens) < tokens:
             sys.exit(f"moe_layer: expected --tokens of at most {len(self.tokens)}, as many as there are, but got {tokens}")
         # Stages are called with what their kernels read, and checked against what the layer means.
-        self.laid = {path.stem: np.load(path) for path in sorted((self.folder / "laid").glob("*.npy"))}
-        self.arrays = {**self.layer, "tokens": self.tokens, **self.laid}
+        self.coded = {path.stem: np.load(path) for path in sorted((self.folder / "coded").glob("*.npy"))}
+        self.arrays = {**self.layer, "tokens": self.tokens, **self.coded}
 
     @staticmethod
     def _read(path):
@@ -176,7 +184,7 @@ class Artefact:
             sys.exit(f"moe_layer: expected an artefact for sm_90a with --resident, but {self.folder} is for {self.target}")
         from resident import Resident
 
-        return Resident(self.folder, self.package._library.runtime(), self.device, self.layer, self.laid, self.tokens)
+        return Resident(self.folder, self.package._library.runtime(), self.device, self.layer, self.coded, self.tokens)
 
     def __call__(self, entry, inputs, outputs):
         arguments = [name if isinstance(name, int) else self.arrays[name] for name in inputs]

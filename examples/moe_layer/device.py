@@ -8,7 +8,6 @@ import numpy as np
 
 POINTER, SIZE, U32 = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
 # Launches may begin before the one before them has ended.
-PROGRAMMATIC = 1
 
 
 class Info(ctypes.Structure):
@@ -107,10 +106,9 @@ class Device:
             self.call("device_module_kernel", module, name.encode(), ctypes.byref(kernels[name]))
         return kernels
 
-    def prepare(self, kernel, grid, block, shared, arguments):
+    def prepare(self, kernel, grid, block, shared, flags, arguments):
         """A launch that can be repeated: a function without arguments."""
-        launch = Launch(grid=(grid, 1, 1), block=(block, 1, 1), shared_memory=shared, flags=PROGRAMMATIC,
-                        stream=self.stream)
+        launch = Launch(grid=(grid, 1, 1), block=(block, 1, 1), shared_memory=shared, flags=flags, stream=self.stream)
         pointers = (POINTER * len(arguments))(*map(ctypes.addressof, arguments))
         self.keep.append((launch, pointers, arguments))
         return lambda: self.call("kernel_launch", kernel, ctypes.byref(launch), pointers)

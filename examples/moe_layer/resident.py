@@ -3,7 +3,7 @@
 """The layer with everything on the device: nine launches, nothing read back.
 
 The two products are the kernels that nvfp4-compile made of layer.mlir, the
-rest is kernels.mlir. Weights come laid out, by gsg-lay-out-weights.
+rest is kernels.mlir. Weights come coded, by gsg-lay-out-weights.
 On a GPU a stage is timed as a CUDA graph.
 """
 
@@ -23,18 +23,19 @@ KERNELS = ("router", "route", "sort", "quantize", "decode", "combine")
 class Resident:
     """Calls stages by launches; for run_stages."""
 
-    def __init__(self, folder, library, device, layer, laid, tokens):
+    def __init__(self, folder, library, device, layer, coded, tokens):
         self.device = Device(library, device)
         self.graphs = device == "cuda"
-        info = json.loads((folder / "kernels.json").read_text())
+        launches = json.loads((folder / "kernels.json").read_text())
+        info, self.flags = launches["products"], launches["flags"]
         self.products = self.device.load((folder / "layer.ptx").read_bytes() + b"\0",
                                          [product["kernel"] for product in info.values()])
         self.kernels = self.device.load((folder / "kernels.ptx").read_bytes() + b"\0", KERNELS)
         self.encode = {name: float(layer[f"{name}.encode"][0]) for name in ("w13", "w2")}
-        self._allocate(layer, laid, tokens)
+        self._allocate(layer, coded, tokens)
         self._prepare(info)
 
-    def _allocate(self, layer, laid, tokens):
+    def _allocate(self, layer, coded, tokens):
         device = self.device
         count, hidden = tokens.shape
         experts, double, _ = layer["w13.values"].shape
@@ -42,8 +43,8 @@ class Resident:
         self.buffers = {
             "tokens": device.upload(tokens.view(np.uint16)),
             "router": device.upload(layer["router"]),
-            "w13": device.upload(laid["w13.values"].view(np.uint8)),
-            "w2": device.upload(laid["w2.values"].view(np.uint8)),
+            "w13": device.upload(coded["w13.values"].view(np.uint8)),
+            "w2": device.upload(coded["w2.values"].view(np.uint8)),
             "w13.alpha": device.upload(layer["w13.alpha"]),
             "w2.alpha": device.upload(layer["w2.alpha"]),
         }
@@ -82,7 +83,7 @@ class Resident:
             flags = self.device.empty((blocks, 512), np.int32, fill=0)
             arguments += [*sums.pointer(), *flags.pointer()]
         return self.device.prepare(self.products[info["kernel"]], blocks, info["threads"], info["shared_bytes"],
-                                   arguments)
+                                   info["flags"], arguments)
 
     def _prepare(self, info):
         b = self.buffers
@@ -91,7 +92,7 @@ class Resident:
         def kernel(name, grid, block, operands):
             words = [word for operand in operands
                      for word in (b[operand].memref() if isinstance(operand, str) else [operand])]
-            return self.device.prepare(self.kernels[name], grid, block, 0, words)
+            return self.device.prepare(self.kernels[name], grid, block, 0, self.flags[name], words)
 
         def blocks(columns):
             return -(-rows * columns // (BLOCK * 128))
