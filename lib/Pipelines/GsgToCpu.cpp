@@ -31,10 +31,12 @@
 
 using namespace mlir;
 
-void nvfp4::buildDecomposePipeline(OpPassManager &pm) {
+void nvfp4::buildDecomposePipeline(OpPassManager &pm, StringRef target) {
+  target::DeclareEntryPointsPassOptions declare;
+  declare.target = target.str();
   pm.addPass(gsg::createFuseEpiloguePass());
   pm.addPass(gsg::createDecomposeScaledPass());
-  pm.addPass(target::createDeclareEntryPointsPass());
+  pm.addPass(target::createDeclareEntryPointsPass(declare));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

@@ -33,7 +33,7 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   // What sm_100a executes its family does as well.
   verify.target = isHopper ? "sm_90a" : "sm_100a";
   pm.addPass(gsg::createVerifyTargetPass(verify));
-  buildDecomposePipeline(pm);
+  buildDecomposePipeline(pm, options.target);
   buildBufferizePipeline(pm);
   if (options.runtimeChecks)
     pm.addPass(createEmitRuntimeChecksPass());

@@ -123,6 +123,9 @@ static FailureOr<json::Object> describe(func::FuncOp function) {
 namespace {
 struct DeclareEntryPoints final
     : nvfp4::target::impl::DeclareEntryPointsPassBase<DeclareEntryPoints> {
+  using Base = DeclareEntryPointsPassBase<DeclareEntryPoints>;
+  using Base::Base;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (Operation *existing = module.lookupSymbol(kMetadataSymbol)) {
@@ -156,6 +159,7 @@ struct DeclareEntryPoints final
     os << json::Value(
         json::Object{{"version", nvfp4::runtime::kArtefactVersion},
                      {"device", "cpu"},
+                     {"target", target.getValue()},
                      {"functions", std::move(functions)}});
     text.push_back('\0');
     builder.setInsertionPointToStart(module.getBody());

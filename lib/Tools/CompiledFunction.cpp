@@ -12,6 +12,8 @@
 
 #include "nvfp4/Tools/CompiledFunction.h"
 
+#include "llvm/Support/JSON.h"
+
 using namespace nvfp4;
 using namespace nvfp4::tools;
 using tensorio::DType;
@@ -60,6 +62,17 @@ CompiledFunction::load(const std::string &path, const std::string &entry) {
   if (tensorio::Status status = result->select(entry); !status)
     return status.takeError();
   return result;
+}
+
+std::string CompiledFunction::getTarget() const {
+  auto description = llvm::json::parse(nvfp4_module_metadata(module));
+  if (!description) {
+    llvm::consumeError(description.takeError());
+    return {};
+  }
+  const llvm::json::Object *object = description->getAsObject();
+  auto target = object ? object->getString("target") : std::nullopt;
+  return target.value_or("").str();
 }
 
 static DLDataType toDLPack(DType dtype) {

@@ -93,6 +93,9 @@ Status Session::open() {
     if (!loaded)
       return loaded.takeError();
     function = std::move(*loaded);
+    // Bounds are those of what the artefact was compiled for.
+    if (std::string target = function->getTarget(); !target.empty())
+      options.target = target;
   } else if (!options.reference.empty()) {
     return Error{"--reference is for artefacts; '" + options.input +
                  "' is its own reference"};

@@ -42,7 +42,8 @@ struct GsgToCpuOptions : mlir::PassPipelineOptions<GsgToCpuOptions> {
 
 /// Tensors of scaled values to plain tensors in storage form, and the
 /// description of the entry points.
-void buildDecomposePipeline(mlir::OpPassManager &pm);
+void buildDecomposePipeline(mlir::OpPassManager &pm,
+                            llvm::StringRef target = "cpu");
 
 /// Tensors to memrefs with every allocation freed; results of entry points
 /// belong to the caller.

@@ -23,7 +23,8 @@ def DeclareEntryPointsPass
     it gets the C interface (`llvm.emit_c_interface`), and its tensor arguments
     become read-only for bufferization, so that calls have value semantics.
     What a caller must pass is written as JSON into the constant
-    `nvfp4_metadata`, from which the runtime checks each call.
+    `nvfp4_metadata`, from which the runtime checks each call. It says the
+    `target` as well, whose bounds `nvfp4-run` compares results with.
 
     Accepts modules without values of type `scaled` (run it right after
     `gsg-decompose-scaled`, whose attributes of arguments and results name the
@@ -54,6 +55,10 @@ def DeclareEntryPointsPass
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
+           "what products are compiled for, which the description says">
+  ];
 }
 
 def EmitEntryPointsPass

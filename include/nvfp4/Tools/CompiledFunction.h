@@ -31,6 +31,9 @@ public:
   ~CompiledFunction();
 
   const nvfp4_function *get() const { return function; }
+  /// What its products were compiled for; empty if the artefact is older than
+  /// descriptions that say so.
+  std::string getTarget() const;
 
   /// Calls the function. Results are its results; tensors passed for memrefs
   /// are written in place.

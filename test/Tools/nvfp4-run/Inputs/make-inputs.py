@@ -25,6 +25,13 @@ safetensors.numpy.save_file(
     {"a": codes(16), "a_scale": ones(16, 4), "b": codes(32), "b_scale": ones(32, 4),
      "flat_scale": ones(128)},
     out / "gemm.safetensors")
+# 2^-6 * 2^-6, and beside it 6 * 6 - 6 * 6 with the largest scales.
+values = lambda rows, *last: np.tile(np.array([2, *[0] * 7, *last, *[0] * 7], np.uint8), (rows, 1))
+scales = lambda rows: np.tile(np.array([0x08, 0x7E], np.uint8), (rows, 1))
+safetensors.numpy.save_file(
+    {"a": values(1, 0x77), "a_scale": scales(1), "b": values(8, 0xF7), "b_scale": scales(8),
+     "c": np.zeros((1, 8), np.float32)},
+    out / "cancels.safetensors")
 np.save(out / "c.npy", np.zeros((16, 32), np.float32))
 np.save(out / "c16.npy", np.zeros((16, 16), np.float32))
 np.save(out / "ends.npy", np.array([5, 13], np.int32))
