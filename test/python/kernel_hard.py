@@ -101,9 +101,11 @@ def kernels(monkeypatch, request, target):
     arguments = Product.arguments
 
     def finite_padding(product, *layouts, **others):
-        """Tiles read padding scales, which must not be NaN. They are the largest number."""
+        """Tiles read padding scales, which must not be NaN. They are the largest number, or one where
+        scales are exponents: blocks of FP4 align with the largest of them, that of zeros too."""
         side = product.lhs[0] if isinstance(product.lhs, list) else product.lhs
-        return arguments(product, *layouts, poison=side.fmt.nan_scale - 1, **others)
+        largest = 127 if side.fmt.nan_scale == 255 and side.fmt.is_fp4 else side.fmt.nan_scale - 1
+        return arguments(product, *layouts, poison=largest, **others)
 
     monkeypatch.setattr(Product, "arguments", finite_padding)
 
@@ -180,6 +182,23 @@ def test_a_block_that_cancels(target):
     assert_equal(got, acc.astype(np.float32) * (target == "sm_100a"))
     if target == "sm_90a":
         assert_within(got, acc, random_bound(acc, magnitude, 32, 1), "f32")
+
+
+def test_a_block_of_zeros_with_a_large_scale(target):
+    """Blocks of tcgen05 align with the largest product of scales, also where a block is zero
+    (docs/Blackwell.md); elements of wgmma are zero then and align with nothing."""
+    rows = [np.zeros((n, 64), np.uint8) for n in (4, 8)]
+    for codes in rows:
+        codes[:, :32] = 2
+    a, b = (Scaled(FORMATS["mxfp4"], codes, np.tile(np.uint8([127, 187]), (len(codes), 1)))
+            for codes in rows)
+    product = Product(dense(4), a, b)
+    text = matmul_text("f", "<dense>", scaled_type("mxfp4"), scaled_type("mxfp4"), "tensor<?x?xf32>")
+    _, operands = product.arguments()
+    got = compile_kernels(target, text).f(*operands, product.destination("f32"))
+    (_, acc, _), = product.accumulators()
+    assert np.all(acc == 32)
+    assert_equal(got, acc.astype(np.float32) * (target == "sm_90a"))
 
 
 def test_the_command_line_checks_with_the_bound_of_the_target(target):
