@@ -77,8 +77,8 @@ std::string nvfp4::warpspec::getKey(Value value) {
            std::to_string(cast<OpResult>(value).getResultNumber());
   std::string key = op->getName().getStringRef().str();
   llvm::raw_string_ostream os(key);
-  op->getAttrDictionary().print(os);
-  os << "(";
+  // Equal dictionaries are one object of the context; to print one takes long.
+  os << op->getAttrDictionary().getAsOpaquePointer() << "(";
   llvm::interleaveComma(op->getOperands(), os,
                         [&](Value operand) { os << getKey(operand); });
   os << ")";
