@@ -7,7 +7,6 @@ import ctypes
 import numpy as np
 
 POINTER, SIZE, U32 = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
-# Launches may begin before the one before them has ended.
 
 
 class Info(ctypes.Structure):

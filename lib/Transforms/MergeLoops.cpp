@@ -68,6 +68,13 @@ bool Pair::chooses(Value a, Value b) {
   return outside.insert({a, b}).first->second == b;
 }
 
+static SmallVector<Value> listOperands(Region &region) {
+  SmallVector<Value> all;
+  region.walk(
+      [&](Operation *op) { llvm::append_range(all, op->getOperands()); });
+  return all;
+}
+
 bool Pair::matchBodies() {
   DenseMap<Value, Value> inside;
   auto check = [&](Value a, Value b) -> LogicalResult {
@@ -78,13 +85,20 @@ bool Pair::matchBodies() {
     return success(chooses(a, b));
   };
   auto mark = [&](Value a, Value b) { inside[a] = b; };
-  return OperationEquivalence::isRegionEquivalentTo(
-      &first.getRegion(), &second.getRegion(), check, mark,
-      OperationEquivalence::IgnoreLocations);
+  if (!OperationEquivalence::isRegionEquivalentTo(
+          &first.getRegion(), &second.getRegion(), check, mark,
+          OperationEquivalence::IgnoreLocations))
+    return false;
+  // Equal operands were not asked about: what stays in one place cannot change
+  // in another.
+  return llvm::all_of_zip(
+      listOperands(first.getRegion()), listOperands(second.getRegion()),
+      [&](Value a, Value b) { return a != b || chooses(a, b); });
 }
 
 bool Pair::matchOperands() {
-  if (first.getStep() != second.getStep() ||
+  if (first->getAttrDictionary() != second->getAttrDictionary() ||
+      first.getStep() != second.getStep() ||
       first.getResultTypes() != second.getResultTypes() ||
       first.getInductionVar().getType() != second.getInductionVar().getType())
     return false;

@@ -68,11 +68,12 @@ func.func @carried(%m: memref<8xf32>, %a: memref<8xf32>, %init: f32, %x: f32, %y
   return %second : f32
 }
 
-// Bodies that differ, a number that is loaded after the first loop, buffers that cannot be selected, and a first result
-// that is needed afterwards, keep the loops apart.
+// Bodies that differ, a number that is loaded after the first loop, buffers that cannot be selected, a first result
+// that is needed afterwards, a number that changes in one of its two places, and signs that are compared in two ways
+// keep the loops apart.
 
 // CHECK-LABEL: func @apart(
-// CHECK-COUNT-8: scf.for
+// CHECK-COUNT-12: scf.for
 // CHECK-NOT:     llvm.loop_annotation
 // CHECK:         return
 func.func @apart(%m: memref<8xf32>, %other: memref<8xf32>, %x: f32, %init: f32, %n: index) -> f32 {
@@ -109,6 +110,22 @@ func.func @apart(%m: memref<8xf32>, %other: memref<8xf32>, %x: f32, %init: f32, 
   %second = scf.for %i = %zero to %n step %one iter_args(%sum = %first) -> (f32) {
     %next = arith.addf %sum, %x : f32
     scf.yield %next : f32
+  }
+  scf.for %i = %zero to %n step %one {
+    %y = arith.subf %x, %x : f32
+    memref.store %y, %m[%i] : memref<8xf32>
+  }
+  scf.for %i = %zero to %n step %one {
+    %y = arith.subf %x, %init : f32
+    memref.store %y, %m[%i] : memref<8xf32>
+  }
+  scf.for %i = %zero to %n step %one {
+    %y = arith.divf %x, %init : f32
+    memref.store %y, %m[%i] : memref<8xf32>
+  }
+  scf.for unsigned %i = %zero to %n step %one {
+    %y = arith.divf %x, %init : f32
+    memref.store %y, %m[%i] : memref<8xf32>
   }
   %both = arith.addf %first, %second : f32
   return %both : f32

@@ -55,14 +55,14 @@ def InlineAllocaScopesPass : Pass<"nvfp4-inline-alloca-scopes"> {
 def MergeLoopsPass : Pass<"nvfp4-merge-loops"> {
   let summary = "make one loop of two with the same body";
   let description = [{
-    Accepts any IR. Of two `scf.for` that follow each other in a block, whose
-    bodies of `least` operations and more differ only in numbers from outside,
-    afterwards there is one, inside a loop of two rounds that selects these
+    Accepts any IR. Of two `scf.for` of the same step and attributes that follow
+    each other in a block, whose bodies of `least` operations and more differ
+    only in numbers that are known before the first, afterwards there is one, inside a loop of two rounds that selects these
     numbers and is not unrolled. The second has to begin with the results of the
     first, which nobody else needs but operations between the loops. Of those the
     ones without effects that do not depend on the first loop stand before both
     afterwards; the others run at the end of the first round. The order of
-    effects stays.
+    effects stays. A third such loop stays a loop of its own.
 
     Before, with `least = 1`:
 

@@ -14,6 +14,7 @@
 
 #include "Diagnostics.h"
 
+#include "nvfp4/Strategy/GpuNames.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Tools/ReferenceRun.h"
 
@@ -195,9 +196,8 @@ nvfp4ModuleCheck(MlirModule module, MlirStringRef function,
   sample.maxRows = sample.maxColumns = sampledRows;
   std::string name(target.data, target.length);
   if (name != "cpu" && !target::GpuTarget::isName(name))
-    return reportError(sink, "expected target cpu, sm_90a, sm_100a, sm_103a or "
-                             "sm_100f, but got '" +
-                                 name + "'");
+    return reportError(sink, "expected target " + strategy::listGpus("cpu") +
+                                 ", but got '" + name + "'");
   auto values =
       interpret(module, *signature, arguments, numArguments, sample, name);
   if (!values)

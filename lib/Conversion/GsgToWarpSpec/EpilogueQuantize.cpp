@@ -55,7 +55,8 @@ Value KernelBody::getScaleOffset(const TilePlace &tile, ScaledType type,
 }
 
 /// True if `cvt` to E2M1 gives the codes of `quantizer`: it rounds to the
-/// nearest even, makes 6 of NaN and keeps the sign of zero.
+/// nearest even, makes 6 of NaN and keeps the sign of zero (a -0 that is not
+/// rounded is taken away before, for KeepRounded).
 static bool isRoundedByCvt(const cpu::BlockQuantizer &quantizer) {
   return format::elementKind(quantizer.format) == format::ElementKind::E2M1 &&
          !quantizer.stochastic &&

@@ -23,8 +23,9 @@ def VerifySchedulePass : Pass<"warpspec-verify-schedule"> {
     nothing. Fails with a diagnostic, labelled V1 to V6 as in
     docs/Rationale/WarpSpec.md, at the operation that breaks a property:
     closing (V1), spans (V2), balance (V3), deadlock (V4), aliasing (V5),
-    resources (V6). After `warpspec-lower-roles` only what concerns places is
-    left to check: V6, and of V5 that what shares no pipelines shares no memory.
+    resources (V6). After `warpspec-lower-roles` only what concerns places and
+    single accesses is left to check: V6, of V2 that `tmem_wait` takes results
+    of `tmem_load`, and of V5 that what shares no pipelines shares no memory.
 
     What it could not check in full, a schedule of too many hand-overs or of too
     many bounds and conditions, it names in a warning.
