@@ -183,6 +183,12 @@ Candidate nvfp4::strategy::examineWgmmaTile(const Tile &tile,
                                             const Problem &problem) {
   Candidate candidate = {
       tile, findWgmmaViolation(tile, getKnownK(problem)), {}};
+  int64_t bits = 8 * problem.epilogue.stagedBytes;
+  if (!candidate.violation && tile.m > 192 && bits > 16)
+    candidate.violation = {
+        Rule::SharedMemory,
+        "expected results of at most 16 bits beside 3 stages of m = " +
+            std::to_string(tile.m) + ", but got " + std::to_string(bits)};
   if (!candidate.violation)
     candidate.prediction = predictTile(tile, problem);
   return candidate;
@@ -203,17 +209,9 @@ static std::vector<Candidate> listTiles(const Problem &problem) {
                       {128, 128, 128},
                       {160, 128, 128},
                       {192, 128, 128},
-                      {248, 128, 128}}) {
-    Candidate candidate =
-        examineWgmmaTile({.m = shape.m, .n = shape.n, .k = shape.k}, problem);
-    int64_t bits = 8 * problem.epilogue.stagedBytes;
-    if (!candidate.violation && shape.m > 192 && bits > 16)
-      candidate.violation = {
-          Rule::SharedMemory,
-          "expected results of at most 16 bits beside 3 stages of m = " +
-              std::to_string(shape.m) + ", but got " + std::to_string(bits)};
-    candidates.push_back(candidate);
-  }
+                      {248, 128, 128}})
+    candidates.push_back(
+        examineWgmmaTile({.m = shape.m, .n = shape.n, .k = shape.k}, problem));
   return candidates;
 }
 

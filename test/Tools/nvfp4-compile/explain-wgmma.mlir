@@ -35,3 +35,10 @@ func.func @any(%a: !any_a, %b: !any_b, %c: tensor<?x4096xf32>) -> tensor<?x4096x
       outs(%c : tensor<?x4096xf32>) {expected_rows = 512 : i64} -> tensor<?x4096xf32>
   return %d : tensor<?x4096xf32>
 }
+// CHECK: remark: keeps its strategy <m = 248, n = 128, k = 128>, illegal: expected results of at most 16 bits beside 3 stages of m = 248, but got 32; without it:
+func.func @given(%a: !any_a, %b: !any_b, %c: tensor<?x4096xf32>) -> tensor<?x4096xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !any_a) rhs(%b : !any_b)
+      outs(%c : tensor<?x4096xf32>) {strategy = #grouped_scaled_gemm.strategy<m = 248, n = 128, k = 128>}
+      -> tensor<?x4096xf32>
+  return %d : tensor<?x4096xf32>
+}

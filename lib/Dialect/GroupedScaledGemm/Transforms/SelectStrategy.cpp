@@ -135,6 +135,8 @@ static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
     remark << "keeps its strategy " << strategy::toString(own.tile);
     if (!own.violation)
       remark << ", predicted " << formatTime(own.prediction.total) << " us";
+    else
+      remark << ", illegal: " << own.violation->text;
     remark << "; without it:\n";
   } else {
     remark << "strategy " << strategy::toString(best) << "\n";
