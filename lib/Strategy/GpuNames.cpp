@@ -11,7 +11,7 @@
 
 #include "nvfp4/Strategy/GpuNames.h"
 
-#include <vector>
+#include "nvfp4/Strategy/Alternatives.h"
 
 using namespace nvfp4::strategy;
 
@@ -37,19 +37,13 @@ nvfp4::strategy::findKernelTarget(std::string_view name) {
 
 std::string nvfp4::strategy::listGpus(std::string_view first,
                                       std::optional<KernelTarget> only) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   if (!first.empty())
-    names.push_back(first);
+    names.emplace_back(first);
   for (const Gpu &gpu : kGpus)
     if (!only || gpu.target == *only)
-      names.push_back(gpu.name);
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (i > 0)
-      text += i + 1 == names.size() ? " or " : ", ";
-    text += names[i];
-  }
-  return text;
+      names.emplace_back(gpu.name);
+  return joinAlternatives(names);
 }
 
 std::string_view nvfp4::strategy::stringify(KernelTarget target) {

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Strategy/Legality.h"
+
+#include "nvfp4/Strategy/Alternatives.h"
 #include "nvfp4/Strategy/Kernels.h"
 
 #include <algorithm>
@@ -53,19 +55,15 @@ static bool holdsPairs(const Tile &tile, const Problem &problem) {
                      });
 }
 
-/// `64, 128 or 256`.
 static std::string list(const std::vector<int64_t> &values) {
-  std::string text;
-  for (size_t i = 0; i < values.size(); ++i)
-    text += (i == 0                   ? ""
-             : i + 1 == values.size() ? " or "
-                                      : ", ") +
-            str(values[i]);
-  return text;
+  std::vector<std::string> texts;
+  for (int64_t value : values)
+    texts.push_back(str(value));
+  return joinAlternatives(texts);
 }
 
 /// In place of a text that costs a search: the rule is broken.
-static const Text kWithoutAdvice = std::string();
+static Text withoutAdvice() { return std::string(); }
 
 /// Whether `tile` is legal, for which no text of advice is made.
 static bool isLegal(const Tile &tile, const Problem &problem,
@@ -145,13 +143,13 @@ static Text checkInstruction(const Tile &tile, const Problem &problem,
   int64_t step = 8 * tile.ctas;
   if (tile.swapAB && (tile.n < step || tile.n > 256 || tile.n % step != 0))
     return advise ? expected(listTokensOnN(tile, problem, machine), tile.n)
-                  : kWithoutAdvice;
+                  : withoutAdvice();
   // Scales of weights come in atoms of 128 rows, of which the instruction can
   // start at row 64.
   if (!tile.swapAB &&
       (tile.n < 64 * tile.ctas || tile.n > 256 || tile.n % 64 != 0)) {
     if (!advise)
-      return kWithoutAdvice;
+      return withoutAdvice();
     std::string legal = listWeightsOnN(tile, problem, machine), more;
     Tile swapped = tile;
     swapped.swapAB = true;
@@ -177,7 +175,7 @@ static Text checkPairs(const Tile &tile, const Problem &problem,
   if (holdsPairs(tile, problem))
     return std::nullopt;
   if (!advise)
-    return kWithoutAdvice;
+    return withoutAdvice();
   int64_t weights = tile.swapAB ? tile.m / tile.ctas : tile.n;
   int64_t granularity = problem.epilogue.gateGranularity;
   std::string text =
@@ -241,7 +239,7 @@ static Text checkRanges(const Tile &tile, const Problem &problem,
   if (areRangesLegal(tile))
     return std::nullopt;
   if (!advise)
-    return kWithoutAdvice;
+    return withoutAdvice();
   for (auto [name, member] :
        {std::pair("accumulator_stages", &Tile::accumulatorStages),
         std::pair("scale_stages", &Tile::scaleStages)})
@@ -268,7 +266,7 @@ static Text checkSharedMemory(const Tile &tile, const Problem &problem,
   int64_t columns = tile.epilogueN;
   if (columns < 8 || columns > 128 || (columns & (columns - 1)) != 0 ||
       tile.n % columns != 0)
-    return advise ? expectedEpilogueN(tile, problem, machine) : kWithoutAdvice;
+    return advise ? expectedEpilogueN(tile, problem, machine) : withoutAdvice();
   SharedMemoryPlan plan = planSharedMemory(tile, problem);
   plan.stages = 0;
   int64_t fit =
