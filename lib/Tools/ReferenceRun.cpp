@@ -13,6 +13,7 @@
 #include "nvfp4/Tools/ReferenceRun.h"
 
 #include "nvfp4/Reference/TensorConversion.h"
+#include "nvfp4/Strategy/GpuNames.h"
 
 using namespace nvfp4;
 using namespace nvfp4::tools;
@@ -79,7 +80,7 @@ tools::interpret(mlir::ModuleOp module, const Signature &signature,
   }
   reference::InterpreterOptions options;
   options.sample = sample;
-  if (target == "sm_90a")
+  if (strategy::findKernelTarget(target) == strategy::KernelTarget::SM90A)
     options.terms = reference::ProductTerms::Elements;
   options.threads = static_cast<unsigned>(threads);
   reference::Interpreter interpreter(module, options);
