@@ -127,7 +127,7 @@ std::vector<float> runGemm(benchmark::State *state, CompiledKernel kernel,
 } // namespace
 
 int main(int argc, char **argv) {
-  std::vector<Isa> isas = {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI};
+  std::vector<Isa> isas = {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AMX};
   std::erase_if(isas, [](Isa isa) { return isa > detectHostIsa(); });
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef argument(argv[i]);
@@ -149,7 +149,10 @@ int main(int argc, char **argv) {
   for (Isa isa : isas)
     for (BlockFormat format :
          {BlockFormat::NVFP4, BlockFormat::MXFP4, BlockFormat::MXFP8_E4M3}) {
-      specs.push_back(*KernelSpec::get(isa, format, format));
+      KernelSpec spec = *KernelSpec::get(isa, format, format);
+      if (spec.isa != isa)
+        continue;
+      specs.push_back(spec);
       formats.push_back(format);
     }
   std::vector<std::unique_ptr<KernelJit>> jits;

@@ -103,8 +103,8 @@ typedef struct Nvfp4CompileOptions {
   /* `cpu`, or a GPU for products: `sm_90a`, `sm_100a`, `sm_103a`, `sm_100f`. */
   MlirStringRef target;
   /* Instruction sets of code for the host: `native`, or `generic`, `avx2`,
-   * `avx512vnni`, `avx512bf16`, several of which are separated by commas and
-   * chosen among at run time. */
+   * `avx512vnni`, `avx512bf16`, `amx`, several of which are separated by commas
+   * and chosen among at run time. */
   MlirStringRef isa;
   /* 0 to 3. */
   unsigned optLevel;

@@ -35,7 +35,7 @@ static std::vector<KernelSpec> listSpecs() {
       BlockFormat::NVFP4, BlockFormat::MXFP4, BlockFormat::NVFP4_E8M0,
       BlockFormat::MXFP8_E4M3, BlockFormat::MXFP8_E5M2};
   std::vector<KernelSpec> specs;
-  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI})
+  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AMX})
     for (BlockFormat activation : formats)
       for (BlockFormat weight : formats)
         if (auto spec = KernelSpec::get(isa, activation, weight);

@@ -11,15 +11,42 @@
 //===----------------------------------------------------------------------===//
 
 #include "Error.h"
+#include "nvfp4/Runtime/TilePermission.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 using namespace nvfp4::runtime;
 
 static constexpr const char *kNames[] = {"generic", "avx2", "avx512vnni",
-                                         "avx512bf16"};
+                                         "avx512bf16", "amx"};
+static constexpr int kBF16 = 3, kAMX = 4;
+
+/// Whether the CPU has tiles with products of bf16 and the system saves them.
+static bool hasTiles() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
+    return false;
+  constexpr unsigned bf16 = 1u << 22, fp16 = 1u << 23, tile = 1u << 24;
+  constexpr unsigned all = bf16 | fp16 | tile;
+  if ((d & all) != all)
+    return false;
+  // AVX-512, which has been found, implies that XGETBV is there.
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  constexpr unsigned saved = 3u << 17;
+  return (low & saved) == saved;
+#else
+  return false;
+#endif
+}
 
 static int detect() {
 #if defined(__x86_64__)
@@ -35,7 +62,9 @@ static int detect() {
                 __builtin_cpu_supports("avx512vnni");
   if (!avx512)
     return 1;
-  return __builtin_cpu_supports("avx512bf16") ? 3 : 2;
+  if (!__builtin_cpu_supports("avx512bf16"))
+    return 2;
+  return hasTiles() ? kAMX : kBF16;
 #else
   return 0;
 #endif
@@ -51,20 +80,30 @@ extern "C" nvfp4_status nvfp4_choose_cpu_isa(int *isa) try {
   if (!isa)
     return fail(NVFP4_INVALID_ARGUMENT,
                 "expected a place for the instruction set, but got null");
-  *isa = best;
+  // Asked for only where it is used.
+  auto allowed = [](int level) {
+    static std::atomic<int> tiles = -1;
+    if (level < kAMX)
+      return level;
+    if (tiles < 0)
+      tiles = requestTiles();
+    return tiles ? level : kBF16;
+  };
   const char *wanted = std::getenv("NVFP4_CPU_ISA");
-  if (!wanted || !*wanted)
+  if (!wanted || !*wanted) {
+    *isa = allowed(best);
     return NVFP4_OK;
+  }
   auto found =
       std::find(std::begin(kNames), std::end(kNames), std::string_view(wanted));
   if (found == std::end(kNames)) {
     *isa = 0;
     return fail(NVFP4_INVALID_ARGUMENT,
-                "expected generic, avx2, avx512vnni or avx512bf16 in "
+                "expected generic, avx2, avx512vnni, avx512bf16 or amx in "
                 "NVFP4_CPU_ISA, but got '" +
                     std::string(wanted) + "'");
   }
-  *isa = std::min(best, static_cast<int>(found - std::begin(kNames)));
+  *isa = allowed(std::min(best, static_cast<int>(found - std::begin(kNames))));
   return NVFP4_OK;
 } catch (...) {
   return failWithException();

@@ -31,13 +31,13 @@ Expected<NativeTarget> NativeTarget::forIsa(StringRef isa) {
     target.cpu = "x86-64";
   } else if (isa == "avx2") {
     target.cpu = "x86-64-v3";
-  } else if (isa == "avx512vnni" || isa == "avx512bf16") {
+  } else if (isa == "avx512vnni" || isa == "avx512bf16" || isa == "amx") {
     // Conversions to bf16 by its instruction would flush subnormals.
     target.cpu = "x86-64-v4";
     target.features = "+avx512vnni,+avx512vbmi";
   } else {
     return createStringError("expected instruction set generic, avx2, "
-                             "avx512vnni or avx512bf16, but got '" +
+                             "avx512vnni, avx512bf16 or amx, but got '" +
                              isa + "'");
   }
   return target;

@@ -56,7 +56,7 @@ static Function *splitBody(Function &function, const Twine &name) {
 
 /// What NVFP4_CPU_ISA and the CPU say, as the place of a name in this order.
 static constexpr StringRef kLevels[] = {"generic", "avx2", "avx512vnni",
-                                        "avx512bf16"};
+                                        "avx512bf16", "amx"};
 
 Error nvfp4::target::versionFunctions(Module &module,
                                       ArrayRef<StringRef> isas) {
@@ -74,8 +74,8 @@ Error nvfp4::target::versionFunctions(Module &module,
   for (auto [level, name] : enumerate(kLevels)) {
     if (level == 0 || !is_contained(isas, name))
       continue;
-    // Only kernels use what the last one adds.
-    if (name == "avx512bf16" && is_contained(isas, "avx512vnni"))
+    // Only kernels use what the last ones add.
+    if (level > 2 && !versions.empty() && versions.back().level >= 2)
       continue;
     Expected<NativeTarget> target = NativeTarget::forIsa(name);
     if (!target)

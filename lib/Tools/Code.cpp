@@ -84,7 +84,7 @@ LogicalResult tools::resolve(CodeOptions &options) {
     return failure();
   }
   if (options.isa == "all")
-    options.isa = "generic,avx2,avx512vnni,avx512bf16";
+    options.isa = "generic,avx2,avx512vnni,avx512bf16,amx";
   if (options.isa == "native") {
     int isa = 0;
     if (nvfp4_choose_cpu_isa(&isa)) {
@@ -99,7 +99,7 @@ LogicalResult tools::resolve(CodeOptions &options) {
       llvm::consumeError(target.takeError());
       reportError(
           options,
-          "expected --isa of generic, avx2, avx512vnni or avx512bf16, of "
+          "expected --isa of generic, avx2, avx512vnni, avx512bf16 or amx, of "
           "several of them, native or all, but got '" +
               Twine(isa) + "'");
       return failure();
@@ -110,7 +110,7 @@ LogicalResult tools::resolve(CodeOptions &options) {
 
 target::NativeTarget tools::getNativeTarget(const CodeOptions &options) {
   SmallVector<std::string> isas = splitIsas(options);
-  for (StringRef isa : {"generic", "avx2", "avx512vnni", "avx512bf16"}) {
+  for (StringRef isa : {"generic", "avx2", "avx512vnni", "avx512bf16", "amx"}) {
     if (!llvm::is_contained(isas, isa))
       continue;
     target::NativeTarget target = llvm::cantFail(

@@ -60,8 +60,8 @@ def num_threads() -> int:
 
 
 def cpu_isa() -> str:
-    """The best instruction set of this CPU that code may use: ``generic``, ``avx2``, ``avx512vnni`` or
-    ``avx512bf16``."""
+    """The best instruction set of this CPU that code may use: ``generic``, ``avx2``, ``avx512vnni``,
+    ``avx512bf16`` or ``amx``."""
     library = _library.runtime()
     return library.nvfp4_cpu_isa_name(library.nvfp4_cpu_isa()).decode()
 
@@ -476,7 +476,7 @@ def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: s
 
     ``target`` is ``cpu``, or a GPU for products (``sm_90a``, ``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on
     ``device``: ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
-    ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, or several with commas, among
+    ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, ``amx``, or several with commas, among
     which the CPU chooses.
     ``runtime_checks`` checks offsets, indices and extents where the code runs. ``pipeline`` names passes, in
     MLIR's syntax, that run before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises

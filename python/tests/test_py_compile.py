@@ -270,4 +270,4 @@ def test_threads_change_no_bit(program, rng):
     assert np.isfinite(results[0]).all()
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])
-    assert nvfp4.cpu_isa() in ("generic", "avx2", "avx512vnni", "avx512bf16") and FORMATS
+    assert nvfp4.cpu_isa() in ("generic", "avx2", "avx512vnni", "avx512bf16", "amx") and FORMATS

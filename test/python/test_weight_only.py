@@ -56,7 +56,7 @@ def test_sums_before_scales_may_overflow(rng, scale):
     assert code == 0, output + error
 
 
-ISAS = ["generic", "avx2", "avx512vnni", "avx512bf16"]
+ISAS = ["generic", "avx2", "avx512vnni", "avx512bf16", "amx"]
 MANY_ROWS = 64
 
 _fmaf = ctypes.CDLL(ctypes.util.find_library("m")).fmaf

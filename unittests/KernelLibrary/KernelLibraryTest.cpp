@@ -46,7 +46,8 @@ TEST_F(KernelLibrary, HoldsEveryPairOfFormats) {
   std::vector<std::string> names = kernels::listKernels();
   // Two NVFP4 formats with themselves, and nine pairs in blocks of 32.
   // Rows of bf16 by NVFP4, scaled before or after, and by MXFP4.
-  EXPECT_EQ(names.size(), 3u * 11u + 4u * 3u);
+  // Tiles for three formats with themselves.
+  EXPECT_EQ(names.size(), 3u * 11u + 4u * 3u + 3u);
   for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
     for (BlockFormat weight : {BlockFormat::NVFP4, BlockFormat::MXFP4}) {
       KernelSpec spec = KernelSpec::get(isa, PlainRows::BF16, weight);
@@ -54,7 +55,7 @@ TEST_F(KernelLibrary, HoldsEveryPairOfFormats) {
       EXPECT_TRUE(std::count(names.begin(), names.end(), spec.name()))
           << spec.name();
     }
-  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI})
+  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AMX})
     for (BlockFormat a :
          {BlockFormat::NVFP4, BlockFormat::MXFP4, BlockFormat::NVFP4_E8M0,
           BlockFormat::MXFP8_E4M3, BlockFormat::MXFP8_E5M2})

@@ -49,9 +49,9 @@ TEST_F(Machine, ThreadsComeFromTheCallerThenTheEnvironment) {
 TEST_F(Machine, TheEnvironmentOnlyLowersTheInstructionSet) {
   int best = nvfp4_cpu_isa();
   ASSERT_NE(nvfp4_cpu_isa_name(best), nullptr);
-  EXPECT_EQ(nvfp4_cpu_isa_name(4), nullptr);
+  EXPECT_EQ(nvfp4_cpu_isa_name(5), nullptr);
   EXPECT_EQ(nvfp4_cpu_isa_name(-1), nullptr);
-  for (int isa = 0; isa < 4; ++isa) {
+  for (int isa = 0; isa < 5; ++isa) {
     setenv("NVFP4_CPU_ISA", nvfp4_cpu_isa_name(isa), 1);
     EXPECT_EQ(nvfp4_cpu_isa(), std::min(isa, best));
   }
@@ -61,7 +61,7 @@ TEST_F(Machine, TheEnvironmentOnlyLowersTheInstructionSet) {
   EXPECT_EQ(nvfp4_choose_cpu_isa(&isa), NVFP4_INVALID_ARGUMENT);
   EXPECT_EQ(isa, 0);
   EXPECT_STREQ(nvfp4_last_error(),
-               "expected generic, avx2, avx512vnni or avx512bf16 in "
+               "expected generic, avx2, avx512vnni, avx512bf16 or amx in "
                "NVFP4_CPU_ISA, but got 'mmx'");
   setenv("NVFP4_CPU_ISA", "", 1);
   EXPECT_EQ(nvfp4_choose_cpu_isa(&isa), NVFP4_OK);

@@ -36,11 +36,13 @@ TEST(NativeTarget, RejectsUnknownNames) {
 TEST(NativeTarget, NamesInstructionSets) {
   auto unknown = NativeTarget::forIsa("mmx");
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(llvm::toString(unknown.takeError()),
-            "expected instruction set generic, avx2, avx512vnni or avx512bf16, "
-            "but got 'mmx'");
+  EXPECT_EQ(
+      llvm::toString(unknown.takeError()),
+      "expected instruction set generic, avx2, avx512vnni, avx512bf16 or amx, "
+      "but got 'mmx'");
 #if defined(__x86_64__)
-  for (const char *isa : {"generic", "avx2", "avx512vnni", "avx512bf16"}) {
+  for (const char *isa :
+       {"generic", "avx2", "avx512vnni", "avx512bf16", "amx"}) {
     auto target = NativeTarget::forIsa(isa);
     ASSERT_TRUE(static_cast<bool>(target)) << isa;
     EXPECT_EQ(messageOf(*target), "") << isa;

@@ -25,7 +25,7 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     the pass adds to the module. Everything else in the module stays as it is.
 
     A product becomes a table of problems, filled where it runs, and tasks of up
-    to 256 rows by 64 weight rows over all of K, so each result is computed by
+    to 128 rows by 64 weight rows over all of K, so each result is computed by
     one task alone: its bits depend neither on the number of threads nor on the
     instruction set. The `epilogue` is applied to a task's tile before it is
     stored. `strategy` is not read, for there is one way to tile. It meets every
@@ -44,8 +44,12 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     - a list of products of more than one format, scale layout or result type.
 
     `isa` names the instruction sets that code is made for: `generic`, `avx2`,
-    `avx512vnni`, `avx512bf16` (the same but for rows of bf16), or `auto` for the
-    best of this machine; another name is an error. With several, the runtime function `int32_t nvfp4_cpu_isa()` chooses.
+    `avx512vnni`, `avx512bf16` (the same but for rows of bf16), `amx` (the same
+    but for many rows of NVFP4 and MXFP4), or `auto` for the best of this
+    machine without `amx`; another name is an error. With several, the runtime
+    function `int32_t nvfp4_cpu_isa()` chooses. Products for `amx` are there for
+    `avx512vnni` as well, since a process has to ask for tiles of AMX, which
+    that function does.
 
     Before:
 
@@ -89,7 +93,7 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"isas", "isa", "std::string",
-               "instruction sets: auto, generic, avx2, avx512vnni, avx512bf16">];
+               "instruction sets: auto, generic, avx2, avx512vnni, avx512bf16, amx">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",

@@ -24,10 +24,11 @@ namespace nvfp4 {
 struct GsgToCpuOptions : mlir::PassPipelineOptions<GsgToCpuOptions> {
   ListOption<std::string> isas{
       *this, "isa",
-      llvm::cl::desc("Instruction sets of the kernels: generic, avx2, "
-                     "avx512vnni, avx512bf16, or auto for the best here; with "
-                     "several the runtime chooses, and all give the same bits "
-                     "(default: auto)")};
+      llvm::cl::desc(
+          "Instruction sets of the kernels: generic, avx2, "
+          "avx512vnni, avx512bf16, amx, or auto for the best here; with "
+          "several the runtime chooses, and all give the same bits "
+          "(default: auto)")};
   Option<bool> threads{
       *this, "threads",
       llvm::cl::desc("Run parallel loops on OpenMP threads; false: one thread"),

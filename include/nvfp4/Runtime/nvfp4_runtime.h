@@ -65,16 +65,16 @@ NVFP4_API const char *nvfp4_last_error(void);
 
 /*===- The machine -------------------------------------------------------===*/
 
-/* The best instruction set of this CPU that code may use: 0 generic, 1 AVX2
- * (x86-64-v3), 2 AVX-512 with VBMI and VNNI, 3 with BF16 too. The environment
- * variable NVFP4_CPU_ISA (one of the names below) lowers it; another name there
- * gives 0, and makes calls by nvfp4_function_call fail. */
+/* The best instruction set of this CPU that code may use: 0 generic, 1 AVX2,
+ * 2 AVX-512 with VBMI and VNNI, 3 with BF16, 4 AMX, for which the system is
+ * asked. NVFP4_CPU_ISA in the environment (a name of those below) lowers it;
+ * another name gives 0, and makes calls by nvfp4_function_call fail. */
 NVFP4_API int nvfp4_cpu_isa(void);
 
 /* The same in `isa`, with an error where NVFP4_CPU_ISA holds another name. */
 NVFP4_API nvfp4_status nvfp4_choose_cpu_isa(int *isa);
 
-/* "generic", "avx2", "avx512vnni" or "avx512bf16"; null for other numbers. */
+/* "generic", "avx2", "avx512vnni", "avx512bf16", "amx"; or null. */
 NVFP4_API const char *nvfp4_cpu_isa_name(int isa);
 
 /* Sets how many threads calls use from now on; 0 goes back to the default:

@@ -4,10 +4,15 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What refusals say that is legal: one spelling of lists.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_STRATEGY_ALTERNATIVES_H
 #define NVFP4_STRATEGY_ALTERNATIVES_H
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

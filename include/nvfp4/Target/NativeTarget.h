@@ -34,7 +34,7 @@ struct NativeTarget {
   unsigned optLevel = 3;
 
   /// The target that every CPU has which supports `isa` (`generic`, `avx2`,
-  /// `avx512vnni` or `avx512bf16`), or an error that lists these names.
+  /// `avx512vnni`, `avx512bf16` or `amx`), or an error that lists these names.
   static llvm::Expected<NativeTarget> forIsa(llvm::StringRef isa);
 };
 

@@ -35,6 +35,9 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 
+/// The best of this machine that no process has to ask for.
+static Isa findAutoIsa() { return std::min(detectHostIsa(), Isa::AVX512BF16); }
+
 namespace {
 struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
   using ConvertGsgToCpuPassBase::ConvertGsgToCpuPassBase;
@@ -45,7 +48,7 @@ struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
       if (name != "auto" && !parseIsa(name))
         return emitError(UnknownLoc::get(context),
                          "expected isa to be auto, generic, avx2, "
-                         "avx512vnni or avx512bf16, but got '")
+                         "avx512vnni, avx512bf16 or amx, but got '")
                << name << "'";
     return success();
   }
@@ -53,9 +56,9 @@ struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
   void runOnOperation() override {
     SmallVector<Isa> chosen;
     for (const std::string &name : isas)
-      chosen.push_back(name == "auto" ? detectHostIsa() : *parseIsa(name));
+      chosen.push_back(name == "auto" ? findAutoIsa() : *parseIsa(name));
     if (chosen.empty())
-      chosen.push_back(detectHostIsa());
+      chosen.push_back(findAutoIsa());
     RewritePatternSet patterns(&getContext());
     populateGsgToCpuPatterns(patterns, chosen);
     walkAndApplyPatterns(getOperation(), std::move(patterns));

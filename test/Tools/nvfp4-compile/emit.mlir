@@ -36,7 +36,7 @@
 // RUN: not nvfp4-compile %s --emit=mlir -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
 // FULL: {{^}}error: could not write '/dev/full': No space left on device
 // RUN: not nvfp4-compile %s --isa=avx9 2>&1 | FileCheck %s --check-prefix=ISA
-// ISA: {{^}}error: expected --isa of generic, avx2, avx512vnni or avx512bf16, of several of them, native or all, but got 'avx9'
+// ISA: {{^}}error: expected --isa of generic, avx2, avx512vnni, avx512bf16 or amx, of several of them, native or all, but got 'avx9'
 // RUN: not nvfp4-compile %s -O9 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: error: expected -O0 to -O3, but got -O9
 // RUN: nvfp4-compile %s -o %t/h.so | FileCheck %s --check-prefix=WROTE

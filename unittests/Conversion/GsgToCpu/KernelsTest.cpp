@@ -16,11 +16,13 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 using namespace nvfp4;
@@ -178,6 +180,28 @@ bool sameBits(float x, float y) {
   return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
 }
 
+/// Whether a tiled kernel leaves an element to others.
+bool isLeftToOthers(const KernelSpec &spec, const Operand &a, const Operand &b,
+                    int64_t m, int64_t n) {
+  if (!spec.isTiled() || spec.scale != ScaleKind::E8M0)
+    return false;
+  auto isFar = [](const Operand &operand, int64_t row, int64_t block) {
+    uint8_t code = operand.scaleCodes[row * operand.blocks + block];
+    auto codes = std::span(operand.codes).subspan(row * operand.k, operand.k);
+    auto elements = codes.subspan(block * operand.blockSize);
+    elements =
+        elements.first(std::min<size_t>(elements.size(), operand.blockSize));
+    bool isZeros = std::ranges::all_of(
+        elements, [](uint8_t element) { return element % 8 == 0; });
+    return (code < 127 - kTileExponent || code > 127 + kTileExponent) &&
+           (!isZeros || code == 255);
+  };
+  for (int64_t block = 0; block < a.blocks; ++block)
+    if (isFar(a, m, block) || isFar(b, n, block))
+      return true;
+  return false;
+}
+
 /// Runs all rows of `a` against the first `columns` rows of `b`.
 std::vector<float> runKernel(const CompiledKernel &kernel, const Operand &a,
                              const Operand &b, int64_t columns) {
@@ -228,7 +252,8 @@ constexpr ElementKind E2M1 = ElementKind::E2M1, E4M3 = ElementKind::E4M3,
 
 std::vector<Isa> availableIsas() {
   std::vector<Isa> isas;
-  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
+  for (Isa isa :
+       {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16, Isa::AMX})
     if (isa <= detectHostIsa())
       isas.push_back(isa);
   return isas;
@@ -240,6 +265,8 @@ std::vector<KernelSpec> allSpecs() {
     specs.push_back({isa, E2M1, E2M1, ScaleKind::UE4M3, 16});
     specs.push_back({isa, E2M1, E2M1, ScaleKind::E8M0, 16});
     specs.push_back({isa, E2M1, E2M1, ScaleKind::E8M0, 32});
+    if (isa == Isa::AMX)
+      continue;
     specs.push_back({isa, E4M3, E4M3, ScaleKind::E8M0, 32});
     specs.push_back({isa, E5M2, E4M3, ScaleKind::E8M0, 32});
     specs.push_back({isa, E4M3, E2M1, ScaleKind::E8M0, 32});
@@ -264,6 +291,8 @@ protected:
     for (int64_t m = 0; m < a.rows; ++m)
       for (int64_t n = 0; n < columns; ++n) {
         float expected = definition(GetParam(), a, b, m, n);
+        if (isLeftToOthers(GetParam(), a, b, m, n))
+          expected = std::numeric_limits<float>::quiet_NaN();
         ASSERT_PRED2(sameBits, actual[m * columns + n], expected)
             << "row " << m << " column " << n << " of " << a.rows << " x "
             << columns << ", K " << a.k << ", word stride " << b.wordStride
@@ -305,6 +334,58 @@ TEST_P(KernelsTest, EveryRowCount) {
     b.commit();
     compare(a, b, columns);
   }
+}
+
+// Two tiles of AMX at a time, then one.
+TEST_P(KernelsTest, ManyRows) {
+  std::mt19937 random(8);
+  const KernelSpec &spec = GetParam();
+  for (int64_t rows : {31, 48, 65})
+    for (int64_t columns : {5, 33, 64}) {
+      int64_t k = rows == 48 ? 1072 : 97;
+      Operand a(spec.activation, rows, k, spec.blockSize, 4, 0);
+      Operand b(spec.weight, columns, k, spec.blockSize, 4, 0);
+      fillRandom(a, spec.scale, random);
+      fillRandom(b, spec.scale, random);
+      a.commit();
+      b.commit();
+      compare(a, b, columns);
+    }
+}
+
+// Quantisers give blocks of zeros the least scale, which is no reason for tiles
+// to leave them to others.
+TEST_P(KernelsTest, BlocksOfZeros) {
+  std::mt19937 random(9);
+  const KernelSpec &spec = GetParam();
+  Operand a(spec.activation, 35, 150, spec.blockSize, 4, 0);
+  Operand b(spec.weight, 64, 150, spec.blockSize, 4, 0);
+  for (Operand *operand : {&a, &b}) {
+    fillRandom(*operand, spec.scale, random);
+    std::ranges::fill(operand->scaleCodes,
+                      spec.scale == ScaleKind::UE4M3 ? 0x38 : 127);
+    for (int64_t row = 0; row < operand->rows; ++row) {
+      int64_t block = row % operand->blocks, first = block * spec.blockSize;
+      int64_t end = std::min(operand->k, first + spec.blockSize);
+      for (int64_t k = first; k < end; ++k)
+        operand->codes[row * operand->k + k] =
+            static_cast<uint8_t>(k % 2 ? (operand->mask() + 1) / 2 : 0);
+      operand->scaleCodes[row * operand->blocks + block] = 0;
+    }
+  }
+  // A scale that is NaN counts, zeros or not.
+  a.scaleCodes[7 * a.blocks + 7 % a.blocks] = 0xFF;
+  b.scaleCodes[3 * b.blocks + 3 % b.blocks] = 0xFF;
+  a.commit();
+  b.commit();
+  compare(a, b, b.rows);
+  std::vector<float> result = runKernel(*kernel, a, b, b.rows);
+  if (spec.activation != E2M1 || spec.weight != E2M1)
+    return; // elements may be NaN
+  for (int64_t m = 0; m < a.rows; ++m)
+    for (int64_t n = 0; n < b.rows; ++n)
+      EXPECT_EQ(std::isnan(result[m * b.rows + n]), m == 7 || n == 3)
+          << "row " << m << " column " << n;
 }
 
 // Few rows take columns in an order of their own and K in longer chunks.

@@ -56,7 +56,7 @@ std::vector<uint8_t> checkCase(const ProductCase &product,
 
 void checkEverywhere(const ProductCase &product) {
   std::vector<uint8_t> first = checkCase(product, {"generic", 0});
-  for (Isa isa : {Isa::AVX2, Isa::AVX512VNNI}) {
+  for (Isa isa : {Isa::AVX2, Isa::AVX512VNNI, Isa::AMX}) {
     if (static_cast<int>(isa) > static_cast<int>(detectHostIsa()))
       continue;
     EXPECT_EQ(first, checkCase(product, {stringify(isa).str(), 0}))

@@ -33,6 +33,10 @@ struct ProductCase {
   std::vector<int64_t> sizes = {1};
   /// Rows of each group where they do not differ (masked: of the buffer).
   int64_t rows = 1;
+  /// What every second E8M0 scale of the activations has more, and of the
+  /// weights less, in its exponent; or all of one row or one column have more.
+  int scaleShift = 0;
+  int64_t shiftedRow = -1, shiftedColumn = -1;
   /// Rows of the buffers behind the last group.
   int64_t spareRows = 0;
   int64_t columns = 1, depth = 16;

@@ -104,9 +104,16 @@ TEST(ProductList, OwnSizes) {
   std::vector<Sizes> problems = {{64, 128, 512}, {72, 200, 256}, {0, 64, 32},
                                  {5, 0, 32},     {5, 33, 0},     {1, 1, 16}};
   for (bool accumulate : {false, true})
-    for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI})
+    for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AMX})
       if (static_cast<int>(isa) <= static_cast<int>(detectHostIsa()))
         checkList(problems, accumulate, {stringify(isa).str(), 0});
+}
+
+// More panels of columns than a band of tasks has, and some that have fewer.
+TEST(ProductList, ManyPanels) {
+  std::vector<Sizes> problems = {{130, 1100, 32}, {5, 70, 32}, {200, 2100, 32}};
+  checkList(problems, /*accumulate=*/false,
+            {stringify(detectHostIsa()).str(), 0});
 }
 
 } // namespace

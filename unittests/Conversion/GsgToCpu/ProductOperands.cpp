@@ -167,9 +167,15 @@ void ProductRunner::makeOperands() {
                              scaleColumns, p.weightFormat.value_or(p.format)));
   // Only the scales of existing blocks are numbers.
   bool e8m0 = format::scaleKind(p.format) == format::ScaleKind::E8M0;
-  auto draw = [&] {
-    return static_cast<uint8_t>(e8m0 ? 127 + random() % 2
-                                     : 0x38 + random() % 2 * 8);
+  bool shiftsOne = p.shiftedRow >= 0 || p.shiftedColumn >= 0;
+  auto draw = [&](int64_t block, int sign, bool isChosen) {
+    int shift = 0;
+    if (e8m0 && shiftsOne)
+      shift = isChosen ? p.scaleShift : 0;
+    else if (e8m0)
+      shift = block % 2 ? sign * p.scaleShift : 0;
+    return static_cast<uint8_t>(
+        (e8m0 ? 127 + random() % 2 : 0x38 + random() % 2 * 8) + shift);
   };
   for (int64_t g = 0; g < count; ++g) {
     bool alongK = p.kind == Kind::RaggedK;
@@ -179,10 +185,11 @@ void ProductRunner::makeOperands() {
       for (int64_t m = 0; m < rowsOf(g); ++m)
         lhs.scale(batched() ? g : 0,
                   (p.kind == Kind::RaggedRows ? scaleStarts[g] : 0) + m,
-                  first + j) = draw();
+                  first + j) = draw(j, 1, m == p.shiftedRow && g + 1 == count);
       for (int64_t n = 0; n < p.columns; ++n)
         rhs[numRhs > 1 ? g : 0].scale(stacked && !p.discrete ? g : 0, n,
-                                      first + j) = draw();
+                                      first + j) =
+            draw(j, -1, n == p.shiftedColumn);
     }
   }
   auto reals = [&](const char *name, std::vector<int64_t> shape, double unit) {

@@ -29,6 +29,8 @@ ProductCase raggedRows(std::vector<int64_t> sizes, int64_t columns,
   return p;
 }
 
+std::string bestIsa() { return stringify(detectHostIsa()).str(); }
+
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 TEST(Products, RaggedRowsBF16) {
@@ -77,6 +79,35 @@ TEST(Products, EveryFormat) {
     p.format = traits.format;
     checkEverywhere(p);
   }
+}
+
+// Too far from 1 for tiles of AMX, which give NaN; their products are not.
+TEST(Products, ScalesFarFromOne) {
+  for (auto [format, shift] : {std::pair{format::BlockFormat::MXFP4, -60},
+                               {format::BlockFormat::MXFP4, 100},
+                               {format::BlockFormat::NVFP4_E8M0, 50}}) {
+    ProductCase p = raggedRows({40, 5, 300}, 70, 80);
+    p.format = format;
+    p.scaleShift = shift;
+    checkEverywhere(p);
+  }
+  // One row, which is the last, or one column is enough.
+  for (bool isRow : {true, false}) {
+    ProductCase p = raggedRows({40, 300}, 70, 80);
+    p.format = format::BlockFormat::MXFP4;
+    p.scaleShift = 60;
+    (isRow ? p.shiftedRow : p.shiftedColumn) = isRow ? 299 : 69;
+    checkEverywhere(p);
+    checkCase(p, {bestIsa(), 3});
+  }
+}
+
+// More panels of columns than a band of tasks has.
+TEST(Products, ManyPanels) {
+  ProductCase p = raggedRows({130, 0, 7, 300}, 64 * 17 + 5, 32);
+  p.amax = true;
+  for (int threads : {1, 3})
+    checkCase(p, {bestIsa(), threads});
 }
 
 TEST(Products, RaggedRowsScaleStarts) {

@@ -41,7 +41,7 @@ void KernelEmitter::runPanels(const Tile &tile, Value isExact) {
   int64_t setColumns = plan.getSetColumns(), tileRows = plan.getTileRows();
   int64_t rowBlock = plan.getRowBlockBytes(), chunk = plan.getChunk();
   int64_t stepBlocks = plan.getBlocksPerStep();
-  int64_t panelStep = setColumns * kStep * plan.getPanelElementBytes();
+  int64_t panelStep = plan.getPanelStepBytes();
   bool nibbles = spec.weight == format::ElementKind::E2M1;
   Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
   Value panel = tile.scratch, scaleBuffer = tile.scaleBuffer;
@@ -91,6 +91,8 @@ void KernelEmitter::runPanels(const Tile &tile, Value isExact) {
             kb.add(kb.mul(row, tile.allBlocks), kb.mul(height, firstBlock));
         return kb.ptrAdd(tile.prepared, kb.mul(at, rowBlock));
       };
+      if (plan.usesTiles())
+        return runTiles(tile, firstBlock, blocks, ahead, byteOffset);
       auto accPtr = [&](Value row) {
         return kb.ptrAdd(accSet, kb.mul(row, 4 * kPanelColumns));
       };
@@ -186,11 +188,15 @@ LLVM::LLVMFuncOp KernelEmitter::emitGemmTile() {
       isFew = arith::AndIOp::create(builder, kb.loc, isFew,
                                     kb.cmp(Predicate::eq, bits, 0));
   }
+  if (plan.usesTiles())
+    configureTiles();
   auto panels = [&] { runPanels(tile, isExact); };
   if (isFew)
     kb.ifThenElse(isFew, [&] { runFused(tile); }, panels);
   else
     panels();
+  if (plan.usesTiles())
+    releaseTiles();
   endFunction();
   return func;
 }

@@ -73,6 +73,7 @@ std::unique_ptr<IsaEmitter> createGenericEmitter();
 std::unique_ptr<IsaEmitter> createAVX2Emitter();
 std::unique_ptr<IsaEmitter> createAVX512VNNIEmitter();
 std::unique_ptr<IsaEmitter> createAVX512BF16Emitter();
+std::unique_ptr<IsaEmitter> createAMXEmitter();
 
 } // namespace nvfp4::gsg::cpu
 

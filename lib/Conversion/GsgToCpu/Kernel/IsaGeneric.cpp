@@ -45,6 +45,8 @@ std::unique_ptr<IsaEmitter> IsaEmitter::create(Isa isa) {
     return createAVX512VNNIEmitter();
   case Isa::AVX512BF16:
     return createAVX512BF16Emitter();
+  case Isa::AMX:
+    return createAMXEmitter();
   }
   return nullptr;
 }

@@ -67,7 +67,7 @@ SmallVector<Type> KernelEmitter::gemmTileTypes() const {
 }
 
 SmallVector<int64_t> KernelEmitter::fusedVariants() const {
-  if (plan.usesFloats() || spec.scaleWeights)
+  if (plan.usesFloats() || plan.usesTiles() || spec.scaleWeights)
     return {};
   SmallVector<int64_t> variants(plan.getRowVariants());
   if (spec.isa >= Isa::AVX512VNNI)
@@ -111,9 +111,14 @@ Kernels KernelEmitter::emit(LLVM::Linkage linkage) {
   if (plan.getGroups() > 1 && !fusedVariants().empty())
     groupScalePanel = emitScalePanel("_group_scales", plan.getLanes());
   weightPanel = emitWeightPanel();
-  for (int64_t rows : plan.getRowVariants())
-    panelRows.push_back(emitRows(rows, Source::Panel));
-  if (!plan.usesFloats())
+  if (plan.usesTiles())
+    for (int tiles : {1, 2})
+      for (bool fetches : {false, true})
+        tileRows[tiles - 1][fetches] = emitTileRows(tiles, fetches);
+  else
+    for (int64_t rows : plan.getRowVariants())
+      panelRows.push_back(emitRows(rows, Source::Panel));
+  if (plan.usesIntegers() || plan.usesPairs())
     panelRowsFetching = emitRows(plan.getTileRows(), Source::PanelAndFetch);
   if (plan.usesPairs())
     exactRows = emitExactRows();

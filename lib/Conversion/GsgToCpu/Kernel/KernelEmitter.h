@@ -82,6 +82,22 @@ private:
   void runPanels(const Tile &tile, Value isExact);
   // FusedTile.cpp: few rows, which decode weights in registers.
   void runFused(const Tile &tile);
+  // TileRows.cpp: one or two tiles of rows x tiles of all columns of a panel.
+  Func emitTileRows(int64_t tiles, bool fetches);
+  /// All rows of the chunk of `blocks` blocks that starts at `firstBlock`.
+  void runTiles(const Tile &tile, Value firstBlock, Value blocks, Value ahead,
+                Value byteOffset);
+  /// Loads or drops the shapes of tiles.
+  void configureTiles();
+  void releaseTiles();
+  // TileWeights.cpp
+  /// The scales of four blocks, from their words, as decodeTileWeights wants
+  /// them.
+  llvm::SmallVector<Value> decodeTileScales(Value words);
+  /// From the packed dwords of a block per lane, and its scales, the elements
+  /// times scales as vectors of pairs of bf16; see PrepareRows.cpp.
+  llvm::SmallVector<Value> decodeTileWeights(llvm::ArrayRef<Value> dwords,
+                                             Value scales);
   /// Puts sums that are in the order of spread groups in that of columns.
   void orderColumns(const Tile &tile);
   /// The column in lane `lane` of spread group `group`.
@@ -105,8 +121,11 @@ private:
   /// 2^exponent.
   Value decodeScale(Value words, int64_t index, int exponent);
   /// Prepared scales carry this power of two: integer operands are doubled on
-  /// both sides.
-  int scaleExponent() const { return plan.usesIntegers() ? -2 : 0; }
+  /// both sides, and tiles are biased.
+  int scaleExponent() const {
+    bool isBiased = plan.usesTiles() && spec.scale == format::ScaleKind::UE4M3;
+    return plan.usesIntegers() ? -2 : isBiased ? kTileBias : 0;
+  }
   /// Row counts that are computed in one pass over memory, without a panel: up
   /// to two tiles where the registers hold their accumulators.
   llvm::SmallVector<int64_t> fusedVariants() const;
@@ -122,6 +141,8 @@ private:
 
   Func stageActivations, stageWeights, scalePanel, groupScalePanel, weightPanel;
   Func panelRowsFetching, exactRows;
+  /// For one tile of rows and for two, without and with fetching.
+  Func tileRows[2][2];
   llvm::SmallVector<Func> panelRows, fusedRows;
 };
 

@@ -9,11 +9,13 @@
 // integer block of 16 keeps 16 accumulators and 8 decoded weight registers in
 // 32 registers; a block of 32 needs twice the weights, so half the columns; the
 // routes of bf16 and f32 keep their block sums in registers and accumulators in
-// memory.
+// memory; tiles are of 16 rows.
 //
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
+
+#include "nvfp4/Runtime/TilePermission.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
@@ -36,12 +38,15 @@ llvm::StringRef cpu::stringify(Isa isa) {
     return "avx512vnni";
   case Isa::AVX512BF16:
     return "avx512bf16";
+  case Isa::AMX:
+    return "amx";
   }
   return "";
 }
 
 std::optional<Isa> cpu::parseIsa(llvm::StringRef name) {
-  for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
+  for (Isa isa :
+       {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16, Isa::AMX})
     if (name == stringify(isa))
       return isa;
   return std::nullopt;
@@ -60,7 +65,13 @@ Isa cpu::detectHostIsa() {
   if (!hasAll({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd",
                "avx512vbmi", "avx512vnni"}))
     return Isa::AVX2;
-  return hasAll({"avx512bf16"}) ? Isa::AVX512BF16 : Isa::AVX512VNNI;
+  if (!hasAll({"avx512bf16"}))
+    return Isa::AVX512VNNI;
+  // LLVM looks at what the system saves, but not whether it lets this process.
+  return hasAll({"avx512fp16", "amx-tile", "amx-bf16"}) &&
+                 runtime::requestTiles()
+             ? Isa::AMX
+             : Isa::AVX512BF16;
 }
 
 /// Without the instructions that a kernel for operands with scales, or with
@@ -74,8 +85,10 @@ std::optional<KernelSpec> KernelSpec::get(Isa isa,
   const format::BlockFormatTraits &b = format::traits(weight);
   if (a.scale != b.scale || a.blockSize != b.blockSize)
     return std::nullopt;
-  return KernelSpec{withoutPairs(isa), a.element, b.element, a.scale,
-                    a.blockSize};
+  bool isTiled = isa == Isa::AMX && a.element == format::ElementKind::E2M1 &&
+                 b.element == format::ElementKind::E2M1;
+  return KernelSpec{isTiled ? isa : withoutPairs(isa), a.element, b.element,
+                    a.scale, a.blockSize};
 }
 
 KernelSpec KernelSpec::get(Isa isa, PlainRows rows,
@@ -84,8 +97,15 @@ KernelSpec KernelSpec::get(Isa isa, PlainRows rows,
   // The kind that A does not have is one that integers cannot hold.
   KernelSpec spec{
       isa, format::ElementKind::E5M2, b.element, b.scale, b.blockSize, rows};
-  if (!spec.hasPairs())
-    spec.isa = withoutPairs(isa);
+  spec.isa =
+      spec.hasPairs() ? std::min(isa, Isa::AVX512BF16) : withoutPairs(isa);
+  return spec;
+}
+
+KernelSpec KernelSpec::withoutTiles() const {
+  KernelSpec spec = *this;
+  if (isTiled())
+    spec.isa = Isa::AVX512VNNI;
   return spec;
 }
 
@@ -127,6 +147,7 @@ static constexpr int64_t kVariants4[] = {1, 2, 4};
 static constexpr int64_t kVariants8[] = {1, 2, 4, 8};
 // Experts have any number of rows, and few of them.
 static constexpr int64_t kVariantsAll[] = {1, 2, 3, 4, 5, 6, 7, 8};
+static constexpr int64_t kVariants16[] = {16};
 
 KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
   assert((spec.blockSize == 16 || spec.blockSize == 32) &&
@@ -138,6 +159,8 @@ KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
       spec.isa == Isa::Generic || !fourBits ? Route::Floats : Route::Integers;
   if (spec.isa == Isa::AVX512BF16 && spec.rows == PlainRows::BF16)
     route = Route::Pairs;
+  if (spec.isTiled())
+    route = Route::Tiles;
   lanes = isAVX512 ? 16 : spec.isa == Isa::AVX2 ? 8 : 4;
   switch (route) {
   case Route::Integers:
@@ -151,6 +174,11 @@ KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
     chunk = 256;
     rowVariants = kVariantsAll;
     break;
+  case Route::Tiles:
+    groups = kPanelColumns / lanes;
+    chunk = 512;
+    rowVariants = kVariants16;
+    break;
   case Route::Floats:
     groups = 2;
     chunk = 128;
@@ -161,14 +189,20 @@ KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
 }
 
 int64_t KernelPlan::getPanelElementBytes() const {
-  return usesIntegers() ? 1 : usesPairs() ? 2 : 4;
+  return usesIntegers() ? 1 : usesFloats() ? 4 : 2;
+}
+
+int64_t KernelPlan::getPanelStepBytes() const {
+  return (usesTiles() ? lanes : getSetColumns()) * kStep *
+         getPanelElementBytes();
 }
 
 int64_t KernelPlan::getRowBlockBytes() const {
   // Integers: int8 values, i32 bias, f32 scale. Pairs: bf16 values, an i32.
-  // Else: f32 values and scale.
+  // Tiles: bf16 values. Else: f32 values and scale.
   return usesIntegers() ? spec.blockSize + 8
          : usesPairs()  ? spec.blockSize * 2 + 4
+         : usesTiles()  ? spec.blockSize * 2
                         : spec.blockSize * 4 + 4;
 }
 

@@ -13,8 +13,12 @@
 //   pairs:    bf16 [m][block] values, i32 [m] which is not 0 if the row has,
 //             in this block or before, an element that is too small for pairs
 //   f32:      f32 [block][m] values, f32 [m] scale
+//   tiles:    bf16 [m][block] values times scales; with UE4M3 they also carry
+//             2^kTileBias, and a packed dword is kept as
+//             k0 k4 k2 k6 k1 k5 k3 k7, the order in which weights decode
 // Rows and blocks that do not exist get value +0 and scale -0, which leave
-// every accumulator as it is, even -0. Rows without scales have the scale 1, or
+// every accumulator as it is, even -0; in tiles, whose sums are never -0, they
+// are +0. Rows without scales have the scale 1, or
 // none in pairs, where no accumulator of such a block is -0.
 //
 //===----------------------------------------------------------------------===//
@@ -23,6 +27,8 @@
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace nvfp4;
@@ -49,6 +55,58 @@ static Value unpackStep(KernelBuilder &kb, Value source) {
   Value high = decodeDoubled(kb, kb.shr(packed, 4));
   return kb.shuffle(kb.bitcast(low, kb.i32), kb.bitcast(high, kb.i32),
                     {0, 4, 1, 5, 2, 6, 3, 7});
+}
+
+/// A step of E2M1 times `scales` of 16 bytes, as 16 pairs of bf16.
+static Value unpackScaled(KernelBuilder &kb, Value source, Value scales,
+                          bool isNatural) {
+  SmallVector<float> values;
+  for (uint8_t code = 0; code < 16; ++code)
+    values.push_back(format::decodeE2M1(code));
+  auto floats = VectorType::get(16, kb.f32);
+  Value table = arith::ConstantOp::create(
+      kb.builder, kb.loc, DenseElementsAttr::get(floats, ArrayRef(values)));
+  Value codes =
+      kb.zeroExtend(kb.load(VectorType::get(16, kb.i8), source), kb.i32);
+  // It looks at four bits of an index.
+  auto decode = [&](Value index) {
+    Value value =
+        kb.intrinsic("llvm.x86.avx512.permvar.sf.512", floats, {table, index});
+    return kb.bitcast(kb.mulF(value, scales), kb.i32);
+  };
+  Value even = decode(codes), odd = decode(kb.shr(codes, 4));
+  Value lower = even, upper = odd;
+  if (!isNatural) {
+    SmallVector<int64_t> lowerMask, upperMask;
+    for (int64_t dword = 0; dword < 16; dword += 4)
+      for (int64_t lane : {dword, dword + 1, dword + 16, dword + 17}) {
+        lowerMask.push_back(lane);
+        upperMask.push_back(lane + 2);
+      }
+    lower = kb.shuffle(even, odd, lowerMask);
+    upper = kb.shuffle(even, odd, upperMask);
+  }
+  return kb.bitOr(kb.shr(lower, 16), kb.bitAnd(upper, 0xFFFF0000));
+}
+
+/// A scale of E8M0, or NaN where it is too far from 1 for tiles. A block of
+/// zeros, packed at `elements`, may have any scale, and is given 1 then.
+static Value limitScale(KernelBuilder &kb, Value code, Value scale,
+                        Value elements, int64_t blockSize) {
+  auto constant = [&](float value) {
+    return kb.constantF32(scale.getType(), value);
+  };
+  Value isFar = kb.cmp(Predicate::ugt, kb.add(code, kTileExponent - 127),
+                       kb.constant(code.getType(), 2 * kTileExponent));
+  Value bits = kb.load(kb.i64, elements);
+  if (blockSize == 32)
+    bits = kb.bitOr(bits, kb.load(kb.i64, elements, 8));
+  Value isZeros = kb.cmp(Predicate::eq, kb.bitAnd(bits, 0x7777777777777777), 0);
+  Value canBeOne = arith::AndIOp::create(kb.builder, kb.loc, isZeros,
+                                         kb.cmp(Predicate::ne, code, 0xFF));
+  Value far = kb.select(canBeOne, constant(1.0f),
+                        constant(std::numeric_limits<float>::quiet_NaN()));
+  return kb.select(isFar, far, scale);
 }
 
 /// Copies `bytes` of a row to a step that is zero behind them.
@@ -91,6 +149,10 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
   Value zero = kb.i64Constant(0), one = kb.i64Constant(1);
   Value stage = LLVM::AllocaOp::create(builder, kb.loc, kb.ptr, kb.i8,
                                        kb.i64Constant(2 * kStep), 64);
+  Value scaleSlots;
+  if (plan.usesTiles())
+    scaleSlots = LLVM::AllocaOp::create(builder, kb.loc, kb.ptr, kb.f32,
+                                        kb.i64Constant(2), 8);
   Value padded = buildPaddedRows(builder, kb.loc, plan, rows);
   Value steps = kb.ceilShift(k, 5);
   Value lastTile = kb.sub(rows, kb.bitAnd(rows, tileRows - 1));
@@ -141,9 +203,50 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
         unpacked = kb.load(VectorType::get(kStep, kb.i16), source);
         result[0] = kb.bitOr(result[0], findTooSmall(kb, unpacked));
       }
+      auto storeScale = [&](Value block, Value scaleAt, float missing,
+                            Value elements = {}) {
+        Value inside = kb.cmp(Predicate::slt, kb.mul(block, blockSize), rowK);
+        kb.ifThenElse(
+            inside,
+            [&] {
+              if (isPlain)
+                return kb.store(kb.constantF32(kb.f32, 1.0f), scaleAt);
+              Value at = kb.add(kb.mul(kb.shr(block, 2), wordStride),
+                                kb.bitAnd(block, 3));
+              Value byte = kb.load(kb.i8, kb.ptrAdd(scalePtr, at));
+              Value code = kb.zeroExtend(byte, kb.i32);
+              Value scale = decodeScale(code, 0, scaleExponent());
+              if (plan.usesTiles() && scaleExponent() == 0)
+                scale = limitScale(kb, code, scale, elements, blockSize);
+              kb.store(scale, scaleAt);
+            },
+            [&] { kb.store(kb.constantF32(kb.f32, missing), scaleAt); });
+      };
+      if (plan.usesTiles()) {
+        SmallVector<Value> scalesOf;
+        for (int64_t b = 0; b < plan.getBlocksPerStep(); ++b) {
+          Value slot = kb.ptrAdd(scaleSlots, 4 * b);
+          storeScale(kb.add(kb.mul(step, plan.getBlocksPerStep()), b), slot,
+                     0.0f, kb.ptrAdd(source, b * blockSize / 2));
+          scalesOf.push_back(kb.splat(kb.load(kb.f32, slot), 16));
+        }
+        // The first half of the one and the second half of the other.
+        auto halves = llvm::to_vector(llvm::seq<int64_t>(0, 8));
+        llvm::append_range(halves, llvm::seq<int64_t>(24, 32));
+        Value laneScales =
+            kb.shuffle(scalesOf.front(), scalesOf.back(), halves);
+        unpacked = unpackScaled(kb, source, laneScales, scaleExponent() == 0);
+      }
       for (int64_t b = 0; b < plan.getBlocksPerStep(); ++b) {
         Value block = kb.add(kb.mul(step, plan.getBlocksPerStep()), b);
         Value target = kb.ptrAdd(tilePtr, kb.mul(block, blockBytes));
+        if (plan.usesTiles()) {
+          auto pairs = llvm::to_vector(
+              llvm::seq(b * blockSize / 2, (b + 1) * blockSize / 2));
+          kb.store(kb.shuffle(unpacked, unpacked, pairs),
+                   kb.ptrAdd(target, kb.mul(lane, 2 * blockSize)));
+          continue;
+        }
         if (plan.usesPairs()) {
           auto elements =
               llvm::to_vector(llvm::seq(b * blockSize, (b + 1) * blockSize));
@@ -189,20 +292,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
           scaleAt = kb.ptrAdd(
               target, kb.shl(kb.add(kb.mul(height, blockSize), lane), 2));
         }
-        Value inside = kb.cmp(Predicate::slt, kb.mul(block, blockSize), rowK);
-        kb.ifThenElse(
-            inside,
-            [&] {
-              if (isPlain)
-                return kb.store(kb.constantF32(kb.f32, 1.0f), scaleAt);
-              Value at = kb.add(kb.mul(kb.shr(block, 2), wordStride),
-                                kb.bitAnd(block, 3));
-              Value byte = kb.load(kb.i8, kb.ptrAdd(scalePtr, at));
-              kb.store(
-                  decodeScale(kb.zeroExtend(byte, kb.i32), 0, scaleExponent()),
-                  scaleAt);
-            },
-            [&] { kb.store(kb.constantF32(kb.f32, -0.0f), scaleAt); });
+        storeScale(block, scaleAt, -0.0f);
       }
       return result;
     });

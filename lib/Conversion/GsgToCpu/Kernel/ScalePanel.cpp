@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Collects the scale words of a set of columns for one chunk of K and decodes
-// them to f32, [block][column]. Blocks that do not exist are never read and
-// decode from zero bytes, which is finite in both scale formats.
+// them to f32, or for tiles as TileWeights.cpp wants them, [block][column].
+// Blocks that do not exist are never read and decode from zero bytes, which is
+// finite in both scale formats.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,9 @@ LLVM::LLVMFuncOp KernelEmitter::emitScalePanel(StringRef suffix,
   });
 
   auto decodeWord = [&](Value raw, Value word, int64_t group) {
-    SmallVector<Value> decoded = isa->decodeScaleWords(kb, spec.scale, raw);
+    SmallVector<Value> decoded =
+        plan.usesTiles() ? decodeTileScales(raw)
+                         : isa->decodeScaleWords(kb, spec.scale, raw);
     if (decoded.empty())
       for (int64_t block = 0; block < 4; ++block)
         decoded.push_back(decodeScale(raw, block, 0));

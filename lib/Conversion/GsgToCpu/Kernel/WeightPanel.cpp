@@ -11,6 +11,7 @@
 //             the low and the high nibbles of each dword
 //   pairs:    [step][pair][group][column], two bf16 each
 //   f32:      [step][element][group][column]
+//   tiles:    [group][step][pair][column], two bf16 each, scaled
 // Scaled weights are multiplied by scales [block][column] from ScalePanel.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -116,7 +117,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitWeightPanel() {
         scales = args[6];
   int64_t lanes = plan.getLanes(), columns = plan.getSetColumns();
   int64_t stepBytes = KernelPlan::getStepBytes(spec.weight);
-  int64_t panelStep = columns * kStep * plan.getPanelElementBytes();
+  int64_t panelStep = plan.getPanelStepBytes();
   kb.forLoop(kb.i64Constant(0), steps, 1, [&](Value step) {
     Value source = kb.ptrAdd(base, kb.add(byteOffset, kb.mul(step, stepBytes)));
     Value target = kb.ptrAdd(panel, kb.mul(step, panelStep));
@@ -139,6 +140,20 @@ LLVM::LLVMFuncOp KernelEmitter::emitWeightPanel() {
                      KernelBuilder::Level::Second);
       for (int64_t half = 0; half < stepBytes; half += 16) {
         SmallVector<Value> dwords = transposeStep(columnPtr, half);
+        if (plan.usesTiles()) {
+          int64_t perBlock = spec.blockSize / 8, at = 0;
+          for (int64_t block = 0; block < plan.getBlocksPerStep(); ++block) {
+            Value scales = kb.load(VectorType::get(lanes, kb.i32), scalesPtr,
+                                   4 * (block * columns + group * lanes));
+            for (Value pairs : decodeTileWeights(
+                     ArrayRef(dwords).slice(block * perBlock, perBlock),
+                     scales)) {
+              kb.store(pairs, target, group * plan.getPanelGroupBytes() + at);
+              at += 4 * lanes;
+            }
+          }
+          continue;
+        }
         for (auto [d, dword] : llvm::enumerate(dwords)) {
           int64_t index = static_cast<int64_t>(d);
           if (plan.usesIntegers()) {

@@ -15,17 +15,9 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 
-LLVM::LLVMFuncOp ProductEmitter::emitPrepareTask() {
-  auto func = beginFunction("_prepare", {mb.i64});
-  Value task = func.getArgument(1);
-  Value rowData = buffer(8 * kPrepareRows),
-        rowScales = buffer(8 * kPrepareRows);
-  Value group = findProblem(problem::FirstPrepareBlock, task);
-  Value entry = problemAt(group);
-  Value row0 = mb.mul(mb.sub(task, field(entry, problem::FirstPrepareBlock)),
-                      kPrepareRows);
-  Value rows = mb.minS(mb.sub(field(entry, problem::Rows), row0), kPrepareRows);
-  Value depth = field(entry, problem::Depth);
+void ProductEmitter::prepareRows(const Kernels &with, Value entry, Value row0,
+                                 Value rows, Value offsets, Value prepared) {
+  Value rowData = offsets, rowScales = mb.ptrAdd(offsets, 8 * kPrepareRows);
   Value stride = field(entry, problem::LhsRowStride);
   Value scaleRow = field(entry, problem::LhsScaleRow);
   Value tileStride = field(entry, problem::LhsTileStride);
@@ -37,15 +29,36 @@ LLVM::LLVMFuncOp ProductEmitter::emitPrepareTask() {
                             tileStride),
              mb.ptrAdd(rowScales, slotOffset));
   });
-  Value offset =
-      mb.add(field(entry, problem::PreparedOffset),
-             buildPreparedOffset(builder, product.loc, plan, row0, depth));
-  mb.call(kernels.prepareRows,
+  mb.call(with.prepareRows,
           {toPtr(field(entry, problem::LhsData)),
            toPtr(field(entry, problem::LhsScales)), rowData, rowScales, rows,
-           depth, field(entry, problem::LhsWordStride),
-           field(entry, problem::Phase),
-           mb.ptrAdd(slotPtr(product.prepared), offset)});
+           field(entry, problem::Depth), field(entry, problem::LhsWordStride),
+           field(entry, problem::Phase), prepared});
+}
+
+LLVM::LLVMFuncOp ProductEmitter::emitPrepareTask() {
+  auto func = beginFunction("_prepare", {mb.i64});
+  Value task = func.getArgument(1);
+  Value offsets = buffer(2 * 8 * kPrepareRows);
+  Value group = findProblem(problem::FirstPrepareBlock, task);
+  Value entry = problemAt(group);
+  Value row0 = mb.mul(mb.sub(task, field(entry, problem::FirstPrepareBlock)),
+                      kPrepareRows);
+  Value rows = mb.minS(mb.sub(field(entry, problem::Rows), row0), kPrepareRows);
+  Value depth = field(entry, problem::Depth);
+  Value base = mb.ptrAdd(slotPtr(product.prepared),
+                         field(entry, problem::PreparedOffset));
+  auto prepare = [&](const Kernels &with, const KernelPlan &layout) {
+    Value at = buildPreparedOffset(builder, product.loc, layout, row0, depth);
+    prepareRows(with, entry, row0, rows, offsets, mb.ptrAdd(base, at));
+  };
+  auto few = [&] { prepare(kernels, plan); };
+  if (manyRows && manyRows->isTiled())
+    mb.ifThenElse(
+        areManyRows(entry), [&] { prepare(manyRows->kernels, manyRows->plan); },
+        few);
+  else
+    few();
   endFunction();
   return func;
 }

@@ -26,7 +26,7 @@
 namespace nvfp4::gsg::cpu {
 
 /// Rows of one tile task and of one preparation task.
-inline constexpr int64_t kTaskRows = 256;
+inline constexpr int64_t kTaskRows = 128;
 inline constexpr int64_t kPrepareRows = 16;
 
 /// One problem: 64-bit words. Addresses and strides are in bytes. Scale rows

@@ -26,17 +26,18 @@ using IntPredicate = arith::CmpIPredicate;
 
 ProductEmitter::ProductEmitter(ModuleOp module, const Product &product,
                                const KernelSpec &spec)
-    : module(module), product(product), plan(spec),
-      builder(module.getContext()), mb(builder, product.loc),
+    : module(module), product(product), isa(spec.isa),
+      plan(spec.withoutTiles()), builder(module.getContext()),
+      mb(builder, product.loc),
       // Conversions to bf16 by its instruction would flush subnormals.
       features(IsaEmitter::create(std::min(spec.isa, Isa::AVX512VNNI))
                    ->targetFeatures()) {
-  kernels = getOrEmitKernels(module, spec);
-  if (!product.isBatchInvariant && spec.canScaleWeights()) {
-    KernelSpec scaled = spec;
-    scaled.scaleWeights = true;
-    manyRowsKernels = getOrEmitKernels(module, scaled);
-  }
+  kernels = getOrEmitKernels(module, plan.getSpec());
+  KernelSpec many = spec;
+  many.scaleWeights = !product.isBatchInvariant && spec.canScaleWeights();
+  if (many != plan.getSpec())
+    manyRows = ManyRows{KernelPlan(many), getOrEmitKernels(module, many),
+                        spec.isTiled() ? kTiledRows : kManyRows};
 }
 
 LLVM::LLVMFuncOp ProductEmitter::beginFunction(StringRef suffix,
@@ -50,7 +51,7 @@ LLVM::LLVMFuncOp ProductEmitter::beginFunction(StringRef suffix,
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   std::string symbol = product.name;
   if (!isShared)
-    symbol += "_" + stringify(plan.getSpec().isa).str();
+    symbol += "_" + stringify(isa).str();
   symbol += suffix;
   auto func = LLVM::LLVMFuncOp::create(builder, product.loc, symbol, type,
                                        LLVM::Linkage::Internal);
@@ -139,14 +140,20 @@ Value ProductEmitter::groupValue(const GroupRef &ref, Value group,
 
 ProductEmitter::Tasks ProductEmitter::emitTasks() {
   Tasks tasks;
-  tasks.isa = plan.getSpec().isa;
+  tasks.isa = isa;
   tasks.prepare = emitPrepareTask();
   tileColumns = emitTileColumns();
   epilogue = emitEpilogue();
   store = product.quantizer ? emitQuantize() : emitStore();
+  if (manyRows && manyRows->isPartial())
+    untiledRows = emitUntiledRows();
   tasks.tile = emitTileTask();
-  tasks.tileRows = plan.getTileRows();
-  tasks.stepBytes = plan.getBlocksPerStep() * plan.getRowBlockBytes();
+  auto stepBytes = [](const KernelPlan &plan) {
+    return plan.getBlocksPerStep() * plan.getRowBlockBytes();
+  };
+  const KernelPlan &other = manyRows ? manyRows->plan : plan;
+  tasks.tileRows = std::max(plan.getTileRows(), other.getTileRows());
+  tasks.stepBytes = std::max(stepBytes(plan), stepBytes(other));
   return tasks;
 }
 

@@ -56,11 +56,24 @@ private:
   Func emitFillTable();
   // PrepareTask.cpp: prepare(frame, task).
   Func emitPrepareTask();
+  /// Prepares rows [row0, row0 + rows) of `entry`, at most kPrepareRows, at
+  /// `prepared`. `offsets` is a buffer of two arrays of that many i64.
+  void prepareRows(const Kernels &with, Value entry, Value row0, Value rows,
+                   Value offsets, Value prepared);
   // TileColumns.cpp: columns(frame, problem, first, dataBase, scalesBase, data,
   //                          scales, rows).
   Func emitTileColumns();
   // TileTask.cpp: tile(frame, task).
   Func emitTileTask();
+  /// Runs gemmTile for `entry`. The operands are row0, rows, needed columns,
+  /// data, scales, nextData, nextScales, scratch and tile.
+  void multiply(const Kernels &with, Value entry, Value prepared,
+                mlir::ValueRange operands);
+  // UntiledRows.cpp: untiled(frame, entry, operands...): a tile that a tiled
+  //                  kernel may not have found, from rows prepared anew.
+  Func emitUntiledRows();
+  /// Whether the tile has a NaN in its first `rows` rows.
+  Value findNaN(Value tile, Value rows);
   // TileEpilogue.cpp: epilogue(frame, task, group, row0, rows, first, columns,
   //                            weightRows, tile): accumulators to results.
   Func emitEpilogue();
@@ -112,17 +125,34 @@ private:
 
   mlir::ModuleOp module;
   const Product &product;
+  Isa isa;
   KernelPlan plan;
   mlir::OpBuilder builder;
   MathBuilder mb;
   std::string features;
-  /// Those of `scaleWeights` are for groups of many rows, if there are any.
-  Kernels kernels, manyRowsKernels;
+  Kernels kernels;
+  /// Others, for groups of at least `from` rows. Those of `scaleWeights` take
+  /// the same prepared rows, tiled ones have their own.
+  struct ManyRows {
+    KernelPlan plan;
+    Kernels kernels;
+    int64_t from;
+    bool isTiled() const { return plan.usesTiles(); }
+    /// Whether a NaN of theirs may be something else.
+    bool isPartial() const {
+      return isTiled() && plan.getSpec().scale == format::ScaleKind::E8M0;
+    }
+  };
+  std::optional<ManyRows> manyRows;
+  Value areManyRows(Value entry) {
+    return mb.cmp(mlir::arith::CmpIPredicate::sge, field(entry, problem::Rows),
+                  manyRows->from);
+  }
   Value frame;
   /// Lanes of the vectors of the function under construction.
   int64_t lanes = 16;
 
-  Func tileColumns, epilogue, store;
+  Func tileColumns, untiledRows, epilogue, store;
 };
 
 } // namespace nvfp4::gsg::cpu

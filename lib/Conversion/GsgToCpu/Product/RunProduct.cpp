@@ -32,7 +32,7 @@ static std::string uniqueName(ModuleOp module, StringRef stem) {
 }
 
 /// The function of the runtime that says what the CPU has: 0 generic, 1 AVX2,
-/// 2 AVX-512 VNNI, 3 AVX-512 BF16.
+/// 2 AVX-512 VNNI, 3 AVX-512 BF16, 4 AMX.
 static Value callRuntimeIsa(MathBuilder &mb, ModuleOp module) {
   constexpr StringLiteral symbol = "nvfp4_cpu_isa";
   auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
@@ -62,8 +62,10 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
     if (!spec)
       return rewriter.notifyMatchFailure(
           op, "expected operands with one kind of scale and one block size");
-    if (!llvm::is_contained(specs, *spec))
-      specs.push_back(*spec);
+    // A process has to ask for tiles and may not get them.
+    for (const KernelSpec &needed : {*spec, spec->withoutTiles()})
+      if (!llvm::is_contained(specs, needed))
+        specs.push_back(needed);
   }
   llvm::sort(specs, [](const KernelSpec &a, const KernelSpec &b) {
     return a.isa > b.isa;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Up to 256 rows of one problem times 64 weight rows over all of K, and its
+// Up to 128 rows of one problem times 64 weight rows over all of K, and its
 // epilogue. Tasks are numbered panel by panel over all problems, so that equal
 // shares of the numbers are nearly equal shares of the work whatever the sizes
 // of the groups.
@@ -19,10 +19,26 @@ using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 
+void ProductEmitter::multiply(const Kernels &with, Value entry, Value prepared,
+                              ValueRange operands) {
+  Value rows = operands[1], needed = operands[2], data = operands[3],
+        scales = operands[4], nextData = operands[5], nextScales = operands[6],
+        scratch = operands[7], tile = operands[8];
+  mb.call(with.gemmTile,
+          {prepared, rows, field(entry, problem::Depth),
+           toPtr(field(entry, problem::RhsData)),
+           toPtr(field(entry, problem::RhsScales)), data, scales, needed,
+           field(entry, problem::RhsWordStride), field(entry, problem::Phase),
+           nextData, nextScales, scratch, tile});
+}
+
 LLVM::LLVMFuncOp ProductEmitter::emitTileTask() {
   auto func = beginFunction("_tile", {mb.i64});
   Value task = func.getArgument(1);
-  Value scratch = buffer(plan.getScratchBytes());
+  int64_t scratchBytes = plan.getScratchBytes();
+  if (manyRows)
+    scratchBytes = std::max(scratchBytes, manyRows->plan.getScratchBytes());
+  Value scratch = buffer(scratchBytes);
   Value tile = buffer(plan.getAccumulatorBytes(kTaskRows));
   constexpr int64_t arrayBytes = 8 * kPanelColumns;
   Value data = buffer(arrayBytes), scales = buffer(arrayBytes),
@@ -60,35 +76,31 @@ LLVM::LLVMFuncOp ProductEmitter::emitTileTask() {
     (void)nextGroup, (void)nextBlock, (void)nextLeft;
     mb.call(tileColumns, {frame, nextEntry, nextFirst, dataBase, scalesBase,
                           nextData, nextScales, nextRows});
-    Value depth = field(entry, problem::Depth);
-    Value offset =
-        mb.add(field(entry, problem::PreparedOffset),
-               buildPreparedOffset(builder, product.loc, plan, row0, depth));
     // A pair needs its up column too, which comes 32 later.
     Value needed = product.isPaired() ? mb.add(columns, 32) : columns;
-    SmallVector<Value> args = {mb.ptrAdd(slotPtr(product.prepared), offset),
-                               rows,
-                               depth,
-                               toPtr(dataBase),
-                               toPtr(scalesBase),
-                               data,
-                               scales,
-                               needed,
-                               field(entry, problem::RhsWordStride),
-                               field(entry, problem::Phase),
-                               nextData,
-                               nextScales,
-                               scratch,
-                               tile};
-    if (manyRowsKernels.gemmTile) {
-      Value areMany = mb.cmp(IntPredicate::sge, field(entry, problem::Rows),
-                             mb.i64Constant(kManyRows));
-      mb.ifThenElse(
-          areMany, [&] { mb.call(manyRowsKernels.gemmTile, args); },
-          [&] { mb.call(kernels.gemmTile, args); });
-    } else {
-      mb.call(kernels.gemmTile, args);
-    }
+    SmallVector<Value> operands = {row0,     rows,       needed,  data, scales,
+                                   nextData, nextScales, scratch, tile};
+    auto preparedBy = [&](const KernelPlan &layout) {
+      Value offset =
+          mb.add(field(entry, problem::PreparedOffset),
+                 buildPreparedOffset(builder, product.loc, layout, row0,
+                                     field(entry, problem::Depth)));
+      return mb.ptrAdd(slotPtr(product.prepared), offset);
+    };
+    auto few = [&] { multiply(kernels, entry, preparedBy(plan), operands); };
+    auto many = [&] {
+      multiply(manyRows->kernels, entry, preparedBy(manyRows->plan), operands);
+      if (untiledRows)
+        mb.ifThen(findNaN(tile, rows), [&] {
+          SmallVector<Value> args = {frame, entry};
+          llvm::append_range(args, operands);
+          mb.call(untiledRows, args);
+        });
+    };
+    if (manyRows)
+      mb.ifThenElse(areManyRows(entry), many, few);
+    else
+      few();
     mb.call(epilogue,
             {frame, task, group, row0, rows, first, columns, weightRows, tile});
     mb.call(store, {frame, group, row0, rows, first, columns, tile});

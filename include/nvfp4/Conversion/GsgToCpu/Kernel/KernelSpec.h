@@ -35,15 +35,17 @@ enum class Isa {
   AVX512VNNI,
   /// The same with vdpbf16ps, for rows of bf16.
   AVX512BF16,
+  /// AMX with BF16, and AVX-512 FP16, for E2M1 operands with many rows.
+  AMX,
 };
 
-/// "generic", "avx2", "avx512vnni" or "avx512bf16".
+/// "generic", "avx2", "avx512vnni", "avx512bf16" or "amx".
 llvm::StringRef stringify(Isa isa);
 
 /// The Isa called `name`, or nothing.
 std::optional<Isa> parseIsa(llvm::StringRef name);
 
-/// The best Isa that the CPU running this process has.
+/// The best Isa that this process may use on its CPU.
 Isa detectHostIsa();
 
 /// Rows of A that are numbers of 16 bits instead of elements with scales.
@@ -75,8 +77,16 @@ enum class PlainRows { None, BF16, F16 };
 /// products nor sums, if all elements of A are zero or at least kLeastPaired:
 /// they are multiples of 2^-116 and weights of 2^-10, so everything is a
 /// multiple of 2^-126. Rows with smaller elements go another way, by f32 fma.
+///
+/// tdpbf16ps adds the products of a tile's K to +0 and their sum to acc, also
+/// without subnormals. With two E2M1 operands, one block as the K of a tile and
+/// the scales multiplied into the elements, the inner sum is P * sA * sB,
+/// exact, and its addition to acc is the one rounding of the definition.
+/// Elements times scales are exact in bf16, UE4M3 scales as they are and E8M0
+/// scales between 2^-kTileExponent and 2^kTileExponent; others become NaN, as
+/// those do that are NaN. See isTiled.
 struct KernelSpec {
-  /// AVX512BF16 only where a kernel uses what it adds.
+  /// AVX512BF16 and AMX only where a kernel uses what they add.
   Isa isa = Isa::Generic;
   /// Kind of A, the activations, unless they are `rows`.
   format::ElementKind activation = format::ElementKind::E2M1;
@@ -97,6 +107,11 @@ struct KernelSpec {
 
   /// Whether the kernel multiplies pairs, rows of bf16 by E2M1 weights.
   bool hasPairs() const;
+  /// Whether tiles of AMX multiply. With E8M0 scales a NaN in the result then
+  /// says no more than that another kernel must compute it.
+  bool isTiled() const { return isa == Isa::AMX; }
+  /// The same without AMX, for few rows.
+  KernelSpec withoutTiles() const;
   /// Whether `scaleWeights` is possible.
   bool canScaleWeights() const;
 
@@ -122,6 +137,15 @@ inline constexpr int64_t kLeastPaired = 0x0900;
 /// Rows of a group from which on kernels that scale weights are worth it.
 inline constexpr int64_t kManyRows = 64;
 
+/// The same for tiles of AMX.
+inline constexpr int64_t kTiledRows = 32;
+
+/// See KernelSpec.
+inline constexpr int64_t kTileExponent = 55;
+
+/// With UE4M3 scales, A carries this power of two in tiles and B its inverse.
+inline constexpr int64_t kTileBias = 112;
+
 /// Tile shapes and buffer sizes of a kernel.
 class KernelPlan {
 public:
@@ -132,6 +156,8 @@ public:
   bool usesIntegers() const { return route == Route::Integers; }
   /// Whether they are dot products of pairs of bf16.
   bool usesPairs() const { return route == Route::Pairs; }
+  /// Whether AMX adds up scaled elements.
+  bool usesTiles() const { return route == Route::Tiles; }
   /// Whether they are chains of f32 fma.
   bool usesFloats() const { return route == Route::Floats; }
   /// Columns in one vector register.
@@ -153,6 +179,10 @@ public:
   int64_t getBlocksPerStep() const { return kStep / spec.blockSize; }
   /// Bytes of a decoded weight.
   int64_t getPanelElementBytes() const;
+  /// Bytes from the weights of a step to those of the next; of tiles, within a
+  /// vector register of columns, and from one such register to the next.
+  int64_t getPanelStepBytes() const;
+  int64_t getPanelGroupBytes() const { return lanes * chunk * 2; }
   /// Bytes of one prepared row and one block.
   int64_t getRowBlockBytes() const;
   /// Bytes of kStep packed elements of a weight row or an activation row.
@@ -184,7 +214,7 @@ private:
   /// Scales that are decoded at a time.
   int64_t getScalesAtATime() const;
 
-  enum class Route { Integers, Pairs, Floats };
+  enum class Route { Integers, Pairs, Floats, Tiles };
 
   KernelSpec spec;
   Route route;

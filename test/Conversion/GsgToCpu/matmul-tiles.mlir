@@ -1,0 +1,60 @@
+// Products of many rows on AMX have kernels and rows prepared in another way.
+// Groups of few rows, and processes that get no tiles, have those of AVX-512.
+// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=amx > %t
+// RUN: FileCheck %s < %t
+// RUN: FileCheck %s --check-prefix=CALL < %t
+// The best instruction set of a machine is not one that has to be asked for.
+// RUN: nvfp4-opt %s --convert-gsg-to-cpu | FileCheck %s --check-prefix=AUTO
+// AUTO-NOT: amx
+
+// The process asks, and has two products to choose from.
+// CALL-LABEL: func.func @mxfp4
+// CALL: %[[LEVEL:.*]] = llvm.call @nvfp4_cpu_isa() : () -> i32
+// CALL-NEXT: %[[AMX:.*]] = arith.constant 4 : i32
+// CALL-NEXT: arith.cmpi sge, %[[LEVEL]], %[[AMX]]
+
+// Tiles are two of rows by two of columns, a block at a time.
+// CHECK-LABEL: llvm.func internal @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_tiles_2(
+// CHECK-SAME: "+amx-bf16"
+// CHECK-COUNT-4: "llvm.x86.tileloadd64"
+// CHECK: scf.for
+// CHECK-COUNT-4: "llvm.x86.tdpbf16ps"
+// CHECK: }
+// CHECK-COUNT-4: "llvm.x86.tilestored64"
+
+// Shapes of tiles are there during a call.
+// CHECK-LABEL: llvm.func internal @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_gemm_tile(
+// CHECK-COUNT-1: "llvm.x86.ldtilecfg"
+// CHECK-COUNT-1: "llvm.x86.tilerelease"
+// CHECK-NOT: "llvm.x86.ldtilecfg"
+
+// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_amx_prepare(
+// CHECK-NOT: amx
+// CHECK: arith.constant 32 : i64
+// CHECK: llvm.call @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_prepare_rows
+// CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_prepare_rows
+
+// What tiles leave to others.
+// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_amx_untiled(
+// CHECK: llvm.call @malloc
+// CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_prepare_rows
+// CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_gemm_tile
+// CHECK: llvm.call @free
+
+// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_amx_tile(
+// CHECK: llvm.call @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_gemm_tile
+// CHECK: llvm.call @nvfp4_matmul_0_amx_untiled
+// CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_gemm_tile
+
+// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_avx512vnni_tile(
+// CHECK-NOT: amx
+// CHECK: llvm.return
+func.func @mxfp4(%a: memref<512x32xi8>, %as: memref<512x2xf8E8M0FNU>,
+                 %b: memref<64x32xi8>, %bs: memref<64x2xf8E8M0FNU>,
+                 %c: memref<512x64xf32>) {
+  grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : memref<512x32xi8>, memref<512x2xf8E8M0FNU> as !grouped_scaled_gemm.scaled<512x64, mxfp4>)
+      rhs(%b scaled_by %bs : memref<64x32xi8>, memref<64x2xf8E8M0FNU> as !grouped_scaled_gemm.scaled<64x64, mxfp4>)
+      outs(%c : memref<512x64xf32>)
+  return
+}
