@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The maximum of the tasks' maxima, group by group. Maxima do not depend on
+// The maximum of the tiles' maxima, group by group. Maxima do not depend on
 // order, so the result does not depend on threads. An empty group has zero.
 //
 //===----------------------------------------------------------------------===//
@@ -16,19 +16,23 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 
+Value ProductEmitter::tileNumber(Value panel, Value rowBlock) {
+  return mb.add(mb.mul(panel, slot(product.rowBlocks)), rowBlock);
+}
+
 LLVM::LLVMFuncOp ProductEmitter::emitGroupMaxima() {
   auto func = beginFunction("_group_maxima", {}, /*isShared=*/true);
   Value zero = mb.i64Constant(0);
   Value maxima = slotPtr(product.maxima), amax = slotPtr(*product.amax);
-  Value rowBlocks = slot(product.rowBlocks), panels = slot(product.panels);
+  Value panels = slot(product.panels);
   mb.forLoop(zero, slot(product.numProblems), 1, [&](Value group) {
     Value entry = problemAt(group);
     Value first = field(entry, problem::FirstRowBlock);
     Value count =
         mb.div(mb.add(field(entry, problem::Rows), kTaskRows - 1), kTaskRows);
     auto larger = [&](Value panel, Value block, Value bits) {
-      Value task = mb.add(mb.mul(panel, rowBlocks), mb.add(first, block));
-      Value own = mb.load(mb.i32, mb.ptrAdd(maxima, mb.shl(task, 2)));
+      Value tile = tileNumber(panel, mb.add(first, block));
+      Value own = mb.load(mb.i32, mb.ptrAdd(maxima, mb.shl(tile, 2)));
       return SmallVector<Value>{
           arith::MaxUIOp::create(builder, product.loc, bits, own)};
     };

@@ -28,6 +28,8 @@ namespace nvfp4::gsg::cpu {
 /// Rows of one tile task and of one preparation task.
 inline constexpr int64_t kTaskRows = 128;
 inline constexpr int64_t kPrepareRows = 16;
+/// Panels that consecutive tasks compute of one block of rows.
+inline constexpr int64_t kBandPanels = 16;
 
 /// One problem: 64-bit words. Addresses and strides are in bytes. Scale rows
 /// are counted from the address of the scales.

@@ -65,16 +65,20 @@ private:
   Func emitTileColumns();
   // TileTask.cpp: tile(frame, task).
   Func emitTileTask();
+  /// The number of a tile among all, by which its maximum is kept; tasks are in
+  /// another order.
+  Value tileNumber(Value panel, Value rowBlock);
   /// Runs gemmTile for `entry`. The operands are row0, rows, needed columns,
   /// data, scales, nextData, nextScales, scratch and tile.
   void multiply(const Kernels &with, Value entry, Value prepared,
                 mlir::ValueRange operands);
   // UntiledRows.cpp: untiled(frame, entry, operands...): a tile that a tiled
-  //                  kernel may not have found, from rows prepared anew.
+  //                  kernel may not have computed, from rows prepared anew.
   Func emitUntiledRows();
   /// Whether the tile has a NaN in its first `rows` rows.
   Value findNaN(Value tile, Value rows);
-  // TileEpilogue.cpp: epilogue(frame, task, group, row0, rows, first, columns,
+  // TileEpilogue.cpp: epilogue(frame, number, group, row0, rows, first,
+  // columns,
   //                            weightRows, tile): accumulators to results.
   Func emitEpilogue();
   // TileStore.cpp: store(frame, group, row0, rows, first, columns, tile).

@@ -7,7 +7,7 @@
 //
 // Replaces the accumulators of a tile by y, in f32 and in the order that the
 // description of `matmul` states, every product and sum rounded on its own.
-// Stores z where asked and keeps the largest |y| of the task.
+// Stores z where asked and keeps the largest |y| of the tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -121,7 +121,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
                                           mb.i64, mb.i64, mb.ptr, mb.ptr});
   Location loc = product.loc;
   auto args = func.getArguments();
-  Value task = args[1], group = args[2], row0 = args[3], rows = args[4],
+  Value number = args[1], group = args[2], row0 = args[3], rows = args[4],
         first = args[5], columns = args[6], weightRows = args[7],
         tile = args[8];
   const int64_t width = product.taskColumns();
@@ -260,7 +260,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
   if (product.amax) {
     Value bits = vector::ReductionOp::create(
         builder, loc, vector::CombiningKind::MAXUI, largest[0]);
-    mb.store(bits, mb.ptrAdd(slotPtr(product.maxima), mb.shl(task, 2)));
+    mb.store(bits, mb.ptrAdd(slotPtr(product.maxima), mb.shl(number, 2)));
   }
   endFunction();
   return func;

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Up to 128 rows of one problem times 64 weight rows over all of K, and its
-// epilogue. Tasks are numbered panel by panel over all problems, so that equal
-// shares of the numbers are nearly equal shares of the work whatever the sizes
-// of the groups.
+// epilogue. Tasks are numbered in bands of 16 panels over all problems, so that
+// equal shares of the numbers are nearly equal shares of the work whatever the
+// sizes of the groups. In a band the panels of a block of rows follow each
+// other: its prepared rows stay in the second-level cache meanwhile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,26 +40,39 @@ LLVM::LLVMFuncOp ProductEmitter::emitTileTask() {
   if (manyRows)
     scratchBytes = std::max(scratchBytes, manyRows->plan.getScratchBytes());
   Value scratch = buffer(scratchBytes);
+  static_assert(kTaskRows % 16 == 0, "whole tiles of AMX");
   Value tile = buffer(plan.getAccumulatorBytes(kTaskRows));
   constexpr int64_t arrayBytes = 8 * kPanelColumns;
   Value data = buffer(arrayBytes), scales = buffer(arrayBytes),
         weightRows = buffer(arrayBytes), nextData = buffer(arrayBytes),
         nextScales = buffer(arrayBytes), nextRows = buffer(arrayBytes);
-  Value rowBlocks = slot(product.rowBlocks);
+  Value rowBlocks = slot(product.rowBlocks), panels = slot(product.panels);
   Value width = mb.i64Constant(product.taskColumns());
-  // A task as group, entry, first result column and number of columns.
-  auto locate = [&](Value number) {
-    Value rowBlock = mb.rem(number, rowBlocks);
-    Value group = findProblem(problem::FirstRowBlock, rowBlock);
-    Value entry = problemAt(group);
-    Value first = mb.mul(mb.div(number, rowBlocks), width);
-    Value count = mb.sub(outputColumns(field(entry, problem::Columns)), first);
-    return std::array<Value, 5>{group, entry, first, count, rowBlock};
+  Value bandTasks = mb.mul(rowBlocks, kBandPanels);
+  struct Location {
+    Value rowBlock, panel, group, entry, first, columns;
   };
-  auto [group, entry, first, left, rowBlock] = locate(task);
+  // Columns are counted in the result, and those left from the first one on.
+  auto locate = [&](Value number) {
+    Location at;
+    Value band = mb.div(number, bandTasks);
+    Value inBand = mb.sub(number, mb.mul(band, bandTasks));
+    Value firstPanel = mb.mul(band, kBandPanels);
+    Value bandPanels = mb.minS(mb.sub(panels, firstPanel), kBandPanels);
+    at.rowBlock = mb.div(inBand, bandPanels);
+    at.panel = mb.add(firstPanel, mb.rem(inBand, bandPanels));
+    at.group = findProblem(problem::FirstRowBlock, at.rowBlock);
+    at.entry = problemAt(at.group);
+    at.first = mb.mul(at.panel, width);
+    at.columns =
+        mb.sub(outputColumns(field(at.entry, problem::Columns)), at.first);
+    return at;
+  };
+  auto [rowBlock, panel, group, entry, first, left] = locate(task);
+  Value number = tileNumber(panel, rowBlock);
   if (product.amax)
     mb.store(mb.constantF32(mb.f32, 0.0f),
-             mb.ptrAdd(slotPtr(product.maxima), mb.shl(task, 2)));
+             mb.ptrAdd(slotPtr(product.maxima), mb.shl(number, 2)));
 
   // The problems of a list may have fewer panels than the widest.
   mb.ifThen(mb.cmp(IntPredicate::sgt, left, 0), [&] {
@@ -70,11 +84,10 @@ LLVM::LLVMFuncOp ProductEmitter::emitTileTask() {
     Value scalesBase = field(entry, problem::RhsScales);
     mb.call(tileColumns, {frame, entry, first, dataBase, scalesBase, data,
                           scales, weightRows});
-    Value tasks = mb.mul(rowBlocks, slot(product.panels));
+    Value tasks = mb.mul(rowBlocks, panels);
     Value next = mb.minS(mb.add(task, 1), mb.sub(tasks, mb.i64Constant(1)));
-    auto [nextGroup, nextEntry, nextFirst, nextLeft, nextBlock] = locate(next);
-    (void)nextGroup, (void)nextBlock, (void)nextLeft;
-    mb.call(tileColumns, {frame, nextEntry, nextFirst, dataBase, scalesBase,
+    Location ahead = locate(next);
+    mb.call(tileColumns, {frame, ahead.entry, ahead.first, dataBase, scalesBase,
                           nextData, nextScales, nextRows});
     // A pair needs its up column too, which comes 32 later.
     Value needed = product.isPaired() ? mb.add(columns, 32) : columns;
@@ -101,8 +114,8 @@ LLVM::LLVMFuncOp ProductEmitter::emitTileTask() {
       mb.ifThenElse(areManyRows(entry), many, few);
     else
       few();
-    mb.call(epilogue,
-            {frame, task, group, row0, rows, first, columns, weightRows, tile});
+    mb.call(epilogue, {frame, number, group, row0, rows, first, columns,
+                       weightRows, tile});
     mb.call(store, {frame, group, row0, rows, first, columns, tile});
   });
   endFunction();
