@@ -108,7 +108,7 @@ def title(path):
 def navigation(documents):
     left = {str(page(path).with_suffix("")): path for path in documents}
     left.pop("index")
-    yield '  - "NVFP4": index.md'
+    yield '  - "Overview": index.md'
     for section, names in SECTIONS.items():
         entries = [(name, left.pop(name)) for name in names if name in left]
         if section == "Working on it":
