@@ -34,6 +34,10 @@
 // CHECK: llvm.call @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_prepare_rows
 // CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_prepare_rows
 
+// Vectors are those of AVX-512: what has no kernel in it is shared.
+// CHECK-NOT: @nvfp4_matmul_0_amx_
+// CHECK: llvm.func internal @nvfp4_matmul_0_avx512vnni_epilogue(
+
 // What tiles leave to others.
 // CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_amx_untiled(
 // CHECK: llvm.call @malloc

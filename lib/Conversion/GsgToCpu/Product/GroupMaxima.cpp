@@ -21,7 +21,7 @@ Value ProductEmitter::tileNumber(Value panel, Value rowBlock) {
 }
 
 LLVM::LLVMFuncOp ProductEmitter::emitGroupMaxima() {
-  auto func = beginFunction("_group_maxima", {}, /*isShared=*/true);
+  auto func = beginFunction("_group_maxima", {}, Scope::All);
   Value zero = mb.i64Constant(0);
   Value maxima = slotPtr(product.maxima), amax = slotPtr(*product.amax);
   Value panels = slot(product.panels);

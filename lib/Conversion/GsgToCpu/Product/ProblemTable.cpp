@@ -306,7 +306,7 @@ void TableEntry::emit() {
 }
 
 LLVM::LLVMFuncOp ProductEmitter::emitFillTable() {
-  auto func = beginFunction("_fill_table", {}, /*isShared=*/true);
+  auto func = beginFunction("_fill_table", {}, Scope::All);
   Value zero = mb.i64Constant(0);
   Value table = slotPtr(product.table);
   Value groups = product.groups ? slotPtr(product.groups) : Value();

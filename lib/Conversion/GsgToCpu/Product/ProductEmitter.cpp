@@ -27,11 +27,10 @@ using IntPredicate = arith::CmpIPredicate;
 ProductEmitter::ProductEmitter(ModuleOp module, const Product &product,
                                const KernelSpec &spec)
     : module(module), product(product), isa(spec.isa),
-      plan(spec.withoutTiles()), builder(module.getContext()),
-      mb(builder, product.loc),
       // Conversions to bf16 by its instruction would flush subnormals.
-      features(IsaEmitter::create(std::min(spec.isa, Isa::AVX512VNNI))
-                   ->targetFeatures()) {
+      vectors(std::min(spec.isa, Isa::AVX512VNNI)), plan(spec.withoutTiles()),
+      builder(module.getContext()), mb(builder, product.loc),
+      features(IsaEmitter::create(vectors)->targetFeatures()) {
   kernels = getOrEmitKernels(module, plan.getSpec());
   KernelSpec many = spec;
   many.scaleWeights = !product.isBatchInvariant && spec.canScaleWeights();
@@ -40,24 +39,29 @@ ProductEmitter::ProductEmitter(ModuleOp module, const Product &product,
                         spec.isTiled() ? kTiledRows : kManyRows};
 }
 
+std::string ProductEmitter::symbolOf(StringRef suffix, Scope scope) const {
+  std::string symbol = product.name;
+  if (scope != Scope::All)
+    symbol += "_" + stringify(scope == Scope::Isa ? isa : vectors).str();
+  return symbol + suffix.str();
+}
+
 LLVM::LLVMFuncOp ProductEmitter::beginFunction(StringRef suffix,
                                                ArrayRef<Type> args,
-                                               bool isShared) {
+                                               Scope scope) {
   MLIRContext *context = module.getContext();
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types = {mb.ptr};
   types.append(args.begin(), args.end());
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
-  std::string symbol = product.name;
-  if (!isShared)
-    symbol += "_" + stringify(isa).str();
-  symbol += suffix;
-  auto func = LLVM::LLVMFuncOp::create(builder, product.loc, symbol, type,
-                                       LLVM::Linkage::Internal);
+  auto func =
+      LLVM::LLVMFuncOp::create(builder, product.loc, symbolOf(suffix, scope),
+                               type, LLVM::Linkage::Internal);
   func.setTargetCpu("x86-64");
   func.setTargetFeaturesAttr(LLVM::TargetFeaturesAttr::get(
-      context, isShared || features.empty() ? StringRef("+sse2") : features));
+      context,
+      scope == Scope::All || features.empty() ? StringRef("+sse2") : features));
   func.setNoInline(true);
   func.setPassthroughAttr(
       builder.getArrayAttr(builder.getStringAttr(target::kLoweredAttr)));
@@ -142,9 +146,14 @@ ProductEmitter::Tasks ProductEmitter::emitTasks() {
   Tasks tasks;
   tasks.isa = isa;
   tasks.prepare = emitPrepareTask();
-  tileColumns = emitTileColumns();
-  epilogue = emitEpilogue();
-  store = product.quantizer ? emitQuantize() : emitStore();
+  auto once = [&](StringRef suffix, Func (ProductEmitter::*emit)()) {
+    auto found = module.lookupSymbol<Func>(symbolOf(suffix, Scope::Vectors));
+    return found ? found : (this->*emit)();
+  };
+  tileColumns = once("_columns", &ProductEmitter::emitTileColumns);
+  epilogue = once("_epilogue", &ProductEmitter::emitEpilogue);
+  store = product.quantizer ? once("_quantize", &ProductEmitter::emitQuantize)
+                            : once("_store", &ProductEmitter::emitStore);
   if (manyRows && manyRows->isPartial())
     untiledRows = emitUntiledRows();
   tasks.tile = emitTileTask();

@@ -46,10 +46,14 @@ private:
   using Value = mlir::Value;
   using Slot = Frame::Slot;
 
+  /// Which instruction sets a function is for: one of them, those with the same
+  /// vectors, or all.
+  enum class Scope { Isa, Vectors, All };
+  std::string symbolOf(llvm::StringRef suffix, Scope scope) const;
   /// Starts an internal function and moves the builder into it. The first
-  /// argument is the frame. `isShared`: for every instruction set.
+  /// argument is the frame.
   Func beginFunction(llvm::StringRef suffix, llvm::ArrayRef<mlir::Type> args,
-                     bool isShared = false);
+                     Scope scope = Scope::Isa);
   void endFunction();
 
   // ProblemTable.cpp: fill(frame).
@@ -130,6 +134,8 @@ private:
   mlir::ModuleOp module;
   const Product &product;
   Isa isa;
+  /// The one whose vectors functions without kernels use.
+  Isa vectors;
   KernelPlan plan;
   mlir::OpBuilder builder;
   MathBuilder mb;

@@ -19,7 +19,7 @@ using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 
 LLVM::LLVMFuncOp ProductEmitter::emitZeroTail() {
-  auto func = beginFunction("_zero_tail", {mb.i64}, /*isShared=*/true);
+  auto func = beginFunction("_zero_tail", {mb.i64}, Scope::All);
   Value gap = func.getArgument(1);
   Value zero = mb.i64Constant(0);
   Value count = slot(product.numProblems);

@@ -117,8 +117,10 @@ void ProductEmitter::moveRow(Value rowAddress, Type element, Value first,
 
 LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
   lanes = 16;
-  auto func = beginFunction("_epilogue", {mb.i64, mb.i64, mb.i64, mb.i64,
-                                          mb.i64, mb.i64, mb.ptr, mb.ptr});
+  auto func = beginFunction(
+      "_epilogue",
+      {mb.i64, mb.i64, mb.i64, mb.i64, mb.i64, mb.i64, mb.ptr, mb.ptr},
+      Scope::Vectors);
   Location loc = product.loc;
   auto args = func.getArguments();
   Value number = args[1], group = args[2], row0 = args[3], rows = args[4],

@@ -23,7 +23,8 @@ using IntPredicate = arith::CmpIPredicate;
 
 LLVM::LLVMFuncOp ProductEmitter::emitQuantize() {
   auto func = beginFunction("_quantize",
-                            {mb.i64, mb.i64, mb.i64, mb.i64, mb.i64, mb.ptr});
+                            {mb.i64, mb.i64, mb.i64, mb.i64, mb.i64, mb.ptr},
+                            Scope::Vectors);
   Location loc = product.loc;
   auto args = func.getArguments();
   Value group = args[1], row0 = args[2], rows = args[3], first = args[4],

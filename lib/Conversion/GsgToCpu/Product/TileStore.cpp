@@ -20,7 +20,8 @@ using IntPredicate = arith::CmpIPredicate;
 
 LLVM::LLVMFuncOp ProductEmitter::emitStore() {
   auto func =
-      beginFunction("_store", {mb.i64, mb.i64, mb.i64, mb.i64, mb.i64, mb.ptr});
+      beginFunction("_store", {mb.i64, mb.i64, mb.i64, mb.i64, mb.i64, mb.ptr},
+                    Scope::Vectors);
   auto args = func.getArguments();
   Value group = args[1], row0 = args[2], rows = args[3], first = args[4],
         columns = args[5], tile = args[6];
