@@ -92,7 +92,7 @@ void runOneDnn(benchmark::State &state, int64_t m,
     dnnl::memory memory(desc, engine);
     // The same small number in every element, whatever its type.
     auto *bytes = static_cast<uint8_t *>(memory.get_data_handle());
-    for (size_t i = 0; i < desc.get_size(); ++i)
+    for (size_t i = 0, size = desc.get_size(); i < size; ++i)
       bytes[i] = i % 2 ? 0x3E : 0;
     return memory;
   };
