@@ -107,23 +107,9 @@ public:
         table.append(
             {static_cast<int8_t>(bits >> 16), static_cast<int8_t>(bits >> 24)});
       }
-    Value lookup = kb.bitcast(kb.byteVector(table), kb.i16);
     SmallVector<Value> pairs;
-    for (int8_t first = 0; first < 32; first += 8) {
-      // Where in a qword, which is two lanes, the bits of each byte begin.
-      SmallVector<int8_t> begins;
-      for (int8_t byte = 0; byte < 64; ++byte)
-        begins.push_back(
-            static_cast<int8_t>((byte & 4) * 8 + first + (byte & 2) * 2));
-      Value nibbles =
-          kb.intrinsic("llvm.x86.avx512.pmultishift.qb.512",
-                       kb.bitcast(dwords, kb.i8).getType(),
-                       {kb.byteVector(begins), kb.bitcast(dwords, kb.i8)});
-      Value words =
-          kb.intrinsic("llvm.x86.avx512.permvar.hi.512", lookup.getType(),
-                       {lookup, kb.bitcast(nibbles, kb.i16)});
+    for (Value words : lookUpWords(kb, dwords, table))
       pairs.push_back(kb.bitcast(words, kb.i32));
-    }
     return pairs;
   }
 
@@ -139,6 +125,27 @@ private:
   std::string features;
 };
 } // namespace
+
+SmallVector<Value> nvfp4::gsg::cpu::lookUpWords(KernelBuilder &kb, Value dwords,
+                                                ArrayRef<int8_t> table) {
+  Value lookup = kb.bitcast(kb.byteVector(table), kb.i16);
+  SmallVector<Value> words;
+  for (int8_t first = 0; first < 32; first += 8) {
+    // Where in a qword, which is two lanes, the bits of each byte begin.
+    SmallVector<int8_t> begins;
+    for (int8_t byte = 0; byte < 64; ++byte)
+      begins.push_back(
+          static_cast<int8_t>((byte & 4) * 8 + first + (byte & 2) * 2));
+    Value nibbles =
+        kb.intrinsic("llvm.x86.avx512.pmultishift.qb.512",
+                     kb.bitcast(dwords, kb.i8).getType(),
+                     {kb.byteVector(begins), kb.bitcast(dwords, kb.i8)});
+    words.push_back(kb.intrinsic("llvm.x86.avx512.permvar.hi.512",
+                                 lookup.getType(),
+                                 {lookup, kb.bitcast(nibbles, kb.i16)}));
+  }
+  return words;
+}
 
 std::unique_ptr<IsaEmitter> nvfp4::gsg::cpu::createAVX512VNNIEmitter() {
   return std::make_unique<AVX512VNNIEmitter>();

@@ -69,6 +69,13 @@ public:
   }
 };
 
+/// From one packed dword of codes per lane, the entries of `table`, words of
+/// which it has 32 and the codes choose by four bits, for codes 0 and 1 of each
+/// dword, then 2 and 3, 4 and 5, 6 and 7. AVX-512 VBMI.
+llvm::SmallVector<mlir::Value> lookUpWords(KernelBuilder &kb,
+                                           mlir::Value dwords,
+                                           llvm::ArrayRef<int8_t> table);
+
 std::unique_ptr<IsaEmitter> createGenericEmitter();
 std::unique_ptr<IsaEmitter> createAVX2Emitter();
 std::unique_ptr<IsaEmitter> createAVX512VNNIEmitter();

@@ -123,7 +123,6 @@ static SmallVector<Value> scaleByE8M0(KernelBuilder &kb, ArrayRef<Value> dwords,
     table.append(
         {static_cast<int8_t>(bits >> 16), static_cast<int8_t>(bits >> 24)});
   }
-  Value lookup = kb.bitcast(kb.byteVector(table), kb.i16);
   Value exponents = kb.bitcast(scales, kb.i16);
   Value elements = dwords.front();
   for (Value dword : dwords.drop_front())
@@ -141,19 +140,7 @@ static SmallVector<Value> scaleByE8M0(KernelBuilder &kb, ArrayRef<Value> dwords,
   Value nan = kb.constant(scales.getType(), kNaNPair);
   SmallVector<Value> pairs;
   for (Value dword : dwords)
-    for (int8_t first = 0; first < 32; first += 8) {
-      // Where in a qword, which is two lanes, the bits of each byte begin.
-      SmallVector<int8_t> begins;
-      for (int8_t byte = 0; byte < 64; ++byte)
-        begins.push_back(
-            static_cast<int8_t>((byte & 4) * 8 + first + (byte & 2) * 2));
-      Value nibbles =
-          kb.intrinsic("llvm.x86.avx512.pmultishift.qb.512",
-                       kb.bitcast(dword, kb.i8).getType(),
-                       {kb.byteVector(begins), kb.bitcast(dword, kb.i8)});
-      Value words =
-          kb.intrinsic("llvm.x86.avx512.permvar.hi.512", lookup.getType(),
-                       {lookup, kb.bitcast(nibbles, kb.i16)});
+    for (Value words : lookUpWords(kb, dword, table)) {
       Value scaled =
           kb.intrinsic("llvm.usub.sat", words.getType(), {words, exponents});
       pairs.push_back(kb.select(isNaN, nan, kb.bitcast(scaled, kb.i32)));
