@@ -1,0 +1,107 @@
+//===- ContractionGroups.cpp - One product of groups ------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows of groups that masks or slices of a loop choose, as rows of one product.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionMatcher.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+/// A sum over groups, in each of which the rows of others are zero.
+bool ContractionMatcher::takeMask(const RowMask &rowMask) {
+  op.getReductionDims(loops[Depth]);
+  unsigned *group = llvm::find_if(
+      loops[Depth], [&](unsigned loop) { return rowMask.group == dim(loop); });
+  auto row = dyn_cast<AffineDimExpr>(rowMask.row);
+  if (!rowMask.offsets || group == loops[Depth].end() ||
+      loops[Depth].size() < 2 || !row ||
+      llvm::is_contained(loops[Depth], row.getPosition()))
+    return fail("expected a mask of rows that is summed over its groups"),
+           false;
+  int64_t count = op.getStaticLoopRanges()[*group] + rowMask.areStarts;
+  auto type = cast<RankedTensorType>(rowMask.offsets.getType());
+  if (type.getRank() != 1 || type.getDimSize(0) != count ||
+      !(type.getElementType().isInteger(32) ||
+        type.getElementType().isInteger(64)))
+    return fail("expected offsets in {0} integers of 32 or 64 bits, but got "
+                "{1}",
+                count, print(type)),
+           false;
+  loops[Batch].push_back(*group);
+  loops[Depth].erase(group);
+  mask = rowMask;
+  return true;
+}
+
+/// What a step of the loop reads as an element is one of the tensor, with the
+/// number of the group.
+void ContractionMatcher::leaveLoopByElement(Factor &factor) {
+  auto extract = factor.source.getDefiningOp<tensor::ExtractOp>();
+  if (!extract || !factor.indices.empty() ||
+      groups->loop.isDefinedOutsideOfLoop(factor.source))
+    return;
+  factor.source = extract.getTensor();
+  for (Value index : extract.getIndices()) {
+    std::optional<int64_t> constant = getConstantIntValue(index);
+    // Anything else is refused below, as an index of no slice.
+    factor.indices.push_back(
+        constant ? getAffineConstantExpr(*constant, context)
+                 : dim(groups->isNumber(index) ? unsigned(Batch) : Depth));
+  }
+}
+
+/// Indices of a slice of this step become those of the whole tensor.
+bool ContractionMatcher::leaveLoop(Factor &factor, bool isOfRows) {
+  bool hasRows = false, hasGroup = false;
+  for (AffineExpr &index : factor.indices) {
+    auto split = splitSlice(index, slices.size());
+    if (!split)
+      return false;
+    auto [slice, within] = *split;
+    if (slice < 0)
+      continue;
+    if (isOfRows && groups->isRows(slices[slice]) && within == dim(Row)) {
+      index = within;
+      hasRows = true;
+    } else if (!isOfRows && groups->isGroup(slices[slice]) &&
+               within == zero()) {
+      index = dim(Batch);
+      hasGroup = true;
+    } else {
+      return false;
+    }
+  }
+  return groups->loop.isDefinedOutsideOfLoop(factor.source) &&
+         (isOfRows ? hasRows : hasGroup);
+}
+
+/// Rows are those of all groups, and weights one matrix for each.
+bool ContractionMatcher::leaveLoop() {
+  if (!loops[Batch].empty() || loops[Row].size() != 1)
+    return false;
+  auto type =
+      cast<RankedTensorType>(groups->loop.getResult(groups->result).getType());
+  extents[Row] = type.getDimSize(0);
+  extents[Batch] = groups->count;
+  for (Factor &factor : globals) {
+    leaveLoopByElement(factor);
+    // One number for all groups needs no slice.
+    bool isShared = llvm::all_of(factor.indices, [&](AffineExpr index) {
+      return isa<AffineConstantExpr>(index) || index == dim(Batch);
+    });
+    if (isShared ? !groups->loop.isDefinedOutsideOfLoop(factor.source)
+                 : !leaveLoop(factor, /*isOfRows=*/false))
+      return false;
+  }
+  return leaveLoop(codes[0], /*isOfRows=*/true) &&
+         (hasPlainRows || leaveLoop(scales[0], /*isOfRows=*/true)) &&
+         leaveLoop(codes[1], /*isOfRows=*/false) &&
+         leaveLoop(scales.back(), /*isOfRows=*/false);
+}

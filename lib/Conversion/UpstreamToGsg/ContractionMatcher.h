@@ -1,0 +1,97 @@
+//===- ContractionMatcher.h - A contraction by its loops --------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which loops of a contraction are batch, rows, columns and K, which factors
+// belong to which operand, and which format codes and scales are in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_CONTRACTIONMATCHER_H
+#define NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_CONTRACTIONMATCHER_H
+
+#include "ScaledContraction.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace nvfp4::gsg {
+
+/// Kinds of loops, and the dimensions that stand for them.
+enum Dim : unsigned { Batch, Row, Column, Depth, NumDims };
+
+/// Describes one contraction.
+class ContractionMatcher {
+public:
+  /// `groups`: the loop whose step `op` is, or null.
+  ContractionMatcher(mlir::linalg::LinalgOp op, const GroupLoop *groups,
+                     const RaiseOptions &options, std::string &reason)
+      : op(op), groups(groups), options(options), reason(reason),
+        context(op.getContext()) {}
+
+  std::optional<ScaledContraction> match();
+
+private:
+  template <typename... Args>
+  std::nullopt_t fail(const char *format, Args &&...args) {
+    reason = llvm::formatv(false, format, std::forward<Args>(args)...).str();
+    return std::nullopt;
+  }
+  mlir::AffineExpr dim(unsigned position) {
+    return mlir::getAffineDimExpr(position, context);
+  }
+  mlir::AffineExpr zero() { return mlir::getAffineConstantExpr(0, context); }
+
+  std::optional<Product> traceProduct();
+  bool takeMask(const RowMask &mask);
+  bool splitFactors(const Product &product);
+  bool groupLoops();
+  size_t countRepeats(llvm::ArrayRef<unsigned> outLoops);
+  bool assignScales();
+  void substitute(Factor &factor);
+  bool leaveLoop();
+  bool leaveLoop(Factor &factor, bool isOfRows);
+  void leaveLoopByElement(Factor &factor);
+  std::pair<llvm::SmallVector<int64_t>, llvm::SmallVector<mlir::AffineExpr>>
+  getMatrix(Dim row);
+  std::optional<RaisedOperand> describeRows();
+  std::optional<RaisedOperand> describe(const Factor &code, const Factor &scale,
+                                        Dim row);
+  std::optional<int64_t> findBlock(const Factor &scale);
+
+  mlir::linalg::LinalgOp op;
+  const GroupLoop *groups;
+  const RaiseOptions &options;
+  std::string &reason;
+  mlir::MLIRContext *context;
+
+  /// Without scales for the rows, codes[0] are the rows.
+  llvm::SmallVector<Factor> codes, scales, globals;
+  llvm::SmallVector<Slice> slices;
+  bool hasPlainRows = false;
+  /// Of a sum over groups with masked rows.
+  std::optional<RowMask> mask;
+  /// The rows are those of every matrix of a batch.
+  bool isRepeated = false;
+  llvm::SmallVector<unsigned> loops[NumDims];
+  int64_t extents[NumDims];
+  /// Each loop in terms of the four dimensions.
+  llvm::SmallVector<mlir::AffineExpr> replacements;
+};
+
+/// True if an index of `factor` depends on the loop.
+bool uses(const Factor &factor, unsigned loop);
+
+/// True if `factor` is not the same element where dimension `position` is 0 as
+/// where it is `value`, with all others zero.
+bool changes(const Factor &factor, unsigned numDims, unsigned position,
+             int64_t value);
+
+/// `type` as text of a diagnostic.
+std::string print(mlir::Type type);
+
+} // namespace nvfp4::gsg
+
+#endif // NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_CONTRACTIONMATCHER_H

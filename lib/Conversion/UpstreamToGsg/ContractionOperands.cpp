@@ -1,0 +1,120 @@
+//===- ContractionOperands.cpp - Codes and their scales ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which format the codes and scales of an operand are in, and where it has its
+// rows and K.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionMatcher.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+std::string nvfp4::gsg::print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// How many neighbours along K share a scale, by doubling.
+std::optional<int64_t> ContractionMatcher::findBlock(const Factor &scale) {
+  for (int64_t k = 1; k < extents[Depth]; k *= 2)
+    if (changes(scale, NumDims, Depth, k))
+      return k;
+  return extents[Depth];
+}
+
+static std::optional<BlockFormat> findFormat(Type code, Type scale,
+                                             int64_t block) {
+  bool isPower = isa<Float8E8M0FNUType>(scale);
+  if (isa<Float4E2M1FNType>(code)) {
+    if (block == 16)
+      return isPower ? BlockFormat::NVFP4_E8M0 : BlockFormat::NVFP4;
+    if (block == 32 && isPower)
+      return BlockFormat::MXFP4;
+  } else if (block == 32 && isPower) {
+    return isa<Float8E4M3FNType>(code) ? BlockFormat::MXFP8_E4M3
+                                       : BlockFormat::MXFP8_E5M2;
+  }
+  return std::nullopt;
+}
+
+/// Shape and indices of an operand.
+std::pair<SmallVector<int64_t>, SmallVector<AffineExpr>>
+ContractionMatcher::getMatrix(Dim row) {
+  SmallVector<int64_t> shape = {extents[row], extents[Depth]};
+  SmallVector<AffineExpr> target = {loops[row].empty() ? zero() : dim(row),
+                                    dim(Depth)};
+  bool isShared = groups || mask || isRepeated;
+  if (isShared ? row == Column : !loops[Batch].empty()) {
+    shape.insert(shape.begin(), extents[Batch]);
+    target.insert(target.begin(), dim(Batch));
+  }
+  return {shape, target};
+}
+
+std::optional<RaisedOperand> ContractionMatcher::describeRows() {
+  auto [shape, target] = getMatrix(Row);
+  const Factor &rows = codes[0];
+  std::optional<Arrangement> data =
+      planArrangement(rows, slices, shape, target);
+  if (!data)
+    return fail("expected a matrix of rows and K, transposed or in parts, but "
+                "got {0}",
+                print(rows.source.getType()));
+  RaisedOperand result;
+  result.data = *data;
+  return result;
+}
+
+std::optional<RaisedOperand>
+ContractionMatcher::describe(const Factor &code, const Factor &scale, Dim row) {
+  int64_t block = *findBlock(scale);
+  std::optional<BlockFormat> format = findFormat(code.type, scale.type, block);
+  if (!format)
+    return fail("expected blocks of 16 along K of f4E2M1FN, or of 32 of any "
+                "code with scales in f8E8M0FNU, but got blocks of {0} of {1} "
+                "with {2}",
+                block, print(code.type), print(scale.type));
+  int64_t depth = extents[Depth];
+  bool isFP4 = isa<Float4E2M1FNType>(code.type);
+  if (isFP4 && depth % 2)
+    return fail("expected an even K, but got {0}", depth);
+
+  auto [shape, target] = getMatrix(row);
+  RaisedOperand result;
+  result.type = ScaledType::get(context, shape, *format);
+  result.codeType = code.type;
+  result.scaleType = scale.type;
+  result.isPacked = static_cast<bool>(code.nibble);
+  if (result.isPacked) {
+    if (code.nibble != simplify(dim(Depth) % 2))
+      return fail("expected the even index of K in the low nibble");
+    shape.back() = depth / 2;
+    target.back() = dim(Depth).floorDiv(2);
+  }
+  std::optional<Arrangement> data =
+      planArrangement(code, slices, shape, target);
+  if (!data)
+    return fail("expected codes that are a matrix of rows and K, transposed or "
+                "in parts, but got {0}",
+                print(code.source.getType()));
+  shape.back() = llvm::divideCeil(depth, block);
+  target.back() = dim(Depth).floorDiv(block);
+  if (shape.back() == 1)
+    target.back() = zero();
+  std::optional<Arrangement> arranged =
+      planArrangement(scale, slices, shape, target);
+  if (!arranged)
+    return fail("expected scales that are a matrix of rows and blocks, "
+                "transposed or in parts, but got {0}",
+                print(scale.source.getType()));
+  result.data = *data;
+  result.scales = *arranged;
+  return result;
+}
