@@ -14,6 +14,7 @@ from safetensors.numpy import load_file, save_file
 import nvfp4
 from layer_oracle import values_of
 from nvfp4 import checkpoint
+from nvfp4.checkpoint import _gpt_oss
 from nvfp4_formats import random_scaled
 
 E, H, I = 3, 64, 32
@@ -127,7 +128,7 @@ def test_scales_that_vanish_are_warned_about(rng, tmp_path):
 
 @pytest.mark.parametrize("naming", [0, 1])
 def test_gpt_oss_weights_stay_in_the_file(rng, tmp_path, naming):
-    names = checkpoint._GPT_OSS[naming]
+    names = _gpt_oss.NAMES[naming]
     w13 = random_scaled(rng, (E, 2 * I, H), "mxfp4", lattice=False)
     w2 = random_scaled(rng, (E, H, I), "mxfp4", lattice=False)
     bias13 = rng.standard_normal((E, 2 * I)).astype(ml_dtypes.bfloat16)
@@ -194,17 +195,17 @@ def test_linear_layers(rng, tmp_path, convention):
 
 def test_linear_layers_that_are_none_are_named(rng, tmp_path):
     tensors = {"q.weight": np.ones((4, 16), np.float32), "o.weight_scale_2": np.float32(1), "o.weight": np.ones(3, np.uint8)}
-    with pytest.raises(nvfp4.CheckpointError, match="q.weight_scale_2 or q.weight_global_scale, but got q.weight"):
+    with pytest.raises(nvfp4.CheckpointError, match="q.weight_scale or q.weight_packed, but got q.weight"):
         checkpoint.load_linear(tensors, "q")
     with pytest.raises(nvfp4.CheckpointError, match="but got nothing"):
         checkpoint.load_linear(tensors, "k")
     with pytest.raises(nvfp4.CheckpointError, match="'o.weight_scale'"):
-        checkpoint.load_linear(tensors, "o")
+        checkpoint.load_linear(tensors, "o", convention="modelopt")
     with pytest.raises(nvfp4.ArgumentError, match="modelopt, compressed-tensors, but got 'gpt-oss'"):
         checkpoint.load_linear(tensors, "o", convention="gpt-oss")
-    mx = checkpoint.LinearWeights(nvfp4.quantize(np.ones((4, 32), np.float32), format="mxfp4"))
-    with pytest.raises(nvfp4.ArgumentError, match="nvfp4 for o"):
-        checkpoint.save_linear(tmp_path / "x.safetensors", {"o": mx})
+    other = checkpoint.LinearWeights(nvfp4.quantize(np.ones((4, 32), np.float32), format="mxfp8_e4m3"))
+    with pytest.raises(nvfp4.ArgumentError, match="nvfp4 or mxfp4 for o, but got mxfp8_e4m3"):
+        checkpoint.save_linear(tmp_path / "x.safetensors", {"o": other})
     assert not (tmp_path / "x.safetensors").exists()
 
 

@@ -1,0 +1,138 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a model's folder says about its quantisation, in the words of each producer, and tensors that contradict it."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import nvfp4
+from nvfp4 import checkpoint
+
+FOUR_BITS = {"num_bits": 4, "type": "float", "strategy": "group", "symmetric": True, "dynamic": False}
+MXFP4 = {"quant_method": "compressed-tensors", "format": "mxfp4-pack-quantized", "ignore": ["lm_head", "re:.*self_attn.*"],
+         "config_groups": {"group_0": {"format": "mxfp4-pack-quantized", "targets": ["Linear"], "input_activations": None,
+                                       "weights": FOUR_BITS | {"group_size": 32, "scale_dtype": "torch.uint8"}}}}
+TWO = {"quant_method": "compressed-tensors", "format": "mixed-precision", "config_groups": {
+    "group_0": {"format": "nvfp4-pack-quantized", "targets": ["Linear"], "weights": FOUR_BITS | {"group_size": 16}},
+    "group_1": {"format": "mxfp4-pack-quantized", "targets": ["re:.*mlp.*"], "weights": FOUR_BITS | {"group_size": 32}}}}
+MODELOPT = {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "mxfp4", "kv_cache_quant_algo": None,
+                                                               "exclude_modules": ["lm_head", "model.layers.0.*"]}}
+MIXED = {"quantization": {"quant_algo": "MIXED_PRECISION", "quantized_layers": {
+    "a.q_proj": {"quant_algo": "NVFP4", "group_size": 16}, "a.o_proj": {"quant_algo": "W4A8_MXFP4_FP8", "group_size": 0},
+    "a.v_proj": {"quant_algo": "FP8"}}}}
+
+
+def write(folder, config=None, modelopt=None, layer=None):
+    """A folder with one layer, called a.o_proj unless said, in MXFP4 of the ModelOpt convention."""
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    if modelopt is not None:
+        (folder / "hf_quant_config.json").write_text(json.dumps(modelopt))
+    tensors = layer or {"a.o_proj.weight": np.full((4, 16), 0x22, np.uint8),
+                        "a.o_proj.weight_scale": np.full((4, 1), 127, np.uint8)}
+    save_file(tensors | {"lm_head.weight": np.ones((4, 4), np.float32)}, folder / "model.safetensors")
+    return checkpoint.Checkpoint(folder)
+
+
+def formats(config, *layers):
+    schemes = [config.scheme_of(layer) for layer in layers]
+    return [scheme and scheme.format for scheme in schemes]
+
+
+def test_compressed_tensors(tmp_path):
+    source = write(tmp_path, {"quantization_config": MXFP4})
+    config = source.quantization
+    assert config.convention == "compressed-tensors" and config.file == tmp_path / "config.json"
+    assert formats(config, "a.o_proj", "lm_head", "model.layers.1.self_attn.q_proj") == ["mxfp4", None, None]
+    assert config.ignores("model.layers.1.self_attn.q_proj") == "re:.*self_attn.*"
+    assert (checkpoint.load_linear(source, "a.o_proj").weight.dequantize() == 1).all()
+    with pytest.raises(nvfp4.CheckpointError, match="got lm_head.weight; 'lm_head' of the model's config leaves this layer"):
+        checkpoint.load_linear(source, "lm_head")
+
+
+def test_formats_by_name_come_before_those_by_class(tmp_path):
+    config = write(tmp_path, {"text_config": {"quantization_config": TWO}}).quantization
+    assert formats(config, "m.mlp.up_proj", "m.attn.q_proj") == ["mxfp4", "nvfp4"]
+
+
+def test_presets_are_names(tmp_path):
+    preset = {"quant_method": "compressed-tensors", "format": "dense",
+              "config_groups": {"MXFP4A16": ["Linear"], "FP8": ["a.b"]}}
+    config = write(tmp_path, {"quantization_config": preset}).quantization
+    assert formats(config, "a.o_proj", "a.b") == ["mxfp4", None]
+
+
+def test_modelopt(tmp_path):
+    """Names of formats in either case, as its own exporter and other tools write them; also in config.json."""
+    source = write(tmp_path, modelopt=MODELOPT)
+    config = source.quantization
+    assert config.convention == "modelopt" and config.file == tmp_path / "hf_quant_config.json"
+    assert formats(config, "a.o_proj", "lm_head", "model.layers.0.mlp.up_proj") == ["mxfp4", None, None]
+    assert (checkpoint.load_linear(tmp_path, "a.o_proj").weight.dequantize() == 1).all()
+    other = {"quant_method": "modelopt", "quant_algo": "MXFP4", "ignore": ["lm_head"], "group_size": 32}
+    config = write(tmp_path, {"quantization_config": other}).quantization
+    assert formats(config, "a.o_proj", "lm_head") == ["mxfp4", None]
+
+
+def test_modelopt_with_a_format_for_each_layer(tmp_path):
+    config = write(tmp_path, modelopt=MIXED).quantization
+    assert formats(config, "a.q_proj", "a.o_proj", "a.v_proj", "a.k_proj") == ["nvfp4", "mxfp4", None, None]
+    assert checkpoint.load_linear(tmp_path, "a.o_proj").weight.format == "mxfp4"
+
+
+def test_gpt_oss_and_others(tmp_path):
+    gpt_oss = {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}
+    config = write(tmp_path, {"quantization_config": gpt_oss}).quantization
+    assert config.convention == "gpt-oss" and formats(config, "x", "lm_head") == ["mxfp4", None]
+    config = write(tmp_path, {"quantization_config": {"quant_method": "gptq", "bits": 4}}).quantization
+    assert config.convention == "gptq" and formats(config, "x") == [None]
+    cache = write(tmp_path, {"quantization_config": {"quant_method": "modelopt", "kv_cache_quant_algo": "FP8"}})
+    assert formats(cache.quantization, "a.o_proj") == [None] and checkpoint.load_linear(cache, "a.o_proj")
+
+
+def test_folders_that_say_nothing(tmp_path):
+    assert write(tmp_path, {"hidden_size": 64}).quantization is None
+    assert checkpoint.Checkpoint(tmp_path / "model.safetensors").quantization is None
+
+
+@pytest.mark.parametrize("algorithm,size,message", [
+    ("NVFP4", 16, "expected a.o_proj in nvfp4, as quantisation 'NVFP4' says, but its tensors are mxfp4"),
+    ("MXFP4", 16, "expected a group size of 32 for a.o_proj in mxfp4, but got 16")])
+def test_tensors_that_contradict_are_an_error(tmp_path, algorithm, size, message):
+    config = {"quantization": {"quant_algo": algorithm, "group_size": size}}
+    with pytest.raises(nvfp4.CheckpointError, match=f"hf_quant_config.json: {message}"):
+        checkpoint.load_linear(write(tmp_path, modelopt=config), "a.o_proj")
+
+
+def test_experts_that_contradict_are_an_error(tmp_path):
+    layer = {f"m.experts.0.{side}.{name}": np.full(shape, 127, np.uint8) for side in ("w1", "w2", "w3")
+             for name, shape in (("weight_packed", (32, 16)), ("weight_scale", (32, 1)))}
+    source = write(tmp_path, {"quantization_config": MXFP4}, layer=layer)
+    assert checkpoint.load_moe(source, "m").weights.w2.format == "mxfp4"
+    wrong = MXFP4 | {"config_groups": {"NVFP4": ["re:m.experts.*"]}}
+    with pytest.raises(nvfp4.CheckpointError, match="m.experts.0.w1 in nvfp4, as quantisation 'NVFP4' says"):
+        checkpoint.load_moe(write(tmp_path, {"quantization_config": wrong}, layer=layer), "m")
+
+
+@pytest.mark.parametrize("text,message", [
+    ("{", "expected JSON"), ("[]", "expected an object, but got list"), ('{"quantization_config": 3}', "quant_method"),
+    ('{"quantization_config": {"quant_method": "compressed-tensors"}}', "config_groups"),
+    ('{"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"g": {"format": "x"}}}}', "targets"),
+    ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}}', "quantized_layers"),
+    ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "MXFP4", "ignore": ["re:("]}}', "behind 're:'"),
+    ("[" * 100000, "expected JSON")])
+def test_broken_configs_are_errors(tmp_path, text, message):
+    write(tmp_path)
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(nvfp4.CheckpointError, match=f"config.json: .*{message}"):
+        checkpoint.load_linear(tmp_path, "a.o_proj")
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"weight_map": [1]}', '{"weight_map": {"a": 1}}'])
+def test_broken_indices_are_errors(tmp_path, text):
+    (tmp_path / "model.safetensors.index.json").write_text(text)
+    with pytest.raises(nvfp4.CheckpointError, match="index.json: expected"):
+        checkpoint.Checkpoint(tmp_path)
