@@ -74,10 +74,13 @@ bool ContractionMatcher::splitFactors(const Product &product) {
              false;
     if (!options.moveGlobalScales)
       return fail(kFurtherFactor), false;
+    if (product.isRounded)
+      return fail("expected further factors as they are, but got rounded ones"),
+             false;
   }
   if (codes.size() == 2 && scales.size() == 2 && rows.empty())
     return true;
-  if (!rows.empty() && product.isRounded)
+  if (product.isRounded)
     return fail("expected rows of bf16 or f16 as they are, but got rounded "
                 "ones"),
            false;

@@ -120,9 +120,14 @@ ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
         dyn_cast_or_null<AffineConstantExpr>(getAffine(scalar.operand(op, 1)));
     if (!number || isByteWide || !bits->isExact)
       return std::nullopt;
-    bits->offset +=
-        isa<arith::AddIOp>(op) ? number.getValue() : -number.getValue();
-    return bits;
+    // Below, signs are extended and converted: nothing may have wrapped.
+    int64_t value = number.getValue(), end = int64_t(1) << std::min(width, 32u);
+    if (value <= -end || value >= end)
+      return std::nullopt;
+    bits->offset += isa<arith::AddIOp>(op) ? value : -value;
+    bool isInRange = bits->offset >= -end / 2 &&
+                     bits->offset + (1 << bits->width) <= end / 2;
+    return isInRange ? bits : std::nullopt;
   }
   if (bits->offset)
     return std::nullopt;
@@ -404,5 +409,6 @@ ElementTrace::traceInterleaved(Operation *op, ArrayRef<AffineExpr> indices) {
     low.nibble = half;
     ++found;
   }
+  parts[0]->isRounded |= parts[1]->isRounded;
   return found == 1 ? parts[0] : std::nullopt;
 }

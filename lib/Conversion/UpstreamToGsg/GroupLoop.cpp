@@ -267,10 +267,17 @@ Value nvfp4::gsg::makeGroups(OpBuilder &b, Location loc,
   if (!groups.areSizes)
     return groups.groups;
   auto type = cast<RankedTensorType>(groups.groups.getType());
-  Value empty =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  Value zero = arith::ConstantOp::create(
-      b, loc, b.getIntegerAttr(type.getElementType(), 0));
+  // Sizes of 32 bits may have sums that the loop holds and they do not.
+  Type element = type.getElementType();
+  int64_t rows =
+      cast<RankedTensorType>(groups.loop.getResult(groups.result).getType())
+          .getDimSize(0);
+  if (!strip(groups.start).getType().isInteger(32) &&
+      (ShapedType::isDynamic(rows) ||
+       rows > std::numeric_limits<int32_t>::max()))
+    element = b.getI64Type();
+  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), element);
+  Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, 0));
   auto index = [&](int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
@@ -280,6 +287,8 @@ Value nvfp4::gsg::makeGroups(OpBuilder &b, Location loc,
              [&](OpBuilder &nested, Location, Value i, ValueRange carried) {
                Value size =
                    tensor::ExtractOp::create(nested, loc, groups.groups, i);
+               if (size.getType() != element)
+                 size = arith::ExtSIOp::create(nested, loc, element, size);
                Value end = arith::AddIOp::create(nested, loc, carried[1], size);
                Value ends =
                    tensor::InsertOp::create(nested, loc, end, carried[0], i);

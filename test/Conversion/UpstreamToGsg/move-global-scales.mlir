@@ -2,6 +2,10 @@
 
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm=move-global-scales | FileCheck %s
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
+// One that is rounded first is another number.
+// RUN: sed 's/%%bg = arith.mulf %%bse, %%gb : f32/%%gh = arith.truncf %%gb : f32 to bf16\n    %%gr = arith.extf %%gh : bf16 to f32\n    %%bg = arith.mulf %%bse, %%gr : f32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm='move-global-scales explain' 2> %t.remarks | FileCheck %s --check-prefix=KEPT
+// RUN: FileCheck %s --check-prefix=ROUNDED < %t.remarks
+// ROUNDED: not raised: expected further factors as they are, but got rounded ones
 
 // KEPT-NOT: grouped_scaled_gemm.matmul
 

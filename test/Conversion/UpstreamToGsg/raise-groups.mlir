@@ -3,6 +3,14 @@
 
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm | FileCheck %s
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm=move-global-scales | FileCheck %s --check-prefix=MOVED
+// Sums of sizes that the loop counts in 64 bits.
+// RUN: sed '/^func.func @sizes/,/^}/{s/%%s = %%first) -> (tensor<?x16xf32>, i32)/%%start = %%c0) -> (tensor<?x16xf32>, index)/;/%%start = arith.index_cast/d;s/addi %%s, %%size : i32/addi %%start, %%rows : index/;s/<?x16xf32>, i32/<?x16xf32>, index/}' %s | nvfp4-opt --raise-to-grouped-scaled-gemm=move-global-scales | FileCheck %s --check-prefix=WIDE
+// WIDE-LABEL: func.func @sizes(
+// WIDE-SAME:    %[[SIZES:[a-z0-9]+]]: tensor<3xi32>
+// WIDE:           %[[SIZE:.*]] = tensor.extract %[[SIZES]]
+// WIDE:           %[[LONG:.*]] = arith.extsi %[[SIZE]] : i32 to i64
+// WIDE:           arith.addi %{{.*}}, %[[LONG]] : i64
+// WIDE:         grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%{{.*}} : tensor<3xi64>)
 
 #rk = affine_map<(r, k) -> (r, k)>
 #rb = affine_map<(r, k) -> (r, k floordiv 32)>

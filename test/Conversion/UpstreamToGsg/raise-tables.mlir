@@ -26,6 +26,10 @@
 // RUN: sed 's/%%two = arith.constant 2.0 : f32/%%two = arith.constant 2.0 : TYPE/; s/%%i : i32 to f32/%%i : i32 to TYPE/; s/%%p = math.powf %%two, %%f : f32/%%q = math.powf %%two, %%f : TYPE\n    %%p = arith.extf %%q : TYPE to f32/' %s > %t.floats
 // RUN: sed 's/TYPE/bf16/' %t.floats | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s
 // RUN: sed 's/TYPE/f8E8M0FNU/' %t.floats | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
+// Exponents of nine bits hold a byte, but not one more: 255 + 1 is -256.
+// RUN: sed 's/%%e = arith.extui %%byte : i8 to i32/%%e0 = arith.extui %%byte : i8 to WIDE\n    %%one = arith.constant 1 : WIDE\n    %%e1 = arith.addi %%e0, %%one : WIDE\n    %%e = arith.extsi %%e1 : WIDE to i32/; s/constant 127 : i32/constant 128 : i32/' %s > %t.wide
+// RUN: sed 's/WIDE/i10/' %t.wide | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s
+// RUN: sed 's/WIDE/i9/' %t.wide | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
 
 // RESOURCE-LABEL: func.func @stacked(
 // RESOURCE:         grouped_scaled_gemm.matmul
