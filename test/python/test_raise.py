@@ -31,8 +31,35 @@ FROM_BYTES = """
 """
 
 
+def decode_by_table(text):
+    """`text` with `scaling_extf`, which upstream does not lower for f8E4M3FN, as two tables."""
+    tables = "".join(
+        f"  %{name} = arith.constant dense<[{', '.join(f'0x{bits:08X}' for bits in numbers)}]> : tensor<256xf32>\n"
+        for name, dtype in (("e4m3", ml_dtypes.float8_e4m3fn), ("e8m0", ml_dtypes.float8_e8m0fnu))
+        for numbers in [np.arange(256, dtype=np.uint8).view(dtype).astype(np.float32).view(np.uint32)])
+
+    def decode(match):
+        result, *operands, kind = match.groups()
+        lines = []
+        for table, operand, source in zip(("e4m3", "e8m0"), operands, ("f8E4M3FN", "f8E8M0FNU")):
+            stem = f"{result}_{table}"
+            lines += [f"{stem}_bits = arith.bitcast {operand} : {source} to i8",
+                      f"{stem}_index = arith.index_castui {stem}_bits : i8 to index",
+                      f"{stem} = tensor.extract %{table}[{stem}_index] : tensor<256xf32>"]
+        wide = result if kind == "f32" else result + "_wide"
+        lines.append(f"{wide} = arith.mulf {result}_e4m3, {result}_e8m0 : f32")
+        if wide != result:
+            lines.append(f"{result} = arith.truncf {wide} : f32 to {kind}")
+        return "\n    ".join(lines)
+
+    head, body = text.split(" {\n", 1)
+    return f"{head} {{\n{tables}" + re.sub(
+        r"(%\w+) = arith.scaling_extf (%\w+), (%\w+) : f8E4M3FN, f8E8M0FNU to (\w+)", decode, body)
+
+
 @functools.cache
-def module(name, edit=None, file="raise.mlir", options=""):
+def module(name, edit=None, file="raise.mlir", options="", is_raised=True):
+    """The function, compiled with the products that it is raised to or, if asked for, without."""
     text = (FOLDER / file).read_text()
     aliases = "\n".join(re.findall(r"^#.*", text, re.MULTILINE))
     function = re.search(rf"^func.func @{name}\(.*?^}}\n", text, re.MULTILINE | re.DOTALL).group()
@@ -45,6 +72,8 @@ def module(name, edit=None, file="raise.mlir", options=""):
         function = function.replace(*edit)
     path = scratch() / f"raise-{name}.mlir"
     path.write_text(f"{aliases}\n{function}")
+    if not is_raised:
+        return compile_module(decode_by_table(path.read_text()))
     code, raised, error = run(tool("nvfp4-opt"), path, "--raise-to-grouped-scaled-gemm" + options)
     assert code == 0, error
     assert "grouped_scaled_gemm.matmul" in raised and "addf" not in raised
@@ -289,4 +318,75 @@ def test_groups_by_table():
     weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e8m0fnu), 32)
     expected = multiply_groups(x.astype(np.float64), weights, starts, out.astype(np.float64))
     got = module("halves", file="raise-groups.mlir").halves(x, w, ws, starts, out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+def multiply_looked_up(rows, weights, experts):
+    """rows [T, K] or [T, S, K] by the weights of experts [T, S]."""
+    rows = rows if rows.ndim == 3 else rows[:, None]
+    return np.einsum("tsk,tsnk->tsn", np.broadcast_to(rows, (*experts.shape, rows.shape[-1])), weights[experts])
+
+
+def lookup_operands(seed):
+    """Rows, and the weights of four experts, the second of which few or none choose."""
+    rng = np.random.default_rng(seed)
+    w, ws = e4m3_codes(rng, (4, 16, 64)), e8m0_scales(rng, (4, 16, 2))
+    return rng, w, ws, rng.choice([0, 2, 3], (6, 3))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+@pytest.mark.parametrize("tokens", [1, 7])
+def test_one_expert_a_token(tokens, is_raised):
+    """Indices count from the end where they are negative."""
+    rng, w, ws, _ = lookup_operands(17)
+    x = rng.integers(-8, 9, (tokens, 64)).astype(ml_dtypes.bfloat16)
+    ids = rng.integers(-4, 4, tokens)
+    expected = multiply_looked_up(x.astype(np.float64), dequantise(w, ws), ids[:, None])[:, 0]
+    built = module("one_expert_a_token", file="raise-lookups.mlir", is_raised=is_raised)
+    np.testing.assert_array_equal(built.one_expert_a_token(x, w, ws, ids), expected.astype(np.float32))
+
+
+def test_experts_of_scaled_rows():
+    rng, w, ws, ids = lookup_operands(18)
+    x, xs = e4m3_codes(rng, (6, 64)), e8m0_scales(rng, (6, 2))
+    out = rng.integers(-64, 64, (6, 3, 16)).astype(np.float32)
+    expected = out + multiply_looked_up(dequantise(x, xs), dequantise(w, ws), ids)
+    got = module("experts_of_scaled_rows", file="raise-lookups.mlir").experts_of_scaled_rows(
+        x, xs, w, ws, ids.astype(np.int32)[..., None], out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+def test_indices_that_no_expert_has():
+    """Undefined before: -1 adds nothing, others are an error."""
+    rng, w, ws, ids = lookup_operands(18)
+    x, xs = e4m3_codes(rng, (6, 64)), e8m0_scales(rng, (6, 2))
+    out = rng.integers(-64, 64, (6, 3, 16)).astype(np.float32)
+    sums = multiply_looked_up(dequantise(x, xs), dequantise(w, ws), ids)
+    ids[2, 1], sums[2, 1] = -1, 0
+    built = module("experts_of_scaled_rows", file="raise-lookups.mlir")
+    got = built.experts_of_scaled_rows(x, xs, w, ws, ids.astype(np.int32)[..., None], out.copy())
+    np.testing.assert_array_equal(got, (out + sums).astype(np.float32))
+    ids[2, 1] = 4
+    with pytest.raises(RuntimeError, match="sort_tokens_c6"):
+        built.experts_of_scaled_rows(x, xs, w, ws, ids.astype(np.int32)[..., None], out)
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_rows_of_experts(is_raised):
+    """Indices that no expert has are clamped."""
+    rng, w, ws, ids = lookup_operands(19)
+    x = rng.integers(-8, 9, (6, 3, 64)).astype(np.float16)
+    ids[0] = -7, 4, 2**31 - 1
+    expected = multiply_looked_up(x.astype(np.float64), dequantise(w, ws), ids.clip(0, 3))
+    got = module("rows_of_experts", file="raise-lookups.mlir", is_raised=is_raised).rows_of_experts(
+        x.reshape(6, 3, 2, 32), w.reshape(4, 16, 2, 32), ws, ids.astype(np.int32))
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_matrix_by_vector(is_raised):
+    rng, w, ws, ids = lookup_operands(20)
+    x = rng.integers(-8, 9, (6, 3, 64)).astype(ml_dtypes.bfloat16)
+    expected = multiply_looked_up(x.astype(np.float64), dequantise(w, ws), ids)
+    got = module("matrix_by_vector", file="raise-lookups.mlir", is_raised=is_raised).matrix_by_vector(x, w, ws, ids)
     np.testing.assert_array_equal(got, expected.astype(np.float32))

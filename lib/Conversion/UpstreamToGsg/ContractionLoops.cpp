@@ -32,9 +32,10 @@ static int64_t evaluate(AffineExpr index, unsigned numDims, unsigned position,
   MLIRContext *context = index.getContext();
   SmallVector<AffineExpr> point(numDims, getAffineConstantExpr(0, context));
   point[position] = getAffineConstantExpr(value, context);
-  SmallVector<AffineExpr> starts(kMaxSlices, getAffineConstantExpr(0, context));
+  SmallVector<AffineExpr> symbols(kMaxSymbols,
+                                  getAffineConstantExpr(0, context));
   auto constant = dyn_cast<AffineConstantExpr>(
-      simplify(index.replaceDimsAndSymbols(point, starts)));
+      simplify(index.replaceDimsAndSymbols(point, symbols)));
   return constant ? constant.getValue() : -1;
 }
 
@@ -122,22 +123,14 @@ size_t ContractionMatcher::countRepeats(ArrayRef<unsigned> outLoops) {
 }
 
 /// Rows are those of the operand whose loop comes first in the result.
-bool ContractionMatcher::groupLoops() {
-  AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (!out.isProjectedPermutation() ||
-      out.getNumResults() != op.getNumParallelLoops())
-    return fail("expected a result with one dimension for each parallel loop"),
-           false;
+bool ContractionMatcher::orderLoops(ArrayRef<unsigned> outLoops) {
   Dim last = Batch;
   bool isOrdered = true;
-  SmallVector<unsigned> outLoops;
-  for (AffineExpr expr : out.getResults())
-    outLoops.push_back(cast<AffineDimExpr>(expr).getPosition());
   size_t repeats = countRepeats(outLoops);
   isRepeated = repeats > 0;
-  for (unsigned loop : ArrayRef(outLoops).take_front(repeats))
+  for (unsigned loop : outLoops.take_front(repeats))
     loops[Batch].push_back(loop);
-  for (unsigned loop : ArrayRef(outLoops).drop_front(repeats)) {
+  for (unsigned loop : outLoops.drop_front(repeats)) {
     bool first = uses(codes[0], loop), second = uses(codes[1], loop);
     if (mask && first && second)
       return fail("expected a mask of rows of one product, but got a batch"),
@@ -161,6 +154,20 @@ bool ContractionMatcher::groupLoops() {
            false;
   if (mask && (loops[Row].size() != 1 || mask->row != dim(loops[Row][0])))
     return fail("expected a mask of the rows of the result"), false;
+  return true;
+}
+
+bool ContractionMatcher::groupLoops() {
+  AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!out.isProjectedPermutation() ||
+      out.getNumResults() != op.getNumParallelLoops())
+    return fail("expected a result with one dimension for each parallel loop"),
+           false;
+  SmallVector<unsigned> outLoops;
+  for (AffineExpr expr : out.getResults())
+    outLoops.push_back(cast<AffineDimExpr>(expr).getPosition());
+  if (!(isRouted() ? orderRoutedLoops(outLoops) : orderLoops(outLoops)))
+    return false;
 
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   replacements.assign(op.getNumLoops(), zero());
@@ -168,7 +175,8 @@ bool ContractionMatcher::groupLoops() {
     int64_t inner = 1;
     for (unsigned loop : llvm::reverse(loops[kind])) {
       bool isOuter = loop == loops[kind].front();
-      if (ShapedType::isDynamic(ranges[loop]) && (!isOuter || kind == Depth))
+      if (ShapedType::isDynamic(ranges[loop]) &&
+          (!isOuter || kind == Depth || kind == Slot))
         return fail("expected extents that are known, except of the outermost "
                     "loops over batch, rows and columns"),
                false;

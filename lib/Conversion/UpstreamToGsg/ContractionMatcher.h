@@ -19,19 +19,27 @@
 
 namespace nvfp4::gsg {
 
-/// Kinds of loops, and the dimensions that stand for them.
-enum Dim : unsigned { Batch, Row, Column, Depth, NumDims };
+/// Kinds of loops, and the dimensions that stand for them. Slots are products
+/// of one row with several experts.
+enum Dim : unsigned { Batch, Row, Slot, Column, Depth, NumDims };
 
 /// Describes one contraction.
 class ContractionMatcher {
 public:
-  /// `groups`: the loop whose step `op` is, or null.
+  /// `groups`: the loop whose step `op` is, or null. `allowLookups`: weights
+  /// may be looked up for each row.
   ContractionMatcher(mlir::linalg::LinalgOp op, const GroupLoop *groups,
-                     const RaiseOptions &options, std::string &reason)
-      : op(op), groups(groups), options(options), reason(reason),
-        context(op.getContext()) {}
+                     const RaiseOptions &options, bool allowLookups,
+                     std::string &reason)
+      : op(op), groups(groups), options(options), allowLookups(allowLookups),
+        reason(reason), context(op.getContext()) {}
 
   std::optional<ScaledContraction> match();
+
+  /// True if `match` has met numbers that are looked up.
+  bool hasLookups() const { return !lookups.empty(); }
+  /// True if they are the experts of rows.
+  bool isRouted() const { return expert >= 0; }
 
 private:
   template <typename... Args>
@@ -47,7 +55,12 @@ private:
   std::optional<Product> traceProduct();
   bool takeMask(const RowMask &mask);
   bool splitFactors(const Product &product);
+  bool takeLookup();
+  bool leaveLookup();
+  std::optional<Routing> describeRouting();
   bool groupLoops();
+  bool orderLoops(llvm::ArrayRef<unsigned> outLoops);
+  bool orderRoutedLoops(llvm::ArrayRef<unsigned> outLoops);
   size_t countRepeats(llvm::ArrayRef<unsigned> outLoops);
   bool assignScales();
   void substitute(Factor &factor);
@@ -64,20 +77,24 @@ private:
   mlir::linalg::LinalgOp op;
   const GroupLoop *groups;
   const RaiseOptions &options;
+  bool allowLookups;
   std::string &reason;
   mlir::MLIRContext *context;
 
   /// Without scales for the rows, codes[0] are the rows.
   llvm::SmallVector<Factor> codes, scales, globals;
   llvm::SmallVector<Slice> slices;
+  llvm::SmallVector<Number> lookups;
   bool hasPlainRows = false;
+  /// The one of `lookups` that is the expert of a row; -1 if none is.
+  int expert = -1;
   /// Of a sum over groups with masked rows.
   std::optional<RowMask> mask;
   /// The rows are those of every matrix of a batch.
   bool isRepeated = false;
   llvm::SmallVector<unsigned> loops[NumDims];
   int64_t extents[NumDims];
-  /// Each loop in terms of the four dimensions.
+  /// Each loop in terms of the dimensions.
   llvm::SmallVector<mlir::AffineExpr> replacements;
 };
 

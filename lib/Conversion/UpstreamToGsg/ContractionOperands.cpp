@@ -50,7 +50,7 @@ ContractionMatcher::getMatrix(Dim row) {
   SmallVector<int64_t> shape = {extents[row], extents[Depth]};
   SmallVector<AffineExpr> target = {loops[row].empty() ? zero() : dim(row),
                                     dim(Depth)};
-  bool isShared = groups || mask || isRepeated;
+  bool isShared = groups || mask || isRepeated || isRouted();
   if (isShared ? row == Column : !loops[Batch].empty()) {
     shape.insert(shape.begin(), extents[Batch]);
     target.insert(target.begin(), dim(Batch));

@@ -174,8 +174,13 @@ std::optional<Product> ElementTrace::traceDecoded(const Scalar &scalar) {
   Operation *op = scalar.value.getDefiningOp();
   if (isa<arith::BitcastOp>(op))
     return traceBitcast(scalar);
-  if (isa<tensor::ExtractOp>(op))
-    return traceTable(scalar);
+  if (isa<tensor::ExtractOp>(op)) {
+    if (std::optional<Product> code = traceTable(scalar))
+      return code;
+    Scalar element = scalar;
+    return enterLookup(element) ? traceTensor(element.value, element.indices)
+                                : std::nullopt;
+  }
   if (isa<math::Exp2Op, math::PowFOp, math::FPowIOp>(op))
     return tracePower(scalar);
   return std::nullopt;

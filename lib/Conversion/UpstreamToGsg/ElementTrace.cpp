@@ -23,7 +23,7 @@ using namespace nvfp4::gsg;
 static constexpr unsigned kMaxDims = 64;
 
 AffineExpr nvfp4::gsg::simplify(AffineExpr expr) {
-  return simplifyAffineExpr(expr, kMaxDims, kMaxSlices);
+  return simplifyAffineExpr(expr, kMaxDims, kMaxSymbols);
 }
 
 static bool isNarrowType(Type type) {
@@ -265,6 +265,8 @@ bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
     indices = std::move(inner);
     return true;
   }
+  if (isa<tensor::GatherOp>(op))
+    return enterGather(tensor, indices);
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!isElementwise(linalgOp))
     return false;
@@ -301,15 +303,17 @@ void ElementTrace::settle(Scalar &scalar, Scalar *element) {
   while (++steps < kMaxSteps) {
     if (scalar.owner) {
       auto argument = dyn_cast<BlockArgument>(scalar.value);
-      if (!argument || argument.getOwner() != scalar.owner.getBlock())
+      if (argument && argument.getOwner() == scalar.owner.getBlock()) {
+        OpOperand *operand = scalar.owner.getMatchingOpOperand(argument);
+        if (!scalar.owner.isDpsInput(operand))
+          return;
+        scalar.indices =
+            apply(scalar.owner.getMatchingIndexingMap(operand), scalar.indices);
+        scalar.value = operand->get();
+        scalar.owner = {};
+      } else if (!enterLookup(scalar)) {
         return;
-      OpOperand *operand = scalar.owner.getMatchingOpOperand(argument);
-      if (!scalar.owner.isDpsInput(operand))
-        return;
-      scalar.indices =
-          apply(scalar.owner.getMatchingIndexingMap(operand), scalar.indices);
-      scalar.value = operand->get();
-      scalar.owner = {};
+      }
     }
     if (!isa<RankedTensorType>(scalar.value.getType()))
       return;

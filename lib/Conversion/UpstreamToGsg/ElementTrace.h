@@ -39,13 +39,34 @@ struct Factor {
   bool isHalf() const;
 };
 
-/// Symbols of indices are below.
+/// Symbols of indices are slices, and then numbers that are looked up.
 inline constexpr unsigned kMaxSlices = 64;
+inline constexpr unsigned kMaxLookups = 8;
+inline constexpr unsigned kMaxSymbols = kMaxSlices + kMaxLookups;
 
 /// A dimension of a `tensor.extract_slice`: an index `d0 + s0` is element d0 of
 /// slice 0.
 struct Slice {
   mlir::OpFoldResult offset, size;
+};
+
+/// An integer that is computed from elements of tensors, such as the expert of
+/// a token.
+struct Number {
+  /// What computes it from `operands`; null for a leaf.
+  mlir::Operation *op = nullptr;
+  std::vector<Number> operands;
+  /// Leaves: a constant, an index, or what `source` has at `indices`.
+  mlir::Attribute constant;
+  mlir::AffineExpr index;
+  mlir::Value source;
+  llvm::SmallVector<mlir::AffineExpr> indices;
+
+  /// Calls `function` on each affine expression.
+  void walk(llvm::function_ref<void(mlir::AffineExpr &)> function);
+  /// True if it depends on the loop.
+  bool uses(unsigned loop) const;
+  bool operator==(const Number &other) const;
 };
 
 /// A product counts where `row` is a row of group `group` and is zero
@@ -95,8 +116,12 @@ class ElementTrace {
 public:
   /// `allowPlain`: products in f32 with numbers of any size are not rounding
   /// errors to this trace.
-  ElementTrace(mlir::MLIRContext *context, bool allowPlain, Slices behind)
-      : context(context), allowPlain(allowPlain), behind(behind) {}
+  /// `allowLookups`: elements that are looked up are those of what they are
+  /// looked up in; else of a tensor like any other.
+  ElementTrace(mlir::MLIRContext *context, bool allowPlain, Slices behind,
+               bool allowLookups)
+      : context(context), allowPlain(allowPlain), behind(behind),
+        allowLookups(allowLookups) {}
 
   /// The element that a scalar in the body of `op` is, with loop i of `op` at
   /// `loops[i]`. Nothing if it is no product, or not exactly: see `reason`.
@@ -109,6 +134,8 @@ public:
 
   /// What the symbols of indices mean.
   llvm::ArrayRef<Slice> getSlices() const { return slices; }
+  /// The symbols from kMaxSlices on.
+  llvm::ArrayRef<Number> getLookups() const { return lookups; }
 
 private:
   using Indices = llvm::SmallVector<mlir::AffineExpr>;
@@ -168,6 +195,14 @@ private:
   /// Follows a scalar through tensors to what computes it. `element` becomes
   /// the last tensor on the way.
   void settle(Scalar &scalar, Scalar *element = nullptr);
+  /// Goes on to the tensor that a scalar is looked up in.
+  bool enterLookup(Scalar &scalar);
+  /// The same of the slices that a tensor consists of.
+  bool enterGather(mlir::Value &tensor, Indices &indices);
+  std::optional<Number> traceNumber(Scalar scalar);
+  std::optional<Number> traceNumberOf(const Scalar &scalar);
+  /// The symbol that stands for `number`; null if it is the same everywhere.
+  mlir::AffineExpr getLookup(Number number);
   /// Indices of the source of a slice at which it has `indices`; nothing if it
   /// skips elements.
   std::optional<Indices> enterSlice(mlir::tensor::ExtractSliceOp op,
@@ -185,7 +220,9 @@ private:
   mlir::MLIRContext *context;
   bool allowPlain;
   Slices behind;
+  bool allowLookups;
   llvm::SmallVector<Slice> slices;
+  llvm::SmallVector<Number> lookups;
   std::string reason;
   bool isBetweenHalves = false;
   /// Bounds the work on graphs that use values more than once. Those of

@@ -38,9 +38,10 @@ std::optional<Product> ContractionMatcher::traceProduct() {
   for (unsigned i = 0; i < op.getNumLoops(); ++i)
     dims.push_back(dim(i));
   ElementTrace trace(context, options.moveGlobalScales,
-                     groups ? Slices::All : Slices::OfProducts);
+                     groups ? Slices::All : Slices::OfProducts, allowLookups);
   std::optional<Product> product = trace.traceScalar(term, op, dims);
   slices.assign(trace.getSlices().begin(), trace.getSlices().end());
+  lookups.assign(trace.getLookups().begin(), trace.getLookups().end());
   if (!product)
     reason = trace.getReason();
   if (!product || !product->isNarrow())
@@ -59,15 +60,19 @@ static bool isZeroFilled(Value value) {
 
 std::optional<ScaledContraction> ContractionMatcher::match() {
   std::optional<Product> product = traceProduct();
-  if (!product || !splitFactors(*product) || !groupLoops() || !assignScales())
+  if (!product || !splitFactors(*product) || !takeLookup() || !groupLoops() ||
+      !assignScales())
     return std::nullopt;
   for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
     substitute(factor);
+  if (isRouted() && !leaveLookup())
+    return std::nullopt;
   if (groups && !leaveLoop())
     return fail("expected slices of the rows of a group and of one matrix of "
                 "weights a group, of tensors outside the loop");
   for (const Factor &factor : globals)
-    if (uses(factor, Row) || uses(factor, Column) || uses(factor, Depth) ||
+    if (uses(factor, Row) || uses(factor, Slot) || uses(factor, Column) ||
+        uses(factor, Depth) ||
         llvm::any_of(factor.indices, [&](AffineExpr index) {
           auto split = splitSlice(index, slices.size());
           return !split || split->first >= 0;
@@ -99,18 +104,26 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
   }
   result.lhs = *lhs;
   result.rhs = *rhs;
-  result.kind = groups || mask         ? GroupingKind::RaggedRows
-                : loops[Batch].empty() ? GroupingKind::Dense
-                                       : GroupingKind::Batched;
+  result.kind = groups || mask || isRouted() ? GroupingKind::RaggedRows
+                : loops[Batch].empty()       ? GroupingKind::Dense
+                                             : GroupingKind::Batched;
   if (mask) {
     result.offsets = mask->offsets;
     result.offsetsKind =
         mask->areStarts ? OffsetsKind::Starts : OffsetsKind::Ends;
   }
+  if (isRouted()) {
+    result.routing = describeRouting();
+    if (!result.routing)
+      return std::nullopt;
+  }
   result.count = extents[Batch];
   if (result.kind == GroupingKind::Batched)
     result.outShape.push_back(extents[Batch]);
-  llvm::append_values(result.outShape, extents[Row], extents[Column]);
+  bool isDynamic = ShapedType::isDynamic(extents[Row]);
+  llvm::append_values(result.outShape,
+                      isDynamic ? extents[Row] : extents[Row] * extents[Slot],
+                      extents[Column]);
   ArrayRef<int64_t> inner = ArrayRef(result.outShape).drop_front();
   ArrayRef<int64_t> own =
       cast<RankedTensorType>(op.getDpsInitOperand(0)->get().getType())
@@ -128,13 +141,26 @@ std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
                              std::string &reason) {
   reason.clear();
-  return ContractionMatcher(op, /*groups=*/nullptr, options, reason).match();
+  ContractionMatcher matcher(op, /*groups=*/nullptr, options,
+                             /*allowLookups=*/true, reason);
+  std::optional<ScaledContraction> product = matcher.match();
+  if (!matcher.hasLookups() || (product && product->routing))
+    return product;
+  // Weights that were looked up may still be a tensor like any other.
+  std::string ownReason;
+  product = ContractionMatcher(op, /*groups=*/nullptr, options,
+                               /*allowLookups=*/false, ownReason)
+                .match();
+  if (product || reason.empty() || (!matcher.isRouted() && !ownReason.empty()))
+    reason = ownReason;
+  return product;
 }
 
 std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(const GroupLoop &groups,
                              const RaiseOptions &options, std::string &reason) {
   reason.clear();
-  return ContractionMatcher(groups.contraction, &groups, options, reason)
+  return ContractionMatcher(groups.contraction, &groups, options,
+                            /*allowLookups=*/false, reason)
       .match();
 }

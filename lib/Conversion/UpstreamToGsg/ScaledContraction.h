@@ -37,6 +37,14 @@ struct RaisedOperand {
   int64_t repeat = 0;
 };
 
+/// Rows that are multiplied by the weights of an expert of their own.
+struct Routing {
+  /// The expert, where dimension 0 is the row and 1 the slot.
+  Number expert;
+  /// Products of each row.
+  int64_t slots = 1;
+};
+
 /// A contraction as product of one of the forms `dense`, `batched` and
 /// `ragged_rows`.
 struct ScaledContraction {
@@ -46,6 +54,8 @@ struct ScaledContraction {
   /// knows that itself.
   mlir::Value offsets;
   OffsetsKind offsetsKind = OffsetsKind::Ends;
+  /// If set, rows are in the order of tokens, and results [rows * slots, N].
+  std::optional<Routing> routing;
   /// Matrices of weights.
   int64_t count = 1;
   /// [M, N] or [L, M, N].

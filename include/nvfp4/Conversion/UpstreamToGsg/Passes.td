@@ -61,6 +61,15 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     Masked terms, among them 0 times NaN or Inf of the weights of other groups,
     vanish from the sum.
 
+    Weights that are looked up by the expert of a row, `W[ids]`, are `ragged_rows`
+    of the rows in the order of their experts: `sort_tokens`, rows gathered,
+    the product, and `permute` back to where they were. The index is any
+    computation of integers from elements at the loops of the rows, and one for
+    codes and scales; the number of experts is known. A row may have several
+    experts, in dimensions of the result after its own. An index that leaves the
+    weights is undefined before; afterwards -1 gives zero and others are an error
+    of `sort_tokens`.
+
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.
 

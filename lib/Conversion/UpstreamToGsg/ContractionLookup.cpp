@@ -1,0 +1,118 @@
+//===- ContractionLookup.cpp - Rows and their experts -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights that are looked up for each row, as one product of the rows in the
+// order of the experts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionMatcher.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+
+/// The number that is looked up as an index of `factor`, -1 for none, and
+/// nothing if there are several.
+static std::optional<int> findLookup(const Factor &factor) {
+  int found = -1;
+  for (AffineExpr index : factor.indices)
+    for (unsigned i = 0; i < kMaxLookups; ++i)
+      if (index.isFunctionOfSymbol(kMaxSlices + i)) {
+        if (found >= 0)
+          return std::nullopt;
+        found = i;
+      }
+  return found;
+}
+
+/// Puts the operand whose matrix is looked up second.
+bool ContractionMatcher::takeLookup() {
+  if (lookups.empty())
+    return true;
+  std::optional<int> first = findLookup(codes[0]),
+                     second = findLookup(codes[1]);
+  if (!first || !second || (*first < 0) == (*second < 0) ||
+      (*first >= 0 && hasPlainRows) || mask)
+    return fail("expected one operand whose matrix is looked up for each row, "
+                "by one index"),
+           false;
+  expert = std::max(*first, *second);
+  if (*first >= 0)
+    std::swap(codes[0], codes[1]);
+  return true;
+}
+
+/// Rows of tokens, then their slots, then columns; loops of one step are none.
+bool ContractionMatcher::orderRoutedLoops(ArrayRef<unsigned> outLoops) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  const Number &number = lookups[expert];
+  Dim last = Row;
+  for (unsigned loop : outLoops) {
+    if (ranges[loop] == 1)
+      continue;
+    bool first = uses(codes[0], loop), second = uses(codes[1], loop);
+    bool chooses = number.uses(loop);
+    if (second && (first || chooses))
+      return fail("expected columns of the weights of an expert that are "
+                  "neither rows nor choose it"),
+             false;
+    if (!first && !second && !chooses)
+      return fail("expected parallel loops over rows of an operand, but got "
+                  "one that repeats the product"),
+             false;
+    Dim kind = second ? Column : first ? Row : Slot;
+    if (kind < last)
+      return fail("expected a result of rows, their experts and columns in "
+                  "this order"),
+             false;
+    last = kind;
+    loops[kind].push_back(loop);
+  }
+  for (unsigned loop : loops[Depth])
+    if (number.uses(loop))
+      return fail("expected one expert for all of a sum"), false;
+  return true;
+}
+
+/// Experts become the dimension of matrices.
+bool ContractionMatcher::leaveLookup() {
+  AffineExpr symbol = getAffineSymbolExpr(kMaxSlices + expert, context);
+  for (auto [i, index] : llvm::enumerate(codes[1].indices))
+    if (index == symbol)
+      extents[Batch] =
+          cast<RankedTensorType>(codes[1].source.getType()).getDimSize(i);
+  if (ShapedType::isDynamic(extents[Batch]))
+    return fail("expected a known number of experts"), false;
+  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
+    for (AffineExpr &index : factor.indices)
+      index = index == symbol ? dim(Batch) : index;
+  for (const Factor &factor : llvm::concat<Factor>(codes, scales, globals))
+    if (findLookup(factor) != -1)
+      return fail("expected codes, scales and further factors of one expert, "
+                  "but got another number that is looked up"),
+             false;
+  return true;
+}
+
+std::optional<Routing> ContractionMatcher::describeRouting() {
+  constexpr int64_t mostRows = std::numeric_limits<int32_t>::max();
+  int64_t rows = extents[Row], slots = extents[Slot];
+  // sort_tokens_c4
+  if (slots < 1 || slots > mostRows ||
+      (!ShapedType::isDynamic(rows) && rows > mostRows / slots))
+    return fail("expected products whose number fits i32");
+  Routing result;
+  result.slots = slots;
+  result.expert = lookups[expert];
+  SmallVector<AffineExpr> places(NumDims, zero());
+  places[Row] = dim(0);
+  places[Slot] = dim(1);
+  result.expert.walk([&](AffineExpr &expr) {
+    expr = simplify(expr.replaceDims(replacements).replaceDims(places));
+  });
+  return result;
+}
