@@ -390,3 +390,25 @@ def test_matrix_by_vector(is_raised):
     expected = multiply_looked_up(x.astype(np.float64), dequantise(w, ws), ids)
     got = module("matrix_by_vector", file="raise-lookups.mlir", is_raised=is_raised).matrix_by_vector(x, w, ws, ids)
     np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_matrices_by_vector(is_raised):
+    rng, w, ws, ids = lookup_operands(21)
+    x = rng.integers(-8, 9, (6, 64)).astype(ml_dtypes.bfloat16)
+    expected = multiply_looked_up(x.astype(np.float64), dequantise(w, ws), ids)
+    got = module("matrices_by_vector", file="raise-lookups.mlir", is_raised=is_raised).matrices_by_vector(x, w, ws, ids)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_numbers_of_experts(is_raised):
+    rng, w, ws, ids = lookup_operands(22)
+    x = rng.integers(-8, 9, (6, 64)).astype(ml_dtypes.bfloat16)
+    numbers = np.array([2, .5, -4, 1], np.float32)
+    out = rng.integers(-64, 64, (6, 16)).astype(np.float32)
+    weights = dequantise(w, ws) * numbers[:, None, None]
+    expected = out + multiply_looked_up(x.astype(np.float64), weights, ids[:, :1])[:, 0]
+    built = module("numbers_of_experts", file="raise-lookups.mlir", options="=move-global-scales", is_raised=is_raised)
+    got = built.numbers_of_experts(x, w, ws, numbers, ids[:, 0].copy(), out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))

@@ -43,12 +43,47 @@ bool ContractionMatcher::takeLookup() {
   expert = std::max(*first, *second);
   if (*first >= 0)
     std::swap(codes[0], codes[1]);
+  // Experts and columns that are one loop: `loop floordiv inner` is the expert.
+  SmallVector<std::pair<unsigned, int64_t>> merged;
+  lookups[expert].walk([&](AffineExpr &expr) {
+    expr.walk([&](AffineExpr part) {
+      auto divide = dyn_cast<AffineBinaryOpExpr>(part);
+      if (!divide || divide.getKind() != AffineExprKind::FloorDiv)
+        return;
+      auto loop = dyn_cast<AffineDimExpr>(divide.getLHS());
+      auto inner = dyn_cast<AffineConstantExpr>(divide.getRHS());
+      if (loop && inner && uses(codes[1], loop.getPosition()))
+        merged.push_back({loop.getPosition(), inner.getValue()});
+    });
+  });
+  for (auto [loop, inner] : merged)
+    if (!halves.contains(loop) && !llvm::is_contained(loops[Depth], loop) &&
+        !ShapedType::isDynamic(ranges[loop]) && ranges[loop] % inner == 0)
+      splitLoop(loop, inner);
   return true;
+}
+
+/// Makes `loop` two, the second of which has `inner` steps.
+void ContractionMatcher::splitLoop(unsigned loop, int64_t inner) {
+  unsigned first = ranges.size();
+  halves[loop] = first;
+  ranges.push_back(ranges[loop] / inner);
+  ranges.push_back(inner);
+  DenseMap<AffineExpr, AffineExpr> parts = {
+      {dim(loop).floorDiv(inner), dim(first)},
+      {dim(loop) % inner, dim(first + 1)},
+      {dim(loop), dim(first) * inner + dim(first + 1)}};
+  auto split = [&](AffineExpr &expr) { expr = simplify(expr.replace(parts)); };
+  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals)) {
+    llvm::for_each(factor.indices, split);
+    if (factor.nibble)
+      split(factor.nibble);
+  }
+  lookups[expert].walk(split);
 }
 
 /// Rows of tokens, then their slots, then columns; loops of one step are none.
 bool ContractionMatcher::orderRoutedLoops(ArrayRef<unsigned> outLoops) {
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   const Number &number = lookups[expert];
   Dim last = Row;
   for (unsigned loop : outLoops) {

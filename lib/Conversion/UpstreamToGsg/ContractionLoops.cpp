@@ -164,13 +164,17 @@ bool ContractionMatcher::groupLoops() {
     return fail("expected a result with one dimension for each parallel loop"),
            false;
   SmallVector<unsigned> outLoops;
-  for (AffineExpr expr : out.getResults())
-    outLoops.push_back(cast<AffineDimExpr>(expr).getPosition());
+  for (AffineExpr expr : out.getResults()) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    if (auto split = halves.find(loop); split != halves.end())
+      llvm::append_values(outLoops, split->second, split->second + 1);
+    else
+      outLoops.push_back(loop);
+  }
   if (!(isRouted() ? orderRoutedLoops(outLoops) : orderLoops(outLoops)))
     return false;
 
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  replacements.assign(op.getNumLoops(), zero());
+  replacements.assign(ranges.size(), zero());
   for (unsigned kind = 0; kind < NumDims; ++kind) {
     int64_t inner = 1;
     for (unsigned loop : llvm::reverse(loops[kind])) {

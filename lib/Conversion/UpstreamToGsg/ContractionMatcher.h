@@ -32,7 +32,8 @@ public:
                      const RaiseOptions &options, bool allowLookups,
                      std::string &reason)
       : op(op), groups(groups), options(options), allowLookups(allowLookups),
-        reason(reason), context(op.getContext()) {}
+        reason(reason), context(op.getContext()),
+        ranges(op.getStaticLoopRanges()) {}
 
   std::optional<ScaledContraction> match();
 
@@ -56,6 +57,7 @@ private:
   bool takeMask(const RowMask &mask);
   bool splitFactors(const Product &product);
   bool takeLookup();
+  void splitLoop(unsigned loop, int64_t inner);
   bool leaveLookup();
   std::optional<Routing> describeRouting();
   bool groupLoops();
@@ -92,6 +94,10 @@ private:
   std::optional<RowMask> mask;
   /// The rows are those of every matrix of a batch.
   bool isRepeated = false;
+  /// Extents of the loops: of `op`, and of those that one of it is split into.
+  llvm::SmallVector<int64_t> ranges;
+  /// The first of two loops that the key is split into.
+  llvm::SmallDenseMap<unsigned, unsigned> halves;
   llvm::SmallVector<unsigned> loops[NumDims];
   int64_t extents[NumDims];
   /// Each loop in terms of the dimensions.

@@ -2,6 +2,7 @@
 // the tokens in the order of their experts.
 
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm | FileCheck %s
+// RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm=move-global-scales | FileCheck %s --check-prefix=MOVED
 
 #enk = affine_map<(e, n, k) -> (e, n, k)>
 #enb = affine_map<(e, n, k) -> (e, n, k floordiv 32)>
@@ -196,4 +197,88 @@ func.func @matrix_by_vector(%x: tensor<6x3x64xbf16>, %w: tensor<4x16x64xf8E4M3FN
   %yc = tensor.collapse_shape %y [[0], [1, 2]] : tensor<18x16x1xf32> into tensor<18x16xf32>
   %y3 = tensor.expand_shape %yc [[0, 1], [2]] output_shape [6, 3, 16] : tensor<18x16xf32> into tensor<6x3x16xf32>
   return %y3 : tensor<6x3x16xf32>
+}
+
+// Experts and columns are one dimension of the matrices where rows have neither.
+
+// CHECK-LABEL: func.func @matrices_by_vector(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x64xbf16>, %[[W:[a-z0-9]+]]: tensor<4x16x64xf8E4M3FN>, %[[WS:[a-z0-9]+]]: tensor<4x16x2xf8E8M0FNU>, %[[IDS:[a-z0-9]+]]: tensor<?x3xi64>
+// CHECK:           tensor.extract %[[IDS]][%{{.*}}, %{{.*}}]
+// CHECK:         %[[SORTED:.*]]:3 = grouped_scaled_gemm.sort_tokens(%{{.*}} : tensor<?x3xi32>)
+// CHECK:         grouped_scaled_gemm.permute(%[[X]] : tensor<?x64xbf16>) by(%[[SORTED]]#1 : tensor<?xi32>)
+// CHECK:         make_scaled %[[W]], %[[WS]]
+// CHECK:         grouped_scaled_gemm.matmul <ragged_rows, ends>
+// CHECK-NOT:     linalg.batch_matmul
+// CHECK:         return
+func.func @matrices_by_vector(%x: tensor<?x64xbf16>, %w: tensor<4x16x64xf8E4M3FN>, %ws: tensor<4x16x2xf8E8M0FNU>,
+                              %ids: tensor<?x3xi64>) -> tensor<?x3x16xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %we = tensor.empty() : tensor<4x16x64xf32>
+  %wd = linalg.generic {indexing_maps = [#enk, #enb, #enk], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w, %ws : tensor<4x16x64xf8E4M3FN>, tensor<4x16x2xf8E8M0FNU>) outs(%we : tensor<4x16x64xf32>) {
+  ^bb0(%code: f8E4M3FN, %scale: f8E8M0FNU, %o: f32):
+    %v = arith.scaling_extf %code, %scale : f8E4M3FN, f8E8M0FNU to f32
+    linalg.yield %v : f32
+  } -> tensor<4x16x64xf32>
+  %ge = tensor.empty(%t) : tensor<?x3x16x64xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(t, s, n, k) -> (t, s)>, #tsnk],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%ids : tensor<?x3xi64>) outs(%ge : tensor<?x3x16x64xf32>) {
+  ^bb0(%id: i64, %o: f32):
+    %e = arith.index_cast %id : i64 to index
+    %n = linalg.index 2 : index
+    %k = linalg.index 3 : index
+    %v = tensor.extract %wd[%e, %n, %k] : tensor<4x16x64xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x3x16x64xf32>
+  %gb = tensor.collapse_shape %g [[0], [1, 2], [3]] : tensor<?x3x16x64xf32> into tensor<?x48x64xf32>
+  %xf = arith.extf %x : tensor<?x64xbf16> to tensor<?x64xf32>
+  %xb = tensor.expand_shape %xf [[0], [1, 2]] output_shape [%t, 64, 1] : tensor<?x64xf32> into tensor<?x64x1xf32>
+  %ye = tensor.empty(%t) : tensor<?x48x1xf32>
+  %yz = linalg.fill ins(%zero : f32) outs(%ye : tensor<?x48x1xf32>) -> tensor<?x48x1xf32>
+  %y = linalg.batch_matmul ins(%gb, %xb : tensor<?x48x64xf32>, tensor<?x64x1xf32>)
+      outs(%yz : tensor<?x48x1xf32>) -> tensor<?x48x1xf32>
+  %yc = tensor.collapse_shape %y [[0], [1, 2]] : tensor<?x48x1xf32> into tensor<?x48xf32>
+  %y3 = tensor.expand_shape %yc [[0], [1, 2]] output_shape [%t, 3, 16] : tensor<?x48xf32> into tensor<?x3x16xf32>
+  return %y3 : tensor<?x3x16xf32>
+}
+
+// One number for each expert is looked up as well.
+
+// CHECK-LABEL: func.func @numbers_of_experts(
+// CHECK-NOT:     grouped_scaled_gemm.matmul
+// MOVED-LABEL: func.func @numbers_of_experts(
+// MOVED-SAME:    %[[NUMBERS:[a-z0-9]+]]: tensor<4xf32>
+// MOVED:         grouped_scaled_gemm.sort_tokens
+// MOVED:         %[[ALPHA:.*]] = tensor.generate
+// MOVED:           tensor.extract %[[NUMBERS]]
+// MOVED:         grouped_scaled_gemm.matmul <ragged_rows, ends> {{.*}} alpha(%[[ALPHA]] : tensor<4xf32>)
+func.func @numbers_of_experts(%x: tensor<6x64xbf16>, %w: tensor<4x16x64xf8E4M3FN>, %ws: tensor<4x16x2xf8E8M0FNU>,
+                              %numbers: tensor<4xf32>, %ids: tensor<6xindex>, %out: tensor<6x16xf32>) -> tensor<6x16xf32> {
+  %we = tensor.empty() : tensor<4x16x64xf32>
+  %wd = linalg.generic {indexing_maps = [#enk, #enb, affine_map<(e, n, k) -> (e)>, #enk],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w, %ws, %numbers : tensor<4x16x64xf8E4M3FN>, tensor<4x16x2xf8E8M0FNU>, tensor<4xf32>)
+      outs(%we : tensor<4x16x64xf32>) {
+  ^bb0(%code: f8E4M3FN, %scale: f8E8M0FNU, %number: f32, %o: f32):
+    %s = arith.scaling_extf %code, %scale : f8E4M3FN, f8E8M0FNU to f32
+    %v = arith.mulf %s, %number : f32
+    linalg.yield %v : f32
+  } -> tensor<4x16x64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(t, n, k) -> (t, k)>, affine_map<(t, n, k) -> (t)>,
+                                        affine_map<(t, n, k) -> (t, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %ids : tensor<6x64xbf16>, tensor<6xindex>) outs(%out : tensor<6x16xf32>) {
+  ^bb0(%a: bf16, %e: index, %acc: f32):
+    %n = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %b = tensor.extract %wd[%e, %n, %k] : tensor<4x16x64xf32>
+    %ae = arith.extf %a : bf16 to f32
+    %ab = arith.mulf %ae, %b : f32
+    %s = arith.addf %acc, %ab : f32
+    linalg.yield %s : f32
+  } -> tensor<6x16xf32>
+  return %y : tensor<6x16xf32>
 }
