@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nvfp4
-from nvfp4_cases import assert_equal, expected_result, make_product, ragged, swiglu
+from nvfp4_cases import assert_equal, batched, dense, expected_result, make_product, masked, ragged, swiglu
 from nvfp4_formats import random_scaled
 
 torch = pytest.importorskip("torch")
@@ -72,7 +72,7 @@ def test_arguments_keep_their_places(rng, ops):
     assert_equal(got.numpy(), expected_result(product, "f32", value=0))
     names = [argument.name for argument in ops.grouped_matmul.default._schema.arguments]
     assert names == ["lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
-                     "granularity", "gate_first", "dtype", "prob"]
+                     "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts"]
 
 
 def test_rows_without_scales(rng, ops):
@@ -89,6 +89,54 @@ def test_rows_without_scales(rng, ops):
     torch.library.opcheck(ops.grouped_matmul.default, (rows, None, rhs, rhs_scales, ends))
 
 
+GROUPINGS = [dense(7), batched(3, 5), masked([3, 0, 6, 1], 6), ragged([3, 0, 5], extra=2), ragged([8, 16, 3], "starts", 8),
+             ragged([32, 0, 64], kind="ragged_k", align=32), ragged([32, 64], "starts", kind="ragged_k", align=32)]
+
+
+def grouping_options(groups):
+    """The same for the operation."""
+    ends = None if groups.operand is None else torch.from_numpy(groups.operand)
+    return ends, dict(grouping=groups.kind, offsets=groups.offsets, align=groups.align)
+
+
+@pytest.mark.parametrize("groups", GROUPINGS, ids=lambda g: f"{g.kind}-{g.offsets}")
+@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4"])
+def test_every_grouping(rng, ops, groups, fmt):
+    along_k = groups.kind == "ragged_k"
+    product = make_product(rng, groups, 16, None if along_k else 64, fmt, **({"m": 5} if along_k else {}))
+    _, (lhs, rhs) = product.arguments()
+    ends, options = grouping_options(groups)
+    operands = [torch.from_numpy(np.ascontiguousarray(t)) for t in (*lhs, *rhs)]
+    got = ops.grouped_matmul(*operands, ends, format=fmt, dtype=torch.float32, **options)
+    assert_equal(got.numpy(), expected_result(product, "f32", value=0))
+    torch.library.opcheck(ops.grouped_matmul.default, (*operands, ends), dict(format=fmt, **options),
+                          test_utils=("test_schema", "test_faketensor"))
+
+
+@pytest.mark.parametrize("groups,starts", [(ragged([3, 0, 150]), "compact"), (ragged([3, 0, 150]), "upper_bound"),
+                                           (ragged([64, 32], kind="ragged_k", align=32), "compact")],
+                         ids=["compact", "upper_bound", "along-k"])
+def test_scales_that_start_by_group(rng, ops, groups, starts):
+    along_k = groups.kind == "ragged_k"
+    product = make_product(rng, groups, 16, None if along_k else 64, "nvfp4", **({"m": 5} if along_k else {}))
+    _, (lhs, rhs) = product.arguments(lhs_layout="blocked", lhs_starts=starts, rhs_layout="blocked",
+                                      rhs_starts=starts if along_k else "whole")
+    ends, options = grouping_options(groups)
+    operands = [torch.from_numpy(np.ascontiguousarray(t)) for t in (*lhs, *rhs)]
+    got = ops.grouped_matmul(*operands, ends, layout="blocked", starts=starts, dtype=torch.float32, **options)
+    assert_equal(got.numpy(), expected_result(product, "f32", value=0))
+
+
+@pytest.mark.parametrize("options,message", [
+    (dict(grouping="dense"), "no ends for dense"), (dict(grouping="grid"), "ragged_k, but got 'grid'"),
+    (dict(offsets="sizes"), "offsets ends or starts, but got 'sizes'"), (dict(ends=None), "expected ends for ragged_rows"),
+    (dict(ends=None, grouping="ragged_k"), "expected ends, where each group along K")], ids=str)
+def test_groupings_that_are_none(rng, ops, options, message):
+    *operands, ends = tensors(make_product(rng, ragged([3, 5]), 16, 64, "nvfp4"))
+    with pytest.raises(nvfp4.ArgumentError, match=message):
+        ops.grouped_matmul(*operands, **({"ends": ends} | options))
+
+
 def test_exported_programs_hold_the_operation(rng, ops):
     product = make_product(rng, ragged([3, 5]), 16, 64, "nvfp4")
     arguments = tensors(product)
@@ -100,14 +148,6 @@ def test_exported_programs_hold_the_operation(rng, ops):
     exported = torch.export.export(Layer(), tuple(arguments))
     assert any("nvfp4.grouped_matmul" in str(node.target) for node in exported.graph.nodes)
     assert_equal(exported.module()(*arguments).numpy(), expected_result(product, "f32"))
-
-
-def test_gradients_are_refused(rng, ops):
-    product = make_product(rng, ragged([3, 5]), 16, 64, "nvfp4")
-    _, _, *weights = tensors(product)
-    rows = torch.ones(8, 64, dtype=torch.bfloat16, requires_grad=True)
-    with pytest.raises(RuntimeError, match="autograd"):
-        ops.grouped_matmul(rows, None, *weights).sum().backward()
 
 
 def test_operation_under_compile_and_fake_tensors(rng, ops):
