@@ -20,8 +20,8 @@ from ._files import Checkpoint
 # - compressed-tensors (github.com/vllm-project/compressed-tensors), src/compressed_tensors/compressors: nvfp4/base.py,
 #   mxfp4/base.py (names), mx_utils.py (2^(byte - 127)), nvfp4/helpers.py (the even column in the low nibble).
 # - ModelOpt (github.com/NVIDIA/Model-Optimizer), modelopt/torch: quantization/qtensor/mxfp4_tensor.py (nibbles, bytes,
-#   blocks of 32 along K), export/unified_export_hf.py (weight_scale_2 for NVFP4 alone; input_scale is that of activations
-#   in FP8 where weights are MXFP4, quant_algo W4A8_MXFP4_FP8).
+#   blocks of 32 along K), export/unified_export_hf.py (weight_scale_2 for NVFP4 alone; beside MXFP4 weights, input_scale
+#   is that of activations in FP8, and only there if it was calibrated: quant_algo W4A8_MXFP4_FP8).
 # - vLLM, vllm/model_executor/layers/quantization/compressed_tensors: schemes/compressed_tensors_w4a4_mxfp4.py and
 #   compressed_tensors_moe/compressed_tensors_moe_w4a4_mxfp4.py (shapes, U8). TensorRT-LLM,
 #   tensorrt_llm/_torch/modules/linear.py (W4A8MXFP4FP8LinearMethod: no other type than U8).
