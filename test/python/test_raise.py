@@ -412,3 +412,41 @@ def test_numbers_of_experts(is_raised):
     built = module("numbers_of_experts", file="raise-lookups.mlir", options="=move-global-scales", is_raised=is_raised)
     got = built.numbers_of_experts(x, w, ws, numbers, ids[:, 0].copy(), out)
     np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+def choose(rows, weights, ids):
+    """Numbers that no expert has choose nothing."""
+    is_expert = (ids >= 0) & (ids < len(weights))
+    return multiply_looked_up(rows, weights, np.where(is_expert, ids, 0)) * is_expert[..., None]
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_one_hot_of_products(is_raised):
+    rng, w, ws, _ = lookup_operands(23)
+    x = rng.integers(-8, 9, (6, 64)).astype(ml_dtypes.bfloat16)
+    ids = np.array([3, -1, 0, 2**32 + 1, 4, 3])
+    expected = choose(x.astype(np.float64), dequantise(w, ws), ids[:, None])[:, 0]
+    built = module("one_hot_of_products", file="raise-choices.mlir", is_raised=is_raised)
+    np.testing.assert_array_equal(built.one_hot_of_products(x, w, ws, ids), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_one_hot_rows(is_raised):
+    rng, w, ws, _ = lookup_operands(24)
+    x = rng.integers(-8, 9, (7, 64)).astype(np.float16)
+    ids = np.array([3, -2**31, 0, 2**31 - 1, 4, 3, 1], np.int32)
+    out = rng.integers(-64, 64, (7, 16)).astype(np.float32)
+    expected = out + choose(x.astype(np.float64), dequantise(w, ws), ids[:, None])[:, 0]
+    built = module("one_hot_rows", file="raise-choices.mlir", is_raised=is_raised)
+    np.testing.assert_array_equal(built.one_hot_rows(x, w, ws, ids, out), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_choices_of_scaled_rows(is_raised):
+    rng, w, ws, ids = lookup_operands(25)
+    x, xs = e4m3_codes(rng, (6, 64)), e8m0_scales(rng, (6, 2))
+    ids[1] = -1, 1, 4
+    expected = choose(dequantise(x, xs), dequantise(w, ws), ids)
+    built = module("choices_of_scaled_rows", file="raise-choices.mlir", is_raised=is_raised)
+    got = built.choices_of_scaled_rows(x, xs, w, ws, ids.astype(np.int32))
+    np.testing.assert_array_equal(got, expected.astype(np.float32))

@@ -16,16 +16,15 @@ using namespace nvfp4::gsg;
 
 /// A sum over groups, in each of which the rows of others are zero.
 bool ContractionMatcher::takeMask(const RowMask &rowMask) {
-  op.getReductionDims(loops[Depth]);
   unsigned *group = llvm::find_if(
       loops[Depth], [&](unsigned loop) { return rowMask.group == dim(loop); });
-  auto row = dyn_cast<AffineDimExpr>(rowMask.row);
+  auto row = dyn_cast_or_null<AffineDimExpr>(rowMask.row);
   if (!rowMask.offsets || group == loops[Depth].end() ||
       loops[Depth].size() < 2 || !row ||
       llvm::is_contained(loops[Depth], row.getPosition()))
     return fail("expected a mask of rows that is summed over its groups"),
            false;
-  int64_t count = op.getStaticLoopRanges()[*group] + rowMask.areStarts;
+  int64_t count = ranges[*group] + rowMask.areStarts;
   auto type = cast<RankedTensorType>(rowMask.offsets.getType());
   if (type.getRank() != 1 || type.getDimSize(0) != count ||
       !(type.getElementType().isInteger(32) ||

@@ -29,6 +29,32 @@ static std::optional<int> findLookup(const Factor &factor) {
   return found;
 }
 
+/// A sum over experts, in which all but that of a row are masked, has the terms
+/// of that one.
+bool ContractionMatcher::takeChoice(Product &product) {
+  const RowMask &rowMask = *product.mask;
+  unsigned *group = llvm::find_if(
+      loops[Depth], [&](unsigned loop) { return rowMask.group == dim(loop); });
+  if (!lookups.empty() || group == loops[Depth].end() ||
+      loops[Depth].size() < 2 || rowMask.expert->uses(*group) ||
+      ShapedType::isDynamic(ranges[*group]))
+    return fail("expected one expert of a row in a sum over a known number of "
+                "them"),
+           false;
+  numChoices = ranges[*group];
+  lookups.push_back(*rowMask.expert);
+  DenseMap<AffineExpr, AffineExpr> chosenGroup = {
+      {dim(*group), getAffineSymbolExpr(kMaxSlices, context)}};
+  for (Factor &factor : product.factors) {
+    for (AffineExpr &index : factor.indices)
+      index = simplify(index.replace(chosenGroup));
+    if (factor.nibble && factor.nibble.isFunctionOfDim(*group))
+      return fail("expected codes of whole experts"), false;
+  }
+  loops[Depth].erase(group);
+  return true;
+}
+
 /// Puts the operand whose matrix is looked up second.
 bool ContractionMatcher::takeLookup() {
   if (lookups.empty())
@@ -120,8 +146,10 @@ bool ContractionMatcher::leaveLookup() {
     if (index == symbol)
       extents[Batch] =
           cast<RankedTensorType>(codes[1].source.getType()).getDimSize(i);
-  if (ShapedType::isDynamic(extents[Batch]))
-    return fail("expected a known number of experts"), false;
+  if (ShapedType::isDynamic(extents[Batch]) ||
+      (numChoices && numChoices != extents[Batch]))
+    return fail("expected a known number of experts, each with a matrix"),
+           false;
   for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
     for (AffineExpr &index : factor.indices)
       index = index == symbol ? dim(Batch) : index;
@@ -142,6 +170,7 @@ std::optional<Routing> ContractionMatcher::describeRouting() {
     return fail("expected products whose number fits i32");
   Routing result;
   result.slots = slots;
+  result.dropsOthers = numChoices > 0;
   result.expert = lookups[expert];
   SmallVector<AffineExpr> places(NumDims, zero());
   places[Row] = dim(0);

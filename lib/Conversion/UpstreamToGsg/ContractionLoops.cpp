@@ -49,17 +49,16 @@ bool nvfp4::gsg::changes(const Factor &factor, unsigned numDims,
          (factor.nibble && differs(factor.nibble));
 }
 
-bool ContractionMatcher::splitFactors(const Product &product) {
-  if (!product.mask)
-    op.getReductionDims(loops[Depth]);
-  else if (!takeMask(*product.mask))
+bool ContractionMatcher::splitFactors(Product product) {
+  if (product.mask &&
+      !(product.mask->expert ? takeChoice(product) : takeMask(*product.mask)))
     return false;
   ArrayRef<unsigned> reductions = loops[Depth];
   SmallVector<Factor> rows;
   for (const Factor &factor : product.factors) {
     bool isScale = isa<Float8E8M0FNUType>(factor.type) ||
                    (isa<Float8E4M3FNType>(factor.type) &&
-                    !changes(factor, op.getNumLoops(), reductions.back(), 1));
+                    !changes(factor, ranges.size(), reductions.back(), 1));
     bool isRows = factor.isHalf() && usesAny(factor, reductions);
     SmallVector<Factor> &kind = isRows               ? rows
                                 : !factor.isNarrow() ? globals

@@ -41,6 +41,8 @@ public:
   bool hasLookups() const { return !lookups.empty(); }
   /// True if they are the experts of rows.
   bool isRouted() const { return expert >= 0; }
+  /// The contraction whose results `op` chooses from, or null.
+  mlir::Operation *getChosen() const { return chosen; }
 
 private:
   template <typename... Args>
@@ -54,8 +56,11 @@ private:
   mlir::AffineExpr zero() { return mlir::getAffineConstantExpr(0, context); }
 
   std::optional<Product> traceProduct();
+  std::optional<Product> traceChosen(ElementTrace &trace,
+                                     const Product &choice);
   bool takeMask(const RowMask &mask);
-  bool splitFactors(const Product &product);
+  bool takeChoice(Product &product);
+  bool splitFactors(Product product);
   bool takeLookup();
   void splitLoop(unsigned loop, int64_t inner);
   bool leaveLookup();
@@ -90,6 +95,9 @@ private:
   bool hasPlainRows = false;
   /// The one of `lookups` that is the expert of a row; -1 if none is.
   int expert = -1;
+  /// Experts, where a sum over them with all but one masked chose it; else 0.
+  int64_t numChoices = 0;
+  mlir::Operation *chosen = nullptr;
   /// Of a sum over groups with masked rows.
   std::optional<RowMask> mask;
   /// The rows are those of every matrix of a batch.

@@ -183,6 +183,8 @@ std::optional<Product> ElementTrace::traceDecoded(const Scalar &scalar) {
   }
   if (isa<math::Exp2Op, math::PowFOp, math::FPowIOp>(op))
     return tracePower(scalar);
+  if (isa<arith::UIToFPOp, arith::SIToFPOp>(op))
+    return traceOneHot(scalar);
   return std::nullopt;
 }
 

@@ -18,6 +18,13 @@
 using namespace mlir;
 using namespace nvfp4::gsg;
 
+static Product getOneHot(const RowMask &mask) {
+  Product result;
+  result.limit = 0;
+  result.mask = mask;
+  return result;
+}
+
 std::optional<Product> ElementTrace::traceMasked(const Scalar &scalar,
                                                  OperandTrace operand) {
   auto select = scalar.value.getDefiningOp<arith::SelectOp>();
@@ -26,22 +33,65 @@ std::optional<Product> ElementTrace::traceMasked(const Scalar &scalar,
   if (!matchPattern(other.value, m_AnyZeroFloat()))
     return std::nullopt;
   std::optional<RowMask> mask = traceMask(scalar.operand(select, 0));
-  std::optional<Product> product =
-      mask ? operand(select.getTrueValue()) : std::nullopt;
+  if (!mask)
+    return std::nullopt;
+  Scalar one = scalar.operand(select, 1);
+  settle(one);
+  if (matchPattern(one.value, m_OneFloat()))
+    return getOneHot(*mask);
+  std::optional<Product> product = operand(select.getTrueValue());
   if (!product)
     return std::nullopt;
-  if (product->mask)
-    mask->offsets = {};
-  product->mask = mask;
+  product->mask = product->mask ? RowMask() : *mask;
   return product;
 }
 
-/// `start <= row and row < end`, in any order.
+std::optional<Product> ElementTrace::traceOneHot(const Scalar &scalar) {
+  Scalar bit = scalar.operand(scalar.value.getDefiningOp(), 0);
+  settle(bit);
+  // One bit is -1 where it is signed.
+  bool isSigned = isa<arith::SIToFPOp>(scalar.value.getDefiningOp());
+  while (isa_and_nonnull<arith::ExtUIOp>(bit.getComputation())) {
+    bit = bit.operand(bit.value.getDefiningOp(), 0);
+    settle(bit);
+    isSigned = false;
+  }
+  if (isSigned || !getElementTypeOrSelf(bit.value.getType()).isInteger(1))
+    return std::nullopt;
+  std::optional<RowMask> mask = traceMask(bit);
+  return mask ? std::optional(getOneHot(*mask)) : std::nullopt;
+}
+
 std::optional<RowMask> ElementTrace::traceMask(Scalar condition) {
   settle(condition);
-  auto both = condition.value.getDefiningOp<arith::AndIOp>();
-  if (!both || !condition.getComputation())
+  Operation *op = condition.getComputation();
+  if (isa_and_nonnull<arith::AndIOp>(op))
+    return traceRange(condition);
+  return isa_and_nonnull<arith::CmpIOp>(op) ? traceChoice(condition)
+                                            : std::nullopt;
+}
+
+/// `group == expert`, in any order.
+std::optional<RowMask> ElementTrace::traceChoice(const Scalar &condition) {
+  auto compare = condition.value.getDefiningOp<arith::CmpIOp>();
+  if (compare.getPredicate() != arith::CmpIPredicate::eq)
     return std::nullopt;
+  for (unsigned side = 0; side < 2; ++side) {
+    AffineExpr group = getAffine(condition.operand(compare, side),
+                                 /*minWidth=*/32);
+    if (!isa_and_nonnull<AffineDimExpr>(group))
+      continue;
+    RowMask result;
+    result.group = group;
+    result.expert = traceNumber(condition.operand(compare, 1 - side));
+    return result.expert ? std::optional(std::move(result)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// `start <= row and row < end`, in any order.
+std::optional<RowMask> ElementTrace::traceRange(const Scalar &condition) {
+  auto both = condition.value.getDefiningOp<arith::AndIOp>();
   RowMask result;
   std::optional<std::pair<Value, AffineExpr>> start, end;
   for (unsigned side = 0; side < 2; ++side) {

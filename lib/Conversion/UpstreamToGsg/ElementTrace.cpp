@@ -81,6 +81,9 @@ std::optional<Product> ElementTrace::fit(std::optional<Product> product,
   auto floatType = dyn_cast<FloatType>(getElementTypeOrSelf(type));
   if (!product || !floatType)
     return std::nullopt;
+  // One and zero fit any type.
+  if (product->factors.empty())
+    return product;
   // Numbers of other types are nothing that we look into.
   if (!product->isNarrow()) {
     product->isRounded |= floatType.getWidth() < 32;
@@ -139,7 +142,7 @@ static Product multiply(const Product &a, const Product &b) {
   result.hasPlain |= b.hasPlain;
   result.isRounded |= b.isRounded;
   if (a.mask && b.mask)
-    result.mask->offsets = {};
+    result.mask = RowMask();
   else if (b.mask)
     result.mask = b.mask;
   return result;
@@ -369,7 +372,7 @@ std::optional<Product> ElementTrace::traceTensor(Value tensor,
     result.reset();
   // And codes that are the same half of each byte, but for what puts the other
   // halves between them.
-  if (result && !isBetweenHalves && isNarrowType(type) &&
+  if (result && !isBetweenHalves && result->isNarrow() && isNarrowType(type) &&
       result->factors.front().nibble &&
       isa<AffineConstantExpr>(result->factors.front().nibble))
     result.reset();
@@ -398,6 +401,9 @@ std::optional<Product> ElementTrace::traceArith(Operation *op,
                "takes the exponent alone";
     return std::nullopt;
   }
+  // Times one or zero is exact.
+  if (a->factors.empty() || b->factors.empty())
+    return multiply(*a, *b);
   return fit(multiply(*a, *b), op->getResult(0).getType());
 }
 

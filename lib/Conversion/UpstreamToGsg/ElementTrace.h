@@ -73,10 +73,13 @@ struct Number {
 /// elsewhere.
 struct RowMask {
   /// One-dimensional offsets: of G groups the ends, or with `areStarts` the
-  /// starts and the end of the last. Null if products of two masks were met.
+  /// starts and the end of the last.
   mlir::Value offsets;
   bool areStarts = false;
   mlir::AffineExpr row, group;
+  /// Or, without offsets and `row`, the group of a row. Neither is known of a
+  /// product of two masks.
+  std::optional<Number> expert;
 };
 
 /// A product of factors, and what a type needs to hold every value of it.
@@ -183,10 +186,14 @@ private:
   std::optional<Product> traceTable(const Scalar &scalar);
   std::optional<Product> traceBitcast(const Scalar &scalar);
   std::optional<Product> tracePower(const Scalar &scalar);
+  /// 1 where a row belongs to a group and 0 elsewhere.
+  std::optional<Product> traceOneHot(const Scalar &scalar);
   std::optional<Product> leaf(const Bits &bits, mlir::Type type);
   std::optional<Bits> traceBits(Scalar scalar);
   std::optional<Bits> traceBitsOf(const Scalar &scalar, mlir::Operation *op);
   std::optional<RowMask> traceMask(Scalar condition);
+  std::optional<RowMask> traceRange(const Scalar &condition);
+  std::optional<RowMask> traceChoice(const Scalar &condition);
   /// The tensor and the index of an element of a vector of integers.
   std::optional<std::pair<mlir::Value, mlir::AffineExpr>>
   traceOffset(Scalar scalar);

@@ -39,6 +39,9 @@ struct RaiseContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
     if (!product)
       return rewriter.notifyMatchFailure(
           op, reason.empty() ? "no sum of products of scaled values" : reason);
+    if (isChosenFrom(op))
+      return rewriter.notifyMatchFailure(op, "is one product with the choice "
+                                             "of an expert for each row");
     Location loc = op.getLoc();
     Value init = op.getDpsInitOperand(0)->get();
     auto type = cast<RankedTensorType>(init.getType());
@@ -59,6 +62,21 @@ struct RaiseContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
   }
 
 private:
+  /// True if all that the results are for is a choice of some of them.
+  bool isChosenFrom(linalg::LinalgOp op) const {
+    constexpr unsigned kMaxUses = 8;
+    Operation *user = op;
+    for (unsigned i = 0; i < kMaxUses; ++i) {
+      if (user->getNumResults() != 1 || !user->hasOneUse())
+        return false;
+      user = *user->user_begin();
+      auto sum = dyn_cast<linalg::LinalgOp>(user);
+      if (sum && sum.getNumReductionLoops())
+        return findChosen(sum, options) == op;
+    }
+    return false;
+  }
+
   RaiseOptions options;
 };
 

@@ -60,6 +60,17 @@ static Value makeNumber(OpBuilder &b, Location loc, const Number &number,
   return b.create(state)->getResult(0);
 }
 
+/// `number`, or -1 if it is none of `count`.
+static Value dropOthers(OpBuilder &b, Location loc, Value number,
+                        int64_t count) {
+  Type type = number.getType();
+  Value end = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, count));
+  Value none = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, -1));
+  Value isExpert =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, end);
+  return arith::SelectOp::create(b, loc, isExpert, number, none);
+}
+
 static Value toI32(OpBuilder &b, Location loc, Value number) {
   Type type = b.getI32Type();
   if (number.getType().isIndex())
@@ -125,6 +136,8 @@ Value nvfp4::gsg::makeRoutedProduct(OpBuilder &b, Location loc,
       isDynamic ? ValueRange(numRows) : ValueRange(),
       [&](OpBuilder &nested, Location, ValueRange dims) {
         Value expert = makeNumber(nested, loc, routing.expert, dims);
+        if (routing.dropsOthers)
+          expert = dropOthers(nested, loc, expert, product.count);
         tensor::YieldOp::create(nested, loc, toI32(nested, loc, expert));
       });
   Value ends = makeEmpty(b, loc, {product.count}, i32, {});

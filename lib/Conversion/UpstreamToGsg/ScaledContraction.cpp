@@ -17,45 +17,86 @@
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-/// What is added to the destination in each step.
-std::optional<Product> ContractionMatcher::traceProduct() {
+/// True if the destination is zero before the sum.
+static bool isZeroFilled(Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    return matchPattern(fill.value(), m_AnyZeroFloat());
+  return matchPattern(value, m_AnyZeroFloat());
+}
+
+/// What is added to the destination of `op` in each step; null if it is no sum.
+static Value getTerm(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() == 0 ||
       op.getNumReductionLoops() + op.getNumParallelLoops() != op.getNumLoops())
-    return std::nullopt;
+    return {};
   Block *body = op.getBlock();
   auto add =
       body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
   if (!add)
-    return std::nullopt;
+    return {};
   BlockArgument sum = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
-  Value term = add.getLhs() == sum   ? add.getRhs()
-               : add.getRhs() == sum ? add.getLhs()
-                                     : Value();
+  return add.getLhs() == sum   ? add.getRhs()
+         : add.getRhs() == sum ? add.getLhs()
+                               : Value();
+}
+
+/// The terms of the sum that `choice` takes the results of.
+std::optional<Product> ContractionMatcher::traceChosen(ElementTrace &trace,
+                                                       const Product &choice) {
+  if (choice.factors.size() != 1 || choice.isRounded)
+    return std::nullopt;
+  const Factor &factor = choice.factors.front();
+  auto sum = factor.source.getDefiningOp<linalg::LinalgOp>();
+  Value term = sum ? getTerm(sum) : Value();
+  if (!term || !term.getType().isF32() ||
+      !isZeroFilled(sum.getDpsInitOperand(0)->get()))
+    return std::nullopt;
+  AffineMap out = sum.getMatchingIndexingMap(sum.getDpsInitOperand(0));
+  if (!out.isProjectedPermutation() ||
+      out.getNumResults() != sum.getNumParallelLoops())
+    return std::nullopt;
+  SmallVector<AffineExpr> inner(sum.getNumLoops());
+  for (auto [expr, index] : llvm::zip_equal(out.getResults(), factor.indices))
+    inner[cast<AffineDimExpr>(expr).getPosition()] = index;
+  SmallVector<int64_t> extents = sum.getStaticLoopRanges();
+  SmallVector<unsigned> reductions;
+  sum.getReductionDims(reductions);
+  for (unsigned loop : reductions) {
+    inner[loop] = dim(ranges.size());
+    loops[Depth].push_back(ranges.size());
+    ranges.push_back(extents[loop]);
+  }
+  std::optional<Product> product = trace.traceScalar(term, sum, inner);
+  if (!product || product->mask)
+    return std::nullopt;
+  product->mask = choice.mask;
+  chosen = sum;
+  return product;
+}
+
+std::optional<Product> ContractionMatcher::traceProduct() {
+  Value term = getTerm(op);
   if (!term)
     return std::nullopt;
+  op.getReductionDims(loops[Depth]);
   SmallVector<AffineExpr> dims;
   for (unsigned i = 0; i < op.getNumLoops(); ++i)
     dims.push_back(dim(i));
   ElementTrace trace(context, options.moveGlobalScales,
                      groups ? Slices::All : Slices::OfProducts, allowLookups);
   std::optional<Product> product = trace.traceScalar(term, op, dims);
+  if (product && !product->isNarrow() && product->mask && product->mask->expert)
+    product = traceChosen(trace, *product);
   slices.assign(trace.getSlices().begin(), trace.getSlices().end());
   lookups.assign(trace.getLookups().begin(), trace.getLookups().end());
   if (!product)
     reason = trace.getReason();
   if (!product || !product->isNarrow())
     return std::nullopt;
-  if (!add.getType().isF32())
-    return fail("expected a sum in f32, but got {0}", print(add.getType()));
+  if (!term.getType().isF32())
+    return fail("expected a sum in f32, but got {0}", print(term.getType()));
   return product;
-}
-
-/// True if the destination is zero before the sum.
-static bool isZeroFilled(Value value) {
-  if (auto fill = value.getDefiningOp<linalg::FillOp>())
-    return matchPattern(fill.value(), m_AnyZeroFloat());
-  return matchPattern(value, m_AnyZeroFloat());
 }
 
 std::optional<ScaledContraction> ContractionMatcher::match() {
@@ -135,6 +176,14 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
   if (groups && result.readsDestination != groups->readsDestination)
     return fail("expected sums that start from zero or from the destination");
   return result;
+}
+
+Operation *nvfp4::gsg::findChosen(linalg::LinalgOp op,
+                                  const RaiseOptions &options) {
+  std::string reason;
+  ContractionMatcher matcher(op, /*groups=*/nullptr, options,
+                             /*allowLookups=*/true, reason);
+  return matcher.match() ? matcher.getChosen() : nullptr;
 }
 
 std::optional<ScaledContraction>

@@ -43,6 +43,8 @@ struct Routing {
   Number expert;
   /// Products of each row.
   int64_t slots = 1;
+  /// True if other numbers than those of experts are no expert.
+  bool dropsOthers = false;
 };
 
 /// A contraction as product of one of the forms `dense`, `batched` and
@@ -66,6 +68,11 @@ struct ScaledContraction {
   /// False if the destination is filled with zero.
   bool readsDestination = true;
 };
+
+/// The contraction in `op`, a choice of its results by experts, that both are
+/// one product of; null if there is none.
+mlir::Operation *findChosen(mlir::linalg::LinalgOp op,
+                            const RaiseOptions &options);
 
 /// The product that `op` is. Without one, `reason` says why if an operand has
 /// 4- or 8-bit floating point numbers, and is empty otherwise.

@@ -7,7 +7,7 @@
 // RAISED:     grouped_scaled_gemm.matmul <ragged_rows, ends>
 
 // An unknown number of experts.
-// RUN: sed 's/4x16/?x16/g' %s | nvfp4-opt --raise-to-grouped-scaled-gemm=explain 2>&1 | FileCheck %s -DREASON="expected a known number of experts"
+// RUN: sed 's/4x16/?x16/g' %s | nvfp4-opt --raise-to-grouped-scaled-gemm=explain 2>&1 | FileCheck %s -DREASON="expected a known number of experts, each with a matrix"
 // Scales of another expert than codes.
 // RUN: sed 's/%%ws\[%%e,/%%ws[%%o,/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm=explain 2>&1 | FileCheck %s -DREASON="expected codes, scales and further factors of one expert, but got another number that is looked up"
 // RUN: sed 's/%%ws\[%%e,/%%ws[%%first,/; s/^    %%n = /    %%first = arith.constant 0 : index\n    %%n = /' %s | nvfp4-opt --raise-to-grouped-scaled-gemm=explain 2>&1 | FileCheck %s -DREASON="expected scales that are a matrix of rows and blocks, transposed or in parts, but got tensor<4x16x2xf8E8M0FNU>"

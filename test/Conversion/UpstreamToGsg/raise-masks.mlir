@@ -16,6 +16,9 @@
 // RUN: sed 's/cmpi sgt, %%end, %%row/cmpi sge, %%end, %%row/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT2
 // RUN: sed 's/cmpi sgt, %%end, %%row/cmpi sgt, %%row, %%end/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT2
 
+// A mask that is multiplied.
+// RUN: sed 's/%%masked = arith.select %%inside, %%ab, %%zero : f32/%%one = arith.uitofp %%inside : i1 to f32\n    %%masked = arith.mulf %%one, %%ab : f32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s
+
 // Rows that are counted in 8 bits.
 // RUN: sed 's/^    %%row = linalg.index 1 : index/    %%i = linalg.index 1 : index\n    %%i8 = arith.index_cast %%i : index to i8\n    %%row = arith.index_castui %%i8 : i8 to index/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT2
 

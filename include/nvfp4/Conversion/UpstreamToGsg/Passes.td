@@ -57,7 +57,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     `select(start[g] <= row and row < end[g], term, 0)`, is `ragged_rows` as well, if
     starts and ends are slices of one tensor, or starts are a zero and all ends but
     the last (`tensor.concat`, `tensor.pad` or `tensor.insert_slice`). The select may
-    stand at the rows, before or after they are dequantised, or in the product.
+    stand at the rows, before or after they are dequantised, or in the product, and
+    be a product with 1 or 0.
     Masked terms, among them 0 times NaN or Inf of the weights of other groups,
     vanish from the sum.
 
@@ -69,6 +70,11 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     experts, in dimensions of the result after its own. An index that leaves the
     weights is undefined before; afterwards -1 gives zero and others are an error
     of `sort_tokens`.
+
+    So is a sum over experts and K whose terms are zero, by a selection or a factor
+    of 1 or 0, where `expert == id` does not hold; and a sum over experts of such
+    factors times what a sum over K gave, if nothing else reads that. Numbers of no
+    expert give zero, and masked terms vanish as above.
 
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.
