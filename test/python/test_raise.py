@@ -450,3 +450,26 @@ def test_choices_of_scaled_rows(is_raised):
     built = module("choices_of_scaled_rows", file="raise-choices.mlir", is_raised=is_raised)
     got = built.choices_of_scaled_rows(x, xs, w, ws, ids.astype(np.int32))
     np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_parts_of_k(is_raised):
+    rng = np.random.default_rng(26)
+    x = rng.integers(-8, 9, (8, 256)).astype(ml_dtypes.bfloat16)
+    w, ws = e4m3_codes(rng, (16, 256)), e8m0_scales(rng, (16, 8))
+    out = rng.integers(-64, 64, (8, 16)).astype(np.float32)
+    expected = out + x.astype(np.float64) @ dequantise(w, ws).T
+    built = module("parts_of_k", file="raise-depth-loops.mlir", is_raised=is_raised)
+    np.testing.assert_array_equal(built.parts_of_k(x, w, ws, out), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_groups_and_parts_of_k(is_raised):
+    rng = np.random.default_rng(27)
+    x, xs = e4m3_codes(rng, (10, 256)), e8m0_scales(rng, (10, 8))
+    w, ws = e4m3_codes(rng, (3, 16, 256)), e8m0_scales(rng, (3, 16, 8))
+    starts = np.array([1, 4, 4, 9], np.int32)
+    out = rng.integers(-64, 64, (10, 16)).astype(np.float32)
+    expected = multiply_groups(dequantise(x, xs), dequantise(w, ws), starts, out.astype(np.float64))
+    built = module("groups_and_parts_of_k", file="raise-depth-loops.mlir", is_raised=is_raised)
+    np.testing.assert_array_equal(built.groups_and_parts_of_k(x, xs, w, ws, starts, out), expected.astype(np.float32))

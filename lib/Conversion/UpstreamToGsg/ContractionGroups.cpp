@@ -39,6 +39,34 @@ bool ContractionMatcher::takeMask(const RowMask &rowMask) {
   return true;
 }
 
+/// Steps become the outermost loop over K, and slices of steps the tensors that
+/// they are of.
+bool ContractionMatcher::leaveDepthLoop(Product &product) {
+  AffineExpr number = dim(ranges.size());
+  loops[Depth].insert(loops[Depth].begin(), ranges.size());
+  ranges.push_back(depth->count);
+  auto isOutside = [&](OpFoldResult value) {
+    auto own = dyn_cast<Value>(value);
+    return !own || depth->loop.isDefinedOutsideOfLoop(own);
+  };
+  SmallVector<AffineExpr> starts;
+  for (auto [i, slice] : llvm::enumerate(slices)) {
+    starts.push_back(getAffineSymbolExpr(i, context));
+    if (isOutside(slice.offset) && isOutside(slice.size))
+      continue;
+    starts.back() = depth->getOffset(slice.offset, number);
+    if (!starts.back() || !getConstantIntValue(slice.size))
+      return false;
+  }
+  for (Factor &factor : product.factors) {
+    for (AffineExpr &index : factor.indices)
+      index = simplify(index.replaceSymbols(starts));
+    if (!depth->loop.isDefinedOutsideOfLoop(factor.source))
+      return false;
+  }
+  return true;
+}
+
 /// What a step of the loop reads as an element is one of the tensor, with the
 /// number of the group.
 void ContractionMatcher::leaveLoopByElement(Factor &factor) {

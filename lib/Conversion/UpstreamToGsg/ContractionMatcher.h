@@ -26,13 +26,13 @@ enum Dim : unsigned { Batch, Row, Slot, Column, Depth, NumDims };
 /// Describes one contraction.
 class ContractionMatcher {
 public:
-  /// `groups`: the loop whose step `op` is, or null. `allowLookups`: weights
-  /// may be looked up for each row.
+  /// `groups`, `depth`: loops whose step `op` is, or null. `allowLookups`:
+  /// weights may be looked up for each row.
   ContractionMatcher(mlir::linalg::LinalgOp op, const GroupLoop *groups,
-                     const RaiseOptions &options, bool allowLookups,
-                     std::string &reason)
-      : op(op), groups(groups), options(options), allowLookups(allowLookups),
-        reason(reason), context(op.getContext()),
+                     const DepthLoop *depth, const RaiseOptions &options,
+                     bool allowLookups, std::string &reason)
+      : op(op), groups(groups), depth(depth), options(options),
+        allowLookups(allowLookups), reason(reason), context(op.getContext()),
         ranges(op.getStaticLoopRanges()) {}
 
   std::optional<ScaledContraction> match();
@@ -56,6 +56,7 @@ private:
   mlir::AffineExpr zero() { return mlir::getAffineConstantExpr(0, context); }
 
   std::optional<Product> traceProduct();
+  bool leaveDepthLoop(Product &product);
   std::optional<Product> traceChosen(ElementTrace &trace,
                                      const Product &choice);
   bool takeMask(const RowMask &mask);
@@ -83,6 +84,7 @@ private:
 
   mlir::linalg::LinalgOp op;
   const GroupLoop *groups;
+  const DepthLoop *depth;
   const RaiseOptions &options;
   bool allowLookups;
   std::string &reason;

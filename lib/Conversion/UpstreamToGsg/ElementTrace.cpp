@@ -181,6 +181,19 @@ static bool hasDynamicDim(ArrayRef<int64_t> shape) {
   return ShapedType::isDynamicShape(shape);
 }
 
+/// True if `tensor` is a slice that has `size` elements in dimension `dim`.
+static bool isSizeOf(OpFoldResult size, Value tensor, unsigned dim) {
+  auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice)
+    return false;
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  SmallVector<OpFoldResult> sizes;
+  for (auto [i, own] : llvm::enumerate(slice.getMixedSizes()))
+    if (!dropped[i])
+      sizes.push_back(own);
+  return sizes[dim] == size;
+}
+
 std::optional<SmallVector<AffineExpr>>
 ElementTrace::enterSlice(tensor::ExtractSliceOp op,
                          ArrayRef<AffineExpr> indices) {
@@ -193,8 +206,9 @@ ElementTrace::enterSlice(tensor::ExtractSliceOp op,
   for (auto [i, offset, size] :
        llvm::enumerate(op.getMixedOffsets(), op.getMixedSizes())) {
     AffineExpr index = dropped[i] ? getAffineConstantExpr(0, context) : *next++;
-    bool isWhole =
-        isConstantIntValue(offset, 0) && getConstantIntValue(size) == shape[i];
+    bool isWhole = isConstantIntValue(offset, 0) &&
+                   (getConstantIntValue(size) == shape[i] ||
+                    isSizeOf(size, op.getSource(), i));
     if (!isWhole) {
       // Halves of the bytes of one slice compare equal.
       const Slice *slice = llvm::find_if(slices, [&](const Slice &known) {

@@ -155,17 +155,21 @@ static Value stripRounding(Value value) {
 bool LoopMatcher::findContraction() {
   Value rows = insert.getSource();
   Value product = stripRounding(rows);
-  auto contraction = product.getDefiningOp<linalg::LinalgOp>();
-  if (!contraction || contraction->getBlock() != result.loop.getBody() ||
+  if (auto loop = product.getDefiningOp<scf::ForOp>())
+    result.depth = matchDepthLoop(loop);
+  auto contraction = result.depth ? result.depth->contraction
+                                  : product.getDefiningOp<linalg::LinalgOp>();
+  if (!contraction || product.getParentBlock() != result.loop.getBody() ||
       contraction.getNumDpsInits() != 1 ||
       cast<RankedTensorType>(product.getType()).getRank() != 2)
     return false;
   result.contraction = contraction;
-  Value init = contraction.getDpsInitOperand(0)->get();
-  result.readsDestination = !init.getDefiningOp<linalg::FillOp>();
+  OpOperand &init = result.depth ? result.depth->loop.getInitArgsMutable()[0]
+                                 : *contraction.getDpsInitOperand(0);
+  result.readsDestination = !init.get().getDefiningOp<linalg::FillOp>();
   BlockArgument destination = result.loop.getRegionIterArg(result.result);
   if (result.readsDestination) {
-    auto slice = init.getDefiningOp<tensor::ExtractSliceOp>();
+    auto slice = init.get().getDefiningOp<tensor::ExtractSliceOp>();
     if (product != rows || !slice || slice.getSource() != destination ||
         !slice.hasUnitStride() ||
         !isConstantIntValue(slice.getMixedOffsets()[1], 0) ||
@@ -182,8 +186,7 @@ bool LoopMatcher::findContraction() {
     for (OpOperand &use : slice->getUses()) {
       auto fill = dyn_cast<linalg::FillOp>(use.getOwner());
       bool isFilled = fill && fill.isDpsInit(&use);
-      bool isSum = use.getOwner() == contraction && contraction.isDpsInit(&use);
-      if (!isFilled && !isSum && !isa<tensor::DimOp>(use.getOwner()))
+      if (!isFilled && &use != &init && !isa<tensor::DimOp>(use.getOwner()))
         return false;
     }
   }

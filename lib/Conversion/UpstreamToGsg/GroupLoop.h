@@ -13,6 +13,7 @@
 #ifndef NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_GROUPLOOP_H
 #define NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_GROUPLOOP_H
 
+#include "DepthLoop.h"
 #include "ElementTrace.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
@@ -27,6 +28,8 @@ struct GroupLoop {
   int64_t count = 0;
   /// Gives the rows of a group.
   mlir::linalg::LinalgOp contraction;
+  /// The loop over parts of K that `contraction` is in, if it is in one.
+  std::optional<DepthLoop> depth;
   bool readsDestination = false;
   mlir::Value start, length;
   /// One-dimensional: offsets as `kind` says, or the rows of each group.

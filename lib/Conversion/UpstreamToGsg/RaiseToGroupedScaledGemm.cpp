@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The pass and its patterns: a contraction, and a loop over groups of them.
+// The pass and its patterns: a contraction, and loops over parts of K and over
+// groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,22 @@ using namespace nvfp4::gsg;
 
 namespace {
 
+/// `product`, which adds to or replaces `init`.
+static Value makeResult(PatternRewriter &rewriter, Location loc,
+                        const ScaledContraction &product, Value init) {
+  auto type = cast<RankedTensorType>(init.getType());
+  bool isReshaped =
+      product.routing ||
+      type.getRank() != static_cast<int64_t>(product.outShape.size());
+  Value out =
+      isReshaped ? reshape(rewriter, loc, init, product.outShape) : init;
+  Value result = product.routing
+                     ? makeRoutedProduct(rewriter, loc, product, out)
+                     : makeProduct(rewriter, loc, product, product.offsetsKind,
+                                   product.offsets, out);
+  return isReshaped ? reshape(rewriter, loc, result, type.getShape()) : result;
+}
+
 struct RaiseContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
   RaiseContraction(MLIRContext *context, const RaiseOptions &options)
       : OpInterfaceRewritePattern(context), options(options) {}
@@ -42,22 +59,8 @@ struct RaiseContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
     if (isChosenFrom(op))
       return rewriter.notifyMatchFailure(op, "is one product with the choice "
                                              "of an expert for each row");
-    Location loc = op.getLoc();
-    Value init = op.getDpsInitOperand(0)->get();
-    auto type = cast<RankedTensorType>(init.getType());
-    bool isReshaped =
-        product->routing ||
-        type.getRank() != static_cast<int64_t>(product->outShape.size());
-    Value out =
-        isReshaped ? reshape(rewriter, loc, init, product->outShape) : init;
-    Value result =
-        product->routing
-            ? makeRoutedProduct(rewriter, loc, *product, out)
-            : makeProduct(rewriter, loc, *product, product->offsetsKind,
-                          product->offsets, out);
-    if (isReshaped)
-      result = reshape(rewriter, loc, result, type.getShape());
-    rewriter.replaceOp(op, result);
+    rewriter.replaceOp(op, makeResult(rewriter, op.getLoc(), *product,
+                                      op.getDpsInitOperand(0)->get()));
     return success();
   }
 
@@ -77,6 +80,31 @@ private:
     return false;
   }
 
+  RaiseOptions options;
+};
+
+struct RaiseDepthLoop : OpRewritePattern<scf::ForOp> {
+  RaiseDepthLoop(MLIRContext *context, const RaiseOptions &options)
+      : OpRewritePattern(context), options(options) {}
+
+  LogicalResult matchAndRewrite(scf::ForOp loop,
+                                PatternRewriter &rewriter) const override {
+    std::optional<DepthLoop> depth = matchDepthLoop(loop);
+    if (!depth)
+      return rewriter.notifyMatchFailure(loop, "no loop over parts of K");
+    std::string reason;
+    std::optional<ScaledContraction> product =
+        matchContraction(*depth, options, reason);
+    if (!product)
+      return rewriter.notifyMatchFailure(
+          loop,
+          reason.empty() ? "no sum of products of scaled values" : reason);
+    rewriter.replaceOp(loop, makeResult(rewriter, depth->contraction.getLoc(),
+                                        *product, depth->getDestination()));
+    return success();
+  }
+
+private:
   RaiseOptions options;
 };
 
@@ -141,8 +169,8 @@ struct RaiseToGroupedScaledGemmPass
 
 void nvfp4::gsg::populateRaiseToGroupedScaledGemmPatterns(
     RewritePatternSet &patterns, const RaiseOptions &options) {
-  patterns.add<RaiseContraction, RaiseGroupLoop>(patterns.getContext(),
-                                                 options);
+  patterns.add<RaiseContraction, RaiseDepthLoop, RaiseGroupLoop>(
+      patterns.getContext(), options);
 }
 
 std::optional<std::string>

@@ -84,7 +84,8 @@ std::optional<Product> ContractionMatcher::traceProduct() {
   for (unsigned i = 0; i < op.getNumLoops(); ++i)
     dims.push_back(dim(i));
   ElementTrace trace(context, options.moveGlobalScales,
-                     groups ? Slices::All : Slices::OfProducts, allowLookups);
+                     groups || depth ? Slices::All : Slices::OfProducts,
+                     allowLookups);
   std::optional<Product> product = trace.traceScalar(term, op, dims);
   if (product && !product->isNarrow() && product->mask && product->mask->expert)
     product = traceChosen(trace, *product);
@@ -96,6 +97,8 @@ std::optional<Product> ContractionMatcher::traceProduct() {
     return std::nullopt;
   if (!term.getType().isF32())
     return fail("expected a sum in f32, but got {0}", print(term.getType()));
+  if (depth && !leaveDepthLoop(*product))
+    return fail("expected parts of K, of tensors outside the loop over them");
   return product;
 }
 
@@ -172,7 +175,8 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
   if (own.size() != result.outShape.size() && ShapedType::isDynamicShape(inner))
     return fail("expected a result whose inner extents are known");
   result.globals = std::move(globals);
-  result.readsDestination = !isZeroFilled(op.getDpsInitOperand(0)->get());
+  result.readsDestination = !isZeroFilled(
+      depth ? depth->getDestination() : op.getDpsInitOperand(0)->get());
   if (groups && result.readsDestination != groups->readsDestination)
     return fail("expected sums that start from zero or from the destination");
   return result;
@@ -181,7 +185,7 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
 Operation *nvfp4::gsg::findChosen(linalg::LinalgOp op,
                                   const RaiseOptions &options) {
   std::string reason;
-  ContractionMatcher matcher(op, /*groups=*/nullptr, options,
+  ContractionMatcher matcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
                              /*allowLookups=*/true, reason);
   return matcher.match() ? matcher.getChosen() : nullptr;
 }
@@ -190,26 +194,37 @@ std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
                              std::string &reason) {
   reason.clear();
-  ContractionMatcher matcher(op, /*groups=*/nullptr, options,
+  ContractionMatcher matcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
                              /*allowLookups=*/true, reason);
   std::optional<ScaledContraction> product = matcher.match();
   if (!matcher.hasLookups() || (product && product->routing))
     return product;
   // Weights that were looked up may still be a tensor like any other.
   std::string ownReason;
-  product = ContractionMatcher(op, /*groups=*/nullptr, options,
-                               /*allowLookups=*/false, ownReason)
-                .match();
+  product =
+      ContractionMatcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
+                         /*allowLookups=*/false, ownReason)
+          .match();
   if (product || reason.empty() || (!matcher.isRouted() && !ownReason.empty()))
     reason = ownReason;
   return product;
 }
 
 std::optional<ScaledContraction>
+nvfp4::gsg::matchContraction(const DepthLoop &depth,
+                             const RaiseOptions &options, std::string &reason) {
+  reason.clear();
+  return ContractionMatcher(depth.contraction, /*groups=*/nullptr, &depth,
+                            options, /*allowLookups=*/false, reason)
+      .match();
+}
+
+std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(const GroupLoop &groups,
                              const RaiseOptions &options, std::string &reason) {
   reason.clear();
-  return ContractionMatcher(groups.contraction, &groups, options,
+  return ContractionMatcher(groups.contraction, &groups,
+                            groups.depth ? &*groups.depth : nullptr, options,
                             /*allowLookups=*/false, reason)
       .match();
 }

@@ -80,6 +80,12 @@ std::optional<ScaledContraction> matchContraction(mlir::linalg::LinalgOp op,
                                                   const RaiseOptions &options,
                                                   std::string &reason);
 
+/// The same of a loop over parts of K, as one product. The operands lie outside
+/// the loop.
+std::optional<ScaledContraction> matchContraction(const DepthLoop &depth,
+                                                  const RaiseOptions &options,
+                                                  std::string &reason);
+
 /// The same of a loop over groups, as one product. The operands lie outside the
 /// loop.
 std::optional<ScaledContraction> matchContraction(const GroupLoop &groups,

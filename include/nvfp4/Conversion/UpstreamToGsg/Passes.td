@@ -53,6 +53,10 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     starts with one more than there are groups, of ends, or of sizes, with the end
     of the group before carried by the loop. Other loops keep a `dense` product.
 
+    An `scf.for` that adds to what it carries the product of slices along K, at
+    offsets that are affine in its step and cover K once, is one product; it may
+    be what a step of a loop over groups multiplies.
+
     A sum over groups and K whose terms are zero outside the rows of a group,
     `select(start[g] <= row and row < end[g], term, 0)`, is `ragged_rows` as well, if
     starts and ends are slices of one tensor, or starts are a zero and all ends but
