@@ -335,7 +335,7 @@ def lookup_operands(seed):
 
 
 @pytest.mark.parametrize("is_raised", [True, False])
-@pytest.mark.parametrize("tokens", [1, 7])
+@pytest.mark.parametrize("tokens", [0, 1, 7])
 def test_one_expert_a_token(tokens, is_raised):
     """Indices count from the end where they are negative."""
     rng, w, ws, _ = lookup_operands(17)
@@ -473,3 +473,15 @@ def test_groups_and_parts_of_k(is_raised):
     expected = multiply_groups(dequantise(x, xs), dequantise(w, ws), starts, out.astype(np.float64))
     built = module("groups_and_parts_of_k", file="raise-depth-loops.mlir", is_raised=is_raised)
     np.testing.assert_array_equal(built.groups_and_parts_of_k(x, xs, w, ws, starts, out), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+def test_all_rows(is_raised):
+    rng = np.random.default_rng(28)
+    x = rng.integers(-8, 9, (10, 256)).astype(ml_dtypes.bfloat16)
+    w, ws = e4m3_codes(rng, (3, 16, 256)), e8m0_scales(rng, (3, 16, 8))
+    ends = np.array([3, 3, 8], np.int64)
+    out = rng.integers(-64, 64, (10, 16)).astype(np.float32)
+    expected = masked_rows(x.astype(np.float64), dequantise(w, ws), [0, *ends], out.astype(np.float64))
+    built = module("all_rows", file="raise-depth-loops.mlir", is_raised=is_raised)
+    np.testing.assert_array_equal(built.all_rows(x, w, ws, ends, out), expected.astype(np.float32))

@@ -13,7 +13,6 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -91,18 +90,34 @@ std::optional<DepthLoop> nvfp4::gsg::matchDepthLoop(scf::ForOp loop) {
   for (Operation &op : loop.getBody()->without_terminator())
     if (!isMemoryEffectFree(&op))
       return std::nullopt;
-  BlockArgument sum = loop.getRegionIterArg(0);
-  auto contraction =
-      loop.getYieldedValues()[0].getDefiningOp<linalg::LinalgOp>();
+  DepthLoop result;
+  Value sum = loop.getRegionIterArg(0), next = loop.getYieldedValues()[0];
+  if (auto insert = next.getDefiningOp<tensor::InsertSliceOp>();
+      insert && insert.getDest() == sum) {
+    result.insert = insert;
+    next = insert.getSource();
+  }
+  auto contraction = next.getDefiningOp<linalg::LinalgOp>();
   if (!contraction || contraction->getBlock() != loop.getBody() ||
-      contraction.getNumDpsInits() != 1 ||
-      contraction.getDpsInitOperand(0)->get() != sum)
+      contraction.getNumDpsInits() != 1)
+    return std::nullopt;
+  OpOperand *init = contraction.getDpsInitOperand(0);
+  if (result.insert) {
+    // The sums are those that the step before has put there.
+    auto slice = init->get().getDefiningOp<tensor::ExtractSliceOp>();
+    if (!slice || slice.getSource() != sum || !slice->hasOneUse() ||
+        slice.getMixedOffsets() != result.insert.getMixedOffsets() ||
+        slice.getMixedSizes() != result.insert.getMixedSizes() ||
+        slice.getMixedStrides() != result.insert.getMixedStrides())
+      return std::nullopt;
+    init = &slice.getSourceMutable();
+  }
+  if (init->get() != sum)
     return std::nullopt;
   for (OpOperand &use : sum.getUses())
-    if (!isa<tensor::DimOp>(use.getOwner()) &&
-        &use != contraction.getDpsInitOperand(0))
+    if (!isa<tensor::DimOp>(use.getOwner()) && &use != init &&
+        use.getOwner() != result.insert)
       return std::nullopt;
-  DepthLoop result;
   result.loop = loop;
   result.first = *first;
   result.step = *step;

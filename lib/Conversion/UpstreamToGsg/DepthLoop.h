@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace nvfp4::gsg {
 
@@ -23,6 +24,8 @@ struct DepthLoop {
   int64_t first = 0, step = 1, count = 0;
   /// What a step adds.
   mlir::linalg::LinalgOp contraction;
+  /// Null, or where the loop carries more, what puts the sums into it.
+  mutable mlir::tensor::InsertSliceOp insert;
 
   /// What the loop adds to.
   mlir::Value getDestination() const { return loop.getInitArgs()[0]; }

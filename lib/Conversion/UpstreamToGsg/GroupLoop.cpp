@@ -108,7 +108,15 @@ bool LoopMatcher::findResult() {
       return false;
   for (auto [i, value] : llvm::enumerate(loop.getYieldedValues())) {
     auto candidate = value.getDefiningOp<tensor::InsertSliceOp>();
-    if (candidate && candidate.getDest() == loop.getRegionIterArg(i)) {
+    std::optional<DepthLoop> depth;
+    if (auto inner = value.getDefiningOp<scf::ForOp>())
+      depth = matchDepthLoop(inner);
+    if (depth && depth->insert &&
+        depth->getDestination() == loop.getRegionIterArg(i) && !insert) {
+      insert = depth->insert;
+      result.result = i;
+      result.depth = depth;
+    } else if (candidate && candidate.getDest() == loop.getRegionIterArg(i)) {
       if (insert)
         return false;
       insert = candidate;
@@ -129,7 +137,9 @@ bool LoopMatcher::findResult() {
     return false;
   result.start = offset;
   result.length = size;
-  return true;
+  // Each part of K adds to the same rows.
+  return !result.depth || (result.depth->loop.isDefinedOutsideOfLoop(offset) &&
+                           result.depth->loop.isDefinedOutsideOfLoop(size));
 }
 
 /// The f32 that `value` is rounded from, or `value`.
@@ -153,10 +163,21 @@ static Value stripRounding(Value value) {
 }
 
 bool LoopMatcher::findContraction() {
+  if (result.depth) {
+    // What the loop over parts carries, it alone reads.
+    result.contraction = result.depth->contraction;
+    result.readsDestination = true;
+    OpOperand &init = result.depth->loop.getInitArgsMutable()[0];
+    return llvm::all_of(init.get().getUses(), [&](OpOperand &use) {
+      return &use == &init || isa<tensor::DimOp>(use.getOwner());
+    });
+  }
   Value rows = insert.getSource();
   Value product = stripRounding(rows);
   if (auto loop = product.getDefiningOp<scf::ForOp>())
     result.depth = matchDepthLoop(loop);
+  if (result.depth && result.depth->insert)
+    return false;
   auto contraction = result.depth ? result.depth->contraction
                                   : product.getDefiningOp<linalg::LinalgOp>();
   if (!contraction || product.getParentBlock() != result.loop.getBody() ||

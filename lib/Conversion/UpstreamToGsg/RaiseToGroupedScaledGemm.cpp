@@ -90,7 +90,7 @@ struct RaiseDepthLoop : OpRewritePattern<scf::ForOp> {
   LogicalResult matchAndRewrite(scf::ForOp loop,
                                 PatternRewriter &rewriter) const override {
     std::optional<DepthLoop> depth = matchDepthLoop(loop);
-    if (!depth)
+    if (!depth || depth->insert)
       return rewriter.notifyMatchFailure(loop, "no loop over parts of K");
     std::string reason;
     std::optional<ScaledContraction> product =

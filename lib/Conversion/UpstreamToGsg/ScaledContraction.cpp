@@ -49,7 +49,7 @@ std::optional<Product> ContractionMatcher::traceChosen(ElementTrace &trace,
   const Factor &factor = choice.factors.front();
   auto sum = factor.source.getDefiningOp<linalg::LinalgOp>();
   Value term = sum ? getTerm(sum) : Value();
-  if (!term || !term.getType().isF32() ||
+  if (!term || sum->getBlock() != op->getBlock() || !term.getType().isF32() ||
       !isZeroFilled(sum.getDpsInitOperand(0)->get()))
     return std::nullopt;
   AffineMap out = sum.getMatchingIndexingMap(sum.getDpsInitOperand(0));

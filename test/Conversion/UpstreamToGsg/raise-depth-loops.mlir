@@ -8,10 +8,14 @@
 // weights of the step before, sums that are scaled in each step.
 // RUN: sed 's/%%c64 = arith.constant 64/%%c64 = arith.constant 32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/%%c256 = arith.constant 256/%%c256 = arith.constant 192/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
-// RUN: sed 's/= %%c0 to %%c256/= %%c64 to %%c256/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
-// RUN: sed 's/divui %%k, %%c32/divui %%k, %%c64/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
+// RUN: sed 's/= %%c0 to %%c256 step %%c64/= %%c64 to %%c256 step %%c64/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
+// RUN: sed '/^func.func @parts_of_k/,/^}/s/divui %%k, %%c32/divui %%k, %%c64/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/%%wk = tensor.extract_slice %%w\[0, %%k\]/%%wk = tensor.extract_slice %%w[0, %%block]/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/^    scf.yield %%p : tensor<8x16xf32>/    %%twice = arith.addf %%p, %%p : tensor<8x16xf32>\n    scf.yield %%twice : tensor<8x16xf32>/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
+
+// Sums that begin with those of other rows, or that other steps read.
+// RUN: sed 's/%%yk = tensor.extract_slice %%carried\[%%start,/%%yk = tensor.extract_slice %%carried[%%g,/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=CARRIED
+// RUN: sed 's/%%yk = tensor.extract_slice %%carried/%%yk = tensor.extract_slice %%all/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=CARRIED
 
 // KEPT-LABEL: func.func @parts_of_k(
 // KEPT:         scf.for
@@ -116,4 +120,51 @@ func.func @groups_and_parts_of_k(%x: tensor<?x256xf8E4M3FN>, %xs: tensor<?x8xf8E
     scf.yield %with : tensor<?x16xf32>
   }
   return %y : tensor<?x16xf32>
+}
+
+// Both loops carry the rows of all groups, to which each step adds.
+
+// CHECK-LABEL: func.func @all_rows(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<10x256xbf16>, %[[W:[a-z0-9]+]]: tensor<3x16x256xf8E4M3FN>, %[[WS:[a-z0-9]+]]: tensor<3x16x8xf8E8M0FNU>, %[[ENDS:[a-z0-9]+]]: tensor<3xi64>, %[[OUT:[a-z0-9]+]]: tensor<10x16xf32>
+// CHECK-NOT:     scf.for
+// CHECK:         %[[RHS:.*]] = grouped_scaled_gemm.make_scaled %[[W]], %[[WS]]
+// CHECK:         grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%[[ENDS]] : tensor<3xi64>) lhs(%[[X]] : {{[^ ]*}}) rhs(%[[RHS]] : {{[^ ]*}}) beta(%{{.*}} : f32) outs(%[[OUT]] :
+// CHECK-NEXT:    return
+// CARRIED-LABEL: func.func @all_rows(
+// CARRIED:         scf.for
+// CARRIED:           scf.for
+func.func @all_rows(%x: tensor<10x256xbf16>, %w: tensor<3x16x256xf8E4M3FN>, %ws: tensor<3x16x8xf8E8M0FNU>,
+                    %ends: tensor<3xi64>, %out: tensor<10x16xf32>) -> tensor<10x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  %c256 = arith.constant 256 : index
+  %y:2 = scf.for %g = %c0 to %c3 step %c1 iter_args(%all = %out, %start = %c0) -> (tensor<10x16xf32>, index) {
+    %e = tensor.extract %ends[%g] : tensor<3xi64>
+    %end = arith.index_cast %e : i64 to index
+    %rows = arith.subi %end, %start : index
+    %sums = scf.for %k = %c0 to %c256 step %c128 iter_args(%carried = %all) -> (tensor<10x16xf32>) {
+      %block = arith.divui %k, %c32 : index
+      %xk = tensor.extract_slice %x[%start, %k] [%rows, 128] [1, 1] : tensor<10x256xbf16> to tensor<?x128xbf16>
+      %wk = tensor.extract_slice %w[%g, 0, %k] [1, 16, 128] [1, 1, 1] : tensor<3x16x256xf8E4M3FN> to tensor<16x128xf8E4M3FN>
+      %wsk = tensor.extract_slice %ws[%g, 0, %block] [1, 16, 4] [1, 1, 1] : tensor<3x16x8xf8E8M0FNU> to tensor<16x4xf8E8M0FNU>
+      %yk = tensor.extract_slice %carried[%start, 0] [%rows, 16] [1, 1] : tensor<10x16xf32> to tensor<?x16xf32>
+      %p = linalg.generic {indexing_maps = [#mk, #nk, #nb, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%xk, %wk, %wsk : tensor<?x128xbf16>, tensor<16x128xf8E4M3FN>, tensor<16x4xf8E8M0FNU>)
+          outs(%yk : tensor<?x16xf32>) {
+      ^bb0(%a: bf16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+        %av = arith.extf %a : bf16 to f32
+        %bv = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+        %ab = arith.mulf %av, %bv : f32
+        %s = arith.addf %acc, %ab : f32
+        linalg.yield %s : f32
+      } -> tensor<?x16xf32>
+      %with = tensor.insert_slice %p into %carried[%start, 0] [%rows, 16] [1, 1] : tensor<?x16xf32> into tensor<10x16xf32>
+      scf.yield %with : tensor<10x16xf32>
+    }
+    scf.yield %sums, %end : tensor<10x16xf32>, index
+  }
+  return %y#0 : tensor<10x16xf32>
 }

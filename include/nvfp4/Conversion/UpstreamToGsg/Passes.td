@@ -55,7 +55,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
 
     An `scf.for` that adds to what it carries the product of slices along K, at
     offsets that are affine in its step and cover K once, is one product; it may
-    be what a step of a loop over groups multiplies.
+    be what a step of a loop over groups multiplies, and carry the rows of that
+    group or of all.
 
     A sum over groups and K whose terms are zero outside the rows of a group,
     `select(start[g] <= row and row < end[g], term, 0)`, is `ragged_rows` as well, if
