@@ -414,6 +414,18 @@ def test_numbers_of_experts(is_raised):
     np.testing.assert_array_equal(got, expected.astype(np.float32))
 
 
+def test_bytes_of_experts():
+    rng = np.random.default_rng(29)
+    x = rng.integers(-8, 9, (6, 64)).astype(np.float16)
+    w, ws = rng.integers(0, 256, (4, 16, 32), np.uint8), e4m3_scales(rng, (4, 16, 4))
+    ids = rng.choice([0, 2, 3], 6).astype(np.int32)
+    out = rng.integers(-64, 64, (6, 16)).astype(np.float32)
+    weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e4m3fn), 16)
+    expected = out + multiply_looked_up(x.astype(np.float64), weights, ids[:, None])[:, 0]
+    got = module("bytes_of_experts", file="raise-lookups.mlir").bytes_of_experts(x, w, ws, ids, out)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
 def choose(rows, weights, ids):
     """Numbers that no expert has choose nothing."""
     is_expert = (ids >= 0) & (ids < len(weights))

@@ -282,3 +282,66 @@ func.func @numbers_of_experts(%x: tensor<6x64xbf16>, %w: tensor<4x16x64xf8E4M3FN
   } -> tensor<6x16xf32>
   return %y : tensor<6x16xf32>
 }
+
+// Two codes a byte, which are gathered as bytes and unpacked behind that, with
+// scales of NVFP4.
+
+// CHECK-LABEL: func.func @bytes_of_experts(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<6x64xf16>, %[[W:[a-z0-9]+]]: tensor<4x16x32xi8>, %[[WS:[a-z0-9]+]]: tensor<4x16x4xf8E4M3FN>
+// CHECK:         grouped_scaled_gemm.sort_tokens
+// CHECK:         make_scaled %[[W]], %[[WS]] : tensor<4x16x32xi8>, tensor<4x16x4xf8E4M3FN>
+// CHECK:         grouped_scaled_gemm.matmul <ragged_rows, ends>
+// CHECK-NOT:     addf
+// CHECK:         return
+func.func @bytes_of_experts(%x: tensor<6x64xf16>, %w: tensor<4x16x32xi8>, %ws: tensor<4x16x4xf8E4M3FN>,
+                            %ids: tensor<6xi32>, %out: tensor<6x16xf32>) -> tensor<6x16xf32> {
+  %ge = tensor.empty() : tensor<6x16x32xi8>
+  %g = linalg.generic {indexing_maps = [affine_map<(t, n, k) -> (t)>, #tnk], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%ids : tensor<6xi32>) outs(%ge : tensor<6x16x32xi8>) {
+  ^bb0(%id: i32, %o: i8):
+    %e = arith.index_castui %id : i32 to index
+    %n = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %v = tensor.extract %w[%e, %n, %k] : tensor<4x16x32xi8>
+    linalg.yield %v : i8
+  } -> tensor<6x16x32xi8>
+  %se = tensor.empty() : tensor<6x16x4xf8E4M3FN>
+  %sg = linalg.generic {indexing_maps = [affine_map<(t, n, b) -> (t)>, #tnk], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%ids : tensor<6xi32>) outs(%se : tensor<6x16x4xf8E4M3FN>) {
+  ^bb0(%id: i32, %o: f8E4M3FN):
+    %e = arith.index_castui %id : i32 to index
+    %n = linalg.index 1 : index
+    %b = linalg.index 2 : index
+    %v = tensor.extract %ws[%e, %n, %b] : tensor<4x16x4xf8E4M3FN>
+    linalg.yield %v : f8E4M3FN
+  } -> tensor<6x16x4xf8E4M3FN>
+  %he = tensor.empty() : tensor<6x16x32x2xf32>
+  %halves = linalg.generic {indexing_maps = [affine_map<(t, n, k, h) -> (t, n, k)>, affine_map<(t, n, k, h) -> (t, n, k, h)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%g : tensor<6x16x32xi8>) outs(%he : tensor<6x16x32x2xf32>) {
+  ^bb0(%byte: i8, %o: f32):
+    %h = linalg.index 3 : index
+    %half = arith.index_cast %h : index to i8
+    %four = arith.constant 4 : i8
+    %amount = arith.muli %half, %four : i8
+    %shifted = arith.shrui %byte, %amount : i8
+    %bits = arith.trunci %shifted : i8 to i4
+    %code = arith.bitcast %bits : i4 to f4E2M1FN
+    %v = arith.extf %code : f4E2M1FN to f32
+    linalg.yield %v : f32
+  } -> tensor<6x16x32x2xf32>
+  %codes = tensor.collapse_shape %halves [[0], [1], [2, 3]] : tensor<6x16x32x2xf32> into tensor<6x16x64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(t, n, k) -> (t, k)>, affine_map<(t, n, k) -> (t, n, k)>,
+                                        affine_map<(t, n, k) -> (t, n, k floordiv 16)>, affine_map<(t, n, k) -> (t, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %codes, %sg : tensor<6x64xf16>, tensor<6x16x64xf32>, tensor<6x16x4xf8E4M3FN>) outs(%out : tensor<6x16xf32>) {
+  ^bb0(%a: f16, %b: f32, %scale: f8E4M3FN, %acc: f32):
+    %ae = arith.extf %a : f16 to f32
+    %bs = arith.extf %scale : f8E4M3FN to f32
+    %bv = arith.mulf %b, %bs : f32
+    %ab = arith.mulf %ae, %bv : f32
+    %s = arith.addf %acc, %ab : f32
+    linalg.yield %s : f32
+  } -> tensor<6x16xf32>
+  return %y : tensor<6x16xf32>
+}
