@@ -13,6 +13,8 @@
 // RUN: sed 's/^  %%zero = arith.constant 0.0/  %%zero = arith.constant 1.0/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // Products that something else reads.
 // RUN: sed 's/return %%y : tensor<6x16xf32>/%%y3 = linalg.add ins(%%products, %%products : tensor<4x6x16xf32>, tensor<4x6x16xf32>) outs(%%pe : tensor<4x6x16xf32>) -> tensor<4x6x16xf32>\n  %%y2 = tensor.extract_slice %%y3[0, 0, 0] [1, 6, 16] [1, 1, 1] : tensor<4x6x16xf32> to tensor<6x16xf32>\n  return %%y2 : tensor<6x16xf32>/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=BATCHED
+// A choice in another block, which may run more often.
+// RUN: sed '/^func.func @one_hot_of_products/,/^}/{s/^  %%y = linalg/  %%r = scf.execute_region -> tensor<6x16xf32> {\n  %%y = linalg/;s/^  return %%y/  scf.yield %%y : tensor<6x16xf32>\n  }\n  return %%r/}' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=BATCHED
 
 // KEPT-LABEL: func.func @one_hot_of_products(
 // KEPT-NOT:     sort_tokens
