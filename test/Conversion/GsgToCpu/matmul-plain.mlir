@@ -8,8 +8,10 @@
 // CHECK-LABEL: func.func @bf16(
 // CHECK: %[[LEVEL:.*]] = llvm.call @nvfp4_cpu_isa() : () -> i32
 // CHECK: arith.cmpi sge, %[[LEVEL]], %c3
-// CHECK: llvm.mlir.addressof @nvfp4_matmul_0_avx512bf16_tile
-// CHECK: llvm.mlir.addressof @nvfp4_matmul_0_avx512vnni_tile
+// CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile
+// CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_scaled_gemm_tile
+// CHECK: arith.constant 64 : i64
+// CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_bf16_e2m1_ue4m3_16_gemm_tile
 func.func @bf16(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: memref<96x8xf8E4M3FN>, %c: memref<?x96xf32>) {
   grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xbf16>)
       rhs(%b scaled_by %bs : memref<96x64xi8>, memref<96x8xf8E4M3FN> as !b) outs(%c : memref<?x96xf32>)
@@ -17,7 +19,9 @@ func.func @bf16(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: memref<96x8xf
 }
 
 // CHECK-LABEL: func.func @bf16_invariant(
-// CHECK: llvm.mlir.addressof @nvfp4_matmul_1_avx512bf16_tile
+// CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile
+// CHECK-NOT: scaled_gemm_tile
+// CHECK: return
 func.func @bf16_invariant(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: memref<96x8xf8E4M3FN>,
                           %c: memref<?x96xf32>) {
   grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xbf16>)
@@ -28,7 +32,7 @@ func.func @bf16_invariant(%a: memref<?x128xbf16>, %b: memref<96x64xi8>, %bs: mem
 
 // CHECK-LABEL: func.func @f16(
 // CHECK-NOT: nvfp4_cpu_isa
-// CHECK: llvm.mlir.addressof @nvfp4_matmul_2_avx512vnni_tile
+// CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_f16_e2m1_e8m0_32_gemm_tile
 func.func @f16(%a: memref<?x128xf16>, %b: memref<96x64xi8>, %bs: memref<96x4xf8E8M0FNU>, %c: memref<?x96xf32>) {
   grouped_scaled_gemm.matmul <dense> lhs(%a : memref<?x128xf16>)
       rhs(%b scaled_by %bs : memref<96x64xi8>, memref<96x4xf8E8M0FNU> as !m) outs(%c : memref<?x96xf32>)
@@ -56,13 +60,3 @@ func.func @f16(%a: memref<?x128xf16>, %b: memref<96x64xi8>, %bs: memref<96x4xf8E
 // CHECK-NOT: math.fma
 // CHECK: llvm.return
 // CHECK: llvm.func internal @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_scaled_gemm_tile(
-
-// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_avx512bf16_tile(
-// CHECK-NOT: +avx512bf16
-// CHECK: %c64
-// CHECK: llvm.call @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_scaled_gemm_tile(
-// CHECK: llvm.call @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile(
-// CHECK-LABEL: llvm.func internal @nvfp4_matmul_1_avx512bf16_tile(
-// CHECK-NOT: scaled_gemm_tile
-// CHECK: llvm.call @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile(
-// CHECK: llvm.return

@@ -7,11 +7,22 @@
 // RUN: nvfp4-opt %s --convert-gsg-to-cpu | FileCheck %s --check-prefix=AUTO
 // AUTO-NOT: amx
 
-// The process asks, and has two products to choose from.
+// The process asks, and has two kernels for groups of 32 rows and more.
 // CALL-LABEL: func.func @mxfp4
 // CALL: %[[LEVEL:.*]] = llvm.call @nvfp4_cpu_isa() : () -> i32
 // CALL-NEXT: %[[AMX:.*]] = arith.constant 4 : i32
 // CALL-NEXT: arith.cmpi sge, %[[LEVEL]], %[[AMX]]
+// CALL: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_prepare_rows
+// CALL: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_gemm_tile
+// CALL: llvm.mlir.addressof @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_prepare_rows
+// CALL: llvm.mlir.addressof @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_gemm_tile
+// CALL: arith.constant 32 : i64
+// CALL: llvm.mlir.addressof @nvfp4_matmul_0_amx_untiled
+// CALL: } else {
+// CALL-NOT: amx
+// CALL: arith.constant 9223372036854775807 : i64
+// CALL-NOT: amx
+// CALL: call @nvfp4_matmul_0(
 
 // Tiles are two of rows by two of columns, a block at a time.
 // CHECK-LABEL: llvm.func internal @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_tiles_2(
@@ -28,29 +39,23 @@
 // CHECK-COUNT-1: "llvm.x86.tilerelease"
 // CHECK-NOT: "llvm.x86.ldtilecfg"
 
-// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_amx_prepare(
-// CHECK-NOT: amx
-// CHECK: arith.constant 32 : i64
-// CHECK: llvm.call @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_prepare_rows
-// CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_prepare_rows
-
 // Vectors are those of AVX-512: what has no kernel in it is shared.
 // CHECK-NOT: @nvfp4_matmul_0_amx_
 // CHECK: llvm.func internal @nvfp4_matmul_0_avx512vnni_epilogue(
 
 // What tiles leave to others.
 // CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_amx_untiled(
+// CHECK: vector.reduction <maxui>
+// CHECK: scf.if
 // CHECK: llvm.call @malloc
-// CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_prepare_rows
-// CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_gemm_tile
+// CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_prepare_rows
+// CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_gemm_tile
 // CHECK: llvm.call @free
 
-// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_amx_tile(
-// CHECK: llvm.call @nvfp4_cpu_amx_e2m1_e2m1_e8m0_32_gemm_tile
-// CHECK: llvm.call @nvfp4_matmul_0_amx_untiled
-// CHECK: llvm.call @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_gemm_tile
-
-// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_avx512vnni_tile(
+// Tasks take what was chosen.
+// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_prepare(
+// CHECK-NOT: amx
+// CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_tile(
 // CHECK-NOT: amx
 // CHECK: llvm.return
 func.func @mxfp4(%a: memref<512x32xi8>, %as: memref<512x2xf8E8M0FNU>,

@@ -7,7 +7,7 @@
 // RUN: cmp %t.1 %t.3
 // RUN: nvfp4-compile %s --emit=llvm --isa=generic -o - | FileCheck %s
 
-// CHECK: define internal {{.*}} @nvfp4_matmul_0_generic_tile({{.*}} #[[TASK:[0-9]+]] {
+// CHECK: define internal {{.*}} @nvfp4_matmul_0_tile({{.*}} #[[TASK:[0-9]+]] {
 // CHECK: attributes #[[TASK]] = { {{.*}}"nvfp4-lowered"
 
 !a = !grouped_scaled_gemm.scaled<?x64, nvfp4>

@@ -178,7 +178,13 @@ Value nvfp4::gsg::cpu::buildPreparedOffset(OpBuilder &builder, Location loc,
                                            const KernelPlan &plan, Value row,
                                            Value k) {
   KernelBuilder kb(builder, loc);
-  Value steps = kb.ceilShift(k, 5);
-  return kb.mul(kb.mul(row, steps),
-                plan.getBlocksPerStep() * plan.getRowBlockBytes());
+  return buildPreparedOffset(builder, loc, row, k,
+                             kb.i64Constant(plan.getPreparedStepBytes()));
+}
+
+Value nvfp4::gsg::cpu::buildPreparedOffset(OpBuilder &builder, Location loc,
+                                           Value row, Value k,
+                                           Value stepBytes) {
+  KernelBuilder kb(builder, loc);
+  return kb.mul(kb.mul(row, kb.ceilShift(k, 5)), stepBytes);
 }

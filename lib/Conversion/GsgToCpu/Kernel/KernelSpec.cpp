@@ -231,7 +231,7 @@ int64_t KernelPlan::getPreparedBytes(int64_t rows, int64_t k) const {
 
 int64_t KernelPlan::getPreparedOffset(int64_t row, int64_t k) const {
   int64_t steps = (k + kStep - 1) / kStep;
-  return row * steps * getBlocksPerStep() * getRowBlockBytes();
+  return row * steps * getPreparedStepBytes();
 }
 
 int64_t KernelPlan::getAccumulatorBytes(int64_t rows) const {

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 
-void ProductEmitter::prepareRows(const Kernels &with, Value entry, Value row0,
+void ProductEmitter::prepareRows(Value callee, Value entry, Value row0,
                                  Value rows, Value offsets, Value prepared) {
   Value rowData = offsets, rowScales = mb.ptrAdd(offsets, 8 * kPrepareRows);
   Value stride = field(entry, problem::LhsRowStride);
@@ -29,15 +29,23 @@ void ProductEmitter::prepareRows(const Kernels &with, Value entry, Value row0,
                             tileStride),
              mb.ptrAdd(rowScales, slotOffset));
   });
-  mb.call(with.prepareRows,
-          {toPtr(field(entry, problem::LhsData)),
-           toPtr(field(entry, problem::LhsScales)), rowData, rowScales, rows,
-           field(entry, problem::Depth), field(entry, problem::LhsWordStride),
-           field(entry, problem::Phase), prepared});
+  callAt(callee, kernels.prepareRows,
+         {toPtr(field(entry, problem::LhsData)),
+          toPtr(field(entry, problem::LhsScales)), rowData, rowScales, rows,
+          field(entry, problem::Depth), field(entry, problem::LhsWordStride),
+          field(entry, problem::Phase), prepared});
+}
+
+Value ProductEmitter::preparedAt(Value entry, Value row0) {
+  Value offset = buildPreparedOffset(
+      builder, product.loc, row0, field(entry, problem::Depth),
+      kernelSlot(entry, &KernelSlots::stepBytes));
+  return mb.ptrAdd(slotPtr(product.prepared),
+                   mb.add(field(entry, problem::PreparedOffset), offset));
 }
 
 LLVM::LLVMFuncOp ProductEmitter::emitPrepareTask() {
-  auto func = beginFunction("_prepare", {mb.i64});
+  auto func = beginFunction("_prepare", {mb.i64}, Scope::All);
   Value task = func.getArgument(1);
   Value offsets = buffer(2 * 8 * kPrepareRows);
   Value group = findProblem(problem::FirstPrepareBlock, task);
@@ -45,20 +53,8 @@ LLVM::LLVMFuncOp ProductEmitter::emitPrepareTask() {
   Value row0 = mb.mul(mb.sub(task, field(entry, problem::FirstPrepareBlock)),
                       kPrepareRows);
   Value rows = mb.minS(mb.sub(field(entry, problem::Rows), row0), kPrepareRows);
-  Value depth = field(entry, problem::Depth);
-  Value base = mb.ptrAdd(slotPtr(product.prepared),
-                         field(entry, problem::PreparedOffset));
-  auto prepare = [&](const Kernels &with, const KernelPlan &layout) {
-    Value at = buildPreparedOffset(builder, product.loc, layout, row0, depth);
-    prepareRows(with, entry, row0, rows, offsets, mb.ptrAdd(base, at));
-  };
-  auto few = [&] { prepare(kernels, plan); };
-  if (manyRows && manyRows->isTiled())
-    mb.ifThenElse(
-        areManyRows(entry), [&] { prepare(manyRows->kernels, manyRows->plan); },
-        few);
-  else
-    few();
+  prepareRows(toPtr(kernelSlot(entry, &KernelSlots::prepareRows)), entry, row0,
+              rows, offsets, preparedAt(entry, row0));
   endFunction();
   return func;
 }

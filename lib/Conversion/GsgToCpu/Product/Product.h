@@ -130,6 +130,12 @@ struct ColumnRef {
   mlir::Type element;
 };
 
+/// The functions of a kernel, and bytes of a row in a step of K that it
+/// prepared.
+struct KernelSlots {
+  Frame::Slot prepareRows, gemmTile, stepBytes;
+};
+
 struct Product {
   explicit Product(mlir::Location loc) : loc(loc) {}
 
@@ -156,9 +162,12 @@ struct Product {
   std::optional<MatrixRef> addend, preact;
   std::optional<ScalesRef> outScales;
   Frame::Slot outScaleBytes = 0;
-  // Written for the instruction set that is chosen there: functions, and the
-  // layout of prepared rows.
-  Frame::Slot prepareTask, tileTask, tileRows, stepBytes;
+  // Written for the instruction set that is chosen there: kernels for groups of
+  // few rows and of at least `manyFrom`, and what follows them; rows that are
+  // prepared together, and the larger of the two bytes of a step. `untiledRows`
+  // may be null.
+  KernelSlots few, many;
+  Frame::Slot manyFrom, untiledRows, epilogue, store, tileRows, stepBytes;
   // Written by the functions of the product.
   Frame::Slot rowBlocks, prepareBlocks, panels, preparedBytes, prepared, maxima;
 

@@ -85,6 +85,11 @@ Value ProductEmitter::problemAt(Value group) {
   return mb.ptrAdd(slotPtr(product.table), mb.mul(group, 8 * problem::Count));
 }
 
+Value ProductEmitter::kernelSlot(Value entry, Slot KernelSlots::*word) {
+  return mb.select(hasManyRows(entry), slot(product.many.*word),
+                   slot(product.few.*word));
+}
+
 Value ProductEmitter::findProblem(problem::Field prefix, Value index) {
   // Problems without tasks have the prefix of the next; the last one wins.
   Value table = slotPtr(product.table);
@@ -142,32 +147,42 @@ Value ProductEmitter::groupValue(const GroupRef &ref, Value group,
   return mb.load(mb.f32, address, 4 * (members - 1 == 0 ? 0 : member));
 }
 
-ProductEmitter::Tasks ProductEmitter::emitTasks() {
-  Tasks tasks;
-  tasks.isa = isa;
-  tasks.prepare = emitPrepareTask();
+ProductEmitter::Functions ProductEmitter::emitFunctions() {
+  Functions functions;
+  functions.isa = isa;
   auto once = [&](StringRef suffix, Func (ProductEmitter::*emit)()) {
     auto found = module.lookupSymbol<Func>(symbolOf(suffix, Scope::Vectors));
     return found ? found : (this->*emit)();
   };
-  tileColumns = once("_columns", &ProductEmitter::emitTileColumns);
-  epilogue = once("_epilogue", &ProductEmitter::emitEpilogue);
-  store = product.quantizer ? once("_quantize", &ProductEmitter::emitQuantize)
-                            : once("_store", &ProductEmitter::emitStore);
-  if (manyRows && manyRows->isPartial())
-    untiledRows = emitUntiledRows();
-  tasks.tile = emitTileTask();
-  auto stepBytes = [](const KernelPlan &plan) {
-    return plan.getBlocksPerStep() * plan.getRowBlockBytes();
-  };
+  functions.epilogue = once("_epilogue", &ProductEmitter::emitEpilogue);
+  functions.store = product.quantizer
+                        ? once("_quantize", &ProductEmitter::emitQuantize)
+                        : once("_store", &ProductEmitter::emitStore);
+  functions.few = functions.many = kernels;
+  functions.manyFrom = std::numeric_limits<int64_t>::max();
   const KernelPlan &other = manyRows ? manyRows->plan : plan;
-  tasks.tileRows = std::max(plan.getTileRows(), other.getTileRows());
-  tasks.stepBytes = std::max(stepBytes(plan), stepBytes(other));
-  return tasks;
+  if (manyRows) {
+    functions.manyFrom = manyRows->from;
+    functions.many.gemmTile = manyRows->kernels.gemmTile;
+    if (manyRows->isTiled())
+      functions.many.prepareRows = manyRows->kernels.prepareRows;
+    if (manyRows->isPartial())
+      functions.untiledRows = emitUntiledRows();
+  }
+  functions.fewStepBytes = plan.getPreparedStepBytes();
+  functions.manyStepBytes = other.getPreparedStepBytes();
+  functions.tileRows = std::max(plan.getTileRows(), other.getTileRows());
+  functions.scratchBytes =
+      std::max(plan.getScratchBytes(), other.getScratchBytes());
+  functions.accumulatorBytes = std::max(plan.getAccumulatorBytes(kTaskRows),
+                                        other.getAccumulatorBytes(kTaskRows));
+  return functions;
 }
 
-func::FuncOp ProductEmitter::emitDriver() {
+func::FuncOp ProductEmitter::emitDriver(ArrayRef<Functions> choices) {
   Location loc = product.loc;
+  Func prepareTask = emitPrepareTask();
+  Func tileTask = emitTileTask(choices);
   Func fillTable = emitFillTable();
   Func zeroTail = product.zeroTail ? emitZeroTail() : Func();
   Func groupMaxima = product.amax ? emitGroupMaxima() : Func();
@@ -199,26 +214,20 @@ func::FuncOp ProductEmitter::emitDriver() {
           task(arith::IndexCastOp::create(builder, loc, mb.i64, index[0]));
         });
   };
-  auto parallelTask = [&](Value count, Frame::Slot s) {
-    Value task = slotPtr(s);
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(module.getContext()), {mb.ptr, mb.i64});
-    parallel(count, [&](Value number) {
-      LLVM::CallOp::create(builder, loc, type, ValueRange{task, frame, number});
-    });
+  auto parallelTask = [&](Value count, Func task) {
+    parallel(count, [&](Value number) { mb.call(task, {frame, number}); });
   };
 
   mb.call(fillTable, {frame});
   SmallVector<Value> memory;
   memory.push_back(allocate(slot(product.preparedBytes), product.prepared));
-  parallelTask(slot(product.prepareBlocks), product.prepareTask);
+  parallelTask(slot(product.prepareBlocks), prepareTask);
   if (zeroTail)
-    parallel(mb.add(slot(product.numProblems), 1),
-             [&](Value number) { mb.call(zeroTail, {frame, number}); });
+    parallelTask(mb.add(slot(product.numProblems), 1), zeroTail);
   Value tasks = mb.mul(slot(product.rowBlocks), slot(product.panels));
   if (product.amax)
     memory.push_back(allocate(mb.shl(tasks, 2), product.maxima));
-  parallelTask(tasks, product.tileTask);
+  parallelTask(tasks, tileTask);
   if (groupMaxima)
     mb.call(groupMaxima, {frame});
   for (Value buffer : memory)

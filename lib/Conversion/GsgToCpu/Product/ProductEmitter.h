@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of one product: tasks for one instruction set, and the driver
+// The functions of one product: those with kernels or vectors for one
+// instruction set, and the tasks and the driver, which find them in the frame,
 // for all of them. Each part has its own file.
 //
 //===----------------------------------------------------------------------===//
@@ -31,16 +32,25 @@ public:
                  const KernelSpec &spec);
 
   /// What depends on the instruction set.
-  struct Tasks {
+  struct Functions {
     Isa isa;
-    Func prepare, tile;
-    /// Rows that are prepared together, and bytes of a row in a step of K.
-    int64_t tileRows, stepBytes;
+    Kernels few, many;
+    /// Null where kernels compute every tile.
+    Func untiledRows;
+    Func epilogue, store;
+    /// Rows of a group from which on `many` are for it.
+    int64_t manyFrom;
+    /// Bytes of a prepared row in a step of K.
+    int64_t fewStepBytes, manyStepBytes;
+    /// Rows that are prepared together.
+    int64_t tileRows;
+    int64_t scratchBytes, accumulatorBytes;
   };
-  Tasks emitTasks();
+  Functions emitFunctions();
 
-  /// The rest; the result runs the product whose frame it is given.
-  mlir::func::FuncOp emitDriver();
+  /// The rest, for any of `choices`; the result runs the product whose frame it
+  /// is given.
+  mlir::func::FuncOp emitDriver(llvm::ArrayRef<Functions> choices);
 
 private:
   using Value = mlir::Value;
@@ -60,24 +70,26 @@ private:
   Func emitFillTable();
   // PrepareTask.cpp: prepare(frame, task).
   Func emitPrepareTask();
-  /// Prepares rows [row0, row0 + rows) of `entry`, at most kPrepareRows, at
-  /// `prepared`. `offsets` is a buffer of two arrays of that many i64.
-  void prepareRows(const Kernels &with, Value entry, Value row0, Value rows,
+  /// Calls the kernel at `callee` for rows [row0, row0 + rows) of `entry`, at
+  /// most kPrepareRows. `offsets` is a buffer of two arrays of that many i64.
+  void prepareRows(Value callee, Value entry, Value row0, Value rows,
                    Value offsets, Value prepared);
+  /// Where row `row0` of `entry` is or will be prepared.
+  Value preparedAt(Value entry, Value row0);
   // TileColumns.cpp: columns(frame, problem, first, dataBase, scalesBase, data,
   //                          scales, rows).
   Func emitTileColumns();
   // TileTask.cpp: tile(frame, task).
-  Func emitTileTask();
+  Func emitTileTask(llvm::ArrayRef<Functions> choices);
   /// The number of a tile among all, by which its maximum is kept; tasks are in
   /// another order.
   Value tileNumber(Value panel, Value rowBlock);
-  /// Runs gemmTile for `entry`. The operands are row0, rows, needed columns,
-  /// data, scales, nextData, nextScales, scratch and tile.
-  void multiply(const Kernels &with, Value entry, Value prepared,
+  /// Calls the kernel at `callee` for `entry`. The operands are row0, rows,
+  /// needed columns, data, scales, nextData, nextScales, scratch and tile.
+  void multiply(Value callee, Value entry, Value prepared,
                 mlir::ValueRange operands);
-  // UntiledRows.cpp: untiled(frame, entry, operands...): a tile that a tiled
-  //                  kernel may not have computed, from rows prepared anew.
+  // UntiledRows.cpp: untiled(frame, entry, operands...): computes a tile that a
+  //                  tiled kernel did not, from rows prepared anew.
   Func emitUntiledRows();
   /// Whether the tile has a NaN in its first `rows` rows.
   Value findNaN(Value tile, Value rows);
@@ -98,6 +110,12 @@ private:
   Value slotF32(Slot slot) { return mb.load(mb.f32, frame, 8 * slot); }
   void setSlot(Slot slot, Value value) { mb.store(value, frame, 8 * slot); }
   Value problemAt(Value group);
+  /// The word of the kernel that is for the rows of `entry`.
+  Value kernelSlot(Value entry, Slot KernelSlots::*word);
+  Value hasManyRows(Value entry) {
+    return mb.cmp(mlir::arith::CmpIPredicate::sge, field(entry, problem::Rows),
+                  slot(product.manyFrom));
+  }
   Value field(Value problem, problem::Field field) {
     return mb.load(mb.i64, problem, 8 * field);
   }
@@ -108,6 +126,16 @@ private:
   Value toInt(Value pointer);
   /// The last problem whose `prefix` field is not above `index`.
   Value findProblem(problem::Field prefix, Value index);
+  /// Calls the function at an address, which has the type of `like`.
+  void callAt(Value callee, Func like, mlir::ValueRange args) {
+    mlir::SmallVector<Value> operands = {callee};
+    llvm::append_range(operands, args);
+    mlir::LLVM::CallOp::create(builder, product.loc, like.getFunctionType(),
+                               operands);
+  }
+  Value addressOf(Func function) {
+    return mlir::LLVM::AddressOfOp::create(builder, product.loc, function);
+  }
   /// A buffer in the stack frame of the function.
   Value buffer(int64_t bytes);
   /// Byte offset of column 0 of scale row `row`.
@@ -154,15 +182,9 @@ private:
     }
   };
   std::optional<ManyRows> manyRows;
-  Value areManyRows(Value entry) {
-    return mb.cmp(mlir::arith::CmpIPredicate::sge, field(entry, problem::Rows),
-                  manyRows->from);
-  }
   Value frame;
   /// Lanes of the vectors of the function under construction.
   int64_t lanes = 16;
-
-  Func tileColumns, untiledRows, epilogue, store;
 };
 
 } // namespace nvfp4::gsg::cpu

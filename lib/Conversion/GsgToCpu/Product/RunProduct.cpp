@@ -75,7 +75,10 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
   product.table = product.frame.reserve();
   product.numProblems = product.frame.add(numProblems);
   for (Frame::Slot *slot :
-       {&product.prepareTask, &product.tileTask, &product.tileRows,
+       {&product.few.prepareRows, &product.few.gemmTile, &product.few.stepBytes,
+        &product.many.prepareRows, &product.many.gemmTile,
+        &product.many.stepBytes, &product.manyFrom, &product.untiledRows,
+        &product.epilogue, &product.store, &product.tileRows,
         &product.stepBytes, &product.rowBlocks, &product.prepareBlocks,
         &product.panels, &product.preparedBytes, &product.prepared,
         &product.maxima})
@@ -97,35 +100,51 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
   mb.store(mb.add(address, 8 * frameWords), frame, 8 * product.table);
   fill(mb, mb.ptrAdd(frame, 8 * frameWords));
 
-  SmallVector<ProductEmitter::Tasks> tasks;
+  SmallVector<ProductEmitter::Functions> choices;
   for (const KernelSpec &spec : specs)
-    tasks.push_back(ProductEmitter(module, product, spec).emitTasks());
-  auto choose = [&](const ProductEmitter::Tasks &chosen) {
-    auto set = [&](Frame::Slot slot, Value value) {
-      mb.store(value, frame, 8 * slot);
+    choices.push_back(ProductEmitter(module, product, spec).emitFunctions());
+  auto choose = [&](const ProductEmitter::Functions &chosen) {
+    auto set = [&](Frame::Slot slot, int64_t value) {
+      mb.store(mb.i64Constant(value), frame, 8 * slot);
     };
-    set(product.prepareTask,
-        LLVM::AddressOfOp::create(rewriter, loc, chosen.prepare));
-    set(product.tileTask,
-        LLVM::AddressOfOp::create(rewriter, loc, chosen.tile));
-    set(product.tileRows, mb.i64Constant(chosen.tileRows));
-    set(product.stepBytes, mb.i64Constant(chosen.stepBytes));
+    auto setAddress = [&](Frame::Slot slot, LLVM::LLVMFuncOp function) {
+      mb.store(LLVM::AddressOfOp::create(rewriter, loc, function), frame,
+               8 * slot);
+    };
+    auto setKernels = [&](const KernelSlots &slots, const Kernels &kernels,
+                          int64_t stepBytes) {
+      setAddress(slots.prepareRows, kernels.prepareRows);
+      setAddress(slots.gemmTile, kernels.gemmTile);
+      set(slots.stepBytes, stepBytes);
+    };
+    setKernels(product.few, chosen.few, chosen.fewStepBytes);
+    setKernels(product.many, chosen.many, chosen.manyStepBytes);
+    set(product.manyFrom, chosen.manyFrom);
+    if (chosen.untiledRows)
+      setAddress(product.untiledRows, chosen.untiledRows);
+    else
+      set(product.untiledRows, 0);
+    setAddress(product.epilogue, chosen.epilogue);
+    setAddress(product.store, chosen.store);
+    set(product.tileRows, chosen.tileRows);
+    set(product.stepBytes, std::max(chosen.fewStepBytes, chosen.manyStepBytes));
   };
-  if (tasks.size() == 1) {
-    choose(tasks.front());
+  if (choices.size() == 1) {
+    choose(choices.front());
   } else {
     Value level = callRuntimeIsa(mb, module);
     std::function<void(size_t)> chooseFrom = [&](size_t i) {
-      if (i + 1 == tasks.size())
-        return choose(tasks[i]);
+      if (i + 1 == choices.size())
+        return choose(choices[i]);
       Value has = mb.cmp(arith::CmpIPredicate::sge, level,
-                         static_cast<int64_t>(tasks[i].isa));
-      mb.ifThenElse(has, [&] { choose(tasks[i]); }, [&] { chooseFrom(i + 1); });
+                         static_cast<int64_t>(choices[i].isa));
+      mb.ifThenElse(
+          has, [&] { choose(choices[i]); }, [&] { chooseFrom(i + 1); });
     };
     chooseFrom(0);
   }
   func::FuncOp driver =
-      ProductEmitter(module, product, specs.back()).emitDriver();
+      ProductEmitter(module, product, specs.back()).emitDriver(choices);
   func::CallOp::create(rewriter, loc, driver, ValueRange{frame});
   memref::DeallocOp::create(rewriter, loc, memory);
   rewriter.eraseOp(op);

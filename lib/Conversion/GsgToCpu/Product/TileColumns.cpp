@@ -21,7 +21,7 @@ using IntPredicate = arith::CmpIPredicate;
 LLVM::LLVMFuncOp ProductEmitter::emitTileColumns() {
   auto func = beginFunction(
       "_columns", {mb.ptr, mb.i64, mb.i64, mb.i64, mb.ptr, mb.ptr, mb.ptr},
-      Scope::Vectors);
+      Scope::All);
   auto args = func.getArguments();
   Value entry = args[1], first = args[2], dataBase = args[3],
         scalesBase = args[4], data = args[5], scales = args[6], rows = args[7];

@@ -20,28 +20,33 @@ using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 
-void ProductEmitter::multiply(const Kernels &with, Value entry, Value prepared,
+void ProductEmitter::multiply(Value callee, Value entry, Value prepared,
                               ValueRange operands) {
   Value rows = operands[1], needed = operands[2], data = operands[3],
         scales = operands[4], nextData = operands[5], nextScales = operands[6],
         scratch = operands[7], tile = operands[8];
-  mb.call(with.gemmTile,
-          {prepared, rows, field(entry, problem::Depth),
-           toPtr(field(entry, problem::RhsData)),
-           toPtr(field(entry, problem::RhsScales)), data, scales, needed,
-           field(entry, problem::RhsWordStride), field(entry, problem::Phase),
-           nextData, nextScales, scratch, tile});
+  callAt(callee, kernels.gemmTile,
+         {prepared, rows, field(entry, problem::Depth),
+          toPtr(field(entry, problem::RhsData)),
+          toPtr(field(entry, problem::RhsScales)), data, scales, needed,
+          field(entry, problem::RhsWordStride), field(entry, problem::Phase),
+          nextData, nextScales, scratch, tile});
 }
 
-LLVM::LLVMFuncOp ProductEmitter::emitTileTask() {
-  auto func = beginFunction("_tile", {mb.i64});
+LLVM::LLVMFuncOp ProductEmitter::emitTileTask(ArrayRef<Functions> choices) {
+  Func tileColumns = emitTileColumns();
+  auto func = beginFunction("_tile", {mb.i64}, Scope::All);
   Value task = func.getArgument(1);
-  int64_t scratchBytes = plan.getScratchBytes();
-  if (manyRows)
-    scratchBytes = std::max(scratchBytes, manyRows->plan.getScratchBytes());
-  Value scratch = buffer(scratchBytes);
+  auto largest = [&](int64_t Functions::*size) {
+    return (*llvm::max_element(choices,
+                               [&](const auto &a, const auto &b) {
+                                 return a.*size < b.*size;
+                               })).*
+           size;
+  };
+  Value scratch = buffer(largest(&Functions::scratchBytes));
   static_assert(kTaskRows % 16 == 0, "whole tiles of AMX");
-  Value tile = buffer(plan.getAccumulatorBytes(kTaskRows));
+  Value tile = buffer(largest(&Functions::accumulatorBytes));
   constexpr int64_t arrayBytes = 8 * kPanelColumns;
   Value data = buffer(arrayBytes), scales = buffer(arrayBytes),
         weightRows = buffer(arrayBytes), nextData = buffer(arrayBytes),
@@ -93,30 +98,25 @@ LLVM::LLVMFuncOp ProductEmitter::emitTileTask() {
     Value needed = product.isPaired() ? mb.add(columns, 32) : columns;
     SmallVector<Value> operands = {row0,     rows,       needed,  data, scales,
                                    nextData, nextScales, scratch, tile};
-    auto preparedBy = [&](const KernelPlan &layout) {
-      Value offset =
-          mb.add(field(entry, problem::PreparedOffset),
-                 buildPreparedOffset(builder, product.loc, layout, row0,
-                                     field(entry, problem::Depth)));
-      return mb.ptrAdd(slotPtr(product.prepared), offset);
-    };
-    auto few = [&] { multiply(kernels, entry, preparedBy(plan), operands); };
-    auto many = [&] {
-      multiply(manyRows->kernels, entry, preparedBy(manyRows->plan), operands);
-      if (untiledRows)
-        mb.ifThen(findNaN(tile, rows), [&] {
-          SmallVector<Value> args = {frame, entry};
-          llvm::append_range(args, operands);
-          mb.call(untiledRows, args);
-        });
-    };
-    if (manyRows)
-      mb.ifThenElse(areManyRows(entry), many, few);
-    else
-      few();
-    mb.call(epilogue, {frame, number, group, row0, rows, first, columns,
-                       weightRows, tile});
-    mb.call(store, {frame, group, row0, rows, first, columns, tile});
+    multiply(toPtr(kernelSlot(entry, &KernelSlots::gemmTile)), entry,
+             preparedAt(entry, row0), operands);
+    const Functions *partial = llvm::find_if(
+        choices, [](const Functions &choice) { return !!choice.untiledRows; });
+    if (partial != choices.end()) {
+      Value address = slot(product.untiledRows);
+      Value isPartial =
+          mb.bitAnd(mb.cmp(IntPredicate::ne, address, 0), hasManyRows(entry));
+      mb.ifThen(isPartial, [&] {
+        SmallVector<Value> args = {frame, entry};
+        llvm::append_range(args, operands);
+        callAt(toPtr(address), partial->untiledRows, args);
+      });
+    }
+    callAt(
+        slotPtr(product.epilogue), choices.front().epilogue,
+        {frame, number, group, row0, rows, first, columns, weightRows, tile});
+    callAt(slotPtr(product.store), choices.front().store,
+           {frame, group, row0, rows, first, columns, tile});
   });
   endFunction();
   return func;

@@ -51,22 +51,26 @@ LLVM::LLVMFuncOp ProductEmitter::emitUntiledRows() {
       beginFunction("_untiled", {mb.ptr, mb.i64, mb.i64, mb.i64, mb.ptr, mb.ptr,
                                  mb.ptr, mb.ptr, mb.ptr, mb.ptr});
   Value entry = func.getArgument(1), row0 = func.getArgument(2),
-        rows = func.getArgument(3);
-  Value offsets = buffer(2 * 8 * kPrepareRows);
-  Value depth = field(entry, problem::Depth);
-  Value padded = buildPaddedRows(builder, product.loc, plan, rows);
-  Value bytes = buildPreparedOffset(builder, product.loc, plan, padded, depth);
-  Value memory =
-      LLVM::CallOp::create(builder, product.loc, allocate, ValueRange{bytes})
-          .getResult();
-  mb.forLoop(mb.i64Constant(0), rows, kPrepareRows, [&](Value row) {
-    Value at = buildPreparedOffset(builder, product.loc, plan, row, depth);
-    prepareRows(kernels, entry, mb.add(row0, row),
-                mb.minS(mb.sub(rows, row), kPrepareRows), offsets,
-                mb.ptrAdd(memory, at));
+        rows = func.getArgument(3), tile = func.getArgument(10);
+  mb.ifThen(findNaN(tile, rows), [&] {
+    Value offsets = buffer(2 * 8 * kPrepareRows);
+    Value depth = field(entry, problem::Depth);
+    Value padded = buildPaddedRows(builder, product.loc, plan, rows);
+    Value bytes =
+        buildPreparedOffset(builder, product.loc, plan, padded, depth);
+    Value memory =
+        LLVM::CallOp::create(builder, product.loc, allocate, ValueRange{bytes})
+            .getResult();
+    mb.forLoop(mb.i64Constant(0), rows, kPrepareRows, [&](Value row) {
+      Value at = buildPreparedOffset(builder, product.loc, plan, row, depth);
+      prepareRows(addressOf(kernels.prepareRows), entry, mb.add(row0, row),
+                  mb.minS(mb.sub(rows, row), kPrepareRows), offsets,
+                  mb.ptrAdd(memory, at));
+    });
+    multiply(addressOf(kernels.gemmTile), entry, memory,
+             func.getArguments().drop_front(2));
+    mb.call(release, {memory});
   });
-  multiply(kernels, entry, memory, func.getArguments().drop_front(2));
-  mb.call(release, {memory});
   endFunction();
   return func;
 }

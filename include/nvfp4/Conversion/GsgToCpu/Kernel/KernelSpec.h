@@ -183,8 +183,11 @@ public:
   /// vector register of columns, and from one such register to the next.
   int64_t getPanelStepBytes() const;
   int64_t getPanelGroupBytes() const { return lanes * chunk * 2; }
-  /// Bytes of one prepared row and one block.
+  /// Bytes of one prepared row and one block, and one step of K.
   int64_t getRowBlockBytes() const;
+  int64_t getPreparedStepBytes() const {
+    return getBlocksPerStep() * getRowBlockBytes();
+  }
   /// Bytes of kStep packed elements of a weight row or an activation row.
   static int64_t getStepBytes(format::ElementKind kind);
   /// The same of a row of A.

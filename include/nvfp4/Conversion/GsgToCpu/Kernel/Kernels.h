@@ -72,6 +72,10 @@ mlir::Value buildPaddedRows(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value buildPreparedOffset(mlir::OpBuilder &builder, mlir::Location loc,
                                 const KernelPlan &plan, mlir::Value row,
                                 mlir::Value k);
+/// The same of the plan with this getPreparedStepBytes().
+mlir::Value buildPreparedOffset(mlir::OpBuilder &builder, mlir::Location loc,
+                                mlir::Value row, mlir::Value k,
+                                mlir::Value stepBytes);
 
 /// Loads the dialects that emitted kernels use.
 void loadKernelDialects(mlir::MLIRContext &context);
