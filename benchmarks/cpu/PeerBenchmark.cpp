@@ -10,7 +10,9 @@
 // library knows NVFP4. oneDNN chooses the layout of its weights ahead of time;
 // OpenBLAS packs on every call. For few rows the weights rotate through more
 // memory than the last-level cache holds.
-// Names: <library>_<element>_m<rows>/threads.
+// Names: <library>_<element>_m<rows>/threads. With --isa=avx512bf16 oneDNN may
+// use the instructions that our rows of bf16 use and no AMX:
+// onednn_avx512bf16_m<rows>/threads, and nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +20,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -111,10 +114,20 @@ void runOneDnn(benchmark::State &state, int64_t m,
 } // namespace
 
 int main(int argc, char **argv) {
+  benchmark::Initialize(&argc, argv);
+  const bool isLimited =
+      argc == 2 && std::strcmp(argv[1], "--isa=avx512bf16") == 0;
+  if (argc > 1 && !isLimited) {
+    std::fprintf(stderr,
+                 "expected no argument or --isa=avx512bf16, but got '%s'\n",
+                 argv[argc - 1]);
+    return 1;
+  }
   for (int64_t m : {1, 8, 64, 512}) {
     (void)m;
 #ifdef NVFP4_BENCHMARK_OPENBLAS
-    add("openblas_f32", m, runOpenBlas);
+    if (!isLimited)
+      add("openblas_f32", m, runOpenBlas);
 #endif
 #ifdef NVFP4_BENCHMARK_ONEDNN
     using type = dnnl::memory::data_type;
@@ -123,12 +136,16 @@ int main(int argc, char **argv) {
         runOneDnn(state, rows, x, w, y);
       });
     };
+    if (isLimited) {
+      dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
+      addOneDnn("onednn_avx512bf16", type::bf16, type::bf16, type::f32);
+      continue;
+    }
     addOneDnn("onednn_f32", type::f32, type::f32, type::f32);
     addOneDnn("onednn_bf16", type::bf16, type::bf16, type::f32);
     addOneDnn("onednn_u8s8", type::u8, type::s8, type::s32);
 #endif
   }
-  benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }
