@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs when the project is built: compiles the kernels of every instruction set
-// and pair of formats, and those for rows of bf16, and writes the file that
-// KernelLibrary.cpp describes.
+// and pair of formats, and those for rows of bf16 and f16, and writes the file
+// that KernelLibrary.cpp describes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,13 +42,16 @@ static std::vector<KernelSpec> listSpecs() {
             spec && !llvm::is_contained(specs, *spec))
           specs.push_back(*spec);
   for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
-    for (BlockFormat weight : formats)
-      for (bool scaleWeights : {false, true}) {
-        KernelSpec spec = KernelSpec::get(isa, PlainRows::BF16, weight);
-        spec.scaleWeights = scaleWeights;
-        if (isCompiledAhead(spec) && (!scaleWeights || spec.canScaleWeights()))
-          specs.push_back(spec);
-      }
+    for (PlainRows rows : {PlainRows::BF16, PlainRows::F16})
+      for (BlockFormat weight : formats)
+        for (bool scaleWeights : {false, true}) {
+          KernelSpec spec = KernelSpec::get(isa, rows, weight);
+          spec.scaleWeights = scaleWeights;
+          if (isCompiledAhead(spec) &&
+              (!scaleWeights || spec.canScaleWeights()) &&
+              !llvm::is_contained(specs, spec))
+            specs.push_back(spec);
+        }
   return specs;
 }
 

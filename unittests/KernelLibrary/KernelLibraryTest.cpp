@@ -45,13 +45,17 @@ protected:
 TEST_F(KernelLibrary, HoldsEveryPairOfFormats) {
   std::vector<std::string> names = kernels::listKernels();
   // Two NVFP4 formats with themselves, and nine pairs in blocks of 32.
-  // Rows of bf16 by NVFP4, scaled before or after, and by MXFP4.
+  // Rows of bf16 by NVFP4, scaled before or after, and by MXFP4; of f16.
   // Tiles for three formats with themselves.
-  EXPECT_EQ(names.size(), 3u * 11u + 4u * 3u + 3u);
+  EXPECT_EQ(names.size(), 3u * 11u + 4u * 3u + 3u * 2u + 3u);
   for (Isa isa : {Isa::Generic, Isa::AVX2, Isa::AVX512VNNI, Isa::AVX512BF16})
     for (BlockFormat weight : {BlockFormat::NVFP4, BlockFormat::MXFP4}) {
       KernelSpec spec = KernelSpec::get(isa, PlainRows::BF16, weight);
       EXPECT_EQ(spec.isa, isa);
+      EXPECT_TRUE(std::count(names.begin(), names.end(), spec.name()))
+          << spec.name();
+      spec = KernelSpec::get(isa, PlainRows::F16, weight);
+      EXPECT_EQ(spec.isa, std::min(isa, Isa::AVX512VNNI));
       EXPECT_TRUE(std::count(names.begin(), names.end(), spec.name()))
           << spec.name();
     }
