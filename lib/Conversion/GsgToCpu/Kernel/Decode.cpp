@@ -25,6 +25,8 @@ Value KernelEmitter::decodeElement(format::ElementKind kind, Value dwords,
                                    int64_t index) {
   Type lanes = dwords.getType();
   if (kind == format::ElementKind::E2M1) {
+    if (Value value = isa->decodeE2M1(kb, dwords, index))
+      return value;
     Value code = kb.shr(dwords, 4 * index);
     Value magnitude = kb.widenFloat(kb.bitAnd(code, 7), 1, 1);
     Value sign = kb.shl(kb.bitAnd(code, 8), 28);

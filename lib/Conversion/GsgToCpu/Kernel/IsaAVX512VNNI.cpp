@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // vpermb looks at six index bits, so a table that holds the 16 values four
-// times needs no masking of the nibbles. vpdpbusd accumulates four u8 * s8
-// products per 32-bit lane without saturation; LLVM folds the broadcast of an
-// activation dword into its memory operand.
+// times needs no masking of the nibbles; vpermps looks at four. vpdpbusd
+// accumulates four u8 * s8 products per 32-bit lane without saturation; LLVM
+// folds the broadcast of an activation dword into its memory operand.
 //
 // With vdpbf16ps, pairs of weights are cut out of a dword by vpmultishiftqb and
 // looked up by vpermw, which looks at five index bits.
@@ -52,6 +52,21 @@ public:
       bias = kb.intrinsic("llvm.x86.avx512.vpdpbusd.512", bias.getType(),
                           {bias, weight, activation});
     return bias;
+  }
+
+  Value decodeE2M1(KernelBuilder &kb, Value dwords,
+                   int64_t index) const override {
+    // Rows are prepared element by element.
+    if (!isa<VectorType>(dwords.getType()))
+      return {};
+    SmallVector<float> table;
+    for (uint8_t code = 0; code < 16; ++code)
+      table.push_back(format::decodeE2M1(code));
+    auto floats = VectorType::get(16, kb.f32);
+    Value lookup = arith::ConstantOp::create(
+        kb.builder, kb.loc, DenseElementsAttr::get(floats, ArrayRef(table)));
+    return kb.intrinsic("llvm.x86.avx512.permvar.sf.512", floats,
+                        {lookup, kb.shr(dwords, 4 * index)});
   }
 
   SmallVector<Value> decodeScaleWords(KernelBuilder &kb, format::ScaleKind kind,

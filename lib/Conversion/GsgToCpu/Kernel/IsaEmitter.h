@@ -61,6 +61,13 @@ public:
                               mlir::Value weights,
                               mlir::Value activations) const;
 
+  /// Element `index` of one dword of E2M1 codes per lane, as f32 lanes; empty
+  /// if the instruction set has nothing better than the portable way.
+  virtual mlir::Value decodeE2M1(KernelBuilder &, mlir::Value,
+                                 int64_t /*index*/) const {
+    return {};
+  }
+
   /// From one word of four scales per lane, the four scales as f32 lanes; empty
   /// if the instruction set has nothing better than the portable way.
   virtual llvm::SmallVector<mlir::Value>

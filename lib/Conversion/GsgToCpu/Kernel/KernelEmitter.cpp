@@ -67,10 +67,13 @@ SmallVector<Type> KernelEmitter::gemmTileTypes() const {
 }
 
 SmallVector<int64_t> KernelEmitter::fusedVariants() const {
-  if (plan.usesFloats() || plan.usesTiles() || spec.scaleWeights)
+  bool decodesInRegisters =
+      !plan.usesFloats() ||
+      (spec.isa >= Isa::AVX512VNNI && spec.weight == format::ElementKind::E2M1);
+  if (!decodesInRegisters || plan.usesTiles() || spec.scaleWeights)
     return {};
   SmallVector<int64_t> variants(plan.getRowVariants());
-  if (spec.isa >= Isa::AVX512VNNI)
+  if (spec.isa >= Isa::AVX512VNNI && !plan.usesFloats())
     for (int64_t tail : plan.getRowVariants())
       variants.push_back(plan.getTileRows() + tail);
   return variants;
@@ -90,9 +93,10 @@ LLVM::LLVMFuncOp KernelEmitter::beginRows(int64_t rows, Source source) {
 }
 
 LLVM::LLVMFuncOp KernelEmitter::emitRows(int64_t rows, Source source) {
-  return plan.usesIntegers() ? emitIntegerRows(rows, source)
-         : plan.usesPairs()  ? emitPairRows(rows, source)
-                             : emitFloatRows(rows);
+  return plan.usesIntegers()        ? emitIntegerRows(rows, source)
+         : plan.usesPairs()         ? emitPairRows(rows, source)
+         : source == Source::Memory ? emitFusedFloatRows(rows)
+                                    : emitFloatRows(rows);
 }
 
 void KernelEmitter::endFunction() {

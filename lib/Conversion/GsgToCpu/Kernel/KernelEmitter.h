@@ -47,7 +47,7 @@ private:
   Func emitWeightPanel();
   // PrepareRows.cpp
   Func emitPrepareRows();
-  /// Where a micro-kernel for integers or pairs has its weights from: the
+  /// Where a micro-kernel has its weights from: the
   /// panel; the panel, while it fetches the next one; memory, decoding them in
   /// registers.
   enum class Source { Panel, PanelAndFetch, Memory };
@@ -63,6 +63,8 @@ private:
   void fetchAhead(Value base, Value offsets, Value byteOffset, Value block);
   // FloatRows.cpp
   Func emitFloatRows(int64_t rows);
+  // FusedFloatRows.cpp
+  Func emitFusedFloatRows(int64_t rows);
   // GemmTile.cpp
   Func emitGemmTile();
   /// The arguments of gemmTile, what follows from them and parts of scratch.
