@@ -9,9 +9,10 @@
 // registers: four vpdpbusd, a conversion, the product of the scales and an FMA
 // for 512 operations. No NVFP4 product on this instruction set is faster. The
 // same for AVX2: for 8 columns four vpmaddubsw, three sums, vpmaddwd, a sum,
-// the conversion, the product and the FMA. And how fast memory is read, by one
-// and by two threads: front to back, with and without asking for lines ahead,
-// and 16 pages at a time; the fastest counts.
+// the conversion, the product and the FMA. For rows of bf16, products of pairs
+// by vdpbf16ps, and of single elements by FMA, of which the faster counts. And
+// how fast memory is read, by one and by two threads: front to back, with and
+// without asking for lines ahead, and 16 pages at a time; the fastest counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +38,9 @@ constexpr int64_t kSteps = 20000, kChains = 8;
 #define NVFP4_OPAQUE(x) asm volatile("" : "+v"(x))
 
 /// Of all chains, so that none is dead.
-template <typename Vector> float addLanes(const Vector (&sums)[kChains]) {
-  float lanes[kChains * (sizeof(Vector) / sizeof(float))];
+template <typename Vector, size_t count>
+float addLanes(const Vector (&sums)[count]) {
+  float lanes[count * (sizeof(Vector) / sizeof(float))];
   std::memcpy(lanes, sums, sizeof(sums));
   return std::accumulate(std::begin(lanes), std::end(lanes), 0.0f);
 }
@@ -70,6 +72,40 @@ __attribute__((target("avx512f,avx512vnni"))) float runChains() {
       }
       __m512 scale = _mm512_mul_ps(rowScale, weightScale);
       sum = _mm512_fmadd_ps(toFloat(block), scale, sum);
+    }
+  }
+  return addLanes(sums);
+}
+
+/// Two chains of each, for what waits longest.
+__attribute__((target("avx512f,avx512bf16"))) float runPairChains() {
+  __m512 sums[2 * kChains];
+  for (__m512 &sum : sums)
+    sum = _mm512_setzero_ps();
+  __m512i rows = _mm512_set1_epi32(0x3F803F80), weights = rows;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    NVFP4_OPAQUE(rows);
+    NVFP4_OPAQUE(weights);
+    for (__m512 &sum : sums) {
+      sum = _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(rows),
+                             reinterpret_cast<__m512bh>(weights));
+      NVFP4_OPAQUE(sum);
+    }
+  }
+  return addLanes(sums);
+}
+
+__attribute__((target("avx512f"))) float runFmaChains() {
+  __m512 sums[2 * kChains];
+  for (__m512 &sum : sums)
+    sum = _mm512_setzero_ps();
+  __m512 rows = _mm512_set1_ps(0.5f), weights = _mm512_set1_ps(0.25f);
+  for (int64_t step = 0; step < kSteps; ++step) {
+    NVFP4_OPAQUE(rows);
+    NVFP4_OPAQUE(weights);
+    for (__m512 &sum : sums) {
+      sum = _mm512_fmadd_ps(rows, weights, sum);
+      NVFP4_OPAQUE(sum);
     }
   }
   return addLanes(sums);
@@ -214,6 +250,17 @@ int main(int argc, char **argv) {
         ->ArgName("threads");
   else
     std::fprintf(stderr, "this CPU has no AVX-512 VNNI\n");
+  // 16 chains of 16 columns: 64 and 32 operations an instruction.
+  if (__builtin_cpu_supports("avx512bf16"))
+    add("bf16_roof_pairs",
+        [](benchmark::State &state) { runRoof(state, runPairChains, 128); })
+        ->Arg(1)
+        ->ArgName("threads");
+  if (__builtin_cpu_supports("avx512f"))
+    add("bf16_roof_fma",
+        [](benchmark::State &state) { runRoof(state, runFmaChains, 64); })
+        ->Arg(1)
+        ->ArgName("threads");
   if (__builtin_cpu_supports("avx2")) {
     add("int8_roof_avx2",
         [](benchmark::State &state) { runRoof(state, runAvx2Chains, 256); })
