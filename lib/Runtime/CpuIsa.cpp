@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The instruction set by which compiled code chooses its kernels: the best of
-// this CPU, which NVFP4_CPU_ISA may lower but never raise.
+// The instruction set by which compiled code chooses its kernels: the fastest
+// of this CPU, or what NVFP4_CPU_ISA says as far as the CPU has it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Error.h"
+#include "nvfp4/Runtime/PairSpeed.h"
 #include "nvfp4/Runtime/TilePermission.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ using namespace nvfp4::runtime;
 
 static constexpr const char *kNames[] = {"generic", "avx2", "avx512vnni",
                                          "avx512bf16", "amx"};
-static constexpr int kBF16 = 3, kAMX = 4;
+static constexpr int kVNNI = 2, kBF16 = 3, kAMX = 4;
 
 /// Whether the CPU has tiles with products of bf16 and the system saves them.
 static bool hasTiles() {
@@ -63,7 +64,7 @@ static int detect() {
   if (!avx512)
     return 1;
   if (!__builtin_cpu_supports("avx512bf16"))
-    return 2;
+    return kVNNI;
   return hasTiles() ? kAMX : kBF16;
 #else
   return 0;
@@ -81,17 +82,20 @@ extern "C" nvfp4_status nvfp4_choose_cpu_isa(int *isa) try {
     return fail(NVFP4_INVALID_ARGUMENT,
                 "expected a place for the instruction set, but got null");
   // Asked for only where it is used.
-  auto allowed = [](int level) {
+  auto mayUseTiles = [] {
     static std::atomic<int> tiles = -1;
-    if (level < kAMX)
-      return level;
-    if (tiles < 0)
+    if (best == kAMX && tiles < 0)
       tiles = requestTiles();
-    return tiles ? level : kBF16;
+    return tiles > 0;
+  };
+  auto chooseBest = [&] {
+    if (mayUseTiles())
+      return kAMX;
+    return best >= kBF16 ? (hasFastPairs() ? kBF16 : kVNNI) : best;
   };
   const char *wanted = std::getenv("NVFP4_CPU_ISA");
   if (!wanted || !*wanted) {
-    *isa = allowed(best);
+    *isa = chooseBest();
     return NVFP4_OK;
   }
   auto found =
@@ -103,7 +107,8 @@ extern "C" nvfp4_status nvfp4_choose_cpu_isa(int *isa) try {
                 "NVFP4_CPU_ISA, but got '" +
                     std::string(wanted) + "'");
   }
-  *isa = allowed(std::min(best, static_cast<int>(found - std::begin(kNames))));
+  int level = static_cast<int>(found - std::begin(kNames));
+  *isa = level < kAMX ? std::min(best, level) : chooseBest();
   return NVFP4_OK;
 } catch (...) {
   return failWithException();

@@ -142,9 +142,9 @@ Error nvfp4::target::versionFunctions(Module &module,
           BasicBlock::Create(module.getContext(), "has", function);
       BasicBlock *lower =
           BasicBlock::Create(module.getContext(), "lower", function);
-      builder.CreateCondBr(
-          builder.CreateICmpSGE(level, builder.getInt32(version.level)), has,
-          lower);
+      // The last ones have no more features than AVX-512 VNNI.
+      Value *least = builder.getInt32(std::min(version.level, 2));
+      builder.CreateCondBr(builder.CreateICmpSGE(level, least), has, lower);
       builder.SetInsertPoint(has);
       callAndReturn(version.bodies[index]);
       builder.SetInsertPoint(lower);

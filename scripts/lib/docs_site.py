@@ -22,7 +22,7 @@ SECTIONS = {
     "Reference": ["Spec", "Dialects/GroupedScaledGemm", "Dialects/WarpSpec", "Passes"],
     "How it works": ["Architecture", "Blackwell", "Hopper", "Simulator"],
     "Why": ["Rationale/GroupedScaledGemm", "Rationale/Strategy", "Rationale/WarpSpec",
-            "Rationale/Hopper", "Rationale/CpuMemory", "Rationale/CpuTiles"],
+            "Rationale/Hopper", "Rationale/CpuMemory", "Rationale/CpuRows", "Rationale/CpuTiles"],
     "Working on it": ["Contributing", "Tests"],
 }
 

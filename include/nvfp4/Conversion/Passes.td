@@ -44,10 +44,11 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     - a list of products of more than one format, scale layout or result type.
 
     `isa` names the instruction sets that code is made for: `generic`, `avx2`,
-    `avx512vnni`, `avx512bf16` (the same but for rows of bf16), `amx` (the same
-    but for many rows of NVFP4 and MXFP4), or `auto` for the best of this
-    machine without `amx`; another name is an error. With several, the runtime
-    function `int32_t nvfp4_cpu_isa()` chooses. Products for `amx` are there for
+    `avx512vnni`, `avx512bf16` (the same but for rows of bf16, which AMD's CPUs
+    multiply faster by it), `amx` (the same but for many rows of NVFP4 and
+    MXFP4), or `auto` for the fastest of this machine without `amx`; another name
+    is an error. With several, the runtime function `int32_t nvfp4_cpu_isa()`
+    chooses. Products for `amx` are there for
     `avx512vnni` as well, since a process has to ask for tiles of AMX, which
     that function does.
 

@@ -65,10 +65,12 @@ NVFP4_API const char *nvfp4_last_error(void);
 
 /*===- The machine -------------------------------------------------------===*/
 
-/* The best instruction set of this CPU that code may use: 0 generic, 1 AVX2,
+/* The fastest instruction set of this CPU that code may use: 0 generic, 1 AVX2,
  * 2 AVX-512 with VBMI and VNNI, 3 with BF16, 4 AMX, for which the system is
- * asked. NVFP4_CPU_ISA in the environment (a name of those below) lowers it;
- * another name gives 0, and makes calls by nvfp4_function_call fail. */
+ * asked. On Intel's CPUs 3 is no faster than 2 and only given where
+ * NVFP4_CPU_ISA in the environment (a name of those below) asks for it; that
+ * lowers it otherwise. Another name gives 0, and makes calls by
+ * nvfp4_function_call fail. */
 NVFP4_API int nvfp4_cpu_isa(void);
 
 /* The same in `isa`, with an error where NVFP4_CPU_ISA holds another name. */

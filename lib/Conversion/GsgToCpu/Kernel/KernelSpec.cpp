@@ -97,8 +97,9 @@ KernelSpec KernelSpec::get(Isa isa, PlainRows rows,
   // The kind that A does not have is one that integers cannot hold.
   KernelSpec spec{
       isa, format::ElementKind::E5M2, b.element, b.scale, b.blockSize, rows};
-  spec.isa =
-      spec.hasPairs() ? std::min(isa, Isa::AVX512BF16) : withoutPairs(isa);
+  // CPUs with AMX are Intel's: see PairSpeed.h.
+  if (isa != Isa::AVX512BF16 || !spec.hasPairs())
+    spec.isa = withoutPairs(isa);
   return spec;
 }
 
@@ -182,8 +183,10 @@ KernelPlan::KernelPlan(const KernelSpec &spec) : spec(spec) {
   case Route::Floats:
     groups = 2;
     chunk = 128;
-    rowVariants = isAVX512 ? llvm::ArrayRef<int64_t>(kVariants8)
-                           : llvm::ArrayRef<int64_t>(kVariants4);
+    rowVariants = !isAVX512 ? llvm::ArrayRef<int64_t>(kVariants4)
+                  : spec.weight == format::ElementKind::E2M1
+                      ? llvm::ArrayRef(kVariantsAll)
+                      : llvm::ArrayRef<int64_t>(kVariants8);
     break;
   }
 }

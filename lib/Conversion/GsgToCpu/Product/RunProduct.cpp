@@ -136,8 +136,12 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
     std::function<void(size_t)> chooseFrom = [&](size_t i) {
       if (i + 1 == choices.size())
         return choose(choices[i]);
-      Value has = mb.cmp(arith::CmpIPredicate::sge, level,
-                         static_cast<int64_t>(choices[i].isa));
+      // Pairs are asked for, where there is another way on the same CPUs.
+      bool isOnly = choices[i].isa != Isa::AVX512BF16 ||
+                    choices[i + 1].isa != Isa::AVX512VNNI;
+      Value has =
+          mb.cmp(isOnly ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq,
+                 level, static_cast<int64_t>(choices[i].isa));
       mb.ifThenElse(
           has, [&] { choose(choices[i]); }, [&] { chooseFrom(i + 1); });
     };
