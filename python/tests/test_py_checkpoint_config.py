@@ -117,17 +117,25 @@ def test_experts_that_contradict_are_an_error(tmp_path):
         checkpoint.load_moe(write(tmp_path, {"quantization_config": wrong}, layer=layer), "m")
 
 
-@pytest.mark.parametrize("text,message", [
-    ("{", "expected JSON"), ("[]", "expected an object, but got list"), ('{"quantization_config": 3}', "quant_method"),
-    ('{"quantization_config": {"quant_method": "compressed-tensors"}}', "config_groups"),
-    ('{"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"g": {"format": "x"}}}}', "targets"),
-    ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}}', "quantized_layers"),
-    ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "MXFP4", "ignore": ["re:("]}}', "behind 're:'"),
-    ("[" * 100000, "expected JSON")])
-def test_broken_configs_are_errors(tmp_path, text, message):
+@pytest.mark.parametrize("file,text,message", [
+    *(("config.json", *case) for case in [
+        ('{"quantization_config": 3}', "quant_method"),
+        ('{"quantization_config": {"quant_method": "compressed-tensors"}}', "config_groups"),
+        ('{"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"g": {"format": "x"}}}}',
+         "targets"),
+        ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}}', "quantized_layers"),
+        ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "MXFP4", "ignore": ["re:("]}}',
+         "behind 're:'")]),
+    *(("hf_quant_config.json", f'{{"quantization": {value}}}', message) for value, message in [
+        ("3", "expected quantization to be an object, but got int"), ("null", "but got NoneType"), ("[]", "but got list"),
+        ('{"quant_algo": "MIXED_PRECISION"}', "quantized_layers"),
+        ('{"quant_algo": "MXFP4", "exclude_modules": ["re:("]}', "behind 're:'")]),
+    *((file, *case) for file in ("config.json", "hf_quant_config.json") for case in [
+        ("{", "expected JSON"), ("[]", "expected an object, but got list"), ("[" * 100000, "expected JSON")])])
+def test_broken_configs_are_errors(tmp_path, file, text, message):
     write(tmp_path)
-    (tmp_path / "config.json").write_text(text)
-    with pytest.raises(nvfp4.CheckpointError, match=f"config.json: .*{message}"):
+    (tmp_path / file).write_text(text)
+    with pytest.raises(nvfp4.CheckpointError, match=f"/{file}: .*{message}"):
         checkpoint.load_linear(tmp_path, "a.o_proj")
 
 

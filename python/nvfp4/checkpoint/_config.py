@@ -112,7 +112,10 @@ def read_config(folder: pathlib.Path) -> QuantizationConfig | None:
             return _parse(file, found)
     file = folder / "hf_quant_config.json"
     if file.exists():
-        return _parse(file, {"quant_method": "modelopt", **read_json(file).get("quantization", {})})
+        found = read_json(file).get("quantization", {})
+        if not isinstance(found, dict):
+            raise CheckpointError(f"{file}: expected quantization to be an object, but got {type(found).__name__}")
+        return _parse(file, {"quant_method": "modelopt", **found})
     return None
 
 
