@@ -139,6 +139,30 @@ def test_broken_configs_are_errors(tmp_path, file, text, message):
         checkpoint.load_linear(tmp_path, "a.o_proj")
 
 
+LIST = "expected a list of names, but got"
+
+
+@pytest.mark.parametrize("config,message", [
+    ({"quant_method": "modelopt", "quant_algo": "MXFP4", "exclude_modules": "lm_head"}, f"{LIST} 'lm_head'"),
+    ({"quant_method": "mxfp4", "modules_to_not_convert": "*"}, f"{LIST} '[*]'"),
+    (MXFP4 | {"ignore": {"lm_head": 1}}, LIST), (MXFP4 | {"ignore": [3]}, f"{LIST} .3."),
+    (MXFP4 | {"config_groups": {"g": {"targets": "Linear"}}}, f"{LIST} 'Linear'"),
+    (MXFP4 | {"config_groups": {"g": {"targets": [3]}}}, f"{LIST} .3."),
+    (MXFP4 | {"config_groups": {"MXFP4": [3]}}, f"{LIST} .3."),
+    ({"quant_method": "modelopt", "quant_algo": "MXFP4", "group_size": float("inf")}, "infinity")])
+def test_fields_of_another_type_are_errors(tmp_path, config, message):
+    """A name in the place of a list is not a list of its letters, of which '*' would leave out every layer."""
+    with pytest.raises(nvfp4.CheckpointError, match=f"/config.json: .*{message}"):
+        checkpoint.load_linear(write(tmp_path, {"quantization_config": config}), "a.o_proj")
+
+
+@pytest.mark.parametrize("config", [
+    MXFP4 | {"config_groups": {"g": {"format": 3, "targets": ["Linear"]}}},
+    {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {"a.o_proj": {"quant_algo": None}}}])
+def test_formats_that_are_no_names_are_unknown(tmp_path, config):
+    assert formats(write(tmp_path, {"quantization_config": config}).quantization, "a.o_proj") == [None]
+
+
 @pytest.mark.parametrize("text", ["{", "{}", '{"weight_map": [1]}', '{"weight_map": {"a": 1}}'])
 def test_broken_indices_are_errors(tmp_path, text):
     (tmp_path / "model.safetensors.index.json").write_text(text)

@@ -127,11 +127,17 @@ def _parse(file: pathlib.Path, config: Any) -> QuantizationConfig:
             return QuantizationConfig(file, str(method))
         convention = "gpt-oss" if method == "mxfp4" else method
         keys = ("ignore", "exclude_modules", "modules_to_not_convert")
-        ignored = next((config[key] for key in keys if config.get(key)), ())
-        return QuantizationConfig(file, convention, tuple(parse(config)), tuple(map(str, ignored)))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        ignored = next((config[key] for key in keys if config.get(key)), [])
+        return QuantizationConfig(file, convention, tuple(parse(config)), _names(ignored))
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise CheckpointError(f"{file}: expected a quantisation config with quant_method and what belongs to it, but "
                               f"{error!r}") from None
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ValueError(f"expected a list of names, but got {value!r}")
+    return tuple(value)
 
 
 def _size(value: Any) -> int | None:
@@ -143,10 +149,10 @@ def _compressed_tensors(config: Mapping[str, Any]) -> list[Scheme]:
     schemes = []
     for name, group in config["config_groups"].items():
         if isinstance(group, list):
-            schemes.append(Scheme(name, tuple(group)))
+            schemes.append(Scheme(name, _names(group)))
         else:
             size = (group.get("weights") or {}).get("group_size")
-            schemes.append(Scheme(group.get("format") or config["format"], tuple(group["targets"]), _size(size)))
+            schemes.append(Scheme(str(group.get("format") or config["format"]), _names(group["targets"]), _size(size)))
     return schemes
 
 
@@ -155,7 +161,7 @@ def _modelopt(config: Mapping[str, Any]) -> list[Scheme]:
     if algorithm is None:  # such as a model of which only the KV cache is quantised
         return []
     if algorithm == "MIXED_PRECISION":
-        return [Scheme(layer["quant_algo"], (name,), _size(layer.get("group_size")))
+        return [Scheme(str(layer["quant_algo"]), (name,), _size(layer.get("group_size")))
                 for name, layer in config["quantized_layers"].items()]
     return [Scheme(str(algorithm), (_EVERY,), _size(config.get("group_size")))]
 
