@@ -10,6 +10,7 @@ from safetensors.numpy import save_file
 
 import nvfp4
 from nvfp4 import checkpoint
+from nvfp4.checkpoint import _gpt_oss
 
 FOUR_BITS = {"num_bits": 4, "type": "float", "strategy": "group", "symmetric": True, "dynamic": False}
 MXFP4 = {"quant_method": "compressed-tensors", "format": "mxfp4-pack-quantized", "ignore": ["lm_head", "re:.*self_attn.*"],
@@ -115,6 +116,33 @@ def test_experts_that_contradict_are_an_error(tmp_path):
     wrong = MXFP4 | {"config_groups": {"NVFP4": ["re:m.experts.*"]}}
     with pytest.raises(nvfp4.CheckpointError, match="m.experts.0.w1 in nvfp4, as quantisation 'NVFP4' says"):
         checkpoint.load_moe(write(tmp_path, {"quantization_config": wrong}, layer=layer), "m")
+
+
+@pytest.fixture(params=[0, 1])
+def stacked(request):
+    """Experts as gpt-oss stacks them, in either naming, below m; what it calls a projection, and the module around it."""
+    w13, s13, _, w2, s2, _ = (f"m.{name}" for name in _gpt_oss.NAMES[request.param])
+    shapes = {w13: (1, 64, 1, 16), s13: (1, 64, 1), w2: (1, 32, 1, 16), s2: (1, 32, 1)}
+    layer = {name: np.full(shape, 127, np.uint8) for name, shape in shapes.items()}
+    return layer, *[("m.mlp2_weight", "m"), ("m.experts.down_proj", "m.experts")][request.param]
+
+
+def all_in(*schemes):
+    return {"quantization_config": {"quant_method": "compressed-tensors", "config_groups": dict(schemes)}}
+
+
+def test_stacked_experts_that_contradict_are_an_error(tmp_path, stacked):
+    layer, projection, module = stacked
+    gpt_oss = {"quant_method": "mxfp4", "modules_to_not_convert": ["m.self_attn", "lm_head"]}
+    modelopt = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
+    either = all_in(("NVFP4", [module]), ("MXFP4", ["m.*mlp?_weight", "m.experts.*_proj"]))
+    for right in ({"quantization_config": gpt_oss}, all_in(("NVFP4", ["Linear"])), all_in(("NVFP4", ["m.q_proj"])), either,
+                  {"quantization_config": modelopt | {"ignore": [module]}}):
+        assert checkpoint.load_moe(write(tmp_path, right, layer=layer), "m").weights.w2.format == "mxfp4"
+    for wrong in (all_in(("NVFP4", [projection])), all_in(("NVFP4", [module])), {"quantization_config": modelopt}):
+        with pytest.raises(nvfp4.CheckpointError, match="config.json: expected m.* in nvfp4, as quantisation 'NVFP4' says, "
+                                                        "but its tensors are mxfp4"):
+            checkpoint.load_moe(write(tmp_path, wrong, layer=layer), "m")
 
 
 @pytest.mark.parametrize("file,text,message", [

@@ -59,16 +59,17 @@ class QuantizationConfig:
         """What leaves out a layer, or None."""
         return next((pattern for pattern in self.ignored if self._matches(pattern, layer)), None)
 
-    def scheme_of(self, layer: str) -> Scheme | None:
-        """The scheme of a layer, by name before by class; None where it is left out or no scheme has it."""
+    def scheme_of(self, layer: str, *, linear: bool = True) -> Scheme | None:
+        """The scheme of a layer, by name before by class, of which it has none unless it is ``linear``; None where it is
+        left out or no scheme has it."""
         if self.ignores(layer) is not None:
             return None
         named = (s for s in self.schemes if any(self._matches(pattern, layer) for pattern in s.targets))
-        return next(named, next((s for s in self.schemes if any(t in _CLASSES for t in s.targets)), None))
+        return next(named, next((s for s in self.schemes if linear and any(t in _CLASSES for t in s.targets)), None))
 
-    def check(self, layer: str, format: str) -> None:
+    def check(self, layer: str, format: str, *, linear: bool = True) -> None:
         """CheckpointError where a layer whose tensors are of ``format`` is said to be of another."""
-        scheme = self.scheme_of(layer)
+        scheme = self.scheme_of(layer, linear=linear)
         if scheme is None or scheme.format is None:
             return
         if scheme.format != format:

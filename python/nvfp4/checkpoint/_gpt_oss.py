@@ -16,6 +16,7 @@ from ..options import ActivationLike, Gate, gpt_oss_swiglu
 from ..quantization import relayout
 from ..tensors import ScaledTensor
 from ._fields import checked, linear
+from ._files import Checkpoint
 
 NAMES = (("mlp1_weight.blocks", "mlp1_weight.scales", "mlp1_bias", "mlp2_weight.blocks", "mlp2_weight.scales",
           "mlp2_bias"),
@@ -37,6 +38,7 @@ def load_gpt_oss(tensors: Mapping[str, Any], prefix: str, activation: Activation
         return _dlpack.asarray(tensors[dot + name])
 
     def scaled(blocks: str, scales: str) -> ScaledTensor:
+        _check_config(tensors, dot + blocks[:-len(".blocks")])
         values = get(blocks)
         if values.ndim != 4 or values.shape[3] != 16:
             raise CheckpointError(f"expected {dot}{blocks} of shape [E, N, K/32, 16], but got {values.shape}")
@@ -48,6 +50,17 @@ def load_gpt_oss(tensors: Mapping[str, Any], prefix: str, activation: Activation
 
     return MoEWeights(scaled(*names[:2]), scaled(*names[3:5]), bias13=bias(names[2]), bias2=bias(names[5]),
                       activation=activation or gpt_oss_swiglu())
+
+
+def _check_config(tensors: Mapping[str, Any], projection: str) -> None:
+    """A configuration names a projection, or the module that holds those of all experts: no linear layer."""
+    config = tensors.quantization if isinstance(tensors, Checkpoint) else None
+    names = projection, projection.rpartition(".")[0]
+    if config is None or any(config.ignores(name) is not None for name in names):
+        return
+    for name in names:
+        if config.scheme_of(name, linear=False) is not None:
+            return config.check(name, "mxfp4", linear=False)
 
 
 def gpt_oss_tensors(weights: MoEWeights, prefix: str, gate: Any) -> dict[str, np.ndarray]:
