@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nvfp4
-from nvfp4_cases import assert_equal, batched, dense, expected_result, make_product, masked, ragged, swiglu
+from nvfp4_cases import GROUPINGS, assert_equal, expected_result, make_product, ragged, swiglu
 from nvfp4_formats import random_scaled
 
 torch = pytest.importorskip("torch")
@@ -87,10 +87,6 @@ def test_rows_without_scales(rng, ops):
     expected = np.einsum("rk,rnk->rn", rows.double().numpy(), weights[groups]) * prob.double().numpy()[:, None]
     assert_equal(got.numpy(), expected.astype(np.float32))
     torch.library.opcheck(ops.grouped_matmul.default, (rows, None, rhs, rhs_scales, ends))
-
-
-GROUPINGS = [dense(7), batched(3, 5), masked([3, 0, 6, 1], 6), ragged([3, 0, 5], extra=2), ragged([8, 16, 3], "starts", 8),
-             ragged([32, 0, 64], kind="ragged_k", align=32), ragged([32, 64], "starts", kind="ragged_k", align=32)]
 
 
 def grouping_options(groups):

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 import nvfp4
-from nvfp4_cases import batched, dense, gate_rows, make_product, masked, ragged
+from nvfp4_cases import GROUPINGS, gate_rows, make_product, ragged
 
 torch = pytest.importorskip("torch")
 
 N, K = 16, 64
-GROUPINGS = [dense(7), batched(3, 5), masked([3, 0, 6, 1], 6), ragged([3, 0, 5], extra=2), ragged([8, 16, 3], "starts", 8),
-             ragged([32, 0, 64], kind="ragged_k", align=32)]
 ACTIVATIONS = {"identity": lambda z: z, "relu": torch.relu, "relu2": lambda z: torch.relu(z) ** 2,
                "silu": lambda z: z * torch.sigmoid(z), "swiglu": lambda g, u: g * torch.sigmoid(g) * u,
                "geglu_tanh": lambda g, u: u * 0.5 * g * (1 + torch.tanh(0.7978845608028654 * (g + 0.044715 * g**3)))}

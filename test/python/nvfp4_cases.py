@@ -84,6 +84,11 @@ def ragged(counts, offsets="ends", align=1, extra=0, kind="ragged_rows", dtype=n
     return Groups(kind, begins, sizes, end + extra, operand, offsets, align)
 
 
+# Every grouping, with empty groups and rows of no group where it may have them.
+GROUPINGS = [dense(7), batched(3, 5), masked([3, 0, 6, 1], 6), ragged([3, 0, 5], extra=2), ragged([8, 16, 3], "starts", 8),
+             ragged([32, 0, 64], kind="ragged_k", align=32), ragged([32, 64], "starts", kind="ragged_k", align=32)]
+
+
 # --- Text -------------------------------------------------------------------
 
 
