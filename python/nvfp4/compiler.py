@@ -60,8 +60,8 @@ def num_threads() -> int:
 
 
 def cpu_isa() -> str:
-    """The best instruction set of this CPU that code may use: ``generic``, ``avx2``, ``avx512vnni``,
-    ``avx512bf16`` or ``amx``."""
+    """The fastest instruction set of this CPU that code may use: ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16`` or
+    ``amx``. On Intel's CPUs without AMX it is ``avx512vnni`` even where they have AVX-512 BF16, which is no faster there."""
     library = _library.runtime()
     return library.nvfp4_cpu_isa_name(library.nvfp4_cpu_isa()).decode()
 
