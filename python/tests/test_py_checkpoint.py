@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checkpoints in the conventions of three producers, written and read by the safetensors package and by ours."""
 
+import dataclasses
 import json
+import re
 import struct
 
 import ml_dtypes
@@ -155,11 +157,12 @@ def test_what_is_written_is_read_back(rng, tmp_path, convention, layout):
     gate = "gpt-oss" if convention == "gpt-oss" else "vllm"
     multipliers = {} if fmt == "mxfp4" else dict(w13_multiplier=np.exp2(rng.integers(-9, -5, (E, 2))).astype(np.float32),
                                                  w2_multiplier=np.full(E, 0.5, np.float32), input_multiplier=0.25)
-    weights = nvfp4.MoEWeights(w13, w2, activation=nvfp4.swiglu("cudnn"), **multipliers)
+    activation = nvfp4.gpt_oss_swiglu if convention == "gpt-oss" else nvfp4.swiglu
+    weights = nvfp4.MoEWeights(w13, w2, activation=activation("cudnn"), **multipliers)
     checkpoint.save_moe(tmp_path / "w.safetensors", weights, PREFIX, convention=convention)
     assert deserialize((tmp_path / "w.safetensors").read_bytes())
     layer = checkpoint.load_moe(tmp_path / "w.safetensors", PREFIX)
-    assert layer.convention == convention
+    assert layer.convention == convention and layer.weights.activation == activation(gate)
     again = nvfp4.relayout(layer.weights.w13, gate=(gate, "cudnn"))
     np.testing.assert_array_equal(values_of(again), values_of(nvfp4.relayout(w13, layout="linear")))
     np.testing.assert_array_equal(values_of(layer.weights.w2), values_of(nvfp4.relayout(w2, layout="linear")))
@@ -275,3 +278,46 @@ def test_conventions_refuse_what_they_cannot_hold(rng, tmp_path):
     with pytest.raises(nvfp4.ArgumentError, match="convention"):
         checkpoint.save_moe(tmp_path / "x.safetensors", weights, convention="gguf")
     assert not list(tmp_path.iterdir())
+
+
+OTHER = [("modelopt", nvfp4.geglu_tanh("cudnn"), "<geglu_tanh, gate = <32, gate_first>>"),
+         ("compressed-tensors", nvfp4.gpt_oss_swiglu("vllm"), "alpha = 1.702, beta = 1.0, limit = 7.0>"),
+         ("compressed-tensors", "swiglu, gate = <halves, gate_first>, limit = 7.0", "limit = 7.0>"),
+         ("modelopt", nvfp4.swiglu(round_bf16=True), "round_bf16>"),
+         ("gpt-oss", nvfp4.swiglu("gpt-oss"), "<swiglu, gate = <1, gate_first>>"),
+         ("gpt-oss", nvfp4.swiglu("gpt-oss", alpha=1.702, beta=1.0), "beta = 1.0>")]
+
+
+def of_activation(rng, activation):
+    w13, w2 = (nvfp4.ScaledTensor(*random_scaled(rng, s, "mxfp4").store(), "mxfp4") for s in ((E, 2 * I, H), (E, H, I)))
+    return nvfp4.MoEWeights(w13, w2, activation=activation)
+
+
+@pytest.mark.parametrize("convention,activation,words", OTHER)
+def test_activations_that_no_reader_would_give_back_are_named(rng, tmp_path, convention, activation, words):
+    weights, gate = of_activation(rng, activation), "gpt-oss" if convention == "gpt-oss" else "vllm"
+    written = nvfp4.GATES["cudnn"] if "32" in words else gate
+    meant = "gpt_oss_swiglu" if convention == "gpt-oss" else "swiglu"
+    with pytest.raises(nvfp4.ArgumentError, match=f"expected activation {meant} <swiglu.* which {convention} means.*"
+                       f"{re.escape(words)}; drop_activation=True .*load_moe.activation=") as error:
+        checkpoint.save_moe(tmp_path / "w.safetensors", weights, convention=convention, gate=written)
+    assert str(error.value).endswith(f"gate = {nvfp4.GATES[gate]}") and not list(tmp_path.iterdir())
+    # Left out and passed to the reader, with its gate: the layer that was written.
+    checkpoint.save_moe(tmp_path / "w.safetensors", weights, convention=convention, gate=written, drop_activation=True)
+    if isinstance(activation, nvfp4.Activation):
+        activation = dataclasses.replace(activation, gate=nvfp4.GATES[gate])
+    again = checkpoint.load_moe(tmp_path / "w.safetensors", activation=activation).weights
+    assert again.activation == activation
+    x, logits = rng.standard_normal((4, H)).astype(np.float32), rng.standard_normal((4, E)).astype(np.float32)
+    got, expected = (nvfp4.moe_layer(x, w, logits, top_k=2) for w in (again, weights))
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("convention,activation", [
+    ("modelopt", "swiglu, gate = <8, up_first>"), ("modelopt", nvfp4.swiglu("deepgemm", alpha=1, beta=0)),
+    ("gpt-oss", str(nvfp4.gpt_oss_swiglu("deepgemm"))), ("gpt-oss", nvfp4.gpt_oss_swiglu("trtllm-cutlass"))])
+def test_an_activation_is_the_same_with_another_gate(rng, tmp_path, convention, activation):
+    gate = nvfp4.Gate(8) if isinstance(activation, str) else None
+    checkpoint.save_moe(tmp_path / "w.safetensors", of_activation(rng, activation), convention=convention, gate=gate)
+    loaded = checkpoint.load_moe(tmp_path / "w.safetensors").weights.activation
+    assert loaded == (nvfp4.gpt_oss_swiglu() if convention == "gpt-oss" else nvfp4.swiglu())

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ArgumentError, CheckpointError
 from ..layer import MoEWeights
-from ..options import Activation, ActivationLike, Gate
+from ..options import Activation, ActivationLike, Gate, activation_of, gpt_oss_swiglu, swiglu
 from ._experts import Reconciliation, expert_tensors, load_experts
 from ._fields import FIELDS
 from ._files import Checkpoint, write_safetensors
@@ -72,12 +73,14 @@ def _detect(tensors: Mapping[str, Any], prefix: str) -> str:
 
 
 def save_moe(path: str | os.PathLike[str], weights: MoEWeights, prefix: str = "", *, convention: str = "modelopt",
-             gate: Gate | str | None = None) -> None:
+             gate: Gate | str | None = None, drop_activation: bool = False) -> None:
     """Writes a layer as a ``.safetensors`` file that :func:`load_moe` and the producers' loaders read.
 
     ``gate`` is the layout of the rows of ``w13`` (default: that of the weights' activation). ArgumentError where a
     convention cannot hold the weights: another format than NVFP4 or MXFP4 (gpt-oss: MXFP4), a K of broken blocks, a
-    multiplier of MXFP4, or a bias outside gpt-oss.
+    multiplier of MXFP4, or a bias outside gpt-oss. No convention stores the activation: gpt-oss means
+    :func:`nvfp4.gpt_oss_swiglu` and the others :func:`nvfp4.swiglu`. Another one is an ArgumentError, or with
+    ``drop_activation`` is left out; then pass it to :func:`load_moe` as ``activation``.
     """
     if convention not in CONVENTIONS:
         raise ArgumentError(f"expected convention {', '.join(CONVENTIONS)}, but got '{convention}'")
@@ -90,8 +93,31 @@ def save_moe(path: str | os.PathLike[str], weights: MoEWeights, prefix: str = ""
         gate = weights.activation.gate if isinstance(weights.activation, Activation) else None
         if gate is None:
             raise ArgumentError("expected gate=, for the activation does not say how gate and up rows lie")
+    if not drop_activation:
+        _check_activation(weights.activation, convention)
     dot = f"{prefix}." if prefix else ""
     if convention == "gpt-oss":
         write_safetensors(path, gpt_oss_tensors(weights, dot, gate))
     else:
         write_safetensors(path, expert_tensors(weights, dot, convention, gate))
+
+
+def _check_activation(activation: ActivationLike, convention: str) -> None:
+    meant, name = (gpt_oss_swiglu(), "gpt_oss_swiglu") if convention == "gpt-oss" else (swiglu(), "swiglu")
+    if _numbers(activation) != _numbers(meant):
+        raise ArgumentError(f"expected activation {name} {meant}, which {convention} means and does not store, but got "
+                            f"{activation_of(activation)[0]}; drop_activation=True leaves it out, for "
+                            f"load_moe(activation=...) with gate = {meant.gate}")
+
+
+def _numbers(activation: ActivationLike) -> dict[str, float | str]:
+    """What an activation computes, wherever its gate and up rows lie: they are moved as they are written."""
+    text = re.sub(r"gate\s*=\s*<[^<>]*>", "", activation_of(activation)[0])
+    result: dict[str, float | str] = {"alpha": 1.0, "beta": 0.0}
+    for part in filter(None, (part.strip() for part in text.strip("<> ").split(","))):
+        name, _, value = (word.strip() for word in part.partition("="))
+        try:
+            result[name] = float(value)
+        except ValueError:
+            result[name] = value
+    return result
