@@ -12,6 +12,9 @@ Arrays go in and out without copies: numpy with ml_dtypes, and any DLPack tensor
 :class:`NVFP4Error`.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._calls import cache_clear, cache_info
 from ._dlpack import DLPackArray, asarray, to_dlpack
 from .compiler import *  # noqa: F403
@@ -22,16 +25,26 @@ from .options import *  # noqa: F403
 from .quantization import *  # noqa: F403
 from .tensors import *  # noqa: F403
 
+if TYPE_CHECKING:
+    from . import checkpoint, cudnn, gpumode, torch  # noqa: F401
+
 __version__ = "0.1.0"
 
 _MODULES = ("errors", "tensors", "options", "compiler", "quantization", "matmul", "layer")
+_ON_USE = ("checkpoint", "cudnn", "gpumode", "torch")
 __all__ = ["DLPackArray", "asarray", "to_dlpack", "cache_clear", "cache_info", "__version__"]
 
 
 def _collect() -> None:
-    import importlib
     for name in _MODULES:
         __all__.extend(importlib.import_module(f"{__name__}.{name}").__all__)
+
+
+def __getattr__(name: str) -> Any:
+    """Modules for others' conventions, imported where they are first used."""
+    if name in _ON_USE:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 _collect()

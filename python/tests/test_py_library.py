@@ -51,6 +51,16 @@ def test_compiled_files_run_without_mlir(tmp_path):
     assert code == 0 and "[2.5 2.5 2.5] False" in text, text
 
 
+def test_modules_of_others_conventions_are_imported_on_use():
+    names = "checkpoint", "cudnn", "gpumode"
+    code, text = run(f"import nvfp4\nassert not any('nvfp4.' + n in sys.modules for n in {(*names, 'torch')})\n"
+                     "assert 'torch' not in sys.modules\n"
+                     "print(nvfp4.checkpoint.load_moe, nvfp4.cudnn.GroupedGemmGluSm100, nvfp4.gpumode.custom_kernel)\n"
+                     f"assert all(sys.modules['nvfp4.' + n] is getattr(nvfp4, n) for n in {names})\n"
+                     "assert not hasattr(nvfp4, 'triton') and 'torch' not in sys.modules\nprint('good')")
+    assert code == 0 and text.endswith("good\n"), text
+
+
 def test_llvm_stays_out_of_the_global_symbols():
     """Another copy of LLVM in the process, such as Triton's, would otherwise be bound to ours and crash."""
     code, text = run("import ctypes, nvfp4\nnvfp4.compile('func.func @f() { return }').run()\n"
