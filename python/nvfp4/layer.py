@@ -198,6 +198,11 @@ def _static_type(tensor: ScaledTensor) -> str:
     return tensor.type("x".join(map(str, tensor.shape)))
 
 
+def _check_x(x: np.ndarray, weights: MoEWeights) -> None:
+    if x.ndim != 2 or x.shape[1] != weights.hidden:
+        raise ArgumentError(f"expected x of shape [T, {weights.hidden}], but got {x.shape}")
+
+
 class _LayerCall:
     """The text of a layer and the arguments behind x and the logits."""
 
@@ -206,8 +211,7 @@ class _LayerCall:
                  activation_format: str | None, quantizer: QuantizerLike | None, out: Any):
         if routing not in ROUTING_METHODS:
             raise ArgumentError(f"expected routing {', '.join(ROUTING_METHODS)}, but got '{routing}'")
-        if x.ndim != 2 or x.shape[1] != weights.hidden:
-            raise ArgumentError(f"expected x of shape [T, {weights.hidden}], but got {x.shape}")
+        _check_x(x, weights)
         if logits.shape != (x.shape[0], weights.experts):
             raise ArgumentError(f"expected logits of shape {(x.shape[0], weights.experts)}, but got {logits.shape}")
         fmt = weights.w13.format
@@ -300,7 +304,11 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
     if (logits is None) == (router is None):
         raise ArgumentError("expected either logits= [T, E] or router= [E, H]")
     if logits is None:
-        logits = array.astype(np.float32) @ _dlpack.asarray(router).astype(np.float32).T
+        matrix, shape = _dlpack.asarray(router), (weights.experts, weights.hidden)
+        if matrix.shape != shape:
+            raise ArgumentError(f"expected router of shape [E, H], here {shape}, but got {matrix.shape}")
+        _check_x(array, weights)
+        logits = array.astype(np.float32) @ matrix.astype(np.float32).T
     if "top_k" not in options:
         raise ArgumentError("expected top_k=, the number of experts of a token")
     program, arguments = moe_program(array, weights, logits, **options)

@@ -6,6 +6,8 @@ Between the two products activations are quantised, and a value next to a roundi
 float64. So almost all numbers must agree to a rounding of the result, and all within the effect of a few such flips.
 """
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -114,6 +116,11 @@ def test_mistakes_in_a_layer_are_named(rng):
         nvfp4.moe_layer(x, weights, np.zeros((3, E + 1), np.float32), top_k=2)
     with pytest.raises(nvfp4.ArgumentError, match="either logits"):
         nvfp4.moe_layer(x, weights, top_k=2)
+    for router in (np.zeros((H, E), np.float32), np.zeros(E, np.float32), np.zeros((E, H + 1), np.float32)):
+        with pytest.raises(nvfp4.ArgumentError, match=re.escape(f"router of shape [E, H], here {(E, H)}, but got {router.shape}")):
+            nvfp4.moe_layer(x, weights, router=router, top_k=2)
+    with pytest.raises(nvfp4.ArgumentError, match=re.escape(f"x of shape [T, {H}], but got {(3, H - 1)}")):
+        nvfp4.moe_layer(x[:, 1:], weights, router=np.zeros((E, H), np.float32), top_k=2)
     with pytest.raises(nvfp4.ArgumentError, match="deepseek_v3"):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, routing="best")
     with pytest.raises(nvfp4.ArgumentError, match="mxfp8_e5m2, bf16, f16, but got 'int8'"):
