@@ -200,7 +200,7 @@ def test_linear_layers_that_are_none_are_named(rng, tmp_path):
     tensors = {"q.weight": np.ones((4, 16), np.float32), "o.weight_scale_2": np.float32(1), "o.weight": np.ones(3, np.uint8)}
     with pytest.raises(nvfp4.CheckpointError, match="q.weight_scale or q.weight_packed, but got q.weight"):
         checkpoint.load_linear(tensors, "q")
-    with pytest.raises(nvfp4.CheckpointError, match="but got nothing"):
+    with pytest.raises(nvfp4.CheckpointError, match="but got no such name among 3, such as o.weight, o.weight_scale_2, q.weight$"):
         checkpoint.load_linear(tensors, "k")
     with pytest.raises(nvfp4.CheckpointError, match="'o.weight_scale'"):
         checkpoint.load_linear(tensors, "o", convention="modelopt")
@@ -245,7 +245,7 @@ def test_folders_with_an_index(rng, tmp_path):
     (lambda t: [t.pop(n) for n in list(t) if ".experts.1." in n], r"got \[0, 2\]"),
     (lambda t: t.update({f"{PREFIX}.experts.0.up_proj.weight_scale_2": np.array(np.nan, np.float32)}), "positive"),
     (lambda t: t.update({f"{PREFIX}.experts.0.up_proj.weight_scale_2": np.ones(2, np.float32)}), "one positive"),
-    (lambda t: t.clear(), "got names that end in nothing")])
+    (lambda t: t.clear(), "below 'model.layers.7.mlp', but got no tensors$")])
 def test_incomplete_checkpoints_are_named(rng, change, message):
     tensors = modelopt(experts_of(rng), multipliers_of(rng))
     change(tensors)
@@ -266,6 +266,29 @@ def test_broken_files_are_errors(tmp_path, data):
         checkpoint.Checkpoint(tmp_path / "broken.safetensors")
     with pytest.raises(nvfp4.CheckpointError):
         checkpoint.Checkpoint(tmp_path / "missing.safetensors")
+
+
+def test_a_prefix_of_no_layer_names_what_there_is(rng):
+    tensors = modelopt(experts_of(rng), multipliers_of(rng))
+    with pytest.raises(nvfp4.CheckpointError, match=f"below 'model.layers.8', but got no such name among {len(tensors)}, such "
+                       f"as {PREFIX}.experts.0.down_proj.weight, "):
+        checkpoint.load_moe(tensors, "model.layers.8")
+    with pytest.raises(nvfp4.CheckpointError, match="below 'model.norm', but got names that end in weight$"):
+        checkpoint.load_moe(tensors, "model.norm")
+
+
+@pytest.mark.parametrize("data,message", [
+    (b"", "expected a safetensors file, but got 0 bytes"),
+    (b"<html>no model</html>", "expected a safetensors file, with a header of at most 13 bytes, but its length is "
+                               f"{int.from_bytes(b'<html>no', 'little')}"),
+    (struct.pack("<Q", 3) + b"{]}", "expected a header in JSON, but Expecting property name")])
+def test_what_is_no_file_of_tensors_is_named_once(tmp_path, data, message):
+    file = tmp_path / "e.safetensors"
+    file.write_bytes(data)
+    for load in (checkpoint.load_linear, checkpoint.load_moe):
+        with pytest.raises(nvfp4.CheckpointError, match=f"^{re.escape(f'{file}: {message}')}") as error:
+            load(file, "o_proj")
+        assert str(error.value).count("expected") == 1
 
 
 def test_conventions_refuse_what_they_cannot_hold(rng, tmp_path):

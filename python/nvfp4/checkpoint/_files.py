@@ -66,12 +66,15 @@ class Checkpoint(Mapping[str, np.ndarray]):
                     fail(f"expected a safetensors file, but got {size} bytes")
                 length, = struct.unpack("<Q", stream.read(8))
                 if length > min(size - 8, _LONGEST_HEADER):
-                    fail(f"expected a header of at most {min(size - 8, _LONGEST_HEADER)} bytes, but got {length}")
+                    fail(f"expected a safetensors file, with a header of at most {min(size - 8, _LONGEST_HEADER)} bytes, but "
+                         f"its length is {length}")
                 header = json.loads(stream.read(length))
                 data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise CheckpointError(f"could not read {file}: {error.strerror}") from None
-        except (ValueError, UnicodeDecodeError, RecursionError) as error:
+        except CheckpointError:
+            raise
+        except (ValueError, RecursionError) as error:
             raise CheckpointError(f"{file}: expected a header in JSON, but {error}") from None
         if not isinstance(header, dict):
             fail("expected a header that is an object")
@@ -116,6 +119,12 @@ class Checkpoint(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+
+def other_names(tensors: Mapping[str, Any]) -> str:
+    """For a message: what there is where no name starts as expected."""
+    names = sorted(tensors)
+    return (f"no such name among {len(names)}, such as " if names else "no tensors") + ", ".join(names[:4])
 
 
 def write_safetensors(path: str | os.PathLike[str], tensors: Mapping[str, Any],

@@ -15,7 +15,7 @@ from .. import _dlpack
 from ..errors import ArgumentError, CheckpointError
 from ..tensors import ScaledTensor
 from ._fields import FIELDS, Fields, linear, put
-from ._files import Checkpoint, write_safetensors
+from ._files import Checkpoint, other_names, write_safetensors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _detect(tensors: Mapping[str, Any], prefix: str) -> str:
     if isinstance(tensors, Checkpoint) and tensors.quantization is not None:
         pattern = tensors.quantization.ignores(prefix)
     raise CheckpointError(f"expected {prefix}.weight_scale or {prefix}.weight_packed, but got "
-                          f"{', '.join(names[:8]) or 'nothing'}"
+                          f"{', '.join(names[:8]) or other_names(tensors)}"
                           + ("" if pattern is None else f"; '{pattern}' of the model's config leaves this layer out"))
 
 

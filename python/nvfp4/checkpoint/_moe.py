@@ -15,7 +15,7 @@ from ..layer import MoEWeights
 from ..options import Activation, ActivationLike, Gate, activation_of, gpt_oss_swiglu, swiglu
 from ._experts import Reconciliation, expert_tensors, load_experts
 from ._fields import FIELDS
-from ._files import Checkpoint, write_safetensors
+from ._files import Checkpoint, other_names, write_safetensors
 from ._gpt_oss import gpt_oss_tensors, load_gpt_oss
 
 CONVENTIONS = (*FIELDS, "gpt-oss")
@@ -68,8 +68,8 @@ def _detect(tensors: Mapping[str, Any], prefix: str) -> str:
     # MXFP4; behind gpt-oss, for a layer of it may have other parts with scales.
     if "weight_scale" in ends:
         return "modelopt"
-    raise CheckpointError(f"expected names of {', '.join(CONVENTIONS)} below '{prefix}', but got names that end in "
-                          f"{', '.join(sorted(ends)[:8]) or 'nothing'}")
+    raise CheckpointError(f"expected names of {', '.join(CONVENTIONS)} below '{prefix}', but got "
+                          + (f"names that end in {', '.join(sorted(ends)[:8])}" if ends else other_names(tensors)))
 
 
 def save_moe(path: str | os.PathLike[str], weights: MoEWeights, prefix: str = "", *, convention: str = "modelopt",
