@@ -172,11 +172,23 @@ class _Builder:
         if not isinstance(grouping, Grouping):
             raise ArgumentError("expected grouping as dense(), batched(), ragged_rows(...), masked(...) or ragged_k(...), "
                                 f"but got {type(grouping).__name__}")
+        if grouping.kind == "dense":
+            self._check_dense()
         self.text = f"{DIALECT}.matmul {grouping.attribute}"
         if grouping.groups is not None:
             self.text += f" groups({self.call.memref('groups', grouping.groups, 'groups')})"
         self.text += f" lhs({self._lhs()})"
         self.text += " rhs(" + ", ".join(self.call.scaled(f"rhs{i}", r) for i, r in enumerate(self.rhs)) + ")"
+
+    def _check_dense(self) -> None:
+        """Without a grouping a product is dense, which is rarely meant for stacks."""
+        if self.lhs.ndim == 2 and len(self.rhs) == 1 and self.rhs[0].ndim == 2:
+            return
+        rhs = ", ".join(str(t.shape) for t in self.rhs)
+        likely = "ragged_rows(ends), for lhs [R, K]" if self.lhs.ndim == 2 else \
+            "batched() or masked(counts), for lhs [G, M, K]"
+        raise ArgumentError(f"expected lhs [M, K] and one rhs [N, K] for grouping dense(), which is the default, but got "
+                            f"{self.lhs.shape} and {rhs}; weights [G, N, K] have grouping {likely}")
 
     def _lhs(self) -> str:
         if isinstance(self.lhs, ScaledTensor):

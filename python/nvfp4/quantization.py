@@ -12,7 +12,8 @@ from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled
 from .errors import ArgumentError
 from .options import GateLike, QuantizerLike, gate_of, quantizer_of
-from .tensors import CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, _one_of, scales_shape, values_shape
+from .tensors import (_STARTS, CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, _one_of, scales_shape,
+                      values_shape)
 
 __all__ = ["quantize", "dequantize", "relayout", "encode_scale"]
 
@@ -140,6 +141,8 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
     if gate is not None:
         x = _relayout_weight(x, gate)
     layout, starts = layout or x.layout, starts or x.starts
+    _one_of("layout", layout, (*LAYOUTS, *CODED))
+    _one_of("starts", starts, _STARTS)
     if (layout, starts) == (x.layout, x.starts):
         return x
     if layout in CODED or x.layout in CODED:

@@ -7,6 +7,7 @@ they must not; rows of no group and padding scales are NaN.
 """
 
 import os
+import re
 import subprocess
 import sys
 
@@ -431,3 +432,17 @@ def test_what_does_not_fit_is_explained(rng):
     with pytest.raises(nvfp4.CompileError, match="prob|bias"):
         nvfp4.grouped_matmul(lhs, rhs, groups, prob=np.ones(7), prob_at="bias")
     assert isinstance(product, Product)
+
+
+def test_stacks_without_a_grouping_are_told_of_it(rng):
+    stack, matrix, rows = (nvfp4.quantize(rng.standard_normal(s).astype(np.float32)) for s in
+                           ((3, 24, 64), (24, 64), (3, 8, 64)))
+    x = np.zeros((8, 64), ml_dtypes.bfloat16)
+    for lhs, rhs, words in ((x, stack, "(8, 64) and (3, 24, 64); weights [G, N, K] have grouping ragged_rows(ends)"),
+                            (x, [matrix, matrix], "(8, 64) and (24, 64), (24, 64); weights [G, N, K] have grouping ragged_"),
+                            (rows, stack, "(3, 8, 64) and (3, 24, 64); weights [G, N, K] have grouping batched() or masked("),
+                            (rows, matrix, "(3, 8, 64) and (24, 64); ")):
+        for grouping in ((), (nvfp4.dense(),)):
+            with pytest.raises(nvfp4.ArgumentError, match=re.escape("one rhs [N, K] for grouping dense(), which is the "
+                                                                    f"default, but got {words}")):
+                nvfp4.grouped_matmul(lhs, rhs, *grouping)

@@ -198,3 +198,10 @@ def test_wrong_arguments_say_what_was_expected(build, message):
 def test_the_dialect_refuses_with_its_words():
     with pytest.raises(nvfp4.CompileError, match="UE4M3"):
         nvfp4.quantize(np.zeros((4, 32), np.float32), "mxfp4", quantizer="modelopt")
+
+
+def test_layouts_that_are_none_are_told_of_all(rng):
+    x = nvfp4.quantize(rng.standard_normal((64, 64)).astype(np.float32))
+    for name, found in (("layout", "linear, blocked, blocked_8x4, wgmma, wgmma_f16"), ("starts", "whole, compact, upper_bound")):
+        with pytest.raises(nvfp4.ArgumentError, match=f"^expected {name} {found}, but got 'swizzled'$"):
+            nvfp4.relayout(x, **{name: "swizzled"})
