@@ -27,6 +27,7 @@ __all__ = ["Program", "Function", "Value", "compile", "explain", "load", "set_nu
 
 _SEVERITIES = ("error", "warning", "note", "remark")
 _ROLES = ("plain", "values", "scales")
+_ISAS = ("generic", "avx2", "avx512vnni", "avx512bf16", "amx")
 _STATUS: dict[int, type[NVFP4Error]] = {1: ArgumentError, 2: NotFoundError, 3: NotFoundError, 5: UnsupportedError,
                                         6: DeviceError, 7: DataError}
 
@@ -310,6 +311,11 @@ class Program(_Loaded):
         target, plus, simulated = target.partition("+")
         if plus and simulated != "sim":
             raise ArgumentError(f"expected a target such as cpu, sm_100a or sm_100a+sim, but got '{target}+{simulated}'")
+        if isa not in ("native", "all"):
+            for name_of_isa in isa.split(","):
+                if name_of_isa not in _ISAS:
+                    raise ArgumentError(f"expected isa native, all, or one or several with commas of {', '.join(_ISAS)}, but "
+                                        f"got '{name_of_isa}'")
         self.text, self.target, self.name = text, target, name
         self.device = device or ("sim" if plus else None)
         if self.device is not None and target == "cpu":
@@ -476,8 +482,8 @@ def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: s
 
     ``target`` is ``cpu``, or a GPU for products (``sm_90a``, ``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on
     ``device``: ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
-    ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, ``amx``, or several with commas, among
-    which the CPU chooses.
+    ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, ``amx``, or several with commas or
+    ``all``, among which the CPU chooses.
     ``runtime_checks`` checks offsets, indices and extents where the code runs. ``pipeline`` names passes, in
     MLIR's syntax, that run before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises
     CompileError with diagnostics.

@@ -16,7 +16,7 @@ from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled, program_of
 from .compiler import Program
 from .errors import ArgumentError
-from .options import ActivationLike, GateLike, QuantizerLike, activation_of, gate_of, quantizer_of
+from .options import ActivationLike, GateLike, QuantizerLike, activation_of, gate_of, quantizer_of, word_of
 from .quantization import _destination, stored_scales
 from .tensors import Grouping, ScaledTensor, dense
 
@@ -116,7 +116,8 @@ class MatmulOptions(TypedDict, total=False):
 
 def _attributes(math: str | None, tail: str | None, determinism: str | None, strategy: Strategy | None,
                 expected_rows: int | None) -> str:
-    pairs = [(name, value) for name, value in (("math", math), ("tail", tail), ("determinism", determinism)) if value]
+    pairs = [(name, word_of(name, value)) for name, value in (("math", math), ("tail", tail), ("determinism", determinism))
+             if value is not None]
     if strategy is not None and not isinstance(strategy, str):
         words = {True: "true", False: "false"}
         strategy = "<" + ", ".join(f"{k} = {words.get(v, v) if isinstance(v, bool) else v}"
@@ -235,7 +236,7 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
     b.tensor("bias", bias)
     if prob is not None:
         b.floats("prob", _dlpack.asarray(prob))
-        b.text += f" at {prob_at}"
+        b.text += f" at {word_of('prob_at', prob_at)}"
     if activation is not None:
         text, halves = activation_of(activation)
         b.text += f" activation = {text}"

@@ -15,6 +15,20 @@ from .errors import ArgumentError
 __all__ = ["Gate", "GATES", "Activation", "swiglu", "geglu_tanh", "gpt_oss_swiglu", "Quantizer", "QUANTIZERS"]
 
 
+#: Options of operations that are one of several words.
+WORDS: dict[str, tuple[str, ...]] = {
+    "math": ("strict", "fast"), "tail": ("preserve", "zero"),
+    "determinism": ("deterministic", "batch_invariant", "relaxed"),
+    "prob_at": ("gemm", "bias", "pre_activation", "post_activation")}
+
+
+def word_of(option: str, word: str, name: str = "") -> str:
+    """A word that an option takes; ``name`` is that of the argument, where it is another."""
+    if word not in WORDS[option]:
+        raise ArgumentError(f"expected {name or option} {', '.join(WORDS[option])}, but got '{word}'")
+    return word
+
+
 @dataclasses.dataclass(frozen=True)
 class Gate:
     """Where gate and up columns lie in the rows of a GLU weight: blocks of ``granularity`` of one, then as many of the

@@ -131,8 +131,9 @@ def test_hostile_text_is_a_compile_error(text):
 def test_options_are_checked():
     with pytest.raises(nvfp4.CompileError, match="expected target"):
         nvfp4.compile(EXPERTS, target="sm_20")
-    with pytest.raises(nvfp4.CompileError, match="mmx"):
-        nvfp4.compile(EXPERTS, isa="mmx")
+    for isa in ("mmx", "avx2,mmx"):
+        with pytest.raises(nvfp4.ArgumentError, match="^expected isa native, all, .*generic, avx2, .*, amx, but got 'mmx'$"):
+            nvfp4.compile(EXPERTS, isa=isa)
     with pytest.raises(nvfp4.ArgumentError, match="sm_100a"):
         nvfp4.compile(EXPERTS, device="sim")
     with pytest.raises(nvfp4.ArgumentError, match="sm_100a\\+sim"):

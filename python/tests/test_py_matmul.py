@@ -446,3 +446,20 @@ def test_stacks_without_a_grouping_are_told_of_it(rng):
             with pytest.raises(nvfp4.ArgumentError, match=re.escape("one rhs [N, K] for grouping dense(), which is the "
                                                                     f"default, but got {words}")):
                 nvfp4.grouped_matmul(lhs, rhs, *grouping)
+
+
+def test_options_that_are_words_are_checked(rng):
+    x, w = np.zeros((8, 64), ml_dtypes.bfloat16), nvfp4.quantize(np.ones((24, 64), np.float32))
+    scaled = nvfp4.quantize(np.ones((8, 64), np.float32))
+    product = lambda **options: nvfp4.grouped_matmul(x, w, **options)  # noqa: E731
+    for call, name, words in (
+            (lambda: product(tail="zzz"), "tail", "preserve, zero"), (lambda: product(math="zzz"), "math", "strict, fast"),
+            (lambda: product(determinism="zzz"), "determinism", "deterministic, batch_invariant, relaxed"),
+            (lambda: product(prob=np.ones(8, np.float32), prob_at="zzz"), "prob_at",
+             "gemm, bias, pre_activation, post_activation"),
+            (lambda: nvfp4.grouped_matmul_list([scaled], [w], determinism="zzz"), "determinism",
+             "deterministic, batch_invariant, relaxed"),
+            (lambda: nvfp4.glu(np.ones((2, 4), np.float32), nvfp4.swiglu(), math_mode="zzz"), "math_mode", "strict, fast"),
+            (lambda: nvfp4.route(np.ones((2, 4), np.float32), 2, "zzz"), "method", ", ".join(nvfp4.ROUTING_METHODS))):
+        with pytest.raises(nvfp4.ArgumentError, match=f"^expected {name} {words}, but got 'zzz'$"):
+            call()
