@@ -62,6 +62,10 @@ static Value multiplyGlobals(OpBuilder &b, Location loc,
   Value product;
   for (const Factor &factor : globals) {
     Value value = factor.source;
+    // A constant may be in the body that the product replaces.
+    if (Operation *op = value.getDefiningOp();
+        op && op->hasTrait<OpTrait::ConstantLike>())
+      value = b.clone(*op)->getResult(0);
     if (isa<RankedTensorType>(value.getType())) {
       SmallVector<Value> indices;
       for (AffineExpr index : factor.indices)
