@@ -11,8 +11,8 @@
 // OpenBLAS packs on every call. For few rows the weights rotate through more
 // memory than the last-level cache holds.
 // Names: <library>_<element>_m<rows>/threads. With --isa=avx512bf16 oneDNN may
-// use the instructions that our rows of bf16 use and no AMX:
-// onednn_avx512bf16_m<rows>/threads, and nothing else.
+// use AVX-512 with BF16 and no AMX: onednn_avx512bf16_m<rows>/threads, and
+// nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -123,6 +123,15 @@ int main(int argc, char **argv) {
                  argv[argc - 1]);
     return 1;
   }
+#ifdef NVFP4_BENCHMARK_ONEDNN
+  if (isLimited && (!__builtin_cpu_supports("avx512bf16") ||
+                    dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16) !=
+                        dnnl::status::success)) {
+    std::fprintf(stderr, "expected a CPU with AVX-512 BF16 and a oneDNN that "
+                         "can be kept to it\n");
+    return 1;
+  }
+#endif
   for (int64_t m : {1, 8, 64, 512}) {
     (void)m;
 #ifdef NVFP4_BENCHMARK_OPENBLAS
@@ -137,7 +146,6 @@ int main(int argc, char **argv) {
       });
     };
     if (isLimited) {
-      dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
       addOneDnn("onednn_avx512bf16", type::bf16, type::bf16, type::f32);
       continue;
     }
