@@ -26,7 +26,7 @@ struct GsgToCpuOptions : mlir::PassPipelineOptions<GsgToCpuOptions> {
       *this, "isa",
       llvm::cl::desc(
           "Instruction sets of the kernels: generic, avx2, "
-          "avx512vnni, avx512bf16, amx, or auto for the best here; with "
+          "avx512vnni, avx512bf16, amx, or auto for the fastest here; with "
           "several the runtime chooses, and all give the same bits "
           "(default: auto)")};
   Option<bool> threads{

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// vdpbf16ps does the work of two f32 fma. AMD's CPUs run it as often as an fma;
-// those of Intel that were measured a quarter as often, so that two fma are
+// vdpbf16ps does the work of two f32 fma. A Zen 4 runs it as often as an fma;
+// the CPUs of Intel that were measured a quarter as often, so that two fma are
 // twice as fast (docs/Rationale/CpuRows.md). Shared by the compiler, which runs
 // what it compiles, and the runtime.
 //

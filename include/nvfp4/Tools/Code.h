@@ -34,7 +34,7 @@ struct CodeOptions {
   /// `cpu`, or a GPU for products: `sm_90a`, `sm_100a`, `sm_103a`, `sm_100f`.
   std::string target = "cpu";
   /// `generic`, `avx2`, `avx512vnni`, `avx512bf16`, `amx`, or `native` for the
-  /// best of this CPU that NVFP4_CPU_ISA allows; or several, separated by
+  /// fastest of this CPU that NVFP4_CPU_ISA allows; or several, separated by
   /// commas, among which the runtime chooses; `all` are these five.
   std::string isa = "native";
   /// Parallel loops run on OpenMP threads.

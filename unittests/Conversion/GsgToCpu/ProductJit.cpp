@@ -13,6 +13,7 @@
 
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Runtime/PairSpeed.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -85,8 +86,13 @@ bool haveThreads() { return openMP() != nullptr; }
 
 extern "C" int32_t nvfp4TestCpuIsa() {
   const char *forced = std::getenv("NVFP4_CPU_ISA");
-  std::optional<Isa> isa = forced ? parseIsa(forced) : detectHostIsa();
-  return isa ? static_cast<int32_t>(*isa) : 0;
+  if (forced) {
+    std::optional<Isa> isa = parseIsa(forced);
+    return isa ? static_cast<int32_t>(*isa) : 0;
+  }
+  Isa best = detectHostIsa();
+  bool isSlow = best == Isa::AVX512BF16 && !runtime::hasFastPairs();
+  return static_cast<int32_t>(isSlow ? Isa::AVX512VNNI : best);
 }
 
 static void addLowering(PassManager &pm, bool threads) {

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg::cpu;
 
-// Arguments as in IntegerRows.cpp.
+// Arguments as in IntegerRows.cpp; there is no second tile of rows.
 LLVM::LLVMFuncOp KernelEmitter::emitFusedFloatRows(int64_t rows) {
   auto func = beginRows(rows, Source::Memory);
   auto args = func.getArguments();

@@ -8,8 +8,8 @@
 // Shapes and sizes of the kernels. The register budgets behind the shapes: an
 // integer block of 16 keeps 16 accumulators and 8 decoded weight registers in
 // 32 registers; a block of 32 needs twice the weights, so half the columns; the
-// routes of bf16 and f32 keep their block sums in registers and accumulators in
-// memory; tiles are of 16 rows.
+// routes of bf16 and f32 keep their block sums in registers, and accumulators
+// in memory unless there are few; tiles are of 16 rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,7 @@ Isa cpu::detectHostIsa() {
 
 /// Without the instructions that a kernel for operands with scales, or with
 /// such weights, does not use.
-static Isa withoutPairs(Isa isa) { return std::min(isa, Isa::AVX512VNNI); }
+static Isa baseIsa(Isa isa) { return std::min(isa, Isa::AVX512VNNI); }
 
 std::optional<KernelSpec> KernelSpec::get(Isa isa,
                                           format::BlockFormat activation,
@@ -87,8 +87,8 @@ std::optional<KernelSpec> KernelSpec::get(Isa isa,
     return std::nullopt;
   bool isTiled = isa == Isa::AMX && a.element == format::ElementKind::E2M1 &&
                  b.element == format::ElementKind::E2M1;
-  return KernelSpec{isTiled ? isa : withoutPairs(isa), a.element, b.element,
-                    a.scale, a.blockSize};
+  return KernelSpec{isTiled ? isa : baseIsa(isa), a.element, b.element, a.scale,
+                    a.blockSize};
 }
 
 KernelSpec KernelSpec::get(Isa isa, PlainRows rows,
@@ -99,7 +99,7 @@ KernelSpec KernelSpec::get(Isa isa, PlainRows rows,
       isa, format::ElementKind::E5M2, b.element, b.scale, b.blockSize, rows};
   // CPUs with AMX are Intel's: see PairSpeed.h.
   if (isa != Isa::AVX512BF16 || !spec.hasPairs())
-    spec.isa = withoutPairs(isa);
+    spec.isa = baseIsa(isa);
   return spec;
 }
 
@@ -110,10 +110,21 @@ KernelSpec KernelSpec::withoutTiles() const {
   return spec;
 }
 
+KernelSpec KernelSpec::withoutPairs() const {
+  KernelSpec spec = *this;
+  if (isa == Isa::AVX512BF16)
+    spec.isa = Isa::AVX512VNNI;
+  return spec;
+}
+
+bool KernelSpec::hasCommonWeights() const {
+  return weight == format::ElementKind::E2M1 &&
+         (scale == format::ScaleKind::UE4M3 || blockSize == kStep);
+}
+
 bool KernelSpec::hasPairs() const {
   // Half a step of scales of E8M0 leaves no accumulator of -0 as it is.
-  return rows == PlainRows::BF16 && weight == format::ElementKind::E2M1 &&
-         (scale == format::ScaleKind::UE4M3 || blockSize == kStep);
+  return rows == PlainRows::BF16 && hasCommonWeights();
 }
 
 bool KernelSpec::canScaleWeights() const {

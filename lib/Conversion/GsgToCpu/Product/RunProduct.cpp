@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Allocates frame and table, fills both, with the tasks for the best of the
+// Allocates frame and table, fills both, with the kernels of the fastest of the
 // given instruction sets that the CPU has, and calls the product.
 //
 //===----------------------------------------------------------------------===//
@@ -63,9 +63,13 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
       return rewriter.notifyMatchFailure(
           op, "expected operands with one kind of scale and one block size");
     // A process has to ask for tiles and may not get them.
-    for (const KernelSpec &needed : {*spec, spec->withoutTiles()})
-      if (!llvm::is_contained(specs, needed))
-        specs.push_back(needed);
+    SmallVector<KernelSpec> needed = {*spec, spec->withoutTiles()};
+    // Of several instruction sets the fastest is chosen: pairs may be slow.
+    if (isas.size() > 1)
+      needed.push_back(spec->withoutPairs());
+    for (const KernelSpec &one : needed)
+      if (!llvm::is_contained(specs, one))
+        specs.push_back(one);
   }
   llvm::sort(specs, [](const KernelSpec &a, const KernelSpec &b) {
     return a.isa > b.isa;
@@ -136,12 +140,12 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
     std::function<void(size_t)> chooseFrom = [&](size_t i) {
       if (i + 1 == choices.size())
         return choose(choices[i]);
-      // Pairs are asked for, where there is another way on the same CPUs.
-      bool isOnly = choices[i].isa != Isa::AVX512BF16 ||
-                    choices[i + 1].isa != Isa::AVX512VNNI;
+      // A level above that of pairs says that they are slow.
+      auto predicate = choices[i].isa == Isa::AVX512BF16
+                           ? arith::CmpIPredicate::eq
+                           : arith::CmpIPredicate::sge;
       Value has =
-          mb.cmp(isOnly ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq,
-                 level, static_cast<int64_t>(choices[i].isa));
+          mb.cmp(predicate, level, static_cast<int64_t>(choices[i].isa));
       mb.ifThenElse(
           has, [&] { choose(choices[i]); }, [&] { chooseFrom(i + 1); });
     };

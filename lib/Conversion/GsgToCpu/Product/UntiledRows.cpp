@@ -52,8 +52,8 @@ LLVM::LLVMFuncOp ProductEmitter::emitUntiledRows() {
                                  mb.ptr, mb.ptr, mb.ptr, mb.ptr});
   Value entry = func.getArgument(1), row0 = func.getArgument(2),
         rows = func.getArgument(3), tile = func.getArgument(10);
+  Value offsets = buffer(2 * 8 * kPrepareRows);
   mb.ifThen(findNaN(tile, rows), [&] {
-    Value offsets = buffer(2 * 8 * kPrepareRows);
     Value depth = field(entry, problem::Depth);
     Value padded = buildPaddedRows(builder, product.loc, plan, rows);
     Value bytes =

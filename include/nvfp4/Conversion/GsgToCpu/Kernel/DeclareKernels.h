@@ -24,9 +24,7 @@ inline constexpr llvm::StringLiteral kDeclareKernels =
 /// Whether the library has a kernel: for all pairs of formats, and for rows of
 /// bf16 or f16 by NVFP4 and MXFP4. Others are emitted all the same.
 inline bool isCompiledAhead(const KernelSpec &spec) {
-  return spec.rows == PlainRows::None ||
-         (spec.weight == format::ElementKind::E2M1 &&
-          (spec.scale == format::ScaleKind::UE4M3 || spec.blockSize == kStep));
+  return spec.rows == PlainRows::None || spec.hasCommonWeights();
 }
 
 /// What the names of all kernels and of their functions begin with.

@@ -105,13 +105,18 @@ struct KernelSpec {
   static std::optional<KernelSpec> get(Isa isa, format::BlockFormat activation,
                                        format::BlockFormat weight);
 
-  /// Whether the kernel multiplies pairs, rows of bf16 by E2M1 weights.
+  /// Whether pairs can multiply on a CPU that has them: rows of bf16 by NVFP4
+  /// and MXFP4.
   bool hasPairs() const;
+  /// Whether the weights are NVFP4 or MXFP4.
+  bool hasCommonWeights() const;
   /// Whether tiles of AMX multiply. With E8M0 scales a NaN in the result then
   /// says no more than that another kernel must compute it.
   bool isTiled() const { return isa == Isa::AMX; }
   /// The same without AMX, for few rows.
   KernelSpec withoutTiles() const;
+  /// The same without pairs, for CPUs on which they are slow.
+  KernelSpec withoutPairs() const;
   /// Whether `scaleWeights` is possible.
   bool canScaleWeights() const;
 
