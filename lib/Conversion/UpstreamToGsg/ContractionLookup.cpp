@@ -12,6 +12,8 @@
 
 #include "ContractionMatcher.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace nvfp4::gsg;
 
@@ -41,8 +43,18 @@ bool ContractionMatcher::takeChoice(Product &product) {
     return fail("expected one expert of a row in a sum over a known number of "
                 "them"),
            false;
+  Number number = *rowMask.expert;
+  bool isOfSlice = false;
+  number.walk([&](AffineExpr &expr) {
+    expr.walk(
+        [&](AffineExpr part) { isOfSlice |= isa<AffineSymbolExpr>(part); });
+  });
+  if (isOfSlice)
+    return fail("expected experts of rows at indices of loops alone, but got "
+                "those of a slice"),
+           false;
   numChoices = ranges[*group];
-  lookups.push_back(*rowMask.expert);
+  lookups.push_back(std::move(number));
   DenseMap<AffineExpr, AffineExpr> chosenGroup = {
       {dim(*group), getAffineSymbolExpr(kMaxSlices, context)}};
   for (Factor &factor : product.factors) {
