@@ -49,6 +49,11 @@ bool ContractionMatcher::leaveDepthLoop(Product &product) {
     auto own = dyn_cast<Value>(value);
     return !own || depth->loop.isDefinedOutsideOfLoop(own);
   };
+  // The product reads the mask before the loop.
+  if (const auto &rows = product.mask;
+      rows && ((rows->offsets && !isOutside(rows->offsets)) ||
+               (rows->expert && !rows->expert->allSources(isOutside))))
+    return false;
   SmallVector<AffineExpr> starts;
   for (auto [i, slice] : llvm::enumerate(slices)) {
     starts.push_back(getAffineSymbolExpr(i, context));

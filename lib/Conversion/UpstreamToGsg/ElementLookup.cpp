@@ -35,6 +35,13 @@ bool Number::uses(unsigned loop) const {
   return found;
 }
 
+bool Number::allSources(function_ref<bool(Value)> function) const {
+  return (!source || function(source)) &&
+         llvm::all_of(operands, [&](const Number &operand) {
+           return operand.allSources(function);
+         });
+}
+
 /// Attributes that change what an operation computes.
 static Attribute getAttributes(Operation *op) {
   return op ? op->getPropertiesAsAttribute() : Attribute();

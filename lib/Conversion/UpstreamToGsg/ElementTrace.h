@@ -66,6 +66,8 @@ struct Number {
   void walk(llvm::function_ref<void(mlir::AffineExpr &)> function);
   /// True if it depends on the loop.
   bool uses(unsigned loop) const;
+  /// True if `function` is true of all values that it is read from.
+  bool allSources(llvm::function_ref<bool(mlir::Value)> function) const;
   bool operator==(const Number &other) const;
 };
 
