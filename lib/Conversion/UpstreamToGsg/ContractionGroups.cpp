@@ -66,6 +66,8 @@ bool ContractionMatcher::leaveDepthLoop(Product &product) {
   for (Factor &factor : product.factors) {
     for (AffineExpr &index : factor.indices)
       index = simplify(index.replaceSymbols(starts));
+    if (factor.nibble)
+      factor.nibble = simplify(factor.nibble.replaceSymbols(starts));
     if (!depth->loop.isDefinedOutsideOfLoop(factor.source))
       return false;
   }

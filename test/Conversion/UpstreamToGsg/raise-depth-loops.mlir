@@ -168,3 +168,49 @@ func.func @all_rows(%x: tensor<10x256xbf16>, %w: tensor<3x16x256xf8E4M3FN>, %ws:
   }
   return %y#0 : tensor<10x16xf32>
 }
+
+// Packed codes, dequantised before the loop.
+
+// CHECK-LABEL: func.func @packed(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<8x256xbf16>, %[[W:[a-z0-9]+]]: tensor<16x128xi8>, %[[WS:[a-z0-9]+]]: tensor<16x8xf8E8M0FNU>
+// CHECK-NOT:     scf.for
+// CHECK:         %[[RHS:.*]] = grouped_scaled_gemm.make_scaled %[[W]], %[[WS]]
+// CHECK:         grouped_scaled_gemm.matmul <dense> lhs(%[[X]] : tensor<8x256xbf16>) rhs(%[[RHS]] :
+// CHECK-NEXT:    return
+func.func @packed(%x: tensor<8x256xbf16>, %w: tensor<16x128xi8>, %ws: tensor<16x8xf8E8M0FNU>,
+                      %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c256 = arith.constant 256 : index
+  %we = tensor.empty() : tensor<16x128x2xf32>
+  %wd = linalg.generic {indexing_maps = [affine_map<(n,b,h)->(n,b)>, affine_map<(n,b,h)->(n,b floordiv 16)>, affine_map<(n,b,h)->(n,b,h)>], iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%w, %ws : tensor<16x128xi8>, tensor<16x8xf8E8M0FNU>) outs(%we : tensor<16x128x2xf32>) {
+    ^bb0(%b: i8, %bs: f8E8M0FNU, %o: f32):
+      %h = linalg.index 2 : index
+      %hi = arith.index_cast %h : index to i32
+      %c4i = arith.constant 4 : i32
+      %sh = arith.muli %hi, %c4i : i32
+      %bw = arith.extui %b : i8 to i32
+      %shifted = arith.shrui %bw, %sh : i32
+      %nib = arith.trunci %shifted : i32 to i4
+      %code = arith.bitcast %nib : i4 to f4E2M1FN
+      %v = arith.scaling_extf %code, %bs : f4E2M1FN, f8E8M0FNU to f32
+      linalg.yield %v : f32
+  } -> tensor<16x128x2xf32>
+  %wf = tensor.collapse_shape %wd [[0],[1,2]] : tensor<16x128x2xf32> into tensor<16x256xf32>
+  %y = scf.for %k = %c0 to %c256 step %c64 iter_args(%sum = %out) -> (tensor<8x16xf32>) {
+    %xk = tensor.extract_slice %x[0, %k] [8, 64] [1, 1] : tensor<8x256xbf16> to tensor<8x64xbf16>
+    %wk = tensor.extract_slice %wf[0, %k] [16, 64] [1, 1] : tensor<16x256xf32> to tensor<16x64xf32>
+    %p = linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%xk, %wk : tensor<8x64xbf16>, tensor<16x64xf32>)
+        outs(%sum : tensor<8x16xf32>) {
+    ^bb0(%a: bf16, %b: f32, %acc: f32):
+      %av = arith.extf %a : bf16 to f32
+      %ab = arith.mulf %av, %b : f32
+      %s = arith.addf %acc, %ab : f32
+      linalg.yield %s : f32
+    } -> tensor<8x16xf32>
+    scf.yield %p : tensor<8x16xf32>
+  }
+  return %y : tensor<8x16xf32>
+}
