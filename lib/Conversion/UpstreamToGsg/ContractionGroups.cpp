@@ -74,6 +74,29 @@ bool ContractionMatcher::leaveDepthLoop(Product &product) {
   return true;
 }
 
+/// The steps say how much of K they read, and not how much there is.
+bool ContractionMatcher::readsAllDepth(const Factor &factor) {
+  auto type = dyn_cast<RankedTensorType>(factor.source.getType());
+  if (!type)
+    return true;
+  for (auto [index, extent] :
+       llvm::zip_equal(factor.indices, type.getShape())) {
+    auto split = splitSlice(index, slices.size());
+    if (!index.isFunctionOfDim(Depth) || !split)
+      continue;
+    bool isKnown =
+        split->first < 0
+            ? !ShapedType::isDynamic(extent)
+            : getConstantIntValue(slices[split->first].size).has_value();
+    if (!isKnown)
+      return fail("expected a loop over parts of a K that is known, but got "
+                  "parts of {0}",
+                  print(type)),
+             false;
+  }
+  return true;
+}
+
 /// What a step of the loop reads as an element is one of the tensor, with the
 /// number of the group.
 void ContractionMatcher::leaveLoopByElement(Factor &factor) {

@@ -57,6 +57,7 @@ private:
 
   std::optional<Product> traceProduct();
   bool leaveDepthLoop(Product &product);
+  bool readsAllDepth(const Factor &factor);
   std::optional<Product> traceChosen(ElementTrace &trace,
                                      const Product &choice);
   bool takeMask(const RowMask &mask);

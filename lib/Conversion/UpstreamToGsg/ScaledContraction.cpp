@@ -109,6 +109,10 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
     return std::nullopt;
   for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
     substitute(factor);
+  if (depth)
+    for (const Factor &factor : llvm::concat<Factor>(codes, scales))
+      if (!readsAllDepth(factor))
+        return std::nullopt;
   if (isRouted() && !leaveLookup())
     return std::nullopt;
   if (groups && !leaveLoop())

@@ -25,6 +25,7 @@
 #mb = affine_map<(m, n, k) -> (m, k floordiv 32)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #nb = affine_map<(m, n, k) -> (n, k floordiv 32)>
+#n = affine_map<(m, n, k) -> (n, 0)>
 #mn = affine_map<(m, n, k) -> (m, n)>
 
 // Steps of 64 along K, slices of whose weights are dequantised in the product.
@@ -167,6 +168,36 @@ func.func @all_rows(%x: tensor<10x256xbf16>, %w: tensor<3x16x256xf8E4M3FN>, %ws:
     scf.yield %sums, %end : tensor<10x16xf32>, index
   }
   return %y#0 : tensor<10x16xf32>
+}
+
+// Parts of one block each, with scales of which the loop reads eight a row: there
+// may be more.
+
+// CHECK-LABEL: func.func @some_of_k(
+// CHECK:         scf.for
+func.func @some_of_k(%x: tensor<8x256xbf16>, %w: tensor<16x256xf8E4M3FN>, %ws: tensor<16x?xf8E8M0FNU>,
+                      %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c256 = arith.constant 256 : index
+  %y = scf.for %k = %c0 to %c256 step %c32 iter_args(%sum = %out) -> (tensor<8x16xf32>) {
+    %block = arith.divui %k, %c32 : index
+    %xk = tensor.extract_slice %x[0, %k] [8, 32] [1, 1] : tensor<8x256xbf16> to tensor<8x32xbf16>
+    %wk = tensor.extract_slice %w[0, %k] [16, 32] [1, 1] : tensor<16x256xf8E4M3FN> to tensor<16x32xf8E4M3FN>
+    %wsk = tensor.extract_slice %ws[0, %block] [16, 1] [1, 1] : tensor<16x?xf8E8M0FNU> to tensor<16x1xf8E8M0FNU>
+    %p = linalg.generic {indexing_maps = [#mk, #nk, #n, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%xk, %wk, %wsk : tensor<8x32xbf16>, tensor<16x32xf8E4M3FN>, tensor<16x1xf8E8M0FNU>)
+        outs(%sum : tensor<8x16xf32>) {
+    ^bb0(%a: bf16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+      %av = arith.extf %a : bf16 to f32
+      %bv = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+      %ab = arith.mulf %av, %bv : f32
+      %s = arith.addf %acc, %ab : f32
+      linalg.yield %s : f32
+    } -> tensor<8x16xf32>
+    scf.yield %p : tensor<8x16xf32>
+  }
+  return %y : tensor<8x16xf32>
 }
 
 // Packed codes, dequantised before the loop.
