@@ -2,6 +2,19 @@
 // 3 says and AMX does not; the rest of its code is that of AVX-512 VNNI. Products
 // of other rows have no such version.
 // RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=avx512bf16,avx512vnni | FileCheck %s
+// Where pairs are slow there is another way on the same CPUs, asked for or not.
+// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=generic,avx512bf16 | FileCheck %s --check-prefix=OTHER
+// OTHER-LABEL: func.func @bf16(
+// OTHER: llvm.mlir.addressof @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile
+// OTHER: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_bf16_e2m1_ue4m3_16_gemm_tile
+// OTHER: llvm.mlir.addressof @nvfp4_cpu_generic_bf16_e2m1_ue4m3_16_gemm_tile
+// Asked for alone it is alone.
+// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=avx512bf16 | FileCheck %s --check-prefix=ALONE
+// ALONE-LABEL: func.func @bf16(
+// ALONE-NOT: nvfp4_cpu_isa
+// ALONE: llvm.mlir.addressof @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile
+// ALONE-NOT: addressof @nvfp4_cpu_avx512vnni
+// ALONE: call @nvfp4_matmul_0(
 
 !b = !grouped_scaled_gemm.scaled<96x128, nvfp4>
 !m = !grouped_scaled_gemm.scaled<96x128, mxfp4>
