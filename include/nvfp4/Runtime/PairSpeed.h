@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// vdpbf16ps does the work of two f32 fma. A Zen 4 runs it as often as an fma;
-// the CPUs of Intel that were measured a quarter as often, so that two fma are
-// twice as fast (docs/Rationale/CpuRows.md). Shared by the compiler, which runs
-// what it compiles, and the runtime.
+// vdpbf16ps does the work of two f32 fma. The CPUs of Intel that were measured
+// run it a quarter as often as an fma, so that two fma are twice as fast; those
+// of AMD are taken to run it as often (docs/Rationale/CpuRows.md). Shared by
+// the compiler, which runs what it compiles, and the runtime.
 //
 //===----------------------------------------------------------------------===//
 

@@ -78,6 +78,12 @@ private:
   void leaveLoopByElement(Factor &factor);
   std::pair<llvm::SmallVector<int64_t>, llvm::SmallVector<mlir::AffineExpr>>
   getMatrix(Dim row);
+  /// `factor` as a matrix of `shape` with indices `target`, or a failure that
+  /// says that it is not `what`.
+  std::optional<Arrangement> arrange(const Factor &factor,
+                                     llvm::ArrayRef<int64_t> shape,
+                                     llvm::ArrayRef<mlir::AffineExpr> target,
+                                     llvm::StringRef what);
   std::optional<RaisedOperand> describeRows();
   std::optional<RaisedOperand> describe(const Factor &code, const Factor &scale,
                                         Dim row);

@@ -58,15 +58,23 @@ ContractionMatcher::getMatrix(Dim row) {
   return {shape, target};
 }
 
+std::optional<Arrangement>
+ContractionMatcher::arrange(const Factor &factor, ArrayRef<int64_t> shape,
+                            ArrayRef<AffineExpr> target, StringRef what) {
+  std::optional<Arrangement> result =
+      planArrangement(factor, slices, shape, target);
+  if (!result)
+    return fail("expected {0}, transposed or in parts, but got {1}", what,
+                print(factor.source.getType()));
+  return result;
+}
+
 std::optional<RaisedOperand> ContractionMatcher::describeRows() {
   auto [shape, target] = getMatrix(Row);
-  const Factor &rows = codes[0];
   std::optional<Arrangement> data =
-      planArrangement(rows, slices, shape, target);
+      arrange(codes[0], shape, target, "a matrix of rows and K");
   if (!data)
-    return fail("expected a matrix of rows and K, transposed or in parts, but "
-                "got {0}",
-                print(rows.source.getType()));
+    return std::nullopt;
   RaisedOperand result;
   result.data = *data;
   return result;
@@ -99,21 +107,17 @@ ContractionMatcher::describe(const Factor &code, const Factor &scale, Dim row) {
     target.back() = dim(Depth).floorDiv(2);
   }
   std::optional<Arrangement> data =
-      planArrangement(code, slices, shape, target);
+      arrange(code, shape, target, "codes that are a matrix of rows and K");
   if (!data)
-    return fail("expected codes that are a matrix of rows and K, transposed or "
-                "in parts, but got {0}",
-                print(code.source.getType()));
+    return std::nullopt;
   shape.back() = llvm::divideCeil(depth, block);
   target.back() = dim(Depth).floorDiv(block);
   if (shape.back() == 1)
     target.back() = zero();
-  std::optional<Arrangement> arranged =
-      planArrangement(scale, slices, shape, target);
+  std::optional<Arrangement> arranged = arrange(
+      scale, shape, target, "scales that are a matrix of rows and blocks");
   if (!arranged)
-    return fail("expected scales that are a matrix of rows and blocks, "
-                "transposed or in parts, but got {0}",
-                print(scale.source.getType()));
+    return std::nullopt;
   result.data = *data;
   result.scales = *arranged;
   return result;

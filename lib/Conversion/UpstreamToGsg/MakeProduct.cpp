@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -56,9 +57,18 @@ static Value makeOperand(OpBuilder &b, Location loc,
   return MakeScaledOp::create(b, loc, type, order(data), order(scales));
 }
 
+Value nvfp4::gsg::makeIndex(OpBuilder &b, Location loc, AffineExpr expr,
+                            ValueRange dims) {
+  return getValueOrCreateConstantIndexOp(
+      b, loc,
+      affine::makeComposedFoldedAffineApply(
+          b, loc, AffineMap::get(dims.size(), 0, expr),
+          getAsOpFoldResult(dims)));
+}
+
 /// The product of the further factors of matrix `number`, in f32.
 static Value multiplyGlobals(OpBuilder &b, Location loc,
-                             ArrayRef<Factor> globals, Value number) {
+                             ArrayRef<Factor> globals, ValueRange number) {
   Value product;
   for (const Factor &factor : globals) {
     Value value = factor.source;
@@ -69,13 +79,7 @@ static Value multiplyGlobals(OpBuilder &b, Location loc,
     if (isa<RankedTensorType>(value.getType())) {
       SmallVector<Value> indices;
       for (AffineExpr index : factor.indices)
-        indices.push_back(
-            isa<AffineConstantExpr>(index)
-                ? arith::ConstantIndexOp::create(
-                      b, loc, cast<AffineConstantExpr>(index).getValue())
-                      .getResult()
-                : affine::AffineApplyOp::create(
-                      b, loc, AffineMap::get(1, 0, index), number));
+        indices.push_back(makeIndex(b, loc, index, number));
       value = tensor::ExtractOp::create(b, loc, value, indices);
     }
     unsigned width = value.getType().getIntOrFloatBitWidth();
@@ -99,7 +103,7 @@ static Value makeAlpha(OpBuilder &b, Location loc,
     });
   });
   if (isUniform)
-    return multiplyGlobals(b, loc, product.globals, Value());
+    return multiplyGlobals(b, loc, product.globals, ValueRange());
   SmallVector<Value> sizes;
   if (ShapedType::isDynamic(product.count))
     sizes.push_back(tensor::DimOp::create(b, loc, destination, 0));
@@ -108,7 +112,7 @@ static Value makeAlpha(OpBuilder &b, Location loc,
       [&](OpBuilder &nested, Location, ValueRange indices) {
         tensor::YieldOp::create(
             nested, loc,
-            multiplyGlobals(nested, loc, product.globals, indices[0]));
+            multiplyGlobals(nested, loc, product.globals, indices));
       });
 }
 

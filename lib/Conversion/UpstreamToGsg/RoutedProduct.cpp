@@ -12,8 +12,8 @@
 
 #include "MakeProduct.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -25,16 +25,6 @@ static Value makeEmpty(OpBuilder &b, Location loc, ArrayRef<int64_t> shape,
   if (ShapedType::isDynamic(shape.front()))
     sizes.push_back(dynamicSize);
   return tensor::EmptyOp::create(b, loc, shape, element, sizes);
-}
-
-static Value makeIndex(OpBuilder &b, Location loc, AffineExpr expr,
-                       ValueRange dims) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return arith::ConstantIndexOp::create(b, loc, constant.getValue());
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dims[dim.getPosition()];
-  return affine::AffineApplyOp::create(
-      b, loc, AffineMap::get(dims.size(), 0, expr), dims);
 }
 
 /// The scalar that `number` is.
@@ -69,16 +59,6 @@ static Value dropOthers(OpBuilder &b, Location loc, Value number,
   Value isExpert =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, end);
   return arith::SelectOp::create(b, loc, isExpert, number, none);
-}
-
-static Value toI32(OpBuilder &b, Location loc, Value number) {
-  Type type = b.getI32Type();
-  if (number.getType().isIndex())
-    return arith::IndexCastOp::create(b, loc, type, number);
-  unsigned width = number.getType().getIntOrFloatBitWidth();
-  if (width < 32)
-    return arith::ExtSIOp::create(b, loc, type, number);
-  return width > 32 ? arith::TruncIOp::create(b, loc, type, number) : number;
 }
 
 Value nvfp4::gsg::gatherRows(OpBuilder &b, Location loc, Value matrix,
@@ -138,7 +118,9 @@ Value nvfp4::gsg::makeRoutedProduct(OpBuilder &b, Location loc,
         Value expert = makeNumber(nested, loc, routing.expert, dims);
         if (routing.dropsOthers)
           expert = dropOthers(nested, loc, expert, product.count);
-        tensor::YieldOp::create(nested, loc, toI32(nested, loc, expert));
+        tensor::YieldOp::create(
+            nested, loc,
+            getValueOrCreateCastToIndexLike(nested, loc, i32, expert));
       });
   Value ends = makeEmpty(b, loc, {product.count}, i32, {});
   Value tokens = makeEmpty(b, loc, {products}, i32, numProducts);
