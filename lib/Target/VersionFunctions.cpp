@@ -57,6 +57,8 @@ static Function *splitBody(Function &function, const Twine &name) {
 /// What NVFP4_CPU_ISA and the CPU say, as the place of a name in this order.
 static constexpr StringRef kLevels[] = {"generic", "avx2", "avx512vnni",
                                         "avx512bf16", "amx"};
+/// The last level that functions other than kernels gain from.
+static constexpr int32_t kLastLevel = 2;
 
 Error nvfp4::target::versionFunctions(Module &module,
                                       ArrayRef<StringRef> isas) {
@@ -71,16 +73,16 @@ Error nvfp4::target::versionFunctions(Module &module,
     SmallVector<Function *> bodies;
   };
   SmallVector<Version> versions;
-  for (auto [level, name] : enumerate(kLevels)) {
-    if (level == 0 || !is_contained(isas, name))
-      continue;
-    // Only kernels use what the last ones add.
-    if (level > 2 && !versions.empty() && versions.back().level >= 2)
+  for (auto [index, name] : enumerate(kLevels)) {
+    // Only kernels use what comes after AVX-512 VNNI.
+    auto level = std::min(static_cast<int32_t>(index), kLastLevel);
+    bool isThere = !versions.empty() && versions.back().level == level;
+    if (level == 0 || isThere || !is_contained(isas, name))
       continue;
     Expected<NativeTarget> target = NativeTarget::forIsa(name);
     if (!target)
       return target.takeError();
-    versions.push_back({static_cast<int32_t>(level), *target, {}});
+    versions.push_back({level, *target, {}});
   }
   // A single instruction set, or the lowest of several, is the module's own.
   if (!is_contained(isas, "generic") && !versions.empty())
@@ -142,9 +144,9 @@ Error nvfp4::target::versionFunctions(Module &module,
           BasicBlock::Create(module.getContext(), "has", function);
       BasicBlock *lower =
           BasicBlock::Create(module.getContext(), "lower", function);
-      // The last ones have no more features than AVX-512 VNNI.
-      Value *least = builder.getInt32(std::min(version.level, 2));
-      builder.CreateCondBr(builder.CreateICmpSGE(level, least), has, lower);
+      builder.CreateCondBr(
+          builder.CreateICmpSGE(level, builder.getInt32(version.level)), has,
+          lower);
       builder.SetInsertPoint(has);
       callAndReturn(version.bodies[index]);
       builder.SetInsertPoint(lower);

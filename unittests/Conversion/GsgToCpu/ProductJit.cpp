@@ -13,7 +13,6 @@
 
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
-#include "nvfp4/Runtime/PairSpeed.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -91,8 +90,8 @@ extern "C" int32_t nvfp4TestCpuIsa() {
     return isa ? static_cast<int32_t>(*isa) : 0;
   }
   Isa best = detectHostIsa();
-  bool isSlow = best == Isa::AVX512BF16 && !runtime::hasFastPairs();
-  return static_cast<int32_t>(isSlow ? Isa::AVX512VNNI : best);
+  return static_cast<int32_t>(best == Isa::AMX ? best
+                                               : findFastestUntiled(best));
 }
 
 static void addLowering(PassManager &pm, bool threads) {
