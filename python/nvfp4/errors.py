@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 __all__ = ["NVFP4Error", "LibraryError", "Diagnostic", "CompileError", "ArgumentError", "DataError", "CheckError",
            "DeviceError", "UnsupportedError", "NotFoundError", "CheckpointError"]
@@ -97,6 +97,12 @@ class CheckError(NVFP4Error, AssertionError):
 
 class CheckpointError(NVFP4Error, ValueError):
     """A checkpoint does not hold what its naming convention promises."""
+
+
+def check_one_of(what: str, name: str, names: Collection[str]) -> None:
+    """ArgumentError unless ``name`` is one of the ``names`` of ``what``."""
+    if name not in names:
+        raise ArgumentError(f"expected {what} {', '.join(names)}, but got '{name}'")
 
 
 def _label(text: str) -> str | None:

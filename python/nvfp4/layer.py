@@ -13,7 +13,7 @@ import numpy as np
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, element_of, program_of
 from .compiler import Program
-from .errors import ArgumentError
+from .errors import ArgumentError, check_one_of
 from .options import QUANTIZERS, ActivationLike, QuantizerLike, activation_of, quantizer_of, swiglu, word_of
 from .tensors import FORMATS, ScaledTensor
 
@@ -198,11 +198,6 @@ def _static_type(tensor: ScaledTensor) -> str:
     return tensor.type("x".join(map(str, tensor.shape)))
 
 
-def _check_routing(name: str, method: str) -> None:
-    if method not in ROUTING_METHODS:
-        raise ArgumentError(f"expected {name} {', '.join(ROUTING_METHODS)}, but got '{method}'")
-
-
 def _check_x(x: np.ndarray, weights: MoEWeights) -> None:
     if x.ndim != 2 or x.shape[1] != weights.hidden:
         raise ArgumentError(f"expected x of shape [T, {weights.hidden}], but got {x.shape}")
@@ -214,7 +209,7 @@ class _LayerCall:
     def __init__(self, weights: MoEWeights, x: np.ndarray, logits: np.ndarray, top_k: int, routing: str,
                  routing_bias: Any, n_group: int | None, topk_group: int | None, routed_scaling: float | None,
                  activation_format: str | None, quantizer: QuantizerLike | None, out: Any):
-        _check_routing("routing", routing)
+        check_one_of("routing", routing, ROUTING_METHODS)
         _check_x(x, weights)
         if logits.shape != (x.shape[0], weights.experts):
             raise ArgumentError(f"expected logits of shape {(x.shape[0], weights.experts)}, but got {logits.shape}")
@@ -331,7 +326,7 @@ def route(logits: Any, top_k: int, method: str = "topk_softmax", *, bias: Any = 
     if array.ndim != 2:
         raise ArgumentError(f"expected logits of shape [T, E], but got {array.shape}")
     weights, experts = np.zeros((array.shape[0], top_k), np.float32), np.full((array.shape[0], top_k), -1, np.int32)
-    _check_routing("method", method)
+    check_one_of("method", method, ROUTING_METHODS)
     call = Call()
     text = f"{DIALECT}.route {method} ({call.memref('logits', array, 'logits', FLOATS)})"
     if bias is not None:

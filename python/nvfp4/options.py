@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Union
 
-from .errors import ArgumentError
+from .errors import ArgumentError, check_one_of
 
 __all__ = ["Gate", "GATES", "Activation", "swiglu", "geglu_tanh", "gpt_oss_swiglu", "Quantizer", "QUANTIZERS"]
 
@@ -24,8 +24,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 def word_of(option: str, word: str, name: str = "") -> str:
     """A word that an option takes; ``name`` is that of the argument, where it is another."""
-    if word not in WORDS[option]:
-        raise ArgumentError(f"expected {name or option} {', '.join(WORDS[option])}, but got '{word}'")
+    check_one_of(name or option, word, WORDS[option])
     return word
 
 

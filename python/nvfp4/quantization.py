@@ -10,10 +10,9 @@ import numpy as np
 
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled
-from .errors import ArgumentError
+from .errors import ArgumentError, check_one_of
 from .options import GateLike, QuantizerLike, gate_of, quantizer_of
-from .tensors import (_STARTS, CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, _one_of, scales_shape,
-                      values_shape)
+from .tensors import _STARTS, CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, scales_shape, values_shape
 
 __all__ = ["quantize", "dequantize", "relayout", "encode_scale"]
 
@@ -30,8 +29,8 @@ def encode_scale(x: Any, *, by_expert: bool = False) -> Any:
 def stored_scales(shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis: int,
                   groups: Grouping | None) -> tuple[int, ...]:
     """The storage shape of scales, whose extent along the groups depends on where those start."""
-    _one_of("format", fmt, FORMATS)
-    _one_of("layout", layout, LAYOUTS)
+    check_one_of("format", fmt, FORMATS)
+    check_one_of("layout", layout, LAYOUTS)
     whole = list(scales_shape(shape, fmt, layout, axis))
     if starts == "whole":
         return tuple(whole)
@@ -90,7 +89,7 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
     Raises CompileError for what the dialect refuses, such as a quantiser that does not write the format's scales.
     """
     array = _dlpack.asarray(x)
-    _one_of("format", format, FORMATS)
+    check_one_of("format", format, FORMATS)
     quant = quantizer_of(quantizer, format)
     if not 1 <= array.ndim <= 3:
         raise ArgumentError(f"expected a tensor of rank 1, 2 or 3, but got shape {array.shape}")
@@ -141,8 +140,8 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
     if gate is not None:
         x = _relayout_weight(x, gate)
     layout, starts = layout or x.layout, starts or x.starts
-    _one_of("layout", layout, (*LAYOUTS, *CODED))
-    _one_of("starts", starts, _STARTS)
+    check_one_of("layout", layout, (*LAYOUTS, *CODED))
+    check_one_of("starts", starts, _STARTS)
     if (layout, starts) == (x.layout, x.starts):
         return x
     if layout in CODED or x.layout in CODED:

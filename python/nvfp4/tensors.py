@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from . import _dlpack
-from .errors import ArgumentError
+from .errors import ArgumentError, check_one_of
 
 __all__ = ["Format", "FORMATS", "LAYOUTS", "ScaledTensor", "Grouping", "dense", "batched", "ragged_rows", "masked",
            "ragged_k"]
@@ -59,11 +59,6 @@ def _ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _one_of(what: str, name: str, names: Any) -> None:
-    if name not in names:
-        raise ArgumentError(f"expected {what} {', '.join(names)}, but got '{name}'")
-
-
 @dataclasses.dataclass(frozen=True)
 class ScaledTensor:
     """Values and their scales: element = code * scale of its block.
@@ -90,9 +85,9 @@ class ScaledTensor:
     axis: int = -1
 
     def __post_init__(self) -> None:
-        _one_of("format", self.format, FORMATS)
-        _one_of("layout", self.layout, (*LAYOUTS, *CODED))
-        _one_of("starts", self.starts, _STARTS)
+        check_one_of("format", self.format, FORMATS)
+        check_one_of("layout", self.layout, (*LAYOUTS, *CODED))
+        check_one_of("starts", self.starts, _STARTS)
         if self.layout in CODED:
             self._check_coded()
             return
