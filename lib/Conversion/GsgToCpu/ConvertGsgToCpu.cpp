@@ -14,7 +14,6 @@
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
-#include "nvfp4/Runtime/PairSpeed.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -37,12 +36,7 @@ using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
 
 /// The fastest of this machine that no process has to ask for.
-static Isa findAutoIsa() {
-  Isa isa = detectHostIsa();
-  if (isa < Isa::AVX512BF16)
-    return isa;
-  return runtime::hasFastPairs() ? Isa::AVX512BF16 : Isa::AVX512VNNI;
-}
+static Isa findAutoIsa() { return findFastestUntiled(detectHostIsa()); }
 
 namespace {
 struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {

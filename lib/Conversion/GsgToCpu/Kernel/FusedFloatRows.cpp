@@ -22,8 +22,7 @@ using namespace nvfp4::gsg::cpu;
 LLVM::LLVMFuncOp KernelEmitter::emitFusedFloatRows(int64_t rows) {
   auto func = beginRows(rows, Source::Memory);
   auto args = func.getArguments();
-  Value prepared = args[0], steps = args[1], scales = args[2],
-        accumulator = args[3];
+  Value prepared = args[0], scales = args[2], accumulator = args[3];
   int64_t lanes = plan.getLanes(), blockSize = spec.blockSize;
   int64_t blocks = plan.getBlocksPerStep();
   const bool isPlain = spec.rows != PlainRows::None;
@@ -33,9 +32,8 @@ LLVM::LLVMFuncOp KernelEmitter::emitFusedFloatRows(int64_t rows) {
   for (int64_t row = 0; row < rows; ++row)
     init.push_back(kb.load(floats, accumulator, 4 * row * kPanelColumns));
 
-  auto body = [&](Value step, ValueRange carried) {
+  auto body = [&](Value step, ValueRange dwords, ValueRange carried) {
     SmallVector<Value> acc(carried);
-    SmallVector<Value> dwords = loadStep(args, step);
     for (int64_t block = 0; block < blocks; ++block) {
       int64_t blockBytes = rows * plan.getRowBlockBytes();
       Value rowsPtr = kb.ptrAdd(prepared, kb.mul(step, blocks * blockBytes));
@@ -64,8 +62,7 @@ LLVM::LLVMFuncOp KernelEmitter::emitFusedFloatRows(int64_t rows) {
     }
     return acc;
   };
-  SmallVector<Value> result =
-      kb.forLoop(kb.i64Constant(0), steps, 1, init, body);
+  SmallVector<Value> result = forPackedSteps(args, init, /*early=*/true, body);
   for (auto [row, value] : llvm::enumerate(result))
     kb.store(value, accumulator, 4 * static_cast<int64_t>(row) * kPanelColumns);
   endFunction();

@@ -138,8 +138,10 @@ void KernelEmitter::runFused(const Tile &tile) {
           args.push_back(secondPtr);
           kb.call(fusedRows[index], args);
         };
-        run(firstBlock, whole, zero,
-            {tile.data, offsets, kb.shr(first, 1), ahead, aheadByte});
+        kb.ifThen(kb.cmp(Predicate::sgt, whole, 0), [&] {
+          run(firstBlock, whole, zero,
+              {tile.data, offsets, kb.shr(first, 1), ahead, aheadByte});
+        });
         kb.forLoop(whole, steps, 1, [&](Value step) {
           stageStep(tile, offsets, lanes, kb.add(first, kb.mul(step, kStep)));
           Value block = kb.mul(step, stepBlocks);

@@ -7,9 +7,13 @@
 //
 // A tile of rows x columns with accumulators in registers: per block the bias
 // starts an integer dot product, which is exact, and one fma per block adds it
-// to the accumulator. The weights come from the decoded panel or, for few rows,
-// straight from memory, decoded in registers. Memory is read ahead a little in
-// every step, never in a burst, which would wait for it.
+// to the accumulator. With UE4M3 scales the sum is never converted: it starts
+// at the bits of kSumOffset, so its own are those of kSumOffset + sum, and
+//   fma(kSumOffset + sum, sB, -kSumOffset * sB) = sum * sB,
+// exactly, since a sum has 12 bits, a scale 4 and kSumOffset 2. The weights
+// come from the decoded panel or, for few rows, straight from memory, decoded
+// in registers. Memory is read ahead a little in every step, never in a burst,
+// which would wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +42,7 @@ void KernelEmitter::fetchAhead(Value base, Value offsets, Value byteOffset,
 // rows(..., panel, base, nextOffsets, byteOffset), or from memory:
 // rows(prepared, steps, scales, accumulator, base, offsets, byteOffset,
 //      aheadOffsets, aheadByteOffset, second), `ahead` being what it fetches
-//      and
-// `second` the prepared rows of the second tile.
+// and `second` the prepared rows of the second tile.
 LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
   const bool fused = from == Source::Memory;
   auto func = beginRows(rows, from);
@@ -73,12 +76,12 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
     for (int64_t group = 0; group < groups; ++group)
       init.push_back(kb.load(floats, accumulator, accOffset(row, group)));
 
-  auto body = [&](Value step, ValueRange carried) {
+  auto body = [&](Value step, ValueRange packed, ValueRange carried) {
     SmallVector<Value> acc(carried);
     // weights[group][i]: four bytes of K per column each, K in prepared order.
     SmallVector<SmallVector<Value>> weights(groups);
     if (fused) {
-      for (Value dword : loadStep(args, step)) {
+      for (Value dword : packed) {
         auto [low, high] = isa->decodeNibbles(kb, dword);
         weights[0].append({low, high});
       }
@@ -93,10 +96,14 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
       fetchAhead(args[5], args[6], args[7], step);
     Value scalesPtr = kb.ptrAdd(scales, kb.mul(step, 4 * blocks * columns));
     for (int64_t block = 0; block < blocks; ++block) {
-      SmallVector<Value> scaleB;
-      for (int64_t group = 0; group < groups; ++group)
+      SmallVector<Value> scaleB, offsetB;
+      for (int64_t group = 0; group < groups; ++group) {
         scaleB.push_back(
             kb.load(floats, scalesPtr, 4 * (block * columns + group * lanes)));
+        if (plan.hasFloatSums())
+          offsetB.push_back(
+              kb.mulF(scaleB.back(), kb.constantF32(floats, -kSumOffset)));
+      }
       for (const Tile &tile : tiles) {
         int64_t blockBytes = tile.height * plan.getRowBlockBytes();
         Value blockPtr =
@@ -121,16 +128,28 @@ LLVM::LLVMFuncOp KernelEmitter::emitIntegerRows(int64_t rows, Source from) {
                 ArrayRef(weights[group]).slice(block * dwords, dwords);
             Value dot = isa->blockDot(kb, bias, blockWeights, values);
             Value &slot = acc[(tile.row + row) * groups + group];
-            slot = accumulate(kb.intToFloat(dot), scaleA, scaleB[group], slot);
+            if (!plan.hasFloatSums()) {
+              slot =
+                  accumulate(kb.intToFloat(dot), scaleA, scaleB[group], slot);
+              continue;
+            }
+            Value scaled =
+                kb.fma(kb.bitcast(dot, kb.f32), scaleB[group], offsetB[group],
+                       /*exact=*/false, isa->hasFma());
+            slot = kb.fma(scaled, scaleA, slot, /*exact=*/true, isa->hasFma());
           }
         }
       }
     }
     return acc;
   };
-  Value count = fused ? steps : kb.mul(steps, plan.getBlocksPerStep());
-  SmallVector<Value> result =
-      kb.forLoop(kb.i64Constant(0), count, 1, init, body);
+  SmallVector<Value> result;
+  if (fused)
+    result = forPackedSteps(args, init, /*early=*/rows <= tileRows, body);
+  else
+    result = kb.forLoop(
+        kb.i64Constant(0), kb.mul(steps, plan.getBlocksPerStep()), 1, init,
+        [&](Value block, ValueRange acc) { return body(block, {}, acc); });
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t group = 0; group < groups; ++group)
       kb.store(result[row * groups + group], accumulator,

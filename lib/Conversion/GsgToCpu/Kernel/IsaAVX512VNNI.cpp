@@ -59,14 +59,7 @@ public:
     // Rows are prepared element by element.
     if (!isa<VectorType>(dwords.getType()))
       return {};
-    SmallVector<float> table;
-    for (uint8_t code = 0; code < 16; ++code)
-      table.push_back(format::decodeE2M1(code));
-    auto floats = VectorType::get(16, kb.f32);
-    Value lookup = arith::ConstantOp::create(
-        kb.builder, kb.loc, DenseElementsAttr::get(floats, ArrayRef(table)));
-    return kb.intrinsic("llvm.x86.avx512.permvar.sf.512", floats,
-                        {lookup, kb.shr(dwords, 4 * index)});
+    return lookUpE2M1(kb, kb.shr(dwords, 4 * index));
   }
 
   SmallVector<Value> decodeScaleWords(KernelBuilder &kb, format::ScaleKind kind,
@@ -140,6 +133,17 @@ private:
   std::string features;
 };
 } // namespace
+
+Value nvfp4::gsg::cpu::lookUpE2M1(KernelBuilder &kb, Value codes) {
+  SmallVector<float> table;
+  for (uint8_t code = 0; code < 16; ++code)
+    table.push_back(format::decodeE2M1(code));
+  auto floats = VectorType::get(16, kb.f32);
+  Value lookup = arith::ConstantOp::create(
+      kb.builder, kb.loc, DenseElementsAttr::get(floats, ArrayRef(table)));
+  return kb.intrinsic("llvm.x86.avx512.permvar.sf.512", floats,
+                      {lookup, codes});
+}
 
 SmallVector<Value> nvfp4::gsg::cpu::lookUpWords(KernelBuilder &kb, Value dwords,
                                                 ArrayRef<int8_t> table) {

@@ -83,6 +83,10 @@ llvm::SmallVector<mlir::Value> lookUpWords(KernelBuilder &kb,
                                            mlir::Value dwords,
                                            llvm::ArrayRef<int8_t> table);
 
+/// The numbers of E2M1 codes, which are the lower four bits of 16 lanes of i32.
+/// AVX-512.
+mlir::Value lookUpE2M1(KernelBuilder &kb, mlir::Value codes);
+
 std::unique_ptr<IsaEmitter> createGenericEmitter();
 std::unique_ptr<IsaEmitter> createAVX2Emitter();
 std::unique_ptr<IsaEmitter> createAVX512VNNIEmitter();

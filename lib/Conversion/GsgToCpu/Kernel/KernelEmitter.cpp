@@ -67,13 +67,15 @@ SmallVector<Type> KernelEmitter::gemmTileTypes() const {
 }
 
 SmallVector<int64_t> KernelEmitter::fusedVariants() const {
-  bool decodesInRegisters =
-      !plan.usesFloats() ||
-      (spec.isa >= Isa::AVX512VNNI && spec.weight == format::ElementKind::E2M1);
-  if (!decodesInRegisters || plan.usesTiles() || spec.scaleWeights)
+  if (plan.usesTiles() || spec.scaleWeights)
+    return {};
+  bool isAVX512 = spec.isa >= Isa::AVX512VNNI;
+  // Only AVX-512 decodes f32 fast enough.
+  if (plan.usesFloats() &&
+      (!isAVX512 || spec.weight != format::ElementKind::E2M1))
     return {};
   SmallVector<int64_t> variants(plan.getRowVariants());
-  if (spec.isa >= Isa::AVX512VNNI && !plan.usesFloats())
+  if (isAVX512 && !plan.usesFloats())
     for (int64_t tail : plan.getRowVariants())
       variants.push_back(plan.getTileRows() + tail);
   return variants;

@@ -47,9 +47,8 @@ private:
   Func emitWeightPanel();
   // PrepareRows.cpp
   Func emitPrepareRows();
-  /// Where a micro-kernel has its weights from: the
-  /// panel; the panel, while it fetches the next one; memory, decoding them in
-  /// registers.
+  /// Where a micro-kernel has its weights from: the panel; the panel, while it
+  /// fetches the next one; memory, decoding them in registers.
   enum class Source { Panel, PanelAndFetch, Memory };
   // IntegerRows.cpp: rows x set of columns. More rows than a tile are two.
   Func emitIntegerRows(int64_t rows, Source source);
@@ -113,6 +112,15 @@ private:
                 int64_t bytesOffset);
   /// The same of a step of a micro-kernel without a panel, given its arguments.
   llvm::SmallVector<Value> loadStep(mlir::ValueRange args, Value step);
+  /// The loop over the steps of such a micro-kernel, of which there is at least
+  /// one: body(step, packed dwords, carried values). With `early` the dwords
+  /// are loaded and transposed a step before they are needed, so that this does
+  /// not wait for the arithmetic nor the arithmetic for this.
+  llvm::SmallVector<Value> forPackedSteps(
+      mlir::ValueRange args, llvm::ArrayRef<Value> init, bool early,
+      llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange,
+                                                  mlir::ValueRange)>
+          body);
   /// Fetches ahead for one step of one group of columns.
   void prefetchStep(Value base, Value offsets, Value byteOffset, Value step,
                     int64_t group, int64_t stepBytes,

@@ -15,6 +15,7 @@
 
 #include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
 
+#include "nvfp4/Runtime/PairSpeed.h"
 #include "nvfp4/Runtime/TilePermission.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -72,6 +73,12 @@ Isa cpu::detectHostIsa() {
                  runtime::requestTiles()
              ? Isa::AMX
              : Isa::AVX512BF16;
+}
+
+Isa cpu::findFastestUntiled(Isa best) {
+  if (best < Isa::AVX512BF16)
+    return best;
+  return runtime::hasFastPairs() ? Isa::AVX512BF16 : Isa::AVX512VNNI;
 }
 
 /// Without the instructions that a kernel for operands with scales, or with

@@ -7,8 +7,9 @@
 //
 // Unpacks rows of A. Rows are interleaved in tiles of getTileRows(), the last
 // tile as high as its row variant m, and inside a tile block after block:
-//   integers: i8 [m][block] of 2 * e2m1, i32 [m] of -12 * their sum, f32 [m]
-//             scale; eight K values k0..k7 of a packed dword are kept as
+//   integers: i8 [m][block] of 2 * e2m1, i32 [m] of -12 * their sum, with
+//             UE4M3 scales plus the bits of kSumOffset, f32 [m] scale; eight K
+//             values k0..k7 of a packed dword are kept as
 //             k0 k2 k4 k6 k1 k3 k5 k7, the order in which nibbles decode
 //   pairs:    bf16 [m][block] values, i32 [m] which is not 0 if the row has,
 //             in this block or before, an element that is too small for pairs
@@ -27,6 +28,7 @@
 #include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/bit.h"
 
 #include <limits>
 
@@ -60,19 +62,10 @@ static Value unpackStep(KernelBuilder &kb, Value source) {
 /// A step of E2M1 times `scales` of 16 bytes, as 16 pairs of bf16.
 static Value unpackScaled(KernelBuilder &kb, Value source, Value scales,
                           bool isNatural) {
-  SmallVector<float> values;
-  for (uint8_t code = 0; code < 16; ++code)
-    values.push_back(format::decodeE2M1(code));
-  auto floats = VectorType::get(16, kb.f32);
-  Value table = arith::ConstantOp::create(
-      kb.builder, kb.loc, DenseElementsAttr::get(floats, ArrayRef(values)));
   Value codes =
       kb.zeroExtend(kb.load(VectorType::get(16, kb.i8), source), kb.i32);
-  // It looks at four bits of an index.
-  auto decode = [&](Value index) {
-    Value value =
-        kb.intrinsic("llvm.x86.avx512.permvar.sf.512", floats, {table, index});
-    return kb.bitcast(kb.mulF(value, scales), kb.i32);
+  auto decode = [&](Value shifted) {
+    return kb.bitcast(kb.mulF(lookUpE2M1(kb, shifted), scales), kb.i32);
   };
   Value even = decode(codes), odd = decode(kb.shr(codes, 4));
   Value lower = even, upper = odd;
@@ -270,7 +263,10 @@ LLVM::LLVMFuncOp KernelEmitter::emitPrepareRows() {
               kb.signExtend(kb.bitcast(values, kb.i8), kb.i32));
           Value biasAt = kb.ptrAdd(
               target, kb.add(kb.mul(height, blockSize), kb.shl(lane, 2)));
-          kb.store(kb.mul(sum, -12), biasAt);
+          Value bias = kb.mul(sum, -12);
+          if (plan.hasFloatSums())
+            bias = kb.add(bias, llvm::bit_cast<int32_t>(kSumOffset));
+          kb.store(bias, biasAt);
           scaleAt = kb.ptrAdd(biasAt, kb.shl(height, 2));
         } else {
           kb.forLoop(zero, kb.i64Constant(blockSize), 1, [&](Value element) {

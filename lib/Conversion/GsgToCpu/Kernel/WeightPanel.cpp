@@ -97,6 +97,32 @@ SmallVector<Value> KernelEmitter::loadStep(ValueRange args, Value step) {
   return transposeStep(columnPtr, 0);
 }
 
+SmallVector<Value> KernelEmitter::forPackedSteps(
+    ValueRange args, ArrayRef<Value> init, bool early,
+    function_ref<SmallVector<Value>(Value, ValueRange, ValueRange)> body) {
+  Value steps = args[1], zero = kb.i64Constant(0);
+  // Without AVX-512 there are no registers for it.
+  if (!early || spec.isa < Isa::AVX512VNNI)
+    return kb.forLoop(zero, steps, 1, init,
+                      [&](Value step, ValueRange carried) {
+                        return body(step, loadStep(args, step), carried);
+                      });
+  Value last = kb.add(steps, -1);
+  SmallVector<Value> all(init);
+  llvm::append_range(all, loadStep(args, zero));
+  SmallVector<Value> result =
+      kb.forLoop(zero, steps, 1, all, [&](Value step, ValueRange carried) {
+        SmallVector<Value> next =
+            loadStep(args, kb.minS(kb.add(step, 1), last));
+        SmallVector<Value> values = body(step, carried.drop_front(init.size()),
+                                         carried.take_front(init.size()));
+        values.append(next);
+        return values;
+      });
+  result.truncate(init.size());
+  return result;
+}
+
 /// Pairs of bf16 times f32 scales; the products are exact in bf16.
 static Value scalePairs(KernelBuilder &kb, Value pairs, Value scales) {
   auto multiply = [&](Value half) {

@@ -48,6 +48,10 @@ std::optional<Isa> parseIsa(llvm::StringRef name);
 /// The best Isa that this process may use on its CPU.
 Isa detectHostIsa();
 
+/// The fastest without AMX on a CPU of which `best` is the best: see
+/// PairSpeed.h.
+Isa findFastestUntiled(Isa best);
+
 /// Rows of A that are numbers of 16 bits instead of elements with scales.
 enum class PlainRows { None, BF16, F16 };
 
@@ -151,6 +155,10 @@ inline constexpr int64_t kTileExponent = 55;
 /// With UE4M3 scales, A carries this power of two in tiles and B its inverse.
 inline constexpr int64_t kTileBias = 112;
 
+/// What integer block sums are added to where they are f32: a unit in the last
+/// place is 1 around it.
+inline constexpr float kSumOffset = 0x1.8p23f;
+
 /// Tile shapes and buffer sizes of a kernel.
 class KernelPlan {
 public:
@@ -159,6 +167,12 @@ public:
   const KernelSpec &getSpec() const { return spec; }
   /// Whether block sums are integer dot products.
   bool usesIntegers() const { return route == Route::Integers; }
+  /// Whether these come as the bits of the f32 kSumOffset + sum, to which the
+  /// bias of prepared rows takes them. With E8M0 scales kSumOffset times a
+  /// scale may be beyond f32.
+  bool hasFloatSums() const {
+    return usesIntegers() && spec.scale == format::ScaleKind::UE4M3;
+  }
   /// Whether they are dot products of pairs of bf16.
   bool usesPairs() const { return route == Route::Pairs; }
   /// Whether AMX adds up scaled elements.
