@@ -57,7 +57,7 @@ void bench::add(const char *name, std::function<void(benchmark::State &)> run) {
       ->Arg(1)
       ->Arg(2)
       ->ArgName("threads")
-      ->UseRealTime()
+      ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
 }
 

@@ -13,6 +13,8 @@
 
 #include "IntrinsicsTile.h"
 
+#include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
+
 #include <algorithm>
 #include <immintrin.h>
 
@@ -22,7 +24,8 @@
 
 namespace {
 constexpr int64_t kPanel = 64, kSet = 32, kRows = 8, kChunk = 512;
-/// Values, minus 12 times their sum, and the scale of one row and block.
+/// Values, minus 12 times their sum plus the bits of kSumOffset,
+/// and the scale of one row and block.
 constexpr int64_t kRowBlock = 16 + 4 + 4;
 
 /// 2 * e2m1 + 12, four times.
@@ -31,13 +34,6 @@ alignas(64) constexpr uint8_t kTable[64] = {
     12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0,
     12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0,
     12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
-
-using Words = int32_t __attribute__((vector_size(64)));
-
-/// _mm512_cvtepi32_ps and the like, about which g++ warns.
-NVFP4_TARGET inline __attribute__((always_inline)) __m512 toFloat(__m512i x) {
-  return __builtin_convertvector(reinterpret_cast<Words>(x), __m512);
-}
 
 /// 16 bytes of each of 16 columns; result d has bytes 4d to 4d + 3 of a column
 /// in its lane.
@@ -127,6 +123,9 @@ NVFP4_TARGET void multiply(const uint8_t *rows, int64_t blocks,
       for (int d = 0; d < 4; ++d)
         weights[g][d] = _mm512_loadu_si512(panel + 256 * g + 64 * d);
     __m512 scale[2] = {_mm512_loadu_ps(scales), _mm512_loadu_ps(scales + 16)};
+    const __m512 minusOffset = _mm512_set1_ps(-nvfp4::gsg::cpu::kSumOffset);
+    __m512 offset[2] = {_mm512_mul_ps(scale[0], minusOffset),
+                        _mm512_mul_ps(scale[1], minusOffset)};
     const auto *values = reinterpret_cast<const int32_t *>(rows);
     const auto *bias = reinterpret_cast<const int32_t *>(rows + 16 * kRows);
     const auto *rowScale = reinterpret_cast<const float *>(rows + 20 * kRows);
@@ -137,8 +136,10 @@ NVFP4_TARGET void multiply(const uint8_t *rows, int64_t blocks,
         for (int d = 0; d < 4; ++d)
           sum = _mm512_dpbusd_epi32(sum, weights[g][d],
                                     _mm512_set1_epi32(values[4 * r + d]));
-        __m512 both = _mm512_mul_ps(_mm512_set1_ps(rowScale[r]), scale[g]);
-        acc[r][g] = _mm512_fmadd_ps(toFloat(sum), both, acc[r][g]);
+        __m512 scaled =
+            _mm512_fmadd_ps(_mm512_castsi512_ps(sum), scale[g], offset[g]);
+        acc[r][g] =
+            _mm512_fmadd_ps(scaled, _mm512_set1_ps(rowScale[r]), acc[r][g]);
       }
     rows += kRows * kRowBlock;
     panel += 512;

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompiledProgram.h"
+#include "WholeCore.h"
 
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 
@@ -215,12 +216,13 @@ void run(benchmark::State &state, const Case &c) {
     last = &c;
   }
   auto &[program, arguments] = *prepared;
-  nvfp4_set_num_threads(static_cast<int>(state.range(0)));
+  const int threads = static_cast<int>(state.range(0));
+  nvfp4_set_num_threads(threads);
   size_t next = 0;
-  for (auto _ : state) {
+  measure(state, threads, [&, &program = program, &arguments = arguments] {
     program.call(arguments[next]);
     next = (next + 1) % arguments.size();
-  }
+  });
   // One token reads the weights of its four experts.
   double bytes = static_cast<double>(c.weightBytes());
   if (c.experts)

@@ -16,6 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WholeCore.h"
+
 #include "benchmark/benchmark.h"
 
 #include <cstdint>
@@ -38,13 +40,13 @@ constexpr int64_t kN = 4096, kK = 4096;
 /// Weight matrices to go through; f32 and bf16 ones are larger than ours.
 int64_t countCopies(int64_t m) { return m <= 8 ? 6 : 1; }
 
-void measure(benchmark::State &state, int64_t m,
-             const std::function<void(size_t)> &call) {
+void measureCalls(benchmark::State &state, int64_t m,
+                  const std::function<void(size_t)> &call) {
   size_t next = 0, copies = static_cast<size_t>(countCopies(m));
-  for (auto _ : state) {
+  nvfp4::bench::measure(state, static_cast<int>(state.range(0)), [&] {
     call(next);
     next = (next + 1) % copies;
-  }
+  });
   state.counters["gflops"] =
       benchmark::Counter(2e-9 * static_cast<double>(m * kN * kK),
                          benchmark::Counter::kIsIterationInvariantRate);
@@ -58,7 +60,7 @@ void add(const std::string &name, int64_t m,
       ->Arg(1)
       ->Arg(2)
       ->ArgName("threads")
-      ->UseRealTime()
+      ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
 }
 
@@ -68,7 +70,7 @@ void runOpenBlas(benchmark::State &state, int64_t m) {
   std::vector<float> x(m * kK, 0.5f), y(m * kN);
   std::vector<std::vector<float>> w(countCopies(m),
                                     std::vector<float>(kN * kK, 0.25f));
-  measure(state, m, [&](size_t copy) {
+  measureCalls(state, m, [&](size_t copy) {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(m),
                 kN, kK, 1.0f, x.data(), kK, w[copy].data(), kK, 0.0f, y.data(),
                 kN);
@@ -103,7 +105,7 @@ void runOneDnn(benchmark::State &state, int64_t m,
   std::vector<dnnl::memory> weights;
   for (int64_t i = 0; i < countCopies(m); ++i)
     weights.push_back(allocate(plan.weights_desc()));
-  measure(state, m, [&](size_t copy) {
+  measureCalls(state, m, [&](size_t copy) {
     product.execute(stream, {{DNNL_ARG_SRC, source0},
                              {DNNL_ARG_WEIGHTS, weights[copy]},
                              {DNNL_ARG_DST, result0}});

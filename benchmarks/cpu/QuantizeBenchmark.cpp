@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompiledProgram.h"
+#include "WholeCore.h"
 
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 
@@ -107,9 +108,9 @@ void run(benchmark::State &state, const Case &c) {
                : allocate(DType::F8E4M3FN, {c.rows, kColumns}),
       allocate(blockSize(c) == 16 ? DType::F8E4M3FN : DType::F8E8M0FNU,
                scaleShape(c))};
-  nvfp4_set_num_threads(static_cast<int>(state.range(0)));
-  for (auto _ : state)
-    program.call(arguments);
+  const int threads = static_cast<int>(state.range(0));
+  nvfp4_set_num_threads(threads);
+  measure(state, threads, [&] { program.call(arguments); });
   state.counters["gbs"] =
       benchmark::Counter(2e-9 * static_cast<double>(c.rows * kColumns),
                          benchmark::Counter::kIsIterationInvariantRate);
