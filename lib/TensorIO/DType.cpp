@@ -29,7 +29,7 @@ struct DTypeInfo {
   DType dtype;
   size_t size;
   bool integral;
-  /// The name, then aliases: numpy's or ml_dtypes', and safetensors'.
+  /// The name, then aliases: numpy's or ml_dtypes', safetensors' and MLIR's.
   std::array<std::string_view, 4> names;
 };
 } // namespace
@@ -48,9 +48,15 @@ static constexpr DTypeInfo table[] = {
     {DType::BF16, 2, false, {"bf16", "bfloat16", "BF16"}},
     {DType::F32, 4, false, {"f32", "float32", "F32"}},
     {DType::F64, 8, false, {"f64", "float64", "F64"}},
-    {DType::F8E4M3FN, 1, false, {"f8_e4m3fn", "float8_e4m3fn", "F8_E4M3"}},
-    {DType::F8E5M2, 1, false, {"f8_e5m2", "float8_e5m2", "F8_E5M2"}},
-    {DType::F8E8M0FNU, 1, false, {"f8_e8m0fnu", "float8_e8m0fnu", "F8_E8M0"}},
+    {DType::F8E4M3FN,
+     1,
+     false,
+     {"f8_e4m3fn", "float8_e4m3fn", "F8_E4M3", "f8E4M3FN"}},
+    {DType::F8E5M2, 1, false, {"f8_e5m2", "float8_e5m2", "F8_E5M2", "f8E5M2"}},
+    {DType::F8E8M0FNU,
+     1,
+     false,
+     {"f8_e8m0fnu", "float8_e8m0fnu", "F8_E8M0", "f8E8M0FNU"}},
 };
 
 static constexpr auto dtypeList = [] {

@@ -39,6 +39,7 @@ TEST(DTypeTest, AcceptsForeignNames) {
   EXPECT_EQ(parseDType("bfloat16"), DType::BF16);
   EXPECT_EQ(parseDType("float8_e4m3fn"), DType::F8E4M3FN);
   EXPECT_EQ(parseDType("F8_E8M0"), DType::F8E8M0FNU);
+  EXPECT_EQ(parseDType("f8E5M2"), DType::F8E5M2);
   EXPECT_EQ(parseDType("float32"), DType::F32);
   EXPECT_EQ(parseDType(""), std::nullopt);
   EXPECT_EQ(parseDType("f8"), std::nullopt);

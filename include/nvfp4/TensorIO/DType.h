@@ -57,8 +57,8 @@ std::string_view dtypeName(DType dtype);
 bool isIntegral(DType dtype);
 
 /// Reads a name as printed by dtypeName. Also takes the names that numpy,
-/// ml_dtypes and safetensors use: `float32`, `bfloat16`, `float8_e4m3fn`,
-/// `F8_E4M3`, `BF16`, ...
+/// ml_dtypes, safetensors and MLIR use: `float32`, `bfloat16`, `float8_e4m3fn`,
+/// `F8_E4M3`, `f8E4M3FN`, ...
 std::optional<DType> parseDType(std::string_view name);
 
 /// The names of dtypeName, separated by ", ".
