@@ -84,7 +84,7 @@ Program Program::compile(const std::string &text, const char *function,
   options.report = [](const std::string &message) {
     llvm::errs() << message << "\n";
   };
-  program.module = tools::ParsedModule::parse(path.str().str(), options.report);
+  program.module = tools::ParsedModule::parse(path.str().str(), options);
   llvm::sys::fs::remove(path);
   if (!program.module || failed(tools::resolve(options)))
     fail("cannot parse the module");

@@ -147,7 +147,7 @@ int tools::runCompile(CompileOptions options) {
       return reportError(options, "expected --target=" + strategy::listGpus() +
                                       " for --explain, but got '" +
                                       options.target + "'");
-    auto module = ParsedModule::parse(options.input, options.report);
+    auto module = ParsedModule::parse(options.input, options);
     return !module || failed(chooseStrategies(module->get(), options)) ||
            failed(explainStrategies(module->get(), options.target));
   }
@@ -175,7 +175,7 @@ int tools::runCompile(CompileOptions options) {
     if (tensorio::Status status = checkOutputPath(output); !status)
       return reportError(options, status.message());
   std::unique_ptr<ParsedModule> module =
-      ParsedModule::parse(options.input, options.report);
+      ParsedModule::parse(options.input, options);
   if (!module)
     return 1;
   // Kernels may be all that there is, written by hand.

@@ -12,6 +12,7 @@
 
 #include "nvfp4/InitAll.h"
 #include "nvfp4/Tools/Compile.h"
+#include "nvfp4/Tools/PassPipeline.h"
 #include "nvfp4/Tools/SourceText.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -37,18 +38,18 @@ ParsedModule::~ParsedModule() = default;
 ModuleOp ParsedModule::get() { return *state->module; }
 
 std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path,
-                                                  const Report &report) {
+                                                  const CodeOptions &options) {
   if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
-    report("reading MLIR from the terminal; end it with Ctrl-D");
+    options.report("reading MLIR from the terminal; end it with Ctrl-D");
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer) {
-    report("error: could not read '" + path +
-           "': " + buffer.getError().message());
+    options.report("error: could not read '" + path +
+                   "': " + buffer.getError().message());
     return nullptr;
   }
   std::string problem = checkSource((*buffer)->getBuffer(), path);
   if (!problem.empty()) {
-    report(problem);
+    options.report(problem);
     return nullptr;
   }
   auto state = std::make_unique<State>();
@@ -64,7 +65,9 @@ std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path,
   state->handler = std::make_unique<SourceMgrDiagnosticHandler>(
       state->sources, &state->context);
   state->module = parseSourceFile<ModuleOp>(state->sources, &state->context);
-  if (!state->module)
+  if (!state->module ||
+      failed(runPassPipeline(*state->module, options.passPipeline,
+                             options.report)))
     return nullptr;
   return std::unique_ptr<ParsedModule>(new ParsedModule(std::move(state)));
 }

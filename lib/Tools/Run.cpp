@@ -101,7 +101,7 @@ Status Session::open() {
                  "' is its own reference"};
   }
   if (!source.empty()) {
-    module = ParsedModule::parse(source, options.report);
+    module = ParsedModule::parse(source, options);
     if (!module)
       return kReported;
   }

@@ -36,6 +36,7 @@ int main(int argc, char **argv) {
   Opt<std::string> target("target", cl::cat(category), cl::desc("The machine to compile for: cpu, sm_90a, sm_100a, sm_103a or sm_100f"), cl::location(compile.target));
   Opt<std::string> emit("emit", cl::cat(category), cl::desc("mlir (LLVM dialect), llvm, asm, obj or so; ptx or cubin of kernels"), cl::location(compile.emit));
   Opt<std::string> isa("isa", cl::cat(category), cl::desc("generic, avx2, avx512vnni, avx512bf16, amx (or several: the runtime chooses), all of them (default for so and obj) or native"), cl::location(compile.isa));
+  Opt<std::string> passPipeline("pass-pipeline", cl::cat(category), cl::desc("Passes to run on the module first, such as builtin.module(raise-to-grouped-scaled-gemm)"), cl::value_desc("pipeline"), cl::location(compile.passPipeline));
   Opt<bool> openmp("openmp", cl::cat(category), cl::desc("Run parallel loops on OpenMP threads (default)"), cl::location(compile.threads));
   Opt<bool> runtimeChecks("runtime-checks", cl::cat(category), cl::desc("Check offsets, indices and dynamic extents where the code runs (default)"), cl::location(compile.runtimeChecks));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));

@@ -42,6 +42,7 @@ int main(int argc, char **argv) {
   Opt<std::string> time("time", cl::ValueOptional, cl::cat(category), cl::desc("Time this many calls (5 without a number)"), cl::location(run.time));
   Opt<int> threads("threads", cl::cat(category), cl::desc("Threads (default: NVFP4_NUM_THREADS, or what OpenMP chooses)"), cl::location(run.numThreads));
   Opt<std::string> isa("isa", cl::cat(category), cl::desc("generic, avx2, avx512vnni, avx512bf16, amx (or several: the runtime chooses) or native"), cl::location(run.isa));
+  Opt<std::string> passPipeline("pass-pipeline", cl::cat(category), cl::desc("Passes to run on the module first, such as builtin.module(raise-to-grouped-scaled-gemm)"), cl::value_desc("pipeline"), cl::location(run.passPipeline));
   Opt<bool> runtimeChecks("runtime-checks", cl::cat(category), cl::desc("Check offsets, indices and dynamic extents where the code runs (default)"), cl::location(run.runtimeChecks));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(run.optLevel));
   Opt<bool> signature("print-signature", cl::cat(category), cl::desc("Print what the function takes and stop"), cl::location(run.printSignature));

@@ -45,6 +45,8 @@ struct CodeOptions {
   /// The inner kernels come from the library of this compiler, as assembly and
   /// fully optimised; otherwise they are part of the IR.
   bool kernelLibrary = true;
+  /// Passes that run on the module first, in MLIR's syntax; see PassPipeline.h.
+  std::string passPipeline;
   /// Where errors and notes go. Must be set.
   Report report;
 };

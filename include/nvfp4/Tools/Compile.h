@@ -47,10 +47,10 @@ struct CompileOptions : CodeOptions {
 /// A module and the context that it lives in, with every dialect registered.
 class ParsedModule {
 public:
-  /// Reads `path`, `-` being standard input. Null after a diagnostic or a
-  /// report.
+  /// Reads `path`, `-` being standard input, and runs the passes that the
+  /// options ask for. Null after a diagnostic or a report.
   static std::unique_ptr<ParsedModule> parse(const std::string &path,
-                                             const Report &report);
+                                             const CodeOptions &options);
   ~ParsedModule();
 
   /// The module; valid as long as this object.

@@ -12,6 +12,7 @@
 #include "Diagnostics.h"
 
 #include "nvfp4/InitAll.h"
+#include "nvfp4/Tools/PassPipeline.h"
 #include "nvfp4/Tools/SourceText.h"
 
 #include "mlir/CAPI/IR.h"
@@ -19,12 +20,7 @@
 #include "mlir/CAPI/Utils.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
-
-#include <mutex>
 
 using namespace mlir;
 using namespace nvfp4;
@@ -96,34 +92,14 @@ void nvfp4ModulePrint(MlirModule module, MlirStringCallback callback,
   stream << "\n";
 }
 
-static void registerPassesOnce() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    mlir::registerAllPasses();
-    nvfp4::registerAllPasses();
-  });
-}
-
 MlirLogicalResult nvfp4ModuleRunPipeline(MlirModule module,
                                          MlirStringRef pipeline,
                                          Nvfp4DiagnosticSink sink) {
   if (!module.ptr || (!pipeline.data && pipeline.length))
     return reportError(sink, "expected a module and a pipeline, but got null");
-  registerPassesOnce();
   ModuleOp op = unwrap(module);
   DiagnosticScope scope(op->getContext(), sink);
-  StringRef text = toString(pipeline).trim();
-  // The anchor may be left out.
-  std::string anchor = ModuleOp::getOperationName().str();
-  if (text.starts_with(anchor + "(") && text.ends_with(")"))
-    text = text.drop_front(anchor.size() + 1).drop_back();
-  PassManager pm(op->getContext(), anchor);
-  std::string problem;
-  llvm::raw_string_ostream os(problem);
-  if (failed(parsePassPipeline(text, pm, os))) {
-    if (problem.empty())
-      problem = "could not parse the pipeline '" + text.str() + "'";
-    return reportError(sink, StringRef(problem).trim());
-  }
-  return wrap(pm.run(op));
+  return wrap(tools::runPassPipeline(
+      op, toString(pipeline),
+      [sink](const std::string &message) { reportError(sink, message); }));
 }
