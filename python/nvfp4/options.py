@@ -37,8 +37,7 @@ class Gate:
     order: str = "gate_first"
 
     def __post_init__(self) -> None:
-        if self.order not in ("gate_first", "up_first"):
-            raise ArgumentError(f"expected order gate_first or up_first, but got '{self.order}'")
+        check_one_of("order", self.order, ("gate_first", "up_first"))
         if self.granularity < 0:
             raise ArgumentError(f"expected a granularity that is positive, or 0 for halves, but got {self.granularity}")
 
@@ -123,8 +122,8 @@ QUANTIZERS: dict[str, str | None] = {
 
 @dataclasses.dataclass(frozen=True)
 class Quantizer:
-    """A named, byte-exact quantiser (docs/Spec.md section 4): one of QUANTIZERS. ``rounding`` is ``nearest`` or
-    ``stochastic`` (with a seed); ``two_d`` shares a scale among 16 x 16 values (``te``)."""
+    """A named, byte-exact quantiser (docs/Spec.md section 4): one of QUANTIZERS. ``neg_zero`` is ``keep`` or ``flush``;
+    ``rounding`` is ``nearest`` or ``stochastic`` (with a seed); ``two_d`` shares a scale among 16 x 16 values (``te``)."""
 
     kind: str = "trtllm"
     neg_zero: str = "keep"
@@ -132,8 +131,9 @@ class Quantizer:
     two_d: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind not in QUANTIZERS:
-            raise ArgumentError(f"expected a quantizer {', '.join(QUANTIZERS)}, but got '{self.kind}'")
+        check_one_of("a quantizer", self.kind, QUANTIZERS)
+        check_one_of("neg_zero", self.neg_zero, ("keep", "flush"))
+        check_one_of("rounding", self.rounding, ("nearest", "stochastic"))
 
     def __str__(self) -> str:
         parts = [self.kind]

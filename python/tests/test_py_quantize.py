@@ -187,6 +187,8 @@ def test_encode_scales():
     (lambda: nvfp4.quantize(np.zeros((2, 2, 2, 2), np.float32)), "rank"),
     (lambda: nvfp4.quantize(np.zeros((2, 2), np.int32)), "int32"),
     (lambda: nvfp4.Quantizer("best"), "four_over_six"),
+    (lambda: nvfp4.Quantizer(rounding="up"), "rounding nearest, stochastic, but got 'up'"),
+    (lambda: nvfp4.Quantizer(neg_zero="drop"), "neg_zero keep, flush, but got 'drop'"),
     (lambda: nvfp4.ragged_rows(), "one of ends="),
     (lambda: nvfp4.ragged_rows(np.zeros(3, np.float32)), "float32"),
     (lambda: nvfp4.relayout(np.zeros(4, np.float32), layout="blocked"), "gate")])
