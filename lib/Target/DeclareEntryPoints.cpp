@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/JSON.h"
 
 namespace nvfp4::target {
@@ -95,24 +96,30 @@ static void removeHalves(func::FuncOp function) {
   }
 }
 
+static InFlightDiagnostic refuse(func::FuncOp function, StringRef what,
+                                 unsigned index, Type type) {
+  InFlightDiagnostic error = function.emitOpError(
+      "expected an entry point of ranked tensors, memrefs of identity layout "
+      "and scalars, but ");
+  error << what << " " << index << " is " << type
+        << "; make the function private";
+  if (what == "argument" && isa<Float4E2M1FNType>(getElementTypeOrSelf(type)))
+    error << ", or pack two values in a byte with nvfp4-pack-entry-points";
+  return error;
+}
+
 static FailureOr<json::Object> describe(func::FuncOp function) {
   json::Array arguments, results;
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     json::Value value = describe(type, function.getArgAttrDict(index));
     if (value.kind() == json::Value::Null)
-      return function.emitOpError("expected an entry point of ranked tensors, "
-                                  "memrefs of identity layout and scalars, but "
-                                  "argument ")
-             << index << " is " << type << "; make the function private";
+      return refuse(function, "argument", index, type);
     arguments.push_back(std::move(value));
   }
   for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
     json::Value value = describe(type, function.getResultAttrDict(index));
     if (value.kind() == json::Value::Null)
-      return function.emitOpError("expected an entry point of ranked tensors, "
-                                  "memrefs of identity layout and scalars, but "
-                                  "result ")
-             << index << " is " << type << "; make the function private";
+      return refuse(function, "result", index, type);
     results.push_back(std::move(value));
   }
   return json::Object{{"name", function.getSymName()},

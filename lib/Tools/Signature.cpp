@@ -15,6 +15,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -117,6 +118,17 @@ static bool append(Type type, std::vector<ValueType> &values) {
   return true;
 }
 
+static Error refuse(const char *what, const Signature &signature, Type type) {
+  std::string message =
+      std::string("expected ") + what + " of '" + signature.name +
+      "' that files can hold, but got one of type " + print(type);
+  if (isa<Float4E2M1FNType>(getElementTypeOrSelf(type)))
+    message += "; nvfp4-pack-entry-points makes arguments bytes of two values, "
+               "as in --pass-pipeline='builtin.module(nvfp4-pack-entry-points,"
+               "raise-to-grouped-scaled-gemm)'";
+  return Error{message};
+}
+
 tensorio::Expected<Signature> Signature::get(ModuleOp module,
                                              const std::string &entry) {
   func::FuncOp chosen;
@@ -142,12 +154,10 @@ tensorio::Expected<Signature> Signature::get(ModuleOp module,
   signature.name = chosen.getSymName().str();
   for (Type type : chosen.getArgumentTypes())
     if (!append(type, signature.arguments))
-      return Error{"expected arguments of '" + signature.name +
-                   "' that files can hold, but got one of type " + print(type)};
+      return refuse("arguments", signature, type);
   for (Type type : chosen.getResultTypes())
     if (!append(type, signature.results))
-      return Error{"expected results of '" + signature.name +
-                   "' that files can hold, but got one of type " + print(type)};
+      return refuse("results", signature, type);
   return signature;
 }
 

@@ -2,7 +2,7 @@
 // compiled: on a CPU, as an artefact and as a kernel for Blackwell.
 // REQUIRES: x86, python-numpy
 // RUN: rm -rf %t && mkdir %t
-// RUN: %python %S/Inputs/make-mx-product.py %t 5 16 64
+// RUN: %python %S/Inputs/make-product.py %t mxfp8 5 16 64
 // DEFINE: %{raise} = --pass-pipeline='builtin.module(raise-to-grouped-scaled-gemm,canonicalize)'
 // DEFINE: %{inputs} = --inputs %t/x.npy@f8E4M3FN,%t/xs.npy@f8E8M0FNU,%t/w.npy@f8E4M3FN,%t/ws.npy@f8E8M0FNU,%t/out.npy
 // RUN: nvfp4-run %s %{raise} %{inputs} --outputs %t/run.npy --check=reference --exact | FileCheck %s
@@ -16,6 +16,10 @@
 // PTX: tcgen05.mma{{.*}}mxf8f6f4
 // RUN: nvfp4-compile %s %{raise} --target=sm_100a --explain 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: remark: {{.*}}strategy
+
+// What was not raised may have no code.
+// RUN: not nvfp4-compile %s --emit=llvm 2>&1 | FileCheck %s --check-prefix=NOTRAISED
+// NOTRAISED: error: 'arith.extf' op on 'f8E4M3FN' has no lowering to LLVM IR; where it dequantises operands of a product, raise-to-grouped-scaled-gemm makes it a part of that
 
 // What cannot be parsed, and what a pass refuses, ends the tools.
 // RUN: not nvfp4-compile %s --pass-pipeline='no-such-pass' --emit=llvm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
