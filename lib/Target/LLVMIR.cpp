@@ -42,6 +42,25 @@ void nvfp4::target::registerTranslations(DialectRegistry &registry) {
   registerOpenMPDialectTranslation(registry);
 }
 
+/// What no pass could lower has a cast before it, from a type of LLVM to the
+/// one that LLVM lacks.
+static LogicalResult checkLowered(ModuleOp module) {
+  WalkResult walk = module.walk([](UnrealizedConversionCastOp cast) {
+    for (Operation *user : cast->getUsers()) {
+      if (isa<LLVM::LLVMDialect>(user->getDialect()) ||
+          isa<UnrealizedConversionCastOp>(user))
+        continue;
+      user->emitOpError("on ")
+          << cast.getResultTypes().front()
+          << " has no lowering to LLVM IR; where it dequantises operands of a "
+             "product, raise-to-grouped-scaled-gemm makes it a part of that";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 std::unique_ptr<llvm::Module>
 nvfp4::target::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
                                  llvm::TargetMachine &machine,
@@ -53,6 +72,8 @@ nvfp4::target::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
       return nullptr;
     }
   }
+  if (failed(checkLowered(module)))
+    return nullptr;
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, context);
   if (!result) {
