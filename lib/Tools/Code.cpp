@@ -206,11 +206,16 @@ LogicalResult tools::emitSharedObject(ModuleOp module,
   return success();
 }
 
-bool tools::hasFunctions(ModuleOp module) {
-  return llvm::any_of(module.getOps<FunctionOpInterface>(),
-                      [](FunctionOpInterface function) {
-                        return function.isPublic() && !function.isExternal();
-                      });
+LogicalResult tools::checkFunctions(ModuleOp module, const CodeOptions &options,
+                                    const Twine &owner) {
+  if (llvm::any_of(module.getOps<FunctionOpInterface>(),
+                   [](FunctionOpInterface function) {
+                     return function.isPublic() && !function.isExternal();
+                   }))
+    return success();
+  return failure(reportError(
+      options, "expected a public function with a body to compile, but " +
+                   owner + " has none"));
 }
 
 FailureOr<std::string> tools::emitKernelCode(ModuleOp module,

@@ -181,11 +181,9 @@ int tools::runCompile(CompileOptions options) {
   // Kernels may be all that there is, written by hand.
   bool hasKernels =
       isKernels && !module->get().getOps<gpu::GPUModuleOp>().empty();
-  if (!hasKernels && !hasFunctions(module->get()))
-    return reportError(options,
-                       "expected a public function with a body to compile, but "
-                       "'" +
-                           options.input + "' has none");
+  if (!hasKernels && failed(checkFunctions(module->get(), options,
+                                           "'" + Twine(options.input) + "'")))
+    return 1;
   if (failed(chooseStrategies(module->get(), options)))
     return 1;
   if (isKernels ? failed(emitKernels(module->get(), options, output))

@@ -138,6 +138,18 @@ TEST_F(Compiler, OptionsAreChecked) {
   EXPECT_NE(text.find("mmx"), std::string::npos) << text;
 }
 
+TEST_F(Compiler, ModulesWithNothingToCallAreRefused) {
+  MlirModule module = parse("func.func private @f(%x: f32) { return }");
+  Nvfp4CompileOptions options = nvfp4CompileOptionsGetDefault();
+  std::string path = ::testing::TempDir() + "nothing.so";
+  EXPECT_EQ(
+      nvfp4ModuleEmitSharedObject(module, options, view(path), sink).value, 0);
+  EXPECT_NE(text.find("the module has none"), std::string::npos) << text;
+  text.clear();
+  EXPECT_EQ(nvfp4ExecutableCreate(module, options, sink).ptr, nullptr);
+  EXPECT_NE(text.find("the module has none"), std::string::npos) << text;
+}
+
 TEST_F(Compiler, PipelinesRunInPlace) {
   MlirModule module = parse(kProduct);
   EXPECT_EQ(nvfp4ModuleRunPipeline(module, view("no-such-pass"), sink).value,

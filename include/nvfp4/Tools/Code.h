@@ -68,8 +68,11 @@ mlir::LogicalResult
 lowerToLLVM(mlir::ModuleOp module, const CodeOptions &options,
             llvm::function_ref<void(mlir::PassManager &)> configure = {});
 
-/// True if something can be called in what `module` compiles to.
-bool hasFunctions(mlir::ModuleOp module);
+/// Fails after a report, in which `owner` is what has the module, if nothing can
+/// be called in what `module` compiles to.
+mlir::LogicalResult checkFunctions(mlir::ModuleOp module,
+                                   const CodeOptions &options,
+                                   const llvm::Twine &owner);
 
 /// Writes `module`, lowered to the LLVM dialect, as a shared object. Fails
 /// after a diagnostic or a report.

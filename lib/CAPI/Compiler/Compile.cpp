@@ -153,7 +153,8 @@ MlirLogicalResult nvfp4ModuleEmitSharedObject(MlirModule module,
     return {0};
   DiagnosticScope scope(copy->getContext(), sink);
   auto code = getOptions(options, sink);
-  if (!code || failed(tools::lowerToLLVM(*copy, *code)))
+  if (!code || failed(tools::checkFunctions(*copy, *code, "the module")) ||
+      failed(tools::lowerToLLVM(*copy, *code)))
     return {0};
   return wrap(tools::emitSharedObject(*copy, *code, toString(path).str()));
 }

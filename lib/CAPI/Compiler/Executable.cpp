@@ -40,14 +40,8 @@ Nvfp4Executable nvfp4ExecutableCreate(MlirModule module,
   OwningOpRef<ModuleOp> copy(unwrap(module).clone());
   DiagnosticScope scope(copy->getContext(), sink);
   auto code = getOptions(options, sink);
-  if (!code)
-    return {nullptr};
-  if (!tools::hasFunctions(*copy)) {
-    reportError(sink, "expected a public function with a body to compile, but "
-                      "there is none");
-    return {nullptr};
-  }
-  if (failed(tools::lowerToLLVM(*copy, *code)))
+  if (!code || failed(tools::checkFunctions(*copy, *code, "the module")) ||
+      failed(tools::lowerToLLVM(*copy, *code)))
     return {nullptr};
   auto result = std::make_unique<Executable>();
   result->jit = target::Jit::create(*copy, tools::getNativeTarget(*code));
