@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The walk from an element to its factors, and the account of how many bits a
-// product needs.
+// The walk from an element to its factors, through arithmetic, and the account
+// of how many bits a product needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -148,211 +149,6 @@ static Product multiply(const Product &a, const Product &b) {
   return result;
 }
 
-//===----------------------------------------------------------------------===//
-// Movements of elements
-//===----------------------------------------------------------------------===//
-
-/// True if the loops of `op` are those of its first result, in any order.
-static bool isElementwise(linalg::LinalgOp op) {
-  return op && op.hasPureTensorSemantics() && op.getNumDpsInits() == 1 &&
-         op.getNumParallelLoops() == op.getNumLoops() &&
-         op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation();
-}
-
-/// The indices of the loops of `op` at an element of its result.
-static SmallVector<AffineExpr> getLoops(linalg::LinalgOp op,
-                                        ArrayRef<AffineExpr> indices) {
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  SmallVector<AffineExpr> loops(op.getNumLoops());
-  for (auto [expr, index] : llvm::zip_equal(map.getResults(), indices))
-    loops[cast<AffineDimExpr>(expr).getPosition()] = index;
-  return loops;
-}
-
-static SmallVector<AffineExpr> apply(AffineMap map,
-                                     ArrayRef<AffineExpr> loops) {
-  SmallVector<AffineExpr> result;
-  for (AffineExpr expr : map.getResults())
-    result.push_back(simplify(expr.replaceDims(loops)));
-  return result;
-}
-
-static bool hasDynamicDim(ArrayRef<int64_t> shape) {
-  return ShapedType::isDynamicShape(shape);
-}
-
-/// True if `tensor` is a slice that has `size` elements in dimension `dim`.
-static bool isSizeOf(OpFoldResult size, Value tensor, unsigned dim) {
-  auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>();
-  if (!slice)
-    return false;
-  llvm::SmallBitVector dropped = slice.getDroppedDims();
-  SmallVector<OpFoldResult> sizes;
-  for (auto [i, own] : llvm::enumerate(slice.getMixedSizes()))
-    if (!dropped[i])
-      sizes.push_back(own);
-  return sizes[dim] == size;
-}
-
-std::optional<SmallVector<AffineExpr>>
-ElementTrace::enterSlice(tensor::ExtractSliceOp op,
-                         ArrayRef<AffineExpr> indices) {
-  if (!op.hasUnitStride())
-    return std::nullopt;
-  ArrayRef<int64_t> shape = op.getSourceType().getShape();
-  llvm::SmallBitVector dropped = op.getDroppedDims();
-  Indices inner;
-  const AffineExpr *next = indices.begin();
-  for (auto [i, offset, size] :
-       llvm::enumerate(op.getMixedOffsets(), op.getMixedSizes())) {
-    AffineExpr index = dropped[i] ? getAffineConstantExpr(0, context) : *next++;
-    bool isWhole = isConstantIntValue(offset, 0) &&
-                   (getConstantIntValue(size) == shape[i] ||
-                    isSizeOf(size, op.getSource(), i));
-    if (!isWhole) {
-      // Halves of the bytes of one slice compare equal.
-      const Slice *slice = llvm::find_if(slices, [&](const Slice &known) {
-        return known.offset == offset && known.size == size;
-      });
-      unsigned symbol = slice - slices.begin();
-      if (symbol == kMaxSlices)
-        return std::nullopt;
-      index = simplify(index + getAffineSymbolExpr(symbol, context));
-      if (symbol == slices.size())
-        slices.push_back({offset, size});
-    }
-    inner.push_back(index);
-  }
-  return inner;
-}
-
-bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
-  Operation *op = tensor.getDefiningOp();
-  if (!op || ++steps > kMaxSteps)
-    return false;
-  if (auto cast = dyn_cast<tensor::CastOp>(op)) {
-    if (!isa<RankedTensorType>(cast.getSource().getType()))
-      return false;
-    tensor = cast.getSource();
-    return true;
-  }
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
-      slice && behind == Slices::All) {
-    std::optional<Indices> inner = enterSlice(slice, indices);
-    if (!inner)
-      return false;
-    tensor = slice.getSource();
-    indices = std::move(*inner);
-    return true;
-  }
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
-    ArrayRef<int64_t> shape = expand.getResultType().getShape();
-    Indices inner;
-    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-      AffineExpr index = getAffineConstantExpr(0, context);
-      for (auto [position, dim] : llvm::enumerate(group)) {
-        if (position && ShapedType::isDynamic(shape[dim]))
-          return false;
-        index = (position ? index * shape[dim] : index) + indices[dim];
-      }
-      inner.push_back(simplify(index));
-    }
-    tensor = expand.getSrc();
-    indices = std::move(inner);
-    return true;
-  }
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
-    ArrayRef<int64_t> shape = collapse.getSrcType().getShape();
-    Indices inner(shape.size(), getAffineConstantExpr(0, context));
-    for (auto [group, index] :
-         llvm::zip_equal(collapse.getReassociationIndices(), indices)) {
-      AffineExpr rest = index;
-      if (hasDynamicDim(shape.slice(group.front() + 1, group.size() - 1)))
-        return false;
-      for (int64_t dim : llvm::reverse(group)) {
-        if (dim == group.front()) {
-          inner[dim] = rest;
-        } else if (shape[dim] > 0) {
-          inner[dim] = simplify(rest % shape[dim]);
-          rest = simplify(rest.floorDiv(shape[dim]));
-        }
-      }
-    }
-    tensor = collapse.getSrc();
-    indices = std::move(inner);
-    return true;
-  }
-  if (isa<tensor::GatherOp>(op))
-    return enterGather(tensor, indices);
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!isElementwise(linalgOp))
-    return false;
-  auto argument = dyn_cast<BlockArgument>(
-      linalgOp.getBlock()->getTerminator()->getOperand(0));
-  if (!argument || argument.getOwner() != linalgOp.getBlock())
-    return false;
-  OpOperand *operand = linalgOp.getMatchingOpOperand(argument);
-  if (!linalgOp.isDpsInput(operand) ||
-      !isa<RankedTensorType>(operand->get().getType()))
-    return false;
-  indices = apply(linalgOp.getMatchingIndexingMap(operand),
-                  getLoops(linalgOp, indices));
-  tensor = operand->get();
-  return true;
-}
-
-void ElementTrace::peel(Value &tensor, Indices &indices) {
-  while (peelOnce(tensor, indices))
-    ;
-}
-
-Operation *ElementTrace::Scalar::getComputation() const {
-  Operation *op = value.getDefiningOp();
-  if (op && owner ? op->getBlock() != owner.getBlock() : !op)
-    return nullptr;
-  StringRef dialect = op->getName().getDialectNamespace();
-  bool isScalar = dialect == "arith" || dialect == "math" ||
-                  (owner && isa<linalg::IndexOp, tensor::ExtractOp>(op));
-  return isScalar && !isa<arith::ConstantOp>(op) ? op : nullptr;
-}
-
-void ElementTrace::settle(Scalar &scalar, Scalar *element) {
-  while (++steps < kMaxSteps) {
-    if (scalar.owner) {
-      auto argument = dyn_cast<BlockArgument>(scalar.value);
-      if (argument && argument.getOwner() == scalar.owner.getBlock()) {
-        OpOperand *operand = scalar.owner.getMatchingOpOperand(argument);
-        if (!scalar.owner.isDpsInput(operand))
-          return;
-        scalar.indices =
-            apply(scalar.owner.getMatchingIndexingMap(operand), scalar.indices);
-        scalar.value = operand->get();
-        scalar.owner = {};
-      } else if (!enterLookup(scalar)) {
-        return;
-      }
-    }
-    if (!isa<RankedTensorType>(scalar.value.getType()))
-      return;
-    peel(scalar.value, scalar.indices);
-    if (auto splat = scalar.value.getDefiningOp<tensor::SplatOp>()) {
-      scalar = {splat.getInput(), {}, {}};
-      return;
-    }
-    if (element)
-      *element = scalar;
-    auto producer = scalar.value.getDefiningOp<linalg::LinalgOp>();
-    if (!isElementwise(producer))
-      return;
-    scalar = {producer.getBlock()->getTerminator()->getOperand(0), producer,
-              getLoops(producer, scalar.indices)};
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
-
 std::optional<Product> ElementTrace::traceTensor(Value tensor,
                                                  Indices indices) {
   peel(tensor, indices);
@@ -397,12 +193,37 @@ std::optional<Product> ElementTrace::traceTensor(Value tensor,
   return leaf(tensor, std::move(indices), type);
 }
 
+void ElementTrace::noteLoss(Operation *op, OperandTrace operand) {
+  if (!loss.empty() || isNotingLoss ||
+      !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
+    return;
+  // Nothing of this look may decide what is matched.
+  llvm::SaveAndRestore noting(isNotingLoss, true);
+  llvm::SaveAndRestore keptSteps(steps);
+  llvm::SaveAndRestore keptReason(reason);
+  llvm::SaveAndRestore keptSlices(slices);
+  llvm::SaveAndRestore keptLookups(lookups);
+  for (Value value : op->getOperands()) {
+    if (!isa<FloatType>(getElementTypeOrSelf(value.getType())))
+      continue;
+    std::optional<Product> product = operand(value);
+    if (product && product->isNarrow()) {
+      loss = llvm::formatv("expected codes and scales that are multiplied and "
+                           "nothing else, but got {0} of them",
+                           op->getName());
+      return;
+    }
+  }
+}
+
 std::optional<Product> ElementTrace::traceArith(Operation *op,
                                                 OperandTrace operand) {
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
     return fit(operand(op->getOperand(0)), op->getResult(0).getType());
-  if (!isa<arith::MulFOp, arith::ScalingExtFOp>(op))
+  if (!isa<arith::MulFOp, arith::ScalingExtFOp>(op)) {
+    noteLoss(op, operand);
     return std::nullopt;
+  }
   std::optional<Product> a = operand(op->getOperand(0));
   std::optional<Product> b = operand(op->getOperand(1));
   if (!a || !b)
@@ -433,7 +254,7 @@ std::optional<Product> ElementTrace::traceScalar(Value value,
       return std::nullopt;
     if (isa<RankedTensorType>(operand->get().getType()))
       return traceTensor(operand->get(),
-                         apply(op.getMatchingIndexingMap(operand), loops));
+                         mapIndices(op.getMatchingIndexingMap(operand), loops));
     value = operand->get();
   }
   Operation *definition = value.getDefiningOp();

@@ -105,8 +105,9 @@ struct Product {
 
 /// Why a factor that is neither code nor scale is refused.
 inline constexpr char kFurtherFactor[] =
-    "expected products of codes and block scales alone, but got a further "
-    "factor; move-global-scales takes one that is one number a matrix";
+    "expected products of codes, block scales and rows of bf16 or f16 alone, "
+    "but got a further factor; move-global-scales takes one that is one number "
+    "a matrix";
 
 /// Which slices of tensors a trace looks behind.
 enum class Slices {
@@ -136,6 +137,9 @@ public:
 
   /// Why an intermediate value is not the exact product; empty if each is.
   const std::string &getReason() const { return reason; }
+  /// What made numbers like any others of codes and scales; empty if nothing
+  /// did.
+  const std::string &getLoss() const { return loss; }
 
   /// What the symbols of indices mean.
   llvm::ArrayRef<Slice> getSlices() const { return slices; }
@@ -177,6 +181,9 @@ private:
 
   std::optional<Product> traceTensor(mlir::Value tensor, Indices indices);
   std::optional<Product> traceArith(mlir::Operation *op, OperandTrace operand);
+  /// Keeps that `op`, which no product is made of, computes with codes or
+  /// scales.
+  void noteLoss(mlir::Operation *op, OperandTrace operand);
   std::optional<Product> traceComputed(const Scalar &scalar,
                                        OperandTrace operand);
   std::optional<Product> traceMasked(const Scalar &select,
@@ -233,6 +240,8 @@ private:
   llvm::SmallVector<Slice> slices;
   llvm::SmallVector<Number> lookups;
   std::string reason;
+  std::string loss;
+  bool isNotingLoss = false;
   bool isBetweenHalves = false;
   /// Bounds the work on graphs that use values more than once. Those of
   /// dequantisation have some ten operations.
@@ -242,6 +251,18 @@ private:
 
 /// Simplifies an expression over any number of dimensions and slices.
 mlir::AffineExpr simplify(mlir::AffineExpr expr);
+
+/// True if the loops of `op` are those of its first result, in any order.
+bool isElementwise(mlir::linalg::LinalgOp op);
+
+/// The indices of the loops of `op`, which is elementwise, at an element of its
+/// result.
+llvm::SmallVector<mlir::AffineExpr>
+getLoops(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::AffineExpr> indices);
+
+/// The results of `map` where its dimensions are `loops`.
+llvm::SmallVector<mlir::AffineExpr>
+mapIndices(mlir::AffineMap map, llvm::ArrayRef<mlir::AffineExpr> loops);
 
 } // namespace nvfp4::gsg
 

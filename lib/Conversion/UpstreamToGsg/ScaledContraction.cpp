@@ -93,8 +93,11 @@ std::optional<Product> ContractionMatcher::traceProduct() {
   lookups.assign(trace.getLookups().begin(), trace.getLookups().end());
   if (!product)
     reason = trace.getReason();
-  if (!product || !product->isNarrow())
+  if (!product || !product->isNarrow()) {
+    if (reason.empty())
+      reason = trace.getLoss();
     return std::nullopt;
+  }
   if (!term.getType().isF32())
     return fail("expected a sum in f32, but got {0}", print(term.getType()));
   if (depth && !leaveDepthLoop(*product))

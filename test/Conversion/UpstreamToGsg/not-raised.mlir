@@ -260,7 +260,7 @@ func.func @global_scale(%x: tensor<8x64xf4E2M1FN>, %xs: tensor<8x4xf8E4M3FN>,
     %u = arith.mulf %v, %g : f32
     linalg.yield %u : f32
   } -> tensor<32x64xf32>
-  // expected-remark @below {{not raised: expected products of codes and block scales alone, but got a further factor}}
+  // expected-remark @below {{not raised: expected products of codes, block scales and rows of bf16 or f16 alone, but got a further factor}}
   %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
       affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       ins(%xd, %wd : tensor<8x64xf32>, tensor<32x64xf32>)
@@ -393,7 +393,7 @@ func.func @weights_first(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws:
 
 func.func @bf16_global(%x: tensor<8x64xbf16>, %g: tensor<bf16>, %w: tensor<16x64xf8E4M3FN>,
                        %ws: tensor<16x2xf8E8M0FNU>, %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-remark @below {{not raised: expected products of codes and block scales alone, but got a further factor}}
+  // expected-remark @below {{not raised: expected products of codes, block scales and rows of bf16 or f16 alone, but got a further factor}}
   %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> ()>,
                                         affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n, k floordiv 32)>,
                                         affine_map<(m, n, k) -> (m, n)>],
@@ -433,4 +433,51 @@ func.func @rounded_parts(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws:
     linalg.yield %s : f32
   } -> tensor<8x16xf32>
   return %y : tensor<8x16xf32>
+}
+
+// -----
+
+// Scales that divide.
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#nb = affine_map<(m, n, k) -> (n, k floordiv 16)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+func.func @divided(%x: tensor<8x64xbf16>, %w: tensor<32x64xf4E2M1FN>,
+                   %ws: tensor<32x4xf8E4M3FN>, %out: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  // expected-remark @below {{not raised: expected codes and scales that are multiplied and nothing else, but got arith.divf of them}}
+  %y = linalg.generic {indexing_maps = [#mk, #nk, #nb, #mn],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w, %ws : tensor<8x64xbf16>, tensor<32x64xf4E2M1FN>, tensor<32x4xf8E4M3FN>)
+      outs(%out : tensor<8x32xf32>) {
+  ^bb0(%a: bf16, %c: f4E2M1FN, %s: f8E4M3FN, %sum: f32):
+    %ae = arith.extf %a : bf16 to f32
+    %ce = arith.extf %c : f4E2M1FN to f32
+    %se = arith.extf %s : f8E4M3FN to f32
+    %v = arith.divf %ce, %se : f32
+    %p = arith.mulf %ae, %v : f32
+    %t = arith.addf %sum, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<8x32xf32>
+  return %y : tensor<8x32xf32>
+}
+
+// -----
+
+// What has no scaled values needs no remark.
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+func.func @plain(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %out: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %y = linalg.generic {indexing_maps = [#mk, #nk, #mn],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<8x64xf32>, tensor<32x64xf32>) outs(%out : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %c: f32, %sum: f32):
+    %v = arith.negf %c : f32
+    %p = arith.mulf %a, %v : f32
+    %t = arith.addf %sum, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<8x32xf32>
+  return %y : tensor<8x32xf32>
 }
