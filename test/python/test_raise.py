@@ -104,7 +104,13 @@ def e4m3_codes(rng, shape):
     return rng.integers(-8, 9, shape).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
 
 
-def test_blocks_and_bytes():
+# The weights as they are, and with the first value of each byte in the high half.
+HIGH_FIRST = ("%shift = arith.muli %four, %i32 : i32",
+              "%one = arith.constant 1 : i32\n%low = arith.subi %one, %i32 : i32\n%shift = arith.muli %four, %low : i32")
+
+
+@pytest.mark.parametrize("edit", [None, HIGH_FIRST], ids=["low first", "high first"])
+def test_blocks_and_bytes(edit):
     rng = np.random.default_rng(0)
     x, w = (rng.integers(0, 256, (rows, 32), np.uint8) for rows in (5, 48))
     xs, ws = (e4m3_scales(rng, (rows, 4)) for rows in (5, 48))
@@ -112,7 +118,8 @@ def test_blocks_and_bytes():
     e4m3 = ml_dtypes.float8_e4m3fn
     expected = out + ((unpack(x) * spread(decode(xs, e4m3), 16)) @
                       (unpack(w) * spread(decode(ws, e4m3), 16)).T)
-    np.testing.assert_array_equal(module("blocks_and_bytes").blocks_and_bytes(x, xs, w, ws, out),
+    given = w >> 4 | w << 4 if edit else w
+    np.testing.assert_array_equal(module("blocks_and_bytes", edit).blocks_and_bytes(x, xs, given, ws, out),
                                   expected.astype(np.float32))
 
 

@@ -37,6 +37,10 @@ public:
 
   std::optional<ScaledContraction> match();
 
+  /// Takes tensors of f4E2M1FN that are unpacked from bytes for what they are.
+  void stopAtHalves() { allowHalves = false; }
+  /// True if `match` has met halves of bytes in another order than that of K.
+  bool hasOtherHalves() const { return otherHalves; }
   /// True if `match` has met numbers that are looked up.
   bool hasLookups() const { return !lookups.empty(); }
   /// True if they are the experts of rows.
@@ -94,6 +98,8 @@ private:
   const DepthLoop *depth;
   const RaiseOptions &options;
   bool allowLookups;
+  bool allowHalves = true;
+  bool otherHalves = false;
   std::string &reason;
   mlir::MLIRContext *context;
 

@@ -101,8 +101,11 @@ ContractionMatcher::describe(const Factor &code, const Factor &scale, Dim row) {
   result.scaleType = scale.type;
   result.isPacked = static_cast<bool>(code.nibble);
   if (result.isPacked) {
-    if (code.nibble != simplify(dim(Depth) % 2))
-      return fail("expected the even index of K in the low nibble");
+    if (code.nibble != simplify(dim(Depth) % 2)) {
+      otherHalves = true;
+      return fail("expected bytes of two neighbours along K, the even one in "
+                  "the low half, or a tensor that is unpacked from others");
+    }
     shape.back() = depth / 2;
     target.back() = dim(Depth).floorDiv(2);
   }

@@ -39,12 +39,23 @@ AffineExpr ElementTrace::getAffine(Scalar scalar, unsigned minWidth) {
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
           arith::ExtUIOp>(op))
     return getAffine(scalar.operand(op, 0), minWidth);
-  if (!isa<arith::MulIOp, arith::AddIOp, arith::RemUIOp, arith::ShLIOp>(op))
+  if (!isa<arith::MulIOp, arith::AddIOp, arith::SubIOp, arith::RemUIOp,
+           arith::ShLIOp>(op))
     return {};
   AffineExpr a = getAffine(scalar.operand(op, 0), minWidth);
   AffineExpr b = getAffine(scalar.operand(op, 1), minWidth);
   if (!a || !b)
     return {};
+  if (isa<arith::SubIOp>(op)) {
+    // A remainder from what is as large, which wraps nowhere.
+    auto whole = dyn_cast<AffineConstantExpr>(a);
+    auto part = dyn_cast<AffineBinaryOpExpr>(b);
+    auto n = part && part.getKind() == AffineExprKind::Mod
+                 ? dyn_cast<AffineConstantExpr>(part.getRHS())
+                 : AffineConstantExpr();
+    return whole && n && n.getValue() <= whole.getValue() + 1 ? simplify(a - b)
+                                                              : AffineExpr();
+  }
   if (isa<arith::AddIOp>(op))
     return simplify(a + b);
   auto number = dyn_cast<AffineConstantExpr>(b);
@@ -208,7 +219,7 @@ std::optional<Product> ElementTrace::traceBitcast(const Scalar &scalar) {
   if (!Factor{{}, {}, type, {}}.isNarrow())
     return std::nullopt;
   std::optional<Bits> bits = traceBits(operand);
-  if (!bits || bits->offset ||
+  if (!bits || bits->offset || (bits->width == 4 && !allowHalves) ||
       !(isa<Float4E2M1FNType>(type) ? bits->isNibble() : bits->isByte()))
     return std::nullopt;
   return leaf(*bits, type);

@@ -124,10 +124,11 @@ public:
   /// errors to this trace.
   /// `allowLookups`: elements that are looked up are those of what they are
   /// looked up in; else of a tensor like any other.
+  /// `allowHalves`: f4E2M1FN is followed into halves of bytes.
   ElementTrace(mlir::MLIRContext *context, bool allowPlain, Slices behind,
-               bool allowLookups)
+               bool allowLookups, bool allowHalves)
       : context(context), allowPlain(allowPlain), behind(behind),
-        allowLookups(allowLookups) {}
+        allowLookups(allowLookups), allowHalves(allowHalves) {}
 
   /// The element that a scalar in the body of `op` is, with loop i of `op` at
   /// `loops[i]`. Nothing if it is no product, or not exactly: see `reason`.
@@ -237,6 +238,7 @@ private:
   bool allowPlain;
   Slices behind;
   bool allowLookups;
+  bool allowHalves;
   llvm::SmallVector<Slice> slices;
   llvm::SmallVector<Number> lookups;
   std::string reason;

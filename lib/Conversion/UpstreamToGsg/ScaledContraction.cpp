@@ -85,7 +85,7 @@ std::optional<Product> ContractionMatcher::traceProduct() {
     dims.push_back(dim(i));
   ElementTrace trace(context, options.moveGlobalScales,
                      groups || depth ? Slices::All : Slices::OfProducts,
-                     allowLookups);
+                     allowLookups, allowHalves);
   std::optional<Product> product = trace.traceScalar(term, op, dims);
   if (product && !product->isNarrow() && product->mask && product->mask->expert)
     product = traceChosen(trace, *product);
@@ -197,13 +197,17 @@ Operation *nvfp4::gsg::findChosen(linalg::LinalgOp op,
   return matcher.match() ? matcher.getChosen() : nullptr;
 }
 
-std::optional<ScaledContraction>
-nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
-                             std::string &reason) {
+/// As `matchContraction`; `otherHalves` becomes true where halves of bytes are
+/// in the way.
+static std::optional<ScaledContraction> matchHalves(linalg::LinalgOp op,
+                                                    const RaiseOptions &options,
+                                                    std::string &reason,
+                                                    bool &otherHalves) {
   reason.clear();
   ContractionMatcher matcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
                              /*allowLookups=*/true, reason);
   std::optional<ScaledContraction> product = matcher.match();
+  otherHalves = matcher.hasOtherHalves();
   if (!matcher.hasLookups() || (product && product->routing))
     return product;
   // Weights that were looked up may still be a tensor like any other.
@@ -215,6 +219,22 @@ nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
   if (product || reason.empty() || (!matcher.isRouted() && !ownReason.empty()))
     reason = ownReason;
   return product;
+}
+
+std::optional<ScaledContraction>
+nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
+                             std::string &reason) {
+  bool otherHalves = false;
+  std::optional<ScaledContraction> product =
+      matchHalves(op, options, reason, otherHalves);
+  if (product || !otherHalves)
+    return product;
+  // They are put in order as elements are.
+  std::string ownReason;
+  ContractionMatcher matcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
+                             /*allowLookups=*/false, ownReason);
+  matcher.stopAtHalves();
+  return matcher.match();
 }
 
 std::optional<ScaledContraction>
