@@ -87,8 +87,8 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
   // flushes subnormals, and results must not depend on the CPU.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
-  // Not f8E8M0FNU: of the code of 2^-127 it would make 0.
-  expand.includeF4E2M1 = true;
+  // Not f4E2M1FN, which would round ties away from zero and lose signs, and not
+  // f8E8M0FNU, whose 2^-127 would be 0.
   pm.addPass(arith::createArithExpandOpsPass(expand));
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());

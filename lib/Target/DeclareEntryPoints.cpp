@@ -11,12 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Runtime/ArtefactVersion.h"
+#include "nvfp4/Target/PackedArguments.h"
 #include "nvfp4/Target/Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/JSON.h"
 
 namespace nvfp4::target {
@@ -103,8 +103,6 @@ static InFlightDiagnostic refuse(func::FuncOp function, StringRef what,
       "and scalars, but ");
   error << what << " " << index << " is " << type
         << "; make the function private";
-  if (what == "argument" && isa<Float4E2M1FNType>(getElementTypeOrSelf(type)))
-    error << ", or pack two values in a byte with nvfp4-pack-entry-points";
   return error;
 }
 
@@ -112,8 +110,13 @@ static FailureOr<json::Object> describe(func::FuncOp function) {
   json::Array arguments, results;
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     json::Value value = describe(type, function.getArgAttrDict(index));
-    if (value.kind() == json::Value::Null)
-      return refuse(function, "argument", index, type);
+    if (value.kind() == json::Value::Null) {
+      InFlightDiagnostic error = refuse(function, "argument", index, type);
+      if (nvfp4::target::canPackArgument(type))
+        error << ", or let it take bytes of two values with "
+                 "nvfp4-pack-entry-points";
+      return error;
+    }
     arguments.push_back(std::move(value));
   }
   for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {

@@ -18,12 +18,14 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/OpenMP/OpenMPToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -42,21 +44,32 @@ void nvfp4::target::registerTranslations(DialectRegistry &registry) {
   registerOpenMPDialectTranslation(registry);
 }
 
-/// What no pass could lower has a cast before it, from a type of LLVM to the
-/// one that LLVM lacks.
+/// True for what widens a float of a byte or less.
+static bool isDequantising(Operation *op) {
+  if (op->getNumOperands() == 0 || op->getNumResults() != 1)
+    return false;
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op->getOperand(0)));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+  return from && to && from.getWidth() <= 8 && to.getWidth() > from.getWidth();
+}
+
+/// Names an operation that no pass could lower, which the translation would
+/// not.
 static LogicalResult checkLowered(ModuleOp module) {
-  WalkResult walk = module.walk([](UnrealizedConversionCastOp cast) {
-    for (Operation *user : cast->getUsers()) {
-      if (isa<LLVM::LLVMDialect>(user->getDialect()) ||
-          isa<UnrealizedConversionCastOp>(user))
-        continue;
-      user->emitOpError("on ")
-          << cast.getResultTypes().front()
-          << " has no lowering to LLVM IR; where it dequantises operands of a "
-             "product, raise-to-grouped-scaled-gemm makes it a part of that";
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+  WalkResult walk = module.walk([](Operation *op) {
+    Dialect *dialect = op->getDialect();
+    if (dialect &&
+        dialect->getRegisteredInterface<LLVMTranslationDialectInterface>())
+      return WalkResult::advance();
+    InFlightDiagnostic error = op->emitOpError("on (");
+    llvm::interleaveComma(op->getOperandTypes(), error);
+    error << ") -> (";
+    llvm::interleaveComma(op->getResultTypes(), error);
+    error << ") has no lowering to LLVM IR";
+    if (isDequantising(op))
+      error << "; where it dequantises an operand of a product, "
+               "raise-to-grouped-scaled-gemm makes it a part of that";
+    return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
 }

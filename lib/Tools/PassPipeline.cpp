@@ -41,14 +41,16 @@ LogicalResult tools::runPassPipeline(ModuleOp module, StringRef text,
   StringRef anchor = ModuleOp::getOperationName();
   if (text.starts_with((anchor + "(").str()) && text.ends_with(")"))
     text = text.drop_front(anchor.size() + 1).drop_back();
+  auto fail = [&](StringRef problem) {
+    report(("error: the pipeline '" + text + "' " + problem.trim()).str());
+    return failure();
+  };
   PassManager pm(module.getContext(), anchor);
   std::string problem;
   llvm::raw_string_ostream os(problem);
-  if (failed(parsePassPipeline(text, pm, os))) {
-    if (problem.empty())
-      problem = ("could not parse the pipeline '" + text + "'").str();
-    report(StringRef(problem).trim().str());
-    return failure();
-  }
-  return pm.run(module);
+  if (failed(parsePassPipeline(text, pm, os)))
+    return fail("could not be parsed: " + problem);
+  if (failed(pm.run(module)))
+    return fail("failed");
+  return success();
 }

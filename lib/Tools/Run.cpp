@@ -100,6 +100,10 @@ Status Session::open() {
     return Error{"--reference is for artefacts; '" + options.input +
                  "' is its own reference"};
   }
+  if (source.empty() && !options.passPipeline.empty())
+    return Error{"expected --reference=module.mlir with --pass-pipeline, which "
+                 "is for modules; '" +
+                 options.input + "' is an artefact"};
   if (!source.empty()) {
     module = ParsedModule::parse(source, options);
     if (!module)

@@ -13,9 +13,9 @@
 #include "nvfp4/Tools/Signature.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Target/PackedArguments.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -118,16 +118,10 @@ static bool append(Type type, std::vector<ValueType> &values) {
   return true;
 }
 
-static Error refuse(const char *what, const Signature &signature, Type type) {
-  std::string message =
-      std::string("expected ") + what + " of '" + signature.name +
-      "' that files can hold, but got one of type " + print(type);
-  if (isa<Float4E2M1FNType>(getElementTypeOrSelf(type)))
-    message += "; nvfp4-pack-entry-points makes arguments bytes of two values, "
-               "as in --pass-pipeline='builtin.module(nvfp4-pack-entry-points,"
-               "raise-to-grouped-scaled-gemm)'";
-  return Error{message};
-}
+static constexpr char kHowToPack[] =
+    "; nvfp4-pack-entry-points makes bytes of two values of it, as in "
+    "--pass-pipeline='builtin.module(nvfp4-pack-entry-points,"
+    "raise-to-grouped-scaled-gemm)'";
 
 tensorio::Expected<Signature> Signature::get(ModuleOp module,
                                              const std::string &entry) {
@@ -154,10 +148,13 @@ tensorio::Expected<Signature> Signature::get(ModuleOp module,
   signature.name = chosen.getSymName().str();
   for (Type type : chosen.getArgumentTypes())
     if (!append(type, signature.arguments))
-      return refuse("arguments", signature, type);
+      return Error{"expected arguments of '" + signature.name +
+                   "' that files can hold, but got one of type " + print(type) +
+                   (target::canPackArgument(type) ? kHowToPack : "")};
   for (Type type : chosen.getResultTypes())
     if (!append(type, signature.results))
-      return refuse("results", signature, type);
+      return Error{"expected results of '" + signature.name +
+                   "' that files can hold, but got one of type " + print(type)};
   return signature;
 }
 

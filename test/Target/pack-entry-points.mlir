@@ -1,16 +1,16 @@
 // RUN: nvfp4-opt %s --nvfp4-pack-entry-points --split-input-file --verify-diagnostics | FileCheck %s
 
 // Each tensor of f4E2M1FN is one of bytes, whose halves are unpacked once.
-// CHECK: #[[BYTE:.*]] = affine_map<(d0, d1) -> (d0)>
-// CHECK: #[[HALF:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK: #[[BYTE:.*]] = affine_map<(d0) -> (d0 floordiv 2)>
+// CHECK: #[[VALUE:.*]] = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @one_axis
 // CHECK-SAME: (%[[X:.*]]: tensor<3xi8> {test.name = "x"}, %{{.*}}: i32) -> tensor<6xf4E2M1FN>
-// CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<3x2xf4E2M1FN>
-// CHECK: %[[HALVES:.*]] = linalg.generic {indexing_maps = [#[[BYTE]], #[[HALF]]], iterator_types = ["parallel", "parallel"]} ins(%[[X]] : tensor<3xi8>) outs(%[[EMPTY]] :
-// CHECK: linalg.index 1
+// CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<6xf4E2M1FN>
+// CHECK: %[[VALUES:.*]] = linalg.generic {indexing_maps = [#[[BYTE]], #[[VALUE]]], iterator_types = ["parallel"]} ins(%[[X]] : tensor<3xi8>) outs(%[[EMPTY]] :
+// CHECK: %[[INDEX:.*]] = linalg.index 0
+// CHECK: arith.remui %[[INDEX]], %c2
 // CHECK: arith.shrui
 // CHECK: arith.bitcast %{{.*}} : i4 to f4E2M1FN
-// CHECK: %[[VALUES:.*]] = tensor.collapse_shape %[[HALVES]] {{\[}}[0, 1]] : tensor<3x2xf4E2M1FN> into tensor<6xf4E2M1FN>
 // CHECK: return %[[VALUES]]
 func.func @one_axis(%x: tensor<6xf4E2M1FN> {test.name = "x"}, %i: i32) -> tensor<6xf4E2M1FN> {
   return %x : tensor<6xf4E2M1FN>
@@ -18,11 +18,14 @@ func.func @one_axis(%x: tensor<6xf4E2M1FN> {test.name = "x"}, %i: i32) -> tensor
 
 // -----
 
+// CHECK: #[[TWICE:.*]] = affine_map<()[s0] -> (s0 * 2)>
 // CHECK-LABEL: func.func @dynamic
 // CHECK-SAME: %[[X:.*]]: tensor<4x?x?xi8>
-// CHECK: tensor.empty(%{{.*}}, %{{.*}}) : tensor<4x?x?x2xf4E2M1FN>
-// CHECK: tensor.collapse_shape %{{.*}} {{\[}}[0], [1], [2, 3]] : tensor<4x?x?x2xf4E2M1FN> into tensor<4x?x?xf4E2M1FN>
-// CHECK: tensor.dim %collapsed
+// CHECK: %[[LAST:.*]] = tensor.dim %[[X]], %c2
+// CHECK: %[[SIZE:.*]] = affine.apply #[[TWICE]]()[%[[LAST]]]
+// CHECK: tensor.empty(%{{.*}}, %[[SIZE]]) : tensor<4x?x?xf4E2M1FN>
+// CHECK: %[[VALUES:.*]] = linalg.generic
+// CHECK: tensor.dim %[[VALUES]]
 func.func @dynamic(%x: tensor<4x?x?xf4E2M1FN>) -> index {
   %c1 = arith.constant 1 : index
   %d = tensor.dim %x, %c1 : tensor<4x?x?xf4E2M1FN>
@@ -31,11 +34,34 @@ func.func @dynamic(%x: tensor<4x?x?xf4E2M1FN>) -> index {
 
 // -----
 
+// Uses may be in other blocks, and in regions.
+// CHECK-LABEL: func.func @blocks
+// CHECK: %[[VALUES:.*]] = linalg.generic
+// CHECK: scf.execute_region
+// CHECK-NEXT: tensor.dim %[[VALUES]]
+// CHECK: ^bb1:
+// CHECK-NEXT: return %[[VALUES]]
+func.func @blocks(%c: i1, %x: tensor<?xf4E2M1FN>) -> tensor<?xf4E2M1FN> {
+  %c0 = arith.constant 0 : index
+  %size = scf.execute_region -> index {
+    %d = tensor.dim %x, %c0 : tensor<?xf4E2M1FN>
+    scf.yield %d : index
+  }
+  %y = tensor.empty(%size) : tensor<?xf4E2M1FN>
+  cf.cond_br %c, ^a, ^b
+^a:
+  return %x : tensor<?xf4E2M1FN>
+^b:
+  return %y : tensor<?xf4E2M1FN>
+}
+
+// -----
+
 // Other types, declarations and private functions stay.
 // CHECK-LABEL: func.func @others
-// CHECK-SAME: tensor<4xf32>, %{{.*}}: memref<4xf4E2M1FN>, %{{.*}}: f4E2M1FN
+// CHECK-SAME: tensor<4xf32>, %{{.*}}: memref<4xf4E2M1FN>, %{{.*}}: f4E2M1FN, %{{.*}}: tensor<f4E2M1FN>
 // CHECK-NEXT: return
-func.func @others(%x: tensor<4xf32>, %m: memref<4xf4E2M1FN>, %s: f4E2M1FN) {
+func.func @others(%x: tensor<4xf32>, %m: memref<4xf4E2M1FN>, %s: f4E2M1FN, %t: tensor<f4E2M1FN>) {
   return
 }
 // CHECK: func.func private @declared(tensor<4xf4E2M1FN>)
@@ -47,18 +73,19 @@ func.func private @inner(%x: tensor<4xf4E2M1FN>) {
 
 // -----
 
-// expected-error @+1 {{expected an even last extent of argument 1, two values of which are a byte, but got 'tensor<4x5xf4E2M1FN>'}}
-func.func @odd(%i: index, %x: tensor<4x5xf4E2M1FN>) {
+// expected-error @+1 {{expected argument 1 to have an even last extent, two values of which are a byte, but got 5 in 'tensor<4x5xf4E2M1FN>'}}
+func.func @odd(%i: tensor<4xf4E2M1FN>, %x: tensor<4x5xf4E2M1FN>) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{expected an entry point to pack argument 0 of, which no function of the module calls}}
+// expected-error @+1 {{expected no use in the module of a function whose argument 0, a 'tensor<4xf4E2M1FN>', becomes bytes; make it private and call it from a public one}}
 func.func @called(%x: tensor<4xf4E2M1FN>) {
   return
 }
 func.func private @caller(%x: tensor<4xf4E2M1FN>) {
+  // expected-note @+1 {{used here}}
   call @called(%x) : (tensor<4xf4E2M1FN>) -> ()
   return
 }

@@ -19,14 +19,15 @@ def PackEntryPointsPass
     : Pass<"nvfp4-pack-entry-points", "::mlir::ModuleOp"> {
   let summary = "let public functions take tensors of f4E2M1FN as packed bytes";
   let description = [{
-    A public function with a body gets, for each argument that is a tensor of
-    f4E2M1FN, one of i8 with half the last extent: two neighbours along it are a
-    byte, the first in the low half, as the values of `scaled` are. The body
-    unpacks the bytes as `raise-to-grouped-scaled-gemm` recognises, which comes
-    after and leaves nothing of it: products read the bytes.
+    A public function with a body gets, for each argument that is a ranked
+    tensor of f4E2M1FN, one of i8 with half the last extent: two neighbours along
+    it are a byte, the first in the low half, as the values of `scaled` are. The
+    body unpacks the bytes. `raise-to-grouped-scaled-gemm`, which comes after,
+    looks through that: products with K along the last axis read the bytes.
 
-    Accepts any module; the last extents of such tensors are even, and nothing in
-    the module calls their functions. Results and memrefs stay what they are.
+    Refuses odd last extents, and functions that the module itself uses.
+    Afterwards no public function with a body takes a tensor of f4E2M1FN that has
+    a dimension and no encoding; results, memrefs and scalars are what they were.
 
     Before:
 
@@ -40,30 +41,30 @@ def PackEntryPointsPass
 
     ```mlir
     func.func @f(%x: tensor<4x32xi8>) -> tensor<4x64xf4E2M1FN> {
-      %empty = tensor.empty() : tensor<4x32x2xf4E2M1FN>
-      %halves = linalg.generic {
-          indexing_maps = [affine_map<(m, b, h) -> (m, b)>, affine_map<(m, b, h) -> (m, b, h)>],
-          iterator_types = ["parallel", "parallel", "parallel"]}
-          ins(%x : tensor<4x32xi8>) outs(%empty : tensor<4x32x2xf4E2M1FN>) {
+      %empty = tensor.empty() : tensor<4x64xf4E2M1FN>
+      %values = linalg.generic {
+          indexing_maps = [affine_map<(m, k) -> (m, k floordiv 2)>, affine_map<(m, k) -> (m, k)>],
+          iterator_types = ["parallel", "parallel"]}
+          ins(%x : tensor<4x32xi8>) outs(%empty : tensor<4x64xf4E2M1FN>) {
       ^bb0(%byte: i8, %_: f4E2M1FN):
-        %h = linalg.index 2 : index
-        %half = arith.index_cast %h : index to i8
+        %k = linalg.index 1 : index
+        %c2 = arith.constant 2 : index
+        %half = arith.remui %k, %c2 : index
+        %low = arith.index_cast %half : index to i8
         %c4 = arith.constant 4 : i8
-        %shift = arith.muli %half, %c4 : i8
-        %low = arith.shrui %byte, %shift : i8
-        %code = arith.trunci %low : i8 to i4
+        %shift = arith.muli %low, %c4 : i8
+        %shifted = arith.shrui %byte, %shift : i8
+        %code = arith.trunci %shifted : i8 to i4
         %value = arith.bitcast %code : i4 to f4E2M1FN
         linalg.yield %value : f4E2M1FN
-      } -> tensor<4x32x2xf4E2M1FN>
-      %values = tensor.collapse_shape %halves [[0], [1, 2]]
-          : tensor<4x32x2xf4E2M1FN> into tensor<4x64xf4E2M1FN>
+      } -> tensor<4x64xf4E2M1FN>
       return %values : tensor<4x64xf4E2M1FN>
     }
     ```
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"];
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def DeclareEntryPointsPass

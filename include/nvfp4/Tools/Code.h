@@ -68,8 +68,8 @@ mlir::LogicalResult
 lowerToLLVM(mlir::ModuleOp module, const CodeOptions &options,
             llvm::function_ref<void(mlir::PassManager &)> configure = {});
 
-/// Fails after a report, in which `owner` is what has the module, if nothing can
-/// be called in what `module` compiles to.
+/// Fails after a report, in which `owner` is what has the module, if nothing
+/// can be called in what `module` compiles to.
 mlir::LogicalResult checkFunctions(mlir::ModuleOp module,
                                    const CodeOptions &options,
                                    const llvm::Twine &owner);

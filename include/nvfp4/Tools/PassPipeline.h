@@ -22,9 +22,9 @@ namespace nvfp4::tools {
 /// Runs a pipeline in MLIR's syntax on `module`, in place:
 /// `builtin.module(gsg-fuse-epilogue,cse)` or, without the anchor,
 /// `gsg-fuse-epilogue,cse`. Knows all passes of this project and of upstream;
-/// an empty text has none. What cannot be parsed is reported, what passes
-/// refuse is a diagnostic; after a failure of a pass the module is good for
-/// nothing but being destroyed.
+/// an empty text has none. Reports what cannot be parsed and that passes
+/// failed; what they refused is a diagnostic. After a failure of a pass the
+/// module is good for nothing but being destroyed.
 mlir::LogicalResult runPassPipeline(mlir::ModuleOp module, llvm::StringRef text,
                                     const Report &report);
 

@@ -19,15 +19,19 @@
 
 // What was not raised may have no code.
 // RUN: not nvfp4-compile %s --emit=llvm 2>&1 | FileCheck %s --check-prefix=NOTRAISED
-// NOTRAISED: error: 'arith.extf' op on 'f8E4M3FN' has no lowering to LLVM IR; where it dequantises operands of a product, raise-to-grouped-scaled-gemm makes it a part of that
+// NOTRAISED: error: 'arith.extf' op on ('f8E8M0FNU') -> ('f32') has no lowering to LLVM IR; where it dequantises an operand of a product, raise-to-grouped-scaled-gemm makes it a part of that
 
 // What cannot be parsed, and what a pass refuses, ends the tools.
 // RUN: not nvfp4-compile %s --pass-pipeline='no-such-pass' --emit=llvm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not nvfp4-run %s --pass-pipeline='builtin.module(no-such-pass)' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: 'no-such-pass' does not refer to a registered pass or pass pipeline
+// UNKNOWN: error: the pipeline 'no-such-pass' could not be parsed: {{.*}}'no-such-pass' does not refer to a registered pass or pass pipeline
+// RUN: not nvfp4-compile %s --pass-pipeline='cse,canonicalize{nope=1}' --emit=llvm 2>&1 | FileCheck %s --check-prefix=OPTION
+// OPTION: error: the pipeline 'cse,canonicalize{nope=1}' could not be parsed: {{.*}}no such option nope
 // RUN: not nvfp4-compile %s --pass-pipeline='convert-gsg-to-cpu{isa=z80}' --emit=llvm 2>&1 | FileCheck %s --check-prefix=REFUSED
 // REFUSED: error: {{.*}}z80
-// UNKNOWN-NOT: error
+// REFUSED: error: the pipeline 'convert-gsg-to-cpu{isa=z80}' failed
+// RUN: not nvfp4-run %t/product.so --pass-pipeline=cse 2>&1 | FileCheck %s --check-prefix=ARTEFACT
+// ARTEFACT: error: expected --reference=module.mlir with --pass-pipeline, which is for modules; '{{.*}}product.so' is an artefact
 
 #mk = affine_map<(m, n, k) -> (m, k)>
 #mb = affine_map<(m, n, k) -> (m, k floordiv 32)>

@@ -4,8 +4,7 @@
 
   make-product.py FOLDER mxfp8|nvfp4 M N K
 
-Scales are powers of two: of mxfp8 in f8E8M0FNU, of nvfp4 in f8E4M3FN. Two values of nvfp4 are a byte, the first low;
-codes.npy has all of them, and numbers.npy what they are.
+Scales are powers of two: of mxfp8 in f8E8M0FNU, of nvfp4 in f8E4M3FN. Two values of nvfp4 are a byte, the first low.
 """
 import pathlib
 import sys
@@ -30,8 +29,3 @@ for operand, rows in (("x", m), ("w", n)):
     operands.append(np.array(numbers)[chosen] * (1 - 2 * negative) * np.repeat(2.0 ** exponents, block, axis=1))
 np.save(folder / "out.npy", np.ones((m, n), np.float32))
 np.save(folder / "expected.npy", (1 + operands[0] @ operands[1].T).astype(np.float32))
-if name == "nvfp4":
-    codes = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    np.save(folder / "codes.npy", codes)
-    signed = np.concatenate([np.array(numbers, np.float32), -np.array(numbers, np.float32)])
-    np.save(folder / "numbers.npy", signed[np.stack([codes & 15, codes >> 4], -1)].reshape(16, 32))
