@@ -207,3 +207,20 @@ def test_layouts_that_are_none_are_told_of_all(rng):
     for name, found in (("layout", "linear, blocked, blocked_8x4, wgmma, wgmma_f16"), ("starts", "whole, compact, upper_bound")):
         with pytest.raises(nvfp4.ArgumentError, match=f"^expected {name} {found}, but got 'swizzled'$"):
             nvfp4.relayout(x, **{name: "swizzled"})
+
+
+@pytest.mark.parametrize("fmt,k", [("nvfp4", 48), ("mxfp8_e4m3", 96), ("nvfp4", 33)])
+def test_rows_of_a_matrix_are_a_slice_on_the_same_memory(rng, fmt, k):
+    x = nvfp4.quantize(rng.standard_normal((10, k)).astype(np.float32), fmt)
+    rows = x[2:7]
+    assert rows.shape == (5, k) and np.shares_memory(rows.values, x.values) and np.shares_memory(rows.scales, x.scales)
+    np.testing.assert_array_equal(rows.dequantize(), x.dequantize()[2:7])
+    np.testing.assert_array_equal(x[::3].dequantize(), x.dequantize()[::3])
+    assert x[4:4].shape == (0, k)
+
+
+def test_what_cannot_be_sliced_says_what_can(rng):
+    x = nvfp4.quantize(rng.standard_normal((128, 64)).astype(np.float32))
+    for bad in (lambda: x[3], lambda: x[:, :32], lambda: nvfp4.relayout(x, layout="blocked")[:8]):
+        with pytest.raises(nvfp4.ArgumentError, match="a slice of rows of a matrix with linear scales"):
+            bad()

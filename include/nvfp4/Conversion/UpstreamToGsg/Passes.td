@@ -28,7 +28,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     that is spelled: values are followed through elementwise operations of `arith`
     and `linalg`, broadcasts, transpositions, `expand_shape` and `collapse_shape`
     down to tensors of codes (f4E2M1FN, f8E4M3FN, f8E5M2, or bytes that hold two
-    of f4E2M1FN, the even index in the low nibble) and of scales (f8E4M3FN,
+    of f4E2M1FN, the even index in the low nibble; a tensor that is unpacked from
+    bytes in another order is packed again) and of scales (f8E4M3FN,
     f8E8M0FNU, also as bytes). So `arith.extf` and `arith.mulf`,
     `arith.scaling_extf` with scales in E8M0, and blocks of the form `[.., K/16, 16]`
     are the same to it, before and after fusion. Codes may also be looked up in a
