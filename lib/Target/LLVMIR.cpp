@@ -68,7 +68,8 @@ static LogicalResult checkLowered(ModuleOp module) {
     error << ") has no lowering to LLVM IR";
     if (isDequantising(op))
       error << "; where it dequantises an operand of a product, "
-               "raise-to-grouped-scaled-gemm makes it a part of that";
+               "raise-to-grouped-scaled-gemm makes it a part of that, or says "
+               "with its option explain why not";
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());

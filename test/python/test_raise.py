@@ -17,19 +17,6 @@ from nvfp4_module import compile_module, run, scratch, tool
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "Conversion" / "UpstreamToGsg"
 E2M1 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
 
-# f4E2M1FN cannot be passed to a function: codes arrive as one byte each.
-FROM_BYTES = """
-  %fe = tensor.empty() : tensor<64x24xf4E2M1FN>
-  %w = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
-      iterator_types = ["parallel", "parallel"]}
-      ins(%wb : tensor<64x24xi8>) outs(%fe : tensor<64x24xf4E2M1FN>) {
-  ^bb0(%byte: i8, %o: f4E2M1FN):
-    %low = arith.trunci %byte : i8 to i4
-    %code = arith.bitcast %low : i4 to f4E2M1FN
-    linalg.yield %code : f4E2M1FN
-  } -> tensor<64x24xf4E2M1FN>
-"""
-
 
 def decode_by_table(text):
     """`text` with `scaling_extf`, which upstream does not lower for f8E4M3FN, as two tables."""
@@ -63,10 +50,6 @@ def module(name, edit=None, file="raise.mlir", options="", is_raised=True):
     text = (FOLDER / file).read_text()
     aliases = "\n".join(re.findall(r"^#.*", text, re.MULTILINE))
     function = re.search(rf"^func.func @{name}\(.*?^}}\n", text, re.MULTILINE | re.DOTALL).group()
-    if name == "scaling_extf":
-        function = function.replace("%w: tensor<64x24xf4E2M1FN>", "%wb: tensor<64x24xi8>")
-        head, body = function.split(" {\n", 1)
-        function = head + " {" + FROM_BYTES + body
     if edit:
         assert edit[0] in function
         function = function.replace(*edit)
@@ -74,7 +57,8 @@ def module(name, edit=None, file="raise.mlir", options="", is_raised=True):
     path.write_text(f"{aliases}\n{function}")
     if not is_raised:
         return compile_module(decode_by_table(path.read_text()))
-    code, raised, error = run(tool("nvfp4-opt"), path, "--raise-to-grouped-scaled-gemm" + options)
+    code, raised, error = run(tool("nvfp4-opt"), path, "--nvfp4-pack-entry-points",
+                              "--raise-to-grouped-scaled-gemm" + options)
     assert code == 0, error
     assert "grouped_scaled_gemm.matmul" in raised and "addf" not in raised
     return compile_module(raised)
@@ -126,11 +110,11 @@ def test_blocks_and_bytes(edit):
 def test_scaling_extf():
     rng = np.random.default_rng(1)
     x = rng.integers(-8, 9, (8, 64)).astype(ml_dtypes.float8_e5m2)
-    w = rng.integers(0, 16, (64, 24), np.uint8)
+    w = rng.integers(0, 256, (64, 12), np.uint8)
     xs, ws = e8m0_scales(rng, (8, 2)), e8m0_scales(rng, (2, 24))
     e8m0 = ml_dtypes.float8_e8m0fnu
     expected = ((x.astype(np.float64) * spread(decode(xs, e8m0), 32)) @
-                (E2M1[w] * spread(decode(ws, e8m0).T, 32).T))
+                (unpack(w) * spread(decode(ws, e8m0).T, 32).T))
     got = module("scaling_extf").scaling_extf(x.view(np.uint8), xs, w, ws)
     np.testing.assert_array_equal(got, expected.astype(np.float32))
 
@@ -145,6 +129,23 @@ def test_batched_blocks():
                                decode(w, e4m3), decode(ws, e8m0)[..., 0])
     np.testing.assert_array_equal(module("batched_blocks").batched_blocks(x, xs, w, ws, out),
                                   expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("divides", [False, True], ids=["multiplies", "divides"])
+def test_global_scales(divides):
+    """One number a matrix in front of each block scale, a power of two here so that nothing is rounded."""
+    rng = np.random.default_rng(20)
+    x, w = (rng.integers(0, 256, (5, rows, 32), np.uint8) for rows in (8, 24))
+    xs, ws = (e4m3_scales(rng, (5, rows, 4)) for rows in (8, 24))
+    g = (2.0 ** rng.integers(-3, 4, 5)).astype(np.float32)
+    out = rng.integers(-64, 64, (5, 8, 24)).astype(np.float32)
+    e4m3 = ml_dtypes.float8_e4m3fn
+    sums = (unpack(x) * spread(decode(xs, e4m3), 16)) @ (unpack(w) * spread(decode(ws, e4m3), 16)).transpose(0, 2, 1)
+    edit = ("%ag = arith.mulf %ase, %ga", "%ag = arith.divf %ase, %ga") if divides else None
+    got = module("one_a_matrix", edit, file="move-global-scales.mlir", options="=move-global-scales").one_a_matrix(
+        x, xs, w, ws, g, np.float32(4).reshape(()), out)
+    expected = out + sums * 4 * (1 / g if divides else g)[:, None, None]
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
 
 
 @pytest.mark.parametrize("edit", [None, ("tensor<3x8x", "tensor<?x8x")])

@@ -149,7 +149,9 @@ bool ContractionMatcher::orderLoops(ArrayRef<unsigned> outLoops) {
     loops[kind].push_back(loop);
   }
   if (!isOrdered)
-    return fail("expected a result of batch, rows and columns in this order"),
+    return fail("expected a result of batch, rows and columns in this order; "
+                "where weights are the first operand, exchange both and "
+                "transpose the result"),
            false;
   if (mask && (loops[Row].size() != 1 || mask->row != dim(loops[Row][0])))
     return fail("expected a mask of the rows of the result"), false;

@@ -220,7 +220,7 @@ std::optional<Product> ElementTrace::traceArith(Operation *op,
                                                 OperandTrace operand) {
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
     return fit(operand(op->getOperand(0)), op->getResult(0).getType());
-  if (!isa<arith::MulFOp, arith::ScalingExtFOp>(op)) {
+  if (!isa<arith::MulFOp, arith::DivFOp, arith::ScalingExtFOp>(op)) {
     noteLoss(op, operand);
     return std::nullopt;
   }
@@ -228,6 +228,18 @@ std::optional<Product> ElementTrace::traceArith(Operation *op,
   std::optional<Product> b = operand(op->getOperand(1));
   if (!a || !b)
     return std::nullopt;
+  if (isa<arith::DivFOp>(op)) {
+    // Only what is one number a matrix may divide.
+    if (!a->isNarrow() || b->factors.empty() || b->mask ||
+        llvm::any_of(b->factors, [](const Factor &factor) {
+          return factor.isNarrow() || factor.isHalf();
+        })) {
+      noteLoss(op, operand);
+      return std::nullopt;
+    }
+    for (Factor &factor : b->factors)
+      factor.isDivisor = !factor.isDivisor;
+  }
   if (isa<arith::ScalingExtFOp>(op) &&
       (b->factors.size() != 1 ||
        !isa<Float8E8M0FNUType>(b->factors.front().type))) {

@@ -32,6 +32,8 @@ struct Factor {
   /// 0 for the low four bits of a byte, 1 for the high ones; null if `source`
   /// holds whole elements.
   mlir::AffineExpr nibble;
+  /// The element is divided by it.
+  bool isDivisor = false;
 
   /// True for the types of codes and scales.
   bool isNarrow() const;

@@ -87,7 +87,13 @@ static Value multiplyGlobals(OpBuilder &b, Location loc,
       value = arith::ExtFOp::create(b, loc, b.getF32Type(), value);
     else if (width > 32)
       value = arith::TruncFOp::create(b, loc, b.getF32Type(), value);
-    product = product ? arith::MulFOp::create(b, loc, product, value) : value;
+    if (factor.isDivisor) {
+      if (!product)
+        product = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
+      product = arith::DivFOp::create(b, loc, product, value);
+    } else {
+      product = product ? arith::MulFOp::create(b, loc, product, value) : value;
+    }
   }
   return product;
 }

@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -154,9 +155,18 @@ struct RaiseToGroupedScaledGemmPass
         .enableFolding(false)
         .enableConstantCSE(false)
         .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(
-            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    bool isRaised = false;
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     config, &isRaised)))
       return signalPassFailure();
+    // Sizes of what was dequantised need not keep it.
+    if (isRaised) {
+      RewritePatternSet sizes(&getContext());
+      memref::populateResolveRankedShapedTypeResultDimsPatterns(sizes);
+      if (failed(
+              applyPatternsGreedily(getOperation(), std::move(sizes), config)))
+        return signalPassFailure();
+    }
     if (explain)
       getOperation()->walk([&](Operation *op) {
         if (std::optional<std::string> reason = explainNotRaised(op, options))

@@ -2,6 +2,7 @@
 
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm=move-global-scales | FileCheck %s
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
+// RUN: sed 's/mulf %%ase, %%ga/divf %%ase, %%ga/; s/mulf %%bse, %%gb/divf %%bse, %%gb/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm=move-global-scales | FileCheck %s --check-prefix=DIVIDED
 // One that is rounded first is another number.
 // RUN: sed 's/%%bg = arith.mulf %%bse, %%gb : f32/%%gh = arith.truncf %%gb : f32 to bf16\n    %%gr = arith.extf %%gh : bf16 to f32\n    %%bg = arith.mulf %%bse, %%gr : f32/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm='move-global-scales explain' 2> %t.remarks | FileCheck %s --check-prefix=KEPT
 // RUN: FileCheck %s --check-prefix=ROUNDED < %t.remarks
@@ -26,6 +27,14 @@
 // CHECK:           %[[P:.*]] = arith.mulf %[[A]], %[[B]] : f32
 // CHECK:           tensor.yield %[[P]]
 // CHECK:         grouped_scaled_gemm.matmul <batched> {{.*}} alpha(%[[ALPHA]] : tensor<5xf32>)
+// DIVIDED-LABEL: func.func @one_a_matrix(
+// DIVIDED-SAME:  %[[G:[a-z0-9]+]]: tensor<5xf32>, %[[H:[a-z0-9]+]]: tensor<f32>
+// DIVIDED:       %[[A:.*]] = tensor.extract %[[G]][%{{.*}}]
+// DIVIDED:       %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+// DIVIDED:       %[[R:.*]] = arith.divf %[[ONE]], %[[A]] : f32
+// DIVIDED:       %[[B:.*]] = tensor.extract %[[H]][]
+// DIVIDED:       %[[P:.*]] = arith.divf %[[R]], %[[B]] : f32
+// DIVIDED:       tensor.yield %[[P]]
 func.func @one_a_matrix(%x: tensor<5x8x64xf4E2M1FN>, %xs: tensor<5x8x4xf8E4M3FN>,
                         %w: tensor<5x24x64xf4E2M1FN>, %ws: tensor<5x24x4xf8E4M3FN>,
                         %g: tensor<5xf32>, %h: tensor<f32>,

@@ -19,7 +19,7 @@
 
 // What was not raised may have no code.
 // RUN: not nvfp4-compile %s --emit=llvm 2>&1 | FileCheck %s --check-prefix=NOTRAISED
-// NOTRAISED: error: 'arith.extf' op on ('f8E8M0FNU') -> ('f32') has no lowering to LLVM IR; where it dequantises an operand of a product, raise-to-grouped-scaled-gemm makes it a part of that
+// NOTRAISED: error: 'arith.extf' op on ('f8E8M0FNU') -> ('f32') has no lowering to LLVM IR; where it dequantises an operand of a product, raise-to-grouped-scaled-gemm makes it a part of that, or says with its option explain why not
 
 // What cannot be parsed, and what a pass refuses, ends the tools.
 // RUN: not nvfp4-compile %s --pass-pipeline='no-such-pass' --emit=llvm 2>&1 | FileCheck %s --check-prefix=UNKNOWN

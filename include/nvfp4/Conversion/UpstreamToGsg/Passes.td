@@ -85,7 +85,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.
 
-    With `move-global-scales` a factor that is one number a matrix becomes `alpha`.
+    With `move-global-scales` a factor that is one number a matrix becomes `alpha`,
+    and a divisor its reciprocal.
     With `explain` each operation left as it is that has 4- or 8-bit floating point
     operands gets a remark that says why.
 
