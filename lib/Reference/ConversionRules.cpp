@@ -71,7 +71,10 @@ Scalar convertSigned(Operation *op, Args a, std::string &) {
 Scalar convertUnsigned(Operation *op, Args a, std::string &) {
   return whole(resultElement(op), static_cast<int64_t>(bits(a[0])));
 }
-/// Between the formats of 32 bits; uncertain numbers have no bits.
+bool isSmallFloat(Element e) { return isFloat(e) && isByte(e); }
+
+/// Between the formats of 32 bits, and floats of 8 and 4 bits and integers;
+/// uncertain numbers have no bits.
 Scalar bitcast(Operation *op, Args a, std::string &error) {
   Element to = resultElement(op);
   if (to == a[0].element)
@@ -83,7 +86,13 @@ Scalar bitcast(Operation *op, Args a, std::string &error) {
   if (a[0].element == Element::I32 && to == Element::F32)
     return real(
         to, {std::bit_cast<float>(static_cast<int32_t>(a[0].integer)), 0.0});
-  error = "expected a bitcast between f32, known to the bit, and i32";
+  Element from = a[0].element;
+  if (isSmallFloat(to) && bitWidth(from) == bitWidth(to) && !isFloat(from))
+    return real(to, {decodeCode(to, static_cast<uint8_t>(bits(a[0]))), 0.0});
+  if (isSmallFloat(from) && bitWidth(from) == bitWidth(to) && !isFloat(to))
+    return whole(to, encodeCode(from, a[0].real.value));
+  error = "expected a bitcast between f32, known to the bit, and i32, or of 8 "
+          "or 4 bits";
   return a[0];
 }
 

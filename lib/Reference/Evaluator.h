@@ -17,8 +17,10 @@
 
 #include "nvfp4/Reference/Interpreter.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace nvfp4::reference {
@@ -87,6 +89,11 @@ private:
   llvm::Error evaluateLinalgMatmul(mlir::linalg::MatmulOp op);
   std::optional<llvm::Error> evaluateTensorOp(mlir::Operation *op);
 
+  // Loops around scalars: Structured.cpp.
+  llvm::Error evaluateStructured(mlir::linalg::LinalgOp op);
+  llvm::Error evaluateGenerate(mlir::tensor::GenerateOp op);
+  llvm::Error evaluateApply(mlir::affine::AffineApplyOp op);
+
   // The dialect.
   llvm::Expected<ResolvedGroups>
   resolve(std::optional<gsg::GroupingAttr> grouping, mlir::Value groups,
@@ -126,6 +133,8 @@ private:
   mlir::ModuleOp module;
   const InterpreterOptions &options;
   Frame *frame = nullptr;
+  /// Of the structured operation whose body runs.
+  llvm::ArrayRef<int64_t> loops;
   int64_t steps = 0;
   int depth = 0;
 };

@@ -175,6 +175,16 @@ llvm::Error Evaluator::evaluate(mlir::Operation *op) {
       .Case<mlir::scf::ForOp>([&](Operation *o) { return evaluateFor(o); })
       .Case<mlir::scf::IfOp>([&](Operation *o) { return evaluateIf(o); })
       .Case<mlir::func::CallOp>([&](Operation *o) { return evaluateCall(o); })
+      .Case<mlir::affine::AffineApplyOp>(
+          [&](auto o) { return evaluateApply(o); })
+      .Case<mlir::tensor::GenerateOp>(
+          [&](auto o) { return evaluateGenerate(o); })
+      .Case<mlir::linalg::IndexOp>([&](auto o) {
+        set(o, Scalar::ofInteger(Element::Index, loops[o.getDim()]));
+        return llvm::Error::success();
+      })
+      .Case<mlir::linalg::LinalgOp>(
+          [&](auto o) { return evaluateStructured(o); })
       .Case<gsg::MakeScaledOp>([&](auto o) { return evaluateMakeScaled(o); })
       .Case<gsg::SplitScaledOp>([&](auto o) { return evaluateSplitScaled(o); })
       .Case<gsg::RelayoutScalesOp>(
@@ -195,7 +205,7 @@ llvm::Error Evaluator::evaluate(mlir::Operation *op) {
       .Case<gsg::CombineOp>([&](auto o) { return evaluateCombine(o); })
       .Default([&](Operation *o) {
         return errorAt(o, "is not interpreted; the reference knows func, scf, "
-                          "arith, math, tensor, linalg.fill, linalg.matmul and "
+                          "arith, math, tensor, linalg, affine.apply and "
                           "grouped_scaled_gemm");
       });
 }

@@ -11,6 +11,7 @@
 
 #include "nvfp4/Reference/Real.h"
 
+#include "nvfp4/Format/E2M1.h"
 #include "nvfp4/Format/Float8.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -57,8 +58,9 @@ Real normalise(Real r) {
 
 const char *stringify(Element element) {
   static constexpr const char *names[] = {
-      "f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E8M0FNU",
-      "i1",  "i8",  "i16", "i32",  "i64",      "index"};
+      "f64",    "f32",      "f16",       "bf16", "f8E4M3FN",
+      "f8E5M2", "f4E2M1FN", "f8E8M0FNU", "i1",   "i4",
+      "i8",     "i16",      "i32",       "i64",  "index"};
   return names[static_cast<int>(element)];
 }
 
@@ -71,12 +73,15 @@ std::optional<Element> elementOf(mlir::Type type) {
       .Case<BFloat16Type>([](auto) { return Element::BF16; })
       .Case<Float8E4M3FNType>([](auto) { return Element::F8E4M3FN; })
       .Case<Float8E5M2Type>([](auto) { return Element::F8E5M2; })
+      .Case<Float4E2M1FNType>([](auto) { return Element::F4E2M1FN; })
       .Case<Float8E8M0FNUType>([](auto) { return Element::F8E8M0FNU; })
       .Case<IndexType>([](auto) { return Element::Index; })
       .Case<IntegerType>([](IntegerType t) -> std::optional<Element> {
         switch (t.getWidth()) {
         case 1:
           return Element::I1;
+        case 4:
+          return Element::I4;
         case 8:
           return Element::I8;
         case 16:
@@ -93,9 +98,36 @@ std::optional<Element> elementOf(mlir::Type type) {
 }
 
 int bitWidth(Element element) {
-  static constexpr int widths[] = {64, 32, 16, 16, 8,  8, 8,
-                                   1,  8,  16, 32, 64, 64};
+  static constexpr int widths[] = {64, 32, 16, 16, 8,  8,  4, 8,
+                                   1,  4,  8,  16, 32, 64, 64};
   return widths[static_cast<int>(element)];
+}
+
+double decodeCode(Element element, uint8_t code) {
+  switch (element) {
+  case Element::F8E4M3FN:
+    return format::decodeE4M3(code);
+  case Element::F8E5M2:
+    return format::decodeE5M2(code);
+  case Element::F4E2M1FN:
+    return format::decodeE2M1(code & 15);
+  default:
+    return format::decodeE8M0(code);
+  }
+}
+
+uint8_t encodeCode(Element element, double value) {
+  auto x = static_cast<float>(value);
+  switch (element) {
+  case Element::F8E4M3FN:
+    return format::encodeE4M3(x);
+  case Element::F8E5M2:
+    return format::encodeE5M2(x);
+  case Element::F4E2M1FN:
+    return format::encodeE2M1(x);
+  default:
+    return format::encodeE8M0(x, format::RoundE8M0::Down);
+  }
 }
 
 double spacing(Element element, double x) {
@@ -115,12 +147,10 @@ double roundTo(Element element, double x) {
   case Element::F32:
     return static_cast<float>(x);
   case Element::F8E4M3FN:
-    return format::decodeE4M3(format::encodeE4M3(static_cast<float>(x)));
   case Element::F8E5M2:
-    return format::decodeE5M2(format::encodeE5M2(static_cast<float>(x)));
+  case Element::F4E2M1FN:
   case Element::F8E8M0FNU:
-    return format::decodeE8M0(
-        format::encodeE8M0(static_cast<float>(x), format::RoundE8M0::Down));
+    return decodeCode(element, encodeCode(element, x));
   default:
     break;
   }

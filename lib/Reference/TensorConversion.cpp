@@ -39,6 +39,9 @@ DType dtypeOf(Element element) {
     return DType::F8E8M0FNU;
   case Element::I1:
     return DType::Bool;
+  case Element::F4E2M1FN:
+    return DType::U8;
+  case Element::I4:
   case Element::I8:
     return DType::I8;
   case Element::I16:

@@ -41,29 +41,6 @@ int64_t wrap(Element element, int64_t value) {
   return static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
 }
 
-double decodeByte(Element element, uint8_t byte) {
-  switch (element) {
-  case Element::F8E4M3FN:
-    return format::decodeE4M3(byte);
-  case Element::F8E5M2:
-    return format::decodeE5M2(byte);
-  default:
-    return format::decodeE8M0(byte);
-  }
-}
-
-uint8_t encodeByte(Element element, double value) {
-  auto x = static_cast<float>(value);
-  switch (element) {
-  case Element::F8E4M3FN:
-    return format::encodeE4M3(x);
-  case Element::F8E5M2:
-    return format::encodeE5M2(x);
-  default:
-    return format::encodeE8M0(x, format::RoundE8M0::Down);
-  }
-}
-
 /// `[2, ?, 3]`.
 std::string shapeText(llvm::ArrayRef<int64_t> shape) {
   std::string text = "[";
@@ -161,7 +138,7 @@ Tensor::Data &Tensor::write() {
 Real Tensor::real(int64_t index) const {
   auto i = static_cast<size_t>(index);
   if (isByte(type))
-    return {decodeByte(type, data->bytes[i]), 0.0};
+    return {decodeCode(type, data->bytes[i]), 0.0};
   return {data->reals[i], data->bounds.empty() ? 0.0 : data->bounds[i]};
 }
 
@@ -185,7 +162,7 @@ void Tensor::setReal(int64_t index, Real r) {
   auto i = static_cast<size_t>(index);
   Data &d = write();
   if (isByte(type)) {
-    d.bytes[i] = encodeByte(type, r.value);
+    d.bytes[i] = encodeCode(type, r.value);
     return;
   }
   d.reals[i] = r.value;

@@ -42,8 +42,10 @@ enum class Element : uint8_t {
   BF16,
   F8E4M3FN,
   F8E5M2,
+  F4E2M1FN,
   F8E8M0FNU,
   I1,
+  I4,
   I8,
   I16,
   I32,
@@ -55,16 +57,20 @@ enum class Element : uint8_t {
 const char *stringify(Element element);
 /// The element type of an MLIR scalar type, or nothing.
 std::optional<Element> elementOf(mlir::Type type);
-/// True for the floating point types, 8-bit ones included.
+/// True for the floating point types, those of a byte or less included.
 constexpr bool isFloat(Element e) { return e <= Element::F8E8M0FNU; }
-/// True for the types whose tensors are kept as raw bytes (8-bit floats, i8,
-/// i1).
+/// True for the types whose tensors are kept as raw bytes (floats of 4 and 8
+/// bits, i8, i1).
 constexpr bool isByte(Element e) {
   return (e >= Element::F8E4M3FN && e <= Element::F8E8M0FNU) ||
          e == Element::I1 || e == Element::I8;
 }
 /// Width in bits; 64 for `index`.
 int bitWidth(Element element);
+/// The number that a float of a byte or less has as `code`, in the low bits.
+double decodeCode(Element element, uint8_t code);
+/// The code of a number, by the rule of the type (saturating).
+uint8_t encodeCode(Element element, double value);
 
 /// A value and the largest difference that a correct implementation may show.
 struct Real {

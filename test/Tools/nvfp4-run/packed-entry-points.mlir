@@ -22,8 +22,12 @@
 // RAISED: linalg.generic
 // RAISED: grouped_scaled_gemm.matmul
 // RUN: %python %S/Inputs/transpose-packed.py %t/w.npy %t/kn.npy
-// RUN: nvfp4-run %s --entry=transposed --pass-pipeline='%{pipeline}' --inputs %t/x.npy,%t/xs.npy@f8E4M3FN,%t/kn.npy,%t/ws.npy@f8E4M3FN,%t/out.npy --outputs %t/run-kn.npy
+// RUN: nvfp4-run %s --entry=transposed --pass-pipeline='%{pipeline}' --inputs %t/x.npy,%t/xs.npy@f8E4M3FN,%t/kn.npy,%t/ws.npy@f8E4M3FN,%t/out.npy --outputs %t/run-kn.npy --check=reference --exact | FileCheck %s
 // RUN: cmp %t/run-kn.npy %t/expected.npy
+
+// The interpreter knows what was not raised as well.
+// RUN: nvfp4-run %s --entry=product --pass-pipeline=nvfp4-pack-entry-points --device=reference --inputs %{inputs} --outputs %t/interpreted.npy
+// RUN: cmp %t/interpreted.npy %t/expected.npy
 
 // Without packing, the message says how.
 // RUN: not nvfp4-run %s --entry=product 2>&1 | FileCheck %s --check-prefix=FILES
