@@ -32,6 +32,8 @@ _KINDS: dict[tuple[int, int], Any] = {
     (2, 16): np.float16, (2, 32): np.float32, (2, 64): np.float64, (4, 16): ml_dtypes.bfloat16, (6, 8): np.bool_,
     (10, 8): ml_dtypes.float8_e4m3fn, (12, 8): ml_dtypes.float8_e5m2, (14, 8): ml_dtypes.float8_e8m0fnu}
 _CODES = {np.dtype(kind): code for code, kind in _KINDS.items()}
+#: Of numpy arrays, with one code a byte.
+FLOAT4 = np.dtype(ml_dtypes.float4_e2m1fn)
 _FLOAT4_E2M1 = 17
 _READ_ONLY = 1
 
@@ -81,6 +83,27 @@ def asarray(tensor: Any, *, writable: bool = False) -> np.ndarray:
 _TORCH = {"bfloat16": ("int16", ml_dtypes.bfloat16), "float8_e4m3fn": ("uint8", ml_dtypes.float8_e4m3fn),
           "float8_e5m2": ("uint8", ml_dtypes.float8_e5m2), "float8_e8m0fnu": ("uint8", ml_dtypes.float8_e8m0fnu),
           "float4_e2m1fn_x2": ("uint8", np.uint8)}
+
+
+def pack(array: np.ndarray) -> np.ndarray:
+    """Bytes of two codes ``[..., ceil(K/2)]``, the even index in the low nibble, of an array ``[..., K]`` of
+    float4_e2m1fn; an odd K is padded with 0."""
+    codes = np.zeros((*array.shape[:-1], array.shape[-1] + array.shape[-1] % 2), np.uint8)
+    codes[..., :array.shape[-1]] = array.view(np.uint8) & 15
+    return codes[..., ::2] | codes[..., 1::2] << 4
+
+
+def as_stored(array: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:
+    """`array` as what it stores of the 8-bit type `dtype`, on the same memory: numbers of that type, or raw bytes.
+
+    ArgumentError for other types, such as 8-bit floats of another kind or 4-bit numbers that take a byte each.
+    """
+    if array.dtype not in (dtype, np.uint8, np.int8):
+        wanted = dtype if dtype == np.uint8 else f"{dtype} or bytes"
+        is_narrow = array.dtype.name in ("float4_e2m1fn", "int4", "uint4")
+        hint = "; two values of 4 bits are packed in a byte" if is_narrow else ""
+        raise ArgumentError(f"expected {what} as {wanted}, but got {array.dtype}{hint}")
+    return array.view(dtype)
 
 
 def number_type(dtype: Any) -> np.dtype:

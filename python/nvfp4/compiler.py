@@ -82,6 +82,11 @@ class Value:
     role: str
     scaled_type: str
 
+    @property
+    def columns(self) -> str:
+        """K of the block-scaled tensor, ``?`` where it may be any."""
+        return self.scaled_type[self.scaled_type.index("<") + 1:].split(",")[0].split("x")[-1]
+
     def __str__(self) -> str:
         dims = "".join("?x" if extent < 0 else f"{extent}x" for extent in self.shape)
         text = self.element if self.is_scalar else f"{'memref' if self.is_mutable else 'tensor'}<{dims}{self.element}>"
@@ -147,10 +152,24 @@ class Function:
             raise ArgumentError(f"argument {index} of '{self.name}': {error}") from None
         if array.dtype != dtype:
             if array.dtype.itemsize == dtype.itemsize == 1:
-                array = array.view(dtype)
+                array = self._stored(index, array)
             elif value.is_scalar:
                 array = array.astype(dtype)
         return array.reshape(()) if value.is_scalar and array.size == 1 else array
+
+    def _stored(self, index: int, array: np.ndarray) -> np.ndarray:
+        """The bytes of `array` as the 8-bit type of an argument; for one of i8 any type that fills them. Values of two
+        codes a byte that are only read may come as float4_e2m1fn."""
+        value, dtype = self.arguments[index], self._dtypes[index]
+        if value.element == "i8" and array.dtype in _dlpack._CODES:
+            return array.view(dtype)
+        if array.dtype == _dlpack.FLOAT4 and value.element == "i8" and value.role == "values" and not value.is_mutable \
+                and array.ndim == len(value.shape):
+            if value.columns not in ("?", str(array.shape[-1])):
+                raise ArgumentError(f"argument {index} of '{self.name}': expected K = {value.columns}, but got "
+                                    f"{array.dtype} of shape {array.shape}")
+            return _dlpack.pack(array)
+        return _dlpack.as_stored(array, dtype, f"argument {index} of '{self.name}', {value},")
 
     def call_flat(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """Calls the function with one array an argument, values and scales apart; one array a result."""

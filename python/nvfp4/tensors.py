@@ -72,8 +72,10 @@ class ScaledTensor:
     or ``[1]``, and ``shape`` has to be given.
     ``starts`` says where the scales of ragged groups start: ``whole``, ``compact`` or ``upper_bound``.
 
-    Takes any DLPack tensor without a copy; scales may come as raw bytes. ``shape`` is the logical shape, needed only
-    where K is odd. ArgumentError says which extent does not fit.
+    Takes any DLPack tensor without a copy; 8-bit floats and scales may come as raw bytes. ``shape`` is the logical
+    shape, needed only where K is odd. Values ``[..., R, K]`` as an array of ``ml_dtypes.float4_e2m1fn``, which has one
+    value a byte, are packed into a new one for formats of 4 bits; their shape is the logical one. ArgumentError says
+    which type or extent does not fit.
     """
 
     values: np.ndarray
@@ -94,11 +96,14 @@ class ScaledTensor:
         fmt, put = self.info, lambda name, value: object.__setattr__(self, name, value)
         for name, dtype in (("values", fmt.values), ("scales", fmt.scales)):
             array = _dlpack.asarray(getattr(self, name))
-            if array.dtype.itemsize != 1:
-                raise ArgumentError(f"expected {name} of {self.format} as {dtype} or bytes, but got {array.dtype}")
-            if not array.flags.c_contiguous:
-                array = np.ascontiguousarray(array)
-            put(name, array.view(dtype))
+            if name == "values" and fmt.bits == 4 and array.dtype == _dlpack.FLOAT4 and array.ndim:
+                if self.shape and tuple(self.shape) != array.shape:
+                    raise ArgumentError(f"expected values of shape {tuple(self.shape)}, but got {array.dtype} of shape "
+                                        f"{array.shape}")
+                put("shape", array.shape)
+                array = _dlpack.pack(array)
+            array = _dlpack.as_stored(array, dtype, f"{name} of {self.format}")
+            put(name, array if array.flags.c_contiguous else np.ascontiguousarray(array))
         if not 1 <= self.values.ndim <= 3:
             raise ArgumentError(f"expected values of rank 1, 2 or 3, but got shape {self.values.shape}")
         stored = self.values.shape
@@ -122,12 +127,14 @@ class ScaledTensor:
         for name, dtype, expected in (("values", _U8, values_shape(shape, self.format, self.layout)),
                                       ("scales", np.dtype(np.float32), scales_shape(shape, self.format, self.layout))):
             array = _dlpack.asarray(getattr(self, name))
-            if array.dtype.itemsize != dtype.itemsize or name == "scales" and array.dtype != dtype:
+            if name == "values":
+                array = _dlpack.as_stored(array, dtype, f"{name} in layout {self.layout}")
+            elif array.dtype != dtype:
                 raise ArgumentError(f"expected {name} in layout {self.layout} as {dtype}, but got {array.dtype}")
             if array.shape != expected:
                 raise ArgumentError(f"expected {name} of shape {expected} for {self.format} of shape {shape} in layout "
                                     f"{self.layout}, but got {array.shape}")
-            object.__setattr__(self, name, np.ascontiguousarray(array).view(dtype))
+            object.__setattr__(self, name, np.ascontiguousarray(array))
 
     def _check_scales(self) -> None:
         expected = scales_shape(self.shape, self.format, self.layout, self.axis)

@@ -105,6 +105,43 @@ def test_wrong_arguments_are_named(program, operands, change, message):
         program.run(*change((*x, *w, ends, expected)), entry="experts")
 
 
+def test_codes_of_a_byte_each_are_packed_or_refused(operands):
+    x, w, ends, expected = operands
+    program = nvfp4.compile(EXPERTS + """
+func.func @bytes(%x: tensor<?x32xi8>, %y: memref<?x32xi8>) {
+  return
+}
+func.func @floats(%x: tensor<?x32xf8E4M3FN>) {
+  return
+}
+func.func @stores(%x: memref<?x32xi8> {grouped_scaled_gemm.values_of = !act},
+                  %s: memref<?x4xf8E4M3FN> {grouped_scaled_gemm.scales_of = !act}) {
+  return
+}
+""")
+    codes = np.stack([x[0] & 15, x[0] >> 4], -1).reshape(20, 64)
+    wide = codes.view(ml_dtypes.float4_e2m1fn)
+    for pair in (((wide, x[1]),), (wide, x[1])):
+        np.testing.assert_array_equal(program.run(*pair, w, ends, expected.copy(), entry="experts"), expected)
+    with pytest.raises(nvfp4.ArgumentError, match="argument 0 of 'experts': expected K = 64, but got float4_e2m1fn of"):
+        program.run(wide[:, :63].copy(), x[1], w, ends, expected, entry="experts")
+    plain, half = np.zeros((20, 32), np.uint8), np.ascontiguousarray(codes[:, :32])
+    for kind in (ml_dtypes.float4_e2m1fn, ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.float6_e2m3fn):
+        for index, call in enumerate((lambda a: program.run(a, plain, entry="bytes"),
+                                      lambda a: program.run(plain, a, entry="bytes"))):
+            with pytest.raises(nvfp4.ArgumentError, match=f"argument {index} of 'bytes', .*, as uint8, but got "):
+                call(half.view(kind))
+    with pytest.raises(nvfp4.ArgumentError, match="argument 0 of 'stores', .* as uint8, but got float4_e2m1fn; two"):
+        program.run(wide, x[1], entry="stores")
+    with pytest.raises(nvfp4.ArgumentError, match="as uint8, but got int4"):
+        program.run(codes.view(ml_dtypes.int4), x[1], w, ends, expected, entry="experts")
+    with pytest.raises(nvfp4.ArgumentError, match="as float8_e4m3fn or bytes, but got float8_e5m2"):
+        program.run(half.view(ml_dtypes.float8_e5m2), entry="floats")
+    for kind in (np.int8, ml_dtypes.float8_e8m0fnu):
+        program.run(half.view(kind), plain, entry="bytes")
+    program.run(half, entry="floats")
+
+
 def test_entries_are_chosen_by_name(program):
     with pytest.raises(nvfp4.ArgumentError, match="entry="):
         program.run()

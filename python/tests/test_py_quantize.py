@@ -96,6 +96,37 @@ def test_odd_k_is_kept(rng):
     assert nvfp4.relayout(result, layout="linear").shape == (5, 33)
 
 
+@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4", "nvfp4_e8m0"])
+@pytest.mark.parametrize("shape", [(64,), (5, 33), (2, 3, 48), (1, 1)])
+def test_codes_of_a_byte_each_are_packed(rng, fmt, shape):
+    """The even index is in the low nibble, an odd K padded with 0; also where the array has gaps."""
+    codes = rng.integers(0, 16, shape).astype(np.uint8)
+    scales = np.full((*shape[:-1], -(-shape[-1] // nvfp4.FORMATS[fmt].block)), 1, nvfp4.FORMATS[fmt].scales)
+    for array in (codes, np.repeat(codes, 2, -1)[..., ::2]):
+        tensor = nvfp4.ScaledTensor(array.view(ml_dtypes.float4_e2m1fn), scales, fmt)
+        assert tensor.shape == shape and tensor.values.shape == (*shape[:-1], -(-shape[-1] // 2))
+        assert tensor.values.dtype == np.uint8 and tensor.values.flags.c_contiguous
+        np.testing.assert_array_equal(unpack(FORMATS[fmt], tensor.values, shape[-1]), codes)
+        if shape[-1] % 2:
+            assert (tensor.values[..., -1] >> 4 == 0).all()
+        np.testing.assert_array_equal(tensor.dequantize(), codes.view(ml_dtypes.float4_e2m1fn).astype(np.float32))
+
+
+@pytest.mark.parametrize("values,scales,options,message", [
+    (ml_dtypes.float4_e2m1fn, np.uint8, {"format": "mxfp8_e4m3"}, "as float8_e4m3fn or bytes, but got float4"),
+    (ml_dtypes.float4_e2m1fn, np.uint8, {"shape": (4, 64)}, r"shape \(4, 64\), but got .* of shape \(4, 32\)"),
+    (ml_dtypes.int4, np.uint8, {}, "values of nvfp4 as uint8, but got int4; two values of 4 bits are packed in a byte"),
+    (ml_dtypes.uint4, np.uint8, {}, "values of nvfp4 as uint8, but got uint4"),
+    (ml_dtypes.float8_e4m3fn, np.uint8, {}, "values of nvfp4 as uint8, but got float8_e4m3fn"),
+    (np.uint8, ml_dtypes.float4_e2m1fn, {}, "scales of nvfp4 as float8_e4m3fn or bytes, but got float4_e2m1fn"),
+    (np.uint8, ml_dtypes.float8_e8m0fnu, {}, "scales of nvfp4 as float8_e4m3fn or bytes, but got float8_e8m0fnu"),
+    (ml_dtypes.float8_e5m2, np.uint8, {"format": "mxfp8_e4m3"}, "as float8_e4m3fn or bytes, but got float8_e5m2"),
+    (ml_dtypes.float4_e2m1fn, np.uint8, {"layout": "wgmma", "shape": (4, 32)}, "wgmma as uint8, but got float4")])
+def test_bytes_of_another_type_are_refused(values, scales, options, message):
+    with pytest.raises(nvfp4.ArgumentError, match=message):
+        nvfp4.ScaledTensor(np.zeros((4, 32), np.uint8).view(values), np.zeros((4, 4), np.uint8).view(scales), **options)
+
+
 def test_destinations_are_written_in_place(rng):
     x = rng.standard_normal((16, 32)).astype(np.float32)
     out = nvfp4.ScaledTensor(np.full((16, 16), 0xAA, np.uint8), np.full((16, 2), 0x7F, np.uint8))
