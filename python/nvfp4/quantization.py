@@ -12,7 +12,8 @@ from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled
 from .errors import ArgumentError, check_one_of
 from .options import GateLike, QuantizerLike, gate_of, quantizer_of
-from .tensors import _STARTS, CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, scales_shape, values_shape
+from .tensors import (_STARTS, CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, axis_of, scales_shape,
+                      values_shape)
 
 __all__ = ["quantize", "dequantize", "relayout", "encode_scale"]
 
@@ -31,6 +32,7 @@ def stored_scales(shape: tuple[int, ...], fmt: str, layout: str, starts: str, ax
     """The storage shape of scales, whose extent along the groups depends on where those start."""
     check_one_of("format", fmt, FORMATS)
     check_one_of("layout", layout, LAYOUTS)
+    axis_of(axis, len(shape))
     whole = list(scales_shape(shape, fmt, layout, axis))
     if starts == "whole":
         return tuple(whole)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import re
 from typing import Any
 
@@ -109,8 +110,7 @@ class ScaledTensor:
         stored = self.values.shape
         shape = tuple(map(int, self.shape)) or stored[:-1] + (stored[-1] * 8 // fmt.bits,)
         put("shape", shape)
-        put("axis", len(shape) - 1 if self.axis in (-1, len(shape) - 1) else len(shape) + min(self.axis, 0)
-            if self.axis < 0 else self.axis)
+        put("axis", axis_of(self.axis, len(shape)))
         expected = values_shape(shape, self.format)
         if stored != expected:
             raise ArgumentError(f"expected values of shape {expected} for {self.format} of shape {shape}, but got "
@@ -207,6 +207,19 @@ class ScaledTensor:
 
     def __repr__(self) -> str:
         return f"ScaledTensor({self.type('x'.join(map(str, self.shape)))})"
+
+
+def axis_of(axis: Any, rank: int, what: str = "axis") -> int:
+    """Which of the last two axes of a tensor of ``rank`` blocks lie along, from 0 on; -1 and -2 count from the end."""
+    legal = (-1, -2)[:rank]
+    try:
+        found = operator.index(axis)
+    except TypeError:
+        found = rank
+    if found not in legal and found - rank not in legal:
+        both = (*(rank + number for number in reversed(legal)), *legal)
+        raise ArgumentError(f"expected {what} {', '.join(map(str, both))} for rank {rank}, but got {axis!r}")
+    return found % rank
 
 
 def values_shape(shape: tuple[int, ...], fmt: str, layout: str = "linear") -> tuple[int, ...]:

@@ -127,6 +127,19 @@ def test_bytes_of_another_type_are_refused(values, scales, options, message):
         nvfp4.ScaledTensor(np.zeros((4, 32), np.uint8).view(values), np.zeros((4, 4), np.uint8).view(scales), **options)
 
 
+@pytest.mark.parametrize("call,message", [
+    (lambda: nvfp4.quantize(np.ones((2, 32), np.float32), axis=5), "axis 0, 1, -1, -2 for rank 2, but got 5"),
+    (lambda: nvfp4.quantize(np.ones((2, 32), np.float32), axis=1.0), "axis 0, 1, -1, -2 for rank 2, but got 1.0"),
+    (lambda: nvfp4.quantize(np.ones((3, 32, 32), np.float32), axis=-3), "axis 1, 2, -1, -2 for rank 3, but got -3"),
+    (lambda: nvfp4.quantize(np.ones(32, np.float32), axis=-2), "axis 0, -1 for rank 1, but got -2"),
+    (lambda: nvfp4.ScaledTensor(np.ones((4, 16), np.uint8), np.ones((4, 2), np.uint8), axis=5), "axis 0, 1, .* got 5"),
+    (lambda: nvfp4.grouped_matmul(*[nvfp4.quantize(np.ones((32, 32), np.float32))] * 2, out_format="nvfp4", out_axis=4),
+     "axis 0, 1, -1, -2 for rank 2, but got 4")])
+def test_axes_of_blocks_are_the_last_two(call, message):
+    with pytest.raises(nvfp4.ArgumentError, match=f"expected {message}"):
+        call()
+
+
 def test_destinations_are_written_in_place(rng):
     x = rng.standard_normal((16, 32)).astype(np.float32)
     out = nvfp4.ScaledTensor(np.full((16, 16), 0xAA, np.uint8), np.full((16, 2), 0x7F, np.uint8))
