@@ -205,6 +205,11 @@ class ScaledTensor:
         axis = self.axis - 3 + values.ndim
         return ScaledTensor(values, self.scales[index], self.format, shape, self.layout, self.starts, axis)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """ArgumentError: the numbers are those of :meth:`dequantize`, the bytes ``values`` and ``scales``."""
+        raise ArgumentError(f"expected an array, but got {self!r}; its numbers are those of dequantize(), its bytes "
+                            "values and scales")
+
     def __repr__(self) -> str:
         return f"ScaledTensor({self.type('x'.join(map(str, self.shape)))})"
 

@@ -72,6 +72,12 @@ def test_what_is_no_tensor_is_named(call, text):
         call()
 
 
+@pytest.mark.parametrize("call", [np.asarray, np.sum, lambda tensor: np.ones(3) == tensor, nvfp4.quantize])
+def test_a_scaled_tensor_is_no_array(call):
+    with pytest.raises(nvfp4.ArgumentError, match=r"an array, but got ScaledTensor\(.*; its numbers are .*dequantize"):
+        call(scaled(3, 64))
+
+
 @pytest.mark.parametrize("size", [0, 10, 100, -1])
 def test_cut_off_artefacts_do_not_load(tmp_path, size):
     path = tmp_path / "f.so"
