@@ -13,7 +13,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -279,8 +279,15 @@ class _Collector:
         self.diagnostics.append(Diagnostic(_SEVERITIES[d.severity], str(d.message), str(d.file), d.line, d.column,
                                            source[:400]))
 
-    def fail(self, what: str) -> None:
-        raise CompileError([d for d in self.diagnostics if d.severity != "remark"], what)
+    def fail(self, what: str, *, remarks: bool = True) -> NoReturn:
+        """CompileError with the diagnostics: first errors and warnings, then remarks, each with its notes."""
+        kinds: list[list[Diagnostic]] = [[], []]
+        is_remark = False
+        for diagnostic in self.diagnostics:
+            if diagnostic.severity != "note":
+                is_remark = diagnostic.severity == "remark"
+            kinds[is_remark].append(diagnostic)
+        raise CompileError(kinds[0] + (kinds[1] if remarks else []), what)
 
 
 _device_lock = threading.Lock()
@@ -314,7 +321,8 @@ def _parse(owner: Any, text: str, name: str, pipeline: str | None) -> tuple[_Col
 def _explain(module: Handle, text: str, target: str) -> str:
     collector = _Collector(text)
     if not _library.compiler().nvfp4ModuleExplain(module, string_ref(target), collector.sink):
-        collector.fail("could not explain the module")
+        # The remarks are the strategies of products that got one.
+        collector.fail("could not explain the module", remarks=False)
     return "\n".join(f"{d.file}:{d.line}: {d.message}" if d.line else d.message for d in collector.diagnostics)
 
 

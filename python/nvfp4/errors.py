@@ -57,7 +57,7 @@ class CompileError(NVFP4Error):
     @property
     def constraint(self) -> str | None:
         """The label of the broken constraint in docs/Spec.md, such as ``matmul_c7``, where there is one."""
-        return _label(self.args[0])
+        return _label("\n".join(d.message for d in self.diagnostics if d.severity != "remark"))
 
 
 class ArgumentError(NVFP4Error, ValueError):

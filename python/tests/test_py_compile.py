@@ -235,6 +235,15 @@ def test_a_pipeline_may_come_first(rng):
         nvfp4.compile(DEQUANTISED, pipeline="builtin.module(no-such-pass)")
 
 
+def test_remarks_come_with_the_error():
+    """What is not raised has no code, and the reason is a remark; errors are before remarks."""
+    text = DEQUANTISED.replace("floordiv 32", "floordiv 8").replace("16x2xf8E8M0FNU", "16x8xf8E8M0FNU")
+    with pytest.raises(nvfp4.CompileError, match="error: (.|\n)*remark: not raised: .* blocks of 8") as error:
+        nvfp4.compile(text, pipeline="builtin.module(raise-to-grouped-scaled-gemm{explain},canonicalize)")
+    kinds = [d.severity for d in error.value.diagnostics]
+    assert kinds == sorted(kinds) and set(kinds) == {"error", "remark"}
+
+
 def test_explain_lists_strategies(program):
     text = program.explain()
     assert "strategy" in text and "sm_100a" in text
