@@ -304,6 +304,8 @@ def _set_device(name: str | None) -> None:
 
 def _parse(owner: Any, text: str, name: str, pipeline: str | None) -> tuple[_Collector, Handle]:
     """A module that lives as long as ``owner``, and what was said about it."""
+    if not isinstance(text, str):
+        raise ArgumentError(f"expected the text of a module, but got {type(text).__name__}")
     library = _library.compiler()
     context: Handle = library.nvfp4ContextCreate()
     weakref.finalize(owner, _destroy, library.nvfp4ContextDestroy, context)

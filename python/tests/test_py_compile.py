@@ -165,6 +165,13 @@ def test_hostile_text_is_a_compile_error(text):
         nvfp4.compile(text)
 
 
+@pytest.mark.parametrize("text", [None, b"module {}", 7])
+def test_text_is_a_string(text):
+    for function in (nvfp4.compile, nvfp4.explain):
+        with pytest.raises(nvfp4.ArgumentError, match=f"^expected the text of a .* got {type(text).__name__}$"):
+            function(text)
+
+
 def test_options_are_checked():
     with pytest.raises(nvfp4.CompileError, match="expected target"):
         nvfp4.compile(EXPERTS, target="sm_20")
