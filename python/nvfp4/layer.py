@@ -13,7 +13,7 @@ import numpy as np
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, element_of, program_of
 from .compiler import Program
-from .errors import ArgumentError, check_one_of
+from .errors import ArgumentError, check_count, check_keywords, check_one_of
 from .options import QUANTIZERS, ActivationLike, QuantizerLike, activation_of, quantizer_of, swiglu, word_of
 from .tensors import FORMATS, ScaledTensor
 
@@ -35,6 +35,7 @@ class MoEWeights:
     ``w13_multiplier`` ``[E, 2]`` (gate, up) and ``w2_multiplier`` ``[E]`` are the global scales of NVFP4 as multipliers,
     None for formats without one. ``input_multiplier`` (a number) and ``w2_input_multiplier`` (a number or ``[E]``) are
     those of the activations: their quantiser encodes with the reciprocal; None is 1. Biases are ``[E, 2I]`` and ``[E, H]``.
+    ArgumentError where the matrices are no ScaledTensors, or of shapes that do not go together.
     """
 
     w13: ScaledTensor
@@ -48,6 +49,10 @@ class MoEWeights:
     activation: ActivationLike = dataclasses.field(default_factory=swiglu)
 
     def __post_init__(self) -> None:
+        for name, weight in (("w13", self.w13), ("w2", self.w2)):
+            if not isinstance(weight, ScaledTensor):
+                raise ArgumentError(f"expected {name} as ScaledTensor (see nvfp4.quantize), but got "
+                                    f"{type(weight).__name__}")
         if self.w13.ndim != 3 or self.w2.ndim != 3:
             raise ArgumentError(f"expected stacks [E, N, K] of weights, but got {self.w13.shape} and {self.w2.shape}")
         (e, n, h), (e2, h2, i) = self.w13.shape, self.w2.shape
@@ -198,6 +203,11 @@ def _static_type(tensor: ScaledTensor) -> str:
     return tensor.type("x".join(map(str, tensor.shape)))
 
 
+def _check_weights(weights: Any) -> None:
+    if not isinstance(weights, MoEWeights):
+        raise ArgumentError(f"expected weights as MoEWeights(w13, w2, ...), but got {type(weights).__name__}")
+
+
 def _check_x(x: np.ndarray, weights: MoEWeights) -> None:
     if x.ndim != 2 or x.shape[1] != weights.hidden:
         raise ArgumentError(f"expected x of shape [T, {weights.hidden}], but got {x.shape}")
@@ -209,7 +219,9 @@ class _LayerCall:
     def __init__(self, weights: MoEWeights, x: np.ndarray, logits: np.ndarray, top_k: int, routing: str,
                  routing_bias: Any, n_group: int | None, topk_group: int | None, routed_scaling: float | None,
                  activation_format: str | None, quantizer: QuantizerLike | None, out: Any):
+        _check_weights(weights)
         check_one_of("routing", routing, ROUTING_METHODS)
+        top_k = check_count("top_k", top_k, weights.experts, "the number of experts")
         _check_x(x, weights)
         if logits.shape != (x.shape[0], weights.experts):
             raise ArgumentError(f"expected logits of shape {(x.shape[0], weights.experts)}, but got {logits.shape}")
@@ -299,6 +311,8 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
     ``device``. Compiled once for each shape of the weights; the number of tokens is free. The result is a
     tensor of torch if ``x`` is one, and else an array.
     """
+    check_keywords("moe_layer", options, LayerOptions.__annotations__)
+    _check_weights(weights)
     array = _dlpack.asarray(x)
     if (logits is None) == (router is None):
         raise ArgumentError("expected either logits= [T, E] or router= [E, H]")
@@ -325,6 +339,7 @@ def route(logits: Any, top_k: int, method: str = "topk_softmax", *, bias: Any = 
     array = _dlpack.asarray(logits)
     if array.ndim != 2:
         raise ArgumentError(f"expected logits of shape [T, E], but got {array.shape}")
+    top_k = check_count("top_k", top_k)
     weights, experts = np.zeros((array.shape[0], top_k), np.float32), np.full((array.shape[0], top_k), -1, np.int32)
     check_one_of("method", method, ROUTING_METHODS)
     call = Call()

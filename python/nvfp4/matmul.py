@@ -15,7 +15,7 @@ import numpy as np
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled, program_of
 from .compiler import Program
-from .errors import ArgumentError
+from .errors import ArgumentError, check_keywords
 from .options import ActivationLike, GateLike, QuantizerLike, activation_of, gate_of, quantizer_of, word_of
 from .quantization import _destination, stored_scales
 from .tensors import Grouping, ScaledTensor, dense
@@ -318,8 +318,10 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
 
     Returns the array or ScaledTensor ``out``, or a :class:`MatmulResult` with ``preact`` or ``amax``. Compiled once for
     each combination of options and types; sizes and offsets are data. Raises ArgumentError for what is no tensor of the
-    right kind, CompileError for options that do not go together, DataError for offsets out of range.
+    right kind, CompileError for options that do not go together, DataError for offsets out of range, and TypeError for
+    options that there are not.
     """
+    check_keywords("grouped_matmul", options, MatmulOptions.__annotations__)
     return plan_matmul(lhs, rhs, grouping, **options).run()
 
 

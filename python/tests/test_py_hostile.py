@@ -3,6 +3,7 @@
 """Bad data and bad options end in an exception that names a constraint, never in memory of others; what is dropped is freed."""
 
 import gc
+import inspect
 
 import numpy as np
 import pytest
@@ -70,6 +71,18 @@ def test_text_of_options_is_parsed_like_any_other(text):
 def test_what_is_no_tensor_is_named(call, text):
     with pytest.raises(nvfp4.ArgumentError, match=text):
         call()
+
+
+def test_options_that_there_are_not_name_the_function():
+    for name, text in (("bais", "such as bias, but got 'bais'"), ("xyz", "alpha, beta, .*, device, but got 'xyz'")):
+        with pytest.raises(TypeError, match=f"^expected an option of grouped_matmul, {text}$"):
+            nvfp4.grouped_matmul(scaled(3, 64), scaled(5, 64), **{name: 1})
+
+
+@pytest.mark.parametrize("function,options,positional", [
+    (nvfp4.plan_matmul, nvfp4.MatmulOptions, 3), (nvfp4.moe_program, nvfp4.LayerOptions, 3)])
+def test_options_are_those_of_the_function(function, options, positional):
+    assert list(inspect.signature(function).parameters)[positional:] == list(options.__annotations__)
 
 
 @pytest.mark.parametrize("call", [np.asarray, np.sum, lambda tensor: np.ones(3) == tensor, nvfp4.quantize])

@@ -129,8 +129,22 @@ def test_mistakes_in_a_layer_are_named(rng):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, activation_format="bf16")
     with pytest.raises(nvfp4.ArgumentError, match="no quantizer"):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, activation_format="f16", quantizer="trtllm")
-    with pytest.raises(nvfp4.CompileError, match="route"):
-        nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=E + 1)
+    for top_k in (0, -1, E + 1, 2.0, True, "2"):
+        text = f"top_k as a whole number from 1 to {E}, the number of experts, but got {top_k!r}"
+        with pytest.raises(nvfp4.ArgumentError, match=re.escape(text)):
+            nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=top_k)
+    assert nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=np.int64(2)).shape == x.shape
+    for top_k in (0, -1, 2.0):
+        with pytest.raises(nvfp4.ArgumentError, match=f"top_k as a whole number of 1 or more, but got {top_k!r}"):
+            nvfp4.route(x, top_k)
+    for call in (nvfp4.moe_layer, nvfp4.moe_program):
+        with pytest.raises(nvfp4.ArgumentError, match=r"weights as MoEWeights\(w13, w2, ...\), but got tuple"):
+            call(x, (w13, w2), np.zeros((3, E), np.float32), top_k=2)
+    for name, pair in (("w13", (w13.dequantize(), w2)), ("w2", (w13, w2.dequantize().astype(ml_dtypes.bfloat16)))):
+        with pytest.raises(nvfp4.ArgumentError, match=f"{name} as ScaledTensor .* but got ndarray"):
+            nvfp4.MoEWeights(*pair)
+    with pytest.raises(TypeError, match="an option of moe_layer, such as top_k, but got 'topk'"):
+        nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), topk=2)
 
 
 @pytest.mark.parametrize("method,scores,weight", [
