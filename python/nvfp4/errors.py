@@ -51,7 +51,7 @@ class Diagnostic:
 
 
 class CompileError(NVFP4Error):
-    """The compiler refused a module. ``diagnostics`` are what it said."""
+    """The compiler refused a module. ``diagnostics`` are what it said: errors and warnings, then remarks."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic], what: str = "could not compile the module"):
         self.diagnostics = tuple(diagnostics)

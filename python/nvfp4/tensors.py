@@ -214,7 +214,7 @@ class ScaledTensor:
         return f"ScaledTensor({self.type('x'.join(map(str, self.shape)))})"
 
 
-def axis_of(axis: Any, rank: int, what: str = "axis") -> int:
+def axis_of(axis: Any, rank: int) -> int:
     """Which of the last two axes of a tensor of ``rank`` blocks lie along, from 0 on; -1 and -2 count from the end."""
     legal = (-1, -2)[:rank]
     try:
@@ -223,7 +223,7 @@ def axis_of(axis: Any, rank: int, what: str = "axis") -> int:
         found = rank
     if found not in legal and found - rank not in legal:
         both = (*(rank + number for number in reversed(legal)), *legal)
-        raise ArgumentError(f"expected {what} {', '.join(map(str, both))} for rank {rank}, but got {axis!r}")
+        raise ArgumentError(f"expected axis {', '.join(map(str, both))} for rank {rank}, but got {axis!r}")
     return found % rank
 
 
