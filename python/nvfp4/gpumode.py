@@ -69,7 +69,7 @@ def custom_kernel(data: Sequence[Any], *, target: str = "cpu", device: str | Non
     rhs: list[tuple[np.ndarray, np.ndarray, str]] = []
     outs, back = [], []
     for index, (operands, scales, reordered, (m, n, k, count)) in enumerate(zip(abc, plain, blocked, sizes)):
-        a, b = (_dlpack.as_stored(_dlpack.asarray(t), np.dtype(np.uint8), f"problem {index}: {name}")
+        a, b = (_dlpack.as_stored(_dlpack.asarray(t), np.dtype(np.uint8), f"{name} of problem {index}")
                 for name, t in zip("ab", operands))
         c = _dlpack.asarray(operands[2], writable=True)
         for name, found, wanted in (("a", a.shape, (m, k // 2, count)), ("b", b.shape, (n, k // 2, count)),

@@ -54,6 +54,9 @@ def test_sizes_must_agree(rng):
     (abc, plain, _), _ = make(rng, [(4, 8, 32)], False, False)
     with pytest.raises(nvfp4.ArgumentError, match=r"problem 0: expected a of shape \(5, 16, 1\), but got \(4, 16, 1\)"):
         gpumode.custom_kernel((abc, plain, [(5, 8, 32, 1)]))
+    a, b, c = abc[0]
+    with pytest.raises(nvfp4.ArgumentError, match="expected b of problem 0 as uint8, but got float4_e2m1fn"):
+        gpumode.custom_kernel(([(a, b.view(ml_dtypes.float4_e2m1fn), c)], plain, [(4, 8, 32, 1)]))
     with pytest.raises(nvfp4.ArgumentError, match="3 or 4"):
         gpumode.custom_kernel((abc, plain))
     with pytest.raises(nvfp4.ArgumentError, match="one length"):
