@@ -7,8 +7,8 @@
 //
 // The oracle of every numerical test: runs a function of a module that uses
 // `grouped_scaled_gemm` on tensors, with the upstream operations that surround
-// it (func, arith, math, tensor, linalg.fill, scf.for, scf.if). It shares no
-// lowering with any target. Results carry error bounds (see Real.h).
+// it (func, arith, math, tensor, linalg, affine.apply, scf.for, scf.if). It
+// shares no lowering with any target. Results carry error bounds (see Real.h).
 //
 //===----------------------------------------------------------------------===//
 
