@@ -23,6 +23,7 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include <dlfcn.h>
+#include <memory>
 
 using namespace mlir;
 using namespace nvfp4::target;
@@ -112,6 +113,12 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
   if (!engine)
     return fail(engine.takeError());
   llvm::orc::LLJIT &jit = **engine;
+  // The session tells what is missing, and the lookup only that it failed. It
+  // may outlive this function.
+  auto reasons = std::make_shared<std::string>();
+  jit.getExecutionSession().setErrorReporter([reasons](llvm::Error error) {
+    *reasons += llvm::toString(std::move(error)) + "; ";
+  });
   llvm::orc::MangleAndInterner intern(jit.getExecutionSession(),
                                       jit.getDataLayout());
   if (llvm::Error error = jit.getMainJITDylib().define(
@@ -137,7 +144,7 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
   }
   if (problem.empty())
     return result;
-  module.emitError("could not compile the module: ") << problem;
+  module.emitError("could not compile the module: ") << *reasons << problem;
   return nullptr;
 }
 
