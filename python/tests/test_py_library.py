@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 import nvfp4
-from conftest import ROOT
+from conftest import PRELOAD, ROOT
 
-# A sanitizer's runtime, which the conftest files hide from tools, is for Python processes too.
-PRELOAD = dict(part.split("=", 1) for part in open("/proc/self/environ").read().split("\0") if part.startswith("LD_PRELOAD="))
 SETUP = f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r})\n"
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import nvfp4
 import nvfp4_cases
+from conftest import PRELOAD
 from format_formulas import trtllm
 from nvfp4_cases import (Product, activation_bound, assert_equal, assert_within, batched, dense, gate_rows,
                          geglu_tanh, make_product, masked, ragged, swiglu)
@@ -374,7 +375,7 @@ np.testing.assert_allclose(linear, nvfp4.grouped_matmul(x, w, grouping), rtol=0,
 
 def test_weights_laid_out_for_hopper():
     """In a process of its own, as the simulator has one architecture."""
-    environment = {**os.environ, "NVFP4_SIM_OPTIONS": "--arch sm_90a", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, **PRELOAD, "NVFP4_SIM_OPTIONS": "--arch sm_90a", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", LAID], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
