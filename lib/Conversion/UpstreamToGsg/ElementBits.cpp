@@ -418,7 +418,7 @@ ElementTrace::traceInterleaved(Operation *op, ArrayRef<AffineExpr> indices) {
   for (auto [low, high] :
        llvm::zip_equal(parts[0]->factors, parts[1]->factors)) {
     if (low.source != high.source || low.indices != high.indices ||
-        low.type != high.type)
+        low.type != high.type || low.isDivisor != high.isDivisor)
       return std::nullopt;
     if (low.nibble == high.nibble)
       continue;

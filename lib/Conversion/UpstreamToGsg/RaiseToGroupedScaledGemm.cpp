@@ -138,6 +138,24 @@ private:
   RaiseOptions options;
 };
 
+/// The sizes that alone keep the values that they are of.
+static SmallVector<Operation *> findLastingSizes(Operation *root) {
+  SmallVector<Operation *> sizes;
+  auto isKnown = [](Operation *user) {
+    auto dim = dyn_cast<tensor::DimOp>(user);
+    std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
+    auto type =
+        dim ? dyn_cast<RankedTensorType>(dim.getSource().getType()) : nullptr;
+    return index && type && *index >= 0 && *index < type.getRank();
+  };
+  root->walk([&](tensor::DimOp dim) {
+    Operation *source = dim.getSource().getDefiningOp();
+    if (source && llvm::all_of(source->getUsers(), isKnown))
+      sizes.push_back(dim);
+  });
+  return sizes;
+}
+
 struct RaiseToGroupedScaledGemmPass
     : nvfp4::gsg::impl::RaiseToGroupedScaledGemmPassBase<
           RaiseToGroupedScaledGemmPass> {
@@ -159,12 +177,11 @@ struct RaiseToGroupedScaledGemmPass
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
                                      config, &isRaised)))
       return signalPassFailure();
-    // Sizes of what was dequantised need not keep it.
     if (isRaised) {
-      RewritePatternSet sizes(&getContext());
-      memref::populateResolveRankedShapedTypeResultDimsPatterns(sizes);
-      if (failed(
-              applyPatternsGreedily(getOperation(), std::move(sizes), config)))
+      SmallVector<Operation *> sizes = findLastingSizes(getOperation());
+      RewritePatternSet resolve(&getContext());
+      memref::populateResolveRankedShapedTypeResultDimsPatterns(resolve);
+      if (failed(applyOpPatternsGreedily(sizes, std::move(resolve), config)))
         return signalPassFailure();
     }
     if (explain)

@@ -39,3 +39,19 @@ func.func @size_of_values(%x: tensor<?x64xf8E4M3FN>, %xs: tensor<?x2xf8E8M0FNU>,
       ins(%xv, %wv : tensor<?x64xf32>, tensor<16x64xf32>) outs(%out : tensor<?x16xf32>) -> tensor<?x16xf32>
   return %y : tensor<?x16xf32>
 }
+
+// Sizes of what is used besides stay, and those that do not exist.
+// CHECK-LABEL: func.func @other_sizes(
+// CHECK:         tensor.dim %{{.*}}, %c9
+func.func @other_sizes(%x: tensor<4xf32>, %v: f32, %c: i1) -> index {
+  %c0 = arith.constant 0 : index
+  %c9 = arith.constant 9 : index
+  %filled = linalg.fill ins(%v : f32) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+  %d = scf.if %c -> index {
+    %none = tensor.dim %filled, %c9 : tensor<4xf32>
+    scf.yield %none : index
+  } else {
+    scf.yield %c0 : index
+  }
+  return %d : index
+}
