@@ -89,7 +89,8 @@ Scalar bitcast(Operation *op, Args a, std::string &error) {
   Element from = a[0].element;
   if (isSmallFloat(to) && bitWidth(from) == bitWidth(to) && !isFloat(from))
     return real(to, {decodeCode(to, static_cast<uint8_t>(bits(a[0]))), 0.0});
-  if (isSmallFloat(from) && bitWidth(from) == bitWidth(to) && !isFloat(to))
+  if (isSmallFloat(from) && bitWidth(from) == bitWidth(to) && !isFloat(to) &&
+      a[0].real.bound == 0)
     return whole(to, encodeCode(from, a[0].real.value));
   error = "expected a bitcast between f32, known to the bit, and i32, or of 8 "
           "or 4 bits";

@@ -54,6 +54,18 @@ Error Evaluator::evaluateStructured(mlir::linalg::LinalgOp op) {
     if (const auto *from = std::get_if<Tensor>(&value(operand.get())))
       llvm::append_range(shapes, from->shape());
   SmallVector<int64_t> extents = toLoops.compose(shapes);
+  for (mlir::OpOperand &operand : op->getOpOperands()) {
+    const auto *from = std::get_if<Tensor>(&value(operand.get()));
+    mlir::AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (unsigned d = 0; from && d < map.getNumResults(); ++d)
+      if (auto loop = mlir::dyn_cast<mlir::AffineDimExpr>(map.getResult(d));
+          loop && from->dim(d) != extents[loop.getPosition()])
+        return errorAt(
+            op, "expected operand " + llvm::Twine(operand.getOperandNumber()) +
+                    " of extent " + llvm::Twine(extents[loop.getPosition()]) +
+                    " in dimension " + llvm::Twine(d) + ", but got " +
+                    from->describe());
+  }
   std::vector<Value> results;
   for (mlir::Value init : op.getDpsInits())
     results.push_back(tensor(init));

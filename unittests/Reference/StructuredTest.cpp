@@ -50,12 +50,17 @@ TEST(Structured, NoStepsLeaveTheDestination) {
 }
 
 TEST(Structured, ExtentsThatDisagreeAreAnError) {
-  Outcome o = run(kWeightedSum, {reals(Element::F32, {2, 1}, {1, 2}),
-                                 reals(Element::F32, {1}, {100})});
-  EXPECT_NE(o.error.find("expected operand 1 to have an element for each step, "
-                         "but got tensor<1xf32>"),
-            std::string::npos)
-      << o.error;
+  for (int64_t rows : {1, 3}) {
+    Outcome o =
+        run(kWeightedSum,
+            {reals(Element::F32, {2, 1}, {1, 2}),
+             reals(Element::F32, {rows}, std::vector<double>(rows, 100))});
+    EXPECT_NE(o.error.find("expected operand 1 of extent 2 in dimension 0, but "
+                           "got tensor<" +
+                           std::to_string(rows) + "xf32>"),
+              std::string::npos)
+        << o.error;
+  }
 }
 
 TEST(Structured, HalvesOfBytesAreNumbers) {
