@@ -183,10 +183,11 @@ class ScaledTensor:
         return dequantize(self, **options)
 
     def __getitem__(self, index: Any) -> ScaledTensor:
-        """One matrix or a slice of a stack, or a slice of the rows of a matrix with linear scales, on the same memory."""
+        """One matrix or a slice of a stack, or a slice of the rows of a matrix with linear scales, on the same memory
+        (but for steps between rows)."""
         if self.ndim == 2 and isinstance(index, slice) and self.layout == "linear" and self.axis == 1:
             values = self.values[index]
-            return ScaledTensor(values, self.scales[index], self.format, (len(values), self.shape[1]))
+            return ScaledTensor(values, self.scales[index], self.format, (len(values), self.shape[1]), starts=self.starts)
         if self.ndim != 3:
             raise ArgumentError(f"expected a stack of matrices to index, or a slice of rows of a matrix with linear scales "
                                 f"along K, but got {index} of {self!r}")

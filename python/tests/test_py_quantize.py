@@ -263,6 +263,11 @@ def test_rows_of_a_matrix_are_a_slice_on_the_same_memory(rng, fmt, k):
     assert x[4:4].shape == (0, k)
 
 
+def test_slices_of_rows_keep_where_scales_start():
+    x = nvfp4.ScaledTensor(np.zeros((4, 12), np.uint8), np.zeros((4, 2), np.uint8), shape=(4, 23), starts="compact")
+    assert x[1:3].starts == "compact" and x[1:3].shape == (2, 23)
+
+
 def test_what_cannot_be_sliced_says_what_can(rng):
     x = nvfp4.quantize(rng.standard_normal((128, 64)).astype(np.float32))
     for bad in (lambda: x[3], lambda: x[:, :32], lambda: nvfp4.relayout(x, layout="blocked")[:8]):
