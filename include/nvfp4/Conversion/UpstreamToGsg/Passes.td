@@ -22,7 +22,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     products of two block-scaled operands in f32 is a `matmul` of this dialect,
     `dense` or `batched`, and a loop of such over groups of rows one that is
     `ragged_rows`; all else stays as it is, but for dequantisations that are no
-    longer used.
+    longer used. Where only the size of a value is left, it becomes that of what the
+    value was computed from.
 
     An operation qualifies by what it computes for each element and not by how
     that is spelled: values are followed through elementwise operations of `arith`
