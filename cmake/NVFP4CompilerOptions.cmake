@@ -5,7 +5,10 @@
 find_program(NVFP4_CCACHE ccache)
 if(NVFP4_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${NVFP4_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${NVFP4_CCACHE})
+  # What ccache asks for where a precompiled header is used; no source of ours
+  # looks at the time or defines what changes a header of MLIR.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${NVFP4_CCACHE})
 endif()
 
 add_compile_options(-Wall -Wextra)

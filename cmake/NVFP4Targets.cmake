@@ -22,11 +22,30 @@ function(nvfp4_add_library name)
   set_property(GLOBAL APPEND PROPERTY NVFP4_LIBRARIES ${name})
 endfunction()
 
+# nvfp4_precompile_mlir(<name>...)
+# Targets whose sources include MLIR read its headers precompiled. An executable
+# gets the code model of a library, since headers are compiled for one only.
+function(nvfp4_precompile_mlir)
+  if(NOT NVFP4_ENABLE_PCH)
+    return()
+  endif()
+  foreach(name ${ARGN})
+    target_precompile_headers(${name} REUSE_FROM nvfp4_mlir_pch)
+    get_target_property(type ${name} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${name} PRIVATE -fPIC)
+    endif()
+  endforeach()
+endfunction()
+
 # nvfp4_add_mlir_library(<name> <sources>... [DEPENDS <tablegen>...] [LINK <libs>...])
-# A library of the compiler. MLIR comes in as the shared library only.
+# A library of the compiler. MLIR comes in as the shared library only; its
+# headers come in precompiled, since parsing them is most of the compile time.
 function(nvfp4_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
   nvfp4_add_library(${name} ${ARG_UNPARSED_ARGUMENTS} LINK NVFP4::mlir ${ARG_LINK})
+  nvfp4_precompile_mlir(${name})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
