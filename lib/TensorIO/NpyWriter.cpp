@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OutputFile.h"
 #include "Text.h"
 #include "nvfp4/TensorIO/Npy.h"
+#include "nvfp4/TensorIO/OutputFile.h"
 
 namespace nvfp4::tensorio {
 

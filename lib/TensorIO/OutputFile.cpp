@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Write to a temporary file, then rename. A run that fails leaves the old file,
-// if there was one, untouched.
+// Write to a file that is not the target, then rename.
 //
 //===----------------------------------------------------------------------===//
 
-#include "OutputFile.h"
+#include "nvfp4/TensorIO/OutputFile.h"
 #include "Text.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -28,10 +28,42 @@ Error OutputFile::failure(std::string_view what) const {
   return errorIn(path, "cannot ", what, ": ", std::strerror(errno));
 }
 
-Expected<OutputFile> OutputFile::create(const std::string &path) {
+/// Calls `make` with names beside `target` until one is not taken; the name,
+/// empty on failure.
+template <typename Callable>
+static std::string findName(const std::string &target, Callable make) {
+  static std::atomic<unsigned> count{0};
+  for (unsigned attempt = 0; attempt < 1000; ++attempt) {
+    std::string name = concat(target, ".", ::getpid(), "-", ++count, ".part");
+    if (make(name.c_str()))
+      return name;
+    if (errno != EEXIST)
+      break;
+  }
+  return {};
+}
+
+/// Where `path` leads through symbolic links, be there a file or not.
+static std::string followLinks(const std::string &path) {
+  namespace fs = std::filesystem;
+  fs::path target = path;
+  std::error_code error;
+  // No more than the system itself follows.
+  for (int links = 0; links < 40 && fs::is_symlink(target, error); ++links) {
+    fs::path next = fs::read_symlink(target, error);
+    if (error)
+      break;
+    target = target.parent_path() / next;
+  }
+  return target.string();
+}
+
+Expected<OutputFile> OutputFile::create(const std::string &path,
+                                        unsigned mode) {
+  if (path.empty())
+    return Error{"expected the name of a file to write, but got none"};
   OutputFile file;
   file.path = path;
-  file.target = path;
   struct stat status;
   bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode))
@@ -42,22 +74,37 @@ Expected<OutputFile> OutputFile::create(const std::string &path) {
       return file.failure("open the file for writing");
     return file;
   }
-  if (exists) {
-    // A symbolic link keeps pointing where it did.
-    std::error_code error;
-    std::filesystem::path real = std::filesystem::canonical(path, error);
-    if (!error)
-      file.target = real.string();
-  }
-  file.temporary = concat(file.target, ".", ::getpid(), ".part");
-  file.descriptor = ::open(file.temporary.c_str(),
-                           O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file.descriptor < 0) {
-    Error error = file.failure("create the file");
-    file.temporary.clear();
-    return error;
-  }
+  if (exists ? ::access(path.c_str(), W_OK) != 0 : errno == ELOOP)
+    return file.failure("open the file for writing");
+  file.target = followLinks(path);
+  if (Status opened = file.open(mode); !opened)
+    return opened.takeError();
+  // Who may write a file need not own it: the permissions are then new ones.
+  if (exists)
+    (void)::fchmod(file.descriptor, status.st_mode & 07777);
   return file;
+}
+
+Status OutputFile::open(unsigned mode) {
+  std::string folder = std::filesystem::path(target).parent_path().string();
+  descriptor = ::open(folder.empty() ? "." : folder.c_str(),
+                      O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  if (descriptor >= 0)
+    return {};
+  temporary = findName(target, [&](const char *name) {
+    descriptor = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    return descriptor >= 0;
+  });
+  return descriptor >= 0 ? Status() : failure("create the file");
+}
+
+Status OutputFile::name() {
+  std::string open = concat("/proc/self/fd/", descriptor);
+  temporary = findName(target, [&](const char *name) {
+    return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name,
+                    AT_SYMLINK_FOLLOW) == 0;
+  });
+  return temporary.empty() ? failure("create the file") : Status();
 }
 
 OutputFile::OutputFile(OutputFile &&other) noexcept
@@ -85,10 +132,13 @@ Status OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 Status OutputFile::commit() {
+  if (!target.empty() && temporary.empty())
+    if (Status status = name(); !status)
+      return status;
   // Some file systems report a full disk only here.
   if (::close(std::exchange(descriptor, -1)) != 0)
     return failure("write the file");
-  if (temporary.empty())
+  if (target.empty())
     return {};
   if (::rename(temporary.c_str(), target.c_str()) != 0)
     return failure("replace the file");

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OutputFile.h"
 #include "SafetensorsDType.h"
 #include "Text.h"
+#include "nvfp4/TensorIO/OutputFile.h"
 #include "nvfp4/TensorIO/Safetensors.h"
 
 #include <nlohmann/json.hpp>

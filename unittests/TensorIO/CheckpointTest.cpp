@@ -61,11 +61,24 @@ TEST_F(CheckpointTest, OpensADirectory) {
   EXPECT_EQ(Checkpoint::open(single / "").message(),
             single / "" +
                 ": expected a directory with 'model.safetensors.index.json' or "
-                "'model.safetensors', but got neither");
+                "files that end with '.safetensors', but got neither");
   std::vector<NamedTensor> tensors = {{"x", Tensor()}};
   ASSERT_TRUE(writeSafetensors(single / "model.safetensors", tensors));
   EXPECT_EQ(Checkpoint::open(single / "")->names(),
             std::vector<std::string>{"x"});
+}
+
+TEST_F(CheckpointTest, OpensADirectoryOfFilesWithoutAnIndex) {
+  std::filesystem::remove(index);
+  Expected<Checkpoint> checkpoint = Checkpoint::open(directory / "");
+  ASSERT_TRUE(checkpoint) << checkpoint.message();
+  EXPECT_EQ(checkpoint->names(), (std::vector<std::string>{"a", "b", "c"}));
+  std::vector<NamedTensor> again = {{"b", Tensor()}};
+  ASSERT_TRUE(writeSafetensors(directory / "m-3.safetensors", again));
+  EXPECT_EQ(Checkpoint::open(directory / "").message(),
+            directory / "" + ": expected one tensor 'b', but got two, in '" +
+                directory / "m-1.safetensors" + "' and '" +
+                directory / "m-3.safetensors" + "'");
 }
 
 TEST_F(CheckpointTest, TensorMustBeInItsShard) {
