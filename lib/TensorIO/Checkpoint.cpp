@@ -13,10 +13,13 @@
 #include "JsonEvents.h"
 #include "nvfp4/TensorIO/MappedFile.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 namespace nvfp4::tensorio {
+
+namespace fs = std::filesystem;
 
 namespace {
 /// Reads `{"metadata": anything, "weight_map": {"tensor": "file", ...}}`.
@@ -138,36 +141,65 @@ readCheckpointIndex(const std::string &path) {
 }
 
 Expected<Checkpoint> Checkpoint::open(const std::string &path) {
-  namespace fs = std::filesystem;
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    for (const char *file :
-         {"model.safetensors.index.json", "model.safetensors"}) {
-      fs::path candidate = fs::path(path) / file;
-      if (fs::exists(candidate, ignored))
-        return open(candidate.string());
-    }
-    return errorIn(path, "expected a directory with "
-                         "'model.safetensors.index.json' or "
-                         "'model.safetensors', but got neither");
-  }
+  if (fs::is_directory(path, ignored))
+    return openDirectory(path);
+  return path.ends_with(".json") ? openIndex(path) : openFiles(path, {path});
+}
 
+Expected<Checkpoint> Checkpoint::openDirectory(const std::string &path) {
+  std::error_code error;
+  for (const char *file :
+       {"model.safetensors.index.json", "model.safetensors"}) {
+    fs::path candidate = fs::path(path) / file;
+    if (fs::exists(candidate, error))
+      return open(candidate.string());
+  }
+  std::vector<std::string> files;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".safetensors")
+      files.push_back(entry->path().string());
+  if (error)
+    return errorIn(path, "cannot list the directory: ", error.message());
+  if (files.empty())
+    return errorIn(path, "expected a directory with "
+                         "'model.safetensors.index.json' or files that end "
+                         "with '.safetensors', but got neither");
+  std::sort(files.begin(), files.end());
+  return openFiles(path, files);
+}
+
+Expected<Checkpoint>
+Checkpoint::openFiles(const std::string &path,
+                      const std::vector<std::string> &files) {
   Checkpoint checkpoint;
   checkpoint.name = path;
-  if (!path.ends_with(".json")) {
-    Expected<SafetensorsFile> file = SafetensorsFile::open(path);
+  for (const std::string &name : files) {
+    Expected<SafetensorsFile> file = SafetensorsFile::open(name);
     if (!file)
       return file.takeError();
-    for (const SafetensorsEntry &entry : file->entries())
-      checkpoint.shardOf.emplace(entry.name, 0);
+    for (const SafetensorsEntry &entry : file->entries()) {
+      auto [position, isNew] =
+          checkpoint.shardOf.emplace(entry.name, checkpoint.shards.size());
+      if (!isNew)
+        return errorIn(path, "expected one tensor ", inQuotes(entry.name),
+                       ", but got two, in ",
+                       inQuotes(checkpoint.shards[position->second].path()),
+                       " and ", inQuotes(name));
+    }
     checkpoint.shards.push_back(*std::move(file));
-    return checkpoint;
   }
+  return checkpoint;
+}
 
+Expected<Checkpoint> Checkpoint::openIndex(const std::string &path) {
   Expected<std::map<std::string, std::string>> weightMap =
       readCheckpointIndex(path);
   if (!weightMap)
     return weightMap.takeError();
+  Checkpoint checkpoint;
+  checkpoint.name = path;
   std::map<std::string, size_t> shardIndex;
   for (const auto &[tensor, shard] : *weightMap)
     shardIndex.emplace(shard, 0);

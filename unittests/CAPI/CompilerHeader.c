@@ -12,6 +12,7 @@
 
 #include "nvfp4-c/Compiler.h"
 #include "nvfp4-c/Reference.h"
+#include "nvfp4-c/TensorIO.h"
 
 int parsesFromC(const char *text, size_t length);
 

@@ -28,9 +28,10 @@ namespace nvfp4::tensorio {
 class Checkpoint {
 public:
   /// Opens a `.safetensors` file, an index (`*.index.json`), or a directory
-  /// that holds `model.safetensors.index.json` or `model.safetensors`. Shard
-  /// names must be plain file names beside the index, and each tensor of the
-  /// index must be in its shard.
+  /// that holds `model.safetensors.index.json`, or `model.safetensors`, or
+  /// other files of that kind, which have no tensor in common. Shard names must
+  /// be plain file names beside the index, and each tensor of the index must be
+  /// in its shard.
   static Expected<Checkpoint> open(const std::string &path);
 
   const std::string &path() const { return name; }
@@ -47,6 +48,12 @@ public:
                           std::optional<DType> dtype = std::nullopt) const;
 
 private:
+  static Expected<Checkpoint> openDirectory(const std::string &path);
+  static Expected<Checkpoint> openIndex(const std::string &path);
+  /// All tensors of `files`, each of which has its own names.
+  static Expected<Checkpoint> openFiles(const std::string &path,
+                                        const std::vector<std::string> &files);
+
   std::string name;
   std::vector<SafetensorsFile> shards;
   std::map<std::string, size_t, std::less<>> shardOf;
