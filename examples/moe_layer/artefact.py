@@ -163,8 +163,6 @@ class Artefact:
         device = device or expected[0]
         if device not in expected:
             sys.exit(f"moe_layer: expected --device={' or '.join(expected)} for kernels of {self.target}, but got {device}")
-        if device == "sim" and self.target == "sm_90a":
-            os.environ["NVFP4_SIM_OPTIONS"] = os.environ.get("NVFP4_SIM_OPTIONS", "") + " --arch sm_90a"
         # The package that came along, not one that is installed.
         sys.path.insert(0, str(self.folder))
         import nvfp4

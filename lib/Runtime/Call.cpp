@@ -14,6 +14,7 @@
 #include "Check.h"
 #include "ElementType.h"
 #include "Error.h"
+#include "Launch/LaunchDevice.h"
 #include "Violation.h"
 
 #include <cstdlib>
@@ -115,12 +116,11 @@ static void fillResult(OwnedTensor &owned, const ValueMetadata &value,
     owned.shape[i] = word(3 + i);
 }
 
-extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
-                                            const DLTensor *const *arguments,
-                                            size_t numArguments,
-                                            DLManagedTensor **results,
-                                            size_t numResults,
-                                            void *stream) try {
+extern "C" nvfp4_status
+nvfp4_function_call_on(const char *device, const nvfp4_function *function,
+                       const DLTensor *const *arguments, size_t numArguments,
+                       DLManagedTensor **results, size_t numResults,
+                       void *stream) try {
   if (!function || (numArguments && !arguments) || (numResults && !results))
     return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   const FunctionMetadata &metadata = function->metadata;
@@ -158,6 +158,9 @@ extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
   for (const ValueMetadata &result : metadata.results)
     owned.push_back(reserveResult(result, function->device));
   nvfp4_call call;
+  if (device)
+    if (nvfp4_status status = findLaunchDevice(device, call.device))
+      return status;
   function->entry(values.data());
 
   const char *bytes = reinterpret_cast<const char *>(storage.data());
@@ -173,4 +176,13 @@ extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
   return NVFP4_OK;
 } catch (...) {
   return failWithException();
+}
+
+extern "C" nvfp4_status nvfp4_function_call(const nvfp4_function *function,
+                                            const DLTensor *const *arguments,
+                                            size_t numArguments,
+                                            DLManagedTensor **results,
+                                            size_t numResults, void *stream) {
+  return nvfp4_function_call_on(nullptr, function, arguments, numArguments,
+                                results, numResults, stream);
 }

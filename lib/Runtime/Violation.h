@@ -23,6 +23,8 @@
 
 namespace nvfp4::runtime {
 
+struct LaunchDevice;
+
 /// Why a call fails that ran to its end.
 struct Violation {
   nvfp4_status status = NVFP4_OK;
@@ -59,6 +61,8 @@ struct nvfp4_call {
   nvfp4_call &operator=(const nvfp4_call &) = delete;
 
   nvfp4::runtime::ViolationSlot slot;
+  /// Where its kernels run; null for the device of calls that name none.
+  nvfp4::runtime::LaunchDevice *device = nullptr;
 
 private:
   nvfp4_call *outer;

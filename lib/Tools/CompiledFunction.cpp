@@ -125,7 +125,8 @@ static Expected<Tensor> wrap(DLManagedTensor *managed, DType dtype) {
 
 Expected<std::vector<Tensor>>
 CompiledFunction::call(const std::vector<Tensor> &arguments,
-                       const Signature &signature) const {
+                       const Signature &signature,
+                       const std::string &device) const {
   std::vector<DLTensor> tensors;
   for (const Tensor &argument : arguments) {
     DLTensor &tensor = tensors.emplace_back();
@@ -140,8 +141,9 @@ CompiledFunction::call(const std::vector<Tensor> &arguments,
   for (const DLTensor &tensor : tensors)
     pointers.push_back(&tensor);
   std::vector<DLManagedTensor *> managed(signature.results.size());
-  if (nvfp4_function_call(function, pointers.data(), pointers.size(),
-                          managed.data(), managed.size(), nullptr))
+  if (nvfp4_function_call_on(device.empty() ? nullptr : device.c_str(),
+                             function, pointers.data(), pointers.size(),
+                             managed.data(), managed.size(), nullptr))
     return Error{nvfp4_last_error()};
   std::vector<Tensor> results;
   std::string problem;

@@ -13,7 +13,6 @@
 #include "nvfp4/Tools/Run.h"
 
 #include "nvfp4/Runtime/nvfp4_device.h"
-#include "nvfp4/Runtime/nvfp4_launch.h"
 #include "nvfp4/Strategy/GpuNames.h"
 #include "nvfp4/TensorIO/Npy.h"
 #include "nvfp4/Tools/CompiledFunction.h"
@@ -29,7 +28,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 using namespace nvfp4;
 using namespace nvfp4::tools;
@@ -47,8 +45,8 @@ namespace {
 /// One invocation of nvfp4-run.
 class Session {
 public:
-  Session(RunOptions options, RunPlan plan)
-      : options(std::move(options)), plan(plan) {}
+  Session(RunOptions options, RunPlan plan, std::string device)
+      : options(std::move(options)), plan(plan), device(std::move(device)) {}
   Status run();
 
 private:
@@ -65,6 +63,8 @@ private:
 
   RunOptions options;
   RunPlan plan;
+  /// Where kernels run, as given: empty for what $NVFP4_DEVICE says.
+  std::string device;
   /// Of the input, or the one that `reference` names; null for an artefact
   /// without one.
   std::unique_ptr<ParsedModule> module;
@@ -94,8 +94,13 @@ Status Session::open() {
       return loaded.takeError();
     function = std::move(*loaded);
     // Bounds are those of what the artefact was compiled for.
-    if (std::string target = function->getTarget(); !target.empty())
+    if (std::string target = function->getTarget(); !target.empty()) {
+      if (options.isTargetGiven && options.target != target)
+        return Error{"expected --target=" + target + ", for which '" +
+                     options.input + "' was compiled, but got '" +
+                     options.target + "'"};
       options.target = target;
+    }
   } else if (!options.reference.empty()) {
     return Error{"--reference is for artefacts; '" + options.input +
                  "' is its own reference"};
@@ -153,7 +158,7 @@ Status Session::execute() {
     function = std::move(*compiled);
   }
   Progress progress(options.report, "running the function");
-  auto returned = function->call(arguments, signature);
+  auto returned = function->call(arguments, signature, device);
   if (!returned)
     return returned.takeError();
   results = std::move(*returned);
@@ -188,7 +193,7 @@ Status Session::timeCalls() {
   std::vector<double> times;
   for (unsigned i = 0; i < plan.repeats; ++i) {
     auto start = std::chrono::steady_clock::now();
-    auto returned = function->call(arguments, signature);
+    auto returned = function->call(arguments, signature, device);
     Seconds elapsed = std::chrono::steady_clock::now() - start;
     if (!returned)
       return returned.takeError();
@@ -253,8 +258,8 @@ Status Session::run() {
   return options.check.empty() ? Status() : check();
 }
 
-/// The target of the device, and the device of the target: a GPU says what it
-/// is, the simulator is told. Returns what is wrong, or an empty string.
+/// Opens the device, which says its target if none is given. Returns what is
+/// wrong, or an empty string.
 static std::string chooseGpu(RunOptions &options) {
   bool isSimulator = options.device == "sim";
   // What the simulator has no device for is only compiled.
@@ -264,27 +269,17 @@ static std::string chooseGpu(RunOptions &options) {
            (isSimulator ? "sm_90a, sm_100a or sm_100f" : strategy::listGpus()) +
            " with --device=" + options.device + ", but got '" + options.target +
            (isCpu ? "'; --device=cpu runs on the host" : "'");
-  if (isSimulator) {
-    const char *given = std::getenv("NVFP4_SIM_OPTIONS");
-    std::string words = given ? given : "";
-    bool isHopper = words.find("sm_90a") != std::string::npos;
-    if (options.target.empty())
-      options.target = isHopper ? "sm_90a" : "sm_100a";
-    if (options.target == "sm_90a" && words.find("--arch") == std::string::npos)
-      setenv("NVFP4_SIM_OPTIONS", (words + " --arch sm_90a").c_str(), 1);
-    return {};
-  }
-  if (!options.target.empty())
-    return {};
-  options.target = "sm_100a";
   nvfp4_device *device = nullptr;
   nvfp4_device_info info{};
   if (nvfp4_device_open(options.device.c_str(), &device))
-    return {};
-  if (!nvfp4_device_query(device, &info) && info.architecture == 90)
-    options.target = "sm_90a";
+    return nvfp4_last_error();
+  std::string problem;
+  if (nvfp4_device_query(device, &info))
+    problem = nvfp4_last_error();
+  else if (options.target.empty())
+    options.target = info.architecture == 90 ? "sm_90a" : "sm_100a";
   nvfp4_device_release(device);
-  return {};
+  return problem;
 }
 
 int tools::runRun(RunOptions options) {
@@ -295,17 +290,13 @@ int tools::runRun(RunOptions options) {
     return 1;
   };
   // Not asked for, kernels of an artefact run where NVFP4_DEVICE says.
-  bool isCpu = options.device == "cpu";
+  std::string device = options.device;
   if (options.device.empty())
     options.device = "cpu";
-  if (isCpu && nvfp4_launch_set_device("cpu"))
-    return reportError(nvfp4_last_error());
-  if (isGpuDevice(options.device)) {
+  options.isTargetGiven = !options.target.empty();
+  if (isGpuDevice(options.device))
     if (std::string problem = chooseGpu(options); !problem.empty())
       return reportError(problem);
-    if (nvfp4_launch_set_device(options.device.c_str()))
-      return reportError(nvfp4_last_error());
-  }
   if (options.target.empty())
     options.target = "cpu";
   if (mlir::failed(resolve(options)))
@@ -318,7 +309,7 @@ int tools::runRun(RunOptions options) {
     options.report("note: " + note);
   if (!plan)
     return reportError(plan.message());
-  if (Status status = Session(std::move(options), *plan).run(); !status)
+  if (Status status = Session(std::move(options), *plan, device).run(); !status)
     return reportError(status.message());
   return 0;
 }

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Parameters that kernels cannot hold are errors of the call, and nothing is
-// launched.
+// launched. A call runs on the device that it names.
 //
 //===----------------------------------------------------------------------===//
+
+#include "TestTensors.h"
 
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
@@ -18,6 +20,9 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
 
 namespace {
 /// Stores its parameter.
@@ -144,4 +149,96 @@ TEST(Launch, HalfBytesBehindOddRowsAreZero) {
   EXPECT_EQ(copyRows(bytes, 2), 0x0edc0a9806540210u);
   EXPECT_EQ(copyRows(bytes, 4), 0x0edcba9806543210u);
   EXPECT_EQ(copyRows(bytes, 8), 0x0edcba9876543210u);
+}
+
+namespace {
+/// Compiled code of one function, which stores 9 to its argument by a kernel.
+template <int Architecture> void storeNine(void **values) {
+  std::string image = text;
+  image.replace(image.find("sm_100a"), 7,
+                "sm_" + std::to_string(Architecture) + "a");
+  // A descriptor begins with the pointer.
+  auto *data = static_cast<int32_t *>(*static_cast<void **>(values[0]));
+  nvfp4_task *task = nvfp4_task_begin("a place", image.c_str(), "store");
+  int32_t buffer = nvfp4_task_buffer(task, data, 1, 4, 4, NVFP4_TASK_WRITE);
+  nvfp4_task_pointer(task, buffer);
+  nvfp4_task_extent(task, 9);
+  nvfp4_task_run(task, 1, 1, 0, 1, 0);
+}
+
+struct StoreModule {
+  explicit StoreModule(void (*entry)(void **)) {
+    auto lookup = [](const char *symbol, void *entry) -> void * {
+      static const char metadata[] =
+          R"({"version":3,"device":"cpu","functions":[{"name":"store",)"
+          R"("arguments":[{"kind":"memref","type":"i32","shape":[1]}],)"
+          R"("results":[]}]})";
+      return symbol == std::string_view("nvfp4_metadata")
+                 ? const_cast<char *>(metadata)
+                 : entry;
+    };
+    EXPECT_EQ(nvfp4_module_from_symbols(lookup, reinterpret_cast<void *>(entry),
+                                        &module),
+              NVFP4_OK)
+        << nvfp4_last_error();
+  }
+  ~StoreModule() { nvfp4_module_release(module); }
+  /// What is stored by a call on `device`: 9, or -1 if there was no kernel.
+  int32_t call(const char *device, nvfp4_status &status) const {
+    int32_t word = -1;
+    std::vector<int64_t> shape = {1};
+    DLTensor tensor =
+        nvfp4::test::makeTensor(&word, shape, DLDataType{kDLInt, 32, 1});
+    const DLTensor *arguments[] = {&tensor};
+    status = nvfp4_function_call_on(device, nvfp4_module_function_at(module, 0),
+                                    arguments, 1, nullptr, 0, nullptr);
+    return word;
+  }
+
+  nvfp4_module *module = nullptr;
+};
+} // namespace
+
+TEST(Launch, FailedSwitchesLeaveTheDevice) {
+  ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
+  for (const char *wrong : {"gpu", "sim:1", "cuda:9999"}) {
+    EXPECT_EQ(nvfp4_launch_set_device(wrong), NVFP4_UNSUPPORTED) << wrong;
+    int32_t word = -1;
+    EXPECT_EQ(launch(7, word), NVFP4_OK) << nvfp4_last_error();
+    EXPECT_EQ(word, 7);
+  }
+}
+
+TEST(Launch, DevicesBelongToCalls) {
+  // Of calls that name none.
+  ASSERT_EQ(nvfp4_launch_set_device("cpu"), NVFP4_OK);
+  StoreModule hopper(storeNine<90>), blackwell(storeNine<100>);
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 8; ++number)
+    threads.emplace_back([&, number] {
+      const StoreModule &module = number % 2 ? hopper : blackwell;
+      const char *device = number % 4 < 2 ? "sim"
+                           : number == 2  ? nullptr
+                                          : "cpu";
+      for (int round = 0; round < 20; ++round) {
+        nvfp4_status status = NVFP4_OK;
+        int32_t word = module.call(device, status);
+        if (number % 4 < 2) {
+          EXPECT_EQ(status, NVFP4_OK) << nvfp4_last_error();
+          EXPECT_EQ(word, 9);
+          continue;
+        }
+        EXPECT_EQ(status, NVFP4_DEVICE_ERROR);
+        EXPECT_EQ(word, -1);
+        EXPECT_NE(std::string(nvfp4_last_error())
+                      .find("expected device cuda or sim for kernels"),
+                  std::string::npos)
+            << nvfp4_last_error();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  nvfp4_status status = NVFP4_OK;
+  EXPECT_EQ(hopper.call("gpu", status), -1);
+  EXPECT_EQ(status, NVFP4_INVALID_ARGUMENT);
 }

@@ -23,9 +23,10 @@
 extern "C" {
 #endif
 
-/* The device on which tasks run from now on, as for nvfp4_device_open. Null or
- * never called: the environment variable NVFP4_DEVICE, or else `cuda`. Opened
- * when the first task begins. */
+/* The device of tasks from now on, as for nvfp4_device_open, which is opened,
+ * unless they belong to a call by nvfp4_function_call_on that names another.
+ * One that cannot be opened leaves all as it was. Null or never called: the
+ * environment variable NVFP4_DEVICE, or else `cuda`. */
 NVFP4_API nvfp4_status nvfp4_launch_set_device(const char *name);
 
 /* At most this many blocks a launch from now on, to leave multiprocessors to

@@ -175,6 +175,17 @@ NVFP4_API nvfp4_status nvfp4_function_call(const nvfp4_function *function,
                                            DLManagedTensor **results,
                                            size_t num_results, void *stream);
 
+/* The same call, whose kernels run on `device`, a name as nvfp4_device_open
+ * takes it, whatever other calls at the same time do. It is opened when a call
+ * first names it, and stays open. Null stands for the device of
+ * nvfp4_launch_set_device, or else for NVFP4_DEVICE, or else for `cuda`. */
+NVFP4_API nvfp4_status nvfp4_function_call_on(const char *device,
+                                              const nvfp4_function *function,
+                                              const DLTensor *const *arguments,
+                                              size_t num_arguments,
+                                              DLManagedTensor **results,
+                                              size_t num_results, void *stream);
+
 /* For code with checks that is called in another way: NVFP4_INVALID_DATA if one
  * failed outside of nvfp4_function_call, on any thread, since the last such
  * question; nvfp4_last_error() then tells the first. */

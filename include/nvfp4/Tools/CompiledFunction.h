@@ -36,10 +36,11 @@ public:
   std::string getTarget() const;
 
   /// Calls the function. Results are its results; tensors passed for memrefs
-  /// are written in place.
+  /// are written in place. Kernels run on `device`; where that is empty, on the
+  /// one that $NVFP4_DEVICE says.
   tensorio::Expected<std::vector<tensorio::Tensor>>
   call(const std::vector<tensorio::Tensor> &arguments,
-       const Signature &signature) const;
+       const Signature &signature, const std::string &device = {}) const;
 
 private:
   CompiledFunction() = default;

@@ -38,6 +38,9 @@ struct RunOptions : CodeOptions {
   /// target, which is not `cpu`; or `reference` for the interpreter. Empty for
   /// `cpu`, but kernels of an artefact run where $NVFP4_DEVICE says.
   std::string device;
+  /// Whether the target was given rather than that of the device; set by
+  /// runRun.
+  bool isTargetGiven = false;
   /// Empty, `reference` or `reference:sampled=N`.
   std::string check;
   /// The module that is interpreted; empty for `input`. Needed to check a

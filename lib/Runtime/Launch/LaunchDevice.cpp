@@ -14,11 +14,13 @@
 
 #include "../Environment.h"
 #include "../Error.h"
+#include "../Violation.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,7 +30,7 @@ using namespace nvfp4::runtime;
 namespace {
 struct State {
   std::mutex mutex;
-  /// What was asked for; nullopt stands for NVFP4_DEVICE.
+  /// Of calls that name no device; nullopt stands for NVFP4_DEVICE.
   std::optional<std::string> name;
   /// Every device that was opened, by name.
   std::map<std::string, LaunchDevice> devices;
@@ -42,34 +44,57 @@ static State &getState() {
   return state;
 }
 
+/// The device called `name`, or for null the one that NVFP4_DEVICE says now.
+static nvfp4_status open(State &state, const char *name,
+                         LaunchDevice *&device) {
+  const char *set = std::getenv("NVFP4_DEVICE");
+  LaunchDevice &slot = state.devices[name ? name : set && *set ? set : "cuda"];
+  if (!slot.device) {
+    LaunchDevice opened;
+    if (nvfp4_status status = nvfp4_device_open(name, &opened.device))
+      return status;
+    if (nvfp4_status status = nvfp4_device_query(opened.device, &opened.info)) {
+      nvfp4_device_release(opened.device);
+      return status;
+    }
+    slot = opened;
+  }
+  device = &slot;
+  return NVFP4_OK;
+}
+
 extern "C" nvfp4_status nvfp4_launch_set_device(const char *name) try {
   State &state = getState();
-  {
-    std::lock_guard<std::mutex> lock(state.mutex);
-    state.name = name ? std::optional<std::string>(name) : std::nullopt;
-  }
-  // Wrong names are better told now than by the first launch.
-  return getLaunchDevice() ? NVFP4_OK : NVFP4_UNSUPPORTED;
+  std::optional<std::string> chosen;
+  if (name)
+    chosen = name;
+  std::lock_guard<std::mutex> lock(state.mutex);
+  LaunchDevice *device = nullptr;
+  // Wrong names are better told now than by the first launch, and leave the
+  // device as it is.
+  if (open(state, name, device))
+    return NVFP4_UNSUPPORTED;
+  state.name = std::move(chosen);
+  return NVFP4_OK;
 } catch (...) {
   return failWithException();
 }
 
-LaunchDevice *nvfp4::runtime::getLaunchDevice() {
+nvfp4_status nvfp4::runtime::findLaunchDevice(const char *name,
+                                              LaunchDevice *&device) {
   State &state = getState();
   std::lock_guard<std::mutex> lock(state.mutex);
-  LaunchDevice &slot = state.devices[state.name.value_or("")];
-  if (slot.device)
-    return &slot;
-  const char *name = state.name ? state.name->c_str() : nullptr;
-  LaunchDevice opened;
-  if (nvfp4_device_open(name, &opened.device))
-    return nullptr;
-  if (nvfp4_device_query(opened.device, &opened.info)) {
-    nvfp4_device_release(opened.device);
-    return nullptr;
-  }
-  slot = opened;
-  return &slot;
+  if (!name && state.name)
+    name = state.name->c_str();
+  return open(state, name, device);
+}
+
+LaunchDevice *nvfp4::runtime::getLaunchDevice() {
+  nvfp4_call *call = nvfp4_call_current();
+  if (call && call->device)
+    return call->device;
+  LaunchDevice *device = nullptr;
+  return findLaunchDevice(nullptr, device) ? nullptr : device;
 }
 
 static std::atomic<int64_t> maxBlocks{0};
@@ -96,16 +121,14 @@ nvfp4_status nvfp4::runtime::getMaxBlocks(const LaunchDevice &device,
   return NVFP4_OK;
 }
 
-nvfp4_kernel *nvfp4::runtime::getLaunchKernel(const char *image,
+nvfp4_kernel *nvfp4::runtime::getLaunchKernel(const LaunchDevice &device,
+                                              const char *image,
                                               const char *kernel) {
-  LaunchDevice *device = getLaunchDevice();
-  if (!device)
-    return nullptr;
   State &state = getState();
   std::lock_guard<std::mutex> lock(state.mutex);
-  nvfp4_device_module *&module = state.modules[{device->device, image}];
+  nvfp4_device_module *&module = state.modules[{device.device, image}];
   nvfp4_kernel *found = nullptr;
-  if ((!module && nvfp4_device_module_load(device->device, image, &module)) ||
+  if ((!module && nvfp4_device_module_load(device.device, image, &module)) ||
       nvfp4_device_module_kernel(module, kernel, &found))
     return nullptr;
   return found;

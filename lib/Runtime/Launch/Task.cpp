@@ -53,7 +53,7 @@ extern "C" nvfp4_task *nvfp4_task_begin(const char *where, const char *image,
   task->where = where;
   task->device = getLaunchDevice();
   if (task->device)
-    task->kernel = getLaunchKernel(image, kernel);
+    task->kernel = getLaunchKernel(*task->device, image, kernel);
   if (!task->kernel)
     task->fail(nvfp4_last_error());
   else
