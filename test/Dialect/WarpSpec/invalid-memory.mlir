@@ -96,3 +96,36 @@ func.func @f(%b: memref<16x4xf32, #warpspec.smem>, %i: i32) {
   return
 }
 
+// -----
+
+func.func @f(%a: memref<128x32xf32>) {
+  // expected-error @below {{expected a buffer in tensor memory, but got 'memref<128x32xf32>'}}
+  %v = warpspec.tmem_load %a : memref<128x32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<128x?xf32, #warpspec.tmem>) {
+  // expected-error @below {{expected a static shape of 128 lanes by columns, with elements of 32 bits, but got 'memref<128x?xf32, #warpspec.tmem>'}}
+  %v = warpspec.tmem_load %a : memref<128x?xf32, #warpspec.tmem>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<128x0xf32, #warpspec.tmem>) {
+  // expected-error @below {{expected a static shape of 128 lanes by columns, with elements of 32 bits, but got 'memref<128x0xf32, #warpspec.tmem>'}}
+  %v = warpspec.tmem_load %a : memref<128x0xf32, #warpspec.tmem>
+  return
+}
+
+// -----
+
+// More elements than 64 bits count.
+
+func.func @f(%a: memref<4611686018427387904x128x4611686018427387904xf32, #warpspec.tmem>) {
+  // expected-error @below {{expected at most 512 columns of tensor memory, but got 'memref<4611686018427387904x128x4611686018427387904xf32, #warpspec.tmem>'}}
+  %v = warpspec.tmem_load %a : memref<4611686018427387904x128x4611686018427387904xf32, #warpspec.tmem>
+  return
+}

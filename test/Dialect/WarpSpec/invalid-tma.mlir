@@ -160,3 +160,13 @@ func.func @elements(%src: memref<?xi8, 1>, %at: i64, %fill: !warpspec.fill, %dst
   warpspec.bulk_load %src[%at] to 0 of %dst fills(%fill) : memref<?xi8, 1> to memref<2x64xi16, #warpspec.smem>
   return
 }
+
+// -----
+
+// No entry to divide the bytes by.
+
+func.func @no_entries(%src: memref<?xi8, 1>, %at: i64, %fill: !warpspec.fill, %dst: memref<0x64xi8, #warpspec.smem>) {
+  // expected-error @below {{expected a target [entries, bytes] of a multiple of 16 bytes each, but got 'memref<0x64xi8, #warpspec.smem>'}}
+  warpspec.bulk_load %src[%at] to 0 of %dst fills(%fill) : memref<?xi8, 1> to memref<0x64xi8, #warpspec.smem>
+  return
+}

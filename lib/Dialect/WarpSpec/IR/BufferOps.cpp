@@ -17,16 +17,6 @@
 using namespace mlir;
 using namespace nvfp4::warpspec;
 
-/// Elements of a buffer of static shape; none if they are more than 64 bits
-/// count.
-static std::optional<int64_t> countElements(MemRefType type) {
-  int64_t count = 1;
-  for (int64_t size : type.getShape())
-    if (llvm::MulOverflow(count, size, count))
-      return std::nullopt;
-  return count;
-}
-
 void SmemAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "smem");
 }
@@ -44,9 +34,7 @@ LogicalResult SmemAllocOp::verify() {
       return emitOpError("expected elements of whole bytes, or padded FP4, but "
                          "got ")
              << type.getElementType();
-  std::optional<int64_t> elements = countElements(type);
-  if (!elements || *elements > kSharedBytesLimit ||
-      getSharedBytes(type) > kSharedBytesLimit)
+  if (getSharedBytes(type) > kSharedBytesLimit)
     return emitOpError("expected at most ")
            << kSharedBytesLimit
            << " bytes, the shared memory of a block, but got " << type;
@@ -75,8 +63,7 @@ LogicalResult nvfp4::warpspec::verifyTmem(Operation *op, MemRefType type) {
     return op->emitOpError("expected a static shape of 128 lanes by columns, "
                            "with elements of 32 bits, but got ")
            << type;
-  std::optional<int64_t> elements = countElements(type);
-  if (!elements || *elements > std::numeric_limits<int32_t>::max())
+  if (countElements(type) > std::numeric_limits<int32_t>::max())
     return op->emitOpError("expected at most ")
            << kTmemColumns << " columns of tensor memory, but got " << type;
   return success();

@@ -103,7 +103,7 @@ static LogicalResult verifyOperand(MmaScaledOp op, StringRef name,
            << name << ", but got " << type;
   int64_t span =
       getSharedBytes(MemRefType::get({type.getShape().back()}, element));
-  if (span != getSwizzle(type) || type.getNumElements() == 0)
+  if (span != getSwizzle(type) || countElements(type) == 0)
     return op.emitOpError("expected rows of ")
            << name << " of the " << getSwizzle(type)
            << " bytes of the swizzle, at least one K block, but got " << type;

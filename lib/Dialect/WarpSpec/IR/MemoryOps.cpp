@@ -26,15 +26,24 @@ static VectorType getLaneType(MemRefType type) {
 }
 
 LogicalResult TmemLoadOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location>,
+                                           std::optional<Location> loc,
                                            ValueRange operands, DictionaryAttr,
                                            OpaqueProperties, RegionRange,
                                            SmallVectorImpl<Type> &types) {
-  auto type = operands.empty() ? MemRefType()
-                               : dyn_cast<MemRefType>(operands[0].getType());
-  if (!type || !type.hasStaticShape() || getTmemColumns(type) < 1 ||
+  if (operands.size() != 1)
+    return emitOptionalError(loc, "expected one operand, but got ",
+                             operands.size());
+  auto type = dyn_cast<MemRefType>(operands[0].getType());
+  if (!type || !isTmem(type))
+    return emitOptionalError(loc,
+                             "expected a buffer in tensor memory, but got ",
+                             operands[0].getType());
+  if (!type.hasStaticShape() || getTmemColumns(type) < 1 ||
       !VectorType::isValidElementType(type.getElementType()))
-    return failure();
+    return emitOptionalError(loc,
+                             "expected a static shape of 128 lanes by columns, "
+                             "with elements of 32 bits, but got ",
+                             type);
   types.push_back(getLaneType(type));
   return success();
 }

@@ -165,31 +165,33 @@ LogicalResult PipelineOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// The token and the buffers of one slot.
-static LogicalResult inferSlot(ValueRange operands, Type token,
-                               SmallVectorImpl<Type> &types) {
-  auto type = operands.empty() ? PipelineType()
-                               : dyn_cast<PipelineType>(operands[0].getType());
+static LogicalResult inferSlot(std::optional<Location> loc, ValueRange operands,
+                               Type token, SmallVectorImpl<Type> &types) {
+  if (operands.empty())
+    return emitOptionalError(loc, "expected a pipeline, but got no operand");
+  auto type = dyn_cast<PipelineType>(operands[0].getType());
   if (!type)
-    return failure();
+    return emitOptionalError(loc, "expected a pipeline, but got ",
+                             operands[0].getType());
   types.push_back(token);
   llvm::append_range(types, type.getSlots());
   return success();
 }
 
 LogicalResult AcquireOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location>,
+                                          std::optional<Location> loc,
                                           ValueRange operands, DictionaryAttr,
                                           OpaqueProperties, RegionRange,
                                           SmallVectorImpl<Type> &types) {
-  return inferSlot(operands, FillType::get(context), types);
+  return inferSlot(loc, operands, FillType::get(context), types);
 }
 
 LogicalResult WaitOp::inferReturnTypes(MLIRContext *context,
-                                       std::optional<Location>,
+                                       std::optional<Location> loc,
                                        ValueRange operands, DictionaryAttr,
                                        OpaqueProperties, RegionRange,
                                        SmallVectorImpl<Type> &types) {
-  return inferSlot(operands, DrainType::get(context), types);
+  return inferSlot(loc, operands, DrainType::get(context), types);
 }
 
 LogicalResult nvfp4::warpspec::verifyUse(Operation *op, Value pipeline,

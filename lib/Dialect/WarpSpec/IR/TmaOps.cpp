@@ -91,7 +91,7 @@ LogicalResult BulkLoadOp::verify() {
   MemRefType target = getTarget().getType();
   auto source = cast<MemRefType>(getSource().getType());
   if (target.getRank() != 2 || !target.hasStaticShape() ||
-      getSwizzle(target) != 0 ||
+      target.getDimSize(0) == 0 || getSwizzle(target) != 0 ||
       getSharedBytes(target) / target.getDimSize(0) % 16 != 0)
     return emitOpError("expected a target [entries, bytes] of a multiple of 16 "
                        "bytes each, but got ")

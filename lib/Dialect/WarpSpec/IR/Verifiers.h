@@ -18,6 +18,11 @@ mlir::LogicalResult verifyTmem(mlir::Operation *op, mlir::MemRefType type);
 /// Contiguous elements in global memory.
 bool isGlobal(mlir::MemRefType type);
 
+/// Elements of a buffer of static shape, at most kMaxElementCount: more fit in
+/// no memory, and their number need not fit in 64 bits.
+int64_t countElements(mlir::MemRefType type);
+inline constexpr int64_t kMaxElementCount = int64_t(1) << 40;
+
 /// An operation that uses slots of `pipeline` in turn: the pipeline is one of
 /// the kernel, stage and phase come together, and outside a role they are
 /// there.

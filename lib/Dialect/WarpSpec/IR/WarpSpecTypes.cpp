@@ -9,9 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "Verifiers.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace nvfp4::warpspec;
@@ -199,8 +200,20 @@ unsigned nvfp4::warpspec::getSwizzle(MemRefType type) {
   return cast<SmemAttr>(type.getMemorySpace()).getSwizzle();
 }
 
+int64_t nvfp4::warpspec::countElements(MemRefType type) {
+  int64_t count = 1;
+  bool isPastEnd = false;
+  for (int64_t size : type.getShape()) {
+    if (size == 0)
+      return 0;
+    isPastEnd |=
+        llvm::MulOverflow(count, size, count) || count > kMaxElementCount;
+  }
+  return isPastEnd ? kMaxElementCount : count;
+}
+
 int64_t nvfp4::warpspec::getSharedBytes(MemRefType type) {
-  return type.getNumElements() * getSharedBits(type.getElementType()) / 8;
+  return countElements(type) * getSharedBits(type.getElementType()) / 8;
 }
 
 int64_t nvfp4::warpspec::getSharedAlignment(MemRefType type) {
@@ -208,7 +221,7 @@ int64_t nvfp4::warpspec::getSharedAlignment(MemRefType type) {
 }
 
 int64_t nvfp4::warpspec::getTmemColumns(MemRefType type) {
-  return type.getNumElements() / kTmemLanes;
+  return countElements(type) / kTmemLanes;
 }
 
 MemRefType nvfp4::warpspec::getSlotType(MemRefType type) {
