@@ -149,3 +149,44 @@ func.func @quantized_columns(%x: !x, %w: !w) -> !y {
   %y = grouped_scaled_gemm.matmul <dense> lhs(%x : !x) rhs(%w : !w) quantizer = <te> -> !y
   return %y : !y
 }
+
+// -----
+
+// Scales along rows start anew in each group: a block for each that is not full.
+
+!c = !grouped_scaled_gemm.scaled<?x32, nvfp4, starts = compact, axis = 0>
+
+// CHECK: #[[ROWS:.*]] = affine_map<()[s0, s1] -> (s1 * 4 + s0 ceildiv 16)>
+// CHECK-LABEL: func @scales_of_groups_along_rows(
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<?x32xf32>, %[[ENDS:[^:]*]]: tensor<?xi32>
+// CHECK-DAG:     %[[R:.*]] = tensor.dim %[[X]]
+// CHECK-DAG:     %[[G:.*]] = tensor.dim %[[ENDS]]
+// CHECK:         %[[S:.*]] = affine.apply #[[ROWS]]()[%[[R]], %[[G]]]
+// CHECK:         tensor.empty(%[[S]]) : tensor<?x32xf8E4M3FN>
+func.func @scales_of_groups_along_rows(%x: tensor<?x32xf32>, %ends: tensor<?xi32>) -> !c {
+  %q = grouped_scaled_gemm.quantize <mega16>(%x : tensor<?x32xf32>)
+      groups(%ends : tensor<?xi32>) as <ragged_rows, ends> -> !c
+  return %q : !c
+}
+
+// -----
+
+// Each group along K has a matrix of the result: G comes from the offsets.
+
+!x = !grouped_scaled_gemm.scaled<?x?, nvfp4>
+!w = !grouped_scaled_gemm.scaled<32x?, nvfp4>
+!r = !grouped_scaled_gemm.scaled<?x?x32, nvfp4>
+
+// CHECK: #[[GROUPS:.*]] = affine_map<()[s0] -> (s0 - 1, 0)>
+// CHECK-LABEL: func @matrices_of_groups_along_k(
+// CHECK-SAME:    %[[STARTS:[^:]*]]: tensor<?xi32>, %[[X:[^:]*]]: tensor<?x?xi8>
+// CHECK:         %[[N:.*]] = tensor.dim %[[STARTS]]
+// CHECK:         %[[G:.*]] = affine.max #[[GROUPS]]()[%[[N]]]
+// CHECK:         %[[R:.*]] = tensor.dim %[[X]]
+// CHECK:         tensor.empty(%[[G]], %[[R]]) : tensor<?x?x16xi8>
+// CHECK:         tensor.empty(%[[G]], %[[R]]) : tensor<?x?x2xf8E4M3FN>
+func.func @matrices_of_groups_along_k(%starts: tensor<?xi32>, %x: !x, %w: !w) -> !r {
+  %q = grouped_scaled_gemm.matmul <ragged_k, starts, align = 16> groups(%starts : tensor<?xi32>)
+      lhs(%x : !x) rhs(%w : !w) quantizer = <mega16> -> !r
+  return %q : !r
+}

@@ -45,14 +45,20 @@ OpFoldResult MakeScaledOp::fold(FoldAdaptor) {
   return split.getInput();
 }
 
-LogicalResult SplitScaledOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
-    OpaqueProperties, RegionRange, SmallVectorImpl<Type> &types) {
+LogicalResult SplitScaledOp::inferReturnTypes(MLIRContext *,
+                                              std::optional<Location> loc,
+                                              ValueRange operands,
+                                              DictionaryAttr, OpaqueProperties,
+                                              RegionRange,
+                                              SmallVectorImpl<Type> &types) {
   if (operands.size() != 1)
-    return failure();
+    return emitOptionalError(loc, "expected one operand, but got ",
+                             operands.size());
   auto type = dyn_cast<ScaledType>(operands[0].getType());
   if (!type)
-    return failure();
+    return emitOptionalError(loc,
+                             "expected an operand of type scaled, but got ",
+                             operands[0].getType());
   types.assign({type.getDataTensorType(), type.getScaleTensorType()});
   return success();
 }

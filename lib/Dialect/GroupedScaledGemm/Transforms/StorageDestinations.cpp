@@ -36,6 +36,17 @@ struct Extents {
   OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands) {
     return affine::makeComposedFoldedAffineApply(builder, loc, expr, operands);
   }
+  /// Not below zero, whatever offsets there are.
+  OpFoldResult numGroups(Value groups, OffsetsKind kind) {
+    OpFoldResult count = dim(groups, 0);
+    if (kind == OffsetsKind::Ends)
+      return count;
+    AffineExpr starts = builder.getAffineDimExpr(0);
+    auto map =
+        AffineMap::get(1, 0, {starts - 1, builder.getAffineConstantExpr(0)},
+                       builder.getContext());
+    return affine::makeComposedFoldedAffineMax(builder, loc, map, {count});
+  }
   OpFoldResult ceilDiv(OpFoldResult size, int64_t by) {
     return apply(builder.getAffineDimExpr(0).ceilDiv(by), {size});
   }
@@ -69,7 +80,15 @@ getLogicalShape(Extents &extents, Operation *op, ScaledType type,
       shape.push_back(n);
       continue;
     }
-    OpFoldResult size = extents.dim(like, i);
+    // With groups along K a matrix of rows of lhs each.
+    bool isStacked =
+        matmul && matmul.getGrouping().getKind() == GroupingKind::RaggedK;
+    if (isStacked && i == 0) {
+      shape.push_back(extents.numGroups(matmul.getGroups(),
+                                        matmul.getGrouping().getOffsets()));
+      continue;
+    }
+    OpFoldResult size = extents.dim(like, isStacked ? 0 : i);
     // The packed extent of an input that is scaled itself is half of the
     // logical one; an odd logical extent must be static.
     bool packed =
@@ -84,7 +103,8 @@ getLogicalShape(Extents &extents, Operation *op, ScaledType type,
 /// The groups that a result's scale starts depend on.
 struct ResultGroups {
   OpFoldResult count;
-  bool alongK;
+  /// The dimension that they cut.
+  int64_t ragged;
 };
 
 /// Groups of the result of `op`, if it names any. `starts` offsets have one
@@ -94,15 +114,15 @@ std::optional<ResultGroups> getResultGroups(Extents &extents, Operation *op) {
       .Case([&](MatmulOp matmul) -> std::optional<ResultGroups> {
         if (!matmul.getGroups())
           return std::nullopt;
-        return ResultGroups{extents.dim(matmul.getGroups(), 0), false};
+        return ResultGroups{extents.dim(matmul.getGroups(), 0), 0};
       })
       .Case<QuantizeOp, RelayoutScalesOp>(
           [&](auto grouped) -> std::optional<ResultGroups> {
             if (!grouped.getGroups() || !grouped.getGrouping())
               return std::nullopt;
-            return ResultGroups{extents.dim(grouped.getGroups(), 0),
-                                grouped.getGrouping()->getKind() ==
-                                    GroupingKind::RaggedK};
+            bool isAlongK =
+                grouped.getGrouping()->getKind() == GroupingKind::RaggedK;
+            return ResultGroups{extents.dim(grouped.getGroups(), 0), isAlongK};
           })
       .Default([](Operation *) { return std::nullopt; });
 }
@@ -120,18 +140,19 @@ SmallVector<OpFoldResult> getScaleShape(Extents &extents, Operation *op,
   std::optional<ResultGroups> starts;
   if (type.getGroupStart() != GroupStart::Whole)
     starts = getResultGroups(extents, op);
-  // Columns of each group are padded to 4, and a group may end in a block that
-  // is not full.
-  if (starts && starts->alongK)
-    shape.back() =
-        extents.apply(size + groups * 4, {shape.back(), starts->count});
+  // Scales of each group along the blocks are padded to 4, and a group may end
+  // in a block that is not full.
+  bool cutsBlocks = starts && starts->ragged == type.getAxis();
+  if (cutsBlocks)
+    shape[type.getAxis()] = extents.apply(
+        size + groups * 4, {shape[type.getAxis()], starts->count});
   if (type.getLayout() == ScaleLayout::Linear)
     return shape;
   int64_t tile = type.getLayout() == ScaleLayout::Blocked ? 128 : 8;
   OpFoldResult columns = extents.ceilDiv(shape.pop_back_val(), 4);
   OpFoldResult rows = shape.empty() ? OpFoldResult(builder.getIndexAttr(1))
                                     : shape.pop_back_val();
-  if (starts && !starts->alongK)
+  if (starts && !cutsBlocks)
     rows = extents.apply((size + groups * (tile - 1)).ceilDiv(tile),
                          {rows, starts->count});
   else
