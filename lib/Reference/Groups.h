@@ -51,6 +51,8 @@ public:
   int64_t lines() const { return numLines; }
   int64_t length() const { return lineLength; }
   int64_t blockSize() const { return block; }
+  /// Lines, and blocks, run along rows.
+  bool isTransposed() const { return transposed; }
   format::BlockFormat format() const { return kind; }
   const GroupMap *groups() const { return map.get(); }
 

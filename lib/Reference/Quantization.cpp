@@ -40,10 +40,14 @@ llvm::SmallVector<Piece> piecesOf(const ScaledAddress &address,
   case gsg::GroupingKind::Batched:
     pieces.push_back({batch, all});
     break;
-  case gsg::GroupingKind::Masked:
-    if (line < groups.ranges[static_cast<size_t>(batch)].size)
-      pieces.push_back({batch, all});
+  case gsg::GroupingKind::Masked: {
+    // The rows of a group lie along the lines, or are some of them.
+    int64_t rows = groups.ranges[static_cast<size_t>(batch)].size;
+    GroupRange first{0, address.isTransposed() ? rows : address.length()};
+    if (rows != 0 && (address.isTransposed() || line < rows))
+      pieces.push_back({batch, first});
     break;
+  }
   case gsg::GroupingKind::RaggedRows:
   case gsg::GroupingKind::RaggedK:
     if (address.groups()->alongK) {

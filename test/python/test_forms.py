@@ -121,6 +121,8 @@ def test_odd_k_in_the_type_ignores_the_last_nibble(rng, fmt, n, k):
 RAGGED_K = [(o, a, layout, starts) for (o, a), (layout, starts) in itertools.product(
     OFFSETS, [("linear", "whole"), ("linear", "compact"), ("blocked", "whole"),
               ("blocked", "compact"), ("blocked_8x4", "compact")]) if starts != "whole" or a == 128]
+# Groups that start within four scales of a tiled layout.
+RAGGED_K += [(o, 32, layout, "whole") for o, layout in itertools.product(["ends", "starts"], LAYOUTS)]
 
 
 # --- Arithmetic --------------------------------------------------------------
@@ -203,6 +205,8 @@ def test_list_of_problems(rng, fmt):
 RAGGED_K = [(o, a, layout, starts) for (o, a), (layout, starts) in itertools.product(
     OFFSETS, [("linear", "whole"), ("linear", "compact"), ("blocked", "whole"),
               ("blocked", "compact"), ("blocked_8x4", "compact")]) if starts != "whole" or a == 128]
+# Groups that start within four scales of a tiled layout.
+RAGGED_K += [(o, 32, layout, "whole") for o, layout in itertools.product(["ends", "starts"], LAYOUTS)]
 
 
 def ragged_k_module(fmt):

@@ -32,13 +32,17 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     contract, with one choice: 64 rows of bf16 or more have scaled NVFP4 weights
     unless they must be `batch_invariant`. `math = fast` is computed like `strict`.
 
+    Two parts of a product become operations beside it, with memory while they
+    run. A result with blocks along rows is written as f32 and then quantised as
+    by `quantize`: 4 bytes for each element. Tiled scales of groups along K that
+    are not aligned to four blocks are moved to `linear`: one byte for each
+    block.
+
     Refused, each with an error at the operation that says what was expected:
 
     - tensors, and values of type `scaled`;
     - values or matrices of a product whose rows are not contiguous, and scales
       of a product whose memrefs are not dense;
-    - ragged K whose scales start at `upper_bound`, and tiled scales that start
-      at `whole` under groups not aligned to four blocks;
     - a `custom` activation without a region, or with operations in it that have
       no vector form;
     - a list of products of more than one format, scale layout or result type.

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The pass: one walk, then every operation that is left is an error.
+// The pass: a walk that takes products apart, one that lowers everything, then
+// every operation that is left is an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +60,10 @@ struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
       chosen.push_back(name == "auto" ? findAutoIsa() : *parseIsa(name));
     if (chosen.empty())
       chosen.push_back(findAutoIsa());
+    // A walk does not visit what its patterns add.
+    RewritePatternSet separation(&getContext());
+    populateSeparateMatmulPatterns(separation);
+    walkAndApplyPatterns(getOperation(), std::move(separation));
     RewritePatternSet patterns(&getContext());
     populateGsgToCpuPatterns(patterns, chosen);
     walkAndApplyPatterns(getOperation(), std::move(patterns));

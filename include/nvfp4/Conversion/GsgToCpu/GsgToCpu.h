@@ -22,7 +22,8 @@ namespace nvfp4::gsg::cpu {
 
 /// Adds the lowerings of all operations. They match operations in storage form
 /// on memrefs and add functions to the module; code is made for each of `isas`
-/// (not empty), chosen at run time if there are several.
+/// (not empty), chosen at run time if there are several. Apply
+/// populateSeparateMatmulPatterns first.
 void populateGsgToCpuPatterns(mlir::RewritePatternSet &patterns,
                               llvm::ArrayRef<Isa> isas);
 

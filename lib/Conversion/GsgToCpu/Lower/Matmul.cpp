@@ -12,6 +12,7 @@
 
 #include "../Product/ProductEmitter.h"
 #include "../Product/ProductOperands.h"
+#include "../Storage/StorageAccess.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -141,10 +142,6 @@ void MatmulOperands::readMatrices() {
     ScaledType type = op.getQuantizedType();
     product.outFormat = type.getFormat();
     product.outScales = read.scales(type, op.getOutScales());
-    Value bytes = mb.i64Constant(1);
-    for (Value size : read.split(op.getOutScales()).sizes)
-      bytes = mb.mul(bytes, size);
-    product.outScaleBytes = product.frame.add(bytes);
   }
 }
 
@@ -156,15 +153,14 @@ void MatmulOperands::readEpilogue() {
   if (op.getBias())
     product.bias = read.perColumn(op.getBias());
   if (op.getProb())
-    product.prob = read.perRow(op.getProb(), rowsPerGroup, totalRows);
+    product.prob = read.perRow(op.getProb());
   product.probPosition = op.getProbPosition();
   if (op.getActivation())
     product.activation = *op.getActivation();
   if (op.getActivationParams())
-    product.activationParams =
-        product.frame.add(read.split(op.getActivationParams()).address);
+    product.activationParams = read.perGroup(op.getActivationParams());
   for (Value value : op.getRow())
-    product.rowOperands.push_back(read.perRow(value, rowsPerGroup, totalRows));
+    product.rowOperands.push_back(read.perRow(value));
   for (Value value : op.getColumn())
     product.columnOperands.push_back(read.perColumn(value));
   for (Value value : op.getGroup())
@@ -181,6 +177,8 @@ void MatmulOperands::readEpilogue() {
     product.amax = product.frame.add(read.split(op.getAmaxOut()).address);
   product.zeroTail =
       op.getTail() == TailMode::Zero && op.getGrouping().hasGroupsOperand();
+  if (product.zeroTail && op.getQuantizer())
+    ScaleLines::get(mb, op.getOutScales(), op.getQuantizedType()).fill(mb, 0);
 }
 
 void MatmulOperands::fillDiscreteRhs(Value table) {
@@ -203,20 +201,6 @@ std::string cpu::explainUnsupportedMatmul(MatmulOp op) {
   if (op.getOuterGate())
     return "expected no outer_gate: addend and preact_outs in the gate layout "
            "of the weights; leave out gsg-assign-scale-layout";
-  GroupingAttr grouping = op.getGrouping();
-  if (grouping.getKind() == GroupingKind::RaggedK)
-    for (ScaledType type : {op.getLhsType(), op.getRhsType()}) {
-      if (!type)
-        continue;
-      if (type.getGroupStart() == GroupStart::UpperBound)
-        return "expected starts = whole or compact for groups along K";
-      if (type.getLayout() != ScaleLayout::Linear &&
-          type.getGroupStart() == GroupStart::Whole &&
-          grouping.getAlign() % (4 * type.getBlockSize()) != 0)
-        return "expected starts = compact, or groups aligned to " +
-               std::to_string(4 * type.getBlockSize()) +
-               ", for tiled scales of groups along K";
-    }
   if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom) {
     if (op.getEpilogue().empty())
       return "expected an epilogue region";
@@ -231,6 +215,9 @@ LogicalResult LowerMatmul::matchAndRewrite(MatmulOp op,
                                            PatternRewriter &rewriter) const {
   if (std::string reason = explainUnsupported(op); !reason.empty())
     return rewriter.notifyMatchFailure(op, reason);
+  if (needsSeparation(op))
+    return rewriter.notifyMatchFailure(op, "has parts that tiles leave to "
+                                           "other operations");
   MathBuilder mb(rewriter, op.getLoc());
   Product product(op.getLoc());
   product.grouping = op.getGrouping();

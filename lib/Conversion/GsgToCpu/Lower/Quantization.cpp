@@ -30,7 +30,7 @@ namespace {
 CodeLines codesOf(MathBuilder &mb, Value memref, const GroupedLines &lines) {
   return {MemRefParts::get(mb, memref),
           format::elementKind(toFormat(lines.type.getFormat())),
-          !lines.type.isKMajor(), lines.cutsLines()};
+          !lines.type.isKMajor(), lines.cutsLines(), lines.extents.lines};
 }
 
 /// Calls `body(b, count)` for the blocks of a part, where count is null for

@@ -109,19 +109,19 @@ struct ScalesRef {
   int64_t blockSize;
 };
 
-/// A value that is a scalar, or one (or two) a group.
+/// An f32 that is a scalar, one a group, or several a group.
 struct GroupRef {
-  enum Kind { Scalar, Group, Pair } kind;
-  /// The value, or the address of an f32 array.
+  enum Kind { Scalar, One, Several } kind;
+  /// The value, or the address of an array.
   Frame::Slot slot;
+  /// In bytes, of an array.
+  Frame::Slot groupStride = 0;
 };
 
-/// An f32 a row: by number among all rows, or within the group if the array has
-/// as many entries as a group has rows.
+/// An f32 a row, by number among all rows with ragged rows and within the group
+/// otherwise; groupStride is in bytes, 0 if shared.
 struct RowRef {
-  Frame::Slot address;
-  /// 1 if rows are counted among all rows.
-  Frame::Slot isGlobal;
+  Frame::Slot address, groupStride;
 };
 
 /// One entry a column; groupStride is in bytes, 0 if shared.
@@ -161,7 +161,6 @@ struct Product {
   ScalesRef lhsScales, rhsScales;
   std::optional<MatrixRef> addend, preact;
   std::optional<ScalesRef> outScales;
-  Frame::Slot outScaleBytes = 0;
   // Written for the instruction set that is chosen there: kernels for groups of
   // few rows and of at least `manyFrom`, and what follows them; rows that are
   // prepared together, and the larger of the two bytes of a step. `untiledRows`
@@ -177,7 +176,7 @@ struct Product {
   std::optional<RowRef> prob;
   ProbPosition probPosition = ProbPosition::PostActivation;
   ActivationAttr activation;
-  std::optional<Frame::Slot> activationParams;
+  std::optional<GroupRef> activationParams;
   llvm::SmallVector<RowRef> rowOperands;
   llvm::SmallVector<ColumnRef> columnOperands;
   llvm::SmallVector<GroupRef> groupOperands;

@@ -144,9 +144,9 @@ Value ProductEmitter::groupValue(const GroupRef &ref, Value group,
                                  int64_t member) {
   if (ref.kind == GroupRef::Scalar)
     return slotF32(ref.slot);
-  int64_t members = ref.kind == GroupRef::Pair ? 2 : 1;
-  Value address = mb.ptrAdd(slotPtr(ref.slot), mb.mul(group, 4 * members));
-  return mb.load(mb.f32, address, 4 * (members - 1 == 0 ? 0 : member));
+  Value own =
+      mb.ptrAdd(slotPtr(ref.slot), mb.mul(group, slot(ref.groupStride)));
+  return mb.load(mb.f32, own, ref.kind == GroupRef::Several ? 4 * member : 0);
 }
 
 ProductEmitter::Functions ProductEmitter::emitFunctions() {

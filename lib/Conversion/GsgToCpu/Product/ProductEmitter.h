@@ -140,6 +140,7 @@ private:
   Value buffer(int64_t bytes);
   /// Byte offset of column 0 of scale row `row`.
   Value scaleRowOffset(ScaleLayout layout, Value row, Value tileStride);
+  /// Of several a group, number `member`.
   Value groupValue(const GroupRef &ref, Value group, int64_t member = 0);
   Value outputColumns(Value columns) {
     return product.isPaired() ? mb.shr(columns, 1) : columns;
@@ -148,7 +149,8 @@ private:
   // Parts of the epilogue.
   struct RowContext;
   Value applyProb(ProbPosition position, const RowContext &row, Value x);
-  Value rowValue(const RowRef &ref, Value rowInGroup, Value globalRow);
+  Value rowValue(const RowRef &ref, Value group, Value rowInGroup,
+                 Value globalRow);
   /// The entries of a panel's columns as f32 [64].
   void loadColumns(const ColumnRef &ref, Value group,
                    llvm::function_ref<Value(Value)> columnOf, Value target);

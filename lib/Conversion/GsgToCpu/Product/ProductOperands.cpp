@@ -112,22 +112,17 @@ GroupRef OperandReader::perGroup(Value value) {
     Value scalar = memref::LoadOp::create(mb.builder, mb.loc, value, indices);
     return {GroupRef::Scalar, product.frame.add(scalar)};
   }
-  auto kind = type.getRank() == 2 ? GroupRef::Pair : GroupRef::Group;
-  return {kind, product.frame.add(split(value).address)};
+  MemRefPieces pieces = split(value);
+  return {type.getRank() == 1 ? GroupRef::One : GroupRef::Several,
+          product.frame.add(pieces.address),
+          product.frame.add(mb.mul(pieces.strides[0], 4))};
 }
 
-RowRef OperandReader::perRow(Value memref, Value rowsPerGroup,
-                             Value totalRows) {
-  auto type = cast<MemRefType>(memref.getType());
-  Value isGlobal = mb.i64Constant(1);
-  if (type.getRank() == 1 && rowsPerGroup) {
-    Value size = dim(memref, 0);
-    Value perGroup = mb.bitAnd(mb.cmp(IntPredicate::ne, size, totalRows),
-                               mb.cmp(IntPredicate::eq, size, rowsPerGroup));
-    isGlobal = mb.select(perGroup, mb.i64Constant(0), isGlobal);
-  }
-  return {product.frame.add(split(memref).address),
-          product.frame.add(isGlobal)};
+RowRef OperandReader::perRow(Value memref) {
+  MemRefPieces pieces = split(memref);
+  Value groupStride = pieces.strides.size() == 2 ? mb.mul(pieces.strides[0], 4)
+                                                 : mb.i64Constant(0);
+  return {product.frame.add(pieces.address), product.frame.add(groupStride)};
 }
 
 ColumnRef OperandReader::perColumn(Value memref) {

@@ -45,8 +45,8 @@ public:
   /// Of rows that have none.
   ScalesRef noScales(ScaledType type);
   GroupRef perGroup(Value value);
-  /// `rowsPerGroup` and `totalRows` decide how entries are counted.
-  RowRef perRow(Value memref, Value rowsPerGroup, Value totalRows);
+  /// [rows], or [groups, rows].
+  RowRef perRow(Value memref);
   ColumnRef perColumn(Value memref);
 
 private:
@@ -67,6 +67,10 @@ void fillWeights(MathBuilder &mb, OperandReader &read,
 std::string explainUnsupported(mlir::Operation *op);
 std::string explainUnsupportedMatmul(MatmulOp op);
 std::string explainUnsupportedMatmulList(MatmulListOp op);
+
+/// Whether tiles leave a part of `op`, which is on memrefs, to other operations
+/// (see populateSeparateMatmulPatterns).
+bool needsSeparation(MatmulOp op);
 
 /// The table and the frame, filled; then the product, by the instruction sets
 /// in `isas` (chosen where it runs if there are several).

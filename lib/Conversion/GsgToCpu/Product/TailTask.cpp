@@ -7,7 +7,7 @@
 //
 // Zeroes the rows before group `gap` (with row counts, the rows after the last
 // of group `gap`). The task past the last group takes what lies behind all
-// groups, and the scales of a quantised result.
+// groups. Scales of a quantised result are cleared where the operation stands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,10 +78,6 @@ LLVM::LLVMFuncOp ProductEmitter::emitZeroTail() {
           });
     });
   }
-  if (product.outScales)
-    mb.ifThen(isLast, [&] {
-      clear(slotPtr(product.outScales->address), slot(product.outScaleBytes));
-    });
   endFunction();
   return func;
 }

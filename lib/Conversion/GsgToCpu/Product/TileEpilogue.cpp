@@ -55,11 +55,13 @@ Value ProductEmitter::applyProb(ProbPosition position, const RowContext &row,
   return mb.mulF(x, mb.spread(row.prob, x));
 }
 
-Value ProductEmitter::rowValue(const RowRef &ref, Value rowInGroup,
+Value ProductEmitter::rowValue(const RowRef &ref, Value group, Value rowInGroup,
                                Value globalRow) {
-  Value isGlobal = mb.cmp(IntPredicate::ne, slot(ref.isGlobal), 0);
-  Value row = mb.select(isGlobal, globalRow, rowInGroup);
-  return mb.load(mb.f32, mb.ptrAdd(slotPtr(ref.address), mb.shl(row, 2)));
+  bool isRagged = product.grouping.getKind() == GroupingKind::RaggedRows;
+  Value own =
+      mb.ptrAdd(slotPtr(ref.address), mb.mul(group, slot(ref.groupStride)));
+  return mb.load(mb.f32,
+                 mb.ptrAdd(own, mb.shl(isRagged ? globalRow : rowInGroup, 2)));
 }
 
 void ProductEmitter::loadColumns(const ColumnRef &ref, Value group,
@@ -163,10 +165,10 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
   if (product.activation) {
     params = emitActivationParams(builder, loc, product.activation);
     if (product.activationParams) {
-      Value own =
-          mb.ptrAdd(slotPtr(*product.activationParams), mb.mul(group, 12));
-      params = {mb.load(mb.f32, own), mb.load(mb.f32, own, 4),
-                mb.load(mb.f32, own, 8)};
+      auto own = [&](int64_t member) {
+        return groupValue(*product.activationParams, group, member);
+      };
+      params = {own(0), own(1), own(2)};
     }
   }
   SmallVector<Value> groupOperands;
@@ -182,9 +184,9 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
     Value accRow = mb.ptrAdd(tile, mb.mul(row, kTileRowBytes));
     RowContext context;
     if (product.prob)
-      context.prob = rowValue(*product.prob, rowInGroup, globalRow);
+      context.prob = rowValue(*product.prob, group, rowInGroup, globalRow);
     for (const RowRef &ref : product.rowOperands)
-      context.operands.push_back(rowValue(ref, rowInGroup, globalRow));
+      context.operands.push_back(rowValue(ref, group, rowInGroup, globalRow));
     auto matrixRow = [&](problem::Field data, problem::Field stride) {
       return mb.ptrAdd(toPtr(field(entry, data)),
                        mb.mul(rowInGroup, field(entry, stride)));

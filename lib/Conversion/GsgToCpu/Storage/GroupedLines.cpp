@@ -143,12 +143,17 @@ Value GroupTable::find(Value position) {
 bool GroupedLines::cutsLines() const {
   if (!grouping)
     return false;
-  int64_t ragged = grouping.getKind() == GroupingKind::RaggedRows
-                       ? type.getRank() - 2
-                       : type.getRank() - 1;
-  return (grouping.getKind() == GroupingKind::RaggedRows ||
-          grouping.getKind() == GroupingKind::RaggedK) &&
-         ragged == type.getAxis();
+  switch (grouping.getKind()) {
+  case GroupingKind::Dense:
+  case GroupingKind::Batched:
+    return false;
+  case GroupingKind::RaggedRows:
+  case GroupingKind::Masked:
+    return type.getAxis() == type.getRank() - 2;
+  case GroupingKind::RaggedK:
+    return type.getAxis() == type.getRank() - 1;
+  }
+  llvm_unreachable("expected a form of grouping");
 }
 
 /// Whether the scales of [line or block] .. + count exist for all tensors.
@@ -195,6 +200,11 @@ static void forPartsOfLine(MathBuilder &mb, const GroupedLines &lines,
                                         ValueRange{index});
     if (!rows.getType().isInteger(64))
       rows = mb.signExtend(rows, mb.i64);
+    if (lines.cutsLines()) {
+      part.size = mb.minS(rows, lines.extents.length);
+      return mb.ifThen(mb.cmp(IntPredicate::sgt, part.size, 0),
+                       [&] { body(part); });
+    }
     part.linesOfGroup = mb.minS(rows, lines.extents.lines);
     return mb.ifThen(mb.cmp(IntPredicate::slt, line, part.linesOfGroup),
                      [&] { body(part); });

@@ -235,6 +235,10 @@ Value CodeLines::loadOneByOne(MathBuilder &mb, const Position &at,
 
 void CodeLines::storeOneByOne(MathBuilder &mb, Value codes, const Position &at,
                               int64_t lanes, Value count) const {
+  Value isLast;
+  if (transposed && lines)
+    isLast = mb.bitAnd(mb.cmp(IntPredicate::eq, mb.add(at.line, 1), lines),
+                       mb.cmp(IntPredicate::eq, mb.bitAnd(at.line, 1), 0));
   forLanes(mb, count, lanes, {}, [&](Value k, ValueRange) {
     auto [address, shift] = locate(mb, advanced(mb, at, k));
     Value code = extractLane(mb, codes, k);
@@ -242,6 +246,8 @@ void CodeLines::storeOneByOne(MathBuilder &mb, Value codes, const Position &at,
       // The other half of the byte stays as it is.
       Value other =
           mb.shl(mb.constant(mb.i8, 15), mb.sub(mb.constant(mb.i8, 4), shift));
+      if (isLast)
+        other = mb.select(isLast, mb.constant(mb.i8, 0), other);
       code = mb.bitOr(mb.bitAnd(mb.load(mb.i8, address), other),
                       mb.shl(code, shift));
     }

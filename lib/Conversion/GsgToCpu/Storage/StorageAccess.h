@@ -80,6 +80,9 @@ struct CodeLines {
   bool transposed = false;
   /// Lines may be entered in the middle of a byte.
   bool anyPhase = false;
+  /// How many transposed lines there are, or null: the half of a byte that
+  /// follows the last of an odd number is cleared with it.
+  mlir::Value lines = {};
 
   /// vector<lanes x i8>, one code in the low bits of each.
   mlir::Value load(MathBuilder &mb, const Position &at, int64_t lanes,

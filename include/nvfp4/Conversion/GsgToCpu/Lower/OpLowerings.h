@@ -27,6 +27,11 @@ void populateMatmulToCpuPatterns(mlir::RewritePatternSet &patterns,
 void populateMatmulListToCpuPatterns(mlir::RewritePatternSet &patterns,
                                      llvm::ArrayRef<Isa> isas);
 
+/// Moves what tiles do not do from a `matmul` into operations beside it: blocks
+/// along rows of the result, and groups along K that start within four tiled
+/// scales. Its lowering refuses both.
+void populateSeparateMatmulPatterns(mlir::RewritePatternSet &patterns);
+
 /// `sort_tokens`, `permute`, `combine`.
 void populatePermutationToCpuPatterns(mlir::RewritePatternSet &patterns);
 
