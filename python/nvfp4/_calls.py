@@ -8,19 +8,24 @@ dynamic: one compiled function serves every size.
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
 import numpy as np
 
 from . import _dlpack
+from ._messages import Piece, explain_arguments, explain_data
+from ._scalars import float32s, scalar
 from .compiler import Program
-from .errors import ArgumentError
-from .tensors import CODED, ScaledTensor, known_dims, scaled_type
+from .errors import ArgumentError, CompileError, DataError
+from .tensors import CODED, FORMATS, ScaledTensor, known_dims, values_shape
 
 DIALECT = "grouped_scaled_gemm"
 _ELEMENT_OF = {dtype: name for name, dtype in _dlpack.ELEMENTS.items() if name not in ("index",)}
 FLOATS = ("f32", "f16", "bf16")
+# Around the parameters and the operation of a function.
+_BEGIN, _COMMA, _BODY, _END = "func.func @call(", ", ", ") {\n  ", "\n  return\n}\n"
 
 _programs: dict[tuple[str, str, str | None], Program] = {}
 _lock = threading.Lock()
@@ -56,26 +61,42 @@ def element_of(array: np.ndarray, what: str, allowed: tuple[str, ...] = ()) -> s
 
 
 class Call:
-    """One operation: its text, and the arrays that it is called with."""
+    """One operation, made by a function of this package: its text, and the arrays that it is called with.
 
-    def __init__(self) -> None:
-        self.parameters: list[str] = []
+    The text is written in order; each part of it says which argument of the function it was made of. ``order`` names the
+    operands of the operation where it has them in another order than its text.
+    """
+
+    def __init__(self, function: str, order: tuple[str, ...] = ()) -> None:
         self.arrays: list[np.ndarray] = []
+        self._function, self._order = function, order
+        # Text and argument, of the operation also whether the caller wrote it; as pieces only where something is wrong.
+        self._parameters: list[tuple[str, str]] = []
+        self._operation: list[tuple[str, str, bool]] = []
+        self._operands: list[str] = []
 
-    def add(self, name: str, array: np.ndarray, type_: str, attribute: str = "") -> str:
-        self.parameters.append(f"%{name}: {type_}{attribute}")
+    def write(self, text: str, argument: str = "", is_source: bool = False) -> None:
+        """Adds to the operation."""
+        self._operation.append((text, argument, is_source))
+
+    def add(self, name: str, array: np.ndarray, type_: str, attribute: str = "", argument: str = "",
+            operand: str = "") -> str:
+        """Adds a parameter made of an argument, which is called like it, and an operand, which is called like the argument."""
+        argument = argument or name
+        self._parameters.append((f"%{name}: {type_}{attribute}", argument))
+        self._operands.append(operand or argument)
         self.arrays.append(array)
         return f"%{name}"
 
-    def scalar(self, name: str, value: Any, type_: str) -> str:
+    def scalar(self, name: str, value: Any, type_: str, argument: str = "") -> str:
         """`%name : f32`."""
-        array = np.asarray(value, _dlpack.ELEMENTS[type_])
-        return f"{self.add(name, array.reshape(()), type_)} : {type_}"
+        array = scalar(value, _dlpack.ELEMENTS[type_], argument or name)
+        return f"{self.add(name, array, type_, '', argument)} : {type_}"
 
     def memref(self, name: str, array: np.ndarray, what: str, allowed: tuple[str, ...] = (), writes: bool = False) -> str:
         """`%name : memref<?x?xf32>`."""
         type_ = self.memref_type(array, element_of(array, what, allowed))
-        return f"{self.add(name, self._compact(array, what, writes), type_)} : {type_}"
+        return f"{self.add(name, self._compact(array, what, writes), type_, '', what)} : {type_}"
 
     @staticmethod
     def _compact(array: np.ndarray, what: str, writes: bool) -> np.ndarray:
@@ -90,24 +111,23 @@ class Call:
     def memref_type(array: np.ndarray, element: str) -> str:
         return f"memref<{'?x' * array.ndim}{element}>"
 
-    def floats(self, name: str, value: Any, what: str) -> str:
-        """A number as `%name : f32`, anything else as a memref of f32."""
-        if isinstance(value, (int, float, np.number)) or getattr(value, "ndim", None) == 0:
-            return self.scalar(name, float(value), "f32")
+    def floats(self, name: str, value: Any, what: str, rank: int | None = None) -> str:
+        """A number as `%name : f32`, anything else as a memref of f32; with ``rank`` only that of these dimensions."""
         array = _dlpack.asarray(value)
-        if array.dtype != np.float32:
-            if array.dtype.kind not in "fiu":
-                raise ArgumentError(f"expected {what} of float32, but got {array.dtype}")
-            array = array.astype(np.float32)
+        if array.ndim == 0 and rank is None:
+            return self.scalar(name, array if hasattr(value, "__dlpack__") else value, "f32", what)
+        array = float32s(array, what)
+        if rank is not None and array.ndim != rank:
+            raise ArgumentError(f"expected {what} of rank {rank}, but got shape {array.shape}")
         return self.memref(name, array, what)
 
-    def scaled(self, name: str, tensor: ScaledTensor) -> str:
+    def scaled(self, name: str, tensor: ScaledTensor, what: str = "") -> str:
         """`%name scaled_by %name_s : memref<..>, memref<..> as !type`."""
         if isinstance(tensor, ScaledTensor) and tensor.layout in CODED:
-            return self.known(name, tensor)
-        return self.storage(name, tensor) + f" as {tensor.type()}"
+            return self.known(name, tensor, what)
+        return self.storage(name, tensor, what) + f" as {tensor.type()}"
 
-    def known(self, name: str, tensor: ScaledTensor) -> str:
+    def known(self, name: str, tensor: ScaledTensor, what: str = "") -> str:
         """As scaled, of weights with their N and K in the types."""
         type_ = tensor.type(known_dims(tensor.shape))
         coded = tensor.layout in CODED
@@ -119,14 +139,14 @@ class Call:
             return f"memref<{'x'.join(dims)}x{element}>"
         values = memref(tensor.values, "i8" if coded else tensor.info.element)
         scales = memref(tensor.scales, "f32" if coded else tensor.info.scale_element)
-        self.add(name, tensor.values, values, f" {{{DIALECT}.values_of = {type_}}}")
-        self.add(name + "_s", tensor.scales, scales, f" {{{DIALECT}.scales_of = {type_}}}")
+        self._pair(name, tensor, values, scales, type_, what or name)
         return f"%{name} scaled_by %{name}_s : {values}, {scales} as {type_}"
 
-    def storage(self, name: str, tensor: ScaledTensor) -> str:
+    def storage(self, name: str, tensor: ScaledTensor, what: str = "") -> str:
         """The same without the type behind it, which ops with one operand print elsewhere."""
+        what = what or name
         if not isinstance(tensor, ScaledTensor):
-            raise ArgumentError(f"expected {name} as a ScaledTensor, but got {type(tensor).__name__}")
+            raise ArgumentError(f"expected {what} as a ScaledTensor, but got {type(tensor).__name__}")
         fmt = tensor.info
         type_ = tensor.type()
         values = self.memref_type(tensor.values, fmt.element)
@@ -134,13 +154,16 @@ class Call:
         dims = type_[type_.index("<") + 1:].split(",")[0].split("x")
         if dims[-1] != "?":
             values = f"memref<{'?x' * (tensor.values.ndim - 1)}{tensor.values.shape[-1]}x{fmt.element}>"
-        scales = self._scales_type(tensor, dims[-1] != "?")
-        self.add(name, tensor.values, values, f" {{{DIALECT}.values_of = {type_}}}")
-        self.add(name + "_s", tensor.scales, scales, f" {{{DIALECT}.scales_of = {type_}}}")
+        scales = self.scales_type(tensor, dims[-1] != "?")
+        self._pair(name, tensor, values, scales, type_, what)
         return f"%{name} scaled_by %{name}_s : {values}, {scales}"
 
+    def _pair(self, name: str, tensor: ScaledTensor, values: str, scales: str, type_: str, what: str) -> None:
+        self.add(name, tensor.values, values, f" {{{DIALECT}.values_of = {type_}}}", what)
+        self.add(name + "_s", tensor.scales, scales, f" {{{DIALECT}.scales_of = {type_}}}", what, f"{what}.scales")
+
     @staticmethod
-    def _scales_type(tensor: ScaledTensor, static_k: bool) -> str:
+    def scales_type(tensor: ScaledTensor, static_k: bool) -> str:
         shape, element = tensor.scales.shape, tensor.info.scale_element
         dims = ["?"] * len(shape)
         inner = {"linear": 0, "blocked": 3, "blocked_8x4": 2}[tensor.layout]
@@ -150,25 +173,53 @@ class Call:
             dims[len(shape) - inner - 1] = str(shape[len(shape) - inner - 1])
         return f"memref<{'x'.join(dims)}x{element}>"
 
-    def text(self, operation: str) -> str:
-        return (f"func.func @call({', '.join(self.parameters)}) {{\n  {operation}\n  return\n}}\n")
+    def _pieces(self) -> list[Piece]:
+        pieces = [Piece(_BEGIN)]
+        for i, (text, argument) in enumerate(self._parameters):
+            pieces += [Piece(_COMMA)] if i else []
+            pieces.append(Piece(text, argument))
+        return [*pieces, Piece(_BODY), *(Piece(*part) for part in self._operation), Piece(_END)]
 
-    def run(self, operation: str, target: str = "cpu", device: str | None = None) -> Program:
+    def text(self) -> str:
+        """The function in MLIR."""
+        parameters = _COMMA.join([text for text, _ in self._parameters])
+        return f"{_BEGIN}{parameters}{_BODY}{''.join([text for text, _, _ in self._operation])}{_END}"
+
+    def program(self, target: str = "cpu", device: str | None = None) -> Program:
+        """The compiled operation. CompileError names the arguments that it was made of."""
+        try:
+            return program_of(self.text(), target, device)
+        except CompileError as error:
+            raise explain_arguments(error, self._function, self._pieces(), self._in_order()) from None
+
+    def run(self, target: str = "cpu", device: str | None = None) -> None:
         """Compiles the operation, if it is new, and calls it."""
-        program = program_of(self.text(operation), target, device)
-        program.run_flat("call", self.arrays)
-        return program
+        self.call(self.program(target, device))
+
+    def call(self, program: Program) -> None:
+        """Calls the operation. ArgumentError and DataError name the argument."""
+        try:
+            program.run_flat("call", self.arrays)
+        except (ArgumentError, DataError) as error:
+            raise explain_data(error, self._function, self._operands) from None
+
+    def _in_order(self) -> list[str]:
+        """The operands as the operation has them."""
+        def place(operand: str) -> int:
+            # Of several that are told apart by a number, all have one place.
+            name = re.sub(r"\[\d+\]", "", operand)
+            return self._order.index(name) if name in self._order else len(self._order)
+
+        return sorted(self._operands, key=place) if self._order else self._operands
 
 
 def new_scaled(shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis: int, scales: tuple[int, ...],
                ) -> ScaledTensor:
     """A tensor of zeros whose padding scales are what the format wants there."""
-    from .tensors import FORMATS, values_shape
     info = FORMATS[fmt]
     values = np.zeros(values_shape(shape, fmt), np.uint8).view(info.values)
     bytes_ = np.full(scales, info.padding, np.uint8)
     return ScaledTensor(values, bytes_.view(info.scales), fmt, shape, layout, starts, axis)
 
 
-__all__ = ["Call", "DIALECT", "FLOATS", "cache_clear", "cache_info", "element_of", "new_scaled", "program_of",
-           "scaled_type"]
+__all__ = ["Call", "DIALECT", "FLOATS", "cache_clear", "cache_info", "element_of", "new_scaled", "program_of"]

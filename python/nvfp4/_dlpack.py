@@ -8,13 +8,13 @@ numpy's own DLPack knows neither bfloat16 nor the 8-bit floats, so the structs a
 from __future__ import annotations
 
 import ctypes
-import weakref
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from ._library import (DLDeleter, DLManagedTensor, DLManagedTensorVersioned, DLTensor)
+from ._exit import release_with
+from ._library import DLDeleter, DLManagedTensor, DLManagedTensorVersioned, DLTensor
 from .errors import ArgumentError
 
 # Element type of MLIR -> numpy.
@@ -55,7 +55,7 @@ class _Memory:
 
     def __init__(self, address: int, size: int, read_only: bool, release):
         self.__array_interface__ = {"data": (address, read_only), "shape": (size,), "typestr": "|u1", "version": 3}
-        weakref.finalize(self, release)
+        release_with(self, release)
 
 
 def asarray(tensor: Any, *, writable: bool = False) -> np.ndarray:
@@ -73,7 +73,12 @@ def asarray(tensor: Any, *, writable: bool = False) -> np.ndarray:
     elif writable:
         raise ArgumentError(f"expected an array or a DLPack tensor to write to, but got {type(tensor).__name__}")
     else:
-        array = np.asarray(tensor)
+        try:
+            array = np.asarray(tensor)
+        except (TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, ArgumentError):
+                raise
+            raise ArgumentError(f"expected numbers in sequences of equal lengths, but {error}") from None
     if writable and not array.flags.writeable:
         raise ArgumentError("expected a tensor to write to, but got one that is read-only")
     return array
@@ -113,6 +118,16 @@ def number_type(dtype: Any) -> np.dtype:
     except TypeError:
         raise ArgumentError(f"expected dtype to name a type of numpy or ml_dtypes, such as float32, float16 or bfloat16, "
                             f"but got {dtype!r}") from None
+
+
+def destination(out: Any, shape: tuple[int, ...], dtype: Any, default: Any = np.float32) -> np.ndarray:
+    """`out`, or zeros of the type that `dtype` names (None: `default`). ArgumentError where both are given and differ."""
+    if out is None:
+        return np.zeros(shape, number_type(default if dtype is None else dtype))
+    array = asarray(out, writable=True)
+    if dtype is not None and number_type(dtype) != array.dtype:
+        raise ArgumentError(f"expected dtype {array.dtype} as out has, or none, but got {number_type(dtype)}")
+    return array
 
 
 def _from_torch(tensor: Any) -> np.ndarray:
@@ -246,6 +261,8 @@ class DLPackArray:
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
                    copy: bool | None = None) -> Any:
+        if dl_device not in (None, (1, 0)):
+            raise BufferError(f"expected dl_device (1, 0), the CPU, but got {dl_device}")
         array = self.array.copy() if copy else self.array
         shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
         strides = (ctypes.c_int64 * max(array.ndim, 1))(*(s // array.itemsize for s in array.strides))

@@ -12,7 +12,10 @@ import ctypes
 import functools
 import os
 import pathlib
+import types
+from typing import Any
 
+from ._exit import finished_at_exit
 from .errors import LibraryError
 
 _HERE = pathlib.Path(__file__).resolve().parent
@@ -52,7 +55,7 @@ class Sink(ctypes.Structure):
 
 
 class Handle(ctypes.Structure):
-    """MlirContext, MlirModule or Nvfp4Executable: a struct of one pointer."""
+    """MlirContext, MlirModule, Nvfp4Executable or Nvfp4Checkpoint: a struct of one pointer."""
 
     _fields_ = [("ptr", ctypes.c_void_p)]
 
@@ -74,6 +77,13 @@ class CompileOptionsStruct(ctypes.Structure):
 
     _fields_ = [("target", StringRef), ("isa", StringRef), ("opt_level", ctypes.c_uint), ("threads", ctypes.c_bool),
                 ("runtime_checks", ctypes.c_bool)]
+
+
+class TensorView(ctypes.Structure):
+    """Nvfp4TensorView."""
+
+    _fields_ = [("name", StringRef), ("dtype", StringRef), ("rank", ctypes.c_size_t), ("shape", ctypes.c_int64 * 64),
+                ("data", ctypes.c_void_p), ("size", ctypes.c_size_t)]
 
 
 class DLTensor(ctypes.Structure):
@@ -169,12 +179,12 @@ def runtime() -> ctypes.CDLL:
         nvfp4_function_num_arguments=(_S, _P), nvfp4_function_num_results=(_S, _P),
         nvfp4_function_argument=(_I, _P, _S, ctypes.POINTER(ValueInfo)),
         nvfp4_function_result=(_I, _P, _S, ctypes.POINTER(ValueInfo)),
-        nvfp4_function_call=(_I, _P, _P, _S, _P, _S, _P), nvfp4_launch_set_device=(_I, text))
+        nvfp4_function_call_on=(_I, text, _P, _P, _S, _P, _S, _P))
 
 
 @functools.cache
-def compiler() -> ctypes.CDLL:
-    """libNVFP4Compiler.so.0; LibraryError that says what to install if it or MLIR cannot be loaded."""
+def compiler() -> Any:
+    """The functions of libNVFP4Compiler.so.0; LibraryError that says what to install if it or MLIR cannot be loaded."""
     runtime()
     folder = os.environ.get("NVFP4_MLIR_LIBRARY_DIR")
     if folder:
@@ -188,8 +198,7 @@ def compiler() -> ctypes.CDLL:
                     "or set NVFP4_MLIR_LIBRARY_DIR to their folder. Code compiled ahead of time needs neither: see "
                     "nvfp4.load")
     options = CompileOptionsStruct
-    return _declare(
-        library,
+    functions = dict(
         nvfp4ContextCreate=(Handle,), nvfp4ContextDestroy=(None, Handle),
         nvfp4ModuleParse=(Handle, Handle, StringRef, StringRef, Sink), nvfp4ModuleClone=(Handle, Handle),
         nvfp4ModuleDestroy=(None, Handle), nvfp4ModulePrint=(None, Handle, StringCallback, _P),
@@ -202,4 +211,10 @@ def compiler() -> ctypes.CDLL:
         nvfp4ExecutableGetModule=(_P, Handle),
         nvfp4ModuleInterpret=(LogicalResult, Handle, StringRef, _P, _S, _P, _S, Sink),
         nvfp4ModuleCheck=(LogicalResult, Handle, StringRef, StringRef, _P, _S, _P, _S, ctypes.c_bool, ctypes.c_int64,
-                          StringCallback, _P, Sink))
+                          StringCallback, _P, Sink),
+        nvfp4CheckpointOpen=(Handle, StringRef, Sink), nvfp4CheckpointDestroy=(None, Handle),
+        nvfp4CheckpointGetNumTensors=(_S, Handle), nvfp4CheckpointGetName=(StringRef, Handle, _S),
+        nvfp4CheckpointGetTensor=(LogicalResult, Handle, StringRef, ctypes.POINTER(TensorView), Sink),
+        nvfp4SafetensorsWrite=(LogicalResult, StringRef, _P, _S, _P, _S, Sink))
+    _declare(library, **functions)
+    return types.SimpleNamespace(**{name: finished_at_exit(getattr(library, name)) for name in functions})

@@ -10,15 +10,15 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import os
-import threading
-import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from . import _dlpack, _library
+from ._exit import release_with
 from ._library import Handle, Sink, StringRef, string_ref
+from ._scalars import check_count, check_flag, scalar
 from .errors import (ArgumentError, CheckError, CompileError, DataError, DeviceError, Diagnostic, NotFoundError, NVFP4Error,
                      UnsupportedError)
 from .tensors import ScaledTensor
@@ -27,6 +27,7 @@ __all__ = ["Program", "Function", "Value", "compile", "explain", "load", "set_nu
 
 _SEVERITIES = ("error", "warning", "note", "remark")
 _ROLES = ("plain", "values", "scales")
+_MOST = 2**31 - 1
 _ISAS = ("generic", "avx2", "avx512vnni", "avx512bf16", "amx")
 _STATUS: dict[int, type[NVFP4Error]] = {1: ArgumentError, 2: NotFoundError, 3: NotFoundError, 5: UnsupportedError,
                                         6: DeviceError, 7: DataError}
@@ -50,8 +51,17 @@ def _raise(status: int) -> None:
         raise _STATUS.get(status, NVFP4Error)(message)
 
 
+def _path(path: str | os.PathLike[str]) -> bytes:
+    """A path as the system takes it, which ends it at its first zero."""
+    data = os.fsencode(path)
+    if b"\0" in data:
+        raise ArgumentError(f"expected a path without a zero byte, but got {path!r}")
+    return data
+
+
 def set_num_threads(count: int) -> None:
     """Sets how many threads calls use from now on; 0: the default, $NVFP4_NUM_THREADS or all cores."""
+    count = check_count("count", count, _MOST, "or 0 for the default", least=0)
     _raise(_library.runtime().nvfp4_set_num_threads(count))
 
 
@@ -144,8 +154,9 @@ class Function:
     def _convert(self, index: int, argument: Any) -> np.ndarray:
         """`argument` as an array of the type that the function takes, on the same memory."""
         value, dtype = self.arguments[index], self._dtypes[index]
+        what = f"argument {index} of '{self.name}', {value},"
         if value.is_scalar and not hasattr(argument, "__dlpack__"):
-            return np.asarray(argument, dtype)
+            return scalar(argument, dtype, what)
         try:
             array = _dlpack.asarray(argument, writable=value.is_mutable and value.role == "plain")
         except ArgumentError as error:
@@ -154,7 +165,7 @@ class Function:
             if array.dtype.itemsize == dtype.itemsize == 1:
                 array = self._stored(index, array)
             elif value.is_scalar:
-                array = array.astype(dtype)
+                array = scalar(array, dtype, what)
         return array.reshape(()) if value.is_scalar and array.size == 1 else array
 
     def _stored(self, index: int, array: np.ndarray) -> np.ndarray:
@@ -183,8 +194,9 @@ class Function:
                                     f"{self.arguments[index].element}, but got {array.dtype}")
         pointers = _pointers(arrays)
         results = (ctypes.POINTER(_library.DLManagedTensor) * max(len(self.results), 1))()
-        _raise(_library.runtime().nvfp4_function_call(self._pointer, pointers, len(arrays), results,
-                                                      len(self.results), None))
+        device = self._program.device
+        _raise(_library.runtime().nvfp4_function_call_on(
+            device.encode() if device else None, self._pointer, pointers, len(arrays), results, len(self.results), None))
         return [_dlpack.take(results[i]) for i in range(len(self.results))]
 
     def _merge(self, results: list[np.ndarray]) -> Any:
@@ -238,8 +250,6 @@ class _Loaded:
         place. Results are numpy arrays (``ml_dtypes`` for bfloat16 and 8-bit floats) and ScaledTensors: one, a tuple of
         several, or None. Raises ArgumentError, DataError (group offsets or indices out of range) or DeviceError.
         """
-        if self.device is not None:
-            _set_device(self.device)
         return self._select(entry)(*arguments)
 
     __call__ = run
@@ -252,15 +262,15 @@ def load(path: str | os.PathLike[str], device: str | None = None) -> _Loaded:
     """Opens a shared object that ``nvfp4-compile`` or :meth:`Program.save` made. Needs no compiler.
 
     ``device`` is where its kernels run, if it has any: ``cuda``, ``cuda:1`` or ``sim``; None is $NVFP4_DEVICE, or else
-    ``cuda``. The simulator is told whose kernels they are by $NVFP4_SIM_OPTIONS, such as ``--arch sm_90a``.
+    ``cuda``. It is that of each call of this module, whatever others run on at the same time.
     """
     pointer = ctypes.c_void_p()
     library = _library.runtime()
-    _raise(library.nvfp4_module_load(os.fsencode(os.path.abspath(path)), ctypes.byref(pointer)))
+    _raise(library.nvfp4_module_load(_path(os.path.abspath(path)), ctypes.byref(pointer)))
     module = int(pointer.value or 0)
     loaded = _Loaded(module)
     loaded.device = device
-    weakref.finalize(loaded, library.nvfp4_module_release, module)
+    release_with(loaded, library.nvfp4_module_release, module)
     return loaded
 
 
@@ -290,31 +300,19 @@ class _Collector:
         raise CompileError(kinds[0] + (kinds[1] if remarks else []), what)
 
 
-_device_lock = threading.Lock()
-_device: str | None = None
-
-
-def _set_device(name: str | None) -> None:
-    global _device
-    with _device_lock:
-        if name != _device:
-            _raise(_library.runtime().nvfp4_launch_set_device(name.encode() if name else None))
-            _device = name
-
-
 def _parse(owner: Any, text: str, name: str, pipeline: str | None) -> tuple[_Collector, Handle]:
     """A module that lives as long as ``owner``, and what was said about it."""
     if not isinstance(text, str):
         raise ArgumentError(f"expected the text of a module, but got {type(text).__name__}")
     library = _library.compiler()
     context: Handle = library.nvfp4ContextCreate()
-    weakref.finalize(owner, _destroy, library.nvfp4ContextDestroy, context)
+    release_with(owner, library.nvfp4ContextDestroy, context)
     collector = _Collector(text)
     module: Handle = library.nvfp4ModuleParse(context, string_ref(text), string_ref(name), collector.sink)
     if not module:
         collector.fail("could not parse the module")
-    # Finalizers run last made first: the module goes before its context.
-    weakref.finalize(owner, _destroy, library.nvfp4ModuleDestroy, module)
+    # The last made goes first: the module before its context.
+    release_with(owner, library.nvfp4ModuleDestroy, module)
     if pipeline is not None and not library.nvfp4ModuleRunPipeline(module, string_ref(pipeline), collector.sink):
         collector.fail(f"could not run the pipeline {pipeline}")
     return collector, module
@@ -351,28 +349,20 @@ class Program(_Loaded):
             raise ArgumentError(f"expected a GPU as target for device '{self.device}', but got cpu; such as sm_100a")
         self._library = _library.compiler()
         self._strings = string_ref(target), string_ref(isa)
-        self._options = _library.CompileOptionsStruct(*self._strings, opt_level, threads, runtime_checks)
+        self._options = _library.CompileOptionsStruct(
+            *self._strings, check_count("opt_level", opt_level, 3, "none to all optimisations", least=0),
+            check_flag("threads", threads), check_flag("runtime_checks", runtime_checks))
         self._stages: dict[str, str] | None = None
         collector, self._module = _parse(self, text, name, pipeline)
         self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
         self.diagnostics = tuple(collector.diagnostics)
         if not self._executable:
             collector.fail("could not compile the module")
-        weakref.finalize(self, _destroy, self._library.nvfp4ExecutableDestroy, self._executable)
+        release_with(self, self._library.nvfp4ExecutableDestroy, self._executable)
         super().__init__(self._library.nvfp4ExecutableGetModule(self._executable))
 
-    def run(self, *arguments: Any, entry: str | None = None) -> Any:
-        if self.target != "cpu":
-            _set_device(self.device)
-        return super().run(*arguments, entry=entry)
-
-    run.__doc__ = _Loaded.run.__doc__
-    __call__ = run
-
     def run_flat(self, entry: str, arrays: list[np.ndarray]) -> list[np.ndarray]:
-        """As :meth:`Function.call_flat`, on the device of this program."""
-        if self.target != "cpu":
-            _set_device(self.device)
+        """As :meth:`Function.call_flat`."""
         return self.functions[entry].call_flat(arrays)
 
     @property
@@ -468,13 +458,14 @@ class Program(_Loaded):
         """Runs the function and compares each result with :meth:`reference` and its bound, which follows from what the
         target adds with rounding: no tolerance is chosen. Returns a line for each result; CheckError if one is beyond its bound, or
         with ``exact`` differs at all. ``sampled`` compares that many rows of each group and columns; 0: all."""
+        sampled = check_count("sampled", sampled, 2**63 - 1, "or 0 for all rows", least=0)
         function = self._select(entry)
         flat = function._flatten(arguments)
         found = self.run_flat(function.name, flat)
         collector, name, parts = _Collector(self.text), string_ref(function.name), []
         callback = _library.StringCallback(lambda part, _: parts.append(part.bytes()))
         passed = self._library.nvfp4ModuleCheck(self._module, name, string_ref(self.target), _pointers(flat), len(flat),
-                                                _pointers(found), len(found), exact, sampled, callback, None, collector.sink)
+                                                _pointers(found), len(found), check_flag("exact", exact), sampled, callback, None, collector.sink)
         report = b"".join(parts).decode(errors="replace").rstrip()
         if not passed:
             messages = "\n".join(d.message for d in collector.diagnostics)
@@ -486,7 +477,7 @@ class Program(_Loaded):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a shared object for :func:`load`, ``nvfp4-run`` and the C runtime. Needs a linker (ld.lld or ld)."""
         collector = _Collector(self.text)
-        if not self._library.nvfp4ModuleEmitSharedObject(self._module, self._options, string_ref(os.fspath(path)),
+        if not self._library.nvfp4ModuleEmitSharedObject(self._module, self._options, string_ref(_path(path)),
                                                          collector.sink):
             collector.fail(f"could not write {path}")
 
@@ -498,10 +489,6 @@ class Program(_Loaded):
         """
         chosen = target or (self.target if self.target != "cpu" else "sm_100a")
         return _explain(self._module, self.text, chosen)
-
-
-def _destroy(function: Callable[[Handle], None], handle: Handle) -> None:
-    function(handle)
 
 
 def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: str = "native", opt_level: int = 3,

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import operator
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
 
 __all__ = ["NVFP4Error", "LibraryError", "Diagnostic", "CompileError", "ArgumentError", "DataError", "CheckError",
            "DeviceError", "UnsupportedError", "NotFoundError", "CheckpointError"]
@@ -106,19 +104,6 @@ def check_one_of(what: str, name: str, names: Collection[str]) -> None:
     """ArgumentError unless ``name`` is one of the ``names`` of ``what``."""
     if name not in names:
         raise ArgumentError(f"expected {what} {', '.join(names)}, but got '{name}'")
-
-
-def check_count(name: str, value: Any, most: int | None = None, what: str = "") -> int:
-    """``value`` as an int; ArgumentError unless it is a whole number of at least 1 and of at most ``most``, which is
-    ``what``."""
-    wanted = "of 1 or more" if most is None else f"from 1 to {most}, {what}"
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = 0
-    if isinstance(value, bool) or count < 1 or most is not None and count > most:
-        raise ArgumentError(f"expected {name} as a whole number {wanted}, but got {value!r}")
-    return count
 
 
 def check_keywords(function: str, found: Collection[str], names: Collection[str]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _dlpack
 from .errors import ArgumentError
-from .matmul import grouped_matmul_list
+from .matmul_list import grouped_matmul_list
 from .tensors import ScaledTensor
 
 __all__ = ["custom_kernel", "TESTS"]

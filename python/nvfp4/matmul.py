@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Union
 import numpy as np
 
 from . import _dlpack
-from ._calls import DIALECT, FLOATS, Call, new_scaled, program_of
+from ._calls import DIALECT, FLOATS, Call
+from ._scalars import check_count, float32s
 from .compiler import Program
 from .errors import ArgumentError, check_keywords
 from .options import ActivationLike, GateLike, QuantizerLike, activation_of, gate_of, quantizer_of, word_of
-from .quantization import _destination, stored_scales
+from .quantization import scaled_destination, stored_scales
 from .tensors import Grouping, ScaledTensor, dense
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["grouped_matmul", "Lhs", "MatmulOptions", "grouped_matmul_list", "MatmulResult", "MatmulPlan", "plan_matmul",
+__all__ = ["grouped_matmul", "Lhs", "MatmulOptions", "MatmulResult", "MatmulPlan", "plan_matmul",
            "Strategy"]
 
 #: Rows of a product: scaled, or numbers of bf16 or f16 (numpy with ml_dtypes, or any DLPack tensor of the CPU).
@@ -47,21 +48,21 @@ class MatmulPlan:
     ``run()`` computes into the same destinations each time and returns them; ``program`` is the compiled function.
     """
 
-    def __init__(self, call: Call, operation: str, result: Any, target: str, device: str | None):
-        self._call, self._operation, self._result = call, operation, result
+    def __init__(self, call: Call, result: Any, target: str, device: str | None):
+        self._call, self._result = call, result
         self._target, self._device = target, device
         self._program: Program | None = None
 
     @property
     def text(self) -> str:
         """The function in MLIR."""
-        return self._call.text(self._operation)
+        return self._call.text()
 
     @property
     def program(self) -> Program:
         """The compiled function; compiled on first use, and shared by all products of the same signature."""
         if self._program is None:
-            self._program = program_of(self.text, self._target, self._device)
+            self._program = self._call.program(self._target, self._device)
         return self._program
 
     def ir(self, stage: str = "input") -> str:
@@ -74,7 +75,7 @@ class MatmulPlan:
 
     def run(self) -> Any:
         """Computes the product; see :func:`grouped_matmul` for what is returned."""
-        self.program.run_flat("call", self._call.arrays)
+        self._call.call(self.program)
         return self._result
 
 
@@ -86,7 +87,7 @@ class MatmulOptions(TypedDict, total=False):
     addend: Any
     bias: Any
     prob: Any
-    prob_at: str
+    prob_at: str | None
     activation: ActivationLike | None
     outer_gate: GateLike | None
     activation_params: Any
@@ -96,9 +97,9 @@ class MatmulOptions(TypedDict, total=False):
     epilogue: str | None
     quantizer: QuantizerLike | None
     out_format: str | None
-    out_layout: str
-    out_starts: str
-    out_axis: int
+    out_layout: str | None
+    out_starts: str | None
+    out_axis: int | None
     global_scale: Any
     seed: int | None
     out: Any
@@ -114,21 +115,32 @@ class MatmulOptions(TypedDict, total=False):
     device: str | None
 
 
-def _attributes(math: str | None, tail: str | None, determinism: str | None, strategy: Strategy | None,
-                expected_rows: int | None) -> str:
-    pairs = [(name, word_of(name, value)) for name, value in (("math", math), ("tail", tail), ("determinism", determinism))
-             if value is not None]
-    if strategy is not None and not isinstance(strategy, str):
+def _strategy(strategy: Strategy) -> str:
+    """The attribute in MLIR."""
+    if isinstance(strategy, Mapping):
         words = {True: "true", False: "false"}
-        strategy = "<" + ", ".join(f"{k} = {words.get(v, v) if isinstance(v, bool) else v}"
-                                   for k, v in strategy.items()) + ">"
-    if strategy:
-        pairs.append(("strategy", strategy if strategy.startswith("<") else f"<{strategy}>"))
-    parts = [f"{name} = #{DIALECT}<{name} {value}>" if name != "strategy" else f"strategy = #{DIALECT}.strategy{value}"
-             for name, value in pairs]
+        strategy = ", ".join(f"{k} = {words[v] if isinstance(v, bool) else v}" for k, v in strategy.items())
+    elif not isinstance(strategy, str):
+        raise ArgumentError(f"expected strategy as text or as a mapping of its parameters, but got {type(strategy).__name__}")
+    return f"#{DIALECT}.strategy{strategy if strategy.startswith('<') else f'<{strategy}>'}"
+
+
+def write_attributes(call: Call, target: str, math: str | None, tail: str | None, determinism: str | None,
+                     strategy: Strategy | None, expected_rows: int | None) -> None:
+    """The attributes of a product; the last clause."""
+    parts = [(name, f"#{DIALECT}<{name} {word_of(name, value)}>")
+             for name, value in (("math", math), ("tail", tail), ("determinism", determinism)) if value is not None]
+    if strategy is not None:
+        if target == "cpu":
+            raise ArgumentError("expected a GPU such as sm_100a as target for strategy, which says how a GPU tiles, but got "
+                                "cpu")
+        parts.append(("strategy", _strategy(strategy)))
     if expected_rows is not None:
-        parts.append(f"expected_rows = {int(expected_rows)} : i64")
-    return f" {{{', '.join(parts)}}}" if parts else ""
+        parts.append(("expected_rows", f"{check_count('expected_rows', expected_rows)} : i64"))
+    for i, (name, value) in enumerate(parts):
+        call.write(f"{', ' if i else ' {'}{name} = {value}", name)
+    if parts:
+        call.write("}")
 
 
 def _out_shape(lhs: Lhs, rhs: Sequence[ScaledTensor], grouping: Grouping) -> tuple[int, ...]:
@@ -159,11 +171,16 @@ def _lhs_of(value: Lhs) -> ScaledTensor | np.ndarray:
                         f"{got}")
 
 
+# The operands of the dialect's matmul in the order in which it has them.
+_MATMUL = ("groups", "lhs", "lhs.scales", "rhs", "rhs.scales", "alpha", "bias", "prob", "beta", "addend", "activation_params",
+           "row", "column", "group", "global_scale", "seed", "preact", "out", "out.scales", "amax")
+
+
 class _Builder:
     """Writes the clauses of a product in the order of its assembly format."""
 
     def __init__(self, lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping):
-        self.call = Call()
+        self.call = Call("grouped_matmul", _MATMUL)
         self.lhs, self.rhs = _lhs_of(lhs), list(rhs) if isinstance(rhs, Sequence) else [rhs]
         self.grouping = grouping
         wrong = [t for t in self.rhs if not isinstance(t, ScaledTensor)]
@@ -175,11 +192,14 @@ class _Builder:
                                 f"but got {type(grouping).__name__}")
         if grouping.kind == "dense":
             self._check_dense()
-        self.text = f"{DIALECT}.matmul {grouping.attribute}"
+        self.call.write(f"{DIALECT}.matmul ")
+        self.call.write(grouping.attribute, "grouping")
         if grouping.groups is not None:
-            self.text += f" groups({self.call.memref('groups', grouping.groups, 'groups')})"
-        self.text += f" lhs({self._lhs()})"
-        self.text += " rhs(" + ", ".join(self.call.scaled(f"rhs{i}", r) for i, r in enumerate(self.rhs)) + ")"
+            self.call.write(f" groups({self.call.memref('groups', grouping.groups, 'groups')})", "grouping")
+        self.call.write(f" lhs({self._lhs()})", "lhs")
+        names = ["rhs"] if isinstance(rhs, ScaledTensor) else [f"rhs[{i}]" for i in range(len(self.rhs))]
+        operands = [self.call.scaled(f"rhs{i}", r, name) for i, (r, name) in enumerate(zip(self.rhs, names))]
+        self.call.write(f" rhs({', '.join(operands)})", "rhs")
 
     def _check_dense(self) -> None:
         """Without a grouping a product is dense, which is rarely meant for stacks."""
@@ -196,32 +216,41 @@ class _Builder:
             return self.call.scaled("lhs", self.lhs)
         return self.call.memref("lhs", self.lhs, "lhs")
 
-    def floats(self, keyword: str, value: Any) -> None:
+    def floats(self, keyword: str, value: Any, rank: int | None = None) -> None:
         if value is not None:
-            self.text += f" {keyword}({self.call.floats(keyword, value, keyword)})"
+            self.call.write(f" {keyword}({self.call.floats(keyword, value, keyword, rank)})", keyword)
 
-    def tensor(self, keyword: str, value: Any, allowed: tuple[str, ...] = FLOATS, writes: bool = False) -> None:
+    def tensor(self, keyword: str, value: Any, allowed: tuple[str, ...] = FLOATS, writes: bool = False,
+               name: str = "") -> None:
+        """An array as the operand `keyword`, made of the argument of that or of another name."""
         if value is not None:
+            name = name or keyword
             array = _dlpack.asarray(value, writable=writes)
-            self.text += f" {keyword}({self.call.memref(keyword, array, keyword, allowed, writes)})"
+            self.call.write(f" {keyword}({self.call.memref(keyword, array, name, allowed, writes)})", name)
 
     def vectors(self, keyword: str, values: Sequence[Any]) -> None:
         if not len(values):
             return
-        operands = [self.call.floats(f"{keyword}{i}", np.asarray(_dlpack.asarray(v), np.float32), keyword)
-                    for i, v in enumerate(values)]
+        ranks = (1, 2) if keyword == "column" else (1,)
+        operands = []
+        for i, value in enumerate(values):
+            array = float32s(_dlpack.asarray(value), f"{keyword}[{i}]")
+            if array.ndim not in ranks:
+                raise ArgumentError(f"expected {keyword}[{i}] of rank {' or '.join(map(str, ranks))}, but got shape "
+                                    f"{array.shape}")
+            operands.append(self.call.memref(f"{keyword}{i}", array, f"{keyword}[{i}]"))
         names, types = zip(*(operand.split(" : ") for operand in operands))
-        self.text += f" {keyword}({', '.join(names)} : {', '.join(types)})"
+        self.call.write(f" {keyword}({', '.join(names)} : {', '.join(types)})", keyword)
 
 
 def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None, *,
                 alpha: Any = None, beta: Any = None, addend: Any = None, bias: Any = None, prob: Any = None,
-                prob_at: str = "post_activation", activation: ActivationLike | None = None,
+                prob_at: str | None = None, activation: ActivationLike | None = None,
                 outer_gate: GateLike | None = None, activation_params: Any = None, row: Sequence[Any] = (), column: Sequence[Any] = (),
                 group: Sequence[Any] = (), epilogue: str | None = None, quantizer: QuantizerLike | None = None,
-                out_format: str | None = None, out_layout: str = "linear", out_starts: str = "whole",
-                out_axis: int = -1, global_scale: Any = None, seed: int | None = None, out: Any = None,
-                dtype: Any = np.float32, preact: Any = None, amax: Any = None, math: str | None = None,
+                out_format: str | None = None, out_layout: str | None = None, out_starts: str | None = None,
+                out_axis: int | None = None, global_scale: Any = None, seed: int | None = None, out: Any = None,
+                dtype: Any = None, preact: Any = None, amax: Any = None, math: str | None = None,
                 tail: str | None = None, determinism: str | None = None, strategy: Strategy | None = None,
                 expected_rows: int | None = None, target: str = "cpu", device: str | None = None) -> MatmulPlan:
     """:func:`grouped_matmul` with its arguments bound, not yet computed."""
@@ -230,56 +259,77 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
     lhs = b.lhs
     z_shape = _out_shape(lhs, b.rhs, grouping)
     halves = False
+    if beta is not None and addend is None and out is None:
+        raise ArgumentError("expected addend= or out= with beta, for it scales what is added, but got neither")
     for keyword, value in (("alpha", alpha), ("beta", beta)):
         b.floats(keyword, value)
     b.tensor("addend", addend)
     b.tensor("bias", bias)
     if prob is not None:
-        b.floats("prob", _dlpack.asarray(prob))
-        b.text += f" at {word_of('prob_at', prob_at)}"
+        b.floats("prob", prob, 2 if grouping.kind in ("batched", "masked") else 1)
+        b.call.write(f" at {word_of('prob_at', prob_at or 'post_activation')}", "prob_at")
+    elif prob_at is not None:
+        raise ArgumentError(f"expected prob= with prob_at, but got prob_at='{prob_at}' alone")
     if activation is not None:
         text, halves = activation_of(activation)
-        b.text += f" activation = {text}"
+        b.call.write(f" activation = {text}", "activation")
     if outer_gate is not None:
-        b.text += f" outer_gate = {gate_of(outer_gate)}"
-    b.floats("activation_params", activation_params)
+        b.call.write(f" outer_gate = {gate_of(outer_gate)}", "outer_gate")
+    b.floats("activation_params", activation_params, 2)
     for keyword, values in (("row", row), ("column", column), ("group", group)):
         b.vectors(keyword, values)
     if epilogue is not None:
-        b.text += f" epilogue {{\n{epilogue}\n}}"
+        b.call.write(" epilogue {\n", "epilogue")
+        b.call.write(epilogue, "epilogue", is_source=True)
+        b.call.write("\n}", "epilogue")
     y_shape = z_shape[:-1] + (z_shape[-1] // 2,) if halves else z_shape
     quantized = quantizer is not None or out_format is not None or isinstance(out, ScaledTensor)
+    _check_result(quantized, out, dtype, dict(out_layout=out_layout, out_starts=out_starts, out_axis=out_axis,
+                                              global_scale=global_scale, seed=seed))
     if quantized:
         fmt = out_format or (out if isinstance(out, ScaledTensor) else lhs if isinstance(lhs, ScaledTensor) else b.rhs[0]).format
-        b.text += f" quantizer = {quantizer_of(quantizer, fmt)}"
+        b.call.write(f" quantizer = {quantizer_of(quantizer, fmt)}", "quantizer")
     b.floats("global_scale", global_scale)
     if seed is not None:
         b.call.scalar("seed", seed, "i64")
-        b.text += " seed(%seed)"
+        b.call.write(" seed(%seed)", "seed")
     count = _group_count(lhs, b.rhs, grouping)
-    preact = _make(preact, z_shape, "preact")
-    b.tensor("preact_outs", preact, writes=True)
+    preact = _make(preact, z_shape)
+    b.tensor("preact_outs", preact, writes=True, name="preact")
+    if quantized:
+        by_group = grouping if grouping.kind == "ragged_rows" else None
+        # A tensor that is given says how it is laid out, unless the caller does too.
+        given = (out.layout, out.starts, out.axis) if out is not None else ("linear", "whole", -1)
+        layout, starts, axis = (of_out if said is None else said
+                                for said, of_out in zip((out_layout, out_starts, out_axis), given))
+        scales = stored_scales(y_shape, fmt, layout, starts, axis, by_group)
+        out = scaled_destination(out, y_shape, fmt, layout, starts, axis, scales)
+        b.call.write(f" outs({b.call.scaled('out', out)})", "out")
+    else:
+        out = _dlpack.destination(out, y_shape, dtype)
+        b.tensor("outs", out, writes=True, name="out")
+    amax = _make(amax, (count,))
+    b.tensor("amax_outs", amax, ("f32",), writes=True, name="amax")
+    write_attributes(b.call, target, math, tail, determinism, strategy, expected_rows)
+    result = out if preact is None and amax is None else MatmulResult(out, preact, amax)
+    return MatmulPlan(b.call, result, target, device)
+
+
+def _check_result(quantized: bool, out: Any, dtype: Any, options: Mapping[str, Any]) -> None:
+    """ArgumentError for options of the other kind of result: ``options`` are those of quantised ones."""
     if quantized:
         if out is not None and not isinstance(out, ScaledTensor):
-            raise ArgumentError("expected out as a ScaledTensor for a quantised result")
-        by_group = grouping if grouping.kind == "ragged_rows" else None
-        # A tensor that is given says how it is laid out.
-        if out is not None:
-            out_layout, out_starts, out_axis = out.layout, out.starts, out.axis
-        scales = stored_scales(y_shape, fmt, out_layout, out_starts, out_axis, by_group)
-        out = _destination(out, y_shape, fmt, out_layout, out_starts, out_axis, scales)
-        b.text += f" outs({b.call.scaled('out', out)})"
-    else:
-        out = np.zeros(y_shape, _dlpack.number_type(dtype)) if out is None else _dlpack.asarray(out, writable=True)
-        b.tensor("outs", out, writes=True)
-    amax = _make(amax, (count,), "amax")
-    b.tensor("amax_outs", amax, ("f32",), writes=True)
-    b.text += _attributes(math, tail, determinism, strategy, expected_rows)
-    result = out if preact is None and amax is None else MatmulResult(out, preact, amax)
-    return MatmulPlan(b.call, b.text, result, target, device)
+            raise ArgumentError(f"expected out as a ScaledTensor for a quantised result, but got {type(out).__name__}")
+        if dtype is not None:
+            raise ArgumentError(f"expected out_format= for a quantised result, which has no dtype, but got dtype={dtype}")
+        return
+    for name, value in options.items():
+        if value is not None:
+            raise ArgumentError(f"expected quantizer= or out_format= with {name}, which is of a quantised result, but got "
+                                "neither")
 
 
-def _make(wanted: Any, shape: tuple[int, ...], what: str) -> np.ndarray | None:
+def _make(wanted: Any, shape: tuple[int, ...]) -> np.ndarray | None:
     """A destination: given, of float32 (True), or of a type."""
     if wanted is None or wanted is False:
         return None
@@ -300,7 +350,8 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
     :func:`dense` (the default), :func:`batched`, :func:`ragged_rows`, :func:`masked` or :func:`ragged_k`. With z the pre-activation:
 
     - ``alpha``: number, ``[G]``, or ``[G, 2]`` (gate, up) for activations of pairs
-    - ``beta``, ``addend``: adds ``beta * addend``; without ``addend`` the given ``out`` is accumulated on
+    - ``beta``, ``addend``: adds ``beta * addend``; without ``addend`` the given ``out`` is accumulated on, and there must
+      be one
     - ``bias``: ``[N]`` or ``[G, N]``
     - ``prob`` ``[R]`` (``[G, M]``), ``prob_at``: ``gemm``, ``bias``, ``pre_activation`` or ``post_activation``
     - ``activation``: see :class:`Activation`; ``activation_params`` ``[G, 3]``: alpha, beta, limit of each group
@@ -308,13 +359,14 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
       alone have it
     - ``epilogue``: with ``activation="custom"`` the body of a region in MLIR, whose arguments (``^bb0(%z: f32, ...)``)
       are z, or gate and up, then one for each of ``row`` ``[R]``, ``column`` ``[N_out]`` or ``[G, N_out]``, ``group`` ``[G]``
-    - ``out``: destination, array (any DLPack tensor of the CPU) or ScaledTensor; else one of ``dtype`` (float32,
-      float16, bfloat16) full of zeros. Rows of no group are not written, or with ``tail="zero"`` written as zero
+    - ``out``: destination, array (any DLPack tensor of the CPU) or ScaledTensor; else one of ``dtype`` (float32, the
+      default, float16, bfloat16) full of zeros. Rows of no group are not written, or with ``tail="zero"`` written as zero
     - ``quantizer``, ``out_format``, ``out_layout``, ``out_starts``, ``out_axis``, ``global_scale`` (number or ``[G]``),
       ``seed``: a quantised result
     - ``preact``: True, a type, or a destination ``[.., N]`` for z; ``amax``: True or a destination ``[G]`` for max |y|
     - ``math``: ``strict`` or ``fast``; ``determinism``: ``deterministic``, ``batch_invariant``, ``relaxed``;
-      ``strategy``, ``expected_rows``: how a GPU tiles; ``target``, ``device``: as for :func:`compile`
+      ``strategy``: how a GPU tiles, for targets that are one; ``expected_rows``: a hint for its choice; ``target``,
+      ``device``: as for :func:`compile`
 
     Returns the array or ScaledTensor ``out``, or a :class:`MatmulResult` with ``preact`` or ``amax``. Compiled once for
     each combination of options and types; sizes and offsets are data. Raises ArgumentError for what is no tensor of the
@@ -323,33 +375,3 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
     """
     check_keywords("grouped_matmul", options, MatmulOptions.__annotations__)
     return plan_matmul(lhs, rhs, grouping, **options).run()
-
-
-def grouped_matmul_list(lhs: Sequence[ScaledTensor], rhs: Sequence[ScaledTensor], *, alpha: Any = None,
-                        beta: Any = None, out: Sequence[Any] | None = None, dtype: Any = np.float32,
-                        determinism: str | None = None, strategy: Strategy | None = None, target: str = "cpu",
-                        device: str | None = None) -> list[np.ndarray]:
-    """Independent products ``out[i] = alpha[i] * lhs[i] @ rhs[i]^T + beta[i] * out[i]``, each with its own M, N and K.
-
-    ``lhs[i]`` ``[M_i, K_i]``, ``rhs[i]`` ``[N_i, K_i]`` of one format; ``alpha`` and ``beta`` are numbers or one a
-    problem; without ``beta`` the destinations are not read. Returns the destinations, ``[M_i, N_i]`` each.
-    """
-    if not isinstance(lhs, Sequence) or not isinstance(rhs, Sequence):
-        raise ArgumentError("expected lhs and rhs as lists of ScaledTensor, but got "
-                            f"{type(lhs).__name__} and {type(rhs).__name__}")
-    if len(lhs) != len(rhs) or not len(lhs):
-        raise ArgumentError(f"expected as many lhs as rhs, at least one, but got {len(lhs)} and {len(rhs)}")
-    if out is None:
-        out = [np.zeros((a.shape[0], b.shape[0]), _dlpack.number_type(dtype)) for a, b in zip(lhs, rhs)]
-    results = [_dlpack.asarray(o, writable=True) for o in out]
-    call = Call()
-    text = f"{DIALECT}.matmul_list lhs(" + ", ".join(call.scaled(f"lhs{i}", t) for i, t in enumerate(lhs)) + ")"
-    text += " rhs(" + ", ".join(call.scaled(f"rhs{i}", t) for i, t in enumerate(rhs)) + ")"
-    for keyword, value in (("alpha", alpha), ("beta", beta)):
-        if value is not None:
-            text += f" {keyword}({call.floats(keyword, value, keyword)})"
-    operands = [call.memref(f"out{i}", o, f"out[{i}]", FLOATS, writes=True) for i, o in enumerate(results)]
-    names, types = zip(*(operand.split(" : ") for operand in operands))
-    text += f" outs({', '.join(names)} : {', '.join(types)})"
-    call.run(text + _attributes(None, None, determinism, strategy, None), target, device)
-    return results

@@ -10,6 +10,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Union
 
+import numpy as np
+
+from ._scalars import check_count, check_flag, scalar
 from .errors import ArgumentError, check_one_of
 
 __all__ = ["Gate", "GATES", "Activation", "swiglu", "geglu_tanh", "gpt_oss_swiglu", "Quantizer", "QUANTIZERS"]
@@ -38,8 +41,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         check_one_of("order", self.order, ("gate_first", "up_first"))
-        if self.granularity < 0:
-            raise ArgumentError(f"expected a granularity that is positive, or 0 for halves, but got {self.granularity}")
+        check_count("granularity, or 0 for halves,", self.granularity, least=0)
 
     def __str__(self) -> str:
         return f"<{self.granularity or 'halves'}, {self.order}>"
@@ -75,6 +77,13 @@ class Activation:
     beta: float | None = None
     limit: float | None = None
     round_bf16: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta", "limit"):
+            value = getattr(self, name)
+            if value is not None:
+                scalar(value, np.dtype(np.float32), f"{name} of an activation")
+        check_flag("round_bf16", self.round_bf16)
 
     def __str__(self) -> str:
         parts = [self.kind] + ([f"gate = {self.gate}"] if self.gate else [])
@@ -134,6 +143,7 @@ class Quantizer:
         check_one_of("a quantizer", self.kind, QUANTIZERS)
         check_one_of("neg_zero", self.neg_zero, ("keep", "flush"))
         check_one_of("rounding", self.rounding, ("nearest", "stochastic"))
+        check_flag("two_d", self.two_d)
 
     def __str__(self) -> str:
         parts = [self.kind]

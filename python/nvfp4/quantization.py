@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled
+from ._scalars import check_flag
 from .errors import ArgumentError, check_one_of
 from .options import GateLike, QuantizerLike, gate_of, quantizer_of
 from .tensors import (_STARTS, CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, axis_of, scales_shape,
@@ -21,7 +22,7 @@ __all__ = ["quantize", "dequantize", "relayout", "encode_scale"]
 def encode_scale(x: Any, *, by_expert: bool = False) -> Any:
     """The encode scale S = 448 * 6 / max|x| of NVFP4 as float32, 1 where x is zero; with ``by_expert`` one for each
     matrix of a stack ``[E, R, K]``. The multiplier of a product is its reciprocal."""
-    array = _dlpack.asarray(x)
+    array, by_expert = _dlpack.asarray(x), check_flag("by_expert", by_expert)
     magnitude = np.abs(array).max((1, 2) if by_expert else None, initial=0).astype(np.float32)
     scale = np.float32(2688) / np.where(magnitude == 0, np.float32(2688), magnitude)
     return scale.astype(np.float32) if by_expert else float(scale)
@@ -57,15 +58,16 @@ def stored_scales(shape: tuple[int, ...], fmt: str, layout: str, starts: str, ax
     return tuple(whole)
 
 
-def _group_clause(call: Call, groups: Grouping | None) -> str:
-    if groups is None:
-        return ""
-    if groups.groups is None:
-        raise ArgumentError(f"expected groups with offsets or counts, but got {groups.kind}")
-    return f" groups({call.memref('groups', groups.groups, 'groups')}) as {groups.attribute}"
+def _write_groups(call: Call, groups: Grouping | None, global_scale: Any = None) -> None:
+    if groups is not None:
+        if groups.groups is None:
+            raise ArgumentError(f"expected groups with offsets or counts, but got {groups.kind}")
+        call.write(f" groups({call.memref('groups', groups.groups, 'groups')}) as {groups.attribute}", "groups")
+    if global_scale is not None:
+        call.write(f" global_scale({call.floats('global_scale', global_scale, 'global_scale')})", "global_scale")
 
 
-def _destination(out: ScaledTensor | None, shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis: int,
+def scaled_destination(out: ScaledTensor | None, shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis: int,
                  scales: tuple[int, ...]) -> ScaledTensor:
     if out is None:
         return new_scaled(shape, fmt, layout, starts, axis, scales)
@@ -97,31 +99,33 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
         raise ArgumentError(f"expected a tensor of rank 1, 2 or 3, but got shape {array.shape}")
     shape = tuple(array.shape)
     scales = stored_scales(shape, format, layout, starts, axis, groups)
-    result = _destination(out, shape, format, layout, starts, axis, scales)
-    call = Call()
-    text = f"{DIALECT}.quantize {quant}({call.memref('x', array, 'x', FLOATS)})" + _group_clause(call, groups)
-    if global_scale is not None:
-        text += f" global_scale({call.floats('global_scale', global_scale, 'global_scale')})"
+    result = scaled_destination(out, shape, format, layout, starts, axis, scales)
+    call = Call("quantize")
+    call.write(f"{DIALECT}.quantize ")
+    call.write(str(quant), "quantizer")
+    call.write(f"({call.memref('x', array, 'x', FLOATS)})", "x")
+    _write_groups(call, groups, global_scale)
     if seed is not None:
         call.scalar("seed", seed, "i64")
-        text += " seed(%seed)"
-    call.run(text + f" outs({call.scaled('out', result)})")
+        call.write(" seed(%seed)", "seed")
+    call.write(f" outs({call.scaled('out', result)})", "out")
+    call.run()
     return result
 
 
-def dequantize(x: ScaledTensor, *, global_scale: Any = None, dtype: Any = np.float32, groups: Grouping | None = None,
+def dequantize(x: ScaledTensor, *, global_scale: Any = None, dtype: Any = None, groups: Grouping | None = None,
                out: Any = None) -> np.ndarray:
-    """``code * scale * global_scale`` as an array of ``x.shape`` and of ``dtype`` (float32, float16, bfloat16).
+    """``code * scale * global_scale`` as an array of ``x.shape`` and of ``dtype`` (float32, the default, float16, bfloat16).
 
     The product of code and scale is exact; that with ``global_scale`` (a number, or one a group or matrix) is rounded to
     float32 and then to ``dtype``. With ``groups`` rows outside every group are zero, or with ``out`` kept.
     """
-    result = np.zeros(x.shape, _dlpack.number_type(dtype)) if out is None else _dlpack.asarray(out, writable=True)
-    call = Call()
-    text = f"{DIALECT}.dequantize({call.scaled('x', x)})" + _group_clause(call, groups)
-    if global_scale is not None:
-        text += f" global_scale({call.floats('global_scale', global_scale, 'global_scale')})"
-    call.run(text + f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})")
+    call = Call("dequantize")
+    call.write(f"{DIALECT}.dequantize({call.scaled('x', x)})", "x")
+    result = _dlpack.destination(out, x.shape, dtype)
+    _write_groups(call, groups, global_scale)
+    call.write(f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})", "out")
+    call.run()
     return result
 
 
@@ -136,7 +140,7 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
     apart for them.
     """
     if not isinstance(x, ScaledTensor):
-        if gate is None or layout is not None or starts is not None:
+        if gate is None or layout is not None or starts is not None or groups is not None:
             raise ArgumentError("expected gate= alone for a tensor without scales")
         return _relayout_array(_dlpack.asarray(x), gate)
     if gate is not None:
@@ -145,20 +149,24 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
     check_one_of("layout", layout, (*LAYOUTS, *CODED))
     check_one_of("starts", starts, _STARTS)
     if (layout, starts) == (x.layout, x.starts):
+        if groups is not None:
+            raise ArgumentError(f"expected another layout or starts than {layout} and {starts} with groups, for nothing moves")
         return x
     if layout in CODED or x.layout in CODED:
         return _lay_out(x, layout, starts, groups)
     scales = stored_scales(x.shape, x.format, layout, starts, x.axis, groups)
     result = new_scaled(x.shape, x.format, layout, starts, x.axis, scales)
     result = ScaledTensor(x.values, result.scales, x.format, x.shape, layout, starts, x.axis)
-    call = Call()
-    text = f"{DIALECT}.relayout_scales({call.scaled('x', x)})" + _group_clause(call, groups)
-    type_ = Call._scales_type(result, False)
+    call = Call("relayout")
+    call.write(f"{DIALECT}.relayout_scales({call.scaled('x', x)})", "x")
+    _write_groups(call, groups)
+    type_ = Call.scales_type(result, False)
     dims = result.type()
     if "?" != dims[dims.index("<") + 1:].split(",")[0].split("x")[-1]:
-        type_ = Call._scales_type(result, True)
+        type_ = Call.scales_type(result, True)
     call.add("out", result.scales, type_)
-    call.run(text + f" outs(%out : {type_} as {result.type()})")
+    call.write(f" outs(%out : {type_} as {result.type()})")
+    call.run()
     return result
 
 
@@ -179,9 +187,10 @@ def _lay_out(x: ScaledTensor, layout: str, starts: str, groups: Grouping | None)
                               layout)
     else:
         result = new_scaled(x.shape, x.format, layout, starts, -1, scales_shape(x.shape, x.format))
-    call = Call()
-    text = f"{DIALECT}.relayout_weights({call.known('x', x)})"
-    call.run(text + f" outs({call.known('out', result)})")
+    call = Call("relayout")
+    call.write(f"{DIALECT}.relayout_weights({call.known('x', x)})", "x")
+    call.write(f" outs({call.known('out', result)})")
+    call.run()
     return result
 
 
@@ -191,15 +200,19 @@ def _gates(gate: tuple[GateLike, GateLike]) -> str:
 
 def _relayout_array(array: np.ndarray, gate: tuple[GateLike, GateLike]) -> np.ndarray:
     result = np.empty(array.shape, array.dtype)
-    call = Call()
-    text = f"{DIALECT}.relayout_gate({call.memref('x', array, 'x', FLOATS)}) {_gates(gate)}"
-    call.run(text + f" outs({call.memref('out', result, 'out')})")
+    call = Call("relayout")
+    call.write(f"{DIALECT}.relayout_gate({call.memref('x', array, 'x', FLOATS)})", "x")
+    call.write(f" {_gates(gate)}", "gate")
+    call.write(f" outs({call.memref('out', result, 'out')})")
+    call.run()
     return result
 
 
 def _relayout_weight(x: ScaledTensor, gate: tuple[GateLike, GateLike]) -> ScaledTensor:
     result = new_scaled(x.shape, x.format, x.layout, x.starts, x.axis, x.scales.shape)
-    call = Call()
-    text = f"{DIALECT}.relayout_gate({call.scaled('x', x)}) {_gates(gate)}"
-    call.run(text + f" outs({call.scaled('out', result)})")
+    call = Call("relayout")
+    call.write(f"{DIALECT}.relayout_gate({call.scaled('x', x)})", "x")
+    call.write(f" {_gates(gate)}", "gate")
+    call.write(f" outs({call.scaled('out', result)})")
+    call.run()
     return result

@@ -17,6 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from . import _dlpack
+from ._scalars import check_count
 from .errors import ArgumentError, check_one_of
 
 __all__ = ["Format", "FORMATS", "LAYOUTS", "ScaledTensor", "Grouping", "dense", "batched", "ragged_rows", "masked",
@@ -313,16 +314,21 @@ def _offsets(ends: Any, starts: Any, sizes: Any, align: int) -> tuple[np.ndarray
     if [ends is None, starts is None, sizes is None].count(False) != 1:
         raise ArgumentError("expected one of ends= (one a group), starts= (one a group and one behind the last) and sizes= "
                             "(one a group)")
-    if align < 1:
-        raise ArgumentError(f"expected align= of 1 or more, but got {align}")
+    align = check_count("align=", align)
     if sizes is None:
         return _index_vector(_dlpack.asarray(starts if ends is None else ends)), "starts" if ends is None else "ends"
     counts = _index_vector(_dlpack.asarray(sizes))
     if (counts < 0).any():
         first = int(np.argmax(counts < 0))
         raise ArgumentError(f"expected sizes= of 0 or more, but got {counts[first]} for group {first}")
-    whole = -(-counts // align) * align
-    return np.cumsum(whole, dtype=counts.dtype) - whole + counts, "ends"
+    ends, end = [], 0
+    for count in counts.tolist():
+        # An empty group repeats the end before it: its aligned start may lie past the buffer.
+        end = _ceil(end, align) * align + count if count else end
+        ends.append(end)
+    if end > np.iinfo(counts.dtype).max:
+        raise ArgumentError(f"expected sizes= whose ends {counts.dtype} holds, but got the end {end}")
+    return np.array(ends, counts.dtype), "ends"
 
 
 def _index_vector(array: np.ndarray) -> np.ndarray:

@@ -6,10 +6,9 @@ Operands lie on a lattice, so accumulators are exact; destinations hold NaN wher
 they must not; rows of no group and padding scales are NaN.
 """
 
-import os
+import concurrent.futures
 import re
-import subprocess
-import sys
+import shutil
 
 import ml_dtypes
 import numpy as np
@@ -17,7 +16,6 @@ import pytest
 
 import nvfp4
 import nvfp4_cases
-from conftest import PRELOAD
 from format_formulas import trtllm
 from nvfp4_cases import (Product, activation_bound, assert_equal, assert_within, batched, dense, gate_rows,
                          geglu_tanh, make_product, masked, ragged, swiglu)
@@ -104,6 +102,26 @@ def test_groups_along_k(rng, counts, align):
     check(product, grouping)
 
 
+@pytest.mark.parametrize("sizes,align", [([5, 0], 4), ([0, 5], 4), ([3, 0, 2, 0, 0], 4), ([0, 0], 8), ([8, 0], 8)])
+def test_empty_groups_begin_nowhere(rng, sizes, align):
+    """Ends of empty groups repeat the end before them, so that the buffer may end with the last row."""
+    grouping = nvfp4.ragged_rows(sizes=sizes, align=align)
+    starts, at = [], 0
+    for size in sizes:
+        starts.append(-(-at // align) * align)
+        at = starts[-1] + size if size else at
+    x = rng.choice([-6.0, -3, 0.5, 4], (at, 16)).astype(np.float32)
+    x[:, 0] = 6
+    w = rng.choice([-6.0, -3, 0.5, 4], (len(sizes), 8, 16)).astype(np.float32)
+    w[..., 0] = 6
+    expected = np.full((at, 8), 7, np.float32)
+    for group, (start, size) in enumerate(zip(starts, sizes)):
+        expected[start:start + size] = x[start:start + size] @ w[group].T
+    for rhs in (nvfp4.quantize(w), [nvfp4.quantize(part) for part in w]):
+        got = nvfp4.grouped_matmul(nvfp4.quantize(x), rhs, grouping, out=np.full((at, 8), 7, np.float32))
+        np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("make", [nvfp4.ragged_rows, nvfp4.ragged_k])
 def test_sizes_and_align_that_no_group_has(make):
     for align in (1, 4):
@@ -111,7 +129,7 @@ def test_sizes_and_align_that_no_group_has(make):
             make(sizes=[3, -1, -4], align=align)
     for align in (0, -4):
         for given in ("ends", "starts", "sizes"):
-            with pytest.raises(nvfp4.ArgumentError, match=f"align= of 1 or more, but got {align}"):
+            with pytest.raises(nvfp4.ArgumentError, match=f"align= as a whole number of 1 or more, but got {align}"):
                 make(**{given: [0, 4]}, align=align)
 
 
@@ -307,8 +325,8 @@ def test_rows_without_scales_and_the_epilogue(rng):
 
 def test_attributes_change_no_bit(rng):
     product = make_product(rng, ragged(COUNTS, extra=3), 24, 64, "nvfp4")
-    check(product, grouping_of(product.groups), math="fast", determinism="batch_invariant", expected_rows=100,
-          strategy=dict(m=128, n=64, k=256, swap_ab=False))
+    check(product, grouping_of(product.groups), math="fast", determinism="batch_invariant", expected_rows=100)
+    check(product, grouping_of(product.groups), strategy=dict(m=128, n=64, k=256, swap_ab=False), target="sm_100a+sim")
     lhs, rhs = operands(product)
     got = nvfp4.grouped_matmul(lhs, rhs, grouping_of(product.groups), tail="zero", out=poisoned(product))
     assert_equal(got, expected_result(product, "f32", value=0))
@@ -359,25 +377,39 @@ def test_gates_that_differ_inside_and_outside(rng):
         nvfp4.grouped_matmul(lhs, rhs, grouping, activation=nvfp4.swiglu("vllm"), outer_gate="gpt-oss", preact=True)
 
 
-LAID = """
-import numpy as np
-import nvfp4
-rng = np.random.default_rng(5)
-x, w = (nvfp4.quantize(rng.standard_normal(shape).astype(np.float32)) for shape in ((43, 96), (2, 72, 96)))
-grouping = nvfp4.ragged_rows(np.array([3, 43], np.int32))
-laid = nvfp4.relayout(w, layout="wgmma")
-stacked, apart, linear = (nvfp4.grouped_matmul(x, rhs, grouping, target="sm_90a+sim") for rhs in (
-    laid, [laid[0], laid[1]], w))
-assert np.array_equal(stacked, linear) and np.array_equal(apart, linear)
-np.testing.assert_allclose(linear, nvfp4.grouped_matmul(x, w, grouping), rtol=0, atol=1e-4 * np.abs(linear).max())
-"""
+def hopper_operands():
+    rng = np.random.default_rng(5)
+    x, w = (nvfp4.quantize(rng.standard_normal(shape).astype(np.float32)) for shape in ((43, 96), (2, 72, 96)))
+    return x, w, nvfp4.ragged_rows(np.array([3, 43], np.int32))
 
 
 def test_weights_laid_out_for_hopper():
-    """In a process of its own, as the simulator has one architecture."""
-    environment = {**os.environ, **PRELOAD, "NVFP4_SIM_OPTIONS": "--arch sm_90a", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", LAID], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    x, w, grouping = hopper_operands()
+    laid = nvfp4.relayout(w, layout="wgmma")
+    stacked, apart, linear = (nvfp4.grouped_matmul(x, rhs, grouping, target="sm_90a+sim") for rhs in (
+        laid, [laid[0], laid[1]], w))
+    assert np.array_equal(stacked, linear) and np.array_equal(apart, linear)
+    np.testing.assert_allclose(linear, nvfp4.grouped_matmul(x, w, grouping), rtol=0, atol=1e-4 * np.abs(linear).max())
+
+
+def test_devices_belong_to_calls(monkeypatch):
+    """Threads run kernels of both architectures in the simulator while others fail to open a GPU: each call has what it names."""
+    monkeypatch.delenv("NVFP4_DEVICE", raising=False)
+    x, w, grouping = hopper_operands()
+    wanted = {target: nvfp4.grouped_matmul(x, w, grouping, target=target + "+sim") for target in ("sm_90a", "sm_100a")}
+
+    def run(number):
+        target = ("sm_90a", "sm_100a")[number % 2]
+        if number % 3:
+            return np.array_equal(nvfp4.grouped_matmul(x, w, grouping, target=target, device="sim"), wanted[target])
+        # A GPU that is not there; None is cuda, whatever ran before.
+        for device in ("cuda:99", None) if shutil.which("nvidia-smi") is None else ("cuda:99",):
+            with pytest.raises((nvfp4.UnsupportedError, nvfp4.DeviceError), match="no CUDA driver|expected a device number"):
+                nvfp4.grouped_matmul(x, w, grouping, target="sm_100a", device=device)
+        return True
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(run, range(12)))
 
 
 def test_lists_of_problems(rng):
