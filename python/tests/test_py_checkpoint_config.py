@@ -177,7 +177,9 @@ LIST = "expected a list of names, but got"
     (MXFP4 | {"config_groups": {"g": {"targets": "Linear"}}}, f"{LIST} 'Linear'"),
     (MXFP4 | {"config_groups": {"g": {"targets": [3]}}}, f"{LIST} .3."),
     (MXFP4 | {"config_groups": {"MXFP4": [3]}}, f"{LIST} .3."),
-    ({"quant_method": "modelopt", "quant_algo": "MXFP4", "group_size": float("inf")}, "infinity")])
+    ({"quant_method": "modelopt", "quant_algo": "MXFP4", "group_size": float("inf")}, "whole number, but got inf"),
+    ({"quant_method": "modelopt", "quant_algo": "MXFP4", "group_size": 32.7}, "whole number, but got 32.7"),
+    ({"quant_method": "modelopt", "quant_algo": "MXFP4", "group_size": "32"}, "whole number, but got '32'")])
 def test_fields_of_another_type_are_errors(tmp_path, config, message):
     """A name in the place of a list is not a list of its letters, of which '*' would leave out every layer."""
     with pytest.raises(nvfp4.CheckpointError, match=f"/config.json: .*{message}"):

@@ -10,8 +10,10 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import json
+import os
 import pathlib
 import re
+import stat
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +29,7 @@ from ..tensors import FORMATS
 #   is spelled in lower case there, and has no group_size; quantized_layers where there is more than one format;
 #   exclude_modules with wildcards), convert_hf_config.py (exclude_modules is ignore in config.json).
 # - gpt-oss: quant_method mxfp4 in config.json (huggingface/transformers, src/transformers/utils/quantization_config.py).
+_LONGEST = 100_000_000
 _EVERY = "*"
 _CLASSES = ("Linear",)
 
@@ -92,9 +95,18 @@ class QuantizationConfig:
 def read_json(file: pathlib.Path) -> Mapping[str, Any]:
     """An object in JSON."""
     try:
-        value = json.loads(file.read_text())
+        # Opening a named pipe must not wait for a writer.
+        with open(os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise CheckpointError(f"{file}: expected a regular file")
+            text = stream.read(_LONGEST + 1)
+        if len(text) > _LONGEST:
+            raise CheckpointError(f"{file}: expected at most {_LONGEST} bytes, but got more")
+        value = json.loads(text)
     except OSError as error:
-        raise CheckpointError(f"could not read {file}: {error.strerror}") from None
+        raise CheckpointError(f"{file}: could not read the file: {error.strerror}") from None
+    except CheckpointError:
+        raise
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{file}: expected JSON, but {error}") from None
     if not isinstance(value, dict):
@@ -142,8 +154,10 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _size(value: Any) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise ValueError(f"expected a group size as a whole number, but got {value!r}")
     # ModelOpt writes 0 where it has none.
-    return int(value) if value else None
+    return value or None
 
 
 def _compressed_tensors(config: Mapping[str, Any]) -> list[Scheme]:

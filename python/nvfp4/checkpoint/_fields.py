@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dlpack
+from .._scalars import scalar
 from ..errors import ArgumentError, CheckpointError
 from ..quantization import relayout
 from ..tensors import FORMATS, ScaledTensor, scales_shape
@@ -110,9 +111,10 @@ def put(result: dict[str, Any], layer: str, convention: str, format: str, values
 
 def _stored(multiplier: Any, convention: str) -> np.ndarray:
     """The inverse of Fields.multiplier."""
+    number = scalar(multiplier, np.dtype(np.float32), "a multiplier")
     if convention == "compressed-tensors":
-        return np.array([np.float32(1) / np.float32(multiplier)], np.float32)
-    return np.array(multiplier, np.float32)
+        return np.array([np.float32(1) / number], np.float32)
+    return number
 
 
 def linear(tensor: ScaledTensor, what: str, gate: Any = None) -> ScaledTensor:

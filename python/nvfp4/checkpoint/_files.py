@@ -1,100 +1,96 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of tensors by name, as the safetensors library writes them."""
+"""Files of tensors by name, read and written by the library (``nvfp4-c/TensorIO.h``)."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
-import json
-import mmap
 import os
 import pathlib
-import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from .. import _dlpack
+from .. import _dlpack, _library
+from .._exit import release_with
+from .._library import StringRef, TensorView, string_ref
 from ..errors import ArgumentError, CheckpointError
-from ._config import QuantizationConfig, read_config, read_json
+from ._config import QuantizationConfig, read_config
 
-_DTYPES: dict[str, Any] = {
-    "F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16, "I64": np.int64,
-    "I32": np.int32, "I16": np.int16, "I8": np.int8, "U64": np.uint64, "U32": np.uint32, "U16": np.uint16,
-    "U8": np.uint8, "BOOL": np.bool_, "F8_E4M3": ml_dtypes.float8_e4m3fn, "F8_E5M2": ml_dtypes.float8_e5m2,
-    "F8_E8M0": ml_dtypes.float8_e8m0fnu}
-_NAMES = {np.dtype(kind): name for name, kind in _DTYPES.items()}
-_LONGEST_HEADER = 100_000_000
+# Names of the library.
+_DTYPES: dict[str, np.dtype] = {name: np.dtype(kind) for name, kind in (
+    ("f64", np.float64), ("f32", np.float32), ("f16", np.float16), ("bf16", ml_dtypes.bfloat16), ("i64", np.int64),
+    ("i32", np.int32), ("i16", np.int16), ("i8", np.int8), ("u64", np.uint64), ("u32", np.uint32), ("u16", np.uint16),
+    ("u8", np.uint8), ("bool", np.bool_), ("f8_e4m3fn", ml_dtypes.float8_e4m3fn), ("f8_e5m2", ml_dtypes.float8_e5m2),
+    ("f8_e8m0fnu", ml_dtypes.float8_e8m0fnu))}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+
+
+class _Messages:
+    """What the library says in one call, which fails with it."""
+
+    def __init__(self) -> None:
+        self._messages: list[str] = []
+        self._callback = _library.DiagnosticCallback(self._take)
+        self.sink = _library.Sink(self._callback, None)
+
+    def _take(self, pointer: Any, _: Any) -> None:
+        self._messages.append(str(pointer.contents.message))
+
+    def error(self) -> CheckpointError:
+        return CheckpointError("\n".join(self._messages))
+
+
+class _Opened:
+    """Files that are open while an array lies in them."""
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self._library = _library.compiler()
+        messages, name = _Messages(), string_ref(os.fsencode(path))
+        self.handle = self._library.nvfp4CheckpointOpen(name, messages.sink)
+        if not self.handle:
+            raise messages.error()
+        release_with(self, self._library.nvfp4CheckpointDestroy, self.handle)
+
+    def names(self) -> list[str]:
+        count = self._library.nvfp4CheckpointGetNumTensors(self.handle)
+        return [str(self._library.nvfp4CheckpointGetName(self.handle, i)) for i in range(count)]
+
+    def tensor(self, name: str) -> np.ndarray:
+        messages, view, key = _Messages(), TensorView(), string_ref(name)
+        if not self._library.nvfp4CheckpointGetTensor(self.handle, key, ctypes.byref(view), messages.sink):
+            raise messages.error()
+        dtype, shape = _DTYPES[str(view.dtype)], tuple(view.shape[:view.rank])
+        if not view.size:
+            return np.empty(shape, dtype)
+        flat = np.asarray(_Mapped(self, view))
+        if view.data % dtype.itemsize:
+            flat = flat.copy()
+        return flat.view(dtype).reshape(shape)
+
+
+class _Mapped:
+    """The bytes of a tensor in its file, as numpy sees them."""
+
+    def __init__(self, opened: _Opened, view: TensorView):
+        self._opened = opened
+        self.__array_interface__ = {"data": (view.data, True), "shape": (view.size,), "typestr": "|u1", "version": 3}
 
 
 class Checkpoint(Mapping[str, np.ndarray]):
-    """The tensors of a ``.safetensors`` file, or of a folder with an index or with several files, by name.
+    """The tensors of a ``.safetensors`` file, of an index, or of a folder with an index or with several files, by name.
 
-    Arrays lie in the mapped file, read-only and without a copy. CheckpointError for files that are not what they say.
+    Arrays lie in the mapped file, read-only and without a copy; pairs of 4 bits are bytes. CheckpointError for files that
+    are not what they say, and for tensors of types that numpy with ml_dtypes has not.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = pathlib.Path(path)
-        self._places: dict[str, tuple[mmap.mmap, np.dtype, tuple[int, ...], int]] = {}
-        for file in self._files():
-            self._open(file)
-
-    def _files(self) -> list[pathlib.Path]:
-        if not self.path.is_dir():
-            return [self.path]
-        index = self.path / "model.safetensors.index.json"
-        if index.exists():
-            names = read_json(index).get("weight_map")
-            if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
-                raise CheckpointError(f"{index}: expected weight_map, an object of file names")
-            return sorted({self.path / name for name in names.values()})
-        files = sorted(self.path.glob("*.safetensors"))
-        if not files:
-            raise CheckpointError(f"expected .safetensors files in {self.path}, but there is none")
-        return files
-
-    def _open(self, file: pathlib.Path) -> None:
-        def fail(why: str) -> None:
-            raise CheckpointError(f"{file}: {why}")
-
-        try:
-            with open(file, "rb") as stream:
-                size = os.fstat(stream.fileno()).st_size
-                if size < 8:
-                    fail(f"expected a safetensors file, but got {size} bytes")
-                length, = struct.unpack("<Q", stream.read(8))
-                if length > min(size - 8, _LONGEST_HEADER):
-                    fail(f"expected a safetensors file, with a header of at most {min(size - 8, _LONGEST_HEADER)} bytes, but "
-                         f"its length is {length}")
-                header = json.loads(stream.read(length))
-                data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        except OSError as error:
-            raise CheckpointError(f"could not read {file}: {error.strerror}") from None
-        except CheckpointError:
-            raise
-        except (ValueError, RecursionError) as error:
-            raise CheckpointError(f"{file}: expected a header in JSON, but {error}") from None
-        if not isinstance(header, dict):
-            fail("expected a header that is an object")
-        for name, entry in header.items():
-            if name == "__metadata__":
-                continue
-            try:
-                dtype = np.dtype(_DTYPES[entry["dtype"]])
-                shape = tuple(int(extent) for extent in entry["shape"])
-                begin, end = (int(offset) for offset in entry["data_offsets"])
-            except (KeyError, TypeError, ValueError) as error:
-                fail(f"expected dtype, shape and data_offsets of '{name}', but {error!r}")
-            count = 1
-            for extent in shape:
-                count *= extent
-            if min((0, *shape)) < 0 or not 0 <= begin <= end <= size - 8 - length or end - begin != count * dtype.itemsize:
-                fail(f"expected {count * dtype.itemsize} bytes within the file for '{name}', but got offsets {begin} to {end}")
-            if name in self._places:
-                fail(f"expected one tensor called '{name}', but there are two")
-            self._places[name] = data, dtype, shape, 8 + length + begin
+        self._opened = _Opened(self.path)
+        self._names = dict.fromkeys(self._opened.names())
 
     @functools.cached_property
     def quantization(self) -> QuantizationConfig | None:
@@ -102,23 +98,18 @@ class Checkpoint(Mapping[str, np.ndarray]):
         return read_config(self.path) if self.path.is_dir() else None
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self._places:
+        if name not in self._names:
             raise CheckpointError(f"{self.path}: expected a tensor called '{name}', but there is none")
-        data, dtype, shape, offset = self._places[name]
-        count = int(np.prod(shape, dtype=np.int64))
-        flat = np.frombuffer(data, np.uint8, count * dtype.itemsize, offset)
-        if offset % dtype.itemsize:
-            flat = flat.copy()
-        return flat.view(dtype).reshape(shape)
+        return self._opened.tensor(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._names)
 
 
 def other_names(tensors: Mapping[str, Any]) -> str:
@@ -129,23 +120,33 @@ def other_names(tensors: Mapping[str, Any]) -> str:
 
 def write_safetensors(path: str | os.PathLike[str], tensors: Mapping[str, Any],
                       metadata: Mapping[str, str] | None = None) -> None:
-    """Writes arrays or DLPack tensors by name. The file appears whole or not at all."""
-    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
-    arrays, offset = [], 0
-    for name, value in tensors.items():
-        array = np.ascontiguousarray(_dlpack.asarray(value)).reshape(np.shape(value))
+    """Writes arrays or DLPack tensors by name. The file appears whole or not at all; a link keeps pointing where it did.
+
+    ArgumentError for types that safetensors has not, and names and metadata that are no text; CheckpointError where the
+    file cannot be written, and for a tensor called ``__metadata__``.
+    """
+    views = (TensorView * max(len(tensors), 1))()
+    arrays, texts = [], []  # what the views point to
+    for view, (name, value) in zip(views, tensors.items()):
+        array = _dlpack.asarray(value)
+        array = np.ascontiguousarray(array).reshape(array.shape)
         if array.dtype not in _NAMES:
             raise ArgumentError(f"expected '{name}' of a type that safetensors has, but got {array.dtype}")
-        header[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape),
-                        "data_offsets": [offset, offset + array.nbytes]}
-        offset += array.nbytes
+        texts += [_text("the name of a tensor", name), string_ref(_NAMES[array.dtype])]
+        view.name, view.dtype = texts[-2:]
+        view.rank, view.data, view.size = array.ndim, array.ctypes.data, array.nbytes
+        view.shape[:array.ndim] = array.shape
         arrays.append(array)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    target = pathlib.Path(path)
-    part = target.with_name(target.name + ".part")
-    with open(part, "wb") as stream:
-        stream.write(struct.pack("<Q", len(text)) + text)
-        for array in arrays:
-            stream.write(array.reshape(-1).view(np.uint8).data)
-    os.replace(part, target)
+    pairs = [_text("metadata", part) for pair in (metadata or {}).items() for part in pair]
+    messages, target = _Messages(), string_ref(os.fsencode(path))
+    if not _library.compiler().nvfp4SafetensorsWrite(target, views, len(tensors), (StringRef * max(len(pairs), 1))(*pairs),
+                                                     len(pairs) // 2, messages.sink):
+        raise messages.error()
+
+
+def _text(what: str, text: Any) -> StringRef:
+    """A text of UTF-8, which the returned object keeps alive."""
+    try:
+        return string_ref(text.encode())
+    except (AttributeError, UnicodeEncodeError):
+        raise ArgumentError(f"expected {what} as text in Unicode, but got {text!r}") from None
