@@ -202,5 +202,100 @@ def test_what_is_not_supported_says_why(rng, change, message):
         grouped_gemm_glu_wrapper_sm100(**{**case.inputs(), **change(case)})
 
 
+@pytest.mark.parametrize("wrapper", [grouped_gemm_glu_wrapper_sm100, grouped_gemm_quant_wrapper_sm100,
+                                     grouped_gemm_srelu_wrapper_sm100])
+@pytest.mark.parametrize("compat", [None, "cudnn"])
+def test_schedules_change_no_bit_and_those_of_no_kernel_are_refused(rng, wrapper, compat):
+    case = Case(rng)
+    expected = wrapper(**case.inputs(compat=compat)).d_tensor
+    for tile, clusters in ((128, ((1, 1), (2, 1), (1, 2), (2, 4))), (256, (None, (2, 1), (2, 4)))):
+        for cluster in clusters:
+            got = wrapper(**case.inputs(compat=compat, mma_tiler_mn=(tile, 256), cluster_shape_mn=cluster, vector_f32=True,
+                                        use_dynamic_sched=True, acc_dtype="torch.float32"))
+            np.testing.assert_array_equal(got.d_tensor, expected)
+    for change, message in (
+            (dict(mma_tiler_mn=(64, 17)), r"mma_tiler_mn \(128, 256\) or \(256, 256\), but got \(64, 17\)"),
+            (dict(mma_tiler_mn=256), "two whole numbers"), (dict(mma_tiler_mn=(256.0, 256)), "two whole numbers"),
+            (dict(cluster_shape_mn=(3, 5)), r"\(2, 1\), .* for mma_tiler_mn \(256, 256\), but got \(3, 5\)"),
+            (dict(cluster_shape_mn=(1, 1)), "cluster_shape_mn"), (dict(cluster_shape_mn=(4, 1)), "cluster_shape_mn"),
+            (dict(mma_tiler_mn=(128, 256), cluster_shape_mn=(4, 1)), r"\(1, 1\), .*but got \(4, 1\)"),
+            (dict(m_aligned=128), "m_aligned 256, but got 128"), (dict(acc_dtype=np.float16), "acc_dtype float32"),
+            (dict(vector_f32=3), "vector_f32 True or False"), (dict(use_dynamic_sched=None), "use_dynamic_sched True or"),
+            (dict(discrete_col_sfd=True), "discrete_col_sfd")):
+        with pytest.raises((ValueError, NotImplementedError), match=message):
+            wrapper(**case.inputs(compat=compat, **change))
+
+
+def test_parameters_of_geglu_are_not_those_of_swiglu(rng):
+    case = Case(rng)
+    for change in (dict(linear_offset=1.0), dict(geglu_alpha=1.5), dict(glu_clamp_max=3.0), dict(glu_clamp_min=-3.0)):
+        with pytest.raises(ValueError, match="expected act_func geglu with linear_offset, .* for swiglu"):
+            grouped_gemm_glu_wrapper_sm100(**case.inputs(**change))
+
+
+def test_weights_are_given_once(rng):
+    case = Case(rng)
+    pointers = np.ones(3, np.int64)
+    for change in (dict(b_ptrs=pointers, sfb_ptrs=pointers), dict(sfb_ptrs=pointers), dict(sfb_tensor=None)):
+        with pytest.raises(ValueError, match="expected either b_tensor and sfb_tensor, or b_ptrs and sfb_ptrs"):
+            grouped_gemm_glu_wrapper_sm100(**{**case.inputs(), **change})
+    with pytest.raises(ValueError, match="expected no n and b_dtype with b_tensor"):
+        grouped_gemm_glu_wrapper_sm100(**case.inputs(n=N))
+
+
+def test_scales_of_columns_by_group(rng, monkeypatch):
+    """Those of each group as blocked scales of their own, one behind the other: cuDNN's create_and_partition_new_SFDCol."""
+    monkeypatch.setitem(globals(), "N", 384)
+    case = Case(rng, (256, 0, 512), "mxfp8_e4m3")
+    inputs = case.inputs(d_dtype=ml_dtypes.float8_e4m3fn, norm_const_tensor=np.array([2.0], np.float32))
+    whole = grouped_gemm_glu_wrapper_sm100(**inputs)
+    packed = grouped_gemm_glu_wrapper_sm100(**inputs, discrete_col_sfd=True)
+    for name in ("d_tensor", "d_col_tensor", "sfd_row_tensor"):
+        np.testing.assert_array_equal(whole[name].view(np.uint8), packed[name].view(np.uint8))
+    # [columns / 128, rows / 128, 32, 4, 4] of all rows, and of each group.
+    tiles = whole.sfd_col_tensor.view(np.uint8).transpose(5, 2, 4, 0, 1, 3)[0]
+    expected = np.concatenate([tiles[:, rows.start // 128:rows.stop // 128].ravel() for rows in case.rows])
+    found = packed.sfd_col_tensor.view(np.uint8).transpose(5, 2, 4, 0, 1, 3).ravel()
+    np.testing.assert_array_equal(found, expected)
+    assert not np.array_equal(found, tiles.ravel())
+    ragged = Case(rng, (64, 64), "mxfp8_e4m3")
+    with pytest.raises(ValueError, match="start at multiples of 128 rows for discrete_col_sfd, but got one at 64"):
+        grouped_gemm_glu_wrapper_sm100(**ragged.inputs(d_dtype=ml_dtypes.float8_e4m3fn, discrete_col_sfd=True,
+                                                       norm_const_tensor=np.ones(1, np.float32)))
+
+
+def test_one_expert_may_end_where_a_does(rng):
+    case = Case(rng, (256,))
+
+    def run(offsets, **options):
+        d = np.full((1, case.m, N // 2), 7, np.float32).transpose(1, 2, 0)
+        api = GroupedGemmGluSm100(case.a, None, d, case.sfa, offsets, case.alpha, sample_b=case.b, sample_sfb=case.sfb,
+                                  **options)
+        api.compile()
+        api.execute(case.a, None, d, case.sfa, offsets, case.alpha, case.b, case.sfb)
+        return d
+
+    none = np.zeros(1, np.int32)
+    assert (run(none) == 7).all()
+    np.testing.assert_array_equal(run(none, use_single_group_runtime_offsets=True), run(case.offsets))
+    case = Case(rng, (256, 256))
+    with pytest.raises(ValueError, match="expected one expert for use_single_group_runtime_offsets, but got 2"):
+        run(case.offsets, use_single_group_runtime_offsets=True)
+
+
+def test_c_is_there_where_it_is_asked_for(rng):
+    case = Case(rng, (256,))
+    c, d = (np.zeros((1, case.m, n), np.float32).transpose(1, 2, 0) for n in (N, N // 2))
+    arguments = case.a, c, d, case.sfa, case.offsets, case.alpha
+    with pytest.raises(ValueError, match="expected sample_c with generate_c, but got None"):
+        GroupedGemmGluSm100(case.a, None, *arguments[2:], sample_b=case.b, sample_sfb=case.sfb, generate_c=True).compile()
+    api = GroupedGemmGluSm100(*arguments, sample_b=case.b, sample_sfb=case.sfb, generate_c=True)
+    api.compile()
+    with pytest.raises(ValueError, match="expected c_tensor with generate_c, but got None"):
+        api.execute(case.a, None, *arguments[2:], case.b, case.sfb)
+    api.execute(*arguments, case.b, case.sfb)
+    assert_equal(c[:, :, 0], case.z[0].astype(np.float32))
+
+
 def test_errors_are_of_both_families():
     assert issubclass(nvfp4.ArgumentError, ValueError) and issubclass(nvfp4.ArgumentError, nvfp4.NVFP4Error)

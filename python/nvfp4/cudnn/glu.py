@@ -11,15 +11,17 @@ import numpy as np
 
 from .. import _dlpack, matmul
 from ..errors import ArgumentError
-from ..options import Activation, Gate, Quantizer
-from ..quantization import quantize
-from ..tensors import FORMATS, ScaledTensor, ragged_rows
-from . import views
+from .._scalars import check_flag
+from ..options import Activation, Gate
+from ..tensors import FORMATS, ragged_rows
+from . import results, views
+from .schedule import PADDING, Schedule
 
 __all__ = ["GroupedGemmGluSm100", "grouped_gemm_glu_wrapper_sm100", "TensorDict"]
 
 _GATE = Gate(32)
-_PADDING = 256
+# Parameters of geglu, which swiglu has not: linear_offset, geglu_alpha, glu_clamp_max, glu_clamp_min.
+_GEGLU = (None, 1.702, 7.0, -7.0)
 
 
 class TensorDict(dict):
@@ -71,7 +73,9 @@ class GroupedGemmGluSm100:
     ``sample_a`` ``[M, K, 1]`` (FP4 as ``[M, K/2, 1]`` bytes), ``sample_b`` ``[N, K, L]`` or ``num_experts``, ``b_shape``
     and ``b_dtype`` for weights behind pointers, ``sample_c`` ``[M, N, 1]``, ``sample_d`` and ``sample_d_col``
     ``[M, N/2, 1]``, 6-D blocked scales, ``sample_padded_offsets`` int32 ``[L]`` (ends of groups), ``sample_alpha``
-    float32 ``[L]``, ``sample_bias`` ``[N, L]``, ``sample_prob`` ``[M, 1, 1]``. ``compat="cudnn"``: see the module.
+    float32 ``[L]``, ``sample_bias`` ``[N, L]``, ``sample_prob`` ``[M, 1, 1]``. ``discrete_col_sfd`` packs column scales by
+    group, for results that have them; ``use_single_group_runtime_offsets``, of one expert, makes it end at M whatever
+    ``padded_offsets`` holds; C is written where it is given, and ``generate_c`` wants one. ``compat="cudnn"``: see the module.
     """
 
     def __init__(self, sample_a: Any, sample_c: Any, sample_d: Any, sample_sfa: Any, sample_padded_offsets: Any,
@@ -80,7 +84,7 @@ class GroupedGemmGluSm100:
                  b_dtype: Any = None, sample_sfd_row: Any = None, sample_sfd_col: Any = None, sample_amax: Any = None,
                  sample_norm_const: Any = None, sample_prob: Any = None, acc_dtype: Any = None,
                  mma_tiler_mn: tuple[int, int] = (256, 256), cluster_shape_mn: tuple[int, int] | None = None,
-                 sf_vec_size: int = 16, vector_f32: bool = False, m_aligned: int = 256, discrete_col_sfd: bool = False,
+                 sf_vec_size: int = 16, vector_f32: bool = False, m_aligned: int = PADDING, discrete_col_sfd: bool = False,
                  act_func: str = "swiglu", b_major: str = "k", use_dynamic_sched: bool = False,
                  use_single_group_runtime_offsets: bool = False, generate_c: bool = False, *, compat: str | None = None):
         if compat not in (None, "cudnn"):
@@ -99,9 +103,12 @@ class GroupedGemmGluSm100:
         self._s: dict[str, Any] = {name: _Sample.of(tensor) for name, tensor in samples.items()}
         self.num_experts, self.b_shape, self.b_major = num_experts, tuple(b_shape or ()), b_major
         self.b_dtype = np.dtype(np.uint8) if b_dtype is None else views.dtype_of(b_dtype, "b_dtype")
-        self.acc_dtype, self.mma_tiler_mn, self.cluster_shape_mn = acc_dtype, mma_tiler_mn, cluster_shape_mn
-        self.sf_vec_size, self.m_aligned, self.act_func = sf_vec_size, m_aligned, act_func
-        self.discrete_col_sfd, self.compat = discrete_col_sfd, compat
+        self._schedule = dict(acc_dtype=acc_dtype, mma_tiler_mn=mma_tiler_mn, cluster_shape_mn=cluster_shape_mn,
+                                        vector_f32=vector_f32, m_aligned=m_aligned, use_dynamic_sched=use_dynamic_sched)
+        self.sf_vec_size, self.act_func, self.compat = sf_vec_size, act_func, compat
+        self.discrete_col_sfd = check_flag("discrete_col_sfd", discrete_col_sfd)
+        self.generate_c = check_flag("generate_c", generate_c)
+        self._ends_at_m = check_flag("use_single_group_runtime_offsets", use_single_group_runtime_offsets)
         self._supported = False
         self._compiled = False
 
@@ -116,8 +123,15 @@ class GroupedGemmGluSm100:
             raise ArgumentError("expected sfd_row, sfd_col and norm_const all or none")
         if self.act_func not in ("swiglu", "geglu"):
             raise ArgumentError(f"expected act_func swiglu or geglu, but got '{self.act_func}'")
-        if self.acc_dtype is not None and views.dtype_of(self.acc_dtype) != np.float32:
-            raise ArgumentError(f"expected acc_dtype float32, but got {self.acc_dtype}")
+        Schedule(**self._schedule)
+        if self.discrete_col_sfd and s["sfd_col"] is None:
+            raise ArgumentError("expected sfd_row, sfd_col and norm_const with discrete_col_sfd, which is about scales of "
+                                "columns, but got none")
+        if self.generate_c and s["c"] is None:
+            raise ArgumentError("expected sample_c with generate_c, but got None")
+        if self._ends_at_m and self.expert_cnt != 1:
+            raise ArgumentError("expected one expert for use_single_group_runtime_offsets, but got "
+                                f"{self.expert_cnt}")
         fmt = views.format_of(s["a"].dtype, s["sfa"].dtype, self.sf_vec_size)
         self._check_shapes(fmt)
         self._check_types(fmt)
@@ -165,8 +179,6 @@ class GroupedGemmGluSm100:
     def _check_limits(self, fmt: str) -> None:
         """What cuDNN refuses and this compiler does not."""
         s = self._s
-        if self.m_aligned != _PADDING:
-            raise ArgumentError(f"expected m_aligned {_PADDING}, but got {self.m_aligned}")
         if self.expert_cnt > 1024:
             raise ArgumentError(f"expected at most 1024 experts, but got {self.expert_cnt}")
         fp4 = FORMATS[fmt].bits == 4
@@ -189,7 +201,8 @@ class GroupedGemmGluSm100:
                 glu_clamp_max: float = 7.0, glu_clamp_min: float = -7.0, current_stream: Any = None) -> None:
         """Computes into ``c_tensor``, ``d_tensor`` (and ``d_col_tensor``, ``sfd_*``, ``amax_tensor``) the rows of the
         groups; other rows keep what they hold. ``linear_offset`` None is 1 for geglu; swiglu has neither offset nor
-        limits."""
+        limits, and refuses others than the defaults. The results are there on return, in order with any
+        ``current_stream``."""
         if not self._compiled:
             raise RuntimeError("expected compile() before execute()")
         lhs = views.lhs_of(a_tensor, sfa_tensor, self.sf_vec_size)
@@ -202,8 +215,15 @@ class GroupedGemmGluSm100:
             rhs = views.rhs_at(views.pointers_of(b_ptrs, "b_ptrs", count), views.pointers_of(sfb_ptrs, "sfb_ptrs", count),
                                n, lhs.values.shape[1], self.b_dtype, lhs.scales.dtype, self.sf_vec_size)
         ends = _dlpack.asarray(padded_offsets)
-        if self.compat == "cudnn" and (ends % _PADDING).any():
-            raise ArgumentError(f"expected padded_offsets that are multiples of {_PADDING}, but got {ends.tolist()}")
+        if self._ends_at_m:
+            ends = np.full_like(ends, lhs.shape[0])
+        if self.compat == "cudnn" and (ends % PADDING).any():
+            raise ArgumentError(f"expected padded_offsets that are multiples of {PADDING}, but got {ends.tolist()}")
+        if self.generate_c and c_tensor is None:
+            raise ArgumentError("expected c_tensor with generate_c, but got None")
+        if (sfd_row_tensor is None) != (sfd_col_tensor is None) or (sfd_row_tensor is None) != (norm_const_tensor is None):
+            raise ArgumentError("expected sfd_row_tensor, sfd_col_tensor and norm_const_tensor all or none")
+        _check_weights(b_tensor, sfb_tensor, b_ptrs, sfb_ptrs)
         grouping = ragged_rows(ends)
         amax = None if amax_tensor is None else np.zeros(self.expert_cnt, np.float32)
         activation, epilogue, rows = self._activation(linear_offset, geglu_alpha, glu_clamp_max, glu_clamp_min)
@@ -217,13 +237,17 @@ class GroupedGemmGluSm100:
             epilogue=epilogue, row=rows, out=out, amax=amax,
             preact=None if c_tensor is None else views.matrix(c_tensor, "c_tensor", writable=True))
         if quantised:
-            self._quantise(out, grouping, d, sfd_row_tensor, d_col_tensor, sfd_col_tensor, norm_const_tensor)
+            results.quantise(out, grouping, d, sfd_row_tensor, d_col_tensor, sfd_col_tensor, norm_const_tensor, self.compat,
+                             self.discrete_col_sfd)
         if amax is not None:
             self._store_amax(amax, ends, amax_tensor)
 
     def _activation(self, offset: float | None, alpha: float, high: float, low: float) -> Any:
         """(activation, epilogue, row operands)."""
         if self.act_func == "swiglu":
+            if offset not in (None, 0) or (alpha, high, low) != _GEGLU[1:]:
+                raise ArgumentError("expected act_func geglu with linear_offset, geglu_alpha, glu_clamp_max or glu_clamp_min, "
+                                    f"which swiglu has not, but got {(offset, alpha, high, low)} for swiglu")
             return Activation("swiglu", _GATE), None, ()
         offset = 1.0 if offset is None else offset
         if high > 0 and low == -high and np.isfinite(high):
@@ -235,50 +259,14 @@ class GroupedGemmGluSm100:
             amax[np.diff(ends, prepend=0) == 0] = -np.inf
         _dlpack.asarray(amax_tensor, writable=True)[:, 0] = amax
 
-    def _quantise(self, y: np.ndarray, grouping: Any, d: np.ndarray, sfd_row: Any, d_col: Any, sfd_col: Any,
-                  norm_const: Any) -> None:
-        """y as FP8 with scales of rows, and again with scales of columns."""
-        fmt = "mxfp8_e4m3" if d.dtype == views.FP8[0] else "mxfp8_e5m2"
-        constant = float(_dlpack.asarray(norm_const).reshape(-1)[0])
-        by_row = _quantised(y, fmt, constant, grouping, -1, self.compat)
-        by_column = _quantised(y, fmt, constant, grouping, -2, self.compat)
-        valid = np.zeros(len(y), bool)
-        for first, end in grouping.ranges():
-            valid[first:end] = True
-        d[valid] = by_row.values[valid]
-        _dlpack.asarray(sfd_row, writable=True)[...] = views.as_view(by_row.scales[None])
-        if d_col is not None:
-            views.matrix(d_col, "d_col_tensor", writable=True)[valid] = by_column.values[valid]
-        _dlpack.asarray(sfd_col, writable=True)[...] = views.column_view(by_column.scales, len(y))
 
-
-def _quantised(y: np.ndarray, fmt: str, constant: float, grouping: Any, axis: int, compat: str | None) -> ScaledTensor:
-    """By cuDNN's formula: scale up(A / limit * c), value x * c / scale. Blocks of columns need groups of whole blocks."""
-    if axis == -2 and any(first % 32 or end % 32 for first, end in grouping.ranges()):
-        raise ArgumentError("expected groups of multiples of 32 rows for scales of columns, but got offsets "
-                            f"{grouping.groups.tolist()}")
-    layout = "blocked" if axis == -1 else "linear"
-    if compat == "cudnn" and fmt == "mxfp8_e5m2":
-        return _with_limit(y, fmt, constant, axis, layout, 128.0)
-    return quantize(y, fmt, quantizer=Quantizer("cutlass"), global_scale=constant, layout=layout, axis=axis)
-
-
-def _with_limit(y: np.ndarray, fmt: str, constant: float, axis: int, layout: str, limit: float) -> ScaledTensor:
-    """The formula with another limit than the largest number of the format."""
-    y = y if axis == -1 else y.T
-    blocks = np.pad(y, ((0, 0), (0, -y.shape[1] % 32))).reshape(len(y), -1, 32)
-    wanted = np.abs(blocks).max(-1) * np.float32(1 / limit) * np.float32(constant)
-    mantissa, exponent = np.frexp(wanted)
-    # frexp's mantissa is in [0.5, 1): a power of two is 0.5.
-    power = np.where(mantissa == 0.5, exponent - 1, exponent)
-    stored = np.where(wanted == 0, 0, np.clip(power + 127, 0, 254)).astype(np.uint8)
-    factor = np.float32(constant) * np.exp2(127 - stored.astype(np.float32))
-    largest = FORMATS[fmt].values
-    values = np.clip(blocks * factor[..., None], -57344, 57344).astype(largest).reshape(len(y), -1)[:, :y.shape[1]]
-    if axis == -2:
-        return ScaledTensor(np.ascontiguousarray(values.T), np.ascontiguousarray(stored.T), fmt, axis=0)
-    from ..quantization import relayout
-    return relayout(ScaledTensor(np.ascontiguousarray(values), stored, fmt), layout=layout)
+def _check_weights(b_tensor: Any, sfb_tensor: Any, b_ptrs: Any, sfb_ptrs: Any) -> None:
+    """Weights are tensors, or lie behind pointers."""
+    given = [value is not None for value in (b_tensor, sfb_tensor, b_ptrs, sfb_ptrs)]
+    if given not in ([True, True, False, False], [False, False, True, True]):
+        names = [name for name, is_there in zip(("b_tensor", "sfb_tensor", "b_ptrs", "sfb_ptrs"), given) if is_there]
+        raise ArgumentError("expected either b_tensor and sfb_tensor, or b_ptrs and sfb_ptrs (with n and b_dtype), but got "
+                            f"{', '.join(names) or 'none'}")
 
 
 def grouped_gemm_glu_wrapper_sm100(
@@ -287,7 +275,7 @@ def grouped_gemm_glu_wrapper_sm100(
         b_dtype: Any = None, b_major: str = "k", norm_const_tensor: Any = None, prob_tensor: Any = None,
         acc_dtype: Any = None, c_dtype: Any = "bfloat16", d_dtype: Any = "bfloat16", cd_major: str = "n",
         mma_tiler_mn: tuple[int, int] = (256, 256), cluster_shape_mn: tuple[int, int] | None = None,
-        sf_vec_size: int = 16, vector_f32: bool = False, m_aligned: int = 256, discrete_col_sfd: bool = False,
+        sf_vec_size: int = 16, vector_f32: bool = False, m_aligned: int = PADDING, discrete_col_sfd: bool = False,
         act_func: str = "swiglu", linear_offset: float | None = None, geglu_alpha: float = 1.702,
         glu_clamp_max: float = 7.0, glu_clamp_min: float = -7.0, use_dynamic_sched: bool = False,
         current_stream: Any = None, compat: str | None = None) -> TensorDict:
@@ -302,8 +290,13 @@ def grouped_gemm_glu_wrapper_sm100(
     c_type, d_type = views.dtype_of(c_dtype, "c_dtype"), views.dtype_of(d_dtype, "d_dtype")
     a = _dlpack.asarray(a_tensor)
     m = a.shape[0]
+    _check_weights(b_tensor, sfb_tensor, b_ptrs, sfb_ptrs)
     if b_tensor is not None:
+        n_given = n
         n, _, experts = _dlpack.asarray(b_tensor).shape
+        if n_given is not None or b_dtype is not None:
+            raise ArgumentError("expected no n and b_dtype with b_tensor, which has both, but got "
+                                f"{n_given} and {b_dtype}")
     elif b_ptrs is None or n is None or b_dtype is None:
         raise ArgumentError("expected either b_tensor and sfb_tensor, or b_ptrs, sfb_ptrs, n and b_dtype")
     else:
@@ -313,27 +306,28 @@ def grouped_gemm_glu_wrapper_sm100(
     def empty(columns: int, dtype: np.dtype) -> np.ndarray:
         return np.zeros((1, m, columns), dtype).transpose(1, 2, 0)
 
-    results = TensorDict(c_tensor=empty(n, c_type), d_tensor=empty(n // 2, d_type), d_col_tensor=empty(n // 2, d_type),
+    tensors = TensorDict(c_tensor=empty(n, c_type), d_tensor=empty(n // 2, d_type), d_col_tensor=empty(n // 2, d_type),
                          amax_tensor=None, sfd_row_tensor=None, sfd_col_tensor=None)
     if d_type.itemsize == 2:
-        results["amax_tensor"] = np.full((experts, 1), -np.inf if compat == "cudnn" else 0, np.float32)
+        tensors["amax_tensor"] = np.full((experts, 1), -np.inf if compat == "cudnn" else 0, np.float32)
     if d_type in views.FP8:
         sf = _dlpack.asarray(sfa_tensor).dtype
         for name, rows, columns in (("sfd_row_tensor", m, n // 2), ("sfd_col_tensor", n // 2, m)):
             shape = (1, -(-rows // 128), -(-(-(-columns // sf_vec_size)) // 4), 32, 4, 4)
-            results[name] = views.as_view(np.zeros(shape, np.uint8).view(sf))
+            tensors[name] = views.as_view(np.zeros(shape, np.uint8).view(sf))
     discrete = {} if b_tensor is not None else dict(num_experts=experts, b_shape=(n, k), b_dtype=b_dtype)
     api = GroupedGemmGluSm100(
-        a_tensor, results.c_tensor, results.d_tensor, sfa_tensor, padded_offsets, alpha_tensor, results.d_col_tensor,
-        sample_b=b_tensor, sample_sfb=sfb_tensor, sample_bias=bias_tensor, sample_sfd_row=results.sfd_row_tensor,
-        sample_sfd_col=results.sfd_col_tensor, sample_amax=results.amax_tensor,
+        a_tensor, tensors.c_tensor, tensors.d_tensor, sfa_tensor, padded_offsets, alpha_tensor, tensors.d_col_tensor,
+        sample_b=b_tensor, sample_sfb=sfb_tensor, sample_bias=bias_tensor, sample_sfd_row=tensors.sfd_row_tensor,
+        sample_sfd_col=tensors.sfd_col_tensor, sample_amax=tensors.amax_tensor,
         sample_norm_const=norm_const_tensor, sample_prob=prob_tensor, acc_dtype=acc_dtype, mma_tiler_mn=mma_tiler_mn,
         cluster_shape_mn=cluster_shape_mn, sf_vec_size=sf_vec_size, m_aligned=m_aligned,
-        discrete_col_sfd=discrete_col_sfd, act_func=act_func, b_major=b_major, compat=compat, **discrete)
+        discrete_col_sfd=discrete_col_sfd, act_func=act_func, b_major=b_major, compat=compat, vector_f32=vector_f32,
+        use_dynamic_sched=use_dynamic_sched, **discrete)
     api.compile()
     if m:
-        api.execute(a_tensor, results.c_tensor, results.d_tensor, sfa_tensor, padded_offsets, alpha_tensor, b_tensor,
-                    sfb_tensor, bias_tensor, b_ptrs, sfb_ptrs, results.d_col_tensor, results.sfd_row_tensor,
-                    results.sfd_col_tensor, results.amax_tensor, norm_const_tensor, prob_tensor, linear_offset,
+        api.execute(a_tensor, tensors.c_tensor, tensors.d_tensor, sfa_tensor, padded_offsets, alpha_tensor, b_tensor,
+                    sfb_tensor, bias_tensor, b_ptrs, sfb_ptrs, tensors.d_col_tensor, tensors.sfd_row_tensor,
+                    tensors.sfd_col_tensor, tensors.amax_tensor, norm_const_tensor, prob_tensor, linear_offset,
                     geglu_alpha, glu_clamp_max, glu_clamp_min, current_stream)
-    return results.like(a_tensor)
+    return tensors.like(a_tensor)
