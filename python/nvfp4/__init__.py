@@ -20,7 +20,9 @@ from ._dlpack import DLPackArray, asarray, to_dlpack
 from .compiler import *  # noqa: F403
 from .errors import *  # noqa: F403
 from .layer import *  # noqa: F403
+from .layer_parts import *  # noqa: F403
 from .matmul import *  # noqa: F403
+from .matmul_list import *  # noqa: F403
 from .options import *  # noqa: F403
 from .quantization import *  # noqa: F403
 from .tensors import *  # noqa: F403
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "tensors", "options", "compiler", "quantization", "matmul", "layer")
+_MODULES = ("errors", "tensors", "options", "compiler", "quantization", "matmul", "matmul_list", "layer_parts",
+            "layer")
 _ON_USE = ("checkpoint", "cudnn", "gpumode", "torch")
 __all__ = ["DLPackArray", "asarray", "to_dlpack", "cache_clear", "cache_info", "__version__"]
 

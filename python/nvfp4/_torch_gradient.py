@@ -59,6 +59,11 @@ class Product:
         return tensors.ScaledTensor(asarray(values), asarray(scales), self.format, layout=self.layout, starts=starts)
 
     def grouping(self) -> tensors.Grouping:
+        if not self.form.startswith("ragged") and (self.offsets, self.align) != ("ends", 1):
+            raise ArgumentError(f"expected offsets and align with grouping ragged_rows or ragged_k, but got {self.offsets} and "
+                                f"{self.align} for {self.form}")
+        if self.starts != "whole" and self.lhs_scales is None and self.form != "ragged_k":
+            raise ArgumentError(f"expected lhs_scales with starts, which says where they start, but got None and {self.starts}")
         if self.form in ("dense", "batched"):
             if self.ends is not None:
                 raise ArgumentError(f"expected no ends for {self.form}, but got some of shape {tuple(self.ends.shape)}")
@@ -76,6 +81,9 @@ class Product:
         return make(**{self.offsets: self.ends}, align=self.align)
 
     def activation(self) -> Activation | None:
+        if self.kind not in PAIRS and (self.granularity, self.gate_first) != (0, True):
+            raise ArgumentError(f"expected activation {' or '.join(PAIRS)} with granularity and gate_first, but got "
+                                f"{self.granularity} and {self.gate_first} for {self.kind}")
         if self.kind == "identity":
             return None
         gate = Gate(self.granularity, "gate_first" if self.gate_first else "up_first")

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A Mixture-of-Experts layer as one compiled function, and its other parts as functions of their own."""
+"""A Mixture-of-Experts layer as one compiled function."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ import ml_dtypes
 import numpy as np
 
 from . import _dlpack
-from ._calls import DIALECT, FLOATS, Call, element_of, program_of
+from ._calls import DIALECT, FLOATS, element_of, program_of
+from ._messages import Piece, explain_arguments
+from ._scalars import check_count, float32s, scalar
 from .compiler import Program
-from .errors import ArgumentError, check_count, check_keywords, check_one_of
-from .options import QUANTIZERS, ActivationLike, QuantizerLike, activation_of, quantizer_of, swiglu, word_of
+from .errors import ArgumentError, CompileError, check_keywords, check_one_of
+from .layer_parts import ROUTING_METHODS, routing_attributes
+from .options import QUANTIZERS, ActivationLike, QuantizerLike, activation_of, quantizer_of, swiglu
 from .tensors import FORMATS, ScaledTensor
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["MoEWeights", "LayerOptions", "moe_layer", "moe_program", "route", "sort_tokens", "permute", "combine", "glu",
-           "hadamard", "ROUTING_METHODS"]
-
-ROUTING_METHODS = ("softmax_topk", "topk_softmax", "topk", "sigmoid_topk", "topk_sigmoid", "sigmoid_renorm", "llama4",
-                   "deepseek_v3", "minimax2")
-
+__all__ = ["MoEWeights", "LayerOptions", "moe_layer", "moe_program"]
 
 @dataclasses.dataclass
 class MoEWeights:
@@ -34,7 +32,8 @@ class MoEWeights:
     ``w13`` ``[E, 2I, H]`` holds gate and up rows as ``gate`` of the activation says, ``w2`` ``[E, H, I]``.
     ``w13_multiplier`` ``[E, 2]`` (gate, up) and ``w2_multiplier`` ``[E]`` are the global scales of NVFP4 as multipliers,
     None for formats without one. ``input_multiplier`` (a number) and ``w2_input_multiplier`` (a number or ``[E]``) are
-    those of the activations: their quantiser encodes with the reciprocal; None is 1. Biases are ``[E, 2I]`` and ``[E, H]``.
+    those of the activations: their quantiser encodes with the reciprocal; None is 1, and quantisers of one level of scales,
+    as activations that are not quantised, have no place for them. Biases are ``[E, 2I]`` and ``[E, H]``.
     ArgumentError where the matrices are no ScaledTensors, or of shapes that do not go together.
     """
 
@@ -239,7 +238,7 @@ class _LayerCall:
         scale = None if is_plain else QUANTIZERS[quant.kind]
         self.arguments: list[Any] = [x, logits]
         if routing_bias is not None:
-            self.arguments.append(np.asarray(_dlpack.asarray(routing_bias), np.float32))
+            self.arguments.append(float32s(_dlpack.asarray(routing_bias), "routing_bias"))
         m13, m2 = self._inputs(weights, scale)
         alpha13 = self._product(weights.w13_multiplier, m13, (weights.experts, 2))
         alpha2 = self._product(weights.w2_multiplier, m2, (weights.experts,))
@@ -247,9 +246,6 @@ class _LayerCall:
         encode2 = None if m2 is None else np.asarray(m2 if scale == "multiplier" else 1 / m2, np.float32)
         for part in ((weights.w13, alpha13, weights.bias13, encode13), (weights.w2, alpha2, weights.bias2, encode2)):
             self.arguments += [value for value in part if value is not None]
-        attributes = [f"n_group = {n_group} : i64"] if n_group is not None else []
-        attributes += [f"topk_group = {topk_group} : i64"] if topk_group is not None else []
-        attributes += [f"routed_scaling = {routed_scaling:.9e} : f32"] if routed_scaling is not None else []
 
         def bias_element(bias: Any) -> str:
             return "" if bias is None else element_of(_dlpack.asarray(bias), "bias", FLOATS)
@@ -260,7 +256,7 @@ class _LayerCall:
             _static_type(weights.w2), act if is_plain else f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
             f"tensor<?x{weights.width}x{act}>" if is_plain else f"!{DIALECT}.scaled<?x{weights.width}, {act}>",
             str(quant), activation_of(weights.activation)[0], routing,
-            f" {{{', '.join(attributes)}}}" if attributes else "", routing_bias is not None, encode13 is not None,
+            routing_attributes(n_group, topk_group, routed_scaling), routing_bias is not None, encode13 is not None,
             "" if encode2 is None else f"tensor<{weights.experts}xf32>" if encode2.ndim else "f32", alpha13 is not None,
             alpha2 is not None, bias_element(weights.bias13), bias_element(weights.bias2))
 
@@ -270,13 +266,14 @@ class _LayerCall:
         if scale is None:
             return None, None
         first, second = weights.input_multiplier, weights.w2_input_multiplier
-        return (None if first is None else np.float32(first)), (None if second is None else np.asarray(second, np.float32))
+        return (None if first is None else scalar(first, np.dtype(np.float32), "input_multiplier")[()],
+                None if second is None else float32s(_dlpack.asarray(second), "w2_input_multiplier"))
 
     @staticmethod
     def _product(weight: Any, activation: Any, shape: tuple[int, ...]) -> np.ndarray | None:
         if weight is None and activation is None:
             return None
-        factor = np.ones(shape, np.float32) if weight is None else np.asarray(_dlpack.asarray(weight), np.float32)
+        factor = np.ones(shape, np.float32) if weight is None else float32s(_dlpack.asarray(weight), "multipliers")
         if factor.shape != shape:
             raise ArgumentError(f"expected multipliers of shape {shape}, but got {factor.shape}")
         if activation is not None:
@@ -294,7 +291,11 @@ def moe_program(x: Any, weights: MoEWeights, logits: Any, *, top_k: int, routing
     """The compiled layer of :func:`moe_layer` and the arguments that it is called with."""
     call = _LayerCall(weights, _dlpack.asarray(x), _dlpack.asarray(logits), top_k, routing, routing_bias, n_group,
                       topk_group, routed_scaling, activation_format, quantizer, dtype)
-    return program_of(call.layer.text(), target, device), call.arguments
+    text = call.layer.text()
+    try:
+        return program_of(text, target, device), call.arguments
+    except CompileError as error:
+        raise explain_arguments(error, "moe_layer", [Piece(text)], ()) from None
 
 
 def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = None,
@@ -326,98 +327,3 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
         raise ArgumentError("expected top_k=, the number of experts of a token")
     program, arguments = moe_program(array, weights, logits, **options)
     return _dlpack.like(program.run(*arguments), x)
-
-
-def _empty(shape: tuple[int, ...], dtype: Any, out: Any) -> np.ndarray:
-    return np.zeros(shape, _dlpack.number_type(dtype)) if out is None else _dlpack.asarray(out, writable=True)
-
-
-def route(logits: Any, top_k: int, method: str = "topk_softmax", *, bias: Any = None, n_group: int | None = None,
-          topk_group: int | None = None, routed_scaling: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """(weights ``[T, top_k]`` float32, experts ``[T, top_k]`` int32) from logits ``[T, E]``, in order of decreasing score,
-    ties to the lower expert; ``method`` is one of ROUTING_METHODS (docs/Spec.md section 6)."""
-    array = _dlpack.asarray(logits)
-    if array.ndim != 2:
-        raise ArgumentError(f"expected logits of shape [T, E], but got {array.shape}")
-    top_k = check_count("top_k", top_k)
-    weights, experts = np.zeros((array.shape[0], top_k), np.float32), np.full((array.shape[0], top_k), -1, np.int32)
-    check_one_of("method", method, ROUTING_METHODS)
-    call = Call()
-    text = f"{DIALECT}.route {method} ({call.memref('logits', array, 'logits', FLOATS)})"
-    if bias is not None:
-        text += f" bias({call.floats('bias', bias, 'bias')})"
-    outs = [call.memref("weights", weights, "weights"), call.memref("experts", experts, "experts")]
-    names, types = zip(*(operand.split(" : ") for operand in outs))
-    attributes = [f"n_group = {n_group} : i64"] if n_group is not None else []
-    attributes += [f"topk_group = {topk_group} : i64"] if topk_group is not None else []
-    attributes += [f"routed_scaling = {routed_scaling:.9e} : f32"] if routed_scaling is not None else []
-    text += f" outs({', '.join(names)} : {', '.join(types)})"
-    call.run(text + (f" {{{', '.join(attributes)}}}" if attributes else ""))
-    return weights, experts
-
-
-def sort_tokens(experts: Any, num_experts: int, *, align: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(ends ``[E]``, token_of_row ``[T k + E (align - 1)]``, row_of_slot ``[T, k]``), int32: a stable order by expert of
-    the pairs of ``experts`` ``[T, k]`` int32, of which -1 is not used."""
-    array = _dlpack.asarray(experts)
-    rows = array.size + num_experts * (align - 1)
-    results = np.zeros(num_experts, np.int32), np.full(rows, -1, np.int32), np.full(array.shape, -1, np.int32)
-    call = Call()
-    text = f"{DIALECT}.sort_tokens({call.memref('experts', array, 'experts', ('i32',))})"
-    outs = [call.memref(f"out{i}", array, "out") for i, array in enumerate(results)]
-    names, types = zip(*(operand.split(" : ") for operand in outs))
-    text += f" outs({', '.join(names)} : {', '.join(types)})"
-    call.run(text + (f" {{align = {align} : i64}}" if align != 1 else ""))
-    return results
-
-
-def permute(x: Any, token_of_row: Any, *, out: Any = None) -> np.ndarray:
-    """Row r of the result is row ``token_of_row[r]`` of ``x`` ``[T, K]``, or zero for -1."""
-    array, rows = _dlpack.asarray(x), _dlpack.asarray(token_of_row)
-    result = _empty((rows.size, array.shape[-1]), array.dtype, out)
-    call = Call()
-    text = f"{DIALECT}.permute({call.memref('x', array, 'x', FLOATS)}) by({call.memref('rows', rows, 'rows', ('i32',))})"
-    call.run(text + f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})")
-    return result
-
-
-def combine(y: Any, row_of_slot: Any, weights: Any = None, *, dtype: Any = None, out: Any = None) -> np.ndarray:
-    """Token t of the result is the sum over slots s of ``weights[t, s] * y[row_of_slot[t, s]]``, in float32 and in the
-    order of the slots; -1 is left out, and without weights each is 1."""
-    array, rows = _dlpack.asarray(y), _dlpack.asarray(row_of_slot)
-    result = _empty((rows.shape[0], array.shape[-1]), dtype or array.dtype, out)
-    call = Call()
-    text = f"{DIALECT}.combine({call.memref('y', array, 'y', FLOATS)}) by({call.memref('rows', rows, 'rows', ('i32',))})"
-    if weights is not None:
-        text += f" weights({call.floats('weights', weights, 'weights')})"
-    call.run(text + f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})")
-    return result
-
-
-def glu(z: Any, activation: ActivationLike, *, dtype: Any = None, math_mode: str | None = None,
-        out: Any = None) -> np.ndarray:
-    """An activation on its own, of the last dimension of ``z``, which pairs halve: the same bits as in a product."""
-    array = _dlpack.asarray(z)
-    text, halves = activation_of(activation)
-    shape = array.shape[:-1] + (array.shape[-1] // 2,) if halves else array.shape
-    result = _empty(shape, dtype or array.dtype, out)
-    call = Call()
-    operation = f"{DIALECT}.glu {text} ({call.memref('z', array, 'z', FLOATS)})"
-    operation += f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})"
-    call.run(operation + (f" {{math = #{DIALECT}<math {word_of('math', math_mode, 'math_mode')}>}}"
-                          if math_mode is not None else ""))
-    return result
-
-
-def hadamard(x: Any, *, normalized: bool = False, sign_mask: int = 0, dtype: Any = None, out: Any = None) -> np.ndarray:
-    """Every run of 16 of the last dimension times diag(signs) H16 (bit i of ``sign_mask``: sign -1), and 1/4 if
-    ``normalized``."""
-    array = _dlpack.asarray(x)
-    result = _empty(array.shape, dtype or array.dtype, out)
-    call = Call()
-    source = call.memref("x", array, "x", FLOATS).split(" : ")
-    target = call.memref("out", result, "out", FLOATS, writes=True).split(" : ")
-    attributes = (["normalized"] if normalized else []) + ([f"sign_mask = {sign_mask} : i32"] if sign_mask else [])
-    text = f"{DIALECT}.hadamard {source[0]} outs({target[0]})" + (f" {{{', '.join(attributes)}}}" if attributes else "")
-    call.run(text + f" : {source[1]}, {target[1]}")
-    return result

@@ -8,12 +8,15 @@ import re
 
 import pytest
 
+import nvfp4
 from conftest import ROOT
 
 CELL = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
 def run(text, cells):
+    # A reader begins with nothing compiled.
+    nvfp4.cache_clear()
     scope = {"__name__": "notebook"}
     for source, printed in cells:
         line = text[:text.index(source)].count("\n")

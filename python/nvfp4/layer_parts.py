@@ -1,0 +1,144 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The parts of a Mixture-of-Experts layer beside its products, as functions of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _dlpack
+from ._calls import DIALECT, FLOATS, Call
+from ._scalars import check_count, check_flag, scalar
+from .errors import ArgumentError, check_one_of
+from .options import ActivationLike, activation_of, word_of
+
+__all__ = ["route", "sort_tokens", "permute", "combine", "glu", "hadamard", "ROUTING_METHODS"]
+
+ROUTING_METHODS = ("softmax_topk", "topk_softmax", "topk", "sigmoid_topk", "topk_sigmoid", "sigmoid_renorm", "llama4",
+                   "deepseek_v3", "minimax2")
+
+
+def routing_attributes(n_group: int | None, topk_group: int | None, routed_scaling: float | None) -> str:
+    """Attributes of ``route`` in MLIR, with the space before them; empty for none."""
+    parts = [f"{name} = {check_count(name, value)} : i64"
+             for name, value in (("n_group", n_group), ("topk_group", topk_group)) if value is not None]
+    if routed_scaling is not None:
+        number = scalar(routed_scaling, np.dtype(np.float32), "routed_scaling")
+        parts.append(f"routed_scaling = {float(number):.9e} : f32")
+    return f" {{{', '.join(parts)}}}" if parts else ""
+
+
+def _write_outs(call: Call, results: dict[str, np.ndarray]) -> None:
+    outs = [call.memref(f"out_{name}", array, name) for name, array in results.items()]
+    names, types = zip(*(operand.split(" : ") for operand in outs))
+    call.write(f" outs({', '.join(names)} : {', '.join(types)})")
+
+
+def route(logits: Any, top_k: int, method: str = "topk_softmax", *, bias: Any = None, n_group: int | None = None,
+          topk_group: int | None = None, routed_scaling: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(weights ``[T, top_k]`` float32, experts ``[T, top_k]`` int32) from logits ``[T, E]``, in order of decreasing score,
+    ties to the lower expert; ``method`` is one of ROUTING_METHODS (docs/Spec.md section 6)."""
+    array = _dlpack.asarray(logits)
+    if array.ndim != 2:
+        raise ArgumentError(f"expected logits of shape [T, E], but got {array.shape}")
+    top_k = check_count("top_k", top_k)
+    weights, experts = np.zeros((array.shape[0], top_k), np.float32), np.full((array.shape[0], top_k), -1, np.int32)
+    check_one_of("method", method, ROUTING_METHODS)
+    call = Call("route")
+    call.write(f"{DIALECT}.route {method} ({call.memref('logits', array, 'logits', FLOATS)})", "logits")
+    if bias is not None:
+        call.write(f" bias({call.floats('bias', bias, 'bias', 1)})", "bias")
+    _write_outs(call, dict(weights=weights, experts=experts))
+    call.write(routing_attributes(n_group, topk_group, routed_scaling))
+    call.run()
+    return weights, experts
+
+
+def sort_tokens(experts: Any, num_experts: int, *, align: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(ends ``[E]``, token_of_row ``[T k + E (align - 1)]``, row_of_slot ``[T, k]``), int32: a stable order by expert of
+    the pairs of ``experts`` ``[T, k]`` int32, of which -1 is not used."""
+    array = _dlpack.asarray(experts)
+    num_experts, align = check_count("num_experts", num_experts), check_count("align", align)
+    rows = array.size + num_experts * (align - 1)
+    results = np.zeros(num_experts, np.int32), np.full(rows, -1, np.int32), np.full(array.shape, -1, np.int32)
+    call = Call("sort_tokens")
+    call.write(f"{DIALECT}.sort_tokens({call.memref('experts', array, 'experts', ('i32',))})", "experts")
+    _write_outs(call, dict(zip(("ends", "token_of_row", "row_of_slot"), results)))
+    if align != 1:
+        call.write(f" {{align = {align} : i64}}", "align")
+    call.run()
+    return results
+
+
+def _check_rank(name: str, array: np.ndarray, rank: int) -> None:
+    if array.ndim != rank:
+        raise ArgumentError(f"expected {name} of rank {rank}, but got shape {array.shape}")
+
+
+def _written(call: Call, out: Any, shape: tuple[int, ...], dtype: Any, default: Any, attribute: str = "") -> np.ndarray:
+    """What the operation writes: `out`, or an array of `dtype` or else of the `default` type."""
+    result = _dlpack.destination(out, shape, dtype, default)
+    call.write(f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})", "out")
+    call.write(attribute)
+    call.run()
+    return result
+
+
+def permute(x: Any, token_of_row: Any, *, out: Any = None) -> np.ndarray:
+    """Row r of the result is row ``token_of_row[r]`` of ``x`` ``[T, K]``, or zero for -1."""
+    array, rows = _dlpack.asarray(x), _dlpack.asarray(token_of_row)
+    _check_rank("x", array, 2)
+    call = Call("permute")
+    call.write(f"{DIALECT}.permute({call.memref('x', array, 'x', FLOATS)})", "x")
+    call.write(f" by({call.memref('rows', rows, 'token_of_row', ('i32',))})", "token_of_row")
+    return _written(call, out, (rows.size, array.shape[-1]), None, array.dtype)
+
+
+def combine(y: Any, row_of_slot: Any, weights: Any = None, *, dtype: Any = None, out: Any = None) -> np.ndarray:
+    """Token t of the result is the sum over slots s of ``weights[t, s] * y[row_of_slot[t, s]]``, in float32 and in the
+    order of the slots; -1 is left out, and without weights each is 1."""
+    array, rows = _dlpack.asarray(y), _dlpack.asarray(row_of_slot)
+    _check_rank("y", array, 2)
+    _check_rank("row_of_slot", rows, 2)
+    call = Call("combine")
+    call.write(f"{DIALECT}.combine({call.memref('y', array, 'y', FLOATS)})", "y")
+    call.write(f" by({call.memref('rows', rows, 'row_of_slot', ('i32',))})", "row_of_slot")
+    if weights is not None:
+        call.write(f" weights({call.floats('weights', weights, 'weights', 2)})", "weights")
+    return _written(call, out, (rows.shape[0], array.shape[-1]), dtype, array.dtype)
+
+
+def glu(z: Any, activation: ActivationLike, *, dtype: Any = None, math_mode: str | None = None,
+        out: Any = None) -> np.ndarray:
+    """An activation on its own, of the last dimension of ``z``, which pairs halve: the same bits as in a product."""
+    array = _dlpack.asarray(z)
+    if not array.ndim:
+        raise ArgumentError("expected z with a last dimension, but got a number")
+    text, halves = activation_of(activation)
+    shape = array.shape[:-1] + (array.shape[-1] // 2,) if halves else array.shape
+    call = Call("glu")
+    call.write(f"{DIALECT}.glu ")
+    call.write(text, "activation")
+    call.write(f" ({call.memref('z', array, 'z', FLOATS)})", "z")
+    attribute = "" if math_mode is None else f" {{math = #{DIALECT}<math {word_of('math', math_mode, 'math_mode')}>}}"
+    return _written(call, out, shape, dtype, array.dtype, attribute)
+
+
+def hadamard(x: Any, *, normalized: bool = False, sign_mask: int = 0, dtype: Any = None, out: Any = None) -> np.ndarray:
+    """Every run of 16 of the last dimension times diag(signs) H16 (bit i of ``sign_mask``: sign -1), and 1/4 if
+    ``normalized``."""
+    array = _dlpack.asarray(x)
+    result = _dlpack.destination(out, array.shape, dtype, array.dtype)
+    call = Call("hadamard")
+    source = call.memref("x", array, "x", FLOATS).split(" : ")
+    target = call.memref("out", result, "out", FLOATS, writes=True).split(" : ")
+    mask = check_count("sign_mask", sign_mask, 0xFFFF, "a bit for each of 16 elements", least=0)
+    attributes = (["normalized"] if check_flag("normalized", normalized) else []) + ([f"sign_mask = {mask} : i32"] if mask
+                                                                                     else [])
+    call.write(f"{DIALECT}.hadamard {source[0]} outs({target[0]})")
+    call.write(f" {{{', '.join(attributes)}}}" if attributes else "")
+    call.write(f" : {source[1]}, {target[1]}")
+    call.run()
+    return result
