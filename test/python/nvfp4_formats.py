@@ -138,7 +138,7 @@ def unpack(fmt, data, k):
     if not fmt.is_fp4:
         return data
     both = np.stack([data & 15, data >> 4], -1)
-    return both.reshape(data.shape[:-1] + (-1,))[..., :k]
+    return both.reshape(data.shape[:-1] + (2 * data.shape[-1],))[..., :k]
 
 
 def scale_offsets(layout, rows, columns, total_columns):

@@ -3,8 +3,8 @@
 """Compiles products to kernels of a GPU and runs them in the simulator, with its
 checker on.
 
-The simulator is opened once a process and is of one architecture until it ends: tests
-of another one are skipped, and run in a process of their own. Inputs lie on a
+The simulator has one --arch for a process, so that PTX for another target is refused:
+tests of another one are skipped, and run in a process of their own. Inputs lie on a
 lattice, so the answer is exact and every schedule gives its bits. Rows that no group
 owns hold NaN scales; destinations hold poison.
 """

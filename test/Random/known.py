@@ -1,0 +1,50 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Faults that are known and not mended: programs that would only find them again are left out, and counted.
+
+An entry is deleted with the fault.
+"""
+
+import collections
+
+KNOWN = [
+    (lambda c, target: target == "cpu" and ":" in c["out"] and c["out_axis"] == "rows",
+     "CPU: column-scaled results of products are scaled by rows"),
+    (lambda c, target: target != "cpu" and ":" in c["out"] and c["out_axis"] == "rows",
+     "GPU targets: advice for column-scaled results of products is the layout that they have"),
+    (lambda c, target: c["before"] == "relayout" and c["form"] == "rows_starts"
+     and c["lhs_starts"] != "whole", "relayout_scales of one group by starts ends the compiler"),
+    (lambda c, target: c["after"] == "glu" and c["activation"] == "identity" and c["round"] == "bf16",
+     "gsg-fuse-epilogue loses the rounding of <identity, round_bf16>"),
+    (lambda c, target: ":" in c["out"] and c["storage"] != "value" and c["tail"] == "zero" and c["out_layout"] != "linear",
+     "the interpreter has padding scales of tail = zero as zero where targets keep them"),
+    (lambda c, target: "rows" in (c["axis"], c["out_axis"]) and "stochastic" in (c["mode"], c["out_mode"]),
+     "stochastic rounding of column-scaled results counts elements down the columns, in the interpreter too"),
+    (lambda c, target: target == "sm_90a" and c["form"].startswith("k_")
+     and (c["out"] in ("bf16", "f16") or c["alpha"] in ("group", "pair")),
+     "sm_90a: groups along K without epilogue crash with 16-bit results or alpha of groups"),
+    (lambda c, target: target != "cpu" and c["amax"] == "yes" and (c["n"] == 0 or c["sizes"] in ("none", "zeros")),
+     "GPU targets: the maximum of a result without elements is not written"),
+]
+
+
+def find_known(choices, target):
+    """Why the program is left out on the target, or None."""
+    known = collections.defaultdict(str, choices)  # families have other axes
+    return next((reason for matches, reason in KNOWN if matches(known, target)), None)
+
+
+#: Values that a target gets in place of others, so that what else there is in a program is run.
+INSTEAD = [
+    ("sm_100a", "padding", "nan", "zero", "sm_100a: NaN in padding scales of blocked layouts spreads"),
+]
+
+
+def avoid(choices, target):
+    """The choices without values that the target is known to get wrong, and why those are left out."""
+    reasons = []
+    for where, axis, value, other, reason in INSTEAD:
+        if target == where and choices.get(axis) == value:
+            choices = {**choices, axis: other}
+            reasons.append(reason)
+    return choices, reasons
