@@ -23,7 +23,8 @@ namespace {
 constexpr const char *flags[] = {"--check", "--bank-conflicts", "--cycles"};
 constexpr const char *withValue[] = {
     "--seed",  "--profile",      "--delays", "--max-delay",
-    "--costs", "--accumulation", "--sms",    "--max-instructions"};
+    "--costs", "--accumulation", "--sms",    "--max-instructions",
+    "--ignore"};
 
 /// How many letters have to be put in, taken out or changed.
 size_t editDistance(const std::string &a, const std::string &b) {
@@ -44,6 +45,30 @@ template <typename T> bool parseNumber(const std::string &text, T &value) {
   const char *end = text.data() + text.size();
   auto [stop, error] = std::from_chars(text.data(), end, value);
   return error == std::errc() && stop == end;
+}
+
+/// KIND or KIND@LINE, several with commas.
+std::string addIgnored(const std::string &list, RunOptions &options) {
+  for (size_t begin = 0; begin <= list.size();) {
+    size_t end = std::min(list.find(',', begin), list.size());
+    std::string item = list.substr(begin, end - begin);
+    begin = end + 1;
+    size_t at = item.find('@');
+    std::optional<ReportKind> kind = parseReportKind(item.substr(0, at));
+    if (!kind)
+      return badOptionValue("--ignore", item,
+                            "a kind of finding such as data-race or "
+                            "data-race@123, with a line of the PTX,");
+    if (alwaysEndsRun(*kind))
+      return badOptionValue("--ignore", item,
+                            "a kind of finding that does not end the run");
+    IgnoredFinding ignored{*kind};
+    if (at != std::string::npos &&
+        (!parseNumber(item.substr(at + 1), ignored.line) || !ignored.line))
+      return badOptionValue("--ignore", item, "a line of the PTX behind the @");
+    options.ignored.push_back(ignored);
+  }
+  return {};
 }
 
 std::string setChoice(const std::string &name, const std::string &value,
@@ -135,6 +160,8 @@ std::string setRunOption(const std::string &name, const std::string &value,
     options.delays = DelayMode::Cycles;
     return {};
   }
+  if (name == "--ignore")
+    return addIgnored(value, options);
   if (name == "--costs") {
     std::string problem = options.costs.set(value);
     return problem.empty() ? problem : problem + " in --costs";

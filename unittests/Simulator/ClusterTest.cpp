@@ -238,6 +238,63 @@ TEST(Cluster, Gather4TakesRowsByIndex) {
   }
 }
 
+/// Two CTAs of two warps. In CTA 1 warp 1 initialises an mbarrier late and then
+/// arrives; whoever leaves without a wait has `leave` between.
+std::string arriveAndExit(const std::string &leave) {
+  return moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    mov.u32 %r2, %cluster_ctarank;
+    mov.u32 %r3, 0;
+    setp.eq.u32 %p1, %r2, 1;
+    setp.eq.u32 %p2, %r0, 32;
+    and.pred %p1, %p1, %p2;
+    @!%p1 bra arrive;
+late:
+    add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p2, %r3, 500;
+    @%p2 bra late;
+    mbarrier.init.shared::cta.b64 [%r1], 1;
+arrive:
+    bar.warp.sync -1;
+    barrier.cluster.arrive.release.aligned;
+    setp.ge.u32 %p3, %r0, 32;
+    )" + leave + R"(
+    barrier.cluster.wait.acquire.aligned;
+    setp.ne.u32 %p4, %r0, 0;
+    setp.ne.u32 %p5, %r2, 1;
+    or.pred %p4, %p4, %p5;
+    @%p4 bra done;
+    mbarrier.arrive.shared::cta.b64 _, [%r1];
+done:
+    ret;)",
+                      sharedMemory);
+}
+
+TEST(Cluster, AThreadThatArrivesAndExitsCountsOnce) {
+  runChecked(arriveAndExit("@%p3 ret;"), {},
+             {.threads = 64, .ctas = 2, .cluster = 2}, 16);
+}
+
+TEST(Cluster, AThreadThatExitsWithoutArrivingCounts) {
+  std::string text = arriveAndExit("");
+  // Warp 1 of CTA 0 leaves at once.
+  text.insert(text.find("    setp.eq.u32 %p2, %r0, 32;"),
+              "    setp.ge.u32 %p3, %r0, 32;\n    @%p1 bra stays;\n"
+              "    @%p3 ret;\nstays:\n");
+  runChecked(text, {}, {.threads = 64, .ctas = 2, .cluster = 2}, 16);
+}
+
+TEST(Cluster, ArrivingTwiceIsReported) {
+  Outcome outcome = runGrid(moduleAround("barrier.cluster.arrive.aligned;\n"
+                                         "barrier.cluster.arrive.aligned;\n"
+                                         "barrier.cluster.wait.aligned;\nret;"),
+                            {}, {.ctas = 2, .cluster = 2});
+  EXPECT_NE(outcome.reports.find("illegal-operand: the thread arrives at the "
+                                 "cluster barrier again before it has waited"),
+            std::string::npos)
+      << outcome.reports;
+}
+
 TEST(Cluster, LaunchControlHandsOutEachClusterOnce) {
   // 24 CTAs, four at once: each that runs asks for more until refused, and
   // counts the CTA it stands for.

@@ -293,6 +293,61 @@ TEST(TensorMapReplace, ElementTypeAndSwizzle) {
     EXPECT_EQ(outcome.out[i], 16 * (2 + i / 8) + 4 + i % 8) << i;
 }
 
+/// Makes the map 128 bytes of zeros.
+const char *const blankMap = R"(
+    mov.u64 %rd7, 0;
+    mov.u32 %r12, 0;
+blank:
+    add.u32 %r13, %r2, %r12;
+    st.shared.u64 [%r13], %rd7;
+    add.u32 %r12, %r12, 8;
+    setp.lt.u32 %p3, %r12, 128;
+    @%p3 bra blank;
+    tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r2], %rd5;
+    tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r2], 1;
+    mov.u32 %r12, 16;
+    tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r2], 0, %r12;
+    tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r2], 1, %r12;
+    mov.u64 %rd7, 64;
+    tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r2], 0, %rd7;
+    mov.u32 %r12, 1;
+    tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r2], 0, %r12;
+    tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r2], 1, %r12;
+    tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r2], 2;
+    tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%r2], 0;
+    tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r2], 0;
+    tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%r2], 0;)";
+
+TEST(TensorMapReplace, FieldByFieldFromZeros) {
+  expectBox(loadThroughEditedMap(std::string(blankMap) + R"(
+    mov.u32 %r12, 8;
+    tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r2], 0, %r12;
+    mov.u32 %r12, 4;
+    tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r2], 1, %r12;)"),
+            [](unsigned x, unsigned y) { return 16 * y + x; });
+}
+
+TEST(TensorMapReplace, WhatIsLeftOutOfZerosIsMissing) {
+  // Without a box.
+  std::string reports = run(moduleAround(prologue() + R"(
+    mov.u32 %r2, smem;
+    add.u64 %rd5, %rd2, 512;
+    setp.eq.u32 %p1, %r0, 0;
+    @!%p1 bra done;)" + blankMap + R"(
+    cvt.u64.u32 %rd6, %r2;
+    cvta.shared.u64 %rd6, %rd6;
+    mov.u32 %r8, 0;
+    cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd6, {%r8, %r8}], [%r2+128];
+done:
+    ret;)",
+                                         sharedMemory),
+                            std::vector<uint64_t>(128))
+                            .reports;
+  EXPECT_NE(reports.find("expected box dimensions of 1 to 256, but got 0"),
+            std::string::npos)
+      << reports;
+}
+
 TEST(TensorMapReplace, RankMustMatchTheCopy) {
   std::string text = moduleAround(prologue() + R"(
     setp.eq.u32 %p1, %r0, 0;

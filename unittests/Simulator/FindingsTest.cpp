@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bank conflicts, lanes of a store that write different values to one place,
+// Bank conflicts, lanes and warps that write values to one place, waits without
+// a retry, zeros of st.bulk,
 // bytes that copies take from memory never written, operand A of tensor memory
 // never written, the slot of tcgen05.alloc read after a cluster barrier with
 // relaxed arrivals, and memory that a launch before may have.
@@ -90,6 +91,138 @@ TEST(Findings, LanesOfOneStoreThatDiffer) {
   EXPECT_EQ(storeReports("st.global.u32 [%rd3], 7;"), "");
   EXPECT_EQ(storeReports("st.relaxed.gpu.global.u32 [%rd3], %r0;"), "");
   EXPECT_EQ(storeReports("red.global.add.u32 [%rd3], %r0;"), "");
+}
+
+/// Reports of two warps that each store a word of their own choice at one place
+/// and, behind `between`, read it; with `after` at the end.
+std::string twoWarpReports(const std::string &value, const std::string &between,
+                           CheckProfile profile = CheckProfile::Cutlass,
+                           const std::string &after = "") {
+  std::string reports;
+  RunOptions options;
+  options.check = true;
+  options.profile = profile;
+  for (options.seed = 1; options.seed <= 4; ++options.seed)
+    reports += run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    shr.u32 %r2, %r0, 5;
+    )" + value + R"(
+    setp.eq.u32 %p1, %r0, 0;
+    setp.eq.u32 %p2, %r2, 0;
+    and.b32 %r5, %r0, 31;
+    setp.eq.u32 %p3, %r5, 0;
+    @%p3 st.shared.u32 [%r1], %r3;
+    )" + between + R"(
+    ld.shared.u32 %r4, [%r1];
+    )" + after + R"(
+    ret;)",
+                                sharedMemory),
+                   {}, 64, options)
+                   .reports;
+  return reports;
+}
+
+TEST(Findings, EqualValuesOfSeveralWarps) {
+  const std::string same = "mov.u32 %r3, 7;", own = "mov.u32 %r3, %r2;";
+  const char *race = "data-race: write of shared offset 1024 after a write";
+  auto holds = [](const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+  };
+  // A warp reads what it, or whoever came after it, has put; a barrier orders
+  // both.
+  EXPECT_EQ(twoWarpReports(same, "bar.warp.sync -1;"), "");
+  EXPECT_EQ(twoWarpReports(same, "bar.sync 0;"), "");
+  EXPECT_TRUE(holds(twoWarpReports(own, "bar.sync 0;"), race));
+  EXPECT_TRUE(
+      holds(twoWarpReports(same, "bar.sync 0;", CheckProfile::Strict), race));
+  // Another value later has to be ordered after both.
+  EXPECT_EQ(twoWarpReports(same, "bar.sync 0;", CheckProfile::Cutlass,
+                           "bar.sync 0;\n@%p1 st.shared.u32 [%r1], 9;"),
+            "");
+  EXPECT_TRUE(
+      holds(twoWarpReports(same, "bar.warp.sync -1;", CheckProfile::Cutlass,
+                           "@%p1 st.shared.u32 [%r1], 9;"),
+            "data-race"));
+  // CTAs that write the same are a race.
+  RunOptions options;
+  options.check = true;
+  EXPECT_TRUE(holds(runGrid(moduleAround(prologue() + R"(
+    setp.eq.u32 %p1, %r0, 0;
+    @%p1 st.global.u32 [%rd2], 7;
+    ret;)"),
+                            {0}, {.ctas = 2}, options)
+                        .reports,
+                    "data-race: write of global address"));
+}
+
+TEST(Findings, AWaitWithoutARetryIsFound) {
+  // One try for a copy that takes its time reads what is not there yet.
+  auto reportsOf = [](const std::string &retry) {
+    std::string reports;
+    RunOptions options;
+    options.check = true;
+    for (options.seed = 1; options.seed <= 16; ++options.seed)
+      reports += run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    setp.eq.u32 %p1, %r0, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [%r1+512], 1;
+    @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+512], 256;
+    @%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd2], 256, [%r1+512];
+    bar.warp.sync -1;
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1+512], 0;
+    )" + retry + R"(
+    shl.b32 %r3, %r0, 3;
+    add.u32 %r3, %r3, %r1;
+    ld.shared.u64 %rd3, [%r3];
+    st.global.u64 [%rd1], %rd3;
+    ret;)",
+                                  sharedMemory),
+                     std::vector<uint64_t>(32, 5), 32, options)
+                     .reports;
+    return reports;
+  };
+  EXPECT_EQ(reportsOf("@!%p2 bra wait;"), "");
+  EXPECT_NE(reportsOf("").find("uninitialized-read: 8 bytes at shared offset"),
+            std::string::npos);
+}
+
+TEST(Findings, BulkStoresOfZeros) {
+  auto reportsOf = [](const std::string &size, const std::string &address,
+                      const std::string &between) {
+    RunOptions options;
+    options.check = true;
+    return run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    mov.u64 %rd5, 0;
+    shl.b32 %r3, %r0, 3;
+    add.u32 %r3, %r3, %r1;
+    st.shared.u64 [%r3], %rd2;
+    bar.sync 0;
+    setp.eq.u32 %p1, %r0, 0;
+    mov.u64 %rd4, )" + size + R"(;
+    @%p1 st.bulk.weak.shared::cta )" +
+                                address + R"(, %rd4, 0;
+    )" + between + R"(
+    ld.shared.u64 %rd3, [%r3];
+    sub.u64 %rd3, %rd3, %rd2;
+    st.global.u64 [%rd1], %rd3;
+    ret;)",
+                            sharedMemory),
+               {}, 64, options);
+  };
+  Outcome outcome = reportsOf("256", "[%r1+64]", "bar.sync 0;");
+  EXPECT_EQ(outcome.reports, "");
+  for (unsigned i = 0; i < 64; ++i)
+    EXPECT_EQ(outcome.out[i] == 0, i < 8 || i >= 40) << i;
+  auto expectReport = [](const Outcome &outcome, const std::string &part) {
+    EXPECT_NE(outcome.reports.find(part), std::string::npos) << outcome.reports;
+  };
+  expectReport(reportsOf("256", "[%r1+64]", ""), "data-race");
+  expectReport(reportsOf("12", "[%r1]", "bar.sync 0;"),
+               "illegal-operand: expected a size that is a multiple of 8 up to "
+               "16777216, but got 12");
+  expectReport(reportsOf("8192", "[%r1]", "bar.sync 0;"), "out-of-bounds");
 }
 
 /// The input has `in.size()` words and eight bytes that are never written;

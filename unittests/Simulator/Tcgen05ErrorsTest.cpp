@@ -70,6 +70,79 @@ finish:
       .reports;
 }
 
+TEST(Tcgen05Errors, WhatIsInFlightWhenColumnsAreGivenBack) {
+  // An arrival of a commit uses no tensor memory, a copy does.
+  auto reportsWith = [](const std::string &copy) {
+    RunOptions options;
+    options.delays = DelayMode::Adversarial;
+    options.seed = 8; // a slow tensor pipe
+    return runGrid(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;
+    ld.shared.u32 %r3, [%r1];
+    setp.eq.u32 %p1, %r0, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [%r1+8], 1;
+    mov.u64 %rd4, 0x400000000040;
+    bar.warp.sync -1;
+    )" + copy + R"(
+    @%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1+8];
+    bar.warp.sync -1;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 32;
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1+8], 0;
+    @!%p2 bra wait;
+    ret;)",
+                                sharedMemory),
+                   {}, {.sharedBytes = 8192}, options)
+        .reports;
+  };
+  EXPECT_EQ(reportsWith(""), "");
+  EXPECT_NE(reportsWith("@%p1 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3], "
+                        "%rd4;")
+                .find("tmem-allocation: tensor memory is released while tensor "
+                      "operations are in flight"),
+            std::string::npos);
+}
+
+/// Reports of a warp that stores `use` of what it has loaded from tensor
+/// memory, and waits afterwards.
+std::string unwaitedReports(const std::string &use, CheckProfile profile,
+                            bool check) {
+  RunOptions options;
+  options.check = check;
+  options.profile = profile;
+  Outcome outcome = run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;
+    ld.shared.u32 %r3, [%r1];
+    add.u32 %r4, %r0, 5;
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r3], {%r4};
+    tcgen05.wait::st.sync.aligned;
+    mov.u32 %r6, 0;
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r5}, [%r3];
+    )" + use + R"(
+    st.global.v2.u32 [%rd1], {%r5, %r6};
+    tcgen05.wait::ld.sync.aligned;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 32;
+    ret;)",
+                                     sharedMemory),
+                        {}, 32, options);
+  for (uint64_t i = 0; i < 32; ++i)
+    EXPECT_EQ(outcome.out[i] & 0xffffffff, i + 5);
+  return outcome.reports;
+}
+
+TEST(Tcgen05Errors, RegistersUsedBeforeTheyAreWaitedFor) {
+  for (const char *use : {"", "add.u32 %r6, %r5, 1;"}) {
+    EXPECT_EQ(unwaitedReports(use, CheckProfile::Cutlass, true), "");
+    EXPECT_EQ(unwaitedReports(use, CheckProfile::Strict, false), "");
+    EXPECT_NE(unwaitedReports(use, CheckProfile::Strict, true)
+                  .find("unwaited-tmem-load: register %r5 is used before "
+                        "tcgen05.wait::ld has waited for it"),
+              std::string::npos);
+  }
+}
+
 TEST(Tcgen05Errors, LanesOfCopiesAndShifts) {
   const char *copy = "tcgen05.cp.cta_group::1.";
   const std::string descriptor =

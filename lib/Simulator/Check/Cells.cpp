@@ -19,7 +19,7 @@ bool Checker::Impl::takesOver(const AccessRecord &read, AccessRecord &record,
                               const AccessView &now) const {
   if (!read.valid())
     return true;
-  if (read.isOperation != record.isOperation ||
+  if (read.isRepeated || read.isOperation != record.isOperation ||
       (record.isStrong && !read.isStrong))
     return false;
   bool inside = !(read.bytes & ~record.bytes);
@@ -78,22 +78,93 @@ void Checker::Impl::enterRead(ShadowCell &cell, ReadLists &lists,
     list.push_back(record);
 }
 
+bool Checker::Impl::repeats(const AccessRecord &earlier, const AccessView &now,
+                            Spot spot) const {
+  // A strong access may be an atomic one, which is not the same when repeated.
+  if (strict || !now.kept || !earlier.valid() || earlier.isOperation ||
+      earlier.isStrong || earlier.sameAgent(now.record) ||
+      earlier.cluster != now.record.cluster ||
+      earlier.agent() / machine.warpsPerCta !=
+          now.record.agent() / machine.warpsPerCta)
+    return false;
+  uint32_t both = earlier.bytes & now.record.bytes;
+  for (unsigned byte = 0; byte < 4; ++byte)
+    if ((both >> byte & 1) &&
+        !(now.kept >> (spot.at + byte - now.keptFrom) & 1))
+      return false;
+  return both && !ordered(earlier, true, now);
+}
+
+std::vector<AccessRecord> Checker::Impl::repeatedBy(const ShadowCell &cell,
+                                                    ReadLists &lists,
+                                                    const AccessView &now,
+                                                    Spot spot) {
+  std::vector<AccessRecord> records;
+  auto add = [&](AccessRecord record, bool isWrite) {
+    if (!repeats(record, now, spot))
+      return;
+    record.isRepeated = isWrite;
+    record.repeats = 0;
+    records.push_back(record);
+  };
+  add(cell.write, true);
+  if (cell.write.repeats)
+    for (const AccessRecord &read : lists[cell.moreReads])
+      if (read.isRepeated)
+        add(read, true);
+  if (records.empty())
+    return records;
+  // Reads of the value got it in either order.
+  add(cell.read, false);
+  if (cell.moreReads)
+    for (const AccessRecord &read : lists[cell.moreReads])
+      if (!read.isRepeated)
+        add(read, false);
+  return records;
+}
+
+bool Checker::Impl::followsRepeated(const ShadowCell &cell, ReadLists &lists,
+                                    const AccessView &now) const {
+  if (!cell.write.repeats || now.operation)
+    return false;
+  const std::vector<AccessRecord> &list = lists[cell.moreReads];
+  return std::any_of(list.begin(), list.end(), [&](const AccessRecord &write) {
+    return write.isRepeated && !(now.record.bytes & ~write.bytes) &&
+           (write.sameAgent(now.record) || ordered(write, true, now));
+  });
+}
+
 void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
                            const AccessView &now, Spot spot) {
-  compare(cell.write, true, now, spot);
-  if (!now.write)
+  if (!now.write) {
+    if (!followsRepeated(cell, lists, now))
+      compare(cell.write, true, now, spot);
     return enterRead(cell, lists, now);
+  }
+  std::vector<AccessRecord> repeated;
+  if (now.kept)
+    repeated = repeatedBy(cell, lists, now, spot);
+  auto compareRead = [&](const AccessRecord &read) {
+    if (repeated.empty() || !repeats(read, now, spot))
+      compare(read, read.isRepeated, now, spot);
+  };
+  compare(cell.write, true, now, spot);
   if (cell.read.valid()) {
-    compare(cell.read, false, now, spot);
+    compareRead(cell.read);
     cell.read = AccessRecord();
   }
   if (cell.moreReads) {
     for (const AccessRecord &read : lists[cell.moreReads])
-      compare(read, false, now, spot);
+      compareRead(read);
     lists.release(cell.moreReads);
     cell.moreReads = 0;
   }
   AccessRecord record = now.record;
+  if (!repeated.empty()) {
+    record.repeats = 1;
+    cell.moreReads = lists.add();
+    lists[cell.moreReads] = std::move(repeated);
+  }
   const AccessRecord &last = cell.write;
   // Other bytes that the lane, or another one in the same instruction, has
   // written.

@@ -43,7 +43,7 @@ void Checker::clusterEnded(Cluster &cluster) {
 
 void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
                            Access access, unsigned lane, Ordering ordering,
-                           bool mapRelease) {
+                           bool mapRelease, uint32_t kept) {
   if (place.space != StateSpace::Shared && place.space != StateSpace::Global)
     return;
   bool isShared = place.space == StateSpace::Shared;
@@ -59,7 +59,9 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
                  /*operation=*/nullptr,
                  impl->lanesClockOf(state),
                  state.epoch,
-                 state.instructionClock};
+                 state.instructionClock,
+                 kept,
+                 place.address};
   now.record.setAgent(impl->warpNumber(warp));
   now.record.clock = state.clock;
   now.record.pc = warp.group().pc;

@@ -149,6 +149,10 @@ struct AccessView {
   /// warp are made by the same instruction.
   uint32_t epoch = 0;
   uint32_t instructionClock = 0;
+  /// For a store of a thread: the bytes from address `keptFrom` on that it
+  /// leaves as they were.
+  uint32_t kept = 0;
+  uint64_t keptFrom = 0;
   /// Earlier read and write that were found to be in order: neighbouring cells
   /// mostly have the same ones.
   mutable AccessRecord passed[2] = {};
@@ -216,6 +220,18 @@ struct Checker::Impl {
   /// Compares an access with the cell's and enters it (Cells.cpp).
   void access(ShadowCell &cell, ReadLists &lists, const AccessView &now,
               Spot spot);
+  /// Profile cutlass: whether a store keeps the bytes that another warp of the
+  /// CTA has accessed, without being ordered after it. Where that warp has put
+  /// them memory ends up the same whoever comes first.
+  bool repeats(const AccessRecord &earlier, const AccessView &now,
+               Spot spot) const;
+  /// The writes of the cell that a store repeats, and the reads of them that it
+  /// is not ordered after: later accesses are compared with these as well.
+  std::vector<AccessRecord> repeatedBy(const ShadowCell &cell, ReadLists &lists,
+                                       const AccessView &now, Spot spot);
+  /// Whether a read is ordered after one of the writes that the cell's repeats.
+  bool followsRepeated(const ShadowCell &cell, ReadLists &lists,
+                       const AccessView &now) const;
   /// Enters a read beside, or in place of, those of the cell.
   void enterRead(ShadowCell &cell, ReadLists &lists, const AccessView &now);
   /// Whether `record`, a read of `now`, can stand for an earlier read from now

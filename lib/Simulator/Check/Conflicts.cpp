@@ -159,6 +159,8 @@ bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
                    "between");
     return false;
   }
+  if (earlierWrote && now.write && repeats(earlier, now, spot))
+    return false;
   if (!ordered(earlier, earlierWrote, now)) {
     reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
                    describe(spot), "that nothing orders before it");

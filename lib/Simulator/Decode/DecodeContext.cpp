@@ -146,14 +146,11 @@ Type DecodeContext::expectType(std::initializer_list<Type> legal) {
   Type type = takeType();
   if (std::find(legal.begin(), legal.end(), type) != legal.end())
     return type;
-  std::string message = parsed.fullName();
-  if (type == Type::None) {
-    message.append(" needs a type");
-  } else {
-    message.append(" does not support type .");
-    message.append(typeName(type));
-  }
-  error(message);
+  if (type == Type::None)
+    error(parsed.fullName() + " needs a type");
+  else
+    error("type ." + std::string(typeName(type)) + " of '" + parsed.fullName() +
+          "' is not supported");
   return *legal.begin();
 }
 
@@ -430,8 +427,8 @@ void DecodeContext::finish() {
   if (failed)
     return;
   if (!modifiers.empty())
-    error("unknown modifier '." + modifiers.front() + "' of '" +
-          parsed.fullName() + "'");
+    error("modifier '." + modifiers.front() + "' of '" + parsed.fullName() +
+          "' is not supported");
   if (!inst.handler)
     unsupported();
 }

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Named barriers count threads; one without a count waits for all threads of
-// the CTA that have not exited. An instruction that has to wait runs again
+// the CTA that have not exited, as the cluster's does for those of all its
+// CTAs. An instruction that has to wait runs again
 // when it is woken: `arrived` remembers that its arrival has been counted.
 //
 //===----------------------------------------------------------------------===//
@@ -16,6 +17,8 @@
 
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
+
+#include <algorithm>
 
 namespace nvfp4::sim {
 namespace {
@@ -189,37 +192,48 @@ void decodeNamedBarrier(DecodeContext &context) {
   inst.handler = barrier;
 }
 
+/// Completes the phase when all threads that have not exited have arrived.
+void completeClusterPhase(Machine &machine, Cluster &cluster) {
+  if (!cluster.arrived || cluster.arrived < cluster.liveThreads)
+    return;
+  if (machine.checker)
+    machine.checker->clusterCompleted(cluster);
+  cluster.arrived = 0;
+  ++cluster.generation;
+  machine.wake(cluster.waiters);
+}
+
 Step clusterArrive(Warp &warp, const Inst &inst, LaneMask mask) {
   Cluster &cluster = *warp.cta.cluster;
   Machine &machine = warp.machine;
-  warp.clusterGeneration = cluster.generation;
+  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    uint64_t &arrival = warp.clusterArrivals[lane];
+    if (arrival == cluster.generation + 1)
+      return warp.fault(ReportKind::IllegalOperand,
+                        "the thread arrives at the cluster barrier again "
+                        "before it has waited",
+                        static_cast<int>(lane));
+    arrival = cluster.generation + 1;
+  }
   cluster.arrived += std::popcount(mask);
   machine.progress();
   if (machine.checker)
     machine.checker->clusterArrived(warp, /*release=*/!inst.sub[0]);
-  if (cluster.arrived >= cluster.liveThreads) {
-    if (machine.checker)
-      machine.checker->clusterCompleted(cluster);
-    cluster.arrived = 0;
-    ++cluster.generation;
-    machine.wake(cluster.waiters);
-  }
+  completeClusterPhase(machine, cluster);
   return Step::Next;
 }
 
-Step clusterWait(Warp &warp, const Inst &inst, LaneMask) {
+Step clusterWait(Warp &warp, const Inst &inst, LaneMask mask) {
   Cluster &cluster = *warp.cta.cluster;
   Machine &machine = warp.machine;
-  // Exited threads count as arrived.
-  if (cluster.generation == warp.clusterGeneration && cluster.arrived &&
-      cluster.arrived >= cluster.liveThreads) {
-    if (machine.checker)
-      machine.checker->clusterCompleted(cluster);
-    cluster.arrived = 0;
-    ++cluster.generation;
-    machine.wake(cluster.waiters);
-  }
-  if (cluster.generation == warp.clusterGeneration) {
+  // Threads may have exited since the last arrival.
+  completeClusterPhase(machine, cluster);
+  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+    // A thread that has never arrived waits for the first phase.
+    uint64_t arrival = warp.clusterArrivals[std::countr_zero(rest)];
+    if (cluster.generation >= std::max<uint64_t>(arrival, 1))
+      continue;
     cluster.waiters.add(warp);
     return warp.block(WaitKind::ClusterBarrier);
   }

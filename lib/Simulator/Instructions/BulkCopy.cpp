@@ -278,12 +278,12 @@ Step nothing(Warp &, const Inst &, LaneMask) { return Step::Next; }
 void decodeCp(DecodeContext &context) {
   bool reduce = context.take("reduce");
   if (!context.take("async")) {
-    context.error("unknown instruction '" + context.parsed.fullName() + "'");
+    context.unsupported();
     return;
   }
   if (!context.take("bulk")) {
     if (reduce)
-      context.error("unknown instruction '" + context.parsed.fullName() + "'");
+      context.unsupported();
     return decodePlainCopy(context);
   }
   if (context.take("tensor"))

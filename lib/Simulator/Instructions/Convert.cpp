@@ -243,11 +243,64 @@ Step convert(Warp &warp, const Inst &inst, LaneMask mask) {
   return Step::Next;
 }
 
-uint64_t zeroExtend(uint32_t a) { return a; }
-int64_t signExtendWord(int32_t a) { return a; }
-uint32_t lowWord(uint64_t a) { return static_cast<uint32_t>(a); }
+/// Between integers, and from integers to the nearest float.
+template <typename To, typename From> To convertedTo(From a) {
+  return static_cast<To>(a);
+}
+/// f32 to 32-bit integers toward zero; see toInteger.
+template <typename To> To truncatedTo(float a) {
+  constexpr auto limit =
+      static_cast<float>(uint64_t{1} << (31 + std::is_unsigned_v<To>));
+  if (a != a)
+    return 0;
+  if (a >= limit)
+    return std::numeric_limits<To>::max();
+  if (a <= (std::is_signed_v<To> ? -limit : 0.0f))
+    return std::numeric_limits<To>::min();
+  return static_cast<To>(a);
+}
 float halfIn(Half a) { return canonical(halfToFloat(a.bits)); }
 float bfloatIn(BFloat a) { return bfloatToFloat(a.bits); }
+Half halfOut(float a) { return {floatToHalf(a)}; }
+BFloat bfloatOut(float a) { return {floatToBFloat(a)}; }
+
+template <typename Make> Handler forSizedInteger(Type type, Make make) {
+  return type == Type::U8   ? make.template operator()<uint8_t>()
+         : type == Type::S8 ? make.template operator()<int8_t>()
+                            : forInteger(type, make);
+}
+
+/// The lane-parallel handler of a plain conversion whose registers have the
+/// width of its types; null where there is none.
+Handler plainHandler(const ConvertAttributes &a) {
+  if (isFloat(a.from)) {
+    bool nearest = a.rounding == Rounding::NearestEven && !a.integerRounding;
+    bool truncates = a.rounding == Rounding::TowardZero;
+    if (a.from == Type::F16)
+      return a.to == Type::F32 ? lanewise<halfIn> : nullptr;
+    if (a.from == Type::BF16)
+      return a.to == Type::F32 ? lanewise<bfloatIn> : nullptr;
+    if (a.from != Type::F32)
+      return nullptr;
+    return a.to == Type::F16 && nearest     ? lanewise<halfOut>
+           : a.to == Type::BF16 && nearest  ? lanewise<bfloatOut>
+           : a.to == Type::S32 && truncates ? lanewise<truncatedTo<int32_t>>
+           : a.to == Type::U32 && truncates ? lanewise<truncatedTo<uint32_t>>
+                                            : nullptr;
+  }
+  return forSizedInteger(a.from, [&]<typename From>() -> Handler {
+    if (isFloat(a.to) && a.rounding != Rounding::NearestEven)
+      return nullptr;
+    if (a.to == Type::F32)
+      return lanewise<convertedTo<float, From>>;
+    if (a.to == Type::F64)
+      return lanewise<convertedTo<double, From>>;
+    return forSizedInteger(a.to, []<typename To>() -> Handler {
+      return lanewise<convertedTo<To, From>>;
+    });
+  });
+}
+
 uint32_t packHalves(float high, float low) {
   return static_cast<uint32_t>(floatToHalf(high)) << 16 | floatToHalf(low);
 }
@@ -522,18 +575,11 @@ void decodeCvt(DecodeContext &context) {
         bitWidth(a.to);
   // The common ones run lane-parallel.
   bool plain = !a.saturate && !a.flush && !a.relu && !a.satfinite;
-  unsigned to = bitWidth(a.to);
-  unsigned from = bitWidth(a.from);
-  bool integers = !isFloat(a.from) && !toFloat;
-  if (plain && integers && to == 64 && from == 32 && !a.wideIn)
-    inst.handler = isSignedInteger(a.from) ? lanewise<signExtendWord>
-                                           : lanewise<zeroExtend>;
-  else if (plain && integers && to == 32 && from == 64 && !a.wideOut)
-    inst.handler = lanewise<lowWord>;
-  else if (plain && a.to == Type::F32 && a.from == Type::F16)
-    inst.handler = lanewise<halfIn>;
-  else if (plain && a.to == Type::F32 && a.from == Type::BF16)
-    inst.handler = lanewise<bfloatIn>;
+  bool fits = a.wideOut == (bitWidth(a.to) == 64) &&
+              a.wideIn == (bitWidth(a.from) == 64) &&
+              !(inst.sub[0] && isSignedInteger(a.to));
+  if (Handler handler = plain && fits ? plainHandler(a) : nullptr)
+    inst.handler = handler;
 }
 
 } // namespace

@@ -109,6 +109,61 @@ template <typename T> T fmaRelu(T a, T b, T c) {
   return x != x ? r : x > 0 ? r : T{0};
 }
 
+/// Mixed precision: f32 arithmetic with f16 or bf16 operands, which are exact
+/// in f32, as are products of two.
+template <typename T> float widened(T a) {
+  return static_cast<float>(Arithmetic<T>::in(a));
+}
+template <typename T> float addMixed(T a, float c) {
+  return add(widened(a), c);
+}
+template <typename T> float subMixed(T a, float c) {
+  return sub(widened(a), c);
+}
+template <typename T> float fmaMixed(T a, T b, float c) {
+  return fma(widened(a), widened(b), c);
+}
+template <auto F, typename... A> float saturated(A... a) {
+  return saturate(F(a...));
+}
+template <typename T>
+Handler mixedHandler(const std::string &opcode, bool sat) {
+  if (opcode == "fma")
+    return sat ? lanewise<&saturated<&fmaMixed<T>, T, T, float>>
+               : lanewise<&fmaMixed<T>>;
+  if (opcode == "sub")
+    return sat ? lanewise<&saturated<&subMixed<T>, T, float>>
+               : lanewise<&subMixed<T>>;
+  return sat ? lanewise<&saturated<&addMixed<T>, T, float>>
+             : lanewise<&addMixed<T>>;
+}
+
+/// Decodes the form `.f32.f16` or `.f32.bf16` when `type` and the modifiers
+/// left name it.
+bool decodeMixed(DecodeContext &context, Rounding rounding, bool flush,
+                 bool sat, Type type, unsigned sources) {
+  std::string_view next = context.firstModifier();
+  if (type != Type::F32 || (next != "f16" && next != "bf16"))
+    return false;
+  const std::string &opcode = context.parsed.opcode;
+  if (opcode == "mul" || opcode == "mad" || flush) {
+    context.unsupported();
+    return true;
+  }
+  requireBlackwell(context);
+  Type narrow = context.expectType({Type::F16, Type::BF16});
+  if (!context.expectOperands(sources + 1))
+    return true;
+  Inst &inst = context.inst;
+  inst.op[0] = context.dest(0, Type::F32);
+  for (unsigned i = 1; i <= sources; ++i)
+    inst.op[i] = context.source(i, i == sources ? Type::F32 : narrow);
+  inst.handler = narrow == Type::F16 ? mixedHandler<Half>(opcode, sat)
+                                     : mixedHandler<BFloat>(opcode, sat);
+  applyFloatMode(context, rounding, /*flush=*/false);
+  return true;
+}
+
 template <typename T> struct AddOp {
   static constexpr auto apply = &add<T>;
 };
@@ -123,6 +178,8 @@ void decodeBinary(DecodeContext &context, char kind) {
   bool flush = context.take("ftz");
   bool sat = context.take("sat");
   Type type = context.expectType(floatTypes);
+  if (decodeMixed(context, rounding, flush, sat, type, 2))
+    return;
   decodeOperands(context, type, 2);
   Inst &inst = context.inst;
   auto pick = [&]<template <typename> class Op>() -> Handler {
@@ -156,6 +213,8 @@ void decodeFma(DecodeContext &context) {
   bool sat = context.take("sat");
   bool relu = context.take("relu");
   Type type = context.expectType(floatTypes);
+  if (decodeMixed(context, rounding, flush, sat, type, 3))
+    return;
   decodeOperands(context, type, 3);
   Inst &inst = context.inst;
   auto pickHalf = [&]<typename T>() {

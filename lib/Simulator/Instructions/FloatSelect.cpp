@@ -133,6 +133,11 @@ template <bool Absolute> Handler pickSign(Type type, bool flush) {
 } // namespace
 
 void decodeMinMax(DecodeContext &context, bool max) {
+  if (context.operandCount() == 4) {
+    context.error("'" + context.parsed.fullName() +
+                  "' of three values is not supported");
+    return;
+  }
   bool flush = context.take("ftz");
   bool nan = context.take("NaN");
   bool xorSign = context.take("xorsign");

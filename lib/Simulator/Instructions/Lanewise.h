@@ -19,6 +19,7 @@
 #include "nvfp4/Simulator/Machine/Warp.h"
 
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <tuple>
 #include <utility>
@@ -135,6 +136,14 @@ template <typename Make> Handler forInteger(Type type, Make make) {
   default:
     return nullptr;
   }
+}
+
+/// An error for targets older than sm_100.
+inline void requireBlackwell(DecodeContext &context) {
+  const std::string &target = context.tables.module.target;
+  if (std::atoi(target.c_str() + 3) < 100)
+    context.error("expected target sm_100 or a later one for '" +
+                  context.parsed.fullName() + "', but got " + target);
 }
 
 /// op[0] = destination, op[1..n] = sources, all of `type`.

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ld, ldu, st with vectors, in all state spaces; prefetches, discards and cache
-// policies, which have no functional effect. Acquire and release forms go to
-// the checker; in this simulator all accesses are performed in program order.
+// ld, ldu, st with vectors, st.bulk, in all state spaces; prefetches, discards
+// and cache policies, which have no functional effect. Acquire and release
+// forms go to the checker; in this simulator all accesses are performed in
+// program order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,38 +31,51 @@ struct MemoryAttributes : InstAttributes {
   bool wideAddress = false;
   /// Lanes of the value registers are 64 bits wide.
   bool wideValue = false;
-  /// Sign-extend into a wider register.
-  bool signExtend = false;
   Ordering ordering = Ordering::Weak;
 };
 
-uint64_t extended(const uint8_t *bytes, const MemoryAttributes &a) {
-  uint64_t value = 0;
-  std::memcpy(&value, bytes, a.elementBytes);
-  if (a.signExtend) {
-    unsigned shift = 64 - 8 * a.elementBytes;
-    value =
-        static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
-  }
-  return value;
-}
-
-void deliver(Warp &warp, const Inst &inst, const MemoryAttributes &a,
-             const uint8_t *bytes, unsigned lane) {
-  const Ref *values = &warp.kernel.pool[inst.pool];
-  for (unsigned i = 0; i < a.count; ++i) {
-    if (a.elementBytes == 16) {
-      uint64_t halves[2];
-      std::memcpy(halves, bytes + 16 * i, 16);
-      warp.wide(values[i])[lane] = halves[0];
-      warp.wide(values[i])[32 + lane] = halves[1];
-      continue;
-    }
-    uint64_t value = extended(bytes + i * a.elementBytes, a);
-    if (a.wideValue)
-      warp.wide(values[i])[lane] = value;
+/// Puts what a lane has loaded into its registers.
+template <typename T, bool Wide>
+void putElements(Warp &warp, const Ref *values, unsigned count,
+                 const uint8_t *bytes, unsigned lane) {
+  for (unsigned i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, bytes + i * sizeof value, sizeof value);
+    // Signed ones are extended into wider registers.
+    if constexpr (Wide)
+      warp.wide(values[i])[lane] = static_cast<uint64_t>(value);
     else
       warp.narrow(values[i])[lane] = static_cast<uint32_t>(value);
+  }
+}
+
+/// Elements of 16 bytes.
+struct Quad {
+  uint64_t halves[2];
+};
+template <>
+void putElements<Quad, true>(Warp &warp, const Ref *values, unsigned count,
+                             const uint8_t *bytes, unsigned lane) {
+  for (unsigned i = 0; i < count; ++i) {
+    Quad value;
+    std::memcpy(&value, bytes + i * sizeof value, sizeof value);
+    warp.wide(values[i])[lane] = value.halves[0];
+    warp.wide(values[i])[32 + lane] = value.halves[1];
+  }
+}
+
+template <typename T, bool Wide>
+void takeElements(Warp &warp, const Ref *values, unsigned count, uint8_t *bytes,
+                  unsigned lane) {
+  for (unsigned i = 0; i < count; ++i) {
+    T value;
+    if constexpr (sizeof(T) == 16)
+      value = {{warp.wide(values[i])[lane], warp.wide(values[i])[32 + lane]}};
+    else if constexpr (Wide)
+      value = static_cast<T>(warp.wide(values[i])[lane]);
+    else
+      value = static_cast<T>(warp.narrow(values[i])[lane]);
+    std::memcpy(bytes + i * sizeof value, &value, sizeof value);
   }
 }
 
@@ -101,19 +115,50 @@ void lintBanks(Warp &warp, const Inst &inst, const MemoryAttributes &a,
                                     " passes instead of 1");
 }
 
+/// The addresses of an access, by lane.
+class Addresses {
+public:
+  Addresses(Warp &warp, const Inst &inst, const MemoryAttributes &a)
+      : narrow(warp.narrow(inst.op[0])), wide(warp.wide(inst.op[0])),
+        offset(inst.immediate), isWide(a.wideAddress) {}
+  uint64_t operator[](unsigned lane) const {
+    return isWide ? wide[lane] + offset
+                  : static_cast<uint32_t>(narrow[lane] + offset);
+  }
+
+private:
+  const uint32_t *narrow;
+  const uint64_t *wide;
+  int64_t offset;
+  bool isWide;
+};
+
+template <typename T, bool Wide>
 Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MemoryAttributes>();
   if (warp.machine.options.lintBankConflicts)
     lintBanks(warp, inst, a, mask);
-  unsigned size = a.elementBytes * a.count;
-  uint8_t bytes[64];
+  const Ref *values = &warp.kernel.pool[inst.pool];
+  unsigned count = a.count;
+  auto size = static_cast<unsigned>(sizeof(T) * count);
+  bool isChecked = warp.machine.checker != nullptr;
+  Addresses addresses(warp, inst, a);
+  Window window(warp, a.space, addresses[std::countr_zero(mask)]);
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
-    uint64_t address =
-        warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
-    if (!loadBytes(warp, a.space, address, bytes, size, lane, a.ordering))
-      return Step::Stop;
-    deliver(warp, inst, a, bytes, lane);
+    uint64_t address = addresses[lane];
+    const uint8_t *bytes =
+        isChecked ? nullptr : window.findWritten(address, size, lane);
+    uint8_t read[32];
+    if (!bytes) {
+      Place place;
+      if (!window.find(address, size, lane, place) &&
+          !resolve(warp, a.space, address, size, size, lane, place))
+        return Step::Stop;
+      readPlace(warp, place, read, size, lane, a.ordering);
+      bytes = read;
+    }
+    putElements<T, Wide>(warp, values, count, bytes, lane);
   }
   return Step::Next;
 }
@@ -149,36 +194,104 @@ void compareLanes(Warp &warp, Checker &checker,
   }
 }
 
+template <typename T, bool Wide>
 Step store(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MemoryAttributes>();
   if (warp.machine.options.lintBankConflicts)
     lintBanks(warp, inst, a, mask);
   const Ref *values = &warp.kernel.pool[inst.pool];
-  unsigned size = a.elementBytes * a.count;
+  unsigned count = a.count;
+  auto size = static_cast<unsigned>(sizeof(T) * count);
+  Checker *checker = warp.machine.checker.get();
+  Addresses addresses(warp, inst, a);
+  Window window(warp, a.space, addresses[std::countr_zero(mask)]);
+  auto locate = [&](unsigned lane, Place &place) {
+    return window.find(addresses[lane], size, lane, place) ||
+           resolve(warp, a.space, addresses[lane], size, size, lane, place);
+  };
+  if (!checker) {
+    for (LaneMask rest = mask; rest; rest &= rest - 1) {
+      unsigned lane = std::countr_zero(rest);
+      Place place;
+      if (!locate(lane, place))
+        return Step::Stop;
+      takeElements<T, Wide>(warp, values, count, place.data, lane);
+      if (place.written)
+        place.written->setFew(place.writtenOffset, size);
+    }
+    warp.machine.progress();
+    return Step::Next;
+  }
   std::array<LaneStore, 32> stores;
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
     Place &place = stores[lane].place;
     uint8_t *bytes = stores[lane].bytes.data();
-    uint64_t address =
-        warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
-    for (unsigned i = 0; i < a.count; ++i) {
-      if (a.elementBytes == 16) {
-        std::memcpy(bytes + 16 * i, &warp.wide(values[i])[lane], 8);
-        std::memcpy(bytes + 16 * i + 8, &warp.wide(values[i])[32 + lane], 8);
-        continue;
-      }
-      uint64_t value = a.wideValue ? warp.wide(values[i])[lane]
-                                   : warp.narrow(values[i])[lane];
-      std::memcpy(bytes + i * a.elementBytes, &value, a.elementBytes);
-    }
-    if (!resolve(warp, a.space, address, size, size, lane, place))
+    takeElements<T, Wide>(warp, values, count, bytes, lane);
+    if (!locate(lane, place))
       return Step::Stop;
     writePlace(warp, place, bytes, size, lane, a.ordering);
   }
-  Checker *checker = warp.machine.checker.get();
-  if (checker && a.ordering == Ordering::Weak)
+  if (a.ordering == Ordering::Weak)
     compareLanes(warp, *checker, stores, mask, size);
+  return Step::Next;
+}
+
+/// The handler of an access for elements of `bytes` bytes in registers of 32
+/// or 64 bits.
+template <bool Wide>
+Handler handlerOf(unsigned bytes, bool isLoad, bool isSigned) {
+  auto pick = [&]<typename T>() -> Handler {
+    return isLoad ? &load<T, Wide> : &store<T, Wide>;
+  };
+  switch (bytes) {
+  case 1:
+    return isSigned ? pick.template operator()<int8_t>()
+                    : pick.template operator()<uint8_t>();
+  case 2:
+    return isSigned ? pick.template operator()<int16_t>()
+                    : pick.template operator()<uint16_t>();
+  case 4:
+    return isSigned ? pick.template operator()<int32_t>()
+                    : pick.template operator()<uint32_t>();
+  default:
+    return pick.template operator()<uint64_t>();
+  }
+}
+
+/// st.bulk: zeros in shared memory of the own CTA.
+Step storeZeros(Warp &warp, const Inst &inst, LaneMask mask) {
+  constexpr uint64_t most = 16777216;
+  const auto &a = inst.attr<MemoryAttributes>();
+  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    uint64_t address =
+        warp.addressOf(inst.op[0], a.wideAddress, inst.immediate, lane);
+    uint64_t size = a.wideValue ? warp.wide(inst.op[1])[lane]
+                                : warp.narrow(inst.op[1])[lane];
+    if (size % 8 || size > most)
+      return warp.fault(ReportKind::IllegalOperand,
+                        "expected a size that is a multiple of 8 up to " +
+                            std::to_string(most) + ", but got " +
+                            std::to_string(size),
+                        static_cast<int>(lane));
+    uint32_t shared = 0;
+    Place place;
+    if (!sharedAddressOf(warp, a.space, address, lane, shared) ||
+        !resolve(warp, StateSpace::Shared, shared, static_cast<unsigned>(size),
+                 8, lane, place))
+      return Step::Stop;
+    if (place.cta != &warp.cta)
+      return warp.fault(ReportKind::IllegalOperand,
+                        "expected shared memory of the own CTA, but got that "
+                        "of CTA rank " +
+                            std::to_string(place.cta->rank),
+                        static_cast<int>(lane));
+    if (size == 0)
+      continue;
+    std::vector<uint8_t> zeros(size);
+    writePlace(warp, place, zeros.data(), static_cast<unsigned>(size), lane);
+  }
   return Step::Next;
 }
 
@@ -285,14 +398,41 @@ void decodeAccess(DecodeContext &context, bool isLoad) {
       a.wideValue = wide;
     first = false;
   }
-  a.signExtend = isLoad && isSignedInteger(type);
-  inst.handler = isLoad ? load : store;
+  bool isSigned = isLoad && isSignedInteger(type);
+  if (a.elementBytes == 16)
+    inst.handler = isLoad ? &load<Quad, true> : &store<Quad, true>;
+  else
+    inst.handler = a.wideValue
+                       ? handlerOf<true>(a.elementBytes, isLoad, isSigned)
+                       : handlerOf<false>(a.elementBytes, isLoad, isSigned);
+}
+
+void decodeStoreZeros(DecodeContext &context) {
+  requireBlackwell(context);
+  auto &a = context.makeAttributes<MemoryAttributes>();
+  context.take("weak");
+  if (context.take("shared::cta"))
+    a.space = StateSpace::Shared;
+  if (!context.expectOperands(3))
+    return;
+  AddressOperand address = context.address(0);
+  Inst &inst = context.inst;
+  inst.op[0] = address.base;
+  inst.immediate = address.offset;
+  a.wideAddress = address.wide;
+  inst.op[1] =
+      context.sourceAnyWidth(context.operand(1), Type::B32, a.wideValue);
+  if (int64_t value = context.literal(2))
+    context.error("expected the value 0, but got " + std::to_string(value));
+  inst.handler = storeZeros;
 }
 
 void decodeLoad(DecodeContext &context) { decodeAccess(context, true); }
 void decodeStore(DecodeContext &context) {
   if (context.take("async"))
     return decodeRemoteStore(context);
+  if (context.take("bulk"))
+    return decodeStoreZeros(context);
   decodeAccess(context, false);
 }
 

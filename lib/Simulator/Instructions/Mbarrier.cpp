@@ -209,7 +209,7 @@ Step wait(Warp &warp, const Inst &inst, LaneMask mask) {
       missingAddress = address;
     }
   }
-  if (missing && a.mayWait && !group.arrived) {
+  if (missing && a.mayWait && !group.arrived && !machine.timesOut()) {
     missing->waiters.add(warp);
     if (!group.waitedPhase)
       group.waitedPhase = missing->phase + 1;

@@ -171,19 +171,22 @@ Step commit(Warp &warp, const Inst &inst, LaneMask mask) {
     ++machine.result.statistics.commits;
     Cta *cta = &warp.cta;
     Cta *leader = groupCtas(*cta, inst.sub[0] & 3)[0];
-    machine.scheduleOnPipe(*leader, [=, &machine] {
-      auto arrive = [&](uint32_t, uint32_t address) {
-        if (machine.checker)
-          if (Cta *target = machine.ctaAt(*cta, address))
-            machine.checker->operationArrived(operation.id, *target,
-                                              address & sharedOffsetMask);
-        machine.arrive(*cta, address, 1, operation.pc);
-      };
-      if (multicast)
-        forMulticast(ranks, barrier, false, arrive);
-      else
-        arrive(0, barrier);
-    });
+    machine.scheduleOnPipe(
+        *leader,
+        [=, &machine] {
+          auto arrive = [&](uint32_t, uint32_t address) {
+            if (machine.checker)
+              if (Cta *target = machine.ctaAt(*cta, address))
+                machine.checker->operationArrived(operation.id, *target,
+                                                  address & sharedOffsetMask);
+            machine.arrive(*cta, address, 1, operation.pc);
+          };
+          if (multicast)
+            forMulticast(ranks, barrier, false, arrive);
+          else
+            arrive(0, barrier);
+        },
+        {}, /*usesMemory=*/false);
   }
   return Step::Next;
 }

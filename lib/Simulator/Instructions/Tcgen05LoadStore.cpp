@@ -214,8 +214,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
     return Step::Stop;
   Machine &machine = warp.machine;
   const Ref *regs = &warp.kernel.pool[inst.pool];
-  if (inst.flags & FlagUsedEarly &&
-      machine.options.profile == CheckProfile::Cutlass)
+  if (inst.flags & FlagUsedEarly)
     return loadNow(warp, *a, place, regs);
   auto result = std::make_shared<DelayedResult>();
   result->mask = mask;

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace nvfp4::sim {
 namespace {
@@ -111,6 +112,22 @@ std::string edit(TensorMap &map, const ReplaceAttributes &a, uint64_t value) {
   return {};
 }
 
+/// The map in the 128 bytes of `data`; nothing when they are none. Zeros are a
+/// blank one, which kernels fill in field by field: what they leave out is no
+/// box of that size, or an element stride, that a copy could use.
+std::optional<TensorMap> readMap(const uint8_t *data) {
+  TensorMap map;
+  std::memcpy(&map, data, sizeof map);
+  if (map.magic == TensorMap::magicValue)
+    return map;
+  if (std::any_of(data, data + 128, [](uint8_t byte) { return byte; }))
+    return std::nullopt;
+  map = TensorMap();
+  map.box = {};
+  map.elementStride = {};
+  return map;
+}
+
 Step replace(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<ReplaceAttributes>();
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
@@ -120,23 +137,23 @@ Step replace(Warp &warp, const Inst &inst, LaneMask mask) {
     Place place;
     if (!resolve(warp, a.space, address, 128, 64, lane, place))
       return Step::Stop;
-    TensorMap map;
-    std::memcpy(&map, place.data, sizeof map);
-    if (map.magic != TensorMap::magicValue)
+    std::optional<TensorMap> map = readMap(place.data);
+    if (!map)
       return warp.fault(ReportKind::IllegalDescriptor,
-                        "the 128 bytes are not a tensor map",
+                        "expected a tensor map or 128 bytes of zeros, but got "
+                        "neither",
                         static_cast<int>(lane));
     uint64_t value = a.immediate;
     if (inst.op[1].valid())
       value = a.wideValue ? warp.wide(inst.op[1])[lane]
                           : warp.narrow(inst.op[1])[lane];
-    std::string problem = edit(map, a, value);
+    std::string problem = edit(*map, a, value);
     if (!problem.empty())
       return warp.fault(ReportKind::IllegalDescriptor, problem,
                         static_cast<int>(lane));
     uint8_t bytes[128];
     std::memcpy(bytes, place.data, 128);
-    std::memcpy(bytes, &map, sizeof map);
+    std::memcpy(bytes, &*map, sizeof *map);
     writePlace(warp, place, bytes, 128, lane);
   }
   return Step::Next;

@@ -118,24 +118,67 @@ bool resolveParam(Warp &warp, uint64_t address, unsigned size, unsigned lane,
 
 } // namespace
 
+/// The space that a generic address lies in; its window's start is taken off.
+static StateSpace spaceOf(uint64_t &address) {
+  auto inside = [&](uint64_t window) {
+    if (address - window >= windowSize)
+      return false;
+    address -= window;
+    return true;
+  };
+  return inside(sharedWindow)  ? StateSpace::Shared
+         : inside(localWindow) ? StateSpace::Local
+         : inside(paramWindow) ? StateSpace::Param
+                               : StateSpace::Global;
+}
+
+Window::Window(Warp &warp, StateSpace space, uint64_t address) {
+  uint64_t inSpace = address;
+  if (space == StateSpace::Generic)
+    space = spaceOf(inSpace);
+  // Addresses of the space, then as the instruction gives them.
+  switch (space) {
+  case StateSpace::Shared:
+  case StateSpace::SharedCluster: {
+    Cta &cta = warp.cta;
+    begin = uint64_t{cta.rank} << sharedRankShift | sharedBaseOffset;
+    if (cta.shared.size() <= sharedBaseOffset)
+      return;
+    bytes = cta.shared.size() - sharedBaseOffset;
+    first.space = StateSpace::Shared;
+    first.data = &cta.shared[sharedBaseOffset];
+    first.written = &cta.sharedWritten;
+    first.writtenOffset = first.address = sharedBaseOffset;
+    first.cta = &cta;
+    break;
+  }
+  case StateSpace::Local:
+    bytes = laneBytes = warp.kernel.function->localBytes;
+    first.space = StateSpace::Local;
+    first.data = warp.local.data();
+    first.written = &warp.localWritten;
+    break;
+  case StateSpace::Param:
+    return;
+  default: {
+    Allocation *allocation = warp.machine.memory.find(inSpace, 1);
+    if (!allocation)
+      return;
+    begin = allocation->address;
+    bytes = allocation->size;
+    first.data = allocation->data;
+    first.written = &allocation->written;
+    first.address = allocation->address;
+    break;
+  }
+  }
+  begin += address - inSpace;
+}
+
 bool resolve(Warp &warp, StateSpace space, uint64_t address, unsigned size,
              unsigned alignment, unsigned lane, Place &place) {
-  if (space == StateSpace::Generic) {
-    auto inside = [&](uint64_t window) {
-      return address >= window && address - window < windowSize;
-    };
-    space = StateSpace::Global;
-    if (inside(sharedWindow)) {
-      space = StateSpace::Shared;
-      address -= sharedWindow;
-    } else if (inside(localWindow)) {
-      space = StateSpace::Local;
-      address -= localWindow;
-    } else if (inside(paramWindow)) {
-      space = StateSpace::Param;
-      address -= paramWindow;
-    }
-  }
+  if (space == StateSpace::Generic)
+    space = spaceOf(address);
   if (address & (alignment - 1)) {
     warp.fault(ReportKind::Misaligned,
                "expected an address that is a multiple of " +
@@ -158,7 +201,7 @@ bool resolve(Warp &warp, StateSpace space, uint64_t address, unsigned size,
 
 bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
                unsigned lane, Ordering ordering) {
-  if (place.written && !place.written->all(place.writtenOffset, size)) {
+  if (place.written && !place.written->allFew(place.writtenOffset, size)) {
     warp.note(ReportKind::UninitializedRead,
               std::to_string(size) + " bytes at " +
                   (place.space == StateSpace::Shared
@@ -176,15 +219,26 @@ bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
   return true;
 }
 
+/// A bit for each byte that storing `data` leaves as it was.
+static uint32_t keptBytes(const Place &place, const void *data, unsigned size) {
+  uint32_t kept = 0;
+  for (unsigned i = 0; i < size && i < 32; ++i)
+    kept |= uint32_t{place.data[i] == static_cast<const uint8_t *>(data)[i]}
+            << i;
+  return kept;
+}
+
 void writePlace(Warp &warp, const Place &place, const void *data, unsigned size,
                 unsigned lane, Ordering ordering, bool mapRelease) {
+  Checker *checker = warp.machine.checker.get();
+  uint32_t kept = checker ? keptBytes(place, data, size) : 0;
   std::memcpy(place.data, data, size);
   if (place.written)
     place.written->set(place.writtenOffset, size);
   warp.machine.progress();
-  if (Checker *checker = warp.machine.checker.get())
+  if (checker)
     checker->threadAccess(warp, place, size, Access::Write, lane, ordering,
-                          mapRelease);
+                          mapRelease, size <= 32 ? kept : 0);
 }
 
 bool loadBytes(Warp &warp, StateSpace space, uint64_t address, void *data,

@@ -100,6 +100,13 @@ PipeCost CycleCosts::tcgen05Mma(unsigned m, unsigned n, unsigned ctas,
 
 PipeCost CycleCosts::wgmma(unsigned n) const { return {n / 2, 0}; }
 
+std::string describeCycles(const Kernel &kernel,
+                           const RunStatistics &statistics) {
+  return readableName(kernel.name) + ": about " +
+         std::to_string(statistics.ticks) + " cycles, by a model, and " +
+         std::to_string(statistics.warpInstructions) + " warp instructions";
+}
+
 Warp *Machine::pickWarp(unsigned &quantum) {
   if (options.delays != DelayMode::Cycles) {
     Warp *warp = ready[random.below(ready.size())];

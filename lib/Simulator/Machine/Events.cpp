@@ -61,8 +61,14 @@ uint64_t Machine::delayFor(AsyncKind kind, Cta &cta, uint64_t bytes) {
   return slow ? 4 * most + random.below(4 * most) : 1 + random.below(16);
 }
 
+bool Machine::timesOut() {
+  bool isRandom = options.delays == DelayMode::Uniform ||
+                  options.delays == DelayMode::Adversarial;
+  return isRandom && random.below(4) == 0;
+}
+
 void Machine::scheduleOnPipe(Cta &cta, std::function<void()> effect,
-                             PipeCost cost) {
+                             PipeCost cost, bool usesMemory) {
   uint64_t time = std::max(now, cta.pipeTime);
   if (options.delays == DelayMode::Cycles) {
     cta.pipeFree = std::max(now, cta.pipeFree) + cost.interval;
@@ -73,13 +79,13 @@ void Machine::scheduleOnPipe(Cta &cta, std::function<void()> effect,
   if (options.delays == DelayMode::Immediate)
     time = now;
   cta.pipeTime = time;
-  ++cta.pipePending;
+  cta.pipePending += usesMemory;
   Cluster *cluster = cta.cluster;
   ++cluster->pendingOperations;
   Cta *owner = &cta;
-  schedule(time - now, [owner, cluster, effect = std::move(effect)] {
+  schedule(time - now, [=, effect = std::move(effect)] {
     effect();
-    --owner->pipePending;
+    owner->pipePending -= usesMemory;
     --cluster->pendingOperations;
   });
 }

@@ -103,6 +103,21 @@ bool Machine::validate() {
   return true;
 }
 
+void Machine::report(Report report) {
+  auto lineOf = [&](uint32_t pc) {
+    return pc < kernel.info.size() ? kernel.info[pc].location.line : 0;
+  };
+  auto covers = [&](const IgnoredFinding &ignored) {
+    return ignored.kind == report.kind &&
+           (!ignored.line || ignored.line == lineOf(report.pc) ||
+            ignored.line == lineOf(report.otherPc));
+  };
+  if (std::any_of(options.ignored.begin(), options.ignored.end(), covers))
+    ++result.ignoredFindings;
+  else
+    result.reports.add(std::move(report));
+}
+
 void Machine::stop(Report report) {
   if (!stopFlag)
     result.reports.add(std::move(report));
@@ -157,6 +172,11 @@ void Machine::lanesExited(Warp &warp, LaneMask lanes) {
   unsigned count = std::popcount(lanes);
   cta.liveThreads -= count;
   cluster.liveThreads -= count;
+  // A thread that has exited counts as arrived because nobody waits for it; its
+  // own arrival in the open phase no longer counts.
+  for (LaneMask rest = lanes; rest; rest &= rest - 1)
+    if (warp.clusterArrivals[std::countr_zero(rest)] == cluster.generation + 1)
+      --cluster.arrived;
   progress();
   // Barriers over all threads of the CTA no longer wait for these.
   for (NamedBarrier &barrier : cta.barriers)
@@ -176,13 +196,13 @@ void Machine::lanesExited(Warp &warp, LaneMask lanes) {
 
 void Machine::checkAtExit(Cta &cta) {
   if (cta.tmem && cta.tmem->allocatedColumns()) {
-    Report report;
-    report.kind = ReportKind::TmemLeak;
-    report.message = "CTA exits with " +
-                     std::to_string(cta.tmem->allocatedColumns()) +
-                     " columns of tensor memory allocated";
-    report.where = cta.warps[0]->describe();
-    result.reports.add(std::move(report));
+    Report leak;
+    leak.kind = ReportKind::TmemLeak;
+    leak.message = "CTA exits with " +
+                   std::to_string(cta.tmem->allocatedColumns()) +
+                   " columns of tensor memory allocated";
+    leak.where = cta.warps[0]->describe();
+    report(std::move(leak));
   }
   if (options.profile != CheckProfile::Strict)
     return;
@@ -195,35 +215,40 @@ void Machine::checkAtExit(Cta &cta) {
                                 copies.committed.end(), isLeft);
       if (found == copies.committed.end() && !isLeft(copies.open))
         continue;
-      Report report;
-      report.kind = ReportKind::ExitedCta;
-      report.message = "CTA exits while nobody has waited for a copy of its "
-                       "shared memory to have been read";
-      report.pc =
+      Report left;
+      left.kind = ReportKind::ExitedCta;
+      left.message = "CTA exits while nobody has waited for a copy of its "
+                     "shared memory to have been read";
+      left.pc =
           found == copies.committed.end() ? copies.open->pc : (*found)->pc;
-      report.where = warp->describe();
-      result.reports.add(std::move(report));
+      left.where = warp->describe();
+      report(std::move(left));
       return;
     }
+}
+
+void Machine::reportUnwaitedUses() {
+  // Profile cutlass has none: production kernels compute with the results, or
+  // store them, and never wait, because assemblers take every use to depend on
+  // the load.
+  for (const UnwaitedUse &use : kernel.unwaitedUses) {
+    if (use.indirect)
+      continue;
+    Report found;
+    found.kind = ReportKind::UnwaitedTmemLoad;
+    found.message = "register " + use.reg +
+                    " is used before tcgen05.wait::ld has waited for it";
+    found.pc = use.use;
+    found.otherPc = use.load;
+    report(std::move(found));
+  }
 }
 
 RunResult Machine::run() {
   auto start = std::chrono::steady_clock::now();
   if (validate()) {
-    bool strict = options.profile == CheckProfile::Strict;
-    for (const UnwaitedUse &use : kernel.unwaitedUses) {
-      // Production kernels compute with the results and never wait: assemblers
-      // take computations to depend on the load.
-      if (use.indirect || (use.computes && !strict))
-        continue;
-      Report report;
-      report.kind = ReportKind::UnwaitedTmemLoad;
-      report.message = "register " + use.reg +
-                       " is used before tcgen05.wait::ld has waited for it";
-      report.pc = use.use;
-      report.otherPc = use.load;
-      result.reports.add(std::move(report));
-    }
+    if (options.check && options.profile == CheckProfile::Strict)
+      reportUnwaitedUses();
     uint64_t total = product(clusterGrid);
     for (uint32_t i = 0; i < total; ++i)
       waitingClusters.push_back(i);

@@ -11,37 +11,95 @@
 
 #include "nvfp4/Simulator/Machine/Report.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <iterator>
+
 namespace nvfp4::sim {
 
+static constexpr std::string_view kindNames[] = {
+    "data-race",
+    "missing-proxy-fence",
+    "missing-tcgen05-fence",
+    "unwaited-tmem-load",
+    "missing-tensormap-fence",
+    "missing-mbarrier-init-fence",
+    "mbarrier-misuse",
+    "deadlock",
+    "livelock",
+    "instruction-limit",
+    "tmem-allocation",
+    "tmem-lane",
+    "tmem-leak",
+    "uninitialized-read",
+    "out-of-bounds",
+    "misaligned",
+    "illegal-descriptor",
+    "mixed-cta-group",
+    "exited-cta",
+    "illegal-operand",
+    "illegal-launch",
+    "unsupported",
+    "trap",
+    "lint",
+};
+static_assert(std::size(kindNames) ==
+              static_cast<size_t>(ReportKind::Lint) + 1);
+
 std::string_view reportKindName(ReportKind kind) {
-  static constexpr std::string_view names[] = {
-      "data-race",
-      "missing-proxy-fence",
-      "missing-tcgen05-fence",
-      "unwaited-tmem-load",
-      "missing-tensormap-fence",
-      "missing-mbarrier-init-fence",
-      "mbarrier-misuse",
-      "deadlock",
-      "livelock",
-      "instruction-limit",
-      "tmem-allocation",
-      "tmem-lane",
-      "tmem-leak",
-      "uninitialized-read",
-      "out-of-bounds",
-      "misaligned",
-      "illegal-descriptor",
-      "mixed-cta-group",
-      "exited-cta",
-      "illegal-operand",
-      "illegal-launch",
-      "unsupported",
-      "trap",
-      "lint",
-  };
-  static_assert(std::size(names) == static_cast<size_t>(ReportKind::Lint) + 1);
-  return names[static_cast<size_t>(kind)];
+  return kindNames[static_cast<size_t>(kind)];
+}
+
+std::optional<ReportKind> parseReportKind(std::string_view name) {
+  const auto *found =
+      std::find(std::begin(kindNames), std::end(kindNames), name);
+  if (found == std::end(kindNames))
+    return std::nullopt;
+  return static_cast<ReportKind>(found - kindNames);
+}
+
+bool alwaysEndsRun(ReportKind kind) {
+  switch (kind) {
+  case ReportKind::Deadlock:
+  case ReportKind::Livelock:
+  case ReportKind::InstructionLimit:
+  case ReportKind::TmemAllocation:
+  case ReportKind::TmemLane:
+  case ReportKind::OutOfBounds:
+  case ReportKind::Misaligned:
+  case ReportKind::IllegalDescriptor:
+  case ReportKind::MixedCtaGroup:
+  case ReportKind::IllegalOperand:
+  case ReportKind::IllegalLaunch:
+  case ReportKind::Unsupported:
+  case ReportKind::Trap:
+    return true;
+  default:
+    return false;
+  }
+}
+
+std::string readableName(const std::string &symbol) {
+  if (symbol.rfind("_Z", 0) != 0) // what else looks like a type is none
+    return symbol;
+  int status = 0;
+  char *text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : symbol;
+  std::free(text);
+  constexpr size_t most = 160;
+  if (status != 0 || name.size() <= most)
+    return name;
+  std::string outer;
+  unsigned depth = 0;
+  for (char c : name) {
+    depth -= c == '>' && depth > 0;
+    if (depth == 0)
+      outer += c;
+    if (c == '<' && depth++ == 0)
+      outer += "...";
+  }
+  return outer;
 }
 
 void ReportList::add(Report report) {
@@ -59,7 +117,7 @@ void ReportList::add(Report report) {
 
 std::string describePlace(const Kernel &kernel, uint32_t pc) {
   if (pc >= kernel.info.size())
-    return kernel.name;
+    return readableName(kernel.name);
   const InstInfo &info = kernel.info[pc];
   std::string text =
       kernel.module->fileName + ":" + std::to_string(info.location.line);

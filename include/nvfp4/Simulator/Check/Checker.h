@@ -50,11 +50,12 @@ public:
   void clusterEnded(Cluster &cluster);
 
   /// An access of a thread, through the generic proxy. With `mapRelease` a
-  /// write that is released to the proxy of tensor maps.
+  /// write that is released to the proxy of tensor maps; `kept` has a bit for
+  /// each byte that it leaves as it was.
   void threadAccess(Warp &warp, const Place &place, unsigned size,
                     Access access, unsigned lane,
-                    Ordering ordering = Ordering::Weak,
-                    bool mapRelease = false);
+                    Ordering ordering = Ordering::Weak, bool mapRelease = false,
+                    uint32_t kept = 0);
 
   /// Two lanes of one store put different values at `place`, where that of
   /// `other` is found afterwards.

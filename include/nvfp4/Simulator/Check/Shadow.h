@@ -47,7 +47,11 @@ struct AccessRecord {
   uint32_t isStrong : 1 = 0;
   /// A write through the proxy of tensor maps (tensormap.cp_fenceproxy).
   uint32_t isMapRelease : 1 = 0;
-  uint32_t unused : 2 = 0;
+  /// Among the reads of a cell: a write whose value the cell's write repeats
+  /// without being ordered after it.
+  uint32_t isRepeated : 1 = 0;
+  /// The cell's write: there are such.
+  uint32_t repeats : 1 = 0;
   uint32_t cluster : clusterBits = 0;
   uint32_t lane : 8 = 0;
 
@@ -68,6 +72,7 @@ static_assert(sizeof(AccessRecord) == 16 &&
 struct ShadowCell {
   AccessRecord write;
   /// One of the reads since; `moreReads` is an index into ReadLists, or 0.
+  /// Writes of the same value by warps that nothing orders are among them.
   AccessRecord read;
   uint32_t moreReads;
 };

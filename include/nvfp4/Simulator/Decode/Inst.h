@@ -91,8 +91,7 @@ enum InstFlags : uint8_t {
   /// The instruction only computes registers from registers: what it makes of
   /// an undefined value matters when that is used.
   FlagComputes = 16,
-  /// A tcgen05.ld whose registers go into computations before they are waited
-  /// for.
+  /// A tcgen05.ld whose registers are used before they are waited for.
   FlagUsedEarly = 32,
 };
 

@@ -99,7 +99,6 @@ struct UnwaitedUse {
   uint32_t use = 0;
   uint32_t load = 0;
   std::string reg;
-  bool computes = false;
   bool indirect = false;
 };
 

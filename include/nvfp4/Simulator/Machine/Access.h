@@ -36,6 +36,51 @@ struct Place {
 bool resolve(Warp &warp, StateSpace space, uint64_t address, unsigned size,
              unsigned alignment, unsigned lane, Place &place);
 
+/// A range of addresses whose bytes lie next to each other: what `resolve`
+/// finds for most lanes of an instruction when it has been asked for one.
+class Window {
+public:
+  /// The range around `address`, which is empty where there is none that is
+  /// worth it.
+  Window(Warp &warp, StateSpace space, uint64_t address);
+
+  /// As `resolve`; false, without a report, for what is not in the range or not
+  /// a multiple of `size`.
+  bool find(uint64_t address, unsigned size, unsigned lane,
+            Place &place) const {
+    uint64_t offset = address - begin;
+    if (offset >= bytes || bytes - offset < size || (address & (size - 1)))
+      return false;
+    offset += laneBytes * lane;
+    place.space = first.space;
+    place.data = first.data + offset;
+    place.written = first.written;
+    place.writtenOffset = first.writtenOffset + offset;
+    place.cta = first.cta;
+    place.address = first.address + offset;
+    return true;
+  }
+
+  /// The bytes where there is nothing to say about a read of them: they are in
+  /// the range, aligned, and written. Null elsewhere.
+  const uint8_t *findWritten(uint64_t address, unsigned size,
+                             unsigned lane) const {
+    uint64_t offset = address - begin;
+    if (offset >= bytes || bytes - offset < size || (address & (size - 1)))
+      return nullptr;
+    offset += laneBytes * lane;
+    return first.written->allFew(first.writtenOffset + offset, size)
+               ? first.data + offset
+               : nullptr;
+  }
+
+private:
+  uint64_t begin = 0, bytes = 0;
+  /// From one lane's bytes to the next one's, in local memory.
+  uint64_t laneBytes = 0;
+  Place first;
+};
+
 /// Reads after resolving; bytes never written are reported once.
 bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
                unsigned lane, Ordering ordering = Ordering::Weak);

@@ -81,6 +81,7 @@ struct Cta {
   uint64_t pipeFree = 0;
   uint64_t copyFree = 0;
   std::array<uint64_t, 4> issueFree{};
+  /// Operations in it that use tensor memory.
   unsigned pipePending = 0;
   /// cta_group used by tcgen05 so far: 0, 1 or 2.
   unsigned ctaGroup = 0;

@@ -80,6 +80,8 @@ struct RunOptions {
   /// Happens-before checker.
   bool check = false;
   CheckProfile profile = CheckProfile::Cutlass;
+  /// What is not reported, unless it ends the run.
+  std::vector<IgnoredFinding> ignored;
   /// Reports loads and stores whose lanes meet in banks of shared memory.
   bool lintBankConflicts = false;
   /// CTAs that are resident at once; the number of pretended SMs.
@@ -115,10 +117,16 @@ struct RunResult {
   /// true; look at `reports` too.
   bool completed = false;
   ReportList reports;
+  /// How many findings were left out because the options say so.
+  uint64_t ignoredFindings = 0;
   RunStatistics statistics;
 
   bool ok() const { return completed && reports.empty(); }
 };
+
+/// "kernel: about 54361 cycles, by a model, and 9876 warp instructions".
+std::string describeCycles(const Kernel &kernel,
+                           const RunStatistics &statistics);
 
 } // namespace nvfp4::sim
 

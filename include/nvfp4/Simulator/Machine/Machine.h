@@ -77,12 +77,16 @@ public:
   /// A delay for an operation of `kind` that `cta` issues and that moves
   /// `bytes`; the latter two count for the model of cycles only.
   uint64_t delayFor(AsyncKind kind, Cta &cta, uint64_t bytes = 0);
-  /// Appends `effect` to the in-order tensor pipe of `cta`.
+  /// Appends `effect` to the in-order tensor pipe of `cta`; `usesMemory` where
+  /// it reads or writes tensor memory.
   void scheduleOnPipe(Cta &cta, std::function<void()> effect,
-                      PipeCost cost = {});
+                      PipeCost cost = {}, bool usesMemory = true);
   /// Wakes the warps in `list` and empties it.
   void wake(WaitList &list);
   void wake(Warp &warp);
+  /// Whether a wait that has a time limit comes back before what it waits for:
+  /// where delays are random, one of four does at once.
+  bool timesOut();
   /// Something changed that others may be waiting for by polling.
   void progress() { lastProgress = now; }
 
@@ -100,7 +104,7 @@ public:
                             uint32_t pc);
 
   // Reports. ----------------------------------------------------------------
-  void report(Report report) { result.reports.add(std::move(report)); }
+  void report(Report report);
   /// Reports and ends the run.
   void stop(Report report);
 
@@ -143,6 +147,7 @@ private:
   };
 
   bool validate();
+  void reportUnwaitedUses();
   void startCluster(uint32_t index);
   void fillEnvironment(Warp &warp);
   void runWarp(Warp &warp, unsigned quantum);

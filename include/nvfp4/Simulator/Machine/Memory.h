@@ -34,7 +34,24 @@ public:
   /// Whether all of [begin, begin + size) are marked.
   bool all(size_t begin, size_t size) const;
 
+  /// The same for few bytes, which mostly lie in one word.
+  void setFew(size_t begin, unsigned size) {
+    if (begin % 64 + size > 64)
+      return set(begin, size);
+    words[begin / 64] |= bitsOf(begin, size);
+  }
+  bool allFew(size_t begin, unsigned size) const {
+    if (begin % 64 + size > 64)
+      return all(begin, size);
+    uint64_t bits = bitsOf(begin, size);
+    return (words[begin / 64] & bits) == bits;
+  }
+
 private:
+  static uint64_t bitsOf(size_t begin, unsigned size) {
+    return (~uint64_t{0} >> (64 - size)) << (begin % 64);
+  }
+
   std::vector<uint64_t> words;
 };
 

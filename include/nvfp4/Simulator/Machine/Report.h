@@ -16,7 +16,9 @@
 
 #include "nvfp4/Simulator/Decode/Kernel.h"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nvfp4::sim {
@@ -52,6 +54,13 @@ enum class ReportKind : uint8_t {
 /// For example "data-race".
 std::string_view reportKindName(ReportKind kind);
 
+/// Findings that are wanted to be left out: of a kind, at a line of the PTX or
+/// (0) anywhere.
+struct IgnoredFinding {
+  ReportKind kind = ReportKind::Lint;
+  uint32_t line = 0;
+};
+
 /// One finding.
 struct Report {
   ReportKind kind = ReportKind::DataRace;
@@ -81,6 +90,17 @@ public:
 private:
   std::vector<Report> reports;
 };
+
+/// The kind of that spelling.
+std::optional<ReportKind> parseReportKind(std::string_view name);
+
+/// Whether all findings of a kind end the run, so that there is nothing behind
+/// them that could be looked at.
+bool alwaysEndsRun(ReportKind kind);
+
+/// A symbol as its source has it: C++ names are demangled, and arguments of
+/// templates left out where they make the name long.
+std::string readableName(const std::string &symbol);
 
 /// "file.ptx:12 (kernel.py:40)" for an instruction of `kernel`.
 std::string describePlace(const Kernel &kernel, uint32_t pc);

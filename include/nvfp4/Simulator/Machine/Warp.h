@@ -18,6 +18,7 @@
 #include "nvfp4/Simulator/Machine/Memory.h"
 #include "nvfp4/Simulator/Machine/Report.h"
 
+#include <array>
 #include <bit>
 #include <deque>
 #include <memory>
@@ -187,8 +188,9 @@ public:
   ByteMask localWritten;
   /// Lanes in which each tracked register has been written.
   std::vector<LaneMask> trackedWritten;
-  /// Generation of the cluster barrier the warp last arrived at.
-  uint64_t clusterGeneration = 0;
+  /// For each lane the generation of the cluster barrier that it last arrived
+  /// at, plus one; 0 before its first arrival.
+  std::array<uint64_t, 32> clusterArrivals{};
   /// Carry flag of add.cc and its kin.
   LaneMask carry = 0;
 
