@@ -265,11 +265,60 @@ std::string parseScalar(const std::string &number, const std::string &item,
   return {};
 }
 
+/// Pairs of hexadecimal digits.
+std::string parseBytes(const std::string &digits, std::vector<uint8_t> &bytes) {
+  bool ok = !digits.empty() && digits.size() % 2 == 0;
+  for (size_t i = 0; ok && i < digits.size(); i += 2) {
+    uint8_t byte = 0;
+    const char *end = digits.data() + i + 2;
+    auto [stop, error] = std::from_chars(digits.data() + i, end, byte, 16);
+    ok = error == std::errc() && stop == end;
+    bytes.push_back(byte);
+  }
+  return ok ? std::string()
+            : "expected pairs of hexadecimal digits behind 'bytes:', but got "
+              "'" +
+                  digits + "'";
+}
+
+std::string parseArgument(const std::string &text, Argument &argument);
+
+/// The items of an argument list or of a structure.
+std::string parseItems(const std::string &text, const char *where,
+                       std::vector<Argument> &arguments) {
+  for (const std::string &item : split(text, ',')) {
+    if (item.empty())
+      return std::string("expected an item before and behind each comma of ") +
+             where + ", but got none at the " +
+             (arguments.empty() ? "start" : "end or between two") + " of '" +
+             text + "'";
+    Argument argument;
+    std::string error = parseArgument(item, argument);
+    if (!error.empty())
+      return error;
+    arguments.push_back(std::move(argument));
+  }
+  return {};
+}
+
 std::string parseArgument(const std::string &text, Argument &argument) {
   size_t colon = text.find(':');
   std::string prefix = text.substr(0, colon);
   std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
-  if (prefix == "i32")
+  if (prefix == "i8")
+    return parseScalar<int8_t>(rest, text, argument.bytes);
+  else if (prefix == "u8")
+    return parseScalar<uint8_t>(rest, text, argument.bytes);
+  else if (prefix == "i16")
+    return parseScalar<int16_t>(rest, text, argument.bytes);
+  else if (prefix == "u16")
+    return parseScalar<uint16_t>(rest, text, argument.bytes);
+  else if (prefix == "f64")
+    return parseScalar<double>(rest, text, argument.bytes);
+  else if (prefix == "bytes") {
+    argument.kind = Argument::Kind::Bytes;
+    return parseBytes(rest, argument.bytes);
+  } else if (prefix == "i32")
     return parseScalar<int32_t>(rest, text, argument.bytes);
   else if (prefix == "u32")
     return parseScalar<uint32_t>(rest, text, argument.bytes);
@@ -281,7 +330,11 @@ std::string parseArgument(const std::string &text, Argument &argument) {
     return parseScalar<float>(rest, text, argument.bytes);
   else if (text.rfind("tensormap(", 0) == 0 && text.back() == ')')
     return parseMap(text.substr(10, text.size() - 11), argument);
-  else {
+  else if (text.rfind("struct(", 0) == 0 && text.back() == ')') {
+    argument.kind = Argument::Kind::Struct;
+    return parseItems(text.substr(7, text.size() - 8), "a structure",
+                      argument.members);
+  } else {
     argument.kind = Argument::Kind::Pointer;
     argument.array.emplace();
     return parseArray(text, *argument.array);
@@ -294,19 +347,77 @@ std::string parseArguments(const std::string &text,
                            std::vector<Argument> &arguments) {
   if (text.empty())
     return {};
-  for (const std::string &item : split(text, ',')) {
-    if (item.empty())
-      return "expected an item before and behind each comma of --args, but got "
-             "none at the " +
-             std::string(arguments.empty() ? "start" : "end or between two") +
-             " of '" + text + "'";
-    Argument argument;
-    std::string error = parseArgument(item, argument);
-    if (!error.empty())
-      return error;
-    arguments.push_back(std::move(argument));
+  return parseItems(text, "--args", arguments);
+}
+
+namespace {
+
+/// Places the arrays of an argument called `name` and appends its bytes, at
+/// their alignment, which raises `alignment`.
+std::string layOut(Argument &argument, const std::string &name,
+                   sim::DeviceMemory &memory, std::vector<uint8_t> &bytes,
+                   size_t &alignment) {
+  auto align = [&](size_t to) {
+    alignment = std::max(alignment, to);
+    bytes.resize((bytes.size() + to - 1) / to * to);
+  };
+  auto append = [&](const void *data, size_t size, size_t to) {
+    align(to);
+    const auto *begin = static_cast<const uint8_t *>(data);
+    bytes.insert(bytes.end(), begin, begin + size);
+  };
+  if (argument.kind == Argument::Kind::Struct) {
+    std::vector<uint8_t> inner;
+    size_t own = 1;
+    for (Argument &member : argument.members)
+      if (std::string error = layOut(member, name, memory, inner, own);
+          !error.empty())
+        return error;
+    inner.resize((inner.size() + own - 1) / own * own);
+    append(inner.data(), inner.size(), own);
+    return {};
   }
-  return {};
+  if (!argument.array) {
+    bool isScalar = argument.kind == Argument::Kind::Scalar;
+    append(argument.bytes.data(), argument.bytes.size(),
+           isScalar ? argument.bytes.size() : 1);
+    return {};
+  }
+  Array &array = *argument.array;
+  size_t size = array.contents.sizeInBytes();
+  array.address = memory.allocate(
+      size,
+      name + (array.outputFile.empty() ? "" : " (" + array.outputFile + ")"));
+  if (array.upload)
+    memory.write(array.address, array.contents.data(), size);
+  if (argument.kind == Argument::Kind::Pointer) {
+    append(&array.address, 8, 8);
+    return {};
+  }
+  argument.map.address = array.address;
+  sim::TensorMap map;
+  std::string error = encodeTensorMap(argument.map, map);
+  uint8_t image[128] = {};
+  std::memcpy(image, &map, sizeof map);
+  append(image, sizeof image, 64);
+  return error;
+}
+
+void collectOutputs(const Argument &argument,
+                    std::vector<const Array *> &outputs) {
+  if (argument.array && !argument.array->outputFile.empty())
+    outputs.push_back(&*argument.array);
+  for (const Argument &member : argument.members)
+    collectOutputs(member, outputs);
+}
+
+} // namespace
+
+std::vector<const Array *> outputsOf(const std::vector<Argument> &arguments) {
+  std::vector<const Array *> outputs;
+  for (const Argument &argument : arguments)
+    collectOutputs(argument, outputs);
+  return outputs;
 }
 
 std::string placeArguments(std::vector<Argument> &arguments,
@@ -319,31 +430,13 @@ std::string placeArguments(std::vector<Argument> &arguments,
            std::to_string(arguments.size());
   parameters.assign(function.parameterBytes, 0);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    Argument &argument = arguments[i];
     const sim::Symbol &symbol = kernel.module->symbols[function.parameters[i]];
-    std::vector<uint8_t> bytes = argument.bytes;
-    if (argument.array) {
-      Array &array = *argument.array;
-      size_t size = array.contents.sizeInBytes();
-      array.address = memory.allocate(
-          size,
-          symbol.name +
-              (array.outputFile.empty() ? "" : " (" + array.outputFile + ")"));
-      if (array.upload)
-        memory.write(array.address, array.contents.data(), size);
-      if (argument.kind == Argument::Kind::Map) {
-        argument.map.address = array.address;
-        sim::TensorMap map;
-        std::string error = encodeTensorMap(argument.map, map);
-        if (!error.empty())
-          return "argument " + std::to_string(i) + ": " + error;
-        bytes.assign(128, 0);
-        std::memcpy(bytes.data(), &map, sizeof map);
-      } else {
-        bytes.resize(8);
-        std::memcpy(bytes.data(), &array.address, 8);
-      }
-    }
+    std::vector<uint8_t> bytes;
+    size_t alignment = 1;
+    if (std::string error =
+            layOut(arguments[i], symbol.name, memory, bytes, alignment);
+        !error.empty())
+      return "argument " + std::to_string(i) + ": " + error;
     if (bytes.size() != symbol.size)
       return "expected " + std::to_string(symbol.size) +
              " bytes for parameter " + std::to_string(i) + " '" + symbol.name +

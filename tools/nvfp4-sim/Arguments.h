@@ -31,18 +31,23 @@ struct Array {
   uint64_t address = 0;
 };
 
-/// One kernel argument.
+/// One kernel argument, or a member of one.
 struct Argument {
-  enum class Kind { Scalar, Pointer, Map } kind = Kind::Scalar;
-  /// Bytes of a scalar.
+  enum class Kind { Scalar, Bytes, Pointer, Map, Struct } kind = Kind::Scalar;
+  /// Of a scalar, or as they are given.
   std::vector<uint8_t> bytes;
   std::optional<Array> array;
   sim::TensorMapSpec map;
+  /// Of a structure.
+  std::vector<Argument> members;
 };
 
 /// Parses all items of `text`. Returns an error message, or an empty string.
 std::string parseArguments(const std::string &text,
                            std::vector<Argument> &arguments);
+
+/// The arrays of all arguments that are written to files.
+std::vector<const Array *> outputsOf(const std::vector<Argument> &arguments);
 
 /// Places the arrays in `memory` and fills `parameters` as `kernel` declares
 /// them. Returns an error message, or an empty string.

@@ -45,7 +45,7 @@ hold PTX (nvcc -gencode arch=compute_100a,code=compute_100a).
   --trace FILE          one line for each warp instruction
   --timeline FILE.svg   a picture of every launch
   --save-ptx FOLDER     write the PTX that is loaded there; reports name lines
-  --seed, --check, --profile, --delays, --cycles, --costs, --max-delay,
+  --seed, --check, --profile, --ignore, --delays, --cycles, --costs, --max-delay,
   --accumulation, --sms (default 8) and --max-instructions as for kernels: see
   nvfp4-sim --help
 

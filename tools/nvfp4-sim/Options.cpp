@@ -35,7 +35,9 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
       inout:in.npy>out.npy         the same, written to out.npy afterwards
       out:file.npy=f32[128x64]     pointer to new memory, written afterwards
       zero:file.npy=f32[128x64]    the same, filled with zeros first
-      i32:7 u32:7 i64:7 u64:7 f32:1.5
+      i8:7 u8:7 i16:7 u16:7 i32:7 u32:7 i64:7 u64:7 f32:1.5 f64:1.5
+      bytes:00ff                   these bytes
+      struct(i32:7,f32:1.5,a.npy)  a structure by value: items laid out as in C
       tensormap(ARRAY;box=64x128;swizzle=128B;dims=...;strides=...;type=...)
                                    a tensor map; dimensions innermost first
   --seed N              seed of the first run (default 1)
@@ -43,6 +45,10 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
   --allow-differences   results may depend on the seed
   --check               happens-before checker
   --profile strict|cutlass
+  --ignore KIND[@LINE],...
+                        findings that are not reported, of a kind such as
+                        data-race, at a line of the PTX or anywhere; not what
+                        ends the run
   --bank-conflicts      report loads and stores that meet in shared-memory banks
   --delays uniform|adversarial|immediate
   --cycles              costs of a model instead of random delays; prints how
@@ -59,7 +65,8 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
                         barriers of the first 8 CTAs
   --stats               print counters of each run
 
-Exit status: 0 clean, 1 findings or errors of the program, 2 misuse.
+Exit status: 0 clean, 1 findings or errors of the program, 2 misuse. Outputs are
+written unless a fault has ended the run.
 )";
 }
 

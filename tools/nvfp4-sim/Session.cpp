@@ -28,7 +28,7 @@ namespace {
 std::string kernelNames(const sim::Program &program) {
   std::string names;
   for (const auto &kernel : program.kernels())
-    names += (names.empty() ? "" : ", ") + kernel->name;
+    names += (names.empty() ? "" : ", ") + sim::readableName(kernel->name);
   return names;
 }
 
@@ -39,9 +39,12 @@ int misuse(const std::string &message) {
 
 void list(const sim::Program &program) {
   for (const auto &kernel : program.kernels()) {
+    std::string name = sim::readableName(kernel->name);
+    if (name != kernel->name)
+      name += " (" + kernel->name + ")";
     std::printf("%s: %zu instructions, %zu registers in %zu planes\n",
-                kernel->name.c_str(), kernel->code.size(),
-                kernel->virtualRegisters, kernel->allocatedPlanes);
+                name.c_str(), kernel->code.size(), kernel->virtualRegisters,
+                kernel->allocatedPlanes);
     for (int32_t index : kernel->function->parameters) {
       const sim::Symbol &symbol = program.module().symbols[index];
       std::printf("  %s: %llu bytes at %llu\n", symbol.name.c_str(),
@@ -73,11 +76,9 @@ using Results = std::vector<std::vector<uint8_t>>;
 Results collect(const std::vector<Argument> &arguments,
                 const sim::DeviceMemory &memory) {
   Results results;
-  for (const Argument &argument : arguments) {
-    if (!argument.array || argument.array->outputFile.empty())
-      continue;
-    std::vector<uint8_t> bytes(argument.array->contents.sizeInBytes());
-    memory.read(argument.array->address, bytes.data(), bytes.size());
+  for (const Array *array : outputsOf(arguments)) {
+    std::vector<uint8_t> bytes(array->contents.sizeInBytes());
+    memory.read(array->address, bytes.data(), bytes.size());
     results.push_back(std::move(bytes));
   }
   return results;
@@ -86,17 +87,14 @@ Results collect(const std::vector<Argument> &arguments,
 std::string save(const std::vector<Argument> &arguments,
                  const Results &results) {
   size_t next = 0;
-  for (const Argument &argument : arguments) {
-    if (!argument.array || argument.array->outputFile.empty())
-      continue;
-    const tensorio::Tensor &like = argument.array->contents;
+  for (const Array *array : outputsOf(arguments)) {
+    const tensorio::Tensor &like = array->contents;
     auto tensor = tensorio::Tensor::copyOf(
         like.dtype(), {like.shape().begin(), like.shape().end()},
         std::as_bytes(std::span(results[next++])));
     if (!tensor)
       return tensor.message();
-    if (auto status = tensorio::writeNpy(argument.array->outputFile, *tensor);
-        !status)
+    if (auto status = tensorio::writeNpy(array->outputFile, *tensor); !status)
       return status.message();
   }
   return {};
@@ -162,6 +160,7 @@ int runSession(Options &options) {
 
   Results first;
   int status = 0;
+  uint64_t ignoredFindings = 0;
   uint64_t firstSeed = options.run.seed;
   for (unsigned i = 0; i < options.seeds; ++i) {
     sim::DeviceMemory memory;
@@ -183,15 +182,21 @@ int runSession(Options &options) {
       return misuse("cannot write '" + options.traceFile + "'");
     if (options.statistics)
       printStatistics(options.run.seed, result.statistics);
+    ignoredFindings += result.ignoredFindings;
     if (!result.ok()) {
       std::printf("seed %llu:\n%s",
                   static_cast<unsigned long long>(options.run.seed),
                   result.reports.str(*kernel).c_str());
-      return 1;
+      status = 1;
     }
+    // What a fault has ended has no results.
+    if (!result.completed && i == 0)
+      return status;
+    if (!result.completed)
+      break;
     if (options.run.delays == sim::DelayMode::Cycles)
-      std::printf("%s: about %llu cycles, by a model\n", kernel->name.c_str(),
-                  static_cast<unsigned long long>(result.statistics.ticks));
+      std::printf("%s\n",
+                  sim::describeCycles(*kernel, result.statistics).c_str());
     Results results = collect(arguments, memory);
     if (i == 0) {
       first = std::move(results);
@@ -200,14 +205,19 @@ int runSession(Options &options) {
                   static_cast<unsigned long long>(options.run.seed),
                   static_cast<unsigned long long>(firstSeed));
       status = 1;
-      break;
     }
+    if (status)
+      break;
   }
   if (std::string error = save(arguments, first); !error.empty())
     return misuse(error);
   if (status == 0)
-    std::printf("%s: %u %s, no findings\n", kernel->name.c_str(), options.seeds,
-                options.seeds == 1 ? "run" : "runs");
+    std::printf(
+        "%s: %u %s, no findings%s\n", sim::readableName(kernel->name).c_str(),
+        options.seeds, options.seeds == 1 ? "run" : "runs",
+        ignoredFindings
+            ? (" but " + std::to_string(ignoredFindings) + " ignored").c_str()
+            : "");
   return status;
 }
 

@@ -222,18 +222,18 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
         stderr,
         "nvfp4-sim: launch %llu of %s: %llu warp instructions, %llu "
         "mma, %llu tensor loads, %.3f s\n",
-        static_cast<unsigned long long>(s->launches), kernel.name.c_str(),
+        static_cast<unsigned long long>(s->launches),
+        sim::readableName(kernel.name).c_str(),
         static_cast<unsigned long long>(run.statistics.warpInstructions),
         static_cast<unsigned long long>(run.statistics.mmas),
         static_cast<unsigned long long>(run.statistics.tmaLoads),
         run.statistics.seconds);
-  if (options.delays == sim::DelayMode::Cycles && s->printErrors && !isIllegal)
-    std::fprintf(stderr, "nvfp4-sim: %s: about %llu cycles, by a model\n",
-                 kernel.name.c_str(),
-                 static_cast<unsigned long long>(run.statistics.ticks));
+  if (options.delays == sim::DelayMode::Cycles && !isIllegal)
+    std::fprintf(stderr, "nvfp4-sim: %s\n",
+                 sim::describeCycles(kernel, run.statistics).c_str());
   if (run.reports.empty())
     return cuda::Success;
-  std::string text = "kernel " + kernel.name + ", seed " +
+  std::string text = "kernel " + sim::readableName(kernel.name) + ", seed " +
                      std::to_string(options.seed) + ":\n" +
                      run.reports.str(kernel);
   if (run.completed) {

@@ -48,15 +48,31 @@ static bool runs(unsigned architecture, const std::string &target) {
   return bound ? number == architecture : number <= architecture;
 }
 
+/// What devices are simulated, the newest last.
+static constexpr unsigned architectures[] = {90, 100};
+
+/// Whether the device runs PTX for `target`: without --arch it is whichever of
+/// the simulated ones does.
+static bool runs(const State &s, const std::string &target) {
+  if (s.architectureGiven)
+    return runs(s.architecture, target);
+  return std::any_of(
+      std::begin(architectures), std::end(architectures),
+      [&](unsigned architecture) { return runs(architecture, target); });
+}
+
 /// What `s` runs, and which other simulated device runs PTX for one of
 /// `targets`, if one does.
 static std::string explainTargets(const State &s,
                                   const std::vector<std::string> &targets) {
-  std::string text = "expected PTX for sm_" + std::to_string(s.architecture) +
-                     "a or an older generic target, but got ";
+  std::string text = "expected PTX for ";
+  for (unsigned architecture : architectures)
+    if (!s.architectureGiven || architecture == s.architecture)
+      text += "sm_" + std::to_string(architecture) + "a, ";
+  text.replace(text.size() - 2, 2, " or an older generic target, but got ");
   for (const std::string &target : targets)
     text += (&target == &targets.front() ? "" : ", ") + target;
-  for (unsigned other : {90u, 100u})
+  for (unsigned other : architectures)
     for (const std::string &target : targets)
       if (runs(other, target))
         return text + "; the option --arch sm_" + std::to_string(other) +
@@ -75,7 +91,7 @@ Result simcuda::loadPtx(State &s, std::string text, SimModule *&module) {
       return s.fail(cuda::FileNotFound, "cannot write '" + name + "'");
   }
   std::string target = targetOf(text);
-  if (!target.empty() && !runs(s.architecture, target))
+  if (!target.empty() && !runs(s, target))
     return s.fail(cuda::NoBinaryForGpu, explainTargets(s, {target}));
   sim::Diagnostics diagnostics(name);
   auto program = sim::Program::load(std::move(text), name, diagnostics);
@@ -106,13 +122,19 @@ Result simcuda::loadImage(State &s, const void *image, SimModule *&module) {
   if (!error.empty())
     return s.fail(cuda::InvalidImage, error);
   const FatBinary::Ptx *best = nullptr;
+  std::pair<bool, unsigned> bestOrder;
   std::vector<std::string> targets;
   for (const FatBinary::Ptx &ptx : binary.ptx) {
     std::string target = targetOf(ptx.text);
     targets.push_back(target);
-    if (runs(s.architecture, target) &&
-        (!best || ptx.architecture >= best->architecture))
+    if (!runs(s, target))
+      continue;
+    // What the device is said to be goes before what it can be.
+    std::pair order(runs(s.architecture, target), ptx.architecture);
+    if (!best || order >= bestOrder) {
       best = &ptx;
+      bestOrder = order;
+    }
   }
   if (best)
     return loadPtx(s, best->text, module);

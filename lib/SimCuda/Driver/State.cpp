@@ -12,6 +12,8 @@
 
 #include "State.h"
 
+#include "../PerThread.h"
+
 #include "nvfp4/Simulator/RunOptions.h"
 
 #include <chrono>
@@ -107,8 +109,8 @@ State &simcuda::state() {
 }
 
 std::string &simcuda::lastMessage() {
-  static thread_local std::string message;
-  return message;
+  struct Message;
+  return perThread<Message, std::string>();
 }
 
 cuda::Result simcuda::caught() noexcept {
@@ -183,7 +185,8 @@ NVFP4_SIM_API const char *nvfp4_sim_message(void) {
 /// there are none.
 NVFP4_SIM_API const char *nvfp4_sim_take_findings(const cuda::Stream *stream,
                                                   cuda::Event event) try {
-  static thread_local std::string taken;
+  struct Taken;
+  std::string &taken = perThread<Taken, std::string>();
   taken.clear();
   Entry s(false);
   if (SimEvent *found = event ? s->find(event) : nullptr)

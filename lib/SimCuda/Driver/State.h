@@ -69,7 +69,8 @@ struct State {
   unsigned contextUsers = 0;
   sim::DeviceMemory memory;
   sim::RunOptions options;
-  /// Compute capability, 100 or 90.
+  /// Compute capability that is told, 100 or 90. Only if --arch gave it, PTX
+  /// for the other is refused.
   unsigned architecture = 100;
   bool architectureGiven = false;
   uint64_t memoryUsed = 0;

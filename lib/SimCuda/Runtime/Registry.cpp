@@ -11,6 +11,8 @@
 
 #include "Registry.h"
 
+#include "../PerThread.h"
+
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -175,14 +177,15 @@ struct Configuration {
   size_t shared;
   cuda::Stream stream;
 };
+std::vector<Configuration> &configurations() {
+  return perThread<Configuration, std::vector<Configuration>>();
+}
 } // namespace
-
-static thread_local std::vector<Configuration> configurations;
 
 NVFP4_SIM_API unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block,
                                                    size_t shared,
                                                    cuda::Stream stream) try {
-  configurations.push_back({grid, block, shared, stream});
+  configurations().push_back({grid, block, shared, stream});
   return 0;
 } catch (...) {
   return static_cast<unsigned>(remember(cuda::OutOfMemory));
@@ -190,14 +193,14 @@ NVFP4_SIM_API unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block,
 
 NVFP4_SIM_API Error __cudaPopCallConfiguration(Dim3 *grid, Dim3 *block,
                                                size_t *shared, void *stream) {
-  if (configurations.empty())
+  if (configurations().empty())
     return remember(cuda::MissingConfiguration);
-  const Configuration &last = configurations.back();
+  const Configuration &last = configurations().back();
   *grid = last.grid;
   *block = last.block;
   *shared = last.shared;
   *static_cast<cuda::Stream *>(stream) = last.stream;
-  configurations.pop_back();
+  configurations().pop_back();
   return cuda::Success;
 }
 
