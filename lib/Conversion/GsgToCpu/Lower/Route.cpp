@@ -160,9 +160,8 @@ private:
           score = mb.addF(score, added);
         }
       }
-      Value mask = count ? emitLaneMask(mb, count, kLanes) : Value();
       emitStoreReals(mb, mb.f32, mb.fromBits(keyOf(mb, score)),
-                     keyAddress(mb, keys, first), mask);
+                     keyAddress(mb, keys, first), count);
       return SmallVector<Value>();
     });
   }

@@ -121,11 +121,30 @@ static Value loadVector(MathBuilder &mb, Type element, Value address,
       mb.builder.getI32IntegerAttr(1), /*nontemporal=*/UnitAttr());
 }
 
+/// `count`, which LLVM does not know to be constant. LLVM 22 stores too many
+/// bytes for a truncated vector of which a constant mask selects one lane
+/// (https://github.com/llvm/llvm-project/issues/179489).
+static Value hideConstant(MathBuilder &mb, Value count) {
+  return LLVM::InlineAsmOp::create(
+             mb.builder, mb.loc, TypeRange(count.getType()), ValueRange(count),
+             /*asm_string=*/"", /*constraints=*/"=r,0",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::tailcallkind::TailCallKind::None,
+             /*asm_dialect=*/LLVM::AsmDialectAttr(),
+             /*operand_attrs=*/ArrayAttr())
+      .getResult(0);
+}
+
+/// Stores the first `count` lanes, or all of them.
 static void storeVector(MathBuilder &mb, Value vector, Value address,
-                        Value mask) {
-  if (!mask)
+                        Value count) {
+  if (!count)
     return mb.store(vector, address);
-  LLVM::MaskedStoreOp::create(mb.builder, mb.loc, vector, address, mask,
+  auto type = cast<VectorType>(vector.getType());
+  if (type.getElementTypeBitWidth() < 32)
+    count = hideConstant(mb, count);
+  LLVM::MaskedStoreOp::create(mb.builder, mb.loc, vector, address,
+                              emitLaneMask(mb, count, type.getNumElements()),
                               mb.builder.getI32IntegerAttr(1));
 }
 
@@ -141,9 +160,9 @@ Value cpu::emitLoadReals(MathBuilder &mb, Type element, Value address,
 }
 
 void cpu::emitStoreReals(MathBuilder &mb, Type element, Value values,
-                         Value address, Value mask) {
+                         Value address, Value count) {
   Value rounded = emitToReal(mb.builder, mb.loc, values, element);
-  storeVector(mb, mb.bitcastLike(rounded, bitsOf(mb, element)), address, mask);
+  storeVector(mb, mb.bitcastLike(rounded, bitsOf(mb, element)), address, count);
 }
 
 /// for lane in [0, count or lanes).
@@ -196,8 +215,7 @@ void RealLines::store(MathBuilder &mb, Value values, const Position &at,
                       Value count) const {
   int64_t lanes = cast<VectorType>(values.getType()).getNumElements();
   if (!transposed && parts.isContiguous)
-    return emitStoreReals(mb, parts.element, values, address(mb, at),
-                          count ? emitLaneMask(mb, count, lanes) : Value());
+    return emitStoreReals(mb, parts.element, values, address(mb, at), count);
   Value rounded = emitToReal(mb.builder, mb.loc, values, parts.element);
   Value bits = mb.bitcastLike(rounded, bitsOf(mb, parts.element));
   forLanes(mb, count, lanes, {}, [&](Value k, ValueRange) {
@@ -284,16 +302,14 @@ void CodeLines::store(MathBuilder &mb, Value codes, const Position &at,
     return storeOneByOne(mb, codes, at, lanes, count);
   Value address = locate(mb, at).first;
   auto storePacked = [&] {
-    Value inside = count ? emitLaneMask(mb, count, lanes) : Value();
     // Where a row ends inside a byte, the rest of the byte is zero.
     Value kept = codes;
-    if (inside)
-      kept = mb.select(inside, codes, mb.constant(codes.getType(), 0));
+    if (count)
+      kept = mb.select(emitLaneMask(mb, count, lanes), codes,
+                       mb.constant(codes.getType(), 0));
     Value bytes = emitPackCodes(mb.builder, mb.loc, kind, kept);
-    Value mask = inside;
-    if (inside && isFP4())
-      mask = emitLaneMask(mb, mb.ceilShift(count, 1), lanes / 2);
-    storeVector(mb, bytes, address, mask);
+    storeVector(mb, bytes, address,
+                count && isFP4() ? mb.ceilShift(count, 1) : count);
   };
   if (!anyPhase || !isFP4())
     return storePacked();

@@ -53,9 +53,9 @@ mlir::Value emitLaneMask(MathBuilder &mb, mlir::Value count, int64_t lanes);
 mlir::Value emitLoadReals(MathBuilder &mb, mlir::Type element,
                           mlir::Value address, int64_t lanes,
                           mlir::Value mask = {});
-/// Rounds f32 values to `element` and stores the lanes of the mask.
+/// Rounds f32 values to `element` and stores the first `count` of them, or all.
 void emitStoreReals(MathBuilder &mb, mlir::Type element, mlir::Value values,
-                    mlir::Value address, mlir::Value mask = {});
+                    mlir::Value address, mlir::Value count = {});
 
 /// A tensor of bf16, f16 or f32 seen as lines.
 struct RealLines {
