@@ -239,7 +239,7 @@ llvm::Error Evaluator::evaluateDequantize(gsg::DequantizeOp op) {
   if (!map)
     return fail(map.takeError());
   // Without groups, those that made the value say where its scales lie.
-  if (!*map)
+  if (!*map && type.getGroupStart() != gsg::GroupStart::Whole)
     map = input->groups;
   llvm::Expected<ScaledAddress> address =
       ScaledAddress::create(type, input->scales.shape(), *map);

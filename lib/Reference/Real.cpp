@@ -168,6 +168,14 @@ Real finish(Element element, Real r) {
   r = normalise(r);
   if (r.bound == 0)
     return {roundTo(element, r.value), 0.0};
+  // Numbers past the largest one become infinite, of which half a step says
+  // nothing.
+  double low = roundTo(element, r.value - r.bound);
+  double high = roundTo(element, r.value + r.bound);
+  if (std::isinf(low) && low == high)
+    return {low, 0.0};
+  if (std::isinf(low) || std::isinf(high))
+    return normalise({r.value, kInfinity});
   return normalise(
       {r.value,
        r.bound + 0.5 * spacing(element, std::fabs(r.value) + r.bound)});
