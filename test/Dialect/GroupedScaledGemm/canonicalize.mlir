@@ -84,6 +84,23 @@ func.func @same_layout_storage(%v: tensor<4x8xi8>, %s: tensor<4x1xf8E4M3FN>,
 
 // -----
 
+// Tiles have padding, which the result has as zeros and the operand as anything.
+
+!a = !grouped_scaled_gemm.scaled<4x16, nvfp4, blocked_8x4>
+
+// CHECK-LABEL: func @same_tiles_storage(
+// CHECK-NEXT:    %[[B:.*]] = grouped_scaled_gemm.relayout_scales
+// CHECK:         return %[[B]]
+func.func @same_tiles_storage(%v: tensor<4x8xi8>, %s: tensor<1x1x8x4xf8E4M3FN>,
+    %o: tensor<1x1x8x4xf8E4M3FN>) -> tensor<1x1x8x4xf8E4M3FN> {
+  %b = grouped_scaled_gemm.relayout_scales(
+      %v scaled_by %s : tensor<4x8xi8>, tensor<1x1x8x4xf8E4M3FN> as !a)
+      outs(%o : tensor<1x1x8x4xf8E4M3FN> as !a) -> tensor<1x1x8x4xf8E4M3FN>
+  return %b : tensor<1x1x8x4xf8E4M3FN>
+}
+
+// -----
+
 // Two re-layouts are one.
 
 !l = !grouped_scaled_gemm.scaled<4x16, nvfp4>

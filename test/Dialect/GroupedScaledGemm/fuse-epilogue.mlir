@@ -90,3 +90,45 @@ func.func @rounded(%a: !a, %b: !b, %z: tensor<16x64xbf16>) -> !a {
   %q = grouped_scaled_gemm.quantize <trtllm>(%d : tensor<16x64xbf16>) -> !a
   return %q : !a
 }
+
+// -----
+
+// A product that rounds z to bf16 does so after the fusion as well.
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+
+// CHECK-LABEL: func @rounding_product(
+// CHECK:         grouped_scaled_gemm.matmul <dense>
+// CHECK-SAME:      activation = <silu, round_bf16>
+// CHECK-NOT:     grouped_scaled_gemm.glu
+func.func @rounding_product(%a: !a, %b: !b, %z: tensor<16x64xf32>,
+                            %y: tensor<16x64xf32>) -> tensor<16x64xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      activation = <identity, round_bf16>
+      outs(%z : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %g = grouped_scaled_gemm.glu <silu>(%d : tensor<16x64xf32>)
+      outs(%y : tensor<16x64xf32>) -> tensor<16x64xf32>
+  return %g : tensor<16x64xf32>
+}
+
+// -----
+
+// A pre-activation in f32 would not be rounded, but its other uses see bf16.
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+
+// CHECK-LABEL: func @rounding_product_with_uses(
+// CHECK:         grouped_scaled_gemm.matmul <dense>
+// CHECK:         grouped_scaled_gemm.glu
+func.func @rounding_product_with_uses(%a: !a, %b: !b, %z: tensor<16x64xf32>,
+                                      %y: tensor<16x64xf32>)
+    -> (tensor<16x64xf32>, tensor<16x64xf32>) {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      activation = <identity, round_bf16>
+      outs(%z : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %g = grouped_scaled_gemm.glu <silu>(%d : tensor<16x64xf32>)
+      outs(%y : tensor<16x64xf32>) -> tensor<16x64xf32>
+  return %d, %g : tensor<16x64xf32>, tensor<16x64xf32>
+}

@@ -149,6 +149,9 @@ LogicalResult RelayoutScalesOp::fold(FoldAdaptor,
                                      SmallVectorImpl<OpFoldResult> &results) {
   if (!getResult() || getInputType() != getResultType())
     return failure();
+  // The padding of the result is known, that of scales in memory is not.
+  if (getInputScales() && getInputType().getLayout() != ScaleLayout::Linear)
+    return failure();
   Value same = getInputScales() ? getInputScales() : getInput();
   if (same.getType() != getResult().getType())
     return failure();

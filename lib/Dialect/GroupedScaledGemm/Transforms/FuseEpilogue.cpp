@@ -96,8 +96,10 @@ struct FuseGlu : OpRewritePattern<GluOp> {
     if (element.isF16())
       return rewriter.notifyMatchFailure(op, "product is rounded to f16");
 
+    // Step 8 of the product rounds z as its activation and its result did.
+    bool roundsZ = matmul.getActivationOrIdentity().getRoundBf16();
     ActivationAttr activation = op.getActivation();
-    if (element.isBF16())
+    if (element.isBF16() || roundsZ)
       activation = ActivationAttr::get(
           op.getContext(), activation.getKind(), activation.getGate(),
           activation.getAlpha(), activation.getBeta(), activation.getLimit(),
@@ -108,6 +110,9 @@ struct FuseGlu : OpRewritePattern<GluOp> {
       if (user != op &&
           (user->getBlock() != op->getBlock() || user->isBeforeInBlock(op)))
         return rewriter.notifyMatchFailure(op, "the product is used before");
+    // preact_out is z before step 8.
+    if (keepsPreactivation && roundsZ && !element.isBF16())
+      return rewriter.notifyMatchFailure(op, "other uses see bf16 in f32");
     SmallVector<Type> types;
     if (keepsPreactivation)
       types.push_back(matmul->getResult(0).getType());
