@@ -177,7 +177,7 @@ void MatmulOperands::readEpilogue() {
     product.amax = product.frame.add(read.split(op.getAmaxOut()).address);
   product.zeroTail =
       op.getTail() == TailMode::Zero && op.getGrouping().hasGroupsOperand();
-  if (product.zeroTail && op.getQuantizer())
+  if (op.getTail() == TailMode::Zero && op.getQuantizer())
     ScaleLines::get(mb, op.getOutScales(), op.getQuantizedType()).fill(mb, 0);
 }
 

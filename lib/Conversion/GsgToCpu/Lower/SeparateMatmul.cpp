@@ -1,5 +1,4 @@
-//===- SeparateMatmul.cpp - what tiles leave to other operations -*- C++
-//-*-===//
+//===- SeparateMatmul.cpp - operations beside a product ---------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -84,7 +83,7 @@ static void separateQuantization(PatternRewriter &rewriter, MatmulOp op) {
   Value y = allocateAround(mb, op, mb.f32, op.getQuantizedType().getShape(),
                            getResultExtents(mb, op));
   GroupingAttr grouping = op.getGrouping();
-  if (op.getTail() == TailMode::Zero && grouping.hasGroupsOperand())
+  if (op.getTail() == TailMode::Zero)
     clearResult(mb, op);
   // Groups along K have a matrix of the result each.
   bool cutsResult = grouping.hasGroupsOperand() &&
