@@ -8,18 +8,10 @@ An entry is deleted with the fault.
 import collections
 
 KNOWN = [
-    (lambda c, target: target == "cpu" and ":" in c["out"] and c["out_axis"] == "rows",
-     "CPU: column-scaled results of products are scaled by rows"),
     (lambda c, target: target != "cpu" and ":" in c["out"] and c["out_axis"] == "rows",
      "GPU targets: advice for column-scaled results of products is the layout that they have"),
     (lambda c, target: c["before"] == "relayout" and c["form"] == "rows_starts"
      and c["lhs_starts"] != "whole", "relayout_scales of one group by starts ends the compiler"),
-    (lambda c, target: c["after"] == "glu" and c["activation"] == "identity" and c["round"] == "bf16",
-     "gsg-fuse-epilogue loses the rounding of <identity, round_bf16>"),
-    (lambda c, target: ":" in c["out"] and c["storage"] != "value" and c["tail"] == "zero" and c["out_layout"] != "linear",
-     "the interpreter has padding scales of tail = zero as zero where targets keep them"),
-    (lambda c, target: "rows" in (c["axis"], c["out_axis"]) and "stochastic" in (c["mode"], c["out_mode"]),
-     "stochastic rounding of column-scaled results counts elements down the columns, in the interpreter too"),
     (lambda c, target: target == "sm_90a" and c["form"].startswith("k_")
      and (c["out"] in ("bf16", "f16") or c["alpha"] in ("group", "pair")),
      "sm_90a: groups along K without epilogue crash with 16-bit results or alpha of groups"),

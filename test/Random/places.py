@@ -73,9 +73,9 @@ class Places:
 
     def _extent(self, dimension):
         whole = self.shape[-2 + dimension]
-        number = ceil_div(whole, self.block) if self._is_blocked(dimension) else whole
-        if self.starts == "whole" or dimension != self.dimension:
-            return number
+        is_blocked = self._is_blocked(dimension)
+        if self.starts == "whole" or dimension != self.dimension or (self.layout == "linear" and not is_blocked):
+            return ceil_div(whole, self.block) if is_blocked else whole
         return max((at[dimension] + self._number(g, dimension) for g, at in enumerate(self.begins)
                     if self._number(g, dimension)), default=0)
 

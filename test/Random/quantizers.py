@@ -54,6 +54,14 @@ def _stochastic(draws):
         format_formulas.elements = nearest
 
 
+def numbers_of_elements(shape, along_rows):
+    """What stochastic rounding calls each element: row-major indices, of the transposed matrices with blocks along rows."""
+    if not along_rows:
+        return np.arange(np.prod(shape, dtype=np.int64)).reshape(shape)
+    transposed = shape[:-2] + (shape[-1], shape[-2])
+    return np.arange(np.prod(shape, dtype=np.int64)).reshape(transposed).swapaxes(-1, -2)
+
+
 def _blocks(x, block):
     padded = np.zeros((x.shape[0], round_up(x.shape[1], block)), x.dtype)
     padded[:, :x.shape[1]] = x
@@ -80,16 +88,16 @@ def quantize(y, quantizer, fmt, *, along_rows=False, factor=1.0, mode="plain", d
 
 
 def _squares(y, formula, fmt, factor, along_rows):
-    """Squares of 16 x 16 share a scale, which stands in each of its lines."""
-    rows, columns = y.shape
-    down, across = ceil_div(rows, 16), ceil_div(columns, 16)
-    padded = np.zeros((down * 16, across * 16), np.float32)
+    """Squares of a block by a block share a scale, which stands in each of its lines."""
+    block, (rows, columns) = FORMATS[fmt].block, y.shape
+    down, across = ceil_div(rows, block), ceil_div(columns, block)
+    padded = np.zeros((down * block, across * block), np.float32)
     padded[:rows, :columns] = y
-    squares = padded.reshape(down, 16, across, 16).transpose(0, 2, 1, 3).reshape(-1, 256)
+    squares = padded.reshape(down, block, across, block).transpose(0, 2, 1, 3).reshape(-1, block * block)
     with np.errstate(all="ignore"):
         codes, scales = formula(squares, fmt, factor)
-    codes = codes.reshape(down, across, 16, 16).transpose(0, 2, 1, 3).reshape(padded.shape)[:rows, :columns]
+    codes = codes.reshape(down, across, block, block).transpose(0, 2, 1, 3).reshape(padded.shape)[:rows, :columns]
     scales = scales.reshape(down, across)
     if along_rows:
-        return codes, np.repeat(scales, 16, axis=1)[:, :columns]
-    return codes, np.repeat(scales, 16, axis=0)[:rows]
+        return codes, np.repeat(scales, block, axis=1)[:, :columns]
+    return codes, np.repeat(scales, block, axis=0)[:rows]

@@ -9,7 +9,7 @@ from nvfp4_cases import OUT, assert_equal, gate_rows, poison
 from nvfp4_formats import FORMATS, ceil_div, pack, random_scaled, unpack
 from places import Places, destination
 from program import PARAMETERS, Program, make_groups
-from quantizers import quantize, uniforms
+from quantizers import numbers_of_elements, quantize, uniforms
 from writer import DIALECT, Inexpressible, Writer, scaled_type, storage_types
 
 SIGNS = 0x5A31
@@ -174,8 +174,7 @@ class SingleOracle:
         c, places = self.c, self.facts["places"]
         info = FORMATS[c["format"]]
         codes = unpack(info, results["out"], self.facts["shape"][-1])
-        shape = self.facts["shape"]
-        numbers = np.arange(np.prod(shape, dtype=np.int64)).reshape(shape)
+        numbers = numbers_of_elements(self.facts["shape"], c["axis"] == "rows")
         for g, index in places.groups():
             factor = self.facts.get("global_scale", np.float32(1))
             wanted, scales = quantize(
@@ -198,8 +197,8 @@ class SingleOracle:
             compare(results["out"][index], Approximate(value, np.zeros_like(value)).rounded(), self.c["element"],
                     f"group {g}")
             outside[index] = False
-        bits = results["out"].view(np.uint8).reshape(self.facts["shape"] + (-1,))[outside]
-        assert (bits == self.facts["out"].view(np.uint8).reshape(self.facts["shape"] + (-1,))[outside]).all(), \
+        element = np.uint32 if self.c["element"] == "f32" else np.uint16
+        assert (results["out"].view(element)[outside] == self.facts["out"].view(element)[outside]).all(), \
             "rows outside groups changed"
 
     def relayout(self, results):

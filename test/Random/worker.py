@@ -18,6 +18,9 @@ import engine
 import families
 from writer import Inexpressible
 
+#: Forms without rows of no group, which values have as zero and storage keeps.
+COVERED = ("dense", "batched", "k")
+
 
 def build(choices, seed):
     """The program, and the same on tensors for the interpreter."""
@@ -59,6 +62,12 @@ def run(choices, seed, target):
         oracle.check(results)
     except AssertionError as error:
         return "wrong", f"oracle: {error}"
+    if program.choices["storage"] != "value" and getattr(oracle, "has_uncertain_codes", False):
+        # Bytes without their type are compared as bytes; of a value the interpreter knows which codes may be.
+        if program.choices["form"].partition("_")[0] not in COVERED:
+            return "ok", ""
+        reference = families.build({**choices, "storage": "value"}, seed)
+        reference_text = engine.Text(reference.text)
     # The interpreter takes what it is given as scales whatever their numpy type.
     said = reference_text.compare(target, reference.arrays, found, False)
     return ("wrong", f"interpreter: {said}") if said else ("ok", "")

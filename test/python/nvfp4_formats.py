@@ -197,6 +197,9 @@ def row_pieces(starts, layout, begins, counts, columns, total_rows):
             at = (begin + 127 * group) // 128 * 128
         pieces.append((begin, count, at, 0, columns, 0))
         at += round_up(count, ROW_TILE[layout])
+    if layout == "linear":
+        # The type says how many rows there are, those of no group included.
+        pieces.append((0, 0, total_rows, 0, columns, 0))
     return pieces
 
 
