@@ -61,6 +61,84 @@ TEST(Convert, SmallFormatsRoundTrip) {
   }
 }
 
+TEST(Convert, CodesAreTheFormula) {
+  for (const FloatFormat *format :
+       {&formatE4M3, &formatE5M2, &formatE2M3, &formatE3M2, &formatE2M1,
+        &formatF16, &formatBF16, &formatTF32}) {
+    auto m = static_cast<int>(format->mantissaBits);
+    unsigned sign = format->exponentBits + format->mantissaBits;
+    uint32_t top = (1u << format->exponentBits) - 1;
+    for (uint32_t code = 0; code < 1u << (sign + 1); ++code) {
+      uint32_t field = code >> m & top;
+      uint32_t mantissa = code & ((1u << m) - 1);
+      double unit = std::ldexp(1.0, std::max<int>(field, 1) - format->bias - m);
+      double value = (field ? mantissa + (1 << m) : mantissa) * unit;
+      if (format->ieee && field == top)
+        value = mantissa ? std::nan("") : INFINITY;
+      if (format->hasNan && !format->ieee &&
+          (code & ((1u << sign) - 1)) == (1u << sign) - 1)
+        value = std::nan("");
+      if (code >> sign)
+        value = -value;
+      double decoded = decodeFloat(code, *format);
+      if (value != value)
+        EXPECT_NE(decoded, decoded) << sign << " " << code;
+      else
+        EXPECT_EQ(std::bit_cast<uint64_t>(decoded),
+                  std::bit_cast<uint64_t>(value))
+            << sign << " " << code;
+    }
+  }
+}
+
+TEST(Convert, SubnormalDoublesRoundToZeroOrTheLeast) {
+  for (double x : {0x1p-1074, 0x1.8p-1060, 0x1p-1023, 0x1p-1022}) {
+    EXPECT_EQ(encodeFloat(x, formatE4M3, Rounding::NearestEven, true), 0u);
+    EXPECT_EQ(encodeFloat(x, formatE4M3, Rounding::Up, true), 1u);
+    EXPECT_EQ(encodeFloat(-x, formatE4M3, Rounding::Down, true), 0x81u);
+  }
+}
+
+/// Every code of a format in both places of a pair.
+TEST(Convert, PairsBecomeHalvesAndBFloats) {
+  struct Case {
+    const char *name;
+    const FloatFormat &format;
+    unsigned place;
+  };
+  const Case cases[] = {{"e4m3x2", formatE4M3, 8},
+                        {"e5m2x2", formatE5M2, 8},
+                        {"e2m3x2", formatE2M3, 8},
+                        {"e3m2x2", formatE3M2, 8},
+                        {"e2m1x2", formatE2M1, 4}};
+  for (const Case &c : cases)
+    for (bool isHalf : {true, false}) {
+      const FloatFormat &to = isHalf ? formatF16 : formatBF16;
+      bool isByte = c.place == 4;
+      std::string type = isByte ? ".b8 %b1" : ".b16 %b1";
+      Outcome outcome = run(moduleAround(prologue() + ".reg " + type + R"(;
+    mul.lo.u32 %r2, %r0, 77;
+    xor.b32 %r2, %r2, %r0;
+    cvt.)" + (isByte ? "u8" : "u16") +
+                                         R"(.u32 %b1, %r2;
+    cvt.rn.)" + (isHalf ? "f16x2." : "bf16x2.") +
+                                         c.name + R"( %r3, %b1;
+    st.global.v2.b32 [%rd1], {%r3, %r2};
+    ret;)"),
+                            {}, 512);
+      ASSERT_TRUE(outcome.result.ok()) << outcome.reports;
+      for (uint64_t result : outcome.out)
+        for (unsigned i = 0; i < 2; ++i) {
+          auto code = static_cast<uint32_t>(result >> (32 + c.place * i)) &
+                      ((1u << c.place) - 1);
+          EXPECT_EQ(result >> (16 * i) & 0xffff,
+                    encodeFloat(decodeFloat(code, c.format), to,
+                                Rounding::NearestEven, false))
+              << c.name << " " << code;
+        }
+    }
+}
+
 TEST(Convert, E4M3KnownValues) {
   EXPECT_EQ(decodeFloat(0x7e, formatE4M3), 448);
   EXPECT_TRUE(std::isnan(decodeFloat(0x7f, formatE4M3)));

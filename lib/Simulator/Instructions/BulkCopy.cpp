@@ -268,7 +268,7 @@ Step waitGroup(Warp &warp, const Inst &inst, LaneMask mask) {
                                                readOnly);
     }
     while (!readOnly && committed.size() > allowed)
-      committed.pop_front();
+      committed.erase(committed.begin());
   }
   return Step::Next;
 }

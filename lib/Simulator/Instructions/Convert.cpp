@@ -374,6 +374,35 @@ Step convertFromPacked(Warp &warp, const Inst &inst, LaneMask mask) {
   return Step::Next;
 }
 
+template <const FloatFormat &Format, bool ToHalf>
+uint32_t widenedPair(uint32_t packed) {
+  constexpr unsigned bits = Format.exponentBits + Format.mantissaBits + 1;
+  auto element = [](uint32_t code) -> uint32_t {
+    float value = decodeSmall(code, Format);
+    return ToHalf ? floatToHalf(value) : floatToBFloat(value);
+  };
+  constexpr unsigned place = bits == 4 ? 4 : 8;
+  return element(packed >> place) << 16 | element(packed);
+}
+
+/// The lane-parallel handler of convertFromPacked; null where there is none.
+template <bool ToHalf> Handler widenedHandler(Type from) {
+  switch (from) {
+  case Type::E4M3x2:
+    return lanewise<widenedPair<formatE4M3, ToHalf>>;
+  case Type::E5M2x2:
+    return lanewise<widenedPair<formatE5M2, ToHalf>>;
+  case Type::E2M3x2:
+    return lanewise<widenedPair<formatE2M3, ToHalf>>;
+  case Type::E3M2x2:
+    return lanewise<widenedPair<formatE3M2, ToHalf>>;
+  case Type::E2M1x2:
+    return lanewise<widenedPair<formatE2M1, ToHalf>>;
+  default:
+    return nullptr;
+  }
+}
+
 bool isPackedSmall(Type type) {
   switch (type) {
   case Type::E4M3x2:
@@ -422,6 +451,12 @@ void decodePacked(DecodeContext &context, ConvertAttributes &a) {
       inst.op[0] = context.dest(0, a.to);
       inst.op[1] = context.source(1, a.from);
       inst.handler = convertFromPacked;
+      bool plain = !a.relu && !a.satfinite;
+      Handler handler = !plain                ? nullptr
+                        : a.to == Type::F16x2 ? widenedHandler<true>(a.from)
+                                              : widenedHandler<false>(a.from);
+      if (handler)
+        inst.handler = handler;
       return;
     }
   }

@@ -37,7 +37,9 @@ double fmaRoundToOdd(double a, double b, double c) {
   return sum;
 }
 
-float fusedMultiplyAdd(float a, float b, float c) { return std::fma(a, b, c); }
+inline float fusedMultiplyAdd(float a, float b, float c) {
+  return std::fma(a, b, c);
+}
 /// Of several NaNs an H200 keeps that of the addend, then of the first factor.
 double fusedMultiplyAdd(double a, double b, double c) {
   for (double x : {c, a, b})
@@ -229,7 +231,7 @@ void decodeFma(DecodeContext &context) {
   };
   switch (type) {
   case Type::F32:
-    inst.handler = sat ? lanewise<fmaSat> : lanewise<fma<float>>;
+    inst.handler = sat ? lanewiseFused<fmaSat>() : lanewiseFused<fma<float>>();
     break;
   case Type::F64:
     inst.handler = lanewise<fma<double>>;

@@ -15,6 +15,8 @@
 #ifndef NVFP4_LIB_SIMULATOR_INSTRUCTIONS_LANEWISE_H
 #define NVFP4_LIB_SIMULATOR_INSTRUCTIONS_LANEWISE_H
 
+#include "../VectorTarget.h"
+
 #include "nvfp4/Simulator/Decode/DecodeContext.h"
 #include "nvfp4/Simulator/Machine/Warp.h"
 
@@ -74,16 +76,33 @@ template <> struct LaneSource<bool> {
   bool operator[](unsigned lane) const { return mask >> lane & 1; }
 };
 
+/// Writes what active lanes have got into a plane.
+template <typename Plane>
+void writeLanes(Plane *out, const Plane (&results)[32], LaneMask mask) {
+  if (mask == allLanes)
+    std::memcpy(out, results, sizeof results);
+  else
+    for (unsigned lane = 0; lane < 32; ++lane)
+      out[lane] = mask >> lane & 1 ? results[lane] : out[lane];
+}
+
 template <auto F, typename Signature> struct Lanewise;
 
 template <auto F, typename R, typename... A> struct Lanewise<F, R (*)(A...)> {
   static Step run(Warp &warp, const Inst &inst, LaneMask mask) {
-    return run(warp, inst, mask, std::index_sequence_for<A...>());
+    return runLanes(warp, inst, mask, std::index_sequence_for<A...>());
+  }
+  /// The same on hosts with fused multiplication and addition.
+  NVFP4_SIM_TARGET("avx2,fma")
+  static Step runFused(Warp &warp, const Inst &inst, LaneMask mask) {
+    return runLanes(warp, inst, mask, std::index_sequence_for<A...>());
   }
 
+private:
   template <size_t... I>
-  static Step run(Warp &warp, const Inst &inst, LaneMask mask,
-                  std::index_sequence<I...>) {
+  NVFP4_SIM_INLINE static Step runLanes(Warp &warp, const Inst &inst,
+                                        LaneMask mask,
+                                        std::index_sequence<I...>) {
     std::tuple<LaneSource<A>...> sources{
         LaneSource<A>(warp, inst.op[I + 1])...};
     if constexpr (std::is_same_v<R, bool>) {
@@ -99,11 +118,7 @@ template <auto F, typename R, typename... A> struct Lanewise<F, R (*)(A...)> {
       Plane results[32];
       for (unsigned lane = 0; lane < 32; ++lane)
         results[lane] = LaneTraits<R>::store(F(std::get<I>(sources)[lane]...));
-      if (mask == allLanes)
-        std::memcpy(out, results, sizeof results);
-      else
-        for (unsigned lane = 0; lane < 32; ++lane)
-          out[lane] = mask >> lane & 1 ? results[lane] : out[lane];
+      writeLanes(out, results, mask);
     }
     return Step::Next;
   }
@@ -114,6 +129,16 @@ template <auto F, typename R, typename... A> struct Lanewise<F, R (*)(A...)> {
 /// The handler that applies F to every lane: op[0] = F(op[1], op[2], …).
 template <auto F>
 constexpr Handler lanewise = &detail::Lanewise<F, decltype(F)>::run;
+
+/// The same for an F that calls std::fma, which one instruction computes on
+/// most hosts, and a function of the library on others.
+template <auto F> Handler lanewiseFused() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return &detail::Lanewise<F, decltype(F)>::runFused;
+#endif
+  return lanewise<F>;
+}
 
 /// Calls `make.template operator()<T>()` with the C++ type of an integer type.
 template <typename Make> Handler forInteger(Type type, Make make) {

@@ -133,6 +133,121 @@ private:
   bool isWide;
 };
 
+/// One bit of each lane.
+constexpr auto laneBits = [] {
+  std::array<uint32_t, 32> bits{};
+  for (unsigned lane = 0; lane < 32; ++lane)
+    bits[lane] = 1u << lane;
+  return bits;
+}();
+
+/// Where the lanes of an access go, seen from its first active lane. Loops are
+/// without branches, so that they become vector code; inactive lanes go where
+/// the first one does.
+struct Spread {
+  std::array<int32_t, 32> offset;
+  uint64_t origin = 0;
+  int32_t low = 0, high = 0;
+
+  /// Whether all addresses are multiples of `size` and less than 2 GiB apart.
+  template <typename Plane>
+  bool measure(const Plane *plane, int64_t immediate, LaneMask mask,
+               unsigned size) {
+    Plane base = plane[std::countr_zero(mask)];
+    origin = static_cast<Plane>(base + immediate);
+    uint32_t bits = 0, far = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      Plane difference = plane[lane] - base;
+      difference = mask & laneBits[lane] ? difference : 0;
+      offset[lane] = static_cast<int32_t>(difference);
+      bits |= static_cast<uint32_t>(difference);
+      if constexpr (sizeof(Plane) == 8)
+        far |= static_cast<uint32_t>((difference + (uint64_t{1} << 31)) >> 32);
+    }
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      low = offset[lane] < low ? offset[lane] : low;
+      high = offset[lane] > high ? offset[lane] : high;
+    }
+    return !far && !((bits | static_cast<uint32_t>(origin)) & (size - 1));
+  }
+
+  uint64_t begin() const { return origin + low; }
+  uint64_t bytes(unsigned size) const {
+    return static_cast<uint64_t>(int64_t{high} - low) + size;
+  }
+  /// The part that is cheaper to look at as a whole than lane by lane.
+  static constexpr uint64_t fewBytes = 2048;
+};
+
+/// What `load` and `store` do where there is nothing to say about any lane and
+/// nobody listens. False, with nothing done, elsewhere.
+template <typename T, bool Wide>
+bool loadPlainly(Warp &warp, const Inst &inst, const MemoryAttributes &a,
+                 const Window &window, const Spread &spread, LaneMask mask) {
+  auto size = static_cast<unsigned>(sizeof(T) * a.count);
+  uint64_t bytes = spread.bytes(size);
+  const uint8_t *data = window.findSpan(spread.begin(), bytes);
+  if (!data)
+    return false;
+  data -= spread.low;
+  const ByteMask &written = window.written();
+  size_t mark = window.writtenOffset(spread.begin());
+  if (bytes > Spread::fewBytes || !written.all(mark, bytes)) {
+    bool all = true;
+    for (int32_t offset : spread.offset)
+      all &= written.allFew(mark - spread.low + offset, size);
+    if (!all)
+      return false;
+  }
+  const Ref *values = &warp.kernel.pool[inst.pool];
+  using Plane = std::conditional_t<Wide, uint64_t, uint32_t>;
+  for (unsigned i = 0; i < a.count; ++i) {
+    Plane results[32];
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      T value;
+      std::memcpy(&value, data + spread.offset[lane] + i * sizeof value,
+                  sizeof value);
+      // Signed ones are extended into wider registers.
+      results[lane] = static_cast<Plane>(value);
+    }
+    detail::writeLanes(reinterpret_cast<Plane *>(warp.plane(values[i])),
+                       results, mask);
+  }
+  return true;
+}
+
+template <typename T, bool Wide>
+bool storePlainly(Warp &warp, const Inst &inst, const MemoryAttributes &a,
+                  const Window &window, const Spread &spread, LaneMask mask) {
+  auto size = static_cast<unsigned>(sizeof(T) * a.count);
+  uint64_t bytes = spread.bytes(size);
+  uint8_t *data = window.findSpan(spread.begin(), bytes);
+  if (!data)
+    return false;
+  data -= spread.low;
+  ByteMask &written = window.written();
+  size_t mark = window.writtenOffset(spread.begin());
+  bool isMarked = bytes <= Spread::fewBytes && written.all(mark, bytes);
+  const Ref *values = &warp.kernel.pool[inst.pool];
+  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    takeElements<T, Wide>(warp, values, a.count, data + spread.offset[lane],
+                          lane);
+    if (!isMarked)
+      written.setFew(mark - spread.low + spread.offset[lane], size);
+  }
+  warp.machine.progress();
+  return true;
+}
+
+/// Measures an access that the checker does not see.
+bool measure(Warp &warp, const Inst &inst, const MemoryAttributes &a,
+             LaneMask mask, unsigned size, Spread &spread) {
+  if (a.wideAddress)
+    return spread.measure(warp.wide(inst.op[0]), inst.immediate, mask, size);
+  return spread.measure(warp.narrow(inst.op[0]), inst.immediate, mask, size);
+}
+
 template <typename T, bool Wide>
 Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MemoryAttributes>();
@@ -144,6 +259,10 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   bool isChecked = warp.machine.checker != nullptr;
   Addresses addresses(warp, inst, a);
   Window window(warp, a.space, addresses[std::countr_zero(mask)]);
+  if constexpr (sizeof(T) <= 8)
+    if (Spread spread; !isChecked && measure(warp, inst, a, mask, size, spread))
+      if (loadPlainly<T, Wide>(warp, inst, a, window, spread, mask))
+        return Step::Next;
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
     uint64_t address = addresses[lane];
@@ -209,6 +328,9 @@ Step store(Warp &warp, const Inst &inst, LaneMask mask) {
     return window.find(addresses[lane], size, lane, place) ||
            resolve(warp, a.space, addresses[lane], size, size, lane, place);
   };
+  if (Spread spread; !checker && measure(warp, inst, a, mask, size, spread))
+    if (storePlainly<T, Wide>(warp, inst, a, window, spread, mask))
+      return Step::Next;
   if (!checker) {
     for (LaneMask rest = mask; rest; rest &= rest - 1) {
       unsigned lane = std::countr_zero(rest);

@@ -75,6 +75,25 @@ Step unpack(Warp &warp, const Inst &inst, LaneMask mask) {
   return Step::Next;
 }
 
+uint32_t pair16(uint32_t low, uint32_t high) {
+  return high << 16 | (low & 0xffff);
+}
+
+/// A whole of Whole in two elements of Part, the low one first.
+template <typename Whole, typename Part>
+Step unpackPair(Warp &warp, const Inst &inst, LaneMask mask) {
+  const Ref *elements = &warp.kernel.pool[inst.pool];
+  const auto *in = reinterpret_cast<const Whole *>(warp.plane(inst.op[0]));
+  uint32_t low[32], high[32];
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    low[lane] = static_cast<Part>(in[lane]);
+    high[lane] = static_cast<Part>(in[lane] >> (8 * sizeof(Part)));
+  }
+  detail::writeLanes(warp.narrow(elements[0]), low, mask);
+  detail::writeLanes(warp.narrow(elements[1]), high, mask);
+  return Step::Next;
+}
+
 /// A 128-bit register is two planes of 64-bit lanes, low half first.
 Step pack128(Warp &warp, const Inst &inst, LaneMask mask) {
   const Ref *elements = &warp.kernel.pool[inst.pool];
@@ -154,6 +173,15 @@ void decodeVectorMove(DecodeContext &context, Type type, bool packing) {
     inst.op[2] = context.tables.kernel.pool[inst.pool + 1];
     inst.handler = lanewise<join32>;
   }
+  if (packing && bits == 32 && count == 2) {
+    inst.op[1] = context.tables.kernel.pool[inst.pool];
+    inst.op[2] = context.tables.kernel.pool[inst.pool + 1];
+    inst.handler = lanewise<pair16>;
+  }
+  if (!packing && count == 2 && bits == 64)
+    inst.handler = unpackPair<uint64_t, uint32_t>;
+  if (!packing && count == 2 && bits == 32)
+    inst.handler = unpackPair<uint32_t, uint16_t>;
 }
 
 /// %clock, %clock64, %globaltimer: simulated time, which only moves forward.

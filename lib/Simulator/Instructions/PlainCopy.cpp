@@ -113,7 +113,7 @@ Step wait(Warp &warp, const Inst &inst, LaneMask mask) {
       if (warp.machine.checker)
         warp.machine.checker->operationsWaited(
             warp, copies.committed.front()->operations, false);
-      copies.committed.pop_front();
+      copies.committed.erase(copies.committed.begin());
     }
   }
   return Step::Next;

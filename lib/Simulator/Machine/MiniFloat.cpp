@@ -59,33 +59,12 @@ const FloatFormat *floatFormat(Type type) {
 }
 
 double decodeFloat(uint32_t bits, const FloatFormat &format) {
-  uint32_t mantissaMask = (1u << format.mantissaBits) - 1;
-  uint32_t exponentMask = (1u << format.exponentBits) - 1;
-  uint32_t mantissa = bits & mantissaMask;
-  uint32_t exponent = bits >> format.mantissaBits & exponentMask;
-  bool negative =
-      format.hasSign && bits >> (format.mantissaBits + format.exponentBits) & 1;
-  double value;
-  if (format.ieee && exponent == exponentMask)
-    value = mantissa ? std::numeric_limits<double>::quiet_NaN()
-                     : std::numeric_limits<double>::infinity();
-  else if (!format.ieee && format.hasNan && exponent == exponentMask &&
-           mantissa == mantissaMask)
-    value = std::numeric_limits<double>::quiet_NaN();
-  else if (exponent == 0)
-    value = std::ldexp(static_cast<double>(mantissa),
-                       1 - format.bias - static_cast<int>(format.mantissaBits));
-  else
-    value = std::ldexp(static_cast<double>(mantissa | (mantissaMask + 1)),
-                       static_cast<int>(exponent) - format.bias -
-                           static_cast<int>(format.mantissaBits));
-  return negative ? -value : value;
+  return decodeSmall(bits, format);
 }
 
 uint32_t encodeFloat(double value, const FloatFormat &format, Rounding rounding,
                      bool saturate) {
   uint32_t exponentMask = (1u << format.exponentBits) - 1;
-  uint32_t mantissaMask = (1u << format.mantissaBits) - 1;
   unsigned width = format.exponentBits + format.mantissaBits;
   uint32_t allOnes = (1u << width) - 1;
   uint32_t infinity = exponentMask << format.mantissaBits;
@@ -104,11 +83,16 @@ uint32_t encodeFloat(double value, const FloatFormat &format, Rounding rounding,
   if (value == 0)
     return sign;
 
-  int exponent = 0;
-  double fraction = std::frexp(std::fabs(value), &exponent);
-  // value = significand * 2^(exponent - 53), significand in [2^52, 2^53).
-  auto significand = static_cast<uint64_t>(std::ldexp(fraction, 53));
-  int unbiased = exponent - 1;
+  // |value| = significand * 2^(unbiased - 52), significand in [2^52, 2^53).
+  constexpr uint64_t implicit = uint64_t{1} << 52;
+  auto magnitude = std::bit_cast<uint64_t>(std::fabs(value));
+  int unbiased = static_cast<int>(magnitude >> 52) - 1023;
+  uint64_t significand = (magnitude & (implicit - 1)) | implicit;
+  if (magnitude < implicit) { // subnormal
+    int shift = std::countl_zero(magnitude) - 11;
+    unbiased = -1022 - shift;
+    significand = magnitude << shift;
+  }
   int smallest = 1 - format.bias;
   int shift = 52 - static_cast<int>(format.mantissaBits) +
               std::max(0, smallest - unbiased);
@@ -151,7 +135,6 @@ uint32_t encodeFloat(double value, const FloatFormat &format, Rounding rounding,
     else
       code = largest;
   }
-  (void)mantissaMask;
   return sign | static_cast<uint32_t>(code);
 }
 
@@ -191,43 +174,6 @@ double maximumNumber(double a, double b) {
 
 double addKeepingNan(double a, double b) {
   return b != b ? b : a != a ? a : a + b;
-}
-
-uint16_t floatToHalf(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  uint32_t sign = bits >> 16 & 0x8000;
-  uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000)
-    return 0x7fff;
-  if (magnitude >= 0x477ff000) // rounds to 65536 or more
-    return static_cast<uint16_t>(sign | 0x7c00);
-  if (magnitude < 0x38800000) // below 2^-14: a multiple of 2^-24
-    return static_cast<uint16_t>(
-        sign |
-        (std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
-         0x3f000000u));
-  uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
-  return static_cast<uint16_t>(sign | ((rounded - 0x38000000) >> 13));
-}
-
-float halfToFloat(uint16_t bits) {
-  uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
-  uint32_t magnitude = bits & 0x7fff;
-  if (magnitude >= 0x7c00)
-    return std::bit_cast<float>(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
-  float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | sign);
-}
-
-uint16_t floatToBFloat(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return 0x7fff;
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-float bfloatToFloat(uint16_t bits) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
 } // namespace nvfp4::sim

@@ -14,14 +14,8 @@
 #ifndef NVFP4_LIB_SIMULATOR_TENSORCORE_ALIGNEDLANES_H
 #define NVFP4_LIB_SIMULATOR_TENSORCORE_ALIGNEDLANES_H
 
+#include "../VectorTarget.h"
 #include "Aligned.h"
-
-#if defined(__x86_64__)
-#define NVFP4_SIM_TARGET(features) __attribute__((target(features)))
-#else
-#define NVFP4_SIM_TARGET(features)
-#endif
-#define NVFP4_SIM_INLINE __attribute__((always_inline)) inline
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"

@@ -74,6 +74,20 @@ public:
                : nullptr;
   }
 
+  /// The bytes of [address, address + size), which several lanes access; null
+  /// where they are not all in the range, and in local memory, where those of
+  /// lanes lie apart.
+  uint8_t *findSpan(uint64_t address, uint64_t size) const {
+    uint64_t offset = address - begin;
+    bool inside = offset < bytes && bytes - offset >= size && !laneBytes;
+    return inside ? first.data + offset : nullptr;
+  }
+  /// The marks of what has been written, and where in them `address` is.
+  ByteMask &written() const { return *first.written; }
+  size_t writtenOffset(uint64_t address) const {
+    return first.writtenOffset + (address - begin);
+  }
+
 private:
   uint64_t begin = 0, bytes = 0;
   /// From one lane's bytes to the next one's, in local memory.

@@ -15,6 +15,7 @@
 
 #include "nvfp4/Simulator/Ptx/Type.h"
 
+#include <bit>
 #include <cstdint>
 
 namespace nvfp4::sim {
@@ -79,11 +80,65 @@ double maximumNumber(double a, double b);
 /// of `b`.
 double addKeepingNan(double a, double b);
 
-/// Fast paths for the common conversions, round to nearest even.
-uint16_t floatToHalf(float value);
-float halfToFloat(uint16_t bits);
-uint16_t floatToBFloat(float value);
-float bfloatToFloat(uint16_t bits);
+// Fast paths for the common conversions, round to nearest even. Inline and
+// without branches, so that loops over lanes become vector code.
+
+/// NaN is 0x7fff.
+inline uint16_t floatToHalf(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t sign = bits >> 16 & 0x8000;
+  uint32_t magnitude = bits & 0x7fffffff;
+  // Below 2^-14: a multiple of 2^-24.
+  uint32_t small =
+      std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
+      0x3f000000u;
+  uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
+  uint32_t code = (rounded - 0x38000000) >> 13;
+  code = magnitude < 0x38800000 ? small : code;
+  code = magnitude >= 0x477ff000 ? 0x7c00 : code; // 65536 or more, rounded
+  return static_cast<uint16_t>(magnitude > 0x7f800000 ? 0x7fff : sign | code);
+}
+
+inline float halfToFloat(uint16_t bits) {
+  uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
+  uint32_t magnitude = bits & 0x7fff;
+  float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+  uint32_t finite = std::bit_cast<uint32_t>(scaled);
+  uint32_t special = 0x7f800000 | (magnitude & 0x3ff) << 13;
+  return std::bit_cast<float>(sign | (magnitude >= 0x7c00 ? special : finite));
+}
+
+/// NaN is 0x7fff.
+inline uint16_t floatToBFloat(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? 0x7fff
+                                                                : rounded);
+}
+
+inline float bfloatToFloat(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+/// The value of `bits`, whose sign is the top one; NaN is any.
+inline float decodeSmall(uint32_t bits, const FloatFormat &format) {
+  unsigned width = format.exponentBits + format.mantissaBits;
+  uint32_t magnitude = bits & ((1u << width) - 1);
+  uint32_t sign = (bits >> width & uint32_t{format.hasSign}) << 31;
+  // As an f32 of the same fields, subnormal numbers included, but for the bias.
+  float unscaled =
+      std::bit_cast<float>(magnitude << (23 - format.mantissaBits));
+  float scale =
+      std::bit_cast<float>(static_cast<uint32_t>(254 - format.bias) << 23);
+  uint32_t finite = std::bit_cast<uint32_t>(unscaled * scale);
+  uint32_t infinity = ((1u << format.exponentBits) - 1) << format.mantissaBits;
+  // Up to the infinity of formats that have one, or the largest number.
+  uint32_t last = format.ieee     ? infinity
+                  : format.hasNan ? (1u << width) - 2
+                                  : ~0u;
+  uint32_t code = format.ieee && magnitude == infinity ? 0x7f800000 : finite;
+  return std::bit_cast<float>(sign | (magnitude > last ? 0x7fc00000 : code));
+}
 
 } // namespace nvfp4::sim
 

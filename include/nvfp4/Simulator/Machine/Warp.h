@@ -20,7 +20,6 @@
 
 #include <array>
 #include <bit>
-#include <deque>
 #include <memory>
 
 namespace nvfp4::sim {
@@ -86,7 +85,7 @@ struct CopyGroup {
 /// Copies of one thread: the open group and the committed ones, oldest first.
 struct ThreadCopies {
   std::shared_ptr<CopyGroup> open;
-  std::deque<std::shared_ptr<CopyGroup>> committed;
+  std::vector<std::shared_ptr<CopyGroup>> committed;
 };
 
 /// Register values an asynchronous operation will deliver at a wait.
