@@ -171,8 +171,9 @@ llvm::SmallVector<int64_t> scaleShapeFor(gsg::ScaledType type,
                                          ? ceilDiv(groups->ranges[g].size, tile)
                                          : groups->ranges[g].size));
   if (type.getLayout() == gsg::ScaleLayout::Linear) {
-    int64_t dim = groups->alongK ? type.getAxis() : type.getRank() - 2;
-    whole[static_cast<size_t>(dim)] = needed;
+    // Across blocks the type has the extent of the tensor.
+    if (groups->alongK)
+      whole[static_cast<size_t>(type.getAxis())] = needed;
     return whole;
   }
   size_t tiles =
