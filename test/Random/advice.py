@@ -91,7 +91,9 @@ def _words(choices, text, advised):
     if re.search(r"axis = 1|blocks along columns|K-major", advised):
         yield {**choices, "out_axis": "columns"}
     if "grouped_scaled_gemm.quantize" in advised and ":" in choices["out"]:
-        yield {**choices, "out": "f32"}
+        # What comes after takes a quantised result: here it is the separate operation.
+        after = {"dequantize": "quantize", "matmul": "quantize"}.get(choices["after"], choices["after"])
+        yield {**choices, "out": "f32", "after": after}
 
 
 def advised_part(message):

@@ -60,10 +60,6 @@ def generate(seed, count):
     return programs, [sampler.coverage for sampler in samplers]
 
 
-def without_places(detail):
-    return detail.split("\n")[0]
-
-
 def examine(worker, choices, seed):
     """(outcome, detail, choices that ran): of a refused program that of what its diagnostics advise."""
     outcome, detail = worker.ask(choices, seed)
@@ -81,7 +77,7 @@ def examine(worker, choices, seed):
             next_outcome, next_detail = worker.ask(other, seed)
             if next_outcome not in ("refused", "illegal", "inexpressible"):
                 return next_outcome, next_detail, other
-            if next_outcome == "refused" and without_places(next_detail) != without_places(detail):
+            if next_outcome == "refused" and next_detail != detail:
                 best = (next_outcome, next_detail, other)
         if best is None:
             return "bad advice", detail, choices

@@ -117,6 +117,8 @@ def after(builder, results, names):
         result = w.shaped(dims, "f32")
         text = f"{DIALECT}.glu <relu2>({value} : {type_}) outs({w.tensor('y', dims, 'f32', poison(shape, 'f32'))})"
     elif what == "dequantize":
+        if dims[-1] == "?" and shape[-1] % 2 and FORMATS[c["out"].split(":")[1]].is_fp4:
+            raise Inexpressible("an odd N that the type does not say")
         result = w.shaped(dims, "f32")
         by_group = c["out_starts"] != "whole" or (c["out_axis"] == "rows" and builder.groups.kind == "ragged_rows")
         clause = clause_of_groups(builder, "compact" if by_group else "whole")

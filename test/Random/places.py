@@ -74,7 +74,8 @@ class Places:
     def _extent(self, dimension):
         whole = self.shape[-2 + dimension]
         is_blocked = self._is_blocked(dimension)
-        if self.starts == "whole" or dimension != self.dimension or (self.layout == "linear" and not is_blocked):
+        is_dense = self.starts == "compact" and self.layout == "linear" and not is_blocked
+        if self.starts == "whole" or dimension != self.dimension or is_dense:
             return ceil_div(whole, self.block) if is_blocked else whole
         return max((at[dimension] + self._number(g, dimension) for g, at in enumerate(self.begins)
                     if self._number(g, dimension)), default=0)

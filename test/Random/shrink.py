@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes a failing program small: choices go back to the plain ones as long as it fails in the same way."""
 
+import re
+
 import numpy as np
 
 import families
@@ -24,15 +26,20 @@ def simpler(choices):
             yield {**choices, axis: value}
 
 
+def kind_of(detail):
+    """What a failure says, without its numbers."""
+    return re.sub(r"[-+\d.e]+", "", detail.split("\n")[0])[:60]
+
+
 def shrink(worker, choices, seed, outcome, detail, limit=150):
-    """(choices, detail) of a small program with the same outcome."""
+    """(choices, detail) of a small program that fails in the same way."""
     tries, again = 0, True
     while again and tries < limit:
         again = False
         for other in simpler(choices):
             tries += 1
             got, said = worker.ask(other, seed)
-            if got == outcome and other != choices:
+            if got == outcome and kind_of(said) == kind_of(detail) and other != choices:
                 choices, detail, again = other, said, True
                 break
             if tries >= limit:
