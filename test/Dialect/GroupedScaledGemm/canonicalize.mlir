@@ -237,3 +237,55 @@ func.func @extent_of_result(%a: !a, %b: !b, %c: tensor<?x32xf32>) -> index {
   %n = tensor.dim %d, %0 : tensor<?x32xf32>
   return %n : index
 }
+
+// -----
+
+// Casts of a product without an epilogue are folded; results are those of the
+// destinations, values of type scaled in between have none.
+
+!a = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+!y = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+
+// CHECK-LABEL: func @casts(
+// CHECK-SAME:    %[[Z:[^:]*]]: tensor<16x64xf32>, %[[M:[^:]*]]: tensor<1xf32>)
+// CHECK:         %[[R:.*]]:3 = grouped_scaled_gemm.matmul <dense>
+// CHECK-SAME:      preact_outs(%[[Z]] : tensor<16x64xf32>)
+// CHECK-SAME:      amax_outs(%[[M]] : tensor<1xf32>)
+// CHECK-SAME:      -> tensor<16x64xf32>, !{{.*}}, tensor<1xf32>
+// CHECK-DAG:     %[[P:.*]] = tensor.cast %[[R]]#0 : tensor<16x64xf32> to tensor<?x64xf32>
+// CHECK-DAG:     %[[A:.*]] = tensor.cast %[[R]]#2 : tensor<1xf32> to tensor<?xf32>
+// CHECK:         return %[[P]], %[[R]]#1, %[[A]]
+func.func @casts(%a: !a, %b: !b, %z: tensor<16x64xf32>, %m: tensor<1xf32>)
+    -> (tensor<?x64xf32>, !y, tensor<?xf32>) {
+  %zd = tensor.cast %z : tensor<16x64xf32> to tensor<?x64xf32>
+  %md = tensor.cast %m : tensor<1xf32> to tensor<?xf32>
+  %r:3 = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      quantizer = <te> preact_outs(%zd : tensor<?x64xf32>)
+      amax_outs(%md : tensor<?xf32>)
+      -> tensor<?x64xf32>, !y, tensor<?xf32>
+  return %r#0, %r#1, %r#2 : tensor<?x64xf32>, !y, tensor<?xf32>
+}
+
+// -----
+
+// In storage form the types stay: they say less than the tensors.
+
+!a = !grouped_scaled_gemm.scaled<?x16, nvfp4>
+
+// CHECK-LABEL: func @casts_in_storage(
+// CHECK-SAME:    %[[V:[^:]*]]: tensor<4x8xi8>, %[[S:[^:]*]]: tensor<4x1xf8E4M3FN>, %[[O:[^:]*]]: tensor<4x16xf32>)
+// CHECK:         %[[R:.*]] = grouped_scaled_gemm.dequantize(%[[V]] scaled_by %[[S]]
+// CHECK-SAME:      -> tensor<4x16xf32>
+// CHECK-NEXT:    return %[[R]]
+func.func @casts_in_storage(%v: tensor<4x8xi8>, %s: tensor<4x1xf8E4M3FN>,
+                            %o: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %vd = tensor.cast %v : tensor<4x8xi8> to tensor<?x8xi8>
+  %sd = tensor.cast %s : tensor<4x1xf8E4M3FN> to tensor<?x1xf8E4M3FN>
+  %od = tensor.cast %o : tensor<4x16xf32> to tensor<?x16xf32>
+  %r = grouped_scaled_gemm.dequantize(
+      %vd scaled_by %sd : tensor<?x8xi8>, tensor<?x1xf8E4M3FN> as !a)
+      outs(%od : tensor<?x16xf32>) -> tensor<?x16xf32>
+  %rs = tensor.cast %r : tensor<?x16xf32> to tensor<4x16xf32>
+  return %rs : tensor<4x16xf32>
+}
