@@ -32,6 +32,20 @@ TEST(Parser, UnknownModifierIsNamed) {
   EXPECT_NE(error.find("modifier '.wobble'"), std::string::npos) << error;
 }
 
+TEST(Parser, NamesAreReadable) {
+  EXPECT_EQ(readableName("main"), "main");
+  EXPECT_EQ(readableName("i"), "i"); // `int`, where it a type
+  EXPECT_EQ(readableName("_ZN5outerIfE6kernelE10Parameters"),
+            "outer<float>::kernel(Parameters)");
+  // What is not demangled keeps its outer name.
+  EXPECT_EQ(readableName("_ZN7cutlass13device_kernelINS_4gemm?"),
+            "cutlass::device_kernel<...>");
+  EXPECT_EQ(readableName("_ZN7cutlass13device_k"), "cutlass");
+  EXPECT_EQ(readableName("_Z13device_kernelI?"), "device_kernel<...>");
+  for (const char *symbol : {"_Z", "_ZN", "_Z999999999999x", "_ZN3"})
+    EXPECT_EQ(readableName(symbol), symbol);
+}
+
 TEST(Parser, WrongRegisterWidthIsAnError) {
   std::string error = loadError(moduleAround(
       "  .reg .b32 %r<3>;\n  .reg .b64 %rd<2>;\n  add.u32 %r0, %r1, %rd1;\n"

@@ -143,6 +143,62 @@ TEST(Tcgen05Errors, RegistersUsedBeforeTheyAreWaitedFor) {
   }
 }
 
+/// Reports of a warp that loads columns 0 and 1 apart, and does `use` before it
+/// writes them again.
+std::string overwriteReports(const std::string &use, CheckProfile profile) {
+  RunOptions options;
+  options.check = true;
+  options.profile = profile;
+  return run(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;
+    ld.shared.u32 %r3, [%r1];
+    tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3], {%r0, %r0};
+    tcgen05.wait::st.sync.aligned;
+    mov.u32 %r7, 0;
+again:
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r5}, [%r3];
+    add.u32 %r4, %r3, 1;
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%r4];
+    )" + use + R"(
+    tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3], {%r0, %r0};
+    tcgen05.wait::st.sync.aligned;
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p1, %r7, 2;
+    @%p1 bra again;
+    add.u32 %r6, %r5, %r6;
+    st.global.u32 [%rd1], %r6;
+    tcgen05.wait::ld.sync.aligned;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 32;
+    ret;)",
+                          sharedMemory),
+             {}, 32, options)
+      .reports;
+}
+
+TEST(Tcgen05Errors, WhatUsesALoadHasWaitedForIt) {
+  const std::string race =
+      "data-race: write of tensor memory column {} after a read that nothing "
+      "orders before it";
+  auto raceOf = [&](const char *column) {
+    return std::string(race).replace(race.find("{}"), 2, column);
+  };
+  auto reports = [&](const std::string &use) {
+    return overwriteReports(use, CheckProfile::Cutlass);
+  };
+  EXPECT_EQ(reports("add.u32 %r8, %r5, %r6;"), "");
+  EXPECT_EQ(reports("tcgen05.wait::ld.sync.aligned;"), "");
+  std::string none = reports(""), one = reports("add.u32 %r8, %r5, 1;");
+  EXPECT_NE(none.find(raceOf("0")), std::string::npos) << none;
+  EXPECT_NE(none.find(raceOf("1")), std::string::npos) << none;
+  EXPECT_EQ(one.find(raceOf("0")), std::string::npos) << one;
+  EXPECT_NE(one.find(raceOf("1")), std::string::npos) << one;
+  // By the text a use waits for nothing.
+  EXPECT_NE(overwriteReports("add.u32 %r8, %r5, %r6;", CheckProfile::Strict)
+                .find(raceOf("0")),
+            std::string::npos);
+}
+
 TEST(Tcgen05Errors, LanesOfCopiesAndShifts) {
   const char *copy = "tcgen05.cp.cta_group::1.";
   const std::string descriptor =

@@ -167,6 +167,10 @@ std::unique_ptr<Kernel> decodeKernel(const Module &module,
     kernel->unwaitedUses.push_back(
         {use.use, use.load, function.registers[use.reg].name, use.indirect});
     kernel->code[use.load].flags |= FlagUsedEarly;
+    if (use.indirect)
+      continue;
+    kernel->code[use.use].flags |= FlagUsesLoads;
+    kernel->loadsUsed[use.use].push_back(use.load);
   }
 
   RegisterAllocation registers =

@@ -193,11 +193,13 @@ void readCells(const AsyncOperation &operation, Tmem &tmem,
 }
 
 /// A load whose registers are used before they are waited for. The access
-/// stays open until the wait all the same.
+/// stays open until the wait all the same, or in profile cutlass until a use.
 Step loadNow(Warp &warp, const TmemAttributes &a, TmemAddress place,
              const Ref *regs) {
   AsyncOperation operation = beginOperation(warp, 0, OperationProxy::Generic);
   tellChecker(warp, operation.id, a, place, Access::Read);
+  if (warp.machine.checker)
+    warp.openLoads.emplace_back(warp.group().pc, operation.id);
   if (Timeline *timeline = warp.machine.options.timeline)
     timeline->operationEnds(warp.machine.now);
   std::vector<uint32_t> values;
@@ -284,6 +286,7 @@ Step waitLoads(Warp &warp, const Inst &, LaneMask) {
     for (size_t r = 0; r < result->refs.size(); ++r)
       std::copy_n(&result->values[r * 32], 32, warp.narrow(result->refs[r]));
   warp.tmemLoads.clear();
+  warp.openLoads.clear();
   if (warp.machine.checker)
     warp.machine.checker->tmemWaited(warp, /*stores=*/false);
   return Step::Next;

@@ -13,6 +13,7 @@
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace nvfp4::sim {
@@ -76,6 +77,8 @@ void Machine::runWarp(Warp &warp, unsigned quantum) {
 Step Machine::checkedStep(Warp &warp, const Inst &inst, LaneMask &mask) {
   if ((inst.flags & FlagTracked) && !checkTracked(warp, mask))
     return Step::Stop;
+  if ((inst.flags & FlagUsesLoads) && !warp.openLoads.empty())
+    closeLoads(warp);
   if (!(inst.flags & (FlagAligned | FlagMemberMask)))
     return inst.handler(warp, inst, mask);
   LaneMask own = mask;
@@ -130,6 +133,20 @@ bool Machine::gatherMembers(Warp &warp, const Inst &inst, LaneMask &mask) {
   own.wait = WaitKind::WarpSync;
   own.waitDetail = members & ~present;
   return false;
+}
+
+void Machine::closeLoads(Warp &warp) {
+  if (options.profile == CheckProfile::Strict)
+    return;
+  const auto &used = kernel.loadsUsed.at(warp.group().pc);
+  std::vector<uint32_t> complete;
+  std::erase_if(warp.openLoads, [&](std::pair<uint32_t, uint32_t> load) {
+    if (std::find(used.begin(), used.end(), load.first) == used.end())
+      return false;
+    complete.push_back(load.second);
+    return true;
+  });
+  checker->operationsWaited(warp, complete, /*readOnly=*/true);
 }
 
 bool Machine::checkTracked(Warp &warp, LaneMask mask) {

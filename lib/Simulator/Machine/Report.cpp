@@ -12,6 +12,7 @@
 #include "nvfp4/Simulator/Machine/Report.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <iterator>
@@ -80,15 +81,36 @@ bool alwaysEndsRun(ReportKind kind) {
   }
 }
 
+/// The nested name that a mangled one begins with, where the library does not
+/// demangle the rest: it gives up on some long lists of template arguments.
+static std::string outerName(const std::string &symbol) {
+  std::string name;
+  size_t at = symbol[2] == 'N' ? 3 : 2;
+  while (at < symbol.size() && std::isdigit(symbol[at])) {
+    size_t digits = 0;
+    size_t length = std::stoul(symbol.substr(at, 6), &digits);
+    size_t begin = at + digits;
+    if (begin + length > symbol.size())
+      break;
+    name += (name.empty() ? "" : "::") + symbol.substr(begin, length);
+    at = begin + length;
+  }
+  if (name.empty())
+    return symbol;
+  return at < symbol.size() && symbol[at] == 'I' ? name + "<...>" : name;
+}
+
 std::string readableName(const std::string &symbol) {
   if (symbol.rfind("_Z", 0) != 0) // what else looks like a type is none
     return symbol;
   int status = 0;
   char *text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : symbol;
+  if (status != 0)
+    return outerName(symbol);
+  std::string name = text;
   std::free(text);
   constexpr size_t most = 160;
-  if (status != 0 || name.size() <= most)
+  if (name.size() <= most)
     return name;
   std::string outer;
   unsigned depth = 0;

@@ -93,6 +93,8 @@ enum InstFlags : uint8_t {
   FlagComputes = 16,
   /// A tcgen05.ld whose registers are used before they are waited for.
   FlagUsedEarly = 32,
+  /// Uses registers of a tcgen05.ld that may not have been waited for.
+  FlagUsesLoads = 64,
 };
 
 /// One decoded instruction: 64 bytes plus attributes.

@@ -126,6 +126,8 @@ struct Kernel {
   std::vector<std::pair<uint32_t, std::string>> trackedRegisters;
   std::unordered_map<uint32_t, TrackedAccess> trackedAccesses;
   std::vector<UnwaitedUse> unwaitedUses;
+  /// The loads of each instruction with FlagUsesLoads.
+  std::unordered_map<uint32_t, std::vector<uint32_t>> loadsUsed;
   /// Virtual registers the text declares, and planes after compaction.
   size_t virtualRegisters = 0;
   size_t allocatedPlanes = 0;

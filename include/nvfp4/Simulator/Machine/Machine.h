@@ -153,6 +153,9 @@ private:
   void runWarp(Warp &warp, unsigned quantum);
   Step checkedStep(Warp &warp, const Inst &inst, LaneMask &mask);
   bool gatherMembers(Warp &warp, const Inst &inst, LaneMask &mask);
+  /// Tells the checker that loads whose registers the warp's instruction uses
+  /// are complete.
+  void closeLoads(Warp &warp);
   bool checkTracked(Warp &warp, LaneMask mask);
   void runEvents();
   bool timeOutWaits();

@@ -196,6 +196,9 @@ public:
   std::vector<ThreadCopies> bulkCopies;
   std::vector<ThreadCopies> plainCopies;
   std::vector<std::shared_ptr<DelayedResult>> tmemLoads;
+  /// Loads whose registers are used before they are waited for, and that were
+  /// not yet: where they stand, and the checker's numbers of them.
+  std::vector<std::pair<uint32_t, uint32_t>> openLoads;
   unsigned tmemStoresPending = 0;
   std::vector<std::vector<std::shared_ptr<DelayedResult>>> wgmmaGroups;
   std::vector<std::shared_ptr<DelayedResult>> wgmmaOpen;
