@@ -72,6 +72,49 @@ std::string storeReports(const std::string &store) {
       .reports;
 }
 
+/// Reports of CTAs that find the largest number by atom.cas, whose value to
+/// compare comes from `load`.
+std::string swapReports(const std::string &load, CheckProfile profile) {
+  std::string all;
+  RunOptions options;
+  options.check = true;
+  options.profile = profile;
+  for (options.seed = 1; options.seed <= 8; ++options.seed)
+    all += runGrid(moduleAround(prologue() + R"(
+    setp.ne.u32 %p1, %r0, 0;
+    @%p1 ret;
+    mov.u32 %r5, 0;
+again:
+    )" + load + R"(
+    mov.u32 %r3, %r2;
+    max.u32 %r4, %r2, %ctaid.x;
+    atom.relaxed.gpu.global.cas.b32 %r5, [%rd2+4], %r3, %r4;
+    setp.ne.u32 %p2, %r5, %r2;
+    @%p2 bra again;
+    ret;)"),
+                   {0}, {.ctas = 8}, options)
+               .reports;
+  return all;
+}
+
+TEST(Findings, TheLoadOfALoopWithASwapIsNoRace) {
+  const std::string weak = "ld.global.u32 %r2, [%rd2+4];";
+  EXPECT_EQ(swapReports(weak, CheckProfile::Cutlass), "");
+  EXPECT_EQ(swapReports("ld.relaxed.gpu.global.u32 %r2, [%rd2+4];",
+                        CheckProfile::Strict),
+            "");
+  EXPECT_NE(swapReports(weak, CheckProfile::Strict).find("data-race: "),
+            std::string::npos);
+  // Values that are not what is compared.
+  for (const char *load : {"ld.global.u32 %r6, [%rd2+4];\n"
+                           "add.u32 %r2, %r6, 0;",
+                           "ld.global.u32 %r6, [%rd2+4];\n"
+                           "ld.relaxed.gpu.global.u32 %r2, [%rd2+4];"})
+    EXPECT_NE(swapReports(load, CheckProfile::Cutlass).find("data-race: "),
+              std::string::npos)
+        << load;
+}
+
 TEST(Findings, LanesOfOneStoreThatDiffer) {
   std::string global = storeReports("st.global.u32 [%rd3], %r0;");
   EXPECT_NE(global.find("data-race: write of global address"),

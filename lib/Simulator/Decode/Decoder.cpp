@@ -16,6 +16,7 @@
 #include "nvfp4/Simulator/Analysis/RegisterAllocation.h"
 
 #include <algorithm>
+#include <set>
 
 namespace nvfp4::sim {
 namespace {
@@ -114,6 +115,44 @@ void markTracked(Kernel &kernel, const std::vector<Effects> &effects,
   }
 }
 
+bool isSameAddress(const Operand &a, const Operand &b) {
+  if (a.kind != Operand::Kind::Memory || b.kind != Operand::Kind::Memory)
+    return false;
+  const Operand &x = a.elements[0], &y = b.elements[0];
+  return x.kind == y.kind && x.reg == y.reg && x.symbol == y.symbol &&
+         x.immediate == y.immediate && a.immediate == b.immediate;
+}
+
+/// Marks the loads of loops that make an atomic operation of atom.cas.
+void markComparedLoads(const Function &function, Kernel &kernel) {
+  auto isCopy = [](const ParsedInstruction &parsed) {
+    return parsed.opcode == "mov" && parsed.operands.size() == 2 &&
+           parsed.operands[0].kind == Operand::Kind::Register &&
+           parsed.operands[1].kind == Operand::Kind::Register;
+  };
+  for (const ParsedInstruction &swap : function.instructions) {
+    if (swap.opcode != "atom" || swap.operands.size() < 4 ||
+        std::find(swap.modifiers.begin(), swap.modifiers.end(), "cas") ==
+            swap.modifiers.end())
+      continue;
+    // The register that is compared, and what is copied to it.
+    std::set<int32_t> registers{swap.operands[2].reg};
+    for (size_t before = 0; before != registers.size();) {
+      before = registers.size();
+      for (const ParsedInstruction &copy : function.instructions)
+        if (isCopy(copy) && registers.count(copy.operands[0].reg))
+          registers.insert(copy.operands[1].reg);
+    }
+    for (size_t i = 0; i < function.instructions.size(); ++i) {
+      const ParsedInstruction &load = function.instructions[i];
+      if (load.opcode == "ld" && load.operands.size() >= 2 &&
+          registers.count(load.operands[0].reg) &&
+          isSameAddress(load.operands[1], swap.operands[1]))
+        kernel.code[i].flags |= FlagCompared;
+    }
+  }
+}
+
 } // namespace
 
 std::unique_ptr<Kernel> decodeKernel(const Module &module,
@@ -151,6 +190,7 @@ std::unique_ptr<Kernel> decodeKernel(const Module &module,
   if (!ok)
     return nullptr;
 
+  markComparedLoads(function, *kernel);
   FlowGraph graph = buildFlowGraph(effects, guarded);
   std::vector<uint32_t> dominators = immediatePostDominators(graph);
   kernel->reconvergence.assign(count, noPc);

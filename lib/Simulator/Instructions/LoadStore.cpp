@@ -257,6 +257,12 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   unsigned count = a.count;
   auto size = static_cast<unsigned>(sizeof(T) * count);
   bool isChecked = warp.machine.checker != nullptr;
+  // Of a loop with atom.cas, as the CUDA Programming Guide writes it.
+  bool isCompared = (inst.flags & FlagCompared) &&
+                    warp.machine.options.profile != CheckProfile::Strict;
+  Ordering ordering = isCompared && a.ordering == Ordering::Weak
+                          ? Ordering::Relaxed
+                          : a.ordering;
   Addresses addresses(warp, inst, a);
   Window window(warp, a.space, addresses[std::countr_zero(mask)]);
   if constexpr (sizeof(T) <= 8)
@@ -274,7 +280,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
       if (!window.find(address, size, lane, place) &&
           !resolve(warp, a.space, address, size, size, lane, place))
         return Step::Stop;
-      readPlace(warp, place, read, size, lane, a.ordering);
+      readPlace(warp, place, read, size, lane, ordering);
       bytes = read;
     }
     putElements<T, Wide>(warp, values, count, bytes, lane);

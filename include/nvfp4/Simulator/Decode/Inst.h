@@ -95,6 +95,8 @@ enum InstFlags : uint8_t {
   FlagUsedEarly = 32,
   /// Uses registers of a tcgen05.ld that may not have been waited for.
   FlagUsesLoads = 64,
+  /// A load whose value an atom.cas at the same address compares.
+  FlagCompared = 128,
 };
 
 /// One decoded instruction: 64 bytes plus attributes.
