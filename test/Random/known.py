@@ -10,11 +10,6 @@ import collections
 KNOWN = [
     (lambda c, target: target != "cpu" and ":" in c["out"] and c["out_axis"] == "rows",
      "GPU targets: advice for column-scaled results of products is the layout that they have"),
-    (lambda c, target: target == "sm_90a" and c["form"].startswith("k_")
-     and (c["out"] in ("bf16", "f16") or c["alpha"] in ("group", "pair")),
-     "sm_90a: groups along K without epilogue crash with 16-bit results or alpha of groups"),
-    (lambda c, target: target != "cpu" and c["amax"] == "yes" and (c["n"] == 0 or c["sizes"] in ("none", "zeros")),
-     "GPU targets: the maximum of a result without elements is not written"),
 ]
 
 

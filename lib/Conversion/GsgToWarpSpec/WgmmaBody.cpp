@@ -235,6 +235,7 @@ void WgmmaBody::buildPlainResults(Value g, const GroupPlace &group,
   };
   TilePlace tile;
   tile.group = g;
+  tile.groupStart = group.start;
   tile.row = tile.firstRow = add(group.start, rows.first);
   tile.isRow = arith::ConstantIntOp::create(b, loc, 1, 1);
   loadGroupNumbers(tile);

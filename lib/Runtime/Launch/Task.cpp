@@ -325,34 +325,40 @@ extern "C" void nvfp4_task_scale_map(nvfp4_task *task, int32_t buffer,
 // Running
 //===----------------------------------------------------------------------===//
 
+bool nvfp4_task::launch(int64_t blocks, int32_t threads, int32_t sharedBytes,
+                        int32_t cluster, int32_t flags) {
+  int64_t slots = 0;
+  if (!check(getMaxBlocks(*device, slots)))
+    return false;
+  slots = slots / cluster * cluster;
+  nvfp4_launch launch{};
+  launch.grid[0] = static_cast<uint32_t>(
+      std::clamp<int64_t>(blocks, 1, std::max<int64_t>(slots, cluster)));
+  launch.grid[1] = launch.grid[2] = 1;
+  launch.block[0] = static_cast<uint32_t>(threads);
+  launch.block[1] = launch.block[2] = 1;
+  launch.stream = stream;
+  launch.flags = static_cast<uint32_t>(flags);
+  launch.shared_memory = static_cast<uint32_t>(sharedBytes);
+  std::vector<void *> arguments;
+  for (Parameter &parameter : parameters)
+    arguments.push_back(parameter.bytes);
+  LaunchTimer timer(*this);
+  return timer.begin() &&
+         check(nvfp4_kernel_launch(kernel, &launch, arguments.data())) &&
+         timer.end() && synchronize() && timer.add();
+}
+
 extern "C" void nvfp4_task_run(nvfp4_task *task, int64_t blocks,
                                int32_t threads, int32_t sharedBytes,
                                int32_t cluster, int32_t flags) {
   std::unique_ptr<nvfp4_task> owner(task);
   guarded(task, [&] {
-    if (task->failed || blocks <= 0)
+    if (task->failed)
       return;
-    nvfp4_launch launch{};
-    int64_t slots = 0;
-    if (!task->check(getMaxBlocks(*task->device, slots)))
-      return;
-    slots = slots / cluster * cluster;
-    launch.grid[0] = static_cast<uint32_t>(
-        std::clamp<int64_t>(blocks, 1, std::max<int64_t>(slots, cluster)));
-    launch.grid[1] = launch.grid[2] = 1;
-    launch.block[0] = static_cast<uint32_t>(threads);
-    launch.block[1] = launch.block[2] = 1;
-    launch.stream = task->stream;
-    launch.flags = static_cast<uint32_t>(flags);
-    launch.shared_memory = static_cast<uint32_t>(sharedBytes);
-    std::vector<void *> arguments;
-    for (Parameter &parameter : task->parameters)
-      arguments.push_back(parameter.bytes);
-    LaunchTimer timer(*task);
-    if (!timer.begin() ||
-        !task->check(
-            nvfp4_kernel_launch(task->kernel, &launch, arguments.data())) ||
-        !timer.end() || !task->synchronize() || !timer.add())
+    // Without a tile there is no kernel to run, but there may be zeros to write.
+    if (blocks > 0 &&
+        !task->launch(blocks, threads, sharedBytes, cluster, flags))
       return;
     for (const Buffer &buffer : task->buffers)
       if (!task->copyOut(buffer))

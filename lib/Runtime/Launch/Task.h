@@ -91,6 +91,10 @@ struct nvfp4_task {
   bool copyIn(const nvfp4::runtime::Buffer &buffer, const char *host,
               int64_t first, int64_t rows);
   bool copyOut(const nvfp4::runtime::Buffer &buffer);
+  /// Runs the kernel on at most `blocks` blocks, and waits for it. `flags` are
+  /// those of nvfp4_launch.
+  bool launch(int64_t blocks, int32_t threads, int32_t sharedBytes,
+              int32_t cluster, int32_t flags);
 };
 
 namespace nvfp4::runtime {
