@@ -12,7 +12,7 @@ import engine
 import families
 from choices import FAMILIES, axes_of, plain
 from cover import Coverage, Sampler
-from known import avoid, find_known
+from known import find_known
 from runner import Worker
 from shrink import shrink, write
 from writer import Inexpressible
@@ -90,7 +90,7 @@ class Campaign:
 
     def __init__(self, target, jobs, seed, failures):
         self.target, self.jobs, self.seed, self.failures = target, jobs, seed, failures
-        self.outcomes, self.known, self.avoided = (collections.Counter() for _ in range(3))
+        self.outcomes, self.known = collections.Counter(), collections.Counter()
         self.coverage, self.findings = {family: Coverage(family) for family in FAMILIES}, []
 
     def run(self, programs):
@@ -100,9 +100,6 @@ class Campaign:
 
         def one(item):
             number, choices = item
-            choices, reasons = avoid(choices, self.target)
-            for reason in reasons:
-                self.avoided[reason] += 1
             reason = find_known(choices, self.target)
             if reason:
                 return number, "known", reason, choices
@@ -142,8 +139,6 @@ class Campaign:
         print(f"{self.target}: {words}; ran {pairs}")
         for reason, count in self.known.items():
             print(f"{self.target}: {count} left out: {reason}")
-        for reason, count in self.avoided.items():
-            print(f"{self.target}: {count} run with another value: {reason}")
 
 
 def describe(choices):

@@ -75,6 +75,12 @@ NVFP4_API int32_t nvfp4_task_buffer(nvfp4_task *task, void *host, int64_t rows,
 NVFP4_API int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
                                    int64_t rows, int64_t row_bytes,
                                    int64_t alignment);
+/* The same of scales in tiles of 128 x 4 (the layout `blocked`): `rows` rows of
+ * tiles with `columns` scales in a row, of which the last tile may have fewer
+ * than 4. The rest of it becomes zero, whatever the host has there. */
+NVFP4_API int32_t nvfp4_task_scales(nvfp4_task *task, int64_t count,
+                                    int64_t rows, int64_t row_bytes,
+                                    int64_t columns);
 /* The memory of part `number` of such a buffer. */
 NVFP4_API void nvfp4_task_part(nvfp4_task *task, int32_t buffer, int64_t number,
                                const void *host);

@@ -57,12 +57,12 @@ static bool hasHalfBytes(ScaledType a, ScaledType b) {
 /// Values as a matrix of bytes: TMA needs rows at multiples of 16 bytes, and
 /// rows of whole 64 bytes where it pads FP4.
 static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
-                       int64_t rowValues, const HostNumber *groupedK,
+                       int64_t rowValues, HostNumber k, bool isAlongK,
                        bool clearsHalfBytes = false) {
   Value data = side.operand.data, buffer;
   bool isFP4 = side.operand.type.isFP4();
-  if (groupedK) {
-    buffer = launch.addValuesOfK(side.operand, *groupedK);
+  if (isAlongK) {
+    buffer = launch.addValuesOfK(side.operand, k);
   } else {
     int64_t rank = cast<MemRefType>(data.getType()).getRank();
     auto all = llvm::map_to_vector(
@@ -83,20 +83,21 @@ static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
 
 /// Scales [..., rows / 128, K atoms, 32, 4, 4].
 static Value addScales(Launch &launch, const OperandPlan &side,
-                       const KernelPlan &plan, bool isOnM,
-                       const HostNumber *groupedK) {
+                       const KernelPlan &plan, bool isOnM, HostNumber k,
+                       bool isAlongK) {
   HostMath &math = launch.math;
   Value scales = side.operand.scales, buffer;
-  if (groupedK) {
-    buffer = launch.addScalesOfK(side.operand, *groupedK);
+  if (isAlongK) {
+    buffer = launch.addScalesOfK(side.operand, k);
   } else {
     int64_t rank = cast<MemRefType>(scales.getType()).getRank();
     auto all = llvm::map_to_vector(
         side.parts, [](const ScaledOperand &part) { return part.scales; });
     HostNumber rowBytes = math.mul(math.dim(scales, rank - 4),
                                    math.constant(warpspec::kScaleAtomBytes));
-    buffer = launch.addParts(all, countRows(math, scales, 4), rowBytes,
-                             warpspec::kScaleAtomBytes);
+    HostNumber columns = math.ceilDiv(k, side.operand.type.getBlockSize());
+    buffer = launch.addScaleParts(all, countRows(math, scales, 4), rowBytes,
+                                  columns);
   }
   if (isOnM)
     return launch.addScaleMap(buffer, plan.scaleAtoms, 1);
@@ -243,15 +244,16 @@ void nvfp4::gsg::sm100::addCommonParameters(Launch &launch,
 
 OperandMaps nvfp4::gsg::sm100::addOperandMaps(Launch &launch,
                                               const KernelPlan &plan,
-                                              const HostNumber *groupedK) {
+                                              HostNumber k, bool isAlongK) {
   OperandMaps maps;
   // Cleared in A, which is one operand: weights are copied as they are.
-  maps.a = addValues(launch, plan.a, plan.getOwnRows(), plan.k, groupedK,
+  maps.a = addValues(launch, plan.a, plan.getOwnRows(), plan.k, k, isAlongK,
                      hasHalfBytes(plan.a.operand.type, plan.b.operand.type));
-  maps.b = addValues(launch, plan.b, plan.getOwnColumns(), plan.k, groupedK);
+  maps.b = addValues(launch, plan.b, plan.getOwnColumns(), plan.k, k, isAlongK);
   maps.aScales =
-      addScales(launch, plan.a, plan, /*isOnM=*/!plan.swap, groupedK);
-  maps.bScales = addScales(launch, plan.b, plan, /*isOnM=*/plan.swap, groupedK);
+      addScales(launch, plan.a, plan, /*isOnM=*/!plan.swap, k, isAlongK);
+  maps.bScales =
+      addScales(launch, plan.b, plan, /*isOnM=*/plan.swap, k, isAlongK);
   return maps;
 }
 
@@ -265,7 +267,7 @@ KernelParameters nvfp4::gsg::sm100::addParameters(Launch &launch,
   HostNumber k = countK(math, plan.a.operand, plan.b.operand);
   if (isGathered)
     launch.setGroups(op.getGrouping(), op.getGroups(), plan.k);
-  OperandMaps maps = addOperandMaps(launch, plan, isGathered ? &k : nullptr);
+  OperandMaps maps = addOperandMaps(launch, plan, k, isGathered);
   p.aMap = maps.a;
   p.bMap = maps.b;
   p.aScaleMap = maps.aScales;

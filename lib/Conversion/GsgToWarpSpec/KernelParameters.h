@@ -77,13 +77,13 @@ KernelParameters addListParameters(Launch &launch, const KernelPlan &plan,
                                    MatmulListOp list, MatmulOp op,
                                    HostNumber &blocks);
 
-/// The first four maps of one problem with these operands. Where groups lie
-/// along K, `groupedK` is K.
+/// The first four maps of one problem with these operands, whose groups may lie
+/// along K.
 struct OperandMaps {
   mlir::Value a, b, aScales, bScales;
 };
-OperandMaps addOperandMaps(Launch &launch, const KernelPlan &plan,
-                           const HostNumber *groupedK = nullptr);
+OperandMaps addOperandMaps(Launch &launch, const KernelPlan &plan, HostNumber k,
+                           bool isAlongK = false);
 
 /// alpha, beta and the scale of codes.
 void addFactors(Launch &launch, MatmulOp op, KernelParameters &p);

@@ -129,10 +129,28 @@ Value Launch::addParts(ValueRange memrefs, HostNumber rows, HostNumber rowBytes,
                       {task, i64(static_cast<int64_t>(memrefs.size())),
                        math.toI64(rows), math.toI64(rowBytes), i64(alignment)},
                       host.getI32Type());
+  fillParts(buffer, memrefs);
+  return buffer;
+}
+
+Value Launch::addScaleParts(ValueRange memrefs, HostNumber rows,
+                            HostNumber rowBytes, HostNumber columns) {
+  if (columns.known && *columns.known % 4 == 0)
+    return addParts(memrefs, rows, rowBytes, warpspec::kScaleAtomBytes);
+  Value buffer = call(
+      "nvfp4_task_scales",
+      {task, math.toI64(math.constant(static_cast<int64_t>(memrefs.size()))),
+       math.toI64(rows), math.toI64(rowBytes), math.toI64(columns)},
+      host.getI32Type());
+  fillParts(buffer, memrefs);
+  return buffer;
+}
+
+void Launch::fillParts(Value buffer, ValueRange memrefs) {
   for (auto [number, memref] : llvm::enumerate(memrefs))
     call("nvfp4_task_part",
-         {task, buffer, i64(static_cast<int64_t>(number)), getAddress(memref)});
-  return buffer;
+         {task, buffer, math.toI64(math.constant(static_cast<int64_t>(number))),
+          getAddress(memref)});
 }
 
 Value Launch::addScratch(HostNumber rows, int64_t rowBytes) {

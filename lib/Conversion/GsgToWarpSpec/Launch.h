@@ -44,6 +44,11 @@ public:
   mlir::Value addParts(mlir::ValueRange memrefs, HostNumber rows,
                        HostNumber rowBytes, int64_t alignment);
 
+  /// Scales in tiles of 128 x 4, to read: rows of tiles with `columns` scales a
+  /// row. Padding of the last tile of a row is zero.
+  mlir::Value addScaleParts(mlir::ValueRange memrefs, HostNumber rows,
+                            HostNumber rowBytes, HostNumber columns);
+
   /// Rows of zeros that are the kernel's own.
   mlir::Value addScratch(HostNumber rows, int64_t rowBytes);
 
@@ -125,6 +130,7 @@ private:
   /// The address of a global that is known when the kernel is compiled.
   mlir::Value later(llvm::StringRef name, mlir::Type type);
   mlir::Value addArgument(mlir::Type type);
+  void fillParts(mlir::Value buffer, mlir::ValueRange memrefs);
   mlir::Value getAddress(mlir::Value memref);
   /// Scales of a row, and whether those of groups along K follow each other.
   std::pair<mlir::Value, mlir::Value>

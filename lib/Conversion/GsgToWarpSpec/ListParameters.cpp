@@ -45,8 +45,8 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
                        list.getRhsType(number));
     HostNumber rows = math.dim(list.getLhs()[i], 0);
     HostNumber columns = math.dim(list.getRhs()[i], 0);
-    HostNumber steps =
-        math.ceilDiv(countK(math, one.a.operand, one.b.operand), plan.k);
+    HostNumber k = countK(math, one.a.operand, one.b.operand);
+    HostNumber steps = math.ceilDiv(k, plan.k);
     HostNumber rowBytes = math.mul(columns, math.constant(bytes));
     Value result =
         launch.addBuffer(out, rows, rowBytes, 16, Launch::Read | Launch::Write);
@@ -66,7 +66,7 @@ KernelParameters nvfp4::gsg::sm100::addListParameters(Launch &launch,
     for (const HostNumber &word : numbers)
       launch.addTableNumber(word);
     launch.addTablePointer(result);
-    addOperandMaps(launch, one);
+    addOperandMaps(launch, one, k);
     int64_t boxBytes = plan.resultColumns * bytes;
     if (plan.staged)
       launch.addMatrixMap(result, NVFP4_TENSOR_U8, warpspec::kTmemLanes,

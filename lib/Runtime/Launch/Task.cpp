@@ -77,6 +77,17 @@ bool nvfp4_task::allocate(Buffer &buffer) {
                                  stream));
 }
 
+/// Scales of 128 rows by 4 columns, which are neighbours.
+static constexpr int64_t kTileColumns = 4, kTileBytes = 512;
+
+/// Zeros the last `columns` columns of a tile: NaN there would spread, since it
+/// meets the zeros after the end of K.
+static void clearPadding(char *tile, int64_t columns) {
+  for (int64_t row = 0; row < kTileBytes; row += kTileColumns)
+    std::memset(tile + row + kTileColumns - columns, 0,
+                static_cast<size_t>(columns));
+}
+
 bool nvfp4_task::copyIn(const Buffer &buffer, const char *host, int64_t first,
                         int64_t rows) {
   char *target = static_cast<char *>(buffer.memory) + first * buffer.pitch;
@@ -84,7 +95,8 @@ bool nvfp4_task::copyIn(const Buffer &buffer, const char *host, int64_t first,
   if (!bytes)
     return true;
   bool isOdd = (buffer.access & NVFP4_TASK_ODD) && buffer.rowBytes > 0;
-  if (buffer.pitch == buffer.rowBytes && !isOdd)
+  bool isPadded = buffer.paddingColumns != 0 && buffer.rowBytes > 0;
+  if (buffer.pitch == buffer.rowBytes && !isOdd && !isPadded)
     return check(
         nvfp4_device_copy(device->device, target, host, bytes, stream));
   std::vector<char> staged(bytes);
@@ -93,6 +105,8 @@ bool nvfp4_task::copyIn(const Buffer &buffer, const char *host, int64_t first,
     std::memcpy(to, host + row * buffer.rowBytes, buffer.rowBytes);
     if (isOdd)
       to[buffer.rowBytes - 1] &= 15;
+    if (isPadded)
+      clearPadding(to + buffer.rowBytes - kTileBytes, buffer.paddingColumns);
   }
   return check(
       nvfp4_device_copy(device->device, target, staged.data(), bytes, stream));
@@ -162,6 +176,17 @@ extern "C" int32_t nvfp4_task_parts(nvfp4_task *task, int64_t count,
     number = task->addBuffer({nullptr, count * rows, rowBytes,
                               getPitch(rowBytes, alignment), NVFP4_TASK_READ});
     task->buffers[number].partRows = rows;
+  });
+  return number;
+}
+
+extern "C" int32_t nvfp4_task_scales(nvfp4_task *task, int64_t count,
+                                     int64_t rows, int64_t rowBytes,
+                                     int64_t columns) {
+  int32_t number = nvfp4_task_parts(task, count, rows, rowBytes, kTileBytes);
+  guarded(task, [&] {
+    task->buffers[number].paddingColumns = std::clamp<int64_t>(
+        rowBytes / kTileBytes * kTileColumns - columns, 0, kTileColumns - 1);
   });
   return number;
 }
@@ -356,7 +381,8 @@ extern "C" void nvfp4_task_run(nvfp4_task *task, int64_t blocks,
   guarded(task, [&] {
     if (task->failed)
       return;
-    // Without a tile there is no kernel to run, but there may be zeros to write.
+    // Without a tile there is no kernel to run, but there may be zeros to
+    // write.
     if (blocks > 0 &&
         !task->launch(blocks, threads, sharedBytes, cluster, flags))
       return;

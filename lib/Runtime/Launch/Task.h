@@ -31,6 +31,8 @@ struct Buffer {
   int32_t access;
   void *memory = nullptr;
   int64_t partRows = 0;
+  /// Of tiled scales: how many columns of the last tile of a row are padding.
+  int64_t paddingColumns = 0;
   /// Of coded weights: each matrix, a row of the buffer, and the factor of its
   /// products.
   CodedShape coded{};
