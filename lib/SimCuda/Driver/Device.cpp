@@ -52,7 +52,7 @@ static int attributeOf(const State &s, int attribute) {
   case 82:
     return 65536;
   case 13: // clock, memory clock in kHz, bus width in bits
-    return 1'000'000;
+    return clockRate;
   case 36:
     return 1'000'000;
   case 37:

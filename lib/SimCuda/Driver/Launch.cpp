@@ -212,6 +212,7 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
   options.seed += s->launches++;
   sim::RunResult run =
       function->module->program->launch(kernel, config, s->memory, options);
+  s->cycles += run.statistics.ticks;
   writeFiles(*s);
   bool isIllegal = !run.reports.empty() && run.reports.all().back().kind ==
                                                sim::ReportKind::IllegalLaunch;

@@ -169,7 +169,9 @@ Entry::Entry(bool needsContext) : s(state()), lock(s.mutex) {
     lastMessage() = s.stickyMessage;
 }
 
-double simcuda::secondsNow() {
+double simcuda::secondsNow(const State &state) {
+  if (state.options.delays == sim::DelayMode::Cycles)
+    return static_cast<double>(state.cycles) / (clockRate * 1e3);
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();

@@ -75,6 +75,8 @@ struct State {
   bool architectureGiven = false;
   uint64_t memoryUsed = 0;
   uint64_t launches = 0;
+  /// Of all launches, in the model of cycles.
+  uint64_t cycles = 0;
   /// An error that ends the life of the context.
   cuda::Result sticky = cuda::Success;
   std::string stickyMessage;
@@ -140,8 +142,10 @@ private:
   std::unique_lock<std::mutex> lock;
 };
 
-/// Seconds of a steady clock.
-double secondsNow();
+/// Kilohertz that the device tells.
+constexpr int clockRate = 1'000'000;
+/// Seconds of a steady clock, or in the model of cycles of all launches.
+double secondsNow(const State &state);
 
 /// Loads PTX text, a fat binary or its wrapper. `size` is 0 when unknown.
 cuda::Result loadImage(State &s, const void *image, SimModule *&module);

@@ -154,7 +154,7 @@ NVFP4_SIM_API Result cuEventRecord(Event event, Stream stream) try {
     return s->fail(cuda::InvalidHandle, "expected an event and a stream");
   found->recorded = true;
   found->stream = stream;
-  found->time = secondsNow();
+  found->time = secondsNow(*s);
   return cuda::Success;
 } catch (...) {
   return caught();

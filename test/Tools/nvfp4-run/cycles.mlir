@@ -9,6 +9,14 @@
 // RUN: FileCheck %s --input-file one
 // RUN: cmp one seven
 
+// Events are in modelled time, a microsecond for 1000 cycles, so --tune finds the best tile for a device of so many multiprocessors.
+// RUN: env NVFP4_DEVICE=sim NVFP4_SIM_OPTIONS="--cycles --sms 2" nvfp4-compile %s --target=sm_100a --tune=2 --strategies=tiles --emit=ptx -o tuned.ptx 2> tuned
+// RUN: env NVFP4_DEVICE=sim NVFP4_SIM_OPTIONS="--cycles --sms 2 --seed 3" nvfp4-compile %s --target=sm_100a --tune=2 --strategies=others --emit=ptx -o tuned.ptx
+// RUN: cmp tiles others
+// RUN: FileCheck %s --input-file tuned --check-prefix=TUNED
+// TUNED: about {{[1-9][0-9]*}} cycles
+// TUNED: tuned 'f' on {{.*}} us, the best of 2
+
 // CHECK: nvfp4-sim: {{.+}}: about {{[1-9][0-9]*}} cycles, by a model, and {{[1-9][0-9]*}} warp instructions
 !x = !grouped_scaled_gemm.scaled<8x64, nvfp4>
 !w = !grouped_scaled_gemm.scaled<128x64, nvfp4>
