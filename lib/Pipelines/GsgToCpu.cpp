@@ -94,9 +94,13 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createConvertComplexToLLVMPass());
+  // Before convert-openmp-to-llvm, which lowers memrefs too, with malloc.
+  pm.addPass(createGuardAllocationsPass());
+  FinalizeMemRefToLLVMConversionPassOptions memory;
+  memory.useGenericFunctions = true;
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
   if (threads)
     pm.addPass(createConvertOpenMPToLLVMPass());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertIndexToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());

@@ -37,11 +37,12 @@ static std::vector<Word> makeDescriptor(const DLTensor &tensor) {
   char *data = tensor.data ? dataOf(tensor) : nullptr;
   std::memcpy(&words[0], &data, sizeof(data));
   std::memcpy(&words[1], &data, sizeof(data));
-  int64_t stride = 1;
+  // Strides of a tensor without elements may be any number.
+  uint64_t stride = 1;
   for (size_t i = rank; i-- > 0;) {
     words[3 + i] = tensor.shape[i];
-    words[3 + rank + i] = stride;
-    stride *= tensor.shape[i];
+    words[3 + rank + i] = static_cast<Word>(stride);
+    stride *= static_cast<uint64_t>(tensor.shape[i]);
   }
   return words;
 }
@@ -161,11 +162,10 @@ nvfp4_function_call_on(const char *device, const nvfp4_function *function,
   if (device)
     if (nvfp4_status status = findLaunchDevice(device, call.device))
       return status;
-  function->entry(values.data());
-
   const char *bytes = reinterpret_cast<const char *>(storage.data());
-  for (size_t i = 0; i < numResults; ++i)
-    fillResult(*owned[i], metadata.results[i], bytes + layout.offsets[i]);
+  if (call.run(function->entry, values.data()))
+    for (size_t i = 0; i < numResults; ++i)
+      fillResult(*owned[i], metadata.results[i], bytes + layout.offsets[i]);
   if (Violation violation = call.slot.take(); violation.status != NVFP4_OK)
     return fail(violation.status,
                 "'" + metadata.name + "': " +

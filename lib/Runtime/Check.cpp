@@ -40,19 +40,25 @@ static bool hasShape(const ValueMetadata &value, const DLTensor &tensor) {
 }
 
 /// The last dimension whose stride is not that of a row-major tensor without
-/// gaps; extents of 1 have any stride.
+/// gaps and has elements; extents of 1 have any stride.
 static std::optional<int> findGap(const DLTensor &tensor) {
   if (!tensor.strides)
     return std::nullopt;
   int64_t stride = 1;
   for (int i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] == 0)
-      return std::nullopt;
     if (tensor.shape[i] != 1 && tensor.strides[i] != stride)
       return i;
     stride *= tensor.shape[i];
   }
   return std::nullopt;
+}
+
+/// Whether a process can address as many bytes; extents are positive.
+static bool isAddressable(std::span<const int64_t> shape, int64_t bytes) {
+  for (int64_t extent : shape)
+    if (__builtin_mul_overflow(bytes, extent, &bytes))
+      return false;
+  return bytes <= kAddressSpace;
 }
 
 nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
@@ -88,12 +94,15 @@ nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
   if (!hasShape(value, *tensor))
     return reject("expected shape " + formatShape(value.shape) + ", but got " +
                   formatShape(shape));
+  if (isEmpty)
+    return NVFP4_OK;
+  if (!isAddressable(shape, sizeOf(value.type)))
+    return reject("expected a tensor of at most 2^47 bytes, but got shape " +
+                  formatShape(shape) + " of " + value.typeName);
   if (std::optional<int> gap = findGap(*tensor))
     return reject("expected a row-major tensor without gaps, but got stride " +
                   std::to_string(tensor->strides[*gap]) + " of dimension " +
                   std::to_string(*gap) + " of shape " + formatShape(shape));
-  if (isEmpty)
-    return NVFP4_OK;
   if (!tensor->data)
     return reject("expected data, but got a null pointer");
   size_t alignment = sizeOf(value.type);

@@ -17,6 +17,9 @@
 
 namespace nvfp4::runtime {
 
+/// More bytes than a process can address, on x86-64 and AArch64.
+inline constexpr int64_t kAddressSpace = int64_t(1) << 47;
+
 /// Checks `tensor` against argument `index`, which must exist.
 nvfp4_status checkArgument(const nvfp4_function &function, size_t index,
                            const DLTensor *tensor);

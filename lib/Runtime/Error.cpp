@@ -16,6 +16,7 @@
 
 #include <exception>
 #include <new>
+#include <stdexcept>
 
 using namespace nvfp4::runtime;
 
@@ -34,6 +35,10 @@ nvfp4_status nvfp4::runtime::failWithException() noexcept {
   try {
     throw;
   } catch (const std::bad_alloc &) {
+    lastError = outOfMemory;
+    return NVFP4_OUT_OF_MEMORY;
+  } catch (const std::length_error &) {
+    // More elements than a container may have.
     lastError = outOfMemory;
     return NVFP4_OUT_OF_MEMORY;
   } catch (const std::exception &exception) {

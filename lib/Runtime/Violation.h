@@ -18,8 +18,11 @@
 #include "nvfp4/Runtime/nvfp4_checks.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 
+#include <csetjmp>
 #include <mutex>
+#include <pthread.h>
 #include <string>
+#include <vector>
 
 namespace nvfp4::runtime {
 
@@ -60,12 +63,30 @@ struct nvfp4_call {
   nvfp4_call(const nvfp4_call &) = delete;
   nvfp4_call &operator=(const nvfp4_call &) = delete;
 
+  /// Runs compiled code; false if it ended for want of memory, which is then
+  /// the violation.
+  bool run(void (*entry)(void **), void **values);
+  /// Whether this thread can leave the code that `run` entered: it is the one
+  /// that entered, and in no parallel loop since.
+  bool canEnd() const;
+  /// Frees the memory of the call and makes `run` return false.
+  [[noreturn]] void end();
+  /// Memory that the call frees if it ends; false if there is no room to
+  /// remember it.
+  bool keep(void *allocated) noexcept;
+  void forget(void *freed) noexcept;
+
   nvfp4::runtime::ViolationSlot slot;
   /// Where its kernels run; null for the device of calls that name none.
   nvfp4::runtime::LaunchDevice *device = nullptr;
 
 private:
   nvfp4_call *outer;
+  std::jmp_buf start;
+  pthread_t thread{};
+  int level = 0;
+  std::mutex mutex;
+  std::vector<void *> memory;
 };
 
 #endif // NVFP4_LIB_RUNTIME_VIOLATION_H

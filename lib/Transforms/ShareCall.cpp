@@ -29,6 +29,7 @@ using namespace mlir;
 /// Functions of the runtime that find the call by the thread.
 static bool asksForCall(StringRef callee) {
   return callee.starts_with("nvfp4_check_") ||
+         callee.starts_with("nvfp4_memory_") ||
          callee.starts_with("nvfp4_task_") ||
          callee.starts_with("nvfp4_relayout_");
 }

@@ -25,7 +25,7 @@ func.func @double(%x: memref<?xf32>) {
 // CHECK-LABEL: llvm.func @insert(
 // CHECK-NOT: llvm.fptrunc
 // CHECK: llvm.lshr
-// CHECK: llvm.call @malloc
+// CHECK: llvm.call @_mlir_memref_to_llvm_alloc
 // CHECK: "llvm.intr.memcpy"
 func.func @insert(%x: tensor<8xbf16>, %v: f32) -> tensor<8xbf16> {
   %c0 = arith.constant 0 : index

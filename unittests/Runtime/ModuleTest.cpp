@@ -35,10 +35,10 @@ static std::string complaintAbout(const char *path) {
 TEST(Module, DescribesItsFunctions) {
   TestArtefact artefact;
   ASSERT_EQ(artefact.status, NVFP4_OK) << nvfp4_last_error();
-  ASSERT_EQ(nvfp4_module_num_functions(artefact.module), 3u);
+  ASSERT_EQ(nvfp4_module_num_functions(artefact.module), 4u);
   const nvfp4_function *scale = nvfp4_module_function_at(artefact.module, 0);
   EXPECT_STREQ(nvfp4_function_name(scale), "scale");
-  EXPECT_EQ(nvfp4_module_function_at(artefact.module, 3), nullptr);
+  EXPECT_EQ(nvfp4_module_function_at(artefact.module, 4), nullptr);
   ASSERT_EQ(nvfp4_function_num_arguments(scale), 2u);
   ASSERT_EQ(nvfp4_function_num_results(scale), 2u);
 
@@ -114,9 +114,8 @@ TEST(Module, ListsFunctionsOnAMiss) {
   const nvfp4_function *function = nullptr;
   EXPECT_EQ(nvfp4_module_function(artefact.module, "nothing", &function),
             NVFP4_NOT_FOUND);
-  EXPECT_STREQ(
-      nvfp4_last_error(),
-      "expected one of the functions scale, fill, pair, but got 'nothing'");
+  EXPECT_STREQ(nvfp4_last_error(), "expected one of the functions scale, fill, "
+                                   "pair, grow, but got 'nothing'");
 }
 
 /// Loads a module whose description is `text`.

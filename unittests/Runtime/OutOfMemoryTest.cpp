@@ -17,11 +17,13 @@
 #include "nvfp4/Runtime/nvfp4_checks.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
+#include "nvfp4/Runtime/nvfp4_memory.h"
 
 #include "gtest/gtest.h"
 
 #include <cstdlib>
 #include <new>
+#include <string>
 #include <utility>
 
 using namespace nvfp4::test;
@@ -111,6 +113,66 @@ TEST(OutOfMemory, Calls) {
             3);
 }
 
+/// What `grow` says of a workspace of `bytes` and a result of `count`.
+static std::string grow(int64_t bytes, int64_t count) {
+  TestArtefact artefact;
+  std::vector<int64_t> none;
+  DLTensor workspace = makeTensor(&bytes, none, {kDLInt, 64, 1});
+  DLTensor extent = makeTensor(&count, none, {kDLInt, 64, 1});
+  const DLTensor *arguments[] = {&workspace, &extent};
+  DLManagedTensor *result = nullptr;
+  nvfp4_status status = nvfp4_function_call(artefact.function("grow"),
+                                            arguments, 2, &result, 1, nullptr);
+  if (status == NVFP4_OK) {
+    EXPECT_EQ(result->dl_tensor.shape[0], count);
+    result->deleter(result);
+    return "";
+  }
+  EXPECT_EQ(status, NVFP4_OUT_OF_MEMORY);
+  EXPECT_EQ(result, nullptr);
+  return nvfp4_last_error();
+}
+
+// The leak checker of preset asan sees what a call that ends leaves behind.
+TEST(OutOfMemory, ResultsOfAnySize) {
+  const std::string start = "'grow': out of memory: no room for ";
+  EXPECT_EQ(grow(64, 3), "");
+  EXPECT_EQ(grow(0, 0), "");
+  for (int64_t extent : {int64_t(-1), int64_t(1) << 45, int64_t(1) << 60,
+                         int64_t(1) << 62, INT64_MAX, INT64_MIN})
+    EXPECT_EQ(grow(64, extent),
+              start + std::to_string(extent) + " times 8 bytes");
+  EXPECT_EQ(grow(64, 3), "");
+}
+
+// A sanitizer has another allocator, which ends the process.
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+TEST(OutOfMemory, Workspaces) {
+  // All but some pages of the address space.
+  int64_t bytes = (int64_t(1) << 47) - (int64_t(1) << 20);
+  EXPECT_EQ(grow(bytes, 3), "'grow': out of memory: no room for " +
+                                std::to_string(bytes) + " bytes");
+  EXPECT_EQ(grow(64, bytes / 8), "'grow': out of memory: no room for " +
+                                     std::to_string(bytes) + " bytes");
+}
+
+TEST(OutOfMemory, BuffersOfTasks) {
+  ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
+  // The host's memory is not looked at before the device has some.
+  nvfp4_task *task = nvfp4_task_begin("a place", text, "one");
+  uint32_t word = 0;
+  nvfp4_task_buffer(task, &word, int64_t(1) << 46, 4, 4, NVFP4_TASK_WRITE);
+  nvfp4_task_run(task, 1, 1, 0, 1, 0);
+  EXPECT_EQ(nvfp4_take_violation(), NVFP4_OUT_OF_MEMORY) << nvfp4_last_error();
+  EXPECT_EQ(nvfp4_launch_set_device(nullptr), NVFP4_UNSUPPORTED);
+}
+#endif
+
+TEST(OutOfMemory, OutsideOfCalls) {
+  EXPECT_EXIT(nvfp4_memory_bytes(8, -1), testing::ExitedWithCode(1),
+              "out of memory: no room for -1 times 8 bytes outside of a call");
+}
+
 TEST(OutOfMemory, Checks) {
   int recorded = failures([] {
     nvfp4_check_equal("a place", "c1", "a number that is described at length",
@@ -183,8 +245,7 @@ TEST(OutOfMemory, Tasks) {
               nvfp4_task_run(task, 1, 1, 0, 1, 0);
               nvfp4_status status = nvfp4_take_violation();
               EXPECT_TRUE(status || word == 1);
-              return status == NVFP4_DEVICE_ERROR ? NVFP4_OUT_OF_MEMORY
-                                                  : status;
+              return status;
             }),
             10);
   EXPECT_EQ(nvfp4_launch_set_device(nullptr), NVFP4_UNSUPPORTED);

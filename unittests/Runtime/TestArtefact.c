@@ -6,11 +6,13 @@
  *
  *===------------------------------------------------------------------------===
  *
- * Two functions in the form of compiled code, written against the documented
+ * Functions in the form of compiled code, written against the documented
  * interface only.
  *
  *===------------------------------------------------------------------------===
  */
+
+#include "nvfp4/Runtime/nvfp4_memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,7 +33,11 @@ const char nvfp4_metadata[] =
     "\"role\":\"values\",\"scaled\":\"!s<?x16, f, blocked>\"},"
     "{\"kind\":\"tensor\",\"type\":\"i8\",\"shape\":[-1,1,32,4,4],"
     "\"role\":\"scales\",\"scaled\":\"!s<?x16, f, blocked>\"}],"
-    "\"results\":[]}]}";
+    "\"results\":[]},"
+    "{\"name\":\"grow\",\"arguments\":["
+    "{\"kind\":\"scalar\",\"type\":\"i64\"},"
+    "{\"kind\":\"scalar\",\"type\":\"i64\"}],"
+    "\"results\":[{\"kind\":\"tensor\",\"type\":\"i64\",\"shape\":[-1]}]}]}";
 
 struct memref2 {
   float *allocated, *aligned;
@@ -69,4 +75,17 @@ void nvfp4_entry_fill(void **values) {
   const struct memref1 *x = values[0];
   for (int64_t i = 0; i < x->sizes[0]; ++i)
     x->aligned[i] = i;
+}
+
+/* Two allocations: a workspace of so many bytes, and zeros. */
+void nvfp4_entry_grow(void **values) {
+  int64_t bytes = *(const int64_t *)values[0];
+  int64_t count = *(const int64_t *)values[1];
+  struct memref1 *result = values[2];
+  void *workspace = _mlir_memref_to_llvm_alloc(bytes);
+  int64_t *out = _mlir_memref_to_llvm_alloc(nvfp4_memory_bytes(8, count));
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = 0;
+  _mlir_memref_to_llvm_free(workspace);
+  *result = (struct memref1){out, out, 0, {count}, {1}};
 }

@@ -15,6 +15,46 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GuardAllocationsPass : Pass<"nvfp4-guard-allocations", "::mlir::ModuleOp"> {
+  let summary = "end the call where a memref is larger than any memory";
+  let description = [{
+    Accepts any IR. Afterwards calls of `nvfp4_memory_bytes` stand before each
+    `memref.alloc` whose size is not known, or too large for 64 bits: they
+    multiply the size of an element and the extents, and end the call with
+    NVFP4_OUT_OF_MEMORY where an extent is negative or the product is more than
+    the address space of a process. Without them the product wraps around and
+    the memory is too small. `_mlir_memref_to_llvm_alloc`, which ends the call if
+    there is no memory, is declared, for `finalize-memref-to-llvm` with
+    `use-generic-functions` to call: its result aliases nothing. Nothing else
+    changes.
+
+    Before:
+
+    ```mlir
+    func.func @f(%n: index) -> memref<?x4xf32> {
+      %m = memref.alloc(%n) : memref<?x4xf32>
+      return %m : memref<?x4xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    llvm.func @_mlir_memref_to_llvm_alloc(i64) -> (!llvm.ptr {llvm.noalias})
+    llvm.func @nvfp4_memory_bytes(i64, i64) -> i64
+    func.func @f(%n: index) -> memref<?x4xf32> {
+      %known = llvm.mlir.constant(16 : i64) : i64
+      %extent = arith.index_cast %n : index to i64
+      %bytes = llvm.call @nvfp4_memory_bytes(%known, %extent) : (i64, i64) -> i64
+      %m = memref.alloc(%n) : memref<?x4xf32>
+      return %m : memref<?x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
 def InlineAllocaScopesPass : Pass<"nvfp4-inline-alloca-scopes"> {
   let summary = "remove scopes of stack allocations that hold none";
   let description = [{
@@ -117,9 +157,10 @@ def ShareCallPass : Pass<"nvfp4-share-call", "::mlir::ModuleOp"> {
   let summary = "tell the threads of parallel regions which call they work for";
   let description = [{
     Accepts any IR. Afterwards each thread of an `omp.parallel` from which
-    `nvfp4_check_...` or `nvfp4_task_...` of the runtime may be called enters the
-    call of the thread that starts the region (`nvfp4_call_current`,
-    `nvfp4_call_enter`), and leaves it at the end. What such functions find wrong
+    `nvfp4_check_...`, `nvfp4_memory_...`, `nvfp4_relayout_...` or
+    `nvfp4_task_...` of the runtime may be called enters the call of the thread
+    that starts the region (`nvfp4_call_current`, `nvfp4_call_enter`), and leaves
+    it at the end. What such functions find wrong
     is then the error of that call, whatever other calls run at the same time.
     Regions that cannot reach one stay as they are.
 

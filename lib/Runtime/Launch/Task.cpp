@@ -30,15 +30,17 @@ nvfp4_task::~nvfp4_task() {
     nvfp4_stream_destroy(device->device, stream);
 }
 
-bool nvfp4_task::fail(const std::string &message) {
+bool nvfp4_task::fail(const std::string &message, nvfp4_status status) {
   if (!failed)
-    recordViolation(where + ": " + message, NVFP4_DEVICE_ERROR);
+    recordViolation(where + ": " + message, status);
   failed = true;
   return false;
 }
 
 bool nvfp4_task::check(nvfp4_status status) {
-  return status == NVFP4_OK || fail(nvfp4_last_error());
+  return status == NVFP4_OK ||
+         fail(nvfp4_last_error(),
+              status == NVFP4_OUT_OF_MEMORY ? status : NVFP4_DEVICE_ERROR);
 }
 
 void nvfp4_task::failWithException() noexcept {

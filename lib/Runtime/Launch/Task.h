@@ -72,7 +72,8 @@ struct nvfp4_task {
   void failWithException() noexcept;
   /// Keeps the first error; false if `status` is one.
   bool check(nvfp4_status status);
-  bool fail(const std::string &message);
+  bool fail(const std::string &message,
+            nvfp4_status status = NVFP4_DEVICE_ERROR);
   /// Whether kernels can hold `extent` as an i32; fails if they cannot.
   bool checkExtent(int64_t extent);
   bool synchronize() {

@@ -47,7 +47,8 @@
 // CHECK-LABEL: llvm.func internal @nvfp4_matmul_0_amx_untiled(
 // CHECK: vector.reduction <maxui>
 // CHECK: scf.if
-// CHECK: llvm.call @malloc
+// CHECK: llvm.call @nvfp4_memory_of_thread
+// CHECK: scf.if
 // CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_prepare_rows
 // CHECK: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_e2m1_e2m1_e8m0_32_gemm_tile
 // CHECK: llvm.call @free

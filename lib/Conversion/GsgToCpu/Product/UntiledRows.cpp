@@ -44,7 +44,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitUntiledRows() {
         builder, product.loc, name,
         LLVM::LLVMFunctionType::get(result, {argument}));
   };
-  Func allocate = declare("malloc", mb.ptr, mb.i64);
+  Func allocate = declare("nvfp4_memory_of_thread", mb.ptr, mb.i64);
   Func release =
       declare("free", LLVM::LLVMVoidType::get(module.getContext()), mb.ptr);
   auto func =
@@ -61,15 +61,23 @@ LLVM::LLVMFuncOp ProductEmitter::emitUntiledRows() {
     Value memory =
         LLVM::CallOp::create(builder, product.loc, allocate, ValueRange{bytes})
             .getResult();
-    mb.forLoop(mb.i64Constant(0), rows, kPrepareRows, [&](Value row) {
-      Value at = buildPreparedOffset(builder, product.loc, plan, row, depth);
-      prepareRows(addressOf(kernels.prepareRows), entry, mb.add(row0, row),
-                  mb.minS(mb.sub(rows, row), kPrepareRows), offsets,
-                  mb.ptrAdd(memory, at));
-    });
-    multiply(addressOf(kernels.gemmTile), entry, memory,
-             func.getArguments().drop_front(2));
-    mb.call(release, {memory});
+    Value address =
+        LLVM::PtrToIntOp::create(builder, product.loc, mb.i64, memory);
+    // Without memory the call fails, and what the tile holds is not looked at.
+    mb.ifThen(
+        mb.cmp(arith::CmpIPredicate::ne, address, mb.i64Constant(0)), [&] {
+          mb.forLoop(mb.i64Constant(0), rows, kPrepareRows, [&](Value row) {
+            Value at =
+                buildPreparedOffset(builder, product.loc, plan, row, depth);
+            prepareRows(addressOf(kernels.prepareRows), entry,
+                        mb.add(row0, row),
+                        mb.minS(mb.sub(rows, row), kPrepareRows), offsets,
+                        mb.ptrAdd(memory, at));
+          });
+          multiply(addressOf(kernels.gemmTile), entry, memory,
+                   func.getArguments().drop_front(2));
+          mb.call(release, {memory});
+        });
   });
   endFunction();
   return func;
