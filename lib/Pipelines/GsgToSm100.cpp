@@ -40,6 +40,8 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   gsg::SplitListPassOptions split;
   split.target = verify.target;
   pm.addPass(gsg::createSplitListPass(split));
+  // Before gate layouts are chosen, which quantised results narrow.
+  pm.addPass(gsg::createSeparateQuantizationPass());
   gsg::AssignScaleLayoutPassOptions layout;
   layout.target = verify.target;
   pm.addPass(gsg::createAssignScaleLayoutPass(layout));

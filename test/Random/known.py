@@ -8,8 +8,6 @@ An entry is deleted with the fault.
 import collections
 
 KNOWN = [
-    (lambda c, target: target != "cpu" and ":" in c["out"] and c["out_axis"] == "rows",
-     "GPU targets: advice for column-scaled results of products is the layout that they have"),
 ]
 
 

@@ -213,7 +213,7 @@ def factor_of(quantizer, out_fmt, count):
     return np.linspace(0.02, 0.3, count, dtype=np.float32) if has_global(quantizer, out_fmt) else None
 
 
-def run_product(rng, name, quantizer, out_fmt, pairs, tail, others, n):
+def run_product(rng, name, quantizer, out_fmt, pairs, tail, others, n, *options):
     fmt = "nvfp4" if FORMATS[out_fmt].block == 16 else out_fmt
     product, starts, result_of = make(rng, name, fmt, out_fmt, 2 * n if pairs else n, zero=tail == "zero")
     groups = product.groups
@@ -228,7 +228,7 @@ def run_product(rng, name, quantizer, out_fmt, pairs, tail, others, n):
     result = result_of(n)
     preact = product.destination("bf16")
     amax = np.full(count, np.nan, np.float32)
-    module = compile_module(text)
+    module = compile_module(text, *options)
     module.f(*arguments_of(product), alpha, *([] if factor is None else [factor]), *([preact] if others else []),
              (result.values, result.scales), *([amax] if others else []))
     y = exact(product, alpha, (lambda z: z[:, :n] * z[:, n:]) if pairs else lambda z: z)

@@ -97,8 +97,8 @@ def test_a_failure_becomes_small():
 @pytest.mark.parametrize("message,axis,value", [
     ("expected group starts along the blocks of lhs that are known multiples of the block size 16, but got align = 1; "
      "use align = 16 or starts = compact", "align", 16),
-    ("scales of the result as linear that start compact; use linear or blocked, starts = whole or upper_bound",
-     "out_starts", "upper_bound"),
+    ("expected group starts along the blocks of lhs that are known multiples of the block size 16, but got align = 1; "
+     "use align = 16 or starts = compact", "lhs_starts", "compact"),
     ("blocks of 32 of pairs in runs shorter than 32; use gate = <32, ...>", "gate", "32, gate_first"),
     ("tail = zero with a destination that is read; give it as addend", "addend", "f32"),
     ("expected n = 64, 128 or 256 with weights on n, but got 8", "strategy", "m = 128, n = 256, k = 256")])

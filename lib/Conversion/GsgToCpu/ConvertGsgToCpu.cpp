@@ -15,6 +15,7 @@
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -60,6 +61,14 @@ struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
       chosen.push_back(name == "auto" ? findAutoIsa() : *parseIsa(name));
     if (chosen.empty())
       chosen.push_back(findAutoIsa());
+    // Tensors that gsg-verify-target saw may have become buffers of any space.
+    WalkResult inHostMemory = getOperation().walk([](Operation *op) {
+      return isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect())
+                 ? WalkResult(verifyHostMemory(op))
+                 : WalkResult::advance();
+    });
+    if (inHostMemory.wasInterrupted())
+      return signalPassFailure();
     // A walk does not visit what its patterns add.
     RewritePatternSet separation(&getContext());
     populateSeparateMatmulPatterns(separation);

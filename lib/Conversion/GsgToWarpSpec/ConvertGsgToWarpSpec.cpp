@@ -13,6 +13,7 @@
 #include "ListProblem.h"
 #include "WgmmaBody.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -93,6 +94,8 @@ struct ConvertGsgToWarpSpec
         products.push_back(op);
     });
     for (Operation *op : products) {
+      if (failed(verifyHostMemory(op)))
+        return signalPassFailure();
       auto matmul = dyn_cast<MatmulOp>(op);
       if (auto list = dyn_cast<MatmulListOp>(op)) {
         if (!isStored(list)) {

@@ -6,7 +6,7 @@
 !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 func.func @squares(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x64, nvfp4> {
   // HOPPER: error: {{.*}}kernels for sm_90a do not support results scaled by squares
-  // expected-error @below {{kernels for sm_100a do not support results scaled by squares, whose rows are many threads'; quantise by a separate grouped_scaled_gemm.quantize}}
+  // expected-error @below {{kernels for sm_100a do not support results scaled by squares, along rows, in blocked_8x4 or with starts = compact; run gsg-separate-quantization after one-shot-bufferize}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) quantizer = <te, two_d>
       -> !grouped_scaled_gemm.scaled<64x64, nvfp4>
   return %d : !grouped_scaled_gemm.scaled<64x64, nvfp4>
@@ -67,8 +67,8 @@ func.func @short_runs(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x32, mxfp
 !a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 func.func @swizzled(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4> {
-  // HOPPER: error: {{.*}}kernels for sm_90a do not support scales of the result as blocked_8x4 that start whole
-  // expected-error @below {{kernels for sm_100a do not support scales of the result as blocked_8x4 that start whole; use linear or blocked, starts = whole or upper_bound}}
+  // HOPPER: error: {{.*}}kernels for sm_90a do not support results scaled by squares, along rows, in blocked_8x4
+  // expected-error @below {{kernels for sm_100a do not support results scaled by squares, along rows, in blocked_8x4 or with starts = compact; run gsg-separate-quantization after one-shot-bufferize}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) quantizer = <te>
       -> !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4>
   return %d : !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4>

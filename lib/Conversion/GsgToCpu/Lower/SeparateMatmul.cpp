@@ -42,13 +42,8 @@ static Value allocateAround(LoopBuilder &mb, Operation *op, Type element,
 }
 
 //===----------------------------------------------------------------------===//
-// Blocks along rows of the result
+// The quantisation of the result
 //===----------------------------------------------------------------------===//
-
-static bool hasBlocksAlongRows(MatmulOp op) {
-  ScaledType type = op.getQuantizedType();
-  return type && !type.isKMajor();
-}
 
 /// The shape of y as i64.
 static SmallVector<Value> getResultExtents(LoopBuilder &mb, MatmulOp op) {
@@ -56,13 +51,24 @@ static SmallVector<Value> getResultExtents(LoopBuilder &mb, MatmulOp op) {
   SmallVector<Value> extents = out.sizes;
   if (!op.getQuantizedType().isFP4())
     return extents;
-  // An odd number of columns is known to the weights alone; what disagrees does
-  // not lead outside the values.
-  MemRefParts weights = MemRefParts::get(mb, op.getRhs().front());
-  Value columns = weights.sizes[weights.getRank() - 2];
-  if (op.getActivationOrIdentity().isPaired())
-    columns = mb.shr(columns, 1);
-  extents.back() = mb.minS(columns, mb.shl(extents.back(), 1));
+  Value stored = mb.shl(extents.back(), 1);
+  extents.back() = stored;
+  // Blocks along columns are whole: their number is even (matmul_c29).
+  if (op.getQuantizedType().isKMajor())
+    return extents;
+  // The values do not tell an odd number of columns. Coded weights are padded,
+  // but there is a scale for each column; what disagrees does not lead outside
+  // the values.
+  Value columns;
+  if (op.getRhsType().isCoded()) {
+    columns = MemRefParts::get(mb, op.getOutScales()).sizes.back();
+  } else {
+    MemRefParts weights = MemRefParts::get(mb, op.getRhs().front());
+    columns = weights.sizes[weights.getRank() - 2];
+    if (op.getActivationOrIdentity().isPaired())
+      columns = mb.shr(columns, 1);
+  }
+  extents.back() = mb.minS(columns, stored);
   return extents;
 }
 
@@ -78,7 +84,7 @@ static void clearResult(LoopBuilder &mb, MatmulOp op) {
   ScaleLines::get(mb, op.getOutScales(), op.getQuantizedType()).fill(mb, 0);
 }
 
-static void separateQuantization(PatternRewriter &rewriter, MatmulOp op) {
+void cpu::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
   LoopBuilder mb(rewriter, op.getLoc());
   Value y = allocateAround(mb, op, mb.f32, op.getQuantizedType().getShape(),
                            getResultExtents(mb, op));
@@ -160,6 +166,11 @@ static void separateRelayout(PatternRewriter &rewriter, MatmulOp op) {
 //===----------------------------------------------------------------------===//
 // Either
 //===----------------------------------------------------------------------===//
+
+static bool hasBlocksAlongRows(MatmulOp op) {
+  ScaledType type = op.getQuantizedType();
+  return type && !type.isKMajor();
+}
 
 bool cpu::needsSeparation(MatmulOp op) {
   return hasBlocksAlongRows(op) ||

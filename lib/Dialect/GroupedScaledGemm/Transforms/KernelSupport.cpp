@@ -42,20 +42,24 @@ static bool hasPtx(Operation &op) {
           op.hasTrait<OpTrait::Vectorizable>());
 }
 
-static std::string findUnsupportedResult(MatmulOp op) {
+bool nvfp4::gsg::needsSeparateQuantization(MatmulOp op) {
   QuantizerAttr quantizer = op.getQuantizerAttr();
   if (!quantizer)
-    return "";
-  if (quantizer.getTwoD())
-    return "results scaled by squares, whose rows are many threads'; quantise "
-           "by a separate grouped_scaled_gemm.quantize";
+    return false;
   ScaledType type = op.getQuantizedType();
-  if (!type.isKMajor() || type.getLayout() == ScaleLayout::Blocked8x4 ||
-      type.getGroupStart() == GroupStart::Compact)
-    return "scales of the result as " +
-           stringifyScaleLayout(type.getLayout()).str() + " that start " +
-           stringifyGroupStart(type.getGroupStart()).str() +
-           "; use linear or blocked, starts = whole or upper_bound";
+  return quantizer.getTwoD() || !type.isKMajor() ||
+         type.getLayout() == ScaleLayout::Blocked8x4 ||
+         type.getGroupStart() == GroupStart::Compact;
+}
+
+static std::string findUnsupportedResult(MatmulOp op) {
+  if (!op.getQuantizerAttr())
+    return "";
+  if (needsSeparateQuantization(op))
+    return "results scaled by squares, along rows, in blocked_8x4 or with "
+           "starts = compact; run gsg-separate-quantization after "
+           "one-shot-bufferize";
+  ScaledType type = op.getQuantizedType();
   GateAttr gate = op.getActivationOrIdentity().getGate();
   if (gate && gate.getGranularity() < 32 && type.getBlockSize() > 16)
     return "blocks of 32 of pairs in runs shorter than 32; use gate = <32, "

@@ -12,6 +12,7 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
@@ -25,26 +26,6 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 
 namespace {
-/// The scaled types that an op works with, in either form.
-SmallVector<ScaledType> getScaledTypes(Operation *op) {
-  SmallVector<ScaledType> types;
-  auto collect = [&](Type type) {
-    if (auto scaled = dyn_cast<ScaledType>(type))
-      types.push_back(scaled);
-  };
-  llvm::for_each(op->getOperandTypes(), collect);
-  llvm::for_each(op->getResultTypes(), collect);
-  for (NamedAttribute attr : op->getAttrs()) {
-    if (auto type = dyn_cast<TypeAttr>(attr.getValue()))
-      collect(type.getValue());
-    if (auto array = dyn_cast<ArrayAttr>(attr.getValue()))
-      for (Attribute entry : array)
-        if (auto type = dyn_cast<TypeAttr>(entry))
-          collect(type.getValue());
-  }
-  return types;
-}
-
 /// Weights that are coded for one target are of no use to the others.
 LogicalResult verifyUncodedWeights(Operation *op,
                                    std::optional<KernelTarget> target) {
@@ -80,20 +61,6 @@ LogicalResult verifyExtents(Operation *op) {
   return success();
 }
 
-/// What tcgen05 cannot do.
-LogicalResult verifySM100a(Operation *op) {
-  for (ScaledType type : getScaledTypes(op)) {
-    // target_c2
-    if (type.isFP4() && !type.isKMajor())
-      return op->emitOpError("expected K-major FP4 values on sm_100a, blocks "
-                             "along axis ")
-             << type.getRank() - 1 << ", but got axis " << type.getAxis()
-             << "; repack K-major, or use format mxfp8_e4m3, target cpu or "
-                "target sm_90a";
-  }
-  return success();
-}
-
 struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
   using VerifyTargetPassBase::VerifyTargetPassBase;
 
@@ -111,10 +78,9 @@ struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
     getOperation()->walk([&](Operation *op) {
       if (!isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()))
         return;
-      failedAny |=
-          (kernels && failed(verifyExtents(op))) ||
-          failed(verifyUncodedWeights(op, kernels)) ||
-          (kernels == KernelTarget::SM100A && failed(verifySM100a(op)));
+      failedAny |= failed(verifyHostMemory(op)) ||
+                   (kernels && failed(verifyExtents(op))) ||
+                   failed(verifyUncodedWeights(op, kernels));
     });
     if (failedAny)
       signalPassFailure();

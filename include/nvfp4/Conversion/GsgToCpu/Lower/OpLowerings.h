@@ -14,9 +14,11 @@
 #define NVFP4_CONVERSION_GSGTOCPU_LOWER_OPLOWERINGS_H
 
 #include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 namespace mlir {
 class RewritePatternSet;
+class RewriterBase;
 } // namespace mlir
 
 namespace nvfp4::gsg::cpu {
@@ -31,6 +33,10 @@ void populateMatmulListToCpuPatterns(mlir::RewritePatternSet &patterns,
 /// along rows of the result, and groups along K that start within four tiled
 /// scales. Its lowering refuses both.
 void populateSeparateMatmulPatterns(mlir::RewritePatternSet &patterns);
+
+/// Makes the quantisation of the result of `op` a `quantize` after it, of y in
+/// f32 in memory that is freed after both.
+void separateQuantization(mlir::RewriterBase &rewriter, MatmulOp op);
 
 /// `sort_tokens`, `permute`, `combine`.
 void populatePermutationToCpuPatterns(mlir::RewritePatternSet &patterns);

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What convert-gsg-to-warpspec leaves out whatever the tile, of products that
-// gsg-verify-target, gsg-split-list and gsg-assign-scale-layout have passed.
+// gsg-verify-target, gsg-split-list, gsg-separate-quantization and
+// gsg-assign-scale-layout have passed.
 // The choice of a strategy asks as well, so that none is named for what gets no
 // kernel.
 //
@@ -28,6 +29,10 @@ using strategy::KernelTarget;
 /// it is none of them.
 mlir::FailureOr<KernelTarget> getKernelTarget(mlir::Operation *op,
                                               llvm::StringRef target);
+
+/// Kernels do not quantise the result of `op`: its blocks cross the rows or the
+/// tiles of threads, or its scales lie as no kernel stores them.
+bool needsSeparateQuantization(MatmulOp op);
 
 /// What kernels do not support of `op`, and the nearest form that they do;
 /// empty if they can do all of it. Gate layouts are those that

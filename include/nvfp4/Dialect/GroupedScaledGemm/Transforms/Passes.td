@@ -263,12 +263,12 @@ def VerifyTargetPass : Pass<"gsg-verify-target"> {
     | target    | machine                    | refuses                        |
     |-----------|----------------------------|--------------------------------|
     | `cpu`     | x86-64                     | products of weights laid out for `sm_90a` |
-    | `sm_90a`  | Hopper                     | nothing                        |
-    | `sm_100a` | Blackwell, through tcgen05 | FP4 values that are not K-major; the same as `cpu` |
-    | `sm_103a`, `sm_100f` | the same, of that family | the same |
+    | `sm_90a`  | Hopper                     | products with extents from 2^31 on |
+    | `sm_100a` | Blackwell, through tcgen05 | both                           |
+    | `sm_103a`, `sm_100f` | the same, of that family | both                  |
 
-    An FP4 value is K-major if its blocks run along its last dimension, along
-    which values are packed.
+    All refuse memrefs with a memory space: operands lie in memory of the host,
+    from which launches copy them.
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
