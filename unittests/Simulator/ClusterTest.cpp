@@ -284,6 +284,51 @@ TEST(Cluster, AThreadThatExitsWithoutArrivingCounts) {
   runChecked(text, {}, {.threads = 64, .ctas = 2, .cluster = 2}, 16);
 }
 
+TEST(Cluster, APairAllocatesTogether) {
+  // CTA 1 comes late; CTA 0 goes on to write the tensor memory of both.
+  std::string text = moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    mov.u32 %r2, %cluster_ctarank;
+    mov.u32 %r3, 0;
+    setp.eq.u32 %p1, %r2, 1;
+    setp.eq.u32 %p2, %r0, 0;
+    @%p2 mbarrier.init.shared::cta.b64 [%r1+8], 1;
+    shl.b32 %r4, %r0, 4;
+    add.u32 %r4, %r4, %r1;
+    mov.u32 %r5, 0;
+    st.shared.v4.u32 [%r4+1024], {%r5, %r5, %r5, %r5};
+    fence.proxy.async;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    @!%p1 bra allocate;
+late:
+    add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p3, %r3, 300;
+    @%p3 bra late;
+allocate:
+    tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r1], 32;
+    ld.shared.u32 %r6, [%r1];
+    @%p1 bra wait;
+    setp.ne.u32 %p4, %r0, 0;
+    @%p4 bra wait;
+    add.u32 %r7, %r1, 1024;
+    shr.u32 %r7, %r7, 4;
+    cvt.u64.u32 %rd4, %r7;
+    or.b64 %rd4, %rd4, 0x400000000000;
+    tcgen05.cp.cta_group::2.32x128b.warpx4 [%r6], %rd4;
+    mov.u16 %h0, 3;
+    tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r1+8], %h0;
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r1+8], 0;
+    @!%p5 bra wait;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r6, 32;
+    ret;)",
+                                  sharedMemory);
+  runChecked(text, {}, {.threads = 32, .ctas = 2, .cluster = 2}, 16);
+}
+
 TEST(Cluster, ArrivingTwiceIsReported) {
   Outcome outcome = runGrid(moduleAround("barrier.cluster.arrive.aligned;\n"
                                          "barrier.cluster.arrive.aligned;\n"

@@ -48,7 +48,7 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
     return;
   bool isShared = place.space == StateSpace::Shared;
   impl->stateOf(warp).notSyncedLanes |=
-      lane < manyLanes ? LaneMask(1) << lane : allLanes;
+      lane < manyLanes ? LaneMask(1) << lane : warp.group().mask;
   ClusterCheck &cluster = impl->stateOf(warp.cta);
   WarpState &state = impl->stateOf(warp);
   impl->tellInstructionsApart(warp);

@@ -125,6 +125,13 @@ public:
     return isWide ? wide[lane] + offset
                   : static_cast<uint32_t>(narrow[lane] + offset);
   }
+  /// The lanes, active or not, that have `address`.
+  LaneMask lanesAt(uint64_t address) const {
+    LaneMask lanes = 0;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      lanes |= static_cast<LaneMask>((*this)[lane] == address) << lane;
+    return lanes;
+  }
 
 private:
   const uint32_t *narrow;
@@ -269,9 +276,10 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
     if (Spread spread; !isChecked && measure(warp, inst, a, mask, size, spread))
       if (loadPlainly<T, Wide>(warp, inst, a, window, spread, mask))
         return Step::Next;
-  for (LaneMask rest = mask; rest; rest &= rest - 1) {
+  for (LaneMask rest = mask; rest;) {
     unsigned lane = std::countr_zero(rest);
     uint64_t address = addresses[lane];
+    LaneMask same = LaneMask{1} << lane;
     const uint8_t *bytes =
         isChecked ? nullptr : window.findWritten(address, size, lane);
     uint8_t read[32];
@@ -280,10 +288,17 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
       if (!window.find(address, size, lane, place) &&
           !resolve(warp, a.space, address, size, size, lane, place))
         return Step::Stop;
-      readPlace(warp, place, read, size, lane, ordering);
+      // Lanes that read the same bytes do it together.
+      if (isChecked && place.space != StateSpace::Local)
+        same = rest & addresses.lanesAt(address);
+      readPlace(warp, place, read, size,
+                std::has_single_bit(same) ? lane : Checker::manyLanes,
+                ordering);
       bytes = read;
     }
-    putElements<T, Wide>(warp, values, count, bytes, lane);
+    for (LaneMask lanes = same; lanes; lanes &= lanes - 1)
+      putElements<T, Wide>(warp, values, count, bytes, std::countr_zero(lanes));
+    rest &= ~same;
   }
   return Step::Next;
 }

@@ -68,7 +68,8 @@ bool legalColumns(uint32_t columns) {
   return columns >= 32 && columns <= 512 && std::has_single_bit(columns);
 }
 
-Step allocate(Warp &warp, const Inst &inst, LaneMask mask) {
+/// The part of an allocation that is the CTA's own.
+Step allocateHere(Warp &warp, const Inst &inst, LaneMask mask) {
   unsigned lane = std::countr_zero(mask);
   uint32_t columns = warp.narrow(inst.op[1])[lane];
   if (!useCtaGroup(warp, inst.sub[0]))
@@ -93,6 +94,7 @@ Step allocate(Warp &warp, const Inst &inst, LaneMask mask) {
     return warp.block(WaitKind::TmemAllocation, 0, columns);
   }
   tmem.lastColumns = columns;
+  ++tmem.allocations;
   auto address = static_cast<uint32_t>(first);
   uint64_t target =
       warp.addressOf(inst.op[0], inst.sub[1] & 1, inst.immediate, lane);
@@ -117,6 +119,29 @@ Step allocate(Warp &warp, const Inst &inst, LaneMask mask) {
     return Step::Stop;
   if (Checker *checker = warp.machine.checker.get())
     checker->allocationWritten(warp, operation.id);
+  return Step::Next;
+}
+
+/// The CTAs of a pair allocate together: who comes first waits for the other.
+Step allocate(Warp &warp, const Inst &inst, LaneMask mask) {
+  LaneGroup &group = warp.group();
+  if (!group.arrived) {
+    Step step = allocateHere(warp, inst, mask);
+    if (step != Step::Next || inst.sub[0] != 2)
+      return step;
+    group.arrived = true;
+    group.arrivalGeneration = warp.cta.tensorMemory().allocations;
+  }
+  for (Cta *cta : groupCtas(warp.cta, 2)) {
+    if (cta == &warp.cta)
+      continue;
+    warp.machine.wake(cta->tmemWaiters);
+    if (cta->tensorMemory().allocations < group.arrivalGeneration) {
+      warp.cta.tmemWaiters.add(warp);
+      return warp.block(WaitKind::TmemAllocation);
+    }
+  }
+  group.arrived = false;
   return Step::Next;
 }
 

@@ -210,7 +210,7 @@ bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
                        ? std::string("a local address")
                        : "global address " + hex(place.address)) +
                   " are read before they are written",
-              static_cast<int>(lane));
+              lane < Checker::manyLanes ? static_cast<int>(lane) : -1);
     place.written->set(place.writtenOffset, size);
   }
   std::memcpy(data, place.data, size);

@@ -54,8 +54,9 @@ std::string describeWait(Machine &machine, Warp &warp, const LaneGroup &group) {
   case WaitKind::CopyGroup:
     return "asynchronous copies";
   case WaitKind::TmemAllocation:
-    return "tensor memory allocation of " + std::to_string(group.waitDetail) +
-           " columns";
+    return group.waitDetail ? "tensor memory allocation of " +
+                                  std::to_string(group.waitDetail) + " columns"
+                            : "tcgen05.alloc in the other CTA of the pair";
   case WaitKind::TensorPipe:
     return "tensor memory loads or stores";
   case WaitKind::WarpSync:

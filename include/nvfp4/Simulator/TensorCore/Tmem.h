@@ -36,6 +36,8 @@ struct Tmem {
   bool relinquished = false;
   /// Columns of the latest allocation; a later one must not be larger.
   unsigned lastColumns = 0;
+  /// Allocations that the CTA has performed.
+  unsigned allocations = 0;
 
   uint32_t &cell(unsigned lane, unsigned column) {
     return cells[lane * pitch + column];
