@@ -18,6 +18,8 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <string>
+#include <vector>
 
 using namespace nvfp4::runtime;
 
@@ -249,8 +251,9 @@ namespace {
 /// Rows of bytes, `pitch` apart; the addresses are numbers.
 struct ByteRows {
   ByteRows(const void *data, int64_t rows, int64_t width, int64_t pitch)
-      : begin(reinterpret_cast<intptr_t>(data)), rows(rows), width(width),
-        pitch(pitch) {}
+      : ByteRows(reinterpret_cast<intptr_t>(data), rows, width, pitch) {}
+  ByteRows(int64_t begin, int64_t rows, int64_t width, int64_t pitch)
+      : begin(begin), rows(rows), width(width), pitch(pitch) {}
   bool isEmpty() const { return rows <= 0 || width <= 0; }
   int64_t end() const { return begin + (rows - 1) * pitch + width; }
 
@@ -273,6 +276,18 @@ static bool meet(const ByteRows &a, const ByteRows &b) {
   return step < a.rows && step * pitch < high;
 }
 
+static void rejectOverlap(const char *where, const char *label,
+                          const std::string &output, const ByteRows &a,
+                          const std::string &other, const ByteRows &b) {
+  int64_t distance = b.begin - a.begin;
+  recordViolation(
+      std::string(where) + ": expected " + output +
+      ", an output, to overlap no other operand, but " + other + " starts " +
+      text(distance < 0 ? -distance : distance) +
+      (distance < 0 ? " bytes before it" : " bytes after its start") + " [" +
+      label + "]");
+}
+
 extern "C" int32_t nvfp4_check_disjoint(
     const char *where, const char *label, const char *output, const char *other,
     const void *outputData, int64_t outputRows, int64_t outputRowBytes,
@@ -282,12 +297,47 @@ extern "C" int32_t nvfp4_check_disjoint(
   ByteRows b(otherData, otherRows, otherRowBytes, otherPitch);
   if (!meet(a, b))
     return 1;
-  int64_t distance = b.begin - a.begin;
-  recordViolation(
-      std::string(where) + ": expected " + output +
-      ", an output, to overlap no other operand, but " + other + " starts " +
-      text(distance < 0 ? -distance : distance) +
-      (distance < 0 ? " bytes before it" : " bytes after its start") + " [" +
-      label + "]");
+  rejectOverlap(where, label, output, a, other, b);
+  return 0;
+}
+
+extern "C" int32_t nvfp4_check_all_disjoint(const char *where,
+                                            const char *label,
+                                            const int64_t *table,
+                                            int64_t operands,
+                                            int64_t outputs) try {
+  struct Operand {
+    int64_t number;
+    bool isOutput;
+    ByteRows bytes;
+  };
+  std::vector<Operand> all;
+  for (int64_t i = 0; i < operands; ++i) {
+    const int64_t *row = table + 5 * i;
+    ByteRows bytes(row[1], row[2], row[3], row[4]);
+    if (!bytes.isEmpty())
+      all.push_back({row[0], i >= operands - outputs, bytes});
+  }
+  std::sort(all.begin(), all.end(), [](const Operand &a, const Operand &b) {
+    return a.bytes.begin < b.bytes.begin;
+  });
+  // Those that meet one operand begin before it ends.
+  for (auto a = all.begin(); a != all.end(); ++a)
+    for (auto b = a + 1; b != all.end() && b->bytes.begin < a->bytes.end();
+         ++b) {
+      if ((!a->isOutput && !b->isOutput) || !meet(a->bytes, b->bytes))
+        continue;
+      bool isLater = a->isOutput && (!b->isOutput || a->number > b->number);
+      const Operand &output = isLater ? *a : *b, &other = isLater ? *b : *a;
+      auto nameOf = [](const Operand &operand) {
+        return "operand #" + text(operand.number);
+      };
+      rejectOverlap(where, label, nameOf(output), output.bytes, nameOf(other),
+                    other.bytes);
+      return 0;
+    }
+  return 1;
+} catch (...) {
+  recordException();
   return 0;
 }

@@ -242,3 +242,48 @@ TEST(Checks, Disjoint) {
                     "operand, but operand #5 starts 8 bytes before it "
                     "[dest_c3]");
 }
+
+TEST(Checks, AllDisjoint) {
+  static char bytes[256];
+  struct Row {
+    int64_t number, start, rows, width, pitch;
+  };
+  auto shares = [](std::vector<Row> rows, int64_t outputs) {
+    std::vector<int64_t> table;
+    for (const Row &row : rows)
+      table.insert(table.end(),
+                   {row.number, reinterpret_cast<intptr_t>(bytes) + row.start,
+                    row.rows, row.width, row.pitch});
+    int32_t apart = nvfp4_check_all_disjoint("at", "dest_c3", table.data(),
+                                             rows.size(), outputs);
+    std::string said = take();
+    EXPECT_EQ(apart, said.empty());
+    return said;
+  };
+  auto overlap = [](int output, int other, const std::string &distance) {
+    return "at: expected operand #" + std::to_string(output) +
+           ", an output, to overlap no other operand, but operand #" +
+           std::to_string(other) + " starts " + distance + " [dest_c3]";
+  };
+  EXPECT_EQ(shares({}, 0), "");
+  // Inputs may share bytes with each other.
+  EXPECT_EQ(shares({{0, 0, 1, 16, 0}, {1, 0, 1, 16, 0}, {2, 16, 1, 4, 0}}, 1),
+            "");
+  EXPECT_EQ(shares({{0, 0, 1, 17, 0}, {1, 0, 1, 16, 0}, {2, 16, 1, 4, 0}}, 1),
+            overlap(2, 0, "16 bytes before it"));
+  // A long operand that begins first reaches others past its neighbour.
+  EXPECT_EQ(shares({{0, 8, 1, 4, 0},
+                    {3, 64, 1, 8, 0},
+                    {4, 0, 1, 65, 0},
+                    {7, 128, 1, 8, 0}},
+                   2),
+            overlap(4, 0, "8 bytes after its start"));
+  EXPECT_EQ(shares({{3, 64, 1, 8, 0}, {4, 0, 1, 65, 0}}, 1),
+            overlap(4, 3, "64 bytes after its start"));
+  // Of two outputs the later one is named first.
+  EXPECT_EQ(shares({{5, 32, 1, 8, 0}, {6, 30, 1, 4, 0}}, 2),
+            overlap(6, 5, "2 bytes after its start"));
+  // Rows of one matrix lie between those of another; empty ones nowhere.
+  EXPECT_EQ(shares({{0, 0, 4, 4, 16}, {1, 4, 4, 4, 16}, {2, 0, 0, 4, 16}}, 2),
+            "");
+}

@@ -102,6 +102,13 @@ NVFP4_API int32_t nvfp4_check_disjoint(
     int64_t output_pitch, const void *other_data, int64_t other_rows,
     int64_t other_row_bytes, int64_t other_pitch);
 
+/* The same of many operands: the last `outputs` rows of `table` share no byte
+ * with another of its `operands` rows. A row is the number of an operand, its
+ * address, rows, bytes a row and pitch. */
+NVFP4_API int32_t nvfp4_check_all_disjoint(const char *where, const char *label,
+                                           const int64_t *table,
+                                           int64_t operands, int64_t outputs);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -55,6 +55,31 @@ func.func @buffers(%x: memref<4x32xf32>, %y: memref<4x32xf32, strided<[64, 1], o
 
 // -----
 
+// Of many operands the runtime compares each output with the others in a table:
+// a call for each pair would be outputs times operands calls.
+
+// CHECK-LABEL: func @many_buffers(
+// CHECK:         %[[TABLE:.*]] = llvm.alloca %{{.*}} x i64
+// CHECK-NOT:     nvfp4_check_disjoint
+// CHECK-COUNT-50: llvm.store
+// CHECK-NOT:     llvm.store
+// CHECK:         llvm.call @nvfp4_check_all_disjoint({{.*}}, %[[TABLE]], %c10_i64{{.*}}, %c2_i64
+// CHECK-NOT:     nvfp4_check_all_disjoint
+// CHECK:         grouped_scaled_gemm.matmul_list
+!v = memref<16x32xi8>
+!s = memref<16x4xf8E4M3FN>
+!t = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+func.func @many_buffers(%a: !v, %as: !s, %b: !v, %bs: !s, %c: !v, %cs: !s, %d: !v, %ds: !s,
+                        %x: memref<16x16xf32>, %y: memref<16x16xf32>) {
+  grouped_scaled_gemm.matmul_list
+      lhs(%a scaled_by %as : !v, !s as !t, %b scaled_by %bs : !v, !s as !t)
+      rhs(%c scaled_by %cs : !v, !s as !t, %d scaled_by %ds : !v, !s as !t)
+      outs(%x, %y : memref<16x16xf32>, memref<16x16xf32>)
+  return
+}
+
+// -----
+
 // Integer results are defined whatever the data hold, since they may be sizes or
 // addresses of what follows.
 

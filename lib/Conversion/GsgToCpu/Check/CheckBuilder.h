@@ -113,6 +113,8 @@ public:
 
   /// dest_c3 where the IR leaves it open.
   void destinations(mlir::Operation *op);
+  /// None of the last `outputs` operands shares a byte with another one.
+  void disjoint(llvm::ArrayRef<mlir::OpOperand *> operands, int64_t outputs);
 
   /// Whether every check held, i1; null if there was nothing to check.
   mlir::Value allHold() { return holds; }

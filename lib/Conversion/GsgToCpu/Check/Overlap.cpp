@@ -17,10 +17,15 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::cpu;
+
+/// So many pairs are compared by a call each.
+static constexpr size_t kCallsOfPairs = 8;
 
 /// The memory of a memref as rows of bytes: address, number of rows, bytes a
 /// row, bytes from row to row. A layout that is no such matrix is one row from
@@ -63,24 +68,80 @@ SmallVector<Value> CheckBuilder::rowsOfBytes(Value memref) {
   return {addressOf(memref, metadata), i64(rows), i64(bytes), i64(pitch)};
 }
 
+/// A call for each pair of operands that the IR leaves open would make code of
+/// `outs` times `operands` calls: the runtime looks at the pairs of a table.
+void CheckBuilder::disjoint(ArrayRef<OpOperand *> operands, int64_t outputs) {
+  constexpr int64_t words = 5;
+  Type i64Type = builder.getI64Type();
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  auto rows = static_cast<int64_t>(operands.size());
+  Value table;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Operation *parent = builder.getInsertionBlock()->getParentOp();
+    auto function = dyn_cast<FunctionOpInterface>(parent);
+    if (!function)
+      function = parent->getParentOfType<FunctionOpInterface>();
+    builder.setInsertionPointToStart(&function.getFunctionBody().front());
+    Value count = LLVM::ConstantOp::create(builder, loc, i64Type, rows * words);
+    table = LLVM::AllocaOp::create(builder, loc, pointer, i64Type, count);
+  }
+  int64_t at = 0;
+  auto add = [&](Value word) {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, i64Type, table,
+                                      ArrayRef<LLVM::GEPArg>{at++});
+    LLVM::StoreOp::create(builder, loc, word, place);
+  };
+  for (OpOperand *operand : operands) {
+    add(i64(constant(operand->getOperandNumber())));
+    for (Value word : rowsOfBytes(operand->get()))
+      add(word);
+  }
+  check("nvfp4_check_all_disjoint", "dest_c3", "",
+        {table, i64(constant(rows)), i64(constant(outputs))});
+}
+
 void CheckBuilder::destinations(Operation *op) {
   auto destination = dyn_cast<DestinationStyleOpInterface>(op);
   if (!destination)
     return;
-  auto nameOf = [](OpOperand &operand) {
-    return "operand #" + std::to_string(operand.getOperandNumber());
-  };
+  // Outputs are the last operands; two of them are compared once.
+  SmallVector<std::pair<OpOperand *, OpOperand *>> open;
+  llvm::SmallPtrSet<OpOperand *, 8> inPairs;
+  bool isExact = true;
   for (OpOperand &init : destination.getDpsInitsMutable())
-    for (OpOperand &other : op->getOpOperands()) {
-      // Two outputs are compared once.
-      if (!isa<MemRefType>(other.get().getType()) ||
-          (destination.isDpsInit(&other) &&
-           other.getOperandNumber() >= init.getOperandNumber()) ||
-          getMemRefOverlap(other.get(), init.get()) != Overlap::Unknown)
+    for (OpOperand &other :
+         op->getOpOperands().take_front(init.getOperandNumber())) {
+      auto type = dyn_cast<MemRefType>(other.get().getType());
+      if (!type)
         continue;
+      if (getMemRefOverlap(other.get(), init.get()) == Overlap::Unknown) {
+        open.emplace_back(&init, &other);
+        inPairs.insert({&init, &other});
+      }
+      // Of parts of one matrix the runtime may know less than the IR.
+      isExact &=
+          type.getLayout().isIdentity() &&
+          cast<MemRefType>(init.get().getType()).getLayout().isIdentity();
+    }
+  if (open.size() <= kCallsOfPairs || !isExact) {
+    for (auto [init, other] : open) {
+      auto nameOf = [](OpOperand *operand) {
+        return "operand #" + std::to_string(operand->getOperandNumber());
+      };
       SmallVector<Value> arguments{module.text(builder, loc, nameOf(other))};
-      arguments.append(rowsOfBytes(init.get()));
-      arguments.append(rowsOfBytes(other.get()));
+      arguments.append(rowsOfBytes(init->get()));
+      arguments.append(rowsOfBytes(other->get()));
       check("nvfp4_check_disjoint", "dest_c3", nameOf(init), arguments);
     }
+    return;
+  }
+  SmallVector<OpOperand *> operands;
+  int64_t outputs = 0;
+  for (OpOperand &operand : op->getOpOperands())
+    if (inPairs.contains(&operand)) {
+      operands.push_back(&operand);
+      outputs += destination.isDpsInit(&operand);
+    }
+  disjoint(operands, outputs);
 }
