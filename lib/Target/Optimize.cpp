@@ -21,6 +21,7 @@
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -46,17 +47,40 @@ static const Function *getFunction(const Any &ir) {
   return nullptr;
 }
 
+/// The time that LLVM takes grows as the square of the length of a block.
+static constexpr unsigned kLongFunction = 2000;
+
+/// True if `function` is one of the caller's with many instructions, each of
+/// which runs once a call: the code around kernels of hundreds of problems or
+/// experts.
+static bool isLongWithoutLoops(Function &function) {
+  if (function.isDeclaration() || function.hasLocalLinkage() ||
+      function.hasFnAttribute(nvfp4::target::kLoweredAttr) ||
+      function.getInstructionCount() < kLongFunction)
+    return false;
+  DominatorTree dominators(function);
+  return LoopInfo(dominators).empty();
+}
+
 void nvfp4::target::optimize(Module &module, TargetMachine &machine,
                              unsigned level) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
+  for (Function &function : module)
+    if (isLongWithoutLoops(function)) {
+      function.removeFnAttr(Attribute::AlwaysInline);
+      function.addFnAttr(Attribute::NoInline);
+      function.addFnAttr(Attribute::OptimizeNone);
+    }
   PassInstrumentationCallbacks callbacks;
   // By name: passes replace functions, at addresses that may be used again.
   StringMap<unsigned> runs;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, Any ir) {
     const Function *function = getFunction(ir);
+    if (function && function->hasOptNone())
+      return false;
     if (!function || !function->hasFnAttribute(kLoweredAttr))
       return true;
     unsigned limit = getRuns(pass);

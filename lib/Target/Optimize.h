@@ -21,7 +21,7 @@ class TargetMachine;
 namespace nvfp4::target {
 
 /// Runs LLVM's pipeline of `level`, 0 to 3; functions with kLoweredAttr only
-/// see the passes that clean up.
+/// see the passes that clean up, and long ones without a loop none.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,
               unsigned level);
 
