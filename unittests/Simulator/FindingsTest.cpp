@@ -173,7 +173,14 @@ TEST(Findings, EqualValuesOfSeveralWarps) {
   };
   // A warp reads what it, or whoever came after it, has put; a barrier orders
   // both.
-  EXPECT_EQ(twoWarpReports(same, "bar.warp.sync -1;"), "");
+  EXPECT_EQ(twoWarpReports(same, R"(
+    bar.warp.sync -1;
+    mov.u32 %r6, 0;
+spin:
+    add.u32 %r6, %r6, 1;
+    setp.lt.u32 %p4, %r6, 50;
+    @%p4 bra spin;)"),
+            "");
   EXPECT_EQ(twoWarpReports(same, "bar.sync 0;"), "");
   EXPECT_TRUE(holds(twoWarpReports(own, "bar.sync 0;"), race));
   EXPECT_TRUE(
