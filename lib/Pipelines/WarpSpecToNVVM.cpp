@@ -19,6 +19,15 @@
 
 using namespace mlir;
 
+/// Kernels have tens of thousands of operations by now. LLVM merges their
+/// blocks, so it is not done here; what one run leaves the next stage folds.
+static GreedyRewriteConfig getCleanUp() {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  config.setMaxIterations(1);
+  return config;
+}
+
 void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
   OpPassManager &kernels =
       pm.nest<gpu::GPUModuleOp>().nest<warpspec::KernelOp>();
@@ -38,7 +47,7 @@ void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
   // On the whole module: kernels that stand in no gpu.module are told so.
   pm.addPass(warpspec::createConvertWarpSpecToNVVMPass());
   OpPassManager &modules = pm.nest<gpu::GPUModuleOp>();
-  modules.addPass(createCanonicalizerPass());
+  modules.addPass(createCanonicalizerPass(getCleanUp()));
   modules.addPass(createCSEPass());
   modules.addPass(createMergeLoopsPass());
 }
@@ -49,7 +58,7 @@ void nvfp4::buildLowerKernelsToLLVMPipeline(OpPassManager &module) {
   pm.addPass(createConvertVectorToLLVMPass());
   // Lowers arith, cf, memref and index as well.
   pm.addPass(createConvertGpuOpsToNVVMOps());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizerPass(getCleanUp()));
   pm.addPass(createCSEPass());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
