@@ -4,8 +4,6 @@
 whose modules the fixture `on_kernels` of the importing file compiles instead.
 """
 
-import functools
-
 import numpy as np
 import pytest
 
@@ -37,9 +35,6 @@ SHORT_RUNS = pytest.mark.parametrize("gate,n,quantizer,fmt", [
 def kernels(monkeypatch, on_kernels):
     monkeypatch.setattr(cases, "compile_module", on_kernels)
     monkeypatch.setattr(cases, "RESULT_LAYOUT", ["linear", "blocked", "linear"])
-    # Tiles read padding scales, which must not be NaN.
-    monkeypatch.setattr(Product, "arguments",
-                        functools.partialmethod(Product.arguments, poison=0))
 
 
 def check_pair(rng, on_kernels, kind, gate):

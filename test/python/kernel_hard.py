@@ -98,16 +98,6 @@ def kernels(monkeypatch, request, target):
 
     if target == "sm_90a":
         monkeypatch.setattr(test_hard_cases, "RUN", 32)
-    arguments = Product.arguments
-
-    def finite_padding(product, *layouts, **others):
-        """Tiles read padding scales, which must not be NaN. They are the largest number, or one where
-        scales are exponents: blocks of FP4 align with the largest of them, that of zeros too."""
-        side = product.lhs[0] if isinstance(product.lhs, list) else product.lhs
-        largest = 127 if side.fmt.nan_scale == 255 and side.fmt.is_fp4 else side.fmt.nan_scale - 1
-        return arguments(product, *layouts, poison=largest, **others)
-
-    monkeypatch.setattr(Product, "arguments", finite_padding)
 
 
 # One product of every form; the list's problems are M, N and K.

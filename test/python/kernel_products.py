@@ -114,7 +114,7 @@ def test_odd_k(rng, target, groups, n, k, fmt, weights):
                        scaled_type(fmt, shape=["?"] * is_stack + ["?", k]),
                        "tensor<" + "x".join(outer + ["?", "?", "f32"]) + ">",
                        weights=len(groups) if weights == "discrete" else 1)
-    operand, operands = product.arguments(poison=0, filler=FILLER)
+    operand, operands = product.arguments(filler=FILLER)
     got = compile_kernels(target, text).f(*operand, *operands, product.destination("f32"))
     assert_equal(got, expected_result(product, "f32"))
 
@@ -123,7 +123,7 @@ def test_odd_k_in_a_list(rng, target):
     shapes = [(80, 40, 511), (1, 8, 32), (130, 64, 95), (3, 5, 1)]
     products = [make_product(rng, dense(m), n, k, "nvfp4") for m, n, k in shapes]
     text = list_text("f", len(shapes), "nvfp4", "tensor<?x?xf32>", ks=[k for _, _, k in shapes])
-    pairs = [product.arguments(poison=0, filler=FILLER)[1] for product in products]
+    pairs = [product.arguments(filler=FILLER)[1] for product in products]
     got = compile_kernels(target, text).f(*[a for a, _ in pairs], *[b for _, b in pairs],
                                           *[product.destination("f32") for product in products])
     for result, product in zip(got, products):
@@ -145,6 +145,46 @@ def test_odd_k_in_groups(rng, target, lhs, rhs):
                                           filler=FILLER)
     got = compile_kernels(target, text).f(*operand, *operands, product.destination("f32"))
     assert_equal(got, expected_result(product, "f32"))
+
+
+# Result, alpha, offsets: each result with each alpha.
+ALONG_K = [(out, alpha, ("ends", "starts")[(i + j) % 2])
+           for i, out in enumerate(["f32", "bf16", "f16"]) for j, alpha in enumerate([None, "f32", "tensor<?xf32>"])]
+
+
+@pytest.mark.parametrize("out,alpha,offsets", ALONG_K)
+def test_results_of_groups_along_k(rng, target, out, alpha, offsets):
+    groups = ragged([33, 0, 64], offsets, kind="ragged_k", extra=3)
+    product = make_product(rng, groups, 24, None, "nvfp4", m=35)
+    side = scaled_type("nvfp4", 2, starts="compact")
+    text = matmul_text("f", groups.attribute, side, side, f"tensor<?x?x?x{out}>", alpha=alpha)
+    operand, operands = product.arguments("linear", "compact", "linear", "compact")
+    factor = np.float32([0.5, 2, 0.25]) if alpha == "tensor<?xf32>" else np.float32([0.5] * 3 if alpha else [1] * 3)
+    scalars = [] if not alpha else [np.float32(0.5)] if alpha == "f32" else [factor]
+    got = compile_kernels(target, text).f(*operand, *operands, *scalars, product.destination(out))
+    assert_equal(got, expected_result(product, out, epilogue=lambda acc, g, _: factor[g] * acc))
+
+
+# Groups and N of products whose result, or each group of it, has no elements.
+NOTHING = [(dense(0), 32), (dense(5), 0), (batched(2, 0), 32), (batched(2, 5), 0), (masked([0, 0], 3), 32),
+           (ragged([0, 0]), 32), (ragged([0, 0], "starts", extra=3), 32), (ragged([2, 3]), 0)]
+
+
+@pytest.mark.parametrize("number", range(len(NOTHING)))
+def test_the_maximum_of_nothing_is_zero(rng, target, number):
+    groups, n = NOTHING[number]
+    quantizer = "<trtllm>" if number % 2 else None
+    product = make_product(rng, groups, n, 32, "nvfp4")
+    rank = 3 if groups.kind in ("batched", "masked") else 2
+    lhs = scaled_type("nvfp4", rank)
+    dims = "x".join("?" * rank)
+    text = matmul_text("f", groups.attribute, lhs, scaled_type("nvfp4", 2 if groups.kind == "dense" else 3),
+                       None if quantizer else f"tensor<{dims}xf32>", quantizer=quantizer,
+                       quantized=lhs if quantizer else None, amax=True)
+    operand, operands = product.arguments()
+    stored = [] if quantizer else [product.destination("f32")]
+    *_, amax = compile_kernels(target, text).f(*operand, *operands, *stored, np.full(len(groups), -7, np.float32))
+    assert np.array_equal(amax, np.zeros(len(groups), np.float32)), amax
 
 
 def past_the_operand(rng):

@@ -57,8 +57,7 @@ def check(rng, target, groups, n, k, fmt="nvfp4", out="f32", lhs_layout="linear"
                        scaled_type(fmt, 2 if groups.kind == "dense" else 3, rhs_layout),
                        f"tensor<{'x'.join('?' * (3 if rank3 else 2))}x{out}>",
                        alpha="f32", attrs=attrs, index=index)
-    # Tiles read padding scales, which must not be NaN.
-    operand, operands = product.arguments(lhs_layout, lhs_starts, rhs_layout, poison=0)
+    operand, operands = product.arguments(lhs_layout, lhs_starts, rhs_layout)
     got = compile_kernels(target, text).f(*operand, *operands, np.float32(0.5),
                                           product.destination(out))
     expected = expected_result(product, out, epilogue=lambda acc, g, i: 0.5 * acc)

@@ -41,7 +41,7 @@ def test_columns_of_addend_and_pre_activation(rng, q, n, tile, up_first, known):
     alpha = np.abs(cases.powers(rng, len(cases.COUNTS), 2)) / 16
     addend = cases.quarters(rng, (cases.ROWS, n), OUT["bf16"])
     bias = cases.quarters(rng, (n,))
-    operand, operands = product.arguments(poison=0)
+    operand, operands = product.arguments()
     pre, got = compile_kernels("sm_100a", text).f(
         *operand, *operands, alpha, addend, bias, product.destination("f16"),
         product.destination("f32", n // 2))
@@ -73,7 +73,7 @@ def test_layout_that_the_program_names(rng, inner, outer, n):
         attrs={"strategy": "<m = 128, n = 64, k = 256>"})
     addend = cases.quarters(rng, (cases.ROWS, n), OUT["bf16"])
     bias = cases.quarters(rng, (n,))
-    operand, operands = product.arguments(poison=0)
+    operand, operands = product.arguments()
     pre, got = compile_kernels("sm_100a", text).f(
         *operand, *operands, addend, bias, product.destination("f16"),
         product.destination("f32", n // 2))
@@ -106,7 +106,7 @@ def test_long_runs_in_boxes(rng, q, n, columns, out):
         attrs={"strategy": f"<m = 128, n = {columns}, k = 256>"})
     alpha = np.abs(cases.powers(rng, 4, 2)) / 16
     bias = cases.quarters(rng, (n,))
-    operand, operands = product.arguments(poison=0)
+    operand, operands = product.arguments()
     got = compile_kernels("sm_100a", text).f(*operand, *operands, alpha, bias,
                                              product.destination(out, n // 2))
     rows_g, rows_u = gate_rows(q, 0, n // 2)

@@ -20,7 +20,7 @@ def check(rng, shapes, fmt="nvfp4", out="f32", attrs=None, alpha=True):
     text = list_text("f", len(shapes), fmt, f"tensor<?x?x{out}>",
                      "tensor<?xf32>" if alpha else None, "f32", attrs=attrs)
     factors = rng.choice([0.5, 1, 2], len(shapes)).astype(np.float32)
-    pairs = [product.arguments(poison=0)[1] for product in products]
+    pairs = [product.arguments()[1] for product in products]
     outs = [product.destination(out, value=13) for product in products]
     module = compile_kernels("sm_100a", text)
     got = module.f(*[a for a, _ in pairs], *[b for _, b in pairs], *([factors] if alpha else []),
@@ -65,7 +65,7 @@ def test_results_of_two_types(rng):
     text = list_text("f", 2, "nvfp4", "tensor<?x?xf32>")
     text = text.replace("%c1: tensor<?x?xf32>", "%c1: tensor<?x?xbf16>")
     text = text.replace("tensor<?x?xf32>, tensor<?x?xf32>", "tensor<?x?xf32>, tensor<?x?xbf16>")
-    pairs = [product.arguments(poison=0)[1] for product in products]
+    pairs = [product.arguments()[1] for product in products]
     got = compile_kernels("sm_100a", text).f(
         *[a for a, _ in pairs], *[b for _, b in pairs], products[0].destination("f32"),
         products[1].destination("bf16"))
@@ -93,7 +93,7 @@ def test_schedules(rng, seed, strategy):
     products = [make_product(rng, dense(m), n, k, "nvfp4") for m, n, k in shapes]
     text = list_text("f", len(shapes), "nvfp4", "tensor<?x?xbf16>", beta="f32",
                      attrs={"strategy": f"<{strategy}>"})
-    pairs = [product.arguments(poison=0)[1] for product in products]
+    pairs = [product.arguments()[1] for product in products]
     flat = [part for side in (0, 1) for pair in pairs for part in pair[side]]
     flat += [np.float32(2)] + [product.destination("bf16", value=13) for product in products]
     run_schedule("sm_100a", "list_schedule", text, flat, seed, *EXACT, profile="strict")

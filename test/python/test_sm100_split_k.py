@@ -96,7 +96,7 @@ def test_offsets_that_go_back_write_nothing_outside(rng, one_block, rows, tile):
     product.groups.operand = np.array([rows, 0] * 5, np.int32)
     text = matmul_text("f", product.groups.attribute, scaled_type("nvfp4"),
                        scaled_type("nvfp4", 3), "tensor<?x?xf32>", attrs=parts(split=2, **tile))
-    operand, operands = product.arguments(poison=0)
+    operand, operands = product.arguments()
     compile_kernels("sm_100a", text, "--runtime-checks=false").f(
         *operand, *operands, product.destination("f32"))
 
@@ -107,7 +107,7 @@ def test_blocks_without_a_place_are_an_error(rng):
     if os.environ["NVFP4_DEVICE"] != "sim":
         pytest.skip("the number of multiprocessors is the simulator's")
     product = make_product(rng, dense(20), 264, 512, "nvfp4")
-    _, operands = product.arguments(poison=0)
+    _, operands = product.arguments()
     flat = [part for pair in operands for part in pair] + [product.destination("f32")]
     source = scratch() / "places.mlir"
     for attrs, is_refused in ((nvfp4_kernels.tile(128, 64, 256), False), (parts(64, 2), True)):
@@ -143,7 +143,7 @@ def test_order_of_sums(rng, kernel, seed):
         text = matmul_text("f", "<dense>", scaled_type("nvfp4"), scaled_type("nvfp4"),
                            "tensor<?x?xf32>", attrs=attrs)
         result = scratch() / "order.npy"
-        _, operands = one.arguments(poison=0)
+        _, operands = one.arguments()
         flat = [part for pair in operands for part in pair] + [one.destination("f32")]
         run_schedule("sm_100a", "order", text, flat, seed, f"--outputs={result}", blocks=blocks)
         return np.load(result)

@@ -39,7 +39,7 @@ class Problem:
         self.text = self.text.replace("{strategy = ", "{expected_rows = 100000, strategy = ")
         assert "expected_rows" in self.text
         # Of rows that no group owns as well.
-        operand, operands = self.product.arguments(poison=0)
+        operand, operands = self.product.arguments()
         self.flat = operand + [part for pair in operands for part in pair]
         self.flat.append(self.product.destination(out))
 
