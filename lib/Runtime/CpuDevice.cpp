@@ -38,6 +38,14 @@ static nvfp4_status applyThreads() {
     if (nvfp4_status status = readEnvironment(
             "NVFP4_NUM_THREADS", "a number of threads", 1, kMaxThreads, count))
       return status;
+  // OpenMP read its variable when the process started, and ends the process
+  // where the system has no room for so many.
+  if (!count && defaultThreads > kMaxThreads)
+    return fail(NVFP4_INVALID_ARGUMENT,
+                "expected a number of threads from 1 to " +
+                    std::to_string(kMaxThreads) +
+                    " in OMP_NUM_THREADS, but got " +
+                    std::to_string(defaultThreads));
   omp_set_num_threads(count ? static_cast<int>(count) : defaultThreads);
   return NVFP4_OK;
 }
@@ -54,9 +62,10 @@ extern "C" nvfp4_status nvfp4_set_num_threads(int count) try {
   return failWithException();
 }
 
-extern "C" int nvfp4_num_threads(void) {
-  applyThreads();
-  return omp_get_max_threads();
+extern "C" int nvfp4_num_threads(void) try {
+  return applyThreads() == NVFP4_OK ? omp_get_max_threads() : 0;
+} catch (...) {
+  return 0;
 }
 
 namespace {

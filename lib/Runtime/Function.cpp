@@ -19,7 +19,9 @@ static nvfp4_status getInfo(const nvfp4_function *function,
                             const std::vector<ValueMetadata> &values,
                             const char *what, size_t index,
                             nvfp4_value_info *info) {
-  if (!info || index >= values.size())
+  if (!info)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  if (index >= values.size())
     return fail(NVFP4_INVALID_ARGUMENT,
                 "expected an index below " + std::to_string(values.size()) +
                     " of " + what + " of '" + function->metadata.name +
@@ -37,20 +39,22 @@ static nvfp4_status getInfo(const nvfp4_function *function,
 }
 
 extern "C" const char *nvfp4_function_name(const nvfp4_function *function) {
-  return function->metadata.name.c_str();
+  return function ? function->metadata.name.c_str() : "";
 }
 
 extern "C" size_t nvfp4_function_num_arguments(const nvfp4_function *function) {
-  return function->metadata.arguments.size();
+  return function ? function->metadata.arguments.size() : 0;
 }
 
 extern "C" size_t nvfp4_function_num_results(const nvfp4_function *function) {
-  return function->metadata.results.size();
+  return function ? function->metadata.results.size() : 0;
 }
 
 extern "C" nvfp4_status nvfp4_function_argument(const nvfp4_function *function,
                                                 size_t index,
                                                 nvfp4_value_info *info) try {
+  if (!function)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   return getInfo(function, function->metadata.arguments, "arguments", index,
                  info);
 } catch (...) {
@@ -60,6 +64,8 @@ extern "C" nvfp4_status nvfp4_function_argument(const nvfp4_function *function,
 extern "C" nvfp4_status nvfp4_function_result(const nvfp4_function *function,
                                               size_t index,
                                               nvfp4_value_info *info) try {
+  if (!function)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   return getInfo(function, function->metadata.results, "results", index, info);
 } catch (...) {
   return failWithException();
@@ -68,9 +74,12 @@ extern "C" nvfp4_status nvfp4_function_result(const nvfp4_function *function,
 extern "C" nvfp4_status nvfp4_function_check(const nvfp4_function *function,
                                              size_t index,
                                              const DLTensor *tensor) try {
-  if (index >= function->metadata.arguments.size())
-    return getInfo(function, function->metadata.arguments, "arguments", index,
-                   nullptr);
+  if (!function)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  nvfp4_value_info info;
+  if (nvfp4_status status = getInfo(function, function->metadata.arguments,
+                                    "arguments", index, &info))
+    return status;
   return checkArgument(*function, index, tensor);
 } catch (...) {
   return failWithException();

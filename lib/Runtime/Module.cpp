@@ -117,16 +117,17 @@ extern "C" nvfp4_status nvfp4_module_load(const char *path,
 extern "C" void nvfp4_module_release(nvfp4_module *module) { delete module; }
 
 extern "C" const char *nvfp4_module_metadata(const nvfp4_module *module) {
-  return module->metadata.text.c_str();
+  return module ? module->metadata.text.c_str() : "";
 }
 
 extern "C" size_t nvfp4_module_num_functions(const nvfp4_module *module) {
-  return module->functions.size();
+  return module ? module->functions.size() : 0;
 }
 
 extern "C" const nvfp4_function *
 nvfp4_module_function_at(const nvfp4_module *module, size_t index) {
-  return index < module->functions.size() ? &module->functions[index] : nullptr;
+  return index < nvfp4_module_num_functions(module) ? &module->functions[index]
+                                                    : nullptr;
 }
 
 extern "C" nvfp4_status

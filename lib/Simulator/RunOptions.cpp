@@ -174,8 +174,12 @@ std::string setRunOption(const std::string &name, const std::string &value,
             : name == "--max-instructions"
                 ? parseNumber(value, options.maximumInstructions)
                 : false;
-  if (name == "--sms" && (!ok || options.residentCtas == 0))
-    return badOptionValue(name, value, "a number from 1 to 4294967295");
+  // No GPU has as many, and blocks that are resident at once take memory.
+  constexpr uint32_t maximumSms = 4096;
+  if (name == "--sms" &&
+      (!ok || options.residentCtas == 0 || options.residentCtas > maximumSms))
+    return badOptionValue(name, value,
+                          "a number from 1 to " + std::to_string(maximumSms));
   if (!ok)
     return badOptionValue(name, value,
                           "a number from 0 to 18446744073709551615");

@@ -27,7 +27,7 @@ __all__ = ["Program", "Function", "Value", "compile", "explain", "load", "set_nu
 
 _SEVERITIES = ("error", "warning", "note", "remark")
 _ROLES = ("plain", "values", "scales")
-_MOST = 2**31 - 1
+_MOST_THREADS = 4096  # as nvfp4_set_num_threads
 _ISAS = ("generic", "avx2", "avx512vnni", "avx512bf16", "amx")
 _STATUS: dict[int, type[NVFP4Error]] = {1: ArgumentError, 2: NotFoundError, 3: NotFoundError, 5: UnsupportedError,
                                         6: DeviceError, 7: DataError}
@@ -61,7 +61,7 @@ def _path(path: str | os.PathLike[str]) -> bytes:
 
 def set_num_threads(count: int) -> None:
     """Sets how many threads calls use from now on; 0: the default, $NVFP4_NUM_THREADS or all cores."""
-    count = check_count("count", count, _MOST, "or 0 for the default", least=0)
+    count = check_count("count", count, _MOST_THREADS, "or 0 for the default", least=0)
     _raise(_library.runtime().nvfp4_set_num_threads(count))
 
 

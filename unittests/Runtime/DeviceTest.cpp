@@ -579,3 +579,70 @@ TEST(Device, CudaOpensOrSaysWhyNot) {
 }
 
 } // namespace
+
+TEST(Device, NullObjects) {
+  DevicePtr device = open("sim");
+  ASSERT_TRUE(device);
+  nvfp4_device *of = device.get();
+  nvfp4_device_release(nullptr);
+  nvfp4_device_module_release(nullptr);
+  EXPECT_EQ(nvfp4_device_free(of, nullptr), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_copy(of, nullptr, nullptr, 0, nullptr), NVFP4_OK);
+  EXPECT_EQ(nvfp4_device_fill(of, nullptr, 0, 1, 0, nullptr), NVFP4_OK);
+  EXPECT_EQ(nvfp4_stream_synchronize(of, nullptr), NVFP4_OK);
+
+  nvfp4_device_info info;
+  nvfp4_stream *stream = nullptr;
+  nvfp4_event *event = nullptr;
+  nvfp4_device_module *module = nullptr;
+  nvfp4_kernel *kernel = nullptr;
+  nvfp4_tensor_map_spec spec{};
+  void *pointer = nullptr;
+  float time = 0;
+  int word = 0;
+  for (nvfp4_status status : {
+           nvfp4_device_open("sim", nullptr),
+           nvfp4_device_query(nullptr, &info),
+           nvfp4_device_query(of, nullptr),
+           nvfp4_device_synchronize(nullptr),
+           nvfp4_stream_create(nullptr, &stream),
+           nvfp4_stream_create(of, nullptr),
+           nvfp4_stream_destroy(nullptr, nullptr),
+           nvfp4_stream_destroy(of, nullptr),
+           nvfp4_stream_synchronize(nullptr, nullptr),
+           nvfp4_stream_wait_event(of, nullptr, nullptr),
+           nvfp4_event_create(nullptr, 0, &event),
+           nvfp4_event_create(of, 0, nullptr),
+           nvfp4_event_destroy(of, nullptr),
+           nvfp4_event_record(of, nullptr, nullptr),
+           nvfp4_event_synchronize(of, nullptr),
+           nvfp4_event_elapsed(of, nullptr, nullptr, &time),
+           nvfp4_device_alloc(nullptr, 4, &pointer),
+           nvfp4_device_alloc(of, 4, nullptr),
+           nvfp4_device_free(nullptr, &word),
+           nvfp4_device_copy(nullptr, &word, &word, 4, nullptr),
+           nvfp4_device_copy(of, nullptr, &word, 4, nullptr),
+           nvfp4_device_copy(of, &word, nullptr, 4, nullptr),
+           nvfp4_device_fill(nullptr, &word, 0, 1, 1, nullptr),
+           nvfp4_device_fill(of, nullptr, 0, 1, 1, nullptr),
+           nvfp4_device_register_host(of, nullptr, 4),
+           nvfp4_device_unregister_host(of, nullptr),
+           nvfp4_device_module_load(of, nullptr, &module),
+           nvfp4_device_module_load(nullptr, affine, &module),
+           nvfp4_device_module_load(of, affine, nullptr),
+           nvfp4_device_module_kernel(nullptr, "affine", &kernel),
+           nvfp4_device_module_variable(nullptr, "bias", &pointer, nullptr),
+           nvfp4_kernel_launch(nullptr, nullptr, nullptr),
+           nvfp4_tensor_map_encode(of, &spec, nullptr),
+           nvfp4_tensor_map_encode(of, nullptr, &word),
+       })
+    EXPECT_EQ(status, NVFP4_INVALID_ARGUMENT);
+
+  // Without arguments a kernel that takes some is refused.
+  ModulePtr loaded = load(device, affine);
+  nvfp4_launch launch = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, 0, nullptr};
+  EXPECT_EQ(nvfp4_kernel_launch(find(loaded, "affine"), nullptr, nullptr),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_NE(nvfp4_kernel_launch(find(loaded, "affine"), &launch, nullptr),
+            NVFP4_OK);
+}

@@ -156,3 +156,39 @@ TEST(Module, RejectsDamagedDescriptions) {
       complaintAboutText(R"({"version":3,"device":"tpu","functions":[]})"),
       "expected a module for device cpu, but got one for 'tpu'");
 }
+
+TEST(Module, NullObjects) {
+  EXPECT_STREQ(nvfp4_module_metadata(nullptr), "");
+  EXPECT_EQ(nvfp4_module_num_functions(nullptr), 0u);
+  EXPECT_EQ(nvfp4_module_function_at(nullptr, 0), nullptr);
+  EXPECT_STREQ(nvfp4_function_name(nullptr), "");
+  EXPECT_EQ(nvfp4_function_num_arguments(nullptr), 0u);
+  EXPECT_EQ(nvfp4_function_num_results(nullptr), 0u);
+  nvfp4_module_release(nullptr);
+
+  TestArtefact artefact;
+  const nvfp4_function *scale = artefact.function("scale");
+  const nvfp4_function *found = nullptr;
+  nvfp4_value_info info;
+  for (nvfp4_status status :
+       {nvfp4_module_load(nullptr, nullptr),
+        nvfp4_module_from_symbols(nullptr, nullptr, nullptr),
+        nvfp4_module_function(nullptr, "scale", &found),
+        nvfp4_module_function(artefact.module, nullptr, &found),
+        nvfp4_module_function(artefact.module, "scale", nullptr),
+        nvfp4_function_argument(nullptr, 0, &info),
+        nvfp4_function_argument(scale, 0, nullptr),
+        nvfp4_function_result(nullptr, 0, &info),
+        nvfp4_function_result(scale, 0, nullptr),
+        nvfp4_function_check(nullptr, 0, nullptr),
+        nvfp4_choose_cpu_isa(nullptr)}) {
+    EXPECT_EQ(status, NVFP4_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(nvfp4_last_error()), "");
+  }
+  EXPECT_EQ(nvfp4_function_check(scale, 0, nullptr), NVFP4_INVALID_ARGUMENT);
+  EXPECT_STREQ(nvfp4_last_error(), "argument 0 of 'scale': expected a tensor, "
+                                   "but got a null pointer");
+  EXPECT_EQ(nvfp4_function_check(scale, 2, nullptr), NVFP4_INVALID_ARGUMENT);
+  EXPECT_STREQ(nvfp4_last_error(), "expected an index below 2 of arguments of "
+                                   "'scale', but got 2");
+}

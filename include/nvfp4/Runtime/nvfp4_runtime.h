@@ -9,7 +9,10 @@
  * functions take, call them with DLPack tensors. Needs neither MLIR nor LLVM.
  *
  * Functions return a status; nvfp4_last_error() then says what was expected
- * and what was found. Objects may be used by several threads at once, except
+ * and what was found. A null pointer where none is allowed is an error of
+ * functions that return a status; of a null object the others say that it has
+ * no name, no metadata (the empty text) and no functions, arguments or results.
+ * Objects may be used by several threads at once, except
  * that none may use one while it is released.
  *
  *===------------------------------------------------------------------------===
@@ -79,11 +82,13 @@ NVFP4_API nvfp4_status nvfp4_choose_cpu_isa(int *isa);
 /* "generic", "avx2", "avx512vnni", "avx512bf16", "amx"; or null. */
 NVFP4_API const char *nvfp4_cpu_isa_name(int isa);
 
-/* Sets how many threads calls use from now on; 0 goes back to the default:
- * the environment variable NVFP4_NUM_THREADS, or else what OpenMP chooses. */
+/* Sets how many threads calls use from now on, at most 4096; 0 goes back to the
+ * default: the environment variable NVFP4_NUM_THREADS, or else what OpenMP
+ * chooses. */
 NVFP4_API nvfp4_status nvfp4_set_num_threads(int count);
 
-/* How many threads a call would use. */
+/* How many threads a call would use; 0 if it would fail, since one of the
+ * variables holds no number that nvfp4_set_num_threads takes. */
 NVFP4_API int nvfp4_num_threads(void);
 
 /*===- Modules -----------------------------------------------------------===*/
