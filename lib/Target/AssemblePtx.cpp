@@ -10,13 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/GpuTarget.h"
+#include "nvfp4/Target/TemporaryFile.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
 
@@ -39,46 +37,41 @@ static Expected<std::string> findPtxas() {
                            "--emit=ptx needs none");
 }
 
-static Expected<std::string> readFile(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path);
-  if (!buffer)
-    return createStringError("could not read '" + path +
-                             "': " + buffer.getError().message());
-  return (*buffer)->getBuffer().str();
-}
-
 Expected<Cubin> nvfp4::target::assemblePtx(StringRef ptx,
                                            const GpuTarget &target) {
   Expected<std::string> program = findPtxas();
   if (!program)
     return program.takeError();
-  SmallString<128> input, output, notes;
-  int descriptor;
-  for (auto [path, suffix] :
-       {std::pair(&input, "ptx"), {&output, "cubin"}, {&notes, "txt"}}) {
-    if (std::error_code code =
-            sys::fs::createTemporaryFile("nvfp4", suffix, descriptor, *path))
-      return createStringError("could not make a temporary file: " +
-                               code.message());
-    raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-    if (path == &input)
-      os << ptx;
-  }
-  FileRemover removeInput(input), removeOutput(output), removeNotes(notes);
-  StringRef arguments[] = {*program, "-arch", target.chip, "-v",
-                           input,    "-o",    output};
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(notes),
-                                          StringRef(notes)};
+  auto input = TemporaryFile::create("ptx");
+  if (!input)
+    return input.takeError();
+  auto output = TemporaryFile::create("cubin");
+  if (!output)
+    return output.takeError();
+  auto notes = TemporaryFile::create("txt");
+  if (!notes)
+    return notes.takeError();
+  if (Error error = (*input)->write(ptx))
+    return std::move(error);
+  StringRef arguments[] = {*program,
+                           "-arch",
+                           target.chip,
+                           "-v",
+                           (*input)->getPath(),
+                           "-o",
+                           (*output)->getPath()};
+  std::optional<StringRef> redirects[] = {StringRef(), (*notes)->getPath(),
+                                          (*notes)->getPath()};
   std::string problem;
   int status = sys::ExecuteAndWait(*program, arguments, std::nullopt, redirects,
                                    0, 0, &problem);
-  Expected<std::string> text = readFile(notes);
+  Expected<std::string> text = (*notes)->read();
   if (!text)
     return text.takeError();
   if (status != 0)
     return createStringError("ptxas failed: " +
                              (problem.empty() ? *text : problem));
-  Expected<std::string> bytes = readFile(output);
+  Expected<std::string> bytes = (*output)->read();
   if (!bytes)
     return bytes.takeError();
   return Cubin{std::move(*bytes), std::move(*text)};

@@ -11,11 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Target/SharedObject.h"
+#include "nvfp4/Target/TemporaryFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
@@ -74,20 +73,21 @@ Error nvfp4::target::linkSharedObject(StringRef object, StringRef output,
   }
   addSystemLibraries(arguments);
 
-  SmallString<128> log;
-  if (std::error_code code =
-          sys::fs::createTemporaryFile("nvfp4-link", "txt", log))
-    return createStringError(code, "could not make a temporary file");
-  FileRemover removeLog(log);
+  auto log = TemporaryFile::create("txt");
+  if (!log)
+    return log.takeError();
   SmallVector<StringRef> views(arguments.begin(), arguments.end());
   std::string message;
-  int code = sys::ExecuteAndWait(
-      *linker, views, /*Env=*/std::nullopt, {StringRef(), log.str(), log.str()},
-      /*SecondsToWait=*/300, /*MemoryLimit=*/0, &message);
+  int code =
+      sys::ExecuteAndWait(*linker, views, /*Env=*/std::nullopt,
+                          {StringRef(), (*log)->getPath(), (*log)->getPath()},
+                          /*SecondsToWait=*/300, /*MemoryLimit=*/0, &message);
   if (code == 0)
     return Error::success();
-  if (auto buffer = MemoryBuffer::getFile(log))
-    message += (message.empty() ? "" : "\n") + (*buffer)->getBuffer().str();
+  if (Expected<std::string> text = (*log)->read())
+    message += (message.empty() ? "" : "\n") + *text;
+  else
+    consumeError(text.takeError());
   return createStringError("linking '" + output + "' with " + *linker +
                            " failed: " + StringRef(message).trim());
 }

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -144,6 +145,16 @@ Status OutputFile::commit() {
     return failure("replace the file");
   temporary.clear();
   return {};
+}
+
+Status flushStandardOutput() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+    return {};
+  // An error that a line before this one met has left no number.
+  return Error{
+      concat("cannot write to standard output",
+             errno ? concat(": ", std::strerror(errno)) : std::string())};
 }
 
 } // namespace nvfp4::tensorio

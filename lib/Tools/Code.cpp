@@ -20,13 +20,14 @@
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/SharedObject.h"
+#include "nvfp4/Target/TemporaryFile.h"
 #include "nvfp4/Target/Versions.h"
+#include "nvfp4/Tools/TextFiles.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 
 #include <dlfcn.h>
@@ -176,33 +177,36 @@ static std::string fileOf(void *address) {
 LogicalResult tools::emitSharedObject(ModuleOp module,
                                       const CodeOptions &options,
                                       const std::string &output) {
-  int descriptor;
-  SmallString<128> object;
-  if (std::error_code code =
-          llvm::sys::fs::createTemporaryFile("nvfp4", "o", descriptor, object))
-    return failure(reportError(options, "could not make a temporary file: " +
-                                            code.message()));
-  llvm::FileRemover removeObject(object);
-  {
-    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-    if (failed(target::emitModule(module, getNativeTarget(options),
-                                  target::EmitKind::Object, os)))
-      return failure();
-    os.flush();
-    if (std::error_code code = os.error()) {
-      // What is not cleared ends the process in the destructor.
-      os.clear_error();
-      return failure(
-          reportError(options, "could not write the temporary file '" + object +
-                                   "': " + code.message()));
-    }
-  }
+  auto fail = [&](llvm::Error error) {
+    return failure(reportError(options, llvm::toString(std::move(error))));
+  };
+  auto object = target::TemporaryFile::create("o");
+  if (!object)
+    return fail(object.takeError());
+  // The linker removes what is there before it knows that it can do better.
+  auto linked = target::TemporaryFile::create("so");
+  if (!linked)
+    return fail(linked.takeError());
+  llvm::SmallVector<char, 0> code;
+  llvm::raw_svector_ostream os(code);
+  if (failed(target::emitModule(module, getNativeTarget(options),
+                                target::EmitKind::Object, os)))
+    return failure();
+  if (llvm::Error error = (*object)->write(os.str()))
+    return fail(std::move(error));
   SmallVector<std::string> libraries = {
       fileOf(reinterpret_cast<void *>(&nvfp4_module_load)),
       fileOf(reinterpret_cast<void *>(&omp_get_max_threads))};
   llvm::erase(libraries, "");
-  if (llvm::Error error = target::linkSharedObject(object, output, libraries))
-    return failure(reportError(options, llvm::toString(std::move(error))));
+  if (llvm::Error error = target::linkSharedObject(
+          (*object)->getPath(), (*linked)->getPath(), libraries))
+    return fail(std::move(error));
+  llvm::Expected<std::string> bytes = (*linked)->read();
+  if (!bytes)
+    return fail(bytes.takeError());
+  if (tensorio::Status status = writeText(output, *bytes, /*executable=*/true);
+      !status)
+    return failure(reportError(options, status.message()));
   return success();
 }
 

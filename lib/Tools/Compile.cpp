@@ -15,12 +15,11 @@
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Tools/RunPlan.h"
+#include "nvfp4/Tools/TextFiles.h"
 #include "nvfp4/Tools/Tune.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -42,21 +41,11 @@ static std::string chooseOutput(const CompileOptions &options) {
   return name.str().str();
 }
 
-/// Keeps the file, or says that it could not be written.
-static LogicalResult finish(llvm::ToolOutputFile &file,
-                            const CompileOptions &options,
-                            const std::string &output) {
-  file.os().flush();
-  if (std::error_code code = file.os().error()) {
-    // What is not cleared ends the process in the destructor.
-    file.os().clear_error();
-    return failure(reportError(
-        options,
-        "could not write " +
-            (output == "-" ? "to standard output" : "'" + output + "'") + ": " +
-            code.message()));
-  }
-  file.keep();
+/// Writes the code, or says that it could not be written.
+static LogicalResult write(const CompileOptions &options,
+                           const std::string &output, StringRef bytes) {
+  if (tensorio::Status status = writeText(output, bytes); !status)
+    return failure(reportError(options, status.message()));
   return success();
 }
 
@@ -66,26 +55,20 @@ static LogicalResult emit(ModuleOp module, const CompileOptions &options,
     return emitSharedObject(module, options, output);
   target::NativeTarget target = getNativeTarget(options);
 
-  std::error_code code;
-  llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_None);
-  if (code)
-    return failure(reportError(options, "could not write '" + output +
-                                            "': " + code.message()));
+  // Object files need a stream that can seek.
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream os(bytes);
   if (options.emit == "mlir") {
-    module.print(file.os());
-    file.os() << "\n";
+    module.print(os);
+    os << "\n";
   } else {
     target::EmitKind kind = options.emit == "llvm"  ? target::EmitKind::LLVM
                             : options.emit == "asm" ? target::EmitKind::Assembly
                                                     : target::EmitKind::Object;
-    // Object files need a stream that can seek.
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream os(bytes);
     if (failed(target::emitModule(module, target, kind, os)))
       return failure();
-    file.os() << os.str();
   }
-  return finish(file, options, output);
+  return write(options, output, os.str());
 }
 
 /// Writes the PTX or the cubin of the kernels of `module`.
@@ -94,13 +77,7 @@ static LogicalResult emitKernels(ModuleOp module, const CompileOptions &options,
   FailureOr<std::string> text = emitKernelCode(module, options, options.emit);
   if (failed(text))
     return failure();
-  std::error_code code;
-  llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_None);
-  if (code)
-    return failure(reportError(options, "could not write '" + output +
-                                            "': " + code.message()));
-  file.os() << *text;
-  return finish(file, options, output);
+  return write(options, output, *text);
 }
 
 /// Gives products the strategies of the file, which are measured before that
@@ -168,6 +145,9 @@ int tools::runCompile(CompileOptions options) {
                                     " for --emit=" + options.emit +
                                     ", but got cpu");
   options.kernelLibrary = !llvm::is_contained({"mlir", "llvm"}, options.emit);
+  if (options.output.empty() && llvm::is_contained(options.forOutput, "-o"))
+    return reportError(options,
+                       "expected the name of a file after -o, but got none");
   std::string output = chooseOutput(options);
   if (output == "-" && isBinary(options))
     return reportError(options, "expected a file for binary output: -o FILE");
@@ -192,5 +172,7 @@ int tools::runCompile(CompileOptions options) {
     return 1;
   if (output != "-")
     llvm::outs() << "wrote " << output << "\n";
+  if (tensorio::Status status = flushStandardOutput(); !status)
+    return reportError(options, status.message());
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "nvfp4/Tools/ListTensors.h"
 
 #include "nvfp4/TensorIO/Npy.h"
+#include "nvfp4/TensorIO/OutputFile.h"
 #include "nvfp4/TensorIO/Statistics.h"
 #include "nvfp4/TensorIO/TensorRef.h"
 
@@ -136,5 +137,9 @@ int nvfp4::tools::runListTensors(const ListOptions &options) {
       options.report("error: " + printable(status.message()));
       result = 1;
     }
+  if (Status status = flushStandardOutput(); !status) {
+    options.report("error: " + status.message());
+    result = 1;
+  }
   return result;
 }

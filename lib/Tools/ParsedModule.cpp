@@ -14,6 +14,7 @@
 #include "nvfp4/Tools/Compile.h"
 #include "nvfp4/Tools/PassPipeline.h"
 #include "nvfp4/Tools/SourceText.h"
+#include "nvfp4/Tools/TextFiles.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
@@ -41,10 +42,9 @@ std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path,
                                                   const CodeOptions &options) {
   if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
     options.report("reading MLIR from the terminal; end it with Ctrl-D");
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  auto buffer = readText(path);
   if (!buffer) {
-    options.report("error: could not read '" + path +
-                   "': " + buffer.getError().message());
+    options.report("error: " + buffer.message());
     return nullptr;
   }
   std::string problem = checkSource((*buffer)->getBuffer(), path);

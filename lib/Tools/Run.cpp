@@ -21,6 +21,7 @@
 #include "nvfp4/Tools/Progress.h"
 #include "nvfp4/Tools/ReferenceRun.h"
 #include "nvfp4/Tools/RunPlan.h"
+#include "nvfp4/Tools/TextFiles.h"
 
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Support/FileSystem.h"
@@ -81,11 +82,16 @@ static bool isSharedObject(const std::string &path) {
   llvm::file_magic magic;
   if (llvm::StringRef(path).ends_with(".so") && llvm::sys::fs::exists(path))
     return true;
-  return !llvm::identify_magic(path, magic) &&
+  // A device may have no end.
+  return llvm::sys::fs::is_regular_file(path) &&
+         !llvm::identify_magic(path, magic) &&
          magic == llvm::file_magic::elf_shared_object;
 }
 
 Status Session::open() {
+  if (options.input.empty())
+    return Error{"expected a module or an artefact to run, but got an empty "
+                 "name"};
   bool isArtefact = isSharedObject(options.input);
   std::string source = isArtefact ? options.reference : options.input;
   if (isArtefact) {
@@ -310,6 +316,8 @@ int tools::runRun(RunOptions options) {
   if (!plan)
     return reportError(plan.message());
   if (Status status = Session(std::move(options), *plan, device).run(); !status)
+    return reportError(status.message());
+  if (Status status = flushStandardOutput(); !status)
     return reportError(status.message());
   return 0;
 }

@@ -12,15 +12,14 @@
 #include "nvfp4/Tools/TunedStrategies.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
+#include "nvfp4/Tools/TextFiles.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -60,16 +59,12 @@ TunedStrategies::load(const std::string &path, bool mayBeNew) {
 }
 
 tensorio::Status TunedStrategies::save(const std::string &path) const {
-  std::error_code code;
-  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return Error{"could not write '" + path + "': " + code.message()};
-  file.os() << kHeader << "\n";
+  std::string text = kHeader.str() + "\n";
+  llvm::raw_string_ostream os(text);
   for (const TunedStrategy &line : lines)
-    file.os() << line.device << "\t" << line.target << "\t" << line.shapes
-              << "\t" << line.strategy << "\t" << line.microseconds << "\n";
-  file.keep();
-  return {};
+    os << line.device << "\t" << line.target << "\t" << line.shapes << "\t"
+       << line.strategy << "\t" << line.microseconds << "\n";
+  return writeText(path, text);
 }
 
 const TunedStrategy *TunedStrategies::find(StringRef device, StringRef target,

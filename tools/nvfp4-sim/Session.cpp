@@ -15,6 +15,7 @@
 
 #include "nvfp4/Simulator/Machine/Timeline.h"
 #include "nvfp4/TensorIO/Npy.h"
+#include "nvfp4/TensorIO/OutputFile.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -100,6 +101,18 @@ std::string save(const std::vector<Argument> &arguments,
   return {};
 }
 
+/// Puts `text` in place of what is there.
+tensorio::Status write(const std::string &path, const std::string &text) {
+  auto file = tensorio::OutputFile::create(path);
+  if (!file)
+    return file.takeError();
+  if (tensorio::Status status = file->write(text); !status)
+    return status;
+  return file->commit();
+}
+
+constexpr size_t kLargestText = size_t(256) << 20;
+
 } // namespace
 
 int runSession(Options &options) {
@@ -110,14 +123,21 @@ int runSession(Options &options) {
   std::ifstream file(options.ptxFile, std::ios::binary);
   if (!file)
     return misuse("cannot read '" + options.ptxFile + "'");
-  std::stringstream text;
-  text << file.rdbuf();
+  // A device may have no end.
+  std::string text, chunk(1 << 20, '\0');
+  while (file) {
+    file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    text.append(chunk, 0, static_cast<size_t>(file.gcount()));
+    if (text.size() > kLargestText)
+      return misuse("expected at most 256 MiB of PTX, but '" + options.ptxFile +
+                    "' has more");
+  }
   size_t slash = options.ptxFile.rfind('/');
   std::string name = slash == std::string::npos
                          ? options.ptxFile
                          : options.ptxFile.substr(slash + 1);
   sim::Diagnostics diagnostics(options.ptxFile);
-  auto program = sim::Program::load(text.str(), name, diagnostics);
+  auto program = sim::Program::load(text, name, diagnostics);
   if (!program) {
     std::fputs(diagnostics.str().c_str(), stderr);
     return 1;
@@ -172,10 +192,10 @@ int runSession(Options &options) {
     sim::RunResult result =
         program->launch(*kernel, options.launch, memory, options.run);
     if (options.run.timeline) {
-      std::ofstream picture(options.timelineFile);
+      std::ostringstream picture;
       timeline.write(picture);
-      if (!picture.flush())
-        return misuse("cannot write '" + options.timelineFile + "'");
+      if (auto written = write(options.timelineFile, picture.str()); !written)
+        return misuse(written.message());
       options.run.timeline = nullptr;
     }
     if (options.run.trace && !trace.flush())

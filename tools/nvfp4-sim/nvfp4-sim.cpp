@@ -12,8 +12,19 @@
 #include "Exec.h"
 #include "Session.h"
 
+#include "nvfp4/TensorIO/OutputFile.h"
+
 #include <cstdio>
 #include <cstring>
+
+/// The exit status: what was printed must have been written.
+static int finish(int status) {
+  nvfp4::tensorio::Status written = nvfp4::tensorio::flushStandardOutput();
+  if (written)
+    return status;
+  std::fprintf(stderr, "nvfp4-sim: error: %s\n", written.message().c_str());
+  return status ? status : 1;
+}
 
 int main(int argc, char **argv) {
   if (argc > 1 && std::strcmp(argv[1], "exec") == 0)
@@ -26,7 +37,7 @@ int main(int argc, char **argv) {
   }
   if (options.help) {
     std::fputs(nvfp4::simtool::usage(), stdout);
-    return 0;
+    return finish(0);
   }
-  return nvfp4::simtool::runSession(options);
+  return finish(nvfp4::simtool::runSession(options));
 }

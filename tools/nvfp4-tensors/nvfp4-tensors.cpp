@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     std::string_view argument = argv[i];
     if (argument == "--help" || argument == "-h")
-      return std::fputs(usage, stdout) < 0;
+      return std::fputs(usage, stdout) < 0 || std::fflush(stdout) != 0;
     if (argument == "--no-values")
       options.values = false;
     else if (argument == "--print")
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
              std::sscanf(argv[i], "--print=%9d%n", &count, &end) == 1 &&
              argument.size() == size_t(end) && count > 0)
       options.print = count;
-    else if (argument.starts_with("--output="))
+    else if (argument.starts_with("--output=") && argument.size() > 9)
       options.output = argument.substr(9);
     else if (argument.starts_with("--")) {
       std::fprintf(stderr, "nvfp4-tensors: unknown option '%s'\n%s", argv[i],

@@ -14,12 +14,12 @@
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 #include "nvfp4/Pipelines/WarpSpecToNVVM.h"
+#include "nvfp4/Tools/Opt.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
-#include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
@@ -31,6 +31,6 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllGPUToLLVMIRTranslations(registry);
   registry.insert<nvfp4::warpspec::WarpSpecDialect>();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "NVFP4 warp-specialised kernels\n", registry));
+  return nvfp4::tools::runOpt(argc, argv, "NVFP4 warp-specialised kernels\n",
+                              registry);
 }

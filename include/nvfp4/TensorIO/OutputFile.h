@@ -61,6 +61,9 @@ private:
   int descriptor = -1;
 };
 
+/// Whether all that was printed to C's standard output has been written.
+Status flushStandardOutput();
+
 } // namespace nvfp4::tensorio
 
 #endif // NVFP4_TENSORIO_OUTPUTFILE_H

@@ -34,7 +34,7 @@
 // RUN: not nvfp4-compile %s --emit=llvm -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
 // RUN: not nvfp4-compile %s --emit=obj -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
 // RUN: not nvfp4-compile %s --emit=mlir -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
-// FULL: {{^}}error: could not write '/dev/full': No space left on device
+// FULL: {{^}}error: /dev/full: cannot write the file: No space left on device
 // RUN: not nvfp4-compile %s --isa=avx9 2>&1 | FileCheck %s --check-prefix=ISA
 // ISA: {{^}}error: expected --isa of generic, avx2, avx512vnni, avx512bf16 or amx, of several of them, native or all, but got 'avx9'
 // RUN: not nvfp4-compile %s -O9 2>&1 | FileCheck %s --check-prefix=LEVEL
