@@ -4,11 +4,16 @@
 
 !a = !grouped_scaled_gemm.scaled<64x256, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x256, nvfp4>
-!q = !grouped_scaled_gemm.scaled<64x512, nvfp4>
-func.func @squares(%a: !a, %b: !b) -> !q {
-  // CHECK: explain-refused.mlir:[[#@LINE+1]]:{{[0-9]+}}: error: {{.*}}kernels for sm_{{[0-9]+}}a do not support results scaled by squares
-  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) quantizer = <te, two_d> -> !q
-  return %d : !q
+func.func @remainder(%a: !a, %b: !b, %c: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  // CHECK: explain-refused.mlir:[[#@LINE+1]]:{{[0-9]+}}: error: {{.*}}kernels for sm_{{[0-9]+}}a do not support 'arith.remf' in an epilogue region
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) activation = <custom>
+      epilogue {
+      ^bb0(%z: f32):
+        %y = arith.remf %z, %z : f32
+        grouped_scaled_gemm.yield %y : f32
+      }
+      outs(%c : tensor<64x512xf32>) -> tensor<64x512xf32>
+  return %d : tensor<64x512xf32>
 }
 func.func @beside(%a: !a, %b: !b, %c: tensor<64x512xf32>) -> tensor<64x512xf32> {
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) outs(%c : tensor<64x512xf32>) -> tensor<64x512xf32>
