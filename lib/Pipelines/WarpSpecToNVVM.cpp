@@ -19,8 +19,9 @@
 
 using namespace mlir;
 
-/// Kernels have tens of thousands of operations by now. LLVM merges their
-/// blocks, so it is not done here; what one run leaves the next stage folds.
+/// Kernels have tens of thousands of operations once they are control flow.
+/// LLVM merges their blocks, so it is not done here; what one run leaves the
+/// next stage folds.
 static GreedyRewriteConfig getCleanUp() {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
@@ -47,7 +48,7 @@ void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
   // On the whole module: kernels that stand in no gpu.module are told so.
   pm.addPass(warpspec::createConvertWarpSpecToNVVMPass());
   OpPassManager &modules = pm.nest<gpu::GPUModuleOp>();
-  modules.addPass(createCanonicalizerPass(getCleanUp()));
+  modules.addPass(createCanonicalizerPass());
   modules.addPass(createCSEPass());
   modules.addPass(createMergeLoopsPass());
 }

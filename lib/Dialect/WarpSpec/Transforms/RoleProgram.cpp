@@ -169,21 +169,26 @@ std::vector<RoleProgram::Node> RoleProgram::build(Block &block) {
     if (op.getNumRegions() == 0)
       continue;
     Node node;
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      node.isCondition = true;
-      node.key = "if" + getKey(branch.getCondition());
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (branch) {
       node.children = build(*branch.thenBlock());
       if (branch.elseBlock())
         node.others = build(*branch.elseBlock());
     } else {
-      node.count = getConstantCount(&op);
-      node.key = getLoopKey(&op);
       auto loop = dyn_cast<LoopLikeOpInterface>(op);
       Region &body = loop ? *loop.getLoopRegions().back() : op.getRegion(0);
       node.children = build(body.front());
     }
     if (node.children.empty() && node.others.empty())
       continue;
+    // Keys are long: only loops and branches with events have one.
+    if (branch) {
+      node.isCondition = true;
+      node.key = "if" + getKey(branch.getCondition());
+    } else {
+      node.count = getConstantCount(&op);
+      node.key = getLoopKey(&op);
+    }
     addChoice(node);
     result.push_back(std::move(node));
   }
