@@ -1,8 +1,7 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes what mkdocs builds the site from to the folder given: the documents
-with README.md as first page, and the files of the tree that they link to as
-text."""
+"""Writes the input of mkdocs to the folder given: the documents, README.md
+first, and as text the files of the tree that they link to."""
 
 import html
 import os
@@ -18,12 +17,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Sections in reading order; documents that are not named come last.
 SECTIONS = {
-    "Using it": ["GettingStarted", "Python", "Embedding", "Runtime"],
+    "Using it": ["GettingStarted", "Tour", "Python", "Embedding", "Runtime"],
     "Reference": ["Spec", "Dialects/GroupedScaledGemm", "Dialects/WarpSpec", "Passes"],
     "How it works": ["Architecture", "Blackwell", "Hopper", "Simulator"],
     "Why": ["Rationale/GroupedScaledGemm", "Rationale/Strategy", "Rationale/WarpSpec",
             "Rationale/Hopper", "Rationale/CpuMemory", "Rationale/CpuRows", "Rationale/CpuTiles"],
-    "Working on it": ["Contributing", "Tests"],
+    "Working on it": ["CONTRIBUTING", "Tests", "SECURITY", "CHANGELOG"],
 }
 
 
@@ -40,8 +39,8 @@ td:first-child code { white-space: nowrap; }
 def page(path):
     """Where a file of the tree is in the site."""
     relative = path.relative_to(ROOT)
-    if relative.name == "README.md" and len(relative.parts) == 1:
-        return pathlib.PurePath("index.md")
+    if len(relative.parts) == 1 and path.suffix == ".md":
+        return pathlib.PurePath("index.md" if path.name == "README.md" else path.name)
     if relative.parts[0] == "docs" and path.suffix == ".md":
         return pathlib.PurePath(*relative.parts[1:])
     return pathlib.PurePath("tree", *relative.parts[:-1], relative.name + ".txt")
@@ -125,7 +124,7 @@ def navigation(documents):
 
 
 def main(folder):
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    documents = markdown_links.documents(ROOT)
     linked = set()
     for path in documents:
         target = folder / "docs" / page(path)

@@ -1,6 +1,7 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Links and headings of Markdown files, for check-links and build-docs-site."""
+"""The documents of the tree and their links and headings, for check-links,
+check-doc-examples and build-docs-site."""
 
 import re
 
@@ -8,6 +9,12 @@ FENCE = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOT
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 LINK = re.compile(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 HEADING = re.compile(r"^#{1,6}[ \t]+(.*?)[ \t]*#*$", re.MULTILINE)
+
+
+def documents(root):
+    """README.md and the other documents at the top, then those below docs/."""
+    top = sorted(root.glob("*.md"), key=lambda path: (path.name != "README.md", path.name))
+    return [*top, *sorted((root / "docs").rglob("*.md"))]
 
 
 def _blank(match):
