@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueTile.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -192,8 +192,8 @@ KernelBody::Values KernelBody::finishTile(const TilePlace &tile,
   Value y = kind == ActivationKind::Custom ? applyRegion(tile, inputs, column)
             : isFast ? applyFastActivation(tile, inputs)
                      : inPieces(b, loc, inputs, [&](ArrayRef<Value> piece) {
-                         return cpu::emitActivation(b, loc, activation,
-                                                    tile.params, piece);
+                         return arithmetic::emitActivation(b, loc, activation,
+                                                           tile.params, piece);
                        });
   if (op.getProb() && op.getProbPosition() == ProbPosition::PostActivation)
     y = arith::MulFOp::create(b, loc, y, broadcast(tile.prob, y));
@@ -217,7 +217,7 @@ Value KernelBody::applyRegion(const TilePlace &tile, ArrayRef<Value> z,
   SmallVector<Value> in(z);
   if (op.getActivationOrIdentity().getRoundBf16())
     for (Value &value : in)
-      value = cpu::emitRoundToBF16(b, loc, value);
+      value = arithmetic::emitRoundToBF16(b, loc, value);
   for (Value number : tile.rowNumbers)
     in.push_back(broadcast(number, z.front()));
   Value mask = maskOf(column, columns, parameters.outColumns,

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueTile.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -57,7 +57,7 @@ Value KernelBody::getScaleOffset(const TilePlace &tile, ScaledType type,
 /// True if `cvt` to E2M1 gives the codes of `quantizer`: it rounds to the
 /// nearest even, makes 6 of NaN and keeps the sign of zero (a -0 that is not
 /// rounded is taken away before, for KeepRounded).
-static bool isRoundedByCvt(const cpu::BlockQuantizer &quantizer) {
+static bool isRoundedByCvt(const arithmetic::BlockQuantizer &quantizer) {
   return format::elementKind(quantizer.format) == format::ElementKind::E2M1 &&
          !quantizer.stochastic &&
          quantizer.kind != format::Quantizer::FourOverSix &&
@@ -81,16 +81,17 @@ static Value emitCvtE2M1(OpBuilder &b, Location loc, Value scaled) {
 }
 
 std::pair<Value, Value>
-KernelBody::quantizeBlock(const cpu::BlockQuantizer &quantizer,
-                          const cpu::QuantizeInputs &inputs, Value x) {
+KernelBody::quantizeBlock(const arithmetic::BlockQuantizer &quantizer,
+                          const arithmetic::QuantizeInputs &inputs, Value x) {
   if (!roundsToE2M1() || !isRoundedByCvt(quantizer)) {
-    cpu::QuantizedBlock block =
-        cpu::emitQuantizeBlock(b, loc, quantizer, inputs, x);
-    Value bytes = cpu::emitPackCodes(
+    arithmetic::QuantizedBlock block =
+        arithmetic::emitQuantizeBlock(b, loc, quantizer, inputs, x);
+    Value bytes = arithmetic::emitPackCodes(
         b, loc, format::elementKind(quantizer.format), block.codes);
     return {bytes, block.scale};
   }
-  cpu::ScaledBlock block = cpu::emitScaleBlock(b, loc, quantizer, inputs, x);
+  arithmetic::ScaledBlock block =
+      arithmetic::emitScaleBlock(b, loc, quantizer, inputs, x);
   Value scaled = block.scaled;
   if (quantizer.negativeZero == format::NegativeZero::KeepRounded) {
     // -0 + 0 = 0; what is rounded to -0 stays as it is.
@@ -103,11 +104,11 @@ KernelBody::quantizeBlock(const cpu::BlockQuantizer &quantizer,
 
 void KernelBody::storeQuantized(const TilePlace &tile, Value y, Value column) {
   ScaledType type = op.getQuantizedType();
-  cpu::BlockQuantizer quantizer =
-      cpu::BlockQuantizer::get(op.getQuantizerAttr(), type.getFormat());
+  arithmetic::BlockQuantizer quantizer =
+      arithmetic::BlockQuantizer::get(op.getQuantizerAttr(), type.getFormat());
   int64_t block = quantizer.getBlockSize();
   int64_t perByte = type.isFP4() ? 2 : 1;
-  cpu::QuantizeInputs inputs;
+  arithmetic::QuantizeInputs inputs;
   inputs.globalScale = tile.globalScale;
   inputs.seed = parameters.seed;
   auto store = [&](Value x, Value first) {

@@ -53,7 +53,7 @@ KernelBody::TilePlace KernelBody::getTilePlace(Value g, Value m, Value n) {
   if (plan.swap)
     tile.column = addOwn(tile.column, kTmemLanes);
   tile.outColumn = activation.isPaired() ? div(tile.column, 2) : tile.column;
-  tile.params = cpu::emitActivationParams(b, loc, activation);
+  tile.params = arithmetic::emitActivationParams(b, loc, activation);
   return tile;
 }
 

@@ -13,7 +13,7 @@
 #define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_EPILOGUETILE_H
 
 #include "KernelBody.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 
 namespace nvfp4::gsg::sm100 {
 
@@ -39,7 +39,7 @@ struct KernelBody::TilePlace {
   /// f32, null where the product has none: of the columns that come first and
   /// second of a pair, or of all.
   Value alpha, secondAlpha, beta, prob, globalScale;
-  cpu::ActivationParams params;
+  arithmetic::ActivationParams params;
   /// f32, of an epilogue region.
   llvm::SmallVector<Value> rowNumbers, groupNumbers;
 };

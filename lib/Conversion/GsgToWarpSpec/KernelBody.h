@@ -14,10 +14,10 @@
 
 #include "KernelParameters.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::arithmetic {
 struct BlockQuantizer;
 struct QuantizeInputs;
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::arithmetic
 
 namespace nvfp4::gsg::sm100 {
 
@@ -222,9 +222,9 @@ protected:
   /// Blocks of `y`, which starts at one, as codes and scales.
   void storeQuantized(const TilePlace &tile, Value y, Value column);
   /// The bytes and the scale of one block.
-  std::pair<Value, Value> quantizeBlock(const cpu::BlockQuantizer &quantizer,
-                                        const cpu::QuantizeInputs &inputs,
-                                        Value x);
+  std::pair<Value, Value>
+  quantizeBlock(const arithmetic::BlockQuantizer &quantizer,
+                const arithmetic::QuantizeInputs &inputs, Value x);
   /// Whether the target has the instruction from f32 to E2M1.
   virtual bool roundsToE2M1() const { return true; }
   /// Where the scale of block `block` of the thread's row is stored.

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "nvfp4/Conversion/GsgToRuntimeChecks/CheckModule.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,15 +22,6 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::sm100;
-
-static std::string describePlace(Operation *op) {
-  std::string name = op->getName().getStringRef().str();
-  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!place)
-    return name;
-  return place.getFilename().str() + ":" + std::to_string(place.getLine()) +
-         ":" + std::to_string(place.getColumn()) + ": " + name;
-}
 
 Launch::Launch(ModuleOp module, Operation *op)
     : host(op), device(op->getContext()), math(host, op->getLoc()),
@@ -54,7 +46,7 @@ Launch::Launch(ModuleOp module, Operation *op)
   device.setInsertionPoint(kernel.getBody().front().getTerminator());
 
   auto pointer = LLVM::LLVMPointerType::get(host.getContext());
-  Value where = text(name + "_where", describePlace(op));
+  Value where = text(name + "_where", checks::describePlace(op));
   Value image = later((moduleName + "_image").str(),
                       LLVM::LLVMArrayType::get(host.getI8Type(), 0));
   entry = text(name + "_name", name);

@@ -310,7 +310,7 @@ void WgmmaBody::buildResults(Value g, const GroupPlace &group, const Rows &rows,
     tile.thread = thread;
     tile.column = mul(strip, 64);
     tile.outColumn = activation.isPaired() ? mul(strip, 32) : tile.column;
-    tile.params = cpu::emitActivationParams(b, loc, activation);
+    tile.params = arithmetic::emitActivationParams(b, loc, activation);
     Value hasColumns = less(part, i32(64));
     Value amax = parameters.amax ? loop.getRegionIterArg(0) : Value();
     Values otherwise;

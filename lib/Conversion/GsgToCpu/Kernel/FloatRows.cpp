@@ -22,6 +22,7 @@
 
 using namespace mlir;
 using namespace nvfp4;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 
 /// Whether a lane is infinite or NaN.

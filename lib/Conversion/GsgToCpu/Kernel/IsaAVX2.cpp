@@ -14,6 +14,7 @@
 #include "IsaEmitter.h"
 
 using namespace mlir;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 
 namespace {

@@ -15,13 +15,15 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_KERNEL_ISAEMITTER_H
 #define NVFP4_LIB_CONVERSION_GSGTOCPU_KERNEL_ISAEMITTER_H
 
-#include "../Builder/KernelBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/KernelBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
 
 #include <memory>
 #include <utility>
 
 namespace nvfp4::gsg::cpu {
+
+using arithmetic::KernelBuilder;
 
 /// 2 * e2m1 + 12 for the 16 codes: weights as unsigned bytes in 0..24.
 inline constexpr int8_t kBiasedE2M1[16] = {12, 13, 14, 15, 16, 18, 20, 24,

@@ -15,6 +15,7 @@
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 
 std::pair<Value, Value> IsaEmitter::decodeNibbles(KernelBuilder &,

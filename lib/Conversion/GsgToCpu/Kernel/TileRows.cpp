@@ -16,6 +16,7 @@
 
 using namespace mlir;
 using namespace nvfp4;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using Predicate = arith::CmpIPredicate;
 

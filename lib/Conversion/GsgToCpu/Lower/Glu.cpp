@@ -11,16 +11,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Builder/LoopBuilder.h"
 #include "../Storage/StorageAccess.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Storage/GroupedLines.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
@@ -22,6 +22,7 @@
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 

@@ -9,14 +9,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Check/CheckBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToRuntimeChecks/CheckModule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::checks;
 using namespace nvfp4::gsg::cpu;
 
 namespace {

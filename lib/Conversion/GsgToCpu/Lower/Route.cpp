@@ -12,9 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Builder/LoopBuilder.h"
 #include "../Storage/StorageAccess.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -25,6 +25,7 @@
 
 using namespace mlir;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 using FloatPredicate = arith::CmpFPredicate;

@@ -12,9 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Builder/LoopBuilder.h"
 #include "../Product/ProductOperands.h"
 #include "../Storage/StorageAccess.h"
+#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,6 +22,7 @@
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 
 /// Memory until `op` has run, and what `use` adds after it. `extents` has a

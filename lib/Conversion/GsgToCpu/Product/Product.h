@@ -16,7 +16,7 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCT_H
 #define NVFP4_LIB_CONVERSION_GSGTOCPU_PRODUCT_PRODUCT_H
 
-#include "../Builder/MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Kernel/KernelSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
@@ -24,6 +24,8 @@
 #include <string>
 
 namespace nvfp4::gsg::cpu {
+
+using arithmetic::MathBuilder;
 
 /// Rows of one tile task and of one preparation task.
 inline constexpr int64_t kTaskRows = 128;

@@ -20,6 +20,7 @@
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 
 /// A symbol, and prefix of others, that no function of the module has.

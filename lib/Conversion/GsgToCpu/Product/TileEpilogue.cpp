@@ -13,8 +13,8 @@
 
 #include "ProductEmitter.h"
 
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -22,6 +22,7 @@
 
 using namespace mlir;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 

@@ -13,11 +13,12 @@
 
 #include "ProductEmitter.h"
 
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
 
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 

@@ -11,10 +11,11 @@
 
 #include "ProductEmitter.h"
 
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 

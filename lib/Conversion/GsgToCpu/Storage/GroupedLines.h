@@ -16,10 +16,12 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_GROUPEDLINES_H
 #define NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_GROUPEDLINES_H
 
-#include "../Builder/LoopBuilder.h"
 #include "StorageAccess.h"
+#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 
 namespace nvfp4::gsg::cpu {
+
+using arithmetic::LoopBuilder;
 
 /// The part of one line that belongs to one group.
 struct LinePart {

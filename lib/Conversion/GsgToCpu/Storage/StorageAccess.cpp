@@ -13,10 +13,10 @@
 
 #include "StorageAccess.h"
 
-#include "../Builder/LoopBuilder.h"
 #include "ScaleTile.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -26,6 +26,7 @@
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 

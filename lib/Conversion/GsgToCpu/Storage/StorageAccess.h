@@ -14,11 +14,13 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_STORAGEACCESS_H
 #define NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_STORAGEACCESS_H
 
-#include "../Builder/MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Format/BlockFormat.h"
 
 namespace nvfp4::gsg::cpu {
+
+using arithmetic::MathBuilder;
 
 /// A memref taken apart: the address of its first element, extents and strides
 /// in elements (i64, constants where the type knows them).

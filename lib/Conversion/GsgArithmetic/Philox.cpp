@@ -14,11 +14,11 @@
 #include <numeric>
 
 using namespace mlir;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::arithmetic;
 using IntPredicate = arith::CmpIPredicate;
 
-Value nvfp4::gsg::cpu::emitPhiloxUniform(MathBuilder &mb, Value seed,
-                                         Value first, int64_t lanes) {
+Value nvfp4::gsg::arithmetic::emitPhiloxUniform(MathBuilder &mb, Value seed,
+                                                Value first, int64_t lanes) {
   constexpr int64_t low = 0xFFFFFFFF;
   auto type = VectorType::get(lanes, mb.i64);
   SmallVector<int64_t> iota(lanes);

@@ -12,14 +12,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ROUNDING_H
-#define NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ROUNDING_H
+#ifndef NVFP4_CONVERSION_GSGARITHMETIC_ROUNDING_H
+#define NVFP4_CONVERSION_GSGARITHMETIC_ROUNDING_H
 
 #include "nvfp4/Format/BlockFormat.h"
 
 #include "mlir/IR/Builders.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::arithmetic {
 
 /// f32 to the bits (i16) of the nearest bf16 or f16, ties to even; f16 from
 /// 65520 on is infinity. NaN stays NaN.
@@ -68,6 +68,6 @@ mlir::Value emitDecodeScale(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitDecodeElement(mlir::OpBuilder &builder, mlir::Location loc,
                               format::ElementKind kind, mlir::Value code);
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::arithmetic
 
-#endif // NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ROUNDING_H
+#endif // NVFP4_CONVERSION_GSGARITHMETIC_ROUNDING_H

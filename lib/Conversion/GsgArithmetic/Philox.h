@@ -10,18 +10,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_ARITHMETIC_PHILOX_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_ARITHMETIC_PHILOX_H
+#ifndef NVFP4_LIB_CONVERSION_GSGARITHMETIC_PHILOX_H
+#define NVFP4_LIB_CONVERSION_GSGARITHMETIC_PHILOX_H
 
-#include "../Builder/MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::arithmetic {
 
 /// Philox{seed, 0}.uniform(first + lane) as vector<lanes x f32>; seed and first
 /// are i64 scalars.
 mlir::Value emitPhiloxUniform(MathBuilder &mb, mlir::Value seed,
                               mlir::Value first, int64_t lanes);
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::arithmetic
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_ARITHMETIC_PHILOX_H
+#endif // NVFP4_LIB_CONVERSION_GSGARITHMETIC_PHILOX_H

@@ -12,15 +12,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
-#include "../Builder/MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace nvfp4;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::arithmetic;
 using IntPredicate = arith::CmpIPredicate;
 using FloatPredicate = arith::CmpFPredicate;
 
@@ -53,8 +53,8 @@ static Value signAt(MathBuilder &mb, Value bits, int position) {
   return mb.shl(mb.shr(bits, 31), position);
 }
 
-Value nvfp4::gsg::cpu::emitF32ToBF16(OpBuilder &builder, Location loc,
-                                     Value x) {
+Value nvfp4::gsg::arithmetic::emitF32ToBF16(OpBuilder &builder, Location loc,
+                                            Value x) {
   MathBuilder mb(builder, loc);
   Value bits = mb.toBits(x);
   Value high = mb.shr(bits, 16);
@@ -63,7 +63,8 @@ Value nvfp4::gsg::cpu::emitF32ToBF16(OpBuilder &builder, Location loc,
   return mb.truncate(mb.select(mb.isNaN(x), quiet, rounded), mb.i16);
 }
 
-Value nvfp4::gsg::cpu::emitF32ToF16(OpBuilder &builder, Location loc, Value x) {
+Value nvfp4::gsg::arithmetic::emitF32ToF16(OpBuilder &builder, Location loc,
+                                           Value x) {
   MathBuilder mb(builder, loc);
   Value bits = mb.toBits(x);
   Value magnitude = mb.bitAnd(bits, kAbsMask);
@@ -76,14 +77,14 @@ Value nvfp4::gsg::cpu::emitF32ToF16(OpBuilder &builder, Location loc, Value x) {
   return mb.truncate(mb.bitOr(code, signAt(mb, bits, 15)), mb.i16);
 }
 
-Value nvfp4::gsg::cpu::emitBF16ToF32(OpBuilder &builder, Location loc,
-                                     Value bits) {
+Value nvfp4::gsg::arithmetic::emitBF16ToF32(OpBuilder &builder, Location loc,
+                                            Value bits) {
   MathBuilder mb(builder, loc);
   return mb.fromBits(mb.shl(mb.zeroExtend(bits, mb.i32), 16));
 }
 
-Value nvfp4::gsg::cpu::emitF16ToF32(OpBuilder &builder, Location loc,
-                                    Value bits) {
+Value nvfp4::gsg::arithmetic::emitF16ToF32(OpBuilder &builder, Location loc,
+                                           Value bits) {
   MathBuilder mb(builder, loc);
   Value wide = mb.zeroExtend(bits, mb.i32);
   Value code = mb.bitAnd(wide, 0x7FFF);
@@ -96,8 +97,8 @@ Value nvfp4::gsg::cpu::emitF16ToF32(OpBuilder &builder, Location loc,
   return mb.fromBits(mb.bitOr(magnitude, sign));
 }
 
-Value nvfp4::gsg::cpu::emitToReal(OpBuilder &builder, Location loc, Value x,
-                                  Type element) {
+Value nvfp4::gsg::arithmetic::emitToReal(OpBuilder &builder, Location loc,
+                                         Value x, Type element) {
   MathBuilder mb(builder, loc);
   if (element.isBF16())
     return mb.bitcastLike(emitF32ToBF16(builder, loc, x), element);
@@ -106,7 +107,8 @@ Value nvfp4::gsg::cpu::emitToReal(OpBuilder &builder, Location loc, Value x,
   return x;
 }
 
-Value nvfp4::gsg::cpu::emitFromReal(OpBuilder &builder, Location loc, Value x) {
+Value nvfp4::gsg::arithmetic::emitFromReal(OpBuilder &builder, Location loc,
+                                           Value x) {
   MathBuilder mb(builder, loc);
   Type element = getElementTypeOrSelf(x.getType());
   if (element.isBF16())
@@ -116,8 +118,8 @@ Value nvfp4::gsg::cpu::emitFromReal(OpBuilder &builder, Location loc, Value x) {
   return x;
 }
 
-Value nvfp4::gsg::cpu::emitRoundToBF16(OpBuilder &builder, Location loc,
-                                       Value x) {
+Value nvfp4::gsg::arithmetic::emitRoundToBF16(OpBuilder &builder, Location loc,
+                                              Value x) {
   return emitBF16ToF32(builder, loc, emitF32ToBF16(builder, loc, x));
 }
 
@@ -137,9 +139,9 @@ static Value signE2M1(MathBuilder &mb, Value x, Value code,
   return mb.truncate(mb.bitOr(code, sign), mb.i8);
 }
 
-Value nvfp4::gsg::cpu::emitEncodeElement(OpBuilder &builder, Location loc,
-                                         format::ElementKind kind, Value x,
-                                         format::NegativeZero negativeZero) {
+Value nvfp4::gsg::arithmetic::emitEncodeElement(
+    OpBuilder &builder, Location loc, format::ElementKind kind, Value x,
+    format::NegativeZero negativeZero) {
   MathBuilder mb(builder, loc);
   Value bits = mb.toBits(x);
   Value magnitude = mb.bitAnd(bits, kAbsMask);
@@ -158,7 +160,7 @@ Value nvfp4::gsg::cpu::emitEncodeElement(OpBuilder &builder, Location loc,
   return mb.truncate(mb.bitOr(code, signAt(mb, bits, 7)), mb.i8);
 }
 
-Value nvfp4::gsg::cpu::emitEncodeE2M1Stochastic(
+Value nvfp4::gsg::arithmetic::emitEncodeE2M1Stochastic(
     OpBuilder &builder, Location loc, Value x, Value u,
     format::NegativeZero negativeZero) {
   MathBuilder mb(builder, loc);
@@ -183,8 +185,8 @@ Value nvfp4::gsg::cpu::emitEncodeE2M1Stochastic(
   return signE2M1(mb, x, code, negativeZero);
 }
 
-Value nvfp4::gsg::cpu::emitEncodeUE4M3(OpBuilder &builder, Location loc,
-                                       Value x) {
+Value nvfp4::gsg::arithmetic::emitEncodeUE4M3(OpBuilder &builder, Location loc,
+                                              Value x) {
   MathBuilder mb(builder, loc);
   Value code = emitEncodeElement(builder, loc, format::ElementKind::E4M3, x);
   // No scale stands for a negative number; the sign of zero is dropped.
@@ -195,8 +197,8 @@ Value nvfp4::gsg::cpu::emitEncodeUE4M3(OpBuilder &builder, Location loc,
   return mb.select(mb.cmp(IntPredicate::slt, code, zero), unsignedCode, code);
 }
 
-Value nvfp4::gsg::cpu::emitEncodeE8M0Up(OpBuilder &builder, Location loc,
-                                        Value x) {
+Value nvfp4::gsg::arithmetic::emitEncodeE8M0Up(OpBuilder &builder, Location loc,
+                                               Value x) {
   MathBuilder mb(builder, loc);
   Value bits = mb.toBits(x);
   Value magnitude = mb.bitAnd(bits, kAbsMask);
@@ -211,8 +213,9 @@ Value nvfp4::gsg::cpu::emitEncodeE8M0Up(OpBuilder &builder, Location loc,
   return mb.truncate(code, mb.i8);
 }
 
-Value nvfp4::gsg::cpu::emitDecodeScale(OpBuilder &builder, Location loc,
-                                       format::ScaleKind kind, Value code) {
+Value nvfp4::gsg::arithmetic::emitDecodeScale(OpBuilder &builder, Location loc,
+                                              format::ScaleKind kind,
+                                              Value code) {
   MathBuilder mb(builder, loc);
   Value wide = mb.zeroExtend(code, mb.i32);
   Value nan = mb.constant(wide.getType(), kQuietNaN);
@@ -228,8 +231,10 @@ Value nvfp4::gsg::cpu::emitDecodeScale(OpBuilder &builder, Location loc,
       mb.select(mb.cmp(IntPredicate::eq, wide, 0xFF), nan, bits));
 }
 
-Value nvfp4::gsg::cpu::emitDecodeElement(OpBuilder &builder, Location loc,
-                                         format::ElementKind kind, Value code) {
+Value nvfp4::gsg::arithmetic::emitDecodeElement(OpBuilder &builder,
+                                                Location loc,
+                                                format::ElementKind kind,
+                                                Value code) {
   MathBuilder mb(builder, loc);
   Value wide = mb.zeroExtend(code, mb.i32);
   if (kind == format::ElementKind::E2M1) {

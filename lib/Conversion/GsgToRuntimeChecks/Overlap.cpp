@@ -22,7 +22,7 @@
 
 using namespace mlir;
 using namespace nvfp4::gsg;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::checks;
 
 /// So many pairs are compared by a call each.
 static constexpr size_t kCallsOfPairs = 8;

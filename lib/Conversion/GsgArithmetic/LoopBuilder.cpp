@@ -9,13 +9,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LoopBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::arithmetic;
 
 Value LoopBuilder::index(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);

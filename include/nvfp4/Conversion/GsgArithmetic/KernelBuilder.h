@@ -11,15 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_KERNELBUILDER_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_KERNELBUILDER_H
+#ifndef NVFP4_CONVERSION_GSGARITHMETIC_KERNELBUILDER_H
+#define NVFP4_CONVERSION_GSGARITHMETIC_KERNELBUILDER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::arithmetic {
 
 class KernelBuilder {
 public:
@@ -119,6 +119,6 @@ private:
   Type withShapeOf(Type like, Type element);
 };
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::arithmetic
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_KERNELBUILDER_H
+#endif // NVFP4_CONVERSION_GSGARITHMETIC_KERNELBUILDER_H

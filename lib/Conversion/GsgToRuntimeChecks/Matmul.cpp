@@ -14,7 +14,7 @@
 
 using namespace mlir;
 using namespace nvfp4::gsg;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::checks;
 
 namespace {
 /// Extents and checks of one matmul.
@@ -175,7 +175,7 @@ void MatmulChecks::results() {
     check.scaleRoom("outs", out, shape, op.getGrouping(), op.getGroups(), 0);
 }
 
-void cpu::emitMatmulChecks(CheckBuilder &check, MatmulOp op) {
+void checks::emitMatmulChecks(CheckBuilder &check, MatmulOp op) {
   MatmulChecks checks(check, op);
   checks.factors();
   checks.groups();
@@ -183,7 +183,7 @@ void cpu::emitMatmulChecks(CheckBuilder &check, MatmulOp op) {
   checks.results();
 }
 
-void cpu::emitMatmulListChecks(CheckBuilder &check, MatmulListOp op) {
+void checks::emitMatmulListChecks(CheckBuilder &check, MatmulListOp op) {
   auto left =
       getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr());
   auto right =

@@ -10,15 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_QUANTIZE_H
-#define NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_QUANTIZE_H
+#ifndef NVFP4_CONVERSION_GSGARITHMETIC_QUANTIZE_H
+#define NVFP4_CONVERSION_GSGARITHMETIC_QUANTIZE_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Format/Quantizer.h"
 
 #include "mlir/IR/Builders.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::arithmetic {
 
 /// A quantiser with everything that is known when code is emitted.
 struct BlockQuantizer {
@@ -84,6 +84,6 @@ QuantizedBlock emitQuantizeBlockWithAmax(mlir::OpBuilder &builder,
 mlir::Value emitPackCodes(mlir::OpBuilder &builder, mlir::Location loc,
                           format::ElementKind kind, mlir::Value codes);
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::arithmetic
 
-#endif // NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_QUANTIZE_H
+#endif // NVFP4_CONVERSION_GSGARITHMETIC_QUANTIZE_H

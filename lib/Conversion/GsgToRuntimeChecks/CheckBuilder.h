@@ -11,17 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_CHECK_CHECKBUILDER_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_CHECK_CHECKBUILDER_H
+#ifndef NVFP4_LIB_CONVERSION_GSGTORUNTIMECHECKS_CHECKBUILDER_H
+#define NVFP4_LIB_CONVERSION_GSGTORUNTIMECHECKS_CHECKBUILDER_H
 
+#include "nvfp4/Conversion/GsgToRuntimeChecks/CheckModule.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringMap.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::checks {
 
 /// A non-negative number of 64 bits that may be known.
 struct Extent {
@@ -32,27 +30,6 @@ struct Extent {
 
 /// A name for the message, and what the extent must be.
 using NamedExtent = std::pair<llvm::StringRef, Extent>;
-
-/// The texts of a module and the functions that it declares.
-class CheckModule {
-public:
-  explicit CheckModule(mlir::ModuleOp module) : module(module) {}
-
-  /// A pointer to `text`, which ends in a zero byte.
-  mlir::Value text(mlir::OpBuilder &builder, mlir::Location loc,
-                   llvm::StringRef text);
-  /// The function of the runtime, declared with the types of `arguments`.
-  mlir::LLVM::LLVMFuncOp function(llvm::StringRef name,
-                                  mlir::ValueRange arguments);
-
-private:
-  mlir::ModuleOp module;
-  llvm::StringMap<mlir::LLVM::GlobalOp> texts;
-  llvm::StringMap<mlir::LLVM::LLVMFuncOp> functions;
-};
-
-/// "file:line:column: operation", as far as the place is known.
-std::string describePlace(mlir::Operation *op);
 
 /// The checks of one operation, emitted before it.
 class CheckBuilder {
@@ -149,6 +126,6 @@ void emitMatmulListChecks(CheckBuilder &check, MatmulListOp op);
 /// gate_c2 for N rows, or the last dimension.
 void emitGateCheck(CheckBuilder &check, GateAttr gate, Extent n);
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::checks
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_CHECK_CHECKBUILDER_H
+#endif // NVFP4_LIB_CONVERSION_GSGTORUNTIMECHECKS_CHECKBUILDER_H

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Check/CheckBuilder.h"
+#include "CheckBuilder.h"
 #include "nvfp4/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,9 +25,9 @@ namespace nvfp4 {
 
 using namespace mlir;
 using namespace nvfp4::gsg;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::checks;
 
-void cpu::emitGateCheck(CheckBuilder &check, GateAttr gate, Extent n) {
+void checks::emitGateCheck(CheckBuilder &check, GateAttr gate, Extent n) {
   int64_t unit;
   if (!gate)
     return;

@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 
-#include "../Builder/MathBuilder.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::arithmetic;
 using FloatPredicate = arith::CmpFPredicate;
 
 /// e^x of an f64 in [-700, 700], relative error below 2^-40; NaN stays NaN.
@@ -53,7 +53,7 @@ static Value sigmoidF64(MathBuilder &mb, Value x) {
   return mb.divF(mb.select(negative, e, one), mb.addF(e, one));
 }
 
-Value cpu::emitExp(OpBuilder &builder, Location loc, Value x) {
+Value arithmetic::emitExp(OpBuilder &builder, Location loc, Value x) {
   MathBuilder mb(builder, loc);
   Value wide = mb.widen(x);
   Value limited =
@@ -61,13 +61,14 @@ Value cpu::emitExp(OpBuilder &builder, Location loc, Value x) {
   return mb.narrow(expF64(mb, limited));
 }
 
-Value cpu::emitSigmoid(OpBuilder &builder, Location loc, Value x) {
+Value arithmetic::emitSigmoid(OpBuilder &builder, Location loc, Value x) {
   MathBuilder mb(builder, loc);
   return mb.narrow(sigmoidF64(mb, mb.widen(x)));
 }
 
-ActivationParams cpu::emitActivationParams(OpBuilder &builder, Location loc,
-                                           ActivationAttr activation) {
+ActivationParams arithmetic::emitActivationParams(OpBuilder &builder,
+                                                  Location loc,
+                                                  ActivationAttr activation) {
   MathBuilder mb(builder, loc);
   ActivationParams params;
   params.alpha = mb.constantF32(mb.f32, activation.getAlphaValue());
@@ -98,9 +99,9 @@ static Value emitGeGLU(MathBuilder &mb, Value gate, Value up) {
   return mb.mulF(mb.mulF(gate, mb.narrow(s)), up);
 }
 
-Value cpu::emitActivation(OpBuilder &builder, Location loc,
-                          ActivationAttr activation,
-                          const ActivationParams &params, ValueRange z) {
+Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
+                                 ActivationAttr activation,
+                                 const ActivationParams &params, ValueRange z) {
   MathBuilder mb(builder, loc);
   SmallVector<Value> in(z);
   if (activation.getRoundBf16())

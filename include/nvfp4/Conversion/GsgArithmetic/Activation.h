@@ -12,14 +12,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ACTIVATION_H
-#define NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ACTIVATION_H
+#ifndef NVFP4_CONVERSION_GSGARITHMETIC_ACTIVATION_H
+#define NVFP4_CONVERSION_GSGARITHMETIC_ACTIVATION_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/IR/Builders.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::arithmetic {
 
 /// e^x of an f32, within 0.51 ulp, subnormal results included: computed in f64
 /// by a polynomial of degree 11 after reduction to |r| <= ln(2)/2, and rounded
@@ -54,6 +54,6 @@ mlir::Value emitActivation(mlir::OpBuilder &builder, mlir::Location loc,
                            ActivationAttr activation,
                            const ActivationParams &params, mlir::ValueRange z);
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::arithmetic
 
-#endif // NVFP4_CONVERSION_GSGTOCPU_ARITHMETIC_ACTIVATION_H
+#endif // NVFP4_CONVERSION_GSGARITHMETIC_ACTIVATION_H

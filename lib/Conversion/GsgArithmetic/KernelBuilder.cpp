@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/KernelBuilder.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,7 +19,7 @@
 #include <cmath>
 
 using namespace mlir;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::arithmetic;
 
 KernelBuilder::KernelBuilder(OpBuilder &builder, Location loc)
     : builder(builder), loc(loc), i8(builder.getI8Type()),

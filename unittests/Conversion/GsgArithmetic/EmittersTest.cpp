@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProductJit.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Activation.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "../GsgToCpu/ProductJit.h"
+#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Conversion/GsgToCpu/Kernel/Kernels.h"
 #include "nvfp4/Format/Float16.h"
 #include "nvfp4/Format/Philox.h"
@@ -32,6 +32,7 @@
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 
 namespace {

@@ -10,11 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
 
-#include "../Builder/MathBuilder.h"
 #include "Philox.h"
-#include "nvfp4/Conversion/GsgToCpu/Arithmetic/Rounding.h"
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -24,7 +24,7 @@
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::arithmetic;
 using IntPredicate = arith::CmpIPredicate;
 using FloatPredicate = arith::CmpFPredicate;
 
@@ -259,8 +259,8 @@ BlockQuantizer BlockQuantizer::get(QuantizerAttr attr, BlockFormat format) {
   return quantizer;
 }
 
-Value cpu::emitBlockAmax(OpBuilder &builder, Location loc,
-                         const BlockQuantizer &quantizer, Value x) {
+Value arithmetic::emitBlockAmax(OpBuilder &builder, Location loc,
+                                const BlockQuantizer &quantizer, Value x) {
   MathBuilder mb(builder, loc);
   Value magnitude = mb.absF(x);
   if (format::traits(quantizer.kind).amaxIgnoresNaN)
@@ -271,10 +271,9 @@ Value cpu::emitBlockAmax(OpBuilder &builder, Location loc,
   return mb.fromBits(bits);
 }
 
-QuantizedBlock cpu::emitQuantizeBlockWithAmax(OpBuilder &builder, Location loc,
-                                              const BlockQuantizer &quantizer,
-                                              const QuantizeInputs &inputs,
-                                              Value amax, Value x) {
+QuantizedBlock arithmetic::emitQuantizeBlockWithAmax(
+    OpBuilder &builder, Location loc, const BlockQuantizer &quantizer,
+    const QuantizeInputs &inputs, Value amax, Value x) {
   MathBuilder mb(builder, loc);
   Value global =
       inputs.globalScale ? inputs.globalScale : mb.constantF32(mb.f32, 1.0f);
@@ -283,9 +282,9 @@ QuantizedBlock cpu::emitQuantizeBlockWithAmax(OpBuilder &builder, Location loc,
   return {encodeElements(mb, quantizer, inputs, choice, x), choice.byte};
 }
 
-ScaledBlock cpu::emitScaleBlock(OpBuilder &builder, Location loc,
-                                const BlockQuantizer &quantizer,
-                                const QuantizeInputs &inputs, Value x) {
+ScaledBlock arithmetic::emitScaleBlock(OpBuilder &builder, Location loc,
+                                       const BlockQuantizer &quantizer,
+                                       const QuantizeInputs &inputs, Value x) {
   MathBuilder mb(builder, loc);
   Value global =
       inputs.globalScale ? inputs.globalScale : mb.constantF32(mb.f32, 1.0f);
@@ -295,9 +294,10 @@ ScaledBlock cpu::emitScaleBlock(OpBuilder &builder, Location loc,
   return {scaleElements(mb, choice, x), choice.byte};
 }
 
-QuantizedBlock cpu::emitQuantizeBlock(OpBuilder &builder, Location loc,
-                                      const BlockQuantizer &quantizer,
-                                      const QuantizeInputs &inputs, Value x) {
+QuantizedBlock arithmetic::emitQuantizeBlock(OpBuilder &builder, Location loc,
+                                             const BlockQuantizer &quantizer,
+                                             const QuantizeInputs &inputs,
+                                             Value x) {
   Value amax = emitBlockAmax(builder, loc, quantizer, x);
   if (quantizer.kind != format::Quantizer::FourOverSix)
     return emitQuantizeBlockWithAmax(builder, loc, quantizer, inputs, amax, x);
@@ -320,8 +320,8 @@ QuantizedBlock cpu::emitQuantizeBlock(OpBuilder &builder, Location loc,
           mb.select(better, four.byte, six.byte)};
 }
 
-Value cpu::emitPackCodes(OpBuilder &builder, Location loc,
-                         format::ElementKind kind, Value codes) {
+Value arithmetic::emitPackCodes(OpBuilder &builder, Location loc,
+                                format::ElementKind kind, Value codes) {
   if (kind != format::ElementKind::E2M1)
     return codes;
   MathBuilder mb(builder, loc);

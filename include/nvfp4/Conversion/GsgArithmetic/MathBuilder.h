@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_MATHBUILDER_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_MATHBUILDER_H
+#ifndef NVFP4_CONVERSION_GSGARITHMETIC_MATHBUILDER_H
+#define NVFP4_CONVERSION_GSGARITHMETIC_MATHBUILDER_H
 
-#include "KernelBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/KernelBuilder.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::arithmetic {
 
 class MathBuilder : public KernelBuilder {
 public:
@@ -77,6 +77,6 @@ public:
   Value spread(Value scalar, Value like);
 };
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::arithmetic
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_MATHBUILDER_H
+#endif // NVFP4_CONVERSION_GSGARITHMETIC_MATHBUILDER_H

@@ -10,9 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Storage/ScaleTile.h"
 #include "CheckBuilder.h"
-
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 #include "nvfp4/Runtime/nvfp4_checks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,7 +19,7 @@
 
 using namespace mlir;
 using namespace nvfp4::gsg;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::checks;
 
 //===----------------------------------------------------------------------===//
 // Storage

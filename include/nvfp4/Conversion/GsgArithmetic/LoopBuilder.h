@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_LOOPBUILDER_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_LOOPBUILDER_H
+#ifndef NVFP4_CONVERSION_GSGARITHMETIC_LOOPBUILDER_H
+#define NVFP4_CONVERSION_GSGARITHMETIC_LOOPBUILDER_H
 
-#include "MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::arithmetic {
 
 class LoopBuilder : public MathBuilder {
 public:
@@ -48,6 +48,6 @@ public:
                llvm::function_ref<Value()> elseValue);
 };
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::arithmetic
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_BUILDER_LOOPBUILDER_H
+#endif // NVFP4_CONVERSION_GSGARITHMETIC_LOOPBUILDER_H

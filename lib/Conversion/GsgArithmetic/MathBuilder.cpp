@@ -9,12 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::arithmetic;
 
 Type MathBuilder::like(Value like, Type element) {
   if (auto vector = dyn_cast<VectorType>(like.getType()))
