@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A text is one constant of the module, a function is declared at its first use.
+// A text is one constant of the module, a function is declared at its first
+// use.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,11 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBody.h"
-#include "ListProblem.h"
 #include "WgmmaBody.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/ListProblem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -175,6 +175,123 @@ def LayOutWeightsPass : Pass<"gsg-lay-out-weights", "::mlir::ModuleOp"> {
                            "::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
 
+def SplitListPass : Pass<"gsg-split-list"> {
+  let summary = "make one product a problem of lists of products";
+  let description = [{
+    Accepts any IR. Afterwards a `matmul_list` in storage form on memrefs has
+    several problems with results of one element type, for all of which there is
+    one kernel. Each problem of another list is a `matmul <dense>` with the
+    strategy of the list, in order; for `sm_90a` that is every list. No result
+    changes.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>, %alpha: memref<1xf32>,
+                 %c: memref<16x32xf32>) {
+      grouped_scaled_gemm.matmul_list
+          lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
+          alpha(%alpha : memref<1xf32>) outs(%c : memref<16x32xf32>)
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>, %alpha: memref<1xf32>,
+                 %c: memref<16x32xf32>) {
+      %c0 = arith.constant 0 : index
+      %0 = memref.load %alpha[%c0] : memref<1xf32>
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
+          alpha(%0 : f32) outs(%c : memref<16x32xf32>)
+      return
+    }
+    ```
+  }];
+  let options = [Option<"target", "target", "std::string", "\"sm_100a\"",
+                        "sm_90a, sm_100a, sm_103a or sm_100f">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
+  let summary = "give products the scale and gate layouts of the target";
+  let options = [Option<
+    "target", "target", "std::string", /*default=*/"\"sm_100a\"",
+    "sm_90a, sm_100a, sm_103a or sm_100f">];
+  let description = [{
+    Accepts any IR, but for `ragged_k` with pairs in a gate layout that no tile
+    holds. Afterwards every `matmul` in storage form on memrefs has scales in
+    the layout `blocked`: weights and rows of `dense`, `batched` and `masked` with
+    starts `whole`, rows of `ragged_rows` with `upper_bound`, or
+    `whole` if `align` is a multiple of 128. Scales of `matmul_list` are
+    `blocked`, those of `ragged_k` `linear`, since they are laid out at the
+    launch. Gate layouts become a power of two up to 64, from 32 on where the
+    result has blocks of 32, for weights and bias; columns of `addend` and
+    `preact_outs` stay where they are, and `outer_gate` of the product names their
+    layout if it is another.
+
+    For `target` sm_90a scales of weights and rows are `linear` instead, since
+    they are coded at the launch, and gate layouts go up to 32, unless the
+    product has `addend` or `preact_outs`: those of such a product stay. So do
+    weights that `relayout_weights` has laid out, which are coded already.
+
+    What is not so yet goes through `relayout_scales` or `relayout_gate` into
+    memory that is freed behind the product. No result changes.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4, blocked>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<1x1x32x4x4xf8E4M3FN>,
+                 %c: memref<16x32xf32>) {
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<1x1x32x4x4xf8E4M3FN> as !b)
+          outs(%c : memref<16x32xf32>)
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !l = !grouped_scaled_gemm.scaled<16x64, nvfp4, blocked>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4, blocked>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<1x1x32x4x4xf8E4M3FN>,
+                 %c: memref<16x32xf32>) {
+      %l = memref.alloc() : memref<1x1x32x4x4xf8E4M3FN>
+      grouped_scaled_gemm.relayout_scales(
+          %a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          outs(%l : memref<1x1x32x4x4xf8E4M3FN> as !l)
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %l : memref<16x32xi8>, memref<1x1x32x4x4xf8E4M3FN> as !l)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<1x1x32x4x4xf8E4M3FN> as !b)
+          outs(%c : memref<16x32xf32>)
+      memref.dealloc %l : memref<1x1x32x4x4xf8E4M3FN>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def SelectStrategyPass : Pass<"gsg-select-strategy"> {
   let summary = "choose tiles, stages and scheduler of every product";
   let description = [{

@@ -9,12 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LISTPROBLEM_H
-#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LISTPROBLEM_H
+#ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_LISTPROBLEM_H
+#define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_LISTPROBLEM_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
-namespace nvfp4::gsg::sm100 {
+namespace nvfp4::gsg {
 
 /// The list is in storage form on memrefs.
 bool isStored(MatmulListOp list);
@@ -28,6 +28,6 @@ bool hasOneKernel(MatmulListOp list, KernelTarget target);
 MatmulOp createProblem(mlir::OpBuilder &builder, MatmulListOp list, int64_t i,
                        mlir::Value alpha, mlir::Value beta);
 
-} // namespace nvfp4::gsg::sm100
+} // namespace nvfp4::gsg
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_LISTPROBLEM_H
+#endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_LISTPROBLEM_H

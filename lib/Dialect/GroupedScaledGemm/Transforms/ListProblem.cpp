@@ -9,16 +9,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ListProblem.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/ListProblem.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-bool nvfp4::gsg::sm100::isStored(MatmulListOp list) {
+bool nvfp4::gsg::isStored(MatmulListOp list) {
   return list->getNumResults() == 0 && !list.getLhsScales().empty();
 }
 
-bool nvfp4::gsg::sm100::hasOneKernel(MatmulListOp list, KernelTarget target) {
+bool nvfp4::gsg::hasOneKernel(MatmulListOp list, KernelTarget target) {
   if (!isStored(list) || target == KernelTarget::SM90A)
     return false;
   auto elementOf = [](Value out) {
@@ -30,8 +30,8 @@ bool nvfp4::gsg::sm100::hasOneKernel(MatmulListOp list, KernelTarget target) {
          });
 }
 
-MatmulOp nvfp4::gsg::sm100::createProblem(OpBuilder &b, MatmulListOp op,
-                                          int64_t i, Value alpha, Value beta) {
+MatmulOp nvfp4::gsg::createProblem(OpBuilder &b, MatmulListOp op, int64_t i,
+                                   Value alpha, Value beta) {
   auto grouping = GroupingAttr::get(op.getContext(), GroupingKind::Dense,
                                     OffsetsKind::Ends, 1);
   auto one = [&](ArrayAttr types) { return b.getArrayAttr(types[i]); };

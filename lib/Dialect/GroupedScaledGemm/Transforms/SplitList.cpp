@@ -10,16 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ListProblem.h"
-#include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/ListProblem.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace nvfp4::gsg {
 #define GEN_PASS_DEF_SPLITLISTPASS
-#include "nvfp4/Conversion/GsgToWarpSpec/Passes.h.inc"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h.inc"
 } // namespace nvfp4::gsg
 
 using namespace mlir;
@@ -44,7 +44,7 @@ static void split(MatmulListOp op) {
   for (int64_t i = 0, e = op.getOuts().size(); i < e; ++i) {
     Value alpha = getFactor(b, loc, op.getAlpha(), i);
     Value beta = getFactor(b, loc, op.getBeta(), i);
-    sm100::createProblem(b, op, i, alpha, beta);
+    createProblem(b, op, i, alpha, beta);
   }
   op.erase();
 }
@@ -58,7 +58,7 @@ struct SplitList : nvfp4::gsg::impl::SplitListPassBase<SplitList> {
     if (failed(kernels))
       return signalPassFailure();
     getOperation()->walk([&](MatmulListOp op) {
-      if (sm100::isStored(op) && !sm100::hasOneKernel(op, *kernels))
+      if (isStored(op) && !hasOneKernel(op, *kernels))
         split(op);
     });
   }

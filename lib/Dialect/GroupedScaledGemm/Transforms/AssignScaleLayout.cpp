@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ListProblem.h"
-#include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/ListProblem.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -21,7 +21,7 @@
 
 namespace nvfp4::gsg {
 #define GEN_PASS_DEF_ASSIGNSCALELAYOUTPASS
-#include "nvfp4/Conversion/GsgToWarpSpec/Passes.h.inc"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h.inc"
 } // namespace nvfp4::gsg
 
 using namespace mlir;
@@ -318,7 +318,7 @@ struct AssignScaleLayout
     getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
     getOperation()->walk([&](MatmulListOp op) { lists.push_back(op); });
     for (MatmulListOp list : lists)
-      if (sm100::hasOneKernel(list, *kernels))
+      if (hasOneKernel(list, *kernels))
         ProductScales(list, /*isWgmma=*/false).assignList(list);
     for (MatmulOp op : products) {
       // The others are told what is missing by convert-gsg-to-warpspec.
