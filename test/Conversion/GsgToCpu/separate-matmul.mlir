@@ -12,10 +12,8 @@
 // CHECK:         %[[ROWS:.*]] = memref.dim %[[VALUES]]
 // CHECK:         %[[Y:.*]] = memref.alloc(%{{.*}}) {{.*}} : memref<?x24xf32>
 // The tail: every byte of values and scales is zero first.
-// CHECK:         scf.parallel
-// CHECK:           llvm.intr.memset
-// CHECK:         scf.for
-// CHECK:           llvm.intr.memset
+// CHECK:         linalg.fill {{.*}} outs(%[[VALUES]]
+// CHECK:         linalg.fill {{.*}} outs(%{{.*}} : memref<?x24xf8E4M3FN>)
 // CHECK:         call @nvfp4_matmul_0
 // CHECK:         scf.parallel
 // CHECK:           vector.reduction <maxui>

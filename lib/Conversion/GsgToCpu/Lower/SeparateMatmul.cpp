@@ -16,6 +16,7 @@
 #include "../Storage/StorageAccess.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/SeparateQuantization.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -40,76 +41,6 @@ static Value allocateAround(LoopBuilder &mb, Operation *op, Type element,
   mb.builder.setInsertionPointAfter(op);
   memref::DeallocOp::create(mb.builder, mb.loc, memory);
   return memory;
-}
-
-//===----------------------------------------------------------------------===//
-// The quantisation of the result
-//===----------------------------------------------------------------------===//
-
-/// The shape of y as i64.
-static SmallVector<Value> getResultExtents(LoopBuilder &mb, MatmulOp op) {
-  MemRefParts out = MemRefParts::get(mb, op.getOut());
-  SmallVector<Value> extents = out.sizes;
-  if (!op.getQuantizedType().isFP4())
-    return extents;
-  Value stored = mb.shl(extents.back(), 1);
-  extents.back() = stored;
-  // Blocks along columns are whole: their number is even (matmul_c29).
-  if (op.getQuantizedType().isKMajor())
-    return extents;
-  // The values do not tell an odd number of columns. Coded weights are padded,
-  // but there is a scale for each column; what disagrees does not lead outside
-  // the values.
-  Value columns;
-  if (op.getRhsType().isCoded()) {
-    columns = MemRefParts::get(mb, op.getOutScales()).sizes.back();
-  } else {
-    MemRefParts weights = MemRefParts::get(mb, op.getRhs().front());
-    columns = weights.sizes[weights.getRank() - 2];
-    if (op.getActivationOrIdentity().isPaired())
-      columns = mb.shr(columns, 1);
-  }
-  extents.back() = mb.minS(columns, stored);
-  return extents;
-}
-
-/// Zero for values and scales of a quantised result.
-static void clearResult(LoopBuilder &mb, MatmulOp op) {
-  MemRefParts out = MemRefParts::get(mb, op.getOut());
-  Value bytes = mb.mul(out.columns(mb), out.elementBytes);
-  mb.parallel(mb.toIndex(out.rows(mb)), [&](Value row) {
-    LLVM::MemsetOp::create(mb.builder, mb.loc,
-                           out.rowAddress(mb, mb.toI64(row)),
-                           mb.constant(mb.i8, 0), bytes, /*isVolatile=*/false);
-  });
-  ScaleLines::get(mb, op.getOutScales(), op.getQuantizedType()).fill(mb, 0);
-}
-
-void cpu::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
-  LoopBuilder mb(rewriter, op.getLoc());
-  Value y = allocateAround(mb, op, mb.f32, op.getQuantizedType().getShape(),
-                           getResultExtents(mb, op));
-  GroupingAttr grouping = op.getGrouping();
-  if (op.getTail() == TailMode::Zero)
-    clearResult(mb, op);
-  // Groups along K have a matrix of the result each.
-  bool cutsResult = grouping.hasGroupsOperand() &&
-                    grouping.getKind() != GroupingKind::RaggedK;
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointAfter(op);
-  QuantizeOp::create(rewriter, op.getLoc(), TypeRange(), op.getQuantizerAttr(),
-                     y, cutsResult ? op.getGroups() : Value(),
-                     cutsResult ? grouping : GroupingAttr(),
-                     op.getGlobalScale(), op.getSeed(), op.getOut(),
-                     op.getOutScales(), op.getOutTypesAttr());
-  rewriter.modifyOpInPlace(op, [&] {
-    op.removeQuantizerAttr();
-    op.removeOutTypesAttr();
-    op.getGlobalScaleMutable().clear();
-    op.getSeedMutable().clear();
-    op.getOutScalesMutable().clear();
-    op.getOutMutable().assign(y);
-  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,7 +18,6 @@
 
 namespace mlir {
 class RewritePatternSet;
-class RewriterBase;
 } // namespace mlir
 
 namespace nvfp4::gsg::cpu {
@@ -33,10 +32,6 @@ void populateMatmulListToCpuPatterns(mlir::RewritePatternSet &patterns,
 /// along rows of the result, and groups along K that start within four tiled
 /// scales. Its lowering refuses both.
 void populateSeparateMatmulPatterns(mlir::RewritePatternSet &patterns);
-
-/// Makes the quantisation of the result of `op` a `quantize` after it, of y in
-/// f32 in memory that is freed after both.
-void separateQuantization(mlir::RewriterBase &rewriter, MatmulOp op);
 
 /// `sort_tokens`, `permute`, `combine`.
 void populatePermutationToCpuPatterns(mlir::RewritePatternSet &patterns);

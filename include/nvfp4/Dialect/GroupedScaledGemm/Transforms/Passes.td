@@ -224,6 +224,60 @@ def SplitListPass : Pass<"gsg-split-list"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def SeparateQuantizationPass : Pass<"gsg-separate-quantization"> {
+  let summary = "make a quantisation that no kernel does an operation";
+  let description = [{
+    Accepts any IR. Afterwards no `matmul` in storage form on memrefs has a
+    result that is quantised by squares (`two_d`), has blocks along rows or
+    scales in `blocked_8x4`, or starts `compact`. Such a product writes f32 into
+    memory that is freed after it, 4 bytes for each element, and a `quantize` on
+    the host follows. With `tail = zero` values and scales are zeroed first.
+    No result changes.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    !o = !grouped_scaled_gemm.scaled<16x32, nvfp4, axis = 0>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>,
+                 %o: memref<16x16xi8>, %os: memref<1x32xf8E4M3FN>) {
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
+          quantizer = <te>
+          outs(%o scaled_by %os : memref<16x16xi8>, memref<1x32xf8E4M3FN> as !o)
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+    !o = !grouped_scaled_gemm.scaled<16x32, nvfp4, axis = 0>
+    func.func @f(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>,
+                 %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>,
+                 %o: memref<16x16xi8>, %os: memref<1x32xf8E4M3FN>) {
+      %y = memref.alloc() {alignment = 64 : i64} : memref<16x32xf32>
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
+          outs(%y : memref<16x32xf32>)
+      grouped_scaled_gemm.quantize <te>(%y : memref<16x32xf32>)
+          outs(%o scaled_by %os : memref<16x16xi8>, memref<1x32xf8E4M3FN> as !o)
+      memref.dealloc %y : memref<16x32xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
   let summary = "give products the scale and gate layouts of the target";
   let options = [Option<

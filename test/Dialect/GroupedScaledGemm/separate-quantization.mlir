@@ -12,7 +12,8 @@
 // CHECK-SAME:      %[[ENDS:[a-z0-9]+]]: memref<2xi32>,
 // CHECK-SAME:      %[[FACTOR:[a-z0-9]+]]: f32, %[[SEED:[a-z0-9]+]]: i64, %[[VALUES:[a-z0-9]+]]: memref<?x12xi8>
 // CHECK:         %[[Y:.*]] = memref.alloc(%{{.*}}) {{.*}} : memref<?x24xf32>
-// CHECK-COUNT-2: llvm.intr.memset
+// CHECK:         linalg.fill {{.*}} outs(%[[VALUES]]
+// CHECK:         linalg.fill {{.*}} outs(%{{.*}} : memref<?x24xf8E4M3FN>)
 // CHECK:         grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%[[ENDS]]
 // CHECK-NOT:     quantizer
 // CHECK:           outs(%[[Y]] : memref<?x24xf32>)
