@@ -15,6 +15,8 @@
 
 #include "nvfp4/Format/GateLayout.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <cmath>
 
 namespace nvfp4::reference {
@@ -108,6 +110,14 @@ Real geluTanh(const ActivationParams &p, Real g) {
           y.bound + std::fabs(slope) * g.bound + 0.5 * g.bound * g.bound};
 }
 
+Real swiGLU(const ActivationParams &p, Real gate, Real up) {
+  Real g = clampAbove(gate, p.limit);
+  Real u = clampBoth(up, p.limit);
+  Real y = multiply(F32, scaledSilu(p, p.alpha, g), add(F32, u, p.beta));
+  // The three factors may be multiplied in any order.
+  return finishInexact(F32, y, 1.0);
+}
+
 } // namespace
 
 ActivationParams makeActivation(gsg::ActivationAttr attr, gsg::MathMode math) {
@@ -121,8 +131,10 @@ ActivationParams makeActivation(gsg::ActivationAttr attr, gsg::MathMode math) {
   return p;
 }
 
-Real activate(const ActivationParams &p, Real z) {
+Real activate(const ActivationParams &p, Real z, Real up) {
   switch (p.kind) {
+  case gsg::ActivationKind::Identity:
+    return z;
   case gsg::ActivationKind::ReLU:
     return maximum(z, {0.0, 0.0});
   case gsg::ActivationKind::ReLU2: {
@@ -131,19 +143,14 @@ Real activate(const ActivationParams &p, Real z) {
   }
   case gsg::ActivationKind::SiLU:
     return scaledSilu(p, {1.0, 0.0}, z);
-  default:
-    return z;
+  case gsg::ActivationKind::SwiGLU:
+    return swiGLU(p, z, up);
+  case gsg::ActivationKind::GeGLUTanh:
+    return multiply(F32, up, geluTanh(p, z));
+  case gsg::ActivationKind::Custom:
+    break;
   }
-}
-
-Real activatePair(const ActivationParams &p, Real gate, Real up) {
-  if (p.kind == gsg::ActivationKind::GeGLUTanh)
-    return multiply(F32, up, geluTanh(p, gate));
-  Real g = clampAbove(gate, p.limit);
-  Real u = clampBoth(up, p.limit);
-  Real y = multiply(F32, scaledSilu(p, p.alpha, g), add(F32, u, p.beta));
-  // The three factors may be multiplied in any order.
-  return finishInexact(F32, y, 1.0);
+  llvm_unreachable("expected an activation with a formula");
 }
 
 llvm::Expected<PairedColumns> pairColumns(gsg::GateAttr gate, int64_t columns) {

@@ -31,10 +31,9 @@ struct ActivationParams {
 /// The parameters that the attribute gives.
 ActivationParams makeActivation(gsg::ActivationAttr attr, gsg::MathMode math);
 
-/// Identity, relu, relu2 and silu.
-Real activate(const ActivationParams &p, Real z);
-/// swiglu and geglu_tanh.
-Real activatePair(const ActivationParams &p, Real gate, Real up);
+/// y of the pre-activation z, or of the gate z and its `up`, which activations
+/// of one value do not read. Not for `custom`, which has no formula.
+Real activate(const ActivationParams &p, Real z, Real up);
 
 /// Where gate and up columns of a tensor of `columns` columns lie; fails when
 /// the granularity does not divide them.

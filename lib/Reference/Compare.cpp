@@ -14,6 +14,7 @@
 
 #include "Groups.h"
 
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -35,9 +36,21 @@ double overflowThreshold(Element element) {
     return 0x1.ffp127;
   case Element::F16:
     return 0x1.ffep15;
-  default:
+  case Element::F64:
+  case Element::F8E4M3FN:
+  case Element::F8E5M2:
+  case Element::F4E2M1FN:
+  case Element::F8E8M0FNU:
+  case Element::I1:
+  case Element::I4:
+  case Element::I8:
+  case Element::I16:
+  case Element::I32:
+  case Element::I64:
+  case Element::Index:
     return kInfinity;
   }
+  llvm_unreachable("covered switch");
 }
 
 /// Gathers the comparisons of single elements.

@@ -238,7 +238,7 @@ llvm::Expected<Real> Epilogue::result(Evaluator &evaluator,
       return given.takeError();
     y = given->real;
   } else {
-    y = paired ? activatePair(params, z, up) : activate(params, z);
+    y = activate(params, z, up);
   }
   return applyProb(gsg::ProbPosition::PostActivation, at, y);
 }

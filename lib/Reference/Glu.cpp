@@ -56,10 +56,14 @@ llvm::Error Evaluator::evaluateGlu(gsg::GluOp op) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < outColumns; ++c) {
       auto i = static_cast<size_t>(c);
-      Real y = attr.isPaired()
-                   ? activatePair(params, prepare(r * columns + pairs.gate[i]),
-                                  prepare(r * columns + pairs.up[i]))
-                   : activate(params, prepare(r * columns + c));
+      Real z, up;
+      if (attr.isPaired()) {
+        z = prepare(r * columns + pairs.gate[i]);
+        up = prepare(r * columns + pairs.up[i]);
+      } else {
+        z = prepare(r * columns + c);
+      }
+      Real y = activate(params, z, up);
       out.setReal(r * outColumns + c, out.element() == Element::F32
                                           ? y
                                           : convert(out.element(), y));

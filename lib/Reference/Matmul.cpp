@@ -123,8 +123,11 @@ llvm::Error MatmulEvaluation::checkShapes() {
   case GroupingKind::Batched:
     numGroups = lhsShape[0];
     break;
-  default:
+  case GroupingKind::RaggedRows:
+  case GroupingKind::Masked:
+  case GroupingKind::RaggedK:
     numGroups = static_cast<int64_t>(groups.ranges.size());
+    break;
   }
   // grouping_c5
   if (kind == GroupingKind::Masked && numGroups != lhsShape[0])

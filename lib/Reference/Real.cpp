@@ -16,6 +16,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 
@@ -25,7 +26,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Significand bits (with the hidden one), least normal exponent, largest
-/// exponent.
+/// exponent. Of types whose numbers are codes or integers, those of the f64 in
+/// which their values are held.
 struct FloatShape {
   int precision;
   int minExponent;
@@ -40,9 +42,21 @@ FloatShape shapeOf(Element element) {
     return {11, -14, 15};
   case Element::BF16:
     return {8, -126, 127};
-  default:
+  case Element::F64:
+  case Element::F8E4M3FN:
+  case Element::F8E5M2:
+  case Element::F4E2M1FN:
+  case Element::F8E8M0FNU:
+  case Element::I1:
+  case Element::I4:
+  case Element::I8:
+  case Element::I16:
+  case Element::I32:
+  case Element::I64:
+  case Element::Index:
     return {53, -1022, 1023};
   }
+  llvm_unreachable("covered switch");
 }
 
 /// Restores the invariants on NaN.
@@ -111,9 +125,22 @@ double decodeCode(Element element, uint8_t code) {
     return format::decodeE5M2(code);
   case Element::F4E2M1FN:
     return format::decodeE2M1(code & 15);
-  default:
+  case Element::F8E8M0FNU:
     return format::decodeE8M0(code);
+  case Element::F64:
+  case Element::F32:
+  case Element::F16:
+  case Element::BF16:
+  case Element::I1:
+  case Element::I4:
+  case Element::I8:
+  case Element::I16:
+  case Element::I32:
+  case Element::I64:
+  case Element::Index:
+    break;
   }
+  llvm_unreachable("expected a float of a byte or less");
 }
 
 uint8_t encodeCode(Element element, double value) {
@@ -125,9 +152,22 @@ uint8_t encodeCode(Element element, double value) {
     return format::encodeE5M2(x);
   case Element::F4E2M1FN:
     return format::encodeE2M1(x);
-  default:
+  case Element::F8E8M0FNU:
     return format::encodeE8M0(x, format::RoundE8M0::Down);
+  case Element::F64:
+  case Element::F32:
+  case Element::F16:
+  case Element::BF16:
+  case Element::I1:
+  case Element::I4:
+  case Element::I8:
+  case Element::I16:
+  case Element::I32:
+  case Element::I64:
+  case Element::Index:
+    break;
   }
+  llvm_unreachable("expected a float of a byte or less");
 }
 
 double spacing(Element element, double x) {
@@ -151,7 +191,15 @@ double roundTo(Element element, double x) {
   case Element::F4E2M1FN:
   case Element::F8E8M0FNU:
     return decodeCode(element, encodeCode(element, x));
-  default:
+  case Element::F16:
+  case Element::BF16:
+  case Element::I1:
+  case Element::I4:
+  case Element::I8:
+  case Element::I16:
+  case Element::I32:
+  case Element::I64:
+  case Element::Index:
     break;
   }
   if (!std::isfinite(x) || x == 0)

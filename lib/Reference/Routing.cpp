@@ -186,8 +186,14 @@ llvm::Error Evaluator::evaluateRoute(gsg::RouteOp op) {
       case RoutingMethod::TopK:
         weights.push_back(convert(F32, logit));
         break;
-      default:
+      case RoutingMethod::Sigmoid:
+      case RoutingMethod::TopKSigmoid:
+      case RoutingMethod::SigmoidRenorm:
+      case RoutingMethod::Llama4:
+      case RoutingMethod::DeepSeekV3:
+      case RoutingMethod::MiniMax2:
         weights.push_back(sigmoid(logit));
+        break;
       }
     }
     if (method == RoutingMethod::Renormalize)

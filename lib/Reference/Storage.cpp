@@ -15,6 +15,8 @@
 #include "WgmmaLayout.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 namespace nvfp4::reference {
 
 /// What scales that belong to no value hold.
@@ -57,9 +59,12 @@ Evaluator::scaleMap(gsg::ScaledType type, const ResolvedGroups &groups) {
     return mapGroups(type, type.getRank() - 2, groups.ranges);
   case gsg::GroupingKind::RaggedK:
     return mapGroups(type, type.getRank() - 1, groups.ranges);
-  default:
+  case gsg::GroupingKind::Dense:
+  case gsg::GroupingKind::Batched:
+  case gsg::GroupingKind::Masked:
     return std::shared_ptr<const GroupMap>();
   }
+  llvm_unreachable("covered switch");
 }
 
 llvm::Expected<ScaledValue>

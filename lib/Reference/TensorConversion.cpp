@@ -14,6 +14,8 @@
 
 #include "nvfp4/Format/Float16.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <cstring>
 
 namespace nvfp4::reference {
@@ -139,8 +141,21 @@ llvm::Expected<tensorio::Tensor> toTensorIO(const Tensor &tensor) {
     case Element::F16:
       store(out, format::f32ToF16(static_cast<float>(value)));
       break;
-    default:
+    case Element::BF16:
       store(out, format::f32ToBF16(static_cast<float>(value)));
+      break;
+    case Element::F8E4M3FN:
+    case Element::F8E5M2:
+    case Element::F4E2M1FN:
+    case Element::F8E8M0FNU:
+    case Element::I1:
+    case Element::I4:
+    case Element::I8:
+    case Element::I16:
+    case Element::I32:
+    case Element::I64:
+    case Element::Index:
+      llvm_unreachable("expected a float of two bytes or more");
     }
   }
   return std::move(*made);

@@ -43,8 +43,10 @@ def load(path):
 class Record:
     """One op, type, attribute, enum or pass of ours."""
 
-    def __init__(self, kind, name, fields, path):
+    def __init__(self, kind, name, fields, path, traits=()):
         self.kind, self.name, self.fields, self.path = kind, name, fields, path
+        # The classes of all traits of an op.
+        self.traits = set(traits)
 
     def __str__(self):
         return f"{self.path.relative_to(ROOT)}: {self.kind} {self.name}"
@@ -69,7 +71,8 @@ def records():
             for path in (ROOT / "include" / "nvfp4").rglob("*.td")}
     seen = {}
     for path in roots():
-        for name, fields in load(path).items():
+        loaded = load(path)
+        for name, fields in loaded.items():
             if name.startswith("!") or not isinstance(fields, dict):
                 continue
             kind = kind_of(fields)
@@ -77,5 +80,8 @@ def records():
             where = pathlib.Path(where).name
             if kind is None or where not in ours:
                 continue
-            seen.setdefault((kind, name), Record(kind, name, fields, ours[where]))
+            traits = (base for trait in fields.get("traits", ())
+                      for base in loaded[trait["def"]]["!superclasses"])
+            seen.setdefault((kind, name),
+                            Record(kind, name, fields, ours[where], traits))
     return [seen[key] for key in sorted(seen)]

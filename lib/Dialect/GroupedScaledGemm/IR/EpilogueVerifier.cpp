@@ -65,6 +65,3 @@ LogicalResult MatmulOp::verifyRegions() {
   }
   return success();
 }
-
-// The operand constraint and the parent trait say all there is to check.
-LogicalResult YieldOp::verify() { return success(); }

@@ -275,7 +275,6 @@ def Gsg_YieldOp : Gsg_Op<"yield", [Pure, Terminator, HasParent<"MatmulOp">]> {
   }];
   let arguments = (ins F32:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
-  let hasVerifier = 1;
 }
 
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_MATMULOPS_TD
