@@ -40,6 +40,7 @@ must use the shared runtime library (nvcc -cudart shared) or the driver API, and
 hold PTX (nvcc -gencode arch=compute_100a,code=compute_100a).
 
   --arch sm_100a|sm_90a the pretended device; by default one that runs the PTX
+  --devices N           how many devices there are, from 1 to 8 (default 1)
   --seeds N             run the program N times, each with another seed
   --stats               print counters of each launch
   --trace FILE          one line for each warp instruction
@@ -138,10 +139,10 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
     }
     if (sim::runOptionKind(flag) == sim::RunOptionKind::Unknown &&
         flag != "--seeds" && flag != "--trace" && flag != "--timeline" &&
-        flag != "--save-ptx" && flag != "--arch")
-      return sim::unknownOption(flag,
-                                {"--seeds", "--trace", "--timeline",
-                                 "--save-ptx", "--arch", "--stats", "--help"});
+        flag != "--save-ptx" && flag != "--arch" && flag != "--devices")
+      return sim::unknownOption(flag, {"--seeds", "--trace", "--timeline",
+                                       "--save-ptx", "--arch", "--devices",
+                                       "--stats", "--help"});
     if (equals != std::string::npos) {
       value = name.substr(equals + 1);
       name.resize(equals);
@@ -176,6 +177,9 @@ std::string parse(int argc, char **argv, ExecOptions &options) {
       if (name == "--save-ptx" ? !std::filesystem::is_directory(value, ignored)
                                : !std::ofstream(value))
         return "cannot write '" + value + "' of " + name;
+    } else if (name == "--devices") {
+      if (value.size() != 1 || value[0] < '1' || value[0] > '8')
+        return sim::badOptionValue(name, value, "a number from 1 to 8");
     } else if (value != "sm_100a" && value != "sm_90a") {
       return sim::badOptionValue(name, value, "sm_100a or sm_90a");
     }

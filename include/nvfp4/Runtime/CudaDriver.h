@@ -55,6 +55,13 @@ enum Result : int32_t {
   TensorMemoryLeak = 721,
   NotSupported = 801,
   StreamCaptureUnsupported = 900,
+  StreamCaptureInvalidated = 901,
+  StreamCaptureUnmatched = 903,
+  StreamCaptureUnjoined = 904,
+  StreamCaptureIsolation = 905,
+  StreamCaptureImplicit = 906,
+  CapturedEvent = 907,
+  StreamCaptureWrongThread = 908,
   InvalidClusterSize = 912,
   Unknown = 999,
 };
@@ -66,6 +73,8 @@ using Module = struct ModuleHandle *;
 using Function = struct FunctionHandle *;
 using Stream = struct StreamHandle *;
 using Event = struct EventHandle *;
+using Graph = struct GraphHandle *;
+using GraphExec = struct GraphExecHandle *;
 
 /// CUlaunchAttributeID, those that are looked at.
 enum LaunchAttributeId : int32_t {
@@ -118,6 +127,43 @@ enum DeviceAttribute : int32_t {
 enum FunctionAttribute : int32_t {
   MaxDynamicSharedSizeBytes = 8,
   NonPortableClusterSizeAllowed = 14,
+};
+
+/// CUmemorytype, those of linear memory; what the address says is Unified.
+enum MemoryType : int32_t {
+  MemoryHost = 1,
+  MemoryDevice = 2,
+  MemoryUnified = 4,
+};
+
+/// CUDA_MEMCPY2D: `height` rows of `widthInBytes`.
+struct Copy2D {
+  size_t sourceX, sourceY;
+  int32_t sourceType;
+  const void *sourceHost;
+  DevicePointer sourceDevice;
+  void *sourceArray;
+  size_t sourcePitch;
+  size_t targetX, targetY;
+  int32_t targetType;
+  void *targetHost;
+  DevicePointer targetDevice;
+  void *targetArray;
+  size_t targetPitch;
+  size_t widthInBytes, height;
+};
+static_assert(sizeof(Copy2D) == 128);
+
+/// CUstreamCaptureMode, CUstreamCaptureStatus.
+enum CaptureMode : int32_t {
+  CaptureGlobal = 0,
+  CaptureThreadLocal = 1,
+  CaptureRelaxed = 2,
+};
+enum CaptureStatus : int32_t {
+  CaptureNone = 0,
+  CaptureActive = 1,
+  CaptureInvalidated = 2,
 };
 
 /// CU_STREAM_NON_BLOCKING, CU_EVENT_DISABLE_TIMING.

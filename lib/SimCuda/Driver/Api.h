@@ -30,7 +30,11 @@ nvfp4::cuda::Result cuDeviceGetAttribute(int *value, int attribute,
                                          nvfp4::cuda::Device device);
 nvfp4::cuda::Result cuDevicePrimaryCtxRetain(nvfp4::cuda::Context *context,
                                              nvfp4::cuda::Device device);
+nvfp4::cuda::Result cuDevicePrimaryCtxReset_v2(nvfp4::cuda::Device device);
+nvfp4::cuda::Result cuCtxPushCurrent_v2(nvfp4::cuda::Context context);
+nvfp4::cuda::Result cuCtxPopCurrent_v2(nvfp4::cuda::Context *context);
 nvfp4::cuda::Result cuCtxSetCurrent(nvfp4::cuda::Context context);
+nvfp4::cuda::Result cuCtxGetDevice(nvfp4::cuda::Device *device);
 nvfp4::cuda::Result cuCtxSynchronize();
 nvfp4::cuda::Result cuModuleLoadData(nvfp4::cuda::Module *module,
                                      const void *image);
@@ -66,6 +70,11 @@ cuMemHostGetDevicePointer_v2(nvfp4::cuda::DevicePointer *address, void *pointer,
 nvfp4::cuda::Result cuMemGetInfo_v2(size_t *free, size_t *total);
 nvfp4::cuda::Result cuMemcpy(nvfp4::cuda::DevicePointer target,
                              nvfp4::cuda::DevicePointer source, size_t bytes);
+nvfp4::cuda::Result cuMemcpyAsync(nvfp4::cuda::DevicePointer target,
+                                  nvfp4::cuda::DevicePointer source,
+                                  size_t bytes, nvfp4::cuda::Stream stream);
+nvfp4::cuda::Result cuMemcpy2DAsync_v2(const nvfp4::cuda::Copy2D *copy,
+                                       nvfp4::cuda::Stream stream);
 nvfp4::cuda::Result cuMemcpyHtoD_v2(nvfp4::cuda::DevicePointer target,
                                     const void *source, size_t bytes);
 nvfp4::cuda::Result
@@ -76,6 +85,12 @@ nvfp4::cuda::Result cuMemsetD16_v2(nvfp4::cuda::DevicePointer target,
                                    uint16_t value, size_t count);
 nvfp4::cuda::Result cuMemsetD32_v2(nvfp4::cuda::DevicePointer target,
                                    uint32_t value, size_t count);
+nvfp4::cuda::Result cuMemsetD32Async(nvfp4::cuda::DevicePointer target,
+                                     uint32_t value, size_t count,
+                                     nvfp4::cuda::Stream stream);
+nvfp4::cuda::Result cuMemsetD8Async(nvfp4::cuda::DevicePointer target,
+                                    uint8_t value, size_t count,
+                                    nvfp4::cuda::Stream stream);
 nvfp4::cuda::Result cuPointerGetAttribute(void *value, int attribute,
                                           nvfp4::cuda::DevicePointer pointer);
 nvfp4::cuda::Result cuStreamCreate(nvfp4::cuda::Stream *stream, unsigned flags);
@@ -83,6 +98,23 @@ nvfp4::cuda::Result cuStreamDestroy_v2(nvfp4::cuda::Stream stream);
 nvfp4::cuda::Result cuStreamSynchronize(nvfp4::cuda::Stream stream);
 nvfp4::cuda::Result cuStreamWaitEvent(nvfp4::cuda::Stream stream,
                                       nvfp4::cuda::Event event, unsigned flags);
+nvfp4::cuda::Result cuThreadExchangeStreamCaptureMode(int32_t *mode);
+nvfp4::cuda::Result cuStreamQuery(nvfp4::cuda::Stream stream);
+nvfp4::cuda::Result cuStreamBeginCapture_v2(nvfp4::cuda::Stream stream,
+                                            int32_t mode);
+nvfp4::cuda::Result cuStreamEndCapture(nvfp4::cuda::Stream stream,
+                                       nvfp4::cuda::Graph *graph);
+nvfp4::cuda::Result cuStreamIsCapturing(nvfp4::cuda::Stream stream,
+                                        int32_t *status);
+nvfp4::cuda::Result cuLaunchHostFunc(nvfp4::cuda::Stream stream,
+                                     void (*function)(void *), void *data);
+nvfp4::cuda::Result
+cuGraphInstantiateWithFlags(nvfp4::cuda::GraphExec *executable,
+                            nvfp4::cuda::Graph graph, uint64_t flags);
+nvfp4::cuda::Result cuGraphLaunch(nvfp4::cuda::GraphExec executable,
+                                  nvfp4::cuda::Stream stream);
+nvfp4::cuda::Result cuGraphDestroy(nvfp4::cuda::Graph graph);
+nvfp4::cuda::Result cuGraphExecDestroy(nvfp4::cuda::GraphExec executable);
 nvfp4::cuda::Result cuEventCreate(nvfp4::cuda::Event *event, unsigned flags);
 nvfp4::cuda::Result cuEventDestroy_v2(nvfp4::cuda::Event event);
 nvfp4::cuda::Result cuEventRecord(nvfp4::cuda::Event event,

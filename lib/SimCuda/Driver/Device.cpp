@@ -1,12 +1,11 @@
-//===- Device.cpp - the pretended device and its context --------*- C++ -*-===//
+//===- Device.cpp - the pretended devices ---------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One device, with the limits of the hardware whose PTX is run. There is one
-// context, which is always current.
+// Devices with the limits of the hardware whose PTX is run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +16,8 @@
 
 using namespace nvfp4;
 using namespace nvfp4::simcuda;
-using cuda::Context;
 using cuda::Device;
 using cuda::Result;
-
-/// Above 13.1: kernel libraries edit the tensor maps of older drivers.
-static constexpr int driverVersion = 13020;
-
-static Context theContext() { return reinterpret_cast<Context>(&state()); }
 
 /// The value of a CUdevice_attribute; what is not listed is 0.
 static int attributeOf(const State &s, int attribute) {
@@ -122,18 +115,19 @@ NVFP4_SIM_API Result cuDriverGetVersion(int *version) {
 NVFP4_SIM_API Result cuDeviceGetCount(int *count) {
   if (!count)
     return cuda::InvalidValue;
-  *count = 1;
+  *count = static_cast<int>(state().devices.size());
   return cuda::Success;
 }
 
-static Result checkDevice(State &s, Device device) {
+Result simcuda::checkDevice(State &s, Device device) {
   if (!s.initialized)
     return s.fail(cuda::NotInitialized, "expected cuInit to be called first");
-  if (device == 0)
+  if (device >= 0 && static_cast<size_t>(device) < s.devices.size())
     return cuda::Success;
-  return s.fail(cuda::InvalidDevice,
-                "the simulator has one device, number 0, but got " +
-                    std::to_string(device));
+  return s.fail(cuda::InvalidDevice, "expected a device number below " +
+                                         std::to_string(s.devices.size()) +
+                                         ", but got " + std::to_string(device) +
+                                         "; the option --devices makes more");
 }
 
 NVFP4_SIM_API Result cuDeviceGet(Device *device, int ordinal) try {
@@ -165,6 +159,7 @@ NVFP4_SIM_API Result cuDeviceGetUuid_v2(char *uuid, Device device) try {
   if (Result error = checkDevice(*s, device))
     return error;
   std::memcpy(uuid, "nvfp4-simulator", 16);
+  uuid[15] = static_cast<char>(device);
   return cuda::Success;
 } catch (...) {
   return caught();
@@ -197,94 +192,3 @@ NVFP4_SIM_API Result cuDeviceCanAccessPeer(int *can, Device, Device) {
   *can = 0;
   return cuda::Success;
 }
-
-//===- Contexts
-//------------------------------------------------------------===//
-
-NVFP4_SIM_API Result cuDevicePrimaryCtxRetain(Context *context,
-                                              Device device) try {
-  Entry s(false);
-  if (Result error = checkDevice(*s, device))
-    return error;
-  ++s->contextUsers;
-  *context = theContext();
-  return cuda::Success;
-} catch (...) {
-  return caught();
-}
-NVFP4_SIM_API Result cuDevicePrimaryCtxReset_v2(Device) try {
-  Entry s(false);
-  s->sticky = cuda::Success;
-  return cuda::Success;
-} catch (...) {
-  return caught();
-}
-NVFP4_SIM_API Result cuDevicePrimaryCtxRelease_v2(Device) try {
-  Entry s(false);
-  if (s->contextUsers == 0)
-    return s->fail(cuda::InvalidContext, "the context is not retained");
-  // A context takes its error and its reports with it.
-  if (--s->contextUsers == 0) {
-    s->sticky = cuda::Success;
-    s->findings.clear();
-  }
-  return cuda::Success;
-} catch (...) {
-  return caught();
-}
-NVFP4_SIM_API Result cuDevicePrimaryCtxSetFlags_v2(Device, unsigned) {
-  return cuda::Success;
-}
-NVFP4_SIM_API Result cuDevicePrimaryCtxGetState(Device, unsigned *flags,
-                                                int *active) {
-  *flags = 0;
-  *active = 1;
-  return cuda::Success;
-}
-NVFP4_SIM_API Result cuCtxCreate_v2(Context *context, unsigned, Device device) {
-  return cuDevicePrimaryCtxRetain(context, device);
-}
-NVFP4_SIM_API Result cuCtxCreate_v4(Context *context, void *, unsigned,
-                                    Device device) {
-  return cuDevicePrimaryCtxRetain(context, device);
-}
-NVFP4_SIM_API Result cuCtxDestroy_v2(Context) { return cuda::Success; }
-NVFP4_SIM_API Result cuCtxPushCurrent_v2(Context) { return cuda::Success; }
-NVFP4_SIM_API Result cuCtxPopCurrent_v2(Context *context) {
-  if (context)
-    *context = theContext();
-  return cuda::Success;
-}
-NVFP4_SIM_API Result cuCtxSetCurrent(Context) { return cuda::Success; }
-NVFP4_SIM_API Result cuCtxGetCurrent(Context *context) {
-  *context = theContext();
-  return cuda::Success;
-}
-NVFP4_SIM_API Result cuCtxGetDevice(Device *device) {
-  *device = 0;
-  return cuda::Success;
-}
-NVFP4_SIM_API Result cuCtxGetApiVersion(Context, unsigned *version) {
-  *version = driverVersion;
-  return cuda::Success;
-}
-NVFP4_SIM_API Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
-  if (least)
-    *least = 0;
-  if (greatest)
-    *greatest = 0;
-  return cuda::Success;
-}
-NVFP4_SIM_API Result cuCtxSetLimit(int, size_t) { return cuda::Success; }
-NVFP4_SIM_API Result cuCtxGetLimit(size_t *value, int) {
-  *value = 0;
-  return cuda::Success;
-}
-NVFP4_SIM_API Result cuCtxSynchronize() try {
-  Entry s;
-  return s.error;
-} catch (...) {
-  return caught();
-}
-NVFP4_SIM_API Result cuProfilerStart() { return cuda::Success; }
-NVFP4_SIM_API Result cuProfilerStop() { return cuda::Success; }

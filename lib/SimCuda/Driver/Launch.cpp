@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch runs to its end. A fault is reported like on hardware: the launch
-// itself succeeds, and every later call returns the error.
+// A launch runs to its end, or becomes work of a graph. A fault is reported
+// like on hardware: the launch itself succeeds, and every later call returns
+// the error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -170,60 +171,44 @@ static Result allowCooperative(State &s, const SimFunction &function,
                     " multiprocessors, but got " + std::to_string(blocks));
 }
 
-NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
-                                      FunctionHandle handle, void **parameters,
-                                      void **extra) try {
-  Entry s;
-  if (s.error)
-    return s.error;
-  SimFunction *function = s->find(handle);
-  if (!function || !launch)
-    return s->fail(cuda::InvalidHandle, "expected a function");
-  if (!s->isStream(launch->stream))
-    return s->fail(cuda::InvalidHandle, "expected a stream");
-  const sim::Kernel &kernel = *function->kernel;
+namespace {
+/// A launch whose limits have been checked, with the values of its parameters.
+struct Launch {
+  SimFunction *function;
   sim::LaunchConfig config;
-  std::copy_n(launch->grid, 3, config.grid.begin());
-  std::copy_n(launch->block, 3, config.block.begin());
-  config.dynamicShared = launch->sharedBytes;
-  if (kernel.function->requiredCluster[0])
-    config.cluster = kernel.function->requiredCluster;
   bool isCooperative = false;
-  for (uint32_t i = 0; i < launch->numAttributes; ++i) {
-    const cuda::LaunchAttribute &attribute = launch->attributes[i];
-    if (attribute.id == cuda::AttributeClusterDimension)
-      std::copy_n(attribute.value.cluster, 3, config.cluster.begin());
-    if (attribute.id == cuda::AttributeCooperative)
-      isCooperative = attribute.value.flag != 0;
-    if (attribute.id == cuda::AttributeProgrammaticStreamSerialization)
-      config.programmatic = attribute.value.flag != 0;
-  }
-  if (Result error = checkLaunch(*s, *function, config))
-    return error;
-  sim::RunOptions options = s->options;
-  if (Result error = isCooperative
-                         ? allowCooperative(*s, *function, config, options)
-                         : cuda::Success)
-    return error;
+};
+} // namespace
+
+/// Runs `launch` to its end in `stream`.
+static Result run(State &s, const Launch &launch, Stream stream) {
+  if (!s.functions.count(launch.function))
+    return s.fail(cuda::InvalidHandle,
+                  "the module of a kernel of the graph is unloaded");
+  SimDevice &device = *launch.function->module->device;
+  const sim::Kernel &kernel = *launch.function->kernel;
+  sim::RunOptions options = s.options;
   if (Result error =
-          packParameters(*s, *function, parameters, extra, config.parameters))
+          launch.isCooperative
+              ? allowCooperative(s, *launch.function, launch.config, options)
+              : cuda::Success)
     return error;
   // Launches of one program differ in their delays.
-  options.seed += s->launches++;
-  sim::RunResult run =
-      function->module->program->launch(kernel, config, s->memory, options);
-  s->cycles += run.statistics.ticks;
-  writeFiles(*s);
+  options.seed += s.launches++;
+  sim::RunResult run = launch.function->module->program->launch(
+      kernel, launch.config, device.memory, options);
+  s.cycles += run.statistics.ticks;
+  writeFiles(s);
   bool isIllegal = !run.reports.empty() && run.reports.all().back().kind ==
                                                sim::ReportKind::IllegalLaunch;
-  if (!isIllegal && !std::exchange(s->hasRunKernel, true))
-    s->mark('k');
-  if (s->printStatistics)
+  if (!isIllegal && !std::exchange(s.hasRunKernel, true))
+    s.mark('k');
+  if (s.printStatistics)
     std::fprintf(
         stderr,
         "nvfp4-sim: launch %llu of %s: %llu warp instructions, %llu "
         "mma, %llu tensor loads, %.3f s\n",
-        static_cast<unsigned long long>(s->launches),
+        static_cast<unsigned long long>(s.launches),
         sim::readableName(kernel.name).c_str(),
         static_cast<unsigned long long>(run.statistics.warpInstructions),
         static_cast<unsigned long long>(run.statistics.mmas),
@@ -238,17 +223,62 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
                      std::to_string(options.seed) + ":\n" +
                      run.reports.str(kernel);
   if (run.completed) {
-    printFindings(*s, text);
-    s->findings[launch->stream] += text;
+    printFindings(s, text);
+    device.findings[stream] += text;
     return cuda::Success;
   }
   sim::ReportKind kind = run.reports.all().back().kind;
   if (kind == sim::ReportKind::IllegalLaunch)
-    return s->fail(cuda::InvalidValue, run.reports.all().back().message);
-  printFindings(*s, text);
-  s->stickyMessage = std::move(text);
-  s->sticky = resultOf(kind);
+    return s.fail(cuda::InvalidValue, run.reports.all().back().message);
+  printFindings(s, text);
+  device.stickyMessage = std::move(text);
+  device.sticky = resultOf(kind);
   return cuda::Success;
+}
+
+NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
+                                      FunctionHandle handle, void **parameters,
+                                      void **extra) try {
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimFunction *function = s->find(handle);
+  if (!function || !launch)
+    return s->fail(cuda::InvalidHandle, "expected a function");
+  if (!s->isStream(launch->stream))
+    return s->fail(cuda::InvalidHandle, "expected a stream");
+  if (&s->deviceOf(launch->stream) != function->module->device)
+    return s->fail(cuda::InvalidHandle,
+                   "expected a function and a stream of one context");
+  const sim::Kernel &kernel = *function->kernel;
+  Launch made{function, {}};
+  sim::LaunchConfig &config = made.config;
+  std::copy_n(launch->grid, 3, config.grid.begin());
+  std::copy_n(launch->block, 3, config.block.begin());
+  config.dynamicShared = launch->sharedBytes;
+  if (kernel.function->requiredCluster[0])
+    config.cluster = kernel.function->requiredCluster;
+  for (uint32_t i = 0; i < launch->numAttributes; ++i) {
+    const cuda::LaunchAttribute &attribute = launch->attributes[i];
+    if (attribute.id == cuda::AttributeClusterDimension)
+      std::copy_n(attribute.value.cluster, 3, config.cluster.begin());
+    if (attribute.id == cuda::AttributeCooperative)
+      made.isCooperative = attribute.value.flag != 0;
+    if (attribute.id == cuda::AttributeProgrammaticStreamSerialization)
+      config.programmatic = attribute.value.flag != 0;
+  }
+  if (Result error = checkLaunch(*s, *function, config))
+    return error;
+  // A graph is told now, too, not when it is launched.
+  if (sim::RunOptions ignored = s->options; made.isCooperative)
+    if (Result error = allowCooperative(*s, *function, config, ignored))
+      return error;
+  if (Result error =
+          packParameters(*s, *function, parameters, extra, config.parameters))
+    return error;
+  return s->enqueue(launch->stream, [made](State &s, Stream stream) {
+    return run(s, made, stream);
+  });
 } catch (...) {
   return caught();
 }

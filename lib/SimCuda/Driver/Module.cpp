@@ -98,6 +98,7 @@ Result simcuda::loadPtx(State &s, std::string text, SimModule *&module) {
   if (!program)
     return s.fail(cuda::InvalidPtx, diagnostics.str());
   auto loaded = std::make_unique<SimModule>();
+  loaded->device = &s.current();
   loaded->program = std::move(program);
   module = loaded.get();
   s.modules.emplace(module, std::move(loaded));
@@ -196,7 +197,7 @@ static Result findFunction(Entry &s, FunctionHandle function,
 
 NVFP4_SIM_API Result cuModuleLoadData(ModuleHandle *module,
                                       const void *image) try {
-  Entry s;
+  Entry s("cuModuleLoad");
   if (s.error)
     return s.error;
   SimModule *loaded = nullptr;
@@ -247,7 +248,7 @@ NVFP4_SIM_API Result cuModuleLoad(ModuleHandle *module, const char *path) try {
 }
 
 NVFP4_SIM_API Result cuModuleUnload(ModuleHandle module) try {
-  Entry s;
+  Entry s("cuModuleUnload");
   if (s.error)
     return s.error;
   SimModule *found = s->find(module);
@@ -255,7 +256,7 @@ NVFP4_SIM_API Result cuModuleUnload(ModuleHandle module) try {
     return s->fail(cuda::InvalidHandle, "expected a loaded module");
   for (auto &[name, function] : found->functions)
     s->functions.erase(function.get());
-  found->program->removeFrom(s->memory);
+  found->program->removeFrom(found->device->memory);
   s->modules.erase(found);
   return cuda::Success;
 } catch (...) {
@@ -284,7 +285,7 @@ NVFP4_SIM_API Result cuModuleGetGlobal_v2(DevicePointer *address, size_t *bytes,
   SimModule *found = nullptr;
   if (Result error = findModule(s, module, name, found))
     return error;
-  uint64_t value = found->program->variableAddress(name, s->memory);
+  uint64_t value = found->program->variableAddress(name, found->device->memory);
   if (!value)
     return s->fail(cuda::NotFound,
                    "the module has no variable '" + std::string(name) + "'");

@@ -38,6 +38,15 @@ static std::string setDeviceOption(State &s, const std::string &name,
       return sim::badOptionValue(name, value, "sm_100a or sm_90a");
     return {};
   }
+  if (name == "--devices") {
+    if (value.size() != 1 || value[0] < '1' ||
+        value[0] > static_cast<char>('0' + deviceLimit))
+      return sim::badOptionValue(
+          name, value, "a number from 1 to " + std::to_string(deviceLimit));
+    while (s.devices.size() < static_cast<size_t>(value[0] - '0'))
+      s.devices.push_back(std::make_unique<SimDevice>(s.devices.size()));
+    return {};
+  }
   if (name == "--trace") {
     s.trace = std::make_unique<std::ofstream>(value);
     if (!*s.trace)
@@ -75,9 +84,10 @@ static std::string parseOptions(State &s, const char *text) {
     }
     sim::RunOptionKind kind = sim::runOptionKind(name);
     if (kind == sim::RunOptionKind::Unknown && name != "--arch" &&
-        name != "--trace" && name != "--timeline" && name != "--save-ptx")
-      return sim::unknownOption(
-          name, {"--arch", "--trace", "--timeline", "--save-ptx", "--stats"});
+        name != "--devices" && name != "--trace" && name != "--timeline" &&
+        name != "--save-ptx")
+      return sim::unknownOption(name, {"--arch", "--devices", "--trace",
+                                       "--timeline", "--save-ptx", "--stats"});
     if (inlineValue) {
       // It is empty where nothing follows the sign.
     } else if (kind != sim::RunOptionKind::Flag && !(words >> value)) {
@@ -97,6 +107,7 @@ State &simcuda::state() {
   // Never destroyed: destructors of the program may still call in.
   static State &single = *[] {
     auto *s = new State;
+    s->devices.push_back(std::make_unique<SimDevice>(0));
     if (const char *file = std::getenv("NVFP4_SIM_FINDINGS")) {
       s->printErrors = true;
       s->findingsFile = file;
@@ -111,6 +122,13 @@ State &simcuda::state() {
 std::string &simcuda::lastMessage() {
   struct Message;
   return perThread<Message, std::string>();
+}
+
+std::string simcuda::hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx",
+                static_cast<unsigned long long>(value));
+  return text;
 }
 
 cuda::Result simcuda::caught() noexcept {
@@ -155,6 +173,41 @@ bool State::isStream(cuda::Stream stream) const {
          streams.count(reinterpret_cast<SimStream *>(stream));
 }
 
+SimStream *State::find(cuda::Stream stream) {
+  auto *key = reinterpret_cast<SimStream *>(stream);
+  return streams.count(key) ? key : nullptr;
+}
+
+SimDevice *State::find(cuda::Context context) {
+  for (const auto &device : devices)
+    if (reinterpret_cast<cuda::Context>(device.get()) == context)
+      return device.get();
+  return nullptr;
+}
+
+std::vector<SimDevice *> &simcuda::currentContexts() {
+  struct Contexts;
+  return perThread<Contexts, std::vector<SimDevice *>>();
+}
+
+SimDevice &State::current() {
+  // Programs of the runtime API, and those that care for no context, have the
+  // first device's.
+  std::vector<SimDevice *> &contexts = currentContexts();
+  return contexts.empty() || !contexts.back() ? *devices.front()
+                                              : *contexts.back();
+}
+
+SimDevice &State::deviceOf(uint64_t address) {
+  uint64_t number = (address - sim::globalBase) / deviceSpan;
+  return number < devices.size() ? *devices[number] : current();
+}
+
+SimDevice &State::deviceOf(cuda::Stream stream) {
+  SimStream *found = find(stream);
+  return found ? *found->device : current();
+}
+
 SimEvent *State::find(cuda::Event event) {
   auto *key = reinterpret_cast<SimEvent *>(event);
   return events.count(key) ? key : nullptr;
@@ -165,8 +218,13 @@ Entry::Entry(bool needsContext) : s(state()), lock(s.mutex) {
     return;
   if (!s.initialized)
     error = s.fail(cuda::NotInitialized, "expected cuInit to be called first");
-  else if ((error = s.sticky))
-    lastMessage() = s.stickyMessage;
+  else if ((error = s.current().sticky))
+    lastMessage() = s.current().stickyMessage;
+}
+
+Entry::Entry(const char *what) : Entry() {
+  if (!error)
+    error = s.forbidInCapture(what);
 }
 
 double simcuda::secondsNow(const State &state) {
@@ -183,23 +241,28 @@ NVFP4_SIM_API const char *nvfp4_sim_message(void) {
 }
 
 /// Reports since the last call: of launches in `*stream`, of those in the
-/// stream that `event` was recorded in, or of all when both are null. Null when
-/// there are none.
+/// stream that `event` was recorded in, or of all of the current context when
+/// both are null. Null when there are none.
 NVFP4_SIM_API const char *nvfp4_sim_take_findings(const cuda::Stream *stream,
                                                   cuda::Event event) try {
   struct Taken;
   std::string &taken = perThread<Taken, std::string>();
   taken.clear();
   Entry s(false);
-  if (SimEvent *found = event ? s->find(event) : nullptr)
+  SimDevice *device = &s->current();
+  if (SimEvent *found = event ? s->find(event) : nullptr) {
     stream = &found->stream;
+    device = found->device;
+  }
   if (stream) {
-    if (auto found = s->findings.extract(*stream))
+    if (SimStream *found = s->find(*stream))
+      device = found->device;
+    if (auto found = device->findings.extract(*stream))
       taken = std::move(found.mapped());
   } else {
-    for (const auto &[of, text] : s->findings)
+    for (const auto &[of, text] : device->findings)
       taken += text;
-    s->findings.clear();
+    device->findings.clear();
   }
   return taken.empty() ? nullptr : taken.c_str();
 } catch (...) {

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One process has one device: its memory, loaded modules and options. Every
+// The devices of a process, what programs have made on them, and options. Every
 // entry point locks the state, since the simulator runs one launch at a time;
-// host threads take turns. The text of the last error is the thread's, reports
-// are the stream's.
+// host threads take turns. The text of the last error and the current context
+// are the thread's, reports are the stream's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,44 @@
 #include "nvfp4/Simulator/Simulator.h"
 
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace nvfp4::simcuda {
 
 struct SimModule;
+struct State;
 
 /// Bytes of device memory that programs may allocate.
 constexpr uint64_t memoryLimit = uint64_t{8} << 30;
+
+/// Devices that a process may have, and addresses that belong to each.
+constexpr unsigned deviceLimit = 8;
+constexpr uint64_t deviceSpan = sim::globalBase / deviceLimit;
+
+/// A device with its primary context, the only one that it has.
+struct SimDevice {
+  explicit SimDevice(unsigned ordinal)
+      : ordinal(ordinal), memory(sim::globalBase + ordinal * deviceSpan) {}
+
+  unsigned ordinal;
+  sim::DeviceMemory memory;
+  uint64_t memoryUsed = 0;
+  /// Bytes of memory that programs have allocated, by address.
+  std::map<uint64_t, uint64_t> allocations;
+  /// How often the context is retained.
+  unsigned users = 0;
+  /// An error that ends the life of the context.
+  cuda::Result sticky = cuda::Success;
+  std::string stickyMessage;
+  /// Reports of complete launches that nobody has asked for yet.
+  std::map<cuda::Stream, std::string> findings;
+};
 
 /// A kernel with what has been set on it.
 struct SimFunction {
@@ -46,42 +72,73 @@ struct SimFunction {
 
 /// A loaded module.
 struct SimModule {
+  SimDevice *device = nullptr;
   std::unique_ptr<sim::Program> program;
   std::map<std::string, std::unique_ptr<SimFunction>> functions;
 };
 
-/// A stream: work on it is complete when the call that adds it returns.
-struct SimStream {
-  unsigned flags = 0;
+/// Work of a stream, done while the state is locked. The stream is the one that
+/// it is done in, of a graph the one in which that is launched.
+using SimWork = std::function<cuda::Result(State &, cuda::Stream)>;
+
+/// What streams put in a graph instead of doing it.
+struct SimCapture {
+  struct SimStream *origin = nullptr;
+  int32_t mode = cuda::CaptureGlobal;
+  std::thread::id thread;
+  bool isInvalid = false, hasEnded = false;
+  /// In the order in which it was added, which every dependence agrees with.
+  std::vector<SimWork> work;
 };
 
-/// An event: when it was recorded, in seconds.
+/// How many pieces of work of each stream of a capture are known to be done
+/// before what follows.
+using SimProgress = std::map<struct SimStream *, size_t>;
+
+/// A stream: work on it is complete when the call that adds it returns, unless
+/// it is captured.
+struct SimStream {
+  SimDevice *device = nullptr;
+  unsigned flags = 0;
+  std::shared_ptr<SimCapture> capture;
+  /// Of the capture; the stream's own entry is the place of its last work.
+  SimProgress progress;
+};
+
+/// An event: when it was recorded, in seconds, or where in a capture.
 struct SimEvent {
+  SimDevice *device = nullptr;
   unsigned flags = 0;
   bool recorded = false;
   cuda::Stream stream = nullptr;
   double time = 0;
+  std::shared_ptr<SimCapture> capture;
+  SimProgress progress;
+
+  /// That the event belongs to and that has not ended, or null.
+  SimCapture *getCapture() const {
+    return capture && !capture->hasEnded ? capture.get() : nullptr;
+  }
+};
+
+/// The work of a capture that has ended.
+struct SimGraph {
+  std::vector<SimWork> work;
 };
 
 struct State {
   std::mutex mutex;
   bool initialized = false;
-  unsigned contextUsers = 0;
-  sim::DeviceMemory memory;
+  /// At least one.
+  std::vector<std::unique_ptr<SimDevice>> devices;
   sim::RunOptions options;
   /// Compute capability that is told, 100 or 90. Only if --arch gave it, PTX
   /// for the other is refused.
   unsigned architecture = 100;
   bool architectureGiven = false;
-  uint64_t memoryUsed = 0;
   uint64_t launches = 0;
   /// Of all launches, in the model of cycles.
   uint64_t cycles = 0;
-  /// An error that ends the life of the context.
-  cuda::Result sticky = cuda::Success;
-  std::string stickyMessage;
-  /// Reports of complete launches that nobody has asked for yet.
-  std::map<cuda::Stream, std::string> findings;
   /// Set by `nvfp4-sim exec`: print errors and reports as they arise.
   bool printErrors = false;
   bool printStatistics = false;
@@ -102,10 +159,12 @@ struct State {
   std::map<SimFunction *, SimModule *> functions;
   std::map<SimStream *, std::unique_ptr<SimStream>> streams;
   std::map<SimEvent *, std::unique_ptr<SimEvent>> events;
-  /// Memory of the host that the driver allocated, by address.
+  std::map<SimGraph *, std::unique_ptr<SimGraph>> graphs;
+  /// Memory of the host that the driver allocated, by address. Every device
+  /// reaches it.
   std::map<void *, uint64_t> hostAllocations;
-  /// Memory of the device, by address.
-  std::map<uint64_t, uint64_t> deviceAllocations;
+  /// Those that have not ended.
+  std::vector<std::shared_ptr<SimCapture>> captures;
 
   /// Leaves a mark for `nvfp4-sim exec`: `k` a kernel has run, `f` there are
   /// findings, `w` a file could not be written.
@@ -115,7 +174,24 @@ struct State {
   SimModule *find(cuda::Module module);
   SimFunction *find(cuda::Function function);
   bool isStream(cuda::Stream stream) const;
+  /// Null for the default streams, which are no objects.
+  SimStream *find(cuda::Stream stream);
   SimEvent *find(cuda::Event event);
+  SimDevice *find(cuda::Context context);
+  /// The device of the calling thread's current context.
+  SimDevice &current();
+  /// The device whose memory has this address, or else the current one, which
+  /// reaches mapped memory of the host.
+  SimDevice &deviceOf(uint64_t address);
+  SimDevice &deviceOf(cuda::Stream stream);
+
+  /// Does `work` of a stream, or adds it to what the stream captures.
+  cuda::Result enqueue(cuda::Stream stream, SimWork work);
+  /// An error if a capture forbids `what`, which it ends: a call that waits, or
+  /// one that is not ordered in a stream.
+  cuda::Result forbidInCapture(const char *what);
+  /// The same of a call that waits for `stream`, or asks about it.
+  cuda::Result forbidOnCapturing(cuda::Stream stream, const char *what);
 };
 
 /// The state of this process, with the options of NVFP4_SIM_OPTIONS.
@@ -124,15 +200,23 @@ State &state();
 /// Why the last call of this thread that failed did so.
 std::string &lastMessage();
 
+/// An address as in messages.
+std::string hex(uint64_t value);
+
 /// Within a handler: what an entry point returns, for exceptions must not reach
 /// callers that are written in C.
 cuda::Result caught() noexcept;
 
-/// Locks the state for the length of an entry point. Converts to the error
-/// that the entry point must return at once: not initialised, or sticky.
+/// The contexts that the calling thread has pushed, the current one last.
+std::vector<SimDevice *> &currentContexts();
+
+/// Locks the state for the length of an entry point. `error` is what the entry
+/// point must return at once: not initialised, or sticky.
 class Entry {
 public:
   explicit Entry(bool needsContext = true);
+  /// The same, and an error if a capture forbids the call `what`.
+  explicit Entry(const char *what);
   State *operator->() const { return &s; }
   State &operator*() const { return s; }
   cuda::Result error = cuda::Success;
@@ -141,6 +225,13 @@ private:
   State &s;
   std::unique_lock<std::mutex> lock;
 };
+
+/// The version that the driver tells. Above 13.1: kernel libraries edit the
+/// tensor maps of older drivers.
+constexpr int driverVersion = 13020;
+
+/// An error unless there is a device of this number.
+cuda::Result checkDevice(State &s, cuda::Device device);
 
 /// Kilohertz that the device tells.
 constexpr int clockRate = 1'000'000;

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // All work is complete when the call that adds it returns, which satisfies
-// every order that streams and events can ask for. Graphs and captures are not
-// offered.
+// every order that streams and events can ask for. What is captured waits for
+// its graph (Graph.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "State.h"
+
+#include <algorithm>
 
 using namespace nvfp4;
 using namespace nvfp4::simcuda;
@@ -24,6 +26,7 @@ NVFP4_SIM_API Result cuStreamCreate(Stream *stream, unsigned flags) try {
   if (s.error)
     return s.error;
   auto created = std::make_unique<SimStream>();
+  created->device = &s->current();
   created->flags = flags;
   SimStream *key = created.get();
   s->streams.emplace(key, std::move(created));
@@ -41,33 +44,39 @@ NVFP4_SIM_API Result cuStreamDestroy_v2(Stream stream) try {
   Entry s;
   if (s.error)
     return s.error;
-  if (!s->streams.erase(reinterpret_cast<SimStream *>(stream)))
+  SimStream *found = s->find(stream);
+  if (!found)
     return s->fail(cuda::InvalidHandle, "expected a stream");
+  if (found->capture)
+    found->capture->isInvalid = true;
   // Another stream may come to lie at the same address.
-  if (auto left = s->findings.extract(stream))
-    s->findings[nullptr] += left.mapped();
+  auto &findings = found->device->findings;
+  if (auto left = findings.extract(stream))
+    findings[nullptr] += left.mapped();
+  s->streams.erase(found);
   return cuda::Success;
 } catch (...) {
   return caught();
 }
 
-/// Checks a stream; sticky errors come first.
-static Result check(Stream stream) {
+/// Checks a stream; sticky errors come first. `what` is a call that a stream
+/// that captures forbids.
+static Result check(Stream stream, const char *what = nullptr) {
   Entry s;
   if (s.error)
     return s.error;
-  return s->isStream(stream)
-             ? cuda::Success
-             : s->fail(cuda::InvalidHandle, "expected a stream");
+  if (!s->isStream(stream))
+    return s->fail(cuda::InvalidHandle, "expected a stream");
+  return what ? s->forbidOnCapturing(stream, what) : cuda::Success;
 }
 
 NVFP4_SIM_API Result cuStreamSynchronize(Stream stream) try {
-  return check(stream);
+  return check(stream, "cuStreamSynchronize");
 } catch (...) {
   return caught();
 }
 NVFP4_SIM_API Result cuStreamQuery(Stream stream) try {
-  return check(stream);
+  return check(stream, "cuStreamQuery");
 } catch (...) {
   return caught();
 }
@@ -83,23 +92,25 @@ NVFP4_SIM_API Result cuStreamGetFlags(Stream stream, unsigned *flags) try {
 } catch (...) {
   return caught();
 }
-NVFP4_SIM_API Result cuStreamIsCapturing(Stream stream, int *status) try {
-  *status = 0;
-  return check(stream);
-} catch (...) {
-  return caught();
+/// Whether `stream` captures; a function of the host is work of a graph then.
+static bool isCapturing(Stream stream) {
+  Entry s(false);
+  SimStream *found = s->find(stream);
+  return found && found->capture;
 }
-NVFP4_SIM_API Result cuStreamBeginCapture_v2(Stream, int) try {
-  Entry s;
-  return s->fail(cuda::StreamCaptureUnsupported,
-                 "the simulator does not capture streams");
-} catch (...) {
-  return caught();
-}
+
 NVFP4_SIM_API Result cuLaunchHostFunc(Stream stream, void (*function)(void *),
                                       void *data) try {
   if (Result error = check(stream))
     return error;
+  if (isCapturing(stream)) {
+    Entry s;
+    return s->enqueue(stream, [=](State &, Stream) {
+      function(data);
+      return cuda::Success;
+    });
+  }
+  // It may wait for other threads, which need the state.
   function(data);
   return cuda::Success;
 } catch (...) {
@@ -109,7 +120,7 @@ NVFP4_SIM_API Result cuStreamAddCallback(Stream stream,
                                          void (*function)(Stream, Result,
                                                           void *),
                                          void *data, unsigned) try {
-  if (Result error = check(stream))
+  if (Result error = check(stream, "cuStreamAddCallback"))
     return error;
   function(stream, cuda::Success, data);
   return cuda::Success;
@@ -125,6 +136,7 @@ NVFP4_SIM_API Result cuEventCreate(Event *event, unsigned flags) try {
   if (s.error)
     return s.error;
   auto created = std::make_unique<SimEvent>();
+  created->device = &s->current();
   created->flags = flags;
   SimEvent *key = created.get();
   s->events.emplace(key, std::move(created));
@@ -152,9 +164,13 @@ NVFP4_SIM_API Result cuEventRecord(Event event, Stream stream) try {
   SimEvent *found = s->find(event);
   if (!found || !s->isStream(stream))
     return s->fail(cuda::InvalidHandle, "expected an event and a stream");
+  SimStream *from = s->find(stream);
   found->recorded = true;
   found->stream = stream;
+  found->device = &s->deviceOf(stream);
   found->time = secondsNow(*s);
+  found->capture = from ? from->capture : nullptr;
+  found->progress = found->capture ? from->progress : SimProgress();
   return cuda::Success;
 } catch (...) {
   return caught();
@@ -164,23 +180,62 @@ NVFP4_SIM_API Result cuEventRecordWithFlags(Event event, Stream stream,
   return cuEventRecord(event, stream);
 }
 
-NVFP4_SIM_API Result cuEventSynchronize(Event event) try {
+/// Checks an event that is waited for or asked about.
+static Result checkEvent(Event event, const char *what) {
   Entry s;
   if (s.error)
     return s.error;
-  return s->find(event) ? cuda::Success
-                        : s->fail(cuda::InvalidHandle, "expected an event");
+  SimEvent *found = s->find(event);
+  if (!found)
+    return s->fail(cuda::InvalidHandle, "expected an event");
+  SimCapture *capture = found->getCapture();
+  if (!capture)
+    return cuda::Success;
+  capture->isInvalid = true;
+  return s->fail(cuda::CapturedEvent, std::string(what) +
+                                          " is not permitted on an event of a "
+                                          "capture");
+}
+
+NVFP4_SIM_API Result cuEventSynchronize(Event event) try {
+  return checkEvent(event, "cuEventSynchronize");
 } catch (...) {
   return caught();
 }
-NVFP4_SIM_API Result cuEventQuery(Event event) {
-  return cuEventSynchronize(event);
+NVFP4_SIM_API Result cuEventQuery(Event event) try {
+  return checkEvent(event, "cuEventQuery");
+} catch (...) {
+  return caught();
 }
+
+/// The stream captures too if the event belongs to a capture.
 NVFP4_SIM_API Result cuStreamWaitEvent(Stream stream, Event event,
                                        unsigned) try {
-  if (Result error = cuEventSynchronize(event))
-    return error;
-  return check(stream);
+  Entry s;
+  if (s.error)
+    return s.error;
+  SimEvent *found = s->find(event);
+  if (!found || !s->isStream(stream))
+    return s->fail(cuda::InvalidHandle, "expected an event and a stream");
+  SimStream *waits = s->find(stream);
+  SimCapture *capture = found->getCapture();
+  if (!capture) {
+    if (!waits || !waits->capture || !found->recorded)
+      return cuda::Success;
+    waits->capture->isInvalid = true;
+    return s->fail(cuda::StreamCaptureIsolation,
+                   "expected an event of the capture, but got one of work that "
+                   "is not captured");
+  }
+  if (!waits || (waits->capture && waits->capture.get() != capture)) {
+    capture->isInvalid = true;
+    return s->fail(cuda::StreamCaptureIsolation,
+                   "expected a stream of the event's capture");
+  }
+  waits->capture = found->capture;
+  for (auto [key, place] : found->progress)
+    waits->progress[key] = std::max(waits->progress[key], place);
+  return cuda::Success;
 } catch (...) {
   return caught();
 }

@@ -27,17 +27,17 @@ static cuda::DevicePointer addressOf(const void *pointer) {
 //-------------------------------------------------------------===//
 
 NVFP4_SIM_API Error cudaGetDeviceCount(int *count) {
-  *count = 1;
-  return cuda::Success;
+  return viaDriver([&] { return cuDeviceGetCount(count); });
 }
 NVFP4_SIM_API Error cudaGetDevice(int *device) {
-  *device = 0;
-  return cuda::Success;
+  return viaDriver([&] { return cuCtxGetDevice(device); });
 }
 NVFP4_SIM_API Error cudaSetDevice(int device) {
   return viaDriver([&]() -> Error {
-    cuda::Device ignored;
-    return cuDeviceGet(&ignored, device);
+    cuda::Context context = nullptr;
+    if (Error error = cuDevicePrimaryCtxRetain(&context, device))
+      return error;
+    return cuCtxSetCurrent(context);
   });
 }
 NVFP4_SIM_API Error cudaInitDevice(int device, unsigned, unsigned) {
@@ -258,8 +258,10 @@ NVFP4_SIM_API Error cudaMemcpy(void *to, const void *from, size_t count, int) {
       [&] { return cuMemcpy(addressOf(to), addressOf(from), count); });
 }
 NVFP4_SIM_API Error cudaMemcpyAsync(void *to, const void *from, size_t count,
-                                    int kind, Stream) {
-  return cudaMemcpy(to, from, count, kind);
+                                    int, Stream stream) {
+  return viaDriver([&] {
+    return cuMemcpyAsync(addressOf(to), addressOf(from), count, stream);
+  });
 }
 NVFP4_SIM_API Error cudaMemcpyPeer(void *to, int, const void *from, int,
                                    size_t count) {
@@ -279,17 +281,31 @@ NVFP4_SIM_API Error cudaMemcpy2D(void *to, size_t toPitch, const void *from,
 }
 NVFP4_SIM_API Error cudaMemcpy2DAsync(void *to, size_t toPitch,
                                       const void *from, size_t fromPitch,
-                                      size_t width, size_t height, int kind,
-                                      Stream) {
-  return cudaMemcpy2D(to, toPitch, from, fromPitch, width, height, kind);
+                                      size_t width, size_t height, int,
+                                      Stream stream) {
+  if (width > toPitch || width > fromPitch)
+    return remember(cuda::InvalidPitch);
+  cuda::Copy2D copy{};
+  copy.sourceType = copy.targetType = cuda::MemoryUnified;
+  copy.sourceDevice = addressOf(from);
+  copy.targetDevice = addressOf(to);
+  copy.sourcePitch = fromPitch;
+  copy.targetPitch = toPitch;
+  copy.widthInBytes = width;
+  copy.height = height;
+  return viaDriver([&] { return cuMemcpy2DAsync_v2(&copy, stream); });
 }
 NVFP4_SIM_API Error cudaMemset(void *to, int value, size_t count) {
   return viaDriver([&] {
     return cuMemsetD8_v2(addressOf(to), static_cast<uint8_t>(value), count);
   });
 }
-NVFP4_SIM_API Error cudaMemsetAsync(void *to, int value, size_t count, Stream) {
-  return cudaMemset(to, value, count);
+NVFP4_SIM_API Error cudaMemsetAsync(void *to, int value, size_t count,
+                                    Stream stream) {
+  return viaDriver([&] {
+    return cuMemsetD8Async(addressOf(to), static_cast<uint8_t>(value), count,
+                           stream);
+  });
 }
 NVFP4_SIM_API Error cudaMemset2D(void *to, size_t pitch, int value,
                                  size_t width, size_t height) {
@@ -334,19 +350,38 @@ NVFP4_SIM_API Error cudaStreamGetPriority(Stream, int *priority) {
   *priority = 0;
   return cuda::Success;
 }
-NVFP4_SIM_API Error cudaStreamIsCapturing(Stream, int *status) {
-  *status = 0;
-  return cuda::Success;
+NVFP4_SIM_API Error cudaStreamIsCapturing(Stream stream, int *status) {
+  return viaDriver([&] { return cuStreamIsCapturing(stream, status); });
 }
-NVFP4_SIM_API Error cudaStreamBeginCapture(Stream, int) {
-  return remember(cuda::StreamCaptureUnsupported);
+NVFP4_SIM_API Error cudaStreamBeginCapture(Stream stream, int mode) {
+  return viaDriver([&] { return cuStreamBeginCapture_v2(stream, mode); });
+}
+NVFP4_SIM_API Error cudaStreamEndCapture(Stream stream, cuda::Graph *graph) {
+  return viaDriver([&] { return cuStreamEndCapture(stream, graph); });
+}
+NVFP4_SIM_API Error cudaGraphInstantiateWithFlags(cuda::GraphExec *executable,
+                                                  cuda::Graph graph,
+                                                  unsigned long long flags) {
+  return viaDriver(
+      [&] { return cuGraphInstantiateWithFlags(executable, graph, flags); });
+}
+NVFP4_SIM_API Error cudaGraphInstantiate(cuda::GraphExec *executable,
+                                         cuda::Graph graph,
+                                         unsigned long long flags) {
+  return cudaGraphInstantiateWithFlags(executable, graph, flags);
+}
+NVFP4_SIM_API Error cudaGraphLaunch(cuda::GraphExec executable, Stream stream) {
+  return viaDriver([&] { return cuGraphLaunch(executable, stream); });
+}
+NVFP4_SIM_API Error cudaGraphExecDestroy(cuda::GraphExec executable) {
+  return viaDriver([&] { return cuGraphExecDestroy(executable); });
+}
+NVFP4_SIM_API Error cudaGraphDestroy(cuda::Graph graph) {
+  return viaDriver([&] { return cuGraphDestroy(graph); });
 }
 NVFP4_SIM_API Error cudaLaunchHostFunc(Stream stream, void (*function)(void *),
                                        void *data) {
-  if (Error error = cudaStreamSynchronize(stream))
-    return error;
-  function(data);
-  return cuda::Success;
+  return viaDriver([&] { return cuLaunchHostFunc(stream, function, data); });
 }
 NVFP4_SIM_API Error cudaStreamAddCallback(Stream stream,
                                           void (*function)(Stream, Error,

@@ -91,6 +91,9 @@ struct Allocation {
 /// Global memory: a set of allocations.
 class DeviceMemory {
 public:
+  /// Allocations lie from `base` on.
+  explicit DeviceMemory(uint64_t base = globalBase) : nextAddress(base) {}
+
   /// Reserves `size` bytes (at least one) at a 512-byte aligned address. The
   /// contents are poisoned and count as not written.
   uint64_t allocate(uint64_t size, std::string name = {});
@@ -121,7 +124,7 @@ public:
 private:
   std::map<uint64_t, std::unique_ptr<Allocation>> allocations;
   Allocation *last = nullptr;
-  uint64_t nextAddress = globalBase;
+  uint64_t nextAddress;
 };
 
 } // namespace nvfp4::sim
