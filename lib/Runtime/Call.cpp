@@ -5,47 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From DLPack tensors to MLIR's memref descriptors and back. A descriptor is
-// {allocated, aligned, offset, sizes[rank], strides[rank]}, all 8 bytes wide;
-// several results come back as one struct of descriptors and scalars.
+// From DLPack tensors of the host to compiled code and back. Functions on
+// device memory get copies there, and what they give is copied back.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Descriptor.h"
 #include "ElementType.h"
 #include "Error.h"
-#include "Launch/LaunchDevice.h"
+#include "Frame/DeviceFrame.h"
 #include "Violation.h"
 
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <new>
 
 using namespace nvfp4::runtime;
-
-using Word = int64_t;
-static_assert(sizeof(void *) == sizeof(Word));
-
-static size_t descriptorWords(size_t rank) { return 3 + 2 * rank; }
-
-/// The descriptor of a tensor that checkArgument accepted.
-static std::vector<Word> makeDescriptor(const DLTensor &tensor) {
-  size_t rank = tensor.ndim;
-  std::vector<Word> words(descriptorWords(rank));
-  char *data = tensor.data ? dataOf(tensor) : nullptr;
-  std::memcpy(&words[0], &data, sizeof(data));
-  std::memcpy(&words[1], &data, sizeof(data));
-  // Strides of a tensor without elements may be any number.
-  uint64_t stride = 1;
-  for (size_t i = rank; i-- > 0;) {
-    words[3 + i] = tensor.shape[i];
-    words[3 + rank + i] = static_cast<Word>(stride);
-    stride *= static_cast<uint64_t>(tensor.shape[i]);
-  }
-  return words;
-}
 
 namespace {
 /// A result and what its deleter needs.
@@ -59,23 +36,6 @@ struct OwnedTensor {
   static void destroy(DLManagedTensor *managed) {
     delete static_cast<OwnedTensor *>(managed->manager_ctx);
   }
-};
-
-/// Byte offsets of the results in the struct that functions fill.
-struct ResultLayout {
-  explicit ResultLayout(const std::vector<ValueMetadata> &results) {
-    for (const ValueMetadata &value : results) {
-      size_t alignment = value.isScalar ? sizeOf(value.type) : sizeof(Word);
-      size_t bytes = value.isScalar
-                         ? sizeOf(value.type)
-                         : descriptorWords(value.shape.size()) * sizeof(Word);
-      size = (size + alignment - 1) / alignment * alignment;
-      offsets.push_back(size);
-      size += bytes;
-    }
-  }
-  std::vector<size_t> offsets;
-  size_t size = 0;
 };
 } // namespace
 
@@ -96,78 +56,133 @@ static std::unique_ptr<OwnedTensor> reserveResult(const ValueMetadata &value,
   return owned;
 }
 
-/// Takes ownership of the result at `storage`.
-static void fillResult(OwnedTensor &owned, const ValueMetadata &value,
-                       const char *storage) noexcept {
-  if (value.isScalar) {
-    owned.managed.dl_tensor.data = owned.allocation;
-    std::memcpy(owned.allocation, storage, sizeOf(value.type));
-    return;
-  }
-  auto word = [&](size_t index) {
-    Word result;
-    std::memcpy(&result, storage + index * sizeof(Word), sizeof result);
-    return result;
-  };
-  owned.allocation = reinterpret_cast<void *>(word(0));
-  owned.managed.dl_tensor.data =
-      reinterpret_cast<char *>(word(1)) +
-      word(2) * static_cast<Word>(sizeOf(value.type));
-  for (size_t i = 0; i < owned.shape.size(); ++i)
-    owned.shape[i] = word(3 + i);
+static uint64_t countBytes(const ValueMetadata &value,
+                           std::span<const int64_t> shape) {
+  uint64_t bytes = sizeOf(value.type);
+  for (int64_t extent : shape)
+    bytes *= static_cast<uint64_t>(extent);
+  return bytes;
 }
+
+namespace {
+/// One call by nvfp4_function_call.
+class HostCall {
+public:
+  HostCall(const nvfp4_function &function, const char *device)
+      : function(function), metadata(function.metadata),
+        frame(call, function.module->kernels, device), values(metadata) {
+    call.frame = &frame;
+  }
+
+  /// Does it all, with arguments that have been checked; false after an error
+  /// of the call.
+  bool run(std::vector<StoredTensor> &arguments,
+           std::vector<std::unique_ptr<OwnedTensor>> &results) {
+    copies.resize(arguments.size());
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (!addArgument(i, arguments[i]))
+        return false;
+    if (!call.run(function.entry, values.get()))
+      return false;
+    bool isDone = true;
+    for (size_t i = 0; isDone && i < arguments.size(); ++i)
+      if (metadata.arguments[i].isMutable && copies[i])
+        isDone =
+            copy(arguments[i].getData(), copies[i],
+                 countBytes(metadata.arguments[i], arguments[i].getShape()));
+    for (size_t i = 0; i < results.size(); ++i)
+      isDone = fillResult(i, *results[i]) && isDone;
+    return isDone && frame.attempt("the end of the call",
+                                   [&] { return frame.synchronize(); });
+  }
+
+  nvfp4_call call;
+
+private:
+  bool isOnDevice() const { return function.module->metadata.isOnDevice; }
+
+  bool copy(void *target, const void *source, uint64_t bytes) {
+    return frame.attempt("a copy of the call",
+                         [&] { return frame.copy({target, source, bytes}); });
+  }
+
+  bool addArgument(size_t index, const StoredTensor &tensor) {
+    const ValueMetadata &value = metadata.arguments[index];
+    char *data = tensor.getData();
+    if (isOnDevice() && !value.isScalar) {
+      uint64_t bytes = countBytes(value, tensor.getShape());
+      if (!frame.attempt(
+              "an argument",
+              [&] { return frame.allocate(bytes, copies[index]); }) ||
+          (bytes && !copy(copies[index], data, bytes)))
+        return false;
+      data = static_cast<char *>(copies[index]);
+    }
+    values.add(*tensor, data);
+    return true;
+  }
+
+  /// Takes ownership of the result.
+  bool fillResult(size_t index, OwnedTensor &owned) {
+    const ValueMetadata &value = metadata.results[index];
+    DLTensor &tensor = owned.managed.dl_tensor;
+    if (value.isScalar) {
+      tensor.data = owned.allocation;
+      std::memcpy(owned.allocation, values.getScalar(index),
+                  sizeOf(value.type));
+      return true;
+    }
+    ReturnedTensor returned = values.getTensor(index);
+    std::copy(returned.shape.begin(), returned.shape.end(),
+              owned.shape.begin());
+    if (!isOnDevice()) {
+      owned.allocation = returned.allocated;
+      tensor.data = returned.data;
+      return true;
+    }
+    uint64_t bytes = countBytes(value, owned.shape);
+    owned.allocation = call.slot.isSet() ? nullptr : std::malloc(bytes + 1);
+    tensor.data = owned.allocation;
+    return owned.allocation && copy(tensor.data, returned.data, bytes);
+  }
+
+  const nvfp4_function &function;
+  const FunctionMetadata &metadata;
+  OwnFrame frame;
+  CallValues values;
+  /// Of arguments in device memory.
+  std::vector<void *> copies;
+};
+} // namespace
 
 extern "C" nvfp4_status
 nvfp4_function_call_on(const char *device, const nvfp4_function *function,
                        const DLTensor *const *arguments, size_t numArguments,
                        DLManagedTensor **results, size_t numResults,
                        void *stream) try {
-  if (!function || (numArguments && !arguments) || (numResults && !results))
-    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  if (nvfp4_status status =
+          checkCounts(function, arguments, numArguments, results, numResults))
+    return status;
   const FunctionMetadata &metadata = function->metadata;
-  if (numArguments != metadata.arguments.size() ||
-      numResults != metadata.results.size())
-    return fail(NVFP4_INVALID_ARGUMENT,
-                "'" + metadata.name + "': expected " +
-                    std::to_string(metadata.arguments.size()) +
-                    " arguments and " +
-                    std::to_string(metadata.results.size()) +
-                    " results, but got " + std::to_string(numArguments) +
-                    " and " + std::to_string(numResults));
-  for (size_t i = 0; i < numArguments; ++i)
-    if (nvfp4_status status = checkArgument(*function, i, arguments[i]))
-      return status;
-  if (nvfp4_status status = checkPairs(*function, arguments))
+  std::vector<StoredTensor> stored;
+  if (nvfp4_status status =
+          checkArguments(*function, arguments, numArguments, {}, stored))
     return status;
   if (nvfp4_status status = function->device->prepareCall(stream))
     return status;
-
-  std::deque<std::vector<Word>> descriptors;
-  std::vector<void *> values;
-  for (size_t i = 0; i < numArguments; ++i) {
-    const DLTensor &tensor = *arguments[i];
-    values.push_back(
-        metadata.arguments[i].isScalar
-            ? dataOf(tensor)
-            : static_cast<void *>(
-                  descriptors.emplace_back(makeDescriptor(tensor)).data()));
-  }
-  ResultLayout layout(metadata.results);
-  std::vector<Word> storage(layout.size / sizeof(Word) + 1);
-  values.push_back(storage.data());
+  LaunchDevice *opened = nullptr;
+  if (device)
+    if (nvfp4_status status = findLaunchDevice(device, opened))
+      return status;
   std::vector<std::unique_ptr<OwnedTensor>> owned;
   for (const ValueMetadata &result : metadata.results)
     owned.push_back(reserveResult(result, function->device));
-  nvfp4_call call;
-  if (device)
-    if (nvfp4_status status = findLaunchDevice(device, call.device))
-      return status;
-  const char *bytes = reinterpret_cast<const char *>(storage.data());
-  if (call.run(function->entry, values.data()))
-    for (size_t i = 0; i < numResults; ++i)
-      fillResult(*owned[i], metadata.results[i], bytes + layout.offsets[i]);
-  if (Violation violation = call.slot.take(); violation.status != NVFP4_OK)
-    return fail(violation.status,
+  HostCall call(*function, device);
+  call.call.device = opened;
+  bool isDone = call.run(stored, owned);
+  if (Violation violation = call.call.slot.take();
+      !isDone || violation.status != NVFP4_OK)
+    return fail(violation.status ? violation.status : NVFP4_OUT_OF_MEMORY,
                 "'" + metadata.name + "': " +
                     (violation.message.empty() ? "out of memory"
                                                : std::move(violation.message)));

@@ -20,10 +20,12 @@
 
 using namespace nvfp4::runtime;
 
-static std::string describeArgument(const nvfp4_function &function,
-                                    size_t index) {
-  const ValueMetadata &value = function.metadata.arguments[index];
-  std::string text = "argument " + std::to_string(index) + " of '" +
+/// Kernels copy and read vectors of so many bytes.
+static constexpr size_t kDeviceAlignment = 16;
+
+static std::string describe(const nvfp4_function &function, const char *what,
+                            size_t index, const ValueMetadata &value) {
+  std::string text = std::string(what) + " " + std::to_string(index) + " of '" +
                      function.metadata.name + "'";
   if (value.role != NVFP4_ROLE_PLAIN)
     text +=
@@ -53,6 +55,31 @@ static std::optional<int> findGap(const DLTensor &tensor) {
   return std::nullopt;
 }
 
+void StoredTensor::set(const ValueMetadata &value, const DLTensor *given) {
+  isSet = given != nullptr;
+  if (!isSet)
+    return;
+  tensor = *given;
+  DLDataType type = tensor.dtype;
+  bool isPacked = value.role == NVFP4_ROLE_VALUES &&
+                  (value.type.code == kDLInt || value.type.code == kDLUInt) &&
+                  type.code == NVFP4_DL_FLOAT4_E2M1FN && type.bits == 4 &&
+                  tensor.ndim > 0 && tensor.shape;
+  if (!isPacked || (type.lanes != 1 && type.lanes != 2))
+    return;
+  // What is no whole number of bytes, or has gaps, is left to be refused.
+  if (type.lanes == 1) {
+    int64_t last = tensor.shape[tensor.ndim - 1];
+    if (last % 2 != 0 || findGap(tensor))
+      return;
+    shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+    shape.back() = last / 2;
+    tensor.shape = shape.data();
+    tensor.strides = nullptr;
+  }
+  tensor.dtype = {kDLUInt, 8, 1};
+}
+
 /// Whether a process can address as many bytes; extents are positive.
 static bool isAddressable(std::span<const int64_t> shape, int64_t bytes) {
   for (int64_t extent : shape)
@@ -61,57 +88,112 @@ static bool isAddressable(std::span<const int64_t> shape, int64_t bytes) {
   return bytes <= kAddressSpace;
 }
 
-nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
-                                           size_t index,
-                                           const DLTensor *tensor) {
-  const ValueMetadata &value = function.metadata.arguments[index];
-  auto reject = [&](const std::string &problem) {
-    return fail(NVFP4_INVALID_ARGUMENT,
-                describeArgument(function, index) + ": " + problem);
-  };
-  if (!tensor)
-    return reject("expected a tensor, but got a null pointer");
-  if (!function.device->reaches(tensor->device))
-    return reject("expected memory that device " +
-                  std::string(function.device->name()) +
-                  " reaches, but got DLPack device type " +
-                  std::to_string(tensor->device.device_type));
+/// What the place of a tensor must be, or an empty text.
+static std::string findPlaceProblem(const nvfp4_function &function,
+                                    const ValueMetadata &value,
+                                    const DLTensor &tensor,
+                                    const TensorPlace &place) {
+  DLDevice found = tensor.device;
+  std::string got = "DLPack device type " + std::to_string(found.device_type);
+  if (value.isScalar || !place.device)
+    return function.device->reaches(found)
+               ? ""
+               : "expected memory that device " +
+                     std::string(function.device->name()) +
+                     " reaches, but got " + got;
+  if (found.device_type == place.device->device_type &&
+      found.device_id == place.device->device_id)
+    return "";
+  return "expected memory of DLPack device type " +
+         std::to_string(place.device->device_type) + ", number " +
+         std::to_string(place.device->device_id) + ", but got type " +
+         std::to_string(found.device_type) + ", number " +
+         std::to_string(found.device_id);
+}
+
+/// What of the memory of a tensor with elements is wrong, or an empty text.
+static std::string findMemoryProblem(const ValueMetadata &value,
+                                     const StoredTensor &tensor,
+                                     const TensorPlace &place) {
+  if (std::optional<int> gap = findGap(*tensor))
+    return "expected a row-major tensor without gaps, but got stride " +
+           std::to_string(tensor->strides[*gap]) + " of dimension " +
+           std::to_string(*gap) + " of shape " + formatShape(tensor.getShape());
+  if (!place.hasData && !value.isScalar)
+    return "";
+  if (!tensor->data)
+    return "expected data, but got a null pointer";
+  size_t alignment = sizeOf(value.type);
+  if (place.device && !value.isScalar)
+    alignment = kDeviceAlignment;
+  size_t excess = reinterpret_cast<uintptr_t>(tensor.getData()) % alignment;
+  if (excess)
+    return "expected data aligned to " + std::to_string(alignment) +
+           " bytes, but got an address " + std::to_string(excess) +
+           " bytes past that";
+  return "";
+}
+
+/// What is wrong with a tensor, or an empty text.
+static std::string findProblem(const nvfp4_function &function,
+                               const ValueMetadata &value,
+                               const StoredTensor &tensor,
+                               const TensorPlace &place) {
+  if (!tensor.get())
+    return "expected a tensor, but got a null pointer";
+  if (place.hasData || value.isScalar)
+    if (std::string problem = findPlaceProblem(function, value, *tensor, place);
+        !problem.empty())
+      return problem;
   if (!isAccepted(value.type, tensor->dtype))
-    return reject("expected element type " + value.typeName + ", but got " +
-                  formatType(tensor->dtype));
+    return "expected element type " + value.typeName + ", but got " +
+           formatType(tensor->dtype);
   if (tensor->ndim != static_cast<int>(value.shape.size()) ||
       (tensor->ndim && !tensor->shape))
-    return reject("expected rank " + std::to_string(value.shape.size()) +
-                  ", but got " + std::to_string(tensor->ndim));
-  std::span<const int64_t> shape(tensor->shape, tensor->ndim);
+    return "expected rank " + std::to_string(value.shape.size()) +
+           ", but got " + std::to_string(tensor->ndim);
   bool isEmpty = false;
-  for (int64_t extent : shape) {
+  for (int64_t extent : tensor.getShape()) {
     if (extent < 0)
-      return reject("expected no negative extent, but got " +
-                    std::to_string(extent));
+      return "expected no negative extent, but got " + std::to_string(extent);
     isEmpty |= extent == 0;
   }
   if (!hasShape(value, *tensor))
-    return reject("expected shape " + formatShape(value.shape) + ", but got " +
-                  formatShape(shape));
+    return "expected shape " + formatShape(value.shape) + ", but got " +
+           formatShape(tensor.getShape());
   if (isEmpty)
+    return "";
+  if (!isAddressable(tensor.getShape(), sizeOf(value.type)))
+    return "expected a tensor of at most 2^47 bytes, but got shape " +
+           formatShape(tensor.getShape()) + " of " + value.typeName;
+  return findMemoryProblem(value, tensor, place);
+}
+
+static nvfp4_status check(const nvfp4_function &function, const char *what,
+                          size_t index, const ValueMetadata &value,
+                          const StoredTensor &tensor,
+                          const TensorPlace &place) {
+  std::string problem = findProblem(function, value, tensor, place);
+  if (problem.empty())
     return NVFP4_OK;
-  if (!isAddressable(shape, sizeOf(value.type)))
-    return reject("expected a tensor of at most 2^47 bytes, but got shape " +
-                  formatShape(shape) + " of " + value.typeName);
-  if (std::optional<int> gap = findGap(*tensor))
-    return reject("expected a row-major tensor without gaps, but got stride " +
-                  std::to_string(tensor->strides[*gap]) + " of dimension " +
-                  std::to_string(*gap) + " of shape " + formatShape(shape));
-  if (!tensor->data)
-    return reject("expected data, but got a null pointer");
-  size_t alignment = sizeOf(value.type);
-  size_t excess = reinterpret_cast<uintptr_t>(dataOf(*tensor)) % alignment;
-  if (excess)
-    return reject("expected data aligned to " + std::to_string(alignment) +
-                  " bytes, but got an address " + std::to_string(excess) +
-                  " bytes past that");
-  return NVFP4_OK;
+  return fail(NVFP4_INVALID_ARGUMENT,
+              describe(function, what, index, value) + ": " + problem);
+}
+
+nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
+                                           size_t index,
+                                           const StoredTensor &tensor,
+                                           const TensorPlace &place) {
+  return check(function, "argument", index, function.metadata.arguments[index],
+               tensor, place);
+}
+
+nvfp4_status nvfp4::runtime::checkResult(const nvfp4_function &function,
+                                         size_t index,
+                                         const StoredTensor &tensor,
+                                         const TensorPlace &place) {
+  return check(function, "result", index, function.metadata.results[index],
+               tensor, place);
 }
 
 /// Rows to a tile of a scale layout, or 0 where the number of rows depends on
@@ -139,8 +221,9 @@ static std::vector<int64_t> expectedRows(const DLTensor &values,
   return rows;
 }
 
-nvfp4_status nvfp4::runtime::checkPairs(const nvfp4_function &function,
-                                        const DLTensor *const *arguments) {
+nvfp4_status
+nvfp4::runtime::checkPairs(const nvfp4_function &function,
+                           std::span<const StoredTensor> arguments) {
   const std::vector<ValueMetadata> &metadata = function.metadata.arguments;
   for (size_t i = 0; i + 1 < metadata.size(); ++i) {
     const ValueMetadata &values = metadata[i], &scales = metadata[i + 1];
@@ -150,17 +233,48 @@ nvfp4_status nvfp4::runtime::checkPairs(const nvfp4_function &function,
       continue;
     std::vector<int64_t> rows =
         expectedRows(*arguments[i], values.scaledType, tile);
-    const DLTensor &found = *arguments[i + 1];
-    if (static_cast<size_t>(found.ndim) < rows.size() ||
-        !std::equal(rows.begin(), rows.end(), found.shape))
-      return fail(
-          NVFP4_INVALID_ARGUMENT,
-          describeArgument(function, i + 1) + ": expected leading extents " +
-              formatShape(rows) + " for values of shape " +
-              formatShape({arguments[i]->shape,
-                           static_cast<size_t>(arguments[i]->ndim)}) +
-              ", but got shape " +
-              formatShape({found.shape, static_cast<size_t>(found.ndim)}));
+    std::span<const int64_t> found = arguments[i + 1].getShape();
+    if (found.size() < rows.size() ||
+        !std::equal(rows.begin(), rows.end(), found.begin()))
+      return fail(NVFP4_INVALID_ARGUMENT,
+                  describe(function, "argument", i + 1, scales) +
+                      ": expected leading extents " + formatShape(rows) +
+                      " for values of shape " +
+                      formatShape(arguments[i].getShape()) +
+                      ", but got shape " + formatShape(found));
   }
   return NVFP4_OK;
+}
+
+nvfp4_status nvfp4::runtime::checkArguments(const nvfp4_function &function,
+                                            const DLTensor *const *arguments,
+                                            size_t count,
+                                            const TensorPlace &place,
+                                            std::vector<StoredTensor> &stored) {
+  stored.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    stored[i].set(function.metadata.arguments[i], arguments[i]);
+    if (nvfp4_status status = checkArgument(function, i, stored[i], place))
+      return status;
+  }
+  return checkPairs(function, stored);
+}
+
+nvfp4_status nvfp4::runtime::checkCounts(const nvfp4_function *function,
+                                         const void *arguments,
+                                         size_t numArguments,
+                                         const void *results,
+                                         size_t numResults) {
+  if (!function || (numArguments && !arguments) || (numResults && !results))
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  const FunctionMetadata &metadata = function->metadata;
+  if (numArguments == metadata.arguments.size() &&
+      numResults == metadata.results.size())
+    return NVFP4_OK;
+  return fail(NVFP4_INVALID_ARGUMENT,
+              "'" + metadata.name + "': expected " +
+                  std::to_string(metadata.arguments.size()) +
+                  " arguments and " + std::to_string(metadata.results.size()) +
+                  " results, but got " + std::to_string(numArguments) +
+                  " and " + std::to_string(numResults));
 }

@@ -40,6 +40,8 @@ static constexpr Entry kEntries[] = {
     {"f8E4M3FN", {NVFP4_DL_FLOAT8_E4M3FN, 8, 1}},
     {"f8E5M2", {NVFP4_DL_FLOAT8_E5M2, 8, 1}},
     {"f8E8M0FNU", {NVFP4_DL_FLOAT8_E8M0FNU, 8, 1}},
+    {"f4E2M1FN", {NVFP4_DL_FLOAT4_E2M1FN, 4, 1}},
+    {"f4E2M1FN x 2", {NVFP4_DL_FLOAT4_E2M1FN, 4, 2}},
 };
 
 static bool isSame(DLDataType a, DLDataType b) {

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What can be asked of a function, and its call: check the arguments, lay out
-// descriptors, enter the code, hand the results over.
+// What can be asked of a function without a call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +79,14 @@ extern "C" nvfp4_status nvfp4_function_check(const nvfp4_function *function,
   if (nvfp4_status status = getInfo(function, function->metadata.arguments,
                                     "arguments", index, &info))
     return status;
-  return checkArgument(*function, index, tensor);
+  StoredTensor stored;
+  stored.set(function->metadata.arguments[index], tensor);
+  // Functions on device memory take both.
+  TensorPlace place;
+  if (tensor && function->module->metadata.isOnDevice &&
+      !function->device->reaches(tensor->device))
+    place.device = tensor->device;
+  return checkArgument(*function, index, stored, place);
 } catch (...) {
   return failWithException();
 }

@@ -87,6 +87,7 @@ nvfp4_status nvfp4::runtime::parseMetadata(const char *text,
                                         "; compile it again");
   metadata.text = text;
   metadata.device = getString(object, "device");
+  metadata.isOnDevice = getString(object, "memory") == "device";
   for (const json &element : *functions) {
     FunctionMetadata &function = metadata.functions.emplace_back();
     function.name = getString(element, "name");

@@ -41,6 +41,8 @@ struct FunctionMetadata {
 struct ModuleMetadata {
   std::string text;
   std::string device;
+  /// Tensors are in device memory, of whatever device a call runs on.
+  bool isOnDevice = false;
   std::vector<FunctionMetadata> functions;
 };
 

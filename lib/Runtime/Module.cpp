@@ -40,6 +40,8 @@ initialize(nvfp4_module &module,
   Device *device = Device::find(module.metadata.device);
   if (!device)
     return NVFP4_UNSUPPORTED;
+  module.kernels.set(static_cast<const nvfp4_kernel_entry *const *>(
+      lookup("nvfp4_kernels", context)));
   for (FunctionMetadata &metadata : module.metadata.functions) {
     std::string symbol = "nvfp4_entry_" + metadata.name;
     void *entry = lookup(symbol.c_str(), context);
@@ -51,6 +53,7 @@ initialize(nvfp4_module &module,
     function.metadata = metadata;
     function.entry = reinterpret_cast<void (*)(void **)>(entry);
     function.device = device;
+    function.module = &module;
   }
   return NVFP4_OK;
 }

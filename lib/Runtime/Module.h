@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The objects behind the opaque types of the C interface. These are the
-// structures behind the opaque handles of nvfp4_runtime.h.
+// The structures behind the opaque handles of nvfp4_runtime.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +13,7 @@
 #define NVFP4_LIB_RUNTIME_MODULE_H
 
 #include "Device.h"
+#include "Devices/KernelTable.h"
 #include "Metadata.h"
 
 #include <memory>
@@ -24,6 +24,7 @@ struct nvfp4_function {
   nvfp4::runtime::FunctionMetadata metadata;
   void (*entry)(void **values) = nullptr;
   nvfp4::runtime::Device *device = nullptr;
+  nvfp4_module *module = nullptr;
 };
 
 struct nvfp4_module {
@@ -31,6 +32,7 @@ struct nvfp4_module {
 
   nvfp4::runtime::ModuleMetadata metadata;
   std::vector<nvfp4_function> functions;
+  nvfp4::runtime::KernelTables kernels;
   /// Of dlopen; null if the code belongs to somebody else.
   void *library = nullptr;
 };

@@ -31,10 +31,12 @@ void ViolationSlot::keepFirst(nvfp4_status status,
   std::lock_guard<std::mutex> lock(mutex);
   if (violation.status == NVFP4_OK)
     violation = {status, std::move(message)};
+  hasOne = true;
 }
 
 Violation ViolationSlot::take() {
   std::lock_guard<std::mutex> lock(mutex);
+  hasOne = false;
   return std::exchange(violation, Violation());
 }
 

@@ -18,6 +18,7 @@
 #include "nvfp4/Runtime/nvfp4_checks.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 
+#include <atomic>
 #include <csetjmp>
 #include <mutex>
 #include <pthread.h>
@@ -26,6 +27,7 @@
 
 namespace nvfp4::runtime {
 
+class CallFrame;
 struct LaunchDevice;
 
 /// Why a call fails that ran to its end.
@@ -48,9 +50,11 @@ public:
   void keepFirst(nvfp4_status status, std::string message) noexcept;
   /// The violation; NVFP4_OK if there is none. The slot is empty afterwards.
   Violation take();
+  bool isSet() const { return hasOne; }
 
 private:
   std::mutex mutex;
+  std::atomic<bool> hasOne{false};
   Violation violation;
 };
 
@@ -77,7 +81,9 @@ struct nvfp4_call {
   void forget(void *freed) noexcept;
 
   nvfp4::runtime::ViolationSlot slot;
-  /// Where its kernels run; null for the device of calls that name none.
+  /// Where its device work goes. Null for calls of code without kernels.
+  nvfp4::runtime::CallFrame *frame = nullptr;
+  /// Where its tasks run; null for the device of calls that name none.
   nvfp4::runtime::LaunchDevice *device = nullptr;
 
 private:

@@ -35,7 +35,9 @@ inline constexpr DLDataType kF32 = {kDLFloat, 32, 1};
 
 /// The hand-written module, loaded.
 struct TestArtefact {
-  TestArtefact() { status = nvfp4_module_load(NVFP4_TEST_ARTEFACT, &module); }
+  explicit TestArtefact(const char *path = NVFP4_TEST_ARTEFACT) {
+    status = nvfp4_module_load(path, &module);
+  }
   ~TestArtefact() { nvfp4_module_release(module); }
 
   const nvfp4_function *function(const char *name) const {

@@ -40,6 +40,11 @@ enum {
   NVFP4_DL_FLOAT8_E4M3FN = 10,
   NVFP4_DL_FLOAT8_E5M2 = 12,
   NVFP4_DL_FLOAT8_E8M0FNU = 14,
+  /* FP4, 4 bits: a lane is a value, the first of two in the low half of a byte.
+   * Packed values of scaled tensors may be bytes (8-bit integers), pairs (two
+   * lanes; the shape is that of the bytes) or values (one lane; the last extent
+   * counts values, and is even). */
+  NVFP4_DL_FLOAT4_E2M1FN = 17,
   /* DLPack's code of truth values. */
   NVFP4_DL_BOOL = 6
 };
@@ -190,6 +195,50 @@ NVFP4_API nvfp4_status nvfp4_function_call_on(const char *device,
                                               size_t num_arguments,
                                               DLManagedTensor **results,
                                               size_t num_results, void *stream);
+
+/*===- Functions on device memory ----------------------------------------===*/
+
+/* Functions that were compiled with --memory=device take tensors of a GPU, of
+ * DLPack's device kDLCUDA, or of the simulator's devices, kDLExtDev. Data are
+ * aligned to 16 bytes, and rows follow each other without gaps. Scalars are the
+ * host's. nvfp4_function_call takes the same functions with tensors of the
+ * host, which it copies there and back. */
+
+/* Loads the kernels of the function's module on `device`, so that
+ * nvfp4_function_run need not. Not while a stream of the thread captures. */
+NVFP4_API nvfp4_status nvfp4_function_prepare(const nvfp4_function *function,
+                                              DLDevice device);
+
+/* How many bytes of device memory a call with arguments of these shapes needs
+ * beside its arguments and results. `data` of tensors is not looked at and may
+ * be null; scalars must have a value. What rows belong to which group does not
+ * matter. The device need not be there. */
+NVFP4_API nvfp4_status nvfp4_function_workspace(
+    const nvfp4_function *function, const DLTensor *const *arguments,
+    size_t num_arguments, size_t *bytes);
+
+/* The shapes of the results of such a call: `shapes[i]` has room for as many
+ * extents as result i has dimensions. */
+NVFP4_API nvfp4_status nvfp4_function_result_shapes(
+    const nvfp4_function *function, const DLTensor *const *arguments,
+    size_t num_arguments, int64_t *const *shapes, size_t num_results);
+
+/* Puts the work of a call in `stream`, a CUstream (null is the default stream)
+ * of the device that all tensors are on, and returns. `results` are tensors of
+ * the caller with the shapes above, which the work writes. `workspace` is
+ * device memory at a multiple of 256 bytes that belongs to the call until the
+ * work is done, for as many bytes as nvfp4_function_workspace says.
+ *
+ * Nothing is allocated, waited for, read back or copied from the host, so that
+ * a CUDA graph can capture the call; data may change between launches of the
+ * graph, addresses and shapes may not. Several threads may run one function at
+ * a time, each with a workspace of its own. */
+NVFP4_API nvfp4_status nvfp4_function_run(const nvfp4_function *function,
+                                          const DLTensor *const *arguments,
+                                          size_t num_arguments,
+                                          DLTensor *const *results,
+                                          size_t num_results, void *workspace,
+                                          size_t bytes, void *stream);
 
 /* For code with checks that is called in another way: NVFP4_INVALID_DATA if one
  * failed outside of nvfp4_function_call, on any thread, since the last such

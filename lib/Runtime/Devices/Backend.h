@@ -19,9 +19,34 @@
 #include <string>
 #include <string_view>
 
+namespace nvfp4::runtime {
+
+/// A copy in a stream: `rows` rows of `bytes` each, which begin every `pitch`
+/// bytes on either side.
+struct RowCopy {
+  void *target;
+  const void *source;
+  size_t bytes;
+  size_t rows = 1, targetPitch = 0, sourcePitch = 0;
+  /// Neither side is the host's: an error if one is.
+  bool isOnDevice = false;
+
+  /// Rows follow each other on both sides, so that they are one.
+  bool hasGaps() const {
+    return rows > 1 && (targetPitch != bytes || sourcePitch != bytes);
+  }
+};
+
+} // namespace nvfp4::runtime
+
 /// A device behind the C interface. Statuses come with a message.
 struct nvfp4_device {
   virtual ~nvfp4_device() = default;
+
+  /// Spares this thread what a call costs to begin and end on the device, until
+  /// `leave`. They nest, also with those of other devices.
+  virtual nvfp4_status enter() { return NVFP4_OK; }
+  virtual void leave() {}
 
   virtual nvfp4_status query(nvfp4_device_info &info) = 0;
   virtual nvfp4_status synchronize() = 0;
@@ -42,6 +67,9 @@ struct nvfp4_device {
   virtual nvfp4_status free(void *pointer) = 0;
   virtual nvfp4_status copy(void *target, const void *source, size_t bytes,
                             nvfp4_stream *stream) = 0;
+  virtual nvfp4_status copyRows(const nvfp4::runtime::RowCopy &copy,
+                                nvfp4_stream *stream) = 0;
+  virtual nvfp4_status isCapturing(nvfp4_stream *stream, bool &capturing) = 0;
   virtual nvfp4_status fill(void *target, uint32_t value, unsigned width,
                             size_t count, nvfp4_stream *stream) = 0;
   virtual nvfp4_status registerHost(void *pointer, size_t bytes) = 0;
@@ -64,6 +92,8 @@ struct nvfp4_device_module {
 /// A kernel of a module.
 struct nvfp4_kernel {
   virtual ~nvfp4_kernel() = default;
+  /// Allows what such a launch asks for, so that it need not.
+  virtual nvfp4_status prepare(const nvfp4_launch &launch) = 0;
   virtual nvfp4_status launch(const nvfp4_launch &launch,
                               void *const *arguments) = 0;
 };

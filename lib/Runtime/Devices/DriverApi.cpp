@@ -77,6 +77,7 @@ static bool fill(void *library, DriverApi &api, std::string &error) {
   find(api.streamDestroy, "cuStreamDestroy_v2");
   find(api.streamSynchronize, "cuStreamSynchronize");
   find(api.streamWaitEvent, "cuStreamWaitEvent");
+  find(api.streamIsCapturing, "cuStreamIsCapturing");
   find(api.eventCreate, "cuEventCreate");
   find(api.eventDestroy, "cuEventDestroy_v2");
   find(api.eventRecord, "cuEventRecord");
@@ -85,6 +86,8 @@ static bool fill(void *library, DriverApi &api, std::string &error) {
   find(api.memAlloc, "cuMemAlloc_v2");
   find(api.memFree, "cuMemFree_v2");
   find(api.memcpyAsync, "cuMemcpyAsync");
+  find(api.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
+  find(api.memcpy2DAsync, "cuMemcpy2DAsync_v2");
   find(api.memset8, "cuMemsetD8Async");
   find(api.memset16, "cuMemsetD16Async");
   find(api.memset32, "cuMemsetD32Async");

@@ -42,6 +42,7 @@ struct DriverApi {
   Call<cuda::Stream> streamDestroy;
   Call<cuda::Stream> streamSynchronize;
   Call<cuda::Stream, cuda::Event, unsigned> streamWaitEvent;
+  Call<cuda::Stream, int32_t *> streamIsCapturing;
   Call<cuda::Event *, unsigned> eventCreate;
   Call<cuda::Event> eventDestroy;
   Call<cuda::Event, cuda::Stream> eventRecord;
@@ -50,7 +51,8 @@ struct DriverApi {
   Call<cuda::DevicePointer *, size_t> memAlloc;
   Call<cuda::DevicePointer> memFree;
   Call<cuda::DevicePointer, cuda::DevicePointer, size_t, cuda::Stream>
-      memcpyAsync;
+      memcpyAsync, memcpyDtoDAsync;
+  Call<const cuda::Copy2D *, cuda::Stream> memcpy2DAsync;
   Call<cuda::DevicePointer, uint8_t, size_t, cuda::Stream> memset8;
   Call<cuda::DevicePointer, uint16_t, size_t, cuda::Stream> memset16;
   Call<cuda::DevicePointer, uint32_t, size_t, cuda::Stream> memset32;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Calls of the driver within the device's primary context. Errors carry the
-// driver's text and, on the simulator, its explanation.
+// Calls of the driver within the device's primary context, which is made
+// current for each call unless the thread has entered the device. Errors carry
+// the driver's text and, on the simulator, its explanation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
 using namespace nvfp4;
 using namespace nvfp4::runtime;
@@ -65,13 +67,13 @@ class DriverKernel final : public nvfp4_kernel {
 public:
   DriverKernel(DriverBackend &device, cuda::Function function)
       : device(device), function(function) {}
+  nvfp4_status prepare(const nvfp4_launch &launch) override;
   nvfp4_status launch(const nvfp4_launch &launch,
                       void *const *arguments) override;
 
 private:
   DriverBackend &device;
   cuda::Function function;
-  nvfp4_status allow(const nvfp4_launch &launch);
   nvfp4_status failTooLarge(cuda::LaunchConfig config, uint64_t clusterSize,
                             nvfp4_status status);
 
@@ -129,6 +131,19 @@ public:
     name = text;
     return report(api.primaryRetain(&context, device),
                   "cuDevicePrimaryCtxRetain");
+  }
+
+  nvfp4_status enter() override {
+    if (nvfp4_status status =
+            report(api.contextPush(context), "cuCtxPushCurrent"))
+      return status;
+    entered.push_back(this);
+    return NVFP4_OK;
+  }
+  void leave() override {
+    entered.pop_back();
+    cuda::Context previous = nullptr;
+    api.contextPop(&previous);
   }
 
   nvfp4_status query(nvfp4_device_info &info) override {
@@ -239,6 +254,39 @@ public:
         "cuMemcpyAsync");
     return status || stream ? status : synchronizeStream(nullptr);
   }
+  nvfp4_status copyRows(const RowCopy &copy, nvfp4_stream *stream) override {
+    cuda::DevicePointer target = addressOf(copy.target),
+                        source = addressOf(copy.source);
+    if (!copy.hasGaps())
+      return call(
+          [&] {
+            size_t bytes = copy.rows * copy.bytes;
+            return copy.isOnDevice ? api.memcpyDtoDAsync(target, source, bytes,
+                                                         streamOf(stream))
+                                   : api.memcpyAsync(target, source, bytes,
+                                                     streamOf(stream));
+          },
+          copy.isOnDevice ? "cuMemcpyDtoDAsync" : "cuMemcpyAsync");
+    cuda::Copy2D rows{};
+    rows.sourceType = rows.targetType =
+        copy.isOnDevice ? cuda::MemoryDevice : cuda::MemoryUnified;
+    rows.sourceDevice = source;
+    rows.targetDevice = target;
+    rows.sourcePitch = copy.sourcePitch;
+    rows.targetPitch = copy.targetPitch;
+    rows.widthInBytes = copy.bytes;
+    rows.height = copy.rows;
+    return call([&] { return api.memcpy2DAsync(&rows, streamOf(stream)); },
+                "cuMemcpy2DAsync");
+  }
+  nvfp4_status isCapturing(nvfp4_stream *stream, bool &capturing) override {
+    int32_t state = cuda::CaptureNone;
+    nvfp4_status status =
+        call([&] { return api.streamIsCapturing(streamOf(stream), &state); },
+             "cuStreamIsCapturing");
+    capturing = state != cuda::CaptureNone;
+    return status;
+  }
   nvfp4_status fill(void *target, uint32_t value, unsigned width, size_t count,
                     nvfp4_stream *stream) override {
     return call(
@@ -297,14 +345,7 @@ public:
   template <typename Callable>
   nvfp4_status call(Callable function, const char *what,
                     const char *log = nullptr) {
-    if (nvfp4_status status =
-            report(api.contextPush(context), "cuCtxPushCurrent"))
-      return status;
-    cuda::Result result = function();
-    // The status of `function` is what counts.
-    cuda::Context previous = nullptr;
-    api.contextPop(&previous);
-    return report(result, what, log);
+    return inContext([&] { return report(function(), what, log); });
   }
 
   const DriverApi &api;
@@ -328,20 +369,36 @@ private:
     return fail(statusOf(result), std::move(message));
   }
 
+  /// What `function` returns, called with the device's context current.
+  template <typename Callable> nvfp4_status inContext(Callable function) {
+    if (!entered.empty() && entered.back() == this)
+      return function();
+    if (nvfp4_status status = enter())
+      return status;
+    nvfp4_status status = function();
+    leave();
+    return status;
+  }
+
   /// A call that waits; reports of the simulator on what it waited for make it
   /// fail.
   template <typename Callable>
   nvfp4_status synchronized(Callable function, const char *what,
                             const cuda::Stream *stream, cuda::Event event) {
-    nvfp4_status status = call(function, what);
-    const char *findings =
-        api.simTakeFindings ? api.simTakeFindings(stream, event) : nullptr;
-    if (!findings)
-      return status;
-    if (!status)
-      return fail(NVFP4_DEVICE_ERROR, findings);
-    return fail(status, std::string(nvfp4_last_error()) + "\n" + findings);
+    return inContext([&] {
+      nvfp4_status status = report(function(), what);
+      const char *findings =
+          api.simTakeFindings ? api.simTakeFindings(stream, event) : nullptr;
+      if (!findings)
+        return status;
+      if (!status)
+        return fail(NVFP4_DEVICE_ERROR, findings);
+      return fail(status, std::string(nvfp4_last_error()) + "\n" + findings);
+    });
   }
+
+  /// Devices that the thread has entered, whose contexts are current.
+  static thread_local std::vector<const DriverBackend *> entered;
 
   std::string kind;
   std::string name;
@@ -349,6 +406,8 @@ private:
   cuda::Device device = 0;
   cuda::Context context = nullptr;
 };
+
+thread_local std::vector<const DriverBackend *> DriverBackend::entered;
 
 DriverModule::~DriverModule() {
   // Nobody is left to hear of an error.
@@ -388,7 +447,7 @@ nvfp4_status DriverModule::variable(const char *name, void *&pointer,
 }
 
 /// Raises the limits that the launch goes past.
-nvfp4_status DriverKernel::allow(const nvfp4_launch &launch) {
+nvfp4_status DriverKernel::prepare(const nvfp4_launch &launch) {
   std::lock_guard<std::mutex> lock(mutex);
   if (launch.shared_memory > sharedAllowed) {
     if (nvfp4_status status = device.call(
@@ -457,7 +516,7 @@ nvfp4_status DriverKernel::failTooLarge(cuda::LaunchConfig config,
 
 nvfp4_status DriverKernel::launch(const nvfp4_launch &launch,
                                   void *const *arguments) {
-  if (nvfp4_status status = allow(launch))
+  if (nvfp4_status status = prepare(launch))
     return status;
   const uint32_t *cluster = launch.cluster;
   bool hasCluster = cluster[0] || cluster[1] || cluster[2];

@@ -109,6 +109,18 @@ public:
     std::memmove(target, source, bytes);
     return NVFP4_OK;
   }
+  nvfp4_status copyRows(const RowCopy &copy, nvfp4_stream *) override {
+    for (size_t row = 0; row < copy.rows; ++row)
+      std::memmove(static_cast<char *>(copy.target) + row * copy.targetPitch,
+                   static_cast<const char *>(copy.source) +
+                       row * copy.sourcePitch,
+                   copy.bytes);
+    return NVFP4_OK;
+  }
+  nvfp4_status isCapturing(nvfp4_stream *, bool &capturing) override {
+    capturing = false;
+    return NVFP4_OK;
+  }
   nvfp4_status fill(void *target, uint32_t value, unsigned width, size_t count,
                     nvfp4_stream *) override {
     auto *bytes = static_cast<char *>(target);

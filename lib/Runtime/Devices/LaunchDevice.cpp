@@ -1,12 +1,11 @@
-//===- LaunchDevice.cpp - The device that tasks run on ----------*- C++ -*-===//
+//===- LaunchDevice.cpp - Devices that calls share --------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Modules are known by their text: code of a JIT compiler may come to lie where
-// other code lay before.
+// A device has one name, whatever it is called by: `cuda` is `cuda:0`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +13,7 @@
 
 #include "../Environment.h"
 #include "../Error.h"
+#include "../Kernels/RuntimeKernels.h"
 #include "../Violation.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 
@@ -48,19 +48,58 @@ static State &getState() {
 static nvfp4_status open(State &state, const char *name,
                          LaunchDevice *&device) {
   const char *set = std::getenv("NVFP4_DEVICE");
-  LaunchDevice &slot = state.devices[name ? name : set && *set ? set : "cuda"];
+  std::string key = name ? name : set && *set ? set : "cuda";
+  if (key == "cuda:0" || key == "sim:0")
+    key.resize(key.size() - 2);
+  LaunchDevice &slot = state.devices[key];
   if (!slot.device) {
-    LaunchDevice opened;
-    if (nvfp4_status status = nvfp4_device_open(name, &opened.device))
+    nvfp4_device *opened = nullptr;
+    nvfp4_device_info info{};
+    if (nvfp4_status status = nvfp4_device_open(name, &opened))
       return status;
-    if (nvfp4_status status = nvfp4_device_query(opened.device, &opened.info)) {
-      nvfp4_device_release(opened.device);
+    if (nvfp4_status status = nvfp4_device_query(opened, &info)) {
+      nvfp4_device_release(opened);
       return status;
     }
-    slot = opened;
+    slot.info = info;
+    slot.device = opened;
   }
   device = &slot;
   return NVFP4_OK;
+}
+
+nvfp4_status LaunchDevice::findOwnKernel(const char *name,
+                                         nvfp4_kernel *&kernel) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!ownKernels)
+    if (nvfp4_status status =
+            nvfp4_device_module_load(device, kRuntimeKernels, &ownKernels))
+      return status;
+  return nvfp4_device_module_kernel(ownKernels, name, &kernel);
+}
+
+nvfp4_status nvfp4::runtime::findLaunchDevice(DLDevice place,
+                                              LaunchDevice *&device) {
+  const char *kind = place.device_type == kDLCUDA     ? "cuda"
+                     : place.device_type == kDLExtDev ? "sim"
+                                                      : nullptr;
+  if (!kind)
+    return fail(NVFP4_INVALID_ARGUMENT,
+                "expected a GPU (DLPack device type 2) or a device of the "
+                "simulator (12), but got DLPack device type " +
+                    std::to_string(place.device_type));
+  std::string name = kind + (":" + std::to_string(place.device_id));
+  State &state = getState();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  return open(state, name.c_str(), device);
+}
+
+DLDevice nvfp4::runtime::getPlace(const LaunchDevice &device) {
+  std::string_view kind = device.info.kind;
+  return {kind == "cuda"  ? kDLCUDA
+          : kind == "sim" ? kDLExtDev
+                          : kDLCPU,
+          device.info.ordinal};
 }
 
 extern "C" nvfp4_status nvfp4_launch_set_device(const char *name) try {

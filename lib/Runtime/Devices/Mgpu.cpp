@@ -6,43 +6,26 @@
 //===----------------------------------------------------------------------===//
 //
 // MLIR's lowering of GPU host code calls functions named mgpu, which have no
-// way to return an error. Where upstream's library prints and goes on, these
-// print and end the process: what follows would compute nonsense. NVFP4_DEVICE
-// chooses the device. Functions that may run out of memory are noexcept, which
-// ends the process too.
+// way to return an error. In a call of the runtime its frame answers them, and
+// an error is the call's. Elsewhere, where upstream's library prints and goes
+// on, these print and end the process: what follows would compute nonsense.
+// NVFP4_DEVICE chooses the device there.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Backend.h"
+#include "../Frame/CallFrame.h"
+#include "Stray.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <mutex>
+
+using namespace nvfp4::runtime;
 
 #define MGPU_API extern "C" __attribute__((visibility("default")))
 
 static thread_local int32_t defaultDevice = 0;
 
-static void check(nvfp4_status status, const char *what) {
-  if (status == NVFP4_OK)
-    return;
-  std::fflush(stdout);
-  std::fprintf(stderr, "nvfp4: error: %s: %s\n", what, nvfp4_last_error());
-  std::fflush(stderr);
-  std::_Exit(1);
-}
-
-static void refuse(const char *what, const std::string &message) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "nvfp4: error: %s: %s\n", what, message.c_str());
-  std::fflush(stderr);
-  std::_Exit(1);
-}
-
-/// The thread's device. Devices stay open until the process ends, because
-/// compiled modules are unloaded by destructors of the program.
-static nvfp4_device *device() noexcept {
+nvfp4_device *nvfp4::runtime::getStrayDevice() noexcept {
   static std::mutex mutex;
   static auto &open = *new std::map<int32_t, nvfp4_device *>;
   std::lock_guard<std::mutex> lock(mutex);
@@ -53,8 +36,24 @@ static nvfp4_device *device() noexcept {
   std::string name = kind && *kind ? kind : "cuda";
   if (name.find(':') == std::string::npos && defaultDevice != 0)
     name += ":" + std::to_string(defaultDevice);
-  check(nvfp4_device_open(name.c_str(), &slot), "opening the device");
+  checkStray(nvfp4_device_open(name.c_str(), &slot), "opening the device");
   return slot;
+}
+
+/// Asks the frame of the running call, or does `otherwise`, which returns a
+/// status as well. False after an error.
+template <typename Asked, typename Otherwise>
+static bool perform(const char *what, Asked ask, Otherwise otherwise) noexcept {
+  if (CallFrame *frame = CallFrame::current())
+    return frame->attempt(what, [&] { return ask(*frame); });
+  checkStray(otherwise(), what);
+  return true;
+}
+
+/// Code that loads modules itself, as upstream's lowering makes it, runs in
+/// frames of tools only: there is no time to load one when a graph captures.
+static nvfp4_status refuseModules(CallFrame &frame) {
+  return frame.refuseModules();
 }
 
 MGPU_API void mgpuSetDefaultDevice(int32_t ordinal) { defaultDevice = ordinal; }
@@ -64,7 +63,8 @@ MGPU_API void mgpuSetDefaultDevice(int32_t ordinal) { defaultDevice = ordinal; }
 
 MGPU_API nvfp4_device_module *mgpuModuleLoad(const void *data, size_t) {
   nvfp4_device_module *module = nullptr;
-  check(nvfp4_device_module_load(device(), data, &module), "loading a module");
+  checkStray(nvfp4_device_module_load(getStrayDevice(), data, &module),
+             "loading a module");
   return module;
 }
 
@@ -80,16 +80,16 @@ MGPU_API void mgpuModuleUnload(nvfp4_device_module *module) {
 MGPU_API nvfp4_kernel *mgpuModuleGetFunction(nvfp4_device_module *module,
                                              const char *name) {
   nvfp4_kernel *kernel = nullptr;
-  check(nvfp4_device_module_kernel(module, name, &kernel),
-        "mgpuModuleGetFunction");
+  checkStray(nvfp4_device_module_kernel(module, name, &kernel),
+             "mgpuModuleGetFunction");
   return kernel;
 }
 
 /// An extent as launches take it.
 static uint32_t extent(intptr_t value) noexcept {
   if (value < 0 || value > UINT32_MAX)
-    refuse("launch", "expected an extent of 0 to 2^32 - 1, but got " +
-                         std::to_string(value));
+    refuseStray("launch", "expected an extent of 0 to 2^32 - 1, but got " +
+                              std::to_string(value));
   return static_cast<uint32_t>(value);
 }
 
@@ -112,7 +112,14 @@ MGPU_API void mgpuLaunchClusterKernel(nvfp4_kernel *kernel, intptr_t clusterX,
   launch.block[2] = extent(blockZ);
   launch.shared_memory = extent(sharedBytes);
   launch.stream = stream;
-  check(nvfp4_kernel_launch(kernel, &launch, params), "launch");
+  auto start = [&] { return nvfp4_kernel_launch(kernel, &launch, params); };
+  perform(
+      "launch",
+      [&](CallFrame &frame) {
+        nvfp4_status status = refuseModules(frame);
+        return status ? status : start();
+      },
+      start);
 }
 
 MGPU_API void mgpuLaunchKernel(nvfp4_kernel *kernel, intptr_t gridX,
@@ -130,32 +137,53 @@ MGPU_API void mgpuLaunchKernel(nvfp4_kernel *kernel, intptr_t gridX,
 
 MGPU_API nvfp4_stream *mgpuStreamCreate() {
   nvfp4_stream *stream = nullptr;
-  check(nvfp4_stream_create(device(), &stream), "mgpuStreamCreate");
+  perform(
+      "mgpuStreamCreate",
+      [&](CallFrame &frame) { return frame.getStream(stream); },
+      [&] { return nvfp4_stream_create(getStrayDevice(), &stream); });
   return stream;
 }
 MGPU_API void mgpuStreamDestroy(nvfp4_stream *stream) {
-  check(nvfp4_stream_destroy(device(), stream), "mgpuStreamDestroy");
+  if (!CallFrame::current())
+    checkStray(nvfp4_stream_destroy(getStrayDevice(), stream),
+               "mgpuStreamDestroy");
 }
 MGPU_API void mgpuStreamSynchronize(nvfp4_stream *stream) {
-  check(nvfp4_stream_synchronize(device(), stream), "mgpuStreamSynchronize");
+  perform(
+      "mgpuStreamSynchronize",
+      [&](CallFrame &frame) { return frame.synchronize(); },
+      [&] { return nvfp4_stream_synchronize(getStrayDevice(), stream); });
 }
+
+// The work of a frame is in one stream, which needs no events.
+
 MGPU_API void mgpuStreamWaitEvent(nvfp4_stream *stream, nvfp4_event *event) {
-  check(nvfp4_stream_wait_event(device(), stream, event),
-        "mgpuStreamWaitEvent");
+  if (!CallFrame::current())
+    checkStray(nvfp4_stream_wait_event(getStrayDevice(), stream, event),
+               "mgpuStreamWaitEvent");
 }
 MGPU_API nvfp4_event *mgpuEventCreate() {
   nvfp4_event *event = nullptr;
-  check(nvfp4_event_create(device(), 0, &event), "mgpuEventCreate");
+  if (!CallFrame::current())
+    checkStray(nvfp4_event_create(getStrayDevice(), 0, &event),
+               "mgpuEventCreate");
   return event;
 }
 MGPU_API void mgpuEventDestroy(nvfp4_event *event) {
-  check(nvfp4_event_destroy(device(), event), "mgpuEventDestroy");
+  if (!CallFrame::current())
+    checkStray(nvfp4_event_destroy(getStrayDevice(), event),
+               "mgpuEventDestroy");
 }
 MGPU_API void mgpuEventSynchronize(nvfp4_event *event) {
-  check(nvfp4_event_synchronize(device(), event), "mgpuEventSynchronize");
+  perform(
+      "mgpuEventSynchronize",
+      [&](CallFrame &frame) { return frame.synchronize(); },
+      [&] { return nvfp4_event_synchronize(getStrayDevice(), event); });
 }
 MGPU_API void mgpuEventRecord(nvfp4_event *event, nvfp4_stream *stream) {
-  check(nvfp4_event_record(device(), event, stream), "mgpuEventRecord");
+  if (!CallFrame::current())
+    checkStray(nvfp4_event_record(getStrayDevice(), event, stream),
+               "mgpuEventRecord");
 }
 
 //===- Memory
@@ -174,21 +202,47 @@ static SharedMemory &sharedMemory() {
   return memory;
 }
 
+static nvfp4_status registerHost(void *pointer, uint64_t bytes,
+                                 const char *what) noexcept {
+  bool isDone = perform(
+      what,
+      [&](CallFrame &frame) { return frame.registerHost(pointer, bytes); },
+      [&] {
+        return nvfp4_device_register_host(getStrayDevice(), pointer, bytes);
+      });
+  return isDone ? NVFP4_OK : NVFP4_DEVICE_ERROR;
+}
+
+static void unregisterHost(void *pointer, const char *what) noexcept {
+  perform(
+      what, [&](CallFrame &frame) { return frame.unregisterHost(pointer); },
+      [&] { return nvfp4_device_unregister_host(getStrayDevice(), pointer); });
+}
+
 MGPU_API void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *,
                             bool hostShared) noexcept {
+  constexpr const char *what = "mgpuMemAlloc";
   void *pointer = nullptr;
-  if (bytes == 0)
-    return pointer;
   if (!hostShared) {
-    check(nvfp4_device_alloc(device(), bytes, &pointer), "mgpuMemAlloc");
+    perform(
+        what, [&](CallFrame &frame) { return frame.allocate(bytes, pointer); },
+        [&] {
+          return bytes ? nvfp4_device_alloc(getStrayDevice(), bytes, &pointer)
+                       : NVFP4_OK;
+        });
     return pointer;
   }
+  if (bytes == 0)
+    return pointer;
   constexpr uint64_t page = 4096;
   uint64_t rounded = (bytes + page - 1) / page * page;
   pointer = rounded < bytes ? nullptr : std::aligned_alloc(page, rounded);
   if (!pointer)
-    refuse("mgpuMemAlloc", "no memory for " + std::to_string(bytes) + " bytes");
-  check(nvfp4_device_register_host(device(), pointer, bytes), "mgpuMemAlloc");
+    refuseStray(what, "no memory for " + std::to_string(bytes) + " bytes");
+  if (registerHost(pointer, bytes, what)) {
+    std::free(pointer);
+    return nullptr;
+  }
   SharedMemory &memory = sharedMemory();
   std::lock_guard<std::mutex> lock(memory.mutex);
   memory.pointers[pointer] = true;
@@ -196,6 +250,7 @@ MGPU_API void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *,
 }
 
 MGPU_API void mgpuMemFree(void *pointer, nvfp4_stream *) noexcept {
+  constexpr const char *what = "mgpuMemFree";
   SharedMemory &memory = sharedMemory();
   bool shared;
   {
@@ -203,36 +258,50 @@ MGPU_API void mgpuMemFree(void *pointer, nvfp4_stream *) noexcept {
     shared = memory.pointers.erase(pointer) != 0;
   }
   if (!shared) {
-    check(nvfp4_device_free(device(), pointer), "mgpuMemFree");
+    perform(
+        what, [&](CallFrame &frame) { return frame.free(pointer); },
+        [&] { return nvfp4_device_free(getStrayDevice(), pointer); });
     return;
   }
-  check(nvfp4_device_unregister_host(device(), pointer), "mgpuMemFree");
+  unregisterHost(pointer, what);
   std::free(pointer);
 }
 
 MGPU_API void mgpuMemcpy(void *target, void *source, size_t bytes,
                          nvfp4_stream *stream) {
-  check(nvfp4_device_copy(device(), target, source, bytes, stream),
-        "mgpuMemcpy");
+  perform(
+      "mgpuMemcpy",
+      [&](CallFrame &frame) { return frame.copy({target, source, bytes}); },
+      [&] {
+        return nvfp4_device_copy(getStrayDevice(), target, source, bytes,
+                                 stream);
+      });
+}
+
+static void fill(const char *what, void *target, uint32_t value, unsigned width,
+                 size_t count, nvfp4_stream *stream) {
+  perform(
+      what,
+      [&](CallFrame &frame) { return frame.fill(target, value, width, count); },
+      [&] {
+        return nvfp4_device_fill(getStrayDevice(), target, value, width, count,
+                                 stream);
+      });
 }
 MGPU_API void mgpuMemset32(void *target, uint32_t value, size_t count,
                            nvfp4_stream *stream) {
-  check(nvfp4_device_fill(device(), target, value, 4, count, stream),
-        "mgpuMemset32");
+  fill("mgpuMemset32", target, value, 4, count, stream);
 }
 MGPU_API void mgpuMemset16(void *target, uint16_t value, size_t count,
                            nvfp4_stream *stream) {
-  check(nvfp4_device_fill(device(), target, value, 2, count, stream),
-        "mgpuMemset16");
+  fill("mgpuMemset16", target, value, 2, count, stream);
 }
 
 MGPU_API void mgpuMemHostRegister(void *pointer, uint64_t bytes) {
-  check(nvfp4_device_register_host(device(), pointer, bytes),
-        "mgpuMemHostRegister");
+  registerHost(pointer, bytes, "mgpuMemHostRegister");
 }
 MGPU_API void mgpuMemHostUnregister(void *pointer) {
-  check(nvfp4_device_unregister_host(device(), pointer),
-        "mgpuMemHostUnregister");
+  unregisterHost(pointer, "mgpuMemHostUnregister");
 }
 
 namespace {
@@ -252,11 +321,11 @@ MGPU_API void mgpuMemHostRegisterMemRef(int64_t rank, MemRef *memref,
   const int64_t *strides = sizes + rank;
   for (int64_t d = rank - 1; d >= 0; --d) {
     if (strides[d] != static_cast<int64_t>(elements))
-      refuse("mgpuMemHostRegisterMemRef",
-             "expected a memref without gaps, but dimension " +
-                 std::to_string(d) + " has stride " +
-                 std::to_string(strides[d]) + " instead of " +
-                 std::to_string(elements));
+      refuseStray("mgpuMemHostRegisterMemRef",
+                  "expected a memref without gaps, but dimension " +
+                      std::to_string(d) + " has stride " +
+                      std::to_string(strides[d]) + " instead of " +
+                      std::to_string(elements));
     elements *= static_cast<uint64_t>(sizes[d]);
   }
   if (elements)
@@ -279,8 +348,8 @@ mgpuTensorMapEncodeTiled(void *map, int32_t type, uint32_t rank, void *address,
                          int32_t interleave, int32_t swizzle,
                          int32_t l2Promotion, int32_t fill) noexcept {
   if (interleave)
-    refuse("mgpuTensorMapEncodeTiled",
-           "interleaved tensor maps are not supported");
+    refuseStray("mgpuTensorMapEncodeTiled",
+                "interleaved tensor maps are not supported");
   nvfp4_tensor_map_spec spec = {};
   spec.type = static_cast<nvfp4_tensor_map_type>(type);
   spec.rank = rank;
@@ -295,12 +364,14 @@ mgpuTensorMapEncodeTiled(void *map, int32_t type, uint32_t rank, void *address,
     if (d + 1 < rank && d < 4)
       spec.stride[d] = strides[d];
   }
-  check(nvfp4_tensor_map_encode(device(), &spec, map),
-        "mgpuTensorMapEncodeTiled");
+  perform(
+      "mgpuTensorMapEncodeTiled",
+      [&](CallFrame &frame) { return frame.encode(spec, map); },
+      [&] { return nvfp4_tensor_map_encode(getStrayDevice(), &spec, map); });
 }
 
 /// Encodes the map of a memref, whose last dimension is the innermost, to new
-/// device memory, which lives as long as the process.
+/// device memory, which lives as long as the call or else the process.
 MGPU_API void *
 mgpuTensorMapEncodeTiledMemref(int64_t rank, MemRef *memref, int32_t type,
                                int32_t interleave, int32_t swizzle,
@@ -309,9 +380,9 @@ mgpuTensorMapEncodeTiledMemref(int64_t rank, MemRef *memref, int32_t type,
   static constexpr unsigned elementBytes[] = {1, 2, 4, 4, 8, 8, 2,
                                               4, 8, 2, 4, 4, 4};
   if (rank < 1 || rank > 5 || type < 0 || type > 12)
-    refuse("mgpuTensorMapEncodeTiledMemref",
-           "expected a rank of 1 to 5 and a type of 0 to 12, but got " +
-               std::to_string(rank) + " and " + std::to_string(type));
+    refuseStray("mgpuTensorMapEncodeTiledMemref",
+                "expected a rank of 1 to 5 and a type of 0 to 12, but got " +
+                    std::to_string(rank) + " and " + std::to_string(type));
   const int64_t *sizes = memref->extents;
   const int64_t *memrefStrides = sizes + rank;
   uint64_t dimensions[5] = {};
@@ -331,10 +402,7 @@ mgpuTensorMapEncodeTiledMemref(int64_t rank, MemRef *memref, int32_t type,
       map, type, static_cast<uint32_t>(rank),
       memref->aligned + memref->offset * elementBytes[type], dimensions,
       strides, box, elementStrides, interleave, swizzle, l2Promotion, fill);
-  void *onDevice = nullptr;
-  check(nvfp4_device_alloc(device(), sizeof map, &onDevice),
-        "mgpuTensorMapEncodeTiledMemref");
-  check(nvfp4_device_copy(device(), onDevice, map, sizeof map, nullptr),
-        "mgpuTensorMapEncodeTiledMemref");
+  void *onDevice = mgpuMemAlloc(sizeof map, nullptr, /*hostShared=*/false);
+  mgpuMemcpy(onDevice, map, sizeof map, nullptr);
   return onDevice;
 }

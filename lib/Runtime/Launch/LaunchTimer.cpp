@@ -11,20 +11,12 @@
 
 #include "LaunchTimer.h"
 
-#include <atomic>
+#include "../Frame/KernelTimes.h"
 
 using namespace nvfp4::runtime;
 
-static std::atomic<bool> isTiming{false};
-static std::atomic<double> microseconds{0};
-
-extern "C" void nvfp4_launch_set_timing(int enable) { isTiming = enable != 0; }
-
-extern "C" double nvfp4_launch_take_time(void) {
-  return microseconds.exchange(0);
-}
-
-LaunchTimer::LaunchTimer(nvfp4_task &task) : task(task), isOn(isTiming) {}
+LaunchTimer::LaunchTimer(nvfp4_task &task)
+    : task(task), isOn(areKernelsTimed()) {}
 
 LaunchTimer::~LaunchTimer() {
   for (nvfp4_event *event : {first, last})
@@ -51,6 +43,6 @@ bool LaunchTimer::add() {
   if (!task.check(
           nvfp4_event_elapsed(task.device->device, first, last, &milliseconds)))
     return false;
-  microseconds.fetch_add(1e3 * milliseconds);
+  addKernelTime(1e3 * milliseconds);
   return true;
 }

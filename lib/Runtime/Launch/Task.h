@@ -12,8 +12,8 @@
 #ifndef NVFP4_LIB_RUNTIME_LAUNCH_TASK_H
 #define NVFP4_LIB_RUNTIME_LAUNCH_TASK_H
 
+#include "../Devices/LaunchDevice.h"
 #include "CodedWeights.h"
-#include "LaunchDevice.h"
 #include "TaskGroups.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 

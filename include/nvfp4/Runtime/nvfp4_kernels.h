@@ -1,0 +1,106 @@
+/*===- nvfp4_kernels.h - Kernels of compiled code -------------------*- C -*-===
+ *
+ * Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+ * Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===------------------------------------------------------------------------===
+ *
+ * Code compiled for a GPU calls these functions beside the mgpu functions of
+ * MLIR's gpu-to-llvm, for what those lack. They belong to the running call,
+ * whose device, stream and memory they use; `stream` is what mgpuStreamCreate
+ * gave. None of them fails on the spot: the first error is the call's, and what
+ * comes after it does nothing. Code with kernels is called by
+ * nvfp4_function_call or nvfp4_function_run; in another way it ends the process.
+ *
+ * `where` names the place in the program: a source location and an operation.
+ *
+ *===------------------------------------------------------------------------===
+ */
+
+#ifndef NVFP4_RUNTIME_NVFP4_KERNELS_H
+#define NVFP4_RUNTIME_NVFP4_KERNELS_H
+
+#include "nvfp4/Runtime/nvfp4_device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A kernel of an artefact, and what its launches have in common. An artefact
+ * lists its kernels in the symbol `nvfp4_kernels`: pointers, the last one
+ * null. */
+typedef struct nvfp4_kernel_entry {
+  /* As nvfp4_device_module_load takes it. Kernels may share one. */
+  const char *image;
+  const char *name;
+  /* Of a block; 0 where each launch says. */
+  int32_t threads;
+  /* Dynamic shared memory of a block. */
+  int32_t shared_memory;
+  /* Blocks of a cluster, at least 1. */
+  int32_t cluster;
+  /* Those of nvfp4_launch. */
+  uint32_t flags;
+} nvfp4_kernel_entry;
+
+/* Starts the kernel, whose blocks share `blocks` tiles of work: on that many
+ * blocks, but no more than the device runs at a time in whole clusters, or than
+ * nvfp4_launch_set_max_blocks allows. 0 tiles start nothing. `parameters` has a
+ * pointer to the value of each parameter. */
+NVFP4_API void nvfp4_kernel_start(const nvfp4_kernel_entry *kernel,
+                                  const char *where, int64_t blocks,
+                                  nvfp4_stream *stream, void **parameters);
+
+/* Starts the kernel on a grid; one without blocks starts nothing. `shared` is
+ * added to the entry's shared memory. */
+NVFP4_API void nvfp4_kernel_start_grid(const nvfp4_kernel_entry *kernel,
+                                       const char *where, int64_t grid_x,
+                                       int64_t grid_y, int64_t grid_z,
+                                       int64_t block_x, int64_t block_y,
+                                       int64_t block_z, int32_t shared,
+                                       nvfp4_stream *stream, void **parameters);
+
+/* An extent as kernels hold it; fails from 2^31 on. */
+NVFP4_API int32_t nvfp4_kernel_extent(const char *where, int64_t extent);
+
+/* Encodes a tensor map to 128 bytes at a multiple of 64: of a tensor at
+ * `address` with `sizes` elements, innermost first, and `strides` bytes from one
+ * index of dimension d + 1 to the next; an instruction copies boxes of `box`
+ * elements. Dimensions without elements have one, as TMA wants. Fails where a
+ * size cannot be a coordinate. */
+NVFP4_API void nvfp4_kernel_tensor_map(const char *where, int32_t type,
+                                       int32_t rank, void *address,
+                                       const int64_t *sizes,
+                                       const int64_t *strides,
+                                       const int32_t *box, int32_t swizzle,
+                                       void *map);
+
+/* Stores `count` entries of 128 bytes of the host to `table` in device memory,
+ * by launches that have them as parameters: a graph that captures them keeps
+ * their values. */
+NVFP4_API void nvfp4_kernel_write_table(const char *where, void *table,
+                                        const void *entries, int64_t count,
+                                        nvfp4_stream *stream);
+
+/* Copies `rows` rows of `bytes`, which begin every so many bytes on either
+ * side. In a call by nvfp4_function_run both sides are the device's. */
+NVFP4_API void nvfp4_kernel_copy_rows(const char *where, void *target,
+                                      int64_t target_pitch, const void *source,
+                                      int64_t source_pitch, int64_t bytes,
+                                      int64_t rows, nvfp4_stream *stream);
+
+/* Stores zeros. */
+NVFP4_API void nvfp4_kernel_clear(const char *where, void *target,
+                                  int64_t bytes, nvfp4_stream *stream);
+
+/* Device memory of result `index` of the function, of `rank` `extents` of
+ * elements of `element_bytes`: the caller's, or new memory that becomes its. */
+NVFP4_API void *nvfp4_kernel_result(const char *where, int32_t index,
+                                    int32_t element_bytes, int32_t rank,
+                                    const int64_t *extents);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* NVFP4_RUNTIME_NVFP4_KERNELS_H */

@@ -1,0 +1,15 @@
+//===- TwoDevices.cpp - the devices of these tests --------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The simulator reads options when it is first called.
+//
+//===----------------------------------------------------------------------===//
+
+#include <cstdlib>
+
+[[maybe_unused]] static const int isSet =
+    setenv("NVFP4_SIM_OPTIONS", "--devices 2", 1);
