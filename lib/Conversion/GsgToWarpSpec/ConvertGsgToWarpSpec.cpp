@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBody.h"
-#include "WgmmaBody.h"
+#include "Tcgen05/Kernel.h"
+#include "Wgmma/Kernel.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
@@ -29,17 +29,18 @@ namespace nvfp4::gsg {
 
 using namespace mlir;
 using namespace nvfp4::gsg;
-using namespace nvfp4::gsg::sm100;
+using namespace nvfp4::gsg::kernels;
 
-template <typename Plan, typename Body>
-static LogicalResult buildKernel(ModuleOp module, MatmulOp op) {
+/// The kernel and its launch, by the functions beside `Plan`.
+template <typename Plan>
+static LogicalResult lowerByPlan(ModuleOp module, MatmulOp op) {
   FailureOr<Plan> plan = Plan::get(op);
   if (failed(plan))
     return failure();
   Launch launch(module, op);
   HostNumber blocks;
   auto parameters = addParameters(launch, *plan, op, blocks);
-  Body(launch, *plan, parameters, op).build();
+  buildKernel(launch, *plan, parameters, op);
   launch.shareEqualKernel();
   launch.run(blocks);
   op.erase();
@@ -54,24 +55,24 @@ static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
     return op.emitOpError("expected memrefs in storage form; run "
                           "gsg-decompose-scaled and one-shot-bufferize first");
   if (target == KernelTarget::SM90A)
-    return buildKernel<WgmmaPlan, WgmmaBody>(module, op);
-  return buildKernel<KernelPlan, KernelBody>(module, op);
+    return lowerByPlan<wgmma::Plan>(module, op);
+  return lowerByPlan<tcgen05::Plan>(module, op);
 }
 
 /// One kernel for all problems.
 static LogicalResult lowerList(ModuleOp module, MatmulListOp list) {
   OpBuilder b(list);
   MatmulOp first = createProblem(b, list, 0, list.getAlpha(), list.getBeta());
-  FailureOr<KernelPlan> plan = KernelPlan::get(list, first);
+  FailureOr<tcgen05::Plan> plan = tcgen05::Plan::get(list, first);
   if (failed(plan)) {
     first.erase();
     return failure();
   }
   Launch launch(module, list);
   HostNumber blocks;
-  KernelParameters parameters =
+  tcgen05::Parameters parameters =
       addListParameters(launch, *plan, list, first, blocks);
-  KernelBody(launch, *plan, parameters, first).build();
+  buildKernel(launch, *plan, parameters, first);
   launch.shareEqualKernel();
   launch.run(blocks);
   first.erase();

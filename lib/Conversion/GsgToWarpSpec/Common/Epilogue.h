@@ -1,0 +1,167 @@
+//===- Epilogue.h - From the sums of a row to results -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each thread has one row of a tile and takes its columns in chunks. The files
+// of the epilogue share this builder; where a row lies and how its sums are
+// read is the target's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_EPILOGUE_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_EPILOGUE_H
+
+#include "TileLoop.h"
+#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+
+namespace nvfp4::gsg::arithmetic {
+struct BlockQuantizer;
+struct QuantizeInputs;
+} // namespace nvfp4::gsg::arithmetic
+
+namespace nvfp4::gsg::kernels {
+
+/// One thread's row of a tile.
+struct TileRow {
+  using Value = mlir::Value;
+  ProblemExtents extents;
+  ResultPlace result;
+  /// i32: the group, its first row and how many it has, the thread's row and
+  /// the tile's first one among the rows of all groups, the thread's within its
+  /// group, the tile's first column of the product and of the result.
+  Value group, groupStart, groupRows, row, firstRow, rowInGroup, column,
+      outColumn;
+  /// The row belongs to the group.
+  Value isRow;
+  /// i32: the number of the thread, the first of the block's rows.
+  Value thread, blockRow;
+  /// All of the block's rows belong to the group.
+  Value isWhole;
+  /// f32, null where the product has none: of the columns that come first and
+  /// second of a pair, or of all.
+  Value alpha, secondAlpha, beta, prob, globalScale;
+  arithmetic::ActivationParams params;
+  /// f32, of an epilogue region.
+  llvm::SmallVector<Value> rowNumbers, groupNumbers;
+};
+
+/// Builds the epilogue of one kernel. No member changes while it does.
+class Epilogue : protected KernelMath {
+public:
+  using Values = llvm::SmallVector<Value>;
+  /// `columns` sums from column `offset` of the tile on, of the thread's row.
+  using LoadFn = llvm::function_ref<Value(Value offset, int64_t columns)>;
+
+  /// A thread finishes `resultColumns` results of a row at a time.
+  Epilogue(const KernelContext &context, int64_t resultColumns)
+      : KernelMath(context), context(context), parameters(context.parameters),
+        resultColumns(resultColumns), op(context.getOp()) {}
+  virtual ~Epilogue() = default;
+
+  /// Columns of the product that a thread has in a vector: those of one side
+  /// where runs of pairs are as long.
+  int64_t getVectorColumns();
+  /// Loads what the row and its group are multiplied by.
+  void loadGroupNumbers(TileRow &tile);
+  /// Finishes and stores a chunk of the row. `amax` is what the thread has seen
+  /// so far, or null if nobody asks; the result is what it has seen then.
+  Value buildChunk(const TileRow &tile, LoadFn load, Value chunk, Value amax);
+  /// What a thread has seen before: 0, or null if nobody asks.
+  Value getNoAmax() { return parameters.amax ? i32(0) : Value(); }
+  void storeAmax(const TileRow &tile, Value thread, Value amax);
+  /// What `body` returns, under a condition; else `otherwise`.
+  Values buildIf(Value condition, mlir::ValueRange otherwise,
+                 llvm::function_ref<Values()> body);
+
+protected:
+  // What targets do otherwise.
+  /// Stores y: the thread's row alone.
+  virtual void storeRows(const TileRow &tile, Value y, Value column,
+                         Value isInside, Value isColumn);
+  /// Whether the target has the instruction from f32 to E2M1.
+  virtual bool roundsToE2M1() const { return false; }
+
+  const KernelContext &context;
+  const KernelParameters &parameters;
+
+private:
+  /// What `body` returns, which `finishTile` does for a tile of `width` columns
+  /// from `column` on; stores it. Returns `amax`.
+  Value buildStored(const TileRow &tile, Value isInside, Value isColumn,
+                    int64_t width, Value column, Value amax,
+                    llvm::function_ref<Values()> body);
+  /// Steps 2 to 6: the pre-activation of the 32 columns from `column` on, which
+  /// are the second half of wide pairs if `isSecond`.
+  Value finishProduct(const TileRow &tile, Value acc, Value column,
+                      bool isSecond);
+  // Columns in another gate layout (EpilogueOuterGate.cpp).
+  /// Runs of the 32 columns from `column` on, which are the second of wide
+  /// pairs if `isSecond`, that are runs in memory as well.
+  struct OuterRun {
+    /// Its column in memory; its first pair and the number of pairs in all, for
+    /// what lies behind the last.
+    Value column, pair, pairs;
+    /// Where it is within the vector of first columns followed by second ones,
+    /// and its length.
+    int64_t place, width;
+  };
+  llvm::SmallVector<OuterRun> getOuterRuns(const TileRow &tile, Value column,
+                                           bool isSecond);
+  /// The number of pairs if it is known, and whether they fill all vectors.
+  std::pair<std::optional<int64_t>, bool> getKnownPairs();
+  /// 32 columns of `memref`, as the accumulator has them.
+  Value loadOuter(const TileRow &tile, Value memref, Value column,
+                  bool isSecond);
+  void storeOuter(const TileRow &tile, Value z, Value memref, Value column,
+                  bool isSecond);
+  /// The layout of columns in memory, or null if the accumulator has it.
+  GateAttr getOuterGate();
+
+  Value spreadAlpha(const TileRow &tile, Value z, bool isSecond,
+                    int64_t granularity);
+  /// Steps 8 to 12: activation of one vector or of a pair of them, to the
+  /// columns of the result from `column` on. Returns y, unless it is stored in
+  /// codes, and `amax` if there is one.
+  Values finishTile(const TileRow &tile, llvm::ArrayRef<Value> z, Value column,
+                    Value amax);
+  /// Blocks of `y`, which starts at one, as codes and scales.
+  void storeQuantized(const TileRow &tile, Value y, Value column);
+  /// The bytes and the scale of one block.
+  std::pair<Value, Value>
+  quantizeBlock(const arithmetic::BlockQuantizer &quantizer,
+                const arithmetic::QuantizeInputs &inputs, Value x);
+  /// Where the scale of block `block` of the thread's row is stored.
+  Value getScaleOffset(const TileRow &tile, ScaledType type, Value block);
+  /// `silu` or `swiglu` where the op leaves their accuracy to the target.
+  Value applyFastActivation(const TileRow &tile, llvm::ArrayRef<Value> z);
+  /// y of an epilogue region.
+  Value applyRegion(const TileRow &tile, llvm::ArrayRef<Value> z, Value column);
+  /// The larger of `amax` and the magnitudes of `y`, as bits of f32.
+  Value foldAmax(const TileRow &tile, Value amax, Value y, Value column);
+  /// A matrix of results: its columns, the elements from row to row, and the
+  /// number of columns if it is known.
+  struct Destination {
+    Value memref, columns, stride;
+    std::optional<int64_t> known;
+  };
+  void storeVector(const TileRow &tile, Value y, Value column,
+                   const Destination &to);
+  /// `columns` elements from `at` on as f32, zero where `mask` is false.
+  /// `known` is the length of a row, if it is known.
+  Value loadVector(Value memref, Value at, int64_t columns, Value mask,
+                   std::optional<int64_t> known);
+  /// Which of `columns` columns from `column` on are below `limit`; null if it
+  /// is known that they all are where the first is.
+  Value maskOf(Value column, int64_t columns, Value limit,
+               std::optional<int64_t> known);
+
+  const int64_t resultColumns;
+  MatmulOp op;
+};
+
+} // namespace nvfp4::gsg::kernels
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_EPILOGUE_H

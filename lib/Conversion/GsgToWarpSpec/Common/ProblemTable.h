@@ -1,0 +1,45 @@
+//===- ProblemTable.h - A kernel for several problems -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Problems of a list have extents of their own. A table in global memory has a
+// row of entries for each: its words, and then its tensor maps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_PROBLEMTABLE_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_PROBLEMTABLE_H
+
+#include "KernelContext.h"
+
+namespace nvfp4::gsg::kernels {
+
+/// Words of a row of the table, in the order of their places. The pointer to
+/// the result is two.
+enum class ProblemWord : int64_t {
+  Rows,
+  Columns,
+  Steps,
+  OutStride,
+  OutLow,
+  OutHigh
+};
+
+/// The extents of problem `g`, which are loaded where problems have their own.
+ProblemExtents getExtents(const KernelContext &context, mlir::Value g);
+
+/// Where the results of problem `g` go. With `hasMap` boxes of them have the map
+/// number `map`.
+ResultPlace getResult(const KernelContext &context, mlir::Value g, bool hasMap,
+                      unsigned map);
+
+/// Map number `i` of problem `g`, or `map` if all have the same.
+mlir::Value getMap(const KernelContext &context, mlir::Value map, mlir::Value g,
+                   unsigned i);
+
+} // namespace nvfp4::gsg::kernels
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_PROBLEMTABLE_H

@@ -1,0 +1,150 @@
+//===- Plan.cpp - Sizes of one product's kernel -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a kernel cannot do is refused here, before anything is built.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
+#include "nvfp4/Strategy/Budget.h"
+#include "nvfp4/Strategy/Legality.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::tcgen05;
+
+static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
+  if (!type.isKMajor())
+    return "values whose blocks do not run along the last dimension";
+  // Groups along K are laid out by the launch, with their scales.
+  if (kind == GroupingKind::RaggedK)
+    return type.getLayout() == ScaleLayout::Linear
+               ? ""
+               : "scales that are not laid out by gsg-assign-scale-layout";
+  bool isRagged = kind == GroupingKind::RaggedRows;
+  if (type.getLayout() != ScaleLayout::Blocked ||
+      (type.getGroupStart() != GroupStart::Whole && !isRagged))
+    return "scales that are not laid out by gsg-assign-scale-layout";
+  return "";
+}
+
+/// The instruction for the formats of both operands.
+static void chooseInstruction(Plan &plan) {
+  ScaledType a = plan.a.operand.type, b = plan.b.operand.type;
+  BlockFormat format = a.getFormat();
+  if (a.isFP4() != b.isFP4()) {
+    for (OperandPlan *side : {&plan.a, &plan.b}) {
+      ScaledType type = side->operand.type;
+      side->isPadded = type.isFP4();
+      side->element = type.isFP4() ? Float4E2M1FNType::get(type.getContext())
+                                   : type.getDataElementType();
+    }
+  } else {
+    plan.a.element = a.getDataElementType();
+    plan.b.element = b.getDataElementType();
+  }
+  if (!a.isFP4() || !b.isFP4()) {
+    plan.kind = warpspec::ScaledKind::MXF8F6F4;
+    plan.k = 128;
+  } else {
+    plan.kind = format == BlockFormat::MXFP4 ? warpspec::ScaledKind::MXF4
+                                             : warpspec::ScaledKind::MXF4NVF4;
+    plan.ue8m0 = format == BlockFormat::NVFP4_E8M0;
+    plan.k = 256;
+  }
+  plan.scaleAtoms = plan.k / a.getBlockSize() / 4;
+}
+
+/// The tile that the strategy asks for, or what is missing. The budget is the
+/// one by which the strategy was found to be legal.
+static std::string chooseTile(Plan &plan, MatmulOp op) {
+  strategy::Problem problem = forKernels(describe(op));
+  const strategy::Machine &machine = *strategy::findMachine("sm_100a");
+  strategy::Tile tile = {.k = plan.k};
+  if (StrategyAttr given = op.getStrategyAttr())
+    tile = getTile(given);
+  if (auto violation = strategy::findViolation(tile, problem, machine)) {
+    std::string text =
+        "the strategy " + strategy::toString(tile) + ": " + violation->text;
+    if (auto legal = strategy::findNearestLegal(tile, problem, machine))
+      text += "; the nearest one is " + strategy::toString(*legal);
+    return text;
+  }
+  tile = strategy::complete(tile, problem, machine);
+  plan.m = tile.m;
+  plan.n = tile.n;
+  plan.ctas = tile.ctas;
+  plan.splitK = tile.splitK;
+  plan.swap = tile.swapAB;
+  // Rows on lanes are rows of a box, and codes go with their scales.
+  plan.staged = !plan.swap && !op.getQuantizer();
+  plan.resultColumns = getResultColumns(op, plan.swap);
+  plan.stages = tile.stages;
+  plan.accumulators = tile.accumulatorStages;
+  plan.scaleBuffers = tile.scaleStages;
+  if (auto memory = strategy::planTensorMemory(tile, problem, machine);
+      memory && memory->overlapped)
+    plan.sharedColumns = plan.n - memory->accumulatorStride;
+  return "";
+}
+
+/// Fills in the plan of `op`. What is missing, or an empty text.
+static std::string makePlan(Plan &plan, MatmulOp op) {
+  if (std::string what = findUnsupportedByKernels(op, KernelTarget::SM100A);
+      !what.empty())
+    return what;
+  plan.a.parts =
+      getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr());
+  plan.b.parts =
+      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
+  plan.a.operand = plan.a.parts.front();
+  plan.b.operand = plan.b.parts.front();
+  GroupingKind kind = op.getGrouping().getKind();
+  for (const OperandPlan *side : {&plan.a, &plan.b})
+    if (std::string what = findUnsupportedSide(side->operand.type, kind);
+        !what.empty())
+      return what;
+  chooseInstruction(plan);
+  return chooseTile(plan, op);
+}
+
+FailureOr<Plan> Plan::get(MatmulOp op) {
+  if (std::string what = explainCodedWeights(op, KernelTarget::SM100A);
+      !what.empty())
+    return op.emitOpError(what);
+  if (failed(requireScaledRows(op)))
+    return failure();
+  Plan plan;
+  if (std::string what = makePlan(plan, op); !what.empty())
+    return refuseKernel(op, KernelTarget::SM100A, what);
+  return plan;
+}
+
+FailureOr<Plan> Plan::get(MatmulListOp list, MatmulOp first) {
+  auto refuse = [&](const Twine &what) {
+    return refuseKernel(list, KernelTarget::SM100A, what);
+  };
+  if (std::string what = explainCodedWeights(list, KernelTarget::SM100A);
+      !what.empty())
+    return list.emitOpError(what);
+  if (std::string what = findUnsupportedByKernels(list); !what.empty())
+    return refuse(what);
+  Plan plan;
+  if (std::string what = makePlan(plan, first); !what.empty())
+    return refuse(what);
+  for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
+    for (ScaledType type : {list.getLhsType(i), list.getRhsType(i)})
+      if (std::string what = findUnsupportedSide(type, GroupingKind::Dense);
+          !what.empty())
+        return refuse(what);
+  }
+  return plan;
+}

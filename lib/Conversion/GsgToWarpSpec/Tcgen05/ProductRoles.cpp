@@ -1,0 +1,196 @@
+//===- ProductRoles.cpp - Roles that load and multiply ----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loops along K: TMA fills stages, the tensor core drains them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Common/ProblemTable.h"
+#include "Kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::kernels;
+using namespace nvfp4::gsg::tcgen05;
+using namespace nvfp4::warpspec;
+
+namespace {
+/// Where the operands of a group lie, i32.
+struct OperandPlace {
+  /// Its first row in A and in the weights, and the first rows of tiles of
+  /// their scales.
+  Value row, weightRow, rowAtom, weightAtom;
+  /// Its first stage along K, null if that is the operands' first, and how
+  /// many there are.
+  Value step, steps;
+};
+} // namespace
+
+/// The first stage of the tile's part of K among `steps`, and how many it has:
+/// at least one, which may lie after the last.
+static std::pair<Value, Value>
+getPartSteps(const Kernel &k, const TileState &tile, Value steps) {
+  if (!tile.part)
+    return {Value(), steps};
+  Value each = k.ceilDiv(steps, k.plan.splitK);
+  Value first = k.mul(tile.part, each);
+  return {first, k.clamp(k.sub(steps, first), k.i32(1), each)};
+}
+
+static OperandPlace getOperands(const Kernel &k, const TileState &tile) {
+  auto [step, steps] = getPartSteps(k, tile, tile.extents.steps);
+  if (k.parameters.problems) {
+    Value zero = k.i32(0);
+    return {zero, zero, zero, zero, step, steps};
+  }
+  GroupPlace group = getGroup(k, tile.extents, tile.group);
+  if (group.steps) {
+    Value zero = k.i32(0);
+    // An empty group has a stage of zeros.
+    steps = arith::MaxSIOp::create(k.b, k.loc, group.steps, k.i32(1));
+    return {zero, zero, zero, zero, group.firstStep, steps};
+  }
+  return {group.start,
+          k.mul(tile.group, tile.extents.columns),
+          group.scaleAtom,
+          k.mul(tile.group, k.ceilDiv(tile.extents.columns, 128)),
+          step,
+          steps};
+}
+
+/// Stages along K of a tile, or of its part, at least one.
+static Value getSteps(const Kernel &k, const TileState &tile) {
+  return k.getOp().getGrouping().getKind() == GroupingKind::RaggedK
+             ? getOperands(k, tile).steps
+             : getPartSteps(k, tile, tile.extents.steps).second;
+}
+
+void tcgen05::buildLoadRole(const Kernel &kernel) {
+  OpBuilder &b = kernel.b;
+  Location loc = kernel.loc;
+  const Plan &plan = kernel.plan;
+  kernel.forEachTile(/*isEpilogue=*/false, [&](const TileState &tile) {
+    auto add = [&](Value x, Value y) { return kernel.add(x, y); };
+    auto mul = [&](Value x, int64_t y) { return kernel.mul(x, y); };
+    OperandPlace place = getOperands(kernel, tile);
+    Value g = tile.group;
+    Value aMap = getMap(kernel, kernel.maps.a, g, 0);
+    Value bMap = getMap(kernel, kernel.maps.b, g, 1);
+    Value aScaleMap = getMap(kernel, kernel.maps.aScales, g, 2);
+    Value bScaleMap = getMap(kernel, kernel.maps.bScales, g, 3);
+    Value rowInGroup = mul(tile.m, plan.getTileRows());
+    Value column = mul(tile.n, plan.getTileColumns());
+    Value row = add(place.row, kernel.addOwn(rowInGroup, plan.getOwnRows()));
+    Value weightRow =
+        add(place.weightRow, kernel.addOwn(column, plan.getOwnColumns()));
+    // Blocks of a pair share what lies on N, so each has all of its scales.
+    Value ownRow =
+        plan.swap ? rowInGroup : kernel.addOwn(rowInGroup, kTmemLanes);
+    Value ownColumn = plan.swap ? kernel.addOwn(column, kTmemLanes) : column;
+    Value rowAtom = add(place.rowAtom, kernel.div(ownRow, 128));
+    Value columnAtom = add(place.weightAtom, kernel.div(ownColumn, 128));
+    // Rows are read again for every tile of columns. Weights on M come by
+    // once, if the rows of a group are one tile.
+    auto rowHint = CacheHintAttr::get(b.getContext(), CacheHint::EvictLast);
+    auto weightHint =
+        plan.swap ? CacheHintAttr::get(b.getContext(), CacheHint::EvictFirst)
+                  : CacheHintAttr();
+    unsigned rowSlot = plan.swap, columnSlot = !plan.swap;
+    auto fillStage = [&](Value k, AcquireOp fill) {
+      if (place.step)
+        k = add(place.step, k);
+      auto load = [&](Value map, ArrayRef<Value> at, unsigned slot,
+                      CacheHintAttr cache) {
+        TmaLoadOp::create(b, loc, map, at, fill.getSlot()[slot],
+                          fill.getToken(), cache);
+      };
+      auto rowOffset = [&](Value map) {
+        return mul(k, cast<TensorMapType>(map.getType()).getShape().back());
+      };
+      Value atom = mul(k, plan.scaleAtoms), zero = kernel.i32(0);
+      load(aMap, {row, rowOffset(aMap)}, rowSlot, rowHint);
+      load(bMap, {weightRow, rowOffset(bMap)}, columnSlot, weightHint);
+      load(aScaleMap, {atom, rowAtom, zero}, 2 + rowSlot, rowHint);
+      load(bScaleMap, {atom, columnAtom, zero}, 2 + columnSlot, weightHint);
+    };
+    fillStages(kernel, kernel.buffers.input, kernel.i32(0), place.steps,
+               fillStage);
+  });
+}
+
+void tcgen05::buildMmaRole(const Kernel &kernel) {
+  OpBuilder &b = kernel.b;
+  Location loc = kernel.loc;
+  const Plan &plan = kernel.plan;
+  const Buffers &buffers = kernel.buffers;
+  auto i32 = [&](int64_t value) { return kernel.i32(value); };
+  kernel.forEachTile(/*isEpilogue=*/false, [&](const TileState &tile) {
+    // Where N of the tile begins within an atom of 128 rows.
+    Value start = kernel.mul(plan.swap ? tile.m : tile.n, plan.n);
+    Value inAtom = arith::AndIOp::create(b, loc, start, i32(127));
+    Value inLanes;
+    if (plan.isNarrow())
+      inLanes = arith::AndIOp::create(b, loc, start, i32(31));
+    auto fill = open<AcquireOp>(kernel, buffers.accumulators);
+    Value acc = fill.getSlot()[0];
+    AcquireOp shared;
+    if (buffers.sharedColumns) {
+      shared = open<AcquireOp>(kernel, buffers.sharedColumns);
+      auto type = MemRefType::get({kTmemLanes, plan.n}, b.getF32Type(),
+                                  MemRefLayoutAttrInterface(),
+                                  TmemAttr::get(b.getContext()));
+      acc = TmemJoinOp::create(b, loc, type, acc, shared.getSlot()[0]);
+    }
+    Value zero = i32(0), one = i32(1);
+    auto loop = scf::ForOp::create(b, loc, zero, getSteps(kernel, tile), one);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      auto drain = open<WaitOp>(kernel, buffers.input);
+      Value sa = buffers.mScales, sb = buffers.nScales;
+      auto copy = [&](unsigned slot, Value to, Value row) {
+        CopyScalesOp::create(b, loc, drain.getSlot()[slot], to, row);
+      };
+      WaitOp scales;
+      if (buffers.scaleColumns) {
+        auto copied = open<AcquireOp>(kernel, buffers.scaleColumns);
+        copy(2, copied.getSlot()[0], Value());
+        copy(3, copied.getSlot()[1], inLanes);
+        CommitOp::create(b, loc, copied.getToken());
+        scales = open<WaitOp>(kernel, buffers.scaleColumns);
+        sa = scales.getSlot()[0];
+        sb = scales.getSlot()[1];
+      } else {
+        copy(2, sa, Value());
+        copy(3, sb, inLanes);
+      }
+      if (plan.n % 128 != 0) {
+        // A tile that begins in the middle of an atom: at one of its columns.
+        auto type = cast<MemRefType>(sb.getType());
+        int64_t last = plan.n % 64 == 0 ? 2 : 3;
+        auto shorter = MemRefType::get(
+            {kTmemLanes, type.getDimSize(1) - last}, type.getElementType(),
+            MemRefLayoutAttrInterface(), type.getMemorySpace());
+        sb = TmemSliceOp::create(b, loc, shorter, sb, kernel.div(inAtom, 32));
+      }
+      Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                         loop.getInductionVar(), zero);
+      MmaScaledOp::create(b, loc, plan.kind, acc, drain.getSlot()[0], sa,
+                          drain.getSlot()[1], sb, more, plan.ue8m0);
+      if (scales)
+        ReleaseOp::create(b, loc, scales.getToken());
+      ReleaseOp::create(b, loc, drain.getToken());
+    }
+    CommitOp::create(b, loc, fill.getToken());
+    if (shared)
+      CommitOp::create(b, loc, shared.getToken());
+  });
+}

@@ -1,0 +1,59 @@
+//===- Parameters.cpp - What a kernel for wgmma is given --------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The order of the parameters is the order of the calls here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Parameters.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::kernels;
+using namespace nvfp4::gsg::wgmma;
+
+Parameters wgmma::addParameters(Launch &launch,
+                                                 const Plan &plan,
+                                                 MatmulOp op,
+                                                 HostNumber &blocks) {
+  HostMath &math = launch.math;
+  Parameters parameters;
+  KernelParameters &p = parameters.common;
+  HostNumber k = countK(math, plan.a, plan.weights.front());
+  HostExtents extents = HostExtents::get(math, op);
+  HostNumber steps = math.ceilDiv(k, plan.getStageValues());
+  bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
+  // Each group begins at a stage of its own.
+  if (isAlongK)
+    steps = math.add(steps, extents.groups);
+  launch.setGroups(op.getGrouping(), op.getGroups(), Plan::kValues);
+  Value buffer = launch.addTokens(plan.a, k);
+  parameters.tokenMaps =
+      launch.addTokenMaps(buffer, plan.element, plan.width, plan.blocks);
+  bool isStack = plan.weights.size() == 1 && !isAlongK;
+  parameters.weights =
+      launch.addCodedWeights(plan.weights, plan.element.isF16(),
+                             isStack ? extents.groups : math.constant(1),
+                             extents.columns, k, parameters.factors);
+  if (isAlongK)
+    p.depth = launch.addNumber(k);
+  addCommonParameters(launch, op, steps, /*boxColumns=*/0, p);
+  blocks = countTiles(math, op, plan.width, plan.getColumns());
+  if (plan.inParts)
+    blocks = math.mul(blocks, math.constant(Plan::kMostParts));
+  blocks = math.atMost(blocks, Plan::kMostBlocks);
+  if (plan.isCut) {
+    auto add = [&](int64_t words, Type element) {
+      return launch.addPointerTo(launch.addScratch(blocks, words * 4), element);
+    };
+    p.partials =
+        add(plan.getThreads() * plan.width / 2, launch.host.getF32Type());
+    p.published = add(plan.getThreads(), launch.host.getI32Type());
+  }
+  return parameters;
+}

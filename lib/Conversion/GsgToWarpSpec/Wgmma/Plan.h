@@ -1,0 +1,79 @@
+//===- Plan.h - Sizes of a product's kernel for wgmma -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights are the rows of `wgmma`, decoded in registers; rows of the product,
+// tokens, are its columns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_WGMMA_PLAN_H
+#define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_WGMMA_PLAN_H
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+namespace nvfp4::gsg::wgmma {
+
+/// The sizes of a product's kernel.
+struct Plan {
+  /// Of 64 columns of the product each.
+  int64_t warpgroups = 4;
+  /// Most rows of the product in a tile, and steps of them beyond 64.
+  int64_t width = 96, widthStep = 16;
+  int64_t stages = 4;
+  warpspec::WeightCode code = warpspec::WeightCode::E2M1_UE4M3;
+  /// What both sides are multiplied in: bf16, or f16 if rows are.
+  mlir::Type element;
+  /// Bytes of 64 x 64 coded weights.
+  int64_t blockBytes = 0;
+  /// The results are stored as they are: hasPlainResults.
+  bool isPlain = false;
+  /// Stream-K: two blocks may share a tile along K, or more, each with sums of
+  /// its own.
+  bool isCut = false, inParts = false;
+  /// Stages that are never in different hands: two where they are known to be
+  /// even, for which the loop along K has less to ask.
+  int64_t cutStages = 1;
+  /// K of a stage, in blocks of 64.
+  int64_t blocks = 2;
+  /// Of each thread that multiplies, and of the others.
+  int32_t registers = 112, otherRegisters = 32;
+  ScaledOperand a;
+  llvm::SmallVector<ScaledOperand> weights;
+
+  /// K of the least stage, of which K is padded to whole ones.
+  static constexpr int64_t kValues = 128;
+  /// Rows of the product that are staged at a time, and words of a row.
+  static constexpr int64_t kChunk = 32, kPitch = 68;
+  /// Elements of a staged row of 16 bits each.
+  static constexpr int64_t kNarrowPitch = 72;
+  /// No device of the target has more SMs, and no tile more parts.
+  static constexpr int64_t kMostBlocks = 132, kMostParts = 16;
+  int64_t getColumns() const { return 64 * warpgroups; }
+  int64_t getThreads() const { return 128 * warpgroups; }
+  int64_t getStageValues() const { return 64 * blocks; }
+  /// Bytes of a warpgroup's weights in a stage.
+  int64_t getWeightBytes() const { return blockBytes * blocks; }
+  int64_t getStageBytes() const {
+    return warpgroups * getWeightBytes() + blocks * width * 128;
+  }
+  /// Stages that fit into shared memory beside what else is there.
+  int64_t getMostStages() const;
+
+  /// The plan of `op` in storage form on memrefs, with scales laid out by
+  /// gsg-assign-scale-layout; failure after a diagnostic that says what sm_90a
+  /// kernels do not support and what they do.
+  static mlir::FailureOr<Plan> get(MatmulOp op);
+};
+
+/// True if results are nothing but products times factors, in 16 bits and rows
+/// of whole 16 bytes.
+bool hasPlainResults(MatmulOp op);
+
+} // namespace nvfp4::gsg::wgmma
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_WGMMA_PLAN_H
