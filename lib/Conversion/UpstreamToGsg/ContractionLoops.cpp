@@ -219,7 +219,7 @@ bool ContractionMatcher::assignScales() {
 
 void ContractionMatcher::substitute(Factor &factor) {
   for (AffineExpr &index : factor.indices)
-    index = simplify(index.replaceDims(replacements));
+    index = simplify(index.replaceDims(replacements), extents);
   if (factor.nibble)
-    factor.nibble = simplify(factor.nibble.replaceDims(replacements));
+    factor.nibble = simplify(factor.nibble.replaceDims(replacements), extents);
 }

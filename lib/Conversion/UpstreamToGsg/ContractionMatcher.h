@@ -91,7 +91,7 @@ private:
   std::optional<RaisedOperand> describeRows();
   std::optional<RaisedOperand> describe(const Factor &code, const Factor &scale,
                                         Dim row);
-  std::optional<int64_t> findBlock(const Factor &scale);
+  int64_t findBlock(const Factor &scale);
 
   mlir::linalg::LinalgOp op;
   const GroupLoop *groups;

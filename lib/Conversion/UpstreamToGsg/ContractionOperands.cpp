@@ -21,12 +21,18 @@ std::string nvfp4::gsg::print(Type type) {
   return text;
 }
 
-/// How many neighbours along K share a scale, by doubling.
-std::optional<int64_t> ContractionMatcher::findBlock(const Factor &scale) {
-  for (int64_t k = 1; k < extents[Depth]; k *= 2)
+/// How many neighbours along K share a scale, by doubling. One that all share
+/// is of a block with room for them.
+int64_t ContractionMatcher::findBlock(const Factor &scale) {
+  int64_t depth = extents[Depth];
+  for (int64_t k = 1; k < depth; k *= 2) {
     if (changes(scale, NumDims, Depth, k))
       return k;
-  return extents[Depth];
+    if (k > depth / 2)
+      break;
+  }
+  int64_t most = isa<Float8E8M0FNUType>(scale.type) ? 32 : 16;
+  return std::max(depth, most);
 }
 
 static std::optional<BlockFormat> findFormat(Type code, Type scale,
@@ -82,7 +88,7 @@ std::optional<RaisedOperand> ContractionMatcher::describeRows() {
 
 std::optional<RaisedOperand>
 ContractionMatcher::describe(const Factor &code, const Factor &scale, Dim row) {
-  int64_t block = *findBlock(scale);
+  int64_t block = findBlock(scale);
   std::optional<BlockFormat> format = findFormat(code.type, scale.type, block);
   if (!format)
     return fail("expected blocks of 16 along K of f4E2M1FN, or of 32 of any "
@@ -114,9 +120,7 @@ ContractionMatcher::describe(const Factor &code, const Factor &scale, Dim row) {
   if (!data)
     return std::nullopt;
   shape.back() = llvm::divideCeil(depth, block);
-  target.back() = dim(Depth).floorDiv(block);
-  if (shape.back() == 1)
-    target.back() = zero();
+  target.back() = simplify(dim(Depth).floorDiv(block), extents);
   std::optional<Arrangement> arranged = arrange(
       scale, shape, target, "scales that are a matrix of rows and blocks");
   if (!arranged)

@@ -18,6 +18,70 @@
 using namespace mlir;
 using namespace nvfp4::gsg;
 
+bool nvfp4::gsg::isCountable(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  int64_t count = 1;
+  return !tensor || llvm::all_of(tensor.getShape(), [&](int64_t size) {
+    return size <= 1 || !llvm::MulOverflow(count, size, count);
+  });
+}
+
+/// The largest value of `expr`, which is not negative; nothing if either is not
+/// known.
+static std::optional<int64_t> getMaximum(AffineExpr expr,
+                                         ArrayRef<int64_t> extents) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue() < 0 ? std::nullopt
+                                   : std::optional(constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    bool isKnown =
+        dim.getPosition() < extents.size() && extents[dim.getPosition()] > 0;
+    return isKnown ? std::optional(extents[dim.getPosition()] - 1)
+                   : std::nullopt;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return std::nullopt;
+  std::optional<int64_t> a = getMaximum(binary.getLHS(), extents);
+  std::optional<int64_t> b = getMaximum(binary.getRHS(), extents);
+  AffineExprKind kind = expr.getKind();
+  if (kind == AffineExprKind::Mod && b && *b > 0 &&
+      isa<AffineConstantExpr>(binary.getRHS()))
+    return std::min(a.value_or(*b), *b - 1);
+  if (!a || !b)
+    return std::nullopt;
+  if (kind == AffineExprKind::FloorDiv)
+    return isa<AffineConstantExpr>(binary.getRHS()) && *b > 0
+               ? std::optional(*a / *b)
+               : std::nullopt;
+  int64_t result;
+  bool overflows = kind == AffineExprKind::Add
+                       ? llvm::AddOverflow(*a, *b, result)
+                       : llvm::MulOverflow(*a, *b, result);
+  bool isKnown = kind == AffineExprKind::Add || kind == AffineExprKind::Mul;
+  return isKnown && !overflows ? std::optional(result) : std::nullopt;
+}
+
+/// `expr` without divisions by more than what is divided.
+static AffineExpr foldDivisions(AffineExpr expr, ArrayRef<int64_t> extents) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return expr;
+  AffineExpr lhs = foldDivisions(binary.getLHS(), extents);
+  AffineExpr rhs = foldDivisions(binary.getRHS(), extents);
+  bool isMod = expr.getKind() == AffineExprKind::Mod;
+  auto number = dyn_cast<AffineConstantExpr>(rhs);
+  if (number && (isMod || expr.getKind() == AffineExprKind::FloorDiv))
+    if (std::optional<int64_t> most = getMaximum(lhs, extents);
+        most && *most < number.getValue())
+      return isMod ? lhs : getAffineConstantExpr(0, expr.getContext());
+  return getAffineBinaryOpExpr(expr.getKind(), lhs, rhs);
+}
+
+AffineExpr nvfp4::gsg::simplify(AffineExpr expr, ArrayRef<int64_t> extents) {
+  return simplify(foldDivisions(simplify(expr), extents));
+}
+
 bool nvfp4::gsg::isElementwise(linalg::LinalgOp op) {
   return op && op.hasPureTensorSemantics() && op.getNumDpsInits() == 1 &&
          op.getNumParallelLoops() == op.getNumLoops() &&
@@ -92,7 +156,7 @@ ElementTrace::enterSlice(tensor::ExtractSliceOp op,
 
 bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
   Operation *op = tensor.getDefiningOp();
-  if (!op || ++steps > kMaxSteps)
+  if (!op || ++steps > kMaxSteps || !isCountable(tensor.getType()))
     return false;
   if (auto cast = dyn_cast<tensor::CastOp>(op)) {
     if (!isa<RankedTensorType>(cast.getSource().getType()))

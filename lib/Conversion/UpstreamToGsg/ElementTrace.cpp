@@ -152,6 +152,11 @@ static Product multiply(const Product &a, const Product &b) {
 std::optional<Product> ElementTrace::traceTensor(Value tensor,
                                                  Indices indices) {
   peel(tensor, indices);
+  if (!isCountable(tensor.getType())) {
+    if (reason.empty())
+      reason = llvm::formatv(kUncountable, tensor.getType());
+    return std::nullopt;
+  }
   Type type = getElementTypeOrSelf(tensor.getType());
   std::optional<Product> result;
   if (Operation *op = tensor.getDefiningOp(); op && ++steps < kMaxSteps) {

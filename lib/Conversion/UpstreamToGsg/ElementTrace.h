@@ -111,6 +111,10 @@ inline constexpr char kFurtherFactor[] =
     "but got a further factor; move-global-scales takes one that is one number "
     "a matrix";
 
+/// Why a tensor is refused.
+inline constexpr char kUncountable[] =
+    "expected tensors of fewer than 2^63 elements, but got {0}";
+
 /// Which slices of tensors a trace looks behind.
 enum class Slices {
   /// Those of values that are computed of codes and scales.
@@ -255,6 +259,15 @@ private:
 
 /// Simplifies an expression over any number of dimensions and slices.
 mlir::AffineExpr simplify(mlir::AffineExpr expr);
+
+/// Simplifies an expression of which dimension i is in `[0, extents[i])`.
+/// Dynamic extents, and those of dimensions after the last, have no bound.
+mlir::AffineExpr simplify(mlir::AffineExpr expr,
+                          llvm::ArrayRef<int64_t> extents);
+
+/// True if the number of elements of a tensor of this type fits i64, as well as
+/// that of each part of its dimensions. Indices then do not overflow.
+bool isCountable(mlir::Type type);
 
 /// True if the loops of `op` are those of its first result, in any order.
 bool isElementwise(mlir::linalg::LinalgOp op);

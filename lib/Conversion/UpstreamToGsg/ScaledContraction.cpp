@@ -79,6 +79,9 @@ std::optional<Product> ContractionMatcher::traceProduct() {
   Value term = getTerm(op);
   if (!term)
     return std::nullopt;
+  Type type = op.getDpsInitOperand(0)->get().getType();
+  if (!isCountable(type))
+    return fail(kUncountable, print(type));
   op.getReductionDims(loops[Depth]);
   SmallVector<AffineExpr> dims;
   for (unsigned i = 0; i < op.getNumLoops(); ++i)

@@ -40,13 +40,15 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     NaN). Needed are
 
     - scales that 16 or 32 neighbours along K share, as a format of
-      `!grouped_scaled_gemm.scaled` has it, of one type and block for both operands;
+      `!grouped_scaled_gemm.scaled` has it, of one type and block for both operands.
+      A scale that all of K shares belongs to one block, which has room for K;
     - or instead of a first operand with scales numbers of bf16 or f16, which are
       multiplied as they are (weight-only quantisation);
     - intermediate types that hold values times scales exactly: with E8M0 scales
       types with an exponent of 8 bits. What leaves their range becomes inf or
       zero before, and is exact in the product;
-    - sums in f32, K known.
+    - sums in f32, K known;
+    - tensors of fewer than 2^63 elements.
 
     A loop over groups is an `scf.for` from 0 to a known number of them in steps of
     1. A step multiplies a slice of the rows by the matrix of weights with its
