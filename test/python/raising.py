@@ -136,12 +136,13 @@ def raise_module(text, options=""):
     return packed, raised, error
 
 
-def check_raised(text, *flat, exact=False, options=""):
-    """Compares the compiled product with the program; with `exact` to the bit. Returns the raised module."""
+def check_raised(text, *flat, exact=False, options="", meaning=None):
+    """Compares the compiled product with the program, or with another of the same `meaning`; with `exact` to the bit. Returns
+    the raised module."""
     packed, raised, remarks = raise_module(text, options)
     assert "grouped_scaled_gemm.matmul" in raised and "addf %sum" not in raised, remarks
     written = scratch() / "written.mlir"
-    written.write_text(packed)
+    written.write_text(raise_module(meaning)[0] if meaning else packed)
     compiled = compile_module(raised)
     code, output, error = run(tool("nvfp4-run"), compiled.path, "--check=reference", f"--reference={written}",
                               "--inputs=" + ",".join(write_inputs(flat)), *(["--exact"] if exact else []))

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Raised products with few blocks along K, against the interpreter on what was written."""
+"""Raised products with few blocks along K, and those of TOSA, against the interpreter on what was written."""
 
 import numpy as np
 import pytest
@@ -81,3 +81,23 @@ def test_one_block_of_each_group(kind):
     out = rng.integers(-64, 64, (8, 24)).astype(np.float32)
     starts = np.array([1, 4, 4, 7], np.int32)
     assert "<ragged_rows, starts>" in check_raised(grouped(kind), *given, starts, out, exact=True)
+
+
+@pytest.mark.parametrize("kind", ["mxfp4", "mxfp8_e4m3", "mxfp8_e5m2"])
+@pytest.mark.parametrize("matrices", [(1, 1), (3, 3), (3, 1)], ids=str)
+@pytest.mark.parametrize("lattice", [True, False], ids=["lattice", "random"])
+def test_tosa(kind, matrices, lattice):
+    """TOSA's product, which the interpreter does not know, beside what it means."""
+    x, w, y = [matrices[0], 5, 64], [matrices[1], 24, 64], [matrices[0], 5, 24]
+    head = f"func.func @f({arguments(kind, 'x', x)}, {arguments(kind, 'w', w)}) -> {tensor(y, 'f32')} {{\n"
+    types = [argument.split(": ")[1] for argument in head[head.index("(") + 1:head.index(") ->")].split(", ")]
+    tail = f"  return %y : {tensor(y, 'f32')}\n}}\n"
+    text = (head + "  %y = tosa.matmul_t_block_scaled %x, %xs, %w, %ws {block_size = BLOCK_SIZE_32}\n"
+            f"      : ({', '.join(types)}) -> {tensor(y, 'f32')}\n" + tail)
+    maps = [affine("gmnk", "gmk"), affine("gmnk", "gnk" if matrices[1] > 1 else "0nk"), affine("gmnk", "gmn")]
+    meaning = (head + dequantise(kind, "x", x) + dequantise(kind, "w", w) + zeros("z", y)
+               + multiply("y", "xd", "wd", "z", maps, [x, w, y]) + tail)
+    rng = np.random.default_rng(3)
+    given = operand(rng, kind, x, lattice) + operand(rng, kind, w, lattice)
+    raised = check_raised(text, *given, exact=lattice, meaning=meaning)
+    assert ("<batched>" if matrices[1] > 1 else "<dense>") in raised and "tosa" not in raised

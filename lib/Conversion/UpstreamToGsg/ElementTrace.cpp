@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -170,6 +171,8 @@ std::optional<Product> ElementTrace::traceTensor(Value tensor,
                    ? traceTensor(operand, indices)
                    : std::nullopt;
       });
+    else if (auto cast = dyn_cast<tosa::CastFromBlockScaledOp>(op))
+      result = traceCast(cast, indices);
     else if (isa<tensor::ConcatOp, tensor::InsertSliceOp>(op))
       result = traceInterleaved(op, indices);
     else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
@@ -196,6 +199,21 @@ std::optional<Product> ElementTrace::traceTensor(Value tensor,
   if (result || !reason.empty() || !isa<FloatType>(type))
     return result;
   return leaf(tensor, std::move(indices), type);
+}
+
+/// Codes times the scales of their blocks along the last dimension.
+std::optional<Product> ElementTrace::traceCast(tosa::CastFromBlockScaledOp op,
+                                               ArrayRef<AffineExpr> indices) {
+  Type code = getElementTypeOrSelf(op.getInputData().getType());
+  Type scale = getElementTypeOrSelf(op.getInputScale().getType());
+  if (!isNarrowType(code) || indices.empty())
+    return std::nullopt;
+  Indices block(indices);
+  int64_t size = tosa::BlockSizeAttr::getBlockSizeValue(op.getBlockSize());
+  block.back() = simplify(block.back().floorDiv(size));
+  std::optional<Product> a = leaf(op.getInputData(), Indices(indices), code);
+  std::optional<Product> b = leaf(op.getInputScale(), std::move(block), scale);
+  return fit(multiply(*a, *b), op.getOutputData().getType());
 }
 
 void ElementTrace::noteLoss(Operation *op, OperandTrace operand) {

@@ -19,6 +19,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AffineExpr.h"
 
+namespace mlir::tosa {
+class CastFromBlockScaledOp;
+} // namespace mlir::tosa
+
 namespace nvfp4::gsg {
 
 /// What an element is multiplied by: an element of a tensor, or a scalar.
@@ -195,6 +199,8 @@ private:
                                        OperandTrace operand);
   std::optional<Product> traceMasked(const Scalar &select,
                                      OperandTrace operand);
+  std::optional<Product> traceCast(mlir::tosa::CastFromBlockScaledOp op,
+                                   llvm::ArrayRef<mlir::AffineExpr> indices);
   std::optional<Product> traceInterleaved(mlir::Operation *op,
                                           llvm::ArrayRef<mlir::AffineExpr>);
   /// Codes and scales that are decoded from bytes, in one of several ways.

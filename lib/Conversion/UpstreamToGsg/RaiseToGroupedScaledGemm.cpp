@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MakeProduct.h"
+#include "TosaProduct.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -198,14 +199,16 @@ void nvfp4::gsg::populateRaiseToGroupedScaledGemmPatterns(
     RewritePatternSet &patterns, const RaiseOptions &options) {
   patterns.add<RaiseContraction, RaiseDepthLoop, RaiseGroupLoop>(
       patterns.getContext(), options);
+  populateWriteOutTosaProductPatterns(patterns);
 }
 
 std::optional<std::string>
 nvfp4::gsg::explainNotRaised(Operation *op, const RaiseOptions &options) {
   auto contraction = dyn_cast<linalg::LinalgOp>(op);
+  if (!contraction)
+    return explainTosaProduct(op);
   std::string reason;
-  if (!contraction || matchContraction(contraction, options, reason) ||
-      reason.empty())
+  if (matchContraction(contraction, options, reason) || reason.empty())
     return std::nullopt;
   return reason;
 }

@@ -50,6 +50,10 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     - sums in f32, K known;
     - tensors of fewer than 2^63 elements.
 
+    `tosa.matmul_t_block_scaled` of codes in f4E2M1FN, f8E4M3FN or f8E5M2 is written
+    out as a contraction and raised like others; values of
+    `tosa.cast_from_block_scaled` are codes times scales.
+
     A loop over groups is an `scf.for` from 0 to a known number of them in steps of
     1. A step multiplies a slice of the rows by the matrix of weights with its
     number, dequantised before or after they are sliced, and puts the result, in
@@ -90,8 +94,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
 
     With `move-global-scales` a factor that is one number a matrix becomes `alpha`,
     and a divisor its reciprocal.
-    With `explain` each operation left as it is that has 4- or 8-bit floating point
-    operands gets a remark that says why.
+    With `explain` each sum of products and each product of TOSA left as it is that
+    has 4- or 8-bit floating point operands gets a remark that says why.
 
     Before:
 
