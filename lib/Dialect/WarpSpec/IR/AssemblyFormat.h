@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Parsers and printers that the declarative formats of the operations name:
-// regions with arguments, roles, loops and pipelines.
+// regions with arguments, roles, loops, pipelines and launches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +50,19 @@ void printPipeline(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                    mlir::OperandRange buffers, mlir::TypeRange types,
                    mlir::IntegerAttr depth, AgentAttr producer,
                    AgentAttr consumer, mlir::IntegerAttr barriers);
+
+mlir::ParseResult parseAsyncTokens(mlir::OpAsmParser &parser,
+                                   mlir::Type &tokenType,
+                                   Operands &dependencies);
+void printAsyncTokens(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                      mlir::Type tokenType, mlir::OperandRange dependencies);
+
+mlir::ParseResult parseParameters(mlir::OpAsmParser &parser,
+                                  Operands &parameters, Types &types,
+                                  mlir::DenseI32ArrayAttr &written);
+void printParameters(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                     mlir::OperandRange parameters, mlir::TypeRange types,
+                     mlir::DenseI32ArrayAttr written);
 
 } // namespace nvfp4::warpspec
 

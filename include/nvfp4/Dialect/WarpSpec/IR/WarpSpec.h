@@ -25,6 +25,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+#include "nvfp4/Dialect/DeviceMemory.h"
+
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpecDialect.h.inc"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpecEnums.h.inc"
 

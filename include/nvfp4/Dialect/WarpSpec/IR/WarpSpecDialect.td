@@ -34,16 +34,22 @@ def WarpSpec_Dialect : Dialect {
     - `tma_load`, `copy_scales`, `mma_scaled`, `tmem_load`, ... are the
       operations of those agents on whole tiles.
 
+    Beside kernels stand the operations of the host that start them: `launch`,
+    `encode_tensor_map`, `write_table` and `result`, which with upstream's `gpu`
+    dialect are all of a call (HostOps.td).
+
     Arrival counts, transaction bytes, stages, parities, fences, offsets and
     columns are never written: passes derive them through one operation
     interface, `AgentOpInterface`. After `convert-warpspec-to-nvvm` only
     upstream dialects remain. Why it is so: docs/Rationale/WarpSpec.md.
 
-    Address spaces of memrefs: `1` is global memory, `#warpspec.smem` shared
-    memory with its swizzle, `#warpspec.tmem` tensor memory (128 lanes by
-    columns of 32 bits).
+    Address spaces of memrefs in kernels: `1` is global memory, `#warpspec.smem`
+    shared memory with its swizzle, `#warpspec.tmem` tensor memory (128 lanes by
+    columns of 32 bits). Functions of the host call the first
+    `#gpu.address_space<global>`.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

@@ -57,6 +57,14 @@ def WarpSpec_FenceKind : WarpSpec_Enum<"FenceKind", "what a fence orders", [
   I32EnumAttrCase<"TmemStores", 3, "tmem_stores">,
   I32EnumAttrCase<"ProxyAsyncGlobal", 4, "proxy_async_global">]>;
 
+def WarpSpec_GroupForm : WarpSpec_Enum<"GroupForm",
+    "what the offsets of groups say", [
+  I32EnumAttrCase<"Counts", 1, "counts">,
+  I32EnumAttrCase<"RowEnds", 2, "row_ends">,
+  I32EnumAttrCase<"RowStarts", 3, "row_starts">,
+  I32EnumAttrCase<"KEnds", 4, "k_ends">,
+  I32EnumAttrCase<"KStarts", 5, "k_starts">]>;
+
 class WarpSpec_EnumAttr<EnumAttrInfo info, string mnemonic>
     : EnumAttr<WarpSpec_Dialect, info, mnemonic> {
   let assemblyFormat = "`<` $value `>`";
@@ -71,6 +79,8 @@ def WarpSpec_WeightCodeAttr
     : EnumAttr<WarpSpec_Dialect, WarpSpec_WeightCode, "code">;
 def WarpSpec_CacheHintAttr
     : EnumAttr<WarpSpec_Dialect, WarpSpec_CacheHint, "cache">;
+def WarpSpec_GroupFormAttr
+    : EnumAttr<WarpSpec_Dialect, WarpSpec_GroupForm, "form">;
 def WarpSpec_FenceKindAttr : WarpSpec_EnumAttr<WarpSpec_FenceKind, "fence_kind">;
 
 #endif // NVFP4_DIALECT_WARPSPEC_IR_ENUMS_TD

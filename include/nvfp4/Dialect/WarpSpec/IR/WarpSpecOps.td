@@ -14,11 +14,13 @@
 #define NVFP4_DIALECT_WARPSPEC_IR_OPS_TD
 
 include "nvfp4/Dialect/WarpSpec/IR/BufferOps.td"
+include "nvfp4/Dialect/WarpSpec/IR/HostOps.td"
 include "nvfp4/Dialect/WarpSpec/IR/LoweredOps.td"
 include "nvfp4/Dialect/WarpSpec/IR/MathOps.td"
 include "nvfp4/Dialect/WarpSpec/IR/MemoryOps.td"
 include "nvfp4/Dialect/WarpSpec/IR/PipelineOps.td"
 include "nvfp4/Dialect/WarpSpec/IR/RoleOps.td"
+include "nvfp4/Dialect/WarpSpec/IR/StagingOps.td"
 include "nvfp4/Dialect/WarpSpec/IR/TileLoopOps.td"
 include "nvfp4/Dialect/WarpSpec/IR/TmaOps.td"
 
