@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// nvfp4_function_prepare, what a call needs, and nvfp4_function_run. The size of
-// the workspace and the shapes of results come of the function's own code, run
-// in a frame that only counts.
+// nvfp4_function_prepare, what a call needs, and nvfp4_function_run. The size
+// of the workspace and the shapes of results come of the function's own code,
+// run in a frame that only counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,8 @@ static nvfp4_status report(const nvfp4_function &function, nvfp4_call &call) {
                                              : std::move(violation.message)));
 }
 
-extern "C" nvfp4_status
-nvfp4_function_prepare(const nvfp4_function *function, DLDevice place) try {
+extern "C" nvfp4_status nvfp4_function_prepare(const nvfp4_function *function,
+                                               DLDevice place) try {
   if (nvfp4_status status = requireDeviceMemory(function))
     return status;
   LaunchDevice *device = nullptr;
@@ -116,8 +116,8 @@ extern "C" nvfp4_status nvfp4_function_result_shapes(
     size_t numArguments, int64_t *const *shapes, size_t numResults) try {
   if (nvfp4_status status = requireDeviceMemory(function))
     return status;
-  if (nvfp4_status status = checkCounts(function, arguments, numArguments,
-                                        shapes, numResults))
+  if (nvfp4_status status =
+          checkCounts(function, arguments, numArguments, shapes, numResults))
     return status;
   Measured measured(*function);
   if (nvfp4_status status =
@@ -179,14 +179,16 @@ static nvfp4_status readCheckMode(bool &isSync) {
                   std::string(mode) + "'");
 }
 
-extern "C" nvfp4_status nvfp4_function_run(
-    const nvfp4_function *function, const DLTensor *const *arguments,
-    size_t numArguments, DLTensor *const *results, size_t numResults,
-    void *workspace, size_t bytes, void *stream) try {
+extern "C" nvfp4_status nvfp4_function_run(const nvfp4_function *function,
+                                           const DLTensor *const *arguments,
+                                           size_t numArguments,
+                                           DLTensor *const *results,
+                                           size_t numResults, void *workspace,
+                                           size_t bytes, void *stream) try {
   if (nvfp4_status status = requireDeviceMemory(function))
     return status;
-  if (nvfp4_status status = checkCounts(function, arguments, numArguments,
-                                        results, numResults))
+  if (nvfp4_status status =
+          checkCounts(function, arguments, numArguments, results, numResults))
     return status;
   const FunctionMetadata &metadata = function->metadata;
   std::string name = "'" + metadata.name + "': ";

@@ -10,7 +10,8 @@
  * whose device, stream and memory they use; `stream` is what mgpuStreamCreate
  * gave. None of them fails on the spot: the first error is the call's, and what
  * comes after it does nothing. Code with kernels is called by
- * nvfp4_function_call or nvfp4_function_run; in another way it ends the process.
+ * nvfp4_function_call or nvfp4_function_run; in another way it ends the
+ * process.
  *
  * `where` names the place in the program: a source location and an operation.
  *
@@ -64,10 +65,10 @@ NVFP4_API void nvfp4_kernel_start_grid(const nvfp4_kernel_entry *kernel,
 NVFP4_API int32_t nvfp4_kernel_extent(const char *where, int64_t extent);
 
 /* Encodes a tensor map to 128 bytes at a multiple of 64: of a tensor at
- * `address` with `sizes` elements, innermost first, and `strides` bytes from one
- * index of dimension d + 1 to the next; an instruction copies boxes of `box`
- * elements. Dimensions without elements have one, as TMA wants. Fails where a
- * size cannot be a coordinate. */
+ * `address` with `sizes` elements, innermost first, and `strides` bytes from
+ * one index of dimension d + 1 to the next; an instruction copies boxes of
+ * `box` elements. Dimensions without elements have one, as TMA wants. Fails
+ * where a size cannot be a coordinate. */
 NVFP4_API void nvfp4_kernel_tensor_map(const char *where, int32_t type,
                                        int32_t rank, void *address,
                                        const int64_t *sizes,

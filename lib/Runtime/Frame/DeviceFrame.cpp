@@ -36,8 +36,8 @@ nvfp4_status DeviceFrame::fill(void *target, uint32_t value, unsigned width,
                                size_t count) {
   if (nvfp4_status status = prepare())
     return status;
-  return ofDevice(nvfp4_device_fill(device->device, target, value, width, count,
-                                    stream));
+  return ofDevice(
+      nvfp4_device_fill(device->device, target, value, width, count, stream));
 }
 
 nvfp4_status DeviceFrame::start(nvfp4_kernel *kernel, nvfp4_launch launch,
@@ -59,8 +59,8 @@ nvfp4_status DeviceFrame::launch(const KernelLaunch &launch) {
       return ofDevice(status);
     int64_t cluster = launch.kernel.cluster;
     slots = std::max(slots / cluster * cluster, cluster);
-    bounded.grid[0] = static_cast<uint32_t>(
-        std::min<int64_t>(bounded.grid[0], slots));
+    bounded.grid[0] =
+        static_cast<uint32_t>(std::min<int64_t>(bounded.grid[0], slots));
   }
   return start(kernel, bounded, launch.parameters);
 }

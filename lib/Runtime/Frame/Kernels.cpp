@@ -156,10 +156,9 @@ extern "C" void nvfp4_kernel_copy_rows(const char *where, void *target,
                                        int64_t sourcePitch, int64_t bytes,
                                        int64_t rows, nvfp4_stream *) {
   perform(where, [&](CallFrame &frame) {
-    return frame.copy({target, source, static_cast<size_t>(bytes),
-                       static_cast<size_t>(rows),
-                       static_cast<size_t>(targetPitch),
-                       static_cast<size_t>(sourcePitch)});
+    return frame.copy(
+        {target, source, static_cast<size_t>(bytes), static_cast<size_t>(rows),
+         static_cast<size_t>(targetPitch), static_cast<size_t>(sourcePitch)});
   });
 }
 

@@ -151,8 +151,8 @@ nvfp4_status OwnFrame::start(nvfp4_kernel *kernel, nvfp4_launch launch,
 nvfp4_status OwnFrame::takeTimes() {
   for (size_t i = 0; i + 1 < events.size(); i += 2) {
     float milliseconds = 0;
-    if (nvfp4_status status = nvfp4_event_elapsed(
-            device->device, events[i], events[i + 1], &milliseconds))
+    if (nvfp4_status status = nvfp4_event_elapsed(device->device, events[i],
+                                                  events[i + 1], &milliseconds))
       return status;
     addKernelTime(1e3 * milliseconds);
   }

@@ -61,9 +61,9 @@ nvfp4_status RunFrame::free(void *pointer) {
   if (workspace.free(offset))
     return NVFP4_OK;
   // A result belongs to the caller.
-  bool isResult = std::any_of(
-      results.begin(), results.end(),
-      [&](const Result &result) { return result.data == pointer; });
+  bool isResult =
+      std::any_of(results.begin(), results.end(),
+                  [&](const Result &result) { return result.data == pointer; });
   return isResult ? NVFP4_OK
                   : fail(NVFP4_DEVICE_ERROR,
                          "expected memory of the workspace to be freed");
@@ -79,9 +79,9 @@ nvfp4_status RunFrame::allocateResult(size_t index,
                                       std::span<const int64_t> extents,
                                       uint64_t, void *&pointer) {
   if (index >= results.size())
-    return fail(NVFP4_BAD_ARTEFACT,
-                "expected fewer than " + std::to_string(results.size()) +
-                    " results, as the artefact says");
+    return fail(NVFP4_BAD_ARTEFACT, "expected fewer than " +
+                                        std::to_string(results.size()) +
+                                        " results, as the artefact says");
   const Result &result = results[index];
   if (!std::equal(extents.begin(), extents.end(), result.extents.begin(),
                   result.extents.end()))

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Device memory that a call allocates is a part of one workspace. Work of a call
-// is ordered in one stream, so that memory may be used again as soon as it is
-// freed on the host. Equal sequences of calls give equal places: a call that
+// Device memory that a call allocates is a part of one workspace. Work of a
+// call is ordered in one stream, so that memory may be used again as soon as it
+// is freed on the host. Equal sequences of calls give equal places: a call that
 // only measures needs as much as one that runs.
 //
 //===----------------------------------------------------------------------===//

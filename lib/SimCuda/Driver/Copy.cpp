@@ -64,8 +64,7 @@ struct Copy {
 static Result copyRow(State &s, const Copy &copy, size_t row) {
   uint64_t target = copy.target + row * copy.targetPitch;
   Side to, from;
-  if (Result error =
-          resolve(s, target, copy.bytes, copy.targetMayBeHost, to))
+  if (Result error = resolve(s, target, copy.bytes, copy.targetMayBeHost, to))
     return error;
   if (Result error = resolve(s, copy.source + row * copy.sourcePitch,
                              copy.bytes, copy.sourceMayBeHost, from))
@@ -120,8 +119,8 @@ NVFP4_SIM_API Result cuMemcpyHtoD_v2(DevicePointer target, const void *source,
 NVFP4_SIM_API Result cuMemcpyHtoDAsync_v2(DevicePointer target,
                                           const void *source, size_t bytes,
                                           Stream stream) {
-  return copyIn(stream, {target, reinterpret_cast<uint64_t>(source), bytes,
-                         false, true});
+  return copyIn(
+      stream, {target, reinterpret_cast<uint64_t>(source), bytes, false, true});
 }
 NVFP4_SIM_API Result cuMemcpyDtoH_v2(void *target, DevicePointer source,
                                      size_t bytes) {
@@ -130,8 +129,8 @@ NVFP4_SIM_API Result cuMemcpyDtoH_v2(void *target, DevicePointer source,
 }
 NVFP4_SIM_API Result cuMemcpyDtoHAsync_v2(void *target, DevicePointer source,
                                           size_t bytes, Stream stream) {
-  return copyIn(stream, {reinterpret_cast<uint64_t>(target), source, bytes,
-                         true, false});
+  return copyIn(
+      stream, {reinterpret_cast<uint64_t>(target), source, bytes, true, false});
 }
 NVFP4_SIM_API Result cuMemcpyDtoD_v2(DevicePointer target, DevicePointer source,
                                      size_t bytes) {
@@ -151,8 +150,8 @@ static bool takeSide(int32_t type, const void *host, DevicePointer device,
       type != cuda::MemoryUnified)
     return false;
   mayBeHost = type != cuda::MemoryDevice;
-  address = type == cuda::MemoryHost ? reinterpret_cast<uint64_t>(host)
-                                     : device;
+  address =
+      type == cuda::MemoryHost ? reinterpret_cast<uint64_t>(host) : device;
   address += y * pitch + x;
   return true;
 }
