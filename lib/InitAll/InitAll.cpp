@@ -12,6 +12,7 @@
 
 #include "nvfp4/InitAll.h"
 
+#include "nvfp4/Conversion/GpuHostToLLVM/GpuHostToLLVM.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
@@ -43,6 +44,7 @@ void nvfp4::registerAllPasses() {
   warpspec::registerWarpSpecToNVVMPasses();
   gsg::registerGsgToWarpSpecPasses();
   gsg::registerUpstreamToGsgPasses();
+  registerGpuHostToLLVMPasses();
   registerPipelines();
   registerGsgToSm100Pipeline();
   registerWarpSpecPipelines();
