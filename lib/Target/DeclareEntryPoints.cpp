@@ -169,6 +169,7 @@ struct DeclareEntryPoints final
     os << json::Value(
         json::Object{{"version", nvfp4::runtime::kArtefactVersion},
                      {"device", "cpu"},
+                     {"memory", memory.getValue()},
                      {"target", target.getValue()},
                      {"functions", std::move(functions)}});
     text.push_back('\0');

@@ -11,6 +11,7 @@
 
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Target/GpuTarget.h"
+#include "nvfp4/Target/KernelEntry.h"
 #include "nvfp4/Target/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -47,6 +48,48 @@ static int32_t getLaunchFlags(LLVM::LLVMFuncOp kernel) {
   return awaitsLaunch ? NVFP4_LAUNCH_PROGRAMMATIC : 0;
 }
 
+/// The symbol by which the runtime finds the entries of an artefact.
+static constexpr StringLiteral kListName = "nvfp4_kernels";
+
+/// Blocks of a cluster.
+static int32_t getClusterSize(LLVM::LLVMFuncOp kernel) {
+  auto cluster = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.cluster_dim");
+  int32_t size = 1;
+  if (cluster)
+    for (int32_t extent : cluster.asArrayRef())
+      size *= extent;
+  return size;
+}
+
+/// Gives the global `name` of type `type` the value that `build` returns.
+static LLVM::GlobalOp
+defineAs(ModuleOp module, StringRef name, Type type, LLVM::Linkage linkage,
+         function_ref<Value(OpBuilder &, Location)> build) {
+  if (Operation *declared = module.lookupSymbol(name))
+    declared->erase();
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  Location loc = module.getLoc();
+  auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
+                                       linkage, name, Attribute());
+  b.setInsertionPointToStart(&global.getInitializerRegion().emplaceBlock());
+  LLVM::ReturnOp::create(b, loc, build(b, loc));
+  return global;
+}
+
+/// The bytes of `text` and a zero.
+static void defineText(ModuleOp module, StringRef name, StringRef text) {
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  std::string bytes = (text + StringRef("\0", 1)).str();
+  Type type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size());
+  LLVM::GlobalOp::create(b, module.getLoc(), type, /*isConstant=*/true,
+                         LLVM::Linkage::Internal, name, b.getStringAttr(bytes));
+}
+
+static Value addressOf(OpBuilder &b, Location loc, StringRef name) {
+  return LLVM::AddressOfOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext()), name);
+}
+
 namespace {
 struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
   using EmbedKernelsPassBase::EmbedKernelsPassBase;
@@ -59,8 +102,13 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
     ptx->push_back('\0');
     Type text = LLVM::LLVMArrayType::get(builder.getI8Type(), ptx->size());
     Type i32 = builder.getI32Type();
-    define(getOperation(), (kernels.getName() + "_image").str(), text,
-           builder.getStringAttr(*ptx));
+    std::string image = (kernels.getName() + "_image").str();
+    define(getOperation(), image, text, builder.getStringAttr(*ptx));
+    bool hasEntries = false;
+    for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>())
+      hasEntries |= defineEntry(kernel, kernels.getName(), image);
+    if (hasEntries && !getOperation().lookupSymbol(image))
+      defineText(getOperation(), image, StringRef(*ptx).drop_back());
     for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>()) {
       auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
       auto shared = kernel->getAttrOfType<IntegerAttr>("nvfp4.shared_bytes");
@@ -85,7 +133,66 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
     return success();
   }
 
+  /// Defines the entry of `kernel` if code refers to it; true if so.
+  bool defineEntry(LLVM::LLVMFuncOp kernel, StringRef module, StringRef image) {
+    std::string name = getKernelEntryName(module, kernel.getSymName());
+    if (!getOperation().lookupSymbol(name))
+      return false;
+    auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
+    auto shared = kernel->getAttrOfType<IntegerAttr>("nvfp4.shared_bytes");
+    MLIRContext *context = &getContext();
+    Type pointer = LLVM::LLVMPointerType::get(context);
+    Type i32 = IntegerType::get(context, 32);
+    Type type = LLVM::LLVMStructType::getLiteral(
+        context, {pointer, pointer, i32, i32, i32, i32});
+    std::string text = name + "_name";
+    // The fields of nvfp4_kernel_entry.
+    defineAs(getOperation(), name, type, LLVM::Linkage::Internal,
+             [&](OpBuilder &b, Location loc) {
+               auto number = [&](int64_t value) -> Value {
+                 return LLVM::ConstantOp::create(b, loc, i32,
+                                                 b.getI32IntegerAttr(value));
+               };
+               Value fields[] = {addressOf(b, loc, image),
+                                 addressOf(b, loc, text),
+                                 number(threads ? threads[0] : 0),
+                                 number(shared ? shared.getInt() : 0),
+                                 number(getClusterSize(kernel)),
+                                 number(getLaunchFlags(kernel))};
+               Value entry = LLVM::UndefOp::create(b, loc, type);
+               for (auto [index, field] : llvm::enumerate(fields))
+                 entry = LLVM::InsertValueOp::create(
+                     b, loc, entry, field, static_cast<int64_t>(index));
+               return entry;
+             });
+    defineText(getOperation(), text, kernel.getSymName());
+    entries.push_back(name);
+    return true;
+  }
+
+  /// Lists the entries for the runtime.
+  void defineList() {
+    if (entries.empty())
+      return;
+    Type pointer = LLVM::LLVMPointerType::get(&getContext());
+    Type type = LLVM::LLVMArrayType::get(pointer, entries.size() + 1);
+    defineAs(getOperation(), kListName, type, LLVM::Linkage::External,
+             [&](OpBuilder &b, Location loc) {
+               Value list = LLVM::UndefOp::create(b, loc, type);
+               int64_t index = 0;
+               for (const std::string &name : entries)
+                 list = LLVM::InsertValueOp::create(
+                     b, loc, list, addressOf(b, loc, name), index++);
+               Value null = LLVM::ZeroOp::create(b, loc, pointer);
+               return LLVM::InsertValueOp::create(b, loc, list, null, index)
+                   .getResult();
+             });
+  }
+
+  SmallVector<std::string> entries;
+
   void runOnOperation() override {
+    entries.clear();
     llvm::Expected<GpuTarget> gpu = GpuTarget::forName(target);
     if (!gpu) {
       getOperation().emitError(llvm::toString(gpu.takeError()));
@@ -95,6 +202,7 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
          llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>()))
       if (failed(embed(kernels, *gpu)))
         return signalPassFailure();
+    defineList();
   }
 };
 } // namespace

@@ -109,7 +109,9 @@ def DeclareEntryPointsPass
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
-           "what products are compiled for, which the description says">
+           "what products are compiled for, which the description says">,
+    Option<"memory", "memory", "std::string", /*default=*/"\"host\"",
+           "where tensors are: host or device, which the description says">
   ];
 }
 
@@ -164,6 +166,11 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
     for one another (the attribute `nvfp4.cooperative`), else
     NVFP4_LAUNCH_PROGRAMMATIC if it waits for the launch before it
     (`griddepcontrol.wait`). What is not declared is not made.
+
+    A declared `@m_k_entry`, by which `convert-gpu-host-to-llvm` starts kernel
+    `@k`, becomes its nvfp4_kernel_entry: image, name, threads, shared memory,
+    cluster and the flags above. `@nvfp4_kernels` lists all of these for the
+    runtime.
 
     `target` is the GPU: sm_90a, sm_100a, sm_103a or sm_100f.
 
