@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// On two devices of the simulator: prepare, what a call needs, run on streams of
-// the caller and in graphs, and what is refused.
+// On two devices of the simulator: prepare, what a call needs, run on streams
+// of the caller and in graphs, and what is refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -311,9 +311,9 @@ TEST_F(DeviceFunctions, TensorsThatAreNotForTheDeviceAreRefused) {
   EXPECT_EQ(nvfp4_function_run(nullptr, arguments, 2, results, 1, nullptr, 0,
                                nullptr),
             NVFP4_INVALID_ARGUMENT);
-  EXPECT_EQ(nvfp4_function_run(chain, arguments, 1, results, 1, nullptr, 0,
-                               nullptr),
-            NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      nvfp4_function_run(chain, arguments, 1, results, 1, nullptr, 0, nullptr),
+      NVFP4_INVALID_ARGUMENT);
 }
 
 TEST_F(DeviceFunctions, OthersHaveNoDeviceMemory) {
@@ -341,9 +341,9 @@ TEST_F(DeviceFunctions, HostTensorsAreCopiedByCallsOfTools) {
            s = makeTensor(&factor, none, kI32);
   const DLTensor *arguments[] = {&x, &s};
   DLManagedTensor *result = nullptr;
-  ASSERT_EQ(nvfp4_function_call_on("sim:1", chain, arguments, 2, &result, 1,
-                                   nullptr),
-            NVFP4_OK)
+  ASSERT_EQ(
+      nvfp4_function_call_on("sim:1", chain, arguments, 2, &result, 1, nullptr),
+      NVFP4_OK)
       << nvfp4_last_error();
   EXPECT_EQ(result->dl_tensor.device.device_type, kDLCPU);
   EXPECT_EQ(result->dl_tensor.shape[0], 2);
@@ -362,9 +362,9 @@ TEST_F(DeviceFunctions, TablesArePartOfLaunches) {
   DLTensor v = makeTensor(values.get(), codes, {kDLUInt, 8, 1});
   t.device = v.device = kFirst;
   const DLTensor *arguments[] = {&t, &v};
-  ASSERT_EQ(nvfp4_function_run(table, arguments, 2, nullptr, 0, nullptr, 0,
-                               nullptr),
-            NVFP4_OK)
+  ASSERT_EQ(
+      nvfp4_function_run(table, arguments, 2, nullptr, 0, nullptr, 0, nullptr),
+      NVFP4_OK)
       << nvfp4_last_error();
   std::vector<int32_t> words = memory.read(40 * 32);
   for (int32_t i = 0; i < 40 * 32; ++i)
@@ -434,7 +434,9 @@ TEST_F(DeviceFunctions, CheckSyncMakesErrorsOfKernelsThoseOfTheCall) {
   setenv("NVFP4_CHECK", "sync", 1);
   EXPECT_EQ(call.run(nullptr), NVFP4_OK) << nvfp4_last_error();
   // The memory of the argument is no more.
-  { call.x.data = Memory(kSecond, 64).get(); }
+  {
+    call.x.data = Memory(kSecond, 64).get();
+  }
   EXPECT_EQ(call.run(nullptr), NVFP4_DEVICE_ERROR);
   EXPECT_TRUE(says("CUDA_ERROR_ILLEGAL_ADDRESS")) << nvfp4_last_error();
   EXPECT_EQ(cuDevicePrimaryCtxReset_v2(1), cuda::Success);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the pipelines need between upstream passes. Nothing here knows of our
-// dialects.
+// What the pipelines need between upstream passes. Nothing here knows of
+// grouped_scaled_gemm.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,6 +15,84 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CancelTransfersPass : Pass<"nvfp4-cancel-transfers", "::mlir::func::FuncOp"> {
+  let summary = "remove copies between host and device that nobody needs";
+  let description = [{
+    Accepts any IR. Looks at `gpu.memcpy` and `memref.copy` of whole memrefs and
+    at `memref.alloc` and `gpu.alloc`, and leaves all else alone:
+
+    - a copy of a copy reads the original instead, if that is in the memory of
+      the target: what was copied to the host is not copied back;
+    - a new memref that is a copy of another, and only read, becomes the other
+      where nobody writes that in the meantime;
+    - copies of memory that nobody has written, and into memory that nobody
+      reads afterwards, vanish, and so does memory that nobody uses.
+
+    Memrefs that the function does not allocate may share memory with each
+    other. Copies within loops are left alone.
+
+    Before:
+
+    ```mlir
+    func.func @f(%d: memref<4xf32, 1>, %e: memref<4xf32, 1>) {
+      %h = memref.alloc() : memref<4xf32>
+      gpu.memcpy %h, %d : memref<4xf32>, memref<4xf32, 1>
+      gpu.memcpy %e, %h : memref<4xf32, 1>, memref<4xf32>
+      memref.dealloc %h : memref<4xf32>
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%d: memref<4xf32, 1>, %e: memref<4xf32, 1>) {
+      gpu.memcpy %e, %d : memref<4xf32, 1>, memref<4xf32, 1>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def UseDeviceMemoryPass : Pass<"nvfp4-use-device-memory", "::mlir::ModuleOp"> {
+  let summary = "let functions work on memory of the device";
+  let description = [{
+    Accepts functions on memrefs of the host, with every allocation freed.
+    Afterwards all their memrefs are in `#gpu.address_space<global>`:
+    `memref.alloc`, `dealloc` and `copy` are `gpu.alloc`, `dealloc` and `memcpy`,
+    and a fill with zeros is a `gpu.memset`. What public functions return is
+    memory of the caller (`warpspec.result`): an allocation that is returned
+    becomes it, anything else is copied there.
+
+    Constants in memory, and public functions that others of the module call,
+    are errors. Operations that touch memory on the host are left for
+    `convert-gpu-host-to-llvm` to refuse.
+
+    Before:
+
+    ```mlir
+    func.func @f(%n: index) -> memref<?xf32> {
+      %y = memref.alloc(%n) : memref<?xf32>
+      return %y : memref<?xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%n: index) -> memref<?xf32, #gpu.address_space<global>> {
+      %y = warpspec.result 0(%n) : memref<?xf32, #gpu.address_space<global>>
+      return %y : memref<?xf32, #gpu.address_space<global>>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::nvfp4::warpspec::WarpSpecDialect"];
+}
+
 def GuardAllocationsPass : Pass<"nvfp4-guard-allocations", "::mlir::ModuleOp"> {
   let summary = "end the call where a memref is larger than any memory";
   let description = [{

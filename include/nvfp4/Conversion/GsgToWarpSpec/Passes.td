@@ -15,6 +15,53 @@
 
 include "mlir/Pass/PassBase.td"
 
+def InsertTransfersPass : Pass<"gsg-insert-transfers"> {
+  let summary = "copy operands to where their operation runs";
+  let description = [{
+    Accepts operations of `grouped_scaled_gemm` and staging operations of
+    `warpspec` on memrefs of the host and of the device
+    (`#gpu.address_space<global>`). Afterwards those that GPU targets execute as
+    kernels have memrefs of the device only, all others memrefs of the host only.
+    An operand in the other memory is replaced by a new one there, into which it
+    is copied if the operation reads it, and from which it is copied back if the
+    operation writes it. `nvfp4-cancel-transfers` removes the copies that are
+    needless.
+
+    With `memory=device` nothing is copied: an operation without GPU code is an
+    error that names it.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<128x64, nvfp4, blocked>
+    func.func @f(%a: memref<128x32xi8>, %s: memref<1x1x32x4x4xf8E4M3FN>, %c: memref<128x128xf32>) {
+      grouped_scaled_gemm.matmul <dense>
+          lhs(%a scaled_by %s : memref<128x32xi8>, memref<1x1x32x4x4xf8E4M3FN> as !a)
+          rhs(%a scaled_by %s : memref<128x32xi8>, memref<1x1x32x4x4xf8E4M3FN> as !a)
+          outs(%c : memref<128x128xf32>)
+      return
+    }
+    ```
+
+    After, for one of the operands:
+
+    ```mlir
+    func.func @f(%c: memref<128x128xf32>) {
+      %d = gpu.alloc () : memref<128x128xf32, #gpu.address_space<global>>
+      gpu.memcpy %d, %c : memref<128x128xf32, #gpu.address_space<global>>, memref<128x128xf32>
+      // grouped_scaled_gemm.matmul ... outs(%d : memref<128x128xf32, #gpu.address_space<global>>)
+      gpu.memcpy %c, %d : memref<128x128xf32>, memref<128x128xf32, #gpu.address_space<global>>
+      gpu.dealloc %d : memref<128x128xf32, #gpu.address_space<global>>
+      return
+    }
+    ```
+  }];
+  let options = [Option<"memory", "memory", "std::string", "\"host\"",
+    "Whose memory functions have: host, or device to refuse operations without GPU code">];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def ConvertGsgToWarpSpecPass
     : Pass<"convert-gsg-to-warpspec", "::mlir::ModuleOp"> {
   let summary = "make one kernel of warpspec of every product";

@@ -42,6 +42,10 @@ static bool hasPtx(Operation &op) {
           op.hasTrait<OpTrait::Vectorizable>());
 }
 
+bool nvfp4::gsg::hasDeviceCode(Operation *op) {
+  return isa<MatmulOp, MatmulListOp>(op);
+}
+
 bool nvfp4::gsg::needsSeparateQuantization(MatmulOp op) {
   QuantizerAttr quantizer = op.getQuantizerAttr();
   if (!quantizer)

@@ -30,6 +30,10 @@ using strategy::KernelTarget;
 mlir::FailureOr<KernelTarget> getKernelTarget(mlir::Operation *op,
                                               llvm::StringRef target);
 
+/// Whether GPU targets execute `op` on the device: operations that become
+/// kernels. The others run on the host.
+bool hasDeviceCode(mlir::Operation *op);
+
 /// Kernels do not quantise the result of `op`: its blocks cross the rows or the
 /// tiles of threads, or its scales lie as no kernel stores them.
 bool needsSeparateQuantization(MatmulOp op);
