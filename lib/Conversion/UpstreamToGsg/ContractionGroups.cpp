@@ -50,9 +50,14 @@ bool ContractionMatcher::leaveDepthLoop(Product &product) {
     return !own || depth->loop.isDefinedOutsideOfLoop(own);
   };
   // The product reads the mask before the loop.
-  if (const auto &rows = product.mask;
-      rows && ((rows->offsets && !isOutside(rows->offsets)) ||
-               (rows->expert && !rows->expert->allSources(isOutside))))
+  bool isMaskOutside = true;
+  if (const auto &rows = product.mask; rows && rows->offsets)
+    isMaskOutside = isOutside(rows->offsets);
+  else if (rows && rows->expert)
+    rows->expert->walk([&](const Expression &part) {
+      isMaskOutside &= !part.source || isOutside(part.source);
+    });
+  if (!isMaskOutside)
     return false;
   SmallVector<AffineExpr> starts;
   for (auto [i, slice] : llvm::enumerate(slices)) {
@@ -64,10 +69,8 @@ bool ContractionMatcher::leaveDepthLoop(Product &product) {
       return false;
   }
   for (Factor &factor : product.factors) {
-    for (AffineExpr &index : factor.indices)
-      index = simplify(index.replaceSymbols(starts));
-    if (factor.nibble)
-      factor.nibble = simplify(factor.nibble.replaceSymbols(starts));
+    factor.mapIndices(
+        [&](AffineExpr expr) { return simplify(expr.replaceSymbols(starts)); });
     if (!depth->loop.isDefinedOutsideOfLoop(factor.source))
       return false;
   }

@@ -43,9 +43,8 @@ bool ContractionMatcher::takeChoice(Product &product) {
     return fail("expected one expert of a row in a sum over a known number of "
                 "them"),
            false;
-  Number number = *rowMask.expert;
   bool isOfSlice = false;
-  number.walk([&](AffineExpr &expr) {
+  rowMask.expert->walkIndices([&](AffineExpr expr) {
     expr.walk(
         [&](AffineExpr part) { isOfSlice |= isa<AffineSymbolExpr>(part); });
   });
@@ -54,7 +53,7 @@ bool ContractionMatcher::takeChoice(Product &product) {
                 "those of a slice"),
            false;
   numChoices = ranges[*group];
-  lookups.push_back(std::move(number));
+  lookups.push_back(rowMask.expert);
   DenseMap<AffineExpr, AffineExpr> chosenGroup = {
       {dim(*group), getAffineSymbolExpr(kMaxSlices, context)}};
   for (Factor &factor : product.factors) {
@@ -83,7 +82,7 @@ bool ContractionMatcher::takeLookup() {
     std::swap(codes[0], codes[1]);
   // Experts and columns that are one loop: `loop floordiv inner` is the expert.
   SmallVector<std::pair<unsigned, int64_t>> merged;
-  lookups[expert].walk([&](AffineExpr &expr) {
+  lookups[expert]->walkIndices([&](AffineExpr expr) {
     expr.walk([&](AffineExpr part) {
       auto divide = dyn_cast<AffineBinaryOpExpr>(part);
       if (!divide || divide.getKind() != AffineExprKind::FloorDiv)
@@ -111,18 +110,15 @@ void ContractionMatcher::splitLoop(unsigned loop, int64_t inner) {
       {dim(loop).floorDiv(inner), dim(first)},
       {dim(loop) % inner, dim(first + 1)},
       {dim(loop), dim(first) * inner + dim(first + 1)}};
-  auto split = [&](AffineExpr &expr) { expr = simplify(expr.replace(parts)); };
-  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals)) {
-    llvm::for_each(factor.indices, split);
-    if (factor.nibble)
-      split(factor.nibble);
-  }
-  lookups[expert].walk(split);
+  auto split = [&](AffineExpr expr) { return simplify(expr.replace(parts)); };
+  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
+    factor.mapIndices(split);
+  lookups[expert] = mapIndices(lookups[expert], split);
 }
 
 /// Rows of tokens, then their slots, then columns; loops of one step are none.
 bool ContractionMatcher::orderRoutedLoops(ArrayRef<unsigned> outLoops) {
-  const Number &number = lookups[expert];
+  const Expression &number = *lookups[expert];
   Dim last = Row;
   for (unsigned loop : outLoops) {
     if (ranges[loop] == 1)
@@ -183,12 +179,11 @@ std::optional<Routing> ContractionMatcher::describeRouting() {
   Routing result;
   result.slots = slots;
   result.dropsOthers = numChoices > 0;
-  result.expert = lookups[expert];
   SmallVector<AffineExpr> places(NumDims, zero());
   places[Row] = dim(0);
   places[Slot] = dim(1);
-  result.expert.walk([&](AffineExpr &expr) {
-    expr = simplify(expr.replaceDims(replacements).replaceDims(places));
+  result.expert = mapIndices(lookups[expert], [&](AffineExpr expr) {
+    return simplify(expr.replaceDims(replacements).replaceDims(places));
   });
   return result;
 }

@@ -218,8 +218,7 @@ bool ContractionMatcher::assignScales() {
 }
 
 void ContractionMatcher::substitute(Factor &factor) {
-  for (AffineExpr &index : factor.indices)
-    index = simplify(index.replaceDims(replacements), extents);
-  if (factor.nibble)
-    factor.nibble = simplify(factor.nibble.replaceDims(replacements), extents);
+  factor.mapIndices([&](AffineExpr expr) {
+    return simplify(expr.replaceDims(replacements), extents);
+  });
 }

@@ -27,18 +27,17 @@ enum Dim : unsigned { Batch, Row, Slot, Column, Depth, NumDims };
 class ContractionMatcher {
 public:
   /// `groups`, `depth`: loops whose step `op` is, or null. `allowLookups`:
-  /// weights may be looked up for each row.
+  /// weights may be looked up for each row. `allowHalves`: tensors of f4E2M1FN
+  /// may be unpacked from bytes; else they are taken for what they are.
   ContractionMatcher(mlir::linalg::LinalgOp op, const GroupLoop *groups,
                      const DepthLoop *depth, const RaiseOptions &options,
-                     bool allowLookups, std::string &reason)
+                     bool allowLookups, bool allowHalves, std::string &reason)
       : op(op), groups(groups), depth(depth), options(options),
-        allowLookups(allowLookups), reason(reason), context(op.getContext()),
-        ranges(op.getStaticLoopRanges()) {}
+        allowLookups(allowLookups), allowHalves(allowHalves), reason(reason),
+        context(op.getContext()), ranges(op.getStaticLoopRanges()) {}
 
   std::optional<ScaledContraction> match();
 
-  /// Takes tensors of f4E2M1FN that are unpacked from bytes for what they are.
-  void stopAtHalves() { allowHalves = false; }
   /// True if `match` has met halves of bytes in another order than that of K.
   bool hasOtherHalves() const { return otherHalves; }
   /// True if `match` has met numbers that are looked up.
@@ -98,7 +97,7 @@ private:
   const DepthLoop *depth;
   const RaiseOptions &options;
   bool allowLookups;
-  bool allowHalves = true;
+  bool allowHalves;
   bool otherHalves = false;
   std::string &reason;
   mlir::MLIRContext *context;
@@ -106,7 +105,7 @@ private:
   /// Without scales for the rows, codes[0] are the rows.
   llvm::SmallVector<Factor> codes, scales, globals;
   llvm::SmallVector<Slice> slices;
-  llvm::SmallVector<Number> lookups;
+  llvm::SmallVector<ExpressionRef> lookups;
   bool hasPlainRows = false;
   /// The one of `lookups` that is the expert of a row; -1 if none is.
   int expert = -1;
@@ -134,9 +133,6 @@ bool uses(const Factor &factor, unsigned loop);
 /// where it is `value`, with all others zero.
 bool changes(const Factor &factor, unsigned numDims, unsigned position,
              int64_t value);
-
-/// `type` as text of a diagnostic.
-std::string print(mlir::Type type);
 
 } // namespace nvfp4::gsg
 

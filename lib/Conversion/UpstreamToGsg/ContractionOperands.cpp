@@ -15,12 +15,6 @@
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-std::string nvfp4::gsg::print(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 /// How many neighbours along K share a scale, by doubling. One that all share
 /// is of a block with room for them.
 int64_t ContractionMatcher::findBlock(const Factor &scale) {

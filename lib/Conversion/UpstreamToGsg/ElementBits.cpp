@@ -16,7 +16,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -26,49 +25,12 @@ static unsigned getWidth(Value value) {
   return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
 }
 
-AffineExpr ElementTrace::getAffine(Scalar scalar, unsigned minWidth) {
-  settle(scalar);
-  APInt constant;
-  if (matchPattern(scalar.value, m_ConstantInt(&constant)))
-    return getAffineConstantExpr(constant.getSExtValue(), context);
-  Operation *op = scalar.getComputation();
-  if (!op || ++steps > kMaxSteps || getWidth(op->getResult(0)) < minWidth)
-    return {};
-  if (auto index = dyn_cast<linalg::IndexOp>(op))
-    return scalar.indices[index.getDim()];
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
-          arith::ExtUIOp>(op))
-    return getAffine(scalar.operand(op, 0), minWidth);
-  if (!isa<arith::MulIOp, arith::AddIOp, arith::SubIOp, arith::RemUIOp,
-           arith::ShLIOp>(op))
-    return {};
-  AffineExpr a = getAffine(scalar.operand(op, 0), minWidth);
-  AffineExpr b = getAffine(scalar.operand(op, 1), minWidth);
-  if (!a || !b)
-    return {};
-  if (isa<arith::SubIOp>(op)) {
-    // A remainder from what is as large, which wraps nowhere.
-    auto whole = dyn_cast<AffineConstantExpr>(a);
-    auto part = dyn_cast<AffineBinaryOpExpr>(b);
-    auto n = part && part.getKind() == AffineExprKind::Mod
-                 ? dyn_cast<AffineConstantExpr>(part.getRHS())
-                 : AffineConstantExpr();
-    return whole && n && n.getValue() <= whole.getValue() + 1 ? simplify(a - b)
-                                                              : AffineExpr();
-  }
-  if (isa<arith::AddIOp>(op))
-    return simplify(a + b);
-  auto number = dyn_cast<AffineConstantExpr>(b);
-  if (!number && isa<arith::MulIOp>(op)) {
-    std::swap(a, b);
-    number = dyn_cast<AffineConstantExpr>(b);
-  }
-  if (!number || number.getValue() <= 0 || number.getValue() > 64)
-    return {};
-  int64_t n = number.getValue();
-  if (isa<arith::ShLIOp>(op))
-    return n < 8 ? simplify(a * (int64_t(1) << n)) : AffineExpr();
-  return simplify(isa<arith::MulIOp>(op) ? a * n : a % n);
+/// The number that an element is everywhere; nothing if it is none.
+static std::optional<APFloat> getConstant(const Element &element) {
+  APFloat number(APFloat::IEEEdouble());
+  return matchPattern(element.value, m_ConstantFloat(&number))
+             ? std::optional(number)
+             : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,30 +41,31 @@ bool ElementTrace::Bits::isByte() const {
   return width == 8 && isExact && shift == 0;
 }
 
-std::optional<ElementTrace::Bits> ElementTrace::traceBits(Scalar scalar) {
-  Scalar element;
-  settle(scalar, &element);
-  if (++steps > kMaxSteps)
+std::optional<ElementTrace::Bits>
+ElementTrace::traceBits(const Element &element) {
+  if (!countStep())
     return std::nullopt;
-  if (Operation *op = scalar.getComputation())
-    if (std::optional<Bits> bits = traceBitsOf(scalar, op))
+  if (Operation *op = element.getOp())
+    if (std::optional<Bits> bits = traceBitsOf(element, op))
       return bits;
   // Bytes that are computed otherwise are a tensor like any other.
-  if (!element.value ||
-      !getElementTypeOrSelf(element.value.getType()).isInteger(8))
+  if (!element.tensor ||
+      !getElementTypeOrSelf(element.tensor.getType()).isInteger(8))
     return std::nullopt;
-  return Bits{element.value, element.indices,
-              getAffineConstantExpr(0, context)};
+  return Bits{element.tensor, element.place, getAffineConstantExpr(0, context)};
 }
 
 std::optional<ElementTrace::Bits>
-ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
-  Scalar operand = scalar.operand(op, 0);
+ElementTrace::traceBitsOf(const Element &element, Operation *op) {
+  Element operand = getOperand(element, 0);
+  auto getNumber = [&](unsigned i) {
+    return dyn_cast_or_null<AffineConstantExpr>(
+        getAffine(getOperand(element, i)));
+  };
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     // An index is counted from the end where it is negative; this one is not.
-    settle(operand);
     auto compare = operand.value.getDefiningOp<arith::CmpIOp>();
-    std::optional<Bits> bits = traceBits(scalar.operand(op, 2));
+    std::optional<Bits> bits = traceBits(getOperand(element, 2));
     return compare && compare.getPredicate() == arith::CmpIPredicate::slt &&
                    matchPattern(compare.getRhs(), m_Zero()) && bits &&
                    bits->isExact && !bits->offset &&
@@ -118,17 +81,16 @@ ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
   std::optional<Bits> bits = traceBits(operand);
   if (!bits)
     return std::nullopt;
-  bool isByteWide = getWidth(operand.value) == 8;
-  unsigned width = getWidth(op->getResult(0));
-  bool isNarrowing = width < getWidth(operand.value);
+  unsigned width = getWidth(op->getResult(0)),
+           from = getWidth(op->getOperand(0));
+  bool isByteWide = from == 8, isNarrowing = width < from;
   if (isa<arith::ExtSIOp, arith::IndexCastOp>(op) && !isNarrowing) {
     // The first bit of all is a sign that is repeated.
-    bits->isExact &= getWidth(operand.value) > bits->width;
+    bits->isExact &= from > bits->width;
     return bits;
   }
   if (isa<arith::AddIOp, arith::SubIOp>(op)) {
-    auto number =
-        dyn_cast_or_null<AffineConstantExpr>(getAffine(scalar.operand(op, 1)));
+    AffineConstantExpr number = getNumber(1);
     if (!number || isByteWide || !bits->isExact)
       return std::nullopt;
     // Below, signs are extended and converted: nothing may have wrapped.
@@ -148,8 +110,7 @@ ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
     return bits;
   }
   if (isa<arith::AndIOp>(op)) {
-    auto mask =
-        dyn_cast_or_null<AffineConstantExpr>(getAffine(scalar.operand(op, 1)));
+    AffineConstantExpr mask = getNumber(1);
     // 255 is -1 where a byte is signed.
     int64_t low = mask ? mask.getValue() & 255 : 0;
     if (!mask || (low != 15 && low != 255) || (low == 255 && bits->width < 8))
@@ -159,7 +120,7 @@ ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
     return bits;
   }
   if (isa<arith::ShRUIOp, arith::ShRSIOp>(op)) {
-    AffineExpr amount = getAffine(scalar.operand(op, 1));
+    AffineExpr amount = getAffine(getOperand(element, 1));
     if (!amount || !amount.isMultipleOf(4) || bits->width != 8 ||
         bits->shift != 0)
       return std::nullopt;
@@ -170,10 +131,10 @@ ElementTrace::traceBitsOf(const Scalar &scalar, Operation *op) {
   return bits;
 }
 
-std::optional<Product> ElementTrace::leaf(const Bits &bits, Type type) {
-  std::optional<Product> result = leaf(bits.source, bits.indices, type);
+Product ElementTrace::leaf(const Bits &bits, Type type) const {
+  Product result = leaf(bits.source, bits.indices, type);
   if (bits.width == 4)
-    result->factors.front().nibble = simplify(bits.shift.floorDiv(4));
+    result.factors.front().nibble = simplify(bits.shift.floorDiv(4));
   return result;
 }
 
@@ -181,39 +142,31 @@ std::optional<Product> ElementTrace::leaf(const Bits &bits, Type type) {
 // Ways to decode
 //===----------------------------------------------------------------------===//
 
-std::optional<Product> ElementTrace::traceDecoded(const Scalar &scalar) {
-  Operation *op = scalar.value.getDefiningOp();
+std::optional<Product> ElementTrace::traceDecoded(const Element &element) {
+  Operation *op = element.getOp();
   if (isa<arith::BitcastOp>(op))
-    return traceBitcast(scalar);
-  if (isa<tensor::ExtractOp>(op)) {
-    if (std::optional<Product> code = traceTable(scalar))
-      return code;
-    Scalar element = scalar;
-    return enterLookup(element) ? traceTensor(element.value, element.indices)
-                                : std::nullopt;
-  }
+    return traceBitcast(element);
+  if (isa<tensor::ExtractOp>(op))
+    return traceTable(element);
   if (isa<math::Exp2Op, math::PowFOp, math::FPowIOp>(op))
-    return tracePower(scalar);
+    return tracePower(element);
   if (isa<arith::UIToFPOp, arith::SIToFPOp>(op))
-    return traceOneHot(scalar);
+    return traceOneHot(element);
   return std::nullopt;
 }
 
 /// Bytes as 8-bit floating point numbers, halves of bytes as f4E2M1FN, and
 /// bytes that are the exponent of a number in f32.
-std::optional<Product> ElementTrace::traceBitcast(const Scalar &scalar) {
-  Operation *op = scalar.value.getDefiningOp();
-  Type type = getElementTypeOrSelf(op->getResult(0).getType());
-  Scalar operand = scalar.operand(op, 0);
+std::optional<Product> ElementTrace::traceBitcast(const Element &element) {
+  Type type = element.getType();
+  Element operand = getOperand(element, 0);
   if (type.isF32()) {
-    settle(operand);
-    auto shift = operand.value.getDefiningOp<arith::ShLIOp>();
-    if (!shift || getAffine(operand.operand(shift, 1)) !=
-                      getAffineConstantExpr(23, context))
+    if (!isa_and_nonnull<arith::ShLIOp>(operand.getOp()) ||
+        getAffine(getOperand(operand, 1)) != getAffineConstantExpr(23, context))
       return std::nullopt;
-    std::optional<Bits> bits = traceBits(operand.operand(shift, 0));
+    std::optional<Bits> bits = traceBits(getOperand(operand, 0));
     return bits && bits->isByte() && !bits->offset
-               ? leaf(*bits, Float8E8M0FNUType::get(context))
+               ? std::optional(leaf(*bits, Float8E8M0FNUType::get(context)))
                : std::nullopt;
   }
   if (!Factor{{}, {}, type, {}}.isNarrow())
@@ -276,56 +229,47 @@ static bool isTableOfE2M1(Value table) {
   return true;
 }
 
-std::optional<Product> ElementTrace::traceTable(const Scalar &scalar) {
-  auto extract = scalar.value.getDefiningOp<tensor::ExtractOp>();
+std::optional<Product> ElementTrace::traceTable(const Element &element) {
+  auto extract = cast<tensor::ExtractOp>(element.getOp());
   if (extract.getIndices().size() != 1 || !isTableOfE2M1(extract.getTensor()))
     return std::nullopt;
-  std::optional<Bits> bits = traceBits(scalar.operand(extract, 1));
+  std::optional<Bits> bits = traceBits(getOperand(element, 1));
   if (!bits || !bits->isNibble())
     return std::nullopt;
   return fit(leaf(*bits, Float4E2M1FNType::get(context)), extract.getType());
 }
 
 /// 2 to the power of a byte, less 127: a scale in E8M0.
-std::optional<Product> ElementTrace::tracePower(const Scalar &scalar) {
+std::optional<Product> ElementTrace::tracePower(const Element &element) {
   constexpr int64_t kBias = 127;
-  Operation *op = scalar.value.getDefiningOp();
+  Operation *op = element.getOp();
   unsigned last = op->getNumOperands() - 1;
   if (last) {
-    Scalar base = scalar.operand(op, 0);
-    settle(base);
-    APFloat two(APFloat::IEEEdouble());
-    if (!matchPattern(base.value, m_ConstantFloat(&two)) ||
-        !two.isExactlyValue(2.0))
+    std::optional<APFloat> base = getConstant(getOperand(element, 0));
+    if (!base || !base->isExactlyValue(2.0))
       return std::nullopt;
   }
-  Scalar exponent = scalar.operand(op, last);
+  Element exponent = getOperand(element, last);
   int64_t offset = 0;
   bool isNegativeLost = false;
-  settle(exponent);
-  Operation *computed = exponent.getComputation();
+  Operation *computed = exponent.getOp();
   if (isa_and_nonnull<arith::SubFOp, arith::AddFOp>(computed)) {
-    Scalar bias = exponent.operand(computed, 1);
-    settle(bias);
-    APFloat number(APFloat::IEEEdouble());
-    if (!matchPattern(bias.value, m_ConstantFloat(&number)) ||
-        !number.isExactlyValue(isa<arith::SubFOp>(computed) ? kBias : -kBias))
+    std::optional<APFloat> bias = getConstant(getOperand(exponent, 1));
+    if (!bias ||
+        !bias->isExactlyValue(isa<arith::SubFOp>(computed) ? kBias : -kBias))
       return std::nullopt;
     offset = -kBias;
-    exponent = exponent.operand(computed, 0);
-    settle(exponent);
-    computed = exponent.getComputation();
+    exponent = getOperand(exponent, 0);
+    computed = exponent.getOp();
   }
   if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(computed)) {
     bool isSigned = isa<arith::SIToFPOp>(computed);
-    exponent = exponent.operand(computed, 0);
     // A float of 8 significant bits holds every byte, less 127 or not.
     isNegativeLost = !isSigned;
-    auto type =
-        cast<FloatType>(getElementTypeOrSelf(computed->getResult(0).getType()));
-    if ((isSigned && getWidth(exponent.value) == 8) ||
-        type.getFPMantissaWidth() < 8)
+    if ((isSigned && getWidth(computed->getOperand(0)) == 8) ||
+        cast<FloatType>(exponent.getType()).getFPMantissaWidth() < 8)
       return std::nullopt;
+    exponent = getOperand(exponent, 0);
   } else if (!isa<math::FPowIOp>(op)) {
     return std::nullopt;
   }
@@ -333,8 +277,7 @@ std::optional<Product> ElementTrace::tracePower(const Scalar &scalar) {
   if (!bits || !bits->isByte() || bits->offset + offset != -kBias ||
       (isNegativeLost && bits->offset))
     return std::nullopt;
-  return fit(leaf(*bits, Float8E8M0FNUType::get(context)),
-             op->getResult(0).getType());
+  return fit(leaf(*bits, Float8E8M0FNUType::get(context)), element.getType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -394,22 +337,22 @@ static std::optional<std::array<Value, 2>> getHalves(Operation *op,
 
 /// The low halves of bytes and the high ones, stacked or put between each
 /// other.
-std::optional<Product>
-ElementTrace::traceInterleaved(Operation *op, ArrayRef<AffineExpr> indices) {
+std::optional<Product> ElementTrace::traceInterleaved(const Element &element) {
   unsigned dim = 0;
-  std::optional<std::array<Value, 2>> halves = getHalves(op, dim);
+  std::optional<std::array<Value, 2>> halves =
+      getHalves(element.value.getDefiningOp(), dim);
   if (!halves)
     return std::nullopt;
-  Indices inner(indices);
+  Indices inner = element.indices;
+  AffineExpr index = inner[dim];
   bool isPair =
-      cast<RankedTensorType>(op->getResult(0).getType()).getDimSize(dim) == 2;
-  inner[dim] = isPair ? getAffineConstantExpr(0, context)
-                      : simplify(indices[dim].floorDiv(2));
-  AffineExpr half = isPair ? indices[dim] : simplify(indices[dim] % 2);
-  llvm::SaveAndRestore halving(isBetweenHalves, true);
+      cast<RankedTensorType>(element.value.getType()).getDimSize(dim) == 2;
+  inner[dim] =
+      isPair ? getAffineConstantExpr(0, context) : simplify(index.floorDiv(2));
+  AffineExpr half = isPair ? index : simplify(index % 2);
   std::array<std::optional<Product>, 2> parts;
   for (unsigned i = 0; i < 2; ++i) {
-    parts[i] = traceTensor((*halves)[i], inner);
+    parts[i] = trace(getElement((*halves)[i], inner));
     if (!parts[i] || parts[i]->factors.size() != parts[0]->factors.size() ||
         parts[i]->mask)
       return std::nullopt;

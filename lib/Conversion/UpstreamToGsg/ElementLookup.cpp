@@ -1,16 +1,16 @@
-//===- ElementLookup.cpp - Elements that are looked up ----------*- C++ -*-===//
+//===- ElementLookup.cpp - Integers, and what they look up ------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights of the expert of a token: indices that are computed from elements of
-// other tensors.
+// Indices that are affine in loops, and those that are computed from elements
+// of other tensors, such as the expert of a token whose weights are looked up.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementTrace.h"
+#include "Element.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -19,112 +19,110 @@
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-void Number::walk(function_ref<void(AffineExpr &)> function) {
-  if (index)
-    function(index);
-  for (AffineExpr &expr : indices)
-    function(expr);
-  for (Number &operand : operands)
-    operand.walk(function);
+AffineExpr ElementWalker::getAffine(const Element &element, unsigned minWidth) {
+  APInt constant;
+  if (matchPattern(element.value, m_ConstantInt(&constant)))
+    return getAffineConstantExpr(constant.getSExtValue(), context);
+  Operation *op = element.getOp();
+  if (!op || !countStep() ||
+      (!element.getType().isIndex() &&
+       element.getType().getIntOrFloatBitWidth() < minWidth))
+    return {};
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return element.indices[index.getDim()];
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
+          arith::ExtUIOp>(op))
+    return getAffine(getOperand(element, 0), minWidth);
+  if (!isa<arith::MulIOp, arith::AddIOp, arith::SubIOp, arith::RemUIOp,
+           arith::ShLIOp>(op))
+    return {};
+  AffineExpr a = getAffine(getOperand(element, 0), minWidth);
+  AffineExpr b = getAffine(getOperand(element, 1), minWidth);
+  if (!a || !b)
+    return {};
+  if (isa<arith::SubIOp>(op)) {
+    // A remainder from what is as large, which wraps nowhere.
+    auto whole = dyn_cast<AffineConstantExpr>(a);
+    auto part = dyn_cast<AffineBinaryOpExpr>(b);
+    auto n = part && part.getKind() == AffineExprKind::Mod
+                 ? dyn_cast<AffineConstantExpr>(part.getRHS())
+                 : AffineConstantExpr();
+    return whole && n && n.getValue() <= whole.getValue() + 1 ? simplify(a - b)
+                                                              : AffineExpr();
+  }
+  if (isa<arith::AddIOp>(op))
+    return simplify(a + b);
+  auto number = dyn_cast<AffineConstantExpr>(b);
+  if (!number && isa<arith::MulIOp>(op)) {
+    std::swap(a, b);
+    number = dyn_cast<AffineConstantExpr>(b);
+  }
+  if (!number || number.getValue() <= 0 || number.getValue() > 64)
+    return {};
+  int64_t n = number.getValue();
+  if (isa<arith::ShLIOp>(op))
+    return n < 8 ? simplify(a * (int64_t(1) << n)) : AffineExpr();
+  return simplify(isa<arith::MulIOp>(op) ? a * n : a % n);
 }
 
-bool Number::uses(unsigned loop) const {
-  bool found = false;
-  const_cast<Number *>(this)->walk(
-      [&](AffineExpr &expr) { found |= expr.isFunctionOfDim(loop); });
-  return found;
-}
-
-bool Number::allSources(function_ref<bool(Value)> function) const {
-  return (!source || function(source)) &&
-         llvm::all_of(operands, [&](const Number &operand) {
-           return operand.allSources(function);
-         });
-}
-
-/// Attributes that change what an operation computes.
-static Attribute getAttributes(Operation *op) {
-  return op ? op->getPropertiesAsAttribute() : Attribute();
-}
-
-bool Number::operator==(const Number &other) const {
-  auto getName = [](Operation *op) {
-    return op ? op->getName().getStringRef() : StringRef();
-  };
-  auto getType = [](Operation *op) {
-    return op ? getElementTypeOrSelf(op->getResult(0).getType()) : Type();
-  };
-  return getName(op) == getName(other.op) && getType(op) == getType(other.op) &&
-         getAttributes(op) == getAttributes(other.op) &&
-         constant == other.constant && index == other.index &&
-         source == other.source && indices == other.indices &&
-         operands == other.operands;
-}
-
-static bool isInteger(Value value) {
-  return getElementTypeOrSelf(value.getType()).isIntOrIndex();
-}
-
-std::optional<Number> ElementTrace::traceNumber(Scalar scalar) {
-  Scalar element;
-  settle(scalar, &element);
-  if (std::optional<Number> number = traceNumberOf(scalar))
-    return number;
-  // Integers that are computed otherwise are a tensor like any other.
-  if (!element.value || !isInteger(element.value))
-    return std::nullopt;
-  Number result;
-  result.source = element.value;
-  result.indices = element.indices;
+static ExpressionRef makeLeaf(Value source, Indices indices) {
+  auto result = std::make_shared<Expression>();
+  result->source = source;
+  result->indices = std::move(indices);
   return result;
 }
 
-std::optional<Number> ElementTrace::traceNumberOf(const Scalar &scalar) {
-  Value value = scalar.value;
-  if (++steps > kMaxSteps || !isInteger(value))
-    return std::nullopt;
-  Number result;
+ExpressionRef ElementWalker::getNumber(const Element &element) {
+  if (ExpressionRef number = getComputedNumber(element))
+    return number;
+  // Integers that are computed otherwise are a tensor like any other.
+  return element.tensor &&
+                 getElementTypeOrSelf(element.tensor.getType()).isIntOrIndex()
+             ? makeLeaf(element.tensor, element.place)
+             : nullptr;
+}
+
+ExpressionRef ElementWalker::getComputedNumber(const Element &element) {
+  Value value = element.value;
+  if (!countStep() || !element.getType().isIntOrIndex())
+    return nullptr;
+  auto result = std::make_shared<Expression>();
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant))) {
-    result.constant =
-        IntegerAttr::get(getElementTypeOrSelf(value.getType()), constant);
+    result->constant = IntegerAttr::get(element.getType(), constant);
     return result;
   }
-  bool isTensor = isa<RankedTensorType>(value.getType());
-  Operation *op = scalar.owner || isTensor ? scalar.getComputation() : nullptr;
+  Operation *op = element.getOp();
   if (auto index = dyn_cast_or_null<linalg::IndexOp>(op)) {
-    result.index = scalar.indices[index.getDim()];
+    result->index = element.indices[index.getDim()];
     return result;
   }
   if (!op) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (scalar.owner &&
-        ((argument && argument.getOwner() == scalar.owner.getBlock()) ||
-         value.getParentBlock() == scalar.owner.getBlock()))
-      return std::nullopt;
-    result.source = value;
-    if (isTensor)
-      result.indices = scalar.indices;
-    return result;
+    // All that is left in a body are its results before it.
+    if (element.owner && value.getParentBlock() == element.owner.getBlock())
+      return nullptr;
+    bool isTensor = isa<RankedTensorType>(value.getType());
+    return makeLeaf(value, isTensor ? element.indices : Indices());
   }
   if (!isa<arith::ArithDialect>(op->getDialect()) || !isMemoryEffectFree(op) ||
       op->getNumResults() != 1 || op->getNumRegions() ||
-      !llvm::all_of(op->getOperands(), isInteger))
-    return std::nullopt;
-  result.op = op;
+      !llvm::all_of(op->getOperandTypes(), [](Type type) {
+        return getElementTypeOrSelf(type).isIntOrIndex();
+      }))
+    return nullptr;
+  result->op = op;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    std::optional<Number> operand = traceNumber(scalar.operand(op, i));
-    if (!operand)
-      return std::nullopt;
-    result.operands.push_back(std::move(*operand));
+    result->operands.push_back(getNumber(getOperand(element, i)));
+    if (!result->operands.back())
+      return nullptr;
   }
   return result;
 }
 
-AffineExpr ElementTrace::getLookup(Number number) {
+AffineExpr ElementWalker::getLookup(ExpressionRef number) {
   // What it depends on must be loops alone, and some of them.
   bool isVarying = false, isNested = false;
-  number.walk([&](AffineExpr &expr) {
+  number->walkIndices([&](AffineExpr expr) {
     expr.walk([&](AffineExpr part) {
       isVarying |= isa<AffineDimExpr>(part);
       isNested |= isa<AffineSymbolExpr>(part);
@@ -132,7 +130,9 @@ AffineExpr ElementTrace::getLookup(Number number) {
   });
   if (!isVarying || isNested)
     return {};
-  Number *known = llvm::find(lookups, number);
+  auto *known = llvm::find_if(lookups, [&](const ExpressionRef &lookup) {
+    return isEqual(lookup, number);
+  });
   unsigned symbol = known - lookups.begin();
   if (symbol == kMaxLookups)
     return {};
@@ -141,41 +141,43 @@ AffineExpr ElementTrace::getLookup(Number number) {
   return getAffineSymbolExpr(kMaxSlices + symbol, context);
 }
 
-bool ElementTrace::enterLookup(Scalar &scalar) {
-  auto extract = scalar.value.getDefiningOp<tensor::ExtractOp>();
-  if (!allowLookups || !extract || !scalar.owner ||
-      extract->getBlock() != scalar.owner.getBlock() ||
+bool ElementWalker::enterLookup(Element &element) {
+  auto extract = element.value.getDefiningOp<tensor::ExtractOp>();
+  if (!allowLookups || !extract ||
+      extract->getBlock() != element.owner.getBlock() ||
       matchPattern(extract.getTensor(), m_Constant()))
     return false;
   Indices inner;
   for (unsigned i = 0; i < extract.getIndices().size(); ++i) {
-    Scalar index = scalar.operand(extract, i + 1);
+    Element index = getOperand(element, i + 1);
     AffineExpr expr = getAffine(index, /*minWidth=*/32);
     if (!expr)
-      if (std::optional<Number> number = traceNumber(index))
-        expr = getLookup(std::move(*number));
+      if (ExpressionRef number = getNumber(index))
+        expr = getLookup(std::move(number));
     if (!expr)
       return false;
     inner.push_back(expr);
   }
-  scalar = {extract.getTensor(), {}, std::move(inner)};
+  element.value = extract.getTensor();
+  element.owner = {};
+  element.indices = std::move(inner);
   return true;
 }
 
-bool ElementTrace::enterGather(Value &tensor, Indices &indices) {
-  auto gather = tensor.getDefiningOp<tensor::GatherOp>();
+bool ElementWalker::enterGather(tensor::GatherOp gather, Value &tensor,
+                                Indices &indices) {
   auto ids = cast<RankedTensorType>(gather.getIndices().getType());
   auto source = cast<RankedTensorType>(gather.getSource().getType());
-  Type element = ids.getElementType();
+  Type type = ids.getElementType();
   if (!allowLookups || gather.getGatherDims().size() != 1 ||
-      !(element.isIndex() || element.isInteger(32) || element.isInteger(64)))
+      !(type.isIndex() || type.isInteger(32) || type.isInteger(64)))
     return false;
   size_t numOuter = ids.getRank() - 1;
   int64_t dim = gather.getGatherDims()[0];
   Indices place(ArrayRef(indices).take_front(numOuter));
   place.push_back(getAffineConstantExpr(0, context));
-  std::optional<Number> number = traceNumber({gather.getIndices(), {}, place});
-  AffineExpr expr = number ? getLookup(std::move(*number)) : AffineExpr();
+  ExpressionRef number = getNumber(getElement(gather.getIndices(), place));
+  AffineExpr expr = number ? getLookup(std::move(number)) : AffineExpr();
   if (!expr)
     return false;
   // The result may have the gathered dimension with size 1.

@@ -25,82 +25,130 @@ static Product getOneHot(const RowMask &mask) {
   return result;
 }
 
-std::optional<Product> ElementTrace::traceMasked(const Scalar &scalar,
-                                                 OperandTrace operand) {
-  auto select = scalar.value.getDefiningOp<arith::SelectOp>();
-  Scalar other = scalar.operand(select, 2);
-  settle(other);
-  if (!matchPattern(other.value, m_AnyZeroFloat()))
+/// `tensor` and its one index before slices and changes of shape.
+static void stripSlices(Value &tensor, AffineExpr &index) {
+  while (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>()) {
+    std::optional<int64_t> offset;
+    if (slice.getSourceType().getRank() == 1 &&
+        slice.getType().getRank() == 1 && slice.hasUnitStride())
+      offset = getConstantIntValue(slice.getMixedOffsets()[0]);
+    if (!offset)
+      return;
+    index = simplify(index + *offset);
+    tensor = slice.getSource();
+  }
+}
+
+/// A slice of all elements of `ends` but the last.
+static bool isAllButLast(Value value, Value ends, int64_t count) {
+  AffineExpr index = getAffineConstantExpr(0, value.getContext());
+  auto type = cast<RankedTensorType>(value.getType());
+  stripSlices(value, index);
+  return value == ends && index == 0 && type.getRank() == 1 &&
+         type.getDimSize(0) == count - 1;
+}
+
+static bool isZero(Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    value = fill.value();
+  return matchPattern(value, m_Zero());
+}
+
+/// True if `starts` is zero and then `ends` but for the last.
+static bool areStartsOf(Value starts, Value ends) {
+  int64_t count = cast<RankedTensorType>(ends.getType()).getDimSize(0);
+  if (ShapedType::isDynamic(count) ||
+      cast<RankedTensorType>(starts.getType()).getDimSize(0) != count)
+    return false;
+  if (auto concat = starts.getDefiningOp<tensor::ConcatOp>())
+    return concat.getInputs().size() == 2 && isZero(concat.getInputs()[0]) &&
+           isAllButLast(concat.getInputs()[1], ends, count);
+  if (auto pad = starts.getDefiningOp<tensor::PadOp>()) {
+    Value padding = pad.getConstantPaddingValue();
+    return padding && isZero(padding) &&
+           pad.getStaticLow() == ArrayRef<int64_t>{1} &&
+           pad.getStaticHigh() == ArrayRef<int64_t>{0} &&
+           isAllButLast(pad.getSource(), ends, count);
+  }
+  auto insert = starts.getDefiningOp<tensor::InsertSliceOp>();
+  if (!insert || !insert.hasUnitStride() ||
+      !isConstantIntValue(insert.getMixedOffsets()[0], 1) ||
+      !isAllButLast(insert.getSource(), ends, count))
+    return false;
+  if (isZero(insert.getDest()))
+    return true;
+  // Both parts of a concatenation.
+  auto first = insert.getDest().getDefiningOp<tensor::InsertSliceOp>();
+  return first && first.hasUnitStride() && isZero(first.getSource()) &&
+         isConstantIntValue(first.getMixedOffsets()[0], 0) &&
+         isConstantIntValue(first.getMixedSizes()[0], 1);
+}
+
+std::optional<Product> ElementTrace::traceMasked(const Element &select) {
+  if (!matchPattern(getOperand(select, 2).value, m_AnyZeroFloat()))
     return std::nullopt;
-  std::optional<RowMask> mask = traceMask(scalar.operand(select, 0));
+  std::optional<RowMask> mask = traceMask(getOperand(select, 0));
   if (!mask)
     return std::nullopt;
-  Scalar one = scalar.operand(select, 1);
-  settle(one);
-  if (matchPattern(one.value, m_OneFloat()))
+  Element chosen = getOperand(select, 1);
+  if (matchPattern(chosen.value, m_OneFloat()))
     return getOneHot(*mask);
-  std::optional<Product> product = operand(select.getTrueValue());
+  std::optional<Product> product = trace(chosen);
   if (!product)
     return std::nullopt;
   product->mask = product->mask ? RowMask() : *mask;
   return product;
 }
 
-std::optional<Product> ElementTrace::traceOneHot(const Scalar &scalar) {
-  Scalar bit = scalar.operand(scalar.value.getDefiningOp(), 0);
-  settle(bit);
+std::optional<Product> ElementTrace::traceOneHot(const Element &element) {
   // One bit is -1 where it is signed.
-  bool isSigned = isa<arith::SIToFPOp>(scalar.value.getDefiningOp());
-  while (isa_and_nonnull<arith::ExtUIOp>(bit.getComputation())) {
-    bit = bit.operand(bit.value.getDefiningOp(), 0);
-    settle(bit);
+  bool isSigned = isa<arith::SIToFPOp>(element.getOp());
+  Element bit = getOperand(element, 0);
+  while (isa_and_nonnull<arith::ExtUIOp>(bit.getOp())) {
+    bit = getOperand(bit, 0);
     isSigned = false;
   }
-  if (isSigned || !getElementTypeOrSelf(bit.value.getType()).isInteger(1))
+  if (isSigned || !bit.getType().isInteger(1))
     return std::nullopt;
   std::optional<RowMask> mask = traceMask(bit);
   return mask ? std::optional(getOneHot(*mask)) : std::nullopt;
 }
 
-std::optional<RowMask> ElementTrace::traceMask(Scalar condition) {
-  settle(condition);
-  Operation *op = condition.getComputation();
-  if (isa_and_nonnull<arith::AndIOp>(op))
+std::optional<RowMask> ElementTrace::traceMask(const Element &condition) {
+  if (isa_and_nonnull<arith::AndIOp>(condition.getOp()))
     return traceRange(condition);
-  return isa_and_nonnull<arith::CmpIOp>(op) ? traceChoice(condition)
-                                            : std::nullopt;
+  return isa_and_nonnull<arith::CmpIOp>(condition.getOp())
+             ? traceChoice(condition)
+             : std::nullopt;
 }
 
 /// `group == expert`, in any order.
-std::optional<RowMask> ElementTrace::traceChoice(const Scalar &condition) {
-  auto compare = condition.value.getDefiningOp<arith::CmpIOp>();
+std::optional<RowMask> ElementTrace::traceChoice(const Element &condition) {
+  auto compare = cast<arith::CmpIOp>(condition.getOp());
   if (compare.getPredicate() != arith::CmpIPredicate::eq)
     return std::nullopt;
   for (unsigned side = 0; side < 2; ++side) {
-    AffineExpr group = getAffine(condition.operand(compare, side),
-                                 /*minWidth=*/32);
+    AffineExpr group = getAffine(getOperand(condition, side), /*minWidth=*/32);
     if (!isa_and_nonnull<AffineDimExpr>(group))
       continue;
     RowMask result;
     result.group = group;
-    result.expert = traceNumber(condition.operand(compare, 1 - side));
+    result.expert = getNumber(getOperand(condition, 1 - side));
     return result.expert ? std::optional(std::move(result)) : std::nullopt;
   }
   return std::nullopt;
 }
 
 /// `start <= row and row < end`, in any order.
-std::optional<RowMask> ElementTrace::traceRange(const Scalar &condition) {
-  auto both = condition.value.getDefiningOp<arith::AndIOp>();
+std::optional<RowMask> ElementTrace::traceRange(const Element &condition) {
   RowMask result;
   std::optional<std::pair<Value, AffineExpr>> start, end;
   for (unsigned side = 0; side < 2; ++side) {
-    Scalar scalar = condition.operand(both, side);
-    settle(scalar);
-    auto compare = scalar.value.getDefiningOp<arith::CmpIOp>();
-    if (!compare || !scalar.getComputation())
+    Element bound = getOperand(condition, side);
+    auto compare = dyn_cast_or_null<arith::CmpIOp>(bound.getOp());
+    if (!compare)
       return std::nullopt;
-    Scalar less = scalar.operand(compare, 0), more = scalar.operand(compare, 1);
+    Element less = getOperand(bound, 0), more = getOperand(bound, 1);
     using Predicate = arith::CmpIPredicate;
     auto isOneOf = [&](ArrayRef<Predicate> predicates) {
       return llvm::is_contained(predicates, compare.getPredicate());
@@ -133,75 +181,14 @@ std::optional<RowMask> ElementTrace::traceRange(const Scalar &condition) {
   return result;
 }
 
-/// `tensor` and its one index before slices and changes of shape.
-static void stripSlices(Value &tensor, AffineExpr &index) {
-  while (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>()) {
-    std::optional<int64_t> offset;
-    if (slice.getSourceType().getRank() == 1 &&
-        slice.getType().getRank() == 1 && slice.hasUnitStride())
-      offset = getConstantIntValue(slice.getMixedOffsets()[0]);
-    if (!offset)
-      return;
-    index = simplify(index + *offset);
-    tensor = slice.getSource();
-  }
-}
-
 std::optional<std::pair<Value, AffineExpr>>
-ElementTrace::traceOffset(Scalar scalar) {
-  settle(scalar);
-  while (
-      isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-                      arith::ExtUIOp>(scalar.getComputation())) {
-    scalar = scalar.operand(scalar.value.getDefiningOp(), 0);
-    settle(scalar);
-  }
-  if (scalar.owner || scalar.indices.size() != 1)
+ElementTrace::traceOffset(Element element) {
+  while (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp,
+                         arith::ExtSIOp, arith::ExtUIOp>(element.getOp()))
+    element = getOperand(element, 0);
+  if (element.owner || element.indices.size() != 1 ||
+      !isa<RankedTensorType>(element.value.getType()))
     return std::nullopt;
-  stripSlices(scalar.value, scalar.indices[0]);
-  return std::pair(scalar.value, scalar.indices[0]);
-}
-
-/// A slice of all elements of `ends` but the last.
-static bool isAllButLast(Value value, Value ends, int64_t count) {
-  AffineExpr index = getAffineConstantExpr(0, value.getContext());
-  auto type = cast<RankedTensorType>(value.getType());
-  stripSlices(value, index);
-  return value == ends && index == 0 && type.getRank() == 1 &&
-         type.getDimSize(0) == count - 1;
-}
-
-static bool isZero(Value value) {
-  if (auto fill = value.getDefiningOp<linalg::FillOp>())
-    value = fill.value();
-  return matchPattern(value, m_Zero());
-}
-
-bool ElementTrace::areStartsOf(Value starts, Value ends) {
-  int64_t count = cast<RankedTensorType>(ends.getType()).getDimSize(0);
-  if (ShapedType::isDynamic(count) ||
-      cast<RankedTensorType>(starts.getType()).getDimSize(0) != count)
-    return false;
-  if (auto concat = starts.getDefiningOp<tensor::ConcatOp>())
-    return concat.getInputs().size() == 2 && isZero(concat.getInputs()[0]) &&
-           isAllButLast(concat.getInputs()[1], ends, count);
-  if (auto pad = starts.getDefiningOp<tensor::PadOp>()) {
-    Value padding = pad.getConstantPaddingValue();
-    return padding && isZero(padding) &&
-           pad.getStaticLow() == ArrayRef<int64_t>{1} &&
-           pad.getStaticHigh() == ArrayRef<int64_t>{0} &&
-           isAllButLast(pad.getSource(), ends, count);
-  }
-  auto insert = starts.getDefiningOp<tensor::InsertSliceOp>();
-  if (!insert || !insert.hasUnitStride() ||
-      !isConstantIntValue(insert.getMixedOffsets()[0], 1) ||
-      !isAllButLast(insert.getSource(), ends, count))
-    return false;
-  if (isZero(insert.getDest()))
-    return true;
-  // Both parts of a concatenation.
-  auto first = insert.getDest().getDefiningOp<tensor::InsertSliceOp>();
-  return first && first.hasUnitStride() && isZero(first.getSource()) &&
-         isConstantIntValue(first.getMixedOffsets()[0], 0) &&
-         isConstantIntValue(first.getMixedSizes()[0], 1);
+  stripSlices(element.value, element.indices[0]);
+  return std::pair(element.value, element.indices[0]);
 }

@@ -10,13 +10,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementTrace.h"
+#include "Element.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
+
+/// No dimension of a trace has a higher number.
+static constexpr unsigned kMaxDims = 64;
+
+AffineExpr nvfp4::gsg::simplify(AffineExpr expr) {
+  return simplifyAffineExpr(expr, kMaxDims, kMaxSymbols);
+}
 
 bool nvfp4::gsg::isCountable(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -88,25 +94,82 @@ bool nvfp4::gsg::isElementwise(linalg::LinalgOp op) {
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation();
 }
 
-SmallVector<AffineExpr> nvfp4::gsg::getLoops(linalg::LinalgOp op,
-                                             ArrayRef<AffineExpr> indices) {
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  SmallVector<AffineExpr> loops(op.getNumLoops());
-  for (auto [expr, index] : llvm::zip_equal(map.getResults(), indices))
-    loops[cast<AffineDimExpr>(expr).getPosition()] = index;
-  return loops;
+Operation *Element::getOp() const {
+  Operation *op = value.getDefiningOp();
+  if (op && owner ? op->getBlock() != owner.getBlock() : !op)
+    return nullptr;
+  StringRef dialect = op->getName().getDialectNamespace();
+  bool isScalar = dialect == "arith" || dialect == "math" ||
+                  (owner && isa<linalg::IndexOp, tensor::ExtractOp>(op));
+  return isScalar && !isa<arith::ConstantOp>(op) ? op : nullptr;
 }
 
-SmallVector<AffineExpr> nvfp4::gsg::mapIndices(AffineMap map,
-                                               ArrayRef<AffineExpr> loops) {
-  SmallVector<AffineExpr> result;
-  for (AffineExpr expr : map.getResults())
+Element ElementWalker::getScalar(Value value, linalg::LinalgOp op,
+                                 ArrayRef<AffineExpr> loops) {
+  Element element{value, op, Indices(loops), {}, {}};
+  settle(element);
+  return element;
+}
+
+Element ElementWalker::getElement(Value tensor, Indices indices) {
+  Element element{tensor, {}, std::move(indices), {}, {}};
+  settle(element);
+  return element;
+}
+
+Element ElementWalker::getOperand(const Element &element, unsigned i) {
+  return getScalar(element.value.getDefiningOp()->getOperand(i), element.owner,
+                   element.indices);
+}
+
+/// The indices of an operand of `op` where its loops are `loops`.
+static Indices getPlace(linalg::LinalgOp op, OpOperand *operand,
+                        ArrayRef<AffineExpr> loops) {
+  Indices result;
+  for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults())
     result.push_back(simplify(expr.replaceDims(loops)));
   return result;
 }
 
-static bool hasDynamicDim(ArrayRef<int64_t> shape) {
-  return ShapedType::isDynamicShape(shape);
+void ElementWalker::settle(Element &element) {
+  while (countStep()) {
+    linalg::LinalgOp owner = element.owner;
+    auto argument = dyn_cast<BlockArgument>(element.value);
+    if (owner && argument && argument.getOwner() == owner.getBlock()) {
+      OpOperand *operand = owner.getMatchingOpOperand(argument);
+      if (!owner.isDpsInput(operand))
+        return;
+      element.indices = getPlace(owner, operand, element.indices);
+      element.value = operand->get();
+      element.owner = {};
+    } else if (owner && !enterLookup(element)) {
+      return;
+    }
+    if (!isa<RankedTensorType>(element.value.getType()))
+      return;
+    while (peel(element.value, element.indices))
+      ;
+    if (auto splat = element.value.getDefiningOp<tensor::SplatOp>()) {
+      element.value = splat.getInput();
+      element.indices.clear();
+      return;
+    }
+    element.tensor = element.value;
+    element.place = element.indices;
+    auto producer = element.value.getDefiningOp<linalg::LinalgOp>();
+    if (!isElementwise(producer) || !isCountable(element.value.getType()))
+      return;
+    // Each loop is an index of the result.
+    Indices loops(producer.getNumLoops());
+    AffineMap map =
+        producer.getMatchingIndexingMap(producer.getDpsInitOperand(0));
+    for (auto [expr, index] :
+         llvm::zip_equal(map.getResults(), element.indices))
+      loops[cast<AffineDimExpr>(expr).getPosition()] = index;
+    element.value = producer.getBlock()->getTerminator()->getOperand(0);
+    element.owner = producer;
+    element.indices = std::move(loops);
+  }
 }
 
 /// True if `tensor` is a slice that has `size` elements in dimension `dim`.
@@ -122,11 +185,10 @@ static bool isSizeOf(OpFoldResult size, Value tensor, unsigned dim) {
   return sizes[dim] == size;
 }
 
-std::optional<SmallVector<AffineExpr>>
-ElementTrace::enterSlice(tensor::ExtractSliceOp op,
-                         ArrayRef<AffineExpr> indices) {
+bool ElementWalker::peelSlice(tensor::ExtractSliceOp op, Value &tensor,
+                              Indices &indices) {
   if (!op.hasUnitStride())
-    return std::nullopt;
+    return false;
   ArrayRef<int64_t> shape = op.getSourceType().getShape();
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Indices inner;
@@ -144,19 +206,30 @@ ElementTrace::enterSlice(tensor::ExtractSliceOp op,
       });
       unsigned symbol = slice - slices.begin();
       if (symbol == kMaxSlices)
-        return std::nullopt;
+        return false;
       index = simplify(index + getAffineSymbolExpr(symbol, context));
       if (symbol == slices.size())
         slices.push_back({offset, size});
     }
     inner.push_back(index);
   }
-  return inner;
+  tensor = op.getSource();
+  indices = std::move(inner);
+  return true;
 }
 
-bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
+std::optional<Element> ElementWalker::enterSlice(const Element &element) {
+  auto slice = element.value.getDefiningOp<tensor::ExtractSliceOp>();
+  Value tensor = element.value;
+  Indices indices = element.indices;
+  if (!slice || !peelSlice(slice, tensor, indices))
+    return std::nullopt;
+  return getElement(tensor, std::move(indices));
+}
+
+bool ElementWalker::peel(Value &tensor, Indices &indices) {
   Operation *op = tensor.getDefiningOp();
-  if (!op || ++steps > kMaxSteps || !isCountable(tensor.getType()))
+  if (!op || !countStep() || !isCountable(tensor.getType()))
     return false;
   if (auto cast = dyn_cast<tensor::CastOp>(op)) {
     if (!isa<RankedTensorType>(cast.getSource().getType()))
@@ -164,15 +237,10 @@ bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
     tensor = cast.getSource();
     return true;
   }
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
-      slice && behind == Slices::All) {
-    std::optional<Indices> inner = enterSlice(slice, indices);
-    if (!inner)
-      return false;
-    tensor = slice.getSource();
-    indices = std::move(*inner);
-    return true;
-  }
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return behind == Slices::All && peelSlice(slice, tensor, indices);
+  if (auto gather = dyn_cast<tensor::GatherOp>(op))
+    return enterGather(gather, tensor, indices);
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     ArrayRef<int64_t> shape = expand.getResultType().getShape();
     Indices inner;
@@ -195,7 +263,8 @@ bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
     for (auto [group, index] :
          llvm::zip_equal(collapse.getReassociationIndices(), indices)) {
       AffineExpr rest = index;
-      if (hasDynamicDim(shape.slice(group.front() + 1, group.size() - 1)))
+      if (ShapedType::isDynamicShape(
+              shape.slice(group.front() + 1, group.size() - 1)))
         return false;
       for (int64_t dim : llvm::reverse(group)) {
         if (dim == group.front()) {
@@ -210,69 +279,5 @@ bool ElementTrace::peelOnce(Value &tensor, Indices &indices) {
     indices = std::move(inner);
     return true;
   }
-  if (isa<tensor::GatherOp>(op))
-    return enterGather(tensor, indices);
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!isElementwise(linalgOp))
-    return false;
-  auto argument = dyn_cast<BlockArgument>(
-      linalgOp.getBlock()->getTerminator()->getOperand(0));
-  if (!argument || argument.getOwner() != linalgOp.getBlock())
-    return false;
-  OpOperand *operand = linalgOp.getMatchingOpOperand(argument);
-  if (!linalgOp.isDpsInput(operand) ||
-      !isa<RankedTensorType>(operand->get().getType()))
-    return false;
-  indices = mapIndices(linalgOp.getMatchingIndexingMap(operand),
-                       getLoops(linalgOp, indices));
-  tensor = operand->get();
-  return true;
-}
-
-void ElementTrace::peel(Value &tensor, Indices &indices) {
-  while (peelOnce(tensor, indices))
-    ;
-}
-
-Operation *ElementTrace::Scalar::getComputation() const {
-  Operation *op = value.getDefiningOp();
-  if (op && owner ? op->getBlock() != owner.getBlock() : !op)
-    return nullptr;
-  StringRef dialect = op->getName().getDialectNamespace();
-  bool isScalar = dialect == "arith" || dialect == "math" ||
-                  (owner && isa<linalg::IndexOp, tensor::ExtractOp>(op));
-  return isScalar && !isa<arith::ConstantOp>(op) ? op : nullptr;
-}
-
-void ElementTrace::settle(Scalar &scalar, Scalar *element) {
-  while (++steps < kMaxSteps) {
-    if (scalar.owner) {
-      auto argument = dyn_cast<BlockArgument>(scalar.value);
-      if (argument && argument.getOwner() == scalar.owner.getBlock()) {
-        OpOperand *operand = scalar.owner.getMatchingOpOperand(argument);
-        if (!scalar.owner.isDpsInput(operand))
-          return;
-        scalar.indices = mapIndices(
-            scalar.owner.getMatchingIndexingMap(operand), scalar.indices);
-        scalar.value = operand->get();
-        scalar.owner = {};
-      } else if (!enterLookup(scalar)) {
-        return;
-      }
-    }
-    if (!isa<RankedTensorType>(scalar.value.getType()))
-      return;
-    peel(scalar.value, scalar.indices);
-    if (auto splat = scalar.value.getDefiningOp<tensor::SplatOp>()) {
-      scalar = {splat.getInput(), {}, {}};
-      return;
-    }
-    if (element)
-      *element = scalar;
-    auto producer = scalar.value.getDefiningOp<linalg::LinalgOp>();
-    if (!isElementwise(producer))
-      return;
-    scalar = {producer.getBlock()->getTerminator()->getOperand(0), producer,
-              getLoops(producer, scalar.indices)};
-  }
+  return false;
 }

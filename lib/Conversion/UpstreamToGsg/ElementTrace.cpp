@@ -5,27 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The walk from an element to its factors, through arithmetic, and the account
-// of how many bits a product needs.
+// Products of factors, and the account of how many bits they need.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ElementTrace.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-static constexpr unsigned kMaxDims = 64;
-
-AffineExpr nvfp4::gsg::simplify(AffineExpr expr) {
-  return simplifyAffineExpr(expr, kMaxDims, kMaxSymbols);
+std::string nvfp4::gsg::print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
 }
 
 static bool isNarrowType(Type type) {
@@ -35,6 +32,13 @@ static bool isNarrowType(Type type) {
 
 static bool isHalfType(Type type) {
   return isa<BFloat16Type, Float16Type>(type);
+}
+
+void Factor::mapIndices(function_ref<AffineExpr(AffineExpr)> function) {
+  for (AffineExpr &index : indices)
+    index = function(index);
+  if (nibble)
+    nibble = function(nibble);
 }
 
 bool Factor::isNarrow() const { return isNarrowType(type); }
@@ -71,12 +75,6 @@ Product ElementTrace::measure(Type type) const {
   return result;
 }
 
-static std::string toString(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 /// `product` if `type` holds it exactly, range of E8M0 scales and bf16 aside.
 std::optional<Product> ElementTrace::fit(std::optional<Product> product,
                                          Type type) {
@@ -94,14 +92,11 @@ std::optional<Product> ElementTrace::fit(std::optional<Product> product,
   if (product->hasPlain) {
     if (allowPlain && floatType.getWidth() >= 32)
       return product;
-    if (reason.empty())
-      reason = allowPlain
-                   ? llvm::formatv("expected a factor of a whole matrix to be "
-                                   "applied in f32, but got {0}",
-                                   toString(floatType))
-                         .str()
-                   : kFurtherFactor;
-    return std::nullopt;
+    return fail(allowPlain
+                    ? "expected a factor of a whole matrix to be applied "
+                      "in f32, but got " +
+                          print(floatType)
+                    : kFurtherFactor);
   }
   const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
   int precision = llvm::APFloat::semanticsPrecision(semantics);
@@ -113,20 +108,17 @@ std::optional<Product> ElementTrace::fit(std::optional<Product> product,
                : product->unit >= minUnit && product->limit <= maxExponent + 1;
   if (holds)
     return product;
-  if (!reason.empty())
-    return std::nullopt;
-  reason = "expected an intermediate type ";
-  if (product->hasPowerScale && maxExponent < 127)
-    reason += "with the exponents of f8E8M0FNU";
-  else
-    reason +=
-        llvm::formatv("that holds {0} significant bits exactly", product->bits);
-  reason += ", but got " + toString(floatType);
-  return std::nullopt;
+  bool isTooNarrow = product->hasPowerScale && maxExponent < 127;
+  return fail(llvm::formatv(
+      "expected an intermediate type {0}, but got {1}",
+      isTooNarrow ? "with the exponents of f8E8M0FNU"
+                  : llvm::formatv("that holds {0} significant bits exactly",
+                                  product->bits)
+                        .str(),
+      floatType));
 }
 
-std::optional<Product> ElementTrace::leaf(Value source, Indices indices,
-                                          Type type) {
+Product ElementTrace::leaf(Value source, Indices indices, Type type) const {
   Product product = measure(type);
   product.factors.push_back({source, std::move(indices), type, {}});
   return product;
@@ -150,105 +142,96 @@ static Product multiply(const Product &a, const Product &b) {
   return result;
 }
 
-std::optional<Product> ElementTrace::traceTensor(Value tensor,
-                                                 Indices indices) {
-  peel(tensor, indices);
-  if (!isCountable(tensor.getType())) {
-    if (reason.empty())
-      reason = llvm::formatv(kUncountable, tensor.getType());
+std::optional<Product> ElementTrace::trace(Element element) {
+  if (!countStep())
     return std::nullopt;
+  Type type = element.getType();
+  bool isTensor = isa<RankedTensorType>(element.value.getType());
+  if (!element.getOp() && !isTensor) {
+    // All numbers but what other dialects compute here.
+    bool isOwn = element.owner &&
+                 element.value.getParentBlock() == element.owner.getBlock();
+    bool isConstant = matchPattern(element.value, m_Constant());
+    return isa<FloatType>(type) && (!isOwn || isConstant)
+               ? std::optional(leaf(element.value, {}, type))
+               : std::nullopt;
   }
-  Type type = getElementTypeOrSelf(tensor.getType());
-  std::optional<Product> result;
-  if (Operation *op = tensor.getDefiningOp(); op && ++steps < kMaxSteps) {
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    if (isElementwise(linalgOp))
-      result = traceScalar(linalgOp.getBlock()->getTerminator()->getOperand(0),
-                           linalgOp, getLoops(linalgOp, indices));
-    else if (Scalar scalar{tensor, {}, indices}; scalar.getComputation())
-      result = traceComputed(scalar, [&](Value operand) {
-        return isa<RankedTensorType>(operand.getType())
-                   ? traceTensor(operand, indices)
-                   : std::nullopt;
-      });
-    else if (auto cast = dyn_cast<tosa::CastFromBlockScaledOp>(op))
-      result = traceCast(cast, indices);
-    else if (isa<tensor::ConcatOp, tensor::InsertSliceOp>(op))
-      result = traceInterleaved(op, indices);
-    else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-      if (std::optional<Indices> inner = enterSlice(slice, indices))
-        result = traceTensor(slice.getSource(), std::move(*inner));
-  }
-  // Codes and scales that are sliced are as good as their source.
-  if (result && isa<tensor::ExtractSliceOp>(tensor.getDefiningOp()) &&
-      (!result->isNarrow() ||
-       (result->factors.size() == 1 && result->factors.front().type == type)))
-    result.reset();
-  // So are rows without scales, codes and scales that are computed here.
+  if (Value tensor = element.tensor; tensor && !isCountable(tensor.getType()))
+    return fail(llvm::formatv(kUncountable, tensor.getType()));
+  std::optional<Product> result =
+      element.getOp() ? traceComputed(element) : traceMoved(element);
+  if (!element.tensor)
+    return result;
+  // Rows without scales, codes and scales that are computed here are as good as
+  // what they are computed of.
   if (result && !result->isNarrow() && !result->mask &&
       (isHalfType(type) || isNarrowType(type)))
-    result.reset();
-  // And codes that are the same half of each byte, but for what puts the other
-  // halves between them.
-  if (result && !isBetweenHalves && result->isNarrow() && isNarrowType(type) &&
-      result->factors.front().nibble &&
-      isa<AffineConstantExpr>(result->factors.front().nibble))
     result.reset();
   // A failure of exactness stays one; whatever else is not understood is a
   // tensor like any other.
   if (result || !reason.empty() || !isa<FloatType>(type))
     return result;
-  return leaf(tensor, std::move(indices), type);
+  return leaf(element.tensor, element.place, type);
 }
 
-/// Codes times the scales of their blocks along the last dimension.
-std::optional<Product> ElementTrace::traceCast(tosa::CastFromBlockScaledOp op,
-                                               ArrayRef<AffineExpr> indices) {
-  Type code = getElementTypeOrSelf(op.getInputData().getType());
-  Type scale = getElementTypeOrSelf(op.getInputScale().getType());
-  if (!isNarrowType(code) || indices.empty())
+std::optional<Product> ElementTrace::traceMoved(const Element &element) {
+  Operation *op = element.value.getDefiningOp();
+  if (isa_and_nonnull<tensor::ConcatOp, tensor::InsertSliceOp>(op))
+    return traceInterleaved(element);
+  if (std::optional<Element> source = enterSlice(element)) {
+    std::optional<Product> result = trace(*source);
+    // Codes and scales that are sliced are as good as their source.
+    return result && result->isNarrow() &&
+                   (result->factors.size() > 1 ||
+                    result->factors.front().type != element.getType())
+               ? result
+               : std::nullopt;
+  }
+  auto cast = dyn_cast_or_null<tosa::CastFromBlockScaledOp>(op);
+  Type code =
+      cast ? getElementTypeOrSelf(cast.getInputData().getType()) : Type();
+  if (!cast || !isNarrowType(code))
     return std::nullopt;
-  Indices block(indices);
-  int64_t size = tosa::BlockSizeAttr::getBlockSizeValue(op.getBlockSize());
-  block.back() = simplify(block.back().floorDiv(size));
-  std::optional<Product> a = leaf(op.getInputData(), Indices(indices), code);
-  std::optional<Product> b = leaf(op.getInputScale(), std::move(block), scale);
-  return fit(multiply(*a, *b), op.getOutputData().getType());
+  Indices block = element.indices;
+  block.back() = simplify(block.back().floorDiv(
+      tosa::BlockSizeAttr::getBlockSizeValue(cast.getBlockSize())));
+  return fit(multiply(leaf(cast.getInputData(), element.indices, code),
+                      leaf(cast.getInputScale(), block,
+                           Float8E8M0FNUType::get(context))),
+             element.getType());
 }
 
-void ElementTrace::noteLoss(Operation *op, OperandTrace operand) {
-  if (!loss.empty() || isNotingLoss ||
-      !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
+void ElementTrace::noteLoss(const Element &element) {
+  if (!loss.empty() || isNotingLoss || !isa<FloatType>(element.getType()))
     return;
   // Nothing of this look may decide what is matched.
-  llvm::SaveAndRestore noting(isNotingLoss, true);
-  llvm::SaveAndRestore keptSteps(steps);
-  llvm::SaveAndRestore keptReason(reason);
-  llvm::SaveAndRestore keptSlices(slices);
-  llvm::SaveAndRestore keptLookups(lookups);
-  for (Value value : op->getOperands()) {
-    if (!isa<FloatType>(getElementTypeOrSelf(value.getType())))
+  ElementTrace look(*this);
+  look.isNotingLoss = true;
+  Operation *op = element.getOp();
+  for (unsigned i = 0; i < op->getNumOperands() && loss.empty(); ++i) {
+    if (!isa<FloatType>(getElementTypeOrSelf(op->getOperand(i).getType())))
       continue;
-    std::optional<Product> product = operand(value);
-    if (product && product->isNarrow()) {
+    std::optional<Product> product = look.traceOperand(element, i);
+    if (product && product->isNarrow())
       loss = llvm::formatv("expected codes and scales that are multiplied and "
                            "nothing else, but got {0} of them",
                            op->getName());
-      return;
-    }
   }
 }
 
-std::optional<Product> ElementTrace::traceArith(Operation *op,
-                                                OperandTrace operand) {
+std::optional<Product> ElementTrace::traceComputed(const Element &element) {
+  Operation *op = element.getOp();
+  Type type = element.getType();
+  if (isa<arith::SelectOp>(op))
+    return traceMasked(element);
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return fit(operand(op->getOperand(0)), op->getResult(0).getType());
+    return fit(traceOperand(element, 0), type);
   if (!isa<arith::MulFOp, arith::DivFOp, arith::ScalingExtFOp>(op)) {
-    noteLoss(op, operand);
-    return std::nullopt;
+    noteLoss(element);
+    return reason.empty() ? traceDecoded(element) : std::nullopt;
   }
-  std::optional<Product> a = operand(op->getOperand(0));
-  std::optional<Product> b = operand(op->getOperand(1));
+  std::optional<Product> a = traceOperand(element, 0);
+  std::optional<Product> b = traceOperand(element, 1);
   if (!a || !b)
     return std::nullopt;
   if (isa<arith::DivFOp>(op)) {
@@ -257,7 +240,7 @@ std::optional<Product> ElementTrace::traceArith(Operation *op,
         llvm::any_of(b->factors, [](const Factor &factor) {
           return factor.isNarrow() || factor.isHalf();
         })) {
-      noteLoss(op, operand);
+      noteLoss(element);
       return std::nullopt;
     }
     for (Factor &factor : b->factors)
@@ -265,48 +248,11 @@ std::optional<Product> ElementTrace::traceArith(Operation *op,
   }
   if (isa<arith::ScalingExtFOp>(op) &&
       (b->factors.size() != 1 ||
-       !isa<Float8E8M0FNUType>(b->factors.front().type))) {
-    if (reason.empty())
-      reason = "expected scaling_extf with scales in f8E8M0FNU, of others it "
-               "takes the exponent alone";
-    return std::nullopt;
-  }
+       !isa<Float8E8M0FNUType>(b->factors.front().type)))
+    return fail("expected scaling_extf with scales in f8E8M0FNU, of others it "
+                "takes the exponent alone");
   // Times one or zero is exact.
   if (a->factors.empty() || b->factors.empty())
     return multiply(*a, *b);
-  return fit(multiply(*a, *b), op->getResult(0).getType());
-}
-
-std::optional<Product> ElementTrace::traceScalar(Value value,
-                                                 linalg::LinalgOp op,
-                                                 ArrayRef<AffineExpr> loops) {
-  if (++steps > kMaxSteps)
-    return std::nullopt;
-  if (auto argument = dyn_cast<BlockArgument>(value);
-      argument && argument.getOwner() == op.getBlock()) {
-    OpOperand *operand = op.getMatchingOpOperand(argument);
-    if (!op.isDpsInput(operand))
-      return std::nullopt;
-    if (isa<RankedTensorType>(operand->get().getType()))
-      return traceTensor(operand->get(),
-                         mapIndices(op.getMatchingIndexingMap(operand), loops));
-    value = operand->get();
-  }
-  Operation *definition = value.getDefiningOp();
-  if (!definition || definition->getBlock() != op.getBlock() ||
-      isa<arith::ConstantOp>(definition))
-    return isa<FloatType>(value.getType()) ? leaf(value, {}, value.getType())
-                                           : std::nullopt;
-  return traceComputed({value, op, Indices(loops)}, [&](Value operand) {
-    return traceScalar(operand, op, loops);
-  });
-}
-
-std::optional<Product> ElementTrace::traceComputed(const Scalar &scalar,
-                                                   OperandTrace operand) {
-  Operation *op = scalar.value.getDefiningOp();
-  if (isa<arith::SelectOp>(op))
-    return traceMasked(scalar, operand);
-  std::optional<Product> result = traceArith(op, operand);
-  return result || !reason.empty() ? result : traceDecoded(scalar);
+  return fit(multiply(*a, *b), type);
 }

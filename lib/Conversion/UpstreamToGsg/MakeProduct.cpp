@@ -11,7 +11,6 @@
 
 #include "MakeProduct.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -55,15 +54,6 @@ static Value makeOperand(OpBuilder &b, Location loc,
     type = ScaledType::get(b.getContext(), shape, type.getFormat());
   }
   return MakeScaledOp::create(b, loc, type, order(data), order(scales));
-}
-
-Value nvfp4::gsg::makeIndex(OpBuilder &b, Location loc, AffineExpr expr,
-                            ValueRange dims) {
-  return getValueOrCreateConstantIndexOp(
-      b, loc,
-      affine::makeComposedFoldedAffineApply(
-          b, loc, AffineMap::get(dims.size(), 0, expr),
-          getAsOpFoldResult(dims)));
 }
 
 /// The product of the further factors of matrix `number`, in f32.

@@ -29,10 +29,6 @@ mlir::Value makeRoutedProduct(mlir::OpBuilder &builder, mlir::Location loc,
                               const ScaledContraction &product,
                               mlir::Value out);
 
-/// The number that `expr` is of `dims`.
-mlir::Value makeIndex(mlir::OpBuilder &builder, mlir::Location loc,
-                      mlir::AffineExpr expr, mlir::ValueRange dims);
-
 /// Row `tokens[r]` of `matrix` as row r; any one where that is -1.
 mlir::Value gatherRows(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value matrix, mlir::Value tokens);

@@ -27,29 +27,6 @@ static Value makeEmpty(OpBuilder &b, Location loc, ArrayRef<int64_t> shape,
   return tensor::EmptyOp::create(b, loc, shape, element, sizes);
 }
 
-/// The scalar that `number` is.
-static Value makeNumber(OpBuilder &b, Location loc, const Number &number,
-                        ValueRange dims) {
-  if (number.constant)
-    return arith::ConstantOp::create(b, loc, cast<TypedAttr>(number.constant));
-  if (number.index)
-    return makeIndex(b, loc, number.index, dims);
-  if (number.source && !isa<RankedTensorType>(number.source.getType()))
-    return number.source;
-  SmallVector<Value> operands;
-  if (number.source) {
-    for (AffineExpr index : number.indices)
-      operands.push_back(makeIndex(b, loc, index, dims));
-    return tensor::ExtractOp::create(b, loc, number.source, operands);
-  }
-  for (const Number &operand : number.operands)
-    operands.push_back(makeNumber(b, loc, operand, dims));
-  OperationState state(loc, number.op->getName(), operands,
-                       getElementTypeOrSelf(number.op->getResult(0).getType()),
-                       number.op->getAttrDictionary().getValue());
-  return b.create(state)->getResult(0);
-}
-
 /// `number`, or -1 if it is none of `count`.
 static Value dropOthers(OpBuilder &b, Location loc, Value number,
                         int64_t count) {
@@ -115,7 +92,7 @@ Value nvfp4::gsg::makeRoutedProduct(OpBuilder &b, Location loc,
       b, loc, RankedTensorType::get({rows, slots}, i32),
       isDynamic ? ValueRange(numRows) : ValueRange(),
       [&](OpBuilder &nested, Location, ValueRange dims) {
-        Value expert = makeNumber(nested, loc, routing.expert, dims);
+        Value expert = makeScalar(nested, loc, routing.expert, dims);
         if (routing.dropsOthers)
           expert = dropOthers(nested, loc, expert, product.count);
         tensor::YieldOp::create(

@@ -67,7 +67,8 @@ std::optional<Product> ContractionMatcher::traceChosen(ElementTrace &trace,
     loops[Depth].push_back(ranges.size());
     ranges.push_back(extents[loop]);
   }
-  std::optional<Product> product = trace.traceScalar(term, sum, inner);
+  std::optional<Product> product =
+      trace.trace(trace.getScalar(term, sum, inner));
   if (!product || product->mask)
     return std::nullopt;
   product->mask = choice.mask;
@@ -89,7 +90,7 @@ std::optional<Product> ContractionMatcher::traceProduct() {
   ElementTrace trace(context, options.moveGlobalScales,
                      groups || depth ? Slices::All : Slices::OfProducts,
                      allowLookups, allowHalves);
-  std::optional<Product> product = trace.traceScalar(term, op, dims);
+  std::optional<Product> product = trace.trace(trace.getScalar(term, op, dims));
   if (product && !product->isNarrow() && product->mask && product->mask->expert)
     product = traceChosen(trace, *product);
   slices.assign(trace.getSlices().begin(), trace.getSlices().end());
@@ -192,69 +193,61 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
   return result;
 }
 
+static std::optional<ScaledContraction>
+matchContraction(linalg::LinalgOp op, const GroupLoop *groups,
+                 const DepthLoop *depth, const RaiseOptions &options,
+                 std::string &reason) {
+  reason.clear();
+  bool allowLookups = !groups && !depth;
+  ContractionMatcher matcher(op, groups, depth, options, allowLookups,
+                             /*allowHalves=*/true, reason);
+  std::optional<ScaledContraction> product = matcher.match();
+  std::string ownReason;
+  if (matcher.hasLookups() && !(product && product->routing)) {
+    // Weights that were looked up may still be a tensor like any other.
+    product = ContractionMatcher(op, groups, depth, options,
+                                 /*allowLookups=*/false, /*allowHalves=*/true,
+                                 ownReason)
+                  .match();
+    if (product || reason.empty() ||
+        (!matcher.isRouted() && !ownReason.empty()))
+      reason = ownReason;
+  }
+  // Halves of bytes in another order are put in order as elements are.
+  if (!product && matcher.hasOtherHalves())
+    product = ContractionMatcher(op, groups, depth, options,
+                                 /*allowLookups=*/false, /*allowHalves=*/false,
+                                 ownReason)
+                  .match();
+  return product;
+}
+
 Operation *nvfp4::gsg::findChosen(linalg::LinalgOp op,
                                   const RaiseOptions &options) {
   std::string reason;
   ContractionMatcher matcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
-                             /*allowLookups=*/true, reason);
+                             /*allowLookups=*/true, /*allowHalves=*/true,
+                             reason);
   return matcher.match() ? matcher.getChosen() : nullptr;
-}
-
-/// As `matchContraction`; `otherHalves` becomes true where halves of bytes are
-/// in the way.
-static std::optional<ScaledContraction> matchHalves(linalg::LinalgOp op,
-                                                    const RaiseOptions &options,
-                                                    std::string &reason,
-                                                    bool &otherHalves) {
-  reason.clear();
-  ContractionMatcher matcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
-                             /*allowLookups=*/true, reason);
-  std::optional<ScaledContraction> product = matcher.match();
-  otherHalves = matcher.hasOtherHalves();
-  if (!matcher.hasLookups() || (product && product->routing))
-    return product;
-  // Weights that were looked up may still be a tensor like any other.
-  std::string ownReason;
-  product =
-      ContractionMatcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
-                         /*allowLookups=*/false, ownReason)
-          .match();
-  if (product || reason.empty() || (!matcher.isRouted() && !ownReason.empty()))
-    reason = ownReason;
-  return product;
 }
 
 std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
                              std::string &reason) {
-  bool otherHalves = false;
-  std::optional<ScaledContraction> product =
-      matchHalves(op, options, reason, otherHalves);
-  if (product || !otherHalves)
-    return product;
-  // They are put in order as elements are.
-  std::string ownReason;
-  ContractionMatcher matcher(op, /*groups=*/nullptr, /*depth=*/nullptr, options,
-                             /*allowLookups=*/false, ownReason);
-  matcher.stopAtHalves();
-  return matcher.match();
+  return ::matchContraction(op, nullptr, nullptr, options, reason);
 }
 
 std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(const DepthLoop &depth,
                              const RaiseOptions &options, std::string &reason) {
-  reason.clear();
-  return ContractionMatcher(depth.contraction, /*groups=*/nullptr, &depth,
-                            options, /*allowLookups=*/false, reason)
-      .match();
+  return ::matchContraction(depth.contraction, nullptr, &depth, options,
+                            reason);
 }
 
 std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(const GroupLoop &groups,
                              const RaiseOptions &options, std::string &reason) {
-  reason.clear();
-  return ContractionMatcher(groups.contraction, &groups,
+  return ::matchContraction(groups.contraction, &groups,
                             groups.depth ? &*groups.depth : nullptr, options,
-                            /*allowLookups=*/false, reason)
-      .match();
+                            reason);
 }

@@ -40,7 +40,7 @@ struct RaisedOperand {
 /// Rows that are multiplied by the weights of an expert of their own.
 struct Routing {
   /// The expert, where dimension 0 is the row and 1 the slot.
-  Number expert;
+  ExpressionRef expert;
   /// Products of each row.
   int64_t slots = 1;
   /// True if other numbers than those of experts are no expert.
