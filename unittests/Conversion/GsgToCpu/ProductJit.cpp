@@ -28,6 +28,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 
@@ -94,6 +95,11 @@ extern "C" int32_t nvfp4TestCpuIsa() {
                                                : findFastestUntiled(best));
 }
 
+// Stands in for the function of the runtime, which tests do not link.
+extern "C" void *nvfp4TestMemoryOfThread(int64_t bytes) {
+  return std::malloc(static_cast<size_t>(bytes));
+}
+
 static void addLowering(PassManager &pm, bool threads) {
   if (threads)
     pm.addPass(createConvertSCFToOpenMPPass());
@@ -157,6 +163,9 @@ std::unique_ptr<ExecutionEngine> compile(const std::string &text,
     llvm::orc::SymbolMap symbols;
     symbols[mangle("nvfp4_cpu_isa")] = {
         llvm::orc::ExecutorAddr::fromPtr(&nvfp4TestCpuIsa),
+        llvm::JITSymbolFlags::Exported};
+    symbols[mangle("nvfp4_memory_of_thread")] = {
+        llvm::orc::ExecutorAddr::fromPtr(&nvfp4TestMemoryOfThread),
         llvm::JITSymbolFlags::Exported};
     return symbols;
   });

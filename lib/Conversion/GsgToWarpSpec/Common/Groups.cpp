@@ -72,8 +72,7 @@ GroupPlace kernels::getGroup(const KernelContext &c,
   case GroupingKind::Batched:
   case GroupingKind::Masked:
     place.start = c.mul(g, extents.rows);
-    place.rows =
-        kind == GroupingKind::Masked ? loadOffset(c, g) : extents.rows;
+    place.rows = kind == GroupingKind::Masked ? loadOffset(c, g) : extents.rows;
     place.scaleAtom = c.mul(g, c.ceilDiv(extents.rows, 128));
     return place;
   case GroupingKind::RaggedRows:

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// By the group offsets of the product, cut to what there is: whatever they hold,
-// nothing outside an operand is touched.
+// By the group offsets of the product, cut to what there is: whatever they
+// hold, nothing outside an operand is touched.
 //
 //===----------------------------------------------------------------------===//
 

@@ -31,8 +31,8 @@ enum class ProblemWord : int64_t {
 /// The extents of problem `g`, which are loaded where problems have their own.
 ProblemExtents getExtents(const KernelContext &context, mlir::Value g);
 
-/// Where the results of problem `g` go. With `hasMap` boxes of them have the map
-/// number `map`.
+/// Where the results of problem `g` go. With `hasMap` boxes of them have the
+/// map number `map`.
 ResultPlace getResult(const KernelContext &context, mlir::Value g, bool hasMap,
                       unsigned map);
 

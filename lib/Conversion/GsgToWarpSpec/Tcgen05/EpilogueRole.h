@@ -76,8 +76,7 @@ private:
   /// The same for all chunks of the tile's accumulator, which it waits for and
   /// releases: columns that the one after it shares come first.
   Value drainAccumulator(const TileState &tile, Value firstSums, DrainFn body);
-  Value loadColumns(const AccumulatorView &view, Value offset,
-                    int64_t columns);
+  Value loadColumns(const AccumulatorView &view, Value offset, int64_t columns);
 
   // Split-K (SplitK.cpp).
   /// Leaves the sums of this part to the last one of its tile, which runs

@@ -83,10 +83,8 @@ static Value addScales(Launch &launch, const OperandPlan &side,
                             plan.getNAtoms());
 }
 
-HostNumber tcgen05::addPartials(Launch &launch,
-                                          const Plan &plan,
-                                          HostNumber tiles,
-                                          KernelParameters &p) {
+HostNumber tcgen05::addPartials(Launch &launch, const Plan &plan,
+                                HostNumber tiles, KernelParameters &p) {
   HostMath &math = launch.math;
   HostNumber blocks = math.mul(tiles, math.constant(plan.ctas));
   if (plan.splitK == 1)
@@ -102,9 +100,8 @@ HostNumber tcgen05::addPartials(Launch &launch,
   return math.mul(blocks, math.constant(plan.splitK));
 }
 
-OperandMaps tcgen05::addOperandMaps(Launch &launch,
-                                              const Plan &plan,
-                                              HostNumber k, bool isAlongK) {
+OperandMaps tcgen05::addOperandMaps(Launch &launch, const Plan &plan,
+                                    HostNumber k, bool isAlongK) {
   OperandMaps maps;
   // Cleared in A, which is one operand: weights are copied as they are.
   maps.a = addValues(launch, plan.a, plan.getOwnRows(), plan.k, k, isAlongK,
@@ -117,10 +114,8 @@ OperandMaps tcgen05::addOperandMaps(Launch &launch,
   return maps;
 }
 
-Parameters tcgen05::addParameters(Launch &launch,
-                                                  const Plan &plan,
-                                                  MatmulOp op,
-                                                  HostNumber &blocks) {
+Parameters tcgen05::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
+                                  HostNumber &blocks) {
   HostMath &math = launch.math;
   Parameters parameters;
   KernelParameters &p = parameters.common;

@@ -41,12 +41,11 @@ static void awaitSums(const Kernel &k, Value number) {
 /// Runs `finish` on the sums of all of the tile's K, in the block that has the
 /// last part of it; others leave theirs to it. `multiply` gives the sums of
 /// some steps, to which those of block `slot` are added if `isAfter`.
-static void
-buildCutTile(const Kernel &k, const TileState &tile, Type fragment,
-             Value width,
-             function_ref<Value(Value from, Value to, Value slot, Value isAfter)>
-                 multiply,
-             function_ref<void(Value product)> finish) {
+static void buildCutTile(
+    const Kernel &k, const TileState &tile, Type fragment, Value width,
+    function_ref<Value(Value from, Value to, Value slot, Value isAfter)>
+        multiply,
+    function_ref<void(Value product)> finish) {
   OpBuilder &b = k.b;
   Location loc = k.loc;
   const KernelParameters &parameters = k.parameters;
@@ -65,9 +64,8 @@ buildCutTile(const Kernel &k, const TileState &tile, Type fragment,
   awaitSums(k, before);
   b.setInsertionPointAfter(wait);
   Value product = multiply(tile.from, tile.to, before, isAfter);
-  auto branch =
-      scf::IfOp::create(b, loc, isEqual(tile.to, tile.extents.steps),
-                        /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(b, loc, isEqual(tile.to, tile.extents.steps),
+                                  /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.elseBlock());
   StoreFragmentOp::create(b, loc, product, width, parameters.partials, block);
   PublishOp::create(b, loc, parameters.published, getFlag(k, block));
@@ -78,9 +76,9 @@ buildCutTile(const Kernel &k, const TileState &tile, Type fragment,
     b.setInsertionPointToStart(loop.getBody());
     awaitSums(k, loop.getInductionVar());
     b.setInsertionPointAfter(loop);
-    product = AddFragmentsOp::create(b, loc, fragment, product, width,
-                                     tile.partsBefore, parameters.partials,
-                                     first);
+    product =
+        AddFragmentsOp::create(b, loc, fragment, product, width,
+                               tile.partsBefore, parameters.partials, first);
   }
   finish(product);
 }
@@ -99,12 +97,12 @@ void wgmma::buildMathRole(const Kernel &kernel) {
     auto fragment = VectorType::get({plan.width / 2}, b.getF32Type());
     auto multiply = [&](Value from, Value to, Value slot,
                         Value isAfter) -> Value {
-      return MmaDecodedOp::create(
-                 b, loc, fragment, b.getI32Type(), b.getI32Type(),
-                 kernel.buffers.input, from, to, product.rows.width,
-                 plan.widthStep, plan.code,
-                 slot ? kernel.parameters.partials : Value(), slot, isAfter,
-                 Value(), Value())
+      return MmaDecodedOp::create(b, loc, fragment, b.getI32Type(),
+                                  b.getI32Type(), kernel.buffers.input, from,
+                                  to, product.rows.width, plan.widthStep,
+                                  plan.code,
+                                  slot ? kernel.parameters.partials : Value(),
+                                  slot, isAfter, Value(), Value())
           .getResult();
     };
     auto finish = [&](Value sums) {

@@ -17,10 +17,8 @@ using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::kernels;
 using namespace nvfp4::gsg::wgmma;
 
-Parameters wgmma::addParameters(Launch &launch,
-                                                 const Plan &plan,
-                                                 MatmulOp op,
-                                                 HostNumber &blocks) {
+Parameters wgmma::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
+                                HostNumber &blocks) {
   HostMath &math = launch.math;
   Parameters parameters;
   KernelParameters &p = parameters.common;

@@ -87,13 +87,12 @@ void Results::buildPlain() {
   if (row.alpha)
     scale(row.alpha);
   // A thread takes 8 columns of every 16th row.
-  Value column = add(
-      mul(add(mul(tile.n, plan.warpgroups), product.warpgroup), 64),
-      mul(bits(thread, 7), 8));
+  Value column =
+      add(mul(add(mul(tile.n, plan.warpgroups), product.warpgroup), 64),
+          mul(bits(thread, 7), 8));
   Value inWarpgroup = div(bits(thread, 127), 8);
   Value hasColumns = less(column, tile.extents.columns);
-  auto loop =
-      scf::ForOp::create(b, loc, i32(0), rows.count, i32(Plan::kChunk));
+  auto loop = scf::ForOp::create(b, loc, i32(0), rows.count, i32(Plan::kChunk));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value chunk = loop.getInductionVar();
@@ -110,7 +109,8 @@ void Results::buildPlain() {
     Value loaded = SmemLoadOp::create(
         b, loc, VectorType::get({8}, element), staged,
         ValueRange{product.warpgroup, rowInChunk, mul(bits(thread, 7), 8)});
-    Value at = flatten(add(row.row, rowInTile), parameters.result.stride, column);
+    Value at =
+        flatten(add(row.row, rowInTile), parameters.result.stride, column);
     vector::StoreOp::create(b, loc, loaded, parameters.result.memref,
                             ValueRange(at), false, llvm::Align(16));
   }
@@ -124,8 +124,8 @@ void Results::build() {
   SmallVector<Value> carried;
   if (parameters.amax)
     carried.push_back(i32(0));
-  auto loop = scf::ForOp::create(b, loc, i32(0), rows.count,
-                                 i32(Plan::kChunk), carried);
+  auto loop = scf::ForOp::create(b, loc, i32(0), rows.count, i32(Plan::kChunk),
+                                 carried);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
