@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTIONS = {
     "Using it": ["GettingStarted", "Tour", "Python", "Embedding", "Runtime"],
     "Reference": ["Spec", "Dialects/GroupedScaledGemm", "Dialects/WarpSpec", "Passes"],
-    "How it works": ["Architecture", "Blackwell", "Hopper", "Simulator"],
+    "How it works": ["Architecture", "Cpu", "Hopper", "Blackwell", "Simulator"],
     "Why": ["Rationale/GroupedScaledGemm", "Rationale/Strategy", "Rationale/WarpSpec",
             "Rationale/Hopper", "Rationale/CpuMemory", "Rationale/CpuRows", "Rationale/CpuTiles"],
     "Working on it": ["CONTRIBUTING", "Tests", "SECURITY", "CHANGELOG"],
