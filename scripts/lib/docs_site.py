@@ -19,10 +19,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTIONS = {
     "Using it": ["GettingStarted", "Tour", "Python", "Embedding", "Runtime"],
     "Reference": ["Spec", "Dialects/GroupedScaledGemm", "Dialects/WarpSpec", "Passes"],
-    "How it works": ["Architecture", "Cpu", "Hopper", "Blackwell", "Simulator"],
+    "How it works": ["Architecture", "LifeOfAMatmul", "Cpu", "Hopper", "Blackwell", "Simulator"],
     "Why": ["Rationale/GroupedScaledGemm", "Rationale/Strategy", "Rationale/WarpSpec",
             "Rationale/Hopper", "Rationale/CpuMemory", "Rationale/CpuRows", "Rationale/CpuTiles"],
-    "Working on it": ["CONTRIBUTING", "Tests", "SECURITY", "CHANGELOG"],
+    "Working on it": ["CONTRIBUTING", "HowTo/README", "HowTo/op", "HowTo/activation", "HowTo/epilogue", "HowTo/grouping",
+                      "HowTo/target", "Tests", "SECURITY", "CHANGELOG"],
 }
 
 
