@@ -21,11 +21,15 @@ def _blank(match):
     return re.sub(r"[^\n]", " ", match.group())
 
 
+def without_fences(text):
+    """`text` with blanks in place of blocks of code."""
+    return FENCE.sub(_blank, text)
+
+
 def links(text):
     """(offset of the target, target) of each inline link outside code."""
     # Text of a link may hold code; code may hold what looks like a link.
-    plain = FENCE.sub(_blank, text)
-    plain = CODE.sub(lambda m: re.sub(r"[\[\]()\n]", " ", m.group()), plain)
+    plain = CODE.sub(lambda m: re.sub(r"[\[\]()\n]", " ", m.group()), without_fences(text))
     for match in LINK.finditer(plain):
         yield match.start(2), match.group(2)
 
@@ -37,7 +41,7 @@ def is_external(target):
 def anchors(text):
     """The anchors that hosts of repositories give to headings."""
     found, seen = set(), {}
-    for heading in HEADING.findall(FENCE.sub(_blank, text)):
+    for heading in HEADING.findall(without_fences(text)):
         heading = LINK.sub(lambda m: m.group(1)[1:-1], heading)
         slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
         count = seen.get(slug, 0)
