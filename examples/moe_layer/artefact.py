@@ -102,7 +102,7 @@ def write_kernels(folder, build, source, example, target):
             "threads": constant("threads"), "shared_bytes": constant("shared_bytes"), "flags": constant("flags"),
             # Of 64 columns along K, in a stage.
             "blocks": 2}
-    # What waits for the launch before it may begin before that has ended.
+    # A kernel that waits for the launch before it may begin before that has ended.
     flags = {text[:text.index("(")]: PROGRAMMATIC if "griddepcontrol.wait" in text else 0
              for text in entries["kernels"]}
     (folder / "kernels.json").write_text(json.dumps({"products": products, "flags": flags}, indent=1) + "\n")

@@ -79,7 +79,7 @@ def write_inputs(directory, naming, token_count, seed):
         down = make_weight(rng, HIDDEN, WIDTH, 1.0)
         add_projection(tensors, naming, f"{name}.gate_proj", gate, token_amax)
         add_projection(tensors, naming, f"{name}.up_proj", up, token_amax)
-        # What calibration would have seen behind SwiGLU.
+        # The value that calibration would have seen after SwiGLU.
         add_projection(tensors, naming, f"{name}.down_proj", down, 6.0 * token_amax)
     metadata = {"quant_algo": "NVFP4", "naming": naming}
     save_file(tensors, directory / "checkpoint.safetensors", metadata=metadata)

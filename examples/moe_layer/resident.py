@@ -78,7 +78,7 @@ class Resident:
         arguments = [*maps, *self.buffers[weights].pointer(), ctypes.c_int32(rows), *self.buffers["ends"].pointer(),
                      *self.buffers[weights + ".alpha"].pointer(), *tail]
         if info["parameters"] > len(arguments):
-            # What blocks leave to each other, with room for tiles of 256 columns; a launch leaves its flags at 0.
+            # Partial sums and flags between blocks, with room for tiles of 256 columns; a launch leaves its flags at 0.
             sums = self.device.empty((blocks, 8 * info["maps"], 256), np.float32)
             flags = self.device.empty((blocks, 512), np.int32, fill=0)
             arguments += [*sums.pointer(), *flags.pointer()]

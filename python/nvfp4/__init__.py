@@ -8,7 +8,7 @@
 - :func:`compile`, :func:`load`: MLIR text, or a compiled file, to functions on arrays; :func:`explain`: how a GPU tiles it
 - :mod:`nvfp4.checkpoint`, :mod:`nvfp4.cudnn`, :mod:`nvfp4.gpumode`, :mod:`nvfp4.torch`: what others have
 
-Arrays go in and out without copies: numpy with ml_dtypes, and any DLPack tensor of the CPU. What is wrong raises an
+Arrays go in and out without copies: numpy with ml_dtypes, and any DLPack tensor of the CPU. Every error is an
 :class:`NVFP4Error`.
 """
 

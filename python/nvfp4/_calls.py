@@ -206,7 +206,7 @@ class Call:
     def _in_order(self) -> list[str]:
         """The operands as the operation has them."""
         def place(operand: str) -> int:
-            # Of several that are told apart by a number, all have one place.
+            # Operands that differ only in a number have one position.
             name = re.sub(r"\[\d+\]", "", operand)
             return self._order.index(name) if name in self._order else len(self._order)
 

@@ -32,7 +32,7 @@ _KINDS: dict[tuple[int, int], Any] = {
     (2, 16): np.float16, (2, 32): np.float32, (2, 64): np.float64, (4, 16): ml_dtypes.bfloat16, (6, 8): np.bool_,
     (10, 8): ml_dtypes.float8_e4m3fn, (12, 8): ml_dtypes.float8_e5m2, (14, 8): ml_dtypes.float8_e8m0fnu}
 _CODES = {np.dtype(kind): code for code, kind in _KINDS.items()}
-#: Of numpy arrays, with one code a byte.
+#: The type of numpy arrays with one code per byte.
 FLOAT4 = np.dtype(ml_dtypes.float4_e2m1fn)
 _FLOAT4_E2M1 = 17
 _READ_ONLY = 1

@@ -21,7 +21,7 @@ from .errors import ArgumentError
 from .options import Activation, Gate
 
 PAIRS = ("swiglu", "geglu_tanh")
-# Of the operation, in their order, and those with a gradient.
+# Arguments of the operation in their order, and those with a gradient.
 _ARGUMENTS = ("lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
               "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts")
 _NAMES = ("lhs", "alpha", "bias", "prob")
@@ -193,7 +193,7 @@ def grouped_matmul_backward(
     if of_lhs is not None and grouping in ("dense", "ragged_k"):
         matrix = torch.from_numpy(quantization.dequantize(weights, groups=groups if grouping == "ragged_k" else None))
     for g, rows, results in product.problems():
-        # Of a row: prob has no dimension of groups along K.
+        # One value per row: prob has no dimension of groups along K.
         row = () if grouping == "ragged_k" else results
         back = grad[results].float()
         scaled = back if prob is None else back * prob[row].float()[:, None]

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can go wrong, as exceptions.
+"""The exceptions of the package.
 
 Every message is one of the compiler or of the runtime, or has the same form: it
 says what was expected and what was found. All derive from :class:`NVFP4Error`.

@@ -54,7 +54,7 @@ def custom_kernel(data: Sequence[Any], *, target: str = "cpu", device: str | Non
     """``c = a @ b^T`` for each problem; writes into each ``c`` and returns them.
 
     ``data`` is ``(abc_tensors, sfasfb_tensors, problem_sizes)`` or, with the 6-D blocked scales that the contest gives as
-    well, ``(abc_tensors, sfasfb_tensors, sfasfb_reordered_tensors, problem_sizes)``. Of each problem ``a`` ``[M, K/2, L]``
+    well, ``(abc_tensors, sfasfb_tensors, sfasfb_reordered_tensors, problem_sizes)``. In each problem ``a`` ``[M, K/2, L]``
     and ``b`` ``[N, K/2, L]`` are pairs of E2M1, ``sfa`` ``[M, K/16, L]`` and ``sfb`` E4M3 scales, ``c`` ``[M, N, L]`` is
     float16. ``target`` and ``device`` are those of :func:`nvfp4.compile`: the same data run as kernels for Blackwell in the
     simulator with ``sm_100a+sim``. ArgumentError where shapes and ``problem_sizes`` disagree.

@@ -93,7 +93,7 @@ PLAIN = ("bf16", "f16")
 
 @dataclasses.dataclass(frozen=True)
 class _Layer:
-    """What the text of a layer depends on."""
+    """The parameters of the text of a layer."""
 
     experts: int
     hidden: int

@@ -78,7 +78,7 @@ def _check_rank(name: str, array: np.ndarray, rank: int) -> None:
 
 
 def _written(call: Call, out: Any, shape: tuple[int, ...], dtype: Any, default: Any, attribute: str = "") -> np.ndarray:
-    """What the operation writes: `out`, or an array of `dtype` or else of the `default` type."""
+    """The destination of the operation: `out`, or an array of `dtype` or else of the `default` type."""
     result = _dlpack.destination(out, shape, dtype, default)
     call.write(f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})", "out")
     call.write(attribute)

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operations are told: activations, gate layouts, quantisers.
+"""Options of operations: activations, gate layouts, quantisers.
 
 Small values that print as the attributes of the dialect. Wherever one is expected, its text in MLIR will do as well.
 """
@@ -68,7 +68,7 @@ def gate_of(gate: GateLike) -> Gate:
 @dataclasses.dataclass(frozen=True)
 class Activation:
     """``identity``, ``relu``, ``relu2``, ``silu``, ``swiglu``, ``geglu_tanh`` or ``custom`` (see ``epilogue`` of
-    :func:`nvfp4.grouped_matmul`). Those of pairs need ``gate`` and halve the columns; ``alpha``, ``beta`` and ``limit``
+    :func:`nvfp4.grouped_matmul`). Activations of pairs need ``gate`` and halve the columns; ``alpha``, ``beta`` and ``limit``
     belong to ``swiglu``; ``round_bf16`` rounds the pre-activation to bfloat16 first."""
 
     kind: str

@@ -52,7 +52,7 @@ FORMATS: dict[str, Format] = {f.name: f for f in (
     Format("mxfp8_e5m2", 8, 32, _E5M2, _E8M0, 127))}
 # Rows and columns of a tile of scales.
 LAYOUTS: dict[str, tuple[int, int]] = {"linear": (1, 1), "blocked": (128, 4), "blocked_8x4": (8, 4)}
-# Of weights for sm_90a, whose scales lie among their values.
+# Layouts of packed weights for sm_90a, whose scales lie among their values.
 CODED = ("wgmma", "wgmma_f16")
 _STARTS = ("whole", "compact", "upper_bound")
 
@@ -149,7 +149,7 @@ class ScaledTensor:
 
     @property
     def info(self) -> Format:
-        """What the format is."""
+        """The traits of the format."""
         return FORMATS[self.format]
 
     @property

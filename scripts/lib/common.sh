@@ -1,7 +1,7 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What every script of this folder shares: where things are, progress lines,
+# The parts that every script of this folder shares: paths, progress lines,
 # and commands that are silent unless they fail. Source it; do not run it.
 #
 # NVFP4_PRESET names a preset of CMakePresets.json; default where it is unset.

@@ -14,13 +14,13 @@ NVFP4_BUILD_PACKAGES=(
   libomp-22-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev libdlpack-dev
   python3 python3-venv
 )
-# What scripts/check runs: TableGen and the .td files of MLIR.
+# Packages for scripts/check: TableGen and the .td files of MLIR.
 NVFP4_CHECK_PACKAGES=(
   git python3 clang-format-22 llvm-22 libmlir-22-dev mlir-22-tools
 )
 # python3-psutil lets lit stop a test that hangs.
 NVFP4_TEST_PACKAGES=(clang-format-22 python3-psutil)
-# What a preset needs beyond these.
+# Further packages of a preset.
 preset_packages() {
   case $1 in
     asan | fuzz) echo libclang-rt-22-dev ;;

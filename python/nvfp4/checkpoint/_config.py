@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a model's folder says about its quantisation: ``config.json`` or ``hf_quant_config.json``.
+"""The quantisation of a model, from the files of its folder: ``config.json`` or ``hf_quant_config.json``.
 
 Tensors say by themselves how they are to be read; a configuration that contradicts them is an error, not a choice.
 """
@@ -59,7 +59,7 @@ class QuantizationConfig:
     ignored: tuple[str, ...] = ()
 
     def ignores(self, layer: str) -> str | None:
-        """What leaves out a layer, or None."""
+        """The pattern that excludes a layer, or None."""
         return next((pattern for pattern in self.ignored if self._matches(pattern, layer)), None)
 
     def scheme_of(self, layer: str, *, linear: bool = True) -> Scheme | None:

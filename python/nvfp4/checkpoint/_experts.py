@@ -25,7 +25,7 @@ _SIDES = {"gate_proj": "gate", "up_proj": "up", "down_proj": "down", "w1": "gate
 
 @dataclasses.dataclass(frozen=True)
 class Reconciliation:
-    """What it took to give gate and up of an expert one global scale.
+    """The loss of giving gate and up of an expert one global scale.
 
     ``ratio`` is smaller / larger multiplier; the block scales of the ``half`` (``gate`` or ``up``) with the smaller one
     were multiplied by it and rounded to E4M3 again: by at most ``max_relative_error``, and ``underflows`` of them to 0.
@@ -109,7 +109,7 @@ def load_experts(tensors: Mapping[str, Any], prefix: str, convention: str, globa
 
 
 def _inputs(experts: _Experts, name: str, notes: list[str]) -> tuple[Any, Any]:
-    """Of the layer's input, one for all experts (the largest, under which nothing saturates), and of each down product."""
+    """Multipliers of the layer's input, one for all experts (the largest, under which nothing saturates), and of each down product."""
     inputs = experts.input_multipliers()
     if experts.format == "mxfp4":
         notes.append("activations are mxfp8_e4m3, or those of activation_format=; the model's config says how they were "

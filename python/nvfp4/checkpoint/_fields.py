@@ -28,7 +28,7 @@ from ._files import Checkpoint
 #   tensorrt_llm/_torch/modules/linear.py (W4A8MXFP4FP8LinearMethod: no other type than U8).
 FIELDS = {"modelopt": ("weight", "weight_scale", "weight_scale_2", "input_scale"),
           "compressed-tensors": ("weight_packed", "weight_scale", "weight_global_scale", "input_global_scale")}
-# What changes a layer's numbers and is not applied here: AWQ and SVDQuant of ModelOpt (export/unified_export_hf.py),
+# Fields that change the numbers of a layer and are not applied here: AWQ and SVDQuant of ModelOpt (export/unified_export_hf.py),
 # asymmetric weights and activation order of compressed-tensors.
 _BEYOND = ("pre_quant_scale", "svdquant_lora_a", "svdquant_lora_b", "weight_zero_point", "weight_g_idx")
 

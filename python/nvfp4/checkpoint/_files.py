@@ -30,7 +30,7 @@ _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
 class _Messages:
-    """What the library says in one call, which fails with it."""
+    """The messages of the library in one call, which fails with them."""
 
     def __init__(self) -> None:
         self._messages: list[str] = []

@@ -5,7 +5,7 @@ r"""The grouped product with GLU of cuDNN's Python frontend, on this compiler: t
 Existing callers change ``from cudnn import GroupedGemmGluSm100`` to ``from nvfp4.cudnn import GroupedGemmGluSm100``.
 Tensors are numpy arrays or DLPack tensors of the CPU, in cuDNN's shapes and strides; types are theirs (``torch.bfloat16``)
 or numpy's. Results do not depend on tiles, clusters and schedules: those that cuDNN takes are taken, others are an error. They
-are there when a call returns, in order with any stream. What has no effect on a call is refused: ``discrete_col_sfd`` without
+are there when a call returns, in order with any stream. Arguments without an effect are refused: ``discrete_col_sfd`` without
 scales, parameters of ``geglu`` for ``swiglu``.
 
 What differs by default, and is cuDNN's with ``compat="cudnn"``:

@@ -99,7 +99,7 @@ class GroupedGemmGluSm100:
                        alpha=sample_alpha, d_col=sample_d_col, b=sample_b, sfb=sample_sfb, bias=sample_bias,
                        sfd_row=sample_sfd_row, sfd_col=sample_sfd_col, amax=sample_amax, norm_const=sample_norm_const,
                        prob=sample_prob)
-        # Those of optional tensors are None.
+        # Samples of optional tensors are None.
         self._s: dict[str, Any] = {name: _Sample.of(tensor) for name, tensor in samples.items()}
         self.num_experts, self.b_shape, self.b_major = num_experts, tuple(b_shape or ()), b_major
         self.b_dtype = np.dtype(np.uint8) if b_dtype is None else views.dtype_of(b_dtype, "b_dtype")
@@ -177,7 +177,7 @@ class GroupedGemmGluSm100:
             raise ArgumentError("expected FP8 operands for results with scales, but got FP4")
 
     def _check_limits(self, fmt: str) -> None:
-        """What cuDNN refuses and this compiler does not."""
+        """Refuses calls that cuDNN refuses and this compiler does not."""
         s = self._s
         if self.expert_cnt > 1024:
             raise ArgumentError(f"expected at most 1024 experts, but got {self.expert_cnt}")

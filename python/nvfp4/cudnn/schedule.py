@@ -1,7 +1,7 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What cuDNN's kernels are told about tiles, clusters and padding: results do not depend on it, and what no kernel of
-cuDNN takes is refused."""
+"""Arguments of cuDNN about tiles, clusters and padding: results do not depend on them, and values that no kernel of
+cuDNN takes are refused."""
 
 from __future__ import annotations
 
