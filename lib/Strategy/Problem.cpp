@@ -29,6 +29,13 @@ int64_t Problem::getRows() const {
   return rows;
 }
 
+int64_t Problem::getRowsPerGroup() const {
+  int64_t count = 0;
+  for (const Group &group : groups)
+    count += group.count;
+  return count == 0 ? 0 : getRows() / count + (getRows() % count != 0);
+}
+
 InstructionKind strategy::getInstructionKind(const Problem &problem) {
   if (format::elementBits(problem.lhs) == 8 ||
       format::elementBits(problem.rhs) == 8)

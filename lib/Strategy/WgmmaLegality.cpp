@@ -31,6 +31,22 @@ static bool isDepthLegal(int64_t tileK, std::optional<int64_t> k) {
   return tileK == 128 || (tileK == 256 && k && *k % 256 == 0);
 }
 
+int64_t nvfp4::strategy::getWgmmaStageBytes(const Tile &tile,
+                                            int64_t blockBytes) {
+  int64_t weights = tile.n / 64 * (tile.k / 64) * blockBytes;
+  return weights + 2 * tile.m * tile.k;
+}
+
+int64_t nvfp4::strategy::countWgmmaStages(const Tile &tile, int64_t blockBytes,
+                                          bool areNarrow) {
+  // Barriers, the ring of tiles and alignment have a KiB.
+  constexpr int64_t kOther = 1024;
+  int64_t rowBytes = areNarrow ? kWgmmaNarrowRowBytes : kWgmmaRowBytes;
+  int64_t staged = tile.n / 64 * kWgmmaStagedRows * rowBytes;
+  return (kWgmmaSharedBytes - kOther - staged) /
+         getWgmmaStageBytes(tile, blockBytes);
+}
+
 std::optional<Violation>
 nvfp4::strategy::findWgmmaViolation(const Tile &tile,
                                     std::optional<int64_t> k) {

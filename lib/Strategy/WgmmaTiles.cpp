@@ -14,6 +14,8 @@
 
 #include "nvfp4/Strategy/WgmmaTiles.h"
 
+#include "nvfp4/Format/WgmmaWeights.h"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -144,10 +146,10 @@ Prediction predictTile(const Tile &tile, const Problem &problem) {
 }
 } // namespace
 
-Tile nvfp4::strategy::getDefaultWgmmaTile(int64_t expectedRows) {
+Tile nvfp4::strategy::getDefaultWgmmaTile(int64_t rowsPerGroup) {
   // From here on 192 rows of 128 columns are better than 96 of 256.
   constexpr int64_t kManyRows = 384;
-  if (expectedRows >= kManyRows)
+  if (rowsPerGroup >= kManyRows)
     return {.m = 192, .n = 128, .k = 128};
   return {.m = 96, .n = 256, .k = 128};
 }
@@ -179,16 +181,33 @@ static std::optional<int64_t> getKnownK(const Problem &problem) {
   return 0;
 }
 
+/// Two stages are legal; the model is of tiles with three or more.
+static std::optional<Violation> findStageViolation(const Tile &tile,
+                                                   const Problem &problem) {
+  constexpr int64_t kLeast = 3;
+  nvfp4::format::wgmma::Coding coding = {
+      .element = nvfp4::format::elementKind(problem.rhs)};
+  int64_t blockBytes = coding.blockBytes();
+  int64_t bits = 8 * problem.epilogue.stagedBytes;
+  if (countWgmmaStages(tile, blockBytes, bits <= 16) >= kLeast)
+    return std::nullopt;
+  if (countWgmmaStages(tile, blockBytes, true) >= kLeast)
+    return Violation{
+        Rule::SharedMemory,
+        "expected results of at most 16 bits beside 3 stages of m = " +
+            std::to_string(tile.m) + ", but got " + std::to_string(bits)};
+  return Violation{
+      Rule::SharedMemory,
+      "expected 3 stages that fit into shared memory, but got stages of " +
+          std::to_string(getWgmmaStageBytes(tile, blockBytes)) + " bytes"};
+}
+
 Candidate nvfp4::strategy::examineWgmmaTile(const Tile &tile,
                                             const Problem &problem) {
   Candidate candidate = {
       tile, findWgmmaViolation(tile, getKnownK(problem)), {}};
-  int64_t bits = 8 * problem.epilogue.stagedBytes;
-  if (!candidate.violation && tile.m > 192 && bits > 16)
-    candidate.violation = {
-        Rule::SharedMemory,
-        "expected results of at most 16 bits beside 3 stages of m = " +
-            std::to_string(tile.m) + ", but got " + std::to_string(bits)};
+  if (!candidate.violation)
+    candidate.violation = findStageViolation(tile, problem);
   if (!candidate.violation)
     candidate.prediction = predictTile(tile, problem);
   return candidate;

@@ -86,6 +86,32 @@ TEST(WgmmaTiles, TheWidestNeedsNarrowResults) {
   EXPECT_EQ(count(), 0);
 }
 
+TEST(WgmmaTiles, WeightsOfEightBitsLeaveRoomForFewerTiles) {
+  // Stages of 248 rows, or of K = 256, take too much for three of them.
+  Problem problem;
+  problem.groups = {{128, 1024, 3072, 4096}};
+  problem.lhs = problem.rhs = nvfp4::format::BlockFormat::MXFP8_E4M3;
+  for (const Candidate &each : rankWgmmaTiles(problem)) {
+    bool isSmall = each.tile.m < 248 && each.tile.k == 128;
+    if (each.tile.hasSimpleLaunch() && each.tile.splitK == 1)
+      EXPECT_EQ(!each.violation, isSmall) << toString(each.tile);
+  }
+  // Two stages fit all the same, so such a tile may be asked for.
+  EXPECT_EQ(countWgmmaStages({.m = 248, .n = 128, .k = 128}, 4352, true), 2);
+  EXPECT_EQ(countWgmmaStages({.m = 248, .n = 128, .k = 128}, 2304, true), 3);
+  EXPECT_EQ(countWgmmaStages({.m = 248, .n = 128, .k = 128}, 2304, false), 2);
+}
+
+TEST(WgmmaTiles, DefaultIsByRowsOfAGroup) {
+  // Many rows of many groups are few of each.
+  Problem problem;
+  problem.groups = {{128, 8, 3072, 4096}, {1, 24, 3072, 4096}};
+  EXPECT_EQ(problem.getRowsPerGroup(), 9);
+  EXPECT_EQ(getDefaultWgmmaTile(problem.getRowsPerGroup()).m, 96);
+  EXPECT_EQ(getDefaultWgmmaTile(384).m, 192);
+  EXPECT_EQ(Problem().getRowsPerGroup(), 0);
+}
+
 TEST(WgmmaTiles, LastRoundsAreShared) {
   // 1.5 rounds of tiles: less than two, but for a K too short to cut.
   auto getRounds = [](int64_t k) {

@@ -66,6 +66,8 @@ struct Problem {
 
   /// Rows of all groups.
   int64_t getRows() const;
+  /// The same divided by the groups, rounded up; 0 without groups.
+  int64_t getRowsPerGroup() const;
 };
 
 /// The instruction that multiplies these formats.

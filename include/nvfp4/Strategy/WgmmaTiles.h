@@ -36,14 +36,26 @@ Tile findNearestWgmmaTile(const Tile &tile, std::optional<int64_t> k);
 /// start, and DRAM its latency.
 Candidate examineWgmmaTile(const Tile &tile, const Problem &problem);
 
+/// Shared memory of a block. Results are staged there on the way to global
+/// memory: so many rows of a warpgroup's 64 columns at a time, each in so many
+/// bytes. Narrow ones are in 16 bits and nothing but products times factors.
+constexpr int64_t kWgmmaSharedBytes = 232448, kWgmmaStagedRows = 32;
+constexpr int64_t kWgmmaRowBytes = 272, kWgmmaNarrowRowBytes = 144;
+
+/// Bytes of a stage of `tile`, whose weights take `blockBytes` for each block
+/// of 64 x 64 (format::wgmma::Coding), and how many of them fit into shared
+/// memory beside staged results, all of which are narrow or none.
+int64_t getWgmmaStageBytes(const Tile &tile, int64_t blockBytes);
+int64_t countWgmmaStages(const Tile &tile, int64_t blockBytes, bool areNarrow);
+
 /// Every candidate for `problem` as `searchStrategies` returns them. Of equally
 /// fast ones the one with the smaller tile comes first. The launches that
 /// kernels for sm_90a do not have are listed once, with the chosen tile.
 std::vector<Candidate> rankWgmmaTiles(const Problem &problem);
 
-/// The most that a tile of a kernel without a strategy has, where so many rows
-/// of all groups are expected; 0 for no hint.
-Tile getDefaultWgmmaTile(int64_t expectedRows);
+/// The most that a tile of a kernel without a strategy has, whose groups have
+/// so many rows each.
+Tile getDefaultWgmmaTile(int64_t rowsPerGroup);
 
 } // namespace nvfp4::strategy
 

@@ -20,11 +20,7 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::wgmma;
 
-int64_t Plan::getMostStages() const {
-  int64_t row = isPlain ? kNarrowPitch * 2 : kPitch * 4;
-  int64_t other = warpgroups * kChunk * row + 1024;
-  return (warpspec::kSharedBytesLimit - other) / getStageBytes();
-}
+static_assert(strategy::kWgmmaSharedBytes == warpspec::kSharedBytesLimit);
 
 static void setWarpgroups(Plan &plan, int64_t warpgroups) {
   plan.warpgroups = warpgroups;
@@ -197,7 +193,7 @@ FailureOr<Plan> Plan::get(MatmulOp op) {
   plan.isPlain = hasPlainResults(op);
   bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
   strategy::Tile tile =
-      strategy::getDefaultWgmmaTile(op.getExpectedRows().value_or(0));
+      strategy::getDefaultWgmmaTile(describe(op).getRowsPerGroup());
   setWarpgroups(plan, tile.n / 64);
   if (StrategyAttr strategy = op.getStrategyAttr())
     if (std::string what = chooseTile(

@@ -15,6 +15,7 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "nvfp4/Strategy/WgmmaTiles.h"
 
 namespace nvfp4::gsg::wgmma {
 
@@ -48,9 +49,10 @@ struct Plan {
   /// K of the least stage, of which K is padded to whole ones.
   static constexpr int64_t kValues = 128;
   /// Rows of the product that are staged at a time, and words of a row.
-  static constexpr int64_t kChunk = 32, kPitch = 68;
+  static constexpr int64_t kChunk = strategy::kWgmmaStagedRows;
+  static constexpr int64_t kPitch = strategy::kWgmmaRowBytes / 4;
   /// Elements of a staged row of 16 bits each.
-  static constexpr int64_t kNarrowPitch = 72;
+  static constexpr int64_t kNarrowPitch = strategy::kWgmmaNarrowRowBytes / 2;
   /// No device of the target has more SMs, and no tile more parts.
   static constexpr int64_t kMostBlocks = 132, kMostParts = 16;
   int64_t getColumns() const { return 64 * warpgroups; }
@@ -58,11 +60,16 @@ struct Plan {
   int64_t getStageValues() const { return 64 * blocks; }
   /// Bytes of a warpgroup's weights in a stage.
   int64_t getWeightBytes() const { return blockBytes * blocks; }
+  strategy::Tile getTile() const {
+    return {.m = width, .n = getColumns(), .k = getStageValues()};
+  }
   int64_t getStageBytes() const {
-    return warpgroups * getWeightBytes() + blocks * width * 128;
+    return strategy::getWgmmaStageBytes(getTile(), blockBytes);
   }
   /// Stages that fit into shared memory beside what else is there.
-  int64_t getMostStages() const;
+  int64_t getMostStages() const {
+    return strategy::countWgmmaStages(getTile(), blockBytes, isPlain);
+  }
 
   /// The plan of `op` in storage form on memrefs, with scales laid out by
   /// gsg-assign-scale-layout; failure after a diagnostic that says what sm_90a

@@ -97,28 +97,25 @@ SelectStrategy::select(Operation *op, StrategyAttr given,
   return result;
 }
 
-/// The tile of a kernel for sm_90a, unless one is given. The model is of NVFP4
-/// weights beside scaled rows; other kernels choose their tile.
+/// The tile of a kernel for sm_90a, unless one is given. Kernels multiply rows
+/// in 16 bits whatever they come in, so the model has no format of rows. It is
+/// of groups along M; kernels of others choose their tile.
 static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
   bool given = op.getStrategyAttr() != nullptr;
-  ScaledType rhs = op.getRhsType();
-  bool isModelled = op.getLhsType() && rhs.getFormat() == BlockFormat::NVFP4 &&
-                    op.getGrouping().getKind() != GroupingKind::RaggedK;
+  bool isModelled = op.getGrouping().getKind() != GroupingKind::RaggedK;
   if (!explain && !isModelled)
     return;
   strategy::Problem problem = describe(op, rows);
   strategy::Floor floor = strategy::computeWgmmaFloor(problem);
   if (!isModelled) {
-    op->emitRemark()
-        << (given ? "keeps its strategy; without it its kernel "
-                    "takes"
-                  : "no strategy: its kernel takes")
-        << " tiles of at most "
-        << strategy::toString(
-               strategy::getDefaultWgmmaTile(op.getExpectedRows().value_or(0)))
-        << "; the model for sm_90a is of NVFP4 weights beside rows "
-           "with scales, in groups along M\n"
-        << strategy::toString(floor, "sm_90a");
+    op->emitRemark() << (given ? "keeps its strategy; without it its kernel "
+                                 "takes"
+                               : "no strategy: its kernel takes")
+                     << " tiles of at most "
+                     << strategy::toString(strategy::getDefaultWgmmaTile(
+                            problem.getRowsPerGroup()))
+                     << "; the model for sm_90a is of groups along M\n"
+                     << strategy::toString(floor, "sm_90a");
     return;
   }
   std::vector<strategy::Candidate> candidates =
