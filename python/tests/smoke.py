@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What scripts/check-wheel runs on the installed package: each of its parts once, with numpy alone as the oracle."""
+"""The test that scripts/check-wheel runs on the installed package: each of its parts once, with numpy alone as the oracle."""
 
 import pathlib
 import sys

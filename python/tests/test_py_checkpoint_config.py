@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a model's folder says about its quantisation, in the words of each producer, and tensors that contradict it."""
+"""The quantisation in the files of a model, in the words of each producer, and tensors that contradict it."""
 
 import json
 

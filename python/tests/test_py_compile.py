@@ -243,7 +243,7 @@ def test_a_pipeline_may_come_first(rng):
 
 
 def test_remarks_come_with_the_error():
-    """What is not raised has no code, and the reason is a remark; errors are before remarks."""
+    """Operations that are not raised have no code, and the reason is a remark; errors are before remarks."""
     text = DEQUANTISED.replace("floordiv 32", "floordiv 8").replace("16x2xf8E8M0FNU", "16x8xf8E8M0FNU")
     with pytest.raises(nvfp4.CompileError, match="error: (.|\n)*remark: not raised: .* blocks of 8") as error:
         nvfp4.compile(text, pipeline="builtin.module(raise-to-grouped-scaled-gemm{explain},canonicalize)")

@@ -244,7 +244,7 @@ def test_weights_are_given_once(rng):
 
 
 def test_scales_of_columns_by_group(rng, monkeypatch):
-    """Those of each group as blocked scales of their own, one behind the other: cuDNN's create_and_partition_new_SFDCol."""
+    """The scales of each group as blocked scales of their own, one after the other: cuDNN's create_and_partition_new_SFDCol."""
     monkeypatch.setitem(globals(), "N", 384)
     case = Case(rng, (256, 0, 512), "mxfp8_e4m3")
     inputs = case.inputs(d_dtype=ml_dtypes.float8_e4m3fn, norm_const_tensor=np.array([2.0], np.float32))

@@ -14,7 +14,7 @@ QUANTIZED = [f"{quantizer}:{fmt}" for quantizer, fmt in (
 FORMATS = ["nvfp4", "mxfp4", "nvfp4_e8m0", "mxfp8_e4m3", "mxfp8_e5m2"]
 GATES = [f"{granularity}, {order}" for granularity in ("halves", "1", "8", "16", "32", "64")
          for order in ("gate_first", "up_first")]
-# What a strategy may say; `open` leaves the choice to the target.
+# Values of a strategy; `open` leaves the choice to the target.
 STRATEGIES = {
     "open": "",
     "m128n64": "m = 128, n = 64, k = {k}", "m128n192": "m = 128, n = 192, k = {k}",
@@ -124,7 +124,7 @@ SINGLE = {
     "signs": ["no", "yes"],
     "storage": ["value", "parts", "memref"],
 }
-# What an operation has beside its extents and storage.
+# Properties of an operation beside its extents and storage.
 PARTS = {
     "quantize": ("align", "index", "slack", "format", "layout", "starts", "axis", "quantizer", "mode", "global",
                  "element"),

@@ -17,5 +17,5 @@ def build(choices, seed):
 
 
 def oracle(program, target):
-    """What knows the answer of a program on a target."""
+    """The oracle of a program on a target."""
     return ORACLES[program.choices["family"]](program, target)

@@ -124,7 +124,7 @@ class Oracle:
                 self.check_outside(name, results[name], written)
 
     def check_outside(self, name, got, written):
-        """What no group owns is kept, or zero."""
+        """Elements outside every group are kept, or zero."""
         outside = np.ones(got.shape, bool)
         for index in written:
             outside[index] = False
@@ -161,7 +161,7 @@ class Oracle:
         self.compare_dequantized((codes, scales), (wanted, bytes_), info, along_rows, f"group {g}")
 
     def compare_chained(self, results, g, index, y):
-        """What another operation makes of y; of an inexact one the interpreter knows more."""
+        """The result of another operation for y; for an inexact y the interpreter knows more."""
         what, out = self.c["after"], self.c["out"]
         if not y.is_exact:
             return

@@ -55,7 +55,7 @@ def _stochastic(draws):
 
 
 def numbers_of_elements(shape, along_rows):
-    """What stochastic rounding calls each element: row-major indices, of the transposed matrices with blocks along rows."""
+    """The index of each element in stochastic rounding: row-major indices, of the transposed matrices with blocks along rows."""
     if not along_rows:
         return np.arange(np.prod(shape, dtype=np.int64)).reshape(shape)
     transposed = shape[:-2] + (shape[-1], shape[-2])

@@ -27,7 +27,7 @@ def simpler(choices):
 
 
 def kind_of(detail):
-    """What a failure says, without its numbers."""
+    """The message of a failure, without its numbers."""
     return re.sub(r"[-+\d.e]+", "", detail.split("\n")[0])[:60]
 
 

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the quantisers are tested on: (quantiser, format) pairs and blocks."""
+"""Inputs of the tests of quantisers: (quantiser, format) pairs and blocks."""
 
 import ml_dtypes
 import numpy as np

@@ -49,12 +49,12 @@ SOME_QUANTIZERS = CASES if FULL else CASES[::5]
 
 
 def leaves_out(item):
-    """What default runs leave out (see conftest.py)."""
+    """The cases that default runs leave out (see conftest.py)."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     if "quantizer" in parameters:
         return (parameters["quantizer"], parameters["fmt"]) not in SOME_QUANTIZERS
     if not FULL and parameters.keys() >= {"form", "kind"}:
-        # Of every form one kind of tile.
+        # One kind of tile for every form.
         kinds = list(item.module.TILES)
         return parameters["kind"] != kinds[list(FORMS).index(parameters["form"]) % len(kinds)]
     is_hard = item.originalname.startswith("test_row_")

@@ -320,7 +320,7 @@ def round_to(x, dtype):
 
 
 def poison(shape, dtype):
-    """What nobody may read, and nobody but a result replaces."""
+    """Poison that no code may read, and only a result replaces."""
     return np.full(shape, POISON[OUT[dtype]]).view(OUT[dtype])
 
 

@@ -258,7 +258,7 @@ def test_forms_formats_and_quantisers(rng, name, quantizer, fmt):
 
 
 def leaves_out(item):
-    """Of the forms of each pair, default runs take every fourth."""
+    """Default runs take every fourth of the forms of each pair."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     if FULL or parameters.keys() != {"name", "quantizer", "fmt"}:
         return False

@@ -55,7 +55,7 @@ def test_a_seed_gives_the_same_programs():
 
 
 def results_of(program):
-    """What a target would return that is right: of an f32 product the exact one."""
+    """A right result of a target: for an f32 product the exact one."""
     (index, a, b), = program.facts["product"].problems()
     return {"out": (a.values() @ b.values().T).astype(np.float32)}
 

@@ -72,7 +72,7 @@ def round_stochastically(v, r):
 
 
 def factors(scales, encode):
-    """What te multiplies elements with, from the bytes of their scales."""
+    """The factor of elements in te, from the bytes of their scales."""
     value = decode_e4m3(scales.view(np.uint8)).astype(np.float32)
     return np.float32(1) / (value * (np.float32(1) / encode))
 

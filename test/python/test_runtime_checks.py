@@ -287,7 +287,7 @@ def test_bad_data_are_refused(form, changes, message):
     text = str(refused.value)
     assert "expected " + message in text, text
     assert ".mlir:" in text and ": grouped_scaled_gemm." in text, text
-    # What is left of the call does not reach the next one.
+    # The rest of the call does not reach the next one.
     module(form).f(*GOOD[form].values())
 
 

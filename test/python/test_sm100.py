@@ -55,7 +55,7 @@ def test_weights_on_m(rng, n, ctas, fmt):
 
 
 def test_chosen_tiles(rng):
-    """What the cost model finds for known shapes: few rows, and many."""
+    """The choice of the cost model for known shapes: small M, and large M."""
     for rows in (1, 20, 260):
         product = make_product(rng, dense(rows), 520, 320, "nvfp4")
         text = matmul_text("f", "<dense>", scaled_type("nvfp4", shape=(rows, 320)),

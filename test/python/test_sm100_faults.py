@@ -89,7 +89,7 @@ def mutants(lines):
                             yield f"{name} in {register.decode()}: {int(match[1])} to {value}", changed
 
 
-# What is no fault where it stands.
+# Changes that are no fault at their place.
 HARMLESS = [
     # Nothing has touched tensor memory when its address is published, and loads have been
     # waited for when the block meets to release the columns.

@@ -88,7 +88,7 @@ def test_one_kernel():
                                       "m = 256, n = 128, k = 256, ctas = 2",
                                       "m = 128, n = 32, k = 256, swap_ab = true"])
 def test_schedules(rng, seed, strategy):
-    """What threads read of the destinations, TMA overwrites (profile strict)."""
+    """TMA overwrites bytes of the destinations that threads read (profile strict)."""
     shapes = SHAPES + [(200, 264, 800)]
     products = [make_product(rng, dense(m), n, k, "nvfp4") for m, n, k in shapes]
     text = list_text("f", len(shapes), "nvfp4", "tensor<?x?xbf16>", beta="f32",

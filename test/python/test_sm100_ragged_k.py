@@ -160,7 +160,7 @@ def test_offsets_outside_the_operand(rng):
 @pytest.mark.parametrize("n,ctas,swap", [(64, 1, "false"), (256, 1, "false"),
                                          (128, 2, "false"), (16, 1, "true")])
 def test_schedules(rng, seed, n, ctas, swap):
-    """What threads read of the destination, TMA overwrites (profile strict)."""
+    """TMA overwrites bytes of the destination that threads read (profile strict)."""
     groups = ragged([300, 0, 7, 513], kind="ragged_k", extra=5)
     product = make_product(rng, groups, 264, None, "nvfp4", m=200)
     side = scaled_type("nvfp4", 2, starts="compact")

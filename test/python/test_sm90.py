@@ -71,7 +71,7 @@ def test_known_columns(rng, n, out):
                                    (248, 128, 128), (160, 128, 128)])
 @pytest.mark.parametrize("depth", [768, 1024])
 def test_deep_and_wide_tiles(rng, m, n, k, depth):
-    """Of the deep ones an odd number of stages, and an even one."""
+    """Long K with an odd number of stages, and with an even one."""
     check_plain(rng, [3, 250, 0, 40], 264, depth, "bf16", tile(n, m, k))
 
 

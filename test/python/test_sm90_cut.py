@@ -38,7 +38,7 @@ class Problem:
         # So many rows are expected that there are more tiles than any device has SMs.
         self.text = self.text.replace("{strategy = ", "{expected_rows = 100000, strategy = ")
         assert "expected_rows" in self.text
-        # Of rows that no group owns as well.
+        # Rows outside every group as well.
         operand, operands = self.product.arguments()
         self.flat = operand + [part for pair in operands for part in pair]
         self.flat.append(self.product.destination(out))

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What test/Hardware/every-lane-arrives makes of an artefact: the same results without a
+"""Artefacts rewritten by test/Hardware/every-lane-arrives: the same results without a
 race in the simulator, and a race with --fault. There is one as well, which racecheck cannot
 tell, where the lanes of a warp do not meet before one arrives. Each runs in a process of its own."""
 

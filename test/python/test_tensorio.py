@@ -98,7 +98,7 @@ def test_npy_ml_dtypes(tmp_path, dtype, shape):
     np.testing.assert_array_equal(np.array(values).reshape(shape), array.astype(np.float64))
     tool(spec, f"--output={tmp_path / 'b.npy'}")
     assert same_bytes(np.load(tmp_path / "b.npy").view(dtype), array)
-    # What we wrote needs no type from the caller.
+    # A file of ours needs no type from the caller.
     assert printed(tmp_path / "b.npy")[:2] == (shape, name)
 
 

@@ -132,7 +132,7 @@ def test_every_bit_is_defined(rng, monkeypatch, fmt, rows, m, n, k):
 @pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4"])
 @pytest.mark.parametrize("m", [*range(1, 18), MANY_ROWS - 1])
 def test_few_rows_are_independent(rng, monkeypatch, fmt, m):
-    """Of how many there are: the first of 200 has the bits of every other number."""
+    """Rows are independent of their number: the first of 200 has the bits of every other number."""
     data = any_rows(rng, 200, 96, "bf16")
     rhs = random_scaled(rng, (40, 96), fmt, lattice=False)
     invariant = {"determinism": "batch_invariant"}

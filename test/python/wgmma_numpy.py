@@ -57,7 +57,7 @@ def code(values, scales):
     parts = []
     for packed, bytes_ in zip(values, scales):
         codes = np.stack([packed & 15, packed >> 4], -1).reshape(len(packed), -1)
-        # What has the scale zero is zero, whatever its code.
+        # An element with the scale zero is zero, whatever its code.
         codes = np.where(np.repeat(bytes_ == 0, 16, axis=-1), 0, codes)
         parts.append(np.concatenate([code_elements(codes), code_scales(bytes_)], -1).reshape(-1))
     return np.stack(parts)
