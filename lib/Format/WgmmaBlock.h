@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What laying weights out for sm_90 and reading them back have in common.
+// The code that packing weights for sm_90 and unpacking them share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ inline FieldRange getFieldRange(const Coding &coding) {
 
 /// The byte that stands for a scale of NaN.
 inline uint8_t getPackedNan(const Coding &coding) {
-  // Of a power of two: infinity, and zero times it is NaN.
+  // As a power of two this byte is infinity, and zero times infinity is NaN.
   return coding.scale == ScaleKind::UE4M3 || coding.type == Multiplicand::BF16
              ? kPackedNan
              : 0xF8;
@@ -100,7 +100,7 @@ inline ScaleWord unpackScales(uint32_t word) {
           static_cast<uint8_t>(bytes >> 24), static_cast<uint8_t>(bytes >> 8)};
 }
 
-/// Behind the codes of a block, the byte offset of the scale word of `thread`
+/// After the codes of a block, the byte offset of the scale word of `thread`
 /// for steps 2 * pair and 2 * pair + 1.
 inline int64_t scaleOffset(int thread, int pair) {
   return thread / 4 * 8 + pair * 4;

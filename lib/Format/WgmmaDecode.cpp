@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kStep = 16;
 constexpr uint8_t kNanElement = 0x7F;
 
-/// What a stored byte of a scale says of its 16 columns.
+/// The scale of 16 columns, from a stored byte.
 struct Factor {
   enum Kind : uint8_t { Zero, Nan, Finite, Invalid } kind = Invalid;
   /// As the format stores it.
@@ -62,7 +62,7 @@ private:
   int64_t rowBytes;
   /// Bytes of scales by row and step.
   std::vector<uint8_t> stored;
-  /// What encode took out of the scales.
+  /// The power of two that encode took out of the scales.
   int exponentShift = 0;
 };
 

@@ -28,8 +28,8 @@ struct Source {
   int64_t column = 0, count = 0, scale = 0;
 };
 
-/// What a row of 16 columns is multiplied by: NaN, anything since all elements
-/// are zero, or the power of two `exponent`.
+/// The factor of 16 columns of a row: NaN, anything since all elements are
+/// zero, or the power of two `exponent`.
 struct Factor {
   enum Kind : uint8_t { Zero, Nan, Power } kind = Zero;
   int16_t exponent = 0;
@@ -84,7 +84,7 @@ private:
   Coding coding;
   int64_t blocks, rowBytes;
   std::vector<Source> sources;
-  /// Of E8M0, by row and step.
+  /// For E8M0, by row and step.
   std::vector<Factor> factors;
   int exponentShift = 0;
 };

@@ -28,7 +28,7 @@ enum class ElementKind { E2M1, E4M3, E5M2 };
 /// How the scale of a block is stored, in one byte: UE4M3 or a power of two.
 enum class ScaleKind { UE4M3, E8M0 };
 
-/// What a BlockFormat is made of.
+/// The parts of a BlockFormat.
 struct BlockFormatTraits {
   BlockFormat format;
   /// The name in IR and on command lines.

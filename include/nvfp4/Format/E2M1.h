@@ -20,8 +20,8 @@ namespace nvfp4::format {
 /// The largest number.
 inline constexpr float kE2M1Max = 6.0f;
 
-/// What the cast does with results whose magnitude is zero; producers differ,
-/// the dequantised values do not.
+/// Result of the cast for values whose magnitude is zero. Producers differ
+/// here, the dequantised values do not.
 enum class NegativeZero {
   /// -0.0 and negatives that round to zero give code 8 (hardware, TE).
   Keep,

@@ -20,7 +20,7 @@
 
 namespace nvfp4::format {
 
-/// What a stored global scale means.
+/// Meaning of a stored global scale.
 enum class GlobalConvention {
   /// G, amax/2688: ModelOpt's weight_scale_2 and input_scale.
   Multiplier,
@@ -40,7 +40,7 @@ constexpr double gemmAlpha(float multiplierA, float multiplierB) {
   return static_cast<double>(multiplierA) * static_cast<double>(multiplierB);
 }
 
-/// What rescaleUE4M3 did.
+/// Effects of rescaleUE4M3.
 struct RescaleReport {
   /// Scales that were not zero and are now.
   int64_t underflows = 0;

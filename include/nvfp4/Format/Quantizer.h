@@ -39,7 +39,7 @@ enum class Quantizer {
   FourOverSix,
 };
 
-/// What QuantizeParams::globalScale means to a quantiser.
+/// Meaning of QuantizeParams::globalScale for a quantiser.
 enum class GlobalScaleKind {
   /// Not used; must be 1. So it is for TE with E8M0 scales.
   None,

@@ -41,7 +41,7 @@ constexpr float exp2Normal(int exponent) {
   return std::bit_cast<float>(static_cast<uint32_t>(exponent + 127) << 23);
 }
 
-/// What happens to a value halfway between two neighbours.
+/// Result for a value halfway between two neighbours.
 enum class Ties { ToEven, TowardZero };
 
 /// Rounds the magnitude `magnitude` (bits of a non-NaN f32, sign clear) to a

@@ -34,10 +34,10 @@ constexpr int64_t kCodeBytes = 2048;
 constexpr int64_t kScaleBytes = 256;
 constexpr int64_t kBlockBytes = kCodeBytes + kScaleBytes;
 
-/// What weights are decoded to, which is the type of what they multiply.
+/// The type to which weights are decoded, which is that of the other operand.
 enum class Multiplicand { BF16, F16 };
 
-/// What a decoder has to know.
+/// The parameters of a decoder.
 struct Coding {
   ElementKind element = ElementKind::E2M1;
   ScaleKind scale = ScaleKind::UE4M3;
@@ -72,7 +72,7 @@ constexpr int kF16Shifts[4][2] = {{0, 0}, {3, 3}, {1, 9}, {2, 6}};
 /// Elements of 8 bits: words 2 j and 2 j + 1 are of k16 step j; registers 2 i
 /// and 2 i + 1 of a step are made of y = x and y = x << 8 of its word i:
 /// (y & kSignMask | (y >> shift) & ~kSignMask) & mask. The words of steps 2 and
-/// 3 lie 2048 bytes behind those of 0 and 1.
+/// 3 lie 2048 bytes after those of 0 and 1.
 struct ByteDecoding {
   int shift;
   uint32_t mask;
@@ -127,8 +127,8 @@ std::string encode(const Matrix &matrix, Multiplicand type,
                    std::span<const Segment> segments, int64_t blocks,
                    uint8_t *out, float &factor);
 
-/// What is wrong with `factor` as the one of a matrix with such scales, or an
-/// empty text: encode returns 128 where they are UE4M3, else a power of two.
+/// The fault of `factor` as the factor of a matrix with such scales, or an
+/// empty text: encode returns 128 for UE4M3 scales, otherwise a power of two.
 std::string checkFactor(ScaleKind scale, float factor);
 
 /// Where decode puts a matrix of `rows` by `columns` weights: packed rows of
