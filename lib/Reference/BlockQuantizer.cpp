@@ -135,7 +135,7 @@ void BlockQuantizer::widen(llvm::ArrayRef<float> low,
       one(low, maximum, rule);
       one(high, maximum, rule);
     }
-    // What lies between samples: half a step of the element each way, and the
+    // The error between samples: half a step of the element each way, and the
     // rounding of the scale.
     double largest =
         format::decodeScale(format::scaleKind(params.format), last);

@@ -195,7 +195,7 @@ CompareReport compare(const Tensor &actualData, const Tensor &actualScales,
   if (!actual)
     return failed(llvm::toString(actual.takeError()));
   if (reference.type.isCoded()) {
-    // Of coded weights every bit is given.
+    // Every bit of packed weights is defined.
     CompareReport values = compare(actual->data, reference.data, options);
     CompareReport factors = compare(actual->scales, reference.scales, options);
     return values.passed ? factors : values;

@@ -133,7 +133,7 @@ private:
   mlir::ModuleOp module;
   const InterpreterOptions &options;
   Frame *frame = nullptr;
-  /// Of the structured operation whose body runs.
+  /// The loop indices of the structured operation whose body runs.
   llvm::ArrayRef<int64_t> loops;
   int64_t steps = 0;
   int depth = 0;

@@ -53,7 +53,7 @@ llvm::Error checkArgument(mlir::Type type, const Value &value) {
   return makeError("expected a value of type " + text);
 }
 
-/// Turns what the caller gave into one value an argument of the function.
+/// Makes one value per argument of the function from the caller's values.
 llvm::Expected<std::vector<Value>> bindArguments(mlir::func::FuncOp function,
                                                  llvm::ArrayRef<Value> given) {
   std::vector<Value> args;

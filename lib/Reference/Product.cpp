@@ -131,7 +131,8 @@ double compensatedDot(const Panel &a, int64_t m, const Panel &b, int64_t n) {
   return sum + lost;
 }
 
-/// What the bounds of the elements of `p` add, seen through the other operand.
+/// The error that the bounds of the elements of `p` add through the other
+/// operand.
 double inputError(const Panel &p, int64_t line, const Panel &other,
                   int64_t otherLine) {
   double total = 0.0;
@@ -180,8 +181,8 @@ Real withBound(const Panel &a, int64_t m, const Panel &b, int64_t n,
       (zero || (unit >= -149 && dot.magnitude < std::ldexp(1.0, unit + 24)));
   if (exact)
     return {dot.sum, 0.0};
-  // Rounded additions: one a term, and a few for split sums. An instruction of
-  // wgmma that adds 16 products loses less than 16 additions do.
+  // Rounded additions: one per term, and a few for split sums. An instruction
+  // of wgmma that adds 16 products loses less than 16 additions do.
   bool addsBlocks = a.integral && terms == ProductTerms::Blocks;
   double count =
       static_cast<double>(addsBlocks ? a.blocks : a.blocks * a.block) + 4;

@@ -35,7 +35,7 @@ struct Panel {
   bool integral = true;
   std::vector<int16_t> codes;
   std::vector<double> elements;
-  /// One a block.
+  /// One per block.
   std::vector<double> scales;
   /// Every term value * scale of a line is a multiple of 2^unit[line].
   std::vector<int> unit;

@@ -19,7 +19,7 @@
 
 namespace nvfp4::reference {
 
-/// What scales that belong to no value hold.
+/// The content of scales that belong to no value.
 static uint8_t paddingByte(gsg::ScaledType type) {
   return format::paddingScale(format::scaleKind(toFormat(type.getFormat())));
 }

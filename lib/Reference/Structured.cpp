@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What runs a region of scalar operations for each element, which are the
-// operations of linalg in the order of their loops and tensor.generate, and
-// affine.apply, which computes indices.
+// Operations that run a region of scalar operations for each element: those of
+// linalg in the order of their loops, tensor.generate, and affine.apply, which
+// computes indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace nvfp4::reference {
 using llvm::Error;
 using llvm::SmallVector;
 
-/// Steps to the next of all indices below `extents`; false behind the last.
+/// Steps to the next of all indices below `extents`; false past the last.
 static bool advance(llvm::MutableArrayRef<int64_t> indices,
                     llvm::ArrayRef<int64_t> extents) {
   for (size_t d = indices.size(); d-- > 0;) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Storage of the interpreter's tensors. New tensors hold garbage, so that a
-// result which reads an element nobody wrote is seen to be wrong.
+// result which reads an unwritten element is seen to be wrong.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,7 +29,7 @@ uint8_t codeAt(const Coding &c, const uint8_t *line, int64_t column) {
   return line[column / 2] >> (column % 2 * 4) & 15;
 }
 
-/// What 16 columns of a row are multiplied by.
+/// The factor of 16 columns of a row.
 struct Factor {
   enum Kind { Zero, Nan, Power } kind = Zero;
   int exponent = 0;

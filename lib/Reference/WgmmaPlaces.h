@@ -24,7 +24,7 @@ struct Place {
   int bit;
 };
 
-/// What one matrix is made of, and how its decoder multiplies.
+/// The parts of one matrix, and the factors of its decoder.
 struct Coding {
   explicit Coding(gsg::ScaledType type)
       : format(toFormat(type.getFormat())), isFP4(type.isFP4()),

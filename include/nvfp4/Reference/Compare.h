@@ -29,7 +29,7 @@ struct CompareOptions {
   double boundFactor = 1.0;
 };
 
-/// What a comparison found.
+/// The result of a comparison.
 struct CompareReport {
   bool passed = false;
   /// Why the tensors cannot be compared; empty when they can.

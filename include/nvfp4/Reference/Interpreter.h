@@ -23,16 +23,16 @@
 
 namespace nvfp4::reference {
 
-/// Which outputs of products are computed. What is left out has an infinite
-/// bound, so that comparisons skip it. The first and the last row and column
-/// are always among the sample.
+/// The outputs of products to compute. The others have an infinite bound, so
+/// that comparisons skip them. The first and the last row and column are always
+/// among the sample.
 struct SampleSpec {
   /// Rows of each group, and columns of each result; 0 means all.
   int64_t maxRows = 0;
   int64_t maxColumns = 0;
   uint64_t seed = 0;
 };
-/// What the implementation that is compared adds with rounding, where both
+/// The terms that the compared implementation adds with rounding, where both
 /// operands are FP4 (docs/Spec.md, section 3).
 enum class ProductTerms {
   /// Exact sums of blocks, scaled: x86-64 and sm_100a.

@@ -14,7 +14,7 @@
 //  - functions that IEEE does not define to the bit (exp, tanh) add a stated
 //    number of units in the last place;
 //  - NaN has bound 0: it must be NaN. NaN with an infinite bound is memory that
-//    nobody wrote; any operation on it gives NaN with bound 0, so that a
+//    never written; any operation on it gives NaN with bound 0, so that a
 //    program that depends on it shows. A number with an infinite bound was
 //    left out by sampling.
 //
@@ -78,7 +78,7 @@ struct Real {
   double bound = 0.0;
 };
 
-/// Memory that nobody wrote.
+/// Memory that was never written.
 inline constexpr Real kUnwritten = {std::numeric_limits<double>::quiet_NaN(),
                                     std::numeric_limits<double>::infinity()};
 /// A result that sampling left out.

@@ -88,7 +88,7 @@ public:
   llvm::ArrayRef<double> reals() const { return data->reals; }
 
   /// For values of a scaled tensor: the bound of the dequantised value of each
-  /// code, two entries a byte for FP4 and one for FP8. For i1: not zero where
+  /// code, two entries per byte for FP4 and one for FP8. For i1: not zero where
   /// a correct implementation may decide otherwise. Empty: all zero.
   llvm::ArrayRef<double> codeBounds() const { return data->bounds; }
   void setCodeBounds(std::vector<double> bounds);
@@ -139,8 +139,8 @@ struct ScaledValue {
   Tensor scales;
   /// How groups lie in the scales, when a grouped op made this value.
   std::shared_ptr<const GroupMap> groups;
-  /// What scales of lines outside every group hold is given, where they start
-  /// with their lines; values there always are.
+  /// Scales of lines outside every group have a fixed value if they start with
+  /// their lines; the values of these lines always have one.
   bool hasScalesOutside = false;
 };
 
