@@ -25,7 +25,7 @@ namespace nvfp4::tensorio {
 static constexpr uint64_t maxHeaderLength = 1 << 20;
 
 namespace {
-/// What a type string says. `dtype` is empty for raw bytes.
+/// The meaning of a type string. `dtype` is empty for raw bytes.
 struct Element {
   std::optional<DType> dtype;
   size_t size = 0;

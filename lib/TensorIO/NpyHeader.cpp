@@ -48,7 +48,7 @@ private:
     position += word.size();
     return true;
   }
-  /// What stands at the present position, for messages.
+  /// The token at the present position, for messages.
   std::string found() {
     skipSpace();
     if (position == text.size())

@@ -80,7 +80,7 @@ Expected<OutputFile> OutputFile::create(const std::string &path,
   file.target = followLinks(path);
   if (Status opened = file.open(mode); !opened)
     return opened.takeError();
-  // Who may write a file need not own it: the permissions are then new ones.
+  // The writer of a file need not own it: the permissions are then new ones.
   if (exists)
     (void)::fchmod(file.descriptor, status.st_mode & 07777);
   return file;

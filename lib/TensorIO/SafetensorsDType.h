@@ -27,7 +27,7 @@ struct SafetensorsDType {
   std::optional<DType> dtype;
 };
 
-/// `F4` is held as u8: two elements a byte along the last dimension.
+/// `F4` is held as u8: two elements per byte along the last dimension.
 inline constexpr SafetensorsDType safetensorsDTypes[] = {
     {"BOOL", 8, DType::Bool},
     {"U8", 8, DType::U8},

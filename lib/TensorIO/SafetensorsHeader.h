@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Syntax of the header: which keys and values stand where. What the numbers
-// mean is checked in Safetensors.cpp. Private to the library.
+// Syntax of the header: the order of keys and values. Safetensors.cpp checks
+// the meaning of the numbers. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace nvfp4::tensorio {
 
-/// The header in the order of its text. Of the entries, `dtype` is not yet set.
+/// The header in the order of its text. The `dtype` of entries is not yet set.
 struct SafetensorsHeader {
   std::vector<SafetensorsEntry> entries;
   SafetensorsMetadata metadata;

@@ -45,8 +45,8 @@ Error errorIn(std::string_view file, const Ts &...parts) {
 /// quotes, all but printable ASCII as \xNN, long text cut in the middle.
 std::string inQuotes(std::string_view text);
 
-/// Of the candidates offered one by one, keeps the one with the smallest edit
-/// distance to the wanted name.
+/// Keeps the candidate with the smallest edit distance to the wanted name, of
+/// all that are offered one by one.
 class NearestName {
 public:
   explicit NearestName(std::string_view wanted) : wanted(wanted) {}

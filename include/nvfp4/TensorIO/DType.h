@@ -23,8 +23,8 @@
 
 namespace nvfp4::tensorio {
 
-/// Element types. Packed E2M1 (two codes a byte, even index in the low nibble)
-/// has no type of its own: it is U8 with half the columns.
+/// Element types. Packed E2M1 (two codes per byte, even index in the low
+/// nibble) has no type of its own: it is U8 with half the columns.
 enum class DType : uint8_t {
   Bool,
   U8,

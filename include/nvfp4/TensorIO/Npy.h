@@ -27,7 +27,7 @@
 
 namespace nvfp4::tensorio {
 
-/// What the caller knows that the file does not say.
+/// The caller's knowledge about a file that does not state it itself.
 struct NpyReadOptions {
   /// Reads the elements as this type. The file must hold raw bytes (`V`) or
   /// integers of the same size, or say the same type.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the readers return and the writers take: an element type, a shape and
-// row-major little-endian bytes, which are either owned or a window of a
+// The tensors that readers return and writers take: an element type, a shape
+// and row-major little-endian bytes, which are either owned or a window of a
 // memory-mapped file.
 //
 //===----------------------------------------------------------------------===//
