@@ -36,8 +36,8 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::tools;
 
-// Of LLVM's OpenMP runtime, to find the library of which this process and the
-// artefact use the same copy.
+// A symbol of LLVM's OpenMP runtime, to find the library of which this process
+// and the artefact use the same copy.
 extern "C" int omp_get_max_threads(void);
 
 int tools::reportError(const CodeOptions &options, const Twine &message) {
@@ -51,7 +51,7 @@ LogicalResult tools::explainStrategies(ModuleOp module,
   if (target::GpuTarget::isName(target)) {
     GsgToSm100Options options;
     options.target = target;
-    // What any pass refuses on the way to kernels gets no strategy.
+    // A product that any later pass refuses gets no strategy.
     OwningOpRef<ModuleOp> trial = module.clone();
     PassManager kernels(module->getName());
     buildGsgToKernelsPipeline(kernels, options);

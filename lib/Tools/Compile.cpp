@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What nvfp4-compile does, from reading the module to writing the artefact.
+// The work of nvfp4-compile, from reading the module to writing the artefact.
 //
 //===----------------------------------------------------------------------===//
 

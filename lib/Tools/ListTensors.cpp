@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What nvfp4-tensors does: names, types, shapes and statistics of the tensors
+// The work of nvfp4-tensors: names, types, shapes and statistics of the tensors
 // of a file or checkpoint, and copies of single ones.
 //
 //===----------------------------------------------------------------------===//

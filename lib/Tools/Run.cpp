@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What nvfp4-run does in one invocation: load, execute, write, time, check.
-// What takes long says so on standard error.
+// One invocation of nvfp4-run: load, execute, write, time, check. Long steps
+// report their progress on standard error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,8 +66,8 @@ private:
   RunPlan plan;
   /// Where kernels run, as given: empty for what $NVFP4_DEVICE says.
   std::string device;
-  /// Of the input, or the one that `reference` names; null for an artefact
-  /// without one.
+  /// The entry point of the input, or the one that `reference` names; null for
+  /// an artefact without one.
   std::unique_ptr<ParsedModule> module;
   std::unique_ptr<CompiledFunction> function;
   Signature signature;
@@ -268,7 +268,7 @@ Status Session::run() {
 /// wrong, or an empty string.
 static std::string chooseGpu(RunOptions &options) {
   bool isSimulator = options.device == "sim";
-  // What the simulator has no device for is only compiled.
+  // Code for a target without a simulated device is only compiled.
   bool isCpu = options.target == "cpu";
   if (isCpu || (isSimulator && options.target == "sm_103a"))
     return "expected --target=" +

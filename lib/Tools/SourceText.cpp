@@ -37,7 +37,7 @@ static bool isOperator(std::string_view word) {
 }
 
 namespace {
-/// What surrounds the current token.
+/// The surroundings of the current token.
 struct Nesting {
   size_t depth = 0;
   size_t operators = 0;

@@ -95,7 +95,7 @@ Status tools::flushStandardOutput() {
   std::error_code code = out.error();
   if (!code)
     return {};
-  // What is not cleared ends the process in the destructor.
+  // An error that is not cleared ends the process in the destructor.
   out.clear_error();
   return Error{"could not write to standard output: " + code.message()};
 }

@@ -44,10 +44,10 @@ static constexpr int kCalls = 5;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the dynamic extents and the offsets of a function's arguments are.
+/// The dynamic extents and the offsets of a function's arguments.
 struct MadeUp {
   int64_t rows = 1;
-  /// Of each group.
+  /// Rows or columns of each group.
   std::vector<int64_t> sizes;
   /// The product that is measured.
   gsg::MatmulOp op;

@@ -29,7 +29,7 @@ class PassManager;
 
 namespace nvfp4::tools {
 
-/// What code is made for.
+/// The target of the code.
 struct CodeOptions {
   /// `cpu`, or a GPU for products: `sm_90a`, `sm_100a`, `sm_103a`, `sm_100f`.
   std::string target = "cpu";
@@ -58,7 +58,7 @@ int reportError(const CodeOptions &options, const llvm::Twine &message);
 /// set. On failure a message has been reported.
 mlir::LogicalResult resolve(CodeOptions &options);
 
-/// What LLVM generates code for: every CPU that has the lowest of the
+/// The CPU that LLVM generates code for: any that has the lowest of the
 /// instruction sets. The options are resolved.
 target::NativeTarget getNativeTarget(const CodeOptions &options);
 
@@ -81,8 +81,8 @@ mlir::LogicalResult emitSharedObject(mlir::ModuleOp module,
                                      const std::string &output);
 
 /// The `ptx` or the `cubin` of the kernels of `module`, which is lowered in
-/// place. Of a cubin what ptxas says about it is reported. Fails after a
-/// diagnostic or a report.
+/// place. For a cubin, messages of ptxas are reported. Fails after a diagnostic
+/// or a report.
 mlir::FailureOr<std::string> emitKernelCode(mlir::ModuleOp module,
                                             const CodeOptions &options,
                                             llvm::StringRef emit);

@@ -31,8 +31,8 @@ public:
   ~CompiledFunction();
 
   const nvfp4_function *get() const { return function; }
-  /// What its products were compiled for; empty if the artefact is older than
-  /// descriptions that say so.
+  /// The target of its products; empty if the artefact is older than
+  /// descriptions of targets.
   std::string getTarget() const;
 
   /// Calls the function. Results are its results; tensors passed for memrefs

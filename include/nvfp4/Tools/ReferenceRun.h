@@ -30,7 +30,7 @@ struct CheckSpec {
   static tensorio::Expected<CheckSpec> parse(const std::string &text);
 };
 
-/// What the interpreter returns for `arguments`, one value a result of the
+/// The interpreter's results for `arguments`, one value per result of the
 /// function (a scaled result is one), with bounds for results of `target`.
 tensorio::Expected<std::vector<reference::Value>>
 interpret(mlir::ModuleOp module, const Signature &signature,

@@ -19,7 +19,7 @@
 
 namespace nvfp4::tools {
 
-/// Takes one message for the user, without a line end behind it. Progress is
+/// Takes one message for the user, without a line end. Progress is
 /// reported from a thread of its own.
 using Report = std::function<void(const std::string &message)>;
 

@@ -19,9 +19,9 @@
 
 namespace nvfp4::tools {
 
-/// What the options of nvfp4-run come to, once they agree with each other.
+/// The work of nvfp4-run, from options that agree with each other.
 struct RunPlan {
-  /// What `--check` compares.
+  /// The outputs that `--check` compares.
   reference::SampleSpec sample;
   /// How many calls to time; 0 for none.
   unsigned repeats = 0;

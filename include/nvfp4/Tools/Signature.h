@@ -47,11 +47,11 @@ struct Signature {
   std::vector<ValueType> arguments;
   std::vector<ValueType> results;
 
-  /// Of a public function of `module`: `entry`, or if that is empty the only
-  /// one.
+  /// The signature of a public function of `module`: `entry`, or if that is
+  /// empty the only one.
   static tensorio::Expected<Signature> get(mlir::ModuleOp module,
                                            const std::string &entry);
-  /// Of a compiled function.
+  /// The signature of a compiled function.
   static tensorio::Expected<Signature> get(const nvfp4_function *function);
 
   /// One line for each argument and result.

@@ -22,8 +22,8 @@
 
 namespace nvfp4::tools {
 
-/// The text in `path`, or on standard input for `-`. What is no file may have
-/// no end, and has at most 256 MiB.
+/// The text in `path`, or on standard input for `-`. A pipe or device may be
+/// endless, so at most 256 MiB of it are read.
 tensorio::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readText(const std::string &path);
 

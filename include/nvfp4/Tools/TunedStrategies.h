@@ -54,9 +54,9 @@ private:
   std::vector<TunedStrategy> lines;
 };
 
-/// What products have in common that get the same strategy: formats, groups, N
-/// and K, the rows to expect rounded up to a power of two, and the epilogue.
-/// Empty where N, K or the number of groups is not in the types.
+/// The properties that products with the same strategy share: formats, groups,
+/// N and K, the expected rows rounded up to a power of two, and the epilogue.
+/// Empty if N, K or the number of groups is not in the types.
 std::string getShapeClass(gsg::MatmulOp op);
 
 } // namespace nvfp4::tools
