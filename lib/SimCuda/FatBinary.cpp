@@ -47,7 +47,7 @@ struct EntryHeader {
   uint16_t version;
   uint32_t headerSize;
   uint64_t size;
-  /// Of the compressed part; the payload is padded to 8 bytes.
+  /// Bytes of the compressed part; the payload is padded to 8 bytes.
   uint32_t compressedSize;
   uint32_t unknown;
   uint16_t minor;

@@ -20,7 +20,7 @@
 
 namespace nvfp4::simcuda {
 
-/// What a fat binary holds.
+/// The content of a fat binary.
 struct FatBinary {
   struct Ptx {
     /// 100 for sm_100.

@@ -37,8 +37,8 @@ std::string setRunOption(const std::string &name, const std::string &value,
 std::string unknownOption(const std::string &name,
                           std::initializer_list<const char *> others);
 
-/// What is wrong with options that are given together, by the names of all that
-/// are, or an empty string.
+/// The conflict between options that are given together, by the names of all of
+/// them, or an empty string.
 std::string checkTogether(const std::set<std::string> &names);
 
 /// "expected X for --name, but got 'value'".

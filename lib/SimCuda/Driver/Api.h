@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Those that the stand-in runtime library calls. Signatures are those of the
-// CUDA driver with the types of CudaDriver.h.
+// The driver functions that the stand-in runtime library calls. Signatures are
+// those of the CUDA driver with the types of CudaDriver.h.
 //
 //===----------------------------------------------------------------------===//
 

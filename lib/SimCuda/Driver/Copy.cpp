@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Copies find out by the address where each side is. Those in a stream may
+// Copies find out by the address where each side is. Copies in a stream may
 // become work of a graph; the others are complete on return.
 //
 //===----------------------------------------------------------------------===//

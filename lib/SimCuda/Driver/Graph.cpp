@@ -23,7 +23,7 @@ using cuda::GraphExec;
 using cuda::Result;
 using cuda::Stream;
 
-/// What the calling thread has asked captures of others to forbid.
+/// The capture mode of the calling thread.
 static int32_t &threadMode() {
   struct Mode;
   return perThread<Mode, int32_t>();

@@ -48,7 +48,7 @@ static bool runs(unsigned architecture, const std::string &target) {
   return bound ? number == architecture : number <= architecture;
 }
 
-/// What devices are simulated, the newest last.
+/// The simulated devices, the newest last.
 static constexpr unsigned architectures[] = {90, 100};
 
 /// Whether the device runs PTX for `target`: without --arch it is whichever of
@@ -61,8 +61,8 @@ static bool runs(const State &s, const std::string &target) {
       [&](unsigned architecture) { return runs(architecture, target); });
 }
 
-/// What `s` runs, and which other simulated device runs PTX for one of
-/// `targets`, if one does.
+/// The target that `s` runs, and another simulated device that runs PTX for one
+/// of `targets`, if there is one.
 static std::string explainTargets(const State &s,
                                   const std::vector<std::string> &targets) {
   std::string text = "expected PTX for ";
@@ -130,7 +130,7 @@ Result simcuda::loadImage(State &s, const void *image, SimModule *&module) {
     targets.push_back(target);
     if (!runs(s, target))
       continue;
-    // What the device is said to be goes before what it can be.
+    // The requested target of the device goes before its possible ones.
     std::pair order(runs(s.architecture, target), ptx.architecture);
     if (!best || order >= bestOrder) {
       best = &ptx;

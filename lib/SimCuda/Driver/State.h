@@ -81,7 +81,7 @@ struct SimModule {
 /// it is done in, of a graph the one in which that is launched.
 using SimWork = std::function<cuda::Result(State &, cuda::Stream)>;
 
-/// What streams put in a graph instead of doing it.
+/// Work that streams put in a graph instead of doing it.
 struct SimCapture {
   struct SimStream *origin = nullptr;
   int32_t mode = cuda::CaptureGlobal;
@@ -101,7 +101,7 @@ struct SimStream {
   SimDevice *device = nullptr;
   unsigned flags = 0;
   std::shared_ptr<SimCapture> capture;
-  /// Of the capture; the stream's own entry is the place of its last work.
+  /// Progress of the capture; the stream's own entry is its last work.
   SimProgress progress;
 };
 
@@ -137,7 +137,7 @@ struct State {
   unsigned architecture = 100;
   bool architectureGiven = false;
   uint64_t launches = 0;
-  /// Of all launches, in the model of cycles.
+  /// The sum over all launches, in the model of cycles.
   uint64_t cycles = 0;
   /// Set by `nvfp4-sim exec`: print errors and reports as they arise.
   bool printErrors = false;
@@ -163,7 +163,7 @@ struct State {
   /// Memory of the host that the driver allocated, by address. Every device
   /// reaches it.
   std::map<void *, uint64_t> hostAllocations;
-  /// Those that have not ended.
+  /// The captures that have not ended.
   std::vector<std::shared_ptr<SimCapture>> captures;
 
   /// Leaves a mark for `nvfp4-sim exec`: `k` a kernel has run, `f` there are

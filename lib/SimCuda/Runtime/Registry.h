@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Start-up code that nvcc generates hands over fat binaries and the addresses
+// Start-up code that nvcc generates passes fat binaries and the addresses
 // that stand for kernels and variables. Modules are loaded when the first of
 // theirs is used, so that unused ones cost nothing.
 //

@@ -32,7 +32,7 @@ void Checker::clusterStarted(Cluster &cluster) {
 }
 
 void Checker::clusterEnded(Cluster &cluster) {
-  // Who did what stays known, for accesses of global memory.
+  // Accesses of global memory remember their agent and instruction.
   ClusterCheck &state = impl->stateOf(cluster);
   state.ctas.clear();
   state.warps.clear();
@@ -111,7 +111,7 @@ uint32_t Checker::beginOperation(Warp &warp, unsigned lane,
     cluster.nextNumber += 2;
   }
   cluster.operations.push_back(std::move(operation));
-  // What the warp does from here on is not ordered before the operation.
+  // Later accesses of the warp are not ordered before the operation.
   impl->endEpoch(warp);
   return id;
 }
@@ -172,9 +172,9 @@ void Checker::operationArrived(uint32_t id, Cta &cta, uint32_t offset) {
   ClusterCheck &cluster = impl->stateOf(cta);
   const OperationState &operation = cluster.operations[id];
   Knowledge &pending = impl->mbarrier(cta, offset).pending;
-  // What is ordered before the operation is ordered before who learns of its
-  // completion. By the text that leaves out what its issuer itself did before;
-  // kernels rely on it.
+  // Everything ordered before the operation is ordered before the agents that
+  // learn of its completion. The text excludes earlier accesses of the issuer
+  // itself; kernels rely on them.
   if (impl->strict) {
     Knowledge before = *operation.knowledge;
     before.own.clock.forget(operation.warp);

@@ -25,8 +25,8 @@
 
 namespace nvfp4::sim {
 
-/// Something threads arrive at and wait for: what the arrivals of the open
-/// phase carry, and what completed phases hand on.
+/// An object that threads arrive at and wait for: the knowledge that arrivals
+/// of the open phase carry, and that completed phases pass on.
 struct Meeting {
   Knowledge pending;
   Knowledge done;
@@ -44,7 +44,7 @@ struct MbarrierState : Meeting {
   uint64_t clusterPhase = 0;
 };
 
-/// What releases through a location of memory have published.
+/// The knowledge published by releases through a location of memory.
 struct Published {
   uint32_t cluster = 0;
   Knowledge knowledge;
@@ -76,8 +76,8 @@ struct WarpState {
   NumberSet notSynced;
   uint32_t syncedClock = 0;
   VectorClock fencedPipe;
-  /// What relaxed arrivals at cluster barriers carry: the knowledge at the
-  /// last fence.mbarrier_init, and allocations since.
+  /// The knowledge that relaxed arrivals at cluster barriers carry: the
+  /// knowledge at the last fence.mbarrier_init, and allocations since.
   Knowledge initFence;
   bool hasInitFence = false;
   /// Knowledge at the last fence, which later strong writes publish, and what
@@ -135,7 +135,7 @@ struct Spot {
   uint64_t at;
 };
 
-/// What is compared with a cell.
+/// An access that is compared with a cell.
 struct AccessView {
   ClusterCheck &cluster;
   AccessRecord record;
@@ -198,10 +198,10 @@ struct Checker::Impl {
   /// The clock of a warp advances when another instruction than at its last
   /// access makes one.
   void tellInstructionsApart(Warp &warp);
-  /// What a warp hands on when it releases; its clock advances.
+  /// The knowledge that a warp passes on when it releases; its clock advances.
   Knowledge release(Warp &warp);
   /// The same of an arrival of `lanes` alone: what other lanes have done since
-  /// the last synchronisation of the warp is not theirs to hand on.
+  /// the last synchronisation of the warp is not theirs to pass on.
   Knowledge releaseOf(Warp &warp, LaneMask lanes);
   /// The lanes of the warp have met.
   void lanesSynced(Warp &warp);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads that poll flags or count with atomics hand on what they know: a
+// Threads that poll flags or count with atomics pass on their knowledge: a
 // release, or a strong write after a fence, publishes it at the location; an
 // acquire, or a strong read before a fence, takes it over. Scopes are not
 // looked at. Tensor maps have a proxy of their own.

@@ -73,7 +73,7 @@ void Checker::Impl::acquire(Warp &warp, const Knowledge &knowledge) {
     NumberSet fresh = knowledge.own.operations;
     fresh.removeAll(state.knowledge.own.operations);
     state.notFencedAfter.addAll(fresh);
-    // What came back to the warp all its lanes know.
+    // All lanes of the warp know what came back to it.
     state.syncedClock =
         std::max(state.syncedClock, knowledge.own.clock.of(warpNumber(warp)));
   }

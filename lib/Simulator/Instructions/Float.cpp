@@ -40,7 +40,7 @@ double fmaRoundToOdd(double a, double b, double c) {
 inline float fusedMultiplyAdd(float a, float b, float c) {
   return std::fma(a, b, c);
 }
-/// Of several NaNs an H200 keeps that of the addend, then of the first factor.
+/// With several NaNs an H200 keeps the addend's, then the first factor's.
 double fusedMultiplyAdd(double a, double b, double c) {
   for (double x : {c, a, b})
     if (x != x)

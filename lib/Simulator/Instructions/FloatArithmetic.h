@@ -72,8 +72,8 @@ template <> struct Arithmetic<FlushedHalf> {
   static double in(FlushedHalf x) {
     return flushBelow<double>(halfToFloat(x.bits), smallest);
   }
-  /// What rounds to a normal number with an exponent of any size is none to
-  /// flush.
+  /// A value that rounds to a normal number with an exponent of any size is not
+  /// flushed.
   static FlushedHalf out(double x) {
     return {Arithmetic<Half>::out(flushBelow(x, smallest - 0x1p-26)).bits};
   }

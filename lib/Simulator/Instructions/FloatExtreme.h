@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What redux.sync and tcgen05.ld.red compute of f32 values.
+// The minimum and maximum of redux.sync and tcgen05.ld.red for f32 values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ struct FloatExtreme {
                                             : std::bit_cast<uint32_t>(best);
   }
 
-  // What has been found so far.
+  // The extreme value so far.
   float best = 0;
   bool any = false;
   bool anyNan = false;

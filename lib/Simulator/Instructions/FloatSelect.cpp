@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What becomes of NaN is as an H200 does it: the text of abs and neg leaves it
-// open.
+// NaN is handled as by an H200: the text of abs and neg leaves it open.
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,7 +35,7 @@ struct Half {
 struct BFloat {
   uint16_t bits;
 };
-/// A sink for results nobody wants.
+/// A sink for unused results.
 struct NoResult {};
 
 namespace detail {

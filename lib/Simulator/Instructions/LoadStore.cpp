@@ -186,8 +186,9 @@ struct Spread {
   static constexpr uint64_t fewBytes = 2048;
 };
 
-/// What `load` and `store` do where there is nothing to say about any lane and
-/// nobody listens. False, with nothing done, elsewhere.
+/// The whole-warp form of `load` and `store`, for accesses without anything to
+/// report about a lane and without a listener. Otherwise false, with nothing
+/// done.
 template <typename T, bool Wide>
 bool loadPlainly(Warp &warp, const Inst &inst, const MemoryAttributes &a,
                  const Window &window, const Spread &spread, LaneMask mask) {
@@ -264,7 +265,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   unsigned count = a.count;
   auto size = static_cast<unsigned>(sizeof(T) * count);
   bool isChecked = warp.machine.checker != nullptr;
-  // Of a loop with atom.cas, as the CUDA Programming Guide writes it.
+  // A load of a loop with atom.cas, as the CUDA Programming Guide writes it.
   bool isCompared = (inst.flags & FlagCompared) &&
                     warp.machine.options.profile != CheckProfile::Strict;
   Ordering ordering = isCompared && a.ordering == Ordering::Weak
@@ -303,7 +304,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   return Step::Next;
 }
 
-/// What a lane has stored.
+/// The bytes that a lane has stored.
 struct LaneStore {
   Place place;
   std::array<uint8_t, 32> bytes;

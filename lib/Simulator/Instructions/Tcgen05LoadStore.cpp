@@ -31,7 +31,7 @@ enum class TmemShape : uint8_t {
   L16x32bx2
 };
 
-/// What .red computes.
+/// The operation of .red.
 enum class Reduction : uint8_t { None, Unsigned, Signed, Float };
 
 struct TmemAttributes : InstAttributes {

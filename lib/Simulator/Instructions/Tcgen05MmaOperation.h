@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What an issued multiplication needs when it completes: it reads operands from
-// swizzled shared memory (or A from tensor memory) and scales from tensor
-// memory, and adds to the accumulator, for one CTA or a pair.
+// The state that an issued multiplication needs when it completes: it reads
+// operands from swizzled shared memory (or A from tensor memory) and scales
+// from tensor memory, and adds to the accumulator, for one CTA or a pair.
 //
 //===----------------------------------------------------------------------===//
 

@@ -37,8 +37,8 @@ struct TensorCopyAttributes : InstAttributes {
   int64_t mapOffset = 0, sharedOffset = 0, barrierOffset = 0;
 };
 
-/// What is wrong with the place of a box: its address is a multiple of 16 bytes
-/// (PTX 5.5.3.1), and stores start at no negative coordinate (9.7.9.27.1.1).
+/// The fault of the address of a box: it is a multiple of 16 bytes (PTX
+/// 5.5.3.1), and stores start at no negative coordinate (9.7.9.27.1.1).
 /// Hardware calls either an illegal instruction.
 std::string checkCorner(const TileBox &box, bool isLoad) {
   unsigned bits = box.map.globalBits();

@@ -7,7 +7,7 @@
 //
 // A callee's registers are appended to the caller's, its labels move with its
 // instructions, and its parameters are replaced by the variables the call
-// names. `ret` becomes a branch behind the copy.
+// names. `ret` becomes a branch past the end of the copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,7 +108,7 @@ bool Inliner::builtin(const std::string &name, const ParsedInstruction &call,
   }
   if (name != "vprintf")
     return error(call, "function '" + name + "' has no body");
-  // vprintf returns the number of arguments; nobody looks at it.
+  // vprintf returns the number of arguments, which is not used.
   for (int32_t result : results) {
     instruction.opcode = "st";
     instruction.modifiers = {"param", "b32"};

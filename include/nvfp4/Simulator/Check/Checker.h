@@ -27,7 +27,7 @@ enum class Ordering : uint8_t {
   AcquireRelease
 };
 
-/// What an asynchronous operation is performed through.
+/// The path that an asynchronous operation takes to memory.
 enum class OperationProxy : uint8_t {
   /// cp.async, st.async, red.async and tcgen05.ld and st.
   Generic,
@@ -90,7 +90,7 @@ public:
   void mbarrierInitialized(Warp &warp, Cta &cta, uint32_t offset);
   /// A thread uses an mbarrier, whose initialisation must be ordered before.
   void mbarrierUsed(Warp &warp, Cta &cta, uint32_t offset);
-  /// Of the threads `lanes` of the warp, together.
+  /// The arrival of the threads `lanes` of the warp, together.
   void threadArrived(Warp &warp, Cta &cta, uint32_t offset, bool release,
                      LaneMask lanes);
   void threadWaited(Warp &warp, Cta &cta, uint32_t offset, bool acquire);

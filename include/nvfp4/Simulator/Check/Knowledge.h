@@ -80,7 +80,7 @@ private:
   std::vector<uint32_t> times;
 };
 
-/// What is known of one cluster.
+/// Knowledge of one cluster.
 struct ClusterKnowledge {
   VectorClock clock;
   /// Up to where accesses are visible to the asynchronous proxy, in shared and
@@ -101,9 +101,9 @@ struct ClusterKnowledge {
 
 /// Knowledge of one agent, or carried by a synchronisation.
 struct Knowledge {
-  /// Of the agent's own cluster.
+  /// Knowledge of the agent's own cluster.
   ClusterKnowledge own;
-  /// Of other clusters, by their number.
+  /// Knowledge of other clusters, by their number.
   std::vector<std::pair<uint32_t, ClusterKnowledge>> others;
   /// That the launch before has ended.
   bool gridWaited = false;

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the interpreter executes: a handler, references to lane planes, and a
-// few immediate fields. Every reference of an instruction lives in `op`,
-// `guard` or the kernel's pool, so that register allocation can rewrite them.
+// An instruction as the interpreter executes it: a handler, references to lane
+// planes, and a few immediate fields. Every reference of an instruction lives
+// in `op`, `guard` or the kernel's pool, so that register allocation can
+// rewrite them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@ struct Inst;
 using LaneMask = uint32_t;
 constexpr LaneMask allLanes = 0xffffffffu;
 
-/// What the interpreter does after a handler.
+/// The interpreter's next step after a handler.
 enum class Step : uint8_t {
   /// Go to the next instruction.
   Next,

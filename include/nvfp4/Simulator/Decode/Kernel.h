@@ -79,7 +79,7 @@ struct EnvironmentValue {
   Ref plane;
 };
 
-/// What reports say about an instruction.
+/// The text of an instruction in reports.
 struct InstInfo {
   SourceLocation location;
   LineInfo line;

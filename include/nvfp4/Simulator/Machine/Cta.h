@@ -43,7 +43,7 @@ struct Mbarrier {
 /// A named barrier (bar.sync and its kin).
 struct NamedBarrier {
   uint32_t arrived = 0;
-  /// Threads it waits for; 0 while nobody has arrived.
+  /// Threads it waits for; 0 before the first arrival.
   uint32_t expected = 0;
   uint64_t generation = 0;
   /// Result of bar.red.

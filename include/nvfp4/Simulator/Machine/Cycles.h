@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What events cost when the clock counts cycles. This is a model: where each
-// number comes from, and what it leaves out, is in docs/Simulator.md.
+// The costs of events when the clock counts cycles. This is a model:
+// docs/Simulator.md gives the source of each number and the limits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 
 namespace nvfp4::sim {
 
-/// What an operation of the tensor pipe costs: cycles for which the pipe takes
-/// no other, and those that pass until its results are there.
+/// The costs of an operation of the tensor pipe: cycles for which the pipe
+/// takes no other, and cycles until its results are there.
 struct PipeCost {
   uint64_t interval = 0;
   uint64_t tail = 0;

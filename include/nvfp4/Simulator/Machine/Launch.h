@@ -65,7 +65,7 @@ enum class Accumulation : uint8_t {
 enum class CheckProfile : uint8_t {
   /// The text of the PTX ISA.
   Strict,
-  /// What production kernels rely on.
+  /// The rules that production kernels rely on.
   Cutlass,
 };
 
@@ -74,13 +74,13 @@ struct RunOptions {
   uint64_t seed = 1;
   DelayMode delays = DelayMode::Uniform;
   uint64_t maximumDelay = 3000;
-  /// What events cost with DelayMode::Cycles.
+  /// Costs of events with DelayMode::Cycles.
   CycleCosts costs;
   Accumulation accumulation = Accumulation::Aligned;
   /// Happens-before checker.
   bool check = false;
   CheckProfile profile = CheckProfile::Cutlass;
-  /// What is not reported, unless it ends the run.
+  /// Findings that are not reported, unless they end the run.
   std::vector<IgnoredFinding> ignored;
   /// Reports loads and stores whose lanes meet in banks of shared memory.
   bool lintBankConflicts = false;

@@ -23,7 +23,7 @@
 
 namespace nvfp4::sim {
 
-/// One bit a byte: which bytes have been written.
+/// One bit per byte: which bytes have been written.
 class ByteMask {
 public:
   explicit ByteMask(size_t bytes = 0, bool value = false)
@@ -77,7 +77,7 @@ constexpr uint32_t sharedOffsetMask = (1u << sharedRankShift) - 1;
 /// Bytes the system keeps at the start of shared memory.
 constexpr uint32_t sharedBaseOffset = 1024;
 
-/// One piece of global memory.
+/// One allocation of global memory.
 struct Allocation {
   uint64_t address = 0;
   uint64_t size = 0;

@@ -72,8 +72,8 @@ uint32_t encodeStochastic(double value, const FloatFormat &format,
 double decodeUE8M0(uint8_t bits);
 uint8_t encodeUE8M0(double value, Rounding rounding, bool saturate);
 
-/// What atomics and reducing copies do: -0 is less than +0, and a NaN gives the
-/// other operand.
+/// The minimum and maximum of atomics and reducing copies: -0 is less than +0,
+/// and a NaN gives the other operand.
 double minimumNumber(double a, double b);
 double maximumNumber(double a, double b);
 /// The sum; a NaN among the operands stays as it is, quiet or not, first that

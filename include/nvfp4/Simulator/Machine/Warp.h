@@ -27,7 +27,7 @@ namespace nvfp4::sim {
 class Machine;
 struct Cta;
 
-/// What a waiting group waits for; used to explain a deadlock.
+/// The object that a waiting group waits for, to explain a deadlock.
 enum class WaitKind : uint8_t {
   None,
   Mbarrier,
@@ -50,7 +50,7 @@ struct LaneGroup {
   /// Innermost reconvergence record, or -1, and a copy of its pc.
   int32_t record = -1;
   uint32_t reconvergePc = noPc;
-  /// What it waits for.
+  /// The object that the group waits for.
   WaitKind wait = WaitKind::None;
   uint64_t waitAddress = 0;
   uint64_t waitDetail = 0;

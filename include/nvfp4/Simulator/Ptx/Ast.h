@@ -150,11 +150,11 @@ struct Function {
   uint64_t localBytes = 0;
   /// Shared variables declared in the body.
   std::vector<int32_t> sharedVariables;
-  /// Of kernels: byte offsets in the static shared block of the shared
+  /// In kernels: byte offsets in the static shared block of the shared
   /// variables that the kernel has, and the size of the block.
   std::map<int32_t, uint64_t> sharedOffsets;
   uint64_t sharedBytes = 0;
-  /// Alignment of the dynamic shared memory behind it.
+  /// Alignment of the dynamic shared memory after it.
   uint64_t dynamicSharedAlignment = 16;
   /// Launch bounds; zero when not stated.
   std::array<uint32_t, 3> requiredThreads{};
