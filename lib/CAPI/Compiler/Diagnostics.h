@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What every function of the C API does first: send the diagnostics of a
-// context, and messages that have no place, where the caller wants them.
+// The first step of every function of the C API: send the diagnostics of a
+// context, and messages without a location, to the caller's sink.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,7 +22,7 @@ using namespace nvfp4;
 using namespace nvfp4::capi;
 
 namespace {
-/// What an Nvfp4Executable points to.
+/// The object behind an Nvfp4Executable.
 struct Executable {
   ~Executable() { nvfp4_module_release(module); }
   std::unique_ptr<target::Jit> jit;

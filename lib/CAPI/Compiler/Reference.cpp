@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// DLPack tensors to those of the interpreter and back. What a signature says of
-// an argument is checked here, since the interpreter trusts its caller.
+// DLPack tensors to those of the interpreter and back. Arguments are checked
+// against their signature here, since the interpreter trusts its caller.
 //
 //===----------------------------------------------------------------------===//
 

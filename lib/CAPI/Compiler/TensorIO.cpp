@@ -27,7 +27,7 @@ using tensorio::Tensor;
 static_assert(NVFP4_MAX_RANK == tensorio::maxRank);
 
 namespace {
-/// What an Nvfp4Checkpoint points to.
+/// The object behind an Nvfp4Checkpoint.
 struct OpenCheckpoint {
   tensorio::Checkpoint checkpoint;
   std::vector<std::string> names;

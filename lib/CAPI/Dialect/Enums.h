@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the functions that make types and attributes begin with: the dialect is
+// The first step of functions that make types and attributes: the dialect is
 // loaded, and numbers are enumerators or refused.
 //
 //===----------------------------------------------------------------------===//
