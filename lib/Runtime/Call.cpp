@@ -150,7 +150,7 @@ private:
   const FunctionMetadata &metadata;
   OwnFrame frame;
   CallValues values;
-  /// Of arguments in device memory.
+  /// Copies of arguments in device memory.
   std::vector<void *> copies;
 };
 } // namespace

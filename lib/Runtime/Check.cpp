@@ -67,7 +67,7 @@ void StoredTensor::set(const ValueMetadata &value, const DLTensor *given) {
                   tensor.ndim > 0 && tensor.shape;
   if (!isPacked || (type.lanes != 1 && type.lanes != 2))
     return;
-  // What is no whole number of bytes, or has gaps, is left to be refused.
+  // A size that is no whole number of bytes, or with gaps, is refused later.
   if (type.lanes == 1) {
     int64_t last = tensor.shape[tensor.ndim - 1];
     if (last % 2 != 0 || findGap(tensor))
@@ -88,7 +88,7 @@ static bool isAddressable(std::span<const int64_t> shape, int64_t bytes) {
   return bytes <= kAddressSpace;
 }
 
-/// What the place of a tensor must be, or an empty text.
+/// The device or memory that a tensor must have, or an empty text.
 static std::string findPlaceProblem(const nvfp4_function &function,
                                     const ValueMetadata &value,
                                     const DLTensor &tensor,
@@ -111,7 +111,7 @@ static std::string findPlaceProblem(const nvfp4_function &function,
          std::to_string(found.device_id);
 }
 
-/// What of the memory of a tensor with elements is wrong, or an empty text.
+/// The fault of the memory of a tensor with elements, or an empty text.
 static std::string findMemoryProblem(const ValueMetadata &value,
                                      const StoredTensor &tensor,
                                      const TensorPlace &place) {
@@ -134,7 +134,7 @@ static std::string findMemoryProblem(const ValueMetadata &value,
   return "";
 }
 
-/// What is wrong with a tensor, or an empty text.
+/// The fault of a tensor, or an empty text.
 static std::string findProblem(const nvfp4_function &function,
                                const ValueMetadata &value,
                                const StoredTensor &tensor,

@@ -321,7 +321,7 @@ extern "C" int32_t nvfp4_check_all_disjoint(const char *where,
   std::sort(all.begin(), all.end(), [](const Operand &a, const Operand &b) {
     return a.bytes.begin < b.bytes.begin;
   });
-  // Those that meet one operand begin before it ends.
+  // Overlapping operands begin before this one ends.
   for (auto a = all.begin(); a != all.end(); ++a)
     for (auto b = a + 1; b != all.end() && b->bytes.begin < a->bytes.end();
          ++b) {

@@ -39,7 +39,7 @@ public:
 
   /// Adds the next argument: a tensor at `data`, or a scalar there.
   void add(const DLTensor &tensor, char *data);
-  /// What the entry is called with.
+  /// The arguments of the entry.
   void **get();
   /// Where scalar `index` of the results is.
   const char *getScalar(size_t index) const;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What calls need of the device that an artefact was compiled for: which memory
-// it reads, preparation of the calling thread, and how results are freed.
+// The properties of an artefact's device that calls need: the memory it reads,
+// preparation of the calling thread, and the release of results.
 //
 //===----------------------------------------------------------------------===//
 

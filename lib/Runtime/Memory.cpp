@@ -57,7 +57,7 @@ bool nvfp4_call::keep(void *allocated) noexcept try {
 
 void nvfp4_call::forget(void *freed) noexcept {
   std::lock_guard<std::mutex> lock(mutex);
-  // What was allocated last is freed first, mostly.
+  // The last allocation is mostly freed first.
   auto found = std::find(memory.rbegin(), memory.rend(), freed);
   if (found == memory.rend())
     return;

@@ -33,7 +33,7 @@ struct nvfp4_module {
   nvfp4::runtime::ModuleMetadata metadata;
   std::vector<nvfp4_function> functions;
   nvfp4::runtime::KernelTables kernels;
-  /// Of dlopen; null if the code belongs to somebody else.
+  /// The handle of dlopen; null if the code belongs to the caller.
   void *library = nullptr;
 };
 

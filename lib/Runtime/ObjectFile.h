@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the dynamic linker does not look at before it maps a file: pages behind
-// the end of a truncated one are a SIGBUS.
+// A check that the dynamic linker does not make before it maps a file: pages
+// past the end of a truncated file are a SIGBUS.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,10 @@
 
 namespace nvfp4::runtime {
 
-/// What is wrong with the shared object `file`: no ELF file, or shorter than
-/// its program and section headers say. Empty when nothing is, or when the file
-/// cannot be opened or is for another machine, which the dynamic linker says.
+/// The fault of the shared object `file`: no ELF file, or shorter than its
+/// program and section headers say. Empty if there is none, or if the file
+/// cannot be opened or is for another machine, which the dynamic linker
+/// reports.
 std::string problemOfObjectFile(const std::string &file);
 
 } // namespace nvfp4::runtime

@@ -19,7 +19,7 @@ using namespace nvfp4::runtime;
 
 static thread_local nvfp4_call *current = nullptr;
 
-/// Of code that no call is known of.
+/// Violations in code outside of any known call.
 static ViolationSlot stray;
 
 nvfp4_call::nvfp4_call() : outer(current) { current = this; }

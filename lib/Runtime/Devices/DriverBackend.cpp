@@ -78,7 +78,7 @@ private:
                             nvfp4_status status);
 
   std::mutex mutex;
-  /// What launches have asked for so far, beyond what needs no leave.
+  /// The largest limits that launches have asked for so far.
   uint32_t sharedAllowed = 48 * 1024;
   bool largeClusterAllowed = false;
 };
@@ -369,7 +369,7 @@ private:
     return fail(statusOf(result), std::move(message));
   }
 
-  /// What `function` returns, called with the device's context current.
+  /// The result of `function`, called with the device's context current.
   template <typename Callable> nvfp4_status inContext(Callable function) {
     if (!entered.empty() && entered.back() == this)
       return function();

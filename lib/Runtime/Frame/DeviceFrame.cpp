@@ -17,7 +17,7 @@
 
 using namespace nvfp4::runtime;
 
-/// What the device refuses is no argument of the function.
+/// An error of the device is no fault of an argument of the function.
 static nvfp4_status ofDevice(nvfp4_status status) {
   return status == NVFP4_OK || status == NVFP4_OUT_OF_MEMORY
              ? status

@@ -22,7 +22,7 @@
 
 namespace nvfp4::runtime {
 
-/// What both have in common: work goes to `stream` of `device`.
+/// The common part of both: work goes to `stream` of `device`.
 class DeviceFrame : public CallFrame {
 public:
   using CallFrame::CallFrame;

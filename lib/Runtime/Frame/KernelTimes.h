@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What nvfp4_launch_set_timing asks for. The sum is the process's, as kernels
-// of several threads may be timed.
+// The times of nvfp4_launch_set_timing. The sum is the process's, as kernels of
+// several threads may be timed.
 //
 //===----------------------------------------------------------------------===//
 
