@@ -50,7 +50,7 @@ static SmallVector<std::string> findCallees(const llvm::Module &module) {
   return names;
 }
 
-/// Those of `names` that are visible from here.
+/// The symbols of `names` that are visible from here.
 static llvm::orc::SymbolMap resolve(ArrayRef<std::string> names,
                                     llvm::orc::MangleAndInterner intern) {
   llvm::orc::SymbolMap symbols;

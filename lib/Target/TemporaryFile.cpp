@@ -48,7 +48,7 @@ Error TemporaryFile::write(StringRef bytes) const {
     os << bytes;
     os.close();
     code = os.error();
-    // What is not cleared ends the process in the destructor.
+    // An error that is not cleared ends the process in the destructor.
     os.clear_error();
   }
   return code ? createStringError("could not write the temporary file '" +

@@ -54,7 +54,7 @@ static Function *splitBody(Function &function, const Twine &name) {
   return body;
 }
 
-/// What NVFP4_CPU_ISA and the CPU say, as the place of a name in this order.
+/// The levels of NVFP4_CPU_ISA and the CPU, as the index of a name.
 static constexpr StringRef kLevels[] = {"generic", "avx2", "avx512vnni",
                                         "avx512bf16", "amx"};
 /// The last level that functions other than kernels gain from.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels are written once for each instruction set. What else computes, such
-// as a quantiser, is written once and compiled for each.
+// Kernels are written once for each instruction set. Other computations, such
+// as quantisers, are written once and compiled for each.
 //
 //===----------------------------------------------------------------------===//
 

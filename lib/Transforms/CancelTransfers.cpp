@@ -133,7 +133,7 @@ template <typename Effect> bool mayAffect(Operation *op, Value memref) {
   return result;
 }
 
-/// What memrefs hold copies of, while a block is walked.
+/// The copies that memrefs hold, while a block is walked.
 class Copies {
 public:
   void run(Block &block) {

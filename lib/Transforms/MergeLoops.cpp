@@ -50,7 +50,7 @@ private:
   /// Values from outside that the first loop uses, and what the second uses in
   /// their place.
   llvm::MapVector<Value, Value> outside;
-  /// What stands between the loops: computed before them, or after the first.
+  /// Operations between the loops: computed before them, or after the first.
   SmallVector<Operation *> before;
   llvm::SetVector<Operation *> after;
 };
@@ -222,7 +222,7 @@ struct MergeLoops : nvfp4::impl::MergeLoopsPassBase<MergeLoops> {
       if (before)
         if (Pair pair(before, loop); pair.matches()) {
           pair.merge();
-          // What is a round now has a third loop for company no more.
+          // A loop that became a round no longer precedes a third loop.
           before = {};
           continue;
         }

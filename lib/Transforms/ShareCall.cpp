@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The runtime knows the call that a thread works for by the thread. Those that
-// OpenMP starts have to be told.
+// The runtime identifies the call of a thread by the thread. Threads that
+// OpenMP starts have to be told their call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ private:
   bool mayAsk(Operation *root) {
     WalkResult found = root->walk([&](CallOpInterface call) {
       auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
-      // Who knows where an indirect call leads.
+      // An indirect call may lead anywhere.
       return !symbol || asksForCall(symbol.getLeafReference()) ||
                      asking.contains(symbol.getLeafReference())
                  ? WalkResult::interrupt()

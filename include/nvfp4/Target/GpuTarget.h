@@ -44,8 +44,8 @@ struct Cubin {
   std::string bytes, notes;
 };
 
-/// What ptxas makes of `ptx`, or an error with what it printed. The program is
-/// `$CUDA_HOME/bin/ptxas`, or the one in PATH.
+/// The cubin that ptxas makes of `ptx`, or an error with the output of ptxas.
+/// The program is `$CUDA_HOME/bin/ptxas`, or the one in PATH.
 llvm::Expected<Cubin> assemblePtx(llvm::StringRef ptx, const GpuTarget &target);
 
 } // namespace nvfp4::target

@@ -46,7 +46,7 @@ mlir::LogicalResult runCodeGeneration(mlir::ModuleOp module,
                                       llvm::StringRef cpu,
                                       llvm::function_ref<void()> generate);
 
-/// What emitModule writes.
+/// The output of emitModule.
 enum class EmitKind {
   /// LLVM IR as text, optimised.
   LLVM,

@@ -27,7 +27,7 @@ namespace nvfp4::target {
 ///
 /// The linker is the program that the environment variable NVFP4_LINKER names,
 /// or else the first of ld.lld-22, ld.lld and ld in PATH or beside LLVM's
-/// tools. What it reports is part of the error.
+/// tools. Messages of the linker are part of the error.
 llvm::Error linkSharedObject(llvm::StringRef object, llvm::StringRef output,
                              llvm::ArrayRef<std::string> libraries);
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the pipelines need between upstream passes. Nothing here knows of
+// Passes that the pipelines need between upstream passes. They do not depend on
 // grouped_scaled_gemm.
 //
 //===----------------------------------------------------------------------===//
