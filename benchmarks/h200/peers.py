@@ -12,11 +12,15 @@ raises ImportError.
   fp8 grouped      torch._scaled_grouped_mm, a scale for each row: other numerics
   triton_kernels   MXFP4 weights in its layout for Hopper (https://github.com/triton-lang/triton)
   marlin           NVFP4 weights, the kernel of vLLM's _moe_C library
+  humming ...      NVFP4 and MXFP4 weights of humming-kernels (https://github.com/vllm-project/humming),
+                   rows found by index or contiguous: the case's own weights, compared with its reference
 """
 
+import copy
 import functools
 import os
 import sys
+import typing
 
 import torch
 
@@ -26,7 +30,7 @@ DEVICE = "cuda"
 def dense_weights(case):
     """[groups, N, K] in bf16, which holds every weight times its scale."""
     w = torch.empty(case.groups, case.n, case.k, device=DEVICE, dtype=torch.bfloat16)
-    values = [case.dequantize(e) for e in range(len(case.codes))]
+    values = [case.dequantize(e) for e in range(len(case.drawn))]
     for g in range(case.groups):
         w[g] = values[case.expert[g]]
     return w
@@ -34,6 +38,18 @@ def dense_weights(case):
 
 def copies_of(tensor, count):
     return [tensor] + [tensor.clone() for _ in range(count - 1)]
+
+
+def list_blocks(case, block):
+    """Rows in blocks of one group each, the rest of a block being the number of all rows; the
+    group of each block; how many rows that makes."""
+    order, experts = [], []
+    for g, count in enumerate(case.counts):
+        blocks = -(-count // block)
+        order += range(case.starts[g], case.starts[g + 1])
+        order += [case.rows] * (blocks * block - count)
+        experts += [g] * blocks
+    return order, experts, len(order)
 
 
 def bf16_loop(case, copies):
@@ -120,14 +136,9 @@ def marlin(case, copies):
     # vLLM's number of float4_e2m1f, and its choice of rows in a block.
     e2m1 = 2 | 1 << 8 | 1 << 16 | 1 << 49
     block = next((b for b in (8, 16, 32, 48) if case.rows / case.groups / b < 0.9), 64)
-    order, experts = [], []
-    for g, count in enumerate(case.counts):
-        blocks = -(-count // block)
-        order += range(case.starts[g], case.starts[g + 1])
-        order += [case.rows] * (blocks * block - count)
-        experts += [g] * blocks
     i32 = functools.partial(torch.tensor, device=DEVICE, dtype=torch.int32)
-    order, experts, padded = i32(order), i32(experts), i32([len(order)])
+    order, experts, padded = list_blocks(case, block)
+    order, experts, padded = i32(order), i32(experts), i32([padded])
     x = case.sets[0][1]
     out = torch.empty(case.rows, case.n, device=DEVICE, dtype=torch.bfloat16)
     sms = torch.cuda.get_device_properties(0).multi_processor_count
@@ -147,26 +158,70 @@ def marlin(case, copies):
     return launches, None, f"NVFP4 weights, blocks of {block} rows"
 
 
-# Bytes of a weight, to know how many copies leave L2 cold, and the largest relative
-# error: rounding to bf16, or to fp8.
-PEERS = {"bf16 loop": (bf16_loop, 2, 4e-3), "bf16 grouped": (bf16_grouped, 2, 4e-3),
-         "fp8 grouped": (fp8_grouped, 1, 6e-2),
-         "triton_kernels": (triton_kernels, 0.53125, 0), "marlin": (marlin, 0.5625, 0)}
+def humming(gemm_type, case, copies):
+    from humming.layer import HummingLayer
+    from humming.tune import get_heuristics_config
+    config = ({"quant_method": "modelopt", "quant_algo": "nvfp4"} if case.format == "nvfp4"
+              else {"quant_method": "mxfp4"})
+    layer = HummingLayer(shape_n=case.n, shape_k=case.k, weight_config=config, num_experts=case.groups,
+                         torch_dtype=torch.bfloat16).cuda()
+    for g in range(case.groups):
+        codes, scales = case.drawn[case.expert[g]]
+        codes = codes[:, :case.k]
+        layer.weight.data[g] = codes[:, ::2] | codes[:, 1::2] << 4
+        layer.weight_scale.data[g] = scales[:, :layer.weight_scale.shape[-1]].view(layer.weight_scale.dtype)
+    if case.format == "nvfp4":
+        layer.weight_scale_2.data.fill_(1)
+    layer.transform()
+    # What it chooses for this many rows, without compiling for all others.
+    tuning = get_heuristics_config(layer_config=layer.humming_config, shape_m=case.rows, gemm_type=gemm_type)
+    block, words = tuning["block_shape"][0], {}
+    i32 = functools.partial(torch.tensor, device=DEVICE, dtype=torch.int32)
+    if gemm_type == "indexed":
+        order, experts, padded = list_blocks(case, block)
+        words = {"sorted_ids": i32(order), "expert_ids": i32(experts), "num_tokens_padded": i32(padded)}
+    else:
+        words = {"expert_layout": torch.tensor(case.starts, device=DEVICE)}
+    x = case.sets[0][1]
+    out = torch.empty(case.rows, case.n, device=DEVICE, dtype=torch.bfloat16)
+    launches = [functools.partial(each, x, outputs=out, top_k=1, compute_config={"gemm_type": gemm_type},
+                                  tuning_config=tuning, **words)
+                for each in [layer] + [copy.deepcopy(layer) for _ in range(copies - 1)]]
+    shape = "x".join(map(str, tuning["block_shape"]))
+    return launches, lambda: out, f"{case.format} weights, {gemm_type}, its own choice of tiles: {shape}"
+
+
+class Peer(typing.NamedTuple):
+    build: typing.Callable
+    # Bytes of a weight, to know how many copies leave L2 cold.
+    size: float
+    # The largest relative error: rounding to bf16, or to fp8; 0 if weights are not the case's.
+    most: float
+    # The format of weights of the cases beside which it is timed.
+    format: str = "nvfp4"
+
+
+PEERS = {"bf16 loop": Peer(bf16_loop, 2, 4e-3), "bf16 grouped": Peer(bf16_grouped, 2, 4e-3),
+         "fp8 grouped": Peer(fp8_grouped, 1, 6e-2), "triton_kernels": Peer(triton_kernels, 0.53125, 0),
+         "marlin": Peer(marlin, 0.5625, 0)}
+for kind in ("indexed", "grouped_contiguous"):
+    PEERS[f"humming nvfp4 {kind}"] = Peer(functools.partial(humming, kind), 0.5625, 4e-3)
+    PEERS[f"humming mxfp4 {kind}"] = Peer(functools.partial(humming, kind), 0.53125, 4e-3, "mxfp4")
 
 
 def measure(case, name, time_launches):
     """(us, relative error or None, note) of a peer; ImportError if it is not there."""
-    build, size, most = PEERS[name]
+    peer = PEERS[name]
     active = sum(count > 0 for count in case.counts)
-    cold = -(-600_000_000 // int(active * case.n * case.k * size))
-    room = int(50e9 // (case.groups * case.n * case.k * max(size, 1)))
-    launches, result, note = build(case, max(1, min(cold, room, 64)))
+    cold = -(-600_000_000 // int(active * case.n * case.k * peer.size))
+    room = int(30e9 // (case.groups * case.n * case.k * max(peer.size, 1)))
+    launches, result, note = peer.build(case, max(1, min(cold, room, 64)))
     launches[0]()
     torch.cuda.synchronize()
     error = None
     if result:
         error = case.compare(result(), bound=None)[1]
-        if not error <= most:
+        if not error <= peer.most:
             raise RuntimeError(f"{name}: relative error {error:.2e}")
     return time_launches(launches), error, note
 
