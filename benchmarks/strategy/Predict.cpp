@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/StrategySearch.h"
+#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
 
 #include <cstdio>
 #include <string>

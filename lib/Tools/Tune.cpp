@@ -15,8 +15,8 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
-#include "nvfp4/Strategy/StrategySearch.h"
-#include "nvfp4/Strategy/WgmmaTiles.h"
+#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
+#include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/Budget.h"
+#include "nvfp4/Strategy/Tcgen05/Budget.h"
 
 #include "gtest/gtest.h"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Strategy/GpuNames.h"
-#include "nvfp4/Strategy/Machine.h"
+#include "nvfp4/Strategy/Tcgen05/Machine.h"
 
 #include "gtest/gtest.h"
 

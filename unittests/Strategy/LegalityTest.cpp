@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/Legality.h"
+#include "nvfp4/Strategy/Tcgen05/Legality.h"
 
 #include "gtest/gtest.h"
 

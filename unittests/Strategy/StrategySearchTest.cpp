@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/StrategySearch.h"
+#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
 #include "nvfp4/Strategy/StrategyExplain.h"
 
 #include "gtest/gtest.h"

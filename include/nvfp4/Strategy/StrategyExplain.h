@@ -12,7 +12,7 @@
 #ifndef NVFP4_STRATEGY_STRATEGYEXPLAIN_H
 #define NVFP4_STRATEGY_STRATEGYEXPLAIN_H
 
-#include "nvfp4/Strategy/StrategySearch.h"
+#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
 
 #include <string>
 

@@ -13,8 +13,8 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
-#include "nvfp4/Strategy/Budget.h"
-#include "nvfp4/Strategy/Legality.h"
+#include "nvfp4/Strategy/Tcgen05/Budget.h"
+#include "nvfp4/Strategy/Tcgen05/Legality.h"
 
 using namespace mlir;
 using namespace nvfp4;

@@ -51,8 +51,8 @@ void wgmma::buildKernel(Launch &launch, const Plan &plan,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Cycles of what is cut, as nvfp4/Strategy/WgmmaTiles.h has them: what the
-/// tensor core takes, or decoding.
+/// Cycles of what is cut, as nvfp4/Strategy/Wgmma/WgmmaTiles.h has them: what
+/// the tensor core takes, or decoding.
 static Value getTileCost(const Kernel &k, const GroupPlace &group) {
   const Plan &plan = k.plan;
   Value width = k.getRows(group, k.i32(0)).width;

@@ -13,7 +13,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Format/WgmmaWeights.h"
-#include "nvfp4/Strategy/WgmmaTiles.h"
+#include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
 
 using namespace mlir;
 using namespace nvfp4;

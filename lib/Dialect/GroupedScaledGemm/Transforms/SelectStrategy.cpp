@@ -14,7 +14,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Strategy/StrategyExplain.h"
-#include "nvfp4/Strategy/WgmmaTiles.h"
+#include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

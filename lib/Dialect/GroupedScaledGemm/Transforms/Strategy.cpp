@@ -14,7 +14,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
-#include "nvfp4/Strategy/Legality.h"
+#include "nvfp4/Strategy/Tcgen05/Legality.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

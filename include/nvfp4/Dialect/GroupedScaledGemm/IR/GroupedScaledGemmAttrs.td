@@ -156,7 +156,7 @@ def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
     or by `gsg-select-strategy`; what a user leaves out of the parameters marked
     "open" is filled in by that pass, after which each has a value. The lowering
     takes its sizes from here and derives the rest (barriers, bytes, columns)
-    through `nvfp4/Strategy/Budget.h`. A strategy changes no bit of the result,
+    through `nvfp4/Strategy/Tcgen05/Budget.h`. A strategy changes no bit of the result,
     unless `split_k` does, which `determinism = relaxed` allows. The x86-64
     lowering has one way to tile and does not read it.
 

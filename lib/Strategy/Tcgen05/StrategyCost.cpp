@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/StrategyCost.h"
+#include "nvfp4/Strategy/Tcgen05/StrategyCost.h"
 
-#include "nvfp4/Strategy/Budget.h"
+#include "nvfp4/Strategy/Tcgen05/Budget.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_WGMMATILES_H
-#define NVFP4_STRATEGY_WGMMATILES_H
+#ifndef NVFP4_STRATEGY_WGMMA_WGMMATILES_H
+#define NVFP4_STRATEGY_WGMMA_WGMMATILES_H
 
-#include "nvfp4/Strategy/StrategySearch.h"
+#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
 
 #include <optional>
 
@@ -59,4 +59,4 @@ Tile getDefaultWgmmaTile(int64_t rowsPerGroup);
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_WGMMATILES_H
+#endif // NVFP4_STRATEGY_WGMMA_WGMMATILES_H

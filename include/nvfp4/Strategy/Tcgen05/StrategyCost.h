@@ -10,11 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_STRATEGYCOST_H
-#define NVFP4_STRATEGY_STRATEGYCOST_H
+#ifndef NVFP4_STRATEGY_TCGEN05_STRATEGYCOST_H
+#define NVFP4_STRATEGY_TCGEN05_STRATEGYCOST_H
 
-#include "nvfp4/Strategy/Machine.h"
 #include "nvfp4/Strategy/Problem.h"
+#include "nvfp4/Strategy/Tcgen05/Machine.h"
 #include "nvfp4/Strategy/Tile.h"
 
 #include <vector>
@@ -80,4 +80,4 @@ Prediction predict(const Tile &tile, const Problem &problem,
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_STRATEGYCOST_H
+#endif // NVFP4_STRATEGY_TCGEN05_STRATEGYCOST_H

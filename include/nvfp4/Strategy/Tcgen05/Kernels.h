@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_KERNELS_H
-#define NVFP4_STRATEGY_KERNELS_H
+#ifndef NVFP4_STRATEGY_TCGEN05_KERNELS_H
+#define NVFP4_STRATEGY_TCGEN05_KERNELS_H
 
 #include "nvfp4/Strategy/Problem.h"
 #include "nvfp4/Strategy/Tile.h"
@@ -31,4 +31,4 @@ const std::vector<int64_t> &getTokensOnN();
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_KERNELS_H
+#endif // NVFP4_STRATEGY_TCGEN05_KERNELS_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_MACHINE_H
-#define NVFP4_STRATEGY_MACHINE_H
+#ifndef NVFP4_STRATEGY_TCGEN05_MACHINE_H
+#define NVFP4_STRATEGY_TCGEN05_MACHINE_H
 
 #include <array>
 #include <cstdint>
@@ -73,4 +73,4 @@ const Machine *findMachine(std::string_view name);
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_MACHINE_H
+#endif // NVFP4_STRATEGY_TCGEN05_MACHINE_H

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/StrategySearch.h"
+#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
 
 #include <algorithm>
 #include <limits>

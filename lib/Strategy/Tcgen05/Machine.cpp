@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/Machine.h"
+#include "nvfp4/Strategy/Tcgen05/Machine.h"
 
 using namespace nvfp4::strategy;
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/WgmmaTiles.h"
+#include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
 
 #include <algorithm>
 #include <cstdlib>

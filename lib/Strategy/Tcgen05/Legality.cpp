@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/Legality.h"
+#include "nvfp4/Strategy/Tcgen05/Legality.h"
 
 #include "nvfp4/Strategy/Alternatives.h"
-#include "nvfp4/Strategy/Kernels.h"
+#include "nvfp4/Strategy/Tcgen05/Kernels.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -10,11 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_BUDGET_H
-#define NVFP4_STRATEGY_BUDGET_H
+#ifndef NVFP4_STRATEGY_TCGEN05_BUDGET_H
+#define NVFP4_STRATEGY_TCGEN05_BUDGET_H
 
-#include "nvfp4/Strategy/Machine.h"
 #include "nvfp4/Strategy/Problem.h"
+#include "nvfp4/Strategy/Tcgen05/Machine.h"
 #include "nvfp4/Strategy/Tile.h"
 
 #include <optional>
@@ -103,4 +103,4 @@ Tile complete(Tile tile, const Problem &problem, const Machine &machine);
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_BUDGET_H
+#endif // NVFP4_STRATEGY_TCGEN05_BUDGET_H

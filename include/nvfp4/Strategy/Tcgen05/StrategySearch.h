@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_STRATEGYSEARCH_H
-#define NVFP4_STRATEGY_STRATEGYSEARCH_H
+#ifndef NVFP4_STRATEGY_TCGEN05_STRATEGYSEARCH_H
+#define NVFP4_STRATEGY_TCGEN05_STRATEGYSEARCH_H
 
-#include "nvfp4/Strategy/Legality.h"
-#include "nvfp4/Strategy/StrategyCost.h"
+#include "nvfp4/Strategy/Tcgen05/Legality.h"
+#include "nvfp4/Strategy/Tcgen05/StrategyCost.h"
 
 #include <vector>
 
@@ -51,4 +51,4 @@ std::vector<Candidate> searchStrategies(const Problem &problem,
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_STRATEGYSEARCH_H
+#endif // NVFP4_STRATEGY_TCGEN05_STRATEGYSEARCH_H

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/Kernels.h"
+#include "nvfp4/Strategy/Tcgen05/Kernels.h"
 
 #include <algorithm>
 #include <bit>

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_LEGALITY_H
-#define NVFP4_STRATEGY_LEGALITY_H
+#ifndef NVFP4_STRATEGY_TCGEN05_LEGALITY_H
+#define NVFP4_STRATEGY_TCGEN05_LEGALITY_H
 
-#include "nvfp4/Strategy/Budget.h"
+#include "nvfp4/Strategy/Tcgen05/Budget.h"
 
 #include <optional>
 #include <string>
@@ -57,4 +57,4 @@ std::optional<Tile> findNearestLegal(const Tile &tile, const Problem &problem,
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_LEGALITY_H
+#endif // NVFP4_STRATEGY_TCGEN05_LEGALITY_H

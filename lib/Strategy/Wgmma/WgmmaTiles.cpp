@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/WgmmaTiles.h"
+#include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
 
 #include "nvfp4/Format/WgmmaWeights.h"
 
