@@ -96,7 +96,7 @@ static void printDense(const Machine &machine) {
 }
 
 int main() {
-  const Machine &machine = *findMachine("sm_100a");
+  const Machine &machine = kB200;
   printCompetition(machine);
   printLayers(machine);
   printDense(machine);

@@ -15,7 +15,7 @@
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Pipelines/WarpSpecToNVVM.h"
-#include "nvfp4/Strategy/GpuNames.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 #include "nvfp4/Target/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -29,21 +29,19 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
                                        bool explain) {
   pm.addPass(gsg::createVerifyExtentsPass());
   gsg::VerifyTargetPassOptions verify;
-  bool isHopper = options.target == "sm_90a";
-  // What sm_100a executes its family does as well.
-  verify.target = isHopper ? "sm_90a" : "sm_100a";
+  verify.target = options.target;
   pm.addPass(gsg::createVerifyTargetPass(verify));
   buildDecomposePipeline(pm, options.target);
   buildBufferizePipeline(pm);
   if (options.runtimeChecks)
     pm.addPass(createEmitRuntimeChecksPass());
   gsg::SplitListPassOptions split;
-  split.target = verify.target;
+  split.target = options.target;
   pm.addPass(gsg::createSplitListPass(split));
   // Before gate layouts are chosen, which quantised results narrow.
   pm.addPass(gsg::createSeparateQuantizationPass());
   gsg::AssignScaleLayoutPassOptions layout;
-  layout.target = verify.target;
+  layout.target = options.target;
   pm.addPass(gsg::createAssignScaleLayoutPass(layout));
   // After the gate layouts have been chosen, on which tiles depend.
   gsg::SelectStrategyPassOptions select;
@@ -58,7 +56,7 @@ void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
                                       const GsgToSm100Options &options) {
   buildSelectKernelsPipeline(pm, options);
   gsg::ConvertGsgToWarpSpecPassOptions convert;
-  convert.target = options.target == "sm_90a" ? "sm_90a" : "sm_100a";
+  convert.target = options.target;
   pm.addPass(gsg::createConvertGsgToWarpSpecPass(convert));
   // Kernels as one would write them, for those who read or edit them here.
   pm.addPass(createCanonicalizerPass());
@@ -89,14 +87,20 @@ registerPipeline(StringRef name, StringRef description, StringRef other,
       [=](OpPassManager &pm, StringRef text,
           function_ref<LogicalResult(const Twine &)> emitError) {
         Options options;
-        auto family = strategy::findKernelTarget(options.target.getValue());
+        auto family =
+            strategy::findKernelTarget(options.target.getValue())->getFamily();
+        auto isOfFamily = [=](const strategy::KernelTarget &target) {
+          return target.getFamily() == family;
+        };
         if (failed(options.parseFromString(text)))
           return failure();
-        auto kernels = strategy::findKernelTarget(options.target.getValue());
-        if (kernels && kernels != family)
-          return emitError("expected target " + strategy::listGpus("", family) +
-                           " for " + name + ", but got '" + options.target +
-                           "', for which " + other + " is");
+        const strategy::KernelTarget *target =
+            strategy::findKernelTarget(options.target.getValue());
+        if (target && !isOfFamily(*target))
+          return emitError("expected target " +
+                           strategy::listGpus("", isOfFamily) + " for " + name +
+                           ", but got '" + options.target + "', for which " +
+                           other + " is");
         build(pm, options);
         return success();
       },

@@ -12,7 +12,7 @@
 
 #include "nvfp4/Target/GpuTarget.h"
 
-#include "nvfp4/Strategy/GpuNames.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -28,7 +28,7 @@ using namespace mlir;
 using namespace nvfp4::target;
 
 bool GpuTarget::isName(llvm::StringRef name) {
-  return nvfp4::strategy::findKernelTarget(name).has_value();
+  return nvfp4::strategy::findKernelTarget(name) != nullptr;
 }
 
 llvm::Expected<GpuTarget> GpuTarget::forName(llvm::StringRef name) {

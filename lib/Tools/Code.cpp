@@ -16,7 +16,7 @@
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Pipelines/GsgToSm100.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
-#include "nvfp4/Strategy/GpuNames.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/SharedObject.h"

@@ -13,7 +13,7 @@
 #include "nvfp4/Tools/ReferenceRun.h"
 
 #include "nvfp4/Reference/TensorConversion.h"
-#include "nvfp4/Strategy/GpuNames.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 
 using namespace nvfp4;
 using namespace nvfp4::tools;
@@ -80,7 +80,8 @@ tools::interpret(mlir::ModuleOp module, const Signature &signature,
   }
   reference::InterpreterOptions options;
   options.sample = sample;
-  if (strategy::findKernelTarget(target) == strategy::KernelTarget::SM90A)
+  if (const auto *kernels = strategy::findKernelTarget(target);
+      kernels && kernels->getFeatures().roundsElements)
     options.terms = reference::ProductTerms::Elements;
   options.threads = static_cast<unsigned>(threads);
   reference::Interpreter interpreter(module, options);

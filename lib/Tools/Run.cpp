@@ -13,7 +13,7 @@
 #include "nvfp4/Tools/Run.h"
 
 #include "nvfp4/Runtime/nvfp4_device.h"
-#include "nvfp4/Strategy/GpuNames.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 #include "nvfp4/TensorIO/Npy.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 #include "nvfp4/Tools/FlopCount.h"
@@ -269,23 +269,32 @@ Status Session::run() {
 static std::string chooseGpu(RunOptions &options) {
   bool isSimulator = options.device == "sim";
   // Code for a target without a simulated device is only compiled.
+  auto hasDevice = [=](const strategy::KernelTarget &target) {
+    return !isSimulator || target.getGpu().isSimulated;
+  };
   bool isCpu = options.target == "cpu";
-  if (isCpu || (isSimulator && options.target == "sm_103a"))
-    return "expected --target=" +
-           (isSimulator ? "sm_90a, sm_100a or sm_100f" : strategy::listGpus()) +
+  const auto *target = strategy::findKernelTarget(options.target);
+  if (isCpu || (target && !hasDevice(*target)))
+    return "expected --target=" + strategy::listGpus("", hasDevice) +
            " with --device=" + options.device + ", but got '" + options.target +
            (isCpu ? "'; --device=cpu runs on the host" : "'");
   nvfp4_device *device = nullptr;
   nvfp4_device_info info{};
   if (nvfp4_device_open(options.device.c_str(), &device))
     return nvfp4_last_error();
-  std::string problem;
-  if (nvfp4_device_query(device, &info))
-    problem = nvfp4_last_error();
-  else if (options.target.empty())
-    options.target = info.architecture == 90 ? "sm_90a" : "sm_100a";
+  bool failed = nvfp4_device_query(device, &info);
   nvfp4_device_release(device);
-  return problem;
+  if (failed)
+    return nvfp4_last_error();
+  if (!options.target.empty())
+    return "";
+  const auto *own = strategy::findKernelTargetOfDevice(info.architecture);
+  if (!own)
+    return "expected a device that runs kernels for " + strategy::listGpus() +
+           ", but got '" + info.name + "' of architecture " +
+           std::to_string(info.architecture);
+  options.target = own->getName();
+  return "";
 }
 
 int tools::runRun(RunOptions options) {

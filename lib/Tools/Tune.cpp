@@ -15,8 +15,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
-#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
-#include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -182,17 +181,11 @@ static Expected<std::vector<Tensor>> makeTensors(const Signature &signature,
 static std::vector<strategy::Tile>
 getCandidates(gsg::MatmulOp op, const std::string &target, unsigned count) {
   std::vector<strategy::Tile> tiles;
-  strategy::Problem problem = gsg::describe(op);
-  if (target == "sm_90a") {
-    for (const auto &each : strategy::rankWgmmaTiles(problem))
+  strategy::Problem problem = gsg::forKernels(gsg::describe(op));
+  if (const auto *kernels = strategy::findKernelTarget(target))
+    for (const auto &each : kernels->rankTiles(problem))
       if (!each.violation)
         tiles.push_back(each.tile);
-  } else if (const auto *machine = strategy::findMachine(target)) {
-    problem = gsg::forKernels(std::move(problem));
-    for (const auto &each : strategy::searchStrategies(problem, *machine))
-      if (!each.violation)
-        tiles.push_back(each.tile);
-  }
   tiles.resize(std::min<size_t>(tiles.size(), count));
   return tiles;
 }

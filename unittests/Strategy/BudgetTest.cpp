@@ -21,7 +21,7 @@ using nvfp4::format::BlockFormat;
 
 namespace {
 
-const Machine &kMachine = *findMachine("sm_100a");
+const Machine &kMachine = kB200;
 
 Problem makeProblem(BlockFormat lhs, BlockFormat rhs) {
   Problem problem;

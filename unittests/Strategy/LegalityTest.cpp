@@ -24,7 +24,7 @@ using nvfp4::format::BlockFormat;
 
 namespace {
 
-const Machine &kMachine = *findMachine("sm_100a");
+const Machine &kMachine = kB200;
 
 Problem makeProblem() {
   Problem problem;

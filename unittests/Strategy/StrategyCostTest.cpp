@@ -25,7 +25,7 @@ using nvfp4::format::BlockFormat;
 
 namespace {
 
-const Machine &kMachine = *findMachine("sm_100a");
+const Machine &kMachine = kB200;
 
 /// The grouped shapes of the GPU MODE competition.
 Problem makeGrouped(const std::string &name) {

@@ -20,7 +20,7 @@ using namespace nvfp4::strategy;
 
 namespace {
 
-const Machine &kMachine = *findMachine("sm_100a");
+const Machine &kMachine = kB200;
 
 Problem makeProblem(int64_t count, int64_t rows, int64_t n, int64_t k) {
   Problem problem;
@@ -211,7 +211,7 @@ TEST(Explain, SaysWhyLaunchesLost) {
   Problem problem = makeProblem(8, 128, 4096, 7168);
   auto explained = [&] {
     return explain(searchStrategies(problem, kMachine),
-                   computeFloor(problem, kMachine), kMachine.name);
+                   computeFloor(problem, kMachine), "sm_100a");
   };
   std::string text = explained();
   for (const char *part :
@@ -276,7 +276,7 @@ TEST(Explain, SaysWhyEveryCandidateLost) {
   for (const Candidate &candidate : candidates)
     EXPECT_FALSE(explainLoss(candidate, candidates.front()).empty());
   std::string text =
-      explain(candidates, computeFloor(problem, kMachine), kMachine.name);
+      explain(candidates, computeFloor(problem, kMachine), "sm_100a");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
             static_cast<ptrdiff_t>(candidates.size()) + 1);
   EXPECT_NE(text.find("chosen; "), std::string::npos);

@@ -12,9 +12,11 @@
 #ifndef NVFP4_STRATEGY_STRATEGYEXPLAIN_H
 #define NVFP4_STRATEGY_STRATEGYEXPLAIN_H
 
-#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
+#include "nvfp4/Strategy/Candidate.h"
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace nvfp4::strategy {
 
@@ -24,9 +26,9 @@ std::string explainLoss(const Candidate &candidate, const Candidate &winner);
 /// `floor 26.1 us (memory 13.7, products 26.1) on sm_100a`.
 std::string toString(const Floor &floor, std::string_view machine);
 
-/// A table of `candidates` as `searchStrategies` and `rankWgmmaTiles` return
-/// them, under the floor of the machine: predicted microseconds, their parts,
-/// and why each lost. Ends without a line break.
+/// A table of `candidates` as `KernelTarget::rankTiles` returns them, under the
+/// floor of the machine: predicted microseconds, their parts, and why each
+/// lost. Ends without a line break.
 std::string explain(const std::vector<Candidate> &candidates,
                     const Floor &floor, std::string_view machine);
 

@@ -14,7 +14,7 @@
 
 #include "Diagnostics.h"
 
-#include "nvfp4/Strategy/GpuNames.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Tools/ReferenceRun.h"
 

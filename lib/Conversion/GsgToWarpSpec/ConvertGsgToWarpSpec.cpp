@@ -28,13 +28,15 @@ namespace nvfp4::gsg {
 } // namespace nvfp4::gsg
 
 using namespace mlir;
+using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::kernels;
 
 /// The kernel and its launch, by the functions beside `Plan`.
-template <typename Plan>
-static LogicalResult lowerByPlan(ModuleOp module, MatmulOp op) {
-  FailureOr<Plan> plan = Plan::get(op);
+template <typename Plan, typename Target>
+static LogicalResult lowerByPlan(ModuleOp module, MatmulOp op,
+                                 const Target &target) {
+  FailureOr<Plan> plan = Plan::get(op, target);
   if (failed(plan))
     return failure();
   Launch launch(module, op);
@@ -48,22 +50,29 @@ static LogicalResult lowerByPlan(ModuleOp module, MatmulOp op) {
 }
 
 static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
-                                 KernelTarget target) {
+                                 const KernelTarget &target) {
   if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
         return isa<MemRefType>(type) || type.isIntOrFloat();
       }))
     return op.emitOpError("expected memrefs in storage form; run "
                           "gsg-decompose-scaled and one-shot-bufferize first");
-  if (target == KernelTarget::SM90A)
-    return lowerByPlan<wgmma::Plan>(module, op);
-  return lowerByPlan<tcgen05::Plan>(module, op);
+  switch (target.getFamily()) {
+  case strategy::KernelFamily::Wgmma:
+    return lowerByPlan<wgmma::Plan>(module, op,
+                                    cast<strategy::WgmmaTarget>(target));
+  case strategy::KernelFamily::Tcgen05:
+    return lowerByPlan<tcgen05::Plan>(module, op,
+                                      cast<strategy::Tcgen05Target>(target));
+  }
+  llvm_unreachable("a family that is none");
 }
 
 /// One kernel for all problems.
-static LogicalResult lowerList(ModuleOp module, MatmulListOp list) {
+static LogicalResult lowerList(ModuleOp module, MatmulListOp list,
+                               const strategy::Tcgen05Target &target) {
   OpBuilder b(list);
   MatmulOp first = createProblem(b, list, 0, list.getAlpha(), list.getBeta());
-  FailureOr<tcgen05::Plan> plan = tcgen05::Plan::get(list, first);
+  FailureOr<tcgen05::Plan> plan = tcgen05::Plan::get(list, first, target);
   if (failed(plan)) {
     first.erase();
     return failure();
@@ -86,7 +95,8 @@ struct ConvertGsgToWarpSpec
   using ConvertGsgToWarpSpecPassBase::ConvertGsgToWarpSpecPassBase;
 
   void runOnOperation() override {
-    FailureOr<KernelTarget> kernels = getKernelTarget(getOperation(), target);
+    FailureOr<const KernelTarget *> kernels =
+        getKernelTarget(getOperation(), target);
     if (failed(kernels))
       return signalPassFailure();
     SmallVector<Operation *> products;
@@ -104,16 +114,17 @@ struct ConvertGsgToWarpSpec
                           "gsg-decompose-scaled and one-shot-bufferize first");
           return signalPassFailure();
         }
-        if (!hasOneKernel(list, *kernels)) {
-          refuseKernel(op, *kernels,
+        if (!hasOneKernel(list, **kernels)) {
+          refuseKernel(op, **kernels,
                        "this matmul_list; run gsg-split-list first");
           return signalPassFailure();
         }
-        if (failed(lowerList(getOperation(), list)))
+        if (failed(lowerList(getOperation(), list,
+                             cast<strategy::Tcgen05Target>(**kernels))))
           return signalPassFailure();
         continue;
       }
-      if (failed(lowerMatmul(getOperation(), matmul, *kernels)))
+      if (failed(lowerMatmul(getOperation(), matmul, **kernels)))
         return signalPassFailure();
     }
   }

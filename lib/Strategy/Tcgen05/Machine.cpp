@@ -15,46 +15,32 @@
 
 using namespace nvfp4::strategy;
 
-static constexpr Machine makeBlackwell(std::string_view name) {
-  return {
-      .name = name,
-      .sms = 148,
-      .clock = 1.85e9,
-      .sharedMemory = 232448,
-      .tensorMemoryColumns = 512,
-      .clusterCtas = 8,
-      .peakDram = 8.0e12,
-      .peakFp4 = 9.0e15,
-      .peakFp8 = 4.5e15,
-      .dramInFlight = {{{512, 0.166e12},
-                        {1024, 0.32e12},
-                        {2048, 0.6e12},
-                        {4096, 1.14e12},
-                        {8192, 2.1e12},
-                        {16384, 3.7e12},
-                        {32768, 5.8e12},
-                        {65536, 7.15e12},
-                        {131072, 7.2e12}}},
-      .sharedMemoryFill = 13.3e12,
-      .fillSharedByTwo = 13.12e12,
-      .fillSharedByMore = 8.8e12,
-      .launch = 3.0e-6,
-      .firstTile = 0.9e-6,
-      .tail = 0.6e-6,
-      .handOver = 1.2e-6,
-      .tileNumber = 0.6e-6,
-      .epilogueCyclesPerColumn = 8,
-      .heavyEpilogueCyclesPerColumn = 16,
-  };
-}
-
-static constexpr std::array<Machine, 3> kMachines = {makeBlackwell("sm_100a"),
-                                                     makeBlackwell("sm_103a"),
-                                                     makeBlackwell("sm_100f")};
-
-const Machine *nvfp4::strategy::findMachine(std::string_view name) {
-  for (const Machine &machine : kMachines)
-    if (machine.name == name)
-      return &machine;
-  return nullptr;
-}
+constinit const Machine nvfp4::strategy::kB200 = {
+    .sms = 148,
+    .clock = 1.85e9,
+    .sharedMemory = 232448,
+    .tensorMemoryColumns = 512,
+    .clusterCtas = 8,
+    .peakDram = 8.0e12,
+    .peakFp4 = 9.0e15,
+    .peakFp8 = 4.5e15,
+    .dramInFlight = {{{512, 0.166e12},
+                      {1024, 0.32e12},
+                      {2048, 0.6e12},
+                      {4096, 1.14e12},
+                      {8192, 2.1e12},
+                      {16384, 3.7e12},
+                      {32768, 5.8e12},
+                      {65536, 7.15e12},
+                      {131072, 7.2e12}}},
+    .sharedMemoryFill = 13.3e12,
+    .fillSharedByTwo = 13.12e12,
+    .fillSharedByMore = 8.8e12,
+    .launch = 3.0e-6,
+    .firstTile = 0.9e-6,
+    .tail = 0.6e-6,
+    .handOver = 1.2e-6,
+    .tileNumber = 0.6e-6,
+    .epilogueCyclesPerColumn = 8,
+    .heavyEpilogueCyclesPerColumn = 16,
+};

@@ -146,26 +146,6 @@ double strategy::packFirstFree(const std::vector<TileRun> &runs,
   return *std::max_element(load.begin(), load.end());
 }
 
-const char *strategy::stringify(Limit limit) {
-  switch (limit) {
-  case Limit::Fixed:
-    return "fixed";
-  case Limit::DRAM:
-    return "dram";
-  case Limit::Fill:
-    return "fill";
-  case Limit::Product:
-    return "mma";
-  case Limit::Epilogue:
-    return "epilogue";
-  case Limit::TileNumber:
-    return "tile number";
-  case Limit::Decode:
-    return "decode";
-  }
-  return "";
-}
-
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//

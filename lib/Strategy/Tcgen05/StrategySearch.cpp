@@ -62,8 +62,8 @@ static std::vector<Tile> vary(const Tile &tile) {
   return tiles;
 }
 
-static Candidate examine(const Tile &tile, const Problem &problem,
-                         const Machine &machine) {
+Candidate nvfp4::strategy::examine(const Tile &tile, const Problem &problem,
+                                   const Machine &machine) {
   Candidate candidate = {tile, findViolation(tile, problem, machine), {}};
   if (!candidate.violation) {
     candidate.tile = complete(tile, problem, machine);

@@ -170,9 +170,7 @@ Floor nvfp4::strategy::computeWgmmaFloor(const Problem &problem) {
   return {bytes / kPeakBytes, operations / kPeakOperations};
 }
 
-/// K of all groups as far as it is known, one that 256 does not divide if there
-/// is one.
-static std::optional<int64_t> getKnownK(const Problem &problem) {
+std::optional<int64_t> nvfp4::strategy::getKnownK(const Problem &problem) {
   if (problem.anyK || problem.groupedK)
     return std::nullopt;
   for (const Problem::Group &group : problem.groups)

@@ -13,34 +13,12 @@
 #ifndef NVFP4_STRATEGY_TCGEN05_LEGALITY_H
 #define NVFP4_STRATEGY_TCGEN05_LEGALITY_H
 
+#include "nvfp4/Strategy/Candidate.h"
 #include "nvfp4/Strategy/Tcgen05/Budget.h"
 
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace nvfp4::strategy {
-
-enum class Rule {
-  /// No tile can read the operands.
-  Operands,
-  /// Extents of the instruction.
-  Shape,
-  /// A tile holds whole pairs of gate and up columns.
-  Pairs,
-  /// Clusters, split of K, scheduler.
-  Launch,
-  /// The machine could execute it, but there is no kernel (Kernels.h).
-  Kernel,
-  SharedMemory,
-  TensorMemory,
-};
-
-/// Why a tile is illegal: "expected X, but got Y".
-struct Violation {
-  Rule rule;
-  std::string text;
-};
 
 /// Why no tile can compute `problem`, if so: rows of K that TMA cannot address.
 std::optional<Violation> findOperandViolation(const Problem &problem);

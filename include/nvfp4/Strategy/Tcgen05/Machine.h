@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 namespace nvfp4::strategy {
 
@@ -28,7 +27,6 @@ struct InFlightPoint {
 /// A GPU as the cost model sees it. Rates in bytes, operations or cycles a
 /// second, for the whole machine unless a comment says otherwise.
 struct Machine {
-  std::string_view name;
   int64_t sms;
   double clock;
 
@@ -68,8 +66,7 @@ struct Machine {
   double heavyEpilogueCyclesPerColumn;
 };
 
-/// The machine called `name`, or null.
-const Machine *findMachine(std::string_view name);
+extern const Machine kB200;
 
 } // namespace nvfp4::strategy
 

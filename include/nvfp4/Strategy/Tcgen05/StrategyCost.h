@@ -13,20 +13,13 @@
 #ifndef NVFP4_STRATEGY_TCGEN05_STRATEGYCOST_H
 #define NVFP4_STRATEGY_TCGEN05_STRATEGYCOST_H
 
+#include "nvfp4/Strategy/Candidate.h"
 #include "nvfp4/Strategy/Problem.h"
 #include "nvfp4/Strategy/Tcgen05/Machine.h"
-#include "nvfp4/Strategy/Tile.h"
 
 #include <vector>
 
 namespace nvfp4::strategy {
-
-/// Microseconds that the data sheet allows: every byte once, every product.
-struct Floor {
-  double memory;
-  double math;
-  double getTotal() const { return memory > math ? memory : math; }
-};
 
 Floor computeFloor(const Problem &problem, const Machine &machine);
 
@@ -51,27 +44,6 @@ double packRoundRobin(const std::vector<TileRun> &runs, int64_t slots);
 
 /// The same when the next tile goes to the slot that is free first.
 double packFirstFree(const std::vector<TileRun> &runs, int64_t slots);
-
-/// What holds back the main loop or the whole.
-enum class Limit { Fixed, DRAM, Fill, Product, Epilogue, TileNumber, Decode };
-const char *stringify(Limit limit);
-
-struct Prediction {
-  /// Microseconds from launch to end.
-  double total;
-  /// Of it: work of the busiest SM; DRAM, which runs beside it; launch, first
-  /// tile and tail.
-  double busy;
-  double dram;
-  double fixed;
-  /// With those that fill up clusters.
-  int64_t tiles;
-  /// Tiles over slots (CTAs, pairs or clusters of them that run at once).
-  double waves;
-  /// The share of slot time before the end of the busiest without a tile.
-  double idle;
-  Limit limit;
-};
 
 /// Predicts a legal, complete tile. All zero but `fixed` and `total` if no
 /// group has work.

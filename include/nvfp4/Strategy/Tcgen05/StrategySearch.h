@@ -19,20 +19,9 @@
 
 namespace nvfp4::strategy {
 
-/// A tile that was considered.
-struct Candidate {
-  /// Complete if legal.
-  Tile tile;
-  /// Why it is illegal, if it is; else `prediction` is set.
-  std::optional<Violation> violation;
-  Prediction prediction;
-};
-
-/// What the lowering can do beyond the default.
-struct SearchOptions {
-  /// Consider tiles with `dynamicN`.
-  bool dynamicN = false;
-};
+/// The tile, completed and with its predicted times if it is legal.
+Candidate examine(const Tile &tile, const Problem &problem,
+                  const Machine &machine);
 
 /// Every candidate for `problem`: the chosen one first, then the legal ones by
 /// predicted time, then the illegal ones. The first is illegal only if all are.

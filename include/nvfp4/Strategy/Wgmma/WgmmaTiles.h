@@ -13,15 +13,21 @@
 #ifndef NVFP4_STRATEGY_WGMMA_WGMMATILES_H
 #define NVFP4_STRATEGY_WGMMA_WGMMATILES_H
 
-#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
+#include "nvfp4/Strategy/Candidate.h"
+#include "nvfp4/Strategy/Problem.h"
 
 #include <optional>
+#include <vector>
 
 namespace nvfp4::strategy {
 
 /// Microseconds that the data sheet allows, as benchmarks/h200 counts them:
 /// every byte once, with rows in 16 bits, and every product.
 Floor computeWgmmaFloor(const Problem &problem);
+
+/// K of all groups as far as it is known, one that 256 does not divide if there
+/// is one.
+std::optional<int64_t> getKnownK(const Problem &problem);
 
 /// Why there is no kernel of `tile` for a product whose K is `k`, or not known
 /// before the launch. Says nothing of stages.
@@ -48,9 +54,9 @@ constexpr int64_t kWgmmaRowBytes = 272, kWgmmaNarrowRowBytes = 144;
 int64_t getWgmmaStageBytes(const Tile &tile, int64_t blockBytes);
 int64_t countWgmmaStages(const Tile &tile, int64_t blockBytes, bool areNarrow);
 
-/// Every candidate for `problem` as `searchStrategies` returns them. Of equally
-/// fast ones the one with the smaller tile comes first. The launches that
-/// kernels for sm_90a do not have are listed once, with the chosen tile.
+/// Every candidate for `problem` as `KernelTarget::rankTiles` returns them. Of
+/// equally fast ones the one with the smaller tile comes first. The launches
+/// that kernels for sm_90a do not have are listed once, with the chosen tile.
 std::vector<Candidate> rankWgmmaTiles(const Problem &problem);
 
 /// The most that a tile of a kernel without a strategy has, whose groups have

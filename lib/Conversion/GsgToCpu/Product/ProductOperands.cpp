@@ -184,8 +184,7 @@ std::string cpu::explainUnsupported(Operation *op) {
       expected *= type.getDimSize(d);
     }
   }
-  if (std::string reason = explainCodedWeights(op, std::nullopt);
-      !reason.empty())
+  if (std::string reason = explainCodedWeights(op, nullptr); !reason.empty())
     return reason;
   if (auto matmul = dyn_cast<MatmulOp>(op))
     return explainUnsupportedMatmul(matmul);

@@ -14,7 +14,6 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Strategy/Tcgen05/Budget.h"
-#include "nvfp4/Strategy/Tcgen05/Legality.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -65,20 +64,15 @@ static void chooseInstruction(Plan &plan) {
 
 /// The tile that the strategy asks for, or what is missing. The budget is the
 /// one by which the strategy was found to be legal.
-static std::string chooseTile(Plan &plan, MatmulOp op) {
+static std::string chooseTile(Plan &plan, MatmulOp op,
+                              const strategy::Tcgen05Target &target) {
   strategy::Problem problem = forKernels(describe(op));
-  const strategy::Machine &machine = *strategy::findMachine("sm_100a");
-  strategy::Tile tile = {.k = plan.k};
+  strategy::Tile tile = target.getDefaultTile(problem);
   if (StrategyAttr given = op.getStrategyAttr())
     tile = getTile(given);
-  if (auto violation = strategy::findViolation(tile, problem, machine)) {
-    std::string text =
-        "the strategy " + strategy::toString(tile) + ": " + violation->text;
-    if (auto legal = strategy::findNearestLegal(tile, problem, machine))
-      text += "; the nearest one is " + strategy::toString(*legal);
-    return text;
-  }
-  tile = strategy::complete(tile, problem, machine);
+  if (auto violation = target.findViolation(tile, problem))
+    return explainIllegalTile(tile, *violation, problem, target);
+  tile = target.complete(tile, problem);
   plan.m = tile.m;
   plan.n = tile.n;
   plan.ctas = tile.ctas;
@@ -90,16 +84,17 @@ static std::string chooseTile(Plan &plan, MatmulOp op) {
   plan.stages = tile.stages;
   plan.accumulators = tile.accumulatorStages;
   plan.scaleBuffers = tile.scaleStages;
-  if (auto memory = strategy::planTensorMemory(tile, problem, machine);
+  if (auto memory =
+          strategy::planTensorMemory(tile, problem, target.getMachine());
       memory && memory->overlapped)
     plan.sharedColumns = plan.n - memory->accumulatorStride;
   return "";
 }
 
 /// Fills in the plan of `op`. What is missing, or an empty text.
-static std::string makePlan(Plan &plan, MatmulOp op) {
-  if (std::string what = findUnsupportedByKernels(op, KernelTarget::SM100A);
-      !what.empty())
+static std::string makePlan(Plan &plan, MatmulOp op,
+                            const strategy::Tcgen05Target &target) {
+  if (std::string what = findUnsupportedByKernels(op, target); !what.empty())
     return what;
   plan.a.parts =
       getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr());
@@ -113,32 +108,31 @@ static std::string makePlan(Plan &plan, MatmulOp op) {
         !what.empty())
       return what;
   chooseInstruction(plan);
-  return chooseTile(plan, op);
+  return chooseTile(plan, op, target);
 }
 
-FailureOr<Plan> Plan::get(MatmulOp op) {
-  if (std::string what = explainCodedWeights(op, KernelTarget::SM100A);
-      !what.empty())
+FailureOr<Plan> Plan::get(MatmulOp op, const strategy::Tcgen05Target &target) {
+  if (std::string what = explainCodedWeights(op, &target); !what.empty())
     return op.emitOpError(what);
-  if (failed(requireScaledRows(op)))
+  if (failed(requireSupportedRows(op, target)))
     return failure();
   Plan plan;
-  if (std::string what = makePlan(plan, op); !what.empty())
-    return refuseKernel(op, KernelTarget::SM100A, what);
+  if (std::string what = makePlan(plan, op, target); !what.empty())
+    return refuseKernel(op, target, what);
   return plan;
 }
 
-FailureOr<Plan> Plan::get(MatmulListOp list, MatmulOp first) {
+FailureOr<Plan> Plan::get(MatmulListOp list, MatmulOp first,
+                          const strategy::Tcgen05Target &target) {
   auto refuse = [&](const Twine &what) {
-    return refuseKernel(list, KernelTarget::SM100A, what);
+    return refuseKernel(list, target, what);
   };
-  if (std::string what = explainCodedWeights(list, KernelTarget::SM100A);
-      !what.empty())
+  if (std::string what = explainCodedWeights(list, &target); !what.empty())
     return list.emitOpError(what);
   if (std::string what = findUnsupportedByKernels(list); !what.empty())
     return refuse(what);
   Plan plan;
-  if (std::string what = makePlan(plan, first); !what.empty())
+  if (std::string what = makePlan(plan, first, target); !what.empty())
     return refuse(what);
   for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
     for (ScaledType type : {list.getLhsType(i), list.getRhsType(i)})

@@ -15,6 +15,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
+#include "nvfp4/Strategy/Tcgen05/Target.h"
 
 namespace nvfp4::gsg::tcgen05 {
 
@@ -86,11 +87,13 @@ struct Plan {
 
   /// The plan of `op` in storage form on memrefs, with scales laid out by
   /// gsg-assign-scale-layout; failure after a diagnostic that says what
-  /// sm_100a kernels do not support and what they do.
-  static mlir::FailureOr<Plan> get(MatmulOp op);
+  /// kernels for `target` do not support and what they do.
+  static mlir::FailureOr<Plan> get(MatmulOp op,
+                                   const strategy::Tcgen05Target &target);
   /// The same for all problems of a list, of which `first` is the first;
   /// diagnostics are the list's.
-  static mlir::FailureOr<Plan> get(MatmulListOp list, MatmulOp first);
+  static mlir::FailureOr<Plan> get(MatmulListOp list, MatmulOp first,
+                                   const strategy::Tcgen05Target &target);
 };
 
 } // namespace nvfp4::gsg::tcgen05

@@ -174,12 +174,11 @@ static void setCut(Plan &plan, MatmulOp op) {
   plan.isCut = plan.inParts || hasRounds || (rows == 0 && plan.warpgroups == 2);
 }
 
-FailureOr<Plan> Plan::get(MatmulOp op) {
+FailureOr<Plan> Plan::get(MatmulOp op, const strategy::WgmmaTarget &target) {
   auto refuse = [&](const Twine &what) {
-    return refuseKernel(op, KernelTarget::SM90A, what);
+    return refuseKernel(op, target, what);
   };
-  if (std::string what = findUnsupportedByKernels(op, KernelTarget::SM90A);
-      !what.empty())
+  if (std::string what = findUnsupportedByKernels(op, target); !what.empty())
     return refuse(what);
   Plan plan;
   plan.a =
@@ -192,8 +191,7 @@ FailureOr<Plan> Plan::get(MatmulOp op) {
   setFormats(plan);
   plan.isPlain = hasPlainResults(op);
   bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
-  strategy::Tile tile =
-      strategy::getDefaultWgmmaTile(describe(op).getRowsPerGroup());
+  strategy::Tile tile = target.getDefaultTile(describe(op));
   setWarpgroups(plan, tile.n / 64);
   if (StrategyAttr strategy = op.getStrategyAttr())
     if (std::string what = chooseTile(

@@ -15,7 +15,8 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
-#include "nvfp4/Strategy/WgmmaTiles.h"
+#include "nvfp4/Strategy/Wgmma/Target.h"
+#include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
 
 namespace nvfp4::gsg::wgmma {
 
@@ -72,9 +73,10 @@ struct Plan {
   }
 
   /// The plan of `op` in storage form on memrefs, with scales laid out by
-  /// gsg-assign-scale-layout; failure after a diagnostic that says what sm_90a
-  /// kernels do not support and what they do.
-  static mlir::FailureOr<Plan> get(MatmulOp op);
+  /// gsg-assign-scale-layout; failure after a diagnostic that says what
+  /// kernels for `target` do not support and what they do.
+  static mlir::FailureOr<Plan> get(MatmulOp op,
+                                   const strategy::WgmmaTarget &target);
 };
 
 /// True if results are nothing but products times factors, in 16 bits and rows

@@ -1,4 +1,4 @@
-//===- CodedWeights.cpp - Weights that only sm_90a decodes ------*- C++ -*-===//
+//===- CodedWeights.cpp - Weights that few targets decode -------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +12,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -19,8 +20,11 @@ using namespace nvfp4::gsg;
 
 std::string
 nvfp4::gsg::explainCodedWeights(Operation *op,
-                                std::optional<strategy::KernelTarget> target) {
-  if (target == strategy::KernelTarget::SM90A)
+                                const strategy::KernelTarget *target) {
+  auto decodes = [](const strategy::KernelTarget &each) {
+    return each.getFeatures().packedWeights;
+  };
+  if (target && decodes(*target))
     return "";
   SmallVector<ScaledOperand> weights;
   if (auto matmul = dyn_cast<MatmulOp>(op))
@@ -31,9 +35,10 @@ nvfp4::gsg::explainCodedWeights(Operation *op,
                                 list.getRhsTypesAttr());
   for (const ScaledOperand &part : weights)
     if (part.type && part.type.isCoded())
-      return ("expected target sm_90a for weights in the layout '" +
+      return ("expected target " + strategy::listGpus("", decodes) +
+              " for weights in the layout '" +
               stringifyScaleLayout(part.type.getLayout()) + "', but got " +
-              (target ? strategy::stringify(*target) : "cpu") +
+              (target ? target->getFamilyName() : "cpu") +
               "; grouped_scaled_gemm.relayout_weights brings them back to "
               "linear")
           .str();

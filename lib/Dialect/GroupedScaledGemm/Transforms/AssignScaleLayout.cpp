@@ -31,9 +31,9 @@ namespace {
 /// What is made for one product and freed behind it.
 class ProductScales {
 public:
-  ProductScales(Operation *product, bool isWgmma)
+  ProductScales(Operation *product, const KernelTarget &target)
       : product(product), op(dyn_cast<MatmulOp>(product)), b(product),
-        loc(product->getLoc()), isWgmma(isWgmma) {}
+        loc(product->getLoc()), target(target) {}
 
   LogicalResult assignGateLayout();
   void assignLhs();
@@ -54,7 +54,7 @@ private:
     return op.getGrouping().getKind() == GroupingKind::RaggedK;
   }
   /// The launch lays scales out itself.
-  bool isLinear() { return isWgmma || isAlongK(); }
+  bool isLinear() { return target.getFeatures().linearScales || isAlongK(); }
   /// Where code that reads linear scales expects those of a group: at the
   /// group's row; along K wherever they are.
   GroupStart getStart(ScaledType from) {
@@ -70,7 +70,7 @@ private:
   MatmulOp op;
   OpBuilder b;
   Location loc;
-  bool isWgmma;
+  const KernelTarget &target;
 };
 } // namespace
 
@@ -233,7 +233,8 @@ LogicalResult ProductScales::assignGateLayout() {
   bool hasWideBlocks =
       op.getQuantizer() && op.getQuantizedType().getBlockSize() > 16;
   // The two halves of a pair are in one thread's rows of the product.
-  int64_t least = hasWideBlocks ? 32 : 1, most = isWgmma ? 32 : 64;
+  int64_t least = hasWideBlocks ? 32 : 1,
+          most = target.getFeatures().longestGateRun;
   if (q >= least && q <= most && llvm::isPowerOf2_64(q))
     return success();
   // What is coded has no rows to move: convert-gsg-to-warpspec says so.
@@ -245,17 +246,12 @@ LogicalResult ProductScales::assignGateLayout() {
   if (llvm::any_of(parts, [](const ScaledOperand &part) {
         return part.type.getGroupStart() != GroupStart::Whole;
       }))
-    return refuseKernel(op,
-                        isWgmma ? KernelTarget::SM90A : KernelTarget::SM100A,
-                        "the gate layout ")
+    return refuseKernel(op, target, "the gate layout ")
            << gate << " of groups along K; use runs of "
-           << (hasWideBlocks ? ""
-               : isWgmma     ? "1, 2, 4, 8, 16 or "
-                             : "1, 2, 4, 8, 16, ")
-           << (isWgmma ? "32" : "32 or 64");
+           << listGateRuns(least, most);
   // Columns of an addend and of a stored pre-activation stay where they are.
   if (op.getAddend() || op.getPreactOut()) {
-    if (isWgmma)
+    if (!target.getFeatures().outerGate)
       return success();
     if (!op.getOuterGate())
       op.setOuterGateAttr(gate);
@@ -310,7 +306,8 @@ struct AssignScaleLayout
   using AssignScaleLayoutPassBase::AssignScaleLayoutPassBase;
 
   void runOnOperation() override {
-    FailureOr<KernelTarget> kernels = getKernelTarget(getOperation(), target);
+    FailureOr<const KernelTarget *> kernels =
+        getKernelTarget(getOperation(), target);
     if (failed(kernels))
       return signalPassFailure();
     SmallVector<MatmulOp> products;
@@ -318,14 +315,14 @@ struct AssignScaleLayout
     getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
     getOperation()->walk([&](MatmulListOp op) { lists.push_back(op); });
     for (MatmulListOp list : lists)
-      if (hasOneKernel(list, *kernels))
-        ProductScales(list, /*isWgmma=*/false).assignList(list);
+      if (hasOneKernel(list, **kernels))
+        ProductScales(list, **kernels).assignList(list);
     for (MatmulOp op : products) {
       // The others are told what is missing by convert-gsg-to-warpspec.
       if (op.getRhsScales().empty() ||
           !isa<MemRefType>(op.getLhs()[0].getType()))
         continue;
-      ProductScales scales(op, *kernels == KernelTarget::SM90A);
+      ProductScales scales(op, **kernels);
       if (failed(scales.assignGateLayout()))
         return signalPassFailure();
       scales.assignLhs();

@@ -12,6 +12,8 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
+#include "nvfp4/Strategy/Alternatives.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -89,49 +91,63 @@ static std::string findUnsupportedOperands(Operation *op) {
   return "operands that are not contiguous; copy them first";
 }
 
-/// Pairs whose halves no warpgroup of sm_90a has together.
-static std::string findUnsupportedGate(MatmulOp op) {
+std::string nvfp4::gsg::listGateRuns(int64_t least, int64_t most) {
+  std::vector<std::string> runs;
+  for (int64_t run = least; run <= most; run *= 2)
+    runs.push_back(std::to_string(run));
+  return strategy::joinAlternatives(runs);
+}
+
+/// Pairs whose halves no thread has together, for kernels that have one gate
+/// layout; for others the tile decides.
+static std::string findUnsupportedGate(MatmulOp op,
+                                       const KernelTarget &target) {
   GateAttr gate = op.getActivationOrIdentity().getGate();
-  if (!gate)
+  if (!gate || target.getFeatures().outerGate)
     return "";
+  std::string assign =
+      "run gsg-assign-scale-layout{target=" + std::string(target.getName()) +
+      "} after one-shot-bufferize";
   if (op.getOuterGate())
-    return "addend and preact_outs in another gate layout than the weights; "
-           "run gsg-assign-scale-layout{target=sm_90a} after "
-           "one-shot-bufferize";
-  int64_t q = gate.getGranularity();
-  if (q > 0 && q <= 32 && 32 % q == 0)
+    return "addend and preact_outs in another gate layout than the weights; " +
+           assign;
+  int64_t q = gate.getGranularity(), most = target.getFeatures().longestGateRun;
+  if (q > 0 && q <= most && most % q == 0)
     return "";
+  std::string runs = "runs of " + listGateRuns(1, most);
   std::string text = "the gate layout ";
   llvm::raw_string_ostream(text) << gate;
   if (op.getRhsType().isCoded())
-    return text + " of weights that relayout_weights has laid out; bring "
-                  "weights, bias, addend and preact_outs to runs of 1, 2, 4, "
-                  "8, 16 or 32 by grouped_scaled_gemm.relayout_gate first";
+    return text +
+           " of weights that relayout_weights has laid out; bring "
+           "weights, bias, addend and preact_outs to " +
+           runs + " by grouped_scaled_gemm.relayout_gate first";
   if (!op.getAddend() && !op.getPreactOut())
-    return text + "; run gsg-assign-scale-layout{target=sm_90a} after "
-                  "one-shot-bufferize";
-  return text + " with addend or preact_outs; bring weights, bias, addend and "
-                "preact_outs to runs of 1, 2, 4, 8, 16 or 32 by "
-                "grouped_scaled_gemm.relayout_gate";
+    return text + "; " + assign;
+  return text +
+         " with addend or preact_outs; bring weights, bias, addend and "
+         "preact_outs to " +
+         runs + " by grouped_scaled_gemm.relayout_gate";
 }
 
-FailureOr<KernelTarget> nvfp4::gsg::getKernelTarget(Operation *op,
-                                                    StringRef target) {
+FailureOr<const KernelTarget *> nvfp4::gsg::getKernelTarget(Operation *op,
+                                                            StringRef name) {
   // target_c3: the target has kernels.
-  if (auto kernels = strategy::findKernelTarget(target))
-    return *kernels;
+  if (const KernelTarget *target = strategy::findKernelTarget(name))
+    return target;
   return op->emitError("expected target ")
-         << strategy::listGpus() << ", but got '" << target << "'";
+         << strategy::listGpus() << ", but got '" << name << "'";
 }
 
-InFlightDiagnostic nvfp4::gsg::refuseKernel(Operation *op, KernelTarget target,
+InFlightDiagnostic nvfp4::gsg::refuseKernel(Operation *op,
+                                            const KernelTarget &target,
                                             const Twine &what) {
   return op->emitOpError("kernels for ")
-         << strategy::stringify(target) << " do not support " << what;
+         << target.getFamilyName() << " do not support " << what;
 }
 
 std::string nvfp4::gsg::findUnsupportedByKernels(MatmulOp op,
-                                                 KernelTarget target) {
+                                                 const KernelTarget &target) {
   if (std::string what = findUnsupportedResult(op); !what.empty())
     return what;
   if (op.getTail() == TailMode::Zero && op.getBeta() && !op.getAddend())
@@ -140,7 +156,7 @@ std::string nvfp4::gsg::findUnsupportedByKernels(MatmulOp op,
     return what;
   if (std::string what = findUnsupportedOperands(op); !what.empty())
     return what;
-  return target == KernelTarget::SM90A ? findUnsupportedGate(op) : "";
+  return findUnsupportedGate(op, target);
 }
 
 std::string nvfp4::gsg::findUnsupportedByKernels(MatmulListOp op) {

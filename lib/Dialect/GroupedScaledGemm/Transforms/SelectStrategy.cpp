@@ -14,7 +14,6 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Strategy/StrategyExplain.h"
-#include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -28,17 +27,25 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 
 namespace {
+/// A product for which a strategy is wanted.
+struct Request {
+  Operation *op;
+  /// Null if there is none.
+  StrategyAttr given;
+  strategy::Problem problem;
+  const KernelTarget &target;
+};
+
 struct SelectStrategy
     : nvfp4::gsg::impl::SelectStrategyPassBase<SelectStrategy> {
   using SelectStrategyPassBase::SelectStrategyPassBase;
 
   void runOnOperation() override;
 
-  /// The strategy for an op with `given` (or none), or failure after a
-  /// diagnostic.
-  FailureOr<StrategyAttr> select(Operation *op, StrategyAttr given,
-                                 const strategy::Problem &problem,
-                                 const strategy::Machine &machine);
+  /// The strategy, null if its kernel chooses, or failure after a diagnostic.
+  FailureOr<StrategyAttr> select(const Request &request);
+  /// Success if the op may be asked for; else failure after a diagnostic.
+  LogicalResult verify(Operation *op, const KernelTarget &target);
 };
 } // namespace
 
@@ -47,104 +54,89 @@ static std::string formatTime(double microseconds) {
 }
 
 /// The given strategy, completed, if it is legal.
-static FailureOr<StrategyAttr> check(Operation *op, StrategyAttr given,
-                                     const strategy::Problem &problem,
-                                     const strategy::Machine &machine) {
+static FailureOr<StrategyAttr> check(const Request &request) {
+  const auto &[op, given, problem, target] = request;
   strategy::Tile tile = getTile(given);
   // target_c4: what is asked for exists and fits; else the nearest is named.
-  if (auto violation = strategy::findViolation(tile, problem, machine)) {
-    InFlightDiagnostic diag = op->emitOpError() << violation->text;
-    if (auto legal = strategy::findNearestLegal(tile, problem, machine))
-      diag << "; the nearest legal strategy is " << strategy::toString(*legal);
-    return diag;
-  }
-  return getStrategyAttr(op->getContext(),
-                         strategy::complete(tile, problem, machine));
+  auto violation = target.findViolation(tile, problem);
+  if (!violation)
+    return getStrategyAttr(op->getContext(), target.complete(tile, problem));
+  if (problem.forKernels)
+    return refuseKernel(op, target,
+                        explainIllegalTile(tile, *violation, problem, target));
+  InFlightDiagnostic diag = op->emitOpError() << violation->text;
+  if (auto legal = target.findNearestLegal(tile, problem))
+    diag << "; the nearest legal strategy is " << strategy::toString(*legal);
+  return diag;
 }
 
-FailureOr<StrategyAttr>
-SelectStrategy::select(Operation *op, StrategyAttr given,
-                       const strategy::Problem &problem,
-                       const strategy::Machine &machine) {
-  if (given && !explain)
-    return check(op, given, problem, machine);
-  std::vector<strategy::Candidate> candidates =
-      strategy::searchStrategies(problem, machine, {.dynamicN = dynamicN});
-  FailureOr<StrategyAttr> result = failure();
+/// Why a product that the model does not cover gets no strategy.
+static void explainNoModel(const Request &request, StringRef model) {
+  const auto &[op, given, problem, target] = request;
+  op->emitRemark() << (given ? "keeps its strategy; without it its kernel takes"
+                             : "no strategy: its kernel takes")
+                   << " tiles of at most "
+                   << strategy::toString(target.getDefaultTile(problem))
+                   << "; the model for " << target.getName() << " is of "
+                   << model << "\n"
+                   << strategy::toString(target.computeFloor(problem),
+                                         target.getName());
+}
+
+/// The strategy of an op among its alternatives, `candidates`.
+static void explain(const Request &request, StrategyAttr chosen,
+                    ArrayRef<strategy::Candidate> candidates) {
+  const auto &[op, given, problem, target] = request;
+  InFlightDiagnostic remark = op->emitRemark();
+  strategy::Tile tile = getTile(chosen);
   if (given) {
-    result = check(op, given, problem, machine);
-    if (failed(result))
-      return failure();
-  } else if (candidates.front().violation) {
-    // target_c5: there is a strategy.
-    return op->emitOpError() << candidates.front().violation->text;
+    strategy::Candidate own = target.examine(tile, problem);
+    remark << "keeps its strategy " << strategy::toString(tile);
+    if (own.violation)
+      remark << ", illegal: " << own.violation->text;
+    else
+      remark << ", predicted " << formatTime(own.prediction.total) << " us";
+    remark << "; without it:\n";
   } else {
+    remark << "strategy " << strategy::toString(tile) << "\n";
+  }
+  remark << strategy::explain(candidates.vec(), target.computeFloor(problem),
+                              target.getName());
+}
+
+FailureOr<StrategyAttr> SelectStrategy::select(const Request &request) {
+  const auto &[op, given, problem, target] = request;
+  FailureOr<StrategyAttr> result = given;
+  if (given)
+    result = check(request);
+  if (failed(result) || (given && !explain))
+    return result;
+  if (std::string model = target.explainNoModel(problem); !model.empty()) {
+    if (explain)
+      explainNoModel(request, model);
+    return result;
+  }
+  std::vector<strategy::Candidate> candidates =
+      target.rankTiles(problem, {.dynamicN = dynamicN});
+  if (!given) {
+    // target_c5: there is a strategy.
+    if (candidates.front().violation)
+      return op->emitOpError() << candidates.front().violation->text;
     result = getStrategyAttr(op->getContext(), candidates.front().tile);
   }
-  if (explain) {
-    InFlightDiagnostic remark = op->emitRemark();
-    if (given)
-      remark << "keeps its strategy " << strategy::toString(getTile(*result))
-             << ", predicted "
-             << formatTime(
-                    strategy::predict(getTile(*result), problem, machine).total)
-             << " us; without it:\n";
-    else
-      remark << "strategy " << strategy::toString(getTile(*result)) << "\n";
-    remark << strategy::explain(
-        candidates, strategy::computeFloor(problem, machine), machine.name);
-  }
+  if (explain)
+    ::explain(request, *result, candidates);
   return result;
 }
 
-/// The tile of a kernel for sm_90a, unless one is given. Kernels multiply rows
-/// in 16 bits whatever they come in, so the model has no format of rows. It is
-/// of groups along M; kernels of others choose their tile.
-static void selectWgmmaTile(MatmulOp op, int64_t rows, bool explain) {
-  bool given = op.getStrategyAttr() != nullptr;
-  bool isModelled = op.getGrouping().getKind() != GroupingKind::RaggedK;
-  if (!explain && !isModelled)
-    return;
-  strategy::Problem problem = describe(op, rows);
-  strategy::Floor floor = strategy::computeWgmmaFloor(problem);
-  if (!isModelled) {
-    op->emitRemark() << (given ? "keeps its strategy; without it its kernel "
-                                 "takes"
-                               : "no strategy: its kernel takes")
-                     << " tiles of at most "
-                     << strategy::toString(strategy::getDefaultWgmmaTile(
-                            problem.getRowsPerGroup()))
-                     << "; the model for sm_90a is of groups along M\n"
-                     << strategy::toString(floor, "sm_90a");
-    return;
-  }
-  std::vector<strategy::Candidate> candidates =
-      strategy::rankWgmmaTiles(problem);
-  const strategy::Tile &best = candidates.front().tile;
-  if (!given)
-    op.setStrategyAttr(getStrategyAttr(op.getContext(), best));
-  if (!explain)
-    return;
-  InFlightDiagnostic remark = op->emitRemark();
-  if (given) {
-    strategy::Candidate own =
-        strategy::examineWgmmaTile(getTile(op.getStrategyAttr()), problem);
-    remark << "keeps its strategy " << strategy::toString(own.tile);
-    if (!own.violation)
-      remark << ", predicted " << formatTime(own.prediction.total) << " us";
-    else
-      remark << ", illegal: " << own.violation->text;
-    remark << "; without it:\n";
-  } else {
-    remark << "strategy " << strategy::toString(best) << "\n";
-  }
-  remark << strategy::explain(candidates, floor, "sm_90a");
-}
-
-/// target_c10: success if there is a kernel for what the op asks for, whatever
-/// the tile.
-static LogicalResult requireKernel(Operation *op, KernelTarget target) {
+LogicalResult SelectStrategy::verify(Operation *op,
+                                     const KernelTarget &target) {
   auto matmul = dyn_cast<MatmulOp>(op);
+  if (matmul && failed(requireSupportedRows(matmul, target)))
+    return failure();
+  if (!kernels)
+    return success();
+  // target_c10: there is a kernel for what the op asks for, whatever the tile.
   std::string what = matmul ? findUnsupportedByKernels(matmul, target)
                             : findUnsupportedByKernels(cast<MatmulListOp>(op));
   if (what.empty())
@@ -153,12 +145,11 @@ static LogicalResult requireKernel(Operation *op, KernelTarget target) {
 }
 
 void SelectStrategy::runOnOperation() {
-  FailureOr<KernelTarget> kernelTarget =
+  FailureOr<const KernelTarget *> found =
       getKernelTarget(getOperation(), target);
-  if (failed(kernelTarget))
+  if (failed(found))
     return signalPassFailure();
-  // None for sm_90a, whose tiles have a model of their own.
-  const strategy::Machine *machine = strategy::findMachine(target);
+  const KernelTarget &kernelTarget = **found;
   // target_c6: the hint is a number of rows.
   int64_t rows = expectedRows;
   if (rows < 0) {
@@ -166,29 +157,23 @@ void SelectStrategy::runOnOperation() {
     return signalPassFailure();
   }
   bool failedAny = false;
-  auto record = [&](auto op, strategy::Problem problem) {
-    if (kernels)
-      problem = forKernels(std::move(problem));
+  auto assign = [&](auto op, strategy::Problem problem) {
+    problem.forKernels = kernels;
     FailureOr<StrategyAttr> chosen =
-        select(op, op.getStrategyAttr(), problem, *machine);
+        select({op, op.getStrategyAttr(), std::move(problem), kernelTarget});
     failedAny |= failed(chosen);
-    if (succeeded(chosen))
+    if (succeeded(chosen) && *chosen)
       op.setStrategyAttr(*chosen);
   };
   getOperation()->walk([&](Operation *op) {
-    auto matmul = dyn_cast<MatmulOp>(op);
-    auto list = dyn_cast<MatmulListOp>(op);
-    if (!matmul && !list)
+    if (!isa<MatmulOp, MatmulListOp>(op))
       return;
-    if ((machine && matmul && failed(requireScaledRows(matmul))) ||
-        (kernels && failed(requireKernel(op, *kernelTarget))))
+    if (failed(verify(op, kernelTarget)))
       failedAny = true;
-    else if (!machine && matmul)
-      selectWgmmaTile(matmul, rows, explain);
-    else if (machine && matmul)
-      record(matmul, describe(matmul, rows));
-    else if (machine)
-      record(list, describe(list));
+    else if (auto matmul = dyn_cast<MatmulOp>(op))
+      assign(matmul, describe(matmul, rows));
+    else if (kernelTarget.getFeatures().lists)
+      assign(cast<MatmulListOp>(op), describe(cast<MatmulListOp>(op)));
   });
   if (failedAny)
     signalPassFailure();

@@ -54,11 +54,12 @@ struct SplitList : nvfp4::gsg::impl::SplitListPassBase<SplitList> {
   using SplitListPassBase::SplitListPassBase;
 
   void runOnOperation() override {
-    FailureOr<KernelTarget> kernels = getKernelTarget(getOperation(), target);
+    FailureOr<const KernelTarget *> kernels =
+        getKernelTarget(getOperation(), target);
     if (failed(kernels))
       return signalPassFailure();
     getOperation()->walk([&](MatmulListOp op) {
-      if (isStored(op) && !hasOneKernel(op, *kernels))
+      if (isStored(op) && !hasOneKernel(op, **kernels))
         split(op);
     });
   }

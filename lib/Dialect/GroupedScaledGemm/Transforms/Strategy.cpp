@@ -14,7 +14,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
-#include "nvfp4/Strategy/Tcgen05/Legality.h"
+#include "nvfp4/Strategy/Alternatives.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -77,6 +77,17 @@ int64_t gsg::getResultColumns(MatmulOp op, bool isSwapped) {
   return isWide ? 32 : 16;
 }
 
+std::string gsg::explainIllegalTile(const strategy::Tile &tile,
+                                    const strategy::Violation &violation,
+                                    const strategy::Problem &problem,
+                                    const KernelTarget &target) {
+  std::string text =
+      "the strategy " + strategy::toString(tile) + ": " + violation.text;
+  if (auto legal = target.findNearestLegal(tile, problem))
+    text += "; the nearest one is " + strategy::toString(*legal);
+  return text;
+}
+
 static strategy::Epilogue describeEpilogue(MatmulOp op) {
   strategy::Epilogue epilogue = {.storedBits = 0, .stagedBytes = 0};
   ActivationAttr activation = op.getActivationOrIdentity();
@@ -118,13 +129,17 @@ strategy::Problem gsg::forKernels(strategy::Problem problem) {
   return problem;
 }
 
-LogicalResult gsg::requireScaledRows(MatmulOp op) {
+LogicalResult gsg::requireSupportedRows(MatmulOp op,
+                                        const KernelTarget &target) {
   // target_c7
-  if (op.getLhsType())
+  if (op.getLhsType() || target.getFeatures().unscaledRows)
     return success();
-  return refuseKernel(op, KernelTarget::SM100A,
-                      "rows without scales; quantise them, or use target "
-                      "sm_90a or cpu");
+  std::vector<std::string> others = strategy::getTargetNames(
+      [](const KernelTarget &each) { return each.getFeatures().unscaledRows; });
+  others.push_back("cpu");
+  return refuseKernel(op, target,
+                      "rows without scales; quantise them, or use target " +
+                          strategy::joinAlternatives(others));
 }
 
 strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,

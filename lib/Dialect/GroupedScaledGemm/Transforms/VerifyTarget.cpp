@@ -27,8 +27,7 @@ using namespace nvfp4::gsg;
 
 namespace {
 /// Weights that are coded for one target are of no use to the others.
-LogicalResult verifyUncodedWeights(Operation *op,
-                                   std::optional<KernelTarget> target) {
+LogicalResult verifyUncodedWeights(Operation *op, const KernelTarget *target) {
   // target_c8
   if (std::string reason = explainCodedWeights(op, target); !reason.empty())
     return op->emitOpError(reason);
@@ -67,7 +66,7 @@ struct VerifyTarget : nvfp4::gsg::impl::VerifyTargetPassBase<VerifyTarget> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     // None for the CPU.
-    std::optional<KernelTarget> kernels = strategy::findKernelTarget(target);
+    const KernelTarget *kernels = strategy::findKernelTarget(target);
     // target_c1
     if (!kernels && target != "cpu") {
       getOperation()->emitError("expected target ")

@@ -1,4 +1,4 @@
-//===- CodedWeights.h - Weights that only sm_90a decodes --------*- C++ -*-===//
+//===- CodedWeights.h - Weights that few targets decode ---------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,20 +13,21 @@
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_CODEDWEIGHTS_H
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_CODEDWEIGHTS_H
 
-#include "nvfp4/Strategy/GpuNames.h"
-
 #include "mlir/IR/Operation.h"
 
-#include <optional>
 #include <string>
+
+namespace nvfp4::strategy {
+class KernelTarget;
+} // namespace nvfp4::strategy
 
 namespace nvfp4::gsg {
 
-/// target_c8: why `target` (none: a CPU) cannot execute the product `op`, in
+/// target_c8: why `target` (null: a CPU) cannot execute the product `op`, in
 /// either form, for its weights; empty for weights that are not coded, and for
 /// other operations.
 std::string explainCodedWeights(mlir::Operation *op,
-                                std::optional<strategy::KernelTarget> target);
+                                const strategy::KernelTarget *target);
 
 } // namespace nvfp4::gsg
 

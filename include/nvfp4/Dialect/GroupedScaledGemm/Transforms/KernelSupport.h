@@ -17,7 +17,7 @@
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_KERNELSUPPORT_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
-#include "nvfp4/Strategy/GpuNames.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 
 #include <string>
 
@@ -25,10 +25,10 @@ namespace nvfp4::gsg {
 
 using strategy::KernelTarget;
 
-/// The one that the GPU `target` runs; an error at `op` that lists the GPUs if
-/// it is none of them.
-mlir::FailureOr<KernelTarget> getKernelTarget(mlir::Operation *op,
-                                              llvm::StringRef target);
+/// The target called `name`; an error at `op` that lists the targets if there
+/// is none.
+mlir::FailureOr<const KernelTarget *> getKernelTarget(mlir::Operation *op,
+                                                      llvm::StringRef name);
 
 /// Whether GPU targets execute `op` on the device: operations that become
 /// kernels. The others run on the host.
@@ -38,16 +38,20 @@ bool hasDeviceCode(mlir::Operation *op);
 /// tiles of threads, or its scales lie as no kernel stores them.
 bool needsSeparateQuantization(MatmulOp op);
 
+/// Gate layouts in runs of powers of two, for messages: `1, 2, 4 or 8`.
+std::string listGateRuns(int64_t least, int64_t most);
+
 /// What kernels do not support of `op`, and the nearest form that they do;
 /// empty if they can do all of it. Gate layouts are those that
 /// gsg-assign-scale-layout left.
-std::string findUnsupportedByKernels(MatmulOp op, KernelTarget target);
+std::string findUnsupportedByKernels(MatmulOp op, const KernelTarget &target);
 
-/// The same of a list that is one kernel, on sm_100a.
+/// The same of a list that is one kernel.
 std::string findUnsupportedByKernels(MatmulListOp op);
 
 /// An error at `op`: that kernels do not support `what`.
-mlir::InFlightDiagnostic refuseKernel(mlir::Operation *op, KernelTarget target,
+mlir::InFlightDiagnostic refuseKernel(mlir::Operation *op,
+                                      const KernelTarget &target,
                                       const llvm::Twine &what);
 
 } // namespace nvfp4::gsg

@@ -357,8 +357,8 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
     On `sm_90a` only a `matmul` gets one, and only if its groups are not along
     K: that is what the model is of. It depends on the format of weights, not on
     that of rows, which kernels multiply in 16 bits. Kernels of the others choose
-    their tile. A given strategy stays as it is there, and
-    convert-gsg-to-warpspec says whether it is legal.
+    their tile. Kernels choose the stages that a given strategy leaves open
+    there.
 
     A product without strategy gets the one that the cost model of
     docs/Rationale/Strategy.md predicts to be fastest. One that has a strategy

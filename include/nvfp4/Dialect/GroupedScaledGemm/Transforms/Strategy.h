@@ -14,8 +14,7 @@
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_STRATEGY_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
-#include "nvfp4/Strategy/Problem.h"
-#include "nvfp4/Strategy/Tile.h"
+#include "nvfp4/Strategy/KernelTarget.h"
 
 namespace nvfp4::gsg {
 
@@ -36,15 +35,23 @@ StrategyAttr getStrategyAttr(mlir::MLIRContext *context,
 /// legal.
 strategy::Problem forKernels(strategy::Problem problem);
 
+/// What a refusal says of a tile that breaks a rule, and the nearest legal one:
+/// "the strategy T: expected X, but got Y; the nearest one is N".
+std::string explainIllegalTile(const strategy::Tile &tile,
+                               const strategy::Violation &violation,
+                               const strategy::Problem &problem,
+                               const strategy::KernelTarget &target);
+
 /// Results of a row that a thread of a kernel for sm_100a finishes at a time:
 /// 32, or 16 of pairs that take turns within 32 columns. Also 16 of others
 /// whose activation is exact, as that is most of the code of a kernel, or with
 /// `isSwapped`, where the four warps share the 64 pairs of a row.
 int64_t getResultColumns(MatmulOp op, bool isSwapped = false);
 
-/// Success if the rows of `op` have scales (target_c7); else failure after a
-/// diagnostic: no kernel for sm_100a has others.
-mlir::LogicalResult requireScaledRows(MatmulOp op);
+/// Success if the rows of `op` have scales or kernels for `target` take others
+/// (target_c7); else failure after a diagnostic.
+mlir::LogicalResult requireSupportedRows(MatmulOp op,
+                                         const strategy::KernelTarget &target);
 
 /// The product of a verified op, in value or in storage form, whose weights
 /// have scales; where rows have none, the format of rows says nothing.

@@ -1,0 +1,61 @@
+//===- Target.cpp - Targets whose kernels use tcgen05 -----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The family's functions, for the machine of one target.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nvfp4/Strategy/Tcgen05/Target.h"
+
+#include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
+
+using namespace nvfp4::strategy;
+
+const KernelFeatures &Tcgen05Target::getFeatures() const {
+  static constexpr KernelFeatures features = {.linearScales = false,
+                                              .unscaledRows = false,
+                                              .packedWeights = false,
+                                              .lists = true,
+                                              .longestGateRun = 64,
+                                              .outerGate = true,
+                                              .roundsElements = false};
+  return features;
+}
+
+std::optional<Violation>
+Tcgen05Target::findViolation(const Tile &tile, const Problem &problem) const {
+  return strategy::findViolation(tile, problem, machine);
+}
+
+std::optional<Tile>
+Tcgen05Target::findNearestLegal(const Tile &tile,
+                                const Problem &problem) const {
+  return strategy::findNearestLegal(tile, problem, machine);
+}
+
+Tile Tcgen05Target::complete(const Tile &tile, const Problem &problem) const {
+  return strategy::complete(tile, problem, machine);
+}
+
+Candidate Tcgen05Target::examine(const Tile &tile,
+                                 const Problem &problem) const {
+  return strategy::examine(tile, problem, machine);
+}
+
+std::vector<Candidate>
+Tcgen05Target::rankTiles(const Problem &problem,
+                         const SearchOptions &options) const {
+  return searchStrategies(problem, machine, options);
+}
+
+Tile Tcgen05Target::getDefaultTile(const Problem &problem) const {
+  return {.k = getTileK(problem)};
+}
+
+Floor Tcgen05Target::computeFloor(const Problem &problem) const {
+  return strategy::computeFloor(problem, machine);
+}
