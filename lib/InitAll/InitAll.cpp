@@ -24,6 +24,7 @@
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Pipelines/GsgToSm100.h"
 #include "nvfp4/Pipelines/WarpSpecToNVVM.h"
+#include "nvfp4/Strategy/KernelTargets.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/Passes.h"
 
@@ -33,11 +34,13 @@
 void nvfp4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<gsg::GroupedScaledGemmDialect, warpspec::WarpSpecDialect>();
   gsg::registerBufferizableOpInterfaceExternalModels(registry);
+  strategy::registerKernelTargets();
   target::registerTranslations(registry);
   mlir::registerAllGPUToLLVMIRTranslations(registry);
 }
 
 void nvfp4::registerAllPasses() {
+  strategy::registerKernelTargets();
   gsg::registerGroupedScaledGemmPasses();
   target::registerTargetPasses();
   warpspec::registerWarpSpecPasses();

@@ -14,8 +14,8 @@
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Pipelines/WarpSpecToNVVM.h"
-#include "nvfp4/Strategy/KernelTarget.h"
 #include "nvfp4/Target/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -96,7 +96,10 @@ registerPipeline(StringRef name, StringRef description, StringRef other,
           return failure();
         const strategy::KernelTarget *target =
             strategy::findKernelTarget(options.target.getValue());
-        if (target && !isOfFamily(*target))
+        if (!target)
+          return emitError("expected target " + strategy::listGpus() +
+                           ", but got '" + options.target + "'");
+        if (!isOfFamily(*target))
           return emitError("expected target " +
                            strategy::listGpus("", isOfFamily) + " for " + name +
                            ", but got '" + options.target + "', for which " +

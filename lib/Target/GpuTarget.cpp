@@ -12,7 +12,7 @@
 
 #include "nvfp4/Target/GpuTarget.h"
 
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

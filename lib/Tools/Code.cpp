@@ -13,10 +13,11 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/KernelLibrary/KernelLibrary.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Pipelines/GsgToSm100.h"
 #include "nvfp4/Runtime/nvfp4_runtime.h"
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/Strategy/KernelTargets.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/SharedObject.h"
@@ -74,6 +75,7 @@ static SmallVector<std::string> splitIsas(const CodeOptions &options) {
 }
 
 LogicalResult tools::resolve(CodeOptions &options) {
+  strategy::registerKernelTargets();
   if (options.target != "cpu" && !target::GpuTarget::isName(options.target)) {
     reportError(options, "expected target " + strategy::listGpus("cpu") +
                              ", but got '" + options.target + "'");

@@ -11,7 +11,8 @@
 
 #include "nvfp4/Tools/Compile.h"
 
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
+#include "nvfp4/Strategy/KernelTargets.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Tools/RunPlan.h"
@@ -115,6 +116,7 @@ static LogicalResult chooseStrategies(ModuleOp module,
 }
 
 int tools::runCompile(CompileOptions options) {
+  strategy::registerKernelTargets();
   if (options.explain) {
     if (!options.forOutput.empty())
       return reportError(options, "expected --explain, which writes no code, "

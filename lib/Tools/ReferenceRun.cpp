@@ -12,8 +12,8 @@
 
 #include "nvfp4/Tools/ReferenceRun.h"
 
+#include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Reference/TensorConversion.h"
-#include "nvfp4/Strategy/KernelTarget.h"
 
 using namespace nvfp4;
 using namespace nvfp4::tools;

@@ -12,8 +12,9 @@
 
 #include "nvfp4/Tools/Run.h"
 
+#include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/Strategy/KernelTargets.h"
 #include "nvfp4/TensorIO/Npy.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 #include "nvfp4/Tools/FlopCount.h"
@@ -298,6 +299,7 @@ static std::string chooseGpu(RunOptions &options) {
 }
 
 int tools::runRun(RunOptions options) {
+  strategy::registerKernelTargets();
   auto reportError = [report = options.report](const std::string &message) {
     llvm::outs().flush();
     if (!message.empty())

@@ -13,9 +13,9 @@
 #include "nvfp4/Tools/Tune.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
-#include "nvfp4/Strategy/KernelTarget.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/Strategy/KernelTargets.h"
+
+#include "nvfp4/KernelTarget/KernelTarget.h"
 
 #include "gtest/gtest.h"
 
@@ -13,11 +15,15 @@ using namespace nvfp4::strategy;
 
 namespace {
 
+struct KernelTargets : testing::Test {
+  static void SetUpTestSuite() { registerKernelTargets(); }
+};
+
 TargetFilter ofFamily(KernelFamily family) {
   return [=](const KernelTarget &each) { return each.getFamily() == family; };
 }
 
-TEST(KernelTarget, IsListedInOneOrder) {
+TEST_F(KernelTargets, AreListedInOneOrder) {
   EXPECT_EQ(listGpus(), "sm_90a, sm_100a, sm_103a or sm_100f");
   EXPECT_EQ(listGpus("cpu"), "cpu, sm_90a, sm_100a, sm_103a or sm_100f");
   EXPECT_EQ(listGpus("", ofFamily(KernelFamily::Wgmma)), "sm_90a");
@@ -25,7 +31,7 @@ TEST(KernelTarget, IsListedInOneOrder) {
             "sm_100a, sm_103a or sm_100f");
 }
 
-TEST(KernelTarget, HasKernelsOfItsFamily) {
+TEST_F(KernelTargets, HaveKernelsOfTheirFamily) {
   for (const std::string &name : getTargetNames()) {
     const KernelTarget *target = findKernelTarget(name);
     ASSERT_NE(target, nullptr) << name;
@@ -40,7 +46,7 @@ TEST(KernelTarget, HasKernelsOfItsFamily) {
     EXPECT_EQ(findKernelTarget(name), nullptr) << name;
 }
 
-TEST(KernelTarget, IsThatOfItsDevices) {
+TEST_F(KernelTargets, AreThoseOfTheirDevices) {
   EXPECT_EQ(findKernelTargetOfDevice(90)->getName(), "sm_90a");
   EXPECT_EQ(findKernelTargetOfDevice(100)->getName(), "sm_100a");
   EXPECT_EQ(findKernelTargetOfDevice(103)->getName(), "sm_103a");
@@ -48,7 +54,7 @@ TEST(KernelTarget, IsThatOfItsDevices) {
 }
 
 /// What every target promises of its candidates.
-TEST(KernelTarget, RanksLegalTilesFirst) {
+TEST_F(KernelTargets, RankLegalTilesFirst) {
   Problem problem;
   problem.forKernels = true;
   problem.groups = {{8, 100, 1024, 4096}};
@@ -73,7 +79,7 @@ TEST(KernelTarget, RanksLegalTilesFirst) {
   }
 }
 
-TEST(KernelTarget, FindsTheNearestLegalTile) {
+TEST_F(KernelTargets, FindTheNearestLegalTile) {
   Problem problem;
   problem.forKernels = true;
   problem.groups = {{8, 100, 1024, 4096}};

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
-#include "nvfp4/Strategy/StrategyExplain.h"
+#include "nvfp4/KernelTarget/StrategyExplain.h"
 
 #include "gtest/gtest.h"
 

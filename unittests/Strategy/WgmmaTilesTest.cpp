@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
-#include "nvfp4/Strategy/StrategyExplain.h"
+#include "nvfp4/KernelTarget/StrategyExplain.h"
 
 #include "gtest/gtest.h"
 

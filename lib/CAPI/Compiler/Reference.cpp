@@ -14,7 +14,8 @@
 
 #include "Diagnostics.h"
 
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
+#include "nvfp4/Strategy/KernelTargets.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Tools/ReferenceRun.h"
 
@@ -195,6 +196,7 @@ nvfp4ModuleCheck(MlirModule module, MlirStringRef function,
   reference::SampleSpec sample;
   sample.maxRows = sample.maxColumns = sampledRows;
   std::string name(target.data, target.length);
+  strategy::registerKernelTargets();
   if (name != "cpu" && !target::GpuTarget::isName(name))
     return reportError(sink, "expected target " + strategy::listGpus("cpu") +
                                  ", but got '" + name + "'");

@@ -12,7 +12,7 @@
 
 #include "nvfp4/Strategy/Tcgen05/Legality.h"
 
-#include "nvfp4/Strategy/Alternatives.h"
+#include "nvfp4/KernelTarget/Alternatives.h"
 #include "nvfp4/Strategy/Tcgen05/Kernels.h"
 
 #include <algorithm>

@@ -13,9 +13,9 @@
 #ifndef NVFP4_STRATEGY_TCGEN05_BUDGET_H
 #define NVFP4_STRATEGY_TCGEN05_BUDGET_H
 
-#include "nvfp4/Strategy/Problem.h"
+#include "nvfp4/KernelTarget/Problem.h"
+#include "nvfp4/KernelTarget/Tile.h"
 #include "nvfp4/Strategy/Tcgen05/Machine.h"
-#include "nvfp4/Strategy/Tile.h"
 
 #include <optional>
 

@@ -12,8 +12,8 @@
 #ifndef NVFP4_STRATEGY_TCGEN05_KERNELS_H
 #define NVFP4_STRATEGY_TCGEN05_KERNELS_H
 
-#include "nvfp4/Strategy/Problem.h"
-#include "nvfp4/Strategy/Tile.h"
+#include "nvfp4/KernelTarget/Problem.h"
+#include "nvfp4/KernelTarget/Tile.h"
 
 #include <optional>
 #include <string>

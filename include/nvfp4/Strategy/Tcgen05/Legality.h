@@ -13,7 +13,7 @@
 #ifndef NVFP4_STRATEGY_TCGEN05_LEGALITY_H
 #define NVFP4_STRATEGY_TCGEN05_LEGALITY_H
 
-#include "nvfp4/Strategy/Candidate.h"
+#include "nvfp4/KernelTarget/Candidate.h"
 #include "nvfp4/Strategy/Tcgen05/Budget.h"
 
 #include <optional>

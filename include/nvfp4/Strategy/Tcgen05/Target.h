@@ -12,7 +12,7 @@
 #ifndef NVFP4_STRATEGY_TCGEN05_TARGET_H
 #define NVFP4_STRATEGY_TCGEN05_TARGET_H
 
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Strategy/Tcgen05/Machine.h"
 
 namespace nvfp4::strategy {

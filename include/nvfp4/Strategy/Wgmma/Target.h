@@ -12,14 +12,13 @@
 #ifndef NVFP4_STRATEGY_WGMMA_TARGET_H
 #define NVFP4_STRATEGY_WGMMA_TARGET_H
 
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
 
 namespace nvfp4::strategy {
 
 class WgmmaTarget final : public KernelTarget {
 public:
-  explicit WgmmaTarget(const Gpu &gpu)
-      : KernelTarget(gpu, KernelFamily::Wgmma) {}
+  WgmmaTarget(const Gpu &gpu) : KernelTarget(gpu, KernelFamily::Wgmma) {}
   static bool classof(const KernelTarget *target) {
     return target->getFamily() == KernelFamily::Wgmma;
   }

@@ -13,8 +13,8 @@
 #ifndef NVFP4_STRATEGY_WGMMA_WGMMATILES_H
 #define NVFP4_STRATEGY_WGMMA_WGMMATILES_H
 
-#include "nvfp4/Strategy/Candidate.h"
-#include "nvfp4/Strategy/Problem.h"
+#include "nvfp4/KernelTarget/Candidate.h"
+#include "nvfp4/KernelTarget/Problem.h"
 
 #include <optional>
 #include <vector>

@@ -13,7 +13,7 @@
 #include "ProductOperands.h"
 
 #include "../Storage/ScaleTile.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/CodedWeights.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Strategy/Tcgen05/Budget.h"

@@ -12,7 +12,7 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
-#include "nvfp4/Strategy/Alternatives.h"
+#include "nvfp4/KernelTarget/Alternatives.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

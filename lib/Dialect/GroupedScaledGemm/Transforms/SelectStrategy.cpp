@@ -13,7 +13,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
-#include "nvfp4/Strategy/StrategyExplain.h"
+#include "nvfp4/KernelTarget/StrategyExplain.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

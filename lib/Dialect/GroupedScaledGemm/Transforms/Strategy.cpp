@@ -14,7 +14,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
-#include "nvfp4/Strategy/Alternatives.h"
+#include "nvfp4/KernelTarget/Alternatives.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 

@@ -17,7 +17,7 @@
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_KERNELSUPPORT_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
 
 #include <string>
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/Tile.h"
+#include "nvfp4/KernelTarget/Tile.h"
 
 using namespace nvfp4::strategy;
 

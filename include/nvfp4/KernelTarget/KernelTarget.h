@@ -6,16 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // A target is an object: its names, what its kernels support, which tiles they
-// have and what those cost. lib/Strategy/KernelTargets.cpp has a row for each;
-// nothing else lists or compares them.
+// have and what those cost. This library knows none of them: those of
+// lib/Strategy/KernelTargets.cpp are registered with dialects and passes.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_KERNELTARGET_H
-#define NVFP4_STRATEGY_KERNELTARGET_H
+#ifndef NVFP4_KERNELTARGET_KERNELTARGET_H
+#define NVFP4_KERNELTARGET_KERNELTARGET_H
 
-#include "nvfp4/Strategy/Candidate.h"
-#include "nvfp4/Strategy/Problem.h"
+#include "nvfp4/KernelTarget/Candidate.h"
+#include "nvfp4/KernelTarget/Problem.h"
 
 #include <functional>
 #include <optional>
@@ -105,6 +105,9 @@ private:
   const KernelFamily family;
 };
 
+/// Adds a target, whose name no other has. Not while others are looked up.
+void registerKernelTarget(const KernelTarget &target);
+
 /// The target called `name`, or null.
 const KernelTarget *findKernelTarget(std::string_view name);
 
@@ -113,8 +116,8 @@ const KernelTarget *findKernelTargetOfDevice(int computeCapability);
 
 using TargetFilter = std::function<bool(const KernelTarget &)>;
 
-/// Names of the targets that `which` accepts, or of all, in the order of all
-/// messages.
+/// Names of the targets that `which` accepts, or of all, in the order in
+/// which they were registered.
 std::vector<std::string> getTargetNames(const TargetFilter &which = nullptr);
 
 /// The same for a message, after `first` if it is not empty: `cpu, sm_90a,
@@ -124,4 +127,4 @@ std::string listGpus(std::string_view first = "",
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_KERNELTARGET_H
+#endif // NVFP4_KERNELTARGET_KERNELTARGET_H

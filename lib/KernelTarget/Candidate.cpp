@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/Candidate.h"
+#include "nvfp4/KernelTarget/Candidate.h"
 
 using namespace nvfp4::strategy;
 

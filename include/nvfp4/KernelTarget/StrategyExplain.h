@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_STRATEGYEXPLAIN_H
-#define NVFP4_STRATEGY_STRATEGYEXPLAIN_H
+#ifndef NVFP4_KERNELTARGET_STRATEGYEXPLAIN_H
+#define NVFP4_KERNELTARGET_STRATEGYEXPLAIN_H
 
-#include "nvfp4/Strategy/Candidate.h"
+#include "nvfp4/KernelTarget/Candidate.h"
 
 #include <string>
 #include <string_view>
@@ -34,4 +34,4 @@ std::string explain(const std::vector<Candidate> &candidates,
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_STRATEGYEXPLAIN_H
+#endif // NVFP4_KERNELTARGET_STRATEGYEXPLAIN_H

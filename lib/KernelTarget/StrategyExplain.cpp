@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/StrategyExplain.h"
+#include "nvfp4/KernelTarget/StrategyExplain.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_PROBLEM_H
-#define NVFP4_STRATEGY_PROBLEM_H
+#ifndef NVFP4_KERNELTARGET_PROBLEM_H
+#define NVFP4_KERNELTARGET_PROBLEM_H
 
 #include "nvfp4/Format/BlockFormat.h"
 
@@ -91,4 +91,4 @@ std::vector<Problem::Group> spreadRows(int64_t rows, int64_t count, int64_t n,
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_PROBLEM_H
+#endif // NVFP4_KERNELTARGET_PROBLEM_H

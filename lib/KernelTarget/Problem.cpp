@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Strategy/Problem.h"
+#include "nvfp4/KernelTarget/Problem.h"
 
 #include <algorithm>
 #include <cmath>

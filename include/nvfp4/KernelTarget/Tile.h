@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_TILE_H
-#define NVFP4_STRATEGY_TILE_H
+#ifndef NVFP4_KERNELTARGET_TILE_H
+#define NVFP4_KERNELTARGET_TILE_H
 
 #include <cstdint>
 #include <string>
@@ -57,4 +57,4 @@ std::string toString(const Tile &tile);
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_TILE_H
+#endif // NVFP4_KERNELTARGET_TILE_H

@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_CANDIDATE_H
-#define NVFP4_STRATEGY_CANDIDATE_H
+#ifndef NVFP4_KERNELTARGET_CANDIDATE_H
+#define NVFP4_KERNELTARGET_CANDIDATE_H
 
-#include "nvfp4/Strategy/Tile.h"
+#include "nvfp4/KernelTarget/Tile.h"
 
 #include <optional>
 
@@ -84,4 +84,4 @@ struct SearchOptions {
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_CANDIDATE_H
+#endif // NVFP4_KERNELTARGET_CANDIDATE_H

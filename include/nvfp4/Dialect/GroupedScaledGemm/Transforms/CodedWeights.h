@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_CODEDWEIGHTS_H
-#define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_CODEDWEIGHTS_H
+#ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_CODEDWEIGHTS_H
+#define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_CODEDWEIGHTS_H
 
 #include "mlir/IR/Operation.h"
 
@@ -31,4 +31,4 @@ std::string explainCodedWeights(mlir::Operation *op,
 
 } // namespace nvfp4::gsg
 
-#endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_CODEDWEIGHTS_H
+#endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_CODEDWEIGHTS_H

@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/CodedWeights.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/CodedWeights.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
-#include "nvfp4/Strategy/KernelTarget.h"
+#include "nvfp4/KernelTarget/KernelTarget.h"
 
 using namespace mlir;
 using namespace nvfp4;

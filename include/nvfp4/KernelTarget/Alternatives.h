@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_STRATEGY_ALTERNATIVES_H
-#define NVFP4_STRATEGY_ALTERNATIVES_H
+#ifndef NVFP4_KERNELTARGET_ALTERNATIVES_H
+#define NVFP4_KERNELTARGET_ALTERNATIVES_H
 
 #include <cstddef>
 #include <string>
@@ -31,4 +31,4 @@ inline std::string joinAlternatives(const std::vector<std::string> &values) {
 
 } // namespace nvfp4::strategy
 
-#endif // NVFP4_STRATEGY_ALTERNATIVES_H
+#endif // NVFP4_KERNELTARGET_ALTERNATIVES_H
