@@ -25,7 +25,7 @@ static bool registerRows() {
       {{.name = "sm_100a", .computeCapability = 100, .isSimulated = true},
        kB200},
       {{.name = "sm_103a", .computeCapability = 103, .isSimulated = false},
-       kB200},
+       kB300},
       // One PTX for all devices of the family.
       {{.name = "sm_100f", .computeCapability = 0, .isSimulated = true},
        kB200}};

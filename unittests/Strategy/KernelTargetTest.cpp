@@ -53,6 +53,18 @@ TEST_F(KernelTargets, AreThoseOfTheirDevices) {
   EXPECT_EQ(findKernelTargetOfDevice(80), nullptr);
 }
 
+/// The data sheet of sm_103a promises more products, and as many bytes.
+TEST_F(KernelTargets, HaveMachinesOfTheirOwn) {
+  Problem problem;
+  problem.groups = {{8, 4096, 4096, 4096}};
+  Floor b200 = findKernelTarget("sm_100a")->computeFloor(problem);
+  Floor b300 = findKernelTarget("sm_103a")->computeFloor(problem);
+  EXPECT_EQ(b300.memory, b200.memory);
+  EXPECT_DOUBLE_EQ(b300.math * 15, b200.math * 9);
+  EXPECT_EQ(findKernelTarget("sm_103a")->rankTiles(problem).front().tile,
+            findKernelTarget("sm_100a")->rankTiles(problem).front().tile);
+}
+
 /// What every target promises of its candidates.
 TEST_F(KernelTargets, RankLegalTilesFirst) {
   Problem problem;

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One description serves sm_100a, its family target and sm_103a: with K = 64
-// instructions and no published measurement of the latter, nothing is known to
-// differ that decides between tiles.
+// With K = 64 instructions and no published measurement of sm_103a, nothing is
+// known to differ that decides between tiles: its data sheet changes floors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +14,7 @@
 
 using namespace nvfp4::strategy;
 
-constinit const Machine nvfp4::strategy::kB200 = {
+static constexpr Machine b200 = {
     .sms = 148,
     .clock = 1.85e9,
     .sharedMemory = 232448,
@@ -44,3 +43,13 @@ constinit const Machine nvfp4::strategy::kB200 = {
     .epilogueCyclesPerColumn = 8,
     .heavyEpilogueCyclesPerColumn = 16,
 };
+
+static constexpr Machine makeB300() {
+  Machine machine = b200;
+  machine.peakFp4 = 15.0e15;
+  machine.peakFp8 = 5.0e15;
+  return machine;
+}
+
+constinit const Machine nvfp4::strategy::kB200 = b200;
+constinit const Machine nvfp4::strategy::kB300 = makeB300();

@@ -66,7 +66,8 @@ struct Machine {
   double heavyEpilogueCyclesPerColumn;
 };
 
-extern const Machine kB200;
+/// Devices of sm_100a, and the fastest ones of sm_103a.
+extern const Machine kB200, kB300;
 
 } // namespace nvfp4::strategy
 
