@@ -346,6 +346,70 @@ def AssignScaleLayoutPass : Pass<"gsg-assign-scale-layout"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def VersionProductsPass : Pass<"gsg-version-products"> {
+  let summary = "make kernels for few and for many rows of one product";
+  let description = [{
+    Accepts products in storage form on memrefs. A `matmul` whose rows are known
+    only when it runs, without `strategy` and `expected_rows`, becomes up to
+    `most` of them in branches on the number of rows. Each has the `strategy`
+    that the cost model predicts to be best over its range of rows and an
+    `expected_rows` within it. There are as few as are near the best tile at
+    every number of rows; where one tile is, the product stays as it is.
+
+    The host reads the number from the extent of `lhs`, so that nothing waits for
+    the device. Where rows are spread over groups unevenly, or the buffer is not
+    full, a version is only less fast: all of them give the same bits. Products
+    that read the number of rows on the device alone stay as they are: groups
+    that are `masked`, and rows of a known extent.
+
+    With `explain` a remark at each product lists the versions, and what they
+    lose to the best tile by the model.
+
+    Before:
+
+    ```mlir
+    func.func @f(%a: memref<?x4096xbf16>, %w: memref<128x3072x2048xi8>, %s: memref<128x3072x256xf8E4M3FN>,
+                 %ends: memref<128xi32>, %c: memref<?x3072xbf16>) {
+      grouped_scaled_gemm.matmul <ragged_rows> groups(%ends : memref<128xi32>)
+          lhs(%a : memref<?x4096xbf16>)
+          rhs(%w scaled_by %s : memref<128x3072x2048xi8>, memref<128x3072x256xf8E4M3FN>
+            as !grouped_scaled_gemm.scaled<128x3072x4096, nvfp4>)
+          outs(%c : memref<?x3072xbf16>)
+      return
+    }
+    ```
+
+    After, with `target=sm_90a most=2`, without operands:
+
+    ```mlir
+    func.func @f(%a: memref<?x4096xbf16>) {
+      %c0 = arith.constant 0 : index
+      %rows = memref.dim %a, %c0 : memref<?x4096xbf16>
+      %most = arith.constant 5120 : index
+      %few = arith.cmpi ule, %rows, %most : index
+      scf.if %few {
+        // grouped_scaled_gemm.matmul ... {expected_rows = 64 : i64,
+        //   strategy = #grouped_scaled_gemm.strategy<m = 32, n = 256, k = 256>}
+      } else {
+        // grouped_scaled_gemm.matmul ... {expected_rows = 32768 : i64,
+        //   strategy = #grouped_scaled_gemm.strategy<m = 96, n = 256, k = 128>}
+      }
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_100a\"",
+           "sm_100a, sm_103a, sm_100f or sm_90a">,
+    Option<"most", "most", "int64_t", /*default=*/"4",
+           "versions of a product at most, 1 for none">,
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "list the versions of each product">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def SelectStrategyPass : Pass<"gsg-select-strategy"> {
   let summary = "choose tiles, stages and scheduler of every product";
   let description = [{
