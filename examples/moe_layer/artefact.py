@@ -85,7 +85,7 @@ def lay_out(folder, build, source, layer):
 def write_kernels(folder, build, source, example, target):
     """Kernels as PTX, and what launches of the products must know."""
     for name, text in (("layer", source), ("kernels", example / "kernels.mlir")):
-        run(build / "bin" / "nvfp4-compile", text, f"--target={target}", "--emit=ptx", "-o", folder / f"{name}.ptx")
+        run(build / "bin" / "nvfp4-compile", text, f"--target={target}", "--versions=1", "--emit=ptx", "-o", folder / f"{name}.ptx")
     # The constants by which compiled code launches them.
     host = run(build / "bin" / "nvfp4-opt", source, "--gsg-to-sm90")
     entries = {name: (folder / f"{name}.ptx").read_text().split(".visible .entry ")[1:]

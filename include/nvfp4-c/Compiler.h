@@ -112,9 +112,12 @@ typedef struct Nvfp4CompileOptions {
   bool threads;
   /* Offsets, indices and dynamic extents are checked where the code runs. */
   bool runtimeChecks;
+  /* Kernels for few and for many rows of a product whose rows are known only
+   * where the code runs: at most so many, 1 or more. */
+  int64_t versions;
 } Nvfp4CompileOptions;
 
-/* CPU, native, optimised at level 3, with threads and checks. */
+/* CPU, native, optimised at level 3, with threads and checks, 4 versions. */
 NVFP4_COMPILER_API Nvfp4CompileOptions nvfp4CompileOptionsGetDefault(void);
 
 /* Takes the module after a pass of the pipeline, by the name of the pass. */

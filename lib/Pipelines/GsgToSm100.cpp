@@ -44,6 +44,13 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   layout.target = options.target;
   pm.addPass(gsg::createAssignScaleLayoutPass(layout));
   // After the gate layouts have been chosen, on which tiles depend.
+  if (options.versions > 1 && options.expectedRows == 0) {
+    gsg::VersionProductsPassOptions version;
+    version.target = options.target;
+    version.most = options.versions;
+    version.explain = explain;
+    pm.addPass(gsg::createVersionProductsPass(version));
+  }
   gsg::SelectStrategyPassOptions select;
   select.target = options.target;
   select.expectedRows = options.expectedRows;

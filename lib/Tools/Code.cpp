@@ -47,11 +47,13 @@ int tools::reportError(const CodeOptions &options, const Twine &message) {
 }
 
 LogicalResult tools::explainStrategies(ModuleOp module,
-                                       const std::string &target) {
+                                       const std::string &target,
+                                       int64_t versions) {
   PassManager pm(module->getName());
   if (target::GpuTarget::isName(target)) {
     GsgToSm100Options options;
     options.target = target;
+    options.versions = versions;
     // A product that any later pass refuses gets no strategy.
     OwningOpRef<ModuleOp> trial = module.clone();
     PassManager kernels(module->getName());
@@ -79,6 +81,11 @@ LogicalResult tools::resolve(CodeOptions &options) {
   if (options.target != "cpu" && !target::GpuTarget::isName(options.target)) {
     reportError(options, "expected target " + strategy::listGpus("cpu") +
                              ", but got '" + options.target + "'");
+    return failure();
+  }
+  if (options.versions < 1) {
+    reportError(options, "expected --versions of 1 or more, but got " +
+                             Twine(options.versions));
     return failure();
   }
   if (options.optLevel > 3) {
@@ -130,6 +137,7 @@ static void copyOptions(const CodeOptions &options,
   pipeline.threads = options.threads;
   pipeline.runtimeChecks = options.runtimeChecks;
   pipeline.target = options.target;
+  pipeline.versions = options.versions;
 }
 
 LogicalResult

@@ -333,8 +333,8 @@ class Program(_Loaded):
     """
 
     def __init__(self, text: str, *, target: str = "cpu", device: str | None = None, isa: str = "native",
-                 opt_level: int = 3, threads: bool = True, runtime_checks: bool = True, name: str = "<text>",
-                 pipeline: str | None = None):
+                 opt_level: int = 3, threads: bool = True, runtime_checks: bool = True, versions: int = 4,
+                 name: str = "<text>", pipeline: str | None = None):
         target, plus, simulated = target.partition("+")
         if plus and simulated != "sim":
             raise ArgumentError(f"expected a target such as cpu, sm_100a or sm_100a+sim, but got '{target}+{simulated}'")
@@ -351,7 +351,8 @@ class Program(_Loaded):
         self._strings = string_ref(target), string_ref(isa)
         self._options = _library.CompileOptionsStruct(
             *self._strings, check_count("opt_level", opt_level, 3, "none to all optimisations", least=0),
-            check_flag("threads", threads), check_flag("runtime_checks", runtime_checks))
+            check_flag("threads", threads), check_flag("runtime_checks", runtime_checks),
+            check_count("versions", versions, 64, "kernels of a product"))
         self._stages: dict[str, str] | None = None
         collector, self._module = _parse(self, text, name, pipeline)
         self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
@@ -492,7 +493,7 @@ class Program(_Loaded):
 
 
 def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: str = "native", opt_level: int = 3,
-            threads: bool = True, runtime_checks: bool = True, name: str = "<text>",
+            threads: bool = True, runtime_checks: bool = True, versions: int = 4, name: str = "<text>",
             pipeline: str | None = None) -> Program:
     """Compiles MLIR text into this process.
 
@@ -500,12 +501,13 @@ def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: s
     ``device``: ``cuda``, ``cuda:1`` or ``sim``, the simulator (default: $NVFP4_DEVICE, or cuda); ``sm_100a+sim`` says both.
     ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, ``amx``, or several with commas or
     ``all``, among which the CPU chooses.
-    ``runtime_checks`` checks offsets, indices and extents where the code runs. ``pipeline`` names passes, in
+    ``runtime_checks`` checks offsets, indices and extents where the code runs. ``versions`` is how many kernels for few
+    and for many rows a product has, at most, whose rows are known only where the code runs. ``pipeline`` names passes, in
     MLIR's syntax, that run before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises
     CompileError with diagnostics.
     """
     return Program(mlir, target=target, device=device, isa=isa, opt_level=opt_level, threads=threads,
-                   runtime_checks=runtime_checks, name=name, pipeline=pipeline)
+                   runtime_checks=runtime_checks, versions=versions, name=name, pipeline=pipeline)
 
 
 def explain(mlir: str, target: str = "sm_100a", *, name: str = "<text>", pipeline: str | None = None) -> str:

@@ -29,6 +29,12 @@ struct GsgToSm100Options : GsgToCpuOptions {
       llvm::cl::desc("Rows of all groups to choose tiles for where only the "
                      "device knows them, 0 for no hint"),
       llvm::cl::init(0)};
+  Option<int64_t> versions{
+      *this, "versions",
+      llvm::cl::desc(
+          "Kernels for few and for many rows of a product whose rows "
+          "are known only when it runs, at most; 1 for none"),
+      llvm::cl::init(1)};
   Option<bool> verify{
       *this, "verify",
       llvm::cl::desc("Check the schedule of kernels after every pass"),

@@ -42,6 +42,9 @@ struct CodeOptions {
   /// Data and dynamic extents are checked where the code runs.
   bool runtimeChecks = true;
   unsigned optLevel = 3;
+  /// Kernels for few and for many rows of a product whose rows are known only
+  /// where the code runs, at most.
+  int64_t versions = 4;
   /// The inner kernels come from the library of this compiler, as assembly and
   /// fully optimised; otherwise they are part of the IR.
   bool kernelLibrary = true;
@@ -89,9 +92,11 @@ mlir::FailureOr<std::string> emitKernelCode(mlir::ModuleOp module,
 
 /// Prints, as a remark at each product, which strategies the cost model
 /// considers for the GPU `target`, their predicted times and why each lost.
-/// Nothing is printed but errors if a product gets no kernel.
+/// Nothing is printed but errors if a product gets no kernel. `versions` is
+/// that of CodeOptions.
 mlir::LogicalResult explainStrategies(mlir::ModuleOp module,
-                                      const std::string &target);
+                                      const std::string &target,
+                                      int64_t versions);
 
 } // namespace nvfp4::tools
 

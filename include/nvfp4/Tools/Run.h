@@ -22,8 +22,12 @@ namespace nvfp4::tools {
 
 /// The options of nvfp4-run.
 struct RunOptions : CodeOptions {
-  /// An empty target is that of the device.
-  RunOptions() { target.clear(); }
+  /// An empty target is that of the device. Code that runs once has one
+  /// version.
+  RunOptions() {
+    target.clear();
+    versions = 1;
+  }
 
   /// A module in MLIR, or a shared object (by its first bytes).
   std::string input = "-";

@@ -29,8 +29,9 @@ Nvfp4CompileOptions nvfp4CompileOptionsGetDefault(void) {
   auto literal = [](StringRef text) {
     return MlirStringRef{text.data(), text.size()};
   };
-  return {literal("cpu"), literal("native"), /*optLevel=*/3, /*threads=*/true,
-          /*runtimeChecks=*/true};
+  return {literal("cpu"),         literal("native"),
+          /*optLevel=*/3,         /*threads=*/true,
+          /*runtimeChecks=*/true, /*versions=*/4};
 }
 
 /// A copy to work on, or null after a diagnostic.
@@ -165,5 +166,6 @@ MlirLogicalResult nvfp4ModuleExplain(MlirModule module, MlirStringRef target,
   if (!copy)
     return {0};
   DiagnosticScope scope(copy->getContext(), sink);
-  return wrap(tools::explainStrategies(*copy, toString(target).str()));
+  return wrap(tools::explainStrategies(*copy, toString(target).str(),
+                                       tools::CodeOptions().versions));
 }

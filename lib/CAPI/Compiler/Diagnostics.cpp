@@ -83,6 +83,7 @@ capi::getOptions(const Nvfp4CompileOptions &options, Nvfp4DiagnosticSink sink) {
   result.optLevel = options.optLevel;
   result.threads = options.threads;
   result.runtimeChecks = options.runtimeChecks;
+  result.versions = options.versions;
   result.report = [sink](const std::string &message) {
     reportError(sink, message);
   };
