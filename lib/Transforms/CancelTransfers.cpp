@@ -12,6 +12,8 @@
 
 #include "nvfp4/Transforms/Passes.h"
 
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -25,6 +27,7 @@ namespace nvfp4 {
 } // namespace nvfp4
 
 using namespace mlir;
+using namespace nvfp4;
 
 namespace {
 
@@ -58,23 +61,40 @@ Value getRoot(Value value) {
   return value;
 }
 
-/// Collects what uses `memref` or a view of it.
+/// Whether `op` neither reads nor writes nor passes on the memory it names.
+bool isName(Operation *op) {
+  return isMemoryEffectFree(op) && !op->hasTrait<OpTrait::IsTerminator>();
+}
+
+/// Collects what uses a memref, a view or a tensor map of it, or its address.
 void collectUsers(Value memref, SmallVectorImpl<Operation *> &users) {
   for (Operation *user : memref.getUsers()) {
     users.push_back(user);
-    if (isa<ViewLikeOpInterface>(user))
+    // Kernels that read the table read what its addresses name.
+    if (auto write = dyn_cast<warpspec::WriteTableOp>(user);
+        write && write.getTable() != memref)
+      collectUsers(write.getTable(), users);
+    if (isName(user) && !isa<memref::DimOp>(user))
       for (Value result : user->getResults())
         collectUsers(result, users);
   }
+}
+
+/// Whether `op` makes a tensor map of which launches alone know.
+bool isMapOfLaunches(Operation *op) {
+  return isa<warpspec::EncodeTensorMapOp>(op) &&
+         llvm::all_of(op->getUsers(), llvm::IsaPred<warpspec::LaunchOp>);
 }
 
 /// Whether `user` gives the memory another name, by which it may be used then:
 /// it passes it on, or takes its address. What a function returns has no use
 /// after.
 bool isEscape(Operation *user) {
-  if (isa<ViewLikeOpInterface, memref::DimOp, func::ReturnOp>(user))
+  if (isa<ViewLikeOpInterface, memref::DimOp, func::ReturnOp>(user) ||
+      isMapOfLaunches(user))
     return false;
   return !isa<MemoryEffectOpInterface>(user) || isMemoryEffectFree(user) ||
+         isa<warpspec::WriteTableOp>(user) ||
          user->hasTrait<OpTrait::IsTerminator>() ||
          llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
 }
@@ -115,6 +135,11 @@ void forEachEffect(Operation *op,
     effects.getEffects(all);
     for (const MemoryEffects::EffectInstance &effect : all)
       use(effect.getEffect(), effect.getValue());
+    // What a kernel stores by a tensor map is a parameter, too.
+    if (auto launch = dyn_cast<warpspec::LaunchOp>(each))
+      for (Value parameter : launch.getParameters())
+        if (auto map = parameter.getDefiningOp<warpspec::EncodeTensorMapOp>())
+          use(MemoryEffects::Read::get(), map.getMemory());
   });
 }
 
@@ -238,9 +263,9 @@ bool replaceBySource(Operation *op, Copy copy) {
   Operation *deallocation = nullptr;
   for (Operation *user : users) {
     Operation *here = getAncestorIn(block, user);
-    if (!here || (here->isBeforeInBlock(op) && !isa<ViewLikeOpInterface>(user)))
+    if (!here || (here->isBeforeInBlock(op) && !isName(user)))
       return false;
-    if (user == op || isa<ViewLikeOpInterface>(user))
+    if (user == op || isName(user))
       continue;
     if (isDeallocation(user)) {
       if (deallocation || here != user)
@@ -283,8 +308,7 @@ bool isUseless(Operation *op, Copy copy) {
       Operation *here = getAncestorIn(block, user);
       if (!here)
         return true;
-      if (here == op || isDeallocation(user) ||
-          isa<ViewLikeOpInterface, memref::DimOp>(user))
+      if (here == op || isDeallocation(user) || isName(user))
         return false;
       // The function returns it.
       if (user->hasTrait<OpTrait::IsTerminator>())
