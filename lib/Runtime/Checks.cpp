@@ -14,6 +14,8 @@
 
 #include "Violation.h"
 
+#include "nvfp4/Format/WgmmaWeights.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -158,6 +160,23 @@ extern "C" int32_t nvfp4_check_positive(const char *where, const char *label,
                   " to be finite and positive, but got " + number + " [" +
                   label + "]");
   return 0;
+} catch (...) {
+  recordException();
+  return 0;
+}
+
+extern "C" int32_t nvfp4_check_factors(const char *where, const float *factors,
+                                       int64_t count, int64_t format) try {
+  auto kind =
+      nvfp4::format::scaleKind(static_cast<nvfp4::format::BlockFormat>(format));
+  for (int64_t i = 0; i < count; ++i) {
+    std::string error = nvfp4::format::wgmma::checkFactor(kind, factors[i]);
+    if (error.empty())
+      continue;
+    recordViolation(std::string(where) + ": " + error);
+    return 0;
+  }
+  return 1;
 } catch (...) {
   recordException();
   return 0;

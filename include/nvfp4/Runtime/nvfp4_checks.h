@@ -61,6 +61,11 @@ NVFP4_API int32_t nvfp4_check_positive(const char *where, const char *label,
                                        const char *what, float seen,
                                        int64_t users);
 
+/* The `count` factors of packed weights in a format of
+ * nvfp4/Format/BlockFormat.h are numbers that kernels know. */
+NVFP4_API int32_t nvfp4_check_factors(const char *where, const float *factors,
+                                      int64_t count, int64_t format);
+
 /* Every entry of `what` is in [-1, limit). The entries are integers of 32 or 64
  * bits in rows and columns, or in a vector if `columns` is -1; strides count
  * entries. */

@@ -70,6 +70,9 @@ public:
 
   /// The logical extents of an operand, scaled or not.
   llvm::SmallVector<Extent, 3> logicalShape(const ScaledOperand &operand);
+  /// The factors of packed weights are numbers that kernels know.
+  void factors(const ScaledOperand &operand);
+
   /// storage_c6 and storage_c9 for an operand in storage form of logical
   /// extents `shape`. `isOwnShape` says that they were read from its values.
   void storage(llvm::StringRef name, const ScaledOperand &operand,

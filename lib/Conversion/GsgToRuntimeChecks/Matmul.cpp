@@ -86,6 +86,7 @@ void MatmulChecks::factors() {
     else
       check.equal("matmul_c4", Twine("N of ") + name, n, columns);
     check.storage(name, operand, shape, /*isOwnShape=*/true);
+    check.factors(operand);
     if (shape.size() == 3)
       numGroups = shape[0];
   }

@@ -92,6 +92,17 @@ void CheckBuilder::storage(StringRef name, const ScaledOperand &operand,
           dim(operand.scales, d), extent);
 }
 
+void CheckBuilder::factors(const ScaledOperand &operand) {
+  if (!operand.type.isCoded())
+    return;
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(builder, loc, operand.scales);
+  auto format = static_cast<int64_t>(toFormat(operand.type.getFormat()));
+  check("nvfp4_check_factors", "", "",
+        {addressOf(operand.scales, metadata), i64(metadata.getSizes()[0]),
+         i64(format)});
+}
+
 //===----------------------------------------------------------------------===//
 // Groups and indices
 //===----------------------------------------------------------------------===//
