@@ -69,6 +69,18 @@ public:
       rows = LLVM::MulOp::create(host.b, loc, rows, view.size(host.b, loc, d));
     add(rows);
   }
+  /// Rows of tiles of scales, and the bytes of each.
+  void addTileRows(Value memref, Value descriptor) {
+    constexpr int64_t tileRank = 3, tileBytes = 512;
+    MemRefDescriptor view(descriptor);
+    int64_t last = getRank(memref) - tileRank - 1;
+    Value rows = host.i64(1);
+    for (int64_t d = 0; d < last; ++d)
+      rows = LLVM::MulOp::create(host.b, loc, rows, view.size(host.b, loc, d));
+    add(rows);
+    add(LLVM::MulOp::create(host.b, loc, view.size(host.b, loc, last),
+                            host.i64(tileBytes)));
+  }
   /// Form, offsets, their bits, number and alignment, and the stage.
   template <typename Op, typename Adaptor>
   void addGroups(Op op, Adaptor adaptor, std::optional<GroupForm> form) {
@@ -196,8 +208,7 @@ template <>
 StringRef LowerStaging<warpspec::StagePaddedScalesOp>::fill(
     StagingCall &call, warpspec::StagePaddedScalesOp op, OpAdaptor adaptor) {
   call.addAddress(op.getInput(), adaptor.getInput());
-  call.addDim(adaptor.getOut(), 0);
-  call.addDim(adaptor.getOut(), 1);
+  call.addTileRows(op.getInput(), adaptor.getInput());
   call.add(adaptor.getColumns());
   call.addTarget(op.getOut(), adaptor.getOut());
   return "nvfp4_stage_padded_scales";

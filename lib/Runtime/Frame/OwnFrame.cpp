@@ -48,6 +48,9 @@ nvfp4_status OwnFrame::prepare() {
     if (nvfp4_status status = found->device->enter())
       return status;
     device = found;
+    // Before any memory: the device may not run them.
+    if (nvfp4_status status = artefact.load(*device, kernels))
+      return status;
   }
   return nvfp4_stream_create(device->device, &stream);
 }
@@ -60,10 +63,7 @@ nvfp4_status OwnFrame::getStream(nvfp4_stream *&stream) {
 
 nvfp4_status OwnFrame::findKernel(const nvfp4_kernel_entry &entry,
                                   nvfp4_kernel *&kernel) {
-  if (!kernels)
-    if (nvfp4_status status = artefact.load(*device, kernels))
-      return status;
-  kernel = kernels->find(entry);
+  kernel = kernels ? kernels->find(entry) : nullptr;
   if (kernel)
     return NVFP4_OK;
   return fail(NVFP4_BAD_ARTEFACT, "the artefact does not list its kernel " +

@@ -19,14 +19,14 @@
 template <typename Callable>
 static void copyRows(const void *source, int64_t rows, int64_t rowBytes,
                      void *target, int64_t pitch, Callable mend) {
-  if (rowBytes == 0)
-    return;
   for (int64_t row = 0; row < rows; ++row) {
     auto *to = static_cast<uint8_t *>(target) + row * pitch;
-    std::memcpy(to, static_cast<const uint8_t *>(source) + row * rowBytes,
-                static_cast<size_t>(rowBytes));
+    if (rowBytes > 0)
+      std::memcpy(to, static_cast<const uint8_t *>(source) + row * rowBytes,
+                  static_cast<size_t>(rowBytes));
     std::memset(to + rowBytes, 0, static_cast<size_t>(pitch - rowBytes));
-    mend(to);
+    if (rowBytes > 0)
+      mend(to);
   }
 }
 

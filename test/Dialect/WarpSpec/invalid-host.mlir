@@ -20,7 +20,7 @@ func.func @dimensions(%a: memref<8x64xi8, #gpu.address_space<global>>) {
 // -----
 
 func.func @element(%a: memref<8x64xi8, #gpu.address_space<global>>) {
-  // expected-error @below {{expected elements of i8, i16, f16, bf16 or padded f4E2M1FN, but got 'f32'}}
+  // expected-error @below {{expected elements of 8 bits, i16, f16, bf16 or padded f4E2M1FN, but got 'f32'}}
   %map = warpspec.encode_tensor_map %a sizes [8, 64] strides [256]
       : memref<8x64xi8, #gpu.address_space<global>> to !warpspec.tensor_map<8x4xf32>
   return

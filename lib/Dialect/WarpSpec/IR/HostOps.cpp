@@ -103,7 +103,7 @@ SmallVector<OpFoldResult> EncodeTensorMapOp::getMixedStrides() {
 /// Whether TMA copies elements of this type.
 static bool isMapElement(Type type) {
   return isa<Float4E2M1FNType, BFloat16Type, Float16Type>(type) ||
-         type.isInteger(8) || type.isInteger(16);
+         type.isInteger(16) || type.getIntOrFloatBitWidth() == 8;
 }
 
 LogicalResult EncodeTensorMapOp::verify() {
@@ -117,8 +117,8 @@ LogicalResult EncodeTensorMapOp::verify() {
   if (rank > 5)
     return emitOpError("expected at most 5 dimensions, but got ") << rank;
   if (!isMapElement(getType().getElementType()))
-    return emitOpError("expected elements of i8, i16, f16, bf16 or padded "
-                       "f4E2M1FN, but got ")
+    return emitOpError("expected elements of 8 bits, i16, f16, bf16 or "
+                       "padded f4E2M1FN, but got ")
            << getType().getElementType();
   for (int64_t stride : getStaticStrides())
     if (!ShapedType::isDynamic(stride) && stride % 16 != 0)
