@@ -94,12 +94,12 @@ def write_kernels(folder, build, source, example, target):
     for stage, text in zip(("gate_up", "down"), entries["layer"]):
         name, parameters = text[:text.index("(")], text[:text.index("{")]
 
-        def constant(what, name=name):
-            return int(re.search(rf"@{name}_{what}\((\d+) : i32\)", host)[1])
-
+        # Threads, shared memory, blocks of a cluster, flags.
+        entry = host[host.index(f"_{name}_entry() "):]
+        threads, shared_bytes, _, flags = map(int, re.findall(r"constant\((\d+) : i32\)", entry)[:4])
         products[stage] = {
             "kernel": name, "maps": parameters.count("[128]"), "parameters": parameters.count(".param "),
-            "threads": constant("threads"), "shared_bytes": constant("shared_bytes"), "flags": constant("flags"),
+            "threads": threads, "shared_bytes": shared_bytes, "flags": flags,
             # Of 64 columns along K, in a stage.
             "blocks": 2}
     # A kernel that waits for the launch before it may begin before that has ended.

@@ -31,9 +31,11 @@
 
 using namespace mlir;
 
-void nvfp4::buildDecomposePipeline(OpPassManager &pm, StringRef target) {
+void nvfp4::buildDecomposePipeline(OpPassManager &pm, StringRef target,
+                                   StringRef memory) {
   target::DeclareEntryPointsPassOptions declare;
   declare.target = target.str();
+  declare.memory = memory.str();
   pm.addPass(gsg::createFuseEpiloguePass());
   pm.addPass(gsg::createDecomposeScaledPass());
   pm.addPass(target::createDeclareEntryPointsPass(declare));

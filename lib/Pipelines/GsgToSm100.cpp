@@ -11,18 +11,26 @@
 
 #include "nvfp4/Pipelines/GsgToSm100.h"
 
+#include "nvfp4/Conversion/GpuHostToLLVM/GpuHostToLLVM.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Pipelines/WarpSpecToNVVM.h"
 #include "nvfp4/Target/Passes.h"
+#include "nvfp4/Transforms/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace nvfp4;
+
+static bool isOnDevice(const GsgToSm100Options &options) {
+  return options.memory.getValue() == "device";
+}
 
 void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
                                        const GsgToSm100Options &options,
@@ -31,9 +39,10 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   gsg::VerifyTargetPassOptions verify;
   verify.target = options.target;
   pm.addPass(gsg::createVerifyTargetPass(verify));
-  buildDecomposePipeline(pm, options.target);
+  buildDecomposePipeline(pm, options.target, options.memory);
   buildBufferizePipeline(pm);
-  if (options.runtimeChecks)
+  // They read offsets, which the host cannot read on the device.
+  if (options.runtimeChecks && !isOnDevice(options))
     pm.addPass(createEmitRuntimeChecksPass());
   gsg::SplitListPassOptions split;
   split.target = options.target;
@@ -57,6 +66,11 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   select.kernels = true;
   select.explain = explain;
   pm.addPass(gsg::createSelectStrategyPass(select));
+  if (isOnDevice(options))
+    pm.addPass(createUseDeviceMemoryPass());
+  gsg::InsertTransfersPassOptions transfers;
+  transfers.memory = options.memory;
+  pm.addPass(gsg::createInsertTransfersPass(transfers));
 }
 
 void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
@@ -65,6 +79,11 @@ void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
   gsg::ConvertGsgToWarpSpecPassOptions convert;
   convert.target = options.target;
   pm.addPass(gsg::createConvertGsgToWarpSpecPass(convert));
+  // Again, for what stands before launches now.
+  gsg::InsertTransfersPassOptions transfers;
+  transfers.memory = options.memory;
+  pm.addPass(gsg::createInsertTransfersPass(transfers));
+  pm.addNestedPass<func::FuncOp>(createCancelTransfersPass());
   // Kernels as one would write them, for those who read or edit them here.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -76,6 +95,8 @@ void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
 void nvfp4::buildGsgToSm100Pipeline(OpPassManager &pm,
                                     const GsgToSm100Options &options) {
   buildGsgToKernelsPipeline(pm, options);
+  pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
+  pm.addPass(createConvertGpuHostToLLVMPass());
   target::EmbedKernelsPassOptions embed;
   embed.target = options.target;
   pm.addPass(target::createEmbedKernelsPass(embed));

@@ -12,7 +12,7 @@
 #include "Tcgen05/Kernel.h"
 #include "Wgmma/Kernel.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
+#include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/ListProblem.h"
 
@@ -89,6 +89,14 @@ static LogicalResult lowerList(ModuleOp module, MatmulListOp list,
   return success();
 }
 
+static LogicalResult verifyDeviceMemory(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (isa<BaseMemRefType>(type) && !isDeviceMemory(type))
+      return op->emitOpError("expected memory of the device, but got ")
+             << type << "; run gsg-insert-transfers first";
+  return success();
+}
+
 namespace {
 struct ConvertGsgToWarpSpec
     : nvfp4::gsg::impl::ConvertGsgToWarpSpecPassBase<ConvertGsgToWarpSpec> {
@@ -105,7 +113,7 @@ struct ConvertGsgToWarpSpec
         products.push_back(op);
     });
     for (Operation *op : products) {
-      if (failed(verifyHostMemory(op)))
+      if (failed(verifyDeviceMemory(op)))
         return signalPassFailure();
       auto matmul = dyn_cast<MatmulOp>(op);
       if (auto list = dyn_cast<MatmulListOp>(op)) {

@@ -72,6 +72,21 @@ static bool isStaging(Operation *op) {
              warpspec::StageValuesOp, warpspec::StageWeightsOp>(op);
 }
 
+/// The operand that a staging operation would not be needed for; empty for
+/// other operations.
+static StringRef getStagedForm(Operation *op) {
+  if (isa<warpspec::StageWeightsOp>(op))
+    return "weights packed by relayout_weights (gsg-lay-out-weights)";
+  if (auto rows = dyn_cast<warpspec::StageRowsOp>(op))
+    return rows.getFormat() ? "rows of 16 bits without scales"
+                            : "groups along M";
+  if (isa<warpspec::StageValuesOp, warpspec::StageScalesOp>(op))
+    return "groups along M";
+  if (isa<warpspec::StagePaddedScalesOp>(op))
+    return "a known K of whole tiles of four scales";
+  return isa<warpspec::StageOddValuesOp>(op) ? "an even K" : "";
+}
+
 static SmallVector<Value> getDynamicSizes(OpBuilder &b, Location loc,
                                           Value memref) {
   SmallVector<Value> sizes;
@@ -166,12 +181,15 @@ struct InsertTransfers
     if (values.empty())
       return success();
     if (memory == "device") {
-      return onDevice
-                 ? op->emitOpError("expected memory of the device, but got ")
-                       << values.front().getType()
-                 : op->emitOpError("expected an operation with GPU code; "
-                                   "compile with memory = host to run it on "
-                                   "the host");
+      if (onDevice)
+        return op->emitOpError("expected memory of the device, but got ")
+               << values.front().getType();
+      if (StringRef wanted = getStagedForm(op); !wanted.empty())
+        return op->emitError("kernels expected ")
+               << wanted << " in memory of the device; or compile with memory "
+               << "= host";
+      return op->emitOpError("expected an operation with GPU code; compile "
+                             "with memory = host to run it on the host");
     }
     for (Value value : values)
       transfer(op, value, onDevice);

@@ -2,7 +2,7 @@
 // product says where its columns are.
 // RUN: nvfp4-opt %s --gsg-assign-scale-layout | FileCheck %s
 // RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-assign-scale-layout | FileCheck %s
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-warpspec | FileCheck %s --check-prefix=KERNEL
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s --check-prefix=KERNEL
 // RUN: not nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-cpu=isa=generic 2>&1 | FileCheck %s --check-prefix=CPU
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>

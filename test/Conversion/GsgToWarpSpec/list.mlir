@@ -1,7 +1,7 @@
 // Problems with their own M, N and K: one kernel, which reads them from a table.
-// RUN: nvfp4-opt %s --gsg-split-list --gsg-assign-scale-layout --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-split-list --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
 // RUN: nvfp4-opt %s --gsg-split-list=target=sm_90a | FileCheck %s --check-prefix=SPLIT
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a0 = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>
 !b0 = !grouped_scaled_gemm.scaled<384x512, nvfp4, blocked>
@@ -16,11 +16,10 @@ func.func @list(%a0: memref<?x256xi8>, %as0: memref<?x8x32x4x4xf8E4M3FN>,
                 %a1: memref<16x32xi8>, %as1: memref<1x1x32x4x4xf8E4M3FN>,
                 %b1: memref<32x32xi8>, %bs1: memref<1x1x32x4x4xf8E4M3FN>,
                 %alpha: memref<2xf32>, %c0: memref<?x384xf32>, %c1: memref<16x32xf32>) {
-  // CHECK: %[[TASK:.*]] = llvm.call @nvfp4_task_begin
-  // CHECK-COUNT-2: llvm.call @nvfp4_task_table_row(%[[TASK]])
-  // CHECK: llvm.call @nvfp4_task_table_end(%[[TASK]])
-  // CHECK: llvm.call @nvfp4_task_run(%[[TASK]]
-  // CHECK-NOT: llvm.call @nvfp4_task_begin
+  // CHECK: %[[T:.*]] = gpu.alloc () : memref<12x128xi8, #gpu.address_space<global>>
+  // CHECK: warpspec.write_table %[[T]] rows(2)
+  // CHECK: warpspec.launch @nvfp4_kernels::@nvfp4_gemm_0 tiles(%{{.*}})(%[[T]], %[[T]], writes
+  // CHECK-NOT: warpspec.launch
   // CHECK-NOT: grouped_scaled_gemm
   grouped_scaled_gemm.matmul_list
       lhs(%a0 scaled_by %as0 : memref<?x256xi8>, memref<?x8x32x4x4xf8E4M3FN> as !a0,

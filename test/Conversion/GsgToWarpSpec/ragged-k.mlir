@@ -1,7 +1,7 @@
 // Groups along K: where one begins and how long its loop is comes from the offsets.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
 // RUN: nvfp4-opt %s --gsg-assign-scale-layout | FileCheck %s --check-prefix=LAYOUT
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<256x?, nvfp4, blocked, starts = compact>
 !b = !grouped_scaled_gemm.scaled<384x?, nvfp4, starts = compact>
@@ -19,11 +19,9 @@
 func.func @gradient(%ends: memref<4xi32>, %a: memref<256x?xi8>, %as: memref<?x?x32x4x4xf8E4M3FN>,
                     %b: memref<384x?xi8>, %bs: memref<384x?xf8E4M3FN>, %beta: f32,
                     %out: memref<4x256x384xf32>) {
-  // CHECK: %[[TASK:.*]] = llvm.call @nvfp4_task_begin
-  // CHECK: llvm.call @nvfp4_task_groups(%[[TASK]]
-  // CHECK-COUNT-2: llvm.call @nvfp4_task_k_values(%[[TASK]]
-  // CHECK-COUNT-2: llvm.call @nvfp4_task_k_scales(%[[TASK]]
-  // CHECK: llvm.call @nvfp4_task_run(%[[TASK]]
+  // CHECK-COUNT-2: warpspec.stage_values(%{{.*}}) format "nvfp4" columns(%{{.*}}) groups(%{{.*}}) k_ends stage(256)
+  // CHECK-COUNT-2: warpspec.stage_scales(%{{.*}}) format "nvfp4" compact columns(%{{.*}}) groups(%{{.*}}) k_ends stage(256)
+  // CHECK: warpspec.launch
   grouped_scaled_gemm.matmul <ragged_k, ends> groups(%ends : memref<4xi32>)
       lhs(%a scaled_by %as : memref<256x?xi8>, memref<?x?x32x4x4xf8E4M3FN> as !a)
       rhs(%b scaled_by %bs : memref<384x?xi8>, memref<384x?xf8E4M3FN> as !b)

@@ -1,17 +1,16 @@
-// A kernel that stands in the module before has no name to launch it by: an equal one is not shared with it.
-// RUN: nvfp4-opt %s --convert-gsg-to-warpspec=target=sm_90a --mlir-print-op-generic > %t.once
+// A kernel that stands in the module before is shared, whatever its name is.
+// RUN: nvfp4-opt %s --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a --mlir-print-op-generic > %t.once
 // RUN: grep "^[!#]" %t.once > %t.mlir
 // RUN: grep -v "^}$" %s >> %t.mlir
 // RUN: sed -n "/^  \"gpu.module/,/^  })/p" %t.once | sed "s/\"nvfp4_gemm_0\"/\"handwritten\"/" >> %t.mlir
 // RUN: echo "}" >> %t.mlir
-// RUN: nvfp4-opt %t.mlir --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s --implicit-check-not=handwritten_name
+// RUN: nvfp4-opt %t.mlir --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
 
 !scaled = !grouped_scaled_gemm.scaled<?x?, nvfp4>
 
-// CHECK: %[[NAME:.*]] = llvm.mlir.addressof @nvfp4_gemm_0_name
-// CHECK: llvm.call @nvfp4_task_begin(%{{.*}}, %{{.*}}, %[[NAME]])
+// CHECK: warpspec.launch @nvfp4_kernels::@handwritten
 // CHECK: warpspec.kernel @handwritten
-// CHECK: warpspec.kernel @nvfp4_gemm_0
+// CHECK-NOT: warpspec.kernel
 module {
   func.func @product(%a: memref<?x?xi8>, %as: memref<?x?xf8E4M3FN>,
                      %b: memref<?x?xi8>, %bs: memref<?x?xf8E4M3FN>, %c: memref<?x?xf32>) {

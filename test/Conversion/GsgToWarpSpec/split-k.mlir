@@ -1,14 +1,13 @@
 // K in parts: each tile thrice, on blocks of their own; sums of the first two lie in global memory.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-warpspec --canonicalize --cse | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec --canonicalize --cse | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<64x4096, nvfp4, blocked>
 !b = !grouped_scaled_gemm.scaled<256x4096, nvfp4, blocked>
 // 2 tiles of 2 parts: rows of zeros, for 128 threads with 128 sums each, and a flag of each thread.
 // CHECK-LABEL: func.func @few
-// CHECK: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK: llvm.call @nvfp4_task_buffer(%{{[^,]*}}, %[[NULL]], %c4_i64, %c65536_i64, %c16_i64, %c4_i32)
-// CHECK: llvm.call @nvfp4_task_buffer(%{{[^,]*}}, %[[NULL]], %c4_i64, %c512_i64, %c16_i64, %c4_i32)
+// CHECK: gpu.memset %{{.*}} : memref<4x65536xi8, #gpu.address_space<global>>
+// CHECK: gpu.memset %{{.*}} : memref<4x512xi8, #gpu.address_space<global>>
 func.func @few(%a: memref<64x2048xi8>, %as: memref<1x64x32x4x4xf8E4M3FN>,
                %b: memref<256x2048xi8>, %bs: memref<2x64x32x4x4xf8E4M3FN>, %out: memref<64x256xbf16>) {
   grouped_scaled_gemm.matmul <dense>

@@ -1,6 +1,6 @@
 // Tiles that blocks share along K on sm_90a, where more of them than SMs are expected, or sums may be in any order.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},gsg-insert-transfers,convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4>
 !b = !grouped_scaled_gemm.scaled<8x384x512, nvfp4>
@@ -11,8 +11,8 @@
 func.func @rounds(%a: memref<?x256xi8>, %as: memref<?x32xf8E4M3FN>, %ends: memref<8xi32>,
                   %b: memref<8x384x256xi8>, %bs: memref<8x384x32xf8E4M3FN>, %out: memref<?x384xbf16>) {
   // Sums and flags of each block.
-  // CHECK-COUNT-2: llvm.mlir.zero
-  // CHECK: llvm.call @nvfp4_task_run
+  // CHECK-COUNT-2: gpu.memset %[[SCRATCH:.*]], %{{.*}} : memref<?x{{[0-9]+}}xi8, #gpu.address_space<global>>
+  // CHECK: warpspec.launch @{{.*}} writes %[[SCRATCH]]
   grouped_scaled_gemm.matmul <ragged_rows> groups(%ends : memref<8xi32>)
       lhs(%a scaled_by %as : memref<?x256xi8>, memref<?x32xf8E4M3FN> as !a)
       rhs(%b scaled_by %bs : memref<8x384x256xi8>, memref<8x384x32xf8E4M3FN> as !b)

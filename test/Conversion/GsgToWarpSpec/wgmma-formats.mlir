@@ -1,6 +1,6 @@
 // Weights of 8 bits with scales that are powers of two, and groups along K.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},gsg-insert-transfers,convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<64x512, mxfp4>
 !b = !grouped_scaled_gemm.scaled<384x512, mxfp8_e4m3>
@@ -9,11 +9,9 @@
 func.func @bytes(%a: memref<64x256xi8>, %as: memref<64x16xf8E8M0FNU>,
                  %b: memref<384x512xf8E4M3FN>, %bs: memref<384x16xf8E8M0FNU>,
                  %out: memref<64x384xbf16>) {
-  // CHECK: llvm.call @nvfp4_task_tokens(%{{.*}}, %c1_i32
-  // CHECK: %[[WEIGHTS:.*]] = llvm.call @nvfp4_task_coded_weights(%{{.*}}, %c3_i32
-  // CHECK: llvm.call @nvfp4_task_coded_part(%{{.*}}, %[[WEIGHTS]]
-  // CHECK: llvm.call @nvfp4_task_pointer(%{{.*}}, %[[WEIGHTS]])
-  // CHECK: llvm.call @nvfp4_task_coded_factors(%{{.*}}, %[[WEIGHTS]])
+  // CHECK: warpspec.stage_rows(%{{.*}}) format "mxfp4" columns(%{{.*}}) stage(128) outs(%{{.*}}) : {{.*}} to memref<64x512xbf16
+  // CHECK: warpspec.stage_weights(%{{.*}}) format "mxfp8_e4m3" columns(%{{.*}}) stage(128) outs(%[[WEIGHTS:.*]], %[[FACTORS:.*]]) :
+  // CHECK: warpspec.launch @{{.*}} %[[WEIGHTS]], %[[FACTORS]],
   grouped_scaled_gemm.matmul <dense>
       lhs(%a scaled_by %as : memref<64x256xi8>, memref<64x16xf8E8M0FNU> as !a)
       rhs(%b scaled_by %bs : memref<384x512xf8E4M3FN>, memref<384x16xf8E8M0FNU> as !b)
@@ -28,9 +26,8 @@ func.func @bytes(%a: memref<64x256xi8>, %as: memref<64x16xf8E8M0FNU>,
 func.func @along_k(%a: memref<64x?xi8>, %as: memref<64x?xf8E4M3FN>, %ends: memref<8xi32>,
                    %b: memref<384x?xi8>, %bs: memref<384x?xf8E4M3FN>,
                    %out: memref<8x64x384xf32>) {
-  // CHECK: llvm.call @nvfp4_task_groups(%{{.*}}, %c4_i32
-  // CHECK: llvm.call @nvfp4_task_tokens
-  // CHECK: llvm.call @nvfp4_task_coded_weights
+  // CHECK: warpspec.stage_rows(%{{.*}}) format "nvfp4" compact columns(%{{.*}}) groups(%{{.*}}) k_ends stage(128)
+  // CHECK: warpspec.stage_weights(%{{.*}}) format "nvfp4" compact columns(%{{.*}}) groups(%{{.*}}) k_ends stage(128)
   grouped_scaled_gemm.matmul <ragged_k> groups(%ends : memref<8xi32>)
       lhs(%a scaled_by %as : memref<64x?xi8>, memref<64x?xf8E4M3FN> as !ka)
       rhs(%b scaled_by %bs : memref<384x?xi8>, memref<384x?xf8E4M3FN> as !kb)

@@ -1,6 +1,6 @@
 // A ragged product for sm_90a: rows as bf16, weights coded, two roles.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},gsg-insert-transfers,convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4>
 !b = !grouped_scaled_gemm.scaled<8x384x512, nvfp4>
@@ -9,16 +9,12 @@
 func.func @ragged(%a: memref<?x256xi8>, %as: memref<?x32xf8E4M3FN>, %ends: memref<8xi32>,
                   %b: memref<8x384x256xi8>, %bs: memref<8x384x32xf8E4M3FN>,
                   %out: memref<?x384xbf16>) {
-  // CHECK: llvm.call @nvfp4_task_groups
-  // CHECK: %[[TOKENS:.*]] = llvm.call @nvfp4_task_tokens
-  // One map for each width: 8, 16, ... 96 rows.
-  // CHECK-COUNT-12: llvm.call @nvfp4_task_token_map(%{{.*}}, %[[TOKENS]]
-  // CHECK-NOT: nvfp4_task_token_map
-  // CHECK: %[[WEIGHTS:.*]] = llvm.call @nvfp4_task_coded_weights
-  // CHECK: llvm.call @nvfp4_task_coded_part(%{{.*}}, %[[WEIGHTS]]
-  // CHECK: llvm.call @nvfp4_task_pointer(%{{.*}}, %[[WEIGHTS]])
-  // CHECK-NOT: nvfp4_task_coded_factors
-  // CHECK: llvm.call @nvfp4_task_run
+  // CHECK: warpspec.stage_rows(%{{.*}}) format "nvfp4" columns(%{{.*}}) groups(%{{.*}}) row_ends stage(128) outs(%[[TOKENS:.*]]) : {{.*}} to memref<?x512xbf16
+  // Boxes of 8, 16, ... 96 rows.
+  // CHECK-COUNT-12: warpspec.encode_tensor_map %[[TOKENS]] sizes [8, %{{.*}}, 64] strides [128, 1024]
+  // CHECK-NOT: encode_tensor_map
+  // CHECK: warpspec.stage_weights(%{{.*}}) format "nvfp4" columns(%{{.*}}) stage(128) outs(%[[WEIGHTS:.*]], %{{.*}}) :
+  // CHECK: warpspec.launch @{{.*}} %[[WEIGHTS]], %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, writes
   grouped_scaled_gemm.matmul <ragged_rows> groups(%ends : memref<8xi32>)
       lhs(%a scaled_by %as : memref<?x256xi8>, memref<?x32xf8E4M3FN> as !a)
       rhs(%b scaled_by %bs : memref<8x384x256xi8>, memref<8x384x32xf8E4M3FN> as !b)

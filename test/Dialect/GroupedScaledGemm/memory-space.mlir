@@ -11,7 +11,7 @@
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @values(%a: memref<16x32xi8, 1>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8>,
                   %bs: memref<32x4xf8E4M3FN>, %c: memref<16x32xf32>) {
-  // CHECK: error: 'grouped_scaled_gemm.matmul' op expected memrefs in the host's memory
+  // CHECK: error: 'grouped_scaled_gemm.matmul' op expected memory of the device, but got 'memref<{{.*}}'; run gsg-insert-transfers first
   // expected-error @below {{expected memrefs in the host's memory, without a memory space, but got 'memref<16x32xi8, 1>'; copy it to memory of the host first}}
   grouped_scaled_gemm.matmul <dense>
       lhs(%a scaled_by %as : memref<16x32xi8, 1>, memref<16x4xf8E4M3FN> as !a)
@@ -26,7 +26,7 @@ func.func @values(%a: memref<16x32xi8, 1>, %as: memref<16x4xf8E4M3FN>, %b: memre
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @scales(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8>,
                   %bs: memref<32x4xf8E4M3FN, #gpu.address_space<global>>, %c: memref<16x32xf32>) {
-  // CHECK: error: {{.*}}but got 'memref<32x4xf8E4M3FN, #gpu.address_space<global>>'
+  // CHECK: error: {{.*}}expected memory of the device, but got 'memref<
   // expected-error @below {{but got 'memref<32x4xf8E4M3FN, #gpu.address_space<global>>'}}
   grouped_scaled_gemm.matmul <dense>
       lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
@@ -41,7 +41,7 @@ func.func @scales(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<3
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @result(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8>,
                   %bs: memref<32x4xf8E4M3FN>, %c: memref<16x32xf32, 1>) {
-  // CHECK: error: {{.*}}but got 'memref<16x32xf32, 1>'
+  // CHECK: error: {{.*}}expected memory of the device, but got 'memref<
   // expected-error @below {{but got 'memref<16x32xf32, 1>'}}
   grouped_scaled_gemm.matmul <dense>
       lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
@@ -56,7 +56,7 @@ func.func @result(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<3
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @list(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8, 3>,
                 %bs: memref<32x4xf8E4M3FN>, %c: memref<16x32xf32>) {
-  // CHECK: error: 'grouped_scaled_gemm.matmul_list' op expected memrefs in the host's memory
+  // CHECK: error: 'grouped_scaled_gemm.matmul_list' op expected memory of the device, but got 'memref<{{.*}}'; run gsg-insert-transfers first
   // expected-error @below {{but got 'memref<32x32xi8, 3>'}}
   grouped_scaled_gemm.matmul_list
       lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)

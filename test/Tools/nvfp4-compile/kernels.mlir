@@ -14,7 +14,7 @@
 // PTX-DAG: tcgen05.cp.cta_group::{{[12]}}.32x128b.warpx4
 // PTX-DAG: tcgen05.mma.cta_group::{{[12]}}.kind::mxf4nvf4.block_scale.block16
 // PTX-DAG: tcgen05.ld.sync.aligned.32x32b.x{{[0-9]+}}.b32
-// SO-DAG: U nvfp4_task_run
+// SO-DAG: U nvfp4_kernel_start
 // SO-DAG: T nvfp4_entry_f
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4>

@@ -1,8 +1,12 @@
 // Blocks of a cut tile wait for one another: its launch is cooperative (2). Others may begin before the one ahead ends (1).
 // RUN: nvfp4-compile %s --target=sm_90a --emit=mlir | FileCheck %s
 
-// CHECK-DAG: llvm.mlir.global internal constant @nvfp4_gemm_0_flags(2 : i32)
-// CHECK-DAG: llvm.mlir.global internal constant @nvfp4_gemm_1_flags(1 : i32)
+// CHECK: llvm.mlir.global internal constant @nvfp4_kernels_nvfp4_gemm_1_entry()
+// CHECK: %[[ONE:.*]] = llvm.mlir.constant(1 : i32)
+// CHECK: llvm.insertvalue %[[ONE]], %{{.*}}[5]
+// CHECK: llvm.mlir.global internal constant @nvfp4_kernels_nvfp4_gemm_0_entry()
+// CHECK: %[[TWO:.*]] = llvm.mlir.constant(2 : i32)
+// CHECK: llvm.insertvalue %[[TWO]], %{{.*}}[5]
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4>
 !b = !grouped_scaled_gemm.scaled<8x384x512, nvfp4>

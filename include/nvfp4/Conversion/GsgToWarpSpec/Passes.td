@@ -28,7 +28,8 @@ def InsertTransfersPass : Pass<"gsg-insert-transfers"> {
     needless.
 
     With `memory=device` nothing is copied: an operation without GPU code is an
-    error that names it.
+    error that names it, and so is a staging operation, with the form of the
+    operand that needs none.
 
     Before:
 
@@ -69,14 +70,16 @@ def ConvertGsgToWarpSpecPass
     "target", "target", "std::string", /*default=*/"\"sm_100a\"",
     "sm_90a, sm_100a, sm_103a or sm_100f">];
   let description = [{
-    Accepts modules whose products are in storage form on memrefs, with the
-    layouts of `gsg-assign-scale-layout`, whose `outer_gate` is read for
-    `sm_100a` and refused for `sm_90a`. Afterwards there is no `matmul`: each is
-    a persistent kernel of roles in `gpu.module @nvfp4_kernels`, and calls of
-    `nvfp4_launch.h` that copy its operands to the device, start it and copy the
-    result back. Products whose kernels would be equal, as those of a list with
-    extents that are not in types, share one. Other operations stay as they are,
-    for the host.
+    Accepts modules whose products are in storage form on memrefs of the device
+    (`gsg-insert-transfers`), with the layouts of `gsg-assign-scale-layout`,
+    whose `outer_gate` is read for `sm_100a` and refused for `sm_90a`. Afterwards
+    there is no `matmul`: each is a persistent kernel of roles in
+    `gpu.module @nvfp4_kernels`, and a `warpspec.launch` with tensor maps of its
+    operands. Operands that a kernel cannot read as they lie in memory are copied
+    on the device, where rows begin at other multiples of bytes, or staged by
+    `warpspec.stage_...`, for which `gsg-insert-transfers` runs once more.
+    Products whose kernels would be equal, as those of a list with extents that
+    are not in types, share one. Other operations stay as they are, for the host.
 
     | role       | warps | what it does |
     |------------|-------|--------------|
@@ -99,8 +102,8 @@ def ConvertGsgToWarpSpecPass
     an error that names the nearest form that
     they can.
 
-    For `target` sm_90a the roles are two, rows of A are dequantised to bf16 on
-    the host, which is exact, and weights are coded at the launch:
+    For `target` sm_90a the roles are two; rows of A with scales are dequantised
+    to bf16 before, which is exact, and weights that are not packed are packed:
 
     | role   | warps   | what it does |
     |--------|---------|--------------|
@@ -109,10 +112,6 @@ def ConvertGsgToWarpSpecPass
 
     Tiles are 256 columns by up to 96 rows, or 128 by up to 192; a group's rows are
     divided evenly over its tiles.
-
-    The constants `@nvfp4_kernels_image`, `@nvfp4_gemm_0_threads` and
-    `@nvfp4_gemm_0_shared_bytes` (and those of further kernels) stay undefined;
-    `nvfp4-embed-kernels` defines them.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

@@ -81,7 +81,7 @@ GroupPlace kernels::getGroup(const KernelContext &c,
   }
   auto [begin, size] = getRange(c, g);
   if (kind == GroupingKind::RaggedK) {
-    // Groups begin at stages of their own (see nvfp4_task_groups).
+    // Groups begin at stages of their own (see LaunchStaging.cpp).
     place.start = c.mul(g, extents.rows);
     place.rows = extents.rows;
     place.firstStep = c.add(c.div(begin, c.groupStage), g);

@@ -33,8 +33,17 @@ Value HostMath::toI64(HostNumber number) {
                       : number.value;
 }
 
-Value HostMath::i32(int64_t value) {
-  return arith::ConstantIntOp::create(builder, loc, value, 32);
+Value HostMath::toIndex(HostNumber number) {
+  if (number.known)
+    return arith::ConstantIndexOp::create(builder, loc, *number.known);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    number.value);
+}
+
+OpFoldResult HostMath::toFoldResult(HostNumber number) {
+  if (number.known)
+    return builder.getIndexAttr(*number.known);
+  return toIndex(number);
 }
 
 HostNumber HostMath::add(HostNumber a, HostNumber b) {

@@ -38,7 +38,8 @@ public:
   HostNumber atLeastOne(HostNumber a);
   HostNumber atMost(HostNumber a, int64_t most);
   mlir::Value toI64(HostNumber number);
-  mlir::Value i32(int64_t value);
+  mlir::Value toIndex(HostNumber number);
+  mlir::OpFoldResult toFoldResult(HostNumber number);
 
 private:
   mlir::OpBuilder &builder;

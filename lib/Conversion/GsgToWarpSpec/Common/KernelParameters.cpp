@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelParameters.h"
-#include "nvfp4/Runtime/nvfp4_device.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -59,17 +58,17 @@ static void addResult(Launch &launch, MatmulOp op, KernelParameters &p,
   Type element = cast<MemRefType>(op.getOut().getType()).getElementType();
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   HostNumber rowBytes = math.mul(columns, math.constant(bytes));
-  Value buffer = launch.addBuffer(op.getOut(), countRows(math, op.getOut(), 1),
-                                  rowBytes, 16, access);
-  p.result.memref = launch.addPointerTo(buffer, element);
+  Buffer buffer = launch.addBuffer(op.getOut(), countRows(math, op.getOut(), 1),
+                                   rowBytes, 16, access);
+  p.result.memref = launch.addPointerTo(buffer, element, access);
   p.result.stride = launch.addNumber(
       math.mul(math.ceilDiv(rowBytes, 16), math.constant(16 / bytes)));
   if (boxColumns == 0)
     return;
   int64_t boxBytes = boxColumns * bytes;
   p.result.map =
-      launch.addMatrixMap(buffer, NVFP4_TENSOR_U8, warpspec::kTmemLanes,
-                          launch.host.getI8Type(), boxBytes, boxBytes);
+      launch.addMatrixMap(buffer, warpspec::kTmemLanes, launch.host.getI8Type(),
+                          boxBytes, boxBytes);
 }
 
 HostExtents HostExtents::get(HostMath &math, MatmulOp op) {

@@ -35,7 +35,7 @@ Parameters tcgen05::addListParameters(Launch &launch, const Plan &plan,
   Type element = cast<MemRefType>(op.getOut().getType()).getElementType();
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   HostNumber tiles = math.constant(0);
-  Value firstResult;
+  Buffer firstResult;
   for (auto [i, out] : llvm::enumerate(list.getOuts())) {
     auto number = static_cast<int64_t>(i);
     Plan one = plan;
@@ -48,7 +48,7 @@ Parameters tcgen05::addListParameters(Launch &launch, const Plan &plan,
     HostNumber k = countK(math, one.a.operand, one.b.operand);
     HostNumber steps = math.ceilDiv(k, plan.k);
     HostNumber rowBytes = math.mul(columns, math.constant(bytes));
-    Value result =
+    Buffer result =
         launch.addBuffer(out, rows, rowBytes, 16, Launch::Read | Launch::Write);
     if (i == 0)
       firstResult = result;
@@ -69,8 +69,8 @@ Parameters tcgen05::addListParameters(Launch &launch, const Plan &plan,
     addOperandMaps(launch, one, k);
     int64_t boxBytes = plan.resultColumns * bytes;
     if (plan.staged)
-      launch.addMatrixMap(result, NVFP4_TENSOR_U8, warpspec::kTmemLanes,
-                          launch.host.getI8Type(), boxBytes, boxBytes);
+      launch.addMatrixMap(result, warpspec::kTmemLanes, launch.host.getI8Type(),
+                          boxBytes, boxBytes);
     tiles =
         math.add(tiles, math.mul(math.ceilDiv(rows, plan.getTileRows()),
                                  math.ceilDiv(columns, plan.getTileColumns())));
@@ -80,7 +80,7 @@ Parameters tcgen05::addListParameters(Launch &launch, const Plan &plan,
   p.problems = launch.endTable();
   p.groups = launch.addNumber(
       math.constant(static_cast<int64_t>(list.getOuts().size())));
-  p.result.memref = launch.addPointerTo(firstResult, element);
+  p.result.memref = launch.addPointerTo(firstResult, element, Launch::Write);
   addFactors(launch, op, p);
   blocks = addPartials(launch, plan, tiles, p);
   return parameters;

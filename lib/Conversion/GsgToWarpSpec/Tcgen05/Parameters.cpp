@@ -36,7 +36,8 @@ static bool hasHalfBytes(ScaledType a, ScaledType b) {
 static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
                        int64_t rowValues, HostNumber k, bool isAlongK,
                        bool clearsHalfBytes = false) {
-  Value data = side.operand.data, buffer;
+  Value data = side.operand.data;
+  Buffer buffer;
   bool isFP4 = side.operand.type.isFP4();
   if (isAlongK) {
     buffer = launch.addValuesOfK(side.operand, k);
@@ -53,7 +54,7 @@ static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
   }
   // Bytes and elements of the box are the same number, but for packed FP4.
   bool isPacked = isFP4 && !side.isPadded;
-  return launch.addMatrixMap(buffer, side.getMapType(), boxRows, side.element,
+  return launch.addMatrixMap(buffer, boxRows, side.element,
                              isPacked ? rowValues / 2 : rowValues,
                              Plan::kRowBytes);
 }
@@ -63,16 +64,20 @@ static Value addScales(Launch &launch, const OperandPlan &side,
                        const Plan &plan, bool isOnM, HostNumber k,
                        bool isAlongK) {
   HostMath &math = launch.math;
-  Value scales = side.operand.scales, buffer;
+  Value scales = side.operand.scales;
+  Buffer buffer;
   if (isAlongK) {
     buffer = launch.addScalesOfK(side.operand, k);
   } else {
     int64_t rank = cast<MemRefType>(scales.getType()).getRank();
     auto all = llvm::map_to_vector(
         side.parts, [](const ScaledOperand &part) { return part.scales; });
-    HostNumber rowBytes = math.mul(math.dim(scales, rank - 4),
-                                   math.constant(warpspec::kScaleAtomBytes));
     HostNumber columns = math.ceilDiv(k, side.operand.type.getBlockSize());
+    // Memory may leave open what K says.
+    HostNumber atoms =
+        columns.known ? math.ceilDiv(columns, 4) : math.dim(scales, rank - 4);
+    HostNumber rowBytes =
+        math.mul(atoms, math.constant(warpspec::kScaleAtomBytes));
     buffer = launch.addScaleParts(all, countRows(math, scales, 4), rowBytes,
                                   columns);
   }
@@ -93,7 +98,8 @@ HostNumber tcgen05::addPartials(Launch &launch, const Plan &plan,
   HostNumber slots = math.mul(blocks, math.constant(plan.splitK - 1));
   constexpr int64_t lanes = warpspec::kTmemLanes, word = 4;
   auto add = [&](int64_t words, Type element) {
-    return launch.addPointerTo(launch.addScratch(slots, words * word), element);
+    return launch.addPointerTo(launch.addScratch(slots, words * word), element,
+                               Launch::Write);
   };
   p.partials = add(lanes * plan.n, launch.host.getF32Type());
   p.published = add(lanes, launch.host.getI32Type());

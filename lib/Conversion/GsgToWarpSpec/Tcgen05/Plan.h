@@ -14,7 +14,6 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
-#include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Strategy/Tcgen05/Target.h"
 
 namespace nvfp4::gsg::tcgen05 {
@@ -28,10 +27,6 @@ struct OperandPlan {
   mlir::Type element;
   /// FP4 that TMA pads, 16 values to 16 bytes.
   bool isPadded = false;
-
-  nvfp4_tensor_map_type getMapType() const {
-    return isPadded ? NVFP4_TENSOR_U4_PADDED : NVFP4_TENSOR_U8;
-  }
 };
 
 /// The sizes of a product's kernel and the instruction it uses. Bytes are of

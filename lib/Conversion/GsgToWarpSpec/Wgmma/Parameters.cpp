@@ -30,7 +30,7 @@ Parameters wgmma::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
   if (isAlongK)
     steps = math.add(steps, extents.groups);
   launch.setGroups(op.getGrouping(), op.getGroups(), Plan::kValues);
-  Value buffer = launch.addTokens(plan.a, k);
+  Buffer buffer = launch.addTokens(plan.a, k, plan.element);
   parameters.tokenMaps =
       launch.addTokenMaps(buffer, plan.element, plan.width, plan.blocks);
   bool isStack = plan.weights.size() == 1 && !isAlongK;
@@ -47,7 +47,8 @@ Parameters wgmma::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
   blocks = math.atMost(blocks, Plan::kMostBlocks);
   if (plan.isCut) {
     auto add = [&](int64_t words, Type element) {
-      return launch.addPointerTo(launch.addScratch(blocks, words * 4), element);
+      return launch.addPointerTo(launch.addScratch(blocks, words * 4), element,
+                                 Launch::Write);
     };
     p.partials =
         add(plan.getThreads() * plan.width / 2, launch.host.getF32Type());
