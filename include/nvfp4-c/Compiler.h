@@ -115,9 +115,13 @@ typedef struct Nvfp4CompileOptions {
   /* Kernels for few and for many rows of a product whose rows are known only
    * where the code runs: at most so many, 1 or more. */
   int64_t versions;
+  /* Where arguments and results of functions for a GPU are: `host`, or `device`
+   * for nvfp4_function_run, which copies nothing. */
+  MlirStringRef memory;
 } Nvfp4CompileOptions;
 
-/* CPU, native, optimised at level 3, with threads and checks, 4 versions. */
+/* CPU, native, optimised at level 3, with threads and checks, 4 versions,
+ * memory of the host. */
 NVFP4_COMPILER_API Nvfp4CompileOptions nvfp4CompileOptionsGetDefault(void);
 
 /* Takes the module after a pass of the pipeline, by the name of the pass. */

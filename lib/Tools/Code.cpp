@@ -83,6 +83,16 @@ LogicalResult tools::resolve(CodeOptions &options) {
                              ", but got '" + options.target + "'");
     return failure();
   }
+  if (options.memory != "host" && options.memory != "device") {
+    reportError(options, "expected --memory of host or device, but got '" +
+                             options.memory + "'");
+    return failure();
+  }
+  if (options.memory == "device" && options.target == "cpu") {
+    reportError(options, "expected --memory=host for --target=cpu, but got "
+                         "device; or a GPU as target");
+    return failure();
+  }
   if (options.versions < 1) {
     reportError(options, "expected --versions of 1 or more, but got " +
                              Twine(options.versions));
@@ -137,6 +147,7 @@ static void copyOptions(const CodeOptions &options,
   pipeline.threads = options.threads;
   pipeline.runtimeChecks = options.runtimeChecks;
   pipeline.target = options.target;
+  pipeline.memory = options.memory;
   pipeline.versions = options.versions;
 }
 

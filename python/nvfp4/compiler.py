@@ -334,7 +334,7 @@ class Program(_Loaded):
 
     def __init__(self, text: str, *, target: str = "cpu", device: str | None = None, isa: str = "native",
                  opt_level: int = 3, threads: bool = True, runtime_checks: bool = True, versions: int = 4,
-                 name: str = "<text>", pipeline: str | None = None):
+                 memory: str = "host", name: str = "<text>", pipeline: str | None = None):
         target, plus, simulated = target.partition("+")
         if plus and simulated != "sim":
             raise ArgumentError(f"expected a target such as cpu, sm_100a or sm_100a+sim, but got '{target}+{simulated}'")
@@ -348,11 +348,11 @@ class Program(_Loaded):
         if self.device is not None and target == "cpu":
             raise ArgumentError(f"expected a GPU as target for device '{self.device}', but got cpu; such as sm_100a")
         self._library = _library.compiler()
-        self._strings = string_ref(target), string_ref(isa)
+        self._strings = string_ref(target), string_ref(isa), string_ref(memory)
         self._options = _library.CompileOptionsStruct(
-            *self._strings, check_count("opt_level", opt_level, 3, "none to all optimisations", least=0),
+            *self._strings[:2], check_count("opt_level", opt_level, 3, "none to all optimisations", least=0),
             check_flag("threads", threads), check_flag("runtime_checks", runtime_checks),
-            check_count("versions", versions, 64, "kernels of a product"))
+            check_count("versions", versions, 64, "kernels of a product"), self._strings[2])
         self._stages: dict[str, str] | None = None
         collector, self._module = _parse(self, text, name, pipeline)
         self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
@@ -493,8 +493,8 @@ class Program(_Loaded):
 
 
 def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: str = "native", opt_level: int = 3,
-            threads: bool = True, runtime_checks: bool = True, versions: int = 4, name: str = "<text>",
-            pipeline: str | None = None) -> Program:
+            threads: bool = True, runtime_checks: bool = True, versions: int = 4, memory: str = "host",
+            name: str = "<text>", pipeline: str | None = None) -> Program:
     """Compiles MLIR text into this process.
 
     ``target`` is ``cpu``, or a GPU for products (``sm_90a``, ``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on
@@ -502,12 +502,13 @@ def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: s
     ``isa`` is ``native``, ``generic``, ``avx2``, ``avx512vnni``, ``avx512bf16``, ``amx``, or several with commas or
     ``all``, among which the CPU chooses.
     ``runtime_checks`` checks offsets, indices and extents where the code runs. ``versions`` is how many kernels for few
-    and for many rows a product has, at most, whose rows are known only where the code runs. ``pipeline`` names passes, in
+    and for many rows a product has, at most, whose rows are known only where the code runs. ``memory`` is ``host``, or
+    ``device`` for functions on memory of a GPU. ``pipeline`` names passes, in
     MLIR's syntax, that run before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises
     CompileError with diagnostics.
     """
     return Program(mlir, target=target, device=device, isa=isa, opt_level=opt_level, threads=threads,
-                   runtime_checks=runtime_checks, versions=versions, name=name, pipeline=pipeline)
+                   runtime_checks=runtime_checks, versions=versions, memory=memory, name=name, pipeline=pipeline)
 
 
 def explain(mlir: str, target: str = "sm_100a", *, name: str = "<text>", pipeline: str | None = None) -> str:

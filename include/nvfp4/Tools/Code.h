@@ -42,6 +42,9 @@ struct CodeOptions {
   /// Data and dynamic extents are checked where the code runs.
   bool runtimeChecks = true;
   unsigned optLevel = 3;
+  /// Where arguments and results of functions for a GPU are: `host`, or
+  /// `device` for nvfp4_function_run, which copies nothing.
+  std::string memory = "host";
   /// Kernels for few and for many rows of a product whose rows are known only
   /// where the code runs, at most.
   int64_t versions = 4;

@@ -31,7 +31,7 @@ Nvfp4CompileOptions nvfp4CompileOptionsGetDefault(void) {
   };
   return {literal("cpu"),         literal("native"),
           /*optLevel=*/3,         /*threads=*/true,
-          /*runtimeChecks=*/true, /*versions=*/4};
+          /*runtimeChecks=*/true, /*versions=*/4,    literal("host")};
 }
 
 /// A copy to work on, or null after a diagnostic.

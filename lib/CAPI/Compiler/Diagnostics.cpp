@@ -84,6 +84,7 @@ capi::getOptions(const Nvfp4CompileOptions &options, Nvfp4DiagnosticSink sink) {
   result.threads = options.threads;
   result.runtimeChecks = options.runtimeChecks;
   result.versions = options.versions;
+  result.memory = toString(options.memory).str();
   result.report = [sink](const std::string &message) {
     reportError(sink, message);
   };

@@ -1,0 +1,150 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions on memory of a device give the bits of those on memory of the host, and what has no GPU code is refused."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import nvfp4
+from nvfp4_formats import random_scaled
+
+FORMS = {
+    "dense": ("<dense>", "", (37, 128), (128, 128), (37, 128)),
+    "batched": ("<batched>", "", (3, 21, 128), (3, 128, 128), (3, 21, 128)),
+    "masked": ("<masked>", "tensor<3xi32>", (3, 40, 128), (3, 128, 128), (3, 40, 128)),
+    "ragged_rows": ("<ragged_rows>", "tensor<3xi32>", (70, 128), (3, 128, 128), (70, 128)),
+}
+
+
+def shaped(shape, is_open):
+    """Extents of a type; the number of rows of a matrix may be open."""
+    extents = list(map(str, shape))
+    if is_open:
+        extents[-2] = "?"
+    return "x".join(extents)
+
+
+def get_bias(form):
+    """Type and shape."""
+    return ("tensor<128xf32>", (128,)) if form == "dense" else ("tensor<3x128xf32>", (3, 128))
+
+
+def make_text(form, element, format, layout, packed, clauses="", result="f32", is_open=True, columns=128):
+    grouping, offsets, x, w, y = FORMS[form]
+    y = (*y[:-1], columns)
+    rows = f"tensor<{shaped(x, is_open)}x{element}>" if element else f"!grouped_scaled_gemm.scaled<{shaped(x, is_open)}, {format}{layout}>"
+    weights = f"!grouped_scaled_gemm.scaled<{shaped(w, False)}, {format}{packed}>"
+    groups = f" groups(%g : {offsets})" if offsets else ""
+    out = f"tensor<{shaped(y, is_open)}x{result}>"
+    bias = get_bias(form)[0]
+    return f"""
+func.func @f(%x: {rows}, %w: {weights}{f", %g: {offsets}" if offsets else ""}, %b: {bias}, %a: f32, %y: {out}) -> {out} {{
+  %r = grouped_scaled_gemm.matmul {grouping}{groups} lhs(%x : {rows}) rhs(%w : {weights}) {clauses} outs(%y : {out}) -> {out}
+  return %r : {out}
+}}
+"""
+
+
+def run_both(text, target, *arguments, **options):
+    host, device = (nvfp4.compile(text, f"{target}+sim", memory=memory, **options) for memory in ("host", "device"))
+    results = [program.run(*arguments) for program in (host, device)]
+    # Rows that are nobody's keep what was there.
+    assert results[0].shape == results[1].shape and results[0].tobytes() == results[1].tobytes()
+
+
+
+def make_groups(form):
+    return {"masked": [np.array([40, 0, 7], np.int32)], "ragged_rows": [np.array([20, 20, 65], np.int32)]}.get(form, [])
+
+
+def pack(w, format, layout):
+    """Weights as kernels for sm_90a read them."""
+    shape = "x".join(map(str, w.shape))
+    scaled = f"!grouped_scaled_gemm.scaled<{shape}, {format}"
+    program = nvfp4.compile(f"""func.func @f(%w: {scaled}>) -> {scaled}, {layout}> {{
+  %p = grouped_scaled_gemm.relayout_weights(%w : {scaled}>) -> {scaled}, {layout}>
+  return %p : {scaled}, {layout}>
+}}""")
+    return program.run(w.store())
+
+
+CLAUSES = {"plain": ("", "f32", 128), "bf16": ("", "bf16", 128),
+           "swiglu": ("alpha(%a : f32) bias(%b : {}) activation = <swiglu, gate = <1, gate_first>>", "bf16", 64)}
+
+
+# Each clause with each form, and formats in turn.
+CASES = [(form, clauses, ("nvfp4", "bf16") if (i + j) % 2 else ("mxfp4", "f16"))
+         for i, form in enumerate(FORMS) for j, clauses in enumerate(CLAUSES)]
+
+
+@pytest.mark.parametrize("form, clauses, formats", CASES)
+def test_packed_weights_on_hopper(rng, form, clauses, formats):
+    format, element = formats
+    clause, result, columns = CLAUSES[clauses]
+    _, _, x, w, y = FORMS[form]
+    layout = "wgmma" if element == "bf16" else "wgmma_f16"
+    text = make_text(form, element, format, "", f", {layout}", clause.format(get_bias(form)[0]), result, columns=columns)
+    weights = random_scaled(rng, w, format, lattice=False)
+    values = rng.standard_normal(x).astype(ml_dtypes.bfloat16 if element == "bf16" else np.float16)
+    out = np.full((*y[:-1], columns), np.nan, np.float32 if result == "f32" else ml_dtypes.bfloat16)
+    run_both(text, "sm_90a", values, pack(weights, format, layout), *make_groups(form),
+             rng.standard_normal(get_bias(form)[1]).astype(np.float32), np.float32(0.5), out, versions=2)
+
+
+@pytest.mark.parametrize("form", ["dense", "batched"])
+@pytest.mark.parametrize("clauses", CLAUSES)
+@pytest.mark.parametrize("format", ["nvfp4", "mxfp8_e4m3"])
+def test_blocked_scales_on_blackwell(rng, form, clauses, format):
+    clause, result, columns = CLAUSES[clauses]
+    _, _, x, w, y = FORMS[form]
+    text = make_text(form, None, format, ", blocked", ", blocked", clause.format(get_bias(form)[0]), result, columns=columns)
+    operands = [random_scaled(rng, shape, format, lattice=False).store("blocked") for shape in (x, w)]
+    out = np.full((*y[:-1], columns), np.nan, np.float32 if result == "f32" else ml_dtypes.bfloat16)
+    run_both(text, "sm_100a", *operands, rng.standard_normal(get_bias(form)[1]).astype(np.float32), np.float32(0.5), out,
+             versions=2)
+
+
+def test_products_after_each_other_need_no_host(rng):
+    """What the first writes, the second reads where it is."""
+    text = """
+!u = !grouped_scaled_gemm.scaled<3x128x128, nvfp4, wgmma>
+func.func @f(%x: tensor<?x128xbf16>, %u: !u, %d: !u, %g: tensor<3xi32>) -> tensor<?x128xbf16> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x128xbf16>
+  %e = tensor.empty(%n) : tensor<?x128xbf16>
+  %h = grouped_scaled_gemm.matmul <ragged_rows> groups(%g : tensor<3xi32>) lhs(%x : tensor<?x128xbf16>) rhs(%u : !u)
+      activation = <relu2> outs(%e : tensor<?x128xbf16>) {tail = #grouped_scaled_gemm<tail zero>} -> tensor<?x128xbf16>
+  %f = tensor.empty(%n) : tensor<?x128xbf16>
+  %y = grouped_scaled_gemm.matmul <ragged_rows> groups(%g : tensor<3xi32>) lhs(%h : tensor<?x128xbf16>) rhs(%d : !u)
+      outs(%f : tensor<?x128xbf16>) {tail = #grouped_scaled_gemm<tail zero>} -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+"""
+    up, down = (pack(random_scaled(rng, (3, 128, 128), "nvfp4"), "nvfp4", "wgmma") for _ in range(2))
+    x = rng.standard_normal((50, 128)).astype(ml_dtypes.bfloat16)
+    run_both(text, "sm_90a", x, up, down, np.array([20, 20, 45], np.int32), versions=1)
+    stage = nvfp4.compile(text, "sm_90a+sim", memory="device", versions=1).ir("warpspec")
+    assert "memref.alloc" not in stage and "gpu.memcpy" not in stage
+
+
+@pytest.mark.parametrize("text, target, message", [
+    (make_text("ragged_rows", "bf16", "nvfp4", "", ""), "sm_90a",
+     "kernels expected weights packed by relayout_weights .*in memory of the device; or compile with memory = host"),
+    (make_text("dense", None, "nvfp4", "", ", wgmma"), "sm_90a", "kernels expected rows of 16 bits without scales"),
+    (make_text("dense", None, "nvfp4", "", ", blocked"), "sm_100a",
+     "relayout_scales' op expected an operation with GPU code; compile with memory = host"),
+    ("func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {\n  %y = arith.addf %x, %x : tensor<8xf32>\n"
+     "  return %y : tensor<8xf32>\n}", "sm_90a", "expected memory of the host"),
+])
+def test_what_has_no_gpu_code_is_refused_by_name(text, target, message):
+    with pytest.raises(nvfp4.CompileError, match=message):
+        nvfp4.compile(text, target + "+sim", memory="device")
+
+
+def test_memory_is_host_or_device():
+    text = make_text("dense", "bf16", "nvfp4", "", "")
+    with pytest.raises(nvfp4.CompileError, match="expected --memory of host or device, but got 'gpu'"):
+        nvfp4.compile(text, "sm_90a+sim", memory="gpu")
+    with pytest.raises(nvfp4.CompileError, match="expected --memory=host for --target=cpu, but got device; or a GPU as target"):
+        nvfp4.compile(text, memory="device")
