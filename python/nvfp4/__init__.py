@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ._calls import cache_clear, cache_info
 from ._dlpack import DLPackArray, asarray, to_dlpack
 from .compiler import *  # noqa: F403
+from .device_functions import *  # noqa: F403
 from .errors import *  # noqa: F403
 from .layer import *  # noqa: F403
 from .layer_parts import *  # noqa: F403
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "tensors", "options", "compiler", "quantization", "matmul", "matmul_list", "layer_parts",
+_MODULES = ("errors", "tensors", "options", "compiler", "device_functions", "quantization", "matmul", "matmul_list", "layer_parts",
             "layer")
 _ON_USE = ("checkpoint", "cudnn", "gpumode", "torch")
 __all__ = ["DLPackArray", "asarray", "to_dlpack", "cache_clear", "cache_info", "__version__"]

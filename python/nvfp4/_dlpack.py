@@ -161,10 +161,17 @@ def _from_dlpack(tensor: Any) -> np.ndarray:
         if kind not in (1, 3):  # the CPU, and memory of the CPU that a GPU sees
             raise ArgumentError(f"expected a tensor in memory of the CPU, but got one on DLPack device ({int(kind)}, "
                                 f"{number}); move it with .cpu()")
+    managed, versioned, release = _take_capsule(tensor)
+    read_only = versioned and bool(managed.contents.flags & _READ_ONLY)
+    return _view(managed.contents.tensor, read_only, release)
+
+
+def _take_capsule(tensor: Any, **options: Any) -> tuple[Any, bool, Any]:
+    """The managed tensor of `tensor`, whether it is of version 1, and what releases it."""
     try:
-        capsule = tensor.__dlpack__(max_version=(1, 1))
+        capsule = tensor.__dlpack__(max_version=(1, 1), **options)
     except TypeError:  # a producer from before version 1
-        capsule = tensor.__dlpack__()
+        capsule = tensor.__dlpack__(**options)
     except (BufferError, RuntimeError) as error:
         raise ArgumentError(f"expected a tensor that DLPack can describe, but {type(tensor).__name__} says: {error}") from None
     versioned = bool(_capsules.PyCapsule_IsValid(capsule, b"dltensor_versioned"))
@@ -176,8 +183,31 @@ def _from_dlpack(tensor: Any) -> np.ndarray:
         if managed.contents.deleter:
             managed.contents.deleter(managed)
 
-    read_only = versioned and bool(managed.contents.flags & _READ_ONLY)
-    return _view(managed.contents.tensor, read_only, release)
+    return managed, versioned, release
+
+
+class _Borrowed:
+    """Keeps a managed tensor until it is dropped."""
+
+    def __init__(self, managed: Any, release: Any):
+        self.managed = managed
+        release_with(self, release)
+
+
+def borrow(tensor: Any) -> tuple[_Borrowed, DLTensor]:
+    """What keeps the memory of `tensor`, on any device, and its description. Nothing is waited for: the work that uses it
+    goes into the stream of the caller."""
+    device = tensor.__dlpack_device__()[0] if hasattr(tensor, "__dlpack_device__") else 1
+    # -1 asks the producer not to synchronise; memory of the CPU has no stream.
+    managed, _, release = _take_capsule(tensor, **({"stream": -1} if device not in (1, 3) else {}))
+    return _Borrowed(managed, release), managed.contents.tensor
+
+
+def code_of(dtype: np.dtype) -> tuple[int, int]:
+    """Code and bits of DLPack."""
+    if dtype not in _CODES:
+        raise ArgumentError(f"expected an element type of {', '.join(str(each) for each in _CODES)}, but got {dtype}")
+    return _CODES[dtype]
 
 
 def _view(tensor: DLTensor, read_only: bool, release) -> np.ndarray:

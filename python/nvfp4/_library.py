@@ -95,6 +95,12 @@ class DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
+class DLDevice(ctypes.Structure):
+    """DLPack's device."""
+
+    _fields_ = [("kind", ctypes.c_int32), ("number", ctypes.c_int32)]
+
+
 class DLManagedTensor(ctypes.Structure):
     """DLPack's tensor with its deleter, before version 1."""
 
@@ -179,7 +185,11 @@ def runtime() -> ctypes.CDLL:
         nvfp4_function_num_arguments=(_S, _P), nvfp4_function_num_results=(_S, _P),
         nvfp4_function_argument=(_I, _P, _S, ctypes.POINTER(ValueInfo)),
         nvfp4_function_result=(_I, _P, _S, ctypes.POINTER(ValueInfo)),
-        nvfp4_function_call_on=(_I, text, _P, _P, _S, _P, _S, _P))
+        nvfp4_function_call_on=(_I, text, _P, _P, _S, _P, _S, _P),
+        nvfp4_function_prepare=(_I, _P, DLDevice),
+        nvfp4_function_workspace=(_I, _P, _P, _S, ctypes.POINTER(_S)),
+        nvfp4_function_result_shapes=(_I, _P, _P, _S, _P, _S),
+        nvfp4_function_run=(_I, _P, _P, _S, _P, _S, _P, _S, _P))
 
 
 @functools.cache

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions on memory of a device give the bits of those on memory of the host, and what has no GPU code is refused."""
 
+import ctypes
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -148,3 +150,105 @@ def test_memory_is_host_or_device():
         nvfp4.compile(text, "sm_90a+sim", memory="gpu")
     with pytest.raises(nvfp4.CompileError, match="expected --memory=host for --target=cpu, but got device; or a GPU as target"):
         nvfp4.compile(text, memory="device")
+
+
+class SimMemory:
+    """Memory of a simulated device, through the C interface of devices."""
+
+    def __init__(self, name="sim"):
+        self.library, self.name = ctypes.CDLL(nvfp4._library.runtime()._name), name
+        self.device = ctypes.c_void_p()
+        assert not self.library.nvfp4_device_open(name.encode(), ctypes.byref(self.device))
+
+    def put(self, array):
+        pointer = ctypes.c_void_p()
+        assert not self.library.nvfp4_device_alloc(self.device, ctypes.c_size_t(max(array.nbytes, 1)), ctypes.byref(pointer))
+        self.copy(pointer, array.ctypes.data, array.nbytes)
+        return nvfp4.DeviceTensor(pointer.value, array.shape, array.dtype, self.name)
+
+    def get(self, tensor):
+        array = np.empty(tensor.shape, tensor.dtype)
+        self.copy(array.ctypes.data, tensor.address, array.nbytes)
+        return array
+
+    def copy(self, target, source, count):
+        assert not self.library.nvfp4_device_copy(self.device, ctypes.c_void_p(getattr(target, "value", target)),
+                                                  ctypes.c_void_p(source), ctypes.c_size_t(count), None)
+
+
+@pytest.fixture(scope="module")
+def product():
+    text = make_text("ragged_rows", "bf16", "nvfp4", "", ", wgmma", "alpha(%a : f32) bias(%b : tensor<3x128xf32>)", "bf16")
+    return nvfp4.compile(text, "sm_90a+sim", memory="device", versions=1)
+
+
+def list_arguments(rng, rows):
+    packed = pack(random_scaled(rng, (3, 128, 128), "nvfp4", lattice=False), "nvfp4", "wgmma")
+    return [rng.standard_normal((rows, 128)).astype(ml_dtypes.bfloat16), packed.values, packed.scales,
+            np.array([rows // 3, rows // 3, rows - 5], np.int32), rng.standard_normal((3, 128)).astype(np.float32),
+            np.float32(0.5), np.full((rows, 128), 7, ml_dtypes.bfloat16)]
+
+
+def test_tensors_of_a_device_run_in_the_callers_memory(rng, product):
+    memory = SimMemory()
+    function = nvfp4.on_device(product, "sim")
+    call = None
+    for rows in (70, 9):
+        arguments = list_arguments(rng, rows)
+        wanted = product.run(*arguments)
+        there = [each if np.ndim(each) == 0 else memory.put(each) for each in arguments]
+        assert function.result_shapes(*there) == [(rows, 128)]
+        out = memory.put(np.full((rows, 128), np.nan, ml_dtypes.bfloat16))
+        workspace = memory.put(np.full(max(function.workspace(*there), 1), 127, np.uint8))
+        call = function.bind(there, [out], workspace)
+        call.launch()
+        assert memory.get(out).tobytes() == wanted.tobytes()
+        # Other data at the same addresses.
+        changed = list_arguments(rng, rows)
+        for tensor, array in zip(there, changed):
+            if isinstance(tensor, nvfp4.DeviceTensor):
+                memory.copy(tensor.address, array.ctypes.data, array.nbytes)
+        call.launch()
+        assert memory.get(out).tobytes() == product.run(*changed).tobytes()
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda there, memory: there.__setitem__(0, np.zeros((70, 128), ml_dtypes.bfloat16)), "argument 0.*expected memory of a device, but got an array of numpy"),
+    (lambda there, memory: there.__setitem__(0, nvfp4.DeviceTensor(there[0].address + 2, (70, 128), ml_dtypes.bfloat16, "sim")),
+     "argument 0.*aligned to 16 bytes"),
+    (lambda there, memory: there.__setitem__(3, memory.put(np.zeros(4, np.int32))), "argument 3.*shape"),
+    (lambda there, memory: there.__setitem__(0, memory.put(np.zeros((70, 128), np.float16))), "argument 0.*(bf16|element)"),
+    (lambda there, memory: there.pop(), "expected 7 arguments"),
+    (lambda there, memory: there.__setitem__(3, [5, 6, 7]), "expected 7 arguments .* but got 9"),
+    (lambda there, memory: there.__setitem__(3, "ends"), "argument 3.*expected a tensor of torch, a DeviceTensor or a DLPack tensor"),
+])
+def test_what_is_no_tensor_of_the_device_is_refused(rng, product, change, message):
+    memory = SimMemory()
+    function = nvfp4.on_device(product, "sim")
+    there = [each if np.ndim(each) == 0 else memory.put(each) for each in list_arguments(rng, 70)]
+    out = memory.put(np.full((70, 128), np.nan, ml_dtypes.bfloat16))
+    workspace = memory.put(np.zeros(function.workspace(*there) + 1, np.uint8))
+    change(there, memory)
+    with pytest.raises(nvfp4.NVFP4Error, match=message):
+        function.run(there, [out], workspace)
+    assert np.isnan(memory.get(out).astype(np.float32)).all()
+
+
+def test_a_workspace_that_is_too_small_is_refused(rng):
+    # Tiles that blocks share need room for sums.
+    text = make_text("ragged_rows", "bf16", "nvfp4", "", ", wgmma", "", "bf16", is_open=False)
+    program = nvfp4.compile(text, "sm_90a+sim", memory="device")
+    memory, function = SimMemory(), nvfp4.on_device(program, "sim")
+    there = [each if np.ndim(each) == 0 else memory.put(each) for each in list_arguments(rng, 70)]
+    out = memory.put(np.full((70, 128), np.nan, ml_dtypes.bfloat16))
+    if function.workspace(*there):
+        with pytest.raises(nvfp4.NVFP4Error, match="nvfp4_function_workspace says how many"):
+            function.run(there, [out], memory.put(np.zeros(0, np.uint8)))
+
+
+def test_functions_on_memory_of_the_host_are_no_device_functions():
+    program = nvfp4.compile(make_text("dense", "bf16", "nvfp4", "", ", wgmma"), "sm_90a+sim", versions=1)
+    with pytest.raises(nvfp4.NVFP4Error, match="expected a function on device memory; compile it with --memory=device"):
+        nvfp4.on_device(program, "sim")
+    with pytest.raises(nvfp4.ArgumentError, match="expected device cuda or sim, or one by number such as cuda:1, but got 'gpu'"):
+        nvfp4.on_device(program, "gpu")
