@@ -20,11 +20,38 @@ from ._dlpack import asarray
 from .errors import ArgumentError
 from .options import Activation, Gate
 
-PAIRS = ("swiglu", "geglu_tanh")
 # Arguments of the operation in their order, and those with a gradient.
 _ARGUMENTS = ("lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
               "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts")
 _NAMES = ("lhs", "alpha", "bias", "prob")
+
+
+def _relu(z: torch.Tensor) -> torch.Tensor:
+    return z.clamp(min=0)
+
+
+def _relu_slope(z: torch.Tensor) -> torch.Tensor:
+    return (z > 0).float()
+
+
+def _silu_slope(z: torch.Tensor) -> torch.Tensor:
+    return torch.ops.aten.silu_backward(torch.ones_like(z), z)
+
+
+def _gelu(z: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.gelu(z, approximate="tanh")
+
+
+def _gelu_slope(z: torch.Tensor) -> torch.Tensor:
+    return torch.ops.aten.gelu_backward(torch.ones_like(z), z, approximate="tanh")
+
+
+#: Each activation with a gradient: of one value, or of the gate in a pair whose up value is a factor; and its derivative.
+_SINGLE = {
+    "identity": (lambda z: z, torch.ones_like), "relu": (_relu, _relu_slope), "relu2": (lambda z: _relu(z)**2, lambda z: 2 * _relu(z)),
+    "silu": (torch.nn.functional.silu, _silu_slope)}
+_PAIRED = {"swiglu": (torch.nn.functional.silu, _silu_slope), "geglu_tanh": (_gelu, _gelu_slope)}
+PAIRS = tuple(_PAIRED)
 
 
 @dataclasses.dataclass
@@ -81,6 +108,8 @@ class Product:
         return make(**{self.offsets: self.ends}, align=self.align)
 
     def activation(self) -> Activation | None:
+        if self.kind not in PAIRS and self.kind not in _SINGLE:
+            raise ArgumentError(f"expected activation {', '.join((*_SINGLE, *PAIRS))}, but got '{self.kind}'")
         if self.kind not in PAIRS and (self.granularity, self.gate_first) != (0, True):
             raise ArgumentError(f"expected activation {' or '.join(PAIRS)} with granularity and gate_first, but got "
                                 f"{self.granularity} and {self.gate_first} for {self.kind}")
@@ -112,37 +141,18 @@ class Product:
         return (first, second) if self.gate_first else (second, first)
 
 
-def _activate(kind: str, z: torch.Tensor) -> torch.Tensor:
-    if kind == "identity":
-        return z
-    if kind in ("relu", "relu2"):
-        return z.clamp(min=0) ** (2 if kind == "relu2" else 1)
-    if kind == "geglu_tanh":
-        return torch.nn.functional.gelu(z, approximate="tanh")
-    return torch.nn.functional.silu(z)  # silu, and the gate of swiglu
-
-
-def _derivative(kind: str, z: torch.Tensor) -> torch.Tensor:
-    one = torch.ones_like(z)
-    if kind == "identity":
-        return one
-    if kind in ("relu", "relu2"):
-        return (z > 0).float() if kind == "relu" else 2 * z.clamp(min=0)
-    if kind == "geglu_tanh":
-        return torch.ops.aten.gelu_backward(one, z, approximate="tanh")
-    return torch.ops.aten.silu_backward(one, z)
-
-
 def _forward_and_back(product: Product, pre: torch.Tensor, grad: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """(activation(pre), the gradient of pre) from that of the activation."""
     if product.kind not in PAIRS:
-        return _activate(product.kind, pre), grad * _derivative(product.kind, pre)
+        activate, slope = _SINGLE[product.kind]
+        return activate(pre), grad * slope(pre)
     gate, up = product.split(pre)
     back = torch.empty_like(pre)
     back_gate, back_up = product.split(back)
-    inner = _activate(product.kind, gate)
+    activate, slope = _PAIRED[product.kind]
+    inner = activate(gate)
     shaped = grad.reshape(gate.shape)
-    back_gate.copy_(shaped * up * _derivative(product.kind, gate))
+    back_gate.copy_(shaped * up * slope(gate))
     back_up.copy_(shaped * inner)
     return (inner * up).reshape(grad.shape), back
 

@@ -67,8 +67,8 @@ def gate_of(gate: GateLike) -> Gate:
 
 @dataclasses.dataclass(frozen=True)
 class Activation:
-    """``identity``, ``relu``, ``relu2``, ``silu``, ``swiglu``, ``geglu_tanh`` or ``custom`` (see ``epilogue`` of
-    :func:`nvfp4.grouped_matmul`). Activations of pairs need ``gate`` and halve the columns; ``alpha``, ``beta`` and ``limit``
+    """``kind`` is an activation that docs/Dialects/GroupedScaledGemm.md lists, such as ``silu`` or ``swiglu``; ``custom`` is
+    the ``epilogue`` of :func:`nvfp4.grouped_matmul`. Activations of pairs need ``gate`` and halve the columns; ``alpha``, ``beta`` and ``limit``
     belong to ``swiglu``; ``round_bf16`` rounds the pre-activation to bfloat16 first."""
 
     kind: str

@@ -40,10 +40,9 @@ def kernels(monkeypatch, on_kernels):
 def check_pair(rng, on_kernels, kind, gate):
     """The results of a pair, their maximum, and the pre-activation where its columns
     stay in place."""
-    op = "geglu_tanh" if kind == "geglu_tanh" else "swiglu"
     module = on_kernels(cases.text(
         "f", alpha="tensor<?x2xf32>", preact="tensor<?x?xf32>" if gate[0] else None, amax=True,
-        activation=f"<{op}, gate = {cases.gate_text(gate)}{cases.PAIRED[kind]}>"))
+        activation=f"<{cases.PAIRED[kind][0]}, gate = {cases.gate_text(gate)}>"))
     product = cases.make(rng)
     alpha = np.abs(cases.powers(rng, len(cases.COUNTS), 2)) / 16
     stored = [product.destination("f32")] if gate[0] else []

@@ -129,45 +129,41 @@ def gate_name(gate):
     return f"gate{gate[0]}_{gate[1]}"
 
 
-PAIRED = {"swiglu": "", "swiglu_oai": ", alpha = 1.702, beta = 1.0, limit = 7.0",
-          "swiglu_clamp": ", limit = 10.0", "geglu_tanh": ""}
+# Text of the attribute, formula, and bound of the error given (y, g, u).
+PAIRED = {
+    "swiglu": ("swiglu", swiglu, lambda y, g, u: activation_bound(y, g, 1.702)),
+    "swiglu_oai": ("swiglu, alpha = 1.702, beta = 1.0, limit = 7.0",
+                   lambda g, u: swiglu(g, u, float(np.float32(1.702)), 1, 7),
+                   lambda y, g, u: activation_bound(y, np.minimum(g, 7), 1.702)),
+    "swiglu_clamp": ("swiglu, limit = 10.0", lambda g, u: swiglu(g, u, limit=10),
+                     lambda y, g, u: activation_bound(y, np.minimum(g, 10), 1.702)),
+    "geglu_tanh": ("geglu_tanh", geglu_tanh, lambda y, g, u: gelu_bound(g, u))}
+
+
+def gelu_bound(g, u):
+    """1 + tanh cancels for negative g: an error of a few ulps of 1."""
+    inner = np.abs(0.7978845608 * (g + 0.044715 * g**3))
+    return np.abs(u * g) * 0.5 * (16 + 4 * np.minimum(inner, 20)) * 2.0**-24 + 2.0**-126
 
 
 def paired_module(kind):
-    op = "geglu_tanh" if kind == "geglu_tanh" else "swiglu"
     return compile_module("".join(
         text(gate_name(g), alpha="tensor<?x2xf32>", preact="tensor<?x?xf32>",
-             activation=f"<{op}, gate = {gate_text(g)}{PAIRED[kind]}>", amax=True) for g in GATES))
-
-
-def paired(kind, g, u):
-    if kind == "geglu_tanh":
-        return geglu_tanh(g, u)
-    a, b, limit = {"swiglu": (1, 0, np.inf), "swiglu_oai": (float(np.float32(1.702)), 1, 7),
-                   "swiglu_clamp": (1, 0, 10)}[kind]
-    return swiglu(g, u, a, b, limit)
-
-
-def paired_bound(kind, y, g, u):
-    if kind != "geglu_tanh":
-        limit = {"swiglu_oai": 7, "swiglu_clamp": 10}.get(kind, np.inf)
-        return activation_bound(y, np.minimum(g, limit), 1.702)
-    # 1 + tanh cancels for negative g: an error of a few ulps of 1.
-    inner = np.abs(0.7978845608 * (g + 0.044715 * g**3))
-    return np.abs(u * g) * 0.5 * (16 + 4 * np.minimum(inner, 20)) * 2.0**-24 + 2.0**-126
+             activation=f"<{PAIRED[kind][0]}, gate = {gate_text(g)}>", amax=True) for g in GATES))
 
 
 def assert_paired(product, kind, gate, alpha, got, amax, pre=None):
     """Results of a pair within the bound, their maxima and the pre-activation exactly."""
     expected_pre = product.destination("f32")
     rows_g, rows_u = gate_rows(*gate, expected_pre.shape[-1] // 2)
+    _, formula, bound_of = PAIRED[kind]
     for i, (index, acc, _) in enumerate(product.accumulators()):
         factor = np.empty(expected_pre.shape[-1])
         factor[rows_g], factor[rows_u] = alpha[i]
         z = acc * factor
         expected_pre[index] = z
-        y = paired(kind, z[:, rows_g], z[:, rows_u])
-        bound = paired_bound(kind, y, z[:, rows_g], z[:, rows_u])
+        y = formula(z[:, rows_g], z[:, rows_u])
+        bound = bound_of(y, z[:, rows_g], z[:, rows_u])
         assert_within(got[index], y, bound, "f32", f"group {i}")
         # The maximum of what was computed, exactly; 0 for an empty group.
         assert amax[i] == np.abs(got[index]).max(initial=0)
@@ -189,6 +185,8 @@ def test_paired_activations_in_every_gate_layout(rng, kind, gate):
 
 PLAIN = {"identity": lambda z: z, "relu": lambda z: np.maximum(z, 0),
          "relu2": lambda z: np.maximum(z, 0)**2, "silu": lambda z: z * sigmoid(z)}
+# Bounds given (y, z, the factor after the activation) of those that are not exact.
+PLAIN_BOUND = {"silu": lambda y, z, factor: activation_bound(y, z)}
 
 
 def plain_module():
@@ -209,9 +207,10 @@ def test_plain_activations_and_probability(rng, kind, at):
         p = prob[index[0], None].astype(np.float64)
         z = acc * alpha * (p if at == "gemm" else 1) + bias * (p if at == "bias" else 1)
         z = z * p if at == "pre_activation" else z
-        y = PLAIN[kind](z) * (p if at == "post_activation" else 1)
-        if kind == "silu":
-            assert_within(got[index], y, activation_bound(y, z), "f32")
+        factor = p if at == "post_activation" else 1
+        y = PLAIN[kind](z) * factor
+        if kind in PLAIN_BOUND:
+            assert_within(got[index], y, PLAIN_BOUND[kind](y, z, factor), "f32")
         else:
             assert_equal(got[index], y.astype(np.float32))
     assert np.all(is_poison(got[-3:]))

@@ -90,13 +90,14 @@ static Value emitSwiGLU(MathBuilder &mb, const ActivationParams &params,
   return mb.mulF(activated, mb.addF(up, mb.spread(params.beta, up)));
 }
 
-static Value emitGeGLU(MathBuilder &mb, Value gate, Value up) {
-  Value g = mb.widen(gate);
+/// z * s with s = (1 + tanh(c (z + 0.044715 z^3))) / 2, computed in f64.
+static Value emitGELUTanh(MathBuilder &mb, Value z) {
+  Value g = mb.widen(z);
   Value cube = mb.mulF(mb.mulF(g, g), g);
   Value inner = mb.addF(g, mb.mulF(cube, 0.044715));
   // (1 + tanh(w)) / 2 = sigmoid(2w), without cancellation.
   Value s = sigmoidF64(mb, mb.mulF(inner, 2.0 * 0.7978845608028654));
-  return mb.mulF(mb.mulF(gate, mb.narrow(s)), up);
+  return mb.mulF(z, mb.narrow(s));
 }
 
 Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
@@ -123,7 +124,7 @@ Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
   case ActivationKind::SwiGLU:
     return emitSwiGLU(mb, params, first, in.back());
   case ActivationKind::GeGLUTanh:
-    return emitGeGLU(mb, first, in.back());
+    return mb.mulF(emitGELUTanh(mb, first), in.back());
   }
-  return first;
+  llvm_unreachable("expected an activation");
 }

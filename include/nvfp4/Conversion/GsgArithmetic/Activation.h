@@ -42,14 +42,11 @@ ActivationParams emitActivationParams(mlir::OpBuilder &builder,
                                       mlir::Location loc,
                                       ActivationAttr activation);
 
-/// y of the pre-activation z = {z} or {gate, up}, all of one f32 type. With
-/// sigmoid and the products in parentheses rounded to f32 one by one:
-///   relu        max(z, 0)              relu2  relu * relu
-///   silu        z * sigmoid(z)
-///   swiglu      (g' * sigmoid(alpha * g')) * (u' + beta)
-///   geglu_tanh  (g * s) * u with s = (1 + tanh(c (g + 0.044715 g^3))) / 2
-///               computed in f64 and rounded once
-/// where `round_bf16` rounds z before it is used. Not for `custom`.
+/// y of the pre-activation z = {z} or {gate, up}, all of one f32 type, by the
+/// formula of the activation (Gsg_Activations) from left to right, with each
+/// sigmoid and each product rounded to f32. `(1 + tanh(..)) / 2` is computed in
+/// f64 and rounded once. `round_bf16` rounds z before it is used. Not for
+/// `custom`.
 mlir::Value emitActivation(mlir::OpBuilder &builder, mlir::Location loc,
                            ActivationAttr activation,
                            const ActivationParams &params, mlir::ValueRange z);

@@ -15,7 +15,21 @@
 
 #include "mlir/IR/OpImplementation.h"
 
+#include <string>
+
 namespace nvfp4::gsg {
+
+/// The keywords of an enumeration whose values are 0 to `last`, for parseCase.
+template <typename EnumT>
+std::string listCases(uint32_t last,
+                      std::optional<EnumT> (*symbolize)(uint32_t),
+                      llvm::StringRef (*stringify)(EnumT)) {
+  std::string cases;
+  for (uint32_t value = 0; value <= last; ++value)
+    if (std::optional<EnumT> known = symbolize(value))
+      cases += (cases.empty() ? "" : ", ") + stringify(*known).str();
+  return cases;
+}
 
 /// Parses one keyword that names a case of an enumeration. The diagnostic calls
 /// the enumeration `what` and lists `cases`.

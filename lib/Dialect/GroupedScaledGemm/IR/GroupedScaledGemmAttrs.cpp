@@ -164,7 +164,8 @@ Attribute ActivationAttr::parse(AsmParser &parser, Type) {
     return {};
   auto kind = parseCase<ActivationKind>(
       parser, "an activation",
-      "identity, relu, relu2, silu, swiglu, geglu_tanh, custom",
+      listCases(getMaxEnumValForActivationKind(), symbolizeActivationKind,
+                stringifyActivationKind),
       symbolizeActivationKind);
   if (failed(kind))
     return {};
@@ -233,8 +234,7 @@ LogicalResult
 ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        ActivationKind kind, GateAttr gate, FloatAttr alpha,
                        FloatAttr beta, FloatAttr limit, bool) {
-  bool paired =
-      kind == ActivationKind::SwiGLU || kind == ActivationKind::GeGLUTanh;
+  bool paired = isPairedKind(kind);
   // activation_c1
   if (paired && !gate)
     return emitError() << "expected a gate layout for activation '"
@@ -247,9 +247,8 @@ ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << stringifyActivationKind(kind) << "', but got "
                        << gate;
   // activation_c3
-  if (kind != ActivationKind::SwiGLU &&
-      (!alpha.getValue().isExactlyValue(1.0) ||
-       !beta.getValue().isExactlyValue(0.0) || limit))
+  if (!hasParameters(kind) && (!alpha.getValue().isExactlyValue(1.0) ||
+                               !beta.getValue().isExactlyValue(0.0) || limit))
     return emitError() << "expected alpha, beta and limit with activation "
                           "'swiglu' only, but got '"
                        << stringifyActivationKind(kind) << "'";

@@ -281,7 +281,7 @@ private:
       return failure();
     // matmul_c16
     if (op.getActivationParams() &&
-        activation.getKind() != ActivationKind::SwiGLU)
+        !ActivationAttr::hasParameters(activation.getKind()))
       return op.emitOpError("expected activation_params with activation "
                             "'swiglu' only, but got '")
              << stringifyActivationKind(activation.getKind()) << "'";

@@ -89,15 +89,14 @@ def Gsg_ActivationAttr : Gsg_Attr<"Activation", "activation"> {
   let description = [{
     With z the pre-activation, or (g, u) its gate and up columns:
 
-    - `identity`, `relu`: z, max(z, 0); `relu2`: max(z, 0)^2; `silu`:
-      z * sigmoid(z);
-    - `swiglu`: `g' = min(g, limit)`, `u' = clamp(u, -limit, limit)`,
-      `y = g' * sigmoid(alpha * g') * (u' + beta)`. alpha 1, beta 0 and no limit
-      is SwiGLU; alpha 1.702, beta 1, limit 7 is the one of gpt-oss;
-    - `geglu_tanh`: `u * 0.5 g (1 + tanh(0.7978845608 (g + 0.044715 g^3)))`;
-    - `custom`: the `epilogue` region of `matmul`.
+}] # !foldl("", Gsg_Activations, text, activation,
+      !strconcat(text, "    - `", activation.str, "`: ", activation.formula,
+                 "\n")) # [{
+    In `swiglu`, `g' = min(g, limit)` and `u' = clamp(u, -limit, limit)`; alpha
+    1, beta 0 and no limit is SwiGLU; alpha 1.702, beta 1, limit 7 is the one of
+    gpt-oss.
 
-    Pairs are found through `gate`, which `swiglu` and `geglu_tanh` require and
+    Pairs are found through `gate`, which the formulas with g and u require and
     `custom` may have. NaN propagates through every min, max and clamp.
     `round_bf16` rounds the pre-activation to bf16 before it is used.
 
@@ -117,6 +116,26 @@ def Gsg_ActivationAttr : Gsg_Attr<"Activation", "activation"> {
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "ActivationKind":$kind)>];
   let extraClassDeclaration = [{
+    /// Whether a kind takes (gate, up) pairs. `custom` does if it has a gate.
+    static bool isPairedKind(ActivationKind kind) {
+      switch (kind) {
+}] # !foldl("", Gsg_Activations, text, activation,
+      !strconcat(text, "      case ActivationKind::", activation.symbol,
+                 ": return ", !if(activation.isPaired, "true", "false"),
+                 ";\n")) # [{
+      }
+      llvm_unreachable("expected an activation");
+    }
+    /// Whether a kind reads alpha, beta and limit.
+    static bool hasParameters(ActivationKind kind) {
+      switch (kind) {
+}] # !foldl("", Gsg_Activations, text, activation,
+      !strconcat(text, "      case ActivationKind::", activation.symbol,
+                 ": return ", !if(activation.hasParameters, "true", "false"),
+                 ";\n")) # [{
+      }
+      llvm_unreachable("expected an activation");
+    }
     /// True if the activation consumes (gate, up) pairs and halves N.
     bool isPaired() const { return static_cast<bool>(getGate()); }
     float getAlphaValue() const { return getAlpha().getValue().convertToFloat(); }

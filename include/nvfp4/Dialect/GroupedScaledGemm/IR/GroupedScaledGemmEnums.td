@@ -55,14 +55,32 @@ def Gsg_OffsetsKind : Gsg_Enum<"OffsetsKind", "meaning of group offsets", [
   I32EnumAttrCase<"Ends", 0, "ends">,
   I32EnumAttrCase<"Starts", 1, "starts">]>;
 
-def Gsg_ActivationKind : Gsg_Enum<"ActivationKind", "activation function", [
-  I32EnumAttrCase<"Identity", 0, "identity">,
-  I32EnumAttrCase<"ReLU", 1, "relu">,
-  I32EnumAttrCase<"ReLU2", 2, "relu2">,
-  I32EnumAttrCase<"SiLU", 3, "silu">,
-  I32EnumAttrCase<"SwiGLU", 4, "swiglu">,
-  I32EnumAttrCase<"GeGLUTanh", 5, "geglu_tanh">,
-  I32EnumAttrCase<"Custom", 6, "custom">]>;
+// An activation is declared here and nowhere else in the dialect. The formula is
+// for documents, in terms of z, or of (g, u) if the activation takes pairs. With
+// `parameters` the activation reads alpha, beta and limit. The values are those
+// of nvfp4-c/Attributes.h.
+class Gsg_ActivationCase<string symbol, int value, string keyword,
+                         string formulaText, bit paired = 0, bit parameters = 0>
+    : I32EnumAttrCase<symbol, value, keyword> {
+  string formula = formulaText;
+  bit isPaired = paired;
+  bit hasParameters = parameters;
+}
+
+defvar Gsg_Activations = [
+  Gsg_ActivationCase<"Identity", 0, "identity", "`z`">,
+  Gsg_ActivationCase<"ReLU", 1, "relu", "`max(z, 0)`">,
+  Gsg_ActivationCase<"ReLU2", 2, "relu2", "`max(z, 0)^2`">,
+  Gsg_ActivationCase<"SiLU", 3, "silu", "`z * sigmoid(z)`">,
+  Gsg_ActivationCase<"SwiGLU", 4, "swiglu",
+      "`g' * sigmoid(alpha * g') * (u' + beta)`", /*paired=*/1, /*parameters=*/1>,
+  Gsg_ActivationCase<"GeGLUTanh", 5, "geglu_tanh",
+      "`u * 0.5 g (1 + tanh(0.7978845608028654 (g + 0.044715 g^3)))`",
+      /*paired=*/1>,
+  Gsg_ActivationCase<"Custom", 6, "custom", "the `epilogue` region of `matmul`">];
+
+def Gsg_ActivationKind : Gsg_Enum<"ActivationKind", "activation function",
+                                  Gsg_Activations>;
 
 def Gsg_GateOrder : Gsg_Enum<"GateOrder", "which half of a GLU pair is first", [
   I32EnumAttrCase<"GateFirst", 0, "gate_first">,
