@@ -137,7 +137,8 @@ PAIRED = {
                    lambda y, g, u: activation_bound(y, np.minimum(g, 7), 1.702)),
     "swiglu_clamp": ("swiglu, limit = 10.0", lambda g, u: swiglu(g, u, limit=10),
                      lambda y, g, u: activation_bound(y, np.minimum(g, 10), 1.702)),
-    "geglu_tanh": ("geglu_tanh", geglu_tanh, lambda y, g, u: gelu_bound(g, u))}
+    "geglu_tanh": ("geglu_tanh", geglu_tanh, lambda y, g, u: gelu_bound(g, u)),
+    "reglu": ("reglu", lambda g, u: np.maximum(g, 0) * u, lambda y, g, u: np.abs(y) * 2.0**-24)}
 
 
 def gelu_bound(g, u):

@@ -149,6 +149,14 @@ TEST(Epilogue, UnpairedActivations) {
       [&](int64_t m, int64_t n) { return z(m, n) / (1 + std::exp(-z(m, n))); });
 }
 
+TEST(Epilogue, ReGLU) {
+  Case c;
+  check(c.run("activation = <reglu, gate = <halves, up_first>>", 4), 4, 0,
+        [&](int64_t m, int64_t n) {
+          return std::max(0.25 * c.acc(m, n + 4), 0.0) * 0.25 * c.acc(m, n);
+        });
+}
+
 TEST(Epilogue, GeGLU) {
   Case c;
   Outcome o = c.run("activation = <geglu_tanh, gate = <halves, gate_first>>", 4,

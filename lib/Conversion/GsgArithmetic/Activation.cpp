@@ -125,6 +125,8 @@ Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
     return emitSwiGLU(mb, params, first, in.back());
   case ActivationKind::GeGLUTanh:
     return mb.mulF(emitGELUTanh(mb, first), in.back());
+  case ActivationKind::ReGLU:
+    return mb.mulF(mb.maxF(first, mb.real(first, 0.0)), in.back());
   }
   llvm_unreachable("expected an activation");
 }

@@ -23,13 +23,15 @@ func.func private @grouping() attributes {
 // CHECK-SAME:    c = #grouped_scaled_gemm.activation<geglu_tanh, gate = <halves, up_first>>
 // CHECK-SAME:    d = #grouped_scaled_gemm.activation<custom, gate = <1, gate_first>>
 // CHECK-SAME:    e = #grouped_scaled_gemm.gate<64, up_first>
+// CHECK-SAME:    f = #grouped_scaled_gemm.activation<reglu, gate = <8, gate_first>>
 func.func private @activation() attributes {
   a = #grouped_scaled_gemm.activation<identity>,
   b = #grouped_scaled_gemm.activation<swiglu, gate = <32, gate_first>,
       alpha = 1.702, beta = 1.0, limit = 7.0, round_bf16>,
   c = #grouped_scaled_gemm.activation<geglu_tanh, gate = <halves, up_first>>,
   d = #grouped_scaled_gemm.activation<custom, gate = <1, gate_first>>,
-  e = #grouped_scaled_gemm.gate<64, up_first>}
+  e = #grouped_scaled_gemm.gate<64, up_first>,
+  f = #grouped_scaled_gemm.activation<reglu, gate = <8, gate_first>>}
 
 // CHECK-LABEL: func private @quantizer
 // CHECK-SAME:    a = #grouped_scaled_gemm.quantizer<cutlass>

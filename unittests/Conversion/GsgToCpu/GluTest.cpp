@@ -157,6 +157,9 @@ TEST(Glu, ClampedMostly) {
   checkPairs("swiglu, alpha = 1.1, limit = 1.4", swiglu(1.1f, 0.0, 1.4f));
 }
 TEST(Glu, GeGLU) { checkPairs("geglu_tanh", geglu); }
+TEST(Glu, ReGLU) {
+  checkPairs("reglu", [](double g, double u) { return maximum(g, 0.0) * u; });
+}
 
 void checkSingle(const std::string &name,
                  const std::function<double(double)> &formula) {
