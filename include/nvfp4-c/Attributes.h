@@ -33,7 +33,8 @@ typedef enum Nvfp4Activation {
   Nvfp4ActivationSwiGLU = 4,
   Nvfp4ActivationGeGLUTanh = 5,
   Nvfp4ActivationCustom = 6,
-  Nvfp4ActivationReGLU = 7
+  Nvfp4ActivationReGLU = 7,
+  Nvfp4ActivationGELUTanh = 8
 } Nvfp4Activation;
 
 /* `gate` is null, or for activations of pairs what nvfp4GateAttrGetChecked

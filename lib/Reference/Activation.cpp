@@ -147,6 +147,8 @@ Real activate(const ActivationParams &p, Real z, Real up) {
     return swiGLU(p, z, up);
   case gsg::ActivationKind::GeGLUTanh:
     return multiply(F32, up, geluTanh(p, z));
+  case gsg::ActivationKind::GELUTanh:
+    return geluTanh(p, z);
   case gsg::ActivationKind::ReGLU:
     return multiply(F32, maximum(z, {0.0, 0.0}), up);
   case gsg::ActivationKind::Custom:

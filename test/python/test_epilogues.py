@@ -185,9 +185,11 @@ def test_paired_activations_in_every_gate_layout(rng, kind, gate):
 
 
 PLAIN = {"identity": lambda z: z, "relu": lambda z: np.maximum(z, 0),
-         "relu2": lambda z: np.maximum(z, 0)**2, "silu": lambda z: z * sigmoid(z)}
+         "relu2": lambda z: np.maximum(z, 0)**2, "silu": lambda z: z * sigmoid(z),
+         "gelu_tanh": lambda z: geglu_tanh(z, 1.0)}
 # Bounds given (y, z, the factor after the activation) of those that are not exact.
-PLAIN_BOUND = {"silu": lambda y, z, factor: activation_bound(y, z)}
+PLAIN_BOUND = {"silu": lambda y, z, factor: activation_bound(y, z),
+               "gelu_tanh": lambda y, z, factor: gelu_bound(z, factor)}
 
 
 def plain_module():

@@ -127,6 +127,8 @@ Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
     return mb.mulF(emitGELUTanh(mb, first), in.back());
   case ActivationKind::ReGLU:
     return mb.mulF(mb.maxF(first, mb.real(first, 0.0)), in.back());
+  case ActivationKind::GELUTanh:
+    return emitGELUTanh(mb, first);
   }
   llvm_unreachable("expected an activation");
 }

@@ -24,6 +24,7 @@ func.func private @grouping() attributes {
 // CHECK-SAME:    d = #grouped_scaled_gemm.activation<custom, gate = <1, gate_first>>
 // CHECK-SAME:    e = #grouped_scaled_gemm.gate<64, up_first>
 // CHECK-SAME:    f = #grouped_scaled_gemm.activation<reglu, gate = <8, gate_first>>
+// CHECK-SAME:    g = #grouped_scaled_gemm.activation<gelu_tanh>
 func.func private @activation() attributes {
   a = #grouped_scaled_gemm.activation<identity>,
   b = #grouped_scaled_gemm.activation<swiglu, gate = <32, gate_first>,
@@ -31,7 +32,8 @@ func.func private @activation() attributes {
   c = #grouped_scaled_gemm.activation<geglu_tanh, gate = <halves, up_first>>,
   d = #grouped_scaled_gemm.activation<custom, gate = <1, gate_first>>,
   e = #grouped_scaled_gemm.gate<64, up_first>,
-  f = #grouped_scaled_gemm.activation<reglu, gate = <8, gate_first>>}
+  f = #grouped_scaled_gemm.activation<reglu, gate = <8, gate_first>>,
+  g = #grouped_scaled_gemm.activation<gelu_tanh>}
 
 // CHECK-LABEL: func private @quantizer
 // CHECK-SAME:    a = #grouped_scaled_gemm.quantizer<cutlass>

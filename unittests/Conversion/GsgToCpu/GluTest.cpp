@@ -187,6 +187,7 @@ TEST(Glu, WithoutPairs) {
     z = format::bf16ToF32(format::f32ToBF16(static_cast<float>(z)));
     return z * f32(sigmoid(z));
   });
+  checkSingle("gelu_tanh", [](double z) { return geglu(z, 1.0); });
 }
 
 TEST(Hadamard, IsExact) {

@@ -78,7 +78,9 @@ defvar Gsg_Activations = [
       "`u * 0.5 g (1 + tanh(0.7978845608028654 (g + 0.044715 g^3)))`",
       /*paired=*/1>,
   Gsg_ActivationCase<"Custom", 6, "custom", "the `epilogue` region of `matmul`">,
-  Gsg_ActivationCase<"ReGLU", 7, "reglu", "`max(g, 0) * u`", /*paired=*/1>];
+  Gsg_ActivationCase<"ReGLU", 7, "reglu", "`max(g, 0) * u`", /*paired=*/1>,
+  Gsg_ActivationCase<"GELUTanh", 8, "gelu_tanh",
+      "`0.5 z (1 + tanh(0.7978845608028654 (z + 0.044715 z^3)))`">];
 
 def Gsg_ActivationKind : Gsg_Enum<"ActivationKind", "activation function",
                                   Gsg_Activations>;
