@@ -49,8 +49,9 @@ def _gelu_slope(z: torch.Tensor) -> torch.Tensor:
 #: Each activation with a gradient: of one value, or of the gate in a pair whose up value is a factor; and its derivative.
 _SINGLE = {
     "identity": (lambda z: z, torch.ones_like), "relu": (_relu, _relu_slope), "relu2": (lambda z: _relu(z)**2, lambda z: 2 * _relu(z)),
-    "silu": (torch.nn.functional.silu, _silu_slope)}
-_PAIRED = {"swiglu": (torch.nn.functional.silu, _silu_slope), "geglu_tanh": (_gelu, _gelu_slope)}
+    "silu": (torch.nn.functional.silu, _silu_slope), "gelu_tanh": (_gelu, _gelu_slope)}
+_PAIRED = {
+    "swiglu": (torch.nn.functional.silu, _silu_slope), "geglu_tanh": (_gelu, _gelu_slope), "reglu": (_relu, _relu_slope)}
 PAIRS = tuple(_PAIRED)
 
 

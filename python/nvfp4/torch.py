@@ -44,7 +44,7 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: t
     K is that of numbers: two to a byte of FP4. ``lhs`` without ``lhs_scales`` is of bfloat16 or float16 (W4A16). Scales are
     in ``layout``; those of ``lhs``, and for ``ragged_k`` those of ``rhs`` too, start where ``starts`` says. ``offsets``
     says whether ``ends`` holds ``ends`` or ``starts``, of groups that begin at multiples of ``align``. ``prob`` has one
-    number a row. The gate layout of ``swiglu`` and ``geglu_tanh``, which halve N, is ``granularity`` (0: halves) and
+    number a row. The gate layout of ``swiglu``, ``geglu_tanh`` and ``reglu``, which halve N, is ``granularity`` (0: halves) and
     ``gate_first``. Rows of no group are zero. See :func:`nvfp4.grouped_matmul`.
 
     ``lhs`` of bfloat16 or float16, ``alpha``, ``bias`` and ``prob`` have gradients, computed in float32 from dequantised

@@ -14,7 +14,10 @@ torch = pytest.importorskip("torch")
 N, K = 16, 64
 ACTIVATIONS = {"identity": lambda z: z, "relu": torch.relu, "relu2": lambda z: torch.relu(z) ** 2,
                "silu": lambda z: z * torch.sigmoid(z), "swiglu": lambda g, u: g * torch.sigmoid(g) * u,
-               "geglu_tanh": lambda g, u: u * 0.5 * g * (1 + torch.tanh(0.7978845608028654 * (g + 0.044715 * g**3)))}
+               "geglu_tanh": lambda g, u: u * 0.5 * g * (1 + torch.tanh(0.7978845608028654 * (g + 0.044715 * g**3))),
+               "reglu": lambda g, u: torch.relu(g) * u}
+ACTIVATIONS["gelu_tanh"] = lambda z: ACTIVATIONS["geglu_tanh"](z, 1.0)
+PAIRS = ("swiglu", "geglu_tanh", "reglu")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +90,7 @@ def compare(case, rng, ops, leaves, activation="identity", granularity=0, gate_f
     grad = case.gradient_like(rng, y)
     y.backward(grad)
     gate = None
-    if activation in ("swiglu", "geglu_tanh"):
+    if activation in PAIRS:
         gate = [torch.from_numpy(index) for index in gate_rows(granularity, not gate_first, N // 2)]
     exact = {name: value if value is None else value.double().requires_grad_() for name, value in leaves.items()}
     exact_rows = case.rows.double().requires_grad_()
@@ -115,7 +118,7 @@ def test_every_grouping(rng, ops, groups, fmt, layout):
 @pytest.mark.parametrize("activation", sorted(set(ACTIVATIONS) - {"identity"}))
 @pytest.mark.parametrize("granularity,gate_first", [(0, True), (4, False)])
 def test_activations(rng, ops, activation, granularity, gate_first):
-    pairs = activation in ("swiglu", "geglu_tanh")
+    pairs = activation in PAIRS
     case = Case(rng, ragged([3, 0, 5], extra=2), dtype=torch.float16)
     alpha = rng.uniform(0.125, 0.5, (3, 2) if pairs else 3).astype(np.float32)
     leaves = dict(alpha=torch.from_numpy(alpha), bias=torch.from_numpy(rng.standard_normal(N).astype(np.float32)),

@@ -119,10 +119,10 @@ class Sample:
             text += " at " + rng.choice(at + (["bias"] if " bias(" in text else []))
         if self.paired:
             gate = f"<{rng.choice(GRANULARITY)}, {rng.choice(['gate_first', 'up_first'])}>"
-            text += f" activation = <{rng.choice(['swiglu', 'geglu_tanh'])}, gate = {gate}"
+            text += f" activation = <{rng.choice(['swiglu', 'geglu_tanh', 'reglu'])}, gate = {gate}"
             text += self.maybe(", round_bf16") + ">"
         elif rng.random() < 0.4:
-            text += f" activation = <{rng.choice(['relu', 'relu2', 'silu', 'identity'])}>"
+            text += f" activation = <{rng.choice(['relu', 'relu2', 'silu', 'gelu_tanh', 'identity'])}>"
         elif rng.random() < 0.2:
             text += " activation = <custom> epilogue {\n^bb0(%z: f32):\n" + rng.choice(REGIONS)
             text += f"\n{GSG}.yield %y : f32\n}}"
