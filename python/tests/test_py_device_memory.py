@@ -2,50 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions on memory of a device give the bits of those on memory of the host, and what has no GPU code is refused."""
 
-import ctypes
-
 import ml_dtypes
 import numpy as np
 import pytest
 
 import nvfp4
+from device_products import FORMS, get_bias, make_groups, make_text, pack
 from nvfp4_formats import random_scaled
-
-FORMS = {
-    "dense": ("<dense>", "", (37, 128), (128, 128), (37, 128)),
-    "batched": ("<batched>", "", (3, 21, 128), (3, 128, 128), (3, 21, 128)),
-    "masked": ("<masked>", "tensor<3xi32>", (3, 40, 128), (3, 128, 128), (3, 40, 128)),
-    "ragged_rows": ("<ragged_rows>", "tensor<3xi32>", (70, 128), (3, 128, 128), (70, 128)),
-}
-
-
-def shaped(shape, is_open):
-    """Extents of a type; the number of rows of a matrix may be open."""
-    extents = list(map(str, shape))
-    if is_open:
-        extents[-2] = "?"
-    return "x".join(extents)
-
-
-def get_bias(form):
-    """Type and shape."""
-    return ("tensor<128xf32>", (128,)) if form == "dense" else ("tensor<3x128xf32>", (3, 128))
-
-
-def make_text(form, element, format, layout, packed, clauses="", result="f32", is_open=True, columns=128):
-    grouping, offsets, x, w, y = FORMS[form]
-    y = (*y[:-1], columns)
-    rows = f"tensor<{shaped(x, is_open)}x{element}>" if element else f"!grouped_scaled_gemm.scaled<{shaped(x, is_open)}, {format}{layout}>"
-    weights = f"!grouped_scaled_gemm.scaled<{shaped(w, False)}, {format}{packed}>"
-    groups = f" groups(%g : {offsets})" if offsets else ""
-    out = f"tensor<{shaped(y, is_open)}x{result}>"
-    bias = get_bias(form)[0]
-    return f"""
-func.func @f(%x: {rows}, %w: {weights}{f", %g: {offsets}" if offsets else ""}, %b: {bias}, %a: f32, %y: {out}) -> {out} {{
-  %r = grouped_scaled_gemm.matmul {grouping}{groups} lhs(%x : {rows}) rhs(%w : {weights}) {clauses} outs(%y : {out}) -> {out}
-  return %r : {out}
-}}
-"""
+from sim_driver import SimMemory
 
 
 def run_both(text, target, *arguments, **options):
@@ -53,22 +17,6 @@ def run_both(text, target, *arguments, **options):
     results = [program.run(*arguments) for program in (host, device)]
     # Rows that are nobody's keep what was there.
     assert results[0].shape == results[1].shape and results[0].tobytes() == results[1].tobytes()
-
-
-
-def make_groups(form):
-    return {"masked": [np.array([40, 0, 7], np.int32)], "ragged_rows": [np.array([20, 20, 65], np.int32)]}.get(form, [])
-
-
-def pack(w, format, layout):
-    """Weights as kernels for sm_90a read them."""
-    shape = "x".join(map(str, w.shape))
-    scaled = f"!grouped_scaled_gemm.scaled<{shape}, {format}"
-    program = nvfp4.compile(f"""func.func @f(%w: {scaled}>) -> {scaled}, {layout}> {{
-  %p = grouped_scaled_gemm.relayout_weights(%w : {scaled}>) -> {scaled}, {layout}>
-  return %p : {scaled}, {layout}>
-}}""")
-    return program.run(w.store())
 
 
 CLAUSES = {"plain": ("", "f32", 128), "bf16": ("", "bf16", 128),
@@ -150,30 +98,6 @@ def test_memory_is_host_or_device():
         nvfp4.compile(text, "sm_90a+sim", memory="gpu")
     with pytest.raises(nvfp4.CompileError, match="expected --memory=host for --target=cpu, but got device; or a GPU as target"):
         nvfp4.compile(text, memory="device")
-
-
-class SimMemory:
-    """Memory of a simulated device, through the C interface of devices."""
-
-    def __init__(self, name="sim"):
-        self.library, self.name = ctypes.CDLL(nvfp4._library.runtime()._name), name
-        self.device = ctypes.c_void_p()
-        assert not self.library.nvfp4_device_open(name.encode(), ctypes.byref(self.device))
-
-    def put(self, array):
-        pointer = ctypes.c_void_p()
-        assert not self.library.nvfp4_device_alloc(self.device, ctypes.c_size_t(max(array.nbytes, 1)), ctypes.byref(pointer))
-        self.copy(pointer, array.ctypes.data, array.nbytes)
-        return nvfp4.DeviceTensor(pointer.value, array.shape, array.dtype, self.name)
-
-    def get(self, tensor):
-        array = np.empty(tensor.shape, tensor.dtype)
-        self.copy(array.ctypes.data, tensor.address, array.nbytes)
-        return array
-
-    def copy(self, target, source, count):
-        assert not self.library.nvfp4_device_copy(self.device, ctypes.c_void_p(getattr(target, "value", target)),
-                                                  ctypes.c_void_p(source), ctypes.c_size_t(count), None)
 
 
 @pytest.fixture(scope="module")
