@@ -14,6 +14,8 @@
 #include "../Error.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 using namespace nvfp4::runtime;
 
@@ -76,8 +78,66 @@ nvfp4_status DeviceFrame::launchOwn(const char *name, nvfp4_launch launch,
   return ofDevice(nvfp4_kernel_launch(kernel, &launch, parameters));
 }
 
+namespace {
+/// What a tensor map depends on, in words that can be compared.
+using MapKey = std::array<uint64_t, 16>;
+
+MapKey getKey(const nvfp4_device *device, const nvfp4_tensor_map_spec &spec) {
+  MapKey key = {};
+  key[0] = reinterpret_cast<uintptr_t>(device);
+  key[1] = reinterpret_cast<uintptr_t>(spec.address);
+  key[2] = static_cast<uint64_t>(spec.type) | uint64_t{spec.rank} << 8 |
+           static_cast<uint64_t>(spec.swizzle) << 16 |
+           static_cast<uint64_t>(spec.l2_promotion) << 24 |
+           static_cast<uint64_t>(spec.fill_nan != 0) << 32;
+  std::copy_n(spec.size, 5, key.data() + 3);
+  std::copy_n(spec.stride, 4, key.data() + 8);
+  // Boxes and element strides are at most 256.
+  for (int d = 0; d < 5; ++d) {
+    key[12 + d / 3] |= uint64_t{spec.box[d]} << d % 3 * 16;
+    key[14 + d / 3] |= uint64_t{spec.element_stride[d]} << d % 3 * 16;
+  }
+  return key;
+}
+
+/// The last maps that a thread has encoded: calls in a loop have the same ones,
+/// and the driver takes about as long for a dozen of them as for a launch.
+class MapCache {
+public:
+  struct Entry {
+    MapKey key;
+    alignas(64) char map[128];
+  };
+
+  Entry &getEntry(const MapKey &key) {
+    if (entries.empty())
+      entries.resize(kEntries);
+    uint64_t hash = 0;
+    for (uint64_t word : key)
+      hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    return entries[hash >> (64 - kBits)];
+  }
+
+private:
+  static constexpr unsigned kBits = 8, kEntries = 1u << kBits;
+  std::vector<Entry> entries;
+};
+} // namespace
+
 nvfp4_status DeviceFrame::encode(const nvfp4_tensor_map_spec &spec, void *map) {
   if (nvfp4_status status = prepare())
     return status;
-  return ofDevice(nvfp4_tensor_map_encode(device->device, &spec, map));
+  thread_local MapCache cache;
+  MapKey key = getKey(device->device, spec);
+  MapCache::Entry &entry = cache.getEntry(key);
+  // No key of a map is zero: a device has an address.
+  if (entry.key != key) {
+    entry.key = {};
+    if (nvfp4_status status =
+            ofDevice(nvfp4_tensor_map_encode(device->device, &spec, entry.map)))
+      return status;
+    entry.key = key;
+  }
+  std::memcpy(map, entry.map, sizeof entry.map);
+  return NVFP4_OK;
 }

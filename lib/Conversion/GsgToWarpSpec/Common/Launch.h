@@ -94,8 +94,8 @@ public:
   /// groups at stages of their own; `columns` is K.
   Buffer addValuesOfK(const ScaledOperand &operand, HostNumber columns);
   Buffer addScalesOfK(const ScaledOperand &operand, HostNumber columns);
-  /// Rows of A in 16 bits and whole stages, those of a scaled operand with
-  /// linear scales as bf16; `columns` is K.
+  /// Rows of A in 16 bits and whole blocks of 64 columns, those of a scaled
+  /// operand with linear scales as bf16; `columns` is K.
   Buffer addTokens(const ScaledOperand &rows, HostNumber columns,
                    mlir::Type element);
   /// Weights [matrices, rows, columns] with linear scales, or packed for

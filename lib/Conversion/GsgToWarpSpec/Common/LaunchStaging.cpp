@@ -135,9 +135,10 @@ Buffer Launch::addTokens(const ScaledOperand &rows, HostNumber columns,
   HostNumber pitch = math.mul(countStagedColumns(columns), math.constant(2));
   bool isAlongK = groups.numAlongK.known != 0;
   if (!rows.scales && !isAlongK) {
+    // TMA fills in zeros after the last block of 64 columns, not within one.
+    constexpr int64_t blockBytes = 128;
     HostNumber bytes = math.mul(columns, math.constant(2));
-    Buffer buffer = addBuffer(rows.data, count, bytes, 2 * groups.stage, Read);
-    return {buffer.memory, count, pitch, pitch};
+    return addBuffer(rows.data, count, bytes, blockBytes, Read);
   }
   Value out = allocate(count, pitch, element);
   warpspec::StageRowsOp::create(
