@@ -28,10 +28,12 @@ using namespace mlir;
 
 /// Functions of the runtime that find the call by the thread.
 static bool asksForCall(StringRef callee) {
-  return callee.starts_with("nvfp4_check_") ||
-         callee.starts_with("nvfp4_memory_") ||
-         callee.starts_with("nvfp4_task_") ||
-         callee.starts_with("nvfp4_relayout_");
+  constexpr StringLiteral prefixes[] = {
+      "mgpu",          "nvfp4_check_",    "nvfp4_kernel_",
+      "nvfp4_memory_", "nvfp4_relayout_", "nvfp4_stage_"};
+  return llvm::any_of(prefixes, [&](StringLiteral prefix) {
+    return callee.starts_with(prefix);
+  });
 }
 
 namespace {

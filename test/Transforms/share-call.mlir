@@ -1,7 +1,9 @@
 // RUN: nvfp4-opt %s --nvfp4-share-call | FileCheck %s
 
 llvm.func @nvfp4_check_equal(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
-llvm.func @nvfp4_task_i32(!llvm.ptr, i32)
+llvm.func @mgpuStreamCreate() -> !llvm.ptr
+llvm.func @nvfp4_kernel_extent(!llvm.ptr, i64) -> i32
+llvm.func @nvfp4_stage_odd_values(!llvm.ptr, !llvm.ptr, i64, i64, !llvm.ptr, i64) -> i32
 llvm.func @expf(f32) -> f32
 
 // Threads of a region with a check work for the call of the thread before it.
@@ -39,11 +41,34 @@ func.func private @middle(%p: !llvm.ptr, %n: i64) {
   return
 }
 
-// CHECK-LABEL: func @task(
+// Work of a device belongs to a call, too.
+
+// CHECK-LABEL: func @stream(
 // CHECK:         nvfp4_call_current
-func.func @task(%p: !llvm.ptr, %n: i32) {
+func.func @stream() {
   omp.parallel {
-    llvm.call @nvfp4_task_i32(%p, %n) : (!llvm.ptr, i32) -> ()
+    %s = llvm.call @mgpuStreamCreate() : () -> !llvm.ptr
+    omp.terminator
+  }
+  return
+}
+
+// CHECK-LABEL: func @kernel(
+// CHECK:         nvfp4_call_current
+func.func @kernel(%p: !llvm.ptr, %n: i64) {
+  omp.parallel {
+    %x = llvm.call @nvfp4_kernel_extent(%p, %n) : (!llvm.ptr, i64) -> i32
+    omp.terminator
+  }
+  return
+}
+
+// CHECK-LABEL: func @stage(
+// CHECK:         nvfp4_call_current
+func.func @stage(%p: !llvm.ptr, %n: i64) {
+  omp.parallel {
+    %ok = llvm.call @nvfp4_stage_odd_values(%p, %p, %n, %n, %p, %n)
+        : (!llvm.ptr, !llvm.ptr, i64, i64, !llvm.ptr, i64) -> i32
     omp.terminator
   }
   return

@@ -235,11 +235,12 @@ def ShareCallPass : Pass<"nvfp4-share-call", "::mlir::ModuleOp"> {
   let summary = "tell the threads of parallel regions which call they work for";
   let description = [{
     Accepts any IR. Afterwards each thread of an `omp.parallel` from which
-    `nvfp4_check_...`, `nvfp4_memory_...`, `nvfp4_relayout_...` or
-    `nvfp4_task_...` of the runtime may be called enters the call of the thread
-    that starts the region (`nvfp4_call_current`, `nvfp4_call_enter`), and leaves
-    it at the end. What such functions find wrong
-    is then the error of that call, whatever other calls run at the same time.
+    `nvfp4_check_...`, `nvfp4_memory_...`, `nvfp4_relayout_...`,
+    `nvfp4_stage_...`, `nvfp4_kernel_...` or `mgpu...` of the runtime may be
+    called enters the call of the thread that starts the region
+    (`nvfp4_call_current`, `nvfp4_call_enter`), and leaves it at the end. An error
+    of such a function is then the error of that call, whatever other calls run at
+    the same time; work of a device goes to the call's stream.
     Regions that cannot reach one stay as they are.
 
     Before:

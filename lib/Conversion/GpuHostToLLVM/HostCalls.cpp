@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -56,8 +57,11 @@ Value HostCalls::call(StringRef name, Type result, ValueRange arguments) {
 
 Value HostCalls::room(int64_t bytes, int64_t alignment) {
   OpBuilder::InsertionGuard guard(b);
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  b.setInsertionPointToStart(&function.getFunctionBody().front());
+  // Each thread of a parallel loop has room of its own.
+  Operation *scope = op->getParentOp();
+  while (!isa<FunctionOpInterface, scf::ParallelOp, scf::ForallOp>(scope))
+    scope = scope->getParentOp();
+  b.setInsertionPointToStart(&scope->getRegion(0).front());
   return LLVM::AllocaOp::create(b, loc, pointer(), b.getI8Type(), i64(bytes),
                                 static_cast<unsigned>(alignment));
 }

@@ -41,8 +41,8 @@ public:
   /// Calls `name` and returns its result, null if there is none.
   mlir::Value call(llvm::StringRef name, mlir::Type result,
                    mlir::ValueRange arguments);
-  /// Room for `bytes` in the frame of the function, once however often the
-  /// operation runs.
+  /// Room for `bytes` in the frame of the function, or of the body of the
+  /// innermost parallel loop, once however often the operation runs.
   mlir::Value room(int64_t bytes, int64_t alignment);
   void store(mlir::Value value, mlir::Value base, int64_t offset);
   /// An array of `values`, all of one type of `bytes`.

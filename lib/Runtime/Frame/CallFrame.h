@@ -25,6 +25,7 @@
 #include "../Violation.h"
 #include "nvfp4/Runtime/nvfp4_kernels.h"
 
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -50,12 +51,14 @@ public:
   static CallFrame *current();
 
   /// Does `work`, which returns a status, unless the call has failed; then or
-  /// if it fails now, false. `where` begins the message.
+  /// if it fails now, false. `where` begins the message. Threads of a parallel
+  /// loop take turns.
   template <typename Callable>
   bool attempt(const char *where, Callable work) noexcept {
     if (call.slot.isSet())
       return false;
     try {
+      std::lock_guard<std::mutex> lock(mutex);
       nvfp4_status status = work();
       if (status == NVFP4_OK)
         return true;
@@ -91,6 +94,9 @@ public:
 
 protected:
   nvfp4_call &call;
+
+private:
+  std::mutex mutex;
 };
 
 } // namespace nvfp4::runtime

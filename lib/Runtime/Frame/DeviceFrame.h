@@ -18,6 +18,7 @@
 #include "Workspace.h"
 
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace nvfp4::runtime {
@@ -118,6 +119,10 @@ private:
   KernelTables &artefact;
   const KernelTable *kernels = nullptr;
   const char *name;
+  /// The thread that made the frame and ends it, and whether it has entered the
+  /// device's context.
+  const std::thread::id owner = std::this_thread::get_id();
+  bool hasEntered = false;
   std::vector<void *> allocations;
   std::vector<void *> registered;
   /// Before and after each kernel that is timed.

@@ -35,7 +35,8 @@ OwnFrame::~OwnFrame() {
     nvfp4_device_free(device->device, pointer);
   if (stream)
     nvfp4_stream_destroy(device->device, stream);
-  device->device->leave();
+  if (hasEntered)
+    device->device->leave();
 }
 
 nvfp4_status OwnFrame::prepare() {
@@ -45,8 +46,13 @@ nvfp4_status OwnFrame::prepare() {
     LaunchDevice *found = nullptr;
     if (nvfp4_status status = findLaunchDevice(name, found))
       return status;
-    if (nvfp4_status status = found->device->enter())
-      return status;
+    // Contexts are of a thread. Others of a parallel loop enter for each
+    // request.
+    if (std::this_thread::get_id() == owner) {
+      if (nvfp4_status status = found->device->enter())
+        return status;
+      hasEntered = true;
+    }
     device = found;
     // Before any memory: the device may not run them.
     if (nvfp4_status status = artefact.load(*device, kernels))
