@@ -13,6 +13,7 @@
 #include "../Product/ProductEmitter.h"
 #include "../Product/ProductOperands.h"
 #include "../Storage/StorageAccess.h"
+#include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -205,7 +206,7 @@ std::string cpu::explainUnsupportedMatmul(MatmulOp op) {
   if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom) {
     if (op.getEpilogue().empty())
       return "expected an epilogue region";
-    if (!isVectorizable(op.getEpilogue().front()))
+    if (!arithmetic::isVectorizable(op.getEpilogue().front()))
       return "expected an epilogue region of scalar operations that have a "
              "vector form";
   }

@@ -21,9 +21,6 @@
 
 namespace nvfp4::gsg::cpu {
 
-/// Whether an epilogue region can be cloned on vectors.
-bool isVectorizable(mlir::Block &region);
-
 class ProductEmitter {
 public:
   using Func = mlir::LLVM::LLVMFuncOp;
@@ -147,8 +144,8 @@ private:
   }
 
   // Parts of the epilogue.
-  struct RowContext;
-  Value applyProb(ProbPosition position, const RowContext &row, Value x);
+  struct TileClauses;
+  class LaneAccess;
   Value rowValue(const RowRef &ref, Value group, Value rowInGroup,
                  Value globalRow);
   /// The entries of a panel's columns as f32 [64].
@@ -157,7 +154,6 @@ private:
   /// Moves the panel's columns of one matrix row from or to f32 [64] `temp`.
   void moveRow(Value rowAddress, mlir::Type element, Value first, Value columns,
                Value weightRows, Value temp, bool isStore);
-  Value customEpilogue(mlir::ValueRange args);
   mlir::Type lanesOf(mlir::Type element) const;
   Value laneMask(Value count);
 

@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Replaces the accumulators of a tile by y, in f32 and in the order that the
-// description of `matmul` states, every product and sum rounded on its own.
-// Stores z where asked and keeps the largest |y| of the tile.
+// Replaces the accumulators of a tile by y in f32, in the order of
+// GsgArithmetic/Epilogue.h. Stores z where asked and keeps the largest |y| of
+// the tile.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ProductEmitter.h"
 
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -29,10 +30,73 @@ using IntPredicate = arith::CmpIPredicate;
 /// Bytes of one row of a tile.
 static constexpr int64_t kTileRowBytes = 4 * kPanelColumns;
 
-/// What is one for all columns of a row, as scalars.
-struct ProductEmitter::RowContext {
+/// The values of the clauses of a tile; null or empty without the clause.
+struct ProductEmitter::TileClauses {
+  /// f32 [64] of a panel's columns.
+  Value bias, addend, preact;
+  SmallVector<Value> columnOperands;
+  /// Scalars of the group; two of alpha for pairs.
+  SmallVector<Value> alpha, groupOperands;
+  Value beta;
+  ActivationParams params;
+  /// Scalars of the row.
   Value prob;
-  SmallVector<Value> operands;
+  SmallVector<Value> rowOperands;
+};
+
+/// The clauses at the lanes from byte `at` of a row on, which are of the gate
+/// (`member` 0) or of the up columns of pairs.
+class ProductEmitter::LaneAccess final : public EpilogueAccess {
+public:
+  LaneAccess(ProductEmitter &emitter, const TileClauses &clauses, Value at,
+             int64_t member)
+      : emitter(emitter), mb(emitter.mb), product(emitter.product),
+        clauses(clauses), at(at), member(member) {}
+
+  Value alpha(Value like) override {
+    return clauses.alpha.empty() ? Value()
+                                 : mb.spread(clauses.alpha[member], like);
+  }
+  Value prob(Value like) override { return spread(clauses.prob, like); }
+  Value addend(Value) override { return lanesAt(clauses.addend); }
+  Value beta(Value like) override { return spread(clauses.beta, like); }
+  Value bias(Value) override { return lanesAt(clauses.bias); }
+  void storePreActivation(Value z) override {
+    if (clauses.preact)
+      mb.store(z, mb.ptrAdd(clauses.preact, at));
+  }
+  SmallVector<Value> regionOperands(Value like) override {
+    SmallVector<Value> in;
+    for (Value value : clauses.rowOperands)
+      in.push_back(spread(value, like));
+    for (Value values : clauses.columnOperands)
+      in.push_back(lanesAt(values));
+    for (Value value : clauses.groupOperands)
+      in.push_back(spread(value, like));
+    return in;
+  }
+  Value activate(ArrayRef<Value> z) override {
+    if (!product.activation)
+      return z.front();
+    return emitActivation(mb.builder, product.loc, product.activation,
+                          clauses.params, z);
+  }
+
+private:
+  Value spread(Value scalar, Value like) {
+    return scalar ? mb.spread(scalar, like) : Value();
+  }
+  Value lanesAt(Value base) {
+    return base ? mb.load(emitter.lanesOf(mb.f32), mb.ptrAdd(base, at))
+                : Value();
+  }
+
+  ProductEmitter &emitter;
+  MathBuilder &mb;
+  const Product &product;
+  const TileClauses &clauses;
+  Value at;
+  int64_t member;
 };
 
 Type ProductEmitter::lanesOf(Type element) const {
@@ -47,13 +111,6 @@ Value ProductEmitter::laneMask(Value count) {
       DenseElementsAttr::get(VectorType::get(lanes, mb.i32), ArrayRef(iota)));
   Value limit = mb.splat(mb.truncate(count, mb.i32), lanes);
   return mb.cmp(IntPredicate::slt, lane, limit);
-}
-
-Value ProductEmitter::applyProb(ProbPosition position, const RowContext &row,
-                                Value x) {
-  if (!product.prob || product.probPosition != position)
-    return x;
-  return mb.mulF(x, mb.spread(row.prob, x));
 }
 
 Value ProductEmitter::rowValue(const RowRef &ref, Value group, Value rowInGroup,
@@ -132,49 +189,49 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
   const int64_t width = product.taskColumns();
   const bool paired = product.isPaired();
   Value zero = mb.i64Constant(0);
-  Value bias, addend, preact;
+  TileClauses clauses;
   if (product.bias)
-    bias = buffer(kTileRowBytes);
+    clauses.bias = buffer(kTileRowBytes);
   if (product.addend)
-    addend = buffer(kTileRowBytes);
+    clauses.addend = buffer(kTileRowBytes);
   if (product.preact)
-    preact = buffer(kTileRowBytes);
-  SmallVector<Value> columnOperands;
+    clauses.preact = buffer(kTileRowBytes);
   for (size_t i = 0; i < product.columnOperands.size(); ++i)
-    columnOperands.push_back(buffer(kTileRowBytes));
+    clauses.columnOperands.push_back(buffer(kTileRowBytes));
 
   Value entry = problemAt(group);
   Value lastColumn = mb.add(outputColumns(field(entry, problem::Columns)), -1);
   if (product.bias)
     loadColumns(
         *product.bias, group,
-        [&](Value index) { return mb.loadOffset(weightRows, index); }, bias);
+        [&](Value index) { return mb.loadOffset(weightRows, index); },
+        clauses.bias);
   for (auto [ref, target] :
-       llvm::zip_equal(product.columnOperands, columnOperands))
+       llvm::zip_equal(product.columnOperands, clauses.columnOperands))
     loadColumns(
         ref, group,
         [&](Value index) { return mb.minS(mb.add(first, index), lastColumn); },
         target);
-  SmallVector<Value> alpha;
   if (product.alpha)
     for (int64_t member = 0; member < (paired ? 2 : 1); ++member)
-      alpha.push_back(groupValue(*product.alpha, group, member));
-  Value beta;
+      clauses.alpha.push_back(groupValue(*product.alpha, group, member));
   if (product.beta)
-    beta = groupValue(*product.beta, group);
-  ActivationParams params;
+    clauses.beta = groupValue(*product.beta, group);
   if (product.activation) {
-    params = emitActivationParams(builder, loc, product.activation);
+    clauses.params = emitActivationParams(builder, loc, product.activation);
     if (product.activationParams) {
       auto own = [&](int64_t member) {
         return groupValue(*product.activationParams, group, member);
       };
-      params = {own(0), own(1), own(2)};
+      clauses.params = {own(0), own(1), own(2)};
     }
   }
-  SmallVector<Value> groupOperands;
   for (const GroupRef &ref : product.groupOperands)
-    groupOperands.push_back(groupValue(ref, group));
+    clauses.groupOperands.push_back(groupValue(ref, group));
+  EpilogueOrder order;
+  order.prob = product.probPosition;
+  order.region = product.custom;
+  order.roundsBf16 = product.activation && product.activation.getRoundBf16();
 
   SmallVector<Value> init;
   if (product.amax)
@@ -183,64 +240,34 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
     Value rowInGroup = mb.add(row0, row);
     Value globalRow = mb.add(field(entry, problem::FirstRow), rowInGroup);
     Value accRow = mb.ptrAdd(tile, mb.mul(row, kTileRowBytes));
-    RowContext context;
     if (product.prob)
-      context.prob = rowValue(*product.prob, group, rowInGroup, globalRow);
+      clauses.prob = rowValue(*product.prob, group, rowInGroup, globalRow);
+    clauses.rowOperands.clear();
     for (const RowRef &ref : product.rowOperands)
-      context.operands.push_back(rowValue(ref, group, rowInGroup, globalRow));
+      clauses.rowOperands.push_back(
+          rowValue(ref, group, rowInGroup, globalRow));
     auto matrixRow = [&](problem::Field data, problem::Field stride) {
       return mb.ptrAdd(toPtr(field(entry, data)),
                        mb.mul(rowInGroup, field(entry, stride)));
     };
     if (product.addend)
       moveRow(matrixRow(problem::AddendData, problem::AddendRowStride),
-              product.addend->element, first, columns, weightRows, addend,
-              /*isStore=*/false);
+              product.addend->element, first, columns, weightRows,
+              clauses.addend, /*isStore=*/false);
 
     // z of the columns at byte `at` of a row.
     auto preActivation = [&](Value at, int64_t member) {
-      auto lanesAt = [&](Value base) {
-        return mb.load(lanesOf(mb.f32), mb.ptrAdd(base, at));
-      };
-      Value z = lanesAt(accRow);
-      if (product.alpha)
-        z = mb.mulF(mb.spread(alpha[member], z), z);
-      z = applyProb(ProbPosition::Gemm, context, z);
-      if (product.addend) {
-        Value c = lanesAt(addend);
-        if (product.beta)
-          c = mb.mulF(mb.spread(beta, c), c);
-        z = mb.addF(z, c);
-      }
-      if (product.bias)
-        z = mb.addF(z, applyProb(ProbPosition::Bias, context, lanesAt(bias)));
-      z = applyProb(ProbPosition::PreActivation, context, z);
-      if (product.preact)
-        mb.store(z, mb.ptrAdd(preact, at));
-      return z;
+      LaneAccess access(*this, clauses, at, member);
+      Value acc = mb.load(lanesOf(mb.f32), mb.ptrAdd(accRow, at));
+      return emitPreActivation(builder, loc, order, access, acc);
     };
     auto columnBody = [&](Value column, ValueRange carried) {
       Value at = mb.shl(column, 2);
       SmallVector<Value> z = {preActivation(at, 0)};
       if (paired)
         z.push_back(preActivation(mb.add(at, 4 * width), 1));
-      Value y = z.front();
-      if (product.custom) {
-        SmallVector<Value> in(z);
-        if (product.activation.getRoundBf16())
-          for (Value &value : in)
-            value = emitRoundToBF16(builder, loc, value);
-        for (Value value : context.operands)
-          in.push_back(mb.spread(value, y));
-        for (Value values : columnOperands)
-          in.push_back(mb.load(lanesOf(mb.f32), mb.ptrAdd(values, at)));
-        for (Value value : groupOperands)
-          in.push_back(mb.spread(value, y));
-        y = customEpilogue(in);
-      } else if (product.activation) {
-        y = emitActivation(builder, loc, product.activation, params, z);
-      }
-      y = applyProb(ProbPosition::PostActivation, context, y);
+      LaneAccess access(*this, clauses, at, /*member=*/0);
+      Value y = emitResult(builder, loc, order, access, z);
       mb.store(y, mb.ptrAdd(accRow, at));
       SmallVector<Value> largest;
       if (product.amax) {
@@ -257,8 +284,8 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
         mb.forLoop(zero, mb.i64Constant(width), lanes, rowCarried, columnBody);
     if (product.preact)
       moveRow(matrixRow(problem::PreactData, problem::PreactRowStride),
-              product.preact->element, first, columns, weightRows, preact,
-              /*isStore=*/true);
+              product.preact->element, first, columns, weightRows,
+              clauses.preact, /*isStore=*/true);
     return largest;
   };
   SmallVector<Value> largest = mb.forLoop(zero, rows, 1, init, rowBody);

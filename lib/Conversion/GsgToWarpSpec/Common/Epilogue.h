@@ -16,6 +16,7 @@
 
 #include "TileLoop.h"
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
 
 namespace nvfp4::gsg::arithmetic {
 struct BlockQuantizer;
@@ -93,10 +94,17 @@ private:
   Value buildStored(const TileRow &tile, Value isInside, Value isColumn,
                     int64_t width, Value column, Value amax,
                     llvm::function_ref<Values()> body);
-  /// Steps 2 to 6: the pre-activation of the 32 columns from `column` on, which
+  /// Steps 2 to 7: the pre-activation of the 32 columns from `column` on, which
   /// are the second half of wide pairs if `isSecond`.
   Value finishProduct(const TileRow &tile, Value acc, Value column,
                       bool isSecond);
+  /// Steps 8 to 10: y of one vector or of a pair of them, {gate, up}, in the
+  /// columns of the result from `column` on.
+  Value finishActivation(const TileRow &tile, llvm::ArrayRef<Value> z,
+                         Value column);
+  /// The clauses of a vector of columns, for the order of the epilogue.
+  class ClauseAccess;
+  arithmetic::EpilogueOrder getOrder();
   // Columns in another gate layout (EpilogueOuterGate.cpp).
   /// Runs of the 32 columns from `column` on, which are the second of wide
   /// pairs if `isSecond`, that are runs in memory as well.
@@ -137,8 +145,8 @@ private:
   Value getScaleOffset(const TileRow &tile, ScaledType type, Value block);
   /// `silu` or `swiglu` where the op leaves their accuracy to the target.
   Value applyFastActivation(const TileRow &tile, llvm::ArrayRef<Value> z);
-  /// y of an epilogue region.
-  Value applyRegion(const TileRow &tile, llvm::ArrayRef<Value> z, Value column);
+  /// An activation with a formula, of {z} or of {gate, up}.
+  Value activate(const TileRow &tile, llvm::ArrayRef<Value> z);
   /// The larger of `amax` and the magnitudes of `y`, as bits of f32.
   Value foldAmax(const TileRow &tile, Value amax, Value y, Value column);
   /// A matrix of results: its columns, the elements from row to row, and the

@@ -11,13 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Epilogue.h"
-#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -151,18 +148,7 @@ Epilogue::Values Epilogue::finishTile(const TileRow &tile, ArrayRef<Value> z,
   if (GateAttr gate = activation.getGate();
       gate && gate.getOrder() == GateOrder::UpFirst)
     std::swap(inputs[0], inputs[1]);
-  ActivationKind kind = activation.getKind();
-  bool isFast =
-      op.getMath() == MathMode::Fast && !activation.getRoundBf16() &&
-      (kind == ActivationKind::SiLU || kind == ActivationKind::SwiGLU);
-  Value y = kind == ActivationKind::Custom ? applyRegion(tile, inputs, column)
-            : isFast ? applyFastActivation(tile, inputs)
-                     : inPieces(b, loc, inputs, [&](ArrayRef<Value> piece) {
-                         return arithmetic::emitActivation(b, loc, activation,
-                                                           tile.params, piece);
-                       });
-  if (op.getProb() && op.getProbPosition() == ProbPosition::PostActivation)
-    y = arith::MulFOp::create(b, loc, y, broadcast(tile.prob, y));
+  Value y = finishActivation(tile, inputs, column);
   Values results;
   if (op.getQuantizer())
     storeQuantized(tile, y, column);
@@ -173,46 +159,15 @@ Epilogue::Values Epilogue::finishTile(const TileRow &tile, ArrayRef<Value> z,
   return results;
 }
 
-Value Epilogue::applyRegion(const TileRow &tile, ArrayRef<Value> z,
-                            Value column) {
-  auto lanesOf = [&](Type element) {
-    return VectorType::get(cast<VectorType>(z.front().getType()).getShape(),
-                           element);
-  };
-  int64_t columns = lanesOf(b.getF32Type()).getNumElements();
-  SmallVector<Value> in(z);
-  if (op.getActivationOrIdentity().getRoundBf16())
-    for (Value &value : in)
-      value = arithmetic::emitRoundToBF16(b, loc, value);
-  for (Value number : tile.rowNumbers)
-    in.push_back(broadcast(number, z.front()));
-  Value mask = maskOf(column, columns, tile.extents.outColumns,
-                      parameters.knownOutColumns);
-  for (auto [operand, memref] :
-       llvm::zip_equal(op.getColumn(), parameters.column)) {
-    bool isPerGroup = cast<MemRefType>(operand.getType()).getRank() == 2;
-    Value at = flatten(isPerGroup ? tile.group : i32(0),
-                       tile.extents.outColumns, column);
-    in.push_back(
-        loadVector(memref, at, columns, mask, parameters.knownOutColumns));
-  }
-  for (Value number : tile.groupNumbers)
-    in.push_back(broadcast(number, z.front()));
-  // The region's operations on numbers, on vectors of them.
-  Block &region = op.getEpilogue().front();
-  IRMapping mapping;
-  mapping.map(region.getArguments(), in);
-  for (Operation &inner : region.without_terminator()) {
-    TypedAttr attr;
-    if (matchPattern(&inner, m_Constant(&attr))) {
-      auto all =
-          DenseElementsAttr::get(lanesOf(attr.getType()), Attribute(attr));
-      mapping.map(inner.getResult(0), arith::ConstantOp::create(b, loc, all));
-      continue;
-    }
-    Operation *clone = b.clone(inner, mapping);
-    for (Value result : clone->getResults())
-      result.setType(lanesOf(result.getType()));
-  }
-  return mapping.lookup(region.getTerminator()->getOperand(0));
+Value Epilogue::activate(const TileRow &tile, ArrayRef<Value> z) {
+  ActivationAttr activation = op.getActivationOrIdentity();
+  ActivationKind kind = activation.getKind();
+  bool isFast =
+      op.getMath() == MathMode::Fast && !activation.getRoundBf16() &&
+      (kind == ActivationKind::SiLU || kind == ActivationKind::SwiGLU);
+  if (isFast)
+    return applyFastActivation(tile, z);
+  return inPieces(b, loc, z, [&](ArrayRef<Value> piece) {
+    return arithmetic::emitActivation(b, loc, activation, tile.params, piece);
+  });
 }

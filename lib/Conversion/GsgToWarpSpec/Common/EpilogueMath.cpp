@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In the order of docs/Spec.md, section 3: each step is rounded as it says.
+// The values of the clauses and where results go; the order of the steps is
+// that of GsgArithmetic/Epilogue.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -188,7 +189,7 @@ void Epilogue::storeAmax(const TileRow &tile, Value thread, Value amax) {
 }
 
 //===----------------------------------------------------------------------===//
-// Steps 2 to 6
+// Steps 2 to 10
 //===----------------------------------------------------------------------===//
 
 /// One number for each of the 32 columns: `first` and `second` take turns by
@@ -208,55 +209,109 @@ Value Epilogue::spreadAlpha(const TileRow &tile, Value z, bool isSecond,
   return vector::ShuffleOp::create(b, loc, both, both, turns);
 }
 
+class Epilogue::ClauseAccess final : public arithmetic::EpilogueAccess {
+public:
+  /// The clauses of the columns from `column` on; `isSecond` as in
+  /// finishProduct. `mask` says which of them the product has, or is null.
+  ClauseAccess(Epilogue &epilogue, const TileRow &tile, Value column,
+               Value mask = {}, bool isSecond = false)
+      : e(epilogue), op(epilogue.op), parameters(epilogue.parameters),
+        tile(tile), column(column), mask(mask), isSecond(isSecond) {}
+
+  Value alpha(Value like) override {
+    GateAttr gate = op.getActivationOrIdentity().getGate();
+    return tile.alpha ? e.spreadAlpha(tile, like, isSecond,
+                                      gate ? gate.getGranularity() : 0)
+                      : Value();
+  }
+  Value prob(Value like) override {
+    return op.getProb() ? e.broadcast(tile.prob, like) : Value();
+  }
+  Value addend(Value like) override {
+    if (!op.getBeta() && !op.getAddend())
+      return {};
+    Value memref = parameters.addend ? parameters.addend : tile.result.memref;
+    Value at = e.flatten(
+        tile.row, parameters.addend ? tile.extents.columns : tile.result.stride,
+        column);
+    return e.getOuterGate() ? e.loadOuter(tile, memref, column, isSecond)
+                            : e.loadVector(memref, at, widthOf(like), mask,
+                                           parameters.knownColumns);
+  }
+  Value beta(Value like) override {
+    return tile.beta ? e.broadcast(tile.beta, like) : Value();
+  }
+  Value bias(Value like) override {
+    if (!op.getBias())
+      return {};
+    bool isPerGroup = cast<MemRefType>(op.getBias().getType()).getRank() == 2;
+    Value row = isPerGroup ? tile.group : e.i32(0);
+    Value at = e.flatten(row, tile.extents.columns, column);
+    return e.loadVector(parameters.bias, at, widthOf(like), mask,
+                        parameters.knownColumns);
+  }
+  void storePreActivation(Value z) override {
+    if (parameters.preact && e.getOuterGate())
+      e.storeOuter(tile, z, parameters.preact, column, isSecond);
+    else if (parameters.preact)
+      e.storeVector(tile, z, column,
+                    {parameters.preact, tile.extents.columns,
+                     tile.extents.columns, parameters.knownColumns});
+  }
+  SmallVector<Value> regionOperands(Value like) override {
+    SmallVector<Value> in;
+    for (Value number : tile.rowNumbers)
+      in.push_back(e.broadcast(number, like));
+    Value isColumn = e.maskOf(column, widthOf(like), tile.extents.outColumns,
+                              parameters.knownOutColumns);
+    for (auto [operand, memref] :
+         llvm::zip_equal(op.getColumn(), parameters.column)) {
+      bool isPerGroup = cast<MemRefType>(operand.getType()).getRank() == 2;
+      Value at = e.flatten(isPerGroup ? tile.group : e.i32(0),
+                           tile.extents.outColumns, column);
+      in.push_back(e.loadVector(memref, at, widthOf(like), isColumn,
+                                parameters.knownOutColumns));
+    }
+    for (Value number : tile.groupNumbers)
+      in.push_back(e.broadcast(number, like));
+    return in;
+  }
+  Value activate(ArrayRef<Value> z) override { return e.activate(tile, z); }
+
+private:
+  static int64_t widthOf(Value vector) {
+    return cast<VectorType>(vector.getType()).getNumElements();
+  }
+
+  Epilogue &e;
+  MatmulOp op;
+  const KernelParameters &parameters;
+  const TileRow &tile;
+  Value column, mask;
+  bool isSecond;
+};
+
+arithmetic::EpilogueOrder Epilogue::getOrder() {
+  ActivationAttr activation = op.getActivationOrIdentity();
+  arithmetic::EpilogueOrder order;
+  order.prob = op.getProbPosition();
+  order.roundsBf16 = activation.getRoundBf16();
+  if (activation.getKind() == ActivationKind::Custom)
+    order.region = &op.getEpilogue().front();
+  return order;
+}
+
 Value Epilogue::finishProduct(const TileRow &tile, Value acc, Value column,
                               bool isSecond) {
-  GateAttr gate = op.getActivationOrIdentity().getGate();
-  int64_t q = gate ? gate.getGranularity() : 0;
-  auto multiply = [&](Value a, Value c) -> Value {
-    return arith::MulFOp::create(b, loc, a, c);
-  };
-  auto plus = [&](Value a, Value c) -> Value {
-    return arith::AddFOp::create(b, loc, a, c);
-  };
-  bool hasProb = static_cast<bool>(op.getProb());
-  ProbPosition position = op.getProbPosition();
   int64_t width = cast<VectorType>(acc.getType()).getNumElements();
   Value mask =
       maskOf(column, width, tile.extents.columns, parameters.knownColumns);
-  Value z = acc;
-  if (tile.alpha)
-    z = multiply(spreadAlpha(tile, z, isSecond, q), z);
-  if (hasProb && position == ProbPosition::Gemm)
-    z = multiply(z, broadcast(tile.prob, z));
-  if (op.getBeta() || op.getAddend()) {
-    Value memref = parameters.addend ? parameters.addend : tile.result.memref;
-    Value at = flatten(
-        tile.row, parameters.addend ? tile.extents.columns : tile.result.stride,
-        column);
-    Value c = getOuterGate() ? loadOuter(tile, memref, column, isSecond)
-                             : loadVector(memref, at, width, mask,
-                                          parameters.knownColumns);
-    if (tile.beta)
-      c = multiply(broadcast(tile.beta, c), c);
-    z = plus(z, c);
-  }
-  if (op.getBias()) {
-    bool isPerGroup = cast<MemRefType>(op.getBias().getType()).getRank() == 2;
-    Value row = isPerGroup ? tile.group : i32(0);
-    Value at = flatten(row, tile.extents.columns, column);
-    Value bias =
-        loadVector(parameters.bias, at, width, mask, parameters.knownColumns);
-    if (hasProb && position == ProbPosition::Bias)
-      bias = multiply(bias, broadcast(tile.prob, bias));
-    z = plus(z, bias);
-  }
-  if (hasProb && position == ProbPosition::PreActivation)
-    z = multiply(z, broadcast(tile.prob, z));
-  if (parameters.preact && getOuterGate())
-    storeOuter(tile, z, parameters.preact, column, isSecond);
-  else if (parameters.preact)
-    storeVector(tile, z, column,
-                {parameters.preact, tile.extents.columns, tile.extents.columns,
-                 parameters.knownColumns});
-  return z;
+  ClauseAccess access(*this, tile, column, mask, isSecond);
+  return arithmetic::emitPreActivation(b, loc, getOrder(), access, acc);
+}
+
+Value Epilogue::finishActivation(const TileRow &tile, ArrayRef<Value> z,
+                                 Value column) {
+  ClauseAccess access(*this, tile, column);
+  return arithmetic::emitResult(b, loc, getOrder(), access, z);
 }
