@@ -110,6 +110,15 @@ def geglu_tanh(g, u, fast):
     return Approximate(value, error)
 
 
+def gelu_tanh(z, fast):
+    return geglu_tanh(z, Approximate(np.ones_like(z.value), np.zeros_like(z.value)), fast)
+
+
+def reglu(g, u):
+    gate = maximum(g, 0.0)
+    return Approximate(gate.value * u.value, gate.error * (np.abs(u.value) + u.error) + np.abs(gate.value) * u.error).rounded()
+
+
 def maximum(z, other):
     return Approximate(np.maximum(z.value, other), z.error)
 

@@ -8,7 +8,8 @@ says, results must be equal; after transcendental functions and inexact sums the
 
 import numpy as np
 
-from approximate import (Approximate, compare, geglu_tanh, maximum, product as multiply, silu, square, swiglu)
+from approximate import (Approximate, compare, geglu_tanh, gelu_tanh, maximum, product as multiply, reglu, silu, square,
+                         swiglu)
 from clauses import SEED
 from nvfp4_cases import assert_equal, assert_within, gate_rows, round_to
 from nvfp4_formats import FORMATS, ceil_div, round_up, unpack
@@ -91,6 +92,10 @@ class Oracle:
             y = swiglu(*halves, fast, *parameters)
         elif kind == "geglu_tanh":
             y = geglu_tanh(*halves, fast)
+        elif kind == "gelu_tanh":
+            y = gelu_tanh(z, fast)
+        elif kind == "reglu":
+            y = reglu(*halves)
         elif kind == "custom":
             y = halves[0] if halves else z
             y = y.times(self.row("row", index)).plus(np.broadcast_to(

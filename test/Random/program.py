@@ -23,7 +23,7 @@ REGION = """epilogue {{
     %2 = arith.maximumf %1, %g : f32
     grouped_scaled_gemm.yield %2 : f32
   }}"""
-PAIRED = ("swiglu", "swiglu_oai", "geglu_tanh")
+PAIRED = ("swiglu", "swiglu_oai", "geglu_tanh", "reglu")
 PARAMETERS = {"swiglu_oai": ", alpha = 1.702, beta = 1.0, limit = 7.0"}
 
 

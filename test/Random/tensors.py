@@ -4,11 +4,11 @@
 
 import numpy as np
 
-from approximate import Approximate, compare, geglu_tanh, maximum, silu, square, swiglu
+from approximate import Approximate, compare, geglu_tanh, gelu_tanh, maximum, reglu, silu, square, swiglu
 from nvfp4_cases import OUT, assert_equal, gate_rows, poison
 from nvfp4_formats import FORMATS, ceil_div, pack, random_scaled, unpack
 from places import Places, destination
-from program import PARAMETERS, Program, make_groups
+from program import PAIRED, PARAMETERS, Program, make_groups
 from quantizers import numbers_of_elements, quantize, uniforms
 from writer import DIALECT, Inexpressible, Writer, scaled_type, storage_types
 
@@ -144,7 +144,7 @@ class Single:
         rounded = ", round_bf16" if c["round"] == "bf16" else ""
         operand = self.writer.tensor("x", self.dims(), c["element"], self.facts["x"])
         text = f"{DIALECT}.glu <{', '.join(words)}{PARAMETERS.get(kind, '')}{rounded}>({operand})"
-        paired = kind in ("swiglu", "swiglu_oai", "geglu_tanh")
+        paired = kind in PAIRED
         clause, outs = self.out(self.shape[:-1] + (self.shape[-1] // 2 if paired else self.shape[-1],), c["to"])
         return text + clause, outs
 
@@ -211,17 +211,19 @@ class SingleOracle:
         x = self.facts["x"].astype(np.float64)
         z = Approximate(x, np.zeros_like(x))
         z = z.bfloat16() if c["round"] == "bf16" else z
-        if kind in ("swiglu", "swiglu_oai", "geglu_tanh"):
+        if kind in PAIRED:
             granularity, order = c["gate"].split(", ")
             gate, up = gate_rows(0 if granularity == "halves" else int(granularity), order == "up_first",
                                  x.shape[-1] // 2)
             pair = z.columns(gate), z.columns(up)
             fast = c["math"] == "fast"
             parameters = (float(np.float32(1.702)), 1.0, 7.0) if kind == "swiglu_oai" else ()
-            y = geglu_tanh(*pair, fast) if kind == "geglu_tanh" else swiglu(*pair, fast, *parameters)
+            y = {"geglu_tanh": lambda: geglu_tanh(*pair, fast), "reglu": lambda: reglu(*pair)}.get(
+                kind, lambda: swiglu(*pair, fast, *parameters))()
         else:
             y = {"identity": lambda: z, "relu": lambda: maximum(z, 0.0), "relu2": lambda: square(maximum(z, 0.0)),
-                 "silu": lambda: silu(z, c["math"] == "fast")}[kind]()
+                 "silu": lambda: silu(z, c["math"] == "fast"),
+                 "gelu_tanh": lambda: gelu_tanh(z, c["math"] == "fast")}[kind]()
         compare(results["out"], y, c["to"], kind)
 
     def hadamard(self, results):
