@@ -41,9 +41,11 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   pm.addPass(gsg::createVerifyTargetPass(verify));
   buildDecomposePipeline(pm, options.target, options.memory);
   buildBufferizePipeline(pm);
-  // They read offsets, which the host cannot read on the device.
-  if (options.runtimeChecks && !isOnDevice(options))
-    pm.addPass(createEmitRuntimeChecksPass());
+  if (options.runtimeChecks) {
+    EmitRuntimeChecksPassOptions checks;
+    checks.data = !isOnDevice(options);
+    pm.addPass(createEmitRuntimeChecksPass(checks));
+  }
   gsg::SplitListPassOptions split;
   split.target = options.target;
   pm.addPass(gsg::createSplitListPass(split));

@@ -158,16 +158,39 @@ def test_what_is_no_tensor_of_the_device_is_refused(rng, product, change, messag
     assert np.isnan(memory.get(out).astype(np.float32)).all()
 
 
-def test_a_workspace_that_is_too_small_is_refused(rng):
-    # Tiles that blocks share need room for sums.
-    text = make_text("ragged_rows", "bf16", "nvfp4", "", ", wgmma", "", "bf16", is_open=False)
-    program = nvfp4.compile(text, "sm_90a+sim", memory="device")
-    memory, function = SimMemory(), nvfp4.on_device(program, "sim")
-    there = [each if np.ndim(each) == 0 else memory.put(each) for each in list_arguments(rng, 70)]
+def test_extents_are_checked_and_bad_offsets_stay_within_memory(rng, product):
+    """Offsets are data, which the host cannot read; extents are not."""
+    memory, function = SimMemory(), nvfp4.on_device(product, "sim")
+    arguments = list_arguments(rng, 70)
+    there = [each if np.ndim(each) == 0 else memory.put(each) for each in arguments]
     out = memory.put(np.full((70, 128), np.nan, ml_dtypes.bfloat16))
-    if function.workspace(*there):
+    workspace = memory.put(np.zeros(function.workspace(*there) + 1, np.uint8))
+    few = [memory.put(arguments[0][:60]), *there[1:]]
+    with pytest.raises(nvfp4.DataError, match="dimension 0 of outs|M"):
+        function.run(few, [out], workspace)
+    for ends in ([-5, 1 << 30, 3], [71, 2, 1000], [-1, -1, -1]):
+        there[3] = memory.put(np.array(ends, np.int32))
+        function.run(there, [out], workspace)
+        memory.get(out)
+
+
+def test_a_workspace_that_is_too_small_is_refused(rng):
+    """Rows that end within a block of 64 columns are copied there."""
+    text = make_text("dense", "bf16", "nvfp4", "", ", wgmma").replace("x128xbf16", "x96xbf16").replace("128x128, nvfp4", "128x96, nvfp4")
+    program = nvfp4.compile(text, "sm_90a+sim", memory="device", versions=1)
+    memory, function = SimMemory(), nvfp4.on_device(program, "sim")
+    packed = pack(random_scaled(rng, (128, 96), "nvfp4"), "nvfp4", "wgmma")
+    arguments = [rng.standard_normal((37, 96)).astype(ml_dtypes.bfloat16), packed.values, packed.scales,
+                 np.zeros(128, np.float32), np.float32(1), np.zeros((37, 128), np.float32)]
+    there = [each if np.ndim(each) == 0 else memory.put(each) for each in arguments]
+    size = function.workspace(*there)
+    assert size >= 37 * 256
+    out = memory.put(np.full((37, 128), np.nan, np.float32))
+    for workspace in (None, memory.put(np.zeros(size - 1, np.uint8))):
         with pytest.raises(nvfp4.NVFP4Error, match="nvfp4_function_workspace says how many"):
-            function.run(there, [out], memory.put(np.zeros(0, np.uint8)))
+            function.run(there, [out], workspace)
+    function.run(there, [out], memory.put(np.full(size, 127, np.uint8)))
+    assert memory.get(out).tobytes() == program.run(*arguments).tobytes()
 
 
 def test_functions_on_memory_of_the_host_are_no_device_functions():

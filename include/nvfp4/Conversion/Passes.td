@@ -119,6 +119,10 @@ def EmitRuntimeChecksPass
     constraint does not run: its destinations keep what they held, except that
     integer results become zero.
 
+    Without `data` only extents are checked, and that destinations do not
+    overlap: the host cannot read the memory of a device. Kernels stay within
+    their operands whatever offsets say.
+
     The runtime keeps the first violation of a call, with the source location and
     the value that was seen, and `nvfp4_function_call` then fails. The time is
     that of reading offsets and indices once, on the thread that calls.
@@ -161,6 +165,8 @@ def EmitRuntimeChecksPass
     }
     ```
   }];
+  let options = [Option<"data", "data", "bool", /*default=*/"true",
+    "check what memory holds, too: offsets, indices, factors">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",

@@ -20,9 +20,9 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::checks;
 
-CheckBuilder::CheckBuilder(CheckModule &module, Operation *op)
-    : module(module), builder(op), loc(op->getLoc()), where(describePlace(op)) {
-}
+CheckBuilder::CheckBuilder(CheckModule &module, Operation *op, bool readsData)
+    : readsData(readsData), module(module), builder(op), loc(op->getLoc()),
+      where(describePlace(op)) {}
 
 //===----------------------------------------------------------------------===//
 // Extents
@@ -149,6 +149,8 @@ void CheckBuilder::globalScale(Value value, ArrayRef<Extent> shape) {
   auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
   if (!value ||
       (type && (!type.hasStaticShape() || type.getNumElements() != 1)))
+    return;
+  if (type && !readsData)
     return;
   if (type) {
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);

@@ -34,7 +34,9 @@ using NamedExtent = std::pair<llvm::StringRef, Extent>;
 /// The checks of one operation, emitted before it.
 class CheckBuilder {
 public:
-  CheckBuilder(CheckModule &module, mlir::Operation *op);
+  /// Without `readsData` nothing is checked that memory holds: the host cannot
+  /// read that of a device.
+  CheckBuilder(CheckModule &module, mlir::Operation *op, bool readsData = true);
 
   /// Extent `index` of a memref.
   Extent dim(mlir::Value memref, int64_t index);
@@ -114,6 +116,8 @@ private:
   /// Pointer, bits, count and stride of offsets.
   llvm::SmallVector<mlir::Value>
   offsetArguments(GroupingAttr grouping, mlir::Value groups, Extent extent);
+
+  const bool readsData;
 
   CheckModule &module;
   mlir::OpBuilder builder;

@@ -239,6 +239,8 @@ static void guard(Operation *op, Value condition) {
 namespace {
 struct EmitRuntimeChecks
     : nvfp4::impl::EmitRuntimeChecksPassBase<EmitRuntimeChecks> {
+  using EmitRuntimeChecksPassBase::EmitRuntimeChecksPassBase;
+
   void runOnOperation() override {
     CheckModule module(getOperation());
     SmallVector<Operation *> ops;
@@ -255,7 +257,7 @@ struct EmitRuntimeChecks
                         "gsg-decompose-scaled and one-shot-bufferize first");
         return signalPassFailure();
       }
-      CheckBuilder check(module, op);
+      CheckBuilder check(module, op, data);
       llvm::TypeSwitch<Operation *>(op)
           .Case([&](MatmulOp matmul) { emitMatmulChecks(check, matmul); })
           .Case([&](MatmulListOp list) { emitMatmulListChecks(check, list); })

@@ -93,7 +93,7 @@ void CheckBuilder::storage(StringRef name, const ScaledOperand &operand,
 }
 
 void CheckBuilder::factors(const ScaledOperand &operand) {
-  if (!operand.type.isCoded())
+  if (!operand.type.isCoded() || !readsData)
     return;
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, loc, operand.scales);
@@ -150,15 +150,16 @@ void CheckBuilder::groups(GroupingAttr grouping, Value groups, Extent extent) {
       grouping.getOffsets() == OffsetsKind::Starts)
     atLeast("grouping_c5", "the number of group starts", dim(groups, 0),
             constant(1));
-  check("nvfp4_check_groups", "", "",
-        offsetArguments(grouping, groups, extent));
+  if (readsData)
+    check("nvfp4_check_groups", "", "",
+          offsetArguments(grouping, groups, extent));
 }
 
 void CheckBuilder::scaleRoom(StringRef name, const ScaledOperand &operand,
                              ArrayRef<Extent> shape, GroupingAttr grouping,
                              Value groups, int64_t ragged) {
   ScaledType type = operand.type;
-  if (type.getGroupStart() == GroupStart::Whole)
+  if (type.getGroupStart() == GroupStart::Whole || !readsData)
     return;
   bool isLinear = type.getLayout() == ScaleLayout::Linear;
   int64_t tile = getRowTile(type.getLayout());
@@ -183,6 +184,8 @@ void CheckBuilder::scaleRoom(StringRef name, const ScaledOperand &operand,
 
 void CheckBuilder::indices(StringRef label, StringRef name, Value memref,
                            Extent limit) {
+  if (!readsData)
+    return;
   auto type = cast<MemRefType>(memref.getType());
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, loc, memref);
