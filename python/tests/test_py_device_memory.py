@@ -55,6 +55,26 @@ def test_blocked_scales_on_blackwell(rng, form, clauses, format):
              versions=2)
 
 
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("format", ["nvfp4", "mxfp4"])
+def test_tails_of_quantised_results_are_zero_bits(rng, target, format):
+    """A scale of UE8M0 is never 0, but its byte is."""
+    rows = 60
+    out = f"!grouped_scaled_gemm.scaled<?x128, {format}, blocked, starts = upper_bound>"
+    weights = "!grouped_scaled_gemm.scaled<3x128x128, nvfp4>"
+    text = f"""func.func @f(%x: !grouped_scaled_gemm.scaled<?x128, nvfp4>, %w: {weights}, %g: tensor<3xi32>) -> {out} {{
+  %y = grouped_scaled_gemm.matmul <ragged_rows> groups(%g : tensor<3xi32>) lhs(%x : !grouped_scaled_gemm.scaled<?x128, nvfp4>)
+      rhs(%w : {weights}) quantizer = <{'trtllm' if format == 'nvfp4' else 'ocp'}> {{tail = #grouped_scaled_gemm<tail zero>}}
+      -> {out}
+  return %y : {out}
+}}"""
+    x, w = (random_scaled(rng, shape, "nvfp4").store() for shape in ((rows, 128), (3, 128, 128)))
+    ends = np.array([17, 17, 41], np.int32)
+    wanted, got = (nvfp4.compile(text, where, versions=1).run(x, w, ends) for where in ("cpu", target + "+sim"))
+    assert wanted.values.tobytes() == got.values.tobytes() and not got.values[41:].any()
+    assert wanted.scales.tobytes() == got.scales.tobytes()
+
+
 def test_products_after_each_other_need_no_host(rng):
     """What the first writes, the second reads where it is."""
     text = """

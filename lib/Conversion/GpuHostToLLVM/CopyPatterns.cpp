@@ -107,9 +107,12 @@ struct LowerClear : HostPattern<gpu::MemsetOp> {
   matchAndRewrite(gpu::MemsetOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto type = cast<MemRefType>(op.getDst().getType());
-    if (!matchPattern(op.getValue(), m_Zero()) &&
-        !matchPattern(op.getValue(), m_PosZeroFloat()))
-      return rewriter.notifyMatchFailure(op, "no zeros");
+    FloatAttr number;
+    bool isZero = matchPattern(op.getValue(), m_Zero()) ||
+                  (matchPattern(op.getValue(), m_Constant(&number)) &&
+                   number.getValue().bitcastToAPInt().isZero());
+    if (!isZero)
+      return rewriter.notifyMatchFailure(op, "not all bits are zero");
     if (!type.getLayout().isIdentity() ||
         type.getElementTypeBitWidth() % 8 != 0)
       return rewriter.notifyMatchFailure(op, "elements have gaps");

@@ -24,16 +24,19 @@ func.func @whole(%to: memref<?x24xi8, #gpu.address_space<global>>, %from: memref
 }
 
 // CHECK-LABEL: func.func @zeros(
-func.func @zeros(%a: memref<?x24xi8, #gpu.address_space<global>>, %b: memref<8xf8E4M3FN, #gpu.address_space<global>>, %c: memref<8xf32, #gpu.address_space<global>>) {
+func.func @zeros(%a: memref<?x24xi8, #gpu.address_space<global>>, %b: memref<8xf8E4M3FN, #gpu.address_space<global>>, %c: memref<8xf32, #gpu.address_space<global>>, %d: memref<8xf8E8M0FNU, #gpu.address_space<global>>) {
   %zero = arith.constant 0 : i8
+  // The least number, 2^-127: its bits are zero.
+  %e8 = arith.constant 0x00 : f8E8M0FNU
   %f8 = arith.constant 0.0 : f8E4M3FN
   %one = arith.constant 1.0 : f32
   %t0 = gpu.wait async
-  // CHECK-COUNT-2: llvm.call @nvfp4_kernel_clear
+  // CHECK-COUNT-3: llvm.call @nvfp4_kernel_clear
   %t1 = gpu.memset async [%t0] %a, %zero : memref<?x24xi8, #gpu.address_space<global>>, i8
   %t2 = gpu.memset async [%t1] %b, %f8 : memref<8xf8E4M3FN, #gpu.address_space<global>>, f8E4M3FN
+  %t3 = gpu.memset async [%t2] %d, %e8 : memref<8xf8E8M0FNU, #gpu.address_space<global>>, f8E8M0FNU
   // CHECK: llvm.call @mgpuMemset32
-  %t3 = gpu.memset async [%t2] %c, %one : memref<8xf32, #gpu.address_space<global>>, f32
-  gpu.wait [%t3]
+  %t4 = gpu.memset async [%t3] %c, %one : memref<8xf32, #gpu.address_space<global>>, f32
+  gpu.wait [%t4]
   return
 }

@@ -84,7 +84,12 @@ Value Launch::allocate(ArrayRef<HostNumber> extents, Type element) {
 
 void Launch::clear(Value memory) {
   Type element = cast<MemRefType>(memory.getType()).getElementType();
-  Value zero = arith::ConstantOp::create(host, loc, host.getZeroAttr(element));
+  TypedAttr bits = host.getZeroAttr(element);
+  // A scale of UE8M0 is never zero, but its bits may be.
+  if (auto type = dyn_cast<FloatType>(element))
+    bits = FloatAttr::get(type, APFloat(type.getFloatSemantics(),
+                                        APInt::getZero(type.getWidth())));
+  Value zero = arith::ConstantOp::create(host, loc, bits);
   gpu::MemsetOp::create(host, loc, /*asyncToken=*/Type(),
                         /*asyncDependencies=*/ValueRange(), memory, zero);
 }
