@@ -338,6 +338,9 @@ class Program(_Loaded):
         target, plus, simulated = target.partition("+")
         if plus and simulated != "sim":
             raise ArgumentError(f"expected a target such as cpu, sm_100a or sm_100a+sim, but got '{target}+{simulated}'")
+        if plus and device not in (None, "sim", "sim:0"):
+            raise ArgumentError(f"expected device sim or none for target '{target}+sim', which says that, but got {device!r}; "
+                                f"use target='{target}' for code on another device")
         if isa not in ("native", "all"):
             for name_of_isa in isa.split(","):
                 if name_of_isa not in _ISAS:

@@ -182,6 +182,9 @@ def test_options_are_checked():
         nvfp4.compile(EXPERTS, device="sim")
     with pytest.raises(nvfp4.ArgumentError, match="sm_100a\\+sim"):
         nvfp4.compile(EXPERTS, "sm_100a+tpu")
+    for other in ("cuda", "cuda:1", "sim:1", "cpu"):
+        with pytest.raises(nvfp4.ArgumentError, match=f"expected device sim or none for target 'sm_100a\\+sim', .* but got '{other}'"):
+            nvfp4.compile(EXPERTS, "sm_100a+sim", device=other)
 
 
 def test_ir_at_every_stage(program):
