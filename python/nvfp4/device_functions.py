@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from typing import Any, Sequence
 
 import numpy as np
 
 from . import _dlpack, _library
+from ._exit import release_with
 from .compiler import Function
 from .compiler import _raise as raise_status
 from .errors import ArgumentError
 
-__all__ = ["DeviceCall", "DeviceFunction", "DeviceTensor", "on_device"]
+__all__ = ["DeviceArray", "DeviceCall", "DeviceFunction", "DeviceTensor", "on_device"]
 
 _KINDS = {"cuda": 2, "sim": 12}
 # torch's types -> code, bits and lanes of DLPack.
@@ -42,6 +44,72 @@ class DeviceTensor:
         return f"DeviceTensor({self.address:#x}, {self.shape}, {self.dtype}, {self.device!r})"
 
 
+class DeviceArray(DeviceTensor):
+    """An array in memory of a device that it owns, for programs without torch.
+
+    The memory is not initialised; it is freed with the last reference, after the work on it.
+    """
+
+    def __init__(self, shape: Sequence[int], dtype: Any, device: str = "cuda"):
+        super().__init__(0, shape, dtype, device)
+        _dlpack.code_of(self.dtype)
+        _parse_device(device)
+        library, handle, memory = _library.runtime(), ctypes.c_void_p(), ctypes.c_void_p()
+        raise_status(library.nvfp4_device_open(device.encode(), ctypes.byref(handle)))
+        release_with(self, library.nvfp4_device_release, handle)
+        self._handle = handle
+        raise_status(library.nvfp4_device_alloc(handle, max(self.nbytes, 1), ctypes.byref(memory)))
+        release_with(self, library.nvfp4_device_free, handle, memory)
+        self.address = memory.value or 0
+
+    @classmethod
+    def of(cls, array: Any, device: str = "cuda") -> DeviceArray:
+        """A copy of an array of the host."""
+        array = _dlpack.asarray(array)
+        result = cls(array.shape, array.dtype, device)
+        result.copy_from(array)
+        return result
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def copy_from(self, array: Any) -> None:
+        """Copies an array of the host of the same shape and type here, and waits for that."""
+        array = np.ascontiguousarray(_dlpack.asarray(array)).reshape(np.shape(array))
+        if (array.shape, array.dtype) != (self.shape, self.dtype):
+            raise ArgumentError(f"expected {self.dtype} of shape {self.shape}, but got {array.dtype} of shape {array.shape}")
+        self._copy(self.address, array.ctypes.data)
+
+    def numpy(self) -> np.ndarray:
+        """A copy in memory of the host, after all work on the device."""
+        raise_status(_library.runtime().nvfp4_device_synchronize(self._handle))
+        array = np.empty(self.shape, self.dtype)
+        self._copy(array.ctypes.data, self.address)
+        return array
+
+    def _copy(self, target: int, source: int) -> None:
+        if self.nbytes:
+            raise_status(_library.runtime().nvfp4_device_copy(self._handle, target, source, self.nbytes, None))
+
+
+def _is_torch(tensor: Any) -> bool:
+    return type(tensor).__module__.partition(".")[0] == "torch"
+
+
+def _address_of(stream: Any) -> int:
+    """A CUstream: a number, or a stream of torch, cupy or cuda.core."""
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    for name in ("cuda_stream", "ptr"):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    if isinstance(stream, bool) or not isinstance(stream, int) or stream < 0:
+        raise ArgumentError(f"expected stream as the address of a CUstream or a stream of torch, but got {stream!r}")
+    return stream
+
+
 class _View:
     """A DLTensor, and what it points to."""
 
@@ -49,7 +117,7 @@ class _View:
         self.owner = tensor
         if isinstance(tensor, DeviceTensor):
             self._set(tensor.address, _parse_device(tensor.device), tensor.shape, (*_dlpack.code_of(tensor.dtype), 1))
-        elif type(tensor).__module__.partition(".")[0] == "torch":
+        elif _is_torch(tensor):
             self._set_torch(tensor, what)
         elif isinstance(tensor, (np.ndarray, np.generic)):
             raise ArgumentError(f"{what}: expected memory of a device, but got an array of numpy, which is the host's")
@@ -79,18 +147,20 @@ class _View:
 class DeviceCall:
     """A call whose tensors are known: ``launch(stream)`` puts its work in a stream, also while it captures.
 
-    It keeps the tensors alive. Their data may change between launches, their addresses and shapes may not.
+    It keeps the tensors alive, ``results`` among them, values and scales apart. Their data may change between launches,
+    their addresses and shapes may not. Launches that overlap need a workspace each, and so a call each.
     """
 
     def __init__(self, function: Function, views: list[_View], results: list[_View], workspace: Any, address: int, size: int):
         self._function, self._views, self._workspace = function, (views, results), workspace
+        self.results = [view.owner for view in results]
         self._arguments = (
             function._pointer, _pointers(views), len(views), _pointers(results), len(results), address or None, size)
         self._run = _library.runtime().nvfp4_function_run
 
-    def launch(self, stream: int = 0) -> None:
-        """``stream`` is a CUstream as a number, such as ``torch.cuda.current_stream().cuda_stream``; 0 is the default one."""
-        raise_status(self._run(*self._arguments, stream or None))
+    def launch(self, stream: Any = 0) -> None:
+        """``stream`` is a stream of torch, or a CUstream as a number; 0 is the default one."""
+        raise_status(self._run(*self._arguments, (stream if type(stream) is int and stream >= 0 else _address_of(stream)) or None))
 
 
 def _pointers(views: list[_View]) -> Any:
@@ -147,10 +217,15 @@ class DeviceFunction:
             self.function._pointer, _pointers(views), len(views), shapes, len(room)))
         return [tuple(each[:len(value.shape)]) for each, value in zip(room, self.function.results)]
 
-    def bind(self, arguments: Sequence[Any], results: Sequence[Any], workspace: Any = None) -> DeviceCall:
-        """A call to launch as often as one likes. ``workspace`` is a tensor of as many bytes as :meth:`workspace` says; None
-        where that is 0."""
+    def bind(self, arguments: Sequence[Any], results: Sequence[Any] | None = None, workspace: Any = None) -> DeviceCall:
+        """A call to launch as often as one likes. ``workspace`` is a tensor of as many bytes as :meth:`workspace` says.
+        Without ``results`` or ``workspace`` they are new tensors of torch, if an argument is one, or DeviceArrays."""
         views = self._describe(arguments)
+        if results is None:
+            results = [self._empty(views, shape, value.element)
+                       for shape, value in zip(self.result_shapes(*arguments), self.function.results)]
+        if workspace is None and (needed := self.workspace(*arguments)):
+            workspace = self._empty(views, (needed,), "i8")
         if len(results) != len(self.function.results):
             raise ArgumentError(f"'{self.function.name}': expected {len(self.function.results)} results (values and scales "
                                 f"count as two), but got {len(results)}")
@@ -163,9 +238,20 @@ class DeviceFunction:
             size = int(np.prod([view.shape[i] for i in range(view.ndim)], dtype=np.int64)) * view.bits * view.lanes // 8
         return DeviceCall(self.function, views, made, workspace, address, size)
 
-    def run(self, arguments: Sequence[Any], results: Sequence[Any], workspace: Any = None, stream: int = 0) -> None:
-        """Binds and launches once."""
-        self.bind(arguments, results, workspace).launch(stream)
+    def _empty(self, views: list[_View], shape: Sequence[int], element: str) -> Any:
+        model = next((view.owner for view in views if _is_torch(view.owner)), None)
+        if model is None:
+            return DeviceArray(shape, _dlpack.ELEMENTS[element], self.device)
+        import torch
+        name = _dlpack.ELEMENTS[element].name
+        return torch.empty(tuple(shape), dtype=getattr(torch, name), device=model.device)
+
+    def run(self, arguments: Sequence[Any], results: Sequence[Any] | None = None, workspace: Any = None,
+            stream: Any = 0) -> list[Any]:
+        """Binds and launches once; returns the results, which the work in the stream writes."""
+        call = self.bind(arguments, results, workspace)
+        call.launch(stream)
+        return call.results
 
 
 def on_device(program: Any, device: str = "cuda", *, entry: str | None = None) -> DeviceFunction:

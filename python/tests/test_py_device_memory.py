@@ -206,11 +206,37 @@ def test_a_workspace_that_is_too_small_is_refused(rng):
     size = function.workspace(*there)
     assert size >= 37 * 256
     out = memory.put(np.full((37, 128), np.nan, np.float32))
-    for workspace in (None, memory.put(np.zeros(size - 1, np.uint8))):
-        with pytest.raises(nvfp4.NVFP4Error, match="nvfp4_function_workspace says how many"):
-            function.run(there, [out], workspace)
-    function.run(there, [out], memory.put(np.full(size, 127, np.uint8)))
-    assert memory.get(out).tobytes() == program.run(*arguments).tobytes()
+    with pytest.raises(nvfp4.NVFP4Error, match="nvfp4_function_workspace says how many"):
+        function.run(there, [out], memory.put(np.zeros(size - 1, np.uint8)))
+    wanted = program.run(*arguments).tobytes()
+    # A workspace of the caller, and one that is made.
+    for workspace in (memory.put(np.full(size, 127, np.uint8)), None):
+        memory.copy(out.address, np.full((37, 128), np.nan, np.float32).ctypes.data, 37 * 512)
+        function.run(there, [out], workspace)
+        assert memory.get(out).tobytes() == wanted
+
+
+def test_arrays_of_a_device_need_no_other_library(rng, product):
+    arguments = list_arguments(rng, 33)
+    there = [each if np.ndim(each) == 0 else nvfp4.DeviceArray.of(each, "sim") for each in arguments]
+    for tensor, array in zip(there, arguments):
+        if np.ndim(array):
+            assert tensor.numpy().tobytes() == array.tobytes() and tensor.nbytes == array.nbytes
+    function = nvfp4.on_device(product, "sim")
+    result, = function.run(there)
+    assert isinstance(result, nvfp4.DeviceArray) and result.numpy().tobytes() == product.run(*arguments).tobytes()
+    there[0].copy_from(arguments[0][::-1])
+    arguments[0] = np.ascontiguousarray(arguments[0][::-1])
+    assert function.run(there)[0].numpy().tobytes() == product.run(*arguments).tobytes()
+    with pytest.raises(nvfp4.ArgumentError, match="expected bfloat16 of shape \\(33, 128\\), but got float32"):
+        there[0].copy_from(np.zeros((33, 128), np.float32))
+    with pytest.raises(nvfp4.ArgumentError, match="expected device cuda or sim"):
+        nvfp4.DeviceArray((2,), np.float32, "tpu")
+    with pytest.raises(MemoryError):
+        nvfp4.DeviceArray((1 << 60,), np.float32, "sim")
+    for stream in (-1, True, "default", 1.5):
+        with pytest.raises(nvfp4.ArgumentError, match="expected stream as the address of a CUstream or a stream of torch"):
+            function.run(there, stream=stream)
 
 
 def test_functions_on_memory_of_the_host_are_no_device_functions():
