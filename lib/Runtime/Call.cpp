@@ -170,15 +170,14 @@ nvfp4_function_call_on(const char *device, const nvfp4_function *function,
     return status;
   if (nvfp4_status status = function->device->prepareCall(stream))
     return status;
-  LaunchDevice *opened = nullptr;
-  if (device)
+  // A name that is wrong is refused even if no kernel is started.
+  if (LaunchDevice *opened = nullptr; device)
     if (nvfp4_status status = findLaunchDevice(device, opened))
       return status;
   std::vector<std::unique_ptr<OwnedTensor>> owned;
   for (const ValueMetadata &result : metadata.results)
     owned.push_back(reserveResult(result, function->device));
   HostCall call(*function, device);
-  call.call.device = opened;
   bool isDone = call.run(stored, owned);
   if (Violation violation = call.call.slot.take();
       !isDone || violation.status != NVFP4_OK)

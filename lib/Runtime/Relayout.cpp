@@ -11,29 +11,35 @@
 
 #include "nvfp4/Runtime/nvfp4_relayout.h"
 
-#include "Launch/CodedWeights.h"
 #include "Violation.h"
+#include "nvfp4/Format/WgmmaWeights.h"
 
 using namespace nvfp4;
 using namespace nvfp4::runtime;
 
-/// Stages of 128 columns.
-static int64_t countStages(int64_t columns) { return (columns + 127) / 128; }
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 namespace {
 /// Sizes of one matrix in both layouts.
 struct Sizes {
   Sizes(int32_t format, int32_t type, int64_t rows, int64_t columns)
-      : coded{static_cast<format::BlockFormat>(format),
-              static_cast<format::wgmma::Multiplicand>(type), rows, columns,
-              countStages(columns)},
-        values(rows * format::rowBytes(coded.format, columns)),
-        scaleColumns(format::scaleColumns(coded.format, columns)),
-        scales(rows * scaleColumns), blocks(coded.getBytes()) {}
+      : format(static_cast<format::BlockFormat>(format)),
+        type(static_cast<format::wgmma::Multiplicand>(type)),
+        values(rows * format::rowBytes(this->format, columns)),
+        scaleColumns(format::scaleColumns(this->format, columns)),
+        scales(rows * scaleColumns),
+        // Whole stages of 128 columns, two blocks each.
+        blocks(2 * ceilDiv(columns, 128)),
+        packed(ceilDiv(rows, format::wgmma::kBlockRows) * blocks *
+               format::wgmma::Coding{format::elementKind(this->format),
+                                     format::scaleKind(this->format),
+                                     this->type}
+                   .blockBytes()) {}
 
-  CodedShape coded;
-  /// Bytes, but for the number of columns.
-  int64_t values, scaleColumns, scales, blocks;
+  format::BlockFormat format;
+  format::wgmma::Multiplicand type;
+  /// Bytes, but for the numbers of columns and of blocks along K.
+  int64_t values, scaleColumns, scales, blocks, packed;
 };
 } // namespace
 
@@ -56,15 +62,15 @@ extern "C" int32_t nvfp4_relayout_weights(const char *where, int32_t format,
   format::wgmma::Segment all{0, columns, 0, 0};
   for (int64_t i = 0; i < matrices; ++i) {
     format::wgmma::Matrix matrix{
-        sizes.coded.format,
+        sizes.format,
         static_cast<const uint8_t *>(values) + i * sizes.values,
         static_cast<const uint8_t *>(scales) + i * sizes.scales,
         rows,
         columns,
         sizes.scaleColumns};
     std::string error = format::wgmma::encode(
-        matrix, sizes.coded.type, {&all, 1}, sizes.coded.getBlocks(),
-        static_cast<uint8_t *>(blocks) + i * sizes.blocks, factors[i]);
+        matrix, sizes.type, {&all, 1}, sizes.blocks,
+        static_cast<uint8_t *>(blocks) + i * sizes.packed, factors[i]);
     if (!error.empty())
       return reject(where, "relayout_weights_c4", i, matrices, error);
   }
@@ -82,11 +88,11 @@ nvfp4_relayout_weights_back(const char *where, int32_t format, int32_t type,
   Sizes sizes(format, type, rows, columns);
   for (int64_t i = 0; i < matrices; ++i) {
     format::wgmma::Decoded matrix{
-        sizes.coded.format, static_cast<uint8_t *>(values) + i * sizes.values,
+        sizes.format, static_cast<uint8_t *>(values) + i * sizes.values,
         static_cast<uint8_t *>(scales) + i * sizes.scales, rows, columns};
     std::string error = format::wgmma::decode(
-        static_cast<const uint8_t *>(blocks) + i * sizes.blocks,
-        sizes.coded.type, sizes.coded.getBlocks(), factors[i], matrix);
+        static_cast<const uint8_t *>(blocks) + i * sizes.packed, sizes.type,
+        sizes.blocks, factors[i], matrix);
     if (!error.empty())
       return reject(where, "relayout_weights_c5", i, matrices, error);
   }

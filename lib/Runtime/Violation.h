@@ -28,7 +28,6 @@
 namespace nvfp4::runtime {
 
 class CallFrame;
-struct LaunchDevice;
 
 /// Why a call fails that ran to its end.
 struct Violation {
@@ -83,8 +82,6 @@ struct nvfp4_call {
   nvfp4::runtime::ViolationSlot slot;
   /// Where its device work goes. Null for calls of code without kernels.
   nvfp4::runtime::CallFrame *frame = nullptr;
-  /// Where its tasks run; null for the device of calls that name none.
-  nvfp4::runtime::LaunchDevice *device = nullptr;
 
 private:
   nvfp4_call *outer;

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 const char nvfp4_metadata[] =
-    "{\"version\":3,\"device\":\"cpu\",\"memory\":\"device\",\"functions\":["
+    "{\"version\":4,\"device\":\"cpu\",\"memory\":\"device\",\"functions\":["
     "{\"name\":\"chain\",\"arguments\":["
     "{\"kind\":\"tensor\",\"type\":\"i32\",\"shape\":[-1,4]},"
     "{\"kind\":\"scalar\",\"type\":\"i32\"}],"

@@ -16,7 +16,7 @@
 
 #include "nvfp4/Runtime/nvfp4_checks.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
-#include "nvfp4/Runtime/nvfp4_launch.h"
+#include "nvfp4/Runtime/nvfp4_kernels.h"
 #include "nvfp4/Runtime/nvfp4_memory.h"
 
 #include "gtest/gtest.h"
@@ -24,9 +24,21 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 using namespace nvfp4::test;
+
+// Of MLIR's gpu-to-llvm.
+extern "C" {
+nvfp4_stream *mgpuStreamCreate();
+void mgpuStreamSynchronize(nvfp4_stream *stream);
+void mgpuStreamDestroy(nvfp4_stream *stream);
+void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *stream, bool hostShared);
+void mgpuMemFree(void *memory, nvfp4_stream *stream);
+void mgpuMemcpy(void *target, const void *source, size_t bytes,
+                nvfp4_stream *stream);
+}
 
 /// Allocations of this thread until the one that fails; negative: none does.
 static thread_local long countdown = -1;
@@ -155,17 +167,6 @@ TEST(OutOfMemory, Workspaces) {
   EXPECT_EQ(grow(64, bytes / 8), "'grow': out of memory: no room for " +
                                      std::to_string(bytes) + " bytes");
 }
-
-TEST(OutOfMemory, BuffersOfTasks) {
-  ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
-  // The host's memory is not looked at before the device has some.
-  nvfp4_task *task = nvfp4_task_begin("a place", text, "one");
-  uint32_t word = 0;
-  nvfp4_task_buffer(task, &word, int64_t(1) << 46, 4, 4, NVFP4_TASK_WRITE);
-  nvfp4_task_run(task, 1, 1, 0, 1, 0);
-  EXPECT_EQ(nvfp4_take_violation(), NVFP4_OUT_OF_MEMORY) << nvfp4_last_error();
-  EXPECT_EQ(nvfp4_launch_set_device(nullptr), NVFP4_UNSUPPORTED);
-}
 #endif
 
 TEST(OutOfMemory, OutsideOfCalls) {
@@ -234,19 +235,63 @@ TEST(OutOfMemory, Devices) {
   nvfp4_device_release(device);
 }
 
-TEST(OutOfMemory, Tasks) {
-  ASSERT_EQ(nvfp4_launch_set_device("sim"), NVFP4_OK);
-  EXPECT_GT(failures([] {
-              uint32_t word = 0;
-              nvfp4_task *task = nvfp4_task_begin("a place", text, "one");
-              int32_t buffer = nvfp4_task_buffer(
-                  task, &word, 1, 4, 4, NVFP4_TASK_WRITE | NVFP4_TASK_ZERO);
-              nvfp4_task_pointer(task, buffer);
-              nvfp4_task_run(task, 1, 1, 0, 1, 0);
-              nvfp4_status status = nvfp4_take_violation();
+namespace {
+/// Bytes that `one` asks for.
+uint64_t kernelBytes = 0;
+
+/// Compiled code of `one(word)`, which stores 1 to the word by a kernel.
+const nvfp4_kernel_entry kOne = {text, "one", 1, 0, 1, 0};
+
+void callOne(void **values) {
+  void *word = *static_cast<void **>(values[0]);
+  nvfp4_stream *stream = mgpuStreamCreate();
+  void *memory = mgpuMemAlloc(kernelBytes, stream, false);
+  void *parameters[] = {&memory};
+  nvfp4_kernel_start(&kOne, "a place", 1, stream, parameters);
+  mgpuMemcpy(word, memory, 4, stream);
+  mgpuMemFree(memory, stream);
+  mgpuStreamSynchronize(stream);
+  mgpuStreamDestroy(stream);
+}
+
+void *lookUpOne(const char *symbol, void *) {
+  static const char metadata[] =
+      R"({"version":4,"device":"cpu","functions":[{"name":"one",)"
+      R"("arguments":[{"kind":"memref","type":"i32","shape":[1]}],)"
+      R"("results":[]}]})";
+  static const nvfp4_kernel_entry *const kernels[] = {&kOne, nullptr};
+  std::string_view name = symbol;
+  if (name == "nvfp4_metadata")
+    return const_cast<char *>(metadata);
+  if (name == "nvfp4_kernels")
+    return const_cast<const nvfp4_kernel_entry **>(kernels);
+  return name == "nvfp4_entry_one" ? reinterpret_cast<void *>(callOne)
+                                   : nullptr;
+}
+} // namespace
+
+TEST(OutOfMemory, Kernels) {
+  nvfp4_module *module = nullptr;
+  ASSERT_EQ(nvfp4_module_from_symbols(lookUpOne, nullptr, &module), NVFP4_OK)
+      << nvfp4_last_error();
+  int32_t word = 0;
+  std::vector<int64_t> shape = {1};
+  DLTensor tensor = makeTensor(&word, shape, {kDLInt, 32, 1});
+  auto run = [&](uint64_t bytes) {
+    word = 0;
+    kernelBytes = bytes;
+    const DLTensor *arguments[] = {&tensor};
+    return nvfp4_function_call_on("sim", nvfp4_module_function_at(module, 0),
+                                  arguments, 1, nullptr, 0, nullptr);
+  };
+  EXPECT_GT(failures([&] {
+              nvfp4_status status = run(4);
               EXPECT_TRUE(status || word == 1);
               return status;
             }),
             10);
-  EXPECT_EQ(nvfp4_launch_set_device(nullptr), NVFP4_UNSUPPORTED);
+  // Memory of the device that is not there.
+  EXPECT_EQ(run(uint64_t(1) << 48), NVFP4_OUT_OF_MEMORY) << nvfp4_last_error();
+  EXPECT_EQ(word, 0);
+  nvfp4_module_release(module);
 }

@@ -24,7 +24,7 @@
 namespace {
 
 const char metadata[] =
-    "{\"version\":3,\"device\":\"cpu\",\"functions\":["
+    "{\"version\":4,\"device\":\"cpu\",\"functions\":["
     "{\"name\":\"clean\",\"arguments\":[],\"results\":[]},"
     "{\"name\":\"dirty\",\"arguments\":[],\"results\":[]}]}";
 

@@ -21,8 +21,8 @@ namespace nvfp4::runtime {
 /// reads. To be raised when the meaning of the description or the arguments of
 /// a function that compiled code calls change, or it passes a new flag;
 /// scripts/check-artefact-version says when.
-/// Declarations: 20fba98fc17ae06a
-inline constexpr int64_t kArtefactVersion = 3;
+/// Declarations: f93e2b143133d6c2
+inline constexpr int64_t kArtefactVersion = 4;
 
 } // namespace nvfp4::runtime
 

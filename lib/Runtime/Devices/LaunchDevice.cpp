@@ -14,7 +14,6 @@
 #include "../Environment.h"
 #include "../Error.h"
 #include "../Kernels/RuntimeKernels.h"
-#include "../Violation.h"
 #include "nvfp4/Runtime/nvfp4_launch.h"
 
 #include <algorithm>
@@ -34,8 +33,6 @@ struct State {
   std::optional<std::string> name;
   /// Every device that was opened, by name.
   std::map<std::string, LaunchDevice> devices;
-  std::map<std::pair<nvfp4_device *, std::string>, nvfp4_device_module *>
-      modules;
 };
 } // namespace
 
@@ -128,14 +125,6 @@ nvfp4_status nvfp4::runtime::findLaunchDevice(const char *name,
   return open(state, name, device);
 }
 
-LaunchDevice *nvfp4::runtime::getLaunchDevice() {
-  nvfp4_call *call = nvfp4_call_current();
-  if (call && call->device)
-    return call->device;
-  LaunchDevice *device = nullptr;
-  return findLaunchDevice(nullptr, device) ? nullptr : device;
-}
-
 static std::atomic<int64_t> maxBlocks{0};
 
 extern "C" nvfp4_status nvfp4_launch_set_max_blocks(int64_t blocks) try {
@@ -158,17 +147,4 @@ nvfp4_status nvfp4::runtime::getMaxBlocks(const LaunchDevice &device,
   if (!blocks)
     blocks = std::max(device.info.multiprocessors, 1);
   return NVFP4_OK;
-}
-
-nvfp4_kernel *nvfp4::runtime::getLaunchKernel(const LaunchDevice &device,
-                                              const char *image,
-                                              const char *kernel) {
-  State &state = getState();
-  std::lock_guard<std::mutex> lock(state.mutex);
-  nvfp4_device_module *&module = state.modules[{device.device, image}];
-  nvfp4_kernel *found = nullptr;
-  if ((!module && nvfp4_device_module_load(device.device, image, &module)) ||
-      nvfp4_device_module_kernel(module, kernel, &found))
-    return nullptr;
-  return found;
 }

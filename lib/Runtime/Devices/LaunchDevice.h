@@ -45,16 +45,8 @@ nvfp4_status findLaunchDevice(DLDevice place, LaunchDevice *&device);
 /// Where tensors of the device are.
 DLDevice getPlace(const LaunchDevice &device);
 
-/// The device of the call that this thread works for, or else the one that
-/// null stands for; null after an error.
-LaunchDevice *getLaunchDevice();
-
 /// Sets `blocks` to how many a launch on `device` may have.
 nvfp4_status getMaxBlocks(const LaunchDevice &device, int64_t &blocks);
-
-/// `kernel` of the module with this text on `device`; null after an error.
-nvfp4_kernel *getLaunchKernel(const LaunchDevice &device, const char *image,
-                              const char *kernel);
 
 } // namespace nvfp4::runtime
 
