@@ -13,6 +13,7 @@
 #include "nvfp4/InitAll.h"
 
 #include "nvfp4/Conversion/GpuHostToLLVM/GpuHostToLLVM.h"
+#include "nvfp4/Conversion/GsgToGpu/GsgToGpu.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
@@ -45,6 +46,7 @@ void nvfp4::registerAllPasses() {
   target::registerTargetPasses();
   warpspec::registerWarpSpecPasses();
   warpspec::registerWarpSpecToNVVMPasses();
+  gsg::registerGsgToGpuPasses();
   gsg::registerGsgToWarpSpecPasses();
   gsg::registerUpstreamToGsgPasses();
   registerGpuHostToLLVMPasses();

@@ -12,6 +12,7 @@
 #include "nvfp4/Pipelines/GsgToSm100.h"
 
 #include "nvfp4/Conversion/GpuHostToLLVM/GpuHostToLLVM.h"
+#include "nvfp4/Conversion/GsgToGpu/GsgToGpu.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
@@ -78,6 +79,8 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
 void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
                                       const GsgToSm100Options &options) {
   buildSelectKernelsPipeline(pm, options);
+  pm.addPass(gsg::createConvertGsgToGpuPass());
+  pm.addPass(createGpuKernelOutliningPass());
   gsg::ConvertGsgToWarpSpecPassOptions convert;
   convert.target = options.target;
   pm.addPass(gsg::createConvertGsgToWarpSpecPass(convert));

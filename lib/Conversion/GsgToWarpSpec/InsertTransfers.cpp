@@ -172,7 +172,9 @@ struct InsertTransfers
 
   /// Makes all memory of `op` that of where it runs.
   LogicalResult place(Operation *op) {
-    bool onDevice = hasDeviceCode(op);
+    // Copies to the device pay for products only.
+    bool onDevice = hasDeviceCode(op) &&
+                    (memory == "device" || isa<MatmulOp, MatmulListOp>(op));
     llvm::SetVector<Value> values;
     for (Value value : op->getOperands())
       if (onDevice ? isHostMemory(value.getType())

@@ -20,8 +20,8 @@ def InsertTransfersPass : Pass<"gsg-insert-transfers"> {
   let description = [{
     Accepts operations of `grouped_scaled_gemm` and staging operations of
     `warpspec` on memrefs of the host and of the device
-    (`#gpu.address_space<global>`). Afterwards those that GPU targets execute as
-    kernels have memrefs of the device only, all others memrefs of the host only.
+    (`#gpu.address_space<global>`). Afterwards products have memrefs of the
+    device only, all others memrefs of the host only.
     An operand in the other memory is replaced by a new one there, into which it
     is copied if the operation reads it, and from which it is copied back if the
     operation writes it. `nvfp4-cancel-transfers` removes the copies that are

@@ -12,6 +12,7 @@
 
 #include "Launch.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,11 +33,10 @@ static Location nameLocation(Operation *op) {
 Launch::Launch(ModuleOp module, Operation *op)
     : host(op), device(op->getContext()), math(host, nameLocation(op)),
       module(module), loc(nameLocation(op)) {
-  constexpr StringLiteral moduleName = "nvfp4_kernels";
-  auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(moduleName);
+  auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(kKernelModule);
   if (!kernels) {
     OpBuilder end = OpBuilder::atBlockEnd(module.getBody());
-    kernels = gpu::GPUModuleOp::create(end, module.getLoc(), moduleName);
+    kernels = gpu::GPUModuleOp::create(end, module.getLoc(), kKernelModule);
   }
   std::string name;
   for (unsigned number = 0; name.empty() || kernels.lookupSymbol(name);

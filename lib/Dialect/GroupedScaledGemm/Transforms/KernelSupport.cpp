@@ -45,7 +45,14 @@ static bool hasPtx(Operation &op) {
 }
 
 bool nvfp4::gsg::hasDeviceCode(Operation *op) {
-  return isa<MatmulOp, MatmulListOp>(op);
+  if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp>(op))
+    return true;
+  // Their rows are those of a matrix.
+  return isa<GluOp, HadamardOp>(op) &&
+         llvm::all_of(op->getOperands(), [](Value operand) {
+           auto type = dyn_cast<MemRefType>(operand.getType());
+           return type && (type.getRank() == 2 || isIdentity(operand));
+         });
 }
 
 bool nvfp4::gsg::needsSeparateQuantization(MatmulOp op) {

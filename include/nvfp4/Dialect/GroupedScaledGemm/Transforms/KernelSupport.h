@@ -30,8 +30,11 @@ using strategy::KernelTarget;
 mlir::FailureOr<const KernelTarget *> getKernelTarget(mlir::Operation *op,
                                                       llvm::StringRef name);
 
-/// Whether GPU targets execute `op` on the device: operations that become
-/// kernels. The others run on the host.
+/// The gpu.module of all kernels of a module.
+inline constexpr llvm::StringLiteral kKernelModule = "nvfp4_kernels";
+
+/// Whether GPU targets have a kernel for `op`. The kernels of operations that
+/// are no products run on operands that are on the device already.
 bool hasDeviceCode(mlir::Operation *op);
 
 /// Kernels do not quantise the result of `op`: its blocks cross the rows or the

@@ -1,0 +1,57 @@
+//===- Passes.td - Operations that are no products to kernels -*- tablegen -*-//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From operations beside products, on device memory, to launches of upstream's
+// gpu dialect. The description is the contract of the pass.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_CONVERSION_GSGTOGPU_PASSES_TD
+#define NVFP4_CONVERSION_GSGTOGPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "lower operations that are no products to GPU launches";
+  let description = [{
+    Accepts `permute`, `combine`, `glu` and `hadamard` on memrefs of the device
+    (`#gpu.address_space<global>`), and leaves everything else alone. Afterwards
+    each is a `gpu.launch`, which `gpu-kernel-outlining` makes a kernel. Results
+    have the bits that `convert-gsg-to-cpu` gives them.
+
+    A block of 128 threads has a piece of one row of the result; a thread has up
+    to 16 bytes of it where the number of columns is known and allows that.
+
+    Before:
+
+    ```mlir
+    !x = memref<64x2880xbf16, #gpu.address_space<global>>
+    !t = memref<256xi32, #gpu.address_space<global>>
+    !p = memref<256x2880xbf16, #gpu.address_space<global>>
+    func.func @f(%x: !x, %t: !t, %p: !p) {
+      grouped_scaled_gemm.permute(%x : !x) by(%t : !t) outs(%p : !p)
+      return
+    }
+    ```
+
+    After, shortened:
+
+    ```
+    gpu.launch blocks(%row, ...) in (... = %c256, ...) threads(...) in (... = %c128, ...) {
+      %token = memref.load %t[%row]
+      %value = scf.if ... { vector.load %x[%token, %column] } else { zeros }
+      vector.store %value, %p[%row, %column]
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+#endif // NVFP4_CONVERSION_GSGTOGPU_PASSES_TD

@@ -1,0 +1,45 @@
+//===- ConvertGsgToGpu.cpp - The pass convert-gsg-to-gpu --------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One launch for each operation. What stands on memory of the host is left to
+// the host.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowKernel.h"
+
+#include "nvfp4/Conversion/GsgToGpu/GsgToGpu.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace nvfp4::gsg {
+#define GEN_PASS_DEF_CONVERTGSGTOGPUPASS
+#include "nvfp4/Conversion/GsgToGpu/Passes.h.inc"
+} // namespace nvfp4::gsg
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+
+namespace {
+struct ConvertGsgToGpu
+    : nvfp4::gsg::impl::ConvertGsgToGpuPassBase<ConvertGsgToGpu> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    togpu::populatePermutationPatterns(patterns);
+    togpu::populateActivationPatterns(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+} // namespace

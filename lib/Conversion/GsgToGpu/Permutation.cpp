@@ -1,0 +1,92 @@
+//===- Permutation.cpp - permute and combine as kernels ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows that an entry names are read where it names one; others are zero, or
+// left out. Each sum is one thread's, in the order of the slots.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowKernel.h"
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::togpu;
+
+/// Whether `entry`, an i32 as an index, names one of `count` rows.
+static Value isRow(LoopBuilder &b, Value entry, Value count) {
+  return b.cmp(arith::CmpIPredicate::ult, entry, count);
+}
+
+namespace {
+struct LowerPermute : LowerToLaunch<PermuteOp> {
+  using LowerToLaunch::LowerToLaunch;
+
+  void lower(PermuteOp op, LoopBuilder &b) const override {
+    Value input = op.getInput(), out = op.getOut();
+    auto type = cast<MemRefType>(out.getType());
+    int64_t lanes = countLanes({input, out}, type.getDimSize(1));
+    Type lane = getLaneType(type.getElementType(), lanes);
+    launchRows(b, "permute", out, lanes, [&](Value row, Value column) {
+      Value token = b.toIndex(b.load(op.getTokenOfRow(), {row}));
+      Value value = b.branch(
+          isRow(b, token, b.dim(input, 0)),
+          [&] { return loadLanes(b, input, token, column, lanes); },
+          [&]() -> Value {
+            return arith::ConstantOp::create(
+                b.builder, b.loc, lane,
+                cast<TypedAttr>(b.builder.getZeroAttr(lane)));
+          });
+      storeLanes(b, value, out, row, column);
+    });
+  }
+};
+
+struct LowerCombine : LowerToLaunch<CombineOp> {
+  using LowerToLaunch::LowerToLaunch;
+
+  void lower(CombineOp op, LoopBuilder &b) const override {
+    Value input = op.getInput(), out = op.getOut(), rows = op.getRowOfSlot();
+    auto type = cast<MemRefType>(out.getType());
+    int64_t lanes = countLanes({input, out}, type.getDimSize(1));
+    Type lane = getLaneType(b.f32, lanes);
+    launchRows(b, "combine", out, lanes, [&](Value token, Value column) {
+      Value zero = arith::ConstantOp::create(
+          b.builder, b.loc, lane, cast<TypedAttr>(b.builder.getZeroAttr(lane)));
+      auto add = [&](Value slot, ValueRange carried) -> SmallVector<Value> {
+        Value row = b.toIndex(b.load(rows, {token, slot}));
+        return {b.branch(
+            isRow(b, row, b.dim(input, 0)),
+            [&]() -> Value {
+              Value value = widen(b, loadLanes(b, input, row, column, lanes));
+              Value weight = op.getWeights()
+                                 ? b.load(op.getWeights(), {token, slot})
+                                 : b.constantF32(b.f32, 1.0f);
+              if (lanes > 1)
+                weight =
+                    vector::BroadcastOp::create(b.builder, b.loc, lane, weight);
+              return LLVM::FMAOp::create(b.builder, b.loc, weight, value,
+                                         carried[0]);
+            },
+            [&] { return carried[0]; })};
+      };
+      Value sum = b.fold(b.dim(rows, 1), {zero}, add)[0];
+      storeLanes(b, narrow(b, sum, type.getElementType()), out, token, column);
+    });
+  }
+};
+} // namespace
+
+void togpu::populatePermutationPatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerPermute, LowerCombine>(patterns.getContext());
+}

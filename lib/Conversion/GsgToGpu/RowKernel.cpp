@@ -1,0 +1,159 @@
+//===- RowKernel.cpp - Kernels by rows of their result ----------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks of 128 threads: the pieces of a row lie along y, which CUDA limits to
+// 65,535; rows lie along x, of which there may be 2^31 - 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowKernel.h"
+
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::togpu;
+
+static constexpr int64_t kThreads = 128;
+static constexpr int64_t kVectorBytes = 16;
+
+Value togpu::getMatrix(LoopBuilder &b, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (type.getRank() == 2)
+    return memref;
+  SmallVector<ReassociationIndices> groups;
+  if (type.getRank() == 1) {
+    auto target =
+        MemRefType::get({1, type.getDimSize(0)}, type.getElementType(),
+                        AffineMap(), type.getMemorySpace());
+    groups.push_back({0, 1});
+    SmallVector<OpFoldResult> sizes{b.builder.getIndexAttr(1)};
+    if (type.isDynamicDim(0))
+      sizes.push_back(b.dim(memref, 0));
+    else
+      sizes.push_back(b.builder.getIndexAttr(type.getDimSize(0)));
+    return memref::ExpandShapeOp::create(b.builder, b.loc, target, memref,
+                                         groups, sizes);
+  }
+  groups.resize(2);
+  for (int64_t d = 0; d + 1 < type.getRank(); ++d)
+    groups[0].push_back(d);
+  groups[1].push_back(type.getRank() - 1);
+  return memref::CollapseShapeOp::create(b.builder, b.loc, memref, groups);
+}
+
+int64_t togpu::countLanes(ValueRange matrices, int64_t columns) {
+  if (ShapedType::isDynamic(columns))
+    return 1;
+  int64_t lanes = kVectorBytes;
+  for (Value matrix : matrices) {
+    auto type = cast<MemRefType>(matrix.getType());
+    if (!type.getLayout().isIdentity())
+      return 1;
+    lanes = std::min(lanes,
+                     kVectorBytes * 8 / int64_t(type.getElementTypeBitWidth()));
+  }
+  while (columns % lanes)
+    lanes /= 2;
+  return lanes;
+}
+
+void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,
+                       function_ref<void(Value row, Value column)> body) {
+  OpBuilder &builder = b.builder;
+  Location loc = b.loc;
+  Value one = b.index(1), threads = b.index(kThreads);
+  Value pieces = arith::CeilDivUIOp::create(builder, loc, b.dim(out, 1),
+                                            b.index(kThreads * lanes));
+  auto launch = gpu::LaunchOp::create(builder, loc, b.dim(out, 0), pieces, one,
+                                      threads, one, one);
+  // Outlining numbers kernels of one name.
+  launch.setModuleAttr(
+      FlatSymbolRefAttr::get(builder.getContext(), kKernelModule));
+  launch.setFunctionAttr(
+      FlatSymbolRefAttr::get(builder.getContext(), ("nvfp4_" + name).str()));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  Value row = launch.getBlockIds().x;
+  Value thread = arith::AddIOp::create(
+      builder, loc,
+      arith::MulIOp::create(builder, loc, launch.getBlockIds().y,
+                            b.index(kThreads)),
+      launch.getThreadIds().x);
+  Value column = thread;
+  if (lanes > 1)
+    column = arith::MulIOp::create(builder, loc, thread, b.index(lanes));
+  b.ifThen(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                 column, b.dim(out, 1)),
+           [&] { body(row, column); });
+  gpu::TerminatorOp::create(builder, loc);
+}
+
+Type togpu::getLaneType(Type element, int64_t lanes) {
+  return lanes == 1 ? element : VectorType::get({lanes}, element);
+}
+
+/// Bytes of a vector, and what its address is a multiple of.
+static llvm::MaybeAlign getAlignment(Type element, int64_t lanes) {
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8 * lanes;
+  return llvm::Align(std::min(bytes, kVectorBytes));
+}
+
+/// The matrix by generic pointers: the patterns of vectors know no spaces of
+/// gpu. LLVM finds the space again.
+static Value forgetSpace(LoopBuilder &b, Value matrix) {
+  auto type = cast<MemRefType>(matrix.getType());
+  auto generic =
+      MemRefType::get(type.getShape(), type.getElementType(), type.getLayout());
+  return memref::MemorySpaceCastOp::create(b.builder, b.loc, generic, matrix);
+}
+
+Value togpu::loadLanes(LoopBuilder &b, Value matrix, Value row, Value column,
+                       int64_t lanes) {
+  if (lanes == 1)
+    return b.load(matrix, {row, column});
+  Type element = cast<MemRefType>(matrix.getType()).getElementType();
+  return vector::LoadOp::create(
+      b.builder, b.loc, VectorType::get({lanes}, element),
+      forgetSpace(b, matrix), ValueRange{row, column}, /*nontemporal=*/false,
+      getAlignment(element, lanes));
+}
+
+void togpu::storeLanes(LoopBuilder &b, Value value, Value matrix, Value row,
+                       Value column) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  if (!type)
+    return b.store(value, matrix, {row, column});
+  vector::StoreOp::create(
+      b.builder, b.loc, value, forgetSpace(b, matrix), ValueRange{row, column},
+      /*nontemporal=*/false,
+      getAlignment(type.getElementType(), type.getNumElements()));
+}
+
+Value togpu::widen(LoopBuilder &b, Value value) {
+  if (getElementTypeOrSelf(value).isF32())
+    return value;
+  Type type = b.f32;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(b.f32);
+  return arith::ExtFOp::create(b.builder, b.loc, type, value);
+}
+
+Value togpu::narrow(LoopBuilder &b, Value value, Type element) {
+  if (element.isF32())
+    return value;
+  Type type = element;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(element);
+  return arith::TruncFOp::create(b.builder, b.loc, type, value);
+}

@@ -1,0 +1,82 @@
+//===- RowKernel.h - Kernels by rows of their result ------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Launches in which each thread computes some neighbours of one row of a
+// matrix, and the vectors that it loads and stores.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_LIB_CONVERSION_GSGTOGPU_ROWKERNEL_H
+#define NVFP4_LIB_CONVERSION_GSGTOGPU_ROWKERNEL_H
+
+#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
+#include "nvfp4/Dialect/DeviceMemory.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace nvfp4::gsg::togpu {
+
+using arithmetic::LoopBuilder;
+
+/// `memref` as rows of its last dimension. One of another rank than 2 has no
+/// gaps (hasDeviceCode).
+mlir::Value getMatrix(LoopBuilder &b, mlir::Value memref);
+
+/// How many neighbours a thread has: the most, up to 16 bytes of each of
+/// `matrices`, of which whole vectors make up `columns`; 1 if that is dynamic
+/// or a matrix has gaps. Device memory is aligned to 16 bytes.
+int64_t countLanes(mlir::ValueRange matrices, int64_t columns);
+
+/// Launches threads for all of the matrix `out`, `lanes` neighbours each;
+/// `body` emits the code of the thread that has those from `column` of `row`.
+/// The kernel is called after the operation `name`.
+void launchRows(
+    LoopBuilder &b, llvm::StringRef name, mlir::Value out, int64_t lanes,
+    llvm::function_ref<void(mlir::Value row, mlir::Value column)> body);
+
+/// The neighbours of a matrix from a column on, as they are stored: a vector of
+/// `lanes` elements, or a scalar for one.
+mlir::Value loadLanes(LoopBuilder &b, mlir::Value matrix, mlir::Value row,
+                      mlir::Value column, int64_t lanes);
+void storeLanes(LoopBuilder &b, mlir::Value value, mlir::Value matrix,
+                mlir::Value row, mlir::Value column);
+
+/// Such values as f32, exactly, and back, rounded to nearest even.
+mlir::Value widen(LoopBuilder &b, mlir::Value value);
+mlir::Value narrow(LoopBuilder &b, mlir::Value value, mlir::Type element);
+
+/// `element`, or vectors of it.
+mlir::Type getLaneType(mlir::Type element, int64_t lanes);
+
+void populatePermutationPatterns(mlir::RewritePatternSet &patterns);
+void populateActivationPatterns(mlir::RewritePatternSet &patterns);
+
+/// Replaces an operation on memrefs of the device by the launch that `lower`
+/// emits.
+template <typename OpTy> struct LowerToLaunch : mlir::OpRewritePattern<OpTy> {
+  using mlir::OpRewritePattern<OpTy>::OpRewritePattern;
+
+  mlir::LogicalResult
+  matchAndRewrite(OpTy op, mlir::PatternRewriter &rewriter) const final {
+    if (!isDeviceMemory(op.getOut().getType()))
+      return rewriter.notifyMatchFailure(op, "is not on the device");
+    // Errors of the launch name the operation.
+    LoopBuilder b(
+        rewriter,
+        mlir::NameLoc::get(rewriter.getStringAttr(op->getName().getStringRef()),
+                           op.getLoc()));
+    lower(op, b);
+    rewriter.eraseOp(op);
+    return mlir::success();
+  }
+
+  virtual void lower(OpTy op, LoopBuilder &b) const = 0;
+};
+
+} // namespace nvfp4::gsg::togpu
+
+#endif // NVFP4_LIB_CONVERSION_GSGTOGPU_ROWKERNEL_H
