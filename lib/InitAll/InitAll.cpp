@@ -29,12 +29,14 @@
 #include "nvfp4/Target/LLVMIR.h"
 #include "nvfp4/Target/Passes.h"
 
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "nvfp4/Transforms/Passes.h"
 
 void nvfp4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<gsg::GroupedScaledGemmDialect, warpspec::WarpSpecDialect>();
   gsg::registerBufferizableOpInterfaceExternalModels(registry);
+  mlir::func::registerInlinerExtension(registry);
   strategy::registerKernelTargets();
   target::registerTranslations(registry);
   mlir::registerAllGPUToLLVMIRTranslations(registry);

@@ -36,6 +36,10 @@ static bool isOnDevice(const GsgToSm100Options &options) {
 void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
                                        const GsgToSm100Options &options,
                                        bool explain) {
+  // Buffers of private functions belong to the calls, which own no memory of
+  // the device. No canonicalisation: what is not inlined stays as it is.
+  if (isOnDevice(options))
+    pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(gsg::createVerifyExtentsPass());
   gsg::VerifyTargetPassOptions verify;
   verify.target = options.target;

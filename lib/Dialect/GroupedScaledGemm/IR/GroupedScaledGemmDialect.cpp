@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -41,6 +42,15 @@ struct GroupedScaledGemmAsmInterface : OpAsmDialectInterface {
     return AliasResult::OverridableAlias;
   }
 };
+
+/// Every operation may stand in every function.
+struct GroupedScaledGemmInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
 } // namespace
 
 void GroupedScaledGemmDialect::initialize() {
@@ -56,7 +66,8 @@ void GroupedScaledGemmDialect::initialize() {
 #define GET_OP_LIST
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmOps.cpp.inc"
       >();
-  addInterfaces<GroupedScaledGemmAsmInterface>();
+  addInterfaces<GroupedScaledGemmAsmInterface,
+                GroupedScaledGemmInlinerInterface>();
   attachDestinationStyle(getContext());
   attachRowTiling(getContext());
   declarePromisedInterfaces<bufferization::BufferizableOpInterface, MatmulOp,
