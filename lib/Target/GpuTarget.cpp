@@ -85,6 +85,13 @@ FailureOr<std::string> nvfp4::target::emitPtx(gpu::GPUModuleOp module,
             "llvm.loop_annotation"))
       branch.setLoopAnnotationAttr(loop);
   });
+  // LLVM loads vectors of shared memory as if its alignment were the preferred
+  // one, but writes that of an element into the PTX.
+  static constexpr unsigned sharedSpace = 3, vectorBytes = 16;
+  copy->walk([](LLVM::GlobalOp global) {
+    if (global.getAddrSpace() == sharedSpace && !global.getAlignment())
+      global.setAlignment(vectorBytes);
+  });
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> llvmModule =
       translateToLLVMIR(*copy, context, **machine, target.optLevel);
