@@ -137,3 +137,22 @@ func.func private @experts(%p: {x}, %u: {up}, %d: {down}, %g: tensor<3xi32>) -> 
                  make(rng, (tokens, 2), "f32"), np.full((tokens, 128), np.nan, np.float32)]
     host, device = (nvfp4.compile(text, "sm_90a+sim", memory=memory, versions=1).run(*arguments) for memory in ("host", "device"))
     assert np.isfinite(host).all() and host.tobytes() == device.tobytes()
+
+
+@pytest.mark.parametrize("target, tokens, slots, experts, align, rows",
+                         cross(TARGETS, [(7, "?"), (0, "?"), (1, "1"), (300, "?"), (64, "64")], [1, 3, 8], [4, 1, 40, 300],
+                               [1, 8, 128], [700, 0, 20, 3000]))
+def test_sort_tokens(rng, target, tokens, slots, experts, align, rows):
+    """Entries that name no expert, experts without entries, and rows that the checks would have refused as too few."""
+    size, extent = tokens
+    e, t, r = f"tensor<{extent}x{slots}xi32>", "tensor<?xi32>", f"tensor<{experts}xi32>"
+    text = f"""func.func @f(%e: {e}, %a: {r}, %b: {t}, %c: {e}) -> ({r}, {t}, {e}) {{
+  %x, %y, %z = grouped_scaled_gemm.sort_tokens(%e : {e}) outs(%a, %b, %c : {r}, {t}, {e}) {{align = {align} : i64}} -> {r}, {t}, {e}
+  return %x, %y, %z : {r}, {t}, {e}
+}}"""
+    entries = rng.integers(-2, experts + 2, (size, slots)).astype(np.int32)
+    arguments = [entries, *(np.full(shape, 99, np.int32) for shape in ((experts,), (rows,), (size, slots)))]
+    host, device = (nvfp4.compile(text, where, memory=memory, runtime_checks=False).run(*arguments)
+                    for where, memory in (("cpu", "host"), (target + "+sim", "device")))
+    for wanted, got in zip(host, device):
+        assert np.array_equal(wanted, got)

@@ -39,6 +39,7 @@ struct ConvertGsgToGpu
     RewritePatternSet patterns(&getContext());
     togpu::populatePermutationPatterns(patterns);
     togpu::populateActivationPatterns(patterns);
+    togpu::populateSortTokensPatterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

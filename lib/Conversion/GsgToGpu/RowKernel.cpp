@@ -15,7 +15,6 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -68,6 +67,19 @@ int64_t togpu::countLanes(ValueRange matrices, int64_t columns) {
   return lanes;
 }
 
+Location togpu::getLaunchLoc(Operation *op) {
+  return NameLoc::get(
+      StringAttr::get(op->getContext(), op->getName().getStringRef()),
+      op->getLoc());
+}
+
+void togpu::nameKernel(gpu::LaunchOp launch, StringRef name) {
+  MLIRContext *context = launch.getContext();
+  launch.setModuleAttr(FlatSymbolRefAttr::get(context, kKernelModule));
+  launch.setFunctionAttr(
+      FlatSymbolRefAttr::get(context, ("nvfp4_" + name).str()));
+}
+
 void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,
                        function_ref<void(Value row, Value column)> body) {
   OpBuilder &builder = b.builder;
@@ -77,11 +89,7 @@ void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,
                                             b.index(kThreads * lanes));
   auto launch = gpu::LaunchOp::create(builder, loc, b.dim(out, 0), pieces, one,
                                       threads, one, one);
-  // Outlining numbers kernels of one name.
-  launch.setModuleAttr(
-      FlatSymbolRefAttr::get(builder.getContext(), kKernelModule));
-  launch.setFunctionAttr(
-      FlatSymbolRefAttr::get(builder.getContext(), ("nvfp4_" + name).str()));
+  nameKernel(launch, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&launch.getBody().front());
   Value row = launch.getBlockIds().x;

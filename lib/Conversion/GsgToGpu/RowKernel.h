@@ -16,6 +16,7 @@
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace nvfp4::gsg::togpu {
@@ -30,6 +31,13 @@ mlir::Value getMatrix(LoopBuilder &b, mlir::Value memref);
 /// `matrices`, of which whole vectors make up `columns`; 1 if that is dynamic
 /// or a matrix has gaps. Device memory is aligned to 16 bytes.
 int64_t countLanes(mlir::ValueRange matrices, int64_t columns);
+
+/// The location of a launch for `op`, by which errors name the operation.
+mlir::Location getLaunchLoc(mlir::Operation *op);
+
+/// Calls the kernel of `launch` after the operation `name`, in the module of
+/// all kernels. Outlining numbers kernels of one name.
+void nameKernel(mlir::gpu::LaunchOp launch, llvm::StringRef name);
 
 /// Launches threads for all of the matrix `out`, `lanes` neighbours each;
 /// `body` emits the code of the thread that has those from `column` of `row`.
@@ -54,6 +62,7 @@ mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 
 void populatePermutationPatterns(mlir::RewritePatternSet &patterns);
 void populateActivationPatterns(mlir::RewritePatternSet &patterns);
+void populateSortTokensPatterns(mlir::RewritePatternSet &patterns);
 
 /// Replaces an operation on memrefs of the device by the launch that `lower`
 /// emits.
@@ -64,11 +73,7 @@ template <typename OpTy> struct LowerToLaunch : mlir::OpRewritePattern<OpTy> {
   matchAndRewrite(OpTy op, mlir::PatternRewriter &rewriter) const final {
     if (!isDeviceMemory(op.getOut().getType()))
       return rewriter.notifyMatchFailure(op, "is not on the device");
-    // Errors of the launch name the operation.
-    LoopBuilder b(
-        rewriter,
-        mlir::NameLoc::get(rewriter.getStringAttr(op->getName().getStringRef()),
-                           op.getLoc()));
+    LoopBuilder b(rewriter, getLaunchLoc(op));
     lower(op, b);
     rewriter.eraseOp(op);
     return mlir::success();

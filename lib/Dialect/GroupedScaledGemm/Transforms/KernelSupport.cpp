@@ -47,6 +47,12 @@ static bool hasPtx(Operation &op) {
 bool nvfp4::gsg::hasDeviceCode(Operation *op) {
   if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp>(op))
     return true;
+  // Its block counts the entries of each expert in 32 KiB of shared memory.
+  if (auto sort = dyn_cast<SortTokensOp>(op)) {
+    auto ends = dyn_cast<MemRefType>(sort.getEndsOut().getType());
+    return ends && !ends.isDynamicDim(0) && ends.getDimSize(0) <= 8192 &&
+           llvm::all_of(op->getOperands(), isIdentity);
+  }
   // Their rows are those of a matrix.
   return isa<GluOp, HadamardOp>(op) &&
          llvm::all_of(op->getOperands(), [](Value operand) {

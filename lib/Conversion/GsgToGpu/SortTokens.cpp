@@ -1,0 +1,232 @@
+//===- SortTokens.cpp - sort_tokens as a kernel -----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stable counting sort in one launch. The block of an expert counts the
+// entries of all, which tells where its rows start, and places its own: each
+// thread has some neighbours among the entries, in their order. A row is
+// written by one block: gaps by that of the expert before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowKernel.h"
+
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::togpu;
+using Predicate = arith::CmpIPredicate;
+
+namespace {
+constexpr int64_t kThreads = 256;
+
+/// The code of one block.
+struct SortBlock {
+  LoopBuilder &b;
+  SortTokensOp op;
+  /// Of the block, and of the thread.
+  Value expert, thread;
+  /// In shared memory: entries of each expert, and of each thread those of the
+  /// block's expert.
+  Value counts, own;
+  /// All entries, as one row.
+  Value entries, rowOfSlot, numEntries, numExperts;
+
+  void build() {
+    clear();
+    gpu::BarrierOp::create(b.builder, b.loc);
+    count();
+    gpu::BarrierOp::create(b.builder, b.loc);
+    Value start = getStart();
+    Value end = b.add(start, b.load(counts, {expert}));
+    Value isFirst = b.cmp(Predicate::eq, thread, b.index(0));
+    b.ifThen(isFirst, [&] { b.store(end, op.getEndsOut(), {expert}); });
+    place(b.add(start, getRank()));
+    fillGap(end);
+  }
+
+private:
+  Value binary(Value x, Value y, bool isProduct) {
+    return isProduct
+               ? arith::MulIOp::create(b.builder, b.loc, x, y).getResult()
+               : arith::AddIOp::create(b.builder, b.loc, x, y).getResult();
+  }
+  Value least(Value x, Value y) {
+    return arith::MinUIOp::create(b.builder, b.loc, x, y);
+  }
+  /// The thread's turns of `body`, from `from` on.
+  void share(Value from, Value to, function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(
+        b.builder, b.loc, binary(from, thread, false), to, b.index(kThreads));
+    OpBuilder::InsertionGuard guard(b.builder);
+    b.builder.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+  /// The thread's neighbours among the entries, with a carried i32.
+  Value forOwn(Value init, function_ref<Value(Value at, Value carried)> body) {
+    Value length = arith::CeilDivUIOp::create(b.builder, b.loc, numEntries,
+                                              b.index(kThreads));
+    Value from = binary(thread, length, true);
+    auto loop =
+        scf::ForOp::create(b.builder, b.loc, least(from, numEntries),
+                           least(binary(from, length, false), numEntries),
+                           b.index(1), ValueRange{init});
+    OpBuilder::InsertionGuard guard(b.builder);
+    b.builder.setInsertionPointToStart(loop.getBody());
+    Value next = body(loop.getInductionVar(), loop.getRegionIterArgs()[0]);
+    scf::YieldOp::create(b.builder, b.loc, next);
+    return loop.getResult(0);
+  }
+  Value loadEntry(Value at) { return b.toIndex(b.load(entries, {at})); }
+  Value isExpert(Value entry) {
+    return b.cmp(Predicate::ult, entry, numExperts);
+  }
+  Value isOwn(Value entry) { return b.cmp(Predicate::eq, entry, expert); }
+  Value i32(int32_t value) { return b.constant(b.i32, value); }
+  Value roundUp(Value row) {
+    if (op.getAlign() == 1)
+      return row;
+    Value align = i32(static_cast<int32_t>(op.getAlign()));
+    return b.mul(arith::CeilDivUIOp::create(b.builder, b.loc, row, align),
+                 align);
+  }
+
+  void clear() {
+    share(b.index(0), numExperts,
+          [&](Value e) { b.store(i32(0), counts, {e}); });
+  }
+
+  void count() {
+    share(b.index(0), numEntries, [&](Value at) {
+      Value entry = loadEntry(at);
+      b.ifThen(isExpert(entry), [&] {
+        memref::AtomicRMWOp::create(b.builder, b.loc,
+                                    arith::AtomicRMWKind::addi, i32(1), counts,
+                                    ValueRange{entry});
+      });
+    });
+    Value mine = forOwn(i32(0), [&](Value at, Value carried) {
+      Value one =
+          arith::ExtUIOp::create(b.builder, b.loc, b.i32, isOwn(loadEntry(at)));
+      return b.add(carried, one);
+    });
+    b.store(mine, own, {thread});
+  }
+
+  /// The first row of the block's expert.
+  Value getStart() {
+    Value end = b.fold(expert, {i32(0)}, [&](Value e, ValueRange carried) {
+      return SmallVector<Value>{
+          b.add(roundUp(carried[0]), b.load(counts, {e}))};
+    })[0];
+    return roundUp(end);
+  }
+
+  /// How many of the expert's entries come before the thread's.
+  Value getRank() {
+    return b.fold(thread, {i32(0)}, [&](Value t, ValueRange carried) {
+      return SmallVector<Value>{b.add(carried[0], b.load(own, {t}))};
+    })[0];
+  }
+
+  void place(Value first) {
+    Value tokenOfRow = op.getTokenOfRowOut();
+    Value numRows = b.dim(tokenOfRow, 0);
+    Value numSlots = b.dim(op.getExperts(), 1);
+    Value hasStrays = b.cmp(Predicate::eq, expert, b.index(0));
+    forOwn(first, [&](Value at, Value row) {
+      Value entry = loadEntry(at);
+      Value isStray = arith::AndIOp::create(b.builder, b.loc, hasStrays,
+                                            b.logicalNot(isExpert(entry)));
+      b.ifThen(isStray, [&] { b.store(i32(-1), rowOfSlot, {at}); });
+      auto placeOne = [&]() -> Value {
+        Value r = b.toIndex(row);
+        Value isRow = b.cmp(Predicate::ult, r, numRows);
+        Value stored =
+            arith::SelectOp::create(b.builder, b.loc, isRow, row, i32(-1));
+        b.store(stored, rowOfSlot, {at});
+        b.ifThen(isRow, [&] {
+          Value token = arith::DivUIOp::create(b.builder, b.loc, at, numSlots);
+          b.store(b.toI32(token), tokenOfRow, {r});
+        });
+        return b.add(row, 1);
+      };
+      return b.branch(isOwn(entry), placeOne, [&] { return row; });
+    });
+  }
+
+  /// No token has the rows between this expert's and the next one's.
+  void fillGap(Value end) {
+    Value tokenOfRow = op.getTokenOfRowOut();
+    Value numRows = b.dim(tokenOfRow, 0);
+    Value last =
+        arith::SubIOp::create(b.builder, b.loc, numExperts, b.index(1));
+    Value next = arith::SelectOp::create(
+        b.builder, b.loc, b.cmp(Predicate::eq, expert, last), numRows,
+        least(b.toIndex(roundUp(end)), numRows));
+    share(b.toIndex(end), next,
+          [&](Value r) { b.store(i32(-1), tokenOfRow, {r}); });
+  }
+};
+
+struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SortTokensOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isDeviceMemory(op.getEndsOut().getType()))
+      return rewriter.notifyMatchFailure(op, "is not on the device");
+    LoopBuilder b(rewriter, getLaunchLoc(op));
+    MLIRContext *context = op.getContext();
+    auto shared = [&](int64_t count) {
+      return MemRefType::get(
+          count, b.i32, AffineMap(),
+          gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup));
+    };
+    auto ends = cast<MemRefType>(op.getEndsOut().getType());
+    SmallVector<Type> buffers{shared(ends.getDimSize(0)), shared(kThreads)};
+    auto flatten = [&](Value matrix) -> Value {
+      return memref::CollapseShapeOp::create(
+          rewriter, b.loc, matrix, SmallVector<ReassociationIndices>{{0, 1}});
+    };
+    Value entries = flatten(op.getExperts());
+    Value rowOfSlot = flatten(op.getRowOfSlotOut());
+    Value one = b.index(1);
+    auto launch = gpu::LaunchOp::create(
+        rewriter, b.loc, b.dim(op.getEndsOut(), 0), one, one, b.index(kThreads),
+        one, one, /*dynamicSharedMemorySize=*/Value(),
+        /*asyncTokenType=*/Type(), /*asyncDependencies=*/ValueRange(), buffers);
+    nameKernel(launch, "sort_tokens");
+    rewriter.setInsertionPointToStart(&launch.getBody().front());
+    SortBlock block{b,
+                    op,
+                    launch.getBlockIds().x,
+                    launch.getThreadIds().x,
+                    launch.getWorkgroupAttributions()[0],
+                    launch.getWorkgroupAttributions()[1],
+                    entries,
+                    rowOfSlot,
+                    b.dim(entries, 0),
+                    b.dim(op.getEndsOut(), 0)};
+    block.build();
+    gpu::TerminatorOp::create(rewriter, b.loc);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void togpu::populateSortTokensPatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerSortTokens>(patterns.getContext());
+}
