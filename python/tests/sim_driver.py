@@ -3,6 +3,7 @@
 """Memory, streams and graphs of the simulator, as another library in the process makes them."""
 
 import ctypes
+import gc
 
 import numpy as np
 
@@ -54,6 +55,8 @@ class Driver:
         return stream.value
 
     def capture(self, work):
+        # As torch.cuda.graph does: a program of earlier that is collected now would unload its kernels, which ends a capture.
+        gc.collect()
         stream, graph, executable = ctypes.c_void_p(self.stream()), ctypes.c_void_p(), ctypes.c_void_p()
         self("cuStreamBeginCapture_v2", stream, 0)
         work(stream.value)
