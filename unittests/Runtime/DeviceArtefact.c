@@ -11,10 +11,9 @@
  *===------------------------------------------------------------------------===
  */
 
-#include "nvfp4/Runtime/nvfp4_checks.h"
-#include "nvfp4/Runtime/nvfp4_kernels.h"
+#include "MgpuCalls.h"
 
-#include <stdbool.h>
+#include "nvfp4/Runtime/nvfp4_checks.h"
 
 const char nvfp4_metadata[] =
     "{\"version\":4,\"device\":\"cpu\",\"memory\":\"device\",\"functions\":["
@@ -52,14 +51,6 @@ static const char image[] =
 
 static const nvfp4_kernel_entry scale = {image, "scale", 32, 0, 1, 0};
 const nvfp4_kernel_entry *const nvfp4_kernels[] = {&scale, 0};
-
-nvfp4_stream *mgpuStreamCreate(void);
-void mgpuStreamSynchronize(nvfp4_stream *stream);
-void mgpuStreamDestroy(nvfp4_stream *stream);
-void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *stream, bool host_shared);
-void mgpuMemFree(void *memory, nvfp4_stream *stream);
-void mgpuMemcpy(void *target, const void *source, size_t bytes,
-                nvfp4_stream *stream);
 
 struct memref2 {
   int32_t *allocated, *aligned;

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MgpuCalls.h"
 #include "TestTensors.h"
 
 #include "nvfp4/Runtime/nvfp4_kernels.h"
@@ -22,17 +23,6 @@
 #include <string_view>
 #include <thread>
 #include <vector>
-
-// Of MLIR's gpu-to-llvm.
-extern "C" {
-nvfp4_stream *mgpuStreamCreate();
-void mgpuStreamSynchronize(nvfp4_stream *stream);
-void mgpuStreamDestroy(nvfp4_stream *stream);
-void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *stream, bool hostShared);
-void mgpuMemFree(void *memory, nvfp4_stream *stream);
-void mgpuMemcpy(void *target, const void *source, size_t bytes,
-                nvfp4_stream *stream);
-}
 
 namespace {
 /// Stores its parameter.

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MgpuCalls.h"
 #include "TestTensors.h"
 
 #include "nvfp4/Runtime/nvfp4_checks.h"
@@ -28,17 +29,6 @@
 #include <utility>
 
 using namespace nvfp4::test;
-
-// Of MLIR's gpu-to-llvm.
-extern "C" {
-nvfp4_stream *mgpuStreamCreate();
-void mgpuStreamSynchronize(nvfp4_stream *stream);
-void mgpuStreamDestroy(nvfp4_stream *stream);
-void *mgpuMemAlloc(uint64_t bytes, nvfp4_stream *stream, bool hostShared);
-void mgpuMemFree(void *memory, nvfp4_stream *stream);
-void mgpuMemcpy(void *target, const void *source, size_t bytes,
-                nvfp4_stream *stream);
-}
 
 /// Allocations of this thread until the one that fails; negative: none does.
 static thread_local long countdown = -1;
