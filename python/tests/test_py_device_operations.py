@@ -34,7 +34,7 @@ def make(rng, shape, element, scale=1):
 
 
 def cross(*axes):
-    """Each choice of the longest axis, with the others in turn, so that every pair of neighbours meets."""
+    """Every choice of each axis, with those of the others in turn."""
     return [tuple(axis[(i + i // len(axis) * j) % len(axis)] for j, axis in enumerate(axes))
             for i in range(max(map(len, axes)) * 3)]
 

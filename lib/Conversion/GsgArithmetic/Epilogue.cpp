@@ -51,7 +51,7 @@ Value arithmetic::emitPreActivation(OpBuilder &builder, Location loc,
   return z;
 }
 
-/// What the region yields for `in`, on vectors of their shape.
+/// The result of the region for `in`, on vectors of their shape.
 static Value emitRegion(OpBuilder &builder, Location loc, Block &region,
                         ValueRange in) {
   ArrayRef<int64_t> shape = cast<VectorType>(in.front().getType()).getShape();

@@ -34,14 +34,14 @@ Value LoopBuilder::toI32(Value index) {
   return arith::IndexCastOp::create(builder, loc, i32, index);
 }
 Value LoopBuilder::toF32(Value value) {
-  if (value.getType().isF32())
+  if (getElementTypeOrSelf(value).isF32())
     return value;
-  return arith::ExtFOp::create(builder, loc, f32, value);
+  return arith::ExtFOp::create(builder, loc, like(value, f32), value);
 }
 Value LoopBuilder::fromF32(Value value, Type type) {
   if (type.isF32())
     return value;
-  return arith::TruncFOp::create(builder, loc, type, value);
+  return arith::TruncFOp::create(builder, loc, like(value, type), value);
 }
 
 void LoopBuilder::loop(Value size, Body body) {

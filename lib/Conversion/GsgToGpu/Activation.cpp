@@ -40,7 +40,7 @@ struct LowerGlu : LowerToLaunch<GluOp> {
       lanes /= 2;
     launchRows(b, "glu", out, lanes, [&](Value row, Value column) {
       auto load = [&](Value at) {
-        return widen(b, loadLanes(b, input, row, at, lanes));
+        return b.toF32(loadLanes(b, input, row, at, lanes));
       };
       SmallVector<Value> z;
       if (gate) {
@@ -54,7 +54,7 @@ struct LowerGlu : LowerToLaunch<GluOp> {
       ActivationParams params =
           emitActivationParams(b.builder, b.loc, activation);
       Value y = emitActivation(b.builder, b.loc, activation, params, z);
-      storeLanes(b, narrow(b, y, type.getElementType()), out, row, column);
+      storeLanes(b, b.fromF32(y, type.getElementType()), out, row, column);
     });
   }
 
@@ -63,19 +63,15 @@ private:
   /// the column of the result.
   static std::pair<Value, Value> getPair(LoopBuilder &b, GateAttr gate,
                                          Value column, Value columns) {
-    auto add = [&](Value x, Value y) -> Value {
-      return arith::AddIOp::create(b.builder, b.loc, x, y);
-    };
     int64_t run = gate.getGranularity();
     if (run == 0)
-      return {column, add(column, columns)};
+      return {column, b.add(column, columns)};
     Value length = b.index(run);
     // Each run before this one has another one beside it.
-    Value before = arith::MulIOp::create(
-        b.builder, b.loc,
-        arith::DivUIOp::create(b.builder, b.loc, column, length), length);
-    Value first = add(column, before);
-    return {first, add(first, length)};
+    Value before =
+        b.mul(arith::DivUIOp::create(b.builder, b.loc, column, length), length);
+    Value first = b.add(column, before);
+    return {first, b.add(first, length)};
   }
 };
 
@@ -88,12 +84,10 @@ struct LowerHadamard : LowerToLaunch<HadamardOp> {
     auto type = cast<MemRefType>(out.getType());
     int64_t lanes = countLanes({input, out}, type.getDimSize(1));
     launchRows(b, "hadamard", out, kValues, [&](Value row, Value column) {
-      auto at = [&](int64_t i) -> Value {
-        return arith::AddIOp::create(b.builder, b.loc, column, b.index(i));
-      };
+      auto at = [&](int64_t i) -> Value { return b.add(column, b.index(i)); };
       SmallVector<Value> x;
       for (int64_t i = 0; i < kValues; i += lanes) {
-        Value part = widen(b, loadLanes(b, input, row, at(i), lanes));
+        Value part = b.toF32(loadLanes(b, input, row, at(i), lanes));
         for (int64_t j = 0; j < lanes; ++j)
           x.push_back(lanes == 1
                           ? part
@@ -107,7 +101,7 @@ struct LowerHadamard : LowerToLaunch<HadamardOp> {
           part = vector::FromElementsOp::create(b.builder, b.loc,
                                                 getLaneType(b.f32, lanes),
                                                 ArrayRef(x).slice(i, lanes));
-        storeLanes(b, narrow(b, part, type.getElementType()), out, row, at(i));
+        storeLanes(b, b.fromF32(part, type.getElementType()), out, row, at(i));
       }
     });
   }

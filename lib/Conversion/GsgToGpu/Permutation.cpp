@@ -68,7 +68,7 @@ struct LowerCombine : LowerToLaunch<CombineOp> {
         return {b.branch(
             isRow(b, row, b.dim(input, 0)),
             [&]() -> Value {
-              Value value = widen(b, loadLanes(b, input, row, column, lanes));
+              Value value = b.toF32(loadLanes(b, input, row, column, lanes));
               Value weight = op.getWeights()
                                  ? b.load(op.getWeights(), {token, slot})
                                  : b.constantF32(b.f32, 1.0f);
@@ -81,7 +81,7 @@ struct LowerCombine : LowerToLaunch<CombineOp> {
             [&] { return carried[0]; })};
       };
       Value sum = b.fold(b.dim(rows, 1), {zero}, add)[0];
-      storeLanes(b, narrow(b, sum, type.getElementType()), out, token, column);
+      storeLanes(b, b.fromF32(sum, type.getElementType()), out, token, column);
     });
   }
 };

@@ -93,16 +93,10 @@ void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&launch.getBody().front());
   Value row = launch.getBlockIds().x;
-  Value thread = arith::AddIOp::create(
-      builder, loc,
-      arith::MulIOp::create(builder, loc, launch.getBlockIds().y,
-                            b.index(kThreads)),
-      launch.getThreadIds().x);
-  Value column = thread;
-  if (lanes > 1)
-    column = arith::MulIOp::create(builder, loc, thread, b.index(lanes));
-  b.ifThen(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                 column, b.dim(out, 1)),
+  Value thread =
+      b.add(b.mul(launch.getBlockIds().y, threads), launch.getThreadIds().x);
+  Value column = lanes > 1 ? b.mul(thread, b.index(lanes)) : thread;
+  b.ifThen(b.cmp(arith::CmpIPredicate::ult, column, b.dim(out, 1)),
            [&] { body(row, column); });
   gpu::TerminatorOp::create(builder, loc);
 }
@@ -146,22 +140,4 @@ void togpu::storeLanes(LoopBuilder &b, Value value, Value matrix, Value row,
       b.builder, b.loc, value, forgetSpace(b, matrix), ValueRange{row, column},
       /*nontemporal=*/false,
       getAlignment(type.getElementType(), type.getNumElements()));
-}
-
-Value togpu::widen(LoopBuilder &b, Value value) {
-  if (getElementTypeOrSelf(value).isF32())
-    return value;
-  Type type = b.f32;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    type = vector.clone(b.f32);
-  return arith::ExtFOp::create(b.builder, b.loc, type, value);
-}
-
-Value togpu::narrow(LoopBuilder &b, Value value, Type element) {
-  if (element.isF32())
-    return value;
-  Type type = element;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    type = vector.clone(element);
-  return arith::TruncFOp::create(b.builder, b.loc, type, value);
 }

@@ -53,10 +53,6 @@ mlir::Value loadLanes(LoopBuilder &b, mlir::Value matrix, mlir::Value row,
 void storeLanes(LoopBuilder &b, mlir::Value value, mlir::Value matrix,
                 mlir::Value row, mlir::Value column);
 
-/// Such values as f32, exactly, and back, rounded to nearest even.
-mlir::Value widen(LoopBuilder &b, mlir::Value value);
-mlir::Value narrow(LoopBuilder &b, mlir::Value value, mlir::Type element);
-
 /// `element`, or vectors of it.
 mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 

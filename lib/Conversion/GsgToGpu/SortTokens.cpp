@@ -35,7 +35,7 @@ constexpr int64_t kThreads = 256;
 struct SortBlock {
   LoopBuilder &b;
   SortTokensOp op;
-  /// Of the block, and of the thread.
+  /// The numbers of the block and of the thread.
   Value expert, thread;
   /// In shared memory: entries of each expert, and of each thread those of the
   /// block's expert.
@@ -57,18 +57,13 @@ struct SortBlock {
   }
 
 private:
-  Value binary(Value x, Value y, bool isProduct) {
-    return isProduct
-               ? arith::MulIOp::create(b.builder, b.loc, x, y).getResult()
-               : arith::AddIOp::create(b.builder, b.loc, x, y).getResult();
-  }
   Value least(Value x, Value y) {
     return arith::MinUIOp::create(b.builder, b.loc, x, y);
   }
   /// The thread's turns of `body`, from `from` on.
   void share(Value from, Value to, function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(
-        b.builder, b.loc, binary(from, thread, false), to, b.index(kThreads));
+    auto loop = scf::ForOp::create(b.builder, b.loc, b.add(from, thread), to,
+                                   b.index(kThreads));
     OpBuilder::InsertionGuard guard(b.builder);
     b.builder.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -77,11 +72,10 @@ private:
   Value forOwn(Value init, function_ref<Value(Value at, Value carried)> body) {
     Value length = arith::CeilDivUIOp::create(b.builder, b.loc, numEntries,
                                               b.index(kThreads));
-    Value from = binary(thread, length, true);
-    auto loop =
-        scf::ForOp::create(b.builder, b.loc, least(from, numEntries),
-                           least(binary(from, length, false), numEntries),
-                           b.index(1), ValueRange{init});
+    Value from = b.mul(thread, length);
+    auto loop = scf::ForOp::create(b.builder, b.loc, least(from, numEntries),
+                                   least(b.add(from, length), numEntries),
+                                   b.index(1), ValueRange{init});
     OpBuilder::InsertionGuard guard(b.builder);
     b.builder.setInsertionPointToStart(loop.getBody());
     Value next = body(loop.getInductionVar(), loop.getRegionIterArgs()[0]);
