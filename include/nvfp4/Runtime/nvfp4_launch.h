@@ -5,7 +5,7 @@
  *
  *===------------------------------------------------------------------------===
  *
- * What tools and benchmarks set for the whole process: the device of calls
+ * Tools and benchmarks set these for the whole process: the device of calls
  * that name none, the blocks of a launch, and whether kernels are timed.
  *
  *===------------------------------------------------------------------------===

@@ -79,7 +79,7 @@ nvfp4_status DeviceFrame::launchOwn(const char *name, nvfp4_launch launch,
 }
 
 namespace {
-/// What a tensor map depends on, in words that can be compared.
+/// The inputs of a tensor map, in words that can be compared.
 using MapKey = std::array<uint64_t, 16>;
 
 MapKey getKey(const nvfp4_device *device, const nvfp4_tensor_map_spec &spec) {
