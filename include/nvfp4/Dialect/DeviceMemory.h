@@ -25,7 +25,10 @@ inline mlir::Attribute getDeviceSpace(mlir::MLIRContext *context) {
 
 inline bool isDeviceMemory(mlir::Type type) {
   auto memref = llvm::dyn_cast<mlir::BaseMemRefType>(type);
-  return memref && memref.getMemorySpace() == getDeviceSpace(type.getContext());
+  auto space = memref ? llvm::dyn_cast_or_null<mlir::gpu::AddressSpaceAttr>(
+                            memref.getMemorySpace())
+                      : mlir::gpu::AddressSpaceAttr();
+  return space && space.getValue() == mlir::gpu::AddressSpace::Global;
 }
 
 inline bool isHostMemory(mlir::Type type) {

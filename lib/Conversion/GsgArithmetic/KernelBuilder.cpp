@@ -177,13 +177,14 @@ Value KernelBuilder::ptrAdd(Value base, Value bytes) {
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
 
-Value KernelBuilder::load(Type type, Value base, int64_t bytes) {
+Value KernelBuilder::load(Type type, Value base, int64_t bytes,
+                          int64_t alignment) {
   return LLVM::LoadOp::create(builder, loc, type, ptrAdd(base, bytes),
-                              /*alignment=*/1);
+                              alignment);
 }
-void KernelBuilder::store(Value value, Value base, int64_t bytes) {
-  LLVM::StoreOp::create(builder, loc, value, ptrAdd(base, bytes),
-                        /*alignment=*/1);
+void KernelBuilder::store(Value value, Value base, int64_t bytes,
+                          int64_t alignment) {
+  LLVM::StoreOp::create(builder, loc, value, ptrAdd(base, bytes), alignment);
 }
 Value KernelBuilder::loadOffset(Value array, Value index) {
   return load(i64, ptrAdd(array, shl(index, 3)));

@@ -13,6 +13,7 @@
 #include "Product/ProductOperands.h"
 #include "nvfp4/Conversion/GsgToCpu/GsgToCpu.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/Patterns.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
@@ -95,8 +96,8 @@ void cpu::populateGsgToCpuPatterns(RewritePatternSet &patterns,
   populateMatmulToCpuPatterns(patterns, isas);
   populateMatmulListToCpuPatterns(patterns, isas);
   populatePermutationToCpuPatterns(patterns);
-  populateQuantizationToCpuPatterns(patterns);
-  populateRelayoutToCpuPatterns(patterns);
+  loops::populateQuantizationPatterns(patterns, /*onDevice=*/false);
+  loops::populateRelayoutPatterns(patterns, /*onDevice=*/false);
   populateRelayoutWeightsToCpuPatterns(patterns);
   populateActivationToCpuPatterns(patterns);
   populateRoutingToCpuPatterns(patterns);

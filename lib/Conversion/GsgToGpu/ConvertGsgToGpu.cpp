@@ -13,6 +13,7 @@
 #include "RowKernel.h"
 
 #include "nvfp4/Conversion/GsgToGpu/GsgToGpu.h"
+#include "nvfp4/Conversion/GsgToLoops/Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -40,6 +41,8 @@ struct ConvertGsgToGpu
     togpu::populatePermutationPatterns(patterns);
     togpu::populateActivationPatterns(patterns);
     togpu::populateSortTokensPatterns(patterns);
+    loops::populateQuantizationPatterns(patterns, /*onDevice=*/true);
+    loops::populateRelayoutPatterns(patterns, /*onDevice=*/true);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

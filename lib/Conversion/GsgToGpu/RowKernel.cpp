@@ -12,8 +12,6 @@
 
 #include "RowKernel.h"
 
-#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,19 +63,6 @@ int64_t togpu::countLanes(ValueRange matrices, int64_t columns) {
   while (columns % lanes)
     lanes /= 2;
   return lanes;
-}
-
-Location togpu::getLaunchLoc(Operation *op) {
-  return NameLoc::get(
-      StringAttr::get(op->getContext(), op->getName().getStringRef()),
-      op->getLoc());
-}
-
-void togpu::nameKernel(gpu::LaunchOp launch, StringRef name) {
-  MLIRContext *context = launch.getContext();
-  launch.setModuleAttr(FlatSymbolRefAttr::get(context, kKernelModule));
-  launch.setFunctionAttr(
-      FlatSymbolRefAttr::get(context, ("nvfp4_" + name).str()));
 }
 
 void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,

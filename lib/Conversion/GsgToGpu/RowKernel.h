@@ -13,7 +13,7 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOGPU_ROWKERNEL_H
 #define NVFP4_LIB_CONVERSION_GSGTOGPU_ROWKERNEL_H
 
-#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
+#include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -22,6 +22,8 @@
 namespace nvfp4::gsg::togpu {
 
 using arithmetic::LoopBuilder;
+using loops::getLaunchLoc;
+using loops::nameKernel;
 
 /// `memref` as rows of its last dimension. One of another rank than 2 has no
 /// gaps (hasDeviceCode).
@@ -31,13 +33,6 @@ mlir::Value getMatrix(LoopBuilder &b, mlir::Value memref);
 /// `matrices`, of which whole vectors make up `columns`; 1 if that is dynamic
 /// or a matrix has gaps. Device memory is aligned to 16 bytes.
 int64_t countLanes(mlir::ValueRange matrices, int64_t columns);
-
-/// The location of a launch for `op`, by which errors name the operation.
-mlir::Location getLaunchLoc(mlir::Operation *op);
-
-/// Calls the kernel of `launch` after the operation `name`, in the module of
-/// all kernels. Outlining numbers kernels of one name.
-void nameKernel(mlir::gpu::LaunchOp launch, llvm::StringRef name);
 
 /// Launches threads for all of the matrix `out`, `lanes` neighbours each;
 /// `body` emits the code of the thread that has those from `column` of `row`.

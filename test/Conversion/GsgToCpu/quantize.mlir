@@ -1,10 +1,10 @@
 // RUN: nvfp4-opt %s --convert-gsg-to-cpu --split-input-file | FileCheck %s
 
 // Rows in parallel; whole blocks of a row are read, quantised and packed as
-// vectors, and a scale byte is stored for each. 96 is a multiple of 16, but the
-// end of a row is handled where it runs.
+// vectors, and a scale byte is stored for each. The last block of 100 is not
+// full; 96 has no such block.
 
-!s = !grouped_scaled_gemm.scaled<?x96, nvfp4>
+!s = !grouped_scaled_gemm.scaled<?x100, nvfp4>
 
 // CHECK-LABEL: func @dense(
 // CHECK-NOT:     grouped_scaled_gemm
@@ -19,10 +19,22 @@
 // CHECK:             llvm.intr.masked.store
 // CHECK-NOT:     arith.{{(truncf|extf)}} {{.*}}f8
 // CHECK:         return
-func.func @dense(%x: memref<?x96xbf16>, %q: memref<?x48xi8>,
-                 %s: memref<?x6xf8E4M3FN>) {
+func.func @dense(%x: memref<?x100xbf16>, %q: memref<?x50xi8>,
+                 %s: memref<?x7xf8E4M3FN>) {
+  grouped_scaled_gemm.quantize <trtllm>(%x : memref<?x100xbf16>)
+      outs(%q scaled_by %s : memref<?x50xi8>, memref<?x7xf8E4M3FN> as !s)
+  return
+}
+
+!t = !grouped_scaled_gemm.scaled<?x96, nvfp4>
+
+// CHECK-LABEL: func @whole_blocks(
+// CHECK-NOT:     masked
+// CHECK:         return
+func.func @whole_blocks(%x: memref<?x96xbf16>, %q: memref<?x48xi8>,
+                        %s: memref<?x6xf8E4M3FN>) {
   grouped_scaled_gemm.quantize <trtllm>(%x : memref<?x96xbf16>)
-      outs(%q scaled_by %s : memref<?x48xi8>, memref<?x6xf8E4M3FN> as !s)
+      outs(%q scaled_by %s : memref<?x48xi8>, memref<?x6xf8E4M3FN> as !t)
   return
 }
 
@@ -38,7 +50,7 @@ func.func @dense(%x: memref<?x96xbf16>, %q: memref<?x48xi8>,
 // CHECK:         scf.for
 // CHECK:           memref.store {{.*}}, %[[TABLE]]
 // CHECK:         scf.parallel
-// CHECK:           scf.for
+// CHECK:           scf.while
 // CHECK:             memref.load %[[TABLE]]
 // CHECK:         memref.dealloc %[[TABLE]]
 func.func @ragged(%x: memref<?x96xbf16>, %ends: memref<8xi32>,

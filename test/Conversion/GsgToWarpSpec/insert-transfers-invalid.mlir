@@ -3,12 +3,11 @@
 // RUN: not nvfp4-opt %s --gsg-insert-transfers="memory=both" -split-input-file -o /dev/null 2>&1 | FileCheck %s
 // CHECK: error: expected memory host or device, but got 'both'
 
-!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 #global = #gpu.address_space<global>
-func.func @quantize(%x: memref<16x64xf32, #global>, %q: memref<16x32xi8, #global>, %s: memref<16x4xf8E4M3FN, #global>) {
-  // expected-error @below {{'grouped_scaled_gemm.quantize' op expected an operation with GPU code; compile with memory = host to run it on the host}}
-  grouped_scaled_gemm.quantize <te>(%x : memref<16x64xf32, #global>)
-      outs(%q scaled_by %s : memref<16x32xi8, #global>, memref<16x4xf8E4M3FN, #global> as !a)
+func.func @route(%x: memref<16x8xf32, #global>, %w: memref<16x2xf32, #global>, %e: memref<16x2xi32, #global>) {
+  // expected-error @below {{'grouped_scaled_gemm.route' op expected an operation with GPU code; compile with memory = host to run it on the host}}
+  grouped_scaled_gemm.route topk_softmax(%x : memref<16x8xf32, #global>)
+      outs(%w, %e : memref<16x2xf32, #global>, memref<16x2xi32, #global>)
   return
 }
 

@@ -13,6 +13,7 @@
 #include "OpJit.h"
 
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/Patterns.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -57,8 +58,8 @@ static LogicalResult lower(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateActivationToCpuPatterns(patterns);
   populatePermutationToCpuPatterns(patterns);
-  populateQuantizationToCpuPatterns(patterns);
-  populateRelayoutToCpuPatterns(patterns);
+  loops::populateQuantizationPatterns(patterns, /*onDevice=*/false);
+  loops::populateRelayoutPatterns(patterns, /*onDevice=*/false);
   populateRoutingToCpuPatterns(patterns);
   walkAndApplyPatterns(module, std::move(patterns));
   if (failed(verify(module)))

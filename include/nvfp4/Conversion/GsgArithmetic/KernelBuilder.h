@@ -28,6 +28,10 @@ public:
   using VectorType = mlir::VectorType;
 
   KernelBuilder(mlir::OpBuilder &builder, mlir::Location loc);
+  virtual ~KernelBuilder() = default;
+
+  /// True if the code is for threads of a GPU.
+  virtual bool isOnDevice() const { return false; }
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
@@ -92,9 +96,9 @@ public:
 
   Value ptrAdd(Value base, int64_t bytes);
   Value ptrAdd(Value base, Value bytes);
-  /// Loads and stores assume no alignment.
-  Value load(Type type, Value base, int64_t bytes = 0);
-  void store(Value value, Value base, int64_t bytes = 0);
+  /// Loads and stores assume no alignment unless one is given, in bytes.
+  Value load(Type type, Value base, int64_t bytes = 0, int64_t alignment = 1);
+  void store(Value value, Value base, int64_t bytes = 0, int64_t alignment = 1);
   /// Element `index` of an array of i64.
   Value loadOffset(Value array, Value index);
   enum class Level { First, Second };

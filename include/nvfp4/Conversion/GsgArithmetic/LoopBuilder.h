@@ -42,7 +42,7 @@ public:
   llvm::SmallVector<Value> fold(Value size, mlir::ValueRange init,
                                 CarryBody body);
   /// parallel for i in [0, size)
-  void parallel(Value size, Body body);
+  virtual void parallel(Value size, Body body);
   /// The value of the branch that is taken; both have one type.
   Value branch(Value condition, llvm::function_ref<Value()> thenValue,
                llvm::function_ref<Value()> elseValue);

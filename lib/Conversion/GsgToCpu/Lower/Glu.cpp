@@ -11,11 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Storage/StorageAccess.h"
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -23,6 +23,7 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 using IntPredicate = arith::CmpIPredicate;
 
 namespace {

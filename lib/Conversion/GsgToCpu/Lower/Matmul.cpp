@@ -12,9 +12,9 @@
 
 #include "../Product/ProductEmitter.h"
 #include "../Product/ProductOperands.h"
-#include "../Storage/StorageAccess.h"
 #include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -23,6 +23,7 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 
 namespace {
 struct LowerMatmul : OpRewritePattern<MatmulOp> {
@@ -179,8 +180,11 @@ void MatmulOperands::readEpilogue() {
     product.amax = product.frame.add(read.split(op.getAmaxOut()).address);
   product.zeroTail =
       op.getTail() == TailMode::Zero && op.getGrouping().hasGroupsOperand();
-  if (op.getTail() == TailMode::Zero && op.getQuantizer())
-    ScaleLines::get(mb, op.getOutScales(), op.getQuantizedType()).fill(mb, 0);
+  if (op.getTail() == TailMode::Zero && op.getQuantizer()) {
+    arithmetic::LoopBuilder loops(mb.builder, mb.loc);
+    ScaleLines::get(mb, op.getOutScales(), op.getQuantizedType())
+        .fill(loops, 0);
+  }
 }
 
 void MatmulOperands::fillDiscreteRhs(Value table) {

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Storage/StorageAccess.h"
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -27,6 +27,7 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 using IntPredicate = arith::CmpIPredicate;
 using FloatPredicate = arith::CmpFPredicate;
 

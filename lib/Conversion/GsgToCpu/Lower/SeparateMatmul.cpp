@@ -13,9 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Product/ProductOperands.h"
-#include "../Storage/StorageAccess.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/SeparateQuantization.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -25,6 +25,7 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 
 /// Memory until `op` has run, and what `use` adds after it. `extents` has a
 /// value for each dimension; those that `shape` knows are not used.

@@ -12,13 +12,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Storage/ScaleTile.h"
 #include "ProductEmitter.h"
+#include "nvfp4/Conversion/GsgToLoops/ScaleTile.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 using IntPredicate = arith::CmpIPredicate;
 
 namespace {

@@ -12,7 +12,7 @@
 
 #include "ProductOperands.h"
 
-#include "../Storage/ScaleTile.h"
+#include "nvfp4/Conversion/GsgToLoops/ScaleTile.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/CodedWeights.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,6 +22,7 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 using IntPredicate = arith::CmpIPredicate;
 
 MemRefPieces OperandReader::split(Value memref) {

@@ -45,7 +45,8 @@ static bool hasPtx(Operation &op) {
 }
 
 bool nvfp4::gsg::hasDeviceCode(Operation *op) {
-  if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp>(op))
+  if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp, QuantizeOp,
+          DequantizeOp, RelayoutScalesOp, RelayoutGateOp>(op))
     return true;
   // Its block counts the entries of each expert in 32 KiB of shared memory.
   if (auto sort = dyn_cast<SortTokensOp>(op)) {

@@ -36,12 +36,6 @@ void populateSeparateMatmulPatterns(mlir::RewritePatternSet &patterns);
 /// `sort_tokens`, `permute`, `combine`.
 void populatePermutationToCpuPatterns(mlir::RewritePatternSet &patterns);
 
-/// `quantize`, `dequantize`.
-void populateQuantizationToCpuPatterns(mlir::RewritePatternSet &patterns);
-
-/// `relayout_scales`, `relayout_gate`.
-void populateRelayoutToCpuPatterns(mlir::RewritePatternSet &patterns);
-
 /// `relayout_weights`.
 void populateRelayoutWeightsToCpuPatterns(mlir::RewritePatternSet &patterns);
 

@@ -13,13 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_GROUPEDLINES_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_GROUPEDLINES_H
+#ifndef NVFP4_CONVERSION_GSGTOLOOPS_GROUPEDLINES_H
+#define NVFP4_CONVERSION_GSGTOLOOPS_GROUPEDLINES_H
 
-#include "StorageAccess.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
+#include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::loops {
 
 using arithmetic::LoopBuilder;
 
@@ -34,6 +34,14 @@ struct LinePart {
   llvm::SmallVector<Position, 2> scales;
   /// The number of the line among those of its group, and how many those are.
   mlir::Value lineInGroup, linesOfGroup;
+  /// On a device, the number of the only block that the thread has; else null.
+  mlir::Value block;
+
+  /// Calls `body(number, count)` for the blocks of `size` elements of the part
+  /// that the thread has; count is null for blocks that are full.
+  void
+  forEachBlock(MathBuilder &mb, int64_t size,
+               llvm::function_ref<void(mlir::Value, mlir::Value)> body) const;
 };
 
 struct GroupedLines {
@@ -44,13 +52,15 @@ struct GroupedLines {
   /// The offsets, or null.
   mlir::Value groups;
   llvm::SmallVector<ScaleLines, 2> scales;
-  /// Lines run one after another, for bodies that touch other lines.
-  bool sequential = false;
+  /// A thread of a device has all blocks of a line, for bodies that store
+  /// bytes of which two blocks have a half each.
+  bool wholeLines = false;
 
   /// True if group boundaries cut lines.
   bool cutsLines() const;
-  /// Calls `body` for every part that is not empty. One thread runs the two
-  /// lines that share the bytes of a transposed FP4 tensor.
+  /// Calls `body` for every part that is not empty: on the host once, in a
+  /// thread for each line; on a device in one for each block. One thread runs
+  /// the two lines that share the bytes of a transposed FP4 tensor.
   void forEachPart(LoopBuilder &mb,
                    llvm::function_ref<void(const LinePart &)> body) const;
 };
@@ -60,6 +70,6 @@ struct GroupedLines {
 mlir::Value emitGroupEntry(MathBuilder &mb, mlir::Value value,
                            mlir::Value group);
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::loops
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_GROUPEDLINES_H
+#endif // NVFP4_CONVERSION_GSGTOLOOPS_GROUPEDLINES_H

@@ -11,15 +11,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_STORAGEACCESS_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_STORAGEACCESS_H
+#ifndef NVFP4_CONVERSION_GSGTOLOOPS_STORAGEACCESS_H
+#define NVFP4_CONVERSION_GSGTOLOOPS_STORAGEACCESS_H
 
-#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Format/BlockFormat.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::loops {
 
+using arithmetic::LoopBuilder;
 using arithmetic::MathBuilder;
 
 /// A memref taken apart: the address of its first element, extents and strides
@@ -29,6 +30,9 @@ struct MemRefParts {
   llvm::SmallVector<mlir::Value> sizes, strides;
   mlir::Type element;
   int64_t elementBytes = 1;
+  /// In memory of a device, a power of two of bytes that every row begins at a
+  /// multiple of; at most 16, to which that memory is aligned.
+  int64_t rowAlignment = 1;
   /// The last stride is 1 for sure.
   bool isContiguous = false;
 
@@ -54,16 +58,19 @@ mlir::Value emitLaneMask(MathBuilder &mb, mlir::Value count, int64_t lanes);
 /// mask, lanes outside are zero and not read.
 mlir::Value emitLoadReals(MathBuilder &mb, mlir::Type element,
                           mlir::Value address, int64_t lanes,
-                          mlir::Value mask = {});
+                          mlir::Value mask = {}, int64_t alignment = 1);
 /// Rounds f32 values to `element` and stores the first `count` of them, or all.
 void emitStoreReals(MathBuilder &mb, mlir::Type element, mlir::Value values,
-                    mlir::Value address, mlir::Value count = {});
+                    mlir::Value address, mlir::Value count = {},
+                    int64_t alignment = 1);
 
 /// A tensor of bf16, f16 or f32 seen as lines.
 struct RealLines {
   MemRefParts parts;
   /// Lines run along dimension -2.
   bool transposed = false;
+  /// Vectors start at any element, not at multiples of their length only.
+  bool anyPhase = false;
 
   mlir::Value address(MathBuilder &mb, const Position &at) const;
   /// `lanes` values from `at` on; with a count, lanes from it on are zero and
@@ -115,7 +122,7 @@ struct ScaleLines {
   /// The address of the scale of block `at.along`.
   mlir::Value address(MathBuilder &mb, const Position &at) const;
   /// Sets every byte, padding included.
-  void fill(MathBuilder &mb, uint8_t byte) const;
+  void fill(LoopBuilder &mb, uint8_t byte) const;
 
 private:
   mlir::Value numRows(MathBuilder &mb) const;
@@ -135,6 +142,6 @@ struct LineExtents {
                                const MemRefParts &packed);
 };
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::loops
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_STORAGEACCESS_H
+#endif // NVFP4_CONVERSION_GSGTOLOOPS_STORAGEACCESS_H

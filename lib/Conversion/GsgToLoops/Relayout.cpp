@@ -10,8 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Storage/GroupedLines.h"
-#include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/Patterns.h"
+
+#include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
+#include "nvfp4/Conversion/GsgToLoops/GroupedLines.h"
+#include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -20,21 +23,27 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 using IntPredicate = arith::CmpIPredicate;
 
 namespace {
+
+/// Copies the scale at `at` of a line, or all that are in a `type` from there.
+void copyScale(MathBuilder &mb, const ScaleLines &from, Position source,
+               const ScaleLines &to, Position target, Value at, Type type) {
+  auto advanced = [&](const Position &begin) -> Position {
+    return {begin.batch, begin.line, mb.add(begin.along, at)};
+  };
+  Value scales = mb.load(type, from.address(mb, advanced(source)));
+  mb.store(scales, to.address(mb, advanced(target)));
+}
 
 /// Copies `count` scales of a line, by words of four where both begin one.
 void copyScales(MathBuilder &mb, const ScaleLines &from, Position source,
                 const ScaleLines &to, Position target, Value count,
                 bool wordAligned) {
-  auto advanced = [&](const Position &at, Value by) -> Position {
-    return {at.batch, at.line, mb.add(at.along, by)};
-  };
   auto copy = [&](Type type, Value at) {
-    Value scales = mb.load(type, from.address(mb, advanced(source, at)));
-    mb.store(scales, to.address(mb, advanced(target, at)));
+    copyScale(mb, from, source, to, target, at, type);
   };
   Value copied = mb.i64Constant(0);
   if (wordAligned) {
@@ -53,15 +62,19 @@ bool hasAdjacentScales(const ScaleLines &scales) {
 }
 
 struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
-  using OpRewritePattern::OpRewritePattern;
+  LowerRelayoutScales(MLIRContext *context, bool onDevice)
+      : OpRewritePattern(context), onDevice(onDevice) {}
 
   LogicalResult matchAndRewrite(RelayoutScalesOp op,
                                 PatternRewriter &rewriter) const override {
     ScaledType from = op.getInputType(), to = op.getResultType();
     if (op->getNumResults() || !from || !to || !op.getInputScales() ||
-        !op.getOutScales() || !isa<MemRefType>(op.getOutScales().getType()))
+        !op.getOutScales() || !isa<MemRefType>(op.getOutScales().getType()) ||
+        isDeviceMemory(op.getOutScales().getType()) != onDevice)
       return rewriter.notifyMatchFailure(op, "is not in storage form");
-    LoopBuilder mb(rewriter, op.getLoc());
+    std::unique_ptr<LoopBuilder> loops =
+        makeLoopBuilder(rewriter, op, op.getOutScales());
+    LoopBuilder &mb = *loops;
     GroupedLines lines;
     lines.type = from;
     lines.extents =
@@ -76,6 +89,13 @@ struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
                  hasAdjacentScales(lines.scales[1]) && !lines.cutsLines();
     int64_t block = from.getBlockSize();
     lines.forEachPart(mb, [&](const LinePart &part) {
+      if (part.block) {
+        part.forEachBlock(mb, block, [&](Value number, Value) {
+          copyScale(mb, lines.scales[0], part.scales[0], lines.scales[1],
+                    part.scales[1], number, mb.i8);
+        });
+        return;
+      }
       Value blocks = mb.div(mb.add(part.size, block - 1), block);
       copyScales(mb, lines.scales[0], part.scales[0], lines.scales[1],
                  part.scales[1], blocks, words);
@@ -83,6 +103,9 @@ struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  bool onDevice;
 };
 
 /// The row of a weight under `from` that becomes row `row` under `to`, for
@@ -106,40 +129,44 @@ Value emitSourceRow(MathBuilder &mb, GateAttr from, GateAttr to, Value rows,
 }
 
 struct LowerRelayoutGate : OpRewritePattern<RelayoutGateOp> {
-  using OpRewritePattern::OpRewritePattern;
+  LowerRelayoutGate(MLIRContext *context, bool onDevice)
+      : OpRewritePattern(context), onDevice(onDevice) {}
 
   LogicalResult matchAndRewrite(RelayoutGateOp op,
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults() || !op.getOut() ||
-        !isa<MemRefType>(op.getOut().getType()))
+        !isa<MemRefType>(op.getOut().getType()) ||
+        isDeviceMemory(op.getOut().getType()) != onDevice)
       return rewriter.notifyMatchFailure(op, "is not in storage form");
-    LoopBuilder mb(rewriter, op.getLoc());
+    std::unique_ptr<LoopBuilder> loops =
+        makeLoopBuilder(rewriter, op, op.getOut());
     if (op.getInputScales())
-      lowerScaled(mb, op);
+      lowerScaled(*loops, op);
     else
-      lowerPlain(mb, op);
+      lowerPlain(*loops, op);
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
+  bool onDevice;
+
   /// Permutes the last dimension.
   static void lowerPlain(LoopBuilder &mb, RelayoutGateOp op) {
     MemRefParts input = MemRefParts::get(mb, op.getInput());
     MemRefParts out = MemRefParts::get(mb, op.getOut());
     Type bits = mb.builder.getIntegerType(input.elementBytes * 8);
     Value columns = out.columns(mb);
-    mb.parallel(mb.toIndex(out.rows(mb)), [&](Value index) {
-      Value row = mb.toI64(index);
-      Value in = input.rowAddress(mb, row), to = out.rowAddress(mb, row);
-      auto at = [&](const MemRefParts &parts, Value base, Value column) {
+    int64_t alignment = mb.isOnDevice() ? out.elementBytes : 1;
+    forElements(mb, out.rows(mb), columns, [&](Value row, Value c) {
+      auto at = [&](const MemRefParts &parts, Value column) {
         Value element = mb.mul(column, parts.strides.back());
-        return mb.ptrAdd(base, mb.mul(element, parts.elementBytes));
+        return mb.ptrAdd(parts.rowAddress(mb, row),
+                         mb.mul(element, parts.elementBytes));
       };
-      mb.forLoop(mb.i64Constant(0), columns, 1, [&](Value c) {
-        Value source = emitSourceRow(mb, op.getFrom(), op.getTo(), columns, c);
-        mb.store(mb.load(bits, at(input, in, source)), at(out, to, c));
-      });
+      Value source = emitSourceRow(mb, op.getFrom(), op.getTo(), columns, c);
+      Value element = mb.load(bits, at(input, source), /*bytes=*/0, alignment);
+      mb.store(element, at(out, c), /*bytes=*/0, alignment);
     });
   }
 
@@ -159,20 +186,63 @@ private:
     int64_t block = type.getBlockSize();
     Value blocks = mb.div(mb.add(extents.length, block - 1), block);
     Value zero = mb.i64Constant(0);
-    mb.parallel(mb.toIndex(out.rows(mb)), [&](Value index) {
-      Value row = mb.toI64(index);
+    /// Positions of the first scales of row `row` and of where it comes from.
+    auto locate = [&](Value row) -> std::pair<Position, Position> {
       Value batch = zero, line = row;
       if (type.getRank() > 2) {
         batch = mb.div(row, rows);
         line = mb.rem(row, rows);
       }
       Value source = emitSourceRow(mb, op.getFrom(), op.getTo(), rows, line);
-      Value sourceRow = mb.add(mb.mul(batch, rows), source);
-      copyRow(mb, input, input.rowAddress(mb, sourceRow), out,
-              out.rowAddress(mb, row));
-      copyScales(mb, from, {batch, source, zero}, to, {batch, line, zero},
-                 blocks, hasAdjacentScales(from) && hasAdjacentScales(to));
+      return {{batch, source, zero}, {batch, line, zero}};
+    };
+    auto sourceAddress = [&](const Position &source) {
+      return input.rowAddress(mb,
+                              mb.add(mb.mul(source.batch, rows), source.line));
+    };
+    if (mb.isOnDevice()) {
+      forElements(mb, out.rows(mb), out.columns(mb), [&](Value row, Value c) {
+        copyByte(mb, input, sourceAddress(locate(row).first), out,
+                 out.rowAddress(mb, row), c);
+      });
+      forElements(mb, out.rows(mb), blocks, [&](Value row, Value block) {
+        auto [source, target] = locate(row);
+        copyScale(mb, from, source, to, target, block, mb.i8);
+      });
+      return;
+    }
+    mb.parallel(mb.toIndex(out.rows(mb)), [&](Value index) {
+      Value row = mb.toI64(index);
+      auto [source, target] = locate(row);
+      copyRow(mb, input, sourceAddress(source), out, out.rowAddress(mb, row));
+      copyScales(mb, from, source, to, target, blocks,
+                 hasAdjacentScales(from) && hasAdjacentScales(to));
     });
+  }
+
+  /// Calls `body(row, column)` for all elements of a matrix: in a thread of the
+  /// host for each row, in one of a device for each element.
+  static void forElements(LoopBuilder &mb, Value rows, Value columns,
+                          function_ref<void(Value, Value)> body) {
+    if (mb.isOnDevice()) {
+      mb.parallel(mb.toIndex(mb.mul(rows, columns)), [&](Value index) {
+        Value number = mb.toI64(index);
+        body(mb.div(number, columns), mb.rem(number, columns));
+      });
+      return;
+    }
+    mb.parallel(mb.toIndex(rows), [&](Value index) {
+      Value row = mb.toI64(index);
+      mb.forLoop(mb.i64Constant(0), columns, 1,
+                 [&](Value column) { body(row, column); });
+    });
+  }
+
+  static void copyByte(MathBuilder &mb, const MemRefParts &input, Value from,
+                       const MemRefParts &out, Value to, Value column) {
+    Value byte =
+        mb.load(mb.i8, mb.ptrAdd(from, mb.mul(column, input.strides.back())));
+    mb.store(byte, mb.ptrAdd(to, mb.mul(column, out.strides.back())));
   }
 
   static void copyRow(MathBuilder &mb, const MemRefParts &input, Value from,
@@ -182,16 +252,14 @@ private:
                              /*isVolatile=*/false);
       return;
     }
-    mb.forLoop(mb.i64Constant(0), out.columns(mb), 1, [&](Value c) {
-      Value byte =
-          mb.load(mb.i8, mb.ptrAdd(from, mb.mul(c, input.strides.back())));
-      mb.store(byte, mb.ptrAdd(to, mb.mul(c, out.strides.back())));
-    });
+    mb.forLoop(mb.i64Constant(0), out.columns(mb), 1,
+               [&](Value c) { copyByte(mb, input, from, out, to, c); });
   }
 };
 } // namespace
 
-void nvfp4::gsg::cpu::populateRelayoutToCpuPatterns(
-    RewritePatternSet &patterns) {
-  patterns.add<LowerRelayoutScales, LowerRelayoutGate>(patterns.getContext());
+void loops::populateRelayoutPatterns(RewritePatternSet &patterns,
+                                     bool onDevice) {
+  patterns.add<LowerRelayoutScales, LowerRelayoutGate>(patterns.getContext(),
+                                                       onDevice);
 }

@@ -11,14 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StorageAccess.h"
+#include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 
-#include "ScaleTile.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numeric>
@@ -27,8 +27,11 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 using IntPredicate = arith::CmpIPredicate;
+
+/// The most that one load of a GPU takes, in bytes.
+static constexpr int64_t kVectorBytes = 16;
 
 MemRefParts MemRefParts::get(MathBuilder &mb, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
@@ -65,6 +68,15 @@ MemRefParts MemRefParts::get(MathBuilder &mb, Value memref) {
       parts.strides[i] = mb.toI64(metadata.getStrides()[i]);
   }
   parts.isContiguous = rank == 0 || identity || (known && strides.back() == 1);
+  for (int64_t i = 0; i + 1 < rank; ++i)
+    known &= !ShapedType::isDynamic(strides[i]);
+  parts.rowAlignment = parts.elementBytes;
+  if (known && offset == 0) {
+    int64_t pitch = kVectorBytes;
+    for (int64_t i = 0; i + 1 < rank; ++i)
+      pitch = std::gcd(pitch, strides[i] * parts.elementBytes);
+    parts.rowAlignment = pitch;
+  }
   Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(
       mb.builder, mb.loc, memref);
   parts.address =
@@ -101,7 +113,7 @@ Value MemRefParts::rowAddress(MathBuilder &mb, Value row) const {
   return mb.ptrAdd(address, mb.mul(offset, elementBytes));
 }
 
-Value cpu::emitLaneMask(MathBuilder &mb, Value count, int64_t lanes) {
+Value loops::emitLaneMask(MathBuilder &mb, Value count, int64_t lanes) {
   SmallVector<int32_t> iota(lanes);
   std::iota(iota.begin(), iota.end(), 0);
   auto type = VectorType::get(lanes, mb.i32);
@@ -111,15 +123,24 @@ Value cpu::emitLaneMask(MathBuilder &mb, Value count, int64_t lanes) {
                 mb.splat(mb.truncate(count, mb.i32), lanes));
 }
 
+/// Of `bytes` bytes of a row that start at a multiple of as many, or anywhere.
+static int64_t alignmentOf(MathBuilder &mb, const MemRefParts &parts,
+                           int64_t bytes, bool anyPhase) {
+  if (!mb.isOnDevice())
+    return 1;
+  return anyPhase ? parts.elementBytes : std::gcd(parts.rowAlignment, bytes);
+}
+
 /// `lanes` elements of integer type `element` at `address`.
 static Value loadVector(MathBuilder &mb, Type element, Value address,
-                        int64_t lanes, Value mask) {
+                        int64_t lanes, Value mask, int64_t alignment) {
   auto type = VectorType::get(lanes, element);
   if (!mask)
-    return mb.load(type, address);
+    return mb.load(type, address, /*bytes=*/0, alignment);
   return LLVM::MaskedLoadOp::create(
       mb.builder, mb.loc, type, address, mask, mb.constant(type, 0),
-      mb.builder.getI32IntegerAttr(1), /*nontemporal=*/UnitAttr());
+      mb.builder.getI32IntegerAttr(static_cast<int32_t>(alignment)),
+      /*nontemporal=*/UnitAttr());
 }
 
 /// `count`, which LLVM does not know to be constant. LLVM 22 stores too many
@@ -138,15 +159,16 @@ static Value hideConstant(MathBuilder &mb, Value count) {
 
 /// Stores the first `count` lanes, or all of them.
 static void storeVector(MathBuilder &mb, Value vector, Value address,
-                        Value count) {
+                        Value count, int64_t alignment) {
   if (!count)
-    return mb.store(vector, address);
+    return mb.store(vector, address, /*bytes=*/0, alignment);
   auto type = cast<VectorType>(vector.getType());
-  if (type.getElementTypeBitWidth() < 32)
+  if (type.getElementTypeBitWidth() < 32 && !mb.isOnDevice())
     count = hideConstant(mb, count);
-  LLVM::MaskedStoreOp::create(mb.builder, mb.loc, vector, address,
-                              emitLaneMask(mb, count, type.getNumElements()),
-                              mb.builder.getI32IntegerAttr(1));
+  LLVM::MaskedStoreOp::create(
+      mb.builder, mb.loc, vector, address,
+      emitLaneMask(mb, count, type.getNumElements()),
+      mb.builder.getI32IntegerAttr(static_cast<int32_t>(alignment)));
 }
 
 /// The integer type as wide as `element`.
@@ -154,22 +176,50 @@ static Type bitsOf(MathBuilder &mb, Type element) {
   return mb.builder.getIntegerType(element.getIntOrFloatBitWidth());
 }
 
-Value cpu::emitLoadReals(MathBuilder &mb, Type element, Value address,
-                         int64_t lanes, Value mask) {
-  Value bits = loadVector(mb, bitsOf(mb, element), address, lanes, mask);
+Value loops::emitLoadReals(MathBuilder &mb, Type element, Value address,
+                           int64_t lanes, Value mask, int64_t alignment) {
+  Value bits =
+      loadVector(mb, bitsOf(mb, element), address, lanes, mask, alignment);
   return emitFromReal(mb.builder, mb.loc, mb.bitcastLike(bits, element));
 }
 
-void cpu::emitStoreReals(MathBuilder &mb, Type element, Value values,
-                         Value address, Value count) {
+void loops::emitStoreReals(MathBuilder &mb, Type element, Value values,
+                           Value address, Value count, int64_t alignment) {
   Value rounded = emitToReal(mb.builder, mb.loc, values, element);
-  storeVector(mb, mb.bitcastLike(rounded, bitsOf(mb, element)), address, count);
+  storeVector(mb, mb.bitcastLike(rounded, bitsOf(mb, element)), address, count,
+              alignment);
+}
+
+/// Each lane by itself, as vectors in registers of a GPU want it.
+static SmallVector<Value> forEachLane(MathBuilder &mb, Value count,
+                                      int64_t lanes, ValueRange init,
+                                      KernelBuilder::CarryBody body) {
+  SmallVector<Value> carried(init);
+  for (int64_t k = 0; k < lanes; ++k) {
+    Value lane = mb.i64Constant(k);
+    if (!count) {
+      carried = body(lane, carried);
+      continue;
+    }
+    auto branch = scf::IfOp::create(
+        mb.builder, mb.loc, mb.cmp(IntPredicate::slt, lane, count),
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(mb.builder, mb.loc, body(lane, carried));
+        },
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(mb.builder, mb.loc, carried);
+        });
+    carried = branch.getResults();
+  }
+  return carried;
 }
 
 /// for lane in [0, count or lanes).
 static SmallVector<Value> forLanes(MathBuilder &mb, Value count, int64_t lanes,
                                    ValueRange init,
                                    KernelBuilder::CarryBody body) {
+  if (mb.isOnDevice())
+    return forEachLane(mb, count, lanes, init, body);
   return mb.forLoop(mb.i64Constant(0), count ? count : mb.i64Constant(lanes), 1,
                     init, body);
 }
@@ -201,12 +251,15 @@ Value RealLines::address(MathBuilder &mb, const Position &at) const {
 Value RealLines::load(MathBuilder &mb, const Position &at, int64_t lanes,
                       Value count) const {
   if (!transposed && parts.isContiguous)
-    return emitLoadReals(mb, parts.element, address(mb, at), lanes,
-                         count ? emitLaneMask(mb, count, lanes) : Value());
+    return emitLoadReals(
+        mb, parts.element, address(mb, at), lanes,
+        count ? emitLaneMask(mb, count, lanes) : Value(),
+        alignmentOf(mb, parts, lanes * parts.elementBytes, anyPhase));
   Type bits = bitsOf(mb, parts.element);
   Value zero = mb.constant(VectorType::get(lanes, bits), 0);
   Value found = forLanes(mb, count, lanes, zero, [&](Value k, ValueRange v) {
-    Value one = mb.load(bits, address(mb, advanced(mb, at, k)));
+    Value one = mb.load(bits, address(mb, advanced(mb, at, k)), /*bytes=*/0,
+                        alignmentOf(mb, parts, 1, /*anyPhase=*/true));
     return SmallVector<Value>{insertLane(mb, one, v[0], k)};
   })[0];
   return emitFromReal(mb.builder, mb.loc, mb.bitcastLike(found, parts.element));
@@ -216,11 +269,14 @@ void RealLines::store(MathBuilder &mb, Value values, const Position &at,
                       Value count) const {
   int64_t lanes = cast<VectorType>(values.getType()).getNumElements();
   if (!transposed && parts.isContiguous)
-    return emitStoreReals(mb, parts.element, values, address(mb, at), count);
+    return emitStoreReals(
+        mb, parts.element, values, address(mb, at), count,
+        alignmentOf(mb, parts, lanes * parts.elementBytes, anyPhase));
   Value rounded = emitToReal(mb.builder, mb.loc, values, parts.element);
   Value bits = mb.bitcastLike(rounded, bitsOf(mb, parts.element));
   forLanes(mb, count, lanes, {}, [&](Value k, ValueRange) {
-    mb.store(extractLane(mb, bits, k), address(mb, advanced(mb, at, k)));
+    mb.store(extractLane(mb, bits, k), address(mb, advanced(mb, at, k)),
+             /*bytes=*/0, alignmentOf(mb, parts, 1, /*anyPhase=*/true));
     return SmallVector<Value>();
   });
 }
@@ -288,12 +344,13 @@ Value CodeLines::load(MathBuilder &mb, const Position &at, int64_t lanes,
   if (transposed || !parts.isContiguous || (anyPhase && isFP4()))
     return loadOneByOne(mb, at, lanes, count);
   Value address = locate(mb, at).first;
-  if (!isFP4())
-    return loadVector(mb, mb.i8, address, lanes,
-                      count ? emitLaneMask(mb, count, lanes) : Value());
-  Value mask =
-      count ? emitLaneMask(mb, mb.ceilShift(count, 1), lanes / 2) : Value();
-  return unpackNibbles(mb, loadVector(mb, mb.i8, address, lanes / 2, mask));
+  int64_t bytes = isFP4() ? lanes / 2 : lanes;
+  Value mask;
+  if (count)
+    mask = emitLaneMask(mb, isFP4() ? mb.ceilShift(count, 1) : count, bytes);
+  Value loaded = loadVector(mb, mb.i8, address, bytes, mask,
+                            alignmentOf(mb, parts, bytes, anyPhase));
+  return isFP4() ? unpackNibbles(mb, loaded) : loaded;
 }
 
 void CodeLines::store(MathBuilder &mb, Value codes, const Position &at,
@@ -310,7 +367,8 @@ void CodeLines::store(MathBuilder &mb, Value codes, const Position &at,
                        mb.constant(codes.getType(), 0));
     Value bytes = emitPackCodes(mb.builder, mb.loc, kind, kept);
     storeVector(mb, bytes, address,
-                count && isFP4() ? mb.ceilShift(count, 1) : count);
+                count && isFP4() ? mb.ceilShift(count, 1) : count,
+                alignmentOf(mb, parts, isFP4() ? lanes / 2 : lanes, anyPhase));
   };
   if (!anyPhase || !isFP4())
     return storePacked();
@@ -319,115 +377,4 @@ void CodeLines::store(MathBuilder &mb, Value codes, const Position &at,
   Value even = mb.cmp(IntPredicate::eq, mb.bitAnd(at.along, 1), 0);
   mb.ifThenElse(even, storePacked,
                 [&] { storeOneByOne(mb, codes, at, lanes, count); });
-}
-
-ScaleLines ScaleLines::get(MathBuilder &mb, Value memref, ScaledType type) {
-  return {MemRefParts::get(mb, memref), type};
-}
-
-int64_t ScaleLines::matrixDim() const {
-  return parts.getRank() - getLayoutRank(type.getLayout());
-}
-
-Value ScaleLines::numRows(MathBuilder &mb) const {
-  int64_t dim = matrixDim();
-  if (type.getLayout() == ScaleLayout::Linear)
-    return dim < 0 ? mb.i64Constant(1) : parts.sizes[dim];
-  return mb.mul(parts.sizes[dim], getRowTile(type.getLayout()));
-}
-
-Value ScaleLines::numColumns(MathBuilder &mb) const {
-  if (type.getLayout() == ScaleLayout::Linear)
-    return parts.sizes.back();
-  return mb.mul(parts.sizes[matrixDim() + 1], 4);
-}
-
-Value ScaleLines::numLines(MathBuilder &mb) const {
-  return type.isKMajor() ? numRows(mb) : numColumns(mb);
-}
-Value ScaleLines::numBlocks(MathBuilder &mb) const {
-  return type.isKMajor() ? numColumns(mb) : numRows(mb);
-}
-
-Value ScaleLines::address(MathBuilder &mb, const Position &at) const {
-  Value i = type.isKMajor() ? at.line : at.along;
-  Value j = type.isKMajor() ? at.along : at.line;
-  int64_t dim = matrixDim();
-  Value offset;
-  if (type.getLayout() == ScaleLayout::Linear) {
-    offset = mb.mul(j, parts.strides.back());
-    if (dim >= 0)
-      offset = mb.add(offset, mb.mul(i, parts.strides[dim]));
-  } else {
-    bool large = type.getLayout() == ScaleLayout::Blocked;
-    offset = mb.mul(mb.shr(i, large ? 7 : 3), parts.strides[dim]);
-    offset = mb.add(offset, mb.mul(mb.shr(j, 2), parts.strides[dim + 1]));
-    offset = mb.add(offset, mb.bitAnd(j, 3));
-    if (large) {
-      offset = mb.add(offset, mb.shl(mb.bitAnd(i, 31), 4));
-      offset = mb.add(offset, mb.shl(mb.bitAnd(mb.shr(i, 5), 3), 2));
-    } else {
-      offset = mb.add(offset, mb.shl(mb.bitAnd(i, 7), 2));
-    }
-  }
-  if (dim > 0)
-    offset = mb.add(offset, mb.mul(at.batch, parts.strides[0]));
-  return mb.ptrAdd(parts.address, offset);
-}
-
-void ScaleLines::fill(MathBuilder &mb, uint8_t byte) const {
-  // One run of neighbouring bytes for each index of the leading dimensions.
-  int64_t dim = matrixDim();
-  bool linear = type.getLayout() == ScaleLayout::Linear;
-  int64_t outer = linear ? parts.getRank() - 1 : dim + 2;
-  Value runs = mb.i64Constant(1);
-  for (int64_t i = 0; i < outer; ++i)
-    runs = mb.mul(runs, parts.sizes[i]);
-  Value bytes =
-      linear
-          ? parts.sizes.back()
-          : mb.i64Constant(type.getLayout() == ScaleLayout::Blocked ? 512 : 32);
-  mb.forLoop(mb.i64Constant(0), runs, 1, [&](Value run) {
-    Value offset = mb.i64Constant(0);
-    for (int64_t i = outer - 1; i >= 0; --i) {
-      offset =
-          mb.add(offset, mb.mul(mb.rem(run, parts.sizes[i]), parts.strides[i]));
-      run = mb.div(run, parts.sizes[i]);
-    }
-    LLVM::MemsetOp::create(mb.builder, mb.loc, mb.ptrAdd(parts.address, offset),
-                           mb.constant(mb.i8, static_cast<int8_t>(byte)), bytes,
-                           /*isVolatile=*/false);
-  });
-}
-
-static LineExtents extentsOf(MathBuilder &mb, ScaledType type,
-                             ArrayRef<Value> shape) {
-  LineExtents extents;
-  int64_t rank = type.getRank();
-  Value one = mb.i64Constant(1);
-  Value columns = shape[rank - 1];
-  Value rows = rank > 1 ? shape[rank - 2] : one;
-  extents.batches = rank > 2 ? shape[0] : one;
-  extents.lines = type.isKMajor() ? rows : columns;
-  extents.length = type.isKMajor() ? columns : rows;
-  return extents;
-}
-
-LineExtents LineExtents::get(MathBuilder &mb, ScaledType type,
-                             const MemRefParts &logical) {
-  return extentsOf(mb, type, logical.sizes);
-}
-
-LineExtents LineExtents::getPacked(MathBuilder &mb, ScaledType type,
-                                   const MemRefParts &packed) {
-  SmallVector<Value> shape;
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    if (!type.isDynamicDim(i))
-      shape.push_back(mb.i64Constant(type.getDimSize(i)));
-    else if (type.isFP4() && i == type.getRank() - 1)
-      shape.push_back(mb.shl(packed.sizes[i], 1));
-    else
-      shape.push_back(packed.sizes[i]);
-  }
-  return extentsOf(mb, type, shape);
 }

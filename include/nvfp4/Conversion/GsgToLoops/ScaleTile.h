@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_SCALETILE_H
-#define NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_SCALETILE_H
+#ifndef NVFP4_CONVERSION_GSGTOLOOPS_SCALETILE_H
+#define NVFP4_CONVERSION_GSGTOLOOPS_SCALETILE_H
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
-namespace nvfp4::gsg::cpu {
+namespace nvfp4::gsg::loops {
 
 /// Dimensions that a matrix of scales has in memory.
 inline int64_t getLayoutRank(ScaleLayout layout) {
@@ -33,6 +33,6 @@ inline int64_t getLayoutRank(ScaleLayout layout) {
   llvm_unreachable("expected a layout of scales");
 }
 
-} // namespace nvfp4::gsg::cpu
+} // namespace nvfp4::gsg::loops
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOCPU_STORAGE_SCALETILE_H
+#endif // NVFP4_CONVERSION_GSGTOLOOPS_SCALETILE_H

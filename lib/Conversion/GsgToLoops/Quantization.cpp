@@ -5,16 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One block at a time, in registers; lines in parallel. Elements are numbered
-// for stochastic rounding along lines, so the bytes depend neither on groups
-// nor on threads.
+// One block at a time, in registers. Elements are numbered for stochastic
+// rounding along lines, so the bytes depend neither on groups nor on threads.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Storage/GroupedLines.h"
+#include "nvfp4/Conversion/GsgToLoops/Patterns.h"
+
 #include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
-#include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
+#include "nvfp4/Conversion/GsgToLoops/GroupedLines.h"
+#include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -23,7 +25,7 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
-using namespace nvfp4::gsg::cpu;
+using namespace nvfp4::gsg::loops;
 using IntPredicate = arith::CmpIPredicate;
 
 namespace {
@@ -32,17 +34,6 @@ CodeLines codesOf(MathBuilder &mb, Value memref, const GroupedLines &lines) {
   return {MemRefParts::get(mb, memref),
           format::elementKind(toFormat(lines.type.getFormat())),
           !lines.type.isKMajor(), lines.cutsLines(), lines.extents.lines};
-}
-
-/// Calls `body(b, count)` for the blocks of a part, where count is null for
-/// blocks that are full.
-void forBlocks(MathBuilder &mb, const LinePart &part, int64_t block,
-               function_ref<void(Value, Value)> body) {
-  Value full = mb.div(part.size, block);
-  mb.forLoop(mb.i64Constant(0), full, 1,
-             [&](Value number) { body(number, Value()); });
-  Value rest = mb.rem(part.size, block);
-  mb.ifThen(mb.cmp(IntPredicate::ne, rest, 0), [&] { body(full, rest); });
 }
 
 Position blockBegin(MathBuilder &mb, const Position &begin, Value number,
@@ -67,7 +58,7 @@ struct QuantizeEmitter {
     Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
     if (op.getQuantizer().getTwoD())
       return emitSquares(part, global);
-    forBlocks(mb, part, quantizer.getBlockSize(), [&](Value n, Value count) {
+    part.forEachBlock(mb, quantizer.getBlockSize(), [&](Value n, Value count) {
       emitBlock(part, part.begin.line, n, count, global, Value());
     });
   }
@@ -109,7 +100,7 @@ private:
       Value left = mb.sub(part.linesOfGroup, part.lineInGroup);
       Value first = part.begin.line;
       Value end = mb.add(first, mb.minS(left, block));
-      forBlocks(mb, part, block, [&](Value number, Value count) {
+      part.forEachBlock(mb, block, [&](Value number, Value count) {
         Value bits = mb.forLoop(
             first, end, 1, {mb.constant(mb.i32, 0)},
             [&](Value line, ValueRange largest) {
@@ -128,15 +119,19 @@ private:
 };
 
 struct LowerQuantize : OpRewritePattern<QuantizeOp> {
-  using OpRewritePattern::OpRewritePattern;
+  LowerQuantize(MLIRContext *context, bool onDevice)
+      : OpRewritePattern(context), onDevice(onDevice) {}
 
   LogicalResult matchAndRewrite(QuantizeOp op,
                                 PatternRewriter &rewriter) const override {
     ScaledType type = op.getScaledResultType();
     if (op->getNumResults() || !type || !op.getOutScales() ||
-        !isa<MemRefType>(op.getInput().getType()))
+        !isa<MemRefType>(op.getInput().getType()) ||
+        isDeviceMemory(op.getInput().getType()) != onDevice)
       return rewriter.notifyMatchFailure(op, "is not in storage form");
-    LoopBuilder mb(rewriter, op.getLoc());
+    std::unique_ptr<LoopBuilder> loops =
+        makeLoopBuilder(rewriter, op, op.getInput());
+    LoopBuilder &mb = *loops;
     RealLines input{MemRefParts::get(mb, op.getInput()), !type.isKMajor()};
     GroupedLines lines;
     lines.type = type;
@@ -144,8 +139,8 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
     lines.grouping = op.getGrouping().value_or(GroupingAttr());
     lines.groups = op.getGroups();
     lines.scales = {ScaleLines::get(mb, op.getOutScales(), type)};
-    // Squares of columns may share bytes with their neighbours.
-    lines.sequential = op.getQuantizer().getTwoD() && !type.isKMajor();
+    input.anyPhase = lines.cutsLines();
+    lines.wholeLines = type.isFP4() && type.isKMajor() && lines.cutsLines();
     CodeLines codes = codesOf(mb, op.getOut(), lines);
     QuantizeEmitter emitter{
         mb,    op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
@@ -155,18 +150,25 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  bool onDevice;
 };
 
 struct LowerDequantize : OpRewritePattern<DequantizeOp> {
-  using OpRewritePattern::OpRewritePattern;
+  LowerDequantize(MLIRContext *context, bool onDevice)
+      : OpRewritePattern(context), onDevice(onDevice) {}
 
   LogicalResult matchAndRewrite(DequantizeOp op,
                                 PatternRewriter &rewriter) const override {
     ScaledType type = op.getInputType();
     if (op->getNumResults() || !type || !op.getInputScales() ||
-        !isa<MemRefType>(op.getOut().getType()))
+        !isa<MemRefType>(op.getOut().getType()) ||
+        isDeviceMemory(op.getOut().getType()) != onDevice)
       return rewriter.notifyMatchFailure(op, "is not in storage form");
-    LoopBuilder mb(rewriter, op.getLoc());
+    std::unique_ptr<LoopBuilder> loops =
+        makeLoopBuilder(rewriter, op, op.getOut());
+    LoopBuilder &mb = *loops;
     RealLines out{MemRefParts::get(mb, op.getOut()), !type.isKMajor()};
     GroupedLines lines;
     lines.type = type;
@@ -174,11 +176,12 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
     lines.grouping = op.getGrouping().value_or(GroupingAttr());
     lines.groups = op.getGroups();
     lines.scales = {ScaleLines::get(mb, op.getInputScales(), type)};
+    out.anyPhase = lines.cutsLines();
     CodeLines codes = codesOf(mb, op.getInput(), lines);
     int64_t block = type.getBlockSize();
     lines.forEachPart(mb, [&](const LinePart &part) {
       Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
-      forBlocks(mb, part, block, [&](Value number, Value count) {
+      part.forEachBlock(mb, block, [&](Value number, Value count) {
         Position at = blockBegin(mb, part.begin, number, block);
         Value code = codes.load(mb, at, block, count);
         Value scale = mb.load(
@@ -192,6 +195,8 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
   }
 
 private:
+  bool onDevice;
+
   /// f32 values of codes under a scale byte.
   static Value emitValues(MathBuilder &mb, ScaledType type, Value codes,
                           Value scaleByte, Value global) {
@@ -215,7 +220,7 @@ private:
 };
 } // namespace
 
-void nvfp4::gsg::cpu::populateQuantizationToCpuPatterns(
-    RewritePatternSet &patterns) {
-  patterns.add<LowerQuantize, LowerDequantize>(patterns.getContext());
+void loops::populateQuantizationPatterns(RewritePatternSet &patterns,
+                                         bool onDevice) {
+  patterns.add<LowerQuantize, LowerDequantize>(patterns.getContext(), onDevice);
 }

@@ -1,0 +1,32 @@
+//===- Patterns.h - Operations as parallel loops ----------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function for each family of operations that CPUs and GPUs share the code
+// of. The patterns match operations in storage form on memrefs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_CONVERSION_GSGTOLOOPS_PATTERNS_H
+#define NVFP4_CONVERSION_GSGTOLOOPS_PATTERNS_H
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace nvfp4::gsg::loops {
+
+/// `quantize`, `dequantize`: those on memory of a device, or of the host.
+void populateQuantizationPatterns(mlir::RewritePatternSet &patterns,
+                                  bool onDevice);
+
+/// `relayout_scales`, `relayout_gate`: those on memory of a device, or of the
+/// host.
+void populateRelayoutPatterns(mlir::RewritePatternSet &patterns, bool onDevice);
+
+} // namespace nvfp4::gsg::loops
+
+#endif // NVFP4_CONVERSION_GSGTOLOOPS_PATTERNS_H
