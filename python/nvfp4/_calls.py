@@ -171,6 +171,8 @@ class Call:
             dims[i] = str(shape[i])
         if static_k and tensor.starts == "whole":
             dims[len(shape) - inner - 1] = str(shape[len(shape) - inner - 1])
+        if tensor.ndim == 1 and inner:
+            dims[0] = "1"  # one row in tiles of rows
         return f"memref<{'x'.join(dims)}x{element}>"
 
     def _pieces(self) -> list[Piece]:

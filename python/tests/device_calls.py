@@ -1,0 +1,53 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions of the package in memory of the simulated device, for comparison with the CPU's code."""
+
+import contextlib
+
+import numpy as np
+
+import nvfp4
+from nvfp4._calls import Call
+from sim_driver import SimMemory
+
+
+@contextlib.contextmanager
+def calls_on(target):
+    """Within it, one-operation functions of the package run as kernels for ``target``: arrays are copied there and back."""
+    memory, on_host = SimMemory(), Call.run
+
+    def run(call, *_):
+        program = nvfp4.compile(call.text(), f"{target}+sim", memory="device")
+        function = nvfp4.on_device(program, "sim")
+        placed = [array if array.ndim == 0 else memory.put(array) for array in call.arrays]
+        workspace = memory.put(np.full(function.workspace(*placed) + 1, 0x7f, np.uint8))
+        function.run(placed, [], workspace)
+        for array, tensor in zip(call.arrays, placed):
+            if array.ndim and array.flags.writeable:
+                array[...] = memory.get(tensor)
+
+    Call.run = run
+    try:
+        yield
+    finally:
+        Call.run = on_host
+
+
+def get_bytes(array):
+    """The bytes of an array; any NaN is as good as another."""
+    array = np.array(array)
+    if array.dtype.itemsize > 1 and array.dtype.kind in "fV":
+        array[np.isnan(array)] = np.nan
+    return array.tobytes()
+
+
+def check_call(target, function, *arguments, **options):
+    """The bytes of the result are those of the CPU's code."""
+    wanted = function(*arguments, **options)
+    with calls_on(target):
+        got = function(*arguments, **options)
+    pairs = [(wanted, got)]
+    if isinstance(wanted, nvfp4.ScaledTensor):
+        pairs = [(wanted.values, got.values), (wanted.scales, got.scales)]
+    for expected, result in pairs:
+        assert get_bytes(expected) == get_bytes(result)
