@@ -92,9 +92,10 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
   // Not f4E2M1FN, which would round ties away from zero and lose signs, and not
   // f8E8M0FNU, whose 2^-127 would be 0.
   pm.addPass(arith::createArithExpandOpsPass(expand));
-  pm.addPass(createConvertVectorToLLVMPass());
+  // Before vectors, of which libm takes the lanes one by one.
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertComplexToLLVMPass());
   // Before convert-openmp-to-llvm, which lowers memrefs too, with malloc.
   pm.addPass(createGuardAllocationsPass());

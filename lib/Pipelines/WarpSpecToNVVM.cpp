@@ -55,6 +55,7 @@ void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
 
 void nvfp4::buildLowerKernelsToLLVMPipeline(OpPassManager &module) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
+  pm.addPass(createExpandMathPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());
   // Lowers arith, cf, memref and index as well.

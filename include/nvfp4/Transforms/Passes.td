@@ -93,6 +93,38 @@ def UseDeviceMemoryPass : Pass<"nvfp4-use-device-memory", "::mlir::ModuleOp"> {
                            "::nvfp4::warpspec::WarpSpecDialect"];
 }
 
+def ExpandMathPass : Pass<"nvfp4-expand-math"> {
+  let summary = "turn math into what code without a library can compute";
+  let description = [{
+    Accepts any IR. Afterwards `math.exp`, `exp2`, `log`, `tanh`, `erf` and
+    `rsqrt` on f32 are arithmetic (upstream's polynomials, within some units in
+    the last place), and `absf`, `ceil`, `copysign`, `floor`, `fma` and `sqrt` are
+    intrinsics of LLVM. For kernels, where upstream's lowering would call a
+    library of NVIDIA's.
+
+    Before:
+
+    ```mlir
+    func.func @f(%x: f32) -> f32 {
+      %y = math.sqrt %x : f32
+      return %y : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%x: f32) -> f32 {
+      %y = llvm.call_intrinsic "llvm.sqrt"(%x) : (f32) -> f32
+      return %y : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def GuardAllocationsPass : Pass<"nvfp4-guard-allocations", "::mlir::ModuleOp"> {
   let summary = "end the call where a memref is larger than any memory";
   let description = [{

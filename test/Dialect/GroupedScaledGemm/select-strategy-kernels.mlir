@@ -38,12 +38,12 @@ func.func @tail(%ends: tensor<2xi32>, %a: !a, %b: !grouped_scaled_gemm.scaled<2x
 !a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 func.func @region(%a: !a, %b: !b, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  // HOPPER: error: {{.*}}kernels for sm_90a do not support 'math.exp' in an epilogue region
-  // expected-error @below {{kernels for sm_100a do not support 'math.exp' in an epilogue region}}
+  // HOPPER: error: {{.*}}kernels for sm_90a do not support 'math.cos' in an epilogue region
+  // expected-error @below {{kernels for sm_100a do not support 'math.cos' in an epilogue region}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) activation = <custom>
       epilogue {
       ^bb0(%z: f32):
-        %y = math.exp %z : f32
+        %y = math.cos %z : f32
         grouped_scaled_gemm.yield %y : f32
       }
       outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>

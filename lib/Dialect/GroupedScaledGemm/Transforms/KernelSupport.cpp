@@ -15,6 +15,7 @@
 #include "nvfp4/KernelTarget/Alternatives.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,8 +34,7 @@ static bool isNumber(Type type) {
          (type.isInteger() && type.getIntOrFloatBitWidth() <= 64);
 }
 
-/// PTX has it: operations of `math` need a library on a GPU, and so do three of
-/// `arith`.
+/// PTX has it. Three operations of arith need a library on a GPU.
 static bool hasPtx(Operation &op) {
   return isa<arith::ArithDialect>(op.getDialect()) &&
          !isa<arith::RemFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) &&
@@ -42,6 +42,19 @@ static bool hasPtx(Operation &op) {
          llvm::all_of(op.getResultTypes(), isNumber) &&
          (op.hasTrait<OpTrait::ConstantLike>() ||
           op.hasTrait<OpTrait::Vectorizable>());
+}
+
+/// Operations of math that nvfp4-expand-math knows, on f32.
+static bool isKnownMath(Operation &op) {
+  return isa<math::AbsFOp, math::CeilOp, math::ErfOp, math::ExpOp, math::Exp2Op,
+             math::FloorOp, math::FmaOp, math::LogOp, math::RsqrtOp,
+             math::SqrtOp, math::TanhOp>(op) &&
+         llvm::all_of(op.getOperandTypes(),
+                      [](Type type) { return type.isF32(); });
+}
+
+bool nvfp4::gsg::runsInKernels(Operation &op) {
+  return hasPtx(op) || isKnownMath(op);
 }
 
 bool nvfp4::gsg::hasDeviceCode(Operation *op) {
@@ -91,11 +104,9 @@ static std::string findUnsupportedRegion(MatmulOp op) {
   if (op.getActivationOrIdentity().getKind() != ActivationKind::Custom)
     return "";
   for (Operation &inner : op.getEpilogue().front().without_terminator())
-    if (!hasPtx(inner))
+    if (!runsInKernels(inner))
       return "'" + inner.getName().getStringRef().str() +
-             "' in an epilogue region; use operations of arith other than "
-             "remf, maxnumf and minnumf on f16, bf16, f32, f64 and integers "
-             "of at most 64 bits";
+             "' in an epilogue region; use " + kOperationsOfKernels.str();
   return "";
 }
 

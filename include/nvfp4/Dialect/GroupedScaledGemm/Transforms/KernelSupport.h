@@ -33,6 +33,14 @@ mlir::FailureOr<const KernelTarget *> getKernelTarget(mlir::Operation *op,
 /// The gpu.module of all kernels of a module.
 inline constexpr llvm::StringLiteral kKernelModule = "nvfp4_kernels";
 
+/// Whether kernels can compute `op`, which is on scalars, and for messages all
+/// that they can.
+bool runsInKernels(mlir::Operation &op);
+inline constexpr llvm::StringLiteral kOperationsOfKernels =
+    "operations of arith other than remf, maxnumf and minnumf on f16, bf16, "
+    "f32, f64 and integers of at most 64 bits, or exp, exp2, log, tanh, erf, "
+    "sqrt, rsqrt, absf, floor, ceil and fma of math on f32";
+
 /// Whether GPU targets have a kernel for `op`. The kernels of operations that
 /// are no products run on operands that are on the device already.
 bool hasDeviceCode(mlir::Operation *op);
