@@ -15,6 +15,7 @@
 #include "nvfp4/Conversion/GpuHostToLLVM/GpuHostToLLVM.h"
 #include "nvfp4/Conversion/GsgToGpu/GsgToGpu.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
+#include "nvfp4/Conversion/LinalgToGpu/LinalgToGpu.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
 #include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
@@ -52,6 +53,7 @@ void nvfp4::registerAllPasses() {
   gsg::registerGsgToWarpSpecPasses();
   gsg::registerUpstreamToGsgPasses();
   registerGpuHostToLLVMPasses();
+  registerLinalgToGpuPasses();
   registerPipelines();
   registerGsgToSm100Pipeline();
   registerWarpSpecPipelines();

@@ -14,6 +14,7 @@
 #include "nvfp4/Conversion/GpuHostToLLVM/GpuHostToLLVM.h"
 #include "nvfp4/Conversion/GsgToGpu/GsgToGpu.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
+#include "nvfp4/Conversion/LinalgToGpu/LinalgToGpu.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/KernelTarget/KernelTarget.h"
@@ -84,6 +85,7 @@ void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
                                       const GsgToSm100Options &options) {
   buildSelectKernelsPipeline(pm, options);
   pm.addPass(gsg::createConvertGsgToGpuPass());
+  pm.addPass(createConvertLinalgToGpuPass());
   pm.addPass(createGpuKernelOutliningPass());
   gsg::ConvertGsgToWarpSpecPassOptions convert;
   convert.target = options.target;

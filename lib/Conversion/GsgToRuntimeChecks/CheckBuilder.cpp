@@ -12,6 +12,8 @@
 
 #include "CheckBuilder.h"
 
+#include "nvfp4/Dialect/DeviceLoad.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
@@ -150,7 +152,7 @@ void CheckBuilder::globalScale(Value value, ArrayRef<Extent> shape) {
   if (!value ||
       (type && (!type.hasStaticShape() || type.getNumElements() != 1)))
     return;
-  if (type && !readsData)
+  if (!readsData && (type || dependsOnLoad(value)))
     return;
   if (type) {
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);

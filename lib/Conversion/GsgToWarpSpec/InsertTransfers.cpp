@@ -11,8 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
-#include "nvfp4/Dialect/DeviceMemory.h"
+#include "nvfp4/Dialect/DeviceLoad.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
@@ -106,6 +107,34 @@ static Value makeDense(OpBuilder &b, Location loc, Value value) {
                                  getDynamicSizes(b, loc, value));
 }
 
+/// `value` in memory of the device, where it comes from: the element of one
+/// that it is, or the work of one thread.
+static Value placeScalar(Operation *op, Value value) {
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  Attribute space = getDeviceSpace(op->getContext());
+  auto type =
+      MemRefType::get({}, value.getType(), MemRefLayoutAttrInterface(), space);
+  auto load = value.getDefiningOp<memref::LoadOp>();
+  if (load && load.getMemRefType().hasStaticShape() &&
+      load.getMemRefType().getNumElements() == 1 &&
+      load.getMemRefType().getLayout().isIdentity())
+    return memref::CollapseShapeOp::create(b, loc, type, load.getMemref(),
+                                           ArrayRef<ReassociationIndices>());
+  Value memref = gpu::AllocOp::create(b, loc, type, /*asyncToken=*/Type(),
+                                      /*asyncDependencies=*/ValueRange(),
+                                      /*dynamicSizes=*/ValueRange(),
+                                      /*symbolOperands=*/ValueRange())
+                     .getMemref();
+  loops::DeviceLoopBuilder threads(b, op);
+  threads.parallel(threads.index(1),
+                   [&](Value) { threads.store(value, memref, ValueRange()); });
+  b.setInsertionPointAfter(op);
+  gpu::DeallocOp::create(b, loc, /*asyncToken=*/Type(),
+                         /*asyncDependencies=*/ValueRange(), memref);
+  return memref;
+}
+
 /// Replaces the uses of `value` in `op` by a copy in the memory of the device,
 /// or of the host.
 static void transfer(Operation *op, Value value, bool toDevice) {
@@ -180,6 +209,11 @@ struct InsertTransfers
       if (onDevice ? isHostMemory(value.getType())
                    : isDeviceMemory(value.getType()))
         values.insert(value);
+    if (onDevice && memory == "device")
+      for (OpOperand &operand : op->getOpOperands())
+        if (operand.get().getType().isF32() &&
+            dependsOnDeviceLoad(operand.get()))
+          operand.set(placeScalar(op, operand.get()));
     if (values.empty())
       return success();
     if (memory == "device") {

@@ -12,6 +12,7 @@
 
 #include "Verification.h"
 
+#include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/MemRefOverlap.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -62,7 +63,10 @@ LogicalResult nvfp4::gsg::verifyShape(Operation *op, const Twine &name,
                                       bool orScalar) {
   if (!type)
     return success();
-  bool isScalar = !isa<ShapedType, ScaledType>(type);
+  // Where a scalar lies in memory of the device, it is a memref of rank 0.
+  auto memref = dyn_cast<MemRefType>(type);
+  bool isScalar = !isa<ShapedType, ScaledType>(type) ||
+                  (memref && memref.getRank() == 0 && isDeviceMemory(memref));
   if (isScalar && orScalar)
     return success();
   ArrayRef<int64_t> got = getShapeOf(type);
