@@ -41,6 +41,7 @@ struct ConvertGsgToGpu
     togpu::populatePermutationPatterns(patterns);
     togpu::populateActivationPatterns(patterns);
     togpu::populateSortTokensPatterns(patterns);
+    togpu::populateRoutePatterns(patterns);
     loops::populateQuantizationPatterns(patterns, /*onDevice=*/true);
     loops::populateRelayoutPatterns(patterns, /*onDevice=*/true);
     walkAndApplyPatterns(getOperation(), std::move(patterns));

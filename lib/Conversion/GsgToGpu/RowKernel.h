@@ -26,7 +26,7 @@ using loops::getLaunchLoc;
 using loops::nameKernel;
 
 /// `memref` as rows of its last dimension. One of another rank than 2 has no
-/// gaps (hasDeviceCode).
+/// gaps (explainNoDeviceCode).
 mlir::Value getMatrix(LoopBuilder &b, mlir::Value memref);
 
 /// How many neighbours a thread has: the most, up to 16 bytes of each of
@@ -54,6 +54,7 @@ mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 void populatePermutationPatterns(mlir::RewritePatternSet &patterns);
 void populateActivationPatterns(mlir::RewritePatternSet &patterns);
 void populateSortTokensPatterns(mlir::RewritePatternSet &patterns);
+void populateRoutePatterns(mlir::RewritePatternSet &patterns);
 
 /// Replaces an operation on memrefs of the device by the launch that `lower`
 /// emits.

@@ -202,7 +202,8 @@ struct InsertTransfers
   /// Makes all memory of `op` that of where it runs.
   LogicalResult place(Operation *op) {
     // Copies to the device pay for products only.
-    bool onDevice = hasDeviceCode(op) &&
+    std::string reason = explainNoDeviceCode(op);
+    bool onDevice = reason.empty() &&
                     (memory == "device" || isa<MatmulOp, MatmulListOp>(op));
     llvm::SetVector<Value> values;
     for (Value value : op->getOperands())
@@ -224,8 +225,8 @@ struct InsertTransfers
         return op->emitError("kernels expected ")
                << wanted << " in memory of the device; or compile with memory "
                << "= host";
-      return op->emitOpError("expected an operation with GPU code; compile "
-                             "with memory = host to run it on the host");
+      return op->emitOpError(reason)
+             << "; compile with memory = host to run it on the host";
     }
     for (Value value : values)
       transfer(op, value, onDevice);

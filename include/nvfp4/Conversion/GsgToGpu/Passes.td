@@ -18,9 +18,9 @@ include "mlir/Pass/PassBase.td"
 def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lower operations that are no products to GPU launches";
   let description = [{
-    Accepts `sort_tokens`, `permute`, `combine`, `glu`, `hadamard`, `quantize`,
-    `dequantize`, `relayout_scales` and `relayout_gate` on memrefs of the device
-    (`#gpu.address_space<global>`), and leaves everything else alone.
+    Accepts `route`, `sort_tokens`, `permute`, `combine`, `glu`, `hadamard`,
+    `quantize`, `dequantize`, `relayout_scales` and `relayout_gate` on memrefs of
+    the device (`#gpu.address_space<global>`), and leaves everything else alone.
     Afterwards each is a `gpu.launch`, which `gpu-kernel-outlining` makes a kernel.
     Results have the bits that `convert-gsg-to-cpu` gives them, but for the
     payload of a NaN.
@@ -29,6 +29,7 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
     to 16 bytes of it where the number of columns is known and allows that. For
     `sort_tokens`, which takes at most 8192 experts, a block has one expert. For
     `quantize` and `dequantize` a thread has one block of values under one scale.
+    For `route`, which takes at most 1024 experts and 32 slots, a warp has a token.
 
     Before:
 

@@ -5,15 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `route`, one token a thread. Scores become integer keys that order like them:
-// -0 and +0 share a key, NaN has the lowest one that a score can have, and a
-// key below that marks what has been taken. Methods whose last function is
-// monotone rank by the logits themselves.
+// `route`, one token a thread.
 //
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
+#include "nvfp4/Conversion/GsgArithmetic/RoutingKeys.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 
@@ -33,8 +31,6 @@ using FloatPredicate = arith::CmpFPredicate;
 
 namespace {
 constexpr int64_t kLanes = 16;
-constexpr int64_t kTakenKey = INT32_MIN;
-constexpr int64_t kNaNKey = INT32_MIN + 1;
 
 /// A matrix of i32 for intermediate results, one row a token.
 struct KeyRows {
@@ -55,25 +51,6 @@ struct KeyRows {
 
 Value keyAddress(MathBuilder &mb, Value keys, Value index) {
   return mb.ptrAdd(keys, mb.shl(index, 2));
-}
-
-/// Bits and keys of numbers; its own inverse.
-Value flipNegative(MathBuilder &mb, Value bits) {
-  Value sign = arith::ShRSIOp::create(mb.builder, mb.loc, bits,
-                                      mb.constant(bits.getType(), 31));
-  return mb.bitXor(bits, mb.bitAnd(sign, INT32_MAX));
-}
-
-Value keyOf(MathBuilder &mb, Value score) {
-  // Adding +0 turns -0 into +0 and changes nothing else.
-  Value key = flipNegative(mb, mb.toBits(mb.addF(score, 0.0)));
-  return mb.select(mb.isNaN(score), mb.constant(key.getType(), kNaNKey), key);
-}
-
-Value scoreOf(MathBuilder &mb, Value key) {
-  Value score = mb.fromBits(flipNegative(mb, key));
-  return mb.select(mb.cmp(IntPredicate::sle, key, kNaNKey),
-                   mb.real(score, std::nan("")), score);
 }
 
 /// The largest key of `count`, the first of equal ones: {key, index}; index is
@@ -124,11 +101,6 @@ public:
   }
 
 private:
-  bool isBiased() const {
-    return method == RoutingMethod::DeepSeekV3 ||
-           method == RoutingMethod::MiniMax2;
-  }
-
   /// Calls `body(first, count, values)` for runs of logits; count is null for
   /// full ones.
   SmallVector<Value> forLogits(
@@ -153,16 +125,13 @@ private:
 
   void rank(Value keys) {
     forLogits({}, [&](Value first, Value count, Value x, ValueRange) {
-      Value score = x;
-      if (isBiased()) {
-        score = emitSigmoid(mb.builder, mb.loc, x);
-        if (bias) {
-          Value zero = mb.i64Constant(0);
-          Value added = bias->load(mb, {zero, zero, first}, kLanes, count);
-          score = mb.addF(score, added);
-        }
+      Value score = emitRankedScore(mb, method, x);
+      if (bias && ranksBySigmoid(method)) {
+        Value zero = mb.i64Constant(0);
+        Value added = bias->load(mb, {zero, zero, first}, kLanes, count);
+        score = mb.addF(score, added);
       }
-      emitStoreReals(mb, mb.f32, mb.fromBits(keyOf(mb, score)),
+      emitStoreReals(mb, mb.f32, mb.fromBits(emitKey(mb, score)),
                      keyAddress(mb, keys, first), count);
       return SmallVector<Value>();
     });
@@ -183,10 +152,10 @@ private:
             return SmallVector<Value>{mb.maxS(two[0], key),
                                       mb.maxS(two[1], mb.minS(two[0], key))};
           });
-      Value sum = mb.addF(scoreOf(mb, best[0]), scoreOf(mb, best[1]));
+      Value sum = mb.addF(emitScore(mb, best[0]), emitScore(mb, best[1]));
       Value single = mb.cmp(IntPredicate::eq, best[1], kTakenKey);
-      sum = mb.select(single, scoreOf(mb, best[0]), sum);
-      mb.store(keyOf(mb, sum), keyAddress(mb, groupKeys, g));
+      sum = mb.select(single, emitScore(mb, best[0]), sum);
+      mb.store(emitKey(mb, sum), keyAddress(mb, groupKeys, g));
     });
     Value taken = mb.constant(mb.i32, kTakenKey);
     Value keep = mb.i64Constant(static_cast<int64_t>(op.getTopkGroup()));
@@ -194,7 +163,7 @@ private:
       Value best = largestKey(mb, groupKeys, groups)[1];
       mb.store(taken, keyAddress(mb, groupKeys, best));
     });
-    Value lowest = keyOf(mb, mb.constantF32(mb.f32, -INFINITY));
+    Value lowest = emitKey(mb, mb.constantF32(mb.f32, -INFINITY));
     mb.forLoop(zero, groups, 1, [&](Value g) {
       Value key = mb.load(mb.i32, keyAddress(mb, groupKeys, g));
       Value first = mb.mul(g, size);
@@ -289,17 +258,13 @@ private:
                      });
   }
 
-  Value expDistance(Value x, Value largest) {
-    return emitExp(mb.builder, mb.loc, mb.subF(x, mb.spread(largest, x)));
-  }
-
   void weighBySoftmax(Value largest, bool wholeRow) {
     Value zero = mb.constantF32(mb.f32, 0.0f);
     Value sum;
     if (wholeRow) {
       sum = forLogits({zero}, [&](Value, Value count, Value x,
                                   ValueRange carried) {
-        Value e = expDistance(x, largest);
+        Value e = emitExpDistance(mb, x, largest);
         if (count)
           e = mb.select(emitLaneMask(mb, count, kLanes), e, mb.real(e, 0.0));
         Value total = carried[0];
@@ -310,11 +275,11 @@ private:
       })[0];
     } else {
       sum = foldSlots(zero, [&](Value slot, Value total) {
-        return mb.addF(total, expDistance(chosenLogit(slot), largest));
+        return mb.addF(total, emitExpDistance(mb, chosenLogit(slot), largest));
       });
     }
     forSlots([&](Value slot) {
-      Value e = expDistance(chosenLogit(slot), largest);
+      Value e = emitExpDistance(mb, chosenLogit(slot), largest);
       storeWeight(mb.divF(e, sum), slot);
     });
   }
@@ -327,10 +292,8 @@ private:
           storeWeight(weight, slot);
           return mb.addF(total, weight);
         });
-    sum = mb.addF(sum, mb.constantF32(mb.f32, 1e-20f));
-    float scaling = method == RoutingMethod::DeepSeekV3
-                        ? op.getRoutedScaling().convertToFloat()
-                        : 1.0f;
+    sum = mb.addF(sum, mb.constantF32(mb.f32, kSigmoidSumFloor));
+    float scaling = getRoutedScaling(op);
     forSlots([&](Value slot) {
       Value weight = mb.divF(loadWeight(slot), sum);
       if (scaling != 1.0f)

@@ -57,22 +57,48 @@ bool nvfp4::gsg::runsInKernels(Operation &op) {
   return hasPtx(op) || isKnownMath(op);
 }
 
-bool nvfp4::gsg::hasDeviceCode(Operation *op) {
+/// That dimension `d` of `memref` is not known to be at most `most`; else
+/// empty.
+static std::string findUnboundedDim(Value memref, int64_t d, int64_t most,
+                                    StringRef what) {
+  int64_t extent = cast<MemRefType>(memref.getType()).getDimSize(d);
+  if (!ShapedType::isDynamic(extent) && extent <= most)
+    return "";
+  return ("expected " + what + " to be known and at most " + Twine(most) +
+          " for its kernel, but got " +
+          (ShapedType::isDynamic(extent) ? "?" : std::to_string(extent)))
+      .str();
+}
+
+std::string nvfp4::gsg::explainNoDeviceCode(Operation *op) {
   if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp, QuantizeOp,
           DequantizeOp, RelayoutScalesOp, RelayoutGateOp>(op))
-    return true;
-  // Its block counts the entries of each expert in 32 KiB of shared memory.
+    return "";
   if (auto sort = dyn_cast<SortTokensOp>(op)) {
-    auto ends = dyn_cast<MemRefType>(sort.getEndsOut().getType());
-    return ends && !ends.isDynamicDim(0) && ends.getDimSize(0) <= 8192 &&
-           llvm::all_of(op->getOperands(), isIdentity);
+    if (!llvm::all_of(op->getOperands(), isIdentity))
+      return "expected operands without gaps for its kernel";
+    // A block counts the entries of each expert in 32 KiB of shared memory.
+    return findUnboundedDim(sort.getEndsOut(), 0, 8192,
+                            "the number of experts");
   }
-  // Their rows are those of a matrix.
-  return isa<GluOp, HadamardOp>(op) &&
-         llvm::all_of(op->getOperands(), [](Value operand) {
-           auto type = dyn_cast<MemRefType>(operand.getType());
-           return type && (type.getRank() == 2 || isIdentity(operand));
-         });
+  if (auto route = dyn_cast<RouteOp>(op)) {
+    // Each lane of a warp has the keys of 32 experts in registers, and a slot.
+    std::string experts =
+        findUnboundedDim(route.getLogits(), 1, 1024, "the number of experts");
+    return !experts.empty() ? experts
+                            : findUnboundedDim(route.getWeightsOut(), 1, 32,
+                                               "the number of slots");
+  }
+  if (!isa<GluOp, HadamardOp>(op))
+    return "expected an operation with GPU code";
+  // Rows are those of a matrix.
+  bool isMatrix = llvm::all_of(op->getOperands(), [](Value operand) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    return type && (type.getRank() == 2 || isIdentity(operand));
+  });
+  return isMatrix ? ""
+                  : "expected operands of rank 2 or without gaps for its "
+                    "kernel";
 }
 
 bool nvfp4::gsg::needsSeparateQuantization(MatmulOp op) {

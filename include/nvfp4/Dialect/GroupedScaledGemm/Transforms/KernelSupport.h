@@ -41,9 +41,10 @@ inline constexpr llvm::StringLiteral kOperationsOfKernels =
     "f32, f64 and integers of at most 64 bits, or exp, exp2, log, tanh, erf, "
     "sqrt, rsqrt, absf, floor, ceil and fma of math on f32";
 
-/// Whether GPU targets have a kernel for `op`. The kernels of operations that
-/// are no products run on operands that are on the device already.
-bool hasDeviceCode(mlir::Operation *op);
+/// Why GPU targets have no kernel for `op`, as the text of an error; empty if
+/// they have one. The kernels of operations that are no products run on
+/// operands that are on the device already.
+std::string explainNoDeviceCode(mlir::Operation *op);
 
 /// Kernels do not quantise the result of `op`: its blocks cross the rows or the
 /// tiles of threads, or its scales lie as no kernel stores them.
