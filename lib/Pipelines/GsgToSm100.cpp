@@ -84,9 +84,6 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
 void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
                                       const GsgToSm100Options &options) {
   buildSelectKernelsPipeline(pm, options);
-  pm.addPass(gsg::createConvertGsgToGpuPass());
-  pm.addPass(createConvertLinalgToGpuPass());
-  pm.addPass(createGpuKernelOutliningPass());
   gsg::ConvertGsgToWarpSpecPassOptions convert;
   convert.target = options.target;
   pm.addPass(gsg::createConvertGsgToWarpSpecPass(convert));
@@ -94,6 +91,10 @@ void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
   gsg::InsertTransfersPassOptions transfers;
   transfers.memory = options.memory;
   pm.addPass(gsg::createInsertTransfersPass(transfers));
+  // After products, some of whose operands kernels prepare.
+  pm.addPass(gsg::createConvertGsgToGpuPass());
+  pm.addPass(createConvertLinalgToGpuPass());
+  pm.addPass(createGpuKernelOutliningPass());
   pm.addNestedPass<func::FuncOp>(createCancelTransfersPass());
   // Kernels as one would write them, for those who read or edit them here.
   pm.addPass(createCanonicalizerPass());

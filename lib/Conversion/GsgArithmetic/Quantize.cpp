@@ -320,6 +320,20 @@ QuantizedBlock arithmetic::emitQuantizeBlock(OpBuilder &builder, Location loc,
           mb.select(better, four.byte, six.byte)};
 }
 
+Value arithmetic::emitDequantizeExactly(MathBuilder &mb,
+                                        format::BlockFormat format, Value codes,
+                                        Value scaleByte) {
+  format::ScaleKind kind = format::scaleKind(format);
+  Value element =
+      emitDecodeElement(mb.builder, mb.loc, format::elementKind(format), codes);
+  Value scale = emitDecodeScale(mb.builder, mb.loc, kind, scaleByte);
+  if (kind != format::ScaleKind::UE4M3) {
+    element = mb.widen(element);
+    scale = mb.widen(scale);
+  }
+  return mb.mulF(element, mb.spread(scale, element));
+}
+
 Value arithmetic::emitPackCodes(OpBuilder &builder, Location loc,
                                 format::ElementKind kind, Value codes) {
   if (kind != format::ElementKind::E2M1)

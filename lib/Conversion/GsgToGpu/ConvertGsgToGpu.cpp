@@ -42,6 +42,7 @@ struct ConvertGsgToGpu
     togpu::populateActivationPatterns(patterns);
     togpu::populateSortTokensPatterns(patterns);
     togpu::populateRoutePatterns(patterns);
+    togpu::populateStagingPatterns(patterns);
     loops::populateQuantizationPatterns(patterns, /*onDevice=*/true);
     loops::populateRelayoutPatterns(patterns, /*onDevice=*/true);
     walkAndApplyPatterns(getOperation(), std::move(patterns));

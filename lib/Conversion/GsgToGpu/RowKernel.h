@@ -55,6 +55,7 @@ void populatePermutationPatterns(mlir::RewritePatternSet &patterns);
 void populateActivationPatterns(mlir::RewritePatternSet &patterns);
 void populateSortTokensPatterns(mlir::RewritePatternSet &patterns);
 void populateRoutePatterns(mlir::RewritePatternSet &patterns);
+void populateStagingPatterns(mlir::RewritePatternSet &patterns);
 
 /// Replaces an operation on memrefs of the device by the launch that `lower`
 /// emits.

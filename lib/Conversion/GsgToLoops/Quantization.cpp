@@ -199,23 +199,14 @@ private:
 
   /// f32 values of codes under a scale byte.
   static Value emitValues(MathBuilder &mb, ScaledType type, Value codes,
-                          Value scaleByte, Value global) {
-    format::ScaleKind kind = format::scaleKind(toFormat(type.getFormat()));
-    Value element = emitDecodeElement(
-        mb.builder, mb.loc, format::elementKind(toFormat(type.getFormat())),
-        codes);
-    Value scale = emitDecodeScale(mb.builder, mb.loc, kind, scaleByte);
-    if (kind == format::ScaleKind::UE4M3) {
-      Value exact = mb.mulF(element, mb.spread(scale, element));
-      return global ? mb.mulF(exact, mb.spread(global, exact)) : exact;
-    }
-    // The product with a power of two may leave the range of f32 before the
-    // global scale brings it back.
-    Value factor = mb.widen(scale);
+                          Value scale, Value global) {
+    Value exact =
+        emitDequantizeExactly(mb, toFormat(type.getFormat()), codes, scale);
+    bool isWide = getElementTypeOrSelf(exact.getType()).isF64();
     if (global)
-      factor = mb.mulF(factor, mb.widen(global));
-    Value wide = mb.widen(element);
-    return mb.narrow(mb.mulF(wide, mb.spread(factor, wide)));
+      exact =
+          mb.mulF(exact, mb.spread(isWide ? mb.widen(global) : global, exact));
+    return isWide ? mb.narrow(exact) : exact;
   }
 };
 } // namespace

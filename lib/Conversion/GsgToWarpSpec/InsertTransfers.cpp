@@ -66,26 +66,28 @@ static Operation *getAnchor(Operation *op, Value value, bool writes) {
   return anchor;
 }
 
-/// Staging operations, which have no kernels yet.
+/// Operations that prepare operands of kernels.
 static bool isStaging(Operation *op) {
   return isa<warpspec::StageOddValuesOp, warpspec::StagePaddedScalesOp,
              warpspec::StageRowsOp, warpspec::StageScalesOp,
              warpspec::StageValuesOp, warpspec::StageWeightsOp>(op);
 }
 
-/// The operand that a staging operation would not be needed for; empty for
-/// other operations.
-static StringRef getStagedForm(Operation *op) {
+/// Why there is no kernel for `op`, as the text of an error; empty if there is.
+static std::string explainNoKernel(Operation *op) {
+  if (!isStaging(op))
+    return explainNoDeviceCode(op);
+  std::string wanted = "groups along M";
   if (isa<warpspec::StageWeightsOp>(op))
-    return "weights packed by relayout_weights (gsg-lay-out-weights)";
-  if (auto rows = dyn_cast<warpspec::StageRowsOp>(op))
-    return rows.getFormat() ? "rows of 16 bits without scales"
-                            : "groups along M";
-  if (isa<warpspec::StageValuesOp, warpspec::StageScalesOp>(op))
-    return "groups along M";
-  if (isa<warpspec::StagePaddedScalesOp>(op))
-    return "a known K of whole tiles of four scales";
-  return isa<warpspec::StageOddValuesOp>(op) ? "an even K" : "";
+    wanted = "weights packed by relayout_weights (gsg-lay-out-weights)";
+  else if (isa<warpspec::StagePaddedScalesOp>(op))
+    wanted = "a known K of whole tiles of four scales";
+  else if (isa<warpspec::StageOddValuesOp>(op))
+    wanted = "an even K";
+  else if (auto rows = dyn_cast<warpspec::StageRowsOp>(op))
+    if (rows.getFormat() && !rows.isGroupedAlongK())
+      return "";
+  return "kernels expected " + wanted + " in memory of the device";
 }
 
 static SmallVector<Value> getDynamicSizes(OpBuilder &b, Location loc,
@@ -202,7 +204,7 @@ struct InsertTransfers
   /// Makes all memory of `op` that of where it runs.
   LogicalResult place(Operation *op) {
     // Copies to the device pay for products only.
-    std::string reason = explainNoDeviceCode(op);
+    std::string reason = explainNoKernel(op);
     bool onDevice = reason.empty() &&
                     (memory == "device" || isa<MatmulOp, MatmulListOp>(op));
     llvm::SetVector<Value> values;
@@ -221,12 +223,10 @@ struct InsertTransfers
       if (onDevice)
         return op->emitOpError("expected memory of the device, but got ")
                << values.front().getType();
-      if (StringRef wanted = getStagedForm(op); !wanted.empty())
-        return op->emitError("kernels expected ")
-               << wanted << " in memory of the device; or compile with memory "
-               << "= host";
-      return op->emitOpError(reason)
-             << "; compile with memory = host to run it on the host";
+      InFlightDiagnostic diag =
+          isStaging(op) ? op->emitError() : op->emitOpError();
+      return diag << reason
+                  << "; compile with memory = host to run it on the host";
     }
     for (Value value : values)
       transfer(op, value, onDevice);

@@ -13,6 +13,7 @@
 #ifndef NVFP4_CONVERSION_GSGARITHMETIC_QUANTIZE_H
 #define NVFP4_CONVERSION_GSGARITHMETIC_QUANTIZE_H
 
+#include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Format/Quantizer.h"
 
@@ -78,6 +79,11 @@ QuantizedBlock emitQuantizeBlockWithAmax(mlir::OpBuilder &builder,
                                          const BlockQuantizer &quantizer,
                                          const QuantizeInputs &inputs,
                                          mlir::Value amax, mlir::Value x);
+
+/// Codes (i8) times the scale of that byte, without rounding: f32 under UE4M3
+/// scales, f64 under powers of two, which may leave the range of f32.
+mlir::Value emitDequantizeExactly(MathBuilder &mb, format::BlockFormat format,
+                                  mlir::Value codes, mlir::Value scaleByte);
 
 /// The bytes to store for a vector<n x i8> of codes: two to a byte, the even
 /// one low, for 4-bit elements; else the codes.

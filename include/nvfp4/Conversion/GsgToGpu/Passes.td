@@ -20,7 +20,8 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
   let description = [{
     Accepts `route`, `sort_tokens`, `permute`, `combine`, `glu`, `hadamard`,
     `quantize`, `dequantize`, `relayout_scales` and `relayout_gate` on memrefs of
-    the device (`#gpu.address_space<global>`), and leaves everything else alone.
+    the device (`#gpu.address_space<global>`), and `warpspec.stage_rows` of
+    scaled rows without groups along K. It leaves everything else alone.
     Afterwards each is a `gpu.launch`, which `gpu-kernel-outlining` makes a kernel.
     Results have the bits that `convert-gsg-to-cpu` gives them, but for the
     payload of a NaN.

@@ -55,6 +55,12 @@ def WarpSpec_StageRowsOp : WarpSpec_Op<"stage_rows", [AttrSizedOperandSegments]>
     `stage` `(` $stage `)` `outs` `(` $out `)` attr-dict
     `:` type($input) (`,` type($scales)^)? `to` type($out)
   }];
+  let extraClassDeclaration = [{
+    /// Groups cut the rows; others only say which rows are read.
+    bool isGroupedAlongK() {
+      return getForm() == GroupForm::KEnds || getForm() == GroupForm::KStarts;
+    }
+  }];
 }
 
 def WarpSpec_StageValuesOp : WarpSpec_Op<"stage_values"> {
