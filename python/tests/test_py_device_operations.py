@@ -144,15 +144,28 @@ func.func private @experts(%p: {x}, %u: {up}, %d: {down}, %g: tensor<3xi32>) -> 
                                [1, 8, 128], [700, 0, 20, 3000]))
 def test_sort_tokens(rng, target, tokens, slots, experts, align, rows):
     """Entries that name no expert, experts without entries, and rows that the checks would have refused as too few."""
-    size, extent = tokens
+    entries = rng.integers(-2, experts + 2, (tokens[0], slots)).astype(np.int32)
+    check_sort(target, tokens[1], entries, experts, align, rows)
+
+
+def check_sort(target, extent, entries, experts, align, rows):
+    size, slots = entries.shape
     e, t, r = f"tensor<{extent}x{slots}xi32>", "tensor<?xi32>", f"tensor<{experts}xi32>"
     text = f"""func.func @f(%e: {e}, %a: {r}, %b: {t}, %c: {e}) -> ({r}, {t}, {e}) {{
   %x, %y, %z = grouped_scaled_gemm.sort_tokens(%e : {e}) outs(%a, %b, %c : {r}, {t}, {e}) {{align = {align} : i64}} -> {r}, {t}, {e}
   return %x, %y, %z : {r}, {t}, {e}
 }}"""
-    entries = rng.integers(-2, experts + 2, (size, slots)).astype(np.int32)
     arguments = [entries, *(np.full(shape, 99, np.int32) for shape in ((experts,), (rows,), (size, slots)))]
     host, device = (nvfp4.compile(text, where, memory=memory, runtime_checks=False).run(*arguments)
                     for where, memory in (("cpu", "host"), (target + "+sim", "device")))
     for wanted, got in zip(host, device):
         assert np.array_equal(wanted, got)
+
+
+@pytest.mark.parametrize("target, tokens, slots, experts, align, rows",
+                         cross(TARGETS, [(300, "?"), (1025, "?"), (520, "520")], [8, 9, 16], [40, 1, 300, 1100], [1, 128, 8],
+                               [9000, 100, 70000]))
+def test_sort_many_tokens(rng, target, tokens, slots, experts, align, rows):
+    """By three launches: pieces that are not full, experts of one piece only, rows that are too few."""
+    entries = np.where(rng.random((tokens[0], slots)) < 0.5, rng.integers(-2, experts + 2, (tokens[0], slots)), experts // 2)
+    check_sort(target, tokens[1], entries.astype(np.int32), experts, align, rows)

@@ -86,6 +86,27 @@ void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,
   gpu::TerminatorOp::create(builder, loc);
 }
 
+void togpu::launchBlocks(LoopBuilder &b, StringRef name, Value blocks,
+                         int64_t threads, ArrayRef<int64_t> shared,
+                         function_ref<void(const BlockCode &)> body) {
+  auto space = gpu::AddressSpaceAttr::get(b.builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  SmallVector<Type> buffers;
+  for (int64_t count : shared)
+    buffers.push_back(MemRefType::get(count, b.i32, AffineMap(), space));
+  Value one = b.index(1);
+  auto launch = gpu::LaunchOp::create(
+      b.builder, b.loc, blocks, one, one, b.index(threads), one, one,
+      /*dynamicSharedMemorySize=*/Value(), /*asyncTokenType=*/Type(),
+      /*asyncDependencies=*/ValueRange(), buffers);
+  nameKernel(launch, name);
+  OpBuilder::InsertionGuard guard(b.builder);
+  b.builder.setInsertionPointToStart(&launch.getBody().front());
+  SmallVector<Value> arrays(launch.getWorkgroupAttributions());
+  body({launch.getBlockIds().x, launch.getThreadIds().x, arrays});
+  gpu::TerminatorOp::create(b.builder, b.loc);
+}
+
 Type togpu::getLaneType(Type element, int64_t lanes) {
   return lanes == 1 ? element : VectorType::get({lanes}, element);
 }

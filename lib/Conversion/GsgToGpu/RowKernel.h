@@ -15,6 +15,7 @@
 
 #include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/PatternMatch.h"
@@ -41,6 +42,16 @@ void launchRows(
     LoopBuilder &b, llvm::StringRef name, mlir::Value out, int64_t lanes,
     llvm::function_ref<void(mlir::Value row, mlir::Value column)> body);
 
+/// A launch of `blocks` blocks of `threads` threads, with `shared` arrays of
+/// i32 of so many elements in shared memory; `body` emits the code of a thread.
+struct BlockCode {
+  mlir::Value block, thread;
+  mlir::ValueRange shared;
+};
+void launchBlocks(LoopBuilder &b, llvm::StringRef name, mlir::Value blocks,
+                  int64_t threads, llvm::ArrayRef<int64_t> shared,
+                  llvm::function_ref<void(const BlockCode &)> body);
+
 /// The neighbours of a matrix from a column on, as they are stored: a vector of
 /// `lanes` elements, or a scalar for one.
 mlir::Value loadLanes(LoopBuilder &b, mlir::Value matrix, mlir::Value row,
@@ -54,6 +65,10 @@ mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 void populatePermutationPatterns(mlir::RewritePatternSet &patterns);
 void populateActivationPatterns(mlir::RewritePatternSet &patterns);
 void populateSortTokensPatterns(mlir::RewritePatternSet &patterns);
+/// sort_tokens of many entries, in three launches: `entries` and `rowOfSlot`
+/// are the matrices as one row.
+void launchManyTokens(LoopBuilder &b, SortTokensOp op, mlir::Value entries,
+                      mlir::Value rowOfSlot);
 void populateRoutePatterns(mlir::RewritePatternSet &patterns);
 void populateStagingPatterns(mlir::RewritePatternSet &patterns);
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A stable counting sort in one launch. The block of an expert counts the
-// entries of all, which tells where its rows start, and places its own: each
-// thread has some neighbours among the entries, in their order. A row is
-// written by one block: gaps by that of the expert before.
+// A stable counting sort. For few entries in one launch: the block of an expert
+// counts the entries of all, which tells where its rows start, and places its
+// own; each thread has some neighbours among the entries, in their order. A row
+// is written by one block: gaps by that of the expert before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +30,9 @@ using Predicate = arith::CmpIPredicate;
 
 namespace {
 constexpr int64_t kThreads = 256;
+/// So many are counted faster by every block than by launches one after
+/// another.
+constexpr int64_t kFewEntries = 2048;
 
 /// The code of one block.
 struct SortBlock {
@@ -182,41 +185,39 @@ struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
     if (!isDeviceMemory(op.getEndsOut().getType()))
       return rewriter.notifyMatchFailure(op, "is not on the device");
     LoopBuilder b(rewriter, getLaunchLoc(op));
-    MLIRContext *context = op.getContext();
-    auto shared = [&](int64_t count) {
-      return MemRefType::get(
-          count, b.i32, AffineMap(),
-          gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup));
-    };
-    auto ends = cast<MemRefType>(op.getEndsOut().getType());
-    SmallVector<Type> buffers{shared(ends.getDimSize(0)), shared(kThreads)};
     auto flatten = [&](Value matrix) -> Value {
       return memref::CollapseShapeOp::create(
           rewriter, b.loc, matrix, SmallVector<ReassociationIndices>{{0, 1}});
     };
     Value entries = flatten(op.getExperts());
     Value rowOfSlot = flatten(op.getRowOfSlotOut());
-    Value one = b.index(1);
-    auto launch = gpu::LaunchOp::create(
-        rewriter, b.loc, b.dim(op.getEndsOut(), 0), one, one, b.index(kThreads),
-        one, one, /*dynamicSharedMemorySize=*/Value(),
-        /*asyncTokenType=*/Type(), /*asyncDependencies=*/ValueRange(), buffers);
-    nameKernel(launch, "sort_tokens");
-    rewriter.setInsertionPointToStart(&launch.getBody().front());
-    SortBlock block{b,
-                    op,
-                    launch.getBlockIds().x,
-                    launch.getThreadIds().x,
-                    launch.getWorkgroupAttributions()[0],
-                    launch.getWorkgroupAttributions()[1],
-                    entries,
-                    rowOfSlot,
-                    b.dim(entries, 0),
-                    b.dim(op.getEndsOut(), 0)};
-    block.build();
-    gpu::TerminatorOp::create(rewriter, b.loc);
+    b.ifThenElse(
+        b.cmp(Predicate::ule, b.dim(entries, 0), b.index(kFewEntries)),
+        [&] { launchFew(b, op, entries, rowOfSlot); },
+        [&] { launchManyTokens(b, op, entries, rowOfSlot); });
     rewriter.eraseOp(op);
     return success();
+  }
+
+private:
+  static void launchFew(LoopBuilder &b, SortTokensOp op, Value entries,
+                        Value rowOfSlot) {
+    Value experts = b.dim(op.getEndsOut(), 0);
+    auto ends = cast<MemRefType>(op.getEndsOut().getType());
+    launchBlocks(b, "sort_tokens", experts, kThreads,
+                 {ends.getDimSize(0), kThreads}, [&](const BlockCode &code) {
+                   SortBlock{b,
+                             op,
+                             code.block,
+                             code.thread,
+                             code.shared[0],
+                             code.shared[1],
+                             entries,
+                             rowOfSlot,
+                             b.dim(entries, 0),
+                             experts}
+                       .build();
+                 });
   }
 };
 } // namespace

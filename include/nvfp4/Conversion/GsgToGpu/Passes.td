@@ -28,7 +28,8 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
 
     A block of 128 threads has a piece of one row of the result; a thread has up
     to 16 bytes of it where the number of columns is known and allows that. For
-    `sort_tokens`, which takes at most 8192 experts, a block has one expert. For
+    `sort_tokens`, which takes at most 8192 experts, a block has one expert; of
+    more than 2048 entries three launches count, add up and place pieces. For
     `quantize` and `dequantize` a thread has one block of values under one scale.
     For `route`, which takes at most 1024 experts and 32 slots, a warp has a token.
 
