@@ -7,9 +7,7 @@
   tensors/*.npy       arguments of the layer; bytes of types that numpy lacks
   coded/*.npy         for sm_90a: the weights as its kernels read them, coded
                       here, so that no call does it again
-  layer.ptx, kernels.ptx, kernels.json
-                      for sm_90a: the products as kernels, and the rest of the
-                      layer (kernels.mlir), for --resident
+  device.so           for a GPU: the same on memory of the device, for --on-device
   run.py, ...         this example
   nvfp4/              the Python package; in lib/ the runtime, libomp and the
                       simulator, but no compiler
@@ -18,10 +16,8 @@ It needs Python 3.9 with numpy and ml_dtypes, the C and C++ libraries, and for
 products on a GPU NVIDIA's driver.
 """
 
-import json
 import os
 import pathlib
-import re
 import shutil
 import statistics
 import subprocess
@@ -31,13 +27,11 @@ import time
 import ml_dtypes
 import numpy as np
 
-SCRIPTS = ("run.py", "artefact.py", "stages.py", "oracle.py", "report.py", "nvfp4_numpy.py", "device.py", "resident.py")
+SCRIPTS = ("run.py", "artefact.py", "stages.py", "oracle.py", "report.py", "nvfp4_numpy.py", "on_device.py")
 LIBRARIES = ("libnvfp4_runtime.so.0", "libnvfp4_sim.so.0")
 # Weights, and the functions of gsg-lay-out-weights that code them.
 CODED = {"w13": "lay_out_gate_up", "w2": "lay_out_down"}
 OPENMP = "libomp.so.5"
-# NVFP4_LAUNCH_PROGRAMMATIC of nvfp4_device.h.
-PROGRAMMATIC = 1
 FLOATS = {"tokens": ml_dtypes.bfloat16, "w13.scales": ml_dtypes.float8_e4m3fn, "w2.scales": ml_dtypes.float8_e4m3fn}
 
 
@@ -82,32 +76,6 @@ def lay_out(folder, build, source, layer):
     return (time.perf_counter() - start) * 1e3
 
 
-def write_kernels(folder, build, source, example, target):
-    """Kernels as PTX, and what launches of the products must know."""
-    for name, text in (("layer", source), ("kernels", example / "kernels.mlir")):
-        run(build / "bin" / "nvfp4-compile", text, f"--target={target}", "--versions=1", "--emit=ptx", "-o", folder / f"{name}.ptx")
-    # The constants by which compiled code launches them.
-    host = run(build / "bin" / "nvfp4-opt", source, "--gsg-to-sm90")
-    entries = {name: (folder / f"{name}.ptx").read_text().split(".visible .entry ")[1:]
-               for name in ("layer", "kernels")}
-    products = {}
-    for stage, text in zip(("gate_up", "down"), entries["layer"]):
-        name, parameters = text[:text.index("(")], text[:text.index("{")]
-
-        # Threads, shared memory, blocks of a cluster, flags.
-        entry = host[host.index(f"_{name}_entry() "):]
-        threads, shared_bytes, _, flags = map(int, re.findall(r"constant\((\d+) : i32\)", entry)[:4])
-        products[stage] = {
-            "kernel": name, "maps": parameters.count("[128]"), "parameters": parameters.count(".param "),
-            "threads": threads, "shared_bytes": shared_bytes, "flags": flags,
-            # Of 64 columns along K, in a stage.
-            "blocks": 2}
-    # A kernel that waits for the launch before it may begin before that has ended.
-    flags = {text[:text.index("(")]: PROGRAMMATIC if "griddepcontrol.wait" in text else 0
-             for text in entries["kernels"]}
-    (folder / "kernels.json").write_text(json.dumps({"products": products, "flags": flags}, indent=1) + "\n")
-
-
 def write(folder, build, example, target, layer, tokens):
     """Compiles `example`/layer.mlir into `folder`, with what running it needs; gives the bytes of it all."""
     tensors, library = folder / "tensors", folder / "nvfp4" / "lib"
@@ -122,8 +90,13 @@ def write(folder, build, example, target, layer, tokens):
         coded = folder / "layer.mlir"
         run(build / "bin" / "nvfp4-opt", source, "--gsg-lay-out-weights", "-o", coded)
         source = coded
-        write_kernels(folder, build, source, example, target)
     run(build / "bin" / "nvfp4-compile", source, f"--target={target}", "-o", folder / "layer.so")
+    if target == "sm_90a":
+        # Without the functions that code weights, which have no kernels.
+        source = folder / "device.mlir"
+        run(build / "bin" / "nvfp4-opt", example / "layer.mlir", "--gsg-lay-out-weights=without-functions", "-o", source)
+    if target != "cpu":
+        run(build / "bin" / "nvfp4-compile", source, f"--target={target}", "--memory=device", "-o", folder / "device.so")
     (folder / "target").write_text(target + "\n")
     for name in LIBRARIES:
         shutil.copyfile(build / "lib" / name, library / name)
@@ -176,13 +149,13 @@ class Artefact:
         self.repeats = repeats or (1 if self.device == "sim" else 5)
         return self
 
-    def reside(self):
+    def place(self):
         """The layer on the device, called like this one."""
-        if not (self.folder / "kernels.json").exists():
-            sys.exit(f"moe_layer: expected an artefact for sm_90a with --resident, but {self.folder} is for {self.target}")
-        from resident import Resident
+        if self.device == "cpu":
+            sys.exit(f"moe_layer: expected an artefact for a GPU with --on-device, but {self.folder} is for {self.target}")
+        from on_device import OnDevice
 
-        return Resident(self.folder, self.package._library.runtime(), self.device, self.layer, self.coded, self.tokens)
+        return OnDevice(self.folder, self.package, self.device, self.arrays)
 
     def __call__(self, entry, inputs, outputs):
         arguments = [name if isinstance(name, int) else self.arrays[name] for name in inputs]

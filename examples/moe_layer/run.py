@@ -18,7 +18,7 @@ machine needs, which has neither LLVM nor this tree:
   python3 layer/run.py --device=cuda              there
 
 There the stages are called through the runtime, and checked against numpy;
-with --resident all of them are kernels and nothing but the result is copied.
+with --on-device all of them are kernels and nothing but the result is copied.
 """
 
 import argparse
@@ -107,11 +107,11 @@ def parse():
                         help="make FOLDER an artefact of the layer and its inputs, and stop")
     parser.add_argument("--artefact", type=pathlib.Path, metavar="FOLDER", default=artefact.find_beside(HERE),
                         help="run what --compile-only made (default: the folder of this script, if it is one)")
-    parser.add_argument("--resident", action="store_true",
-                        help="of an artefact for sm_90a: every stage as kernels, on memory of the device")
+    parser.add_argument("--on-device", action="store_true",
+                        help="of an artefact for a GPU: every stage as kernels, on memory of the device")
     args = parser.parse_args()
-    if args.resident and (args.compile_only or not args.artefact):
-        parser.error("expected --resident with --artefact, or from the folder that --compile-only made")
+    if args.on_device and (args.compile_only or not args.artefact):
+        parser.error("expected --on-device with --artefact, or from the folder that --compile-only made")
     if args.tokens is not None and args.tokens < 1:
         parser.error(f"expected --tokens of at least 1, but got {args.tokens}")
     return args
@@ -121,9 +121,9 @@ def run_artefact(args):
     made = artefact.Artefact(args.artefact, args.tokens)
     device = made.open(args.device)
     describe(made.layer, made.tokens)
-    what = "layer.ptx" if args.resident else "layer.so"
+    what = "device.so" if args.on_device else "layer.so"
     print(f"Running each stage of {made.folder / what} ({made.target}) on {device} ...")
-    run = made.reside() if args.resident else made.load(args.repeats)
+    run = made.place() if args.on_device else made.load(args.repeats)
     stages = run_stages(run, made.layer, made.tokens)
     report.print_table(stages, report.Limits(made.layer))
 

@@ -4,6 +4,12 @@
 // RUN: nvfp4-opt %s --gsg-lay-out-weights | nvfp4-opt --gsg-to-sm90-kernels -o /dev/null
 // RUN: nvfp4-opt %s --gsg-lay-out-weights=functions-only | FileCheck %s --check-prefix=ONLY
 // RUN: nvfp4-opt %s --gsg-lay-out-weights=functions-only | nvfp4-opt --gsg-to-cpu -o /dev/null
+// RUN: nvfp4-opt %s --gsg-lay-out-weights=without-functions | FileCheck %s --check-prefix=WITHOUT
+// RUN: not nvfp4-opt %s --gsg-lay-out-weights="functions-only without-functions" 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: error: expected functions-only or without-functions, but got both
+// WITHOUT-NOT: @lay_out
+// WITHOUT: grouped_scaled_gemm.matmul
+// WITHOUT-NOT: @lay_out
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4>
 !h = !grouped_scaled_gemm.scaled<?x96, nvfp4>

@@ -189,6 +189,11 @@ struct LayOutWeights : nvfp4::gsg::impl::LayOutWeightsPassBase<LayOutWeights> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (functionsOnly && withoutFunctions) {
+      module.emitError("expected functions-only or without-functions, but got "
+                       "both");
+      return signalPassFailure();
+    }
     SymbolTable symbols(module);
     SmallVector<Weight> weights;
     DenseSet<Value> seen;
@@ -235,8 +240,12 @@ struct LayOutWeights : nvfp4::gsg::impl::LayOutWeightsPassBase<LayOutWeights> {
       made.push_back(makeFunction(weight));
       applyLayout(weight);
     }
-    for (func::FuncOp function : made)
-      symbols.insert(function);
+    for (func::FuncOp function : made) {
+      if (withoutFunctions)
+        function.erase();
+      else
+        symbols.insert(function);
+    }
     if (!functionsOnly)
       return;
     for (Operation &op : llvm::make_early_inc_range(module.getOps()))

@@ -129,7 +129,9 @@ def LayOutWeightsPass : Pass<"gsg-lay-out-weights", "::mlir::ModuleOp"> {
 
     What else is weights stays as it is, with a remark that says why. With
     `functions-only` the module keeps nothing but the functions that lay out,
-    which compile for any CPU: products of laid weights need sm_90a.
+    which compile for any CPU: products of laid weights need sm_90a. With
+    `without-functions` it gets none of them, as functions on memory of a device
+    want it, where packing has no code.
 
     Before:
 
@@ -170,7 +172,9 @@ def LayOutWeightsPass : Pass<"gsg-lay-out-weights", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"functionsOnly", "functions-only", "bool", /*default=*/"false",
-           "keep only the functions that lay out">];
+           "keep only the functions that lay out">,
+    Option<"withoutFunctions", "without-functions", "bool", /*default=*/"false",
+           "leave out the functions that lay out">];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
