@@ -14,6 +14,7 @@
 
 #include "nvfp4/Tools/ReferenceRun.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -34,6 +35,37 @@ Status tools::checkOutputPath(const std::string &path) {
   if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
     return Error{"could not write '" + path + "': there is no folder '" +
                  folder.str() + "'"};
+  return {};
+}
+
+/// Whether two names are of one file, by links too, or would be.
+static bool isOneFile(const std::string &a, const std::string &b) {
+  llvm::sys::fs::UniqueID left, right;
+  bool isThere = !llvm::sys::fs::getUniqueID(a, left);
+  if (isThere != !llvm::sys::fs::getUniqueID(b, right))
+    return false;
+  if (isThere)
+    return left == right && llvm::sys::fs::is_regular_file(a);
+  llvm::SmallString<128> first(a), second(b);
+  for (llvm::SmallString<128> *path : {&first, &second}) {
+    llvm::sys::fs::make_absolute(*path);
+    llvm::sys::path::remove_dots(*path, /*remove_dot_dot=*/true);
+  }
+  return first == second;
+}
+
+/// Two outputs in one file would leave only the later one.
+static Status checkOutputPaths(llvm::ArrayRef<std::string> outputs) {
+  for (auto [i, output] : llvm::enumerate(outputs)) {
+    if (output == "-")
+      continue;
+    if (Status status = checkOutputPath(output); !status)
+      return status;
+    for (const std::string &earlier : outputs.take_front(i))
+      if (earlier != "-" && isOneFile(earlier, output))
+        return Error{"expected a file for each output, but got '" + earlier +
+                     "' and '" + output + "', which are one file"};
+  }
   return {};
 }
 
@@ -73,9 +105,7 @@ Expected<RunPlan> RunPlan::get(const RunOptions &options,
                       "--device=reference");
     }
   }
-  for (const std::string &output : options.outputs)
-    if (output != "-")
-      if (Status status = checkOutputPath(output); !status)
-        return status.takeError();
+  if (Status status = checkOutputPaths(options.outputs); !status)
+    return status.takeError();
   return plan;
 }
