@@ -37,18 +37,21 @@ struct LowerPermute : LowerToLaunch<PermuteOp> {
     auto type = cast<MemRefType>(out.getType());
     int64_t lanes = countLanes({input, out}, type.getDimSize(1));
     Type lane = getLaneType(type.getElementType(), lanes);
-    launchRows(b, "permute", out, lanes, [&](Value row, Value column) {
-      Value token = b.toIndex(b.load(op.getTokenOfRow(), {row}));
-      Value value = b.branch(
-          isRow(b, token, b.dim(input, 0)),
-          [&] { return loadLanes(b, input, token, column, lanes); },
-          [&]() -> Value {
-            return arith::ConstantOp::create(
-                b.builder, b.loc, lane,
-                cast<TypedAttr>(b.builder.getZeroAttr(lane)));
-          });
-      storeLanes(b, value, out, row, column);
-    });
+    launchRows(
+        b, "permute", out, lanes,
+        [&](Value row, Value column) {
+          Value token = b.toIndex(b.load(op.getTokenOfRow(), {row}));
+          Value value = b.branch(
+              isRow(b, token, b.dim(input, 0)),
+              [&] { return loadLanes(b, input, token, column, lanes); },
+              [&]() -> Value {
+                return arith::ConstantOp::create(
+                    b.builder, b.loc, lane,
+                    cast<TypedAttr>(b.builder.getZeroAttr(lane)));
+              });
+          storeLanes(b, value, out, row, column);
+        },
+        /*startEarly=*/false);
   }
 };
 

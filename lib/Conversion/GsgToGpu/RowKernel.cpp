@@ -66,7 +66,8 @@ int64_t togpu::countLanes(ValueRange matrices, int64_t columns) {
 }
 
 void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,
-                       function_ref<void(Value row, Value column)> body) {
+                       function_ref<void(Value row, Value column)> body,
+                       bool startEarly) {
   OpBuilder &builder = b.builder;
   Location loc = b.loc;
   Value one = b.index(1), threads = b.index(kThreads);
@@ -77,6 +78,8 @@ void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,
   nameKernel(launch, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&launch.getBody().front());
+  if (startEarly)
+    beginKernel(b);
   Value row = launch.getBlockIds().x;
   Value thread =
       b.add(b.mul(launch.getBlockIds().y, threads), launch.getThreadIds().x);
@@ -102,6 +105,7 @@ void togpu::launchBlocks(LoopBuilder &b, StringRef name, Value blocks,
   nameKernel(launch, name);
   OpBuilder::InsertionGuard guard(b.builder);
   b.builder.setInsertionPointToStart(&launch.getBody().front());
+  beginKernel(b);
   SmallVector<Value> arrays(launch.getWorkgroupAttributions());
   body({launch.getBlockIds().x, launch.getThreadIds().x, arrays});
   gpu::TerminatorOp::create(b.builder, b.loc);

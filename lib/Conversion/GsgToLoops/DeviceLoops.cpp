@@ -15,6 +15,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -36,6 +37,12 @@ void loops::nameKernel(gpu::LaunchOp launch, StringRef name) {
       FlatSymbolRefAttr::get(context, ("nvfp4_" + name).str()));
 }
 
+void loops::beginKernel(LoopBuilder &b) {
+  for (auto kind : {NVVM::GridDepActionKind::wait,
+                    NVVM::GridDepActionKind::launch_dependents})
+    NVVM::GriddepcontrolOp::create(b.builder, b.loc, kind);
+}
+
 DeviceLoopBuilder::DeviceLoopBuilder(OpBuilder &builder, Operation *op)
     : LoopBuilder(builder, getLaunchLoc(op)),
       name(op->getName().stripDialect()) {}
@@ -48,6 +55,7 @@ void DeviceLoopBuilder::parallel(Value size, Body body) {
   nameKernel(launch, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&launch.getBody().front());
+  beginKernel(*this);
   Value number =
       add(mul(launch.getBlockIds().x, threads), launch.getThreadIds().x);
   ifThen(cmp(IntPredicate::ult, number, size), [&] { body(number); });

@@ -13,6 +13,7 @@
 
 #include "nvfp4/Dialect/DeviceLoad.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -56,6 +57,9 @@ LogicalResult nvfp4::sinkLoads(gpu::LaunchOp launch) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(launch.getBody(), used);
   OpBuilder b = OpBuilder::atBlockBegin(&launch.getBody().front());
+  // Not before the kernel has waited for those that write the memory.
+  for (auto control : launch.getBody().front().getOps<NVVM::GriddepcontrolOp>())
+    b.setInsertionPointAfter(control);
   IRMapping mapping;
   for (Value value : used) {
     if (!dependsOnDeviceLoad(value))

@@ -26,7 +26,9 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
     Results have the bits that `convert-gsg-to-cpu` gives them, but for the
     payload of a NaN.
 
-    A block of 128 threads has a piece of one row of the result; a thread has up
+    A kernel but that of `permute` waits for the launch before it
+    (`griddepcontrol`), and so starts while that one ends. A block of 128 threads
+    has a piece of one row of the result; a thread has up
     to 16 bytes of it where the number of columns is known and allows that. For
     `sort_tokens`, which takes at most 8192 experts, a block has one expert; of
     more than 2048 entries three launches count, add up and place pieces. For
@@ -56,8 +58,8 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"];
 }
 

@@ -29,6 +29,10 @@ mlir::Location getLaunchLoc(mlir::Operation *op);
 /// all kernels. Outlining numbers kernels of one name.
 void nameKernel(mlir::gpu::LaunchOp launch, llvm::StringRef name);
 
+/// What every kernel begins with: it may start before the launch ahead of it
+/// has ended, waits for that, and lets the next one start.
+void beginKernel(LoopBuilder &b);
+
 /// A builder whose parallel loops are launches with a thread for each
 /// iteration.
 class DeviceLoopBuilder final : public LoopBuilder {

@@ -59,8 +59,10 @@ def InsertTransfersPass : Pass<"gsg-insert-transfers"> {
   }];
   let options = [Option<"memory", "memory", "std::string", "\"host\"",
     "Whose memory functions have: host, or device to refuse operations without GPU code">];
-  let dependentDialects = ["::mlir::gpu::GPUDialect",
-                           "::mlir::memref::MemRefDialect"];
+  let dependentDialects = [
+    "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"];
 }
 
 def ConvertGsgToWarpSpecPass
