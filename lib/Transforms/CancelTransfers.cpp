@@ -12,6 +12,7 @@
 
 #include "nvfp4/Transforms/Passes.h"
 
+#include "nvfp4/Dialect/WarpSpec/IR/MemoryUses.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,6 +22,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+#include "llvm/ADT/SmallVectorExtras.h"
+
 namespace nvfp4 {
 #define GEN_PASS_DEF_CANCELTRANSFERSPASS
 #include "nvfp4/Transforms/Passes.h.inc"
@@ -28,6 +31,8 @@ namespace nvfp4 {
 
 using namespace mlir;
 using namespace nvfp4;
+using warpspec::getRoot;
+using warpspec::isName;
 
 namespace {
 
@@ -54,30 +59,12 @@ bool isDeallocation(Operation *op) {
   return isa<memref::DeallocOp, gpu::DeallocOp>(op);
 }
 
-/// The memref that `value` is a view of.
-Value getRoot(Value value) {
-  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
-    value = view.getViewSource();
-  return value;
-}
-
-/// Whether `op` neither reads nor writes nor passes on the memory it names.
-bool isName(Operation *op) {
-  return isMemoryEffectFree(op) && !op->hasTrait<OpTrait::IsTerminator>();
-}
-
-/// Collects what uses a memref, a view or a tensor map of it, or its address.
-void collectUsers(Value memref, SmallVectorImpl<Operation *> &users) {
-  for (Operation *user : memref.getUsers()) {
-    users.push_back(user);
-    // Kernels that read the table read what its addresses name.
-    if (auto write = dyn_cast<warpspec::WriteTableOp>(user);
-        write && write.getTable() != memref)
-      collectUsers(write.getTable(), users);
-    if (isName(user) && !isa<memref::DimOp>(user))
-      for (Value result : user->getResults())
-        collectUsers(result, users);
-  }
+/// The users of a memref, by any name.
+SmallVector<Operation *> getUsers(Value memref) {
+  SmallVector<OpOperand *> uses;
+  warpspec::collectUses(memref, uses);
+  return llvm::map_to_vector(uses,
+                             [](OpOperand *use) { return use->getOwner(); });
 }
 
 /// Whether `op` makes a tensor map of which launches alone know.
@@ -103,8 +90,7 @@ bool isEscape(Operation *user) {
 bool isLocal(Value root) {
   if (!isAllocation(root.getDefiningOp()))
     return false;
-  SmallVector<Operation *> users;
-  collectUsers(root, users);
+  SmallVector<Operation *> users = getUsers(root);
   return llvm::none_of(users, isEscape);
 }
 
@@ -257,8 +243,7 @@ bool replaceBySource(Operation *op, Copy copy) {
   if (!isLocal(target) || target.getType() != source.getType() ||
       allocation->getBlock() != block)
     return false;
-  SmallVector<Operation *> users;
-  collectUsers(target, users);
+  SmallVector<Operation *> users = getUsers(target);
   Operation *last = op;
   Operation *deallocation = nullptr;
   for (Operation *user : users) {
@@ -302,8 +287,7 @@ bool isUseless(Operation *op, Copy copy) {
   auto isTouched = [&](Value memref, bool before) {
     if (!isLocal(memref) || memref.getDefiningOp()->getBlock() != block)
       return true;
-    SmallVector<Operation *> users;
-    collectUsers(memref, users);
+    SmallVector<Operation *> users = getUsers(memref);
     return llvm::any_of(users, [&](Operation *user) {
       Operation *here = getAncestorIn(block, user);
       if (!here)
@@ -348,8 +332,7 @@ void raiseDeallocations(Block &block) {
   SmallVector<Operation *> deallocations = getDeallocations(block);
   for (Operation *op : llvm::reverse(deallocations)) {
     Value memref = op->getOperand(0);
-    SmallVector<Operation *> users;
-    collectUsers(memref, users);
+    SmallVector<Operation *> users = getUsers(memref);
     Operation *last = memref.getDefiningOp();
     for (Operation *user : users)
       if (Operation *here = getAncestorIn(&block, user);

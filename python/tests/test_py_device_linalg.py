@@ -179,3 +179,25 @@ def test_math_in_an_epilogue(rng, target):
     wanted, got = (np.asarray(nvfp4.compile(text, where).run(*arguments)) for where in ("cpu", target + "+sim"))
     assert np.ptp(wanted) > 1
     np.testing.assert_allclose(got, wanted, rtol=2e-6, atol=5e-7)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_scalar_of_what_a_kernel_changes(target):
+    """Each thread adds the element that the first was before, though the sum has taken its place."""
+    text = """!x = tensor<?xf32>
+#same = affine_map<(d0) -> (d0)>
+func.func @f(%x: !x) -> !x {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : !x
+  %empty = tensor.empty(%n) : !x
+  %twice = linalg.add ins(%x, %x : !x, !x) outs(%empty : !x) -> !x
+  %first = tensor.extract %twice[%c0] : !x
+  %r = linalg.generic {indexing_maps = [#same], iterator_types = ["parallel"]} outs(%twice : !x) {
+  ^bb0(%c: f32):
+    %s = arith.addf %c, %first : f32
+    linalg.yield %s : f32
+  } -> !x
+  return %r : !x
+}"""
+    x = np.arange(1, 300, dtype=np.float32)
+    np.testing.assert_array_equal(run(text, x, target=target), 2 * x + 2)

@@ -16,6 +16,7 @@
 #include "nvfp4/Dialect/DeviceLoad.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+#include "nvfp4/Dialect/WarpSpec/IR/MemoryUses.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -121,7 +122,8 @@ static Value placeScalar(Operation *op, Value value) {
   auto load = value.getDefiningOp<memref::LoadOp>();
   if (load && load.getMemRefType().hasStaticShape() &&
       load.getMemRefType().getNumElements() == 1 &&
-      load.getMemRefType().getLayout().isIdentity())
+      load.getMemRefType().getLayout().isIdentity() &&
+      !warpspec::mayChange(load.getMemref(), load, op))
     return memref::CollapseShapeOp::create(b, loc, type, load.getMemref(),
                                            ArrayRef<ReassociationIndices>());
   Value memref = gpu::AllocOp::create(b, loc, type, /*asyncToken=*/Type(),

@@ -5,13 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The host cannot read what kernels before may still write. A kernel can.
+// The host cannot read what kernels before may still write. A kernel can; if
+// the memory changes before it ends, a kernel of one thread saves the scalar.
 //
 //===----------------------------------------------------------------------===//
 
 #include "StructuredLaunch.h"
 
+#include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
 #include "nvfp4/Dialect/DeviceLoad.h"
+#include "nvfp4/Dialect/WarpSpec/IR/MemoryUses.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -21,39 +24,48 @@
 using namespace mlir;
 using namespace nvfp4;
 
-/// Whether what `load` reads is the same when `launch` runs.
-static LogicalResult verifyUnchanged(memref::LoadOp load,
-                                     gpu::LaunchOp launch) {
-  for (Operation *user : load.getMemref().getUsers()) {
-    Operation *outer = load->getBlock()->findAncestorOpInBlock(*user);
-    Operation *end = load->getBlock()->findAncestorOpInBlock(*launch);
-    bool isBetween = outer && end && load->isBeforeInBlock(outer) &&
-                     outer->isBeforeInBlock(end);
-    if (isBetween && !isa<memref::LoadOp, memref::DimOp>(user))
-      return load->emitError(
-          "expected memory of the device that does not change between this "
-          "load and the kernel that uses it; move the load behind the change");
-  }
-  return success();
+/// Has a kernel save what `load` reads, for `launch` and before it; returns
+/// where it is.
+static Value save(memref::LoadOp load, gpu::LaunchOp launch) {
+  OpBuilder b(load->getContext());
+  b.setInsertionPointAfter(load);
+  auto type = MemRefType::get({}, load.getType(), MemRefLayoutAttrInterface(),
+                              load.getMemRefType().getMemorySpace());
+  Value copy = gpu::AllocOp::create(b, load.getLoc(), type,
+                                    /*asyncToken=*/Type(),
+                                    /*asyncDependencies=*/ValueRange(),
+                                    /*dynamicSizes=*/ValueRange(),
+                                    /*symbolOperands=*/ValueRange())
+                   .getMemref();
+  gsg::loops::DeviceLoopBuilder threads(b, load);
+  threads.parallel(threads.index(1), [&](Value) {
+    threads.store(b.clone(*load)->getResult(0), copy, ValueRange());
+  });
+  b.setInsertionPointAfter(load->getBlock()->findAncestorOpInBlock(*launch));
+  gpu::DeallocOp::create(b, load.getLoc(), /*asyncToken=*/Type(),
+                         /*asyncDependencies=*/ValueRange(), copy);
+  return copy;
 }
 
 /// `value` computed at `b`, in `launch`.
-static FailureOr<Value> recompute(OpBuilder &b, gpu::LaunchOp launch,
-                                  Value value, IRMapping &mapping) {
+static Value recompute(OpBuilder &b, gpu::LaunchOp launch, Value value,
+                       IRMapping &mapping) {
   if (mapping.contains(value) || !dependsOnDeviceLoad(value))
     return mapping.lookupOrDefault(value);
   Operation *op = value.getDefiningOp();
-  if (auto load = dyn_cast<memref::LoadOp>(op))
-    if (failed(verifyUnchanged(load, launch)))
-      return failure();
+  auto load = dyn_cast<memref::LoadOp>(op);
+  if (load && warpspec::mayChange(load.getMemref(), load, launch)) {
+    Value again = memref::LoadOp::create(b, load.getLoc(), save(load, launch));
+    mapping.map(value, again);
+    return again;
+  }
   for (Value operand : op->getOperands())
-    if (failed(recompute(b, launch, operand, mapping)))
-      return failure();
+    recompute(b, launch, operand, mapping);
   b.clone(*op, mapping);
   return mapping.lookup(value);
 }
 
-LogicalResult nvfp4::sinkLoads(gpu::LaunchOp launch) {
+void nvfp4::sinkLoads(gpu::LaunchOp launch) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(launch.getBody(), used);
   OpBuilder b = OpBuilder::atBlockBegin(&launch.getBody().front());
@@ -61,13 +73,8 @@ LogicalResult nvfp4::sinkLoads(gpu::LaunchOp launch) {
   for (auto control : launch.getBody().front().getOps<NVVM::GriddepcontrolOp>())
     b.setInsertionPointAfter(control);
   IRMapping mapping;
-  for (Value value : used) {
-    if (!dependsOnDeviceLoad(value))
-      continue;
-    FailureOr<Value> inside = recompute(b, launch, value, mapping);
-    if (failed(inside))
-      return failure();
-    replaceAllUsesInRegionWith(value, *inside, launch.getBody());
-  }
-  return success();
+  for (Value value : used)
+    if (dependsOnDeviceLoad(value))
+      replaceAllUsesInRegionWith(value, recompute(b, launch, value, mapping),
+                                 launch.getBody());
 }

@@ -27,8 +27,9 @@ def ConvertLinalgToGpuPass : Pass<"convert-linalg-to-gpu", "::mlir::ModuleOp"> {
     Bodies may hold `arith` and, on f32, the operations of `math` that
     `nvfp4-expand-math` knows. Other operations are errors.
 
-    What launches take from memory of the device by a load on the host is loaded
-    in the kernel, with the arithmetic behind it.
+    Launches load in the kernel, with the arithmetic behind it, what a load on the
+    host would take from memory of the device. A kernel of one thread before them
+    saves the value of a load whose memory may change until they end.
 
     Before:
 
