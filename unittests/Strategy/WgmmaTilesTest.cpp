@@ -59,7 +59,7 @@ TEST(WgmmaTiles, DeepStagesNeedWholeOnes) {
   auto isDeep = [](const Candidate &each) {
     return each.tile.k == 256 && !each.violation;
   };
-  for (int64_t k : {2880, 128, 2944}) {
+  for (int64_t k : {0, 2880, 128, 2944}) {
     auto candidates = rankWgmmaTiles(makeProblem({16}, 256, k));
     EXPECT_TRUE(std::none_of(candidates.begin(), candidates.end(), isDeep))
         << k;
@@ -210,8 +210,8 @@ TEST(WgmmaTiles, NearestTileIsLegal) {
     for (int64_t n : {int64_t(1), int64_t(192), int64_t(200), INT64_MAX})
       for (int64_t k : {int64_t(64), int64_t(256), INT64_MAX})
         for (std::optional<int64_t> all :
-             {std::optional<int64_t>(), std::optional<int64_t>(2880),
-              std::optional<int64_t>(2048)}) {
+             {std::optional<int64_t>(), std::optional<int64_t>(0),
+              std::optional<int64_t>(2880), std::optional<int64_t>(2048)}) {
           Tile tile = odd;
           tile.m = m;
           tile.n = n;

@@ -27,8 +27,9 @@ static bool areRowsLegal(int64_t m, int64_t n) {
          (hasSteps || m == getMostRows(n));
 }
 
+/// Even K = 0 has a stage, and operands are laid out for one of 128.
 static bool isDepthLegal(int64_t tileK, std::optional<int64_t> k) {
-  return tileK == 128 || (tileK == 256 && k && *k % 256 == 0);
+  return tileK == 128 || (tileK == 256 && k && *k > 0 && *k % 256 == 0);
 }
 
 int64_t nvfp4::strategy::getWgmmaStageBytes(const Tile &tile,
@@ -81,10 +82,11 @@ nvfp4::strategy::findWgmmaViolation(const Tile &tile,
                                   "16 up to 240, or 248 for n = 128",
                   str(tile.m));
   if (!isDepthLegal(tile.k, k))
-    return refuse(Rule::Shape,
-                  "k = 128, or 256 if K is known to be a multiple of it",
-                  str(tile.k) + (tile.k != 256 ? ""
-                                 : k ? " with K = " + str(*k)
+    return refuse(
+        Rule::Shape,
+        "k = 128, or 256 if K is known to be a positive multiple of it",
+        str(tile.k) + (tile.k != 256 ? ""
+                       : k           ? " with K = " + str(*k)
                                      : " with a K that is not known"));
   return std::nullopt;
 }

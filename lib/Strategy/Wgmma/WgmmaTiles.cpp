@@ -173,10 +173,13 @@ Floor nvfp4::strategy::computeWgmmaFloor(const Problem &problem) {
 std::optional<int64_t> nvfp4::strategy::getKnownK(const Problem &problem) {
   if (problem.anyK || problem.groupedK)
     return std::nullopt;
-  for (const Problem::Group &group : problem.groups)
-    if (group.k % 256 != 0)
-      return group.k;
-  return 0;
+  std::optional<int64_t> known;
+  for (const Problem::Group &group : problem.groups) {
+    known = group.k;
+    if (group.k == 0 || group.k % 256 != 0)
+      break;
+  }
+  return known;
 }
 
 /// Two stages are legal; the model is of tiles with three or more.

@@ -15,7 +15,7 @@
 // CHECK: explain-wgmma.mlir:[[#@LINE+19]]:{{[0-9]+}}: remark: strategy <
 // CHECK: chosen; bound by the tensor core
 // CHECK-DAG: 64x256x128 {{.*}} bound by the decoding of weights
-// CHECK-DAG: 32x256x256 {{.*}} illegal: expected k = 128, or 256 if K is known to be a multiple of it, but got 256 with a K that is not known
+// CHECK-DAG: 32x256x256 {{.*}} illegal: expected k = 128, or 256 if K is known to be a positive multiple of it, but got 256 with a K that is not known
 // CHECK-DAG: 248x128x128 {{.*}} illegal: expected results of at most 16 bits beside 3 stages of m = 248, but got 32
 !a = !grouped_scaled_gemm.scaled<16x256, nvfp4>
 !b = !grouped_scaled_gemm.scaled<512x256, nvfp4>

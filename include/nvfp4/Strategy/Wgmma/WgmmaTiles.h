@@ -25,8 +25,8 @@ namespace nvfp4::strategy {
 /// every byte once, with rows in 16 bits, and every product.
 Floor computeWgmmaFloor(const Problem &problem);
 
-/// K of all groups as far as it is known, one that 256 does not divide if there
-/// is one.
+/// K of a group as far as it is known: 0 or one that 256 does not divide if
+/// there is one.
 std::optional<int64_t> getKnownK(const Problem &problem);
 
 /// Why there is no kernel of `tile` for a product whose K is `k`, or not known
