@@ -123,6 +123,20 @@ static void emitChecks(CheckBuilder &check, GluOp op) {
   emitSameShape(check, "glu_c3", "outs", op.getOut(), shape);
 }
 
+static void emitChecks(CheckBuilder &check, GluBackwardOp op) {
+  SmallVector<Extent, 3> shape = shapeOf(check, op.getInput());
+  emitGateCheck(check, op.getActivation().getGate(), shape.back());
+  emitSameShape(check, "glu_backward_c3", "outs", op.getOut(), shape);
+  ArrayRef<Extent> rows = ArrayRef(shape).drop_back();
+  if (op.getProb())
+    emitSameShape(check, "glu_backward_c5", "prob", op.getProb(), rows);
+  if (op.getProbOut())
+    emitSameShape(check, "glu_backward_c5", "prob_outs", op.getProbOut(), rows);
+  if (op.getActivation().isPaired())
+    shape.back() = check.div(shape.back(), 2);
+  emitSameShape(check, "glu_backward_c4", "gradient", op.getGradient(), shape);
+}
+
 static void emitChecks(CheckBuilder &check, RelayoutScalesOp op) {
   ScaledOperand input{op.getInput(), op.getInputScales(), op.getInputType()};
   ScaledOperand out{op.getInput(), op.getOutScales(), op.getResultType()};
@@ -261,9 +275,9 @@ struct EmitRuntimeChecks
       llvm::TypeSwitch<Operation *>(op)
           .Case([&](MatmulOp matmul) { emitMatmulChecks(check, matmul); })
           .Case([&](MatmulListOp list) { emitMatmulListChecks(check, list); })
-          .Case<QuantizeOp, DequantizeOp, HadamardOp, GluOp, RelayoutScalesOp,
-                RelayoutGateOp, RelayoutWeightsOp, RouteOp, SortTokensOp,
-                PermuteOp, CombineOp>(
+          .Case<QuantizeOp, DequantizeOp, HadamardOp, GluOp, GluBackwardOp,
+                RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp, RouteOp,
+                SortTokensOp, PermuteOp, CombineOp>(
               [&](auto other) { emitChecks(check, other); });
       check.destinations(op);
       if (Value condition = check.allHold())

@@ -1,6 +1,6 @@
 // RUN: nvfp4-opt %s -split-input-file -verify-diagnostics
 
-// Constraints of glu, route, sort_tokens, permute and combine; each case names the one of docs/Spec.md that it breaks.
+// Constraints of glu, its gradient, route, sort_tokens, permute and combine; each case names the one of docs/Spec.md that it breaks.
 
 // glu_c1: a custom activation is a region of matmul
 func.func @glu_c1(%z: tensor<4x16xf32>, %o: tensor<4x16xf32>) {
@@ -27,6 +27,66 @@ func.func @glu_c3(%z: tensor<4x16xf32>, %o: tensor<4x16xf32>) {
   // expected-error @below {{expected outs of shape 4x8 (of the activation), but got 4x16}}
   %y = grouped_scaled_gemm.glu <swiglu, gate = <1, gate_first>>(%z : tensor<4x16xf32>)
       outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// glu_backward_c1: a custom activation is a region of matmul
+func.func @glu_backward_c1(%z: tensor<4x16xf32>, %o: tensor<4x16xf32>) {
+  // expected-error @below {{expected an activation with a formula, but got 'custom', which is the epilogue region of matmul}}
+  %y = grouped_scaled_gemm.glu_backward <custom>(%z : tensor<4x16xf32>) gradient(%z : tensor<4x16xf32>)
+      outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// glu_backward_c2: there is a last dimension
+func.func @glu_backward_c2(%z: tensor<f32>, %o: tensor<f32>) {
+  // expected-error @below {{expected an input of rank 1 or more, but got rank 0}}
+  %y = grouped_scaled_gemm.glu_backward <silu>(%z : tensor<f32>) gradient(%z : tensor<f32>)
+      outs(%o : tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+// glu_backward_c3: the destination is of the pre-activation
+func.func @glu_backward_c3(%z: tensor<4x16xf32>, %d: tensor<4x8xf32>) {
+  // expected-error @below {{expected outs of shape 4x16 (of the input), but got 4x8}}
+  %y = grouped_scaled_gemm.glu_backward <swiglu, gate = <1, gate_first>>(%z : tensor<4x16xf32>)
+      gradient(%d : tensor<4x8xf32>) outs(%d : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// glu_backward_c4: pairs halve the last dimension of the gradient
+func.func @glu_backward_c4(%z: tensor<4x16xf32>) {
+  // expected-error @below {{expected gradient of shape 4x8 (of the activation), but got 4x16}}
+  %y = grouped_scaled_gemm.glu_backward <swiglu, gate = <1, gate_first>>(%z : tensor<4x16xf32>)
+      gradient(%z : tensor<4x16xf32>) outs(%z : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// glu_backward_c5: a factor for each row
+func.func @glu_backward_c5(%z: tensor<4x16xf32>, %p: tensor<16xf32>) {
+  // expected-error @below {{expected prob of shape 4 (of the rows of the input), but got 16}}
+  %y = grouped_scaled_gemm.glu_backward <silu>(%z : tensor<4x16xf32>) gradient(%z : tensor<4x16xf32>)
+      prob(%p : tensor<16xf32>) outs(%z : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// glu_backward_c5: and a gradient of it
+func.func @glu_backward_c5_of_outs(%z: tensor<2x4x16xf32>, %p: tensor<2xf32>) {
+  // expected-error @below {{expected prob_outs of shape 2x4 (of the rows of the input), but got 2}}
+  %y:2 = grouped_scaled_gemm.glu_backward <silu>(%z : tensor<2x4x16xf32>) gradient(%z : tensor<2x4x16xf32>)
+      outs(%z : tensor<2x4x16xf32>) prob_outs(%p : tensor<2xf32>) -> tensor<2x4x16xf32>, tensor<2xf32>
   return
 }
 

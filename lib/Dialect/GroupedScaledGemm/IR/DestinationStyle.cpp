@@ -65,8 +65,8 @@ Speculation::Speculatability speculateOnTensors(Operation *op) {
 
 void nvfp4::gsg::attachDestinationStyle(MLIRContext *context) {
   attachTo<MatmulOp, MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp, GluOp,
-           RouteOp, SortTokensOp, PermuteOp, CombineOp, RelayoutScalesOp,
-           RelayoutGateOp, RelayoutWeightsOp>(context);
+           GluBackwardOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,
+           RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp>(context);
 }
 
 MutableOperandRange MatmulOp::getDpsInitsMutable() {
@@ -97,6 +97,9 @@ MutableOperandRange HadamardOp::getDpsInitsMutable() {
 MutableOperandRange GluOp::getDpsInitsMutable() {
   return getLastOperands(*this, 1);
 }
+MutableOperandRange GluBackwardOp::getDpsInitsMutable() {
+  return getLastOperands(*this, 1 + !!getProbOut());
+}
 MutableOperandRange RouteOp::getDpsInitsMutable() {
   return getLastOperands(*this, 2);
 }
@@ -125,6 +128,7 @@ NVFP4_DESTINATION_EFFECTS(QuantizeOp)
 NVFP4_DESTINATION_EFFECTS(DequantizeOp)
 NVFP4_DESTINATION_EFFECTS(HadamardOp)
 NVFP4_DESTINATION_EFFECTS(GluOp)
+NVFP4_DESTINATION_EFFECTS(GluBackwardOp)
 NVFP4_DESTINATION_EFFECTS(RouteOp)
 NVFP4_DESTINATION_EFFECTS(SortTokensOp)
 NVFP4_DESTINATION_EFFECTS(PermuteOp)

@@ -72,9 +72,9 @@ void GroupedScaledGemmDialect::initialize() {
   attachRowTiling(getContext());
   declarePromisedInterfaces<bufferization::BufferizableOpInterface, MatmulOp,
                             MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp,
-                            GluOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,
-                            RelayoutScalesOp, RelayoutGateOp,
-                            RelayoutWeightsOp>();
+                            GluOp, GluBackwardOp, RouteOp, SortTokensOp,
+                            PermuteOp, CombineOp, RelayoutScalesOp,
+                            RelayoutGateOp, RelayoutWeightsOp>();
 }
 
 LogicalResult

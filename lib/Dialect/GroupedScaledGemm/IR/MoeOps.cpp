@@ -56,6 +56,40 @@ LogicalResult GluOp::verify() {
   return verifyResults(*this);
 }
 
+LogicalResult GluBackwardOp::verify() {
+  if (failed(verifyForm(*this)))
+    return failure();
+  ActivationAttr activation = getActivation();
+  // glu_backward_c1
+  if (activation.getKind() == ActivationKind::Custom)
+    return emitOpError("expected an activation with a formula, but got "
+                       "'custom', which is the epilogue region of matmul");
+  SmallVector<int64_t, 3> shape(getShapeOf(getInput().getType()));
+  // glu_backward_c2
+  if (shape.empty())
+    return emitOpError("expected an input of rank 1 or more, but got rank 0");
+  if (failed(verifyGate(*this, activation.getGate(), shape.back())))
+    return failure();
+  // glu_backward_c3
+  if (failed(verifyShape(*this, "outs", getOut().getType(),
+                         {{shape, "of the input"}})))
+    return failure();
+  SmallVector<int64_t, 3> rows(ArrayRef(shape).drop_back());
+  // glu_backward_c5
+  for (auto [name, factors] :
+       {std::pair("prob", getProb()), std::pair("prob_outs", getProbOut())})
+    if (factors && failed(verifyShape(*this, name, factors.getType(),
+                                      {{rows, "of the rows of the input"}})))
+      return failure();
+  if (activation.isPaired() && !ShapedType::isDynamic(shape.back()))
+    shape.back() /= 2;
+  // glu_backward_c4
+  if (failed(verifyShape(*this, "gradient", getGradient().getType(),
+                         {{shape, "of the activation"}})))
+    return failure();
+  return verifyResults(*this);
+}
+
 /// route_c4 to route_c6: attributes that belong to some methods only.
 static LogicalResult verifyRouteMethod(RouteOp op, int64_t numExperts,
                                        int64_t topK) {

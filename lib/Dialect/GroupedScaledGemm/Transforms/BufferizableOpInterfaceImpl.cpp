@@ -78,7 +78,7 @@ void nvfp4::gsg::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, GroupedScaledGemmDialect *) {
     attachTo<MatmulOp, MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp,
-             GluOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,
+             GluOp, GluBackwardOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,
              RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp>(context);
   });
 }

@@ -49,6 +49,52 @@ def Gsg_GluOp : Gsg_DestinationOp<"glu"> {
   let hasVerifier = 1;
 }
 
+def Gsg_GluBackwardOp
+    : Gsg_DestinationOp<"glu_backward", [AttrSizedOperandSegments]> {
+  let summary = "gradient of an activation with respect to its input";
+  let description = [{
+    From the pre-activation z that the input of `glu` was, and the gradient dy
+    of what `glu` returned times `prob`, computes dz, in the gate layout of z.
+    `prob` (one number a row) is the factor of the result, as at
+    `post_activation` of `matmul`; without it the factor is 1. `prob_outs`
+    receives the gradient of the factor: the sum over a row of dy times the
+    activation, in f64 and rounded once. docs/Spec.md has the formulas. Limits
+    are inclusive; rounding z to bf16 passes gradients on.
+
+    Example:
+
+    ```mlir
+    func.func @f(%z: tensor<?x1536xbf16>, %dy: tensor<?x768xbf16>, %p: tensor<?xf32>,
+                 %init: tensor<?x1536xbf16>, %dp0: tensor<?xf32>)
+        -> (tensor<?x1536xbf16>, tensor<?xf32>) {
+      %dz, %dp = grouped_scaled_gemm.glu_backward <swiglu, gate = <halves, gate_first>>
+          (%z : tensor<?x1536xbf16>) gradient(%dy : tensor<?x768xbf16>) prob(%p : tensor<?xf32>)
+          outs(%init : tensor<?x1536xbf16>) prob_outs(%dp0 : tensor<?xf32>)
+          -> tensor<?x1536xbf16>, tensor<?xf32>
+      return %dz, %dp : tensor<?x1536xbf16>, tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Gsg_ActivationAttr:$activation,
+    Arg<Gsg_RealShaped, "pre-activation">:$input,
+    Arg<Gsg_RealShaped, "gradient of the result">:$gradient,
+    Arg<Optional<Gsg_F32Shaped>, "factor of each row">:$prob,
+    Arg<Gsg_RealShaped, "destination">:$out,
+    Arg<Optional<Gsg_F32Shaped>, "gradient of the factors">:$prob_out);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $activation `(` $input `:` type($input) `)`
+    `gradient` `(` $gradient `:` type($gradient) `)`
+    (`prob` `(` $prob^ `:` type($prob) `)`)?
+    `outs` `(` $out `:` type($out) `)`
+    (`prob_outs` `(` $prob_out^ `:` type($prob_out) `)`)?
+    attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = destinationDeclaration;
+  let hasVerifier = 1;
+}
+
 def Gsg_RouteOp : Gsg_DestinationOp<"route"> {
   let summary = "choose the experts of each token";
   let description = [{
