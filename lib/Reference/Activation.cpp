@@ -118,7 +118,99 @@ Real swiGLU(const ActivationParams &p, Real gate, Real up) {
   return finishInexact(F32, y, 1.0);
 }
 
+/// What slopes are off by in f64, and 1: they are rounded to f32 once.
+Real finishSlope(double value, double bound) {
+  return finishInexact(F32, {value, bound + 0x1p-38}, 1.0);
+}
+
+/// The derivative of x sigmoid(a x), whose own derivative is at most |a| / 2.
+Real scaledSiluSlope(Real a, Real x) {
+  double t = roundTo(F32, a.value * x.value);
+  if (std::isnan(t))
+    return {t, 0.0};
+  // Past these the exponential leaves nothing of the other term.
+  if (std::fabs(t) > 700.0)
+    return {t > 0 ? 1.0 : 0.0, 0.0};
+  double s = sigmoid(t);
+  double sensitivity = s * (1.0 - s) * (2.0 + t * (1.0 - 2.0 * s));
+  return finishSlope(s * (1.0 + t * (1.0 - s)),
+                     0.5 * std::fabs(a.value) * x.bound +
+                         std::fabs(t * sensitivity) * 0x1p-24);
+}
+
+/// The derivative of geluTanh, whose own derivative is at most 1.
+Real geluTanhSlope(Real x) {
+  double v = x.value;
+  if (std::isnan(v))
+    return {v, 0.0};
+  if (std::fabs(v) > 100.0)
+    return {v > 0 ? 1.0 : 0.0, 0.0};
+  constexpr double c = 0.7978845608028654;
+  double t = std::tanh(c * (v + 0.044715 * v * v * v));
+  double inner = c * (1.0 + 3 * 0.044715 * v * v);
+  return finishSlope(0.5 * (1.0 + t) + 0.5 * v * (1.0 - t * t) * inner,
+                     x.bound);
+}
+
+/// `gradient` if `holds`, else 0; either one if that is not certain.
+Real keepIf(bool holds, bool isUncertain, Real gradient) {
+  Real kept = holds ? gradient : Real{0.0, 0.0};
+  if (isUncertain)
+    kept.bound = std::fabs(gradient.value) + gradient.bound;
+  return kept;
+}
+
+Real keepPositive(Real z, Real gradient) {
+  if (std::isnan(z.value))
+    return z;
+  return keepIf(z.value > 0, isAmbiguous(z, {0.0, 0.0}), gradient);
+}
+
+Real keepUpTo(Real limit, Real z, Real gradient) {
+  if (std::isnan(z.value))
+    return gradient;
+  return keepIf(z.value <= limit.value, isAmbiguous(z, limit), gradient);
+}
+
+ActivationGradient swiGLUGradient(const ActivationParams &p, Real gate, Real up,
+                                  Real t) {
+  Real g = clampAbove(gate, p.limit), u = clampBoth(up, p.limit);
+  Real factor = multiply(F32, t, add(F32, u, p.beta));
+  Real ofGate = multiply(F32, factor, scaledSiluSlope(p.alpha, g));
+  Real ofUp = multiply(F32, t, scaledSilu(p, p.alpha, g));
+  return {keepUpTo(p.limit, gate, ofGate),
+          keepUpTo(p.limit, absolute(up), ofUp)};
+}
+
 } // namespace
+
+ActivationGradient activationGradient(const ActivationParams &p, Real z,
+                                      Real up, Real t) {
+  switch (p.kind) {
+  case gsg::ActivationKind::Identity:
+    return {t, {}};
+  case gsg::ActivationKind::ReLU:
+    return {keepPositive(z, t), {}};
+  case gsg::ActivationKind::ReLU2:
+    return {keepPositive(z, multiply(F32, t, multiply(F32, {2.0, 0.0}, z))),
+            {}};
+  case gsg::ActivationKind::SiLU:
+    return {multiply(F32, t, scaledSiluSlope({1.0, 0.0}, z)), {}};
+  case gsg::ActivationKind::SwiGLU:
+    return swiGLUGradient(p, z, up, t);
+  case gsg::ActivationKind::GeGLUTanh:
+    return {multiply(F32, multiply(F32, t, up), geluTanhSlope(z)),
+            multiply(F32, t, geluTanh(p, z))};
+  case gsg::ActivationKind::GELUTanh:
+    return {multiply(F32, t, geluTanhSlope(z)), {}};
+  case gsg::ActivationKind::ReGLU:
+    return {keepPositive(z, multiply(F32, t, up)),
+            multiply(F32, t, maximum(z, {0.0, 0.0}))};
+  case gsg::ActivationKind::Custom:
+    break;
+  }
+  llvm_unreachable("expected an activation with a formula");
+}
 
 ActivationParams makeActivation(gsg::ActivationAttr attr, gsg::MathMode math) {
   ActivationParams p;

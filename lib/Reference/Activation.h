@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The activation functions of `matmul` and `glu` in f32. Strict mathematics
-// allows 4 units in the last place for exp and tanh, fast mathematics 64.
+// The activation functions of `matmul` and `glu` in f32, and their gradients.
+// Strict mathematics allows 4 units in the last place for exp and tanh, fast
+// mathematics 64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,13 @@ ActivationParams makeActivation(gsg::ActivationAttr attr, gsg::MathMode math);
 /// y of the pre-activation z, or of the gate z and its `up`, which activations
 /// of one value do not read. Not for `custom`, which has no formula.
 Real activate(const ActivationParams &p, Real z, Real up);
+
+/// The gradient of t times the activation with respect to z, or to gate and up.
+struct ActivationGradient {
+  Real z, up;
+};
+ActivationGradient activationGradient(const ActivationParams &p, Real z,
+                                      Real up, Real t);
 
 /// Where gate and up columns of a tensor of `columns` columns lie; fails when
 /// the granularity does not divide them.

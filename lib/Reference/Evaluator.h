@@ -109,6 +109,7 @@ private:
   llvm::Error evaluateMatmul(gsg::MatmulOp op);
   llvm::Error evaluateMatmulList(gsg::MatmulListOp op);
   llvm::Error evaluateGlu(gsg::GluOp op);
+  llvm::Error evaluateGluBackward(gsg::GluBackwardOp op);
   llvm::Error evaluateRoute(gsg::RouteOp op);
   llvm::Error evaluateSortTokens(gsg::SortTokensOp op);
   llvm::Error evaluatePermute(gsg::PermuteOp op);

@@ -1,4 +1,4 @@
-//===- Glu.cpp - glu and hadamard -------------------------------*- C++ -*-===//
+//===- Glu.cpp - glu, its gradient and hadamard -----------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,6 +22,33 @@ static std::pair<int64_t, int64_t> matrixOf(const Tensor &t) {
   return {columns == 0 ? 0 : t.numElements() / columns, columns};
 }
 
+/// The columns of gate and up, or nothing for activations of one value.
+static llvm::Expected<PairedColumns> findPairs(gsg::ActivationAttr attr,
+                                               int64_t columns) {
+  return attr.isPaired() ? pairColumns(attr.getGate(), columns)
+                         : PairedColumns();
+}
+
+/// z of column `c` of the result, or gate and up, in a row from `begin` on.
+static std::pair<Real, Real> argumentsOf(const Tensor &input,
+                                         const ActivationParams &params,
+                                         const PairedColumns &pairs,
+                                         int64_t begin, int64_t c) {
+  auto prepare = [&](int64_t column) {
+    Real z = convert(Element::F32, input.real(begin + column));
+    return params.roundBf16 ? convert(Element::BF16, z) : z;
+  };
+  if (pairs.gate.empty())
+    return {prepare(c), {}};
+  auto i = static_cast<size_t>(c);
+  return {prepare(pairs.gate[i]), prepare(pairs.up[i])};
+}
+
+static void setReal(Tensor &out, int64_t index, Real f32) {
+  out.setReal(
+      index, out.element() == Element::F32 ? f32 : convert(out.element(), f32));
+}
+
 llvm::Error Evaluator::evaluateGlu(gsg::GluOp op) {
   if (op->getNumResults() != 1)
     return errorAt(op, "expected tensors, but got memrefs");
@@ -33,13 +60,9 @@ llvm::Error Evaluator::evaluateGlu(gsg::GluOp op) {
     return errorAt(op, "expected a named activation, but got custom");
   auto [rows, columns] = matrixOf(input);
   auto [outRows, outColumns] = matrixOf(out);
-  PairedColumns pairs;
-  if (attr.isPaired()) {
-    llvm::Expected<PairedColumns> found = pairColumns(attr.getGate(), columns);
-    if (!found)
-      return errorAt(op, llvm::toString(found.takeError()));
-    pairs = std::move(*found);
-  }
+  llvm::Expected<PairedColumns> pairs = findPairs(attr, columns);
+  if (!pairs)
+    return errorAt(op, llvm::toString(pairs.takeError()));
   int64_t expected = attr.isPaired() ? columns / 2 : columns;
   bool fits = out.rank() == input.rank() && outColumns == expected;
   for (int64_t d = 0; fits && d + 1 < input.rank(); ++d)
@@ -49,26 +72,83 @@ llvm::Error Evaluator::evaluateGlu(gsg::GluOp op) {
     return errorAt(op, "expected a destination of " + llvm::Twine(expected) +
                            " columns and the rows of the input, but got " +
                            out.describe());
-  auto prepare = [&](int64_t index) {
-    Real z = convert(Element::F32, input.real(index));
-    return params.roundBf16 ? convert(Element::BF16, z) : z;
-  };
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < outColumns; ++c) {
-      auto i = static_cast<size_t>(c);
-      Real z, up;
-      if (attr.isPaired()) {
-        z = prepare(r * columns + pairs.gate[i]);
-        up = prepare(r * columns + pairs.up[i]);
-      } else {
-        z = prepare(r * columns + c);
-      }
-      Real y = activate(params, z, up);
-      out.setReal(r * outColumns + c, out.element() == Element::F32
-                                          ? y
-                                          : convert(out.element(), y));
+      auto [z, up] = argumentsOf(input, params, *pairs, r * columns, c);
+      setReal(out, r * outColumns + c, activate(params, z, up));
     }
   setResults(op, {std::move(out)});
+  return llvm::Error::success();
+}
+
+/// A sum in f64 that is rounded to f32 once.
+static Real finishSum(double sum, double magnitude, double bound,
+                      int64_t count) {
+  // Each addition rounds, whatever the order.
+  bound += magnitude * static_cast<double>(count) * 0x1p-52;
+  return finish(Element::F32, {sum, bound});
+}
+
+llvm::Error Evaluator::evaluateGluBackward(gsg::GluBackwardOp op) {
+  if (op->getNumResults() == 0)
+    return errorAt(op, "expected tensors, but got memrefs");
+  const Tensor &input = tensor(op.getInput());
+  const Tensor &gradient = tensor(op.getGradient());
+  Tensor out = tensor(op.getOut());
+  gsg::ActivationAttr attr = op.getActivation();
+  ActivationParams params = makeActivation(attr, gsg::MathMode::Strict);
+  auto [rows, columns] = matrixOf(input);
+  int64_t width = attr.isPaired() ? columns / 2 : columns;
+  llvm::Expected<PairedColumns> pairs = findPairs(attr, columns);
+  if (!pairs)
+    return errorAt(op, llvm::toString(pairs.takeError()));
+  // glu_backward_c3
+  if (out.shape() != input.shape())
+    return errorAt(op, "expected a destination of the shape of the input, but "
+                       "got " +
+                           out.describe());
+  llvm::SmallVector<int64_t> shape(input.shape());
+  shape.back() = width;
+  // glu_backward_c4
+  if (gradient.shape() != llvm::ArrayRef(shape))
+    return errorAt(op, "expected a gradient of the shape of the activation, "
+                       "but got " +
+                           gradient.describe());
+  shape.pop_back();
+  std::optional<Tensor> prob, sums;
+  if (op.getProb())
+    prob = tensor(op.getProb());
+  if (op.getProbOut())
+    sums = tensor(op.getProbOut());
+  // glu_backward_c5
+  for (const std::optional<Tensor> &factors : {prob, sums})
+    if (factors && factors->shape() != llvm::ArrayRef(shape))
+      return errorAt(op, "expected one factor a row, but got " +
+                             factors->describe());
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0.0, magnitude = 0.0, bound = 0.0;
+    for (int64_t c = 0; c < width; ++c) {
+      auto [z, up] = argumentsOf(input, params, *pairs, r * columns, c);
+      Real dy = convert(Element::F32, gradient.real(r * width + c));
+      Real t = prob ? multiply(Element::F32, dy, prob->real(r)) : dy;
+      ActivationGradient dz = activationGradient(params, z, up, t);
+      auto i = static_cast<size_t>(c);
+      setReal(out, r * columns + (attr.isPaired() ? pairs->gate[i] : c), dz.z);
+      if (attr.isPaired())
+        setReal(out, r * columns + pairs->up[i], dz.up);
+      Real y = activate(params, z, up);
+      sum += dy.value * y.value;
+      magnitude += std::fabs(dy.value * y.value);
+      bound += std::fabs(dy.value) * y.bound + dy.bound * std::fabs(y.value) +
+               dy.bound * y.bound;
+    }
+    if (sums)
+      sums->setReal(r, finishSum(sum, magnitude, bound, width));
+  }
+  std::vector<Value> results{std::move(out)};
+  if (sums)
+    results.push_back(std::move(*sums));
+  setResults(op, std::move(results));
   return llvm::Error::success();
 }
 
