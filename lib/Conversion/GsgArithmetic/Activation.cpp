@@ -100,14 +100,22 @@ static Value emitGELUTanh(MathBuilder &mb, Value z) {
   return mb.mulF(z, mb.narrow(s));
 }
 
-Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
-                                 ActivationAttr activation,
-                                 const ActivationParams &params, ValueRange z) {
-  MathBuilder mb(builder, loc);
+/// z as the activation takes it.
+static SmallVector<Value> roundArguments(OpBuilder &builder, Location loc,
+                                         ActivationAttr activation,
+                                         ValueRange z) {
   SmallVector<Value> in(z);
   if (activation.getRoundBf16())
     for (Value &value : in)
       value = emitRoundToBF16(builder, loc, value);
+  return in;
+}
+
+Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
+                                 ActivationAttr activation,
+                                 const ActivationParams &params, ValueRange z) {
+  MathBuilder mb(builder, loc);
+  SmallVector<Value> in = roundArguments(builder, loc, activation, z);
   Value first = in.front();
   switch (activation.getKind()) {
   case ActivationKind::Identity:
@@ -129,6 +137,99 @@ Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
     return mb.mulF(mb.maxF(first, mb.real(first, 0.0)), in.back());
   case ActivationKind::GELUTanh:
     return emitGELUTanh(mb, first);
+  }
+  llvm_unreachable("expected an activation");
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// x in [-limit, limit], past which a factor of it is zero: infinity times zero
+/// would be NaN.
+static Value bound(MathBuilder &mb, Value x, double limit) {
+  return mb.minF(mb.maxF(x, mb.real(x, -limit)), mb.real(x, limit));
+}
+
+/// d/dz of z sigmoid(alpha z) from scaled = alpha z: s (1 + scaled (1 - s)).
+static Value emitSiLUSlope(MathBuilder &mb, Value scaled) {
+  Value a = mb.widen(scaled);
+  Value s = sigmoidF64(mb, a);
+  Value rest = mb.subF(mb.real(s, 1.0), s);
+  Value factor = mb.addF(mb.mulF(bound(mb, a, 700.0), rest), 1.0);
+  return mb.narrow(mb.mulF(s, factor));
+}
+
+/// d/dz of z s with s = sigmoid(2 w), w = c (z + 0.044715 z^3):
+/// s + z s (1 - s) 2 c (1 + 3 * 0.044715 z^2).
+static Value emitGELUTanhSlope(MathBuilder &mb, Value z) {
+  constexpr double c = 2.0 * 0.7978845608028654;
+  // From |z| = 100 on the second term is zero.
+  Value g = bound(mb, mb.widen(z), 100.0);
+  Value square = mb.mulF(g, g);
+  Value inner = mb.addF(g, mb.mulF(mb.mulF(square, g), 0.044715));
+  Value s = sigmoidF64(mb, mb.mulF(inner, c));
+  Value slope = mb.mulF(s, mb.subF(mb.real(s, 1.0), s));
+  Value chain = mb.mulF(mb.addF(mb.mulF(square, 3 * 0.044715), 1.0), c);
+  return mb.narrow(mb.addF(s, mb.mulF(mb.mulF(g, slope), chain)));
+}
+
+/// `gradient` where z is positive or NaN, else +0.
+static Value keepPositive(MathBuilder &mb, Value z, Value gradient) {
+  Value kept = mb.select(mb.isNaN(z), z, gradient);
+  return mb.select(mb.cmpF(FloatPredicate::UGT, z, 0.0), kept,
+                   mb.real(gradient, 0.0));
+}
+
+static SmallVector<Value> emitSwiGLUGradient(MathBuilder &mb,
+                                             const ActivationParams &params,
+                                             Value gate, Value up, Value t) {
+  Value g = gate, u = up, limit;
+  if (params.limit) {
+    limit = mb.spread(params.limit, gate);
+    g = mb.minF(gate, limit);
+    u = mb.maxF(mb.minF(up, limit), mb.negF(limit));
+  }
+  Value scaled = mb.mulF(mb.spread(params.alpha, g), g);
+  Value slope = emitSiLUSlope(mb, scaled);
+  Value activated = mb.mulF(g, emitSigmoid(mb.builder, mb.loc, scaled));
+  Value factor = mb.mulF(t, mb.addF(u, mb.spread(params.beta, u)));
+  Value ofGate = mb.mulF(factor, slope), ofUp = mb.mulF(t, activated);
+  if (limit) {
+    Value zero = mb.real(t, 0.0);
+    ofGate = mb.select(mb.cmpF(FloatPredicate::ULE, gate, limit), ofGate, zero);
+    ofUp =
+        mb.select(mb.cmpF(FloatPredicate::ULE, mb.absF(up), limit), ofUp, zero);
+  }
+  return {ofGate, ofUp};
+}
+
+SmallVector<Value> arithmetic::emitActivationGradient(
+    OpBuilder &builder, Location loc, ActivationAttr activation,
+    const ActivationParams &params, ValueRange z, Value t) {
+  MathBuilder mb(builder, loc);
+  SmallVector<Value> in = roundArguments(builder, loc, activation, z);
+  Value first = in.front(), up = in.back();
+  switch (activation.getKind()) {
+  case ActivationKind::Identity:
+  case ActivationKind::Custom:
+    return {t};
+  case ActivationKind::ReLU:
+    return {keepPositive(mb, first, t)};
+  case ActivationKind::ReLU2:
+    return {keepPositive(mb, first, mb.mulF(t, mb.mulF(first, 2.0)))};
+  case ActivationKind::SiLU:
+    return {mb.mulF(t, emitSiLUSlope(mb, first))};
+  case ActivationKind::SwiGLU:
+    return emitSwiGLUGradient(mb, params, first, up, t);
+  case ActivationKind::GeGLUTanh:
+    return {mb.mulF(mb.mulF(t, up), emitGELUTanhSlope(mb, first)),
+            mb.mulF(t, emitGELUTanh(mb, first))};
+  case ActivationKind::ReGLU:
+    return {keepPositive(mb, first, mb.mulF(t, up)),
+            mb.mulF(t, mb.maxF(first, mb.real(first, 0.0)))};
+  case ActivationKind::GELUTanh:
+    return {mb.mulF(t, emitGELUTanhSlope(mb, first))};
   }
   llvm_unreachable("expected an activation");
 }

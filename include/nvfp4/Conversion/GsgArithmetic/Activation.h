@@ -51,6 +51,15 @@ mlir::Value emitActivation(mlir::OpBuilder &builder, mlir::Location loc,
                            ActivationAttr activation,
                            const ActivationParams &params, mlir::ValueRange z);
 
+/// The gradient with respect to z of `t` times the activation, in the order of
+/// z, by the formulas of docs/Spec.md: from left to right, with each product
+/// rounded to f32. Slopes of `silu` and `gelu_tanh` are computed in f64 and
+/// rounded once. Outside of a limit and below the bend of `relu` it is +0,
+/// whatever `t` is; NaN in z propagates.
+llvm::SmallVector<mlir::Value> emitActivationGradient(
+    mlir::OpBuilder &builder, mlir::Location loc, ActivationAttr activation,
+    const ActivationParams &params, mlir::ValueRange z, mlir::Value t);
+
 } // namespace nvfp4::gsg::arithmetic
 
 #endif // NVFP4_CONVERSION_GSGARITHMETIC_ACTIVATION_H

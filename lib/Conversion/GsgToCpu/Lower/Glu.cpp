@@ -5,17 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations on the rows of a real tensor, sixteen columns at a time. Columns
-// of pairs whose runs divide sixteen are split by a shuffle of 32 neighbours;
-// longer runs are read where they start.
+// Operations on the rows of a real tensor, sixteen columns at a time.
 //
 //===----------------------------------------------------------------------===//
 
+#include "RealRows.h"
+
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
-#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
-#include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -27,51 +25,6 @@ using namespace nvfp4::gsg::loops;
 using IntPredicate = arith::CmpIPredicate;
 
 namespace {
-constexpr int64_t kLanes = 16;
-
-/// Calls `body(row)` for all rows of a tensor, in parallel.
-void forRows(LoopBuilder &mb, const MemRefParts &parts,
-             function_ref<void(Value)> body) {
-  mb.parallel(mb.toIndex(parts.rows(mb)),
-              [&](Value row) { body(mb.toI64(row)); });
-}
-
-/// One row of a tensor, by column.
-struct Row {
-  MathBuilder &mb;
-  const MemRefParts &parts;
-  Value base;
-
-  Value at(Value column) {
-    Value offset = mb.mul(column, parts.strides.empty() ? mb.i64Constant(1)
-                                                        : parts.strides.back());
-    return mb.ptrAdd(base, mb.mul(offset, parts.elementBytes));
-  }
-  Value load(Value column, int64_t lanes) {
-    if (lanes == 1 || parts.isContiguous)
-      return emitLoadReals(mb, parts.element, at(column), lanes);
-    Value values = mb.constantF32(VectorType::get(lanes, mb.f32), 0.0f);
-    for (int64_t i = 0; i < lanes; ++i)
-      values = LLVM::InsertElementOp::create(
-          mb.builder, mb.loc, values,
-          lane(load(mb.add(column, i), /*lanes=*/1), 0), mb.i64Constant(i));
-    return values;
-  }
-  void store(Value values, Value column) {
-    int64_t lanes = cast<VectorType>(values.getType()).getNumElements();
-    if (lanes == 1 || parts.isContiguous)
-      return emitStoreReals(mb, parts.element, values, at(column));
-    for (int64_t i = 0; i < lanes; ++i)
-      store(mb.splat(lane(values, i), 1), mb.add(column, i));
-  }
-
-private:
-  Value lane(Value vector, int64_t i) {
-    return LLVM::ExtractElementOp::create(mb.builder, mb.loc, vector,
-                                          mb.i64Constant(i));
-  }
-};
-
 struct LowerGlu : OpRewritePattern<GluOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -108,46 +61,93 @@ struct LowerGlu : OpRewritePattern<GluOp> {
     rewriter.eraseOp(op);
     return success();
   }
+};
 
-private:
-  static bool hasVectorRuns(ActivationAttr activation) {
-    if (!activation.isPaired())
-      return true;
-    int64_t run = activation.getGate().getGranularity();
-    return run % kLanes == 0 || kLanes % run == 0;
+struct LowerGluBackward : OpRewritePattern<GluBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GluBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() || !isa<MemRefType>(op.getOut().getType()))
+      return rewriter.notifyMatchFailure(op, "operates on tensors");
+    LoopBuilder mb(rewriter, op.getLoc());
+    ActivationAttr activation = op.getActivation();
+    MemRefParts input = MemRefParts::get(mb, op.getInput());
+    MemRefParts gradient = MemRefParts::get(mb, op.getGradient());
+    MemRefParts out = MemRefParts::get(mb, op.getOut());
+    std::optional<MemRefParts> prob = getColumn(mb, op.getProb());
+    std::optional<MemRefParts> ofProb = getColumn(mb, op.getProbOut());
+    ActivationParams params =
+        emitActivationParams(mb.builder, mb.loc, activation);
+    Value columns = gradient.columns(mb);
+    bool vectors = input.isContiguous && gradient.isContiguous &&
+                   out.isContiguous && hasVectorRuns(activation);
+    Value end =
+        vectors ? mb.mul(mb.div(columns, kLanes), kLanes) : mb.i64Constant(0);
+    forRows(mb, gradient, [&](Value row) {
+      Row in{mb, input, input.rowAddress(mb, row)};
+      Row dy{mb, gradient, gradient.rowAddress(mb, row)};
+      Row to{mb, out, out.rowAddress(mb, row)};
+      Value factor;
+      if (prob)
+        factor = mb.load(mb.f32, prob->rowAddress(mb, row));
+      // Adds the terms of the gradient of the factor, in f64, to `sums`.
+      auto compute = [&](Value c, int64_t lanes,
+                         ValueRange sums) -> SmallVector<Value> {
+        SmallVector<Value> z =
+            loadArguments(mb, activation, columns, in, c, lanes);
+        Value d = dy.load(c, lanes);
+        Value t = factor ? mb.mulF(d, mb.spread(factor, d)) : d;
+        storeArguments(mb, activation, columns, to,
+                       emitActivationGradient(mb.builder, mb.loc, activation,
+                                              params, z, t),
+                       c);
+        if (sums.empty())
+          return {};
+        Value y = emitActivation(mb.builder, mb.loc, activation, params, z);
+        Value terms = mb.mulF(mb.widen(d), mb.widen(y));
+        return {mb.addF(sums.front(), terms)};
+      };
+      Value total = mb.widen(mb.constantF32(mb.f32, 0.0f));
+      auto run = [&](Value from, Value to, int64_t lanes) {
+        SmallVector<Value> zeros;
+        if (ofProb)
+          zeros.push_back(
+              mb.widen(mb.constantF32(VectorType::get(lanes, mb.f32), 0.0f)));
+        SmallVector<Value> sums = mb.forLoop(
+            from, to, lanes, zeros, [&](Value c, ValueRange carried) {
+              return compute(c, lanes, carried);
+            });
+        if (ofProb)
+          total = addLanes(mb, sums.front(), total);
+      };
+      run(mb.i64Constant(0), end, kLanes);
+      run(end, columns, 1);
+      if (ofProb)
+        mb.store(mb.narrow(total), ofProb->rowAddress(mb, row));
+    });
+    rewriter.eraseOp(op);
+    return success();
   }
 
-  /// {z} or {gate, up} of output columns c .. c + lanes.
-  static SmallVector<Value> loadArguments(MathBuilder &mb,
-                                          ActivationAttr activation,
-                                          Value columns, Row &in, Value c,
-                                          int64_t lanes) {
-    if (!activation.isPaired())
-      return {in.load(c, lanes)};
-    GateAttr gate = activation.getGate();
-    int64_t run = gate.getGranularity();
-    Value first, second;
-    if (run > 0 && run < kLanes && lanes == kLanes) {
-      Value low = in.load(mb.shl(c, 1), lanes);
-      Value high = in.load(mb.add(mb.shl(c, 1), lanes), lanes);
-      SmallVector<int64_t> firsts, seconds;
-      for (int64_t i = 0; i < lanes; ++i) {
-        firsts.push_back(i / run * 2 * run + i % run);
-        seconds.push_back(firsts.back() + run);
-      }
-      first = mb.shuffle(low, high, firsts);
-      second = mb.shuffle(low, high, seconds);
-    } else {
-      Value q = run > 0 ? mb.i64Constant(run) : columns;
-      Value base = c;
-      if (run > 0)
-        base = mb.add(mb.mul(mb.div(c, run), 2 * run), mb.rem(c, run));
-      first = in.load(base, lanes);
-      second = in.load(mb.add(base, q), lanes);
-    }
-    if (gate.getOrder() == GateOrder::UpFirst)
-      std::swap(first, second);
-    return {first, second};
+private:
+  /// A number for each row, as rows of one column.
+  static std::optional<MemRefParts> getColumn(LoopBuilder &mb, Value memref) {
+    if (!memref)
+      return std::nullopt;
+    MemRefParts parts = MemRefParts::get(mb, memref);
+    parts.sizes.push_back(mb.i64Constant(1));
+    parts.strides.push_back(mb.i64Constant(1));
+    return parts;
+  }
+
+  /// `sum` and all lanes, from the first on.
+  static Value addLanes(MathBuilder &mb, Value vector, Value sum) {
+    int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
+    for (int64_t i = 0; i < lanes; ++i)
+      sum = mb.addF(sum, LLVM::ExtractElementOp::create(
+                             mb.builder, mb.loc, vector, mb.i64Constant(i)));
+    return sum;
   }
 };
 
@@ -200,5 +200,6 @@ private:
 
 void nvfp4::gsg::cpu::populateActivationToCpuPatterns(
     RewritePatternSet &patterns) {
-  patterns.add<LowerGlu, LowerHadamard>(patterns.getContext());
+  patterns.add<LowerGlu, LowerGluBackward, LowerHadamard>(
+      patterns.getContext());
 }
