@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call
-from ._scalars import check_count, check_flag, scalar
+from ._scalars import check_count, check_flag, float32s, scalar
 from .errors import ArgumentError, check_one_of
 from .options import ActivationLike, activation_of, word_of
 
-__all__ = ["route", "sort_tokens", "permute", "combine", "glu", "hadamard", "ROUTING_METHODS"]
+__all__ = ["route", "sort_tokens", "permute", "combine", "glu", "glu_backward", "GluGradient", "hadamard",
+           "ROUTING_METHODS"]
 
 ROUTING_METHODS = ("softmax_topk", "topk_softmax", "topk", "sigmoid_topk", "topk_sigmoid", "sigmoid_renorm", "llama4",
                    "deepseek_v3", "minimax2")
@@ -124,6 +125,47 @@ def glu(z: Any, activation: ActivationLike, *, dtype: Any = None, math_mode: str
     call.write(f" ({call.memref('z', array, 'z', FLOATS)})", "z")
     attribute = "" if math_mode is None else f" {{math = #{DIALECT}<math {word_of('math', math_mode, 'math_mode')}>}}"
     return _written(call, out, shape, dtype, array.dtype, attribute)
+
+
+class GluGradient(NamedTuple):
+    """What :func:`glu_backward` returns."""
+
+    z: np.ndarray
+    prob: np.ndarray | None
+
+
+def glu_backward(z: Any, gradient: Any, activation: ActivationLike, *, prob: Any = None, prob_gradient: bool = False,
+                 dtype: Any = None, out: Any = None) -> GluGradient:
+    """The gradient of ``prob * glu(z, activation)``, from ``gradient`` of that and the pre-activation ``z`` ``[.., N]``.
+
+    ``prob`` has one float32 number a row, and is 1 without; ``prob_gradient`` asks for its gradient, the sum over the row
+    of the gradient times the activation. Limits are inclusive. ``z`` of the result has ``dtype``, that of ``z`` if it is
+    None, or is ``out``.
+    """
+    array, dy = _dlpack.asarray(z), _dlpack.asarray(gradient)
+    if not array.ndim:
+        raise ArgumentError("expected z with a last dimension, but got a number")
+    text, halves = activation_of(activation)
+    expected = array.shape[:-1] + (array.shape[-1] // 2,) if halves else array.shape
+    if dy.shape != expected:
+        raise ArgumentError(f"expected gradient of shape {expected}, that of the activation, but got {dy.shape}")
+    call = Call("glu_backward")
+    call.write(f"{DIALECT}.glu_backward ")
+    call.write(text, "activation")
+    call.write(f" ({call.memref('z', array, 'z', FLOATS)})", "z")
+    call.write(f" gradient({call.memref('gradient', dy, 'gradient', FLOATS)})", "gradient")
+    if prob is not None:
+        factors = float32s(_dlpack.asarray(prob), "prob")
+        if factors.shape != array.shape[:-1]:
+            raise ArgumentError(f"expected prob of shape {array.shape[:-1]}, one number a row, but got {factors.shape}")
+        call.write(f" prob({call.memref('prob', factors, 'prob')})", "prob")
+    result = _dlpack.destination(out, array.shape, dtype, array.dtype)
+    call.write(f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})", "out")
+    sums = np.zeros(array.shape[:-1], np.float32) if check_flag("prob_gradient", prob_gradient) else None
+    if sums is not None:
+        call.write(f" prob_outs({call.memref('sums', sums, 'prob_gradient', writes=True)})", "prob_gradient")
+    call.run()
+    return GluGradient(result, sums)
 
 
 def hadamard(x: Any, *, normalized: bool = False, sign_mask: int = 0, dtype: Any = None, out: Any = None) -> np.ndarray:

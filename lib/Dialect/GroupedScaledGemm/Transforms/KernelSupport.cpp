@@ -89,12 +89,15 @@ std::string nvfp4::gsg::explainNoDeviceCode(Operation *op) {
                             : findUnboundedDim(route.getWeightsOut(), 1, 32,
                                                "the number of slots");
   }
-  if (!isa<GluOp, HadamardOp>(op))
+  if (!isa<GluOp, GluBackwardOp, HadamardOp>(op))
     return "expected an operation with GPU code";
   // Rows are those of a matrix.
-  bool isMatrix = llvm::all_of(op->getOperands(), [](Value operand) {
+  auto backward = dyn_cast<GluBackwardOp>(op);
+  bool isMatrix = llvm::all_of(op->getOperands(), [&](Value operand) {
     auto type = dyn_cast<MemRefType>(operand.getType());
-    return type && (type.getRank() == 2 || isIdentity(operand));
+    bool isFactor = backward && (operand == backward.getProb() ||
+                                 operand == backward.getProbOut());
+    return type && ((type.getRank() == 2 && !isFactor) || isIdentity(operand));
   });
   return isMatrix ? ""
                   : "expected operands of rank 2 or without gaps for its "
