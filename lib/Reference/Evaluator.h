@@ -116,11 +116,13 @@ private:
   llvm::Error evaluateCombine(gsg::CombineOp op);
 
   /// Quantises `source`, whose elements are f32 numbers, as `type`. `target`
-  /// holds what rows outside every group keep.
+  /// holds what rows outside every group keep. `transposed` exchanges the last
+  /// two dimensions of `source`.
   llvm::Error quantizeInto(const Tensor &source, ScaledValue &target,
                            const ResolvedGroups &groups,
                            gsg::QuantizerAttr quantizer,
-                           mlir::Value globalScale, mlir::Value seed);
+                           mlir::Value globalScale, mlir::Value seed,
+                           bool transposed = false);
   /// A scaled value of zeros of `type` for groups of `groups`.
   llvm::Expected<ScaledValue> allocateScaled(gsg::ScaledType type,
                                              const ResolvedGroups &groups);

@@ -71,12 +71,15 @@ int64_t groupCount(const ScaledAddress &address, const ResolvedGroups &groups) {
   return static_cast<int64_t>(groups.ranges.size());
 }
 
-/// The row-major index of element k of a line in the logical tensor.
+/// The row-major index of element k of a line in the logical tensor, or in its
+/// transpose.
 int64_t logicalIndex(const ScaledAddress &address, gsg::ScaledType type,
-                     int64_t batch, int64_t line, int64_t k) {
+                     int64_t batch, int64_t line, int64_t k,
+                     bool transposed = false) {
   int64_t matrix = address.lines() * address.length();
-  return type.isKMajor() ? batch * matrix + line * address.length() + k
-                         : batch * matrix + k * address.lines() + line;
+  return type.isKMajor() != transposed
+             ? batch * matrix + line * address.length() + k
+             : batch * matrix + k * address.lines() + line;
 }
 
 } // namespace
@@ -84,7 +87,8 @@ int64_t logicalIndex(const ScaledAddress &address, gsg::ScaledType type,
 llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
                                     const ResolvedGroups &groups,
                                     gsg::QuantizerAttr attr,
-                                    mlir::Value globalScale, mlir::Value seed) {
+                                    mlir::Value globalScale, mlir::Value seed,
+                                    bool transposed) {
   uint64_t seedValue = seed ? static_cast<uint64_t>(integer(seed)) : 0;
   llvm::Expected<BlockQuantizer> quantizer =
       BlockQuantizer::create(attr, target.type.getFormat(), seedValue);
@@ -114,9 +118,9 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
   auto load = [&](int64_t batch, int64_t line, const Piece &piece, int64_t b) {
     int64_t count = std::min(block, piece.range.size - b * block);
     for (int64_t k = 0; k < count; ++k)
-      x[static_cast<size_t>(k)] =
-          source.real(logicalIndex(*address, target.type, batch, line,
-                                   piece.range.begin + b * block + k));
+      x[static_cast<size_t>(k)] = source.real(
+          logicalIndex(*address, target.type, batch, line,
+                       piece.range.begin + b * block + k, transposed));
     return static_cast<size_t>(count);
   };
 
@@ -185,9 +189,12 @@ llvm::Error Evaluator::evaluateQuantize(gsg::QuantizeOp op) {
   gsg::ScaledType type = op.getScaledResultType();
   if (!type || op->getNumResults() == 0)
     return errorAt(op, "expected a scaled type and tensors");
-  type = type.withShape(input.shape());
+  llvm::SmallVector<int64_t> shape(input.shape());
+  if (op.getTransposed())
+    std::swap(shape[shape.size() - 2], shape.back());
+  type = type.withShape(shape);
   llvm::Expected<ResolvedGroups> groups =
-      resolve(op.getGrouping(), op.getGroups(), input.shape());
+      resolve(op.getGrouping(), op.getGroups(), shape);
   if (!groups)
     return fail(groups.takeError());
   llvm::Expected<ScaledValue> target = allocateScaled(type, *groups);
@@ -207,7 +214,7 @@ llvm::Error Evaluator::evaluateQuantize(gsg::QuantizeOp op) {
   target->hasScalesOutside = true;
   if (llvm::Error error =
           quantizeInto(input, *target, *groups, op.getQuantizer(),
-                       op.getGlobalScale(), op.getSeed()))
+                       op.getGlobalScale(), op.getSeed(), op.getTransposed()))
     return fail(std::move(error));
   if (storageForm)
     setResults(op, {target->data, target->scales});

@@ -174,7 +174,7 @@ struct LineLoop {
     Value total = mb.mul(mb.mul(blocks, units), batches);
     mb.parallel(mb.toIndex(total), [&](Value index) {
       Value n = mb.toI64(index);
-      if (lines.type.isKMajor())
+      if (!lines.areColumns)
         return runUnitOfAll(mb.div(n, blocks), mb.rem(n, blocks));
       Value number = mb.div(n, units);
       Value batch = isBatched() ? mb.div(number, blocks) : mb.i64Constant(0);

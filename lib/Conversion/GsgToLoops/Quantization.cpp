@@ -118,6 +118,12 @@ private:
   }
 };
 
+/// Whether no byte of FP4 values is of two groups.
+bool beginAtEvenPlaces(GroupingAttr grouping) {
+  return grouping.getOffsets() == OffsetsKind::Ends &&
+         grouping.getAlign() % 2 == 0;
+}
+
 struct LowerQuantize : OpRewritePattern<QuantizeOp> {
   LowerQuantize(MLIRContext *context, bool onDevice)
       : OpRewritePattern(context), onDevice(onDevice) {}
@@ -132,15 +138,21 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
     std::unique_ptr<LoopBuilder> loops =
         makeLoopBuilder(rewriter, op, op.getInput());
     LoopBuilder &mb = *loops;
-    RealLines input{MemRefParts::get(mb, op.getInput()), !type.isKMajor()};
+    RealLines input{MemRefParts::get(mb, op.getInput()),
+                    type.isKMajor() == op.getTransposed()};
     GroupedLines lines;
     lines.type = type;
-    lines.extents = LineExtents::get(mb, type, input.parts);
+    MemRefParts logical = input.parts;
+    if (op.getTransposed())
+      std::swap(*std::prev(logical.sizes.end(), 2), logical.sizes.back());
+    lines.extents = LineExtents::get(mb, type, logical);
+    lines.areColumns = input.transposed || !type.isKMajor();
     lines.grouping = op.getGrouping().value_or(GroupingAttr());
     lines.groups = op.getGroups();
     lines.scales = {ScaleLines::get(mb, op.getOutScales(), type)};
     input.anyPhase = lines.cutsLines();
-    lines.wholeLines = type.isFP4() && type.isKMajor() && lines.cutsLines();
+    lines.wholeLines = type.isFP4() && type.isKMajor() && lines.cutsLines() &&
+                       !beginAtEvenPlaces(lines.grouping);
     CodeLines codes = codesOf(mb, op.getOut(), lines);
     QuantizeEmitter emitter{
         mb,    op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
@@ -172,6 +184,7 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
     RealLines out{MemRefParts::get(mb, op.getOut()), !type.isKMajor()};
     GroupedLines lines;
     lines.type = type;
+    lines.areColumns = out.transposed;
     lines.extents = LineExtents::get(mb, type, out.parts);
     lines.grouping = op.getGrouping().value_or(GroupingAttr());
     lines.groups = op.getGroups();

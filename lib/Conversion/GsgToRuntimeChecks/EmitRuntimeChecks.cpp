@@ -86,9 +86,14 @@ static void emitGlobalScale(CheckBuilder &check, StringRef label,
 static void emitChecks(CheckBuilder &check, QuantizeOp op) {
   ScaledOperand out{op.getOut(), op.getOutScales(), op.getScaledResultType()};
   SmallVector<Extent, 3> shape = shapeOf(check, op.getInput());
+  if (op.getTransposed())
+    std::swap(shape[shape.size() - 2], shape.back());
   for (auto [d, extent] : llvm::enumerate(shape))
     if (!out.type.isDynamicDim(d))
-      check.equal("quantize_c2", "dimension " + Twine(d) + " of the input",
+      check.equal("quantize_c2",
+                  "dimension " +
+                      Twine(op.getInputDim(static_cast<int64_t>(d))) +
+                      " of the input",
                   extent, check.constant(out.type.getDimSize(d)));
   check.storage("outs", out, shape);
   emitOptionalGroups(check, op.getGrouping(), op.getGroups(), shape,

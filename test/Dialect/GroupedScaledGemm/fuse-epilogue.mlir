@@ -132,3 +132,16 @@ func.func @rounding_product_with_uses(%a: !a, %b: !b, %z: tensor<16x64xf32>,
       outs(%y : tensor<16x64xf32>) -> tensor<16x64xf32>
   return %d, %g : tensor<16x64xf32>, tensor<16x64xf32>
 }
+
+// -----
+
+// A product does not store its result transposed.
+// CHECK-LABEL: func @transposed(
+// CHECK:         grouped_scaled_gemm.quantize {{.*}} {transposed}
+func.func @transposed(%a: !grouped_scaled_gemm.scaled<16x64, nvfp4>, %b: !grouped_scaled_gemm.scaled<64x64, nvfp4>, %o: tensor<16x64xf32>)
+    -> !grouped_scaled_gemm.scaled<64x16, nvfp4> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !grouped_scaled_gemm.scaled<16x64, nvfp4>)
+      rhs(%b : !grouped_scaled_gemm.scaled<64x64, nvfp4>) outs(%o : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %q = grouped_scaled_gemm.quantize <te>(%d : tensor<16x64xf32>) {transposed} -> !grouped_scaled_gemm.scaled<64x16, nvfp4>
+  return %q : !grouped_scaled_gemm.scaled<64x16, nvfp4>
+}

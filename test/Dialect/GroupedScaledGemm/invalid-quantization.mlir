@@ -42,6 +42,26 @@ func.func @quantize_c2(%x: tensor<16xf32>) {
 
 // -----
 
+// quantize_c2: or that of the input with its last two dimensions exchanged
+func.func @quantize_c2(%x: tensor<2x16x4xf32>) {
+  // expected-error @below {{expected input of shape 2x32x4 (that of the result, transposed), but got 2x16x4}}
+  %q = grouped_scaled_gemm.quantize <te>(%x : tensor<2x16x4xf32>) {transposed}
+      -> !grouped_scaled_gemm.scaled<2x4x32, nvfp4>
+  return
+}
+
+// -----
+
+// quantize_c4: there are two dimensions to exchange
+func.func @quantize_c4(%x: tensor<16xf32>) {
+  // expected-error @below {{expected a result of rank 2 or 3 with transposed, but got '!grouped_scaled_gemm.scaled<16, nvfp4>'}}
+  %q = grouped_scaled_gemm.quantize <te>(%x : tensor<16xf32>) {transposed}
+      -> !grouped_scaled_gemm.scaled<16, nvfp4>
+  return
+}
+
+// -----
+
 // quantize_c3: one global scale a group
 func.func @quantize_c3(%x: tensor<4x16xf32>, %g: tensor<2xi32>, %s: tensor<3xf32>) {
   // expected-error @below {{expected global_scale to be a scalar or of shape 2 ([G]), but got 3}}

@@ -39,6 +39,26 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
+func.func @transposed(%x: tensor<64x32xf32>, %v: tensor<32x32xi8>, %s: tensor<32x4xf8E4M3FN>)
+    -> (tensor<32x32xi8>, tensor<32x4xf8E4M3FN>) {
+  // CHECK: error: {{.*}} expected a result that is not transposed to tile it by rows
+  %q:2 = grouped_scaled_gemm.quantize <te>(%x : tensor<64x32xf32>)
+      outs(%v scaled_by %s : tensor<32x32xi8>, tensor<32x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<32x64, nvfp4>)
+      {transposed} -> tensor<32x32xi8>, tensor<32x4xf8E4M3FN>
+  return %q#0, %q#1 : tensor<32x32xi8>, tensor<32x4xf8E4M3FN>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["grouped_scaled_gemm.quantize"]} in %root
+        : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %op tile_sizes [8]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
 func.func @value_form(%x: tensor<32x64xf32>) -> !grouped_scaled_gemm.scaled<32x64, nvfp4> {
   // CHECK: error: {{.*}} expected results that are tensors to tile; run gsg-decompose-scaled first
   %q = grouped_scaled_gemm.quantize <te>(%x : tensor<32x64xf32>) -> !grouped_scaled_gemm.scaled<32x64, nvfp4>

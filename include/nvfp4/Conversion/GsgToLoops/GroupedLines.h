@@ -55,6 +55,9 @@ struct GroupedLines {
   /// A thread of a device has all blocks of a line, for bodies that store
   /// bytes of which two blocks have a half each.
   bool wholeLines = false;
+  /// Neighbouring threads of a device have neighbouring lines, for memory in
+  /// which those are columns; else neighbouring blocks.
+  bool areColumns = false;
 
   /// True if group boundaries cut lines.
   bool cutsLines() const;

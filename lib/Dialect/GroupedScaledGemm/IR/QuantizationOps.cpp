@@ -53,6 +53,11 @@ ScaledType QuantizeOp::getScaledResultType() {
   return {};
 }
 
+int64_t QuantizeOp::getInputDim(int64_t d) {
+  int64_t rank = cast<ShapedType>(getInput().getType()).getRank();
+  return getTransposed() && d >= rank - 2 ? 2 * rank - 3 - d : d;
+}
+
 LogicalResult QuantizeOp::verify() {
   if (failed(verifyForm(*this)) ||
       failed(
@@ -65,10 +70,19 @@ LogicalResult QuantizeOp::verify() {
                        "scales (scaled_by), but got results (")
            << getResultTypes() << ") and "
            << (getOut() ? "outs without scales" : "no outs");
+  // quantize_c4
+  if (getTransposed() && type.getRank() < 2)
+    return emitOpError("expected a result of rank 2 or 3 with transposed, but "
+                       "got ")
+           << type;
   // quantize_c2
-  if (failed(verifyShape(
-          *this, "input", getInput().getType(),
-          {{llvm::to_vector<3>(type.getShape()), "that of the result"}})))
+  SmallVector<int64_t, 3> shape(type.getShape());
+  if (getTransposed())
+    std::swap(shape[shape.size() - 2], shape.back());
+  StringRef meaning =
+      getTransposed() ? "that of the result, transposed" : "that of the result";
+  if (failed(verifyShape(*this, "input", getInput().getType(),
+                         {{shape, meaning}})))
     return failure();
   if (failed(verifyGroupsAndGlobalScale(*this, "the result", type)))
     return failure();

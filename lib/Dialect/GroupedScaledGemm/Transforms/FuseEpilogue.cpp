@@ -145,6 +145,8 @@ struct FuseQuantize : OpRewritePattern<QuantizeOp> {
     if (failed(producer))
       return failure();
     MatmulOp matmul = *producer;
+    if (op.getTransposed())
+      return rewriter.notifyMatchFailure(op, "the result is transposed");
     if (!op.getInput().hasOneUse())
       return rewriter.notifyMatchFailure(op, "the product has other uses");
     if (!cast<ShapedType>(op.getInput().getType()).getElementType().isF32())

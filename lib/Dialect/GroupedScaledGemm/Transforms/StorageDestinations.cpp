@@ -88,7 +88,10 @@ getLogicalShape(Extents &extents, Operation *op, ScaledType type,
                                         matmul.getGrouping().getOffsets()));
       continue;
     }
-    OpFoldResult size = extents.dim(like, isStacked ? 0 : i);
+    auto quantize = dyn_cast<QuantizeOp>(op);
+    OpFoldResult size = extents.dim(like, isStacked  ? 0
+                                          : quantize ? quantize.getInputDim(i)
+                                                     : i);
     // The packed extent of an input that is scaled itself is half of the
     // logical one; an odd logical extent must be static.
     bool packed =

@@ -30,6 +30,11 @@ def Gsg_QuantizeOp : Gsg_DestinationOp<"quantize", [AttrSizedOperandSegments]> {
     With `groups`, rows outside every group are not read; their codes and
     scales are zero in value form and preserved in storage form.
 
+    With `transposed` what is quantised is the input with its last two
+    dimensions exchanged, byte for byte: from activations `[tokens, features]`
+    the operand `[features, tokens]` of a gradient of weights, of which blocks
+    and groups lie along the tokens.
+
     Example:
 
     ```mlir
@@ -51,7 +56,8 @@ def Gsg_QuantizeOp : Gsg_DestinationOp<"quantize", [AttrSizedOperandSegments]> {
     Arg<Optional<I64>, "seed of stochastic rounding">:$seed,
     Arg<Optional<Gsg_AnyShaped>, "values, in storage form">:$out,
     Arg<Optional<Gsg_AnyShaped>, "scales, in storage form">:$out_scales,
-    OptionalAttr<ArrayAttr>:$out_types);
+    OptionalAttr<ArrayAttr>:$out_types,
+    UnitAttr:$transposed);
   let results = (outs Variadic<Gsg_ScaledOrTensor>:$results);
   let assemblyFormat = [{
     $quantizer `(` $input `:` type($input) `)`
@@ -65,6 +71,8 @@ def Gsg_QuantizeOp : Gsg_DestinationOp<"quantize", [AttrSizedOperandSegments]> {
   let extraClassDeclaration = destinationDeclaration # [{
     /// The scaled type of the result, in value and in storage form.
     ScaledType getScaledResultType();
+    /// The dimension of the input that dimension `d` of the result is.
+    int64_t getInputDim(int64_t d);
   }];
   let hasVerifier = 1;
 }
