@@ -82,13 +82,15 @@ def scaled_destination(out: ScaledTensor | None, shape: tuple[int, ...], fmt: st
 
 def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None = None, global_scale: Any = None,
              layout: str = "linear", starts: str = "whole", axis: int = -1, groups: Grouping | None = None,
-             seed: int | None = None, out: ScaledTensor | None = None) -> ScaledTensor:
+             seed: int | None = None, out: ScaledTensor | None = None, transposed: bool = False) -> ScaledTensor:
     """Quantises ``x`` ``[..., R, K]`` (float32, float16, bfloat16), byte for byte as the named quantiser does.
 
     ``global_scale`` is the second-level scale in the quantiser's convention (see QUANTIZERS; :func:`encode_scale` makes
     one), a number, or one a group (without groups: one for each matrix of a stack); None is 1. ``axis`` -1 or -2 is that
     of the blocks; ``layout`` and ``starts`` are those of the scales. With ``groups`` blocks never cross groups, and what
-    lies outside every group is zero, or with ``out`` kept. ``seed`` goes with stochastic rounding.
+    lies outside every group is zero, or with ``out`` kept. ``seed`` goes with stochastic rounding. ``transposed`` quantises
+    ``x`` with its last two dimensions exchanged: from activations ``[R, K]`` the operand ``[K, R]`` of a gradient of
+    weights, whose groups are those of :func:`ragged_k`.
 
     Raises CompileError for what the dialect refuses, such as a quantiser that does not write the format's scales.
     """
@@ -98,6 +100,10 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
     if not 1 <= array.ndim <= 3:
         raise ArgumentError(f"expected a tensor of rank 1, 2 or 3, but got shape {array.shape}")
     shape = tuple(array.shape)
+    if check_flag("transposed", transposed):
+        if array.ndim < 2:
+            raise ArgumentError(f"expected a tensor of rank 2 or 3 with transposed, but got shape {shape}")
+        shape = (*shape[:-2], shape[-1], shape[-2])
     scales = stored_scales(shape, format, layout, starts, axis, groups)
     result = scaled_destination(out, shape, format, layout, starts, axis, scales)
     call = Call("quantize")
@@ -109,6 +115,7 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
         call.scalar("seed", seed, "i64")
         call.write(" seed(%seed)", "seed")
     call.write(f" outs({call.scaled('out', result)})", "out")
+    call.write(" {transposed}" if transposed else "", "transposed")
     call.run()
     return result
 
