@@ -102,5 +102,3 @@ class Linear(torch.nn.Module):
         y = _LinearFunction.apply(x.reshape(-1, x.shape[-1]), self.weight, self.program, _draw())
         y = y.reshape(*x.shape[:-1], y.shape[-1])
         return y if self.bias is None else y + self.bias.to(y.dtype)
-
-
