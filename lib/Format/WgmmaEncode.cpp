@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WgmmaBlock.h"
+#include "nvfp4/Format/WgmmaBlock.h"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WgmmaBlock.h"
+#include "nvfp4/Format/WgmmaBlock.h"
 
 #include "nvfp4/Format/Packing.h"
 

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GroupTable.h"
+#include "nvfp4/Conversion/GsgToLoops/GroupTable.h"
 
 #include "nvfp4/Conversion/GsgToLoops/ScaleTile.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
@@ -183,10 +183,10 @@ Value GroupTable::find(Value position) {
       [&] { return group; });
 }
 
-Value GroupTable::firstBlock(Value group) {
-  return mb.add(mb.div(begin(group), lines.type.getBlockSize()), group);
+Value GroupTable::firstUnit(Value group, int64_t size) {
+  return mb.add(mb.div(begin(group), size), group);
 }
 
-Value GroupTable::findByBlock(Value number) {
-  return findLast(number, [&](Value g) { return firstBlock(g); });
+Value GroupTable::findByUnit(Value number, int64_t size) {
+  return findLast(number, [&](Value g) { return firstUnit(g, size); });
 }

@@ -12,7 +12,7 @@
 
 #include "nvfp4/Conversion/GsgToLoops/GroupedLines.h"
 
-#include "GroupTable.h"
+#include "nvfp4/Conversion/GsgToLoops/GroupTable.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -127,9 +127,10 @@ static void forPartsOfLine(MathBuilder &mb, const GroupedLines &lines,
     };
     if (!block)
       return mb.forLoop(zero, table->count, 1, runGroup);
-    Value group = table->findByBlock(block);
+    int64_t size = lines.type.getBlockSize();
+    Value group = table->findByUnit(block, size);
     mb.ifThen(mb.cmp(IntPredicate::sge, group, 0), [&] {
-      part.block = mb.sub(block, table->firstBlock(group));
+      part.block = mb.sub(block, table->firstUnit(group, size));
       runGroup(group);
     });
     return;

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_FORMAT_WGMMABLOCK_H
-#define NVFP4_LIB_FORMAT_WGMMABLOCK_H
+#ifndef NVFP4_FORMAT_WGMMABLOCK_H
+#define NVFP4_FORMAT_WGMMABLOCK_H
 
 #include "nvfp4/Format/WgmmaWeights.h"
 
@@ -108,4 +108,4 @@ inline int64_t scaleOffset(int thread, int pair) {
 
 } // namespace nvfp4::format::wgmma
 
-#endif // NVFP4_LIB_FORMAT_WGMMABLOCK_H
+#endif // NVFP4_FORMAT_WGMMABLOCK_H

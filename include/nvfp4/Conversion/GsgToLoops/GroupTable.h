@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NVFP4_LIB_CONVERSION_GSGTOLOOPS_GROUPTABLE_H
-#define NVFP4_LIB_CONVERSION_GSGTOLOOPS_GROUPTABLE_H
+#ifndef NVFP4_CONVERSION_GSGTOLOOPS_GROUPTABLE_H
+#define NVFP4_CONVERSION_GSGTOLOOPS_GROUPTABLE_H
 
 #include "nvfp4/Conversion/GsgToLoops/GroupedLines.h"
 
@@ -35,10 +35,11 @@ public:
   /// The group that `position` lies in, or -1.
   Value find(Value position);
 
-  /// Blocks of all groups, numbered with gaps: from firstBlock on those of a
-  /// group. The group that has block `number`, or -1 before the first one.
-  Value findByBlock(Value number);
-  Value firstBlock(Value group);
+  /// Units of `size` positions of all groups, numbered with gaps: from
+  /// firstUnit on those of a group. The group that has unit `number`, or -1
+  /// before the first one.
+  Value findByUnit(Value number, int64_t size);
+  Value firstUnit(Value group, int64_t size);
 
   void free();
 
@@ -66,4 +67,4 @@ private:
 
 } // namespace nvfp4::gsg::loops
 
-#endif // NVFP4_LIB_CONVERSION_GSGTOLOOPS_GROUPTABLE_H
+#endif // NVFP4_CONVERSION_GSGTOLOOPS_GROUPTABLE_H
