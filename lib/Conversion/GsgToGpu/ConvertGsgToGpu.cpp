@@ -44,6 +44,7 @@ struct ConvertGsgToGpu
     togpu::populateSortTokensPatterns(patterns);
     togpu::populateRoutePatterns(patterns);
     togpu::populateStagingPatterns(patterns);
+    togpu::populatePackingPatterns(patterns);
     loops::populateQuantizationPatterns(patterns, /*onDevice=*/true);
     loops::populateRelayoutPatterns(patterns, /*onDevice=*/true);
     walkAndApplyPatterns(getOperation(), std::move(patterns));

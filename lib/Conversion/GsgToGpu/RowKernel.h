@@ -76,6 +76,7 @@ void launchManyTokens(LoopBuilder &b, SortTokensOp op, mlir::Value entries,
                       mlir::Value rowOfSlot);
 void populateRoutePatterns(mlir::RewritePatternSet &patterns);
 void populateStagingPatterns(mlir::RewritePatternSet &patterns);
+void populatePackingPatterns(mlir::RewritePatternSet &patterns);
 
 /// Replaces an operation on memrefs of the device by the launch that `lower`
 /// emits.

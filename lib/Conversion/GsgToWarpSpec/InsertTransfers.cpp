@@ -77,19 +77,7 @@ static bool isStaging(Operation *op) {
 
 /// Why there is no kernel for `op`, as the text of an error; empty if there is.
 static std::string explainNoKernel(Operation *op) {
-  if (!isStaging(op))
-    return explainNoDeviceCode(op);
-  std::string wanted = "groups along M";
-  if (isa<warpspec::StageWeightsOp>(op))
-    wanted = "weights packed by relayout_weights (gsg-lay-out-weights)";
-  else if (isa<warpspec::StagePaddedScalesOp>(op))
-    wanted = "a known K of whole tiles of four scales";
-  else if (isa<warpspec::StageOddValuesOp>(op))
-    wanted = "an even K";
-  else if (auto rows = dyn_cast<warpspec::StageRowsOp>(op))
-    if (rows.getFormat() && !rows.isGroupedAlongK())
-      return "";
-  return "kernels expected " + wanted + " in memory of the device";
+  return isStaging(op) ? std::string() : explainNoDeviceCode(op);
 }
 
 static SmallVector<Value> getDynamicSizes(OpBuilder &b, Location loc,
@@ -226,10 +214,8 @@ struct InsertTransfers
       if (onDevice)
         return op->emitOpError("expected memory of the device, but got ")
                << values.front().getType();
-      InFlightDiagnostic diag =
-          isStaging(op) ? op->emitError() : op->emitOpError();
-      return diag << reason
-                  << "; compile with memory = host to run it on the host";
+      return op->emitOpError()
+             << reason << "; compile with memory = host to run it on the host";
     }
     for (Value value : values)
       transfer(op, value, onDevice);

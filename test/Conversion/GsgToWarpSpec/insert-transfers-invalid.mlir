@@ -5,9 +5,9 @@
 
 #global = #gpu.address_space<global>
 func.func @weights(%v: memref<16x32xi8, #global>, %s: memref<16x4xf8E4M3FN, #global>, %p: memref<1x2x2304xi8, #global>, %q: memref<1xf32, #global>) {
-  // expected-error @below {{'grouped_scaled_gemm.relayout_weights' op expected an operation with GPU code; compile with memory = host to run it on the host}}
-  grouped_scaled_gemm.relayout_weights(%v scaled_by %s : memref<16x32xi8, #global>, memref<16x4xf8E4M3FN, #global> as !grouped_scaled_gemm.scaled<16x64, nvfp4>)
-      outs(%p scaled_by %q : memref<1x2x2304xi8, #global>, memref<1xf32, #global> as !grouped_scaled_gemm.scaled<16x64, nvfp4, wgmma>)
+  // expected-error @below {{'grouped_scaled_gemm.relayout_weights' op expected packing, from linear to wgmma, for its kernel; compile with memory = host to run it on the host}}
+  grouped_scaled_gemm.relayout_weights(%p scaled_by %q : memref<1x2x2304xi8, #global>, memref<1xf32, #global> as !grouped_scaled_gemm.scaled<16x64, nvfp4, wgmma>)
+      outs(%v scaled_by %s : memref<16x32xi8, #global>, memref<16x4xf8E4M3FN, #global> as !grouped_scaled_gemm.scaled<16x64, nvfp4>)
   return
 }
 

@@ -19,12 +19,14 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lower operations that are no products to GPU launches";
   let description = [{
     Accepts `route`, `sort_tokens`, `permute`, `combine`, `glu`, `hadamard`,
-    `quantize`, `dequantize`, `relayout_scales` and `relayout_gate` on memrefs of
-    the device (`#gpu.address_space<global>`), and `warpspec.stage_rows` of
-    scaled rows without groups along K. It leaves everything else alone.
-    Afterwards each is a `gpu.launch`, which `gpu-kernel-outlining` makes a kernel.
-    Results have the bits that `convert-gsg-to-cpu` gives them, but for the
-    payload of a NaN.
+    `glu_backward`, `quantize`, `dequantize`, `relayout_scales`, `relayout_gate`
+    and packing `relayout_weights` on memrefs of the device
+    (`#gpu.address_space<global>`), and the staging operations of `warpspec`. It
+    leaves everything else alone. Afterwards each is one or more `gpu.launch`, which
+    `gpu-kernel-outlining` makes kernels. Results have the bits that
+    `convert-gsg-to-cpu` gives them, but for the payload of a NaN and the last
+    rounding of sums over rows. Where staging on the host fails a call, for
+    weights or rows that the kernel's numbers do not hold, they have NaN.
 
     A kernel but that of `permute` waits for the launch before it
     (`griddepcontrol`), and so starts while that one ends. A block of 128 threads

@@ -28,8 +28,7 @@ def InsertTransfersPass : Pass<"gsg-insert-transfers"> {
     needless.
 
     With `memory=device` nothing is copied: an operation without GPU code is an
-    error that names it, and so is a staging operation, with the form of the
-    operand that needs none.
+    error that names it. Staging operations become kernels.
 
     Before:
 

@@ -89,6 +89,13 @@ std::string nvfp4::gsg::explainNoDeviceCode(Operation *op) {
                             : findUnboundedDim(route.getWeightsOut(), 1, 32,
                                                "the number of slots");
   }
+  if (auto relayout = dyn_cast<RelayoutWeightsOp>(op)) {
+    if (relayout.getInputType().isCoded())
+      return "expected packing, from linear to wgmma, for its kernel";
+    return llvm::all_of(op->getOperands(), isIdentity)
+               ? ""
+               : "expected operands without gaps for its kernel";
+  }
   if (!isa<GluOp, GluBackwardOp, HadamardOp>(op))
     return "expected an operation with GPU code";
   // Rows are those of a matrix.

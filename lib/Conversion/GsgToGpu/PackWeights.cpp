@@ -1,0 +1,402 @@
+//===- PackWeights.cpp - Weights packed for sm_90a by kernels ---*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thread packs what four threads of the decoder read: two rows, eight apart,
+// of the 64 columns of a block. For UE8M0 scales a launch before finds the
+// range of those that count, since all of a matrix share one factor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackWeights.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::format;
+using namespace nvfp4::format::wgmma;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::loops;
+using namespace nvfp4::gsg::togpu;
+using Predicate = arith::CmpIPredicate;
+
+namespace {
+constexpr int64_t kStep = 16, kQuads = 32, kLanesOfQuad = 4;
+
+/// Sixteen columns of a row.
+struct RowStep {
+  /// vector<16xi8>, of which those that count for nothing are zero.
+  Value codes;
+  /// The byte of the scale that is stored, i32.
+  Value stored;
+  /// For UE8M0: whether the power of two counts, and its exponent (i32).
+  Value isPower, exponent;
+};
+
+struct WeightPacker {
+  LoopBuilder &b;
+  const PackedWeights &weights;
+  StagedColumns &source;
+  CodeLines codes;
+  MemRefParts scales, out;
+  Value strips;
+  /// The range of exponents of each matrix: lowest and highest, i32.
+  Value ranges = {};
+
+  bool isUE8M0() const { return weights.coding.scale == ScaleKind::E8M0; }
+  bool isFP4() const { return weights.coding.element == ElementKind::E2M1; }
+
+  void run() {
+    if (isUE8M0())
+      findRanges();
+    storeFactors();
+    forQuads([&](const Quad &quad) { pack(quad); });
+    if (ranges)
+      gpu::DeallocOp::create(b.builder, b.loc, Type(), ValueRange(), ranges);
+  }
+
+private:
+  struct Quad {
+    Value matrix, strip, block, number;
+  };
+
+  Value i32(int64_t value) { return b.constant(b.i32, value); }
+
+  void forQuads(function_ref<void(const Quad &)> body) {
+    Value total =
+        b.mul(b.mul(b.mul(weights.matrices, strips), weights.blocks), kQuads);
+    b.parallel(b.toIndex(total), [&](Value index) {
+      Value n = b.toI64(index);
+      Quad quad;
+      quad.number = b.rem(n, kQuads);
+      n = b.div(n, kQuads);
+      quad.block = b.rem(n, weights.blocks);
+      n = b.div(n, weights.blocks);
+      quad.strip = b.rem(n, strips);
+      quad.matrix = b.div(n, strips);
+      body(quad);
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What is packed
+  //===--------------------------------------------------------------------===//
+
+  /// The codes of `piece` in `row` of a matrix, and the byte of their scale;
+  /// zeros where there are none.
+  std::pair<Value, Value> load(const Quad &quad, Value row,
+                               const ColumnPiece &piece) {
+    auto type = VectorType::get(kStep, b.i8);
+    Value isThere = b.bitAnd(b.cmp(Predicate::slt, row, weights.rows),
+                             b.cmp(Predicate::sgt, piece.count, 0));
+    auto found =
+        scf::IfOp::create(b.builder, b.loc, TypeRange{type, b.i8}, isThere,
+                          /*addElseBlock=*/true);
+    OpBuilder::InsertionGuard guard(b.builder);
+    b.builder.setInsertionPointToStart(found.thenBlock());
+    Position at{b.i64Constant(0), b.add(b.mul(quad.matrix, weights.rows), row),
+                piece.column};
+    Value loaded = b.branch(
+        b.cmp(Predicate::eq, piece.count, kStep),
+        [&] { return codes.load(b, at, kStep, Value()); },
+        [&] {
+          Value some = codes.load(b, at, kStep, piece.count);
+          return b.select(emitLaneMask(b, piece.count, kStep), some,
+                          b.constant(type, 0));
+        });
+    Value scale =
+        b.load(b.i8, b.ptrAdd(scales.rowAddress(b, at.line), piece.scale));
+    scf::YieldOp::create(b.builder, b.loc, ValueRange{loaded, scale});
+    b.builder.setInsertionPointToStart(found.elseBlock());
+    scf::YieldOp::create(b.builder, b.loc,
+                         ValueRange{b.constant(type, 0), b.constant(b.i8, 0)});
+    return {found.getResult(0), found.getResult(1)};
+  }
+
+  /// `shift` is what the exponents of the matrix are lowered by.
+  RowStep read(const Quad &quad, Value row, const ColumnPiece &piece,
+               Value shift) {
+    auto [loaded, byte] = load(quad, row, piece);
+    Value scale = b.zeroExtend(byte, b.i32);
+    Value zeros = b.constant(loaded.getType(), 0);
+    RowStep step;
+    if (!isUE8M0()) {
+      step.stored = packUE4M3(scale);
+      step.codes = b.select(b.cmp(Predicate::eq, scale, 0), zeros, loaded);
+      return step;
+    }
+    Value magnitudes = b.bitAnd(loaded, isFP4() ? 7 : 0x7F);
+    Value isZero = b.cmp(Predicate::eq, largest(magnitudes), 0);
+    Value isNan = b.cmp(Predicate::eq, scale, 0xFF);
+    if (!isFP4()) {
+      // An infinite element, which the host refuses, becomes NaN as well.
+      int64_t last = weights.coding.element == ElementKind::E5M2 ? 0x7B : 0x7E;
+      isNan = b.bitOr(isNan, b.cmp(Predicate::sgt, largest(magnitudes), last));
+    }
+    Value isPower = b.logicalNot(b.bitOr(isNan, isZero));
+    step.isPower = isPower;
+    step.exponent = b.sub(scale, i32(127));
+    step.codes = b.select(isPower, loaded, zeros);
+    if (!shift)
+      return step;
+    FieldRange range = getFieldRange(weights.coding);
+    Value field = b.sub(b.add(step.exponent, range.offset), shift);
+    Value nan = i32(getPackedNan(weights.coding));
+    step.stored = b.select(isPower, b.shl(field, range.shift),
+                           b.select(isNan, nan, i32(0)));
+    return step;
+  }
+
+  Value largest(Value bytes) {
+    return b.zeroExtend(
+        vector::ReductionOp::create(b.builder, b.loc,
+                                    vector::CombiningKind::MAXUI, bytes)
+            .getResult(),
+        b.i32);
+  }
+
+  /// packScale of WgmmaWeights.h; a scale with its sign set is NaN.
+  Value packUE4M3(Value scale) {
+    uint64_t subnormal = 0;
+    for (uint64_t mantissa = 0; mantissa < 8; ++mantissa)
+      subnormal |= uint64_t(packScale(uint8_t(mantissa))) << (8 * mantissa);
+    constexpr int64_t normal = 8;
+    int64_t offset = packScale(normal) - normal;
+    Value small = b.truncate(
+        b.bitAnd(b.shr(b.i64Constant(static_cast<int64_t>(subnormal)),
+                       b.zeroExtend(b.shl(b.bitAnd(scale, 7), 3), b.i64)),
+                 0xFF),
+        b.i32);
+    Value packed = b.select(b.cmp(Predicate::slt, scale, normal), small,
+                            b.add(scale, offset));
+    return b.select(b.cmp(Predicate::sge, scale, 0x7F), i32(kPackedNan),
+                    packed);
+  }
+
+  /// Rows row and row + 8 in the steps of a block.
+  void readSteps(const Quad &quad, Value shift, RowStep (&steps)[kSteps][2]) {
+    Value inStrip = b.add(b.mul(b.div(quad.number, 8), 16),
+                          b.rem(quad.number, b.i64Constant(8)));
+    Value row = b.add(b.mul(quad.strip, kBlockRows), inStrip);
+    for (int64_t step = 0; step < kSteps; ++step) {
+      Value target = b.add(b.mul(quad.block, kBlockColumns), step * kStep);
+      ColumnPiece piece = source.find(target, kStep);
+      for (int64_t below = 0; below < 2; ++below)
+        steps[step][below] = read(quad, b.add(row, 8 * below), piece, shift);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Factors
+  //===--------------------------------------------------------------------===//
+
+  void findRanges() {
+    auto type = getDenseMemory(
+        MemRefType::get({ShapedType::kDynamic, 2}, b.i32), /*isOnDevice=*/true);
+    ranges = gpu::AllocOp::create(b.builder, b.loc, type, Type(), ValueRange(),
+                                  ValueRange{b.toIndex(weights.matrices)},
+                                  ValueRange())
+                 .getMemref();
+    constexpr int64_t none = 1 << 10;
+    b.parallel(b.toIndex(weights.matrices), [&](Value matrix) {
+      b.store(i32(none), ranges, {matrix, b.index(0)});
+      b.store(i32(-none), ranges, {matrix, b.index(1)});
+    });
+    forQuads([&](const Quad &quad) {
+      RowStep steps[kSteps][2];
+      readSteps(quad, Value(), steps);
+      Value low = i32(none), high = i32(-none);
+      for (auto &step : steps)
+        for (RowStep &row : step) {
+          low = b.minS(low, b.select(row.isPower, row.exponent, i32(none)));
+          high = b.maxS(high, b.select(row.isPower, row.exponent, i32(-none)));
+        }
+      b.ifThen(b.cmp(Predicate::sle, low, high), [&] {
+        auto update = [&](arith::AtomicRMWKind kind, Value value, int64_t at) {
+          memref::AtomicRMWOp::create(
+              b.builder, b.loc, kind, value, ranges,
+              ValueRange{b.toIndex(quad.matrix), b.index(at)});
+        };
+        update(arith::AtomicRMWKind::mins, low, 0);
+        update(arith::AtomicRMWKind::maxs, high, 1);
+      });
+    });
+  }
+
+  Value getRange(Value matrix, int64_t i) {
+    return b.load(ranges, {b.toIndex(matrix), b.index(i)});
+  }
+
+  /// What the exponents of a matrix are lowered by, so that their fields are in
+  /// range.
+  Value getShift(Value matrix) {
+    FieldRange range = getFieldRange(weights.coding);
+    Value low = getRange(matrix, 0), high = getRange(matrix, 1);
+    Value over = b.add(high, range.offset - range.high);
+    Value under = b.add(low, range.offset - range.low);
+    Value shift =
+        b.select(b.cmp(Predicate::sgt, over, 0), over,
+                 b.select(b.cmp(Predicate::slt, under, 0), under, i32(0)));
+    return b.select(b.cmp(Predicate::sle, low, high), shift, i32(0));
+  }
+
+  void storeFactors() {
+    b.parallel(b.toIndex(weights.matrices), [&](Value index) {
+      Value matrix = b.toI64(index);
+      Value factor = b.constantF32(b.f32, std::ldexp(1.0f, -kResultExponent));
+      if (isUE8M0()) {
+        FieldRange range = getFieldRange(weights.coding);
+        Value exponent = b.add(getShift(matrix), 127 - kResultExponent);
+        Value power = b.fromBits(b.shl(exponent, 23));
+        Value spread = b.sub(getRange(matrix, 1), getRange(matrix, 0));
+        factor = b.select(
+            b.cmp(Predicate::sgt, spread, range.high - range.low),
+            b.constantF32(b.f32, std::numeric_limits<float>::quiet_NaN()),
+            power);
+      }
+      b.store(factor, weights.factors, {index});
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Blocks
+  //===--------------------------------------------------------------------===//
+
+  void pack(const Quad &quad) {
+    Value shift = isUE8M0() ? getShift(quad.matrix) : Value();
+    RowStep steps[kSteps][2];
+    readSteps(quad, shift, steps);
+    const Coding &coding = weights.coding;
+    Value block = b.add(b.mul(quad.strip, weights.blocks), quad.block);
+    Value to =
+        b.ptrAdd(b.ptrAdd(out.address, b.mul(quad.matrix, weights.pitch)),
+                 b.mul(block, coding.blockBytes()));
+    Value words[kLanesOfQuad][2 * kSteps];
+    for (int lane = 0; lane < kLanesOfQuad; ++lane)
+      packLane(steps, lane, words[lane]);
+    // 16 bytes of each lane, in each of the halves of elements of 8 bits.
+    int64_t halves = coding.codeBytes() / kCodeBytes;
+    for (int64_t half = 0; half < halves; ++half) {
+      SmallVector<Value> all;
+      for (auto &lane : words)
+        all.append(lane + half * kSteps, lane + (half + 1) * kSteps);
+      store(all, b.ptrAdd(to, b.mul(quad.number, 16 * kLanesOfQuad)),
+            half * kCodeBytes);
+    }
+    SmallVector<Value> scaleWords;
+    for (int pair = 0; pair < 2; ++pair)
+      scaleWords.push_back(packScaleWord(steps[2 * pair], steps[2 * pair + 1]));
+    store(scaleWords, b.ptrAdd(to, b.mul(quad.number, 8)), coding.codeBytes());
+  }
+
+  void store(ArrayRef<Value> words, Value to, int64_t offset) {
+    auto size = static_cast<int64_t>(words.size());
+    Value vector = vector::FromElementsOp::create(
+        b.builder, b.loc, VectorType::get(size, b.i32), words);
+    // Blocks are multiples of 16 bytes.
+    b.store(vector, to, offset, std::min<int64_t>(4 * size, 16));
+  }
+
+  /// The code of register `i` of a decoder's thread, `half` 0 or 1.
+  Value codeOf(RowStep (&step)[2], int lane, int i, int half) {
+    int64_t column = columnOf(lane, 0, i) + half;
+    return b.zeroExtend(
+        vector::ExtractOp::create(b.builder, b.loc, step[i & 1].codes, column)
+            .getResult(),
+        b.i32);
+  }
+
+  Value rotateRight(Value x, int64_t bits) {
+    return bits == 0 ? x : b.bitOr(b.shr(x, bits), b.shl(x, 32 - bits));
+  }
+
+  void packLane(RowStep (&steps)[kSteps][2], int lane, Value *words) {
+    if (!isFP4())
+      return packBytes(steps, lane, words);
+    if (weights.coding.type == Multiplicand::F16) {
+      for (int step = 0; step < kSteps; ++step)
+        words[step] = packForF16(steps[step], lane);
+      return;
+    }
+    for (int pair = 0; pair < 2; ++pair)
+      packForBF16(steps[2 * pair], steps[2 * pair + 1], lane, words + 2 * pair);
+  }
+
+  void packBytes(RowStep (&steps)[kSteps][2], int lane, Value *words) {
+    for (int step = 0; step < kSteps; ++step)
+      for (int i = 0; i < 2; ++i) {
+        auto at = [&](int below, int half, int64_t shift) {
+          return b.shl(codeOf(steps[step], lane, 2 * i + below, half), shift);
+        };
+        words[2 * step + i] = b.bitOr(b.bitOr(at(0, 0, 8), at(0, 1, 24)),
+                                      b.bitOr(at(1, 0, 0), at(1, 1, 16)));
+      }
+  }
+
+  Value packForF16(RowStep (&step)[2], int lane) {
+    Value word = i32(0);
+    for (int i = 0; i < 4; ++i)
+      for (int half = 0; half < 2; ++half) {
+        Value code = codeOf(step, lane, i, half);
+        Value sign = b.shr(b.shl(b.bitAnd(code, 8), 12), kF16Shifts[i][0]);
+        Value rest = b.shr(b.shl(b.bitAnd(code, 7), 9), kF16Shifts[i][1]);
+        word = b.bitOr(word, b.shl(b.bitOr(sign, rest), 16 * half));
+      }
+    return word;
+  }
+
+  /// Two codes at their places in a register of the decoder.
+  Value place(RowStep (&step)[2], int lane, int i) {
+    Value low = codeOf(step, lane, i, 0), high = codeOf(step, lane, i, 1);
+    return b.bitOr(
+        b.bitOr(b.shl(b.bitAnd(low, 8), 12), b.shl(b.bitAnd(low, 7), 6)),
+        b.bitOr(b.shl(b.bitAnd(high, 8), 28), b.shl(b.bitAnd(high, 7), 22)));
+  }
+
+  void packForBF16(RowStep (&first)[2], RowStep (&second)[2], int lane,
+                   Value *words) {
+    Value pool =
+        b.bitOr(rotateRight(place(first, lane, 3), kPoolRotations[0]),
+                rotateRight(place(second, lane, 3), kPoolRotations[1]));
+    Value x = b.bitAnd(pool, kPoolMask);
+    Value y = rotateRight(b.bitAnd(pool, static_cast<uint32_t>(~kPoolMask)),
+                          kPoolShift);
+    for (int i = 0; i < 3; ++i) {
+      x = b.bitOr(x, rotateRight(place(first, lane, i), kRotations[i]));
+      y = b.bitOr(y, rotateRight(place(second, lane, i), kRotations[i]));
+    }
+    words[0] = x;
+    words[1] = y;
+  }
+
+  /// packScales of WgmmaBlock.h.
+  Value packScaleWord(RowStep (&first)[2], RowStep (&second)[2]) {
+    Value bytes = b.bitOr(
+        b.bitOr(first[0].stored, b.shl(second[1].stored, 8)),
+        b.bitOr(b.shl(first[1].stored, 16), b.shl(second[0].stored, 24)));
+    return rotateRight(bytes, 28);
+  }
+};
+} // namespace
+
+void togpu::packWeights(LoopBuilder &b, const PackedWeights &weights,
+                        StagedColumns &columns) {
+  CodeLines codes{MemRefParts::get(b, weights.codes), weights.coding.element};
+  codes.anyPhase = columns.isGrouped();
+  WeightPacker packer{b,
+                      weights,
+                      columns,
+                      codes,
+                      MemRefParts::get(b, weights.scales),
+                      MemRefParts::get(b, weights.out),
+                      b.div(b.add(weights.rows, kBlockRows - 1), kBlockRows)};
+  packer.run();
+}
