@@ -14,10 +14,12 @@ from sim_driver import SimMemory
 @contextlib.contextmanager
 def calls_on(target):
     """Within it, one-operation functions of the package run as kernels for ``target``: arrays are copied there and back."""
-    memory, on_host = SimMemory(), Call.run
+    memory, on_host = SimMemory(), (Call.program, Call.call)
 
-    def run(call, *_):
-        program = nvfp4.compile(call.text(), f"{target}+sim", memory="device")
+    def program(call, *_):
+        return nvfp4.compile(call.text(), f"{target}+sim", memory="device")
+
+    def call_on_device(call, program):
         function = nvfp4.on_device(program, "sim")
         placed = [array if array.ndim == 0 else memory.put(array) for array in call.arrays]
         workspace = memory.put(np.full(function.workspace(*placed) + 1, 0x7f, np.uint8))
@@ -26,11 +28,11 @@ def calls_on(target):
             if array.ndim and array.flags.writeable:
                 array[...] = memory.get(tensor)
 
-    Call.run = run
+    Call.program, Call.call = program, call_on_device
     try:
         yield
     finally:
-        Call.run = on_host
+        Call.program, Call.call = on_host
 
 
 def get_bytes(array):

@@ -99,13 +99,11 @@ func.func @f(%x: tensor<?x128xbf16>, %u: !u, %d: !u, %g: tensor<3xi32>) -> tenso
 
 
 @pytest.mark.parametrize("text, target, message", [
-    (make_text("ragged_rows", "bf16", "nvfp4", "", ""), "sm_90a",
-     "kernels expected weights packed by relayout_weights .*in memory of the device; compile with memory = host to run it on the host"),
-    ("""func.func @f(%w: !grouped_scaled_gemm.scaled<128x128, nvfp4>) -> !grouped_scaled_gemm.scaled<128x128, nvfp4, wgmma> {
-  %p = grouped_scaled_gemm.relayout_weights(%w : !grouped_scaled_gemm.scaled<128x128, nvfp4>)
-      -> !grouped_scaled_gemm.scaled<128x128, nvfp4, wgmma>
-  return %p : !grouped_scaled_gemm.scaled<128x128, nvfp4, wgmma>
-}""", "sm_90a", "relayout_weights' op expected an operation with GPU code; compile with memory = host"),
+    ("""func.func @f(%p: !grouped_scaled_gemm.scaled<128x128, nvfp4, wgmma>) -> !grouped_scaled_gemm.scaled<128x128, nvfp4> {
+  %w = grouped_scaled_gemm.relayout_weights(%p : !grouped_scaled_gemm.scaled<128x128, nvfp4, wgmma>)
+      -> !grouped_scaled_gemm.scaled<128x128, nvfp4>
+  return %w : !grouped_scaled_gemm.scaled<128x128, nvfp4>
+}""", "sm_90a", "relayout_weights' op expected packing, from linear to wgmma, for its kernel; compile with memory = host"),
     ("func.func @f(%x: tensor<8xf32>) -> f32 {\n  %c0 = arith.constant 0 : index\n  %y = tensor.extract %x[%c0] : tensor<8xf32>\n"
      "  return %y : f32\n}", "sm_90a", "expected memory of the host"),
 ])
