@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import ml_dtypes
@@ -12,6 +13,7 @@ import numpy as np
 
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, element_of, program_of
+from ._layer_text import PLAIN, LayerText
 from ._messages import Piece, explain_arguments
 from ._scalars import check_count, float32s, scalar
 from .compiler import Program
@@ -72,10 +74,12 @@ class MoEWeights:
 
 
 class LayerOptions(TypedDict, total=False):
-    """The options of :func:`moe_layer`, which explains them; ``top_k`` is required."""
+    """The options of :func:`moe_layer`, which explains them."""
 
-    top_k: int
-    routing: str
+    topk_ids: Any
+    topk_weights: Any
+    top_k: int | None
+    routing: str | None
     routing_bias: Any
     n_group: int | None
     topk_group: int | None
@@ -85,117 +89,6 @@ class LayerOptions(TypedDict, total=False):
     dtype: Any
     target: str
     device: str | None
-
-
-#: Activations that are not quantised.
-PLAIN = ("bf16", "f16")
-
-
-@dataclasses.dataclass(frozen=True)
-class _Layer:
-    """The parameters of the text of a layer."""
-
-    experts: int
-    hidden: int
-    width: int
-    top_k: int
-    element: str
-    logits: str
-    out: str
-    w13: str
-    w2: str
-    act: str
-    act2: str
-    quantizer: str
-    activation: str
-    routing: str
-    routing_attributes: str
-    routing_bias: bool
-    encode13: bool
-    encode2: str
-    alpha13: bool
-    alpha2: bool
-    bias13: str
-    bias2: str
-
-    @property
-    def is_plain(self) -> bool:
-        """Rows of bf16 or f16 are multiplied as they are."""
-        return self.act in PLAIN
-
-    def _types(self) -> str:
-        scaled = "" if self.is_plain else f"!act = {self.act}\n!glu = {self.act2}\n"
-        return f"{scaled}!w13 = {self.w13}\n!w2 = {self.w2}\n"
-
-    def _gate_up(self, clauses: str, encode13: str, encode2: str) -> str:
-        """From the rows %p to %h."""
-        product = f"%h = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{self.experts}xi32>)\n      lhs"
-        rest = f"rhs(%w13 : !w13){clauses}\n      activation = {self.activation}"
-        rows = f"tensor<?x{self.hidden}x{self.element}>"
-        if self.is_plain:
-            return (f"%he = tensor.empty(%rows) : {self.act2}\n  {product}(%p : {rows}) {rest} outs(%he : {self.act2}) -> "
-                    f"{self.act2}")
-        return (f"%q = {DIALECT}.quantize {self.quantizer}(%p : {rows}){encode13} -> !act\n  "
-                f"{product}(%q : !act) {rest} quantizer = {self.quantizer}{encode2} -> !glu")
-
-    def text(self) -> str:
-        e, h, i, k = self.experts, self.hidden, self.width, self.top_k
-        arguments = [f"%x: tensor<?x{h}x{self.element}>", f"%logits: tensor<?x{e}x{self.logits}>"]
-        clauses = {}
-
-        def optional(name: str, type_: str) -> str:
-            if type_:
-                arguments.append(f"%{name}: {type_}")
-            return f"%{name} : {type_}" if type_ else ""
-
-        bias = optional("routing_bias", f"tensor<{e}xf32>" if self.routing_bias else "")
-        arguments.append("%w13: !w13")
-        clauses["alpha13"] = optional("alpha13", f"tensor<{e}x2xf32>" if self.alpha13 else "")
-        clauses["bias13"] = optional("bias13", f"tensor<{e}x{2 * i}x{self.bias13}>" if self.bias13 else "")
-        clauses["encode13"] = optional("encode13", "f32" if self.encode13 else "")
-        arguments.append("%w2: !w2")
-        clauses["alpha2"] = optional("alpha2", f"tensor<{e}xf32>" if self.alpha2 else "")
-        clauses["bias2"] = optional("bias2", f"tensor<{e}x{h}x{self.bias2}>" if self.bias2 else "")
-        clauses["encode2"] = optional("encode2", self.encode2)
-
-        def clause(keyword: str, name: str) -> str:
-            return f" {keyword}({clauses[name]})" if clauses[name] else ""
-
-        routing_bias = f" bias({bias})" if bias else ""
-        gate_up = self._gate_up(clause("alpha", "alpha13") + clause("bias", "bias13"), clause("global_scale", "encode13"),
-                                clause("global_scale", "encode2"))
-        return f"""{self._types()}func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
-  %c0 = arith.constant 0 : index
-  %ck = arith.constant {k} : index
-  %tokens = tensor.dim %x, %c0 : tensor<?x{h}x{self.element}>
-  %rows = arith.muli %tokens, %ck : index
-  %we = tensor.empty(%tokens) : tensor<?x{k}xf32>
-  %ee = tensor.empty(%tokens) : tensor<?x{k}xi32>
-  %weights, %experts = {DIALECT}.route {self.routing}
-      (%logits : tensor<?x{e}x{self.logits}>){routing_bias}
-      outs(%we, %ee : tensor<?x{k}xf32>, tensor<?x{k}xi32>){self.routing_attributes}
-      -> tensor<?x{k}xf32>, tensor<?x{k}xi32>
-  %se = tensor.empty() : tensor<{e}xi32>
-  %st = tensor.empty(%rows) : tensor<?xi32>
-  %sr = tensor.empty(%tokens) : tensor<?x{k}xi32>
-  %s:3 = {DIALECT}.sort_tokens(%experts : tensor<?x{k}xi32>)
-      outs(%se, %st, %sr : tensor<{e}xi32>, tensor<?xi32>, tensor<?x{k}xi32>)
-      -> tensor<{e}xi32>, tensor<?xi32>, tensor<?x{k}xi32>
-  %pe = tensor.empty(%rows) : tensor<?x{h}x{self.element}>
-  %p = {DIALECT}.permute(%x : tensor<?x{h}x{self.element}>) by(%s#1 : tensor<?xi32>)
-      outs(%pe : tensor<?x{h}x{self.element}>) -> tensor<?x{h}x{self.element}>
-  {gate_up}
-  %ye = tensor.empty(%rows) : tensor<?x{h}xf32>
-  %y = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{e}xi32>)
-      lhs(%h : {self.act2 if self.is_plain else '!glu'}) rhs(%w2 : !w2){clause('alpha', 'alpha2')}{clause('bias', 'bias2')}
-      outs(%ye : tensor<?x{h}xf32>) -> tensor<?x{h}xf32>
-  %oe = tensor.empty(%tokens) : tensor<?x{h}x{self.out}>
-  %o = {DIALECT}.combine(%y : tensor<?x{h}xf32>) by(%s#2 : tensor<?x{k}xi32>)
-      weights(%weights : tensor<?x{k}xf32>)
-      outs(%oe : tensor<?x{h}x{self.out}>) -> tensor<?x{h}x{self.out}>
-  return %o : tensor<?x{h}x{self.out}>
-}}
-"""
 
 
 def _static_type(tensor: ScaledTensor) -> str:
@@ -212,33 +105,31 @@ def _check_x(x: np.ndarray, weights: MoEWeights) -> None:
         raise ArgumentError(f"expected x of shape [T, {weights.hidden}], but got {x.shape}")
 
 
-class _LayerCall:
-    """The text of a layer and the arguments behind x and the logits."""
+class LayerConstants:
+    """What stays from call to call: the arguments after the tokens and their choice, and what the text says of them."""
 
-    def __init__(self, weights: MoEWeights, x: np.ndarray, logits: np.ndarray, top_k: int, routing: str,
-                 routing_bias: Any, n_group: int | None, topk_group: int | None, routed_scaling: float | None,
-                 activation_format: str | None, quantizer: QuantizerLike | None, out: Any):
+    def __init__(self, weights: MoEWeights, *, routing: str | None = None, routing_bias: Any = None,
+                 n_group: int | None = None, topk_group: int | None = None, routed_scaling: float | None = None,
+                 activation_format: str | None = None, quantizer: QuantizerLike | None = None,
+                 dtype: Any = ml_dtypes.bfloat16):
         _check_weights(weights)
-        check_one_of("routing", routing, ROUTING_METHODS)
-        top_k = check_count("top_k", top_k, weights.experts, "the number of experts")
-        _check_x(x, weights)
-        if logits.shape != (x.shape[0], weights.experts):
-            raise ArgumentError(f"expected logits of shape {(x.shape[0], weights.experts)}, but got {logits.shape}")
-        fmt = weights.w13.format
-        act = activation_format or ("mxfp8_e4m3" if fmt == "mxfp4" else fmt)
-        is_plain = act in PLAIN
+        self.weights = weights
+        self.act = act = activation_format or ("mxfp8_e4m3" if weights.w13.format == "mxfp4" else weights.w13.format)
+        self.is_plain = is_plain = act in PLAIN
         if is_plain and quantizer is not None:
             raise ArgumentError(f"expected no quantizer for activations of {act}, but got {quantizer}")
-        if is_plain and x.dtype != _dlpack.ELEMENTS[act]:
-            raise ArgumentError(f"expected x of {_dlpack.ELEMENTS[act]} for activations of {act}, but got {x.dtype}")
         if not is_plain and act not in FORMATS:
             raise ArgumentError(f"expected activation_format {', '.join((*FORMATS, *PLAIN))}, but got '{act}'")
+        check_one_of("routing", routing or "topk_softmax", ROUTING_METHODS)
+        attributes = routing_attributes(n_group, topk_group, routed_scaling)
+        self.routing = dict(routing=routing, routing_bias=routing_bias, n_group=n_group, topk_group=topk_group,
+                            routed_scaling=routed_scaling)
         quant = quantizer_of(quantizer, act)
-        # Scales of activations that are not quantised have no place.
-        scale = None if is_plain else QUANTIZERS[quant.kind]
-        self.arguments: list[Any] = [x, logits]
+        self.arguments: list[Any] = []
         if routing_bias is not None:
             self.arguments.append(float32s(_dlpack.asarray(routing_bias), "routing_bias"))
+        # Scales of activations that are not quantised have no place.
+        scale = None if is_plain else QUANTIZERS[quant.kind]
         m13, m2 = self._inputs(weights, scale)
         alpha13 = self._product(weights.w13_multiplier, m13, (weights.experts, 2))
         alpha2 = self._product(weights.w2_multiplier, m2, (weights.experts,))
@@ -250,15 +141,51 @@ class _LayerCall:
         def bias_element(bias: Any) -> str:
             return "" if bias is None else element_of(_dlpack.asarray(bias), "bias", FLOATS)
 
-        self.layer = _Layer(
-            weights.experts, weights.hidden, weights.width, top_k, element_of(x, "x", FLOATS),
-            element_of(logits, "logits", FLOATS), element_of(np.empty(0, out), "out", FLOATS), _static_type(weights.w13),
-            _static_type(weights.w2), act if is_plain else f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
-            f"tensor<?x{weights.width}x{act}>" if is_plain else f"!{DIALECT}.scaled<?x{weights.width}, {act}>",
-            str(quant), activation_of(weights.activation)[0], routing,
-            routing_attributes(n_group, topk_group, routed_scaling), routing_bias is not None, encode13 is not None,
-            "" if encode2 is None else f"tensor<{weights.experts}xf32>" if encode2.ndim else "f32", alpha13 is not None,
-            alpha2 is not None, bias_element(weights.bias13), bias_element(weights.bias2))
+        self._fields: dict[str, Any] = dict(
+            experts=weights.experts, hidden=weights.hidden, width=weights.width,
+            out=element_of(np.empty(0, dtype), "out", FLOATS), w13=_static_type(weights.w13),
+            w2=_static_type(weights.w2),
+            act=act if is_plain else f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
+            act2=f"tensor<?x{weights.width}x{act}>" if is_plain else f"!{DIALECT}.scaled<?x{weights.width}, {act}>",
+            quantizer=str(quant), activation=activation_of(weights.activation)[0], routing=routing or "topk_softmax",
+            routing_attributes=attributes, routing_bias=routing_bias is not None, encode13=encode13 is not None,
+            encode2="" if encode2 is None else f"tensor<{weights.experts}xf32>" if encode2.ndim else "f32",
+            alpha13=alpha13 is not None, alpha2=alpha2 is not None, bias13=bias_element(weights.bias13),
+            bias2=bias_element(weights.bias2))
+
+    def check_x(self, shape: Sequence[int], dtype: Any) -> None:
+        """ArgumentError unless x has this shape and, for activations that are not quantised, their type."""
+        if len(shape) != 2 or shape[1] != self.weights.hidden:
+            raise ArgumentError(f"expected x of shape [T, {self.weights.hidden}], but got {tuple(shape)}")
+        if self.is_plain and dtype != (wanted := _dlpack.ELEMENTS[self.act]):
+            raise ArgumentError(f"expected x of {wanted} for activations of {self.act}, but got {dtype}")
+
+    def routed(self, tokens: int, shape: Sequence[int], top_k: Any, **elements: str) -> LayerText:
+        """The text for logits of this shape; ``elements`` are those of x (``element``) and of ``logits``."""
+        if top_k is None:
+            raise ArgumentError("expected top_k=, the number of experts of a token")
+        top_k = check_count("top_k", top_k, self.weights.experts, "the number of experts")
+        if tuple(shape) != (tokens, self.weights.experts):
+            raise ArgumentError(f"expected logits of shape {(tokens, self.weights.experts)}, but got {tuple(shape)}")
+        return LayerText(top_k=top_k, ids="", scores="", **self._fields, **elements)
+
+    def given(self, tokens: int, shape: Sequence[int], weights: Sequence[int] | None, top_k: Any,
+              **elements: str) -> LayerText:
+        """The text for experts that the caller chose, of ids and weights of these shapes; ``elements`` are those of x
+        (``element``), ``ids`` and ``scores``."""
+        for name, value in self.routing.items():
+            if value is not None:
+                raise ArgumentError(f"expected no {name} with topk_ids, which say the experts of each token, but got "
+                                    f"{value!r}")
+        if len(shape) != 2 or shape[0] != tokens or shape[1] < 1:
+            raise ArgumentError(f"expected topk_ids of shape [T, top_k] with T = {tokens}, but got {tuple(shape)}")
+        if weights is None or tuple(weights) != tuple(shape):
+            raise ArgumentError(f"expected topk_weights of the shape of topk_ids, {tuple(shape)}, but got "
+                                f"{weights if weights is None else tuple(weights)}")
+        if top_k is not None and top_k != shape[1]:
+            raise ArgumentError(f"expected top_k {shape[1]} as topk_ids has, or none, but got {top_k!r}")
+        fields = {**self._fields, "routing": "", "routing_attributes": ""}
+        return LayerText(top_k=int(shape[1]), logits="", **fields, **elements)
 
     @staticmethod
     def _inputs(weights: MoEWeights, scale: str | None) -> tuple[Any, Any]:
@@ -283,47 +210,74 @@ class _LayerCall:
         return np.ascontiguousarray(factor, np.float32)
 
 
-def moe_program(x: Any, weights: MoEWeights, logits: Any, *, top_k: int, routing: str = "topk_softmax",
-                routing_bias: Any = None, n_group: int | None = None, topk_group: int | None = None,
-                routed_scaling: float | None = None, activation_format: str | None = None,
-                quantizer: QuantizerLike | None = None, dtype: Any = ml_dtypes.bfloat16, target: str = "cpu",
+def _choice_of(constants: LayerConstants, x: np.ndarray, logits: Any, topk_ids: Any, topk_weights: Any,
+               top_k: int | None) -> tuple[LayerText, list[np.ndarray]]:
+    """The text of a layer, and the arrays that say which experts each token has."""
+    constants.check_x(x.shape, x.dtype)
+    element = element_of(x, "x", FLOATS)
+    if topk_ids is None:
+        if topk_weights is not None or logits is None:
+            raise ArgumentError("expected logits= [T, E], or topk_ids= [T, top_k] with topk_weights=")
+        scores = _dlpack.asarray(logits)
+        kind = element_of(scores, "logits", FLOATS)
+        return constants.routed(len(x), scores.shape, top_k, element=element, logits=kind), [scores]
+    if logits is not None:
+        raise ArgumentError("expected either logits= [T, E] or topk_ids= [T, top_k], but got both")
+    ids, scores = _dlpack.asarray(topk_ids), None if topk_weights is None else _dlpack.asarray(topk_weights)
+    layer = constants.given(len(x), ids.shape, None if scores is None else scores.shape, top_k, element=element,
+                            ids=element_of(ids, "topk_ids", ("i32", "i64")),
+                            scores="" if scores is None else element_of(scores, "topk_weights", FLOATS))
+    return layer, [ids, np.asarray(scores)]
+
+
+def moe_program(x: Any, weights: MoEWeights, logits: Any = None, *, topk_ids: Any = None, topk_weights: Any = None,
+                top_k: int | None = None, routing: str | None = None, routing_bias: Any = None,
+                n_group: int | None = None, topk_group: int | None = None, routed_scaling: float | None = None,
+                activation_format: str | None = None, quantizer: QuantizerLike | None = None,
+                dtype: Any = ml_dtypes.bfloat16, target: str = "cpu",
                 device: str | None = None) -> tuple[Program, list[Any]]:
     """The compiled layer of :func:`moe_layer` and the arguments that it is called with."""
-    call = _LayerCall(weights, _dlpack.asarray(x), _dlpack.asarray(logits), top_k, routing, routing_bias, n_group,
-                      topk_group, routed_scaling, activation_format, quantizer, dtype)
-    text = call.layer.text()
+    constants = LayerConstants(weights, routing=routing, routing_bias=routing_bias, n_group=n_group,
+                               topk_group=topk_group, routed_scaling=routed_scaling,
+                               activation_format=activation_format, quantizer=quantizer, dtype=dtype)
+    array = _dlpack.asarray(x)
+    layer, choice = _choice_of(constants, array, logits, topk_ids, topk_weights, top_k)
+    text = layer.text()
     try:
-        return program_of(text, target, device), call.arguments
+        return program_of(text, target, device), [array, *choice, *constants.arguments]
     except CompileError as error:
         raise explain_arguments(error, "moe_layer", [Piece(text)], ()) from None
 
 
 def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = None,
               **options: Unpack[LayerOptions]) -> Any:
-    """Routes ``x`` ``[T, H]`` to ``top_k`` of the experts and adds up what they return, ``[T, H]`` of ``dtype``.
+    """Routes ``x`` ``[T, H]`` to some of the experts and adds up what they return, ``[T, H]`` of ``dtype``.
 
     One function on the CPU (or with its products on ``target``): route, stable sort by expert, permutation, quantised
     activations, gate and up product with activation and re-quantisation, down product in float32, weighted sum over the
-    slots in their order. ``logits`` ``[T, E]`` are the router's scores (float32, float16, bfloat16), or ``router``
-    ``[E, H]`` is its matrix, multiplied here by numpy in float32. Options: ``top_k``; ``routing``, one of
-    ROUTING_METHODS, with ``routing_bias`` ``[E]``, ``n_group``, ``topk_group``, ``routed_scaling``;
-    ``activation_format`` (default that of the weights, and mxfp8_e4m3 for mxfp4 weights; ``bf16`` or ``f16``, the type of
-    ``x``, for activations that are not quantised: W4A16, as gpt-oss runs); ``quantizer``; ``dtype``; ``target`` and
+    slots in their order. ``logits`` ``[T, E]`` are the router's scores (float32, float16, bfloat16), ``router``
+    ``[E, H]`` is its matrix, multiplied here by numpy in float32, or the caller chose: ``topk_ids`` ``[T, top_k]``
+    (int32 or int64; -1 and E are no expert) and ``topk_weights`` ``[T, top_k]`` (float32, float16, bfloat16), the
+    factors of the sum.
+
+    Options: ``top_k``, required without ``topk_ids``; ``routing``, one of ROUTING_METHODS (default topk_softmax), with
+    ``routing_bias`` ``[E]``, ``n_group``, ``topk_group``, ``routed_scaling``;
+    ``activation_format`` (default that of the weights, and mxfp8_e4m3 for mxfp4 weights; ``bf16`` or ``f16``, the type
+    of ``x``, for activations that are not quantised: W4A16, as gpt-oss runs); ``quantizer``; ``dtype``; ``target`` and
     ``device``. Compiled once for each shape of the weights; the number of tokens is free. The result is a
-    tensor of torch if ``x`` is one, and else an array.
+    tensor of torch if ``x`` is one, and else an array. ArgumentError for shapes, types and options that do not go
+    together, DataError (sort_tokens_c6) for other ids than those.
     """
     check_keywords("moe_layer", options, LayerOptions.__annotations__)
     _check_weights(weights)
     array = _dlpack.asarray(x)
-    if (logits is None) == (router is None):
-        raise ArgumentError("expected either logits= [T, E] or router= [E, H]")
-    if logits is None:
+    if sum(value is not None for value in (logits, router, options.get("topk_ids"))) != 1:
+        raise ArgumentError("expected either logits= [T, E], router= [E, H] or topk_ids= [T, top_k] with topk_weights=")
+    if router is not None:
         matrix, shape = _dlpack.asarray(router), (weights.experts, weights.hidden)
         if matrix.shape != shape:
             raise ArgumentError(f"expected router of shape [E, H], here {shape}, but got {matrix.shape}")
         _check_x(array, weights)
         logits = array.astype(np.float32) @ matrix.astype(np.float32).T
-    if "top_k" not in options:
-        raise ArgumentError("expected top_k=, the number of experts of a token")
     program, arguments = moe_program(array, weights, logits, **options)
     return _dlpack.like(program.run(*arguments), x)

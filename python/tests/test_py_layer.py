@@ -96,6 +96,54 @@ def test_layer_without_quantised_activations(rng, fmt, act):
     assert (np.abs(expected(other) - got) > bound).mean() > 0.75
 
 
+@pytest.mark.parametrize("ids", [np.int32, np.int64])
+@pytest.mark.parametrize("scores", [np.float32, ml_dtypes.bfloat16, np.float16])
+def test_experts_that_the_caller_chose(rng, ids, scores):
+    """The choice of route gives the bits of its logits; a slot of -1 or E is one that is not there."""
+    w13, w2 = weights_of(rng, "nvfp4")
+    weights, x = nvfp4.MoEWeights(w13, w2), rng.standard_normal((9, H)).astype(ml_dtypes.bfloat16)
+    logits = rng.standard_normal((9, E)).astype(np.float32)
+    factors, chosen = nvfp4.route(logits, K)
+    if scores == np.float32:
+        got = nvfp4.moe_layer(x, weights, topk_ids=chosen.astype(ids), topk_weights=factors, dtype=np.float32)
+        np.testing.assert_array_equal(got, nvfp4.moe_layer(x, weights, logits, top_k=K, dtype=np.float32))
+    factors = factors.astype(scores)
+    first = np.ascontiguousarray(chosen[:, :1]), np.ascontiguousarray(factors[:, :1])
+    one = nvfp4.moe_layer(x, weights, topk_ids=first[0], topk_weights=first[1].astype(np.float32), dtype=np.float32)
+    some = chosen.astype(ids)
+    some[:, 1], some[:, 2], factors[:, 1:] = -1, E, np.nan
+    got = nvfp4.moe_layer(x, weights, topk_ids=some, topk_weights=factors, dtype=np.float32)
+    assert np.abs(one).max() > 0
+    np.testing.assert_array_equal(got, one)
+    none = nvfp4.moe_layer(x, weights, topk_ids=np.full((9, 1), E, ids), topk_weights=first[1])
+    assert none.shape == x.shape and not none.any()
+
+
+@pytest.mark.parametrize("entry", [-2, E + 1, 2**32, -2**32 - 1, 2**63 - 1, -2**63])
+def test_ids_that_are_no_expert(rng, entry):
+    ids = np.array([[0, 1], [entry, 2]], np.int64)
+    with pytest.raises(nvfp4.DataError) as error:
+        nvfp4.moe_layer(np.ones((2, H), np.float32), nvfp4.MoEWeights(*weights_of(rng, "nvfp4")), topk_ids=ids,
+                        topk_weights=np.ones((2, 2), np.float32))
+    assert error.value.constraint == "sort_tokens_c6"
+
+
+@pytest.mark.parametrize("change, message", [
+    (dict(topk_ids=np.zeros((3, 2), np.uint8)), "topk_ids of i32, i64, but got uint8"),
+    (dict(topk_ids=np.zeros((2, 2), np.int32)), r"topk_ids of shape \[T, top_k\] with T = 3, but got \(2, 2\)"),
+    (dict(topk_weights=np.ones((3, 1), np.float32)), r"topk_weights of the shape of topk_ids, .*, but got \(3, 1\)"),
+    (dict(topk_weights=None), "topk_weights of the shape of topk_ids.* but got None"),
+    (dict(topk_ids=None), "either logits="),
+    (dict(logits=np.zeros((3, E), np.float32)), "either logits="), (dict(top_k=3), "expected top_k 2 as topk_ids has"),
+    (dict(routing="topk_softmax"), "no routing with topk_ids"),
+    (dict(routed_scaling=2.0), "no routed_scaling with topk_ids"),
+    (dict(routing_bias=np.zeros(E, np.float32)), "no routing_bias with topk_ids")], ids=str)
+def test_mistakes_in_a_choice_are_named(rng, change, message):
+    options = dict(topk_ids=np.zeros((3, 2), np.int32), topk_weights=np.ones((3, 2), np.float32)) | change
+    with pytest.raises(nvfp4.ArgumentError, match=message):
+        nvfp4.moe_layer(np.zeros((3, H), np.float32), nvfp4.MoEWeights(*weights_of(rng, "nvfp4")), **options)
+
+
 def test_one_program_for_any_number_of_tokens(rng):
     nvfp4.cache_clear()
     w13, w2 = weights_of(rng, "nvfp4")
@@ -143,7 +191,7 @@ def test_mistakes_in_a_layer_are_named(rng):
     for name, pair in (("w13", (w13.dequantize(), w2)), ("w2", (w13, w2.dequantize().astype(ml_dtypes.bfloat16)))):
         with pytest.raises(nvfp4.ArgumentError, match=f"{name} as ScaledTensor .* but got ndarray"):
             nvfp4.MoEWeights(*pair)
-    with pytest.raises(TypeError, match="an option of moe_layer, such as top_k, but got 'topk'"):
+    with pytest.raises(TypeError, match="an option of moe_layer, such as top_k, topk_ids, but got 'topk'"):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), topk=2)
 
 

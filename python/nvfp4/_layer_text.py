@@ -1,0 +1,179 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The text of a Mixture-of-Experts layer in MLIR, from the router's choice to the sums of tokens."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ._calls import DIALECT
+
+__all__ = ["PLAIN", "LayerText"]
+
+#: Activations that are not quantised.
+PLAIN = ("bf16", "f16")
+
+
+@dataclasses.dataclass(frozen=True)
+class LayerText:
+    """The parameters of the text, all of which are in it.
+
+    Experts come from ``logits`` (its element type) by ``routing``, or where that is empty from ``ids`` and ``scores``
+    (their element types), the experts of each token and their weights. ``on_device`` is of kernels, which leave out
+    every id that is none; elsewhere ids are checked.
+    """
+
+    experts: int
+    hidden: int
+    width: int
+    top_k: int
+    element: str
+    logits: str
+    ids: str
+    scores: str
+    out: str
+    w13: str
+    w2: str
+    act: str
+    act2: str
+    quantizer: str
+    activation: str
+    routing: str
+    routing_attributes: str
+    routing_bias: bool
+    encode13: bool
+    encode2: str
+    alpha13: bool
+    alpha2: bool
+    bias13: str
+    bias2: str
+    on_device: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Rows of bf16 or f16 are multiplied as they are."""
+        return self.act in PLAIN
+
+    def _types(self) -> str:
+        scaled = "" if self.is_plain else f"!act = {self.act}\n!glu = {self.act2}\n"
+        return f"{scaled}!w13 = {self.w13}\n!w2 = {self.w2}\n"
+
+    def _gate_up(self, clauses: str, encode13: str, encode2: str) -> str:
+        """From the rows %p to %h."""
+        product = f"%h = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{self.experts}xi32>)\n      lhs"
+        rest = f"rhs(%w13 : !w13){clauses}\n      activation = {self.activation}"
+        rows = f"tensor<?x{self.hidden}x{self.element}>"
+        if self.is_plain:
+            return (f"%he = tensor.empty(%rows) : {self.act2}\n  {product}(%p : {rows}) {rest} outs(%he : {self.act2}) -> "
+                    f"{self.act2}")
+        return (f"%q = {DIALECT}.quantize {self.quantizer}(%p : {rows}){encode13} -> !act\n  "
+                f"{product}(%q : !act) {rest} quantizer = {self.quantizer}{encode2} -> !glu")
+
+    def _choice(self, bias: str) -> str:
+        """%weights and %experts, the choice of each token."""
+        e, k = self.experts, self.top_k
+        if not self.logits:
+            return self._given_experts() + self._given_weights()
+        clause = f" bias({bias})" if bias else ""
+        return f"""  %we = tensor.empty(%tokens) : tensor<?x{k}xf32>
+  %ee = tensor.empty(%tokens) : tensor<?x{k}xi32>
+  %weights, %experts = {DIALECT}.route {self.routing}
+      (%logits : tensor<?x{e}x{self.logits}>){clause}
+      outs(%we, %ee : tensor<?x{k}xf32>, tensor<?x{k}xi32>){self.routing_attributes}
+      -> tensor<?x{k}xf32>, tensor<?x{k}xi32>
+"""
+
+    def _given_experts(self) -> str:
+        """The id E is -1, no expert. Other ids that are none stay none in 32 bits."""
+        e, t = self.experts, self.ids
+        if self._has("experts"):
+            return ""
+        last = "" if t == "i32" else f"    %id = arith.trunci %high : {t} to i32\n"
+        return self._each_slot("experts", "ids", t, "i32", f"""    %none = arith.constant -1 : {t}
+    %least = arith.constant -2 : {t}
+    %end = arith.constant {e} : {t}
+    %most = arith.constant {e + 1} : {t}
+    %is_end = arith.cmpi eq, %in, %end : {t}
+    %known = arith.select %is_end, %none, %in : {t}
+    %low = arith.maxsi %known, %least : {t}
+    %high = arith.minsi %low, %most : {t}
+{last}    linalg.yield {'%id' if last else '%high'} : i32""")
+
+    def _given_weights(self) -> str:
+        if self._has("weights"):
+            return ""
+        return self._each_slot("weights", "scores", self.scores, "f32",
+                               f"    %wide = arith.extf %in : {self.scores} to f32\n    linalg.yield %wide : f32")
+
+    def _has(self, argument: str) -> bool:
+        """Whether the caller's ids or weights need no conversion: they are the arguments."""
+        return self.scores == "f32" if argument == "weights" else self.on_device and self.ids == "i32"
+
+    def _each_slot(self, result: str, source: str, element: str, wanted: str, body: str) -> str:
+        """%result of an element type, of each element %in of %source."""
+        k, same = self.top_k, "affine_map<(t, s) -> (t, s)>"
+        return f"""  %{result}_0 = tensor.empty(%tokens) : tensor<?x{k}x{wanted}>
+  %{result} = linalg.generic {{indexing_maps = [{same}, {same}], iterator_types = ["parallel", "parallel"]}}
+      ins(%{source} : tensor<?x{k}x{element}>) outs(%{result}_0 : tensor<?x{k}x{wanted}>) {{
+  ^bb0(%in: {element}, %old: {wanted}):
+{body}
+  }} -> tensor<?x{k}x{wanted}>
+"""
+
+    def text(self) -> str:
+        """The module; its function ``layer`` takes x, the choice of experts, and the constants in the order of use."""
+        e, h, i, k = self.experts, self.hidden, self.width, self.top_k
+        arguments = [f"%x: tensor<?x{h}x{self.element}>"]
+        if self.logits:
+            arguments.append(f"%logits: tensor<?x{e}x{self.logits}>")
+        else:
+            arguments.append(f"%{'experts' if self._has('experts') else 'ids'}: tensor<?x{k}x{self.ids}>")
+            arguments.append(f"%{'weights' if self._has('weights') else 'scores'}: tensor<?x{k}x{self.scores}>")
+        clauses = {}
+
+        def optional(name: str, type_: str) -> str:
+            if type_:
+                arguments.append(f"%{name}: {type_}")
+            return f"%{name} : {type_}" if type_ else ""
+
+        bias = optional("routing_bias", f"tensor<{e}xf32>" if self.routing_bias else "")
+        arguments.append("%w13: !w13")
+        clauses["alpha13"] = optional("alpha13", f"tensor<{e}x2xf32>" if self.alpha13 else "")
+        clauses["bias13"] = optional("bias13", f"tensor<{e}x{2 * i}x{self.bias13}>" if self.bias13 else "")
+        clauses["encode13"] = optional("encode13", "f32" if self.encode13 else "")
+        arguments.append("%w2: !w2")
+        clauses["alpha2"] = optional("alpha2", f"tensor<{e}xf32>" if self.alpha2 else "")
+        clauses["bias2"] = optional("bias2", f"tensor<{e}x{h}x{self.bias2}>" if self.bias2 else "")
+        clauses["encode2"] = optional("encode2", self.encode2)
+
+        def clause(keyword: str, name: str) -> str:
+            return f" {keyword}({clauses[name]})" if clauses[name] else ""
+
+        gate_up = self._gate_up(clause("alpha", "alpha13") + clause("bias", "bias13"), clause("global_scale", "encode13"),
+                                clause("global_scale", "encode2"))
+        return f"""{self._types()}func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
+  %c0 = arith.constant 0 : index
+  %ck = arith.constant {k} : index
+  %tokens = tensor.dim %x, %c0 : tensor<?x{h}x{self.element}>
+  %rows = arith.muli %tokens, %ck : index
+{self._choice(bias)}  %se = tensor.empty() : tensor<{e}xi32>
+  %st = tensor.empty(%rows) : tensor<?xi32>
+  %sr = tensor.empty(%tokens) : tensor<?x{k}xi32>
+  %s:3 = {DIALECT}.sort_tokens(%experts : tensor<?x{k}xi32>)
+      outs(%se, %st, %sr : tensor<{e}xi32>, tensor<?xi32>, tensor<?x{k}xi32>)
+      -> tensor<{e}xi32>, tensor<?xi32>, tensor<?x{k}xi32>
+  %pe = tensor.empty(%rows) : tensor<?x{h}x{self.element}>
+  %p = {DIALECT}.permute(%x : tensor<?x{h}x{self.element}>) by(%s#1 : tensor<?xi32>)
+      outs(%pe : tensor<?x{h}x{self.element}>) -> tensor<?x{h}x{self.element}>
+  {gate_up}
+  %ye = tensor.empty(%rows) : tensor<?x{h}xf32>
+  %y = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{e}xi32>)
+      lhs(%h : {self.act2 if self.is_plain else '!glu'}) rhs(%w2 : !w2){clause('alpha', 'alpha2')}{clause('bias', 'bias2')}
+      outs(%ye : tensor<?x{h}xf32>) -> tensor<?x{h}xf32>
+  %oe = tensor.empty(%tokens) : tensor<?x{h}x{self.out}>
+  %o = {DIALECT}.combine(%y : tensor<?x{h}xf32>) by(%s#2 : tensor<?x{k}xi32>)
+      weights(%weights : tensor<?x{k}xf32>)
+      outs(%oe : tensor<?x{h}x{self.out}>) -> tensor<?x{h}x{self.out}>
+  return %o : tensor<?x{h}x{self.out}>
+}}
+"""
