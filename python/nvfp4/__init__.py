@@ -25,6 +25,7 @@ from .layer_parts import *  # noqa: F403
 from .matmul import *  # noqa: F403
 from .matmul_list import *  # noqa: F403
 from .options import *  # noqa: F403
+from .packing import *  # noqa: F403
 from .quantization import *  # noqa: F403
 from .tensors import *  # noqa: F403
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = ("errors", "tensors", "options", "compiler", "device_functions", "quantization", "matmul", "matmul_list", "layer_parts",
-            "layer")
+            "layer", "packing")
 _ON_USE = ("checkpoint", "cudnn", "gpumode", "torch")
 __all__ = ["DLPackArray", "asarray", "to_dlpack", "cache_clear", "cache_info", "__version__"]
 

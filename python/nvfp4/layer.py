@@ -100,6 +100,14 @@ def _check_weights(weights: Any) -> None:
         raise ArgumentError(f"expected weights as MoEWeights(w13, w2, ...), but got {type(weights).__name__}")
 
 
+def activation_format_of(weights: MoEWeights, chosen: str | None) -> str:
+    """The format or type of activations beside weights: the chosen one, or that of :func:`moe_layer`."""
+    act = chosen or ("mxfp8_e4m3" if weights.w13.format == "mxfp4" else weights.w13.format)
+    if act not in PLAIN:
+        check_one_of("activation_format", act, (*FORMATS, *PLAIN))
+    return act
+
+
 def _check_x(x: np.ndarray, weights: MoEWeights) -> None:
     if x.ndim != 2 or x.shape[1] != weights.hidden:
         raise ArgumentError(f"expected x of shape [T, {weights.hidden}], but got {x.shape}")
@@ -114,12 +122,10 @@ class LayerConstants:
                  dtype: Any = ml_dtypes.bfloat16):
         _check_weights(weights)
         self.weights = weights
-        self.act = act = activation_format or ("mxfp8_e4m3" if weights.w13.format == "mxfp4" else weights.w13.format)
+        self.act = act = activation_format_of(weights, activation_format)
         self.is_plain = is_plain = act in PLAIN
         if is_plain and quantizer is not None:
             raise ArgumentError(f"expected no quantizer for activations of {act}, but got {quantizer}")
-        if not is_plain and act not in FORMATS:
-            raise ArgumentError(f"expected activation_format {', '.join((*FORMATS, *PLAIN))}, but got '{act}'")
         check_one_of("routing", routing or "topk_softmax", ROUTING_METHODS)
         attributes = routing_attributes(n_group, topk_group, routed_scaling)
         self.routing = dict(routing=routing, routing_bias=routing_bias, n_group=n_group, topk_group=topk_group,
