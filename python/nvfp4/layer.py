@@ -5,22 +5,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import ml_dtypes
 import numpy as np
 
 from . import _dlpack
-from ._calls import DIALECT, FLOATS, element_of, program_of
-from ._layer_text import PLAIN, LayerText
+from ._calls import FLOATS, element_of, program_of
+from ._layer_constants import LayerConstants, LayerSignature
+from ._layer_text import LayerText
 from ._messages import Piece, explain_arguments
-from ._scalars import check_count, float32s, scalar
 from .compiler import Program
-from .errors import ArgumentError, CompileError, check_keywords, check_one_of
-from .layer_parts import ROUTING_METHODS, routing_attributes
-from .options import QUANTIZERS, ActivationLike, QuantizerLike, activation_of, quantizer_of, swiglu
-from .tensors import FORMATS, ScaledTensor
+from .errors import ArgumentError, CompileError, check_keywords
+from .options import ActivationLike, QuantizerLike, swiglu
+from .tensors import ScaledTensor
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -91,21 +89,9 @@ class LayerOptions(TypedDict, total=False):
     device: str | None
 
 
-def _static_type(tensor: ScaledTensor) -> str:
-    return tensor.type("x".join(map(str, tensor.shape)))
-
-
 def _check_weights(weights: Any) -> None:
     if not isinstance(weights, MoEWeights):
         raise ArgumentError(f"expected weights as MoEWeights(w13, w2, ...), but got {type(weights).__name__}")
-
-
-def activation_format_of(weights: MoEWeights, chosen: str | None) -> str:
-    """The format or type of activations beside weights: the chosen one, or that of :func:`moe_layer`."""
-    act = chosen or ("mxfp8_e4m3" if weights.w13.format == "mxfp4" else weights.w13.format)
-    if act not in PLAIN:
-        check_one_of("activation_format", act, (*FORMATS, *PLAIN))
-    return act
 
 
 def _check_x(x: np.ndarray, weights: MoEWeights) -> None:
@@ -113,124 +99,21 @@ def _check_x(x: np.ndarray, weights: MoEWeights) -> None:
         raise ArgumentError(f"expected x of shape [T, {weights.hidden}], but got {x.shape}")
 
 
-class LayerConstants:
-    """What stays from call to call: the arguments after the tokens and their choice, and what the text says of them."""
-
-    def __init__(self, weights: MoEWeights, *, routing: str | None = None, routing_bias: Any = None,
-                 n_group: int | None = None, topk_group: int | None = None, routed_scaling: float | None = None,
-                 activation_format: str | None = None, quantizer: QuantizerLike | None = None,
-                 dtype: Any = ml_dtypes.bfloat16):
-        _check_weights(weights)
-        self.weights = weights
-        self.act = act = activation_format_of(weights, activation_format)
-        self.is_plain = is_plain = act in PLAIN
-        if is_plain and quantizer is not None:
-            raise ArgumentError(f"expected no quantizer for activations of {act}, but got {quantizer}")
-        check_one_of("routing", routing or "topk_softmax", ROUTING_METHODS)
-        attributes = routing_attributes(n_group, topk_group, routed_scaling)
-        self.routing = dict(routing=routing, routing_bias=routing_bias, n_group=n_group, topk_group=topk_group,
-                            routed_scaling=routed_scaling)
-        quant = quantizer_of(quantizer, act)
-        self.arguments: list[Any] = []
-        if routing_bias is not None:
-            self.arguments.append(float32s(_dlpack.asarray(routing_bias), "routing_bias"))
-        # Scales of activations that are not quantised have no place.
-        scale = None if is_plain else QUANTIZERS[quant.kind]
-        m13, m2 = self._inputs(weights, scale)
-        alpha13 = self._product(weights.w13_multiplier, m13, (weights.experts, 2))
-        alpha2 = self._product(weights.w2_multiplier, m2, (weights.experts,))
-        encode13 = None if m13 is None else np.float32(m13 if scale == "multiplier" else 1 / m13)
-        encode2 = None if m2 is None else np.asarray(m2 if scale == "multiplier" else 1 / m2, np.float32)
-        for part in ((weights.w13, alpha13, weights.bias13, encode13), (weights.w2, alpha2, weights.bias2, encode2)):
-            self.arguments += [value for value in part if value is not None]
-
-        def bias_element(bias: Any) -> str:
-            return "" if bias is None else element_of(_dlpack.asarray(bias), "bias", FLOATS)
-
-        self._fields: dict[str, Any] = dict(
-            experts=weights.experts, hidden=weights.hidden, width=weights.width,
-            out=element_of(np.empty(0, dtype), "out", FLOATS), w13=_static_type(weights.w13),
-            w2=_static_type(weights.w2),
-            act=act if is_plain else f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
-            act2=f"tensor<?x{weights.width}x{act}>" if is_plain else f"!{DIALECT}.scaled<?x{weights.width}, {act}>",
-            quantizer=str(quant), activation=activation_of(weights.activation)[0], routing=routing or "topk_softmax",
-            routing_attributes=attributes, routing_bias=routing_bias is not None, encode13=encode13 is not None,
-            encode2="" if encode2 is None else f"tensor<{weights.experts}xf32>" if encode2.ndim else "f32",
-            alpha13=alpha13 is not None, alpha2=alpha2 is not None, bias13=bias_element(weights.bias13),
-            bias2=bias_element(weights.bias2))
-
-    def check_x(self, shape: Sequence[int], dtype: Any) -> None:
-        """ArgumentError unless x has this shape and, for activations that are not quantised, their type."""
-        if len(shape) != 2 or shape[1] != self.weights.hidden:
-            raise ArgumentError(f"expected x of shape [T, {self.weights.hidden}], but got {tuple(shape)}")
-        if self.is_plain and dtype != (wanted := _dlpack.ELEMENTS[self.act]):
-            raise ArgumentError(f"expected x of {wanted} for activations of {self.act}, but got {dtype}")
-
-    def routed(self, tokens: int, shape: Sequence[int], top_k: Any, **elements: str) -> LayerText:
-        """The text for logits of this shape; ``elements`` are those of x (``element``) and of ``logits``."""
-        if top_k is None:
-            raise ArgumentError("expected top_k=, the number of experts of a token")
-        top_k = check_count("top_k", top_k, self.weights.experts, "the number of experts")
-        if tuple(shape) != (tokens, self.weights.experts):
-            raise ArgumentError(f"expected logits of shape {(tokens, self.weights.experts)}, but got {tuple(shape)}")
-        return LayerText(top_k=top_k, ids="", scores="", **self._fields, **elements)
-
-    def given(self, tokens: int, shape: Sequence[int], weights: Sequence[int] | None, top_k: Any,
-              **elements: str) -> LayerText:
-        """The text for experts that the caller chose, of ids and weights of these shapes; ``elements`` are those of x
-        (``element``), ``ids`` and ``scores``."""
-        for name, value in self.routing.items():
-            if value is not None:
-                raise ArgumentError(f"expected no {name} with topk_ids, which say the experts of each token, but got "
-                                    f"{value!r}")
-        if len(shape) != 2 or shape[0] != tokens or shape[1] < 1:
-            raise ArgumentError(f"expected topk_ids of shape [T, top_k] with T = {tokens}, but got {tuple(shape)}")
-        if weights is None or tuple(weights) != tuple(shape):
-            raise ArgumentError(f"expected topk_weights of the shape of topk_ids, {tuple(shape)}, but got "
-                                f"{weights if weights is None else tuple(weights)}")
-        if top_k is not None and top_k != shape[1]:
-            raise ArgumentError(f"expected top_k {shape[1]} as topk_ids has, or none, but got {top_k!r}")
-        fields = {**self._fields, "routing": "", "routing_attributes": ""}
-        return LayerText(top_k=int(shape[1]), logits="", **fields, **elements)
-
-    @staticmethod
-    def _inputs(weights: MoEWeights, scale: str | None) -> tuple[Any, Any]:
-        """The multipliers of both activations, None where the quantiser has one level of scales."""
-        if scale is None:
-            return None, None
-        first, second = weights.input_multiplier, weights.w2_input_multiplier
-        return (None if first is None else scalar(first, np.dtype(np.float32), "input_multiplier")[()],
-                None if second is None else float32s(_dlpack.asarray(second), "w2_input_multiplier"))
-
-    @staticmethod
-    def _product(weight: Any, activation: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-        if weight is None and activation is None:
-            return None
-        factor = np.ones(shape, np.float32) if weight is None else float32s(_dlpack.asarray(weight), "multipliers")
-        if factor.shape != shape:
-            raise ArgumentError(f"expected multipliers of shape {shape}, but got {factor.shape}")
-        if activation is not None:
-            if np.ndim(activation) != 0:  # one an expert
-                activation = np.reshape(activation, (-1,) + (1,) * (len(shape) - 1))
-            factor = factor * activation
-        return np.ascontiguousarray(factor, np.float32)
-
-
-def _choice_of(constants: LayerConstants, x: np.ndarray, logits: Any, topk_ids: Any, topk_weights: Any,
+def _choice_of(signature: LayerSignature, x: np.ndarray, logits: Any, topk_ids: Any, topk_weights: Any,
                top_k: int | None) -> tuple[LayerText, list[np.ndarray]]:
     """The text of a layer, and the arrays that say which experts each token has."""
-    constants.check_x(x.shape, x.dtype)
+    signature.check_x(x.shape, x.dtype.name)
     element = element_of(x, "x", FLOATS)
     if topk_ids is None:
         if topk_weights is not None or logits is None:
             raise ArgumentError("expected logits= [T, E], or topk_ids= [T, top_k] with topk_weights=")
         scores = _dlpack.asarray(logits)
         kind = element_of(scores, "logits", FLOATS)
-        return constants.routed(len(x), scores.shape, top_k, element=element, logits=kind), [scores]
+        return signature.routed(len(x), scores.shape, top_k, element=element, logits=kind), [scores]
     if logits is not None:
         raise ArgumentError("expected either logits= [T, E] or topk_ids= [T, top_k], but got both")
     ids, scores = _dlpack.asarray(topk_ids), None if topk_weights is None else _dlpack.asarray(topk_weights)
-    layer = constants.given(len(x), ids.shape, None if scores is None else scores.shape, top_k, element=element,
+    layer = signature.given(len(x), ids.shape, None if scores is None else scores.shape, top_k, element=element,
                             ids=element_of(ids, "topk_ids", ("i32", "i64")),
                             scores="" if scores is None else element_of(scores, "topk_weights", FLOATS))
     return layer, [ids, np.asarray(scores)]
@@ -243,11 +126,12 @@ def moe_program(x: Any, weights: MoEWeights, logits: Any = None, *, topk_ids: An
                 dtype: Any = ml_dtypes.bfloat16, target: str = "cpu",
                 device: str | None = None) -> tuple[Program, list[Any]]:
     """The compiled layer of :func:`moe_layer` and the arguments that it is called with."""
+    _check_weights(weights)
     constants = LayerConstants(weights, routing=routing, routing_bias=routing_bias, n_group=n_group,
                                topk_group=topk_group, routed_scaling=routed_scaling,
                                activation_format=activation_format, quantizer=quantizer, dtype=dtype)
     array = _dlpack.asarray(x)
-    layer, choice = _choice_of(constants, array, logits, topk_ids, topk_weights, top_k)
+    layer, choice = _choice_of(constants.signature, array, logits, topk_ids, topk_weights, top_k)
     text = layer.text()
     try:
         return program_of(text, target, device), [array, *choice, *constants.arguments]

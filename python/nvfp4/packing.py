@@ -8,9 +8,10 @@ import dataclasses
 import re
 from typing import Any
 
+from ._layer_constants import activation_format_of
 from ._layer_text import PLAIN
 from .errors import ArgumentError, check_one_of
-from .layer import MoEWeights, activation_format_of
+from .layer import MoEWeights
 from .options import Activation, ActivationLike, Gate
 from .quantization import relayout
 from .tensors import FORMATS

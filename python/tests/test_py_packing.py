@@ -10,7 +10,7 @@ import pytest
 
 import layer_oracle as oracle
 import nvfp4
-from nvfp4.layer import LayerConstants
+from nvfp4._layer_constants import LayerConstants
 from nvfp4_cases import swiglu
 from nvfp4_formats import random_scaled
 
@@ -44,11 +44,12 @@ def expect(weights, gate, x, logits, act, error):
                         weights.bias2.astype(float), act, error)
 
 
-def run_packed(packed, x, logits, act, **kernel):
+def run_packed(packed, x, logits, act):
     constants = LayerConstants(packed, activation_format=act, dtype=np.float32)
+    signature = constants.signature
     element = {"bfloat16": "bf16", "float16": "f16"}[x.dtype.name]
     weights, experts = nvfp4.route(logits, K)
-    layer = constants.given(len(x), experts.shape, weights.shape, None, element=element, ids="i32", scores="f32")
+    layer = signature.given(len(x), experts.shape, weights.shape, None, element=element, ids="i32", scores="f32")
     program = nvfp4.compile(layer.text(), "sm_90a+sim", memory="device", versions=1)
     return program.run(x, experts, weights, *constants.arguments)
 
