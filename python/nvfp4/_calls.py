@@ -48,8 +48,10 @@ def cache_info() -> dict[str, int]:
 
 def cache_clear() -> None:
     """Forgets compiled programs; the next calls compile again."""
+    from . import _device_programs
     with _lock:
         _programs.clear()
+    _device_programs.forget()
 
 
 def element_of(array: np.ndarray, what: str, allowed: tuple[str, ...] = ()) -> str:

@@ -26,7 +26,8 @@ _TORCH = {"float64": (2, 64, 1), "float32": (2, 32, 1), "float16": (2, 16, 1), "
           "float8_e5m2": (12, 8, 1), "float8_e8m0fnu": (14, 8, 1), "float4_e2m1fn_x2": (17, 4, 2)}
 
 
-def _parse_device(name: str) -> tuple[int, int]:
+def place_of(name: str) -> tuple[int, int]:
+    """Kind and number of a device by its name, as DLPack has them."""
     found = re.fullmatch(r"(cuda|sim)(?::(\d{1,4}))?", name)
     if not found:
         raise ArgumentError(f"expected device cuda or sim, or one by number such as cuda:1, but got {name!r}")
@@ -53,7 +54,7 @@ class DeviceArray(DeviceTensor):
     def __init__(self, shape: Sequence[int], dtype: Any, device: str = "cuda"):
         super().__init__(0, shape, dtype, device)
         _dlpack.code_of(self.dtype)
-        _parse_device(device)
+        place_of(device)
         library, handle, memory = _library.runtime(), ctypes.c_void_p(), ctypes.c_void_p()
         raise_status(library.nvfp4_device_open(device.encode(), ctypes.byref(handle)))
         release_with(self, library.nvfp4_device_release, handle)
@@ -116,7 +117,7 @@ class _View:
     def __init__(self, tensor: Any, what: str):
         self.owner = tensor
         if isinstance(tensor, DeviceTensor):
-            self._set(tensor.address, _parse_device(tensor.device), tensor.shape, (*_dlpack.code_of(tensor.dtype), 1))
+            self._set(tensor.address, place_of(tensor.device), tensor.shape, (*_dlpack.code_of(tensor.dtype), 1))
         elif _is_torch(tensor):
             self._set_torch(tensor, what)
         elif isinstance(tensor, (np.ndarray, np.generic)):
@@ -177,7 +178,7 @@ class DeviceFunction:
     def __init__(self, function: Function, device: str = "cuda"):
         self.function, self.device = function, device
         self._library = _library.runtime()
-        place = _library.DLDevice(*_parse_device(device))
+        place = _library.DLDevice(*place_of(device))
         raise_status(self._library.nvfp4_function_prepare(function._pointer, place))
 
     def _describe(self, arguments: Sequence[Any]) -> list[_View]:

@@ -1,0 +1,90 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Launches of a device function whose tensors change from call to call: described once, changed in place."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from . import _dlpack, _library
+from .compiler import Value
+from .compiler import _raise as raise_status
+from .device_functions import DeviceFunction, place_of
+
+__all__ = ["Launcher", "Operand"]
+
+# Of how many sizes a launcher keeps the workspace that they need.
+_MOST_SIZES = 4096
+
+
+class Operand:
+    """A tensor of a launcher: its memory is at ``address``, its elements follow each other."""
+
+    __slots__ = ("rank", "_shape", "tensor")
+
+    def __init__(self, value: Value, place: tuple[int, int]):
+        self.rank = len(value.shape)
+        self._shape = (ctypes.c_int64 * max(self.rank, 1))(*value.shape)
+        kind = *_dlpack.code_of(_dlpack.ELEMENTS[value.element]), 1
+        self.tensor = _library.DLTensor(0, *place, self.rank, *kind, self._shape, None, 0)
+
+    def place(self, address: int, shape: Sequence[int]) -> None:
+        """Says where the tensor is now. The function checks the shape and the alignment when it is launched; that the
+        elements are of its type is for the caller to know."""
+        self.tensor.data = address
+        if len(shape) == self.rank:
+            self._shape[:self.rank] = shape
+        self.tensor.ndim = len(shape)
+
+
+class Launcher:
+    """Calls of ``function`` by one thread at a time: place each operand, then :meth:`launch`.
+
+    ``arguments`` and ``results`` are its tensors in their order, values and scales apart, without scalars.
+    """
+
+    def __init__(self, function: DeviceFunction, scalars: Sequence[float] = ()):
+        self.function = function
+        inner, place = function.function, place_of(function.device)
+        self.arguments: list[Operand] = []
+        self.results = [Operand(value, place) for value in inner.results]
+        self._host: list[Any] = []
+        described = []
+        numbers = iter(scalars)
+        for index, value in enumerate(inner.arguments):
+            if value.is_scalar:
+                array = inner._convert(index, next(numbers))
+                self._host.append((array, _dlpack.describe(array)))
+                described.append(self._host[-1][1])
+            else:
+                self.arguments.append(Operand(value, place))
+                described.append(self.arguments[-1].tensor)
+        library = _library.runtime()
+        self._run, self._measure = library.nvfp4_function_run, library.nvfp4_function_workspace
+        self._given = inner._pointer, _pointers(described), len(described)
+        self._made = _pointers([result.tensor for result in self.results]), len(self.results)
+        self._sizes: dict[Any, int] = {}
+
+    def workspace(self, sizes: Any) -> int:
+        """Bytes of device memory that a launch needs beside its operands, which say all that ``sizes``, a key, stands
+        for."""
+        size = self._sizes.get(sizes)
+        if size is None:
+            room = ctypes.c_size_t()
+            raise_status(self._measure(*self._given, ctypes.byref(room)))
+            if len(self._sizes) >= _MOST_SIZES:
+                self._sizes.clear()
+            size = self._sizes[sizes] = room.value
+        return size
+
+    def launch(self, workspace: int, size: int, stream: int) -> None:
+        """Puts the work in a stream, a CUstream as a number; 0 is the default one."""
+        status = self._run(*self._given, *self._made, workspace or None, size, stream or None)
+        if status:
+            raise_status(status)
+
+
+def _pointers(tensors: Sequence[Any]) -> Any:
+    return (ctypes.POINTER(_library.DLTensor) * max(len(tensors), 1))(*map(ctypes.pointer, tensors))
