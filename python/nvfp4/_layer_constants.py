@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,12 @@ class LayerSignature:
     fields: dict[str, Any]
     act: str
     routing: dict[str, Any]
+
+    def text(self) -> str:
+        """In JSON; arrays of the routing are only said to be there."""
+        routing = {name: value if isinstance(value, (str, int, float, type(None))) else "an array"
+                   for name, value in self.routing.items()}
+        return json.dumps({"fields": self.fields, "act": self.act, "routing": routing})
 
     @property
     def experts(self) -> int:

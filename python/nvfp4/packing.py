@@ -14,7 +14,7 @@ from .errors import ArgumentError, check_one_of
 from .layer import MoEWeights
 from .options import Activation, ActivationLike, Gate
 from .quantization import relayout
-from .tensors import FORMATS
+from .tensors import CODED, FORMATS
 
 __all__ = ["PACKED_TARGETS", "pack_layer"]
 
@@ -77,3 +77,14 @@ def pack_layer(weights: MoEWeights, target: str = "sm_90a", *, activation_format
     changes["w13"] = relayout(changes.get("w13", weights.w13), layout=layout)
     changes["w2"] = relayout(weights.w2, layout=layout)
     return dataclasses.replace(weights, **changes)
+
+
+def unpack_layer(weights: MoEWeights) -> MoEWeights:
+    """A packed layer for the CPU: linear matrices, with gates as they are."""
+    w13, w2 = (relayout(matrix, layout="linear") for matrix in (weights.w13, weights.w2))
+    return dataclasses.replace(weights, w13=w13, w2=w2)
+
+
+def is_packed(layout: str) -> bool:
+    """Whether a layout is one of packed weights."""
+    return layout in CODED

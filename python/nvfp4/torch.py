@@ -15,9 +15,10 @@ import torch
 from . import _torch_gradient, matmul, quantization
 from ._dlpack import asarray
 from ._torch_gradient import Product
+from ._torch_layer import MoELayer, moe_layer
 from .errors import ArgumentError
 
-__all__ = ["grouped_matmul", "quantize"]
+__all__ = ["MoELayer", "grouped_matmul", "moe_layer", "quantize"]
 
 
 # Exported programs and callers know arguments by their place: a new one goes to the end.
