@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from . import _dlpack
 from ._messages import Piece, explain_arguments, explain_data
 from ._scalars import float32s, scalar
 from .compiler import Program
-from .errors import ArgumentError, CompileError, DataError
+from .errors import ArgumentError, CompileError, DataError, NVFP4Error
 from .tensors import CODED, FORMATS, ScaledTensor, known_dims, values_shape
 
 DIALECT = "grouped_scaled_gemm"
@@ -191,8 +192,12 @@ class Call:
 
     def program(self, target: str = "cpu", device: str | None = None) -> Program:
         """The compiled operation. CompileError names the arguments that it was made of."""
+        return self.made(lambda text: program_of(text, target, device))
+
+    def made(self, make: Callable[[str], Any]) -> Any:
+        """What is made of the text, where a CompileError names the arguments that the text was made of."""
         try:
-            return program_of(self.text(), target, device)
+            return make(self.text())
         except CompileError as error:
             raise explain_arguments(error, self._function, self._pieces(), self._in_order()) from None
 
@@ -205,7 +210,11 @@ class Call:
         try:
             program.run_flat("call", self.arrays)
         except (ArgumentError, DataError) as error:
-            raise explain_data(error, self._function, self._operands) from None
+            raise self.explain(error) from None
+
+    def explain(self, error: ArgumentError | DataError) -> NVFP4Error:
+        """An error of a launch, told of the arguments."""
+        return explain_data(error, self._function, self._operands)
 
     def _in_order(self) -> list[str]:
         """The operands as the operation has them."""

@@ -5,15 +5,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _dlpack, _library
-from .compiler import Value
+from .compiler import Function, Value
 from .compiler import _raise as raise_status
 from .device_functions import DeviceFunction, place_of
 
-__all__ = ["Launcher", "Operand"]
+__all__ = ["HostLauncher", "Launcher", "Operand"]
+
+# The CPU, as DLPack has it.
+_HOST = 1, 0
 
 # Of how many sizes a launcher keeps the workspace that they need.
 _MOST_SIZES = 4096
@@ -39,28 +44,39 @@ class Operand:
         self.tensor.ndim = len(shape)
 
 
+class HostLauncher:
+    """Calls of a function of the CPU by one thread at a time, with ``arguments`` and ``scalars`` as a Launcher has."""
+
+    def __init__(self, function: Function, scalars: Mapping[int, Any]):
+        self.arguments = [Operand(value, _HOST) for value in function.arguments if not value.is_scalar]
+        described, self._host = _describe(function, self.arguments, scalars)
+        self._owner, self._count = function, len(function.results)
+        self._given = function._pointer, _pointers(described), len(described)
+        self._room = ctypes.POINTER(_library.DLManagedTensor) * max(self._count, 1)
+        self._call = _library.runtime().nvfp4_function_call_on
+
+    def launch(self) -> list[np.ndarray]:
+        """Calls the function, and waits for its results."""
+        results = self._room()
+        status = self._call(None, *self._given, results, self._count, None)
+        if status:
+            raise_status(status)
+        return [_dlpack.take(results[i]) for i in range(self._count)]
+
+
 class Launcher:
     """Calls of ``function`` by one thread at a time: place each operand, then :meth:`launch`.
 
-    ``arguments`` and ``results`` are its tensors in their order, values and scales apart, without scalars.
+    ``arguments`` and ``results`` are its tensors in their order, values and scales apart, without scalars, which are
+    ``scalars`` by their place among all arguments.
     """
 
-    def __init__(self, function: DeviceFunction, scalars: Sequence[float] = ()):
+    def __init__(self, function: DeviceFunction, scalars: Mapping[int, Any]):
         self.function = function
         inner, place = function.function, place_of(function.device)
-        self.arguments: list[Operand] = []
+        self.arguments = [Operand(value, place) for value in inner.arguments if not value.is_scalar]
         self.results = [Operand(value, place) for value in inner.results]
-        self._host: list[Any] = []
-        described = []
-        numbers = iter(scalars)
-        for index, value in enumerate(inner.arguments):
-            if value.is_scalar:
-                array = inner._convert(index, next(numbers))
-                self._host.append((array, _dlpack.describe(array)))
-                described.append(self._host[-1][1])
-            else:
-                self.arguments.append(Operand(value, place))
-                described.append(self.arguments[-1].tensor)
+        described, self._host = _describe(inner, self.arguments, scalars)
         library = _library.runtime()
         self._run, self._measure = library.nvfp4_function_run, library.nvfp4_function_workspace
         self._given = inner._pointer, _pointers(described), len(described)
@@ -84,6 +100,21 @@ class Launcher:
         status = self._run(*self._given, *self._made, workspace or None, size, stream or None)
         if status:
             raise_status(status)
+
+
+def _describe(function: Function, operands: Sequence[Operand],
+              scalars: Mapping[int, Any]) -> tuple[list[Any], list[Any]]:
+    """All arguments as the runtime takes them, and the arrays behind the scalars."""
+    described: list[Any] = []
+    arrays: list[Any] = []
+    tensors = iter(operands)
+    for index, value in enumerate(function.arguments):
+        if value.is_scalar:
+            arrays.append(function._convert(index, scalars[index]))
+            described.append(_dlpack.describe(arrays[-1]))
+        else:
+            described.append(next(tensors).tensor)
+    return described, arrays
 
 
 def _pointers(tensors: Sequence[Any]) -> Any:

@@ -7,15 +7,19 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
+import numpy as np
 import torch
 
 from ._device_programs import device_function, is_loaded
-from ._launcher import Launcher, Operand
+from ._launcher import HostLauncher, Launcher, Operand
+from .compiler import Function
 from .errors import ArgumentError, UnsupportedError
 
-__all__ = ["DTYPES", "ELEMENTS", "Device", "TensorLauncher", "element_of", "find_device", "find_launcher"]
+__all__ = ["DTYPES", "ELEMENTS", "Device", "HostTensorLauncher", "TensorLauncher", "element_of",
+           "find_device", "find_launcher", "keep"]
 
 #: Element types of MLIR, and of torch.
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64}
@@ -99,7 +103,7 @@ class _Slot:
         self.dtypes = _STORED.get(element) or (DTYPES[element],)
         self._seen, self._address = None, 0
 
-    def place(self, tensor: torch.Tensor, device: Device) -> None:
+    def place(self, tensor: torch.Tensor, device: Device | type[_Host]) -> None:
         if tensor.device != device.torch_device:
             raise ArgumentError(f"expected {self.what} on {device.torch_device}, but got it on {tensor.device}")
         if tensor.dtype not in self.dtypes:
@@ -117,18 +121,58 @@ class _Slot:
         self._seen, self._address = weakref.ref(tensor), tensor.data_ptr()
 
 
+class _Host:
+    """Memory of the CPU, as a :class:`Device` has that of a GPU."""
+
+    torch_device = torch.device("cpu")
+
+    @staticmethod
+    def address(tensor: torch.Tensor) -> int:
+        return tensor.data_ptr()
+
+
+def _scalars_of(function: Function, scalars: Sequence[float]) -> dict[int, float]:
+    """The scalars of a function by their place."""
+    places = [index for index, value in enumerate(function.arguments) if value.is_scalar]
+    return dict(zip(places, scalars))
+
+
+def _slots_of(function: Function, operands: Sequence[Operand]) -> list[_Slot]:
+    tensors = [value for value in function.arguments if not value.is_scalar]
+    return [_Slot(operand, value.element, f"argument {i} of '{function.name}', {value},")
+            for i, (operand, value) in enumerate(zip(operands, tensors))]
+
+
+class HostTensorLauncher:
+    """Calls of one function of the CPU by one thread."""
+
+    def __init__(self, function: Function, scalars: Sequence[float]):
+        """``scalars`` are those of the function in their order."""
+        self._launcher = HostLauncher(function, _scalars_of(function, scalars))
+        self._slots = _slots_of(function, self._launcher.arguments)
+
+    def __call__(self, tensors: Sequence[torch.Tensor]) -> list[np.ndarray]:
+        """Calls the function with these tensors; its results are new."""
+        if len(tensors) != len(self._slots):
+            raise ArgumentError(f"expected {len(self._slots)} tensors (values and scales count as two), but got "
+                                f"{len(tensors)}")
+        for slot, tensor in zip(self._slots, tensors):
+            slot.place(tensor, _Host)
+        return self._launcher.launch()
+
+
 class TensorLauncher:
     """Launches of one function by one thread, of tensors that change and of constants that follow them."""
 
     def __init__(self, device: Device, text: str, scalars: Sequence[float]):
+        """``scalars`` are those of the function in their order."""
         if not is_loaded(text, device.target, device.name):
             device.check_not_capturing()
         self.device = device
-        self._launcher = Launcher(device_function(text, device.target, device.name), scalars)
-        function = self._launcher.function.function
-        tensors = [value for value in function.arguments if not value.is_scalar]
-        self._arguments = [_Slot(operand, value.element, f"argument {i} of '{function.name}', {value},")
-                           for i, (operand, value) in enumerate(zip(self._launcher.arguments, tensors))]
+        loaded = device_function(text, device.target, device.name)
+        function = loaded.function
+        self._launcher = Launcher(loaded, _scalars_of(function, scalars))
+        self._arguments = _slots_of(function, self._launcher.arguments)
         self._results = [_Slot(operand, value.element, f"result {i} of '{function.name}', {value},")
                          for i, (operand, value) in enumerate(zip(self._launcher.results, function.results))]
 
@@ -152,13 +196,18 @@ class TensorLauncher:
 _threads = threading.local()
 
 
+def keep(key: Hashable, make: Callable[[], Any]) -> Any:
+    """What ``make`` made for ``key`` in this thread, made now where there is none."""
+    kept = _threads.__dict__
+    found = kept.get(key)
+    if found is None:
+        found = make()
+        if len(kept) >= _MOST_LAUNCHERS:
+            kept.clear()
+        kept[key] = found
+    return found
+
+
 def find_launcher(device: Device, text: str, scalars: tuple[float, ...], owner: Hashable) -> TensorLauncher:
     """The launcher of a function in this thread; one for each ``owner`` of constants, who are then known."""
-    launchers = _threads.__dict__
-    key = device.name, text, scalars, owner
-    found = launchers.get(key)
-    if found is None:
-        if len(launchers) >= _MOST_LAUNCHERS:
-            launchers.clear()
-        found = launchers[key] = TensorLauncher(device, text, scalars)
-    return found
+    return keep((device.name, text, scalars, owner), lambda: TensorLauncher(device, text, scalars))

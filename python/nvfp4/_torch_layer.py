@@ -19,7 +19,8 @@ from ._calls import FLOATS, program_of
 from ._layer_constants import LayerConstants, LayerSignature, static_type
 from ._layer_text import LayerText
 from ._messages import Piece, explain_arguments
-from ._torch_device import DTYPES, ELEMENTS, Device, element_of, find_device, find_launcher
+from ._torch_device import (DTYPES, ELEMENTS, Device, HostTensorLauncher, element_of, find_device, find_launcher,
+                            keep)
 from ._torch_library import library
 from .compiler import Program
 from .errors import ArgumentError, CompileError
@@ -81,11 +82,9 @@ def _program(text: str) -> Program:
 
 def _on_cpu(x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence[torch.Tensor],
             scalars: Sequence[float], top_k: int | None, dtype: torch.dtype | None, signature: str) -> torch.Tensor:
-    function = _program(_text_of(x, choice, top_k, dtype, signature, False)[1])._select(None)
-    tensors, numbers = iter((x, *choice, *constants)), iter(scalars)
-    arguments = [next(numbers) if value.is_scalar else next(tensors) for value in function.arguments]
-    result = function.call_flat([function._convert(i, argument) for i, argument in enumerate(arguments)])
-    return _dlpack.like(result[0], x)
+    _, text = _text_of(x, choice, top_k, dtype, signature, False)
+    launcher = keep((text, *scalars), lambda: HostTensorLauncher(_program(text)._select(None), scalars))
+    return _dlpack.like(launcher((x, *choice, *constants))[0], x)
 
 
 def _on_device(device: Device, x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence[torch.Tensor],

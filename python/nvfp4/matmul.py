@@ -54,6 +54,11 @@ class MatmulPlan:
         self._program: Program | None = None
 
     @property
+    def call(self) -> Call:
+        """The operation and its arrays."""
+        return self._call
+
+    @property
     def text(self) -> str:
         """The function in MLIR."""
         return self._call.text()

@@ -94,6 +94,16 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
 
     Raises CompileError for what the dialect refuses, such as a quantiser that does not write the format's scales.
     """
+    call, result = quantize_call(x, format, quantizer, global_scale, layout, starts, axis, groups, seed, out, transposed)
+    call.run()
+    return result
+
+
+def quantize_call(x: Any, format: str = "nvfp4", quantizer: QuantizerLike | None = None, global_scale: Any = None,
+                  layout: str = "linear", starts: str = "whole", axis: int = -1, groups: Grouping | None = None,
+                  seed: int | None = None, out: ScaledTensor | None = None,
+                  transposed: bool = False) -> tuple[Call, ScaledTensor]:
+    """The operation of :func:`quantize`, and its result, which is not computed yet."""
     array = _dlpack.asarray(x)
     check_one_of("format", format, FORMATS)
     quant = quantizer_of(quantizer, format)
@@ -116,8 +126,7 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
         call.write(" seed(%seed)", "seed")
     call.write(f" outs({call.scaled('out', result)})", "out")
     call.write(" {transposed}" if transposed else "", "transposed")
-    call.run()
-    return result
+    return call, result
 
 
 def dequantize(x: ScaledTensor, *, global_scale: Any = None, dtype: Any = None, groups: Grouping | None = None,

@@ -40,7 +40,7 @@ def launch(launcher, x, packed, key=None):
 
 def test_operands_change_in_place(rng, weights):
     packed = nvfp4.relayout(weights, layout="wgmma")
-    launcher = Launcher(_device_programs.device_function(TEXT, "sm_90a", "sim"), [0.5])
+    launcher = Launcher(_device_programs.device_function(TEXT, "sm_90a", "sim"), {1: 0.5})
     for rows in (3, 70, 0, 3):
         x = rng.standard_normal((rows, 128)).astype(ml_dtypes.bfloat16)
         wanted = x.astype(float) @ weights.dequantize().astype(float).T / 2
@@ -49,7 +49,7 @@ def test_operands_change_in_place(rng, weights):
 
 def test_shapes_are_checked_at_the_launch(rng, weights):
     packed = nvfp4.relayout(weights, layout="wgmma")
-    launcher = Launcher(_device_programs.device_function(TEXT, "sm_90a", "sim"), [0.5])
+    launcher = Launcher(_device_programs.device_function(TEXT, "sm_90a", "sim"), {1: 0.5})
     launch(launcher, np.zeros((4, 128), ml_dtypes.bfloat16), packed)
     for shape in ((4, 64), (4,), (2, 2, 128)):
         with pytest.raises(nvfp4.NVFP4Error, match="argument 0 of 'f'.*(shape|rank|dimension)"):
@@ -69,7 +69,7 @@ def test_programs_are_kept_in_a_folder(rng, weights, tmp_path, monkeypatch):
         if content == "kept":
             # Nothing is compiled.
             monkeypatch.setattr(_device_programs, "Program", None)
-        results.append(launch(Launcher(_device_programs.device_function(TEXT, "sm_90a", "sim"), [1.0]), x, packed))
+        results.append(launch(Launcher(_device_programs.device_function(TEXT, "sm_90a", "sim"), {1: 1.0}), x, packed))
         monkeypatch.setattr(_device_programs, "Program", nvfp4.Program)
         assert [each.name for each in path.parent.iterdir()] == [path.name] and path.stat().st_size > 1000
     assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
