@@ -15,14 +15,14 @@ from typing import List, Optional
 
 import torch
 
-from . import matmul, quantization, tensors
+from . import matmul, packing, quantization, tensors
 from ._dlpack import asarray
 from .errors import ArgumentError
 from .options import Activation, Gate
 
 # Arguments of the operation in their order, and those with a gradient.
 _ARGUMENTS = ("lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
-              "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts")
+              "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts", "columns")
 _NAMES = ("lhs", "alpha", "bias", "prob")
 
 
@@ -76,15 +76,30 @@ class Product:
     offsets: str
     align: int
     starts: str
+    columns: int = 0
 
     def rows(self):
-        return self.lhs if self.lhs_scales is None else self._scaled(self.lhs, self.lhs_scales, self.starts)
+        if self.lhs_scales is None:
+            return self.lhs
+        layout = "linear" if packing.is_packed(self.layout) else self.layout
+        return tensors.ScaledTensor(asarray(self.lhs), asarray(self.lhs_scales), self.format, layout=layout,
+                                    starts=self.starts)
 
     def weights(self) -> tensors.ScaledTensor:
-        return self._scaled(self.rhs, self.rhs_scales, self.starts if self.form == "ragged_k" else "whole")
+        starts = self.starts if self.form == "ragged_k" else "whole"
+        shape: tuple[int, ...] = ()
+        if packing.is_packed(self.layout):
+            shape = (*self.rhs.shape[:-3], self.columns, self.depth())
+        elif self.columns:
+            raise ArgumentError(f"expected columns with packed weights, but got {self.columns} for layout "
+                                f"{self.layout}")
+        return tensors.ScaledTensor(asarray(self.rhs), asarray(self.rhs_scales), self.format, shape, self.layout,
+                                    starts)
 
-    def _scaled(self, values: torch.Tensor, scales: torch.Tensor, starts: str) -> tensors.ScaledTensor:
-        return tensors.ScaledTensor(asarray(values), asarray(scales), self.format, layout=self.layout, starts=starts)
+    def depth(self) -> int:
+        """K, of the rows."""
+        codes = self.lhs_scales is not None and tensors.FORMATS[self.format].bits == 4
+        return self.lhs.shape[-1] * (2 if codes else 1)
 
     def grouping(self) -> tensors.Grouping:
         if not self.form.startswith("ragged") and (self.offsets, self.align) != ("ends", 1):
@@ -234,7 +249,11 @@ def _(grad, lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, format, layout,
 
 
 def _keep(ctx, inputs, output):
-    *operands, format, layout, activation, granularity, gate_first, _, prob, grouping, offsets, align, starts = inputs
+    *operands, format, layout, activation, granularity, gate_first, _, prob = inputs[:14]
+    grouping, offsets, align, starts = inputs[14:18]
+    if operands[0].is_cuda:
+        raise ArgumentError("expected tensors of the CPU for a gradient, or tensors without requires_grad, but got "
+                            f"some on {operands[0].device}; use torch.no_grad() or detach()")
     ctx.save_for_backward(*operands, prob)
     ctx.options = format, layout, activation, granularity, gate_first
     ctx.rest = grouping, offsets, align, starts
@@ -257,6 +276,6 @@ def _back(ctx, grad):
     return tuple(found.values())[:len(ctx.needs_input_grad)]
 
 
-def register(operation) -> None:
+def register(operation: str, library: torch.library.Library) -> None:
     """Gives the operation its gradient."""
-    operation.register_autograd(_back, setup_context=_keep)
+    torch.library.register_autograd(operation, _back, setup_context=_keep, lib=library)

@@ -1,35 +1,33 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations for torch: ``torch.ops.nvfp4.grouped_matmul`` and ``torch.ops.nvfp4.quantize``, on tensors of the CPU.
+"""Operations for torch, on tensors of the CPU and of GPUs of compute capability 9.0.
 
-``import nvfp4.torch`` registers them; it needs torch. Tensors are shared, never copied; shapes are known to
-``torch.compile`` through fake implementations. Products have gradients of what is not quantised.
+``import nvfp4.torch`` registers ``torch.ops.nvfp4.grouped_matmul``, ``quantize`` and ``moe_layer``; it needs torch.
+Tensors are used in place and work goes into the current stream; shapes are known to ``torch.compile`` through fake
+implementations. Products have gradients of what is not quantised.
 """
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Optional, Union
 
 import torch
 
-from . import _torch_gradient, matmul, quantization
-from ._dlpack import asarray
-from ._torch_gradient import Product
+from . import _torch_gradient, _torch_matmul  # noqa: F401
 from ._torch_layer import MoELayer, moe_layer
+from ._torch_packed import PackedWeights
 from .errors import ArgumentError
 
-__all__ = ["MoELayer", "grouped_matmul", "moe_layer", "quantize"]
+__all__ = ["MoELayer", "PackedWeights", "grouped_matmul", "moe_layer", "quantize"]
 
 
-# Exported programs and callers know arguments by their place: a new one goes to the end.
-@torch.library.custom_op("nvfp4::grouped_matmul", mutates_args=())
-def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: torch.Tensor, rhs_scales: torch.Tensor,
-                   ends: Optional[torch.Tensor] = None, alpha: Optional[torch.Tensor] = None,
-                   bias: Optional[torch.Tensor] = None, format: str = "nvfp4", layout: str = "linear",
-                   activation: str = "identity", granularity: int = 0, gate_first: bool = True,
+def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: Union[torch.Tensor, PackedWeights],
+                   rhs_scales: Optional[torch.Tensor] = None, ends: Optional[torch.Tensor] = None,
+                   alpha: Optional[torch.Tensor] = None, bias: Optional[torch.Tensor] = None, format: str = "nvfp4",
+                   layout: str = "linear", activation: str = "identity", granularity: int = 0, gate_first: bool = True,
                    dtype: torch.dtype = torch.bfloat16, prob: Optional[torch.Tensor] = None,
-                   grouping: str = "ragged_rows", offsets: str = "ends", align: int = 1,
-                   starts: str = "whole") -> torch.Tensor:
+                   grouping: str = "ragged_rows", offsets: str = "ends", align: int = 1, starts: str = "whole",
+                   columns: int = 0) -> torch.Tensor:
     """A grouped product, whose shapes follow from ``grouping``:
 
     ===============  ===============  ===============  ==================================  ===============
@@ -42,6 +40,10 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: t
     ``ragged_k``     ``[M, K]``       ``[N, K]``       as for ``ragged_rows``, along K     ``[G, M, N]``
     ===============  ===============  ===============  ==================================  ===============
 
+    ``rhs`` is :class:`PackedWeights`, which say their scales, format and layout, or values beside ``rhs_scales``. A GPU
+    takes packed ones: values in the layout ``wgmma`` or ``wgmma_f16`` with ``columns``, their N, beside rows without
+    scales or with linear ones of the same format.
+
     K is that of numbers: two to a byte of FP4. ``lhs`` without ``lhs_scales`` is of bfloat16 or float16 (W4A16). Scales are
     in ``layout``; those of ``lhs``, and for ``ragged_k`` those of ``rhs`` too, start where ``starts`` says. ``offsets``
     says whether ``ends`` holds ``ends`` or ``starts``, of groups that begin at multiples of ``align``. ``prob`` has one
@@ -51,44 +53,24 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: t
     ``lhs`` of bfloat16 or float16, ``alpha``, ``bias`` and ``prob`` have gradients, computed in float32 from dequantised
     weights; quantised operands and scales have none, which is an error where one is asked for.
     """
-    product = Product(lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, format, layout, activation, granularity,
-                      gate_first, prob, grouping, offsets, align, starts)
-    out = torch.zeros(_shape(lhs, rhs, ends, activation, grouping, offsets), dtype=dtype, device=lhs.device)
-    matmul.grouped_matmul(product.rows(), product.weights(), product.grouping(), alpha=alpha, bias=bias, prob=prob,
-                          activation=product.activation(), out=out)
-    return out
+    if isinstance(rhs, PackedWeights):
+        if rhs_scales is not None or columns or layout != "linear":
+            raise ArgumentError("expected no rhs_scales, layout and columns beside PackedWeights, which say them")
+        format, layout = rhs.format, rhs.layout
+        columns = rhs.shape[-2] if layout != "linear" else 0
+        rhs, rhs_scales = rhs.values, rhs.scales
+    if rhs_scales is None:
+        raise ArgumentError("expected rhs_scales, or rhs as PackedWeights, but got None")
+    # The operation with gradients costs a call twice as much, where none is wanted too.
+    differs = torch.is_grad_enabled() and any(
+        each is not None and each.requires_grad for each in (lhs, lhs_scales, rhs, rhs_scales, alpha, bias, prob))
+    operation = torch.ops.nvfp4.grouped_matmul if differs else torch.ops.nvfp4.grouped_matmul_forward
+    return operation(lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, format, layout, activation, granularity,
+                     gate_first, dtype, prob, grouping, offsets, align, starts, columns)
 
 
-def _shape(lhs: torch.Tensor, rhs: torch.Tensor, ends: Optional[torch.Tensor], activation: str, grouping: str,
-           offsets: str) -> tuple[int, ...]:
-    columns = rhs.shape[-2] // 2 if activation in _torch_gradient.PAIRS else rhs.shape[-2]
-    if grouping != "ragged_k":
-        return (*lhs.shape[:-1], columns)
-    if ends is None:
-        raise ArgumentError("expected ends, where each group along K ends, but got None")
-    return (ends.shape[0] - (offsets == "starts"), lhs.shape[0], columns)
-
-
-@grouped_matmul.register_fake
-def _(lhs, lhs_scales, rhs, rhs_scales, ends=None, alpha=None, bias=None, format="nvfp4", layout="linear",
-      activation="identity", granularity=0, gate_first=True, dtype=torch.bfloat16, prob=None, grouping="ragged_rows",
-      offsets="ends", align=1, starts="whole"):
-    return torch.empty(_shape(lhs, rhs, ends, activation, grouping, offsets), dtype=dtype, device=lhs.device)
-
-
-_torch_gradient.register(grouped_matmul)
-
-
-@torch.library.custom_op("nvfp4::quantize", mutates_args=())
 def quantize(x: torch.Tensor, global_scale: float = 1.0, quantizer: str = "trtllm") -> tuple[torch.Tensor, torch.Tensor]:
-    """``x`` ``[R, K]`` in NVFP4: (bytes ``[R, K/2]``, linear scales ``[R, ceil(K/16)]`` as bytes), which have no
-    gradient. See :func:`nvfp4.quantize`."""
-    result = quantization.quantize(asarray(x), quantizer=quantizer, global_scale=global_scale)
-    return torch.from_numpy(result.values), torch.from_numpy(result.scales.view("uint8"))
-
-
-@quantize.register_fake
-def _(x, global_scale=1.0, quantizer="trtllm"):
-    rows, columns = x.shape
-    return (x.new_empty((rows, (columns + 1) // 2), dtype=torch.uint8),
-            x.new_empty((rows, (columns + 15) // 16), dtype=torch.uint8))
+    """``x`` ``[..., R, K]`` (float32, float16, bfloat16; of one to three dimensions) in NVFP4: bytes
+    ``[..., R, ceil(K/2)]`` and linear scales ``[..., R, ceil(K/16)]`` as bytes, which have no gradient. See
+    :func:`nvfp4.quantize`."""
+    return torch.ops.nvfp4.quantize(x, global_scale, quantizer)

@@ -1,0 +1,145 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products and quantisers of torch on the path to a GPU, with the simulator in its place. Skipped without torch.
+
+Operands are small numbers of a lattice, so that every product is exact.
+"""
+
+import numpy as np
+import pytest
+
+import nvfp4
+from nvfp4_cases import GROUPINGS, assert_equal, expected_result, make_product, ragged, swiglu
+
+torch = pytest.importorskip("torch")
+
+import nvfp4.torch  # noqa: E402
+from nvfp4 import _torch_matmul  # noqa: E402
+from torch_sim import SimulatedDevice  # noqa: E402
+
+N, K = 96, 128
+ROWS = [each for each in GROUPINGS if each.kind != "ragged_k"]
+
+
+@pytest.fixture
+def device():
+    return SimulatedDevice()
+
+
+def packed_arguments(product, rows=None):
+    """lhs, its scales, packed rhs, its scales, ends, and the options that say how."""
+    operand, (lhs, rhs) = product.arguments()
+    weights = nvfp4.relayout(nvfp4.ScaledTensor(*rhs, product.rhs.fmt.name), layout="wgmma")
+    arrays = (*lhs, weights.values, weights.scales, *operand)
+    tensors = [torch.from_numpy(np.ascontiguousarray(each)) for each in arrays]
+    if rows is not None:
+        tensors[:2] = rows, None
+    groups = product.groups
+    return tensors, dict(format=product.rhs.fmt.name, layout="wgmma", columns=product.n, grouping=groups.kind,
+                         offsets=groups.offsets, align=groups.align)
+
+
+@pytest.mark.parametrize("groups", ROWS, ids=lambda g: f"{g.kind}-{g.offsets}")
+@pytest.mark.parametrize("fmt", ["nvfp4", "mxfp4"])
+def test_scaled_rows(rng, device, groups, fmt):
+    product = make_product(rng, groups, N, K, fmt)
+    for _ in range(2):
+        tensors, options = packed_arguments(product)
+        got = _torch_matmul._multiply(device, *tensors, dtype=torch.float32, **options)
+        assert_equal(got.numpy(), expected_result(product, "f32", value=0))
+        # Other numbers of the same shapes are the same call.
+        product = make_product(rng, groups, N, K, fmt)
+
+
+@pytest.mark.parametrize("groups", ROWS, ids=lambda g: f"{g.kind}-{g.offsets}")
+def test_rows_without_scales(rng, device, groups):
+    """W4A16 with every clause; offsets of 64 bits."""
+    product = make_product(rng, groups, N, K, "nvfp4")
+    shape = product.lhs.shape
+    rows = torch.from_numpy(rng.integers(-8, 9, shape).astype(np.float32)).bfloat16()
+    tensors, options = packed_arguments(product, rows)
+    tensors[4:] = [each.long() for each in tensors[4:]]
+    count = len(groups)
+    alpha = torch.tensor([0.5, 1, 2, 4][:count])
+    bias = torch.from_numpy(rng.integers(-4, 5, (count, N)).astype(np.float32))
+    prob = torch.from_numpy(np.exp2(rng.integers(-2, 2, shape[:-1])).astype(np.float32))
+    bias = bias[0] if groups.kind == "dense" else bias
+    got = _torch_matmul._multiply(device, *tensors, alpha=alpha, bias=bias.bfloat16(), prob=prob.bfloat16(),
+                                  dtype=torch.float32, **options)
+    wanted = np.zeros(product.out_shape())
+    for g, (index, _, w) in enumerate(product.problems()):
+        x = rows.double().numpy()[index]
+        z = float(alpha[g]) * (x @ w.values().T) + (bias if groups.kind == "dense" else bias[g]).numpy()
+        wanted[index] = prob.numpy()[index][..., None] * z
+    assert_equal(got.numpy(), wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("alpha", [torch.tensor(0.5), torch.tensor([0.5, 0.25, 2]).bfloat16()], ids=["one", "bf16"])
+def test_factors_are_numbers_in_memory(rng, device, alpha):
+    product = make_product(rng, ragged([3, 0, 5], extra=2), N, K, "nvfp4")
+    tensors, options = packed_arguments(product)
+    got = _torch_matmul._multiply(device, *tensors, alpha=alpha, dtype=torch.float32, **options)
+    factor = alpha.expand(3).tolist()
+    assert_equal(got.numpy(), expected_result(product, "f32", value=0, epilogue=lambda acc, g, i: acc * factor[g]))
+
+
+def test_pairs_in_runs(rng, device):
+    product = make_product(rng, ragged([3, 5]), N, K, "nvfp4", codes="small")
+    tensors, options = packed_arguments(product)
+    got = _torch_matmul._multiply(device, *tensors, activation="swiglu", granularity=16, dtype=torch.float32, **options)
+    for index, acc, _ in product.accumulators():
+        blocks = acc.reshape(len(acc), -1, 2, 16)
+        gate, up = (blocks[:, :, i].reshape(len(acc), -1) for i in (0, 1))
+        np.testing.assert_allclose(got.numpy()[index], swiglu(gate, up), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(7, 48), (5,), (2, 3, 33), (0, 32)], ids=str)
+def test_quantize(rng, device, shape):
+    x = torch.from_numpy(rng.standard_normal(shape).astype(np.float32)).bfloat16()
+    for scale in (2.0, 0.5):
+        wanted = nvfp4.quantize(nvfp4.asarray(x), global_scale=scale)
+        for got in (_torch_matmul._quantize(device, x, scale), nvfp4.torch.quantize(x, scale)):
+            assert_equal(got[0].numpy(), wanted.values)
+            assert_equal(got[1].numpy(), wanted.scales.view(np.uint8))
+    torch.library.opcheck(torch.ops.nvfp4.quantize.default, (x,), test_utils=("test_schema", "test_faketensor"))
+
+
+@pytest.mark.parametrize("change, error, message", [
+    (dict(layout="linear", columns=0), nvfp4.ArgumentError, "packed weights on a GPU .* but got layout linear"),
+    (dict(columns=0), nvfp4.ArgumentError, "columns=, the N of packed weights, of 1 or more, but got 0"),
+    (dict(columns=N + 64), nvfp4.ArgumentError, "values of shape"),
+    (dict(activation="swiglu"), nvfp4.CompileError, "gate layout .*relayout_gate"),
+    (dict(format="mxfp8_e4m3"), nvfp4.ArgumentError, "shape")], ids=str)
+def test_mistakes_are_named(rng, device, change, error, message):
+    tensors, options = packed_arguments(make_product(rng, ragged([3, 5]), N, K, "nvfp4"))
+    with pytest.raises(error, match=message):
+        _torch_matmul._multiply(device, *tensors, **(options | change))
+    assert not device.launches
+
+
+def test_kernels_are_not_loaded_while_a_graph_captures(rng, device):
+    tensors, options = packed_arguments(make_product(rng, ragged([3, 5]), N, K, "nvfp4"))
+    nvfp4.cache_clear()
+    device.capturing = True
+    with pytest.raises(RuntimeError, match="capturing"):
+        _torch_matmul._multiply(device, *tensors, dtype=torch.float16, **options)
+
+
+def test_packed_weights(rng):
+    product = make_product(rng, ragged([3, 0, 5], extra=2), N, K, "nvfp4")
+    operand, (lhs, rhs) = product.arguments()
+    lhs, ends = [torch.from_numpy(np.ascontiguousarray(each)) for each in lhs], torch.from_numpy(*operand)
+    for weights in (nvfp4.ScaledTensor(*rhs), nvfp4.relayout(nvfp4.ScaledTensor(*rhs), layout="wgmma")):
+        packed = nvfp4.torch.PackedWeights(weights)
+        assert packed.layout == "linear" and packed.to("cpu") is packed and packed.nbytes == 3 * N * K * 9 // 16
+        got = nvfp4.torch.grouped_matmul(*lhs, packed, ends=ends, dtype=torch.float32)
+        assert_equal(got.numpy(), expected_result(product, "f32", value=0))
+    for arguments, message in (((rhs,), "as ScaledTensor .* but got list|tuple"),):
+        with pytest.raises(nvfp4.ArgumentError, match=message):
+            nvfp4.torch.PackedWeights(*arguments)
+    with pytest.raises(nvfp4.ArgumentError, match="rows torch.bfloat16 or torch.float16, but got torch.int8"):
+        nvfp4.torch.PackedWeights(weights, rows=torch.int8)
+    with pytest.raises(nvfp4.ArgumentError, match="no rhs_scales, layout and columns beside PackedWeights"):
+        nvfp4.torch.grouped_matmul(*lhs, packed, ends=ends, layout="wgmma")
+    with pytest.raises(nvfp4.ArgumentError, match="expected rhs_scales, or rhs as PackedWeights"):
+        nvfp4.torch.grouped_matmul(*lhs, packed.values, ends=ends)
