@@ -27,10 +27,11 @@ _MOST_SIZES = 4096
 class Operand:
     """A tensor of a launcher: its memory is at ``address``, its elements follow each other."""
 
-    __slots__ = ("rank", "_shape", "tensor")
+    __slots__ = ("rank", "_last", "_shape", "tensor")
 
     def __init__(self, value: Value, place: tuple[int, int]):
         self.rank = len(value.shape)
+        self._last: Sequence[int] = ()
         self._shape = (ctypes.c_int64 * max(self.rank, 1))(*value.shape)
         kind = *_dlpack.code_of(_dlpack.ELEMENTS[value.element]), 1
         self.tensor = _library.DLTensor(0, *place, self.rank, *kind, self._shape, None, 0)
@@ -39,9 +40,11 @@ class Operand:
         """Says where the tensor is now. The function checks the shape and the alignment when it is launched; that the
         elements are of its type is for the caller to know."""
         self.tensor.data = address
-        if len(shape) == self.rank:
-            self._shape[:self.rank] = shape
-        self.tensor.ndim = len(shape)
+        if shape != self._last:
+            if len(shape) == self.rank:
+                self._shape[:self.rank] = shape
+            self.tensor.ndim = len(shape)
+            self._last = shape
 
 
 class HostLauncher:

@@ -59,7 +59,8 @@ class Device:
 
     def stream(self) -> int:
         """The current stream, as a number."""
-        return torch.cuda.current_stream(self.torch_device).cuda_stream
+        # As Triton and torch's own code ask for it, without an object.
+        return torch._C._cuda_getCurrentRawStream(self.index)
 
     def address(self, tensor: torch.Tensor) -> int:
         """Where the data of a tensor is."""

@@ -116,8 +116,8 @@ library.impl("moe_layer", _on_gpu, "CUDA")
 torch.library.register_fake("nvfp4::moe_layer", _shapes_only, lib=library)
 
 
-def _refuse_gradients(tensors: Sequence[torch.Tensor | None]) -> None:
-    if torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in tensors):
+def _refuse_gradients(tensors: Sequence[torch.Tensor]) -> None:
+    if torch.is_grad_enabled() and True in [each.requires_grad for each in tensors]:
         raise ArgumentError("expected tensors without requires_grad, for a layer has no gradient; use torch.no_grad() "
                             "or detach(), or nvfp4.torch.grouped_matmul, whose products have gradients")
 
@@ -219,14 +219,16 @@ class MoELayer(torch.nn.Module):
         """
         if (logits is None) == (topk_ids is None) or (topk_ids is None) != (topk_weights is None):
             raise ArgumentError("expected either logits= [T, E] or topk_ids= [T, top_k] with topk_weights=")
+        x = x.contiguous()
         choice = [each.contiguous() for each in (logits, topk_ids, topk_weights) if each is not None]
         _refuse_gradients((x, *choice))
         if top_k is None and topk_ids is None:
             top_k = self.top_k
-        constants = [getattr(self, name) for name in self._names]
+        buffers = self._buffers
+        constants = [buffers[name] for name in self._names]
         if constants[0].device != x.device:
             raise ArgumentError(f"expected x on {constants[0].device}, where the weights are, but got it on {x.device}")
-        return torch.ops.nvfp4.moe_layer(x.contiguous(), choice, constants, self._scalars, top_k, self.dtype,
+        return torch.ops.nvfp4.moe_layer(x, choice, constants, self._scalars, top_k, self.dtype,
                                          self._signature)
 
 
