@@ -3,12 +3,14 @@
 """MoELayer on the CPU, and its path to a GPU on the simulator. Skipped where torch is missing."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
 
 import layer_oracle as oracle
 import nvfp4
+from conftest import ROOT
 from test_py_packing import E, H, K, expect, make_weights
 
 torch = pytest.importorskip("torch")
@@ -119,6 +121,16 @@ def test_layer_on_the_cpu(rng, act):
     assert layer.w13.shape != torch.Size(weights.w13.values.shape)
     layer._repack(False)
     assert torch.equal(layer(tensor, scores), wanted)
+
+
+def test_example_of_the_tutorial(rng):
+    text = (ROOT / "docs" / "Python.md").read_text()
+    source, = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    w13, w2, wq = (nvfp4.quantize(rng.standard_normal(shape).astype(np.float32))
+                   for shape in ((8, 128, 128), (8, 128, 64), (3, 32, 64)))
+    scope = dict(nvfp4=nvfp4, np=np, weights=nvfp4.MoEWeights(w13, w2), wq=wq)
+    exec(source, scope)
+    assert scope["y"].shape == (10, 128) and scope["z"].shape == (6, 32) and scope["codes"].shape == (10, 64)
 
 
 def test_state_goes_to_another_layer(rng):
