@@ -6,7 +6,8 @@
 - :func:`grouped_matmul`, :func:`grouped_matmul_list`: products of scaled operands with every option of the dialect
 - :func:`moe_layer`: a Mixture-of-Experts layer; :func:`route`, :func:`sort_tokens`, ...: its parts
 - :func:`compile`, :func:`load`: MLIR text, or a compiled file, to functions on arrays; :func:`explain`: how a GPU tiles it
-- :mod:`nvfp4.checkpoint`, :mod:`nvfp4.cudnn`, :mod:`nvfp4.gpumode`, :mod:`nvfp4.torch`: what others have
+- :mod:`nvfp4.checkpoint`, :mod:`nvfp4.cudnn`, :mod:`nvfp4.gpumode`, :mod:`nvfp4.torch`,
+  :mod:`nvfp4.transformers`: what others have
 
 Arrays go in and out without copies: numpy with ml_dtypes, and any DLPack tensor of the CPU. Every error is an
 :class:`NVFP4Error`.
@@ -30,13 +31,13 @@ from .quantization import *  # noqa: F403
 from .tensors import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from . import checkpoint, cudnn, gpumode, torch  # noqa: F401
+    from . import checkpoint, cudnn, gpumode, torch, transformers  # noqa: F401
 
 __version__ = "0.1.0"
 
 _MODULES = ("errors", "tensors", "options", "compiler", "device_functions", "quantization", "matmul", "matmul_list", "layer_parts",
             "layer", "packing")
-_ON_USE = ("checkpoint", "cudnn", "gpumode", "torch")
+_ON_USE = ("checkpoint", "cudnn", "gpumode", "torch", "transformers")
 __all__ = ["DLPackArray", "asarray", "to_dlpack", "cache_clear", "cache_info", "__version__"]
 
 

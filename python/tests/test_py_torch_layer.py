@@ -143,6 +143,15 @@ def test_state_goes_to_another_layer(rng):
     assert torch.equal(layers[1](tensor, scores), wanted)
 
 
+def test_exported_programs_hold_the_operation(rng):
+    layer = nvfp4.torch.MoELayer(make_weights(rng, "nvfp4", nvfp4.Gate(0)), top_k=K)
+    _, _, tensor, scores = make_inputs(rng, "bf16")
+    exported = torch.export.export(layer, (tensor, scores), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},) * 2)
+    assert any("nvfp4.moe_layer" in str(node.target) for node in exported.graph.nodes)
+    _, _, tensor, scores = make_inputs(rng, "bf16", 12)
+    assert torch.equal(exported.module()(tensor, scores), layer(tensor, scores))
+
+
 def test_operation_is_as_it_says(rng):
     layer = nvfp4.torch.MoELayer(make_weights(rng, "nvfp4", nvfp4.Gate(0)), top_k=K)
     _, _, tensor, scores = make_inputs(rng, "bf16")
