@@ -22,7 +22,8 @@ from .options import Activation, Gate
 
 # Arguments of the operation in their order, and those with a gradient.
 _ARGUMENTS = ("lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
-              "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts", "columns")
+              "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts", "columns",
+              "addend", "beta", "activation_params", "swiglu_alpha", "swiglu_beta", "swiglu_limit", "round_bf16")
 _NAMES = ("lhs", "alpha", "bias", "prob")
 
 
@@ -254,6 +255,10 @@ def _keep(ctx, inputs, output):
     if operands[0].is_cuda:
         raise ArgumentError("expected tensors of the CPU for a gradient, or tensors without requires_grad, but got "
                             f"some on {operands[0].device}; use torch.no_grad() or detach()")
+    for name, value in zip(_ARGUMENTS[19:], inputs[19:]):
+        if value is not None and value is not False:
+            raise ArgumentError(f"expected no {name} where a gradient is asked for, for products with it have none; "
+                                "use torch.no_grad() or detach()")
     ctx.save_for_backward(*operands, prob)
     ctx.options = format, layout, activation, granularity, gate_first
     ctx.rest = grouping, offsets, align, starts

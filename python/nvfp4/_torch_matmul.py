@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from . import matmul, packing, quantization
-from ._torch_calls import find_call
+from ._torch_calls import find_call, stand_in
 from ._torch_device import Device, find_device
 from ._torch_gradient import PAIRS, Product, register
 from ._torch_library import library
@@ -22,7 +23,9 @@ __all__ = ["ARGUMENTS", "result_shape"]
 ARGUMENTS = ("Tensor lhs, Tensor? lhs_scales, Tensor rhs, Tensor rhs_scales, Tensor? ends=None, Tensor? alpha=None, "
              "Tensor? bias=None, str format='nvfp4', str layout='linear', str activation='identity', "
              "int granularity=0, bool gate_first=True, ScalarType dtype=bfloat16, Tensor? prob=None, "
-             "str grouping='ragged_rows', str offsets='ends', int align=1, str starts='whole', int columns=0")
+             "str grouping='ragged_rows', str offsets='ends', int align=1, str starts='whole', int columns=0, "
+             "Tensor? addend=None, float? beta=None, Tensor? activation_params=None, float? swiglu_alpha=None, "
+             "float? swiglu_beta=None, float? swiglu_limit=None, bool round_bf16=False")
 
 
 def result_shape(lhs: torch.Tensor, rhs: torch.Tensor, ends: torch.Tensor | None, layout: str, activation: str,
@@ -65,27 +68,55 @@ def _new(shape: Sequence[int], dtype: torch.dtype, like: torch.Tensor, grouping:
     return make(tuple(shape), dtype=dtype, device=like.device)
 
 
-def _multiply(device: Device | None, lhs: torch.Tensor, lhs_scales: torch.Tensor | None, rhs: torch.Tensor,
-              rhs_scales: torch.Tensor, ends: torch.Tensor | None = None, alpha: torch.Tensor | None = None,
-              bias: torch.Tensor | None = None, format: str = "nvfp4", layout: str = "linear",
-              activation: str = "identity", granularity: int = 0, gate_first: bool = True,
-              dtype: torch.dtype = torch.bfloat16, prob: torch.Tensor | None = None, grouping: str = "ragged_rows",
-              offsets: str = "ends", align: int = 1, starts: str = "whole", columns: int = 0) -> torch.Tensor:
+def _state(stand_ins: Sequence[Any], options: tuple[Any, ...], device: bool) -> Any:
+    """The operation, of arrays that stand in for its tensors; ArgumentError for what does not go together."""
+    *product_options, beta, swiglu_alpha, swiglu_beta, swiglu_limit, round_bf16 = options
+    *operands, addend, params, prob, place = stand_ins
+    if device:
+        _check_for_kernels(product_options[1])
+    if beta is not None and addend is None:
+        raise ArgumentError(f"expected addend= with beta, which scales it, but got beta={beta} alone")
+    product = Product(*operands, *product_options[:5], prob, *product_options[5:])
+    activation = product.activation()
+    changes = {name: value for name, value in (("alpha", swiglu_alpha), ("beta", swiglu_beta), ("limit", swiglu_limit),
+                                               ("round_bf16", round_bf16 or None)) if value is not None}
+    if changes and activation is None:
+        raise ArgumentError(f"expected an activation with {', '.join(changes)}, but got identity")
+    if activation is not None:
+        activation = dataclasses.replace(activation, **changes)
+    return matmul.plan_matmul(product.rows(), product.weights(), product.grouping(), alpha=operands[5], beta=beta,
+                              addend=addend, bias=operands[6], prob=prob, activation=activation,
+                              activation_params=params, out=place).call
+
+
+def _prepare(lhs: torch.Tensor, lhs_scales: torch.Tensor | None, rhs: torch.Tensor, rhs_scales: torch.Tensor,
+             ends: torch.Tensor | None = None, alpha: torch.Tensor | None = None, bias: torch.Tensor | None = None,
+             format: str = "nvfp4", layout: str = "linear", activation: str = "identity", granularity: int = 0,
+             gate_first: bool = True, dtype: torch.dtype = torch.bfloat16, prob: torch.Tensor | None = None,
+             grouping: str = "ragged_rows", offsets: str = "ends", align: int = 1, starts: str = "whole",
+             columns: int = 0, addend: torch.Tensor | None = None, beta: float | None = None,
+             activation_params: torch.Tensor | None = None, swiglu_alpha: float | None = None,
+             swiglu_beta: float | None = None, swiglu_limit: float | None = None,
+             round_bf16: bool = False) -> tuple[torch.Tensor, list[torch.Tensor | None], tuple[Any, ...]]:
+    """The result, the tensors that the operation reads and it, and all else that says what the operation is."""
     out = _new(result_shape(lhs, rhs, ends, layout, activation, grouping, offsets, columns), dtype, lhs, grouping)
-    tensors = [lhs, lhs_scales, rhs, rhs_scales, ends, _by_group(alpha, lhs, ends, grouping, offsets), bias,
-               None if prob is None else prob.float(), out]
-    tensors = [each if each is None else each.contiguous() for each in tensors]
-    options = format, layout, activation, granularity, gate_first, grouping, offsets, align, starts, columns
+    tensors = [lhs, lhs_scales, rhs, rhs_scales, ends, _by_group(alpha, lhs, ends, grouping, offsets), bias, addend,
+               activation_params, None if prob is None else prob.float(), out]
+    return out, [each if each is None else each.contiguous() for each in tensors], (
+        format, layout, activation, granularity, gate_first, grouping, offsets, align, starts, columns, beta,
+        swiglu_alpha, swiglu_beta, swiglu_limit, round_bf16)
 
-    def state(stand_ins: Sequence[Any]) -> Any:
-        if device is not None:
-            _check_for_kernels(layout)
-        *operands, some_prob, place = stand_ins
-        product = Product(*operands, *options[:5], some_prob, *options[5:])
-        return matmul.plan_matmul(product.rows(), product.weights(), product.grouping(), alpha=operands[5],
-                                  bias=operands[6], prob=some_prob, activation=product.activation(), out=place).call
 
-    find_call(device, options, tensors, state)(tensors)
+def _multiply(device: Device | None, *arguments: Any, **named: Any) -> torch.Tensor:
+    out, tensors, options = _prepare(*arguments, **named)
+    find_call(device, options, tensors, lambda arrays: _state(arrays, options, device is not None))(tensors)
+    return out
+
+
+def _shapes_only(*arguments: Any, **named: Any) -> torch.Tensor:
+    out, tensors, options = _prepare(*arguments, **named)
+    if all(isinstance(extent, int) for each in tensors if each is not None for extent in each.shape):
+        _state([stand_in(each) for each in tensors], options, out.is_cuda)
     return out
 
 
@@ -123,19 +154,9 @@ def _implement(name: str, function: Callable[..., Any]) -> None:
 for _name in ("grouped_matmul", "grouped_matmul_forward"):
     library.define(f"{_name}({ARGUMENTS}) -> Tensor")
     _implement(_name, _multiply)
+    torch.library.register_fake(f"nvfp4::{_name}", _shapes_only, lib=library)
 library.define("quantize(Tensor x, float global_scale=1.0, str quantizer='trtllm') -> (Tensor, Tensor)")
 _implement("quantize", _quantize)
-
-
-@torch.library.register_fake("nvfp4::grouped_matmul", lib=library)
-@torch.library.register_fake("nvfp4::grouped_matmul_forward", lib=library)
-def _(lhs, lhs_scales, rhs, rhs_scales, ends=None, alpha=None, bias=None, format="nvfp4", layout="linear",
-      activation="identity", granularity=0, gate_first=True, dtype=torch.bfloat16, prob=None, grouping="ragged_rows",
-      offsets="ends", align=1, starts="whole", columns=0):
-    if lhs.is_cuda:
-        _check_for_kernels(layout)
-    shape = result_shape(lhs, rhs, ends, layout, activation, grouping, offsets, columns)
-    return torch.empty(shape, dtype=dtype, device=lhs.device)
 
 
 register("nvfp4::grouped_matmul", library)

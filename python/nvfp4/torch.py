@@ -27,7 +27,10 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
                    layout: str = "linear", activation: str = "identity", granularity: int = 0, gate_first: bool = True,
                    dtype: torch.dtype = torch.bfloat16, prob: Optional[torch.Tensor] = None,
                    grouping: str = "ragged_rows", offsets: str = "ends", align: int = 1, starts: str = "whole",
-                   columns: int = 0) -> torch.Tensor:
+                   columns: int = 0, addend: Optional[torch.Tensor] = None, beta: Optional[float] = None,
+                   activation_params: Optional[torch.Tensor] = None, swiglu_alpha: Optional[float] = None,
+                   swiglu_beta: Optional[float] = None, swiglu_limit: Optional[float] = None,
+                   round_bf16: bool = False) -> torch.Tensor:
     """A grouped product, whose shapes follow from ``grouping``:
 
     ===============  ===============  ===============  ==================================  ===============
@@ -48,10 +51,14 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
     in ``layout``; those of ``lhs``, and for ``ragged_k`` those of ``rhs`` too, start where ``starts`` says. ``offsets``
     says whether ``ends`` holds ``ends`` or ``starts``, of groups that begin at multiples of ``align``. ``prob`` has one
     number a row. The gate layout of ``swiglu``, ``geglu_tanh`` and ``reglu``, which halve N, is ``granularity`` (0: halves) and
-    ``gate_first``. Rows of no group are zero. See :func:`nvfp4.grouped_matmul`.
+    ``gate_first``. ``beta * addend``, of the shape before the activation, is added (``beta`` 1 unless said);
+    ``swiglu_alpha``, ``swiglu_beta`` and ``swiglu_limit`` are those of :func:`nvfp4.swiglu`, or ``activation_params``
+    ``[G, 3]`` those of each group; ``round_bf16`` rounds to bfloat16 before the activation. Rows of no group are zero.
+    See :func:`nvfp4.grouped_matmul`.
 
     ``lhs`` of bfloat16 or float16, ``alpha``, ``bias`` and ``prob`` have gradients, computed in float32 from dequantised
-    weights; quantised operands and scales have none, which is an error where one is asked for.
+    weights on the CPU; quantised operands and scales have none, nor have products with an addend or with parameters of
+    the activation, which is an error where one is asked for.
     """
     if isinstance(rhs, PackedWeights):
         if rhs_scales is not None or columns or layout != "linear":
@@ -63,10 +70,12 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
         raise ArgumentError("expected rhs_scales, or rhs as PackedWeights, but got None")
     # The operation with gradients costs a call twice as much, where none is wanted too.
     differs = torch.is_grad_enabled() and any(
-        each is not None and each.requires_grad for each in (lhs, lhs_scales, rhs, rhs_scales, alpha, bias, prob))
+        each is not None and each.requires_grad
+        for each in (lhs, lhs_scales, rhs, rhs_scales, alpha, bias, prob, addend, activation_params))
     operation = torch.ops.nvfp4.grouped_matmul if differs else torch.ops.nvfp4.grouped_matmul_forward
     return operation(lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, format, layout, activation, granularity,
-                     gate_first, dtype, prob, grouping, offsets, align, starts, columns)
+                     gate_first, dtype, prob, grouping, offsets, align, starts, columns, addend, beta,
+                     activation_params, swiglu_alpha, swiglu_beta, swiglu_limit, round_bf16)
 
 
 def quantize(x: torch.Tensor, global_scale: float = 1.0, quantizer: str = "trtllm") -> tuple[torch.Tensor, torch.Tensor]:

@@ -72,7 +72,8 @@ def test_arguments_keep_their_places(rng, ops):
     assert_equal(got.numpy(), expected_result(product, "f32", value=0))
     names = [argument.name for argument in ops.grouped_matmul.default._schema.arguments]
     assert names == ["lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
-                     "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts", "columns"]
+                     "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts", "columns",
+                     "addend", "beta", "activation_params", "swiglu_alpha", "swiglu_beta", "swiglu_limit", "round_bf16"]
 
 
 def test_rows_without_scales(rng, ops):

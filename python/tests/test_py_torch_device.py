@@ -93,6 +93,62 @@ def test_pairs_in_runs(rng, device):
         np.testing.assert_allclose(got.numpy()[index], swiglu(gate, up), rtol=1e-5, atol=1e-5)
 
 
+def gpt_oss(gate, up, alpha=1.702, beta=1.0, limit=7.0):
+    gate, up = np.minimum(gate, limit), np.clip(up, -limit, limit)
+    return gate / (1 + np.exp(-alpha * gate)) * (up + beta)
+
+
+@pytest.mark.parametrize("per_group", [False, True])
+def test_parameters_of_an_activation(rng, device, per_group):
+    """On the path to a GPU and on the CPU, with an addend and its factor."""
+    product = make_product(rng, ragged([3, 5]), N, K, "nvfp4", codes="small")
+    tensors, options = packed_arguments(product)
+    _, (lhs, rhs) = product.arguments()
+    plain = [torch.from_numpy(np.ascontiguousarray(each)) for each in (*lhs, *rhs)]
+    addend = torch.from_numpy(rng.standard_normal((8, N)).astype(np.float32)).bfloat16()
+    values = [(1.702, 1.0, 7.0), (1.5, 0.5, 3.0)] if per_group else [(1.702, 1.0, 7.0)] * 2
+    given = dict(activation_params=torch.tensor(values)) if per_group else \
+        dict(zip(("swiglu_alpha", "swiglu_beta", "swiglu_limit"), values[0]))
+    given |= dict(activation="swiglu", granularity=1, dtype=torch.float32, addend=addend, beta=0.5)
+    results = [_torch_matmul._multiply(device, *tensors, **options, **given),
+               nvfp4.torch.grouped_matmul(*plain, tensors[4], **given)]
+    for g, (index, acc, _) in enumerate(product.accumulators()):
+        z = acc + 0.5 * addend.double().numpy()[index]
+        wanted = gpt_oss(z[:, 0::2], z[:, 1::2], *values[g])
+        for got in results:
+            np.testing.assert_allclose(got.numpy()[index], wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("change, message", [
+    (dict(beta=0.5), "addend= with beta"), (dict(swiglu_limit=7.0), "an activation with limit, but got identity"),
+    (dict(grouping="grid"), "but got 'grid'"),
+    (dict(bias=torch.zeros(N, dtype=torch.int32)), "bias of f32, f16, bf16, but got int32"),
+    (dict(prob=torch.zeros(8, 1)), "prob of rank 1"),
+    (dict(activation_params=torch.zeros(3)), "activation_params of rank 2")], ids=str)
+def test_fakes_refuse_what_the_run_refuses(rng, change, message):
+    product = make_product(rng, ragged([3, 5]), N, K, "nvfp4")
+    operand, (lhs, rhs) = product.arguments()
+    tensors = [torch.from_numpy(np.ascontiguousarray(each)) for each in (*lhs, *rhs, *operand)]
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    for wrap in (lambda each: each, FakeTensorMode().from_tensor):
+        with pytest.raises(nvfp4.ArgumentError, match=message):
+            nvfp4.torch.grouped_matmul(*map(wrap, tensors), **{
+                name: wrap(value) if isinstance(value, torch.Tensor) else value for name, value in change.items()})
+
+
+def test_products_without_a_gradient_say_so(rng):
+    product = make_product(rng, ragged([3, 5]), N, K, "nvfp4")
+    _, _, rhs, scales, ends = [torch.from_numpy(np.ascontiguousarray(each)) for each in (
+        *product.arguments()[1][0], *product.arguments()[1][1], *product.arguments()[0])]
+    rows = torch.zeros(8, K, dtype=torch.bfloat16, requires_grad=True)
+    nvfp4.torch.grouped_matmul(rows, None, rhs, scales, ends).sum().backward()
+    assert rows.grad.shape == rows.shape
+    with pytest.raises(nvfp4.ArgumentError, match="no addend where a gradient is asked for"):
+        nvfp4.torch.grouped_matmul(rows, None, rhs, scales, ends, addend=torch.zeros(8, N))
+    with torch.no_grad():
+        assert not nvfp4.torch.grouped_matmul(rows, None, rhs, scales, ends, addend=torch.zeros(8, N)).any()
+
+
 @pytest.mark.parametrize("shape", [(7, 48), (5,), (2, 3, 33), (0, 32)], ids=str)
 def test_quantize(rng, device, shape):
     x = torch.from_numpy(rng.standard_normal(shape).astype(np.float32)).bfloat16()
