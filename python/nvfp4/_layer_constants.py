@@ -69,7 +69,7 @@ class LayerSignature:
         if name != wanted:
             raise ArgumentError(f"expected x of {wanted} for activations of {self.act}, but got {name}")
 
-    def routed(self, tokens: int, shape: Sequence[int], top_k: Any, **elements: str) -> LayerText:
+    def routed(self, tokens: int, shape: Sequence[int], top_k: Any, **elements: Any) -> LayerText:
         """The text for logits of this shape; ``elements`` are those of x (``element``) and of ``logits``."""
         if top_k is None:
             raise ArgumentError("expected top_k=, the number of experts of a token")
@@ -79,7 +79,7 @@ class LayerSignature:
         return LayerText(top_k=top_k, ids="", scores="", **self.fields, **elements)
 
     def given(self, tokens: int, shape: Sequence[int], weights: Sequence[int] | None, top_k: Any,
-              **elements: str) -> LayerText:
+              **elements: Any) -> LayerText:
         """The text for experts that the caller chose, of ids and weights of these shapes; ``elements`` are those of x
         (``element``), ``ids`` and ``scores``."""
         for name, value in self.routing.items():

@@ -38,7 +38,7 @@ _MOST_LAUNCHERS = 4096
 def element_of(tensor: torch.Tensor, what: str, allowed: Sequence[str]) -> str:
     """The element type in MLIR; ArgumentError unless it is one of the ``allowed``."""
     element = ELEMENTS.get(tensor.dtype)
-    if element not in allowed:
+    if element is None or element not in allowed:
         names = ", ".join(str(DTYPES[each]).partition(".")[2] for each in allowed)
         raise ArgumentError(f"expected {what} of {names}, but got {str(tensor.dtype).partition('.')[2]}")
     return element
@@ -199,7 +199,7 @@ _threads = threading.local()
 
 def keep(key: Hashable, make: Callable[[], Any]) -> Any:
     """What ``make`` made for ``key`` in this thread, made now where there is none."""
-    kept = _threads.__dict__
+    kept: Any = _threads.__dict__
     found = kept.get(key)
     if found is None:
         found = make()

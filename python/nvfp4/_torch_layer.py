@@ -134,6 +134,9 @@ class MoELayer(torch.nn.Module):
     the current stream with memory of torch's allocator. A CUDA graph captures calls after the first one.
     """
 
+    w13: torch.Tensor
+    w2: torch.Tensor
+
     def __init__(self, weights: MoEWeights, *, top_k: int | None = None, dtype: torch.dtype | None = None,
                  device: Any = None, activation_format: str | None = None, **options: Any):
         super().__init__()
@@ -224,7 +227,7 @@ class MoELayer(torch.nn.Module):
         _refuse_gradients((x, *choice))
         if top_k is None and topk_ids is None:
             top_k = self.top_k
-        buffers = self._buffers
+        buffers: Any = self._buffers
         constants = [buffers[name] for name in self._names]
         if constants[0].device != x.device:
             raise ArgumentError(f"expected x on {constants[0].device}, where the weights are, but got it on {x.device}")

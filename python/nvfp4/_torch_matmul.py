@@ -15,7 +15,8 @@ from ._torch_calls import find_call, stand_in
 from ._torch_device import Device, find_device
 from ._torch_gradient import PAIRS, Product, register
 from ._torch_library import library
-from .errors import ArgumentError
+from .errors import ArgumentError, check_one_of
+from .tensors import FORMATS, ScaledTensor, scales_shape, values_shape
 
 __all__ = ["ARGUMENTS", "result_shape"]
 
@@ -62,13 +63,13 @@ def _check_for_kernels(layout: str) -> None:
                             f"layout {layout}")
 
 
-def _new(shape: Sequence[int], dtype: torch.dtype, like: torch.Tensor, grouping: str) -> torch.Tensor:
+def _new(shape: Sequence[int], dtype: torch.dtype, like: torch.Tensor | None, grouping: str) -> torch.Tensor:
     """A destination, whose rows of no group are zero."""
     make = torch.empty if grouping in ("dense", "batched") else torch.zeros
-    return make(tuple(shape), dtype=dtype, device=like.device)
+    return make(tuple(shape), dtype=dtype, device=like.device)  # type: ignore[union-attr]
 
 
-def _state(stand_ins: Sequence[Any], options: tuple[Any, ...], device: bool) -> Any:
+def _state(stand_ins: Sequence[Any], options: tuple[Any, ...], device: bool, **quantised: Any) -> Any:
     """The operation, of arrays that stand in for its tensors; ArgumentError for what does not go together."""
     *product_options, beta, swiglu_alpha, swiglu_beta, swiglu_limit, round_bf16 = options
     *operands, addend, params, prob, place = stand_ins
@@ -76,7 +77,8 @@ def _state(stand_ins: Sequence[Any], options: tuple[Any, ...], device: bool) -> 
         _check_for_kernels(product_options[1])
     if beta is not None and addend is None:
         raise ArgumentError(f"expected addend= with beta, which scales it, but got beta={beta} alone")
-    product = Product(*operands, *product_options[:5], prob, *product_options[5:])
+    fields: Any = *operands, *product_options[:5], prob, *product_options[5:]
+    product = Product(*fields)
     activation = product.activation()
     changes = {name: value for name, value in (("alpha", swiglu_alpha), ("beta", swiglu_beta), ("limit", swiglu_limit),
                                                ("round_bf16", round_bf16 or None)) if value is not None}
@@ -86,7 +88,7 @@ def _state(stand_ins: Sequence[Any], options: tuple[Any, ...], device: bool) -> 
         activation = dataclasses.replace(activation, **changes)
     return matmul.plan_matmul(product.rows(), product.weights(), product.grouping(), alpha=operands[5], beta=beta,
                               addend=addend, bias=operands[6], prob=prob, activation=activation,
-                              activation_params=params, out=place).call
+                              activation_params=params, out=place, **quantised).call
 
 
 def _prepare(lhs: torch.Tensor, lhs_scales: torch.Tensor | None, rhs: torch.Tensor, rhs_scales: torch.Tensor,
@@ -97,25 +99,70 @@ def _prepare(lhs: torch.Tensor, lhs_scales: torch.Tensor | None, rhs: torch.Tens
              columns: int = 0, addend: torch.Tensor | None = None, beta: float | None = None,
              activation_params: torch.Tensor | None = None, swiglu_alpha: float | None = None,
              swiglu_beta: float | None = None, swiglu_limit: float | None = None,
-             round_bf16: bool = False) -> tuple[torch.Tensor, list[torch.Tensor | None], tuple[Any, ...]]:
-    """The result, the tensors that the operation reads and it, and all else that says what the operation is."""
-    out = _new(result_shape(lhs, rhs, ends, layout, activation, grouping, offsets, columns), dtype, lhs, grouping)
+             round_bf16: bool = False,
+             ) -> tuple[tuple[int, ...], torch.dtype, list[torch.Tensor | None], tuple[Any, ...]]:
+    """Shape and type of the result, the tensors that the operation reads, and all else that says what it is."""
+    shape = result_shape(lhs, rhs, ends, layout, activation, grouping, offsets, columns)
     tensors = [lhs, lhs_scales, rhs, rhs_scales, ends, _by_group(alpha, lhs, ends, grouping, offsets), bias, addend,
-               activation_params, None if prob is None else prob.float(), out]
-    return out, [each if each is None else each.contiguous() for each in tensors], (
+               activation_params, None if prob is None else prob.float()]
+    return shape, dtype, [each if each is None else each.contiguous() for each in tensors], (
         format, layout, activation, granularity, gate_first, grouping, offsets, align, starts, columns, beta,
         swiglu_alpha, swiglu_beta, swiglu_limit, round_bf16)
 
 
 def _multiply(device: Device | None, *arguments: Any, **named: Any) -> torch.Tensor:
-    out, tensors, options = _prepare(*arguments, **named)
+    shape, dtype, tensors, options = _prepare(*arguments, **named)
+    out = _new(shape, dtype, tensors[0], options[5])
+    tensors.append(out)
     find_call(device, options, tensors, lambda arrays: _state(arrays, options, device is not None))(tensors)
     return out
 
 
+def _prepare_scaled(out_format: str, arguments: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
+    """As :func:`_prepare`, with values and scales as results, and the shape of their numbers."""
+    check_one_of("out_format", out_format, FORMATS)
+    fmt = FORMATS[out_format]
+    shape, _, tensors, options = _prepare(*arguments, **named)
+    device = tensors[0].device  # type: ignore[union-attr]
+    values = torch.zeros(values_shape(shape, out_format), dtype=torch.uint8, device=device)
+    scales = torch.full(scales_shape(shape, out_format), fmt.padding, dtype=torch.uint8, device=device)
+    return (values, scales), [*tensors, values, scales], options, shape
+
+
+def _state_scaled(stand_ins: Sequence[Any], options: tuple[Any, ...], shape: tuple[int, ...], device: bool,
+                  out_format: str, global_scale: float | None, quantizer: str | None) -> Any:
+    *operands, values, scales = stand_ins
+    place = ScaledTensor(values, scales, out_format, shape)
+    return _state([*operands, place], options, device, quantizer=quantizer, global_scale=global_scale)
+
+
+def _multiply_scaled(device: Device | None, out_format: str, global_scale: float | None, quantizer: str | None,
+                     *arguments: Any, **named: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    results, tensors, options, shape = _prepare_scaled(out_format, arguments, named)
+    rest = out_format, global_scale, quantizer
+    find_call(device, (*options, *rest), tensors,
+              lambda arrays: _state_scaled(arrays, options, shape, device is not None, *rest))(tensors)
+    return results
+
+
+def _scaled_shapes_only(out_format: str, global_scale: float | None, quantizer: str | None, *arguments: Any,
+                        **named: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    results, tensors, options, shape = _prepare_scaled(out_format, arguments, named)
+    if _is_static(tensors):
+        _state_scaled([stand_in(each) for each in tensors], options, shape, results[0].is_cuda, out_format,
+                      global_scale, quantizer)
+    return results
+
+
+def _is_static(tensors: Sequence[torch.Tensor | None]) -> bool:
+    return all(isinstance(extent, int) for each in tensors if each is not None for extent in each.shape)
+
+
 def _shapes_only(*arguments: Any, **named: Any) -> torch.Tensor:
-    out, tensors, options = _prepare(*arguments, **named)
-    if all(isinstance(extent, int) for each in tensors if each is not None for extent in each.shape):
+    shape, dtype, tensors, options = _prepare(*arguments, **named)
+    out = _new(shape, dtype, tensors[0], options[5])
+    tensors.append(out)
+    if _is_static(tensors):
         _state([stand_in(each) for each in tensors], options, out.is_cuda)
     return out
 
@@ -127,7 +174,7 @@ def _quantize(device: Device | None, x: torch.Tensor, global_scale: float = 1.0,
 
     def state(stand_ins: Sequence[Any]) -> Any:
         source, *parts = stand_ins
-        out = quantization.ScaledTensor(*parts, shape=source.shape)
+        out = ScaledTensor(*parts, shape=source.shape)
         return quantization.quantize_call(source, quantizer=quantizer, global_scale=global_scale, out=out)[0]
 
     find_call(device, ("quantize", global_scale, quantizer), [x, values, scales], state)([x, values, scales])
@@ -142,9 +189,10 @@ def _quantized(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             x.new_empty((*rows, (columns + 15) // 16), dtype=torch.uint8))
 
 
-def _implement(name: str, function: Callable[..., Any]) -> None:
-    def on_gpu(first: torch.Tensor, *rest: Any, **options: Any) -> Any:
-        return function(find_device(first), first, *rest, **options)
+def _implement(name: str, function: Callable[..., Any], place: int = 0) -> None:
+    """Implements an operation, whose tensor on the device is the argument at ``place``."""
+    def on_gpu(*arguments: Any, **options: Any) -> Any:
+        return function(find_device(arguments[place]), *arguments, **options)
 
     library.impl(name, lambda *arguments, **options: function(None, *arguments, **options), "CPU")
     library.impl(name, on_gpu, "CUDA")
@@ -155,6 +203,10 @@ for _name in ("grouped_matmul", "grouped_matmul_forward"):
     library.define(f"{_name}({ARGUMENTS}) -> Tensor")
     _implement(_name, _multiply)
     torch.library.register_fake(f"nvfp4::{_name}", _shapes_only, lib=library)
+library.define("grouped_matmul_scaled(str out_format, float? global_scale, str? quantizer, " + ARGUMENTS +
+               ") -> (Tensor, Tensor)")
+_implement("grouped_matmul_scaled", _multiply_scaled, 3)
+torch.library.register_fake("nvfp4::grouped_matmul_scaled", _scaled_shapes_only, lib=library)
 library.define("quantize(Tensor x, float global_scale=1.0, str quantizer='trtllm') -> (Tensor, Tensor)")
 _implement("quantize", _quantize)
 

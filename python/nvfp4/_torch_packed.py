@@ -56,8 +56,8 @@ class PackedWeights:
         place = torch.device(device)
         if place == self.device or place.type == self.device.type and place.index is None:
             return self
-        host = ScaledTensor(*(_dlpack.asarray(part.cpu()) for part in (self.values, self.scales)), self.format,
-                            self.shape, self.layout)
+        values, scales = (_dlpack.asarray(part.cpu()) for part in (self.values, self.scales))
+        host = ScaledTensor(values, scales, self.format, self.shape, self.layout)
         return PackedWeights(host, place, rows=self.rows)
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ implementations. Products have gradients of what is not quantised.
 
 from __future__ import annotations
 
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 import torch
 
@@ -18,7 +18,8 @@ from ._torch_layer import MoELayer, moe_layer
 from ._torch_packed import PackedWeights
 from .errors import ArgumentError
 
-__all__ = ["MoELayer", "PackedWeights", "grouped_matmul", "moe_layer", "quantize"]
+__all__ = ["MoELayer", "PackedWeights", "grouped_matmul", "grouped_matmul_scaled",
+           "moe_layer", "quantize"]
 
 
 def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: Union[torch.Tensor, PackedWeights],
@@ -60,14 +61,7 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
     weights on the CPU; quantised operands and scales have none, nor have products with an addend or with parameters of
     the activation, which is an error where one is asked for.
     """
-    if isinstance(rhs, PackedWeights):
-        if rhs_scales is not None or columns or layout != "linear":
-            raise ArgumentError("expected no rhs_scales, layout and columns beside PackedWeights, which say them")
-        format, layout = rhs.format, rhs.layout
-        columns = rhs.shape[-2] if layout != "linear" else 0
-        rhs, rhs_scales = rhs.values, rhs.scales
-    if rhs_scales is None:
-        raise ArgumentError("expected rhs_scales, or rhs as PackedWeights, but got None")
+    rhs, rhs_scales, format, layout, columns = _weights(rhs, rhs_scales, format, layout, columns)
     # The operation with gradients costs a call twice as much, where none is wanted too.
     differs = torch.is_grad_enabled() and any(
         each is not None and each.requires_grad
@@ -76,6 +70,36 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
     return operation(lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, format, layout, activation, granularity,
                      gate_first, dtype, prob, grouping, offsets, align, starts, columns, addend, beta,
                      activation_params, swiglu_alpha, swiglu_beta, swiglu_limit, round_bf16)
+
+
+def _weights(rhs: Union[torch.Tensor, PackedWeights], scales: Optional[torch.Tensor], format: str, layout: str,
+             columns: int) -> tuple[torch.Tensor, torch.Tensor, str, str, int]:
+    """Values, scales, format, layout and columns of weights."""
+    if isinstance(rhs, PackedWeights):
+        if scales is not None or columns or layout != "linear":
+            raise ArgumentError("expected no rhs_scales, layout and columns beside PackedWeights, which say them")
+        return rhs.values, rhs.scales, rhs.format, rhs.layout, rhs.shape[-2] if rhs.layout != "linear" else 0
+    if scales is None:
+        raise ArgumentError("expected rhs_scales, or rhs as PackedWeights, but got None")
+    return rhs, scales, format, layout, columns
+
+
+def grouped_matmul_scaled(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor],
+                          rhs: Union[torch.Tensor, PackedWeights], rhs_scales: Optional[torch.Tensor] = None,
+                          ends: Optional[torch.Tensor] = None, *, out_format: str = "nvfp4",
+                          global_scale: Optional[float] = None,
+                          quantizer: Optional[str] = None, format: str = "nvfp4", layout: str = "linear",
+                          columns: int = 0, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """:func:`grouped_matmul`, whose other options it takes, with a result in ``out_format``: values and linear scales
+    as bytes, by ``quantizer`` with ``global_scale`` as for :func:`nvfp4.grouped_matmul`. It has no gradient. Rows of no
+    group are zero."""
+    values, scales, format, layout, columns = _weights(rhs, rhs_scales, format, layout, columns)
+    if torch.is_grad_enabled() and any(isinstance(each, torch.Tensor) and each.requires_grad
+                                       for each in (lhs, *options.values())):
+        raise ArgumentError("expected tensors without requires_grad, for a quantised result has no gradient; use "
+                            "torch.no_grad() or detach()")
+    return torch.ops.nvfp4.grouped_matmul_scaled(out_format, global_scale, quantizer, lhs, lhs_scales, values, scales,
+                                                 ends, format=format, layout=layout, columns=columns, **options)
 
 
 def quantize(x: torch.Tensor, global_scale: float = 1.0, quantizer: str = "trtllm") -> tuple[torch.Tensor, torch.Tensor]:

@@ -104,7 +104,7 @@ def pack_experts(experts: torch.nn.Module, *, format: str = "nvfp4", activation_
     (W4A16). ArgumentError for experts with other parameters, activations or types.
     """
     _check(experts)
-    weight = experts.gate_up_proj
+    weight: Any = experts.gate_up_proj
     if activation_format is None and weight.dtype not in _FORMATS:
         raise ArgumentError(f"expected experts of bfloat16 or float16, or activation_format=, such as nvfp4, but got "
                             f"{weight.dtype}")

@@ -5,6 +5,8 @@
 Operands are small numbers of a lattice, so that every product is exact.
 """
 
+import concurrent.futures
+
 import numpy as np
 import pytest
 
@@ -136,6 +138,29 @@ def test_fakes_refuse_what_the_run_refuses(rng, change, message):
                 name: wrap(value) if isinstance(value, torch.Tensor) else value for name, value in change.items()})
 
 
+@pytest.mark.parametrize("fmt, scale", [("nvfp4", 4.0), ("mxfp4", None), ("mxfp8_e4m3", None)])
+def test_quantised_results(rng, device, fmt, scale):
+    """The bytes of the CPU's function, on the path to a GPU and by the operation."""
+    product = make_product(rng, ragged([3, 0, 5], extra=2), N, K, "nvfp4", codes="small")
+    tensors, options = packed_arguments(product)
+    operand, (lhs, rhs) = product.arguments()
+    wanted = nvfp4.grouped_matmul(nvfp4.ScaledTensor(*lhs), nvfp4.ScaledTensor(*rhs), nvfp4.ragged_rows(*operand),
+                                  activation="relu", out_format=fmt, global_scale=scale)
+    plain = [torch.from_numpy(np.ascontiguousarray(each)) for each in (*lhs, *rhs, *operand)]
+    given = dict(out_format=fmt, global_scale=scale, activation="relu")
+    for got in (_torch_matmul._multiply_scaled(device, fmt, scale, None, *tensors, activation="relu", **options),
+                nvfp4.torch.grouped_matmul_scaled(*plain, **given)):
+        assert_equal(got[0].numpy()[:8], wanted.values.view(np.uint8)[:8])
+        assert_equal(got[1].numpy()[:8], wanted.scales.view(np.uint8)[:8])
+        assert not got[0][8:].any()
+    torch.library.opcheck(torch.ops.nvfp4.grouped_matmul_scaled.default, (fmt, scale, None, *plain),
+                          test_utils=("test_schema", "test_faketensor"))
+    with pytest.raises(nvfp4.ArgumentError, match="out_format nvfp4, .*, but got 'fp6'"):
+        nvfp4.torch.grouped_matmul_scaled(*plain, out_format="fp6")
+    with pytest.raises(nvfp4.ArgumentError, match="a quantised result has no gradient"):
+        nvfp4.torch.grouped_matmul_scaled(*plain, alpha=torch.ones(3, requires_grad=True))
+
+
 def test_products_without_a_gradient_say_so(rng):
     product = make_product(rng, ragged([3, 5]), N, K, "nvfp4")
     _, _, rhs, scales, ends = [torch.from_numpy(np.ascontiguousarray(each)) for each in (
@@ -179,6 +204,33 @@ def test_kernels_are_not_loaded_while_a_graph_captures(rng, device):
     device.capturing = True
     with pytest.raises(RuntimeError, match="capturing"):
         _torch_matmul._multiply(device, *tensors, dtype=torch.float16, **options)
+
+
+def test_types_of_four_and_eight_bits(rng):
+    """The bytes of codes and scales may come as torch's types for them."""
+    product = make_product(rng, ragged([3, 5]), N, K, "nvfp4")
+    operand, (lhs, rhs) = product.arguments()
+    tensors = [torch.from_numpy(np.ascontiguousarray(each)) for each in (*lhs, *rhs, *operand)]
+    types = [getattr(torch, "float4_e2m1fn_x2", torch.uint8), torch.float8_e4m3fn] * 2
+    tensors[:4] = [each.view(torch.uint8).view(dtype) for each, dtype in zip(tensors, types)]
+    got = nvfp4.torch.grouped_matmul(*tensors, dtype=torch.float32)
+    assert_equal(got.numpy(), expected_result(product, "f32", value=0))
+
+
+def test_threads_do_not_share_calls(rng):
+    """Each has its own place for addresses."""
+    product = make_product(rng, ragged([3, 5]), N, K, "nvfp4")
+    operand, (lhs, rhs) = product.arguments()
+    plain = [torch.from_numpy(np.ascontiguousarray(each)) for each in (*lhs, *rhs, *operand)]
+    alphas = [torch.full((2,), float(i + 1)) for i in range(4)]
+    wanted = [nvfp4.torch.grouped_matmul(*plain, alpha=alpha, dtype=torch.float32) for alpha in alphas]
+    assert not torch.equal(wanted[0], wanted[1])
+
+    def work(i):
+        return all(torch.equal(nvfp4.torch.grouped_matmul(*plain, alpha=alphas[i], dtype=torch.float32), wanted[i])
+                   for _ in range(200))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
 
 
 def test_packed_weights(rng):
