@@ -235,7 +235,8 @@ class MoELayer(torch.nn.Module):
                                          self._signature)
 
 
-_layers: dict[int, dict[Any, MoELayer]] = {}
+# By the identity of weights: layers with their options, by what those are.
+_layers: dict[int, dict[Any, tuple[MoELayer, dict[str, Any]]]] = {}
 
 
 def _layer_of(weights: MoEWeights, device: torch.device, options: dict[str, Any]) -> MoELayer:
@@ -244,11 +245,13 @@ def _layer_of(weights: MoEWeights, device: torch.device, options: dict[str, Any]
         _layers[id(weights)] = {}
         weakref.finalize(weights, _layers.pop, id(weights), None)
     kept = _layers[id(weights)]
-    key = str(device), *((name, value if isinstance(value, (str, int, float, torch.dtype, type(None))) else repr(value))
+    plain = str, int, float, torch.dtype, type(None)
+    # Arrays are the same if they are one, which is kept.
+    key = str(device), *((name, value if isinstance(value, plain) else id(value))
                          for name, value in sorted(options.items()))
     if key not in kept:
-        kept[key] = MoELayer(weights, device=device, **options)
-    return kept[key]
+        kept[key] = MoELayer(weights, device=device, **options), options
+    return kept[key][0]
 
 
 def moe_layer(x: torch.Tensor, weights: MoEWeights | MoELayer, logits: torch.Tensor | None = None, *,

@@ -152,6 +152,22 @@ def test_exported_programs_hold_the_operation(rng):
     assert torch.equal(exported.module()(tensor, scores), layer(tensor, scores))
 
 
+def test_layers_of_weights_are_kept_with_them(rng):
+    """One for each set of options, arrays among them, as long as the weights live."""
+    weights, cpu = make_weights(rng, "nvfp4", nvfp4.Gate(0)), torch.device("cpu")
+    bias = rng.standard_normal(E).astype(np.float32)
+    options = dict(routing="deepseek_v3", routing_bias=bias, n_group=1, topk_group=1)
+    first = _torch_layer._layer_of(weights, cpu, dict(options))
+    assert _torch_layer._layer_of(weights, cpu, dict(options)) is first
+    other = _torch_layer._layer_of(weights, cpu, options | dict(routing_bias=bias + 1))
+    assert other is not first and not torch.equal(other.routing_bias, first.routing_bias)
+    assert _torch_layer._layer_of(weights, cpu, {}) is not first
+    key = id(weights)
+    assert len(_torch_layer._layers[key]) == 3
+    del weights
+    assert key not in _torch_layer._layers
+
+
 def test_operation_is_as_it_says(rng):
     layer = nvfp4.torch.MoELayer(make_weights(rng, "nvfp4", nvfp4.Gate(0)), top_k=K)
     _, _, tensor, scores = make_inputs(rng, "bf16")
