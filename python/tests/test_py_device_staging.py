@@ -133,6 +133,6 @@ def test_a_training_step(rng, target, form):
         call.launch()
         return [each.numpy() for each in call.results]
     got, *kept = run("forward", x, experts, scores, *weights)
-    results = [got, *run("backward", x, x, *kept, *weights, np.int64(4))]
+    results = [got, *run("backward", x, x, *kept, *weights, np.array([4]))]
     for each, expected in zip(results, wanted):
         assert np.linalg.norm(each - np.asarray(expected)) <= 1e-3 * np.linalg.norm(expected)

@@ -68,8 +68,12 @@ def test_checkpointed_layers_have_the_same_gradients():
 
 def test_other_places_are_refused():
     from nvfp4.training import Linear
-    with pytest.raises(nvfp4.ArgumentError, match="expected x on the CPU, where these modules train, but got it on meta"):
+    with pytest.raises(nvfp4.ArgumentError, match="expected weight on meta, where x is, but got it on cpu"):
         Linear(32, 32)(torch.empty(4, 32, device="meta"))
+    with pytest.raises(nvfp4.ArgumentError, match="expected a tensor on cuda or cpu, but got one on meta"):
+        Linear(32, 32).to("meta")(torch.empty(4, 32, device="meta"))
+    with pytest.raises(nvfp4.ArgumentError, match="expected dtype torch.float32 or torch.bfloat16, but got torch.float16"):
+        Linear(32, 32, dtype=torch.float16)
 
 
 def test_an_optimiser_lowers_the_loss():
@@ -87,3 +91,28 @@ def test_an_optimiser_lowers_the_loss():
         optimiser.step()
         losses.append(float(loss.detach()))
     assert np.mean(losses[-5:]) < 0.3 * losses[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_kernels_for_tensors_of_a_gpu(monkeypatch, dtype):
+    """Both modules by kernels, at the place of which the simulator stands: results and gradients are near the CPU's."""
+    from nvfp4.training import Linear, MoE, _torch
+    from torch_sim import SimulatedDevice
+    torch.manual_seed(1)
+    moe = MoE(2, 64, 32, 1, activation=nvfp4.swiglu("gpt-oss"), dtype=dtype)
+    linear = Linear(64, 32, recipe=Recipe("mxfp8_e4m3"), dtype=dtype)
+    x, experts, scores = torch.randn(7, 64), torch.tensor([[0], [1], [1], [2], [-1], [0], [1]]), torch.rand(7, 1)
+    found = []
+    for on_device in (False, True):
+        device = SimulatedDevice()
+        monkeypatch.setattr(_torch, "find_device", lambda tensor, device=device, on=on_device: device if on else None)
+        rows, factors = x.clone().requires_grad_(), scores.clone().requires_grad_()
+        moe.zero_grad()
+        linear.zero_grad()
+        torch.manual_seed(2)
+        out = linear(moe(rows, experts, factors))
+        (out**2).sum().backward()
+        found.append([out.detach(), rows.grad, factors.grad, moe.w13.grad, moe.w2.grad, linear.weight.grad])
+        assert device.launches == 4 * on_device
+    for wanted, got in zip(*found):
+        assert (got - wanted).float().norm() <= 5e-3 * wanted.float().norm()

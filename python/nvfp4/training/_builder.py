@@ -16,6 +16,11 @@ _LARGEST = 3.4028234e38
 ZERO_TAIL = f" {{tail = #{DIALECT}<tail zero>}}"
 
 
+#: The type of the argument ``seed`` of a function with quantisers that round stochastically: in memory, so that a CUDA graph
+#: draws other numbers when it is replayed.
+SEED = "tensor<1xi64>"
+
+
 def tensor(*dims: int | str, element: str = "f32") -> str:
     """A tensor type in MLIR."""
     return f"tensor<{'x'.join(map(str, (*dims, element)))}>"
@@ -152,13 +157,18 @@ class Function:
         scale = self.scale_of(value)
         clauses = groups + (f" global_scale({scale})" if scale else "")
         if "stochastic" in quantizer:
-            # Each quantiser of a function draws its own numbers.
-            offset = self.one(f"arith.constant {self._seeds} : i64", "i64")
-            self._seeds += 1
-            clauses += f" seed({self.arithmetic('addi', self['seed'], offset).name})"
+            clauses += f" seed({self._draw().name})"
         type_ = f"!{DIALECT}.scaled<{'x'.join(dims)}, {self.recipe.format}>"
         mode = " {transposed}" if transposed else ""
         return Scaled(self.one(f"{DIALECT}.quantize {quantizer}({value}){clauses}{mode} -> {type_}", type_), scale, value)
+
+    def _draw(self) -> Value:
+        """A seed of its own for each quantiser of the function, from the argument ``seed``, which kernels read."""
+        seed = self["seed"]
+        first = self.one(f"tensor.extract {seed.name}[{self.index(0).name}] : {seed.type}", "i64")
+        offset = self.one(f"arith.constant {self._seeds} : i64", "i64")
+        self._seeds += 1
+        return self.arithmetic("addi", first, offset)
 
     def along_tokens(self, rows: Value, *, groups: str = "", of_gradient: bool = False) -> Scaled:
         """Rows ``[R, N]`` as ``[N, R]`` with blocks along the tokens, of each group. R is a multiple of 16."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .._scalars import check_count
 from ..errors import check_one_of
-from ._builder import Function, Value, tensor
+from ._builder import SEED, Function, Value, tensor
 from ._recipe import Recipe
 
 __all__ = ["linear_text"]
@@ -23,13 +23,11 @@ def _whole_runs(f: Function, rows: Value) -> Value:
                  f"{zeros.type}", zeros.type)
 
 
-def linear_text(outputs: int, inputs: int, recipe: Recipe | None = None, *, weights: str = "f32") -> str:
-    """The functions ``forward`` and ``backward`` of ``y = x w^T`` in MLIR, with ``w`` ``[outputs, inputs]`` of the element type
-    ``weights``, ``f32`` or ``bf16``. :class:`LinearProgram` says what they take and return."""
+def linear_functions(outputs: int, inputs: int, recipe: Recipe, weights: str) -> tuple[str, str]:
+    """The functions ``forward`` and ``backward`` of :func:`linear_text`, each by itself."""
     check_one_of("weights", weights, ("f32", "bf16"))
     check_count("outputs", outputs)
     check_count("inputs", inputs)
-    recipe = recipe or Recipe()
     x, y = tensor("?", inputs, element="bf16"), tensor("?", outputs, element="bf16")
     w = tensor(outputs, inputs, element=weights)
 
@@ -37,10 +35,17 @@ def linear_text(outputs: int, inputs: int, recipe: Recipe | None = None, *, weig
     out = f.empty(tensor("?", outputs), f.dim(f["x"], 0))
     forward = f.text(f.product("<dense>", f.quantize(f["x"]), f.quantize(f["w"], of_weights=True), out))
 
-    f = Function("backward", recipe, gradient=y, x=x, w=w, seed="i64")
+    f = Function("backward", recipe, gradient=y, x=x, w=w, seed=SEED)
     out = f.empty(tensor("?", inputs), f.dim(f["gradient"], 0))
     dx = f.product("<dense>", f.quantize(f["gradient"], of_gradient=True),
                    f.quantize(f["w"], of_weights=True, transposed=True), out)
     dw = f.product("<dense>", f.along_tokens(_whole_runs(f, f["gradient"]), of_gradient=True),
                    f.along_tokens(_whole_runs(f, f["x"])), f.empty(tensor(outputs, inputs)))
-    return forward + f.text(dx, dw)
+    return forward, f.text(dx, dw)
+
+
+def linear_text(outputs: int, inputs: int, recipe: Recipe | None = None, *, weights: str = "f32") -> str:
+    """The functions ``forward`` and ``backward`` of ``y = x w^T`` in MLIR, with ``w`` ``[outputs, inputs]`` of the element type
+    ``weights``, ``f32`` or ``bf16``. :class:`LinearProgram` says what they take and return; ``backward`` takes the seed as a
+    tensor of one i64."""
+    return "".join(linear_functions(outputs, inputs, recipe or Recipe(), weights))

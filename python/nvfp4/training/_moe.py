@@ -10,7 +10,7 @@ from .._calls import DIALECT
 from .._scalars import check_count
 from ..errors import check_one_of
 from ..options import ActivationLike, activation_of, swiglu
-from ._builder import ZERO_TAIL, Function, Scaled, Value, tensor
+from ._builder import SEED, ZERO_TAIL, Function, Scaled, Value, tensor
 from ._recipe import Recipe
 
 __all__ = ["MoEShape", "moe_text"]
@@ -131,7 +131,7 @@ class _Forward(_Layer):
 class _Backward(_Layer):
     def text(self) -> str:
         f = Function("backward", self.recipe, gradient=self.x, x=self.x, z=self.z, factors=_FACTORS, ends=self.ends,
-                     tokens=_VECTOR, places=self.slots, w13=self.w13, w2=self.w2, seed="i64")
+                     tokens=_VECTOR, places=self.slots, w13=self.w13, w2=self.w2, seed=SEED)
         count = f.dim(f["z"], 0)
         rows = self.permute(f, f["gradient"], f["tokens"])
         dy = self.of_rows(f, rows, f["w2"], self.y)
@@ -175,9 +175,13 @@ class _Backward(_Layer):
                      f"{self.scores}", self.scores)
 
 
+def moe_functions(shape: MoEShape, recipe: Recipe, weights: str) -> tuple[str, str]:
+    """The functions ``forward`` and ``backward`` of :func:`moe_text`, each by itself."""
+    check_one_of("weights", weights, ("f32", "bf16"))
+    return _Forward(shape, recipe, weights).text(), _Backward(shape, recipe, weights).text()
+
+
 def moe_text(shape: MoEShape, recipe: Recipe | None = None, *, weights: str = "f32") -> str:
     """The functions ``forward`` and ``backward`` of a layer in MLIR; ``weights`` is the element type of its weights, ``f32`` or
-    ``bf16``. :class:`MoEProgram` says what they take and return."""
-    check_one_of("weights", weights, ("f32", "bf16"))
-    recipe = recipe or Recipe()
-    return _Forward(shape, recipe, weights).text() + _Backward(shape, recipe, weights).text()
+    ``bf16``. :class:`MoEProgram` says what they take and return; ``backward`` takes the seed as a tensor of one i64."""
+    return "".join(moe_functions(shape, recipe or Recipe(), weights))

@@ -75,8 +75,8 @@ def _weights(shapes: dict[str, tuple[int, ...]], **values: Any) -> tuple[list[np
     return arrays, _ELEMENTS[arrays[0].dtype]
 
 
-def _seed(seed: int) -> np.int64:
-    return np.int64(check_count("seed", seed, _LAST_SEED, "the last seed", least=0))
+def _seed(seed: int) -> np.ndarray:
+    return np.array([check_count("seed", seed, _LAST_SEED, "the last seed", least=0)], np.int64)
 
 
 class MoEProgram:

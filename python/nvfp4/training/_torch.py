@@ -1,76 +1,164 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of torch whose forward and backward passes are compiled functions."""
+"""Modules of torch whose forward and backward passes are compiled functions, on CPUs and GPUs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from .._torch_device import Device, find_device, find_launcher
 from ..errors import ArgumentError
 from ..options import ActivationLike, swiglu
-from ._moe import MoEShape
+from ._linear import linear_functions
+from ._moe import MoEShape, moe_functions
 from ._programs import LinearProgram, MoEProgram
 from ._recipe import Recipe
 
 __all__ = ["Linear", "MoE"]
 
-
-def _check_place(**tensors: torch.Tensor) -> None:
-    for name, value in tensors.items():
-        if value.device.type != "cpu":
-            raise ArgumentError(f"expected {name} on the CPU, where these modules train, but got it on {value.device}")
+_ELEMENTS = {torch.float32: "f32", torch.bfloat16: "bf16"}
+_BF16, _F32, _I32 = torch.bfloat16, torch.float32, torch.int32
 
 
-def _draw() -> int:
-    """A seed of stochastic rounding from torch's generator."""
-    return int(torch.randint(0, 2**62, ()))
+def _check_devices(**tensors: torch.Tensor) -> None:
+    """All are where the first one is."""
+    (first, wanted), *others = tensors.items()
+    for name, value in others:
+        if value.device != wanted.device:
+            raise ArgumentError(f"expected {name} on {wanted.device}, where {first} is, but got it on {value.device}")
+
+
+def _draw(like: torch.Tensor) -> torch.Tensor:
+    """A seed of stochastic rounding from torch's generator of the device, where it lies."""
+    return torch.randint(0, 2**62, (1,), dtype=torch.int64, device=like.device)
 
 
 def _parameter(*shape: int, dtype: torch.dtype) -> torch.nn.Parameter:
     """Normal numbers whose variance is that of a row's reciprocal length."""
+    if dtype not in _ELEMENTS:
+        raise ArgumentError(f"expected dtype torch.float32 or torch.bfloat16, but got {dtype}")
     return torch.nn.Parameter((torch.randn(shape) / shape[-1]**0.5).to(dtype))
+
+
+def _launch(device: Device, text: str, arguments: Sequence[torch.Tensor],
+            results: Sequence[tuple[tuple[int, ...], torch.dtype]], rows: int) -> list[torch.Tensor]:
+    """The results of a function in the current stream. ``rows`` says all extents that may change."""
+    made = [torch.empty(shape, dtype=dtype, device=device.torch_device) for shape, dtype in results]
+    find_launcher(device, text, (), None)([each.contiguous() for each in arguments], (), made, rows)
+    return made
+
+
+class _DeviceMoE:
+    """The functions of a layer on tensors of a GPU, as MoEProgram has them on arrays."""
+
+    def __init__(self, program: MoEProgram, device: Device, dtype: torch.dtype):
+        self.shape, self.block, self.device = program.shape, program.recipe.block, device
+        self.texts = moe_functions(program.shape, program.recipe, _ELEMENTS[dtype])
+
+    def forward(self, x: torch.Tensor, experts: torch.Tensor, scores: torch.Tensor, w13: torch.Tensor,
+                w2: torch.Tensor) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
+        shape, tokens = self.shape, x.shape[0]
+        most = tokens * shape.top_k + shape.experts * (self.block - 1)
+        rows = -(-most // self.block) * self.block
+        x, experts = x.to(_BF16), experts.to(_I32)
+        results = [((tokens, shape.hidden), _F32), ((rows, shape.rows13), _BF16), ((rows,), _F32), ((shape.experts,), _I32),
+                   ((rows,), _I32), ((tokens, shape.top_k), _I32)]
+        out, *saved = _launch(self.device, self.texts[0], (x, experts, scores, w13, w2), results, tokens)
+        return out, (x, *saved)
+
+    def backward(self, gradient: torch.Tensor, saved: Sequence[torch.Tensor], w13: torch.Tensor, w2: torch.Tensor, *,
+                 seed: torch.Tensor) -> Sequence[torch.Tensor]:
+        shape, tokens = self.shape, gradient.shape[0]
+        results = [((tokens, shape.hidden), _F32), ((tokens, shape.top_k), _F32), (shape.shape13, _F32), (shape.shape2, _F32)]
+        return _launch(self.device, self.texts[1], (gradient.to(_BF16), *saved, w13, w2, seed), results, tokens)
+
+
+class _DeviceLinear:
+    """The functions of a linear layer on tensors of a GPU."""
+
+    def __init__(self, program: LinearProgram, device: Device, dtype: torch.dtype):
+        self.program, self.device = program, device
+        self.texts = linear_functions(program.outputs, program.inputs, program.recipe, _ELEMENTS[dtype])
+
+    def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        results = [((x.shape[0], self.program.outputs), _F32)]
+        return _launch(self.device, self.texts[0], (x.to(_BF16), w), results, x.shape[0])[0]
+
+    def backward(self, gradient: torch.Tensor, x: torch.Tensor, w: torch.Tensor, *, seed: torch.Tensor) -> Sequence[torch.Tensor]:
+        results = [(tuple(x.shape), _F32), (tuple(w.shape), _F32)]
+        return _launch(self.device, self.texts[1], (gradient.to(_BF16), x.to(_BF16), w, seed), results, x.shape[0])
+
+
+def _tensors(arrays: Sequence[Any]) -> list[torch.Tensor]:
+    return [each if isinstance(each, torch.Tensor) else torch.from_numpy(each) for each in arrays]
 
 
 class _MoEFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, scores: torch.Tensor, w13: torch.Tensor, w2: torch.Tensor, experts: torch.Tensor,
-                program: MoEProgram, seed: int) -> torch.Tensor:
+                program: Any, seed: torch.Tensor) -> torch.Tensor:
         out, saved = program.forward(x.detach(), experts, scores.detach(), w13.detach(), w2.detach())
-        ctx.save_for_backward(w13, w2)
-        ctx.saved, ctx.program, ctx.seed, ctx.types = saved, program, seed, (x.dtype, scores.dtype)
-        return torch.from_numpy(out).to(x.dtype)
+        ctx.save_for_backward(w13, w2, seed)
+        ctx.saved, ctx.program, ctx.types = saved, program, (x.dtype, scores.dtype)
+        return _tensors([out])[0].to(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        w13, w2 = ctx.saved_tensors
-        found = ctx.program.backward(gradients[0], ctx.saved, w13.detach(), w2.detach(), seed=ctx.seed)
-        x, scores, of_w13, of_w2 = map(torch.from_numpy, found)
+        w13, w2, seed = ctx.saved_tensors
+        found = ctx.program.backward(gradients[0], ctx.saved, w13.detach(), w2.detach(), seed=_seed_for(ctx.program, seed))
+        x, scores, of_w13, of_w2 = _tensors(found)
         return x.to(ctx.types[0]), scores.to(ctx.types[1]), of_w13.to(w13.dtype), of_w2.to(w2.dtype), None, None, None
 
 
 class _LinearFunction(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, program: LinearProgram, seed: int) -> torch.Tensor:
-        ctx.save_for_backward(x, w)
-        ctx.program, ctx.seed = program, seed
-        return torch.from_numpy(program.forward(x.detach(), w.detach())).to(x.dtype)
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, program: Any, seed: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, w, seed)
+        ctx.program = program
+        return _tensors([program.forward(x.detach(), w.detach())])[0].to(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        x, w = ctx.saved_tensors
-        found = ctx.program.backward(gradients[0], x.detach(), w.detach(), seed=ctx.seed)
-        return torch.from_numpy(found.x).to(x.dtype), torch.from_numpy(found.w).to(w.dtype), None, None
+        x, w, seed = ctx.saved_tensors
+        of_x, of_w = _tensors(ctx.program.backward(gradients[0], x.detach(), w.detach(), seed=_seed_for(ctx.program, seed)))
+        return of_x.to(x.dtype), of_w.to(w.dtype), None, None
 
 
-class MoE(torch.nn.Module):
-    """The experts of a layer on tensors of the CPU: parameters ``w13`` and ``w2`` as :class:`MoEShape` says.
+def _seed_for(program: Any, seed: torch.Tensor) -> Any:
+    """As the programs take it, a number; on a GPU it stays there."""
+    return seed if isinstance(program, (_DeviceMoE, _DeviceLinear)) else int(seed)
+
+
+class _Layer(torch.nn.Module):
+    """Functions by the place of the tensors and the type of the weights."""
+
+    program: Any
+    _make: Callable[..., Any]
+
+    def _program_for(self, x: torch.Tensor, weights: torch.Tensor) -> Any:
+        device = find_device(x)
+        if device is None:
+            return self.program
+        made = self.__dict__.setdefault("_made", {})
+        key = device.name, weights.dtype
+        if key not in made:
+            made[key] = type(self)._make(self.program, device, weights.dtype)
+        return made[key]
+
+
+class MoE(_Layer):
+    """The experts of a layer on tensors of the CPU or of a GPU: parameters ``w13`` and ``w2`` as :class:`MoEShape` says.
 
     ``module(x, experts, scores)`` takes rows ``[.., hidden]``, and the experts of each token with their scores,
     ``[.., top_k]``, which a router makes; see :meth:`MoEProgram.forward`. Gradients are those of ``x``, ``scores`` and the
-    parameters, which may be of float32 (the default) or bfloat16.
+    parameters, which may be of float32 (the default) or bfloat16. On a GPU gate and up rows lie in runs, as
+    ``swiglu("gpt-oss")`` has them, and experts that are none are left out without an error.
     """
+
+    _make = _DeviceMoE
 
     def __init__(self, experts: int, hidden: int, width: int, top_k: int, *, activation: ActivationLike | None = None,
                  recipe: Recipe | None = None, dtype: torch.dtype = torch.float32, target: str = "cpu"):
@@ -80,15 +168,18 @@ class MoE(torch.nn.Module):
         self.w13, self.w2 = _parameter(*shape.shape13, dtype=dtype), _parameter(*shape.shape2, dtype=dtype)
 
     def forward(self, x: torch.Tensor, experts: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        _check_place(x=x, experts=experts, scores=scores, w13=self.w13)
+        _check_devices(x=x, experts=experts, scores=scores, w13=self.w13)
         slots = self.program.shape.top_k
         out = _MoEFunction.apply(x.reshape(-1, x.shape[-1]), scores.reshape(-1, slots).float(), self.w13, self.w2,
-                                 experts.reshape(-1, slots), self.program, _draw())
+                                 experts.reshape(-1, slots), self._program_for(x, self.w13), _draw(x))
         return out.reshape(x.shape)
 
 
-class Linear(torch.nn.Module):
-    """``x w^T + bias`` on tensors of the CPU, with the parameters of :class:`torch.nn.Linear`; the product is that of the recipe."""
+class Linear(_Layer):
+    """``x w^T + bias`` with the parameters of :class:`torch.nn.Linear`, on tensors of the CPU or of a GPU; the product is that
+    of the recipe."""
+
+    _make = _DeviceLinear
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True, *, recipe: Recipe | None = None,
                  dtype: torch.dtype = torch.float32, target: str = "cpu"):
@@ -98,7 +189,7 @@ class Linear(torch.nn.Module):
         self.bias = torch.nn.Parameter(torch.zeros(outputs, dtype=dtype)) if bias else None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        _check_place(x=x, weight=self.weight)
-        y = _LinearFunction.apply(x.reshape(-1, x.shape[-1]), self.weight, self.program, _draw())
+        _check_devices(x=x, weight=self.weight)
+        y = _LinearFunction.apply(x.reshape(-1, x.shape[-1]), self.weight, self._program_for(x, self.weight), _draw(x))
         y = y.reshape(*x.shape[:-1], y.shape[-1])
         return y if self.bias is None else y + self.bias.to(y.dtype)
