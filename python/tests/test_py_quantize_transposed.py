@@ -80,3 +80,23 @@ def test_wrong_extents_are_named(rng):
         program.run(rng.standard_normal((40, 23)).astype(np.float32))
     with pytest.raises(nvfp4.ArgumentError, match="expected a tensor of rank 2 or 3 with transposed"):
         nvfp4.quantize(np.ones(16, np.float32), transposed=True)
+
+
+@pytest.mark.parametrize("shape, transposed", [((64, 48), False), ((48, 64), True), ((2, 32, 40), False), ((2, 33, 96), True)])
+@pytest.mark.parametrize("target", TARGETS)
+def test_squares_of_warps(rng, target, shape, transposed):
+    """Where whole warps have the lines of squares, their threads share the maximum: the bytes are those of the CPU."""
+    dims = "x".join(map(str, shape))
+    result = (*shape[:-2], shape[-1], shape[-2]) if transposed else shape
+    mode = " {transposed}" if transposed else ""
+    scaled = f"!grouped_scaled_gemm.scaled<{'x'.join(map(str, result))}, nvfp4>"
+    text = f"""func.func @f(%x: tensor<{dims}xbf16>) -> {scaled} {{
+  %q = grouped_scaled_gemm.quantize <te, two_d>(%x : tensor<{dims}xbf16>){mode} -> {scaled}
+  return %q : {scaled}
+}}"""
+    x = make_values(rng, shape, "bf16")
+    wanted = nvfp4.compile(text, "cpu").run(x)
+    program = nvfp4.compile(text, f"{target}+sim", memory="device")
+    assert "shfl.sync" in program.ir("ptx")
+    values, scales = nvfp4.on_device(program, "sim").run([nvfp4.DeviceArray.of(x, "sim")])
+    assert get_bytes(values.numpy()) == get_bytes(wanted.values) and get_bytes(scales.numpy()) == get_bytes(wanted.scales)

@@ -61,13 +61,14 @@ SmallVector<Value> getArgumentColumns(LoopBuilder &b, ActivationAttr activation,
 
 struct LowerGlu : LowerToLaunch<GluOp> {
   using LowerToLaunch::LowerToLaunch;
+  static constexpr int64_t kThreads = 128;
 
   void lower(GluOp op, LoopBuilder &b) const override {
     Value input = getMatrix(b, op.getInput()), out = getMatrix(b, op.getOut());
     ActivationAttr activation = op.getActivation();
     Type element = cast<MemRefType>(out.getType()).getElementType();
     int64_t lanes = countLanesOf(activation, {input, out}, out);
-    launchRows(b, "glu", out, lanes, [&](Value row, Value column) {
+    auto lowerPiece = [&](Value row, Value column) {
       SmallVector<Value> z;
       for (Value at : getArgumentColumns(b, activation, column, b.dim(out, 1)))
         z.push_back(b.toF32(loadLanes(b, input, row, at, lanes)));
@@ -75,7 +76,18 @@ struct LowerGlu : LowerToLaunch<GluOp> {
           emitActivationParams(b.builder, b.loc, activation);
       Value y = emitActivation(b.builder, b.loc, activation, params, z);
       storeLanes(b, b.fromF32(y, element), out, row, column);
-    });
+    };
+    // A block has a row, however long: blocks with little work cost their
+    // start.
+    launchBlocks(
+        b, "glu", b.dim(out, 0), kThreads, {}, [&](const BlockCode &code) {
+          Value first = b.mul(code.thread, b.index(lanes));
+          auto loop = scf::ForOp::create(b.builder, b.loc, first, b.dim(out, 1),
+                                         b.index(kThreads * lanes));
+          OpBuilder::InsertionGuard guard(b.builder);
+          b.builder.setInsertionPointToStart(loop.getBody());
+          lowerPiece(code.block, loop.getInductionVar());
+        });
   }
 };
 

@@ -219,7 +219,21 @@ private:
           low = b.minS(low, b.select(row.isPower, row.exponent, i32(none)));
           high = b.maxS(high, b.select(row.isPower, row.exponent, i32(-none)));
         }
-      b.ifThen(b.cmp(Predicate::sle, low, high), [&] {
+      // The threads of a block of weights are a warp.
+      auto share = [&](Value value, bool isLow) {
+        for (int32_t distance = kQuads / 2; distance > 0; distance /= 2) {
+          Value other =
+              gpu::ShuffleOp::create(b.builder, b.loc, value, distance,
+                                     int32_t(kQuads), gpu::ShuffleMode::XOR)
+                  .getShuffleResult();
+          value = isLow ? b.minS(value, other) : b.maxS(value, other);
+        }
+        return value;
+      };
+      low = share(low, /*isLow=*/true);
+      high = share(high, /*isLow=*/false);
+      Value isFirst = b.cmp(Predicate::eq, quad.number, 0);
+      b.ifThen(b.bitAnd(isFirst, b.cmp(Predicate::sle, low, high)), [&] {
         auto update = [&](arith::AtomicRMWKind kind, Value value, int64_t at) {
           memref::AtomicRMWOp::create(
               b.builder, b.loc, kind, value, ranges,

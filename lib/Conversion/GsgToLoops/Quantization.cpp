@@ -19,6 +19,7 @@
 #include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -53,6 +54,8 @@ struct QuantizeEmitter {
   GroupedLines lines;
   RealLines input;
   CodeLines codes;
+  /// The threads of a warp have neighbouring lines, whole squares of them.
+  bool hasWarps = false;
 
   void emitPart(const LinePart &part) {
     Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
@@ -92,8 +95,33 @@ private:
     mb.store(found.scale, lines.scales[0].address(mb, scale));
   }
 
+  /// The larger of the maxima of 16 threads, as bits.
+  Value shareOverSquare(Value bits) {
+    constexpr int32_t warp = 32;
+    for (int32_t distance = 8; distance > 0; distance /= 2)
+      bits = mb.maxS(bits,
+                     gpu::ShuffleOp::create(mb.builder, mb.loc, bits, distance,
+                                            warp, gpu::ShuffleMode::XOR)
+                         .getShuffleResult());
+    return bits;
+  }
+
+  /// Each thread has a line of a square.
+  void emitLineOfSquares(const LinePart &part, Value global) {
+    Value line = part.begin.line;
+    int64_t block = quantizer.getBlockSize();
+    part.forEachBlock(mb, block, [&](Value number, Value count) {
+      Value x = input.load(mb, elementAt(part, line, number), block, count);
+      Value amax = emitBlockAmax(mb.builder, mb.loc, quantizer, x);
+      emitBlock(part, line, number, count, global,
+                mb.fromBits(shareOverSquare(mb.toBits(amax))));
+    });
+  }
+
   /// The first line of each square of lines does the work of all of them.
   void emitSquares(const LinePart &part, Value global) {
+    if (hasWarps)
+      return emitLineOfSquares(part, global);
     int64_t block = quantizer.getBlockSize();
     Value leads = mb.cmp(IntPredicate::eq, mb.rem(part.lineInGroup, block), 0);
     mb.ifThen(leads, [&] {
@@ -117,6 +145,14 @@ private:
     });
   }
 };
+
+/// Whether the lines of a tensor of `type` are known to be of whole warps.
+bool hasWarpsOfLines(ScaledType type) {
+  if (!type.isKMajor() || type.getRank() < 2)
+    return false;
+  int64_t lines = type.getDimSize(type.getRank() - 2);
+  return !ShapedType::isDynamic(lines) && lines % 32 == 0;
+}
 
 /// Whether no byte of FP4 values is of two groups.
 bool beginAtEvenPlaces(GroupingAttr grouping) {
@@ -146,7 +182,9 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
     if (op.getTransposed())
       std::swap(*std::prev(logical.sizes.end(), 2), logical.sizes.back());
     lines.extents = LineExtents::get(mb, type, logical);
-    lines.areColumns = input.transposed || !type.isKMajor();
+    bool hasWarps =
+        onDevice && op.getQuantizer().getTwoD() && hasWarpsOfLines(type);
+    lines.areColumns = input.transposed || !type.isKMajor() || hasWarps;
     lines.grouping = op.getGrouping().value_or(GroupingAttr());
     lines.groups = op.getGroups();
     lines.scales = {ScaleLines::get(mb, op.getOutScales(), type)};
@@ -155,8 +193,13 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
                        !beginAtEvenPlaces(lines.grouping);
     CodeLines codes = codesOf(mb, op.getOut(), lines);
     QuantizeEmitter emitter{
-        mb,    op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
-        lines, input, codes};
+        mb,
+        op,
+        BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
+        lines,
+        input,
+        codes,
+        hasWarps};
     lines.forEachPart(mb,
                       [&](const LinePart &part) { emitter.emitPart(part); });
     rewriter.eraseOp(op);
