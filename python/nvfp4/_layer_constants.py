@@ -18,7 +18,7 @@ from ._layer_text import PLAIN, LayerText
 from ._scalars import check_count, float32s, scalar
 from .errors import ArgumentError, check_one_of
 from .layer_parts import ROUTING_METHODS, routing_attributes
-from .options import QUANTIZERS, QuantizerLike, activation_of, quantizer_of
+from .options import QUANTIZERS, QuantizerLike, activation_of, quantizer_of, word_of
 from .tensors import FORMATS, ScaledTensor
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class LayerConstants:
     def __init__(self, weights: MoEWeights, *, routing: str | None = None, routing_bias: Any = None,
                  n_group: int | None = None, topk_group: int | None = None, routed_scaling: float | None = None,
                  activation_format: str | None = None, quantizer: QuantizerLike | None = None,
-                 dtype: Any = ml_dtypes.bfloat16):
+                 dtype: Any = ml_dtypes.bfloat16, determinism: str | None = None):
         act = activation_format_of(weights, activation_format)
         is_plain = act in PLAIN
         if is_plain and quantizer is not None:
@@ -141,7 +141,8 @@ class LayerConstants:
             routing_attributes=attributes, routing_bias="routing_bias" in self.named, encode13=encode13 is not None,
             encode2="" if encode2 is None else f"tensor<{weights.experts}xf32>" if encode2.ndim else "f32",
             alpha13="alpha13" in self.named, alpha2="alpha2" in self.named, bias13=bias_element("bias13"),
-            bias2=bias_element("bias2"))
+            bias2=bias_element("bias2"), attributes="" if determinism is None else
+            f" {{determinism = #{DIALECT}<determinism {word_of('determinism', determinism)}>}}")
         self.signature = LayerSignature(fields, act, dict(
             routing=routing, routing_bias=routing_bias, n_group=n_group, topk_group=topk_group,
             routed_scaling=routed_scaling))

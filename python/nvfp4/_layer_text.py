@@ -20,7 +20,7 @@ class LayerText:
 
     Experts come from ``logits`` (its element type) by ``routing``, or where that is empty from ``ids`` and ``scores``
     (their element types), the experts of each token and their weights. ``on_device`` is of kernels, which leave out
-    every id that is none; elsewhere ids are checked.
+    every id that is none; elsewhere ids are checked. ``attributes`` are those of both products, with a space before.
     """
 
     experts: int
@@ -48,6 +48,7 @@ class LayerText:
     bias13: str
     bias2: str
     on_device: bool = False
+    attributes: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -64,10 +65,10 @@ class LayerText:
         rest = f"rhs(%w13 : !w13){clauses}\n      activation = {self.activation}"
         rows = f"tensor<?x{self.hidden}x{self.element}>"
         if self.is_plain:
-            return (f"%he = tensor.empty(%rows) : {self.act2}\n  {product}(%p : {rows}) {rest} outs(%he : {self.act2}) -> "
-                    f"{self.act2}")
+            return (f"%he = tensor.empty(%rows) : {self.act2}\n  {product}(%p : {rows}) {rest} outs(%he : {self.act2})"
+                    f"{self.attributes} -> {self.act2}")
         return (f"%q = {DIALECT}.quantize {self.quantizer}(%p : {rows}){encode13} -> !act\n  "
-                f"{product}(%q : !act) {rest} quantizer = {self.quantizer}{encode2} -> !glu")
+                f"{product}(%q : !act) {rest} quantizer = {self.quantizer}{encode2}{self.attributes} -> !glu")
 
     def _choice(self, bias: str) -> str:
         """%weights and %experts, the choice of each token."""
@@ -169,7 +170,7 @@ class LayerText:
   %ye = tensor.empty(%rows) : tensor<?x{h}xf32>
   %y = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{e}xi32>)
       lhs(%h : {self.act2 if self.is_plain else '!glu'}) rhs(%w2 : !w2){clause('alpha', 'alpha2')}{clause('bias', 'bias2')}
-      outs(%ye : tensor<?x{h}xf32>) -> tensor<?x{h}xf32>
+      outs(%ye : tensor<?x{h}xf32>){self.attributes} -> tensor<?x{h}xf32>
   %oe = tensor.empty(%tokens) : tensor<?x{h}x{self.out}>
   %o = {DIALECT}.combine(%y : tensor<?x{h}xf32>) by(%s#2 : tensor<?x{k}xi32>)
       weights(%weights : tensor<?x{k}xf32>)

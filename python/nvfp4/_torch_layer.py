@@ -126,7 +126,7 @@ class MoELayer(torch.nn.Module):
     """The experts of a layer for tensors of torch, on the CPU or packed for a GPU of compute capability 9.0.
 
     ``weights`` are :class:`nvfp4.MoEWeights`; options are those of :func:`nvfp4.moe_layer` (``top_k``, ``routing``,
-    ..., ``activation_format``, ``quantizer``), and ``dtype`` is the type of results, or None for that of ``x``. Weights
+    ..., ``activation_format``, ``quantizer``), ``determinism`` is that of :func:`nvfp4.grouped_matmul`, and ``dtype`` is the type of results, or None for that of ``x``. Weights
     are buffers, on ``device``: they are packed when the module moves to a GPU (:func:`nvfp4.pack_layer`) and unpacked
     when it moves back. ``to(dtype)`` and ``half()`` do not change them.
 
