@@ -118,7 +118,7 @@ Real swiGLU(const ActivationParams &p, Real gate, Real up) {
   return finishInexact(F32, y, 1.0);
 }
 
-/// What slopes are off by in f64, and 1: they are rounded to f32 once.
+/// A slope that f64 computes with some error and that is rounded to f32 once.
 Real finishSlope(double value, double bound) {
   return finishInexact(F32, {value, bound + 0x1p-38}, 1.0);
 }

@@ -195,7 +195,7 @@ class Call:
         return self.made(lambda text: program_of(text, target, device))
 
     def made(self, make: Callable[[str], Any]) -> Any:
-        """What is made of the text, where a CompileError names the arguments that the text was made of."""
+        """The object that is made of the text; a CompileError names the arguments that the text was made of."""
         try:
             return make(self.text())
         except CompileError as error:

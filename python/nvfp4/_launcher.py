@@ -20,7 +20,7 @@ __all__ = ["HostLauncher", "Launcher", "Operand"]
 # The CPU, as DLPack has it.
 _HOST = 1, 0
 
-# Of how many sizes a launcher keeps the workspace that they need.
+# A launcher keeps the workspaces of so many sizes.
 _MOST_SIZES = 4096
 
 

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What stays from call to call of a layer: its constant arguments, and what its text says of them."""
+"""The constant arguments of a layer, which stay from call to call, and the parts of its text that depend on them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ __all__ = ["DTYPES", "ELEMENTS", "Device", "HostTensorLauncher", "TensorLauncher
 #: Element types of MLIR, and of torch.
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64}
 ELEMENTS = {dtype: element for element, dtype in DTYPES.items()}
-# What a tensor may be whose element type in MLIR has no other name in torch.
+# Types in torch of tensors whose element type in MLIR has no other name there.
 _STORED = {"i8": (torch.uint8, torch.int8), "f8E4M3FN": (torch.float8_e4m3fn, torch.uint8),
            "f8E5M2": (torch.float8_e5m2, torch.uint8), "f8E8M0FNU": (torch.uint8,)}
 for _element, _name in (("i8", "float4_e2m1fn_x2"), ("f8E8M0FNU", "float8_e8m0fnu")):
@@ -198,7 +198,7 @@ _threads = threading.local()
 
 
 def keep(key: Hashable, make: Callable[[], Any]) -> Any:
-    """What ``make`` made for ``key`` in this thread, made now where there is none."""
+    """The object that ``make`` made for ``key`` in this thread; it is made now where there is none."""
     kept: Any = _threads.__dict__
     found = kept.get(key)
     if found is None:

@@ -128,7 +128,7 @@ def glu(z: Any, activation: ActivationLike, *, dtype: Any = None, math_mode: str
 
 
 class GluGradient(NamedTuple):
-    """What :func:`glu_backward` returns."""
+    """The results of :func:`glu_backward`."""
 
     z: np.ndarray
     prob: np.ndarray | None

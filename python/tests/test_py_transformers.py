@@ -76,7 +76,7 @@ def test_experts(name):
     assert got.dtype == torch.bfloat16 and wanted.abs().max() > 0.1
     # Rows between the products and results are rounded to bfloat16.
     assert (got.double() - wanted).abs().max() < 2**-7 * wanted.abs().max()
-    # Of the float parameters themselves the weights are 4-bit approximations.
+    # The weights are 4-bit approximations of the float parameters.
     plain = exact(experts, layer)
     for parameter in ("gate_up_proj", "down_proj"):
         setattr(plain, parameter, torch.nn.Parameter(getattr(experts, parameter).double()))

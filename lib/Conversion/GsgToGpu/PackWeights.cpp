@@ -87,7 +87,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What is packed
+  // Codes and scales
   //===--------------------------------------------------------------------===//
 
   /// The codes of `piece` in `row` of a matrix, and the byte of their scale;
@@ -121,7 +121,7 @@ private:
     return {found.getResult(0), found.getResult(1)};
   }
 
-  /// `shift` is what the exponents of the matrix are lowered by.
+  /// The exponents of the matrix are lowered by `shift`.
   RowStep read(const Quad &quad, Value row, const ColumnPiece &piece,
                Value shift) {
     auto [loaded, byte] = load(quad, row, piece);
@@ -249,8 +249,8 @@ private:
     return b.load(ranges, {b.toIndex(matrix), b.index(i)});
   }
 
-  /// What the exponents of a matrix are lowered by, so that their fields are in
-  /// range.
+  /// The number that the exponents of a matrix are lowered by, so that their
+  /// fields are in range.
   Value getShift(Value matrix) {
     FieldRange range = getFieldRange(weights.coding);
     Value low = getRange(matrix, 0), high = getRange(matrix, 1);

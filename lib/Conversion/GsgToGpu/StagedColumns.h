@@ -34,7 +34,7 @@ struct GroupsAlongK {
   /// The scales of a group follow those of the group before.
   bool isCompact = false;
 
-  /// Those of `op`, if it has any.
+  /// The groups of `op`, if it has any.
   template <typename OpTy> static std::optional<GroupsAlongK> get(OpTy op) {
     std::optional<warpspec::GroupForm> form = op.getForm();
     if (form != warpspec::GroupForm::KEnds &&

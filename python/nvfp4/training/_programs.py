@@ -24,7 +24,7 @@ _LAST_SEED = 2**62 - 1
 
 
 class MoESaved(NamedTuple):
-    """What :meth:`MoEProgram.backward` needs of the forward pass."""
+    """The parts of a forward pass that :meth:`MoEProgram.backward` needs."""
 
     x: np.ndarray
     z: np.ndarray

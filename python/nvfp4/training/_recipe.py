@@ -20,7 +20,7 @@ _QUANTIZERS = {"nvfp4": ("te", True), "mxfp8_e4m3": ("ue8m0_up", False), "mxfp4"
 class Recipe:
     """How a layer is trained: ``format`` of all operands, ``nvfp4``, ``mxfp8_e4m3`` or ``mxfp4``.
 
-    What follows is of NVFP4: ``squares`` shares the scales of weights among 16 x 16 values, so that weights are the same
+    The other options belong to NVFP4: ``squares`` shares the scales of weights among 16 x 16 values, so that weights are the same
     numbers in the forward and in the backward product; ``stochastic`` rounds gradients stochastically, by the seed of the
     call; ``hadamard`` multiplies runs of 16 tokens of both operands of a gradient of weights by a Hadamard matrix, which
     spreads outliers and leaves the product as it is. ``sign_mask`` has a bit for each token of a run whose sign changes

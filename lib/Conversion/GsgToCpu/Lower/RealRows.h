@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What activations read and write. Columns of pairs whose runs divide sixteen
-// are split by a shuffle of 32 neighbours; longer runs are read where they
-// start.
+// Rows that activations read and write. Columns of pairs whose runs divide
+// sixteen are split by a shuffle of 32 neighbours; longer runs are read where
+// they start.
 //
 //===----------------------------------------------------------------------===//
 
