@@ -118,10 +118,13 @@ typedef struct Nvfp4CompileOptions {
   /* Where arguments and results of functions for a GPU are: `host`, or `device`
    * for nvfp4_function_run, which copies nothing. */
   MlirStringRef memory;
+  /* Code for GPUs holds machine code by NVIDIA's ptxas beside the PTX, so that
+   * drivers need not assemble it when it is loaded. */
+  bool assemble;
 } Nvfp4CompileOptions;
 
 /* CPU, native, optimised at level 3, with threads and checks, 4 versions,
- * memory of the host. */
+ * memory of the host, PTX alone. */
 NVFP4_COMPILER_API Nvfp4CompileOptions nvfp4CompileOptionsGetDefault(void);
 
 /* Takes the module after a pass of the pipeline, by the name of the pass. */

@@ -111,6 +111,7 @@ void nvfp4::buildGsgToSm100Pipeline(OpPassManager &pm,
   pm.addPass(createConvertGpuHostToLLVMPass());
   target::EmbedKernelsPassOptions embed;
   embed.target = options.target;
+  embed.assemble = options.assemble;
   pm.addPass(target::createEmbedKernelsPass(embed));
   std::vector<std::string> isas(options.isas.begin(), options.isas.end());
   buildConvertToLoopsPipeline(pm, isas);

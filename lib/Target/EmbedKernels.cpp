@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX is text, so it is a constant like another.
+// PTX and fat binaries are bytes, so they are constants like others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #include "nvfp4/Target/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Threading.h"
 
 namespace nvfp4::target {
 #define GEN_PASS_DEF_EMBEDKERNELSPASS
@@ -94,21 +95,19 @@ namespace {
 struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
   using EmbedKernelsPassBase::EmbedKernelsPassBase;
 
-  LogicalResult embed(gpu::GPUModuleOp kernels, const GpuTarget &gpu) {
-    FailureOr<std::string> ptx = emitPtx(kernels, gpu);
-    if (failed(ptx))
-      return failure();
+  /// Defines `code`, the image of `kernels`, and what belongs to them.
+  LogicalResult embed(gpu::GPUModuleOp kernels, StringRef code) {
     OpBuilder builder(&getContext());
-    ptx->push_back('\0');
-    Type text = LLVM::LLVMArrayType::get(builder.getI8Type(), ptx->size());
+    std::string bytes = (code + StringRef("\0", 1)).str();
+    Type type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
     Type i32 = builder.getI32Type();
     std::string image = (kernels.getName() + "_image").str();
-    define(getOperation(), image, text, builder.getStringAttr(*ptx));
+    define(getOperation(), image, type, builder.getStringAttr(bytes));
     bool hasEntries = false;
     for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>())
       hasEntries |= defineEntry(kernel, kernels.getName(), image);
     if (hasEntries && !getOperation().lookupSymbol(image))
-      defineText(getOperation(), image, StringRef(*ptx).drop_back());
+      defineText(getOperation(), image, code);
     for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>()) {
       auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
       auto shared = kernel->getAttrOfType<IntegerAttr>("nvfp4.shared_bytes");
@@ -189,6 +188,19 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
              });
   }
 
+  /// Replaces each PTX by a fat binary, several at once.
+  LogicalResult assembleImages(MutableArrayRef<std::string> images,
+                               const GpuTarget &gpu) {
+    return failableParallelForEach(
+        &getContext(), images, [&](std::string &image) -> LogicalResult {
+          llvm::Expected<std::string> code = assembleFatBinary(image, gpu);
+          if (!code)
+            return getOperation().emitError(llvm::toString(code.takeError()));
+          image = std::move(*code);
+          return success();
+        });
+  }
+
   SmallVector<std::string> entries;
 
   void runOnOperation() override {
@@ -198,9 +210,19 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
       getOperation().emitError(llvm::toString(gpu.takeError()));
       return signalPassFailure();
     }
-    for (auto kernels :
-         llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>()))
-      if (failed(embed(kernels, *gpu)))
+    SmallVector<gpu::GPUModuleOp> modules(
+        getOperation().getOps<gpu::GPUModuleOp>());
+    SmallVector<std::string> images;
+    for (gpu::GPUModuleOp kernels : modules) {
+      FailureOr<std::string> ptx = emitPtx(kernels, *gpu);
+      if (failed(ptx))
+        return signalPassFailure();
+      images.push_back(std::move(*ptx));
+    }
+    if (assemble && failed(assembleImages(images, *gpu)))
+      return signalPassFailure();
+    for (auto [kernels, image] : llvm::zip_equal(modules, images))
+      if (failed(embed(kernels, image)))
         return signalPassFailure();
     defineList();
   }

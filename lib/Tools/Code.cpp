@@ -98,6 +98,11 @@ LogicalResult tools::resolve(CodeOptions &options) {
                              Twine(options.versions));
     return failure();
   }
+  if (options.assemble && options.target == "cpu") {
+    reportError(options, "expected a GPU as --target for --assemble, but got "
+                         "cpu");
+    return failure();
+  }
   if (options.optLevel > 3) {
     reportError(options,
                 "expected -O0 to -O3, but got -O" + Twine(options.optLevel));
@@ -149,6 +154,7 @@ static void copyOptions(const CodeOptions &options,
   pipeline.target = options.target;
   pipeline.memory = options.memory;
   pipeline.versions = options.versions;
+  pipeline.assemble = options.assemble;
 }
 
 LogicalResult

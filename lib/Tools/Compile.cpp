@@ -147,6 +147,11 @@ int tools::runCompile(CompileOptions options) {
     return reportError(options, "expected --target=" + strategy::listGpus() +
                                     " for --emit=" + options.emit +
                                     ", but got cpu");
+  if (isKernels && options.assemble)
+    return reportError(options, "expected --assemble for code of the host that "
+                                "starts kernels, such as --emit=so, but got "
+                                "--emit=" +
+                                    options.emit);
   options.kernelLibrary = !llvm::is_contained({"mlir", "llvm"}, options.emit);
   if (options.output.empty() && llvm::is_contained(options.forOutput, "-o"))
     return reportError(options,

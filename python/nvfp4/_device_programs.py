@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions on device memory, compiled once for a process, or once for all in a folder.
 
-``$NVFP4_CACHE_DIR`` is a folder that keeps what was compiled: another process loads it, without a compiler.
+``$NVFP4_CACHE_DIR`` is a folder that keeps what was compiled: another process loads it, without a compiler. What is kept has
+been assembled where NVIDIA's ptxas was at hand.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
+import shutil
 import threading
 from typing import Any
 
@@ -17,7 +19,7 @@ from .compiler import Program, load
 from .device_functions import DeviceFunction, on_device
 from .errors import NVFP4Error
 
-__all__ = ["cached_path", "device_function", "device_program"]
+__all__ = ["cached_path", "device_function", "device_program", "has_ptxas"]
 
 _FOLDER = "NVFP4_CACHE_DIR"
 _programs: dict[tuple[str, str], Any] = {}
@@ -43,9 +45,17 @@ def _load(path: pathlib.Path) -> Any:
         return None
 
 
+def has_ptxas() -> bool:
+    """Whether the compiler finds ptxas and fatbinary, by $CUDA_HOME or PATH."""
+    folders = [os.path.join(os.environ["CUDA_HOME"], "bin")] if "CUDA_HOME" in os.environ else []
+    path = os.pathsep.join([*folders, os.environ.get("PATH", "")])
+    return all(shutil.which(name, path=path) for name in ("ptxas", "fatbinary"))
+
+
 def _compile(text: str, target: str, path: pathlib.Path | None) -> Program:
     # The host's part only counts and launches; artefacts move between machines.
-    program = Program(text, target=target, isa="generic", memory="device", name="<nvfp4>")
+    program = Program(text, target=target, isa="generic", memory="device", assemble=path is not None and has_ptxas(),
+                      name="<nvfp4>")
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")

@@ -76,7 +76,8 @@ class CompileOptionsStruct(ctypes.Structure):
     """Nvfp4CompileOptions."""
 
     _fields_ = [("target", StringRef), ("isa", StringRef), ("opt_level", ctypes.c_uint), ("threads", ctypes.c_bool),
-                ("runtime_checks", ctypes.c_bool), ("versions", ctypes.c_int64), ("memory", StringRef)]
+                ("runtime_checks", ctypes.c_bool), ("versions", ctypes.c_int64), ("memory", StringRef),
+                ("assemble", ctypes.c_bool)]
 
 
 class TensorView(ctypes.Structure):

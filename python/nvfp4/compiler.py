@@ -334,7 +334,7 @@ class Program(_Loaded):
 
     def __init__(self, text: str, *, target: str = "cpu", device: str | None = None, isa: str = "native",
                  opt_level: int = 3, threads: bool = True, runtime_checks: bool = True, versions: int = 4,
-                 memory: str = "host", name: str = "<text>", pipeline: str | None = None):
+                 memory: str = "host", assemble: bool = False, name: str = "<text>", pipeline: str | None = None):
         target, plus, simulated = target.partition("+")
         if plus and simulated != "sim":
             raise ArgumentError(f"expected a target such as cpu, sm_100a or sm_100a+sim, but got '{target}+{simulated}'")
@@ -355,7 +355,8 @@ class Program(_Loaded):
         self._options = _library.CompileOptionsStruct(
             *self._strings[:2], check_count("opt_level", opt_level, 3, "none to all optimisations", least=0),
             check_flag("threads", threads), check_flag("runtime_checks", runtime_checks),
-            check_count("versions", versions, 64, "kernels of a product"), self._strings[2])
+            check_count("versions", versions, 64, "kernels of a product"), self._strings[2],
+            check_flag("assemble", assemble))
         self._stages: dict[str, str] | None = None
         collector, self._module = _parse(self, text, name, pipeline)
         self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
@@ -497,7 +498,7 @@ class Program(_Loaded):
 
 def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: str = "native", opt_level: int = 3,
             threads: bool = True, runtime_checks: bool = True, versions: int = 4, memory: str = "host",
-            name: str = "<text>", pipeline: str | None = None) -> Program:
+            assemble: bool = False, name: str = "<text>", pipeline: str | None = None) -> Program:
     """Compiles MLIR text into this process.
 
     ``target`` is ``cpu``, or a GPU for products (``sm_90a``, ``sm_100a``, ``sm_103a``, ``sm_100f``), whose kernels run on
@@ -506,12 +507,13 @@ def compile(mlir: str, target: str = "cpu", *, device: str | None = None, isa: s
     ``all``, among which the CPU chooses.
     ``runtime_checks`` checks offsets, indices and extents where the code runs. ``versions`` is how many kernels for few
     and for many rows a product has, at most, whose rows are known only where the code runs. ``memory`` is ``host``, or
-    ``device`` for functions on memory of a GPU. ``pipeline`` names passes, in
-    MLIR's syntax, that run before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises
-    CompileError with diagnostics.
+    ``device`` for functions on memory of a GPU. ``assemble`` stores the machine code that NVIDIA's ptxas makes beside the
+    PTX of kernels, so that loading a saved artefact assembles nothing. ``pipeline`` names passes, in MLIR's syntax, that run
+    before: ``builtin.module(raise-to-grouped-scaled-gemm)`` for IR of exporters. Raises CompileError with diagnostics.
     """
     return Program(mlir, target=target, device=device, isa=isa, opt_level=opt_level, threads=threads,
-                   runtime_checks=runtime_checks, versions=versions, memory=memory, name=name, pipeline=pipeline)
+                   runtime_checks=runtime_checks, versions=versions, memory=memory, assemble=assemble, name=name,
+                   pipeline=pipeline)
 
 
 def explain(mlir: str, target: str = "sm_100a", *, name: str = "<text>", pipeline: str | None = None) -> str:

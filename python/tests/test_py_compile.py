@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import nvfp4
+from nvfp4._device_programs import has_ptxas
 from nvfp4_formats import FORMATS, random_scaled
 
 EXPERTS = """
@@ -294,6 +295,19 @@ def test_products_become_kernels_in_the_simulator(operands):
     np.testing.assert_array_equal(program.run(x, w, ends, expected.copy()), expected)
     assert "tcgen05" in program.ir("ptx") and "warpspec." in program.ir("warpspec")
     assert "ptx" in program.stages
+
+
+@pytest.mark.skipif(not has_ptxas(), reason="needs NVIDIA's ptxas")
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_100f"])
+def test_assembled_kernels_run_in_the_simulator_as_well(target, operands, tmp_path):
+    x, w, ends, expected = operands
+    text = EXPERTS[:EXPERTS.index("func.func @twice")]
+    plain, assembled = (nvfp4.compile(text, target, device="sim", assemble=each) for each in (False, True))
+    np.testing.assert_array_equal(assembled.run(x, w, ends, expected.copy()), plain.run(x, w, ends, expected.copy()))
+    assembled.save(tmp_path / "experts.so")
+    assert b"\177ELF" in (tmp_path / "experts.so").read_bytes()[4:]
+    loaded = nvfp4.load(tmp_path / "experts.so", device="sim")
+    np.testing.assert_array_equal(loaded.run(x, w, ends, expected.copy()), expected)
 
 
 def test_the_interpreter_is_at_hand(program, operands, rng):

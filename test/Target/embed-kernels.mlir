@@ -3,6 +3,10 @@
 // RUN: nvfp4-opt %s -nvfp4-embed-kernels=target=sm_103a -split-input-file | FileCheck %s --check-prefix=SM103
 // RUN: not nvfp4-opt %s -nvfp4-embed-kernels=target=sm_42 -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
 
+// Machine code of ptxas beside it: a fat binary, which begins with this number.
+// RUN: %if ptxas %{ nvfp4-opt %s "-nvfp4-embed-kernels=target=sm_100a assemble" -split-input-file | FileCheck %s --check-prefix=FAT %}
+// FAT: llvm.mlir.global internal constant @kernels_image("P\EDU\BA
+
 // SM103: @kernels_image("{{.*}}.target sm_103a
 // TARGET: error: {{.*}}sm_42
 

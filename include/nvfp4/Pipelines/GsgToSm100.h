@@ -40,6 +40,10 @@ struct GsgToSm100Options : GsgToCpuOptions {
           "Kernels for few and for many rows of a product whose rows "
           "are known only when it runs, at most; 1 for none"),
       llvm::cl::init(1)};
+  Option<bool> assemble{
+      *this, "assemble",
+      llvm::cl::desc("Machine code beside the PTX; needs NVIDIA's ptxas"),
+      llvm::cl::init(false)};
   Option<bool> verify{
       *this, "verify",
       llvm::cl::desc("Check the schedule of kernels after every pass"),

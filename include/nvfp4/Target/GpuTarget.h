@@ -48,6 +48,12 @@ struct Cubin {
 /// The program is `$CUDA_HOME/bin/ptxas`, or the one in PATH.
 llvm::Expected<Cubin> assemblePtx(llvm::StringRef ptx, const GpuTarget &target);
 
+/// A fat binary of `ptx` and its cubin: drivers start the latter where they
+/// can, else they assemble the former. Needs `fatbinary`, which comes with
+/// ptxas, as well.
+llvm::Expected<std::string> assembleFatBinary(llvm::StringRef ptx,
+                                              const GpuTarget &target);
+
 } // namespace nvfp4::target
 
 #endif // NVFP4_TARGET_GPUTARGET_H

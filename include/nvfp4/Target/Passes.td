@@ -156,7 +156,7 @@ def EmitEntryPointsPass
 }
 
 def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
-  let summary = "make PTX of kernels and constants of the PTX";
+  let summary = "make code of kernels and constants of the code";
   let description = [{
     Accepts modules whose `gpu.module`s hold functions of the LLVM and NVVM
     dialects. Afterwards there is no `gpu.module`. For a module `@m` the declared
@@ -172,7 +172,9 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
     cluster and the flags above. `@nvfp4_kernels` lists all of these for the
     runtime.
 
-    `target` is the GPU: sm_90a, sm_100a, sm_103a or sm_100f.
+    `target` is the GPU: sm_90a, sm_100a, sm_103a or sm_100f. With `assemble` an
+    image is a fat binary of the PTX and of the machine code that NVIDIA's ptxas
+    makes of it.
 
     Before:
 
@@ -194,7 +196,9 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"sm_100a\"",
-           "sm_90a, sm_100a, sm_103a or sm_100f">
+           "sm_90a, sm_100a, sm_103a or sm_100f">,
+    Option<"assemble", "assemble", "bool", /*default=*/"false",
+           "images hold machine code beside the PTX; needs NVIDIA's ptxas">
   ];
 }
 

@@ -48,6 +48,8 @@ struct CodeOptions {
   /// Kernels for few and for many rows of a product whose rows are known only
   /// where the code runs, at most.
   int64_t versions = 4;
+  /// Artefacts for GPUs hold machine code by NVIDIA's ptxas beside the PTX.
+  bool assemble = false;
   /// The inner kernels come from the library of this compiler, as assembly and
   /// fully optimised; otherwise they are part of the IR.
   bool kernelLibrary = true;

@@ -31,7 +31,8 @@ Nvfp4CompileOptions nvfp4CompileOptionsGetDefault(void) {
   };
   return {literal("cpu"),         literal("native"),
           /*optLevel=*/3,         /*threads=*/true,
-          /*runtimeChecks=*/true, /*versions=*/4,    literal("host")};
+          /*runtimeChecks=*/true, /*versions=*/4,    literal("host"),
+          /*assemble=*/false};
 }
 
 /// A copy to work on, or null after a diagnostic.

@@ -85,6 +85,7 @@ capi::getOptions(const Nvfp4CompileOptions &options, Nvfp4DiagnosticSink sink) {
   result.runtimeChecks = options.runtimeChecks;
   result.versions = options.versions;
   result.memory = toString(options.memory).str();
+  result.assemble = options.assemble;
   result.report = [sink](const std::string &message) {
     reportError(sink, message);
   };
