@@ -110,6 +110,7 @@ private:
   llvm::Error evaluateMatmulList(gsg::MatmulListOp op);
   llvm::Error evaluateGlu(gsg::GluOp op);
   llvm::Error evaluateGluBackward(gsg::GluBackwardOp op);
+  llvm::Error evaluateSumRows(gsg::SumRowsOp op);
   llvm::Error evaluateRoute(gsg::RouteOp op);
   llvm::Error evaluateSortTokens(gsg::SortTokensOp op);
   llvm::Error evaluatePermute(gsg::PermuteOp op);

@@ -152,6 +152,52 @@ llvm::Error Evaluator::evaluateGluBackward(gsg::GluBackwardOp op) {
   return llvm::Error::success();
 }
 
+llvm::Error Evaluator::evaluateSumRows(gsg::SumRowsOp op) {
+  if (op->getNumResults() != 1)
+    return errorAt(op, "expected tensors, but got memrefs");
+  const Tensor &input = tensor(op.getInput());
+  Tensor out = tensor(op.getOut());
+  llvm::Expected<ResolvedGroups> resolved =
+      resolve(op.getGrouping(), op.getGroups(), input.shape());
+  if (!resolved)
+    return errorAt(op, llvm::toString(resolved.takeError()));
+  bool isStack = input.rank() == 3;
+  int64_t columns = input.dim(input.rank() - 1);
+  int64_t rows = input.dim(input.rank() - 2);
+  llvm::SmallVector<GroupRange> groups = resolved->ranges;
+  if (!op.getGroups())
+    groups.assign(static_cast<size_t>(isStack ? input.dim(0) : 1), {0, rows});
+  auto count = static_cast<int64_t>(groups.size());
+  llvm::SmallVector<int64_t> shape{columns};
+  if (isStack || op.getGroups())
+    shape.insert(shape.begin(), count);
+  // sum_rows_c3
+  if (out.shape() != llvm::ArrayRef(shape))
+    return errorAt(op, "expected a destination of a row of each group, but "
+                       "got " +
+                           out.describe());
+  // sum_rows_c4
+  if (op.getProb() && tensor(op.getProb()).shape() != input.shape().drop_back())
+    return errorAt(op, "expected one factor a row, but got " +
+                           tensor(op.getProb()).describe());
+  for (int64_t g = 0; g < count; ++g)
+    for (int64_t c = 0; c < columns; ++c) {
+      double sum = 0.0, magnitude = 0.0;
+      GroupRange range = groups[static_cast<size_t>(g)];
+      int64_t first = range.begin + (isStack ? g * rows : 0);
+      for (int64_t r = first; r < first + range.size; ++r) {
+        double x = input.real(r * columns + c).value;
+        if (op.getProb())
+          x *= tensor(op.getProb()).real(r).value;
+        sum += x;
+        magnitude += std::fabs(x);
+      }
+      out.setReal(g * columns + c, finishSum(sum, magnitude, 0.0, range.size));
+    }
+  setResults(op, {std::move(out)});
+  return llvm::Error::success();
+}
+
 llvm::Error Evaluator::evaluateHadamard(gsg::HadamardOp op) {
   if (op->getNumResults() != 1)
     return errorAt(op, "expected tensors, but got memrefs");

@@ -142,6 +142,21 @@ static void emitChecks(CheckBuilder &check, GluBackwardOp op) {
   emitSameShape(check, "glu_backward_c4", "gradient", op.getGradient(), shape);
 }
 
+static void emitChecks(CheckBuilder &check, SumRowsOp op) {
+  SmallVector<Extent, 3> shape = shapeOf(check, op.getInput());
+  emitOptionalGroups(check, op.getGrouping(), op.getGroups(), shape, {});
+  if (op.getProb())
+    emitSameShape(check, "sum_rows_c4", "prob", op.getProb(),
+                  ArrayRef(shape).drop_back());
+  SmallVector<Extent, 3> sums;
+  if (shape.size() == 3)
+    sums.push_back(shape[0]);
+  else if (op.getGroups())
+    sums.push_back(check.numGroups(*op.getGrouping(), op.getGroups()));
+  sums.push_back(shape.back());
+  emitSameShape(check, "sum_rows_c3", "outs", op.getOut(), sums);
+}
+
 static void emitChecks(CheckBuilder &check, RelayoutScalesOp op) {
   ScaledOperand input{op.getInput(), op.getInputScales(), op.getInputType()};
   ScaledOperand out{op.getInput(), op.getOutScales(), op.getResultType()};
@@ -281,8 +296,8 @@ struct EmitRuntimeChecks
           .Case([&](MatmulOp matmul) { emitMatmulChecks(check, matmul); })
           .Case([&](MatmulListOp list) { emitMatmulListChecks(check, list); })
           .Case<QuantizeOp, DequantizeOp, HadamardOp, GluOp, GluBackwardOp,
-                RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp, RouteOp,
-                SortTokensOp, PermuteOp, CombineOp>(
+                SumRowsOp, RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp,
+                RouteOp, SortTokensOp, PermuteOp, CombineOp>(
               [&](auto other) { emitChecks(check, other); });
       check.destinations(op);
       if (Value condition = check.allHold())

@@ -92,6 +92,65 @@ func.func @glu_backward_c5_of_outs(%z: tensor<2x4x16xf32>, %p: tensor<2xf32>) {
 
 // -----
 
+// sum_rows_c1: rows of a matrix or of a stack
+func.func @sum_rows_c1(%x: tensor<16xf32>) {
+  // expected-error @below {{expected an input of rank 2 or 3, but got rank 1}}
+  %y = grouped_scaled_gemm.sum_rows(%x : tensor<16xf32>) outs(%x : tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// grouping_c13: groups and grouping go together
+func.func @sum_rows_grouping_c13(%x: tensor<4x16xf32>, %o: tensor<16xf32>) {
+  // expected-error @below {{expected groups and grouping together, but got grouping alone}}
+  %y = "grouped_scaled_gemm.sum_rows"(%x, %o) {grouping = #grouped_scaled_gemm.grouping<ragged_rows, ends>,
+      operandSegmentSizes = array<i32: 1, 0, 0, 1>} : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// sum_rows_c2: groups cut rows
+func.func @sum_rows_c2(%x: tensor<4x16xf32>, %e: tensor<2xi32>, %o: tensor<2x16xf32>) {
+  // expected-error @below {{expected grouping ragged_rows or masked, but got 'ragged_k'}}
+  %y = grouped_scaled_gemm.sum_rows(%x : tensor<4x16xf32>) groups(%e : tensor<2xi32>) as <ragged_k, ends>
+      outs(%o : tensor<2x16xf32>) -> tensor<2x16xf32>
+  return
+}
+
+// -----
+
+// sum_rows_c2: of a matrix
+func.func @sum_rows_c2_rank(%x: tensor<2x4x16xf32>, %e: tensor<2xi32>, %o: tensor<2x16xf32>) {
+  // expected-error @below {{expected input of rank 2, [R, N] for ragged_rows, but got rank 3}}
+  %y = grouped_scaled_gemm.sum_rows(%x : tensor<2x4x16xf32>) groups(%e : tensor<2xi32>) as <ragged_rows, ends>
+      outs(%o : tensor<2x16xf32>) -> tensor<2x16xf32>
+  return
+}
+
+// -----
+
+// sum_rows_c3: a row of each group
+func.func @sum_rows_c3(%x: tensor<4x16xf32>, %e: tensor<2xi32>, %o: tensor<3x16xf32>) {
+  // expected-error @below {{expected outs of shape 2x16 (of a row of each group), but got 3x16}}
+  %y = grouped_scaled_gemm.sum_rows(%x : tensor<4x16xf32>) groups(%e : tensor<2xi32>) as <ragged_rows, ends>
+      outs(%o : tensor<3x16xf32>) -> tensor<3x16xf32>
+  return
+}
+
+// -----
+
+// sum_rows_c4: a factor for each row
+func.func @sum_rows_c4(%x: tensor<2x4x16xf32>, %p: tensor<4xf32>, %o: tensor<2x16xf32>) {
+  // expected-error @below {{expected prob of shape 2x4 (of the rows of the input), but got 4}}
+  %y = grouped_scaled_gemm.sum_rows(%x : tensor<2x4x16xf32>) prob(%p : tensor<4xf32>) outs(%o : tensor<2x16xf32>)
+      -> tensor<2x16xf32>
+  return
+}
+
+// -----
+
 // gate_c2: pairs need an even number
 func.func @gate_c2(%z: tensor<4x15xf32>, %o: tensor<4x7xf32>) {
   // expected-error @below {{expected N to be a multiple of twice the gate granularity 1, but got 15 (nearest: 14)}}

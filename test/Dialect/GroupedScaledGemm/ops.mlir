@@ -180,7 +180,7 @@ func.func @storage_ops(%v: tensor<64x16xi8>, %s: tensor<64x2xf8E4M3FN>, %t: tens
 func.func @layer_ops(%z: memref<?x16xbf16>, %y: memref<?x8xf32>, %l: memref<?x16xf32>, %b: memref<16xf32>,
                      %w: memref<?x4xf32>, %e: memref<?x4xi32>, %ends: memref<16xi32>, %t: memref<?xi32>,
                      %r: memref<?x4xi32>, %x: memref<?x16xbf16>, %o: memref<?x16xf16>,
-                     %p: memref<?xf32>, %dp: memref<?xf32>) {
+                     %p: memref<?xf32>, %dp: memref<?xf32>, %sums: memref<16x16xf32>) {
   // CHECK: glu <geglu_tanh, gate = <halves, gate_first>>(%{{[a-z0-9]*}} : memref<?x16xbf16>) outs(%{{[a-z0-9]*}} : memref<?x8xf32>)
   grouped_scaled_gemm.glu <geglu_tanh, gate = <halves, gate_first>>(%z : memref<?x16xbf16>)
       outs(%y : memref<?x8xf32>)
@@ -190,6 +190,11 @@ func.func @layer_ops(%z: memref<?x16xbf16>, %y: memref<?x8xf32>, %l: memref<?x16
   // CHECK: glu_backward <relu2>(%{{[a-z0-9]*}} : memref<?x16xbf16>) gradient(%{{[a-z0-9]*}} : memref<?x16xbf16>) outs(%{{[a-z0-9]*}} : memref<?x16xf16>)
   grouped_scaled_gemm.glu_backward <relu2>(%z : memref<?x16xbf16>) gradient(%x : memref<?x16xbf16>)
       outs(%o : memref<?x16xf16>)
+  // CHECK: sum_rows(%{{[a-z0-9]*}} : memref<?x16xbf16>) groups(%{{[a-z0-9]*}} : memref<16xi32>) as <ragged_rows, ends, align = 8> prob(%{{[a-z0-9]*}} : memref<?xf32>) outs(%{{[a-z0-9]*}} : memref<16x16xf32>)
+  grouped_scaled_gemm.sum_rows(%z : memref<?x16xbf16>) groups(%ends : memref<16xi32>) as <ragged_rows, ends, align = 8>
+      prob(%p : memref<?xf32>) outs(%sums : memref<16x16xf32>)
+  // CHECK: sum_rows(%{{[a-z0-9]*}} : memref<?x16xbf16>) outs(%{{[a-z0-9]*}} : memref<16xf32>)
+  grouped_scaled_gemm.sum_rows(%z : memref<?x16xbf16>) outs(%b : memref<16xf32>)
   // CHECK: route{{ +}}deepseek_v3(%{{[^)]*}}) bias(%{{[a-z0-9]*}} : memref<16xf32>) outs(%{{[a-z0-9]*}}, %{{[a-z0-9]*}} : memref<?x4xf32>, memref<?x4xi32>) {n_group = 4 : i64, routed_scaling = 2.500000e+00 : f32, topk_group = 2 : i64}
   grouped_scaled_gemm.route deepseek_v3(%l : memref<?x16xf32>) bias(%b : memref<16xf32>)
       outs(%w, %e : memref<?x4xf32>, memref<?x4xi32>)

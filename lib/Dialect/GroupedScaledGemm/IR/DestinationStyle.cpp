@@ -65,8 +65,9 @@ Speculation::Speculatability speculateOnTensors(Operation *op) {
 
 void nvfp4::gsg::attachDestinationStyle(MLIRContext *context) {
   attachTo<MatmulOp, MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp, GluOp,
-           GluBackwardOp, RouteOp, SortTokensOp, PermuteOp, CombineOp,
-           RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp>(context);
+           GluBackwardOp, SumRowsOp, RouteOp, SortTokensOp, PermuteOp,
+           CombineOp, RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp>(
+      context);
 }
 
 MutableOperandRange MatmulOp::getDpsInitsMutable() {
@@ -100,6 +101,9 @@ MutableOperandRange GluOp::getDpsInitsMutable() {
 MutableOperandRange GluBackwardOp::getDpsInitsMutable() {
   return getLastOperands(*this, 1 + !!getProbOut());
 }
+MutableOperandRange SumRowsOp::getDpsInitsMutable() {
+  return getLastOperands(*this, 1);
+}
 MutableOperandRange RouteOp::getDpsInitsMutable() {
   return getLastOperands(*this, 2);
 }
@@ -129,6 +133,7 @@ NVFP4_DESTINATION_EFFECTS(DequantizeOp)
 NVFP4_DESTINATION_EFFECTS(HadamardOp)
 NVFP4_DESTINATION_EFFECTS(GluOp)
 NVFP4_DESTINATION_EFFECTS(GluBackwardOp)
+NVFP4_DESTINATION_EFFECTS(SumRowsOp)
 NVFP4_DESTINATION_EFFECTS(RouteOp)
 NVFP4_DESTINATION_EFFECTS(SortTokensOp)
 NVFP4_DESTINATION_EFFECTS(PermuteOp)

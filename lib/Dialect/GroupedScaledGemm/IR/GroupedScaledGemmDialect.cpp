@@ -70,11 +70,11 @@ void GroupedScaledGemmDialect::initialize() {
                 GroupedScaledGemmInlinerInterface>();
   attachDestinationStyle(getContext());
   attachRowTiling(getContext());
-  declarePromisedInterfaces<bufferization::BufferizableOpInterface, MatmulOp,
-                            MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp,
-                            GluOp, GluBackwardOp, RouteOp, SortTokensOp,
-                            PermuteOp, CombineOp, RelayoutScalesOp,
-                            RelayoutGateOp, RelayoutWeightsOp>();
+  declarePromisedInterfaces<
+      bufferization::BufferizableOpInterface, MatmulOp, MatmulListOp,
+      QuantizeOp, DequantizeOp, HadamardOp, GluOp, GluBackwardOp, SumRowsOp,
+      RouteOp, SortTokensOp, PermuteOp, CombineOp, RelayoutScalesOp,
+      RelayoutGateOp, RelayoutWeightsOp>();
 }
 
 LogicalResult

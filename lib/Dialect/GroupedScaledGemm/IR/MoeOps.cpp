@@ -90,6 +90,57 @@ LogicalResult GluBackwardOp::verify() {
   return verifyResults(*this);
 }
 
+/// The groups of a sum_rows: all of its rows, or those that `groups` says.
+static LogicalResult verifyRowGroups(SumRowsOp op, ArrayRef<int64_t> shape) {
+  // grouping_c13
+  if (op.getGrouping().has_value() != static_cast<bool>(op.getGroups()))
+    return op.emitOpError("expected groups and grouping together, but got ")
+           << (op.getGroups() ? "groups" : "grouping") << " alone";
+  if (!op.getGroups())
+    return success();
+  GroupingKind kind = op.getGrouping()->getKind();
+  bool isMasked = kind == GroupingKind::Masked;
+  // sum_rows_c2
+  if (!isMasked && kind != GroupingKind::RaggedRows)
+    return op.emitOpError("expected grouping ragged_rows or masked, but got '")
+           << stringifyGroupingKind(kind) << "'";
+  if (failed(verifyRank(op, "input", op.getInput().getType(), isMasked ? 3 : 2,
+                        isMasked ? "[G, M, N] for masked"
+                                 : "[R, N] for ragged_rows")))
+    return failure();
+  return verifyGroups(op, *op.getGrouping(), op.getGroups(),
+                      isMasked ? shape[0] : ShapedType::kDynamic,
+                      shape[isMasked ? 1 : 0]);
+}
+
+LogicalResult SumRowsOp::verify() {
+  if (failed(verifyForm(*this)))
+    return failure();
+  SmallVector<int64_t, 3> shape(getShapeOf(getInput().getType()));
+  // sum_rows_c1
+  if (shape.size() != 2 && shape.size() != 3)
+    return emitOpError("expected an input of rank 2 or 3, but got rank ")
+           << shape.size();
+  if (failed(verifyRowGroups(*this, shape)))
+    return failure();
+  SmallVector<int64_t, 3> rows(ArrayRef(shape).drop_back());
+  // sum_rows_c4
+  if (getProb() && failed(verifyShape(*this, "prob", getProb().getType(),
+                                      {{rows, "of the rows of the input"}})))
+    return failure();
+  SmallVector<int64_t, 3> sums;
+  if (shape.size() == 3)
+    sums.push_back(shape[0]);
+  else if (getGroups())
+    sums.push_back(getGroupCount(*getGrouping(), getGroups()));
+  sums.push_back(shape.back());
+  // sum_rows_c3
+  if (failed(verifyShape(*this, "outs", getOut().getType(),
+                         {{sums, "of a row of each group"}})))
+    return failure();
+  return verifyResults(*this);
+}
+
 /// route_c4 to route_c6: attributes that belong to some methods only.
 static LogicalResult verifyRouteMethod(RouteOp op, int64_t numExperts,
                                        int64_t topK) {

@@ -71,7 +71,7 @@ static std::string findUnboundedDim(Value memref, int64_t d, int64_t most,
 }
 
 std::string nvfp4::gsg::explainNoDeviceCode(Operation *op) {
-  if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp, QuantizeOp,
+  if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp, QuantizeOp, SumRowsOp,
           DequantizeOp, RelayoutScalesOp, RelayoutGateOp>(op))
     return "";
   if (auto sort = dyn_cast<SortTokensOp>(op)) {

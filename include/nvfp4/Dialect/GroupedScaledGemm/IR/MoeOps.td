@@ -95,6 +95,45 @@ def Gsg_GluBackwardOp
   let hasVerifier = 1;
 }
 
+def Gsg_SumRowsOp : Gsg_DestinationOp<"sum_rows", [AttrSizedOperandSegments]> {
+  let summary = "sum the rows of each group";
+  let description = [{
+    The sum over the rows of each group, which is the gradient of a bias of the
+    columns: `[G, N]` from `[R, N]` whose rows `groups` cuts (`ragged_rows`), or
+    from `[G, M, N]` (`masked`). Without `groups` the groups are the matrices:
+    `[N]` from `[M, N]`, `[G, N]` from `[G, M, N]`. `prob` multiplies each row.
+    A sum is added in f64 and rounded once; that of an empty group is 0. Rows
+    of no group are not read.
+
+    Example:
+
+    ```mlir
+    func.func @f(%dz: tensor<?x1536xbf16>, %ends: tensor<8xi32>, %init: tensor<8x1536xf32>)
+        -> tensor<8x1536xf32> {
+      %db = grouped_scaled_gemm.sum_rows(%dz : tensor<?x1536xbf16>)
+          groups(%ends : tensor<8xi32>) as <ragged_rows, ends>
+          outs(%init : tensor<8x1536xf32>) -> tensor<8x1536xf32>
+      return %db : tensor<8x1536xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Arg<Gsg_RealShaped, "[R, N] or [G, M, N]">:$input,
+    Arg<Optional<Gsg_Offsets>, "group offsets">:$groups,
+    OptionalAttr<Gsg_GroupingAttr>:$grouping,
+    Arg<Optional<Gsg_F32Shaped>, "factor of each row">:$prob,
+    Arg<Gsg_F32Shaped, "destination">:$out);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `(` $input `:` type($input) `)`
+    (`groups` `(` $groups^ `:` type($groups) `)` `as` $grouping)?
+    (`prob` `(` $prob^ `:` type($prob) `)`)?
+    `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = destinationDeclaration;
+  let hasVerifier = 1;
+}
+
 def Gsg_RouteOp : Gsg_DestinationOp<"route"> {
   let summary = "choose the experts of each token";
   let description = [{
