@@ -100,5 +100,6 @@ void cpu::populateGsgToCpuPatterns(RewritePatternSet &patterns,
   loops::populateRelayoutPatterns(patterns, /*onDevice=*/false);
   populateRelayoutWeightsToCpuPatterns(patterns);
   populateActivationToCpuPatterns(patterns);
+  populateSumRowsToCpuPatterns(patterns);
   populateRoutingToCpuPatterns(patterns);
 }

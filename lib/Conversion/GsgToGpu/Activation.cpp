@@ -194,30 +194,6 @@ private:
     scf::YieldOp::create(b.builder, b.loc, sum);
     return loop.getResult(0);
   }
-
-  /// The sum of an f64 of each thread, in steps of two, in both halves.
-  static Value addOverWarp(LoopBuilder &b, Value sum) {
-    auto halves = VectorType::get(2, b.i32);
-    for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
-      Value parts = vector::BitCastOp::create(
-          b.builder, b.loc, halves,
-          vector::FromElementsOp::create(b.builder, b.loc,
-                                         VectorType::get(1, b.f64), sum));
-      SmallVector<Value> others;
-      for (int64_t i = 0; i < 2; ++i)
-        others.push_back(
-            gpu::ShuffleOp::create(
-                b.builder, b.loc,
-                vector::ExtractOp::create(b.builder, b.loc, parts, i),
-                static_cast<int32_t>(distance), kWarp, gpu::ShuffleMode::XOR)
-                .getShuffleResult());
-      Value other = vector::BitCastOp::create(
-          b.builder, b.loc, VectorType::get(1, b.f64),
-          vector::FromElementsOp::create(b.builder, b.loc, halves, others));
-      sum = b.addF(sum, vector::ExtractOp::create(b.builder, b.loc, other, 0));
-    }
-    return sum;
-  }
 };
 
 struct LowerHadamard : LowerToLaunch<HadamardOp> {

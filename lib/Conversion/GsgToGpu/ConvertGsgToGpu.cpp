@@ -41,6 +41,7 @@ struct ConvertGsgToGpu
     RewritePatternSet patterns(&getContext());
     togpu::populatePermutationPatterns(patterns);
     togpu::populateActivationPatterns(patterns);
+    togpu::populateSumRowsPatterns(patterns);
     togpu::populateSortTokensPatterns(patterns);
     togpu::populateRoutePatterns(patterns);
     togpu::populateStagingPatterns(patterns);

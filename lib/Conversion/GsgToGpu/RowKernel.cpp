@@ -151,3 +151,37 @@ void togpu::storeLanes(LoopBuilder &b, Value value, Value matrix, Value row,
       /*nontemporal=*/false,
       getAlignment(type.getElementType(), type.getNumElements()));
 }
+
+std::pair<Value, Value> togpu::splitF64(LoopBuilder &b, Value value) {
+  Value parts = vector::BitCastOp::create(
+      b.builder, b.loc, VectorType::get(2, b.i32),
+      vector::FromElementsOp::create(b.builder, b.loc,
+                                     VectorType::get(1, b.f64), value));
+  auto half = [&](int64_t i) -> Value {
+    return vector::ExtractOp::create(b.builder, b.loc, parts, i);
+  };
+  return {half(0), half(1)};
+}
+
+Value togpu::joinF64(LoopBuilder &b, Value low, Value high) {
+  Value parts = vector::FromElementsOp::create(
+      b.builder, b.loc, VectorType::get(2, b.i32), ValueRange{low, high});
+  Value wide = vector::BitCastOp::create(b.builder, b.loc,
+                                         VectorType::get(1, b.f64), parts);
+  return vector::ExtractOp::create(b.builder, b.loc, wide, 0);
+}
+
+Value togpu::addOverWarp(LoopBuilder &b, Value sum, int64_t share) {
+  constexpr int32_t warp = 32;
+  for (int32_t distance = warp / 2; distance >= share; distance /= 2) {
+    auto [low, high] = splitF64(b, sum);
+    auto exchange = [&](Value half) -> Value {
+      return gpu::ShuffleOp::create(b.builder, b.loc, half, distance, warp,
+                                    gpu::ShuffleMode::XOR)
+          .getShuffleResult();
+    };
+    Value otherLow = exchange(low);
+    sum = b.addF(sum, joinF64(b, otherLow, exchange(high)));
+  }
+  return sum;
+}

@@ -64,11 +64,20 @@ mlir::Value loadLanes(LoopBuilder &b, mlir::Value matrix, mlir::Value row,
 void storeLanes(LoopBuilder &b, mlir::Value value, mlir::Value matrix,
                 mlir::Value row, mlir::Value column);
 
+/// The halves of an f64 as i32, the low one first, and back.
+std::pair<mlir::Value, mlir::Value> splitF64(LoopBuilder &b, mlir::Value value);
+mlir::Value joinF64(LoopBuilder &b, mlir::Value low, mlir::Value high);
+
+/// The sum of an f64 of each thread of a warp whose number is the same modulo
+/// `share`, a power of two, in steps of two; each thread has it.
+mlir::Value addOverWarp(LoopBuilder &b, mlir::Value sum, int64_t share = 1);
+
 /// `element`, or vectors of it.
 mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 
 void populatePermutationPatterns(mlir::RewritePatternSet &patterns);
 void populateActivationPatterns(mlir::RewritePatternSet &patterns);
+void populateSumRowsPatterns(mlir::RewritePatternSet &patterns);
 void populateSortTokensPatterns(mlir::RewritePatternSet &patterns);
 /// sort_tokens of many entries, in three launches: `entries` and `rowOfSlot`
 /// are the matrices as one row.

@@ -44,7 +44,7 @@ void LinePart::forEachBlock(MathBuilder &mb, int64_t length,
 }
 
 bool GroupedLines::cutsLines() const {
-  if (!grouping)
+  if (!grouping || !type)
     return false;
   switch (grouping.getKind()) {
   case GroupingKind::Dense:

@@ -45,6 +45,7 @@ struct LinePart {
 };
 
 struct GroupedLines {
+  /// Null for a tensor without scales, whose rows are the lines.
   ScaledType type;
   LineExtents extents;
   /// Null for dense and batched tensors.

@@ -131,16 +131,6 @@ struct LowerGluBackward : OpRewritePattern<GluBackwardOp> {
   }
 
 private:
-  /// A number for each row, as rows of one column.
-  static std::optional<MemRefParts> getColumn(LoopBuilder &mb, Value memref) {
-    if (!memref)
-      return std::nullopt;
-    MemRefParts parts = MemRefParts::get(mb, memref);
-    parts.sizes.push_back(mb.i64Constant(1));
-    parts.strides.push_back(mb.i64Constant(1));
-    return parts;
-  }
-
   /// `sum` and all lanes, from the first on.
   static Value addLanes(MathBuilder &mb, Value vector, Value sum) {
     int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();

@@ -18,6 +18,15 @@ void cpu::forRows(LoopBuilder &mb, const MemRefParts &parts,
               [&](Value row) { body(mb.toI64(row)); });
 }
 
+std::optional<MemRefParts> cpu::getColumn(MathBuilder &mb, Value memref) {
+  if (!memref)
+    return std::nullopt;
+  MemRefParts parts = MemRefParts::get(mb, memref);
+  parts.sizes.push_back(mb.i64Constant(1));
+  parts.strides.push_back(mb.i64Constant(1));
+  return parts;
+}
+
 static Value getLane(MathBuilder &mb, Value vector, int64_t i) {
   return LLVM::ExtractElementOp::create(mb.builder, mb.loc, vector,
                                         mb.i64Constant(i));

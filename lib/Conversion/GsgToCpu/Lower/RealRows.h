@@ -30,6 +30,9 @@ constexpr int64_t kLanes = 16;
 void forRows(LoopBuilder &mb, const MemRefParts &parts,
              llvm::function_ref<void(mlir::Value)> body);
 
+/// A number for each row, as rows of one column; none for a null value.
+std::optional<MemRefParts> getColumn(MathBuilder &mb, mlir::Value memref);
+
 /// One row of a tensor, by column. Values are vectors of f32.
 struct Row {
   MathBuilder &mb;
