@@ -20,7 +20,7 @@ from ._messages import Piece, explain_arguments, explain_data
 from ._scalars import float32s, scalar
 from .compiler import Program
 from .errors import ArgumentError, CompileError, DataError, NVFP4Error
-from .tensors import CODED, FORMATS, ScaledTensor, known_dims, values_shape
+from .tensors import CODED, FORMATS, Grouping, ScaledTensor, known_dims, values_shape
 
 DIALECT = "grouped_scaled_gemm"
 _ELEMENT_OF = {dtype: name for name, dtype in _dlpack.ELEMENTS.items() if name not in ("index",)}
@@ -235,4 +235,13 @@ def new_scaled(shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis:
     return ScaledTensor(values, bytes_.view(info.scales), fmt, shape, layout, starts, axis)
 
 
-__all__ = ["Call", "DIALECT", "FLOATS", "cache_clear", "cache_info", "element_of", "new_scaled", "program_of"]
+def write_groups(call: Call, groups: Grouping | None) -> None:
+    """The clause of groups that an operation may have."""
+    if groups is None:
+        return
+    if groups.groups is None:
+        raise ArgumentError(f"expected groups with offsets or counts, but got {groups.kind}")
+    call.write(f" groups({call.memref('groups', groups.groups, 'groups')}) as {groups.attribute}", "groups")
+
+
+__all__ = ["Call", "DIALECT", "FLOATS", "cache_clear", "cache_info", "element_of", "new_scaled", "program_of", "write_groups"]

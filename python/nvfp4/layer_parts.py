@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _dlpack
-from ._calls import DIALECT, FLOATS, Call
+from ._calls import DIALECT, FLOATS, Call, write_groups
 from ._scalars import check_count, check_flag, float32s, scalar
 from .errors import ArgumentError, check_one_of
 from .options import ActivationLike, activation_of, word_of
+from .tensors import Grouping
 
-__all__ = ["route", "sort_tokens", "permute", "combine", "glu", "glu_backward", "GluGradient", "hadamard",
-           "ROUTING_METHODS"]
+__all__ = ["route", "sort_tokens", "permute", "combine", "glu", "glu_backward", "GluGradient", "sum_rows",
+           "hadamard", "ROUTING_METHODS"]
 
 ROUTING_METHODS = ("softmax_topk", "topk_softmax", "topk", "sigmoid_topk", "topk_sigmoid", "sigmoid_renorm", "llama4",
                    "deepseek_v3", "minimax2")
@@ -166,6 +167,33 @@ def glu_backward(z: Any, gradient: Any, activation: ActivationLike, *, prob: Any
         call.write(f" prob_outs({call.memref('sums', sums, 'prob_gradient', writes=True)})", "prob_gradient")
     call.run()
     return GluGradient(result, sums)
+
+
+def sum_rows(x: Any, *, groups: Grouping | None = None, prob: Any = None, out: Any = None) -> np.ndarray:
+    """The sum of the rows of each group, float32: the gradient of a bias of the columns.
+
+    ``x`` is ``[R, N]`` with :func:`ragged_rows`, or ``[G, M, N]`` with :func:`masked` groups, and the result ``[G, N]``.
+    Without ``groups`` the groups are the matrices: ``[N]`` of ``[M, N]``, ``[G, N]`` of ``[G, M, N]``. ``prob`` has a
+    float32 factor of each row. Sums are added in float64; that of no rows is 0.
+    """
+    array = _dlpack.asarray(x)
+    if array.ndim not in (2, 3):
+        raise ArgumentError(f"expected x of shape [R, N] or [G, M, N], but got {array.shape}")
+    call = Call("sum_rows")
+    call.write(f"{DIALECT}.sum_rows({call.memref('x', array, 'x', FLOATS)})", "x")
+    shape = array.shape[::2]
+    if array.ndim == 2:
+        shape = array.shape[1:] if groups is None or groups.groups is None else (len(groups.ranges()), array.shape[1])
+    write_groups(call, groups)
+    if prob is not None:
+        factors = float32s(_dlpack.asarray(prob), "prob")
+        if factors.shape != array.shape[:-1]:
+            raise ArgumentError(f"expected prob of shape {array.shape[:-1]}, one number a row, but got {factors.shape}")
+        call.write(f" prob({call.memref('prob', factors, 'prob')})", "prob")
+    result = _dlpack.destination(out, shape, np.float32, np.float32)
+    call.write(f" outs({call.memref('out', result, 'out', ('f32',), writes=True)})", "out")
+    call.run()
+    return result
 
 
 def hadamard(x: Any, *, normalized: bool = False, sign_mask: int = 0, dtype: Any = None, out: Any = None) -> np.ndarray:

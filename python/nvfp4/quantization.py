@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _dlpack
-from ._calls import DIALECT, FLOATS, Call, new_scaled
+from ._calls import DIALECT, FLOATS, Call, new_scaled, write_groups
 from ._scalars import check_flag
 from .errors import ArgumentError, check_one_of
 from .options import GateLike, QuantizerLike, gate_of, quantizer_of
@@ -59,10 +59,7 @@ def stored_scales(shape: tuple[int, ...], fmt: str, layout: str, starts: str, ax
 
 
 def _write_groups(call: Call, groups: Grouping | None, global_scale: Any = None) -> None:
-    if groups is not None:
-        if groups.groups is None:
-            raise ArgumentError(f"expected groups with offsets or counts, but got {groups.kind}")
-        call.write(f" groups({call.memref('groups', groups.groups, 'groups')}) as {groups.attribute}", "groups")
+    write_groups(call, groups)
     if global_scale is not None:
         call.write(f" global_scale({call.floats('global_scale', global_scale, 'global_scale')})", "global_scale")
 
