@@ -40,9 +40,10 @@ static std::string setDeviceOption(State &s, const std::string &name,
   }
   if (name == "--devices") {
     if (value.size() != 1 || value[0] < '1' ||
-        value[0] > static_cast<char>('0' + deviceLimit))
-      return sim::badOptionValue(
-          name, value, "a number from 1 to " + std::to_string(deviceLimit));
+        value[0] > static_cast<char>('0' + sim::deviceLimit))
+      return sim::badOptionValue(name, value,
+                                 "a number from 1 to " +
+                                     std::to_string(sim::deviceLimit));
     while (s.devices.size() < static_cast<size_t>(value[0] - '0'))
       s.devices.push_back(std::make_unique<SimDevice>(s.devices.size()));
     return {};
@@ -199,7 +200,7 @@ SimDevice &State::current() {
 }
 
 SimDevice &State::deviceOf(uint64_t address) {
-  uint64_t number = (address - sim::globalBase) / deviceSpan;
+  uint64_t number = (address - sim::globalBase) / sim::deviceSpan;
   return number < devices.size() ? *devices[number] : current();
 }
 

@@ -38,14 +38,9 @@ struct State;
 /// Bytes of device memory that programs may allocate.
 constexpr uint64_t memoryLimit = uint64_t{8} << 30;
 
-/// Devices that a process may have, and addresses that belong to each.
-constexpr unsigned deviceLimit = 8;
-constexpr uint64_t deviceSpan = sim::globalBase / deviceLimit;
-
 /// A device with its primary context, the only one that it has.
 struct SimDevice {
-  explicit SimDevice(unsigned ordinal)
-      : ordinal(ordinal), memory(sim::globalBase + ordinal * deviceSpan) {}
+  explicit SimDevice(unsigned ordinal) : ordinal(ordinal), memory(ordinal) {}
 
   unsigned ordinal;
   sim::DeviceMemory memory;

@@ -51,6 +51,7 @@ uint64_t DeviceMemory::allocate(uint64_t size, std::string name) {
   size = std::max<uint64_t>(size, 1);
   auto allocation = std::make_unique<Allocation>();
   allocation->address = nextAddress;
+  allocation->owner = this;
   allocation->size = size;
   allocation->name = std::move(name);
   allocation->storage.assign(size, 0xCB);
@@ -77,6 +78,7 @@ bool DeviceMemory::map(void *host, uint64_t size, std::string name) {
   }
   auto allocation = std::make_unique<Allocation>();
   allocation->address = address;
+  allocation->owner = this;
   allocation->size = size;
   allocation->name = std::move(name);
   allocation->data = static_cast<uint8_t *>(host);
@@ -98,13 +100,24 @@ Allocation *DeviceMemory::find(uint64_t address, uint64_t size) {
   if (last && holds(*last))
     return last;
   auto above = allocations.upper_bound(address);
-  if (above == allocations.begin())
-    return nullptr;
-  Allocation &candidate = *std::prev(above)->second;
-  if (!holds(candidate))
-    return nullptr;
-  last = &candidate;
-  return last;
+  if (above != allocations.begin() && holds(*std::prev(above)->second)) {
+    last = std::prev(above)->second.get();
+    return last;
+  }
+  for (DeviceMemory *peer : peers) {
+    auto after = peer->allocations.upper_bound(address);
+    if (after != peer->allocations.begin() && holds(*std::prev(after)->second))
+      return std::prev(after)->second.get();
+  }
+  return nullptr;
+}
+
+bool DeviceMemory::hasPeer(const DeviceMemory &peer) const {
+  return std::find(peers.begin(), peers.end(), &peer) != peers.end();
+}
+
+bool DeviceMemory::disablePeer(DeviceMemory &peer) {
+  return std::erase(peers, &peer) != 0;
 }
 
 bool DeviceMemory::write(uint64_t address, const void *data, uint64_t size) {
@@ -148,6 +161,15 @@ std::vector<uint8_t> DeviceMemory::writtenMarks(uint64_t address,
 }
 
 std::string DeviceMemory::describe(uint64_t address) const {
+  // Memory that is mapped may lie anywhere, a device's own in its span only.
+  uint64_t number = (address - globalBase) / deviceSpan;
+  if (address >= globalBase && number < deviceLimit && number != device) {
+    for (const DeviceMemory *peer : peers)
+      if (peer->device == number)
+        return peer->describe(address) + " of device " + std::to_string(number);
+    return "memory of device " + std::to_string(number) + ", to which device " +
+           std::to_string(device) + " has no peer access";
+  }
   const Allocation *nearest = nullptr;
   uint64_t distance = ~uint64_t{0};
   bool after = false;

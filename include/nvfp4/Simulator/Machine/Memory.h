@@ -63,6 +63,10 @@ constexpr uint64_t localWindow = 0x0000'5000'0000'0000;
 constexpr uint64_t paramWindow = 0x0000'6000'0000'0000;
 constexpr uint64_t windowSize = uint64_t{1} << 32;
 
+/// Devices that run together, and addresses that belong to each.
+constexpr unsigned deviceLimit = 8;
+constexpr uint64_t deviceSpan = globalBase / deviceLimit;
+
 /// Whether a generic address is a global one.
 constexpr bool isGlobalAddress(uint64_t address) {
   return address - sharedWindow >= windowSize &&
@@ -77,6 +81,8 @@ constexpr uint32_t sharedOffsetMask = (1u << sharedRankShift) - 1;
 /// Bytes the system keeps at the start of shared memory.
 constexpr uint32_t sharedBaseOffset = 1024;
 
+class DeviceMemory;
+
 /// One allocation of global memory.
 struct Allocation {
   uint64_t address = 0;
@@ -86,13 +92,24 @@ struct Allocation {
   uint8_t *data = nullptr;
   std::vector<uint8_t> storage;
   ByteMask written;
+  /// The memory that it is in.
+  DeviceMemory *owner = nullptr;
 };
 
-/// Global memory: a set of allocations.
+/// Global memory of a device: a set of allocations, and the memory of other
+/// devices that it reaches.
 class DeviceMemory {
 public:
-  /// Allocations lie from `base` on.
-  explicit DeviceMemory(uint64_t base = globalBase) : nextAddress(base) {}
+  /// Allocations lie from an address on that is the device's own.
+  explicit DeviceMemory(unsigned device = 0)
+      : device(device), nextAddress(globalBase + device * deviceSpan) {}
+
+  /// Lets addresses of `peer` be used here; `peer` must live as long.
+  void enablePeer(DeviceMemory &peer) { peers.push_back(&peer); }
+  /// The reverse; false if that is not so.
+  bool disablePeer(DeviceMemory &peer);
+  bool hasPeer(const DeviceMemory &peer) const;
+  bool hasPeers() const { return !peers.empty(); }
 
   /// Reserves `size` bytes (at least one) at a 512-byte aligned address. The
   /// contents are poisoned and count as not written.
@@ -113,7 +130,8 @@ public:
   /// For each byte whether it has been written; empty when all have.
   std::vector<uint8_t> writtenMarks(uint64_t address, uint64_t size);
 
-  /// The allocation that holds [address, address + size), or null.
+  /// The allocation that holds [address, address + size), here or in the memory
+  /// of a peer, or null.
   Allocation *find(uint64_t address, uint64_t size);
   const Allocation *find(uint64_t address, uint64_t size) const {
     return const_cast<DeviceMemory *>(this)->find(address, size);
@@ -121,9 +139,13 @@ public:
   /// For diagnostics: the allocation nearest to `address` and how far away.
   std::string describe(uint64_t address) const;
 
+  /// The number of the device.
+  const unsigned device;
+
 private:
   std::map<uint64_t, std::unique_ptr<Allocation>> allocations;
   Allocation *last = nullptr;
+  std::vector<DeviceMemory *> peers;
   uint64_t nextAddress;
 };
 
