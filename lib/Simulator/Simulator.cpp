@@ -15,6 +15,7 @@
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Decode/Decoder.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
+#include "nvfp4/Simulator/Machine/System.h"
 #include "nvfp4/Simulator/Ptx/Parser.h"
 
 #include <cstring>
@@ -106,10 +107,24 @@ void Program::removeFrom(DeviceMemory &memory) {
 
 RunResult Program::launch(const Kernel &kernel, const LaunchConfig &config,
                           DeviceMemory &memory, const RunOptions &options) {
+  // Delays of its accesses to peers are a system's.
+  if (memory.hasPeers()) {
+    System system(options);
+    start(system, kernel, config, memory, options);
+    system.run();
+    return std::move(system.takeResults().front());
+  }
   const Image &image = imageIn(memory);
   Machine machine(kernel, config, memory,
                   {image.globalAddress, image.constAddress}, options);
   return machine.run();
+}
+
+void Program::start(System &system, const Kernel &kernel, LaunchConfig config,
+                    DeviceMemory &memory, const RunOptions &options) {
+  const Image &image = imageIn(memory);
+  system.start(kernel, std::move(config), memory,
+               {image.globalAddress, image.constAddress}, options);
 }
 
 } // namespace nvfp4::sim

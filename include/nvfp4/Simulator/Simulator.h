@@ -13,6 +13,17 @@
 //   const Kernel *kernel = program->kernel("name", diagnostics);
 //   RunResult result = program->launch(*kernel, config, memory, options);
 //
+// Several devices run together in a System (Machine/System.h):
+//
+//   DeviceMemory first(0), second(1);
+//   first.enablePeer(second);
+//   second.enablePeer(first);
+//   System system(options);
+//   program->start(system, *kernel, config, first, options);
+//   program->start(system, *kernel, config, second, options);
+//   system.run();
+//   std::vector<RunResult> results = system.takeResults();
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NVFP4_SIMULATOR_SIMULATOR_H
@@ -27,6 +38,8 @@
 #include <string_view>
 
 namespace nvfp4::sim {
+
+class System;
 
 /// A loaded PTX module and its decoded kernels.
 class Program {
@@ -48,6 +61,10 @@ public:
   /// variables live in `memory` from the first launch there on.
   RunResult launch(const Kernel &kernel, const LaunchConfig &config,
                    DeviceMemory &memory, const RunOptions &options);
+
+  /// Adds a kernel to those of a system of devices.
+  void start(System &system, const Kernel &kernel, LaunchConfig config,
+             DeviceMemory &memory, const RunOptions &options);
 
   /// The device address of a module variable, placed on demand; 0 when there
   /// is no such variable.

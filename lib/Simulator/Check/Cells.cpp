@@ -20,7 +20,7 @@ bool Checker::Impl::takesOver(const AccessRecord &read, AccessRecord &record,
   if (!read.valid())
     return true;
   if (read.isRepeated || read.isOperation != record.isOperation ||
-      (record.isStrong && !read.isStrong))
+      (record.isStrong && (!read.isStrong || record.scope > read.scope)))
     return false;
   bool inside = !(read.bytes & ~record.bytes);
   if (!read.sameAgent(record)) {
@@ -84,8 +84,7 @@ bool Checker::Impl::repeats(const AccessRecord &earlier, const AccessView &now,
   if (strict || !now.kept || !earlier.valid() || earlier.isOperation ||
       earlier.isStrong || earlier.sameAgent(now.record) ||
       earlier.cluster != now.record.cluster ||
-      earlier.agent() / machine.warpsPerCta !=
-          now.record.agent() / machine.warpsPerCta)
+      ctaOf(earlier) != ctaOf(now.record))
     return false;
   uint32_t both = earlier.bytes & now.record.bytes;
   for (unsigned byte = 0; byte < 4; ++byte)
@@ -169,7 +168,7 @@ void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
   // Other bytes that the lane, or another one in the same instruction, has
   // written.
   if (last.sameAgent(record) && last.isStrong == record.isStrong &&
-      last.isMapRelease == record.isMapRelease &&
+      last.scope == record.scope && last.isMapRelease == record.isMapRelease &&
       (last.isOperation ||
        (last.clock > now.epoch &&
         (last.lane == record.lane || last.clock >= now.instructionClock)))) {
@@ -222,7 +221,8 @@ void Checker::Impl::enterRange(GlobalShadow::Page &page, const AccessView &now,
     if (range.begin > begin || range.end < end ||
         !record.sameAgent(now.record) ||
         (!record.isOperation && record.clock <= now.epoch) ||
-        (record.isStrong && !now.record.isStrong))
+        (record.isStrong &&
+         (!now.record.isStrong || record.scope > now.record.scope)))
       continue;
     if (record.lane == now.record.lane ||
         record.lane == AccessRecord::manyLanes)
@@ -241,7 +241,7 @@ void Checker::Impl::accessGlobal(const AccessView &now, uint64_t address,
                                  uint64_t size) {
   constexpr uint64_t pageBytes = GlobalShadow::pageBytes;
   AccessView cellView = now;
-  if (mayOverlap)
+  if (mayOverlap && now.cluster.machine->config.programmatic)
     compareWithLastLaunch(now, address);
   while (size) {
     uint64_t begin = address % pageBytes;

@@ -15,18 +15,30 @@
 
 namespace nvfp4::sim {
 
-Checker::Checker(Machine &machine) : impl(std::make_unique<Impl>(machine)) {}
+/// Stands for no cluster.
+static constexpr uint32_t noCluster = ~0u;
+
+Checker::Checker(const RunOptions &options)
+    : impl(std::make_unique<Impl>(options)) {}
 Checker::~Checker() = default;
 
-void Checker::clusterStarted(Cluster &cluster) {
+void Checker::clusterStarted(Machine &machine, Cluster &cluster) {
   auto state = std::make_unique<ClusterCheck>();
   state->number = static_cast<uint32_t>(impl->clusters.size());
-  state->warps.resize(cluster.ctas.size() * impl->machine.warpsPerCta);
-  for (uint32_t i = 0; i < state->warps.size(); ++i)
-    state->warps[i].knowledge.own.clock.raise(i, 1);
+  state->numberInLaunch = impl->started[&machine]++;
+  state->machine = &machine;
+  impl->mayOverlap |= machine.config.programmatic && !impl->overlapReported;
+  state->warps.resize(cluster.ctas.size() * machine.warpsPerCta);
+  auto before = impl->ended.find(machine.memory.device);
+  for (uint32_t i = 0; i < state->warps.size(); ++i) {
+    Knowledge &knowledge = state->warps[i].knowledge;
+    knowledge.own.clock.raise(i, 1);
+    if (before != impl->ended.end())
+      knowledge.join(state->number, before->second, noCluster);
+  }
   state->ctas.resize(cluster.ctas.size());
   for (CtaState &cta : state->ctas)
-    cta.shared = ShadowCells(impl->machine.sharedBytes / 4 + 1);
+    cta.shared = ShadowCells(machine.sharedBytes / 4 + 1);
   cluster.check = state.get();
   impl->clusters.push_back(std::move(state));
 }
@@ -34,6 +46,9 @@ void Checker::clusterStarted(Cluster &cluster) {
 void Checker::clusterEnded(Cluster &cluster) {
   // Accesses of global memory remember their agent and instruction.
   ClusterCheck &state = impl->stateOf(cluster);
+  if (state.machine->system)
+    impl->ended[state.machine->memory.device].join(
+        noCluster, impl->allOf(state), state.number);
   state.ctas.clear();
   state.warps.clear();
   state.reads = ReadLists();
@@ -41,9 +56,28 @@ void Checker::clusterEnded(Cluster &cluster) {
     operation.knowledge = nullptr;
 }
 
+Knowledge Checker::Impl::allOf(const ClusterCheck &cluster) const {
+  Knowledge all;
+  for (uint32_t i = 0; i < cluster.warps.size(); ++i) {
+    all.join(cluster.warps[i].knowledge);
+    all.own.clock.raise(i, cluster.warps[i].clock);
+  }
+  for (uint32_t id = 0; id < cluster.operations.size(); ++id)
+    if (cluster.operations[id].proxy == OperationProxy::TensorPipe)
+      all.own.pipe.raise(cluster.operations[id].warp, id + 1);
+  for (uint32_t number = 0; number < cluster.nextNumber; ++number)
+    all.own.operations.add(number);
+  // The end of a launch is a fence of every kind.
+  all.own.fencedGlobal = all.own.clock;
+  for (auto &[number, part] : all.others)
+    part.fencedGlobal = part.clock;
+  all.gridWaited = false;
+  return all;
+}
+
 void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
-                           Access access, unsigned lane, Ordering ordering,
-                           bool mapRelease, uint32_t kept) {
+                           Access access, unsigned lane, MemoryOrder order,
+                           const WriteInfo &info) {
   if (place.space != StateSpace::Shared && place.space != StateSpace::Global)
     return;
   bool isShared = place.space == StateSpace::Shared;
@@ -60,19 +94,34 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
                  impl->lanesClockOf(state),
                  state.epoch,
                  state.instructionClock,
-                 kept,
+                 info.kept,
                  place.address};
   now.record.setAgent(impl->warpNumber(warp));
   now.record.clock = state.clock;
   now.record.pc = warp.group().pc;
-  now.record.isStrong = access == Access::Atomic || ordering != Ordering::Weak;
-  now.record.isMapRelease = mapRelease;
+  now.record.isStrong = access == Access::Atomic || !order.isWeak();
+  if (now.record.isStrong)
+    now.record.scope = static_cast<uint32_t>(order.scope);
+  now.record.isMapRelease = info.mapRelease;
   now.record.cluster = cluster.number;
   now.record.lane = lane;
-  if (now.record.isStrong)
-    impl->synchronize(
-        warp, isShared ? impl->ctaState(*place.cta).published : impl->published,
-        place.address, access, ordering);
+  if (info.pending)
+    *info.pending = {cluster.number, now.record.agent(), state.clock, nullptr};
+  if (now.record.isStrong) {
+    Locations &locations =
+        isShared ? impl->ctaState(*place.cta).published : impl->published;
+    if (access != Access::Write && !info.isReduction)
+      impl->acquireAt(warp, locations, place.address, order);
+    if (access != Access::Read) {
+      Publications published = impl->publicationsOf(warp, order);
+      if (info.pending)
+        info.pending->published =
+            std::make_shared<const Publications>(std::move(published));
+      else if (!published.list.empty())
+        for (const Publication &publication : published.list)
+          impl->publish(locations[place.address], publication);
+    }
+  }
   if (!isShared)
     return impl->accessGlobal(now, place.address, size);
   ShadowCells &cells = cluster.ctas[place.cta->rank].shared;
@@ -127,6 +176,8 @@ AccessView viewOf(ClusterCheck &cluster, uint32_t id, Access access) {
   now.record.pc = operation.pc;
   now.record.bytes = 15;
   now.record.isStrong = access == Access::Atomic;
+  if (now.record.isStrong)
+    now.record.scope = static_cast<uint32_t>(SyncScope::Gpu);
   now.record.cluster = cluster.number;
   return now;
 }

@@ -44,11 +44,23 @@ struct MbarrierState : Meeting {
   uint64_t clusterPhase = 0;
 };
 
-/// The knowledge published by releases through a location of memory.
-struct Published {
-  uint32_t cluster = 0;
-  Knowledge knowledge;
+/// Knowledge that releases of a scope have published at a location of memory.
+struct Publication {
+  /// Who has: threads of a CTA, of several in the cluster, of several clusters.
+  Machine *machine = nullptr;
+  uint32_t cluster = 0, cta = 0;
+  bool severalCtas = false, severalClusters = false;
+  SyncScope scope = SyncScope::Gpu;
+  /// As an agent of `cluster` has it.
+  std::shared_ptr<const Knowledge> knowledge;
 };
+
+struct Publications {
+  std::vector<Publication> list;
+};
+
+/// By address, or by offset in shared memory.
+using Locations = std::map<uint64_t, Publications>;
 
 struct WarpState {
   Knowledge knowledge;
@@ -80,10 +92,10 @@ struct WarpState {
   /// knowledge at the last fence.mbarrier_init, and allocations since.
   Knowledge initFence;
   bool hasInitFence = false;
-  /// Knowledge at the last fence, which later strong writes publish, and what
-  /// strong reads have found, which the next fence acquires.
-  std::shared_ptr<const Knowledge> fence;
-  std::vector<Published> found;
+  /// Knowledge at the last fence of each scope, which later strong writes
+  /// publish, and what strong reads have found, which later fences acquire.
+  std::array<std::shared_ptr<const Knowledge>, 4> fences;
+  std::vector<Publication> found;
   /// Clock of the last release to the proxy of tensor maps.
   uint32_t mapRelease = 0;
 };
@@ -116,11 +128,13 @@ struct CtaState {
   std::unordered_map<uint32_t, MbarrierState> mbarriers;
   std::array<Meeting, 16> barriers;
   /// Flags in shared memory, by offset.
-  std::map<uint64_t, Published> published;
+  Locations published;
 };
 
 struct ClusterCheck {
-  uint32_t number = 0;
+  /// Of the launches of all devices, and of its own one.
+  uint32_t number = 0, numberInLaunch = 0;
+  Machine *machine = nullptr;
   std::vector<WarpState> warps;
   std::vector<CtaState> ctas;
   std::vector<OperationState> operations;
@@ -159,22 +173,24 @@ struct AccessView {
 };
 
 struct Checker::Impl {
-  explicit Impl(Machine &machine)
-      : machine(machine),
-        strict(machine.options.profile == CheckProfile::Strict),
-        mayOverlap(machine.config.programmatic) {}
+  explicit Impl(const RunOptions &options)
+      : strict(options.profile == CheckProfile::Strict) {}
 
-  Machine &machine;
   const bool strict;
   /// The launch before may still run; false when that has been reported.
-  bool mayOverlap;
-  /// All clusters of the launch, by number; the memory of ended ones is gone.
+  bool mayOverlap = false, overlapReported = false;
+  /// All clusters, by number; the memory of ended ones is gone.
   std::vector<std::unique_ptr<ClusterCheck>> clusters;
+  /// Clusters that have started, by launch.
+  std::map<const Machine *, uint32_t> started;
+  /// Where launches follow each other on devices that run together: what comes
+  /// before the next launch of a device, as an agent of no cluster has it.
+  std::map<unsigned, Knowledge> ended;
   GlobalShadow global;
   /// Lists of global cells.
   ReadLists globalReads;
   /// Flags in global memory, by address.
-  std::map<uint64_t, Published> published;
+  Locations published;
   /// Acquires of tensor maps, by address, one for each warp.
   std::map<uint64_t, std::vector<MapAcquire>> mapAcquires;
 
@@ -182,7 +198,7 @@ struct Checker::Impl {
   ClusterCheck &stateOf(const Cta &cta) { return *cta.cluster->check; }
   CtaState &ctaState(const Cta &cta) { return stateOf(cta).ctas[cta.rank]; }
   uint32_t warpNumber(const Warp &warp) const {
-    return warp.cta.rank * machine.warpsPerCta + warp.index;
+    return warp.cta.rank * warp.machine.warpsPerCta + warp.index;
   }
   WarpState &stateOf(const Warp &warp) {
     return stateOf(warp.cta).warps[warpNumber(warp)];
@@ -213,9 +229,23 @@ struct Checker::Impl {
   void acquire(Warp &warp, const Knowledge &knowledge);
   /// The knowledge has changed.
   void learnt(WarpState &state) { state.snapshot = nullptr; }
-  /// Reads and writes of a location with an ordering (GlobalOrder.cpp).
-  void synchronize(Warp &warp, std::map<uint64_t, Published> &locations,
-                   uint64_t location, Access access, Ordering ordering);
+  /// A strong access of a location (GlobalOrder.cpp): what a read acquires
+  /// there, and what a write publishes.
+  void acquireAt(Warp &warp, Locations &locations, uint64_t location,
+                 MemoryOrder order);
+  Publications publicationsOf(Warp &warp, MemoryOrder order);
+  /// Whether threads of the warp are in the scope of those who have published,
+  /// and those in `scope` of the warp.
+  bool covers(const Publication &publication, const Warp &warp,
+              SyncScope scope);
+  /// Whether strong accesses have scopes that include each other.
+  bool areMorallyStrong(const AccessRecord &a, const AccessRecord &b) const;
+  /// The smallest scope with both agents in it.
+  SyncScope scopeOfBoth(const AccessRecord &a, const AccessRecord &b) const;
+  void publish(Publications &at, const Publication &publication);
+  /// Everything that a cluster, which has ended, did and knew.
+  Knowledge allOf(const ClusterCheck &cluster) const;
+  uint32_t ctaOf(const AccessRecord &record) const;
 
   /// Compares an access with the cell's and enters it (Cells.cpp).
   void access(ShadowCell &cell, ReadLists &lists, const AccessView &now,
@@ -263,7 +293,8 @@ struct Checker::Impl {
                       const char *nowWhat, const std::string &place,
                       const char *why);
   std::string describe(const AccessRecord &record) const;
-  std::string describe(Spot spot) const;
+  /// As the machine reaches it.
+  std::string describe(Spot spot, Machine &machine) const;
 };
 
 } // namespace nvfp4::sim

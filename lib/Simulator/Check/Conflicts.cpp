@@ -12,6 +12,7 @@
 
 #include "CheckerImpl.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace nvfp4::sim {
@@ -71,12 +72,37 @@ bool Checker::Impl::lacksTcgen05Fence(const AccessRecord &earlier,
   return agent >= now.operation->fencedPipe->of(operation.warp);
 }
 
+uint32_t Checker::Impl::ctaOf(const AccessRecord &record) const {
+  const ClusterCheck &cluster = *clusters[record.cluster];
+  uint32_t warp = record.agent();
+  return (record.isOperation ? cluster.operations[warp].warp : warp) /
+         cluster.machine->warpsPerCta;
+}
+
+SyncScope Checker::Impl::scopeOfBoth(const AccessRecord &a,
+                                     const AccessRecord &b) const {
+  if (a.cluster == b.cluster)
+    return ctaOf(a) == ctaOf(b) ? SyncScope::Cta : SyncScope::Cluster;
+  return clusters[a.cluster]->machine == clusters[b.cluster]->machine
+             ? SyncScope::Gpu
+             : SyncScope::System;
+}
+
+bool Checker::Impl::areMorallyStrong(const AccessRecord &a,
+                                     const AccessRecord &b) const {
+  if (!a.isStrong || !b.isStrong)
+    return false;
+  auto smaller = static_cast<SyncScope>(std::min(a.scope, b.scope));
+  return smaller == SyncScope::System || smaller >= scopeOfBoth(a, b);
+}
+
 std::string Checker::Impl::describe(const AccessRecord &record) const {
+  const ClusterCheck &cluster = *clusters[record.cluster];
+  const Machine &machine = *cluster.machine;
   uint32_t warp = record.agent();
   std::string lane;
   if (record.isOperation) {
-    const OperationState &operation =
-        clusters[record.cluster]->operations[warp];
+    const OperationState &operation = cluster.operations[warp];
     warp = operation.warp;
     lane = " lane " + std::to_string(operation.lane) + " (asynchronous)";
   } else if (record.lane < AccessRecord::manyLanes) {
@@ -85,12 +111,12 @@ std::string Checker::Impl::describe(const AccessRecord &record) const {
   std::string text = "cta rank " + std::to_string(warp / machine.warpsPerCta) +
                      " warp " + std::to_string(warp % machine.warpsPerCta) +
                      lane;
-  return clusters.size() > 1
-             ? "cluster " + std::to_string(record.cluster) + " " + text
-             : text;
+  if (started.at(&machine) > 1)
+    text = "cluster " + std::to_string(cluster.numberInLaunch) + " " + text;
+  return machine.deviceName() + text;
 }
 
-std::string Checker::Impl::describe(Spot spot) const {
+std::string Checker::Impl::describe(Spot spot, Machine &machine) const {
   switch (spot.kind) {
   case Spot::Shared:
     return "shared offset " + std::to_string(spot.at);
@@ -104,7 +130,11 @@ std::string Checker::Impl::describe(Spot spot) const {
     return "global address " + hex(spot.at);
   return "global address " + hex(spot.at) + " (byte " +
          std::to_string(spot.at - allocation->address) + " of '" +
-         (allocation->name.empty() ? "allocation" : allocation->name) + "')";
+         (allocation->name.empty() ? "allocation" : allocation->name) + "'" +
+         (machine.system
+              ? " of device " + std::to_string(allocation->owner->device)
+              : "") +
+         ")";
 }
 
 void Checker::Impl::reportConflict(ReportKind kind, const AccessRecord &earlier,
@@ -119,7 +149,8 @@ void Checker::Impl::reportConflict(ReportKind kind, const AccessRecord &earlier,
   report.where = describe(now.record);
   report.otherPc = earlier.pc;
   report.otherWhere = describe(earlier);
-  machine.report(std::move(report));
+  report.otherKernel = &clusters[earlier.cluster]->machine->kernel;
+  now.cluster.machine->report(std::move(report));
 }
 
 void Checker::lanesDiffer(Warp &warp, const Place &place, unsigned lane,
@@ -128,12 +159,13 @@ void Checker::lanesDiffer(Warp &warp, const Place &place, unsigned lane,
       place.space == StateSpace::Shared ? Spot::Shared : Spot::Global;
   Report report;
   report.kind = ReportKind::DataRace;
-  report.message = "write of " + impl->describe(Spot{kind, place.address}) +
+  report.message = "write of " +
+                   impl->describe(Spot{kind, place.address}, warp.machine) +
                    " by two lanes of one instruction with different values";
   report.pc = report.otherPc = warp.group().pc;
   report.where = warp.describe(static_cast<int>(lane));
   report.otherWhere = warp.describe(static_cast<int>(other));
-  impl->machine.report(std::move(report));
+  warp.machine.report(std::move(report));
 }
 
 bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
@@ -141,7 +173,7 @@ bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
                                   Spot spot) {
   if (!(earlier.bytes & now.record.bytes))
     return false;
-  if (earlier.isStrong && now.record.isStrong)
+  if (areMorallyStrong(earlier, now.record))
     return true;
   const char *nowWhat = now.write ? "write" : "read";
   const char *what = earlierWrote ? "a write" : "a read";
@@ -154,7 +186,7 @@ bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
         earlier.clock >= now.instructionClock || !otherLane)
       return true;
     reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
-                   describe(spot),
+                   describe(spot, *now.cluster.machine),
                    "by another lane of the warp, without bar.warp.sync in "
                    "between");
     return false;
@@ -163,14 +195,18 @@ bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
     return false;
   if (!ordered(earlier, earlierWrote, now)) {
     reportConflict(ReportKind::DataRace, earlier, what, now, nowWhat,
-                   describe(spot), "that nothing orders before it");
+                   describe(spot, *now.cluster.machine),
+                   earlier.isStrong && now.record.isStrong
+                       ? "that nothing orders before it, and one of the two "
+                         "has a scope without the other's thread"
+                       : "that nothing orders before it");
     return false;
   }
   if (spot.kind == Spot::Tmem) {
     if (!lacksTcgen05Fence(earlier, earlierWrote, now))
       return true;
     reportConflict(ReportKind::MissingTcgen05Fence, earlier, what, now, nowWhat,
-                   describe(spot),
+                   describe(spot, *now.cluster.machine),
                    "without tcgen05.fence::after_thread_sync in between");
     return false;
   }
@@ -185,7 +221,7 @@ bool Checker::Impl::compareSlowly(const AccessRecord &earlier,
   if (earlier.clock <= fenced.of(earlier.agent()))
     return true;
   reportConflict(ReportKind::MissingProxyFence, earlier, what, now, nowWhat,
-                 describe(spot),
+                 describe(spot, *now.cluster.machine),
                  "by a thread, without fence.proxy.async in between");
   return false;
 }
@@ -195,15 +231,16 @@ void Checker::Impl::compareWithLastLaunch(const AccessView &now,
   if (now.knowledge.gridWaited)
     return;
   mayOverlap = false;
+  overlapReported = true;
   Report report;
   report.kind = ReportKind::DataRace;
   report.message = std::string(now.write ? "write" : "read") + " of " +
-                   describe(Spot{Spot::Global, address}) +
+                   describe(Spot{Spot::Global, address}, *now.cluster.machine) +
                    " before griddepcontrol.wait, while the launch before may "
                    "still run";
   report.pc = now.record.pc;
   report.where = describe(now.record);
-  machine.report(std::move(report));
+  now.cluster.machine->report(std::move(report));
 }
 
 } // namespace nvfp4::sim

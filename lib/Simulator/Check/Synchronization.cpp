@@ -27,7 +27,7 @@ void Checker::Impl::tick(Warp &warp) {
 
 void Checker::Impl::tellInstructionsApart(Warp &warp) {
   WarpState &state = stateOf(warp);
-  uint64_t instruction = machine.result.statistics.warpInstructions;
+  uint64_t instruction = warp.machine.result.statistics.warpInstructions;
   if (state.instruction == instruction)
     return;
   state.instruction = instruction;

@@ -16,8 +16,10 @@
 
 #include "nvfp4/Simulator/Machine/Access.h"
 #include "nvfp4/Simulator/Machine/MiniFloat.h"
+#include "nvfp4/Simulator/Machine/RemoteWrites.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace nvfp4::sim {
@@ -43,7 +45,7 @@ struct AtomicAttributes : InstAttributes {
   bool wideAddress = false;
   bool returns = false;
   unsigned count = 1;
-  Ordering ordering = Ordering::Relaxed;
+  MemoryOrder order{Ordering::Relaxed};
 };
 
 template <typename T>
@@ -141,10 +143,61 @@ uint64_t laneValue(Warp &warp, Ref ref, Type type, unsigned lane) {
   return bitWidth(type) == 64 ? warp.wide(ref)[lane] : warp.narrow(ref)[lane];
 }
 
+/// The operation of one lane on memory; `old` gets what was there. Whether it
+/// has changed anything.
+bool update(const AtomicAttributes &a, const Place &place,
+            const std::array<uint64_t, 9> &values,
+            std::array<uint64_t, 8> &old) {
+  unsigned size = byteWidth(a.type);
+  bool changes = false;
+  for (unsigned i = 0; i < a.count; ++i) {
+    old[i] = 0;
+    std::memcpy(&old[i], place.data + i * size, size);
+    uint64_t result = combine(a, old[i], values[i], values[a.count],
+                              place.space == StateSpace::Global);
+    changes |= std::memcmp(&result, &old[i], size) != 0;
+    std::memcpy(place.data + i * size, &result, size);
+  }
+  return changes;
+}
+
+/// Tells the checker of the operation.
+void tellChecker(Warp &warp, const AtomicAttributes &a, const Place &place,
+                 unsigned lane, PendingWrite *pending = nullptr) {
+  WriteInfo info;
+  info.isReduction = !a.returns;
+  info.pending = pending;
+  if (Checker *checker = warp.machine.checker.get())
+    checker->threadAccess(warp, place, byteWidth(a.type) * a.count,
+                          Access::Atomic, lane, a.order, info);
+}
+
+/// `red` on memory of another device, which takes effect later. False where the
+/// operation has to be done at once.
+bool postReduction(Warp &warp, const AtomicAttributes &a, const Place &place,
+                   const std::array<uint64_t, 9> &values, unsigned lane) {
+  RemoteWrites &remote = *warp.machine.remoteWrites;
+  bool isAtOnce = a.order.releasesToSystem() && !remote.delaysReleases();
+  if (a.returns || isAtOnce) {
+    remote.beforeAccess(warp, place.address);
+    return false;
+  }
+  PendingWrite pending;
+  tellChecker(warp, a, place, lane, &pending);
+  remote.perform(warp, place, pending, [&a, place, values] {
+    std::array<uint64_t, 8> old;
+    update(a, place, values, old);
+  });
+  return true;
+}
+
 Step atomic(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<AtomicAttributes>();
   const Ref *pool = &warp.kernel.pool[inst.pool];
   unsigned size = byteWidth(a.type);
+  RemoteWrites *remote = warp.machine.remoteWrites.get();
+  if (remote && a.order.releasesToSystem())
+    remote->beforeRelease(warp);
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
     uint64_t address =
@@ -159,28 +212,25 @@ Step atomic(Warp &warp, const Inst &inst, LaneMask mask) {
                 static_cast<int>(lane));
       place.written->set(place.writtenOffset, size);
     }
-    for (unsigned i = 0; i < a.count; ++i) {
-      uint64_t old = 0;
-      std::memcpy(&old, place.data + i * size, size);
-      // Pool: results, sources, and the swap value of cas.
-      uint64_t b = laneValue(warp, pool[a.count + i], a.type, lane);
-      uint64_t c = a.op == AtomicOp::CompareSwap
-                       ? laneValue(warp, pool[2 * a.count], a.type, lane)
-                       : 0;
-      uint64_t result =
-          combine(a, old, b, c, place.space == StateSpace::Global);
-      std::memcpy(place.data + i * size, &result, size);
-      if (!a.returns)
-        continue;
+    // Pool: results, sources, and the swap value of cas.
+    std::array<uint64_t, 9> values{};
+    for (unsigned i = 0; i < a.count; ++i)
+      values[i] = laneValue(warp, pool[a.count + i], a.type, lane);
+    if (a.op == AtomicOp::CompareSwap)
+      values[a.count] = laneValue(warp, pool[2 * a.count], a.type, lane);
+    if (place.isRemote && postReduction(warp, a, place, values, lane))
+      continue;
+    std::array<uint64_t, 8> old;
+    // A loop that waits by atomics makes no progress.
+    if (update(a, place, values, old))
+      warp.machine.progress();
+    for (unsigned i = 0; a.returns && i < a.count; ++i) {
       if (bitWidth(a.type) == 64)
-        warp.wide(pool[i])[lane] = old;
+        warp.wide(pool[i])[lane] = old[i];
       else
-        warp.narrow(pool[i])[lane] = static_cast<uint32_t>(old);
+        warp.narrow(pool[i])[lane] = static_cast<uint32_t>(old[i]);
     }
-    warp.machine.progress();
-    if (Checker *checker = warp.machine.checker.get())
-      checker->threadAccess(warp, place, size * a.count, Access::Atomic, lane,
-                            a.ordering);
+    tellChecker(warp, a, place, lane);
   }
   return Step::Next;
 }
@@ -257,9 +307,8 @@ void takeScope(DecodeContext &context, AtomicAttributes &a) {
                                            Ordering::Release,
                                            Ordering::AcquireRelease};
   int ordering = context.takeAny({"relaxed", "acquire", "release", "acq_rel"});
-  if (ordering >= 0)
-    a.ordering = orderings[ordering];
-  context.takeAny({"cta", "cluster", "gpu", "sys"});
+  a.order = {ordering < 0 ? Ordering::Relaxed : orderings[ordering],
+             takeSyncScope(context)};
   switch (
       context.takeAny({"global", "shared", "shared::cta", "shared::cluster"})) {
   case 0:
@@ -381,6 +430,17 @@ void decodeRemoteStore(DecodeContext &context) {
   for (const Operand *value : values)
     context.addToPool(context.source(*value, a.op.type));
   inst.handler = remote;
+}
+
+bool findAtomicWord(Warp &warp, const Inst &inst, LaneMask mask,
+                    uint64_t &address, unsigned &size) {
+  const auto *a = dynamic_cast<const AtomicAttributes *>(inst.attributes);
+  if (!a || !a->returns || a->space == StateSpace::Shared)
+    return false;
+  address = warp.addressOf(inst.op[0], a->wideAddress, inst.immediate,
+                           std::countr_zero(mask));
+  size = byteWidth(a->type) * a->count;
+  return true;
 }
 
 void addAtomicInstructions(InstructionTable &table) {

@@ -160,33 +160,34 @@ Step bulkLoad(Warp &warp, const Inst &inst, LaneMask mask) {
     bool fromShared = a.kind == BulkKind::SharedToShared;
     bool multicast = a.multicast;
     const BulkAttributes *attributes = &a;
-    machine.schedule(
-        machine.delayFor(AsyncKind::CopyIn, *cta, size), [=, &machine] {
-          --cluster->pendingOperations;
-          std::vector<uint8_t> bytes, written;
-          if (fromShared
-                  ? !readShared(operation, *cta,
-                                static_cast<uint32_t>(source) &
-                                    sharedOffsetMask,
-                                size, bytes, TensorSwizzle::None)
-                  : !readGlobal(operation, *cta, source, size, bytes, written))
-            return;
-          auto deliver = [&](uint32_t rank, uint32_t target) {
-            Cta &to = *cluster->ctas[rank];
-            uint32_t offset = destination & sharedOffsetMask;
-            if (attributes->reduction != CopyReduction::None
-                    ? !reduceShared(operation, to, *attributes, offset, bytes)
-                    : !writeShared(operation, to, offset, bytes,
-                                   TensorSwizzle::None, written))
-              return;
-            machine.result.statistics.tmaBytes += size;
-            completeOn(operation, *cta, target, size);
-          };
-          if (multicast)
-            forMulticast(ranks, barrier, false, deliver);
-          else
-            deliver(destination >> sharedRankShift, barrier);
-        });
+    uint64_t delay =
+        fromShared ? machine.delayFor(AsyncKind::CopyIn, *cta, size)
+                   : machine.delayFor(AsyncKind::CopyIn, *cta, size, source);
+    machine.schedule(delay, [=, &machine] {
+      --cluster->pendingOperations;
+      std::vector<uint8_t> bytes, written;
+      if (fromShared
+              ? !readShared(operation, *cta,
+                            static_cast<uint32_t>(source) & sharedOffsetMask,
+                            size, bytes, TensorSwizzle::None)
+              : !readGlobal(operation, *cta, source, size, bytes, written))
+        return;
+      auto deliver = [&](uint32_t rank, uint32_t target) {
+        Cta &to = *cluster->ctas[rank];
+        uint32_t offset = destination & sharedOffsetMask;
+        if (attributes->reduction != CopyReduction::None
+                ? !reduceShared(operation, to, *attributes, offset, bytes)
+                : !writeShared(operation, to, offset, bytes,
+                               TensorSwizzle::None, written))
+          return;
+        machine.result.statistics.tmaBytes += size;
+        completeOn(operation, *cta, target, size);
+      };
+      if (multicast)
+        forMulticast(ranks, barrier, false, deliver);
+      else
+        deliver(destination >> sharedRankShift, barrier);
+    });
   }
   return Step::Next;
 }
@@ -227,7 +228,9 @@ Step bulkStore(Warp &warp, const Inst &inst, LaneMask mask) {
           --group->reading;
           machine.wake(*issuer);
           machine.schedule(
-              machine.delayFor(AsyncKind::CopyOutWrite, *cta), [=, &machine] {
+              machine.delayFor(AsyncKind::CopyOutWrite, *cta, size,
+                               destination),
+              [=, &machine] {
                 --cta->cluster->pendingOperations;
                 if (!writeGlobal(operation, *cta, *a, destination, *bytes))
                   return;

@@ -13,6 +13,9 @@
 #ifndef NVFP4_LIB_SIMULATOR_INSTRUCTIONS_FAMILIES_H
 #define NVFP4_LIB_SIMULATOR_INSTRUCTIONS_FAMILIES_H
 
+#include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Decode/Inst.h"
+
 namespace nvfp4::sim {
 
 class InstructionTable;
@@ -49,6 +52,14 @@ void decodeFloatArithmetic(DecodeContext &context);
 enum class CarryUse { Out, In };
 /// add.cc, sub.cc, mad.cc and the forms that add the carry.
 void decodeCarry(DecodeContext &context, CarryUse use);
+
+/// Consumes a scope; `.gpu` where there is none.
+SyncScope takeSyncScope(DecodeContext &context);
+
+/// An atomic that returns something, and the word that its first lane accesses;
+/// false for anything else (see findPolledWord).
+bool findAtomicWord(Warp &warp, const Inst &inst, LaneMask mask,
+                    uint64_t &address, unsigned &size);
 
 /// st.async and red.async.
 void decodeRemoteStore(DecodeContext &context);

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All accesses of a thread are performed in program order here, so fences move
-// no data; what they order is the checker's business.
+// Accesses of a thread are performed in program order here, but for writes to
+// other devices, which a fence performs. What else fences order is the
+// checker's business.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #include "Lanewise.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/RemoteWrites.h"
 
 namespace nvfp4::sim {
 namespace {
@@ -22,21 +24,28 @@ Step nothing(Warp &, const Inst &, LaneMask) { return Step::Next; }
 
 /// sub[0]: 1 for shared, 2 for global memory.
 Step proxyFence(Warp &warp, const Inst &inst, LaneMask) {
+  if (RemoteWrites *remote = warp.machine.remoteWrites.get())
+    remote->beforeRelease(warp);
   if (Checker *checker = warp.machine.checker.get())
     checker->proxyFence(warp, inst.sub[0] & 1, inst.sub[0] & 2);
   return Step::Next;
 }
 
-Step memoryFence(Warp &warp, const Inst &, LaneMask) {
+/// sub[1]: the scope.
+Step memoryFence(Warp &warp, const Inst &inst, LaneMask) {
+  auto scope = static_cast<SyncScope>(inst.sub[1]);
+  RemoteWrites *remote = warp.machine.remoteWrites.get();
+  if (remote && scope == SyncScope::System)
+    remote->beforeRelease(warp);
   if (Checker *checker = warp.machine.checker.get())
-    checker->memoryFence(warp);
+    checker->memoryFence(warp, scope);
   return Step::Next;
 }
 
-Step mapRelease(Warp &warp, const Inst &, LaneMask) {
+Step mapRelease(Warp &warp, const Inst &inst, LaneMask) {
   if (Checker *checker = warp.machine.checker.get()) {
     checker->tensorMapRelease(warp);
-    checker->memoryFence(warp);
+    checker->memoryFence(warp, static_cast<SyncScope>(inst.sub[1]));
   }
   return Step::Next;
 }
@@ -46,7 +55,7 @@ Step mapAcquire(Warp &warp, const Inst &inst, LaneMask mask) {
   Checker *checker = warp.machine.checker.get();
   if (!checker)
     return Step::Next;
-  checker->memoryFence(warp);
+  checker->memoryFence(warp, static_cast<SyncScope>(inst.sub[1]));
   for (LaneMask rest = mask; rest; rest &= rest - 1)
     checker->tensorMapAcquire(warp, warp.addressOf(inst.op[0], inst.sub[0],
                                                    inst.immediate,
@@ -78,7 +87,7 @@ void decodeFence(DecodeContext &context) {
                                  "sync_restrict::shared::cta",
                                  "sync_restrict::shared::cluster"});
     int order = context.takeAny({"acquire", "release"});
-    context.takeAny({"cta", "cluster", "gpu", "sys"});
+    inst.sub[1] = static_cast<uint8_t>(takeSyncScope(context));
     if (kind == 0 || kind == 2 || kind == 3) {
       inst.handler = proxyFence;
       inst.sub[0] = kind == 2 || space == 0                 ? 2
@@ -108,16 +117,21 @@ void decodeFence(DecodeContext &context) {
   context.takeAny({"sc", "acq_rel", "acquire", "release"});
   context.takeAny(
       {"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
-  context.expectAny({"cta", "cluster", "gpu", "sys"});
+  inst.sub[1] =
+      static_cast<uint8_t>(context.expectAny({"cta", "cluster", "gpu", "sys"}));
   context.expectOperands(0);
 }
 
 void decodeMembar(DecodeContext &context) {
   bool proxy = context.take("proxy");
-  if (proxy)
+  if (proxy) {
     context.expectAny({"alias"});
-  else
-    context.expectAny({"cta", "gl", "sys", "gpu"});
+  } else {
+    int level = context.expectAny({"cta", "gl", "sys", "gpu"});
+    context.inst.sub[1] = static_cast<uint8_t>(level == 0   ? SyncScope::Cta
+                                               : level == 2 ? SyncScope::System
+                                                            : SyncScope::Gpu);
+  }
   context.expectOperands(0);
   context.inst.handler = proxy ? nothing : memoryFence;
 }

@@ -31,7 +31,8 @@ struct MemoryAttributes : InstAttributes {
   bool wideAddress = false;
   /// Lanes of the value registers are 64 bits wide.
   bool wideValue = false;
-  Ordering ordering = Ordering::Weak;
+  MemoryOrder order;
+  bool isLoad = false;
 };
 
 /// Puts what a lane has loaded into its registers.
@@ -268,21 +269,22 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
   // A load of a loop with atom.cas, as the CUDA Programming Guide writes it.
   bool isCompared = (inst.flags & FlagCompared) &&
                     warp.machine.options.profile != CheckProfile::Strict;
-  Ordering ordering = isCompared && a.ordering == Ordering::Weak
-                          ? Ordering::Relaxed
-                          : a.ordering;
+  MemoryOrder order =
+      isCompared && a.order.isWeak() ? MemoryOrder(Ordering::Relaxed) : a.order;
   Addresses addresses(warp, inst, a);
   Window window(warp, a.space, addresses[std::countr_zero(mask)]);
   if constexpr (sizeof(T) <= 8)
-    if (Spread spread; !isChecked && measure(warp, inst, a, mask, size, spread))
+    if (Spread spread; !isChecked && !window.isRemote() &&
+                       measure(warp, inst, a, mask, size, spread))
       if (loadPlainly<T, Wide>(warp, inst, a, window, spread, mask))
         return Step::Next;
   for (LaneMask rest = mask; rest;) {
     unsigned lane = std::countr_zero(rest);
     uint64_t address = addresses[lane];
     LaneMask same = LaneMask{1} << lane;
-    const uint8_t *bytes =
-        isChecked ? nullptr : window.findWritten(address, size, lane);
+    const uint8_t *bytes = isChecked || window.isRemote()
+                               ? nullptr
+                               : window.findWritten(address, size, lane);
     uint8_t read[32];
     if (!bytes) {
       Place place;
@@ -293,8 +295,7 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
       if (isChecked && place.space != StateSpace::Local)
         same = rest & addresses.lanesAt(address);
       readPlace(warp, place, read, size,
-                std::has_single_bit(same) ? lane : Checker::manyLanes,
-                ordering);
+                std::has_single_bit(same) ? lane : Checker::manyLanes, order);
       bytes = read;
     }
     for (LaneMask lanes = same; lanes; lanes &= lanes - 1)
@@ -310,6 +311,24 @@ struct LaneStore {
   std::array<uint8_t, 32> bytes;
 };
 
+/// The same for the first of `lanes` in memory of another device, which its
+/// value has not reached yet.
+void compareLaterLanes(Warp &warp, Checker &checker,
+                       const std::array<LaneStore, 32> &stores, LaneMask lanes,
+                       unsigned size) {
+  unsigned lane = std::countr_zero(lanes);
+  const LaneStore &mine = stores[lane];
+  for (LaneMask rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
+    unsigned other = std::countr_zero(rest);
+    // Both are multiples of their size.
+    if (stores[other].place.address != mine.place.address ||
+        !std::memcmp(stores[other].bytes.data(), mine.bytes.data(), size))
+      continue;
+    checker.lanesDiffer(warp, mine.place, lane, other);
+    return;
+  }
+}
+
 /// Reports lanes of a store whose value another lane has replaced by a
 /// different one: PTX does not say which of them stays.
 void compareLanes(Warp &warp, Checker &checker,
@@ -318,6 +337,10 @@ void compareLanes(Warp &warp, Checker &checker,
   for (LaneMask rest = mask; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
     const LaneStore &mine = stores[lane];
+    if (mine.place.isRemote) {
+      compareLaterLanes(warp, checker, stores, rest, size);
+      continue;
+    }
     const uint8_t *wrong =
         std::mismatch(mine.place.data, mine.place.data + size,
                       mine.bytes.begin())
@@ -350,10 +373,14 @@ Step store(Warp &warp, const Inst &inst, LaneMask mask) {
     return window.find(addresses[lane], size, lane, place) ||
            resolve(warp, a.space, addresses[lane], size, size, lane, place);
   };
-  if (Spread spread; !checker && measure(warp, inst, a, mask, size, spread))
+  // Releases and stores to other devices are told apart lane by lane.
+  bool mayBeRemote = warp.machine.remoteWrites != nullptr;
+  bool isPlain =
+      !checker && (!mayBeRemote || (!window.isRemote() && a.order.isWeak()));
+  if (Spread spread; isPlain && measure(warp, inst, a, mask, size, spread))
     if (storePlainly<T, Wide>(warp, inst, a, window, spread, mask))
       return Step::Next;
-  if (!checker) {
+  if (!checker && !mayBeRemote) {
     for (LaneMask rest = mask; rest; rest &= rest - 1) {
       unsigned lane = std::countr_zero(rest);
       Place place;
@@ -374,9 +401,9 @@ Step store(Warp &warp, const Inst &inst, LaneMask mask) {
     takeElements<T, Wide>(warp, values, count, bytes, lane);
     if (!locate(lane, place))
       return Step::Stop;
-    writePlace(warp, place, bytes, size, lane, a.ordering);
+    writePlace(warp, place, bytes, size, lane, a.order);
   }
-  if (a.ordering == Ordering::Weak)
+  if (checker && a.order.isWeak())
     compareLanes(warp, *checker, stores, mask, size);
   return Step::Next;
 }
@@ -464,28 +491,39 @@ StateSpace takeSpace(DecodeContext &context) {
   }
 }
 
-Ordering takeOrdering(DecodeContext &context) {
+} // namespace
+
+SyncScope takeSyncScope(DecodeContext &context) {
+  int scope = context.takeAny({"cta", "cluster", "gpu", "sys"});
+  return scope < 0 ? SyncScope::Gpu : static_cast<SyncScope>(scope);
+}
+
+namespace {
+
+MemoryOrder takeOrder(DecodeContext &context) {
   int kind = context.takeAny(
       {"weak", "volatile", "relaxed", "acquire", "release", "mmio"});
-  context.takeAny({"cta", "cluster", "gpu", "sys"});
+  SyncScope scope = takeSyncScope(context);
   context.take("unified");
   switch (kind) {
-  case 1: // as strong as relaxed
-  case 2:
+  case 1: // as strong as relaxed at system scope
   case 5:
-    return Ordering::Relaxed;
+    return {Ordering::Relaxed, SyncScope::System};
+  case 2:
+    return {Ordering::Relaxed, scope};
   case 3:
-    return Ordering::Acquire;
+    return {Ordering::Acquire, scope};
   case 4:
-    return Ordering::Release;
+    return {Ordering::Release, scope};
   default:
-    return Ordering::Weak;
+    return {};
   }
 }
 
 void decodeAccess(DecodeContext &context, bool isLoad) {
   auto &a = context.makeAttributes<MemoryAttributes>();
-  a.ordering = takeOrdering(context);
+  a.order = takeOrder(context);
+  a.isLoad = isLoad;
   a.space = takeSpace(context);
   bool hint = context.takeCacheHints();
   switch (context.takeAny({"v2", "v4", "v8"})) {
@@ -600,6 +638,24 @@ void decodePolicy(DecodeContext &context) {
 }
 
 } // namespace
+
+bool findPolledWord(Warp &warp, const Inst &inst, uint64_t &address,
+                    unsigned &size) {
+  const auto *a = dynamic_cast<const MemoryAttributes *>(inst.attributes);
+  LaneMask mask = warp.group().mask;
+  if (inst.guard.valid())
+    mask &= warp.predicate(inst.guard);
+  if (!a)
+    return mask && findAtomicWord(warp, inst, mask, address, size);
+  bool isGlobal =
+      a->space == StateSpace::Global || a->space == StateSpace::Generic;
+  if (!mask || !a->isLoad || !isGlobal)
+    return false;
+  address = warp.addressOf(inst.op[0], a->wideAddress, inst.immediate,
+                           std::countr_zero(mask));
+  size = a->elementBytes * a->count;
+  return true;
+}
 
 void addLoadStoreInstructions(InstructionTable &table) {
   table.add("ld", decodeLoad);

@@ -210,7 +210,8 @@ Step tensorLoad(Warp &warp, const Inst &inst, LaneMask mask) {
     ++machine.result.statistics.tmaLoads;
     bool multicast = a.multicast, pair = a.pair;
     machine.schedule(
-        machine.delayFor(AsyncKind::CopyIn, *cta, box->movedBytes()),
+        machine.delayFor(AsyncKind::CopyIn, *cta, box->movedBytes(),
+                         box->map.address),
         [=, &machine] {
           --cluster->pendingOperations;
           std::vector<uint8_t> bytes, written;
@@ -320,7 +321,9 @@ Step tensorStore(Warp &warp, const Inst &inst, LaneMask mask) {
           for (const auto &group : groups)
             --group->reading;
           machine.wake(*issuer);
-          machine.schedule(machine.delayFor(AsyncKind::CopyOutWrite, *cta),
+          machine.schedule(machine.delayFor(AsyncKind::CopyOutWrite, *cta,
+                                            box->movedBytes(),
+                                            box->map.address),
                            [=] { write(bytes); });
         });
   }

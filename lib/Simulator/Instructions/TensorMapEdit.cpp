@@ -182,7 +182,8 @@ Step copyMap(Warp &warp, const Inst &inst, LaneMask mask) {
   writePlace(warp, to, bytes, 128, Checker::manyLanes, Ordering::Weak,
              /*mapRelease=*/true);
   if (warp.machine.checker)
-    warp.machine.checker->memoryFence(warp);
+    warp.machine.checker->memoryFence(warp,
+                                      static_cast<SyncScope>(inst.sub[0] >> 2));
   return Step::Next;
 }
 
@@ -250,7 +251,7 @@ void decodeTensormap(DecodeContext &context) {
   context.take("shared::cta");
   context.expectAny({"tensormap::generic"});
   context.expectAny({"release"});
-  context.expectAny({"cta", "cluster", "gpu", "sys"});
+  int scope = context.expectAny({"cta", "cluster", "gpu", "sys"});
   context.take("sync");
   context.take("aligned");
   if (!context.expectOperands(3))
@@ -263,7 +264,8 @@ void decodeTensormap(DecodeContext &context) {
   inst.op[0] = to.base;
   inst.immediate = to.offset;
   inst.op[1] = from.base;
-  inst.sub[0] = static_cast<uint8_t>(to.wide | from.wide << 1);
+  inst.sub[0] =
+      static_cast<uint8_t>(to.wide | from.wide << 1 | (scope & 3) << 2);
   if (from.offset < 0 || from.offset > 255)
     context.error("expected a source offset of 0 to 255");
   inst.sub[1] = static_cast<uint8_t>(from.offset);

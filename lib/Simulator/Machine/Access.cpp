@@ -11,6 +11,8 @@
 
 #include "nvfp4/Simulator/Machine/Access.h"
 
+#include "nvfp4/Simulator/Machine/RemoteWrites.h"
+
 #include <cstdio>
 #include <cstring>
 
@@ -82,6 +84,7 @@ bool resolveGlobal(Warp &warp, uint64_t address, unsigned size, unsigned lane,
   place.data = &allocation->data[place.writtenOffset];
   place.written = &allocation->written;
   place.address = address;
+  place.isRemote = allocation->owner != &warp.machine.memory;
   return true;
 }
 
@@ -169,6 +172,7 @@ Window::Window(Warp &warp, StateSpace space, uint64_t address) {
     first.data = allocation->data;
     first.written = &allocation->written;
     first.address = allocation->address;
+    first.isRemote = allocation->owner != &warp.machine.memory;
     break;
   }
   }
@@ -200,7 +204,9 @@ bool resolve(Warp &warp, StateSpace space, uint64_t address, unsigned size,
 }
 
 bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
-               unsigned lane, Ordering ordering) {
+               unsigned lane, MemoryOrder order) {
+  if (place.isRemote)
+    warp.machine.remoteWrites->beforeAccess(warp, place.address);
   if (place.written && !place.written->allFew(place.writtenOffset, size)) {
     warp.note(ReportKind::UninitializedRead,
               std::to_string(size) + " bytes at " +
@@ -215,7 +221,7 @@ bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
   }
   std::memcpy(data, place.data, size);
   if (Checker *checker = warp.machine.checker.get())
-    checker->threadAccess(warp, place, size, Access::Read, lane, ordering);
+    checker->threadAccess(warp, place, size, Access::Read, lane, order);
   return true;
 }
 
@@ -229,32 +235,39 @@ static uint32_t keptBytes(const Place &place, const void *data, unsigned size) {
 }
 
 void writePlace(Warp &warp, const Place &place, const void *data, unsigned size,
-                unsigned lane, Ordering ordering, bool mapRelease) {
+                unsigned lane, MemoryOrder order, bool mapRelease) {
   Checker *checker = warp.machine.checker.get();
+  if (RemoteWrites *remote = warp.machine.remoteWrites.get()) {
+    if (order.releasesToSystem())
+      remote->beforeRelease(warp);
+    if (place.isRemote &&
+        (!order.releasesToSystem() || remote->delaysReleases()))
+      return remote->write(warp, place, data, size, lane, order, mapRelease);
+  }
   uint32_t kept = checker ? keptBytes(place, data, size) : 0;
   std::memcpy(place.data, data, size);
   if (place.written)
     place.written->set(place.writtenOffset, size);
   warp.machine.progress();
   if (checker)
-    checker->threadAccess(warp, place, size, Access::Write, lane, ordering,
-                          mapRelease, size <= 32 ? kept : 0);
+    checker->threadAccess(warp, place, size, Access::Write, lane, order,
+                          {mapRelease, size <= 32 ? kept : 0});
 }
 
 bool loadBytes(Warp &warp, StateSpace space, uint64_t address, void *data,
-               unsigned size, unsigned lane, Ordering ordering) {
+               unsigned size, unsigned lane, MemoryOrder order) {
   Place place;
   return resolve(warp, space, address, size, size, lane, place) &&
-         readPlace(warp, place, data, size, lane, ordering);
+         readPlace(warp, place, data, size, lane, order);
 }
 
 bool storeBytes(Warp &warp, StateSpace space, uint64_t address,
                 const void *data, unsigned size, unsigned lane,
-                Ordering ordering) {
+                MemoryOrder order) {
   Place place;
   if (!resolve(warp, space, address, size, size, lane, place))
     return false;
-  writePlace(warp, place, data, size, lane, ordering);
+  writePlace(warp, place, data, size, lane, order);
   return true;
 }
 

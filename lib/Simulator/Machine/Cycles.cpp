@@ -34,6 +34,8 @@ constexpr NamedCost namedCosts[] = {
     {"tensor-copy", &CycleCosts::tensorCopy},
     {"mma-tail", &CycleCosts::mmaTail},
     {"mma-pair-tail", &CycleCosts::mmaPairTail},
+    {"link-bytes", &CycleCosts::linkBytes},
+    {"link-latency", &CycleCosts::linkLatency},
 };
 constexpr uint64_t largestCost = 1'000'000'000;
 
@@ -63,7 +65,9 @@ std::string CycleCosts::set(const std::string &list) {
                      [&](const NamedCost &cost) { return name == cost.name; });
     if (found == std::end(namedCosts))
       return "expected a cost of " + allNames() + ", but got '" + name + "'";
-    uint64_t smallest = found->value == &CycleCosts::copyBytes ? 1 : 0;
+    bool isRate = found->value == &CycleCosts::copyBytes ||
+                  found->value == &CycleCosts::linkBytes;
+    uint64_t smallest = isRate ? 1 : 0;
     uint64_t value = 0;
     const char *text = item.data() + std::min(equals + 1, item.size());
     const char *last = item.data() + item.size();
@@ -105,6 +109,19 @@ std::string describeCycles(const Kernel &kernel,
   return readableName(kernel.name) + ": about " +
          std::to_string(statistics.ticks) + " cycles, by a model, and " +
          std::to_string(statistics.warpInstructions) + " warp instructions";
+}
+
+uint64_t Machine::nextTime() const {
+  // Where nothing can run a wait may have to time out, and that is now.
+  if (events.empty() && ready.empty())
+    return now;
+  uint64_t time = ~uint64_t{0};
+  if (!events.empty())
+    time = events.top().time;
+  for (Warp *warp : ready)
+    time = std::min(
+        time, std::max(warp->readyAt, warp->cta.issueFree[warp->index % 4]));
+  return time;
 }
 
 Warp *Machine::pickWarp(unsigned &quantum) {

@@ -5,13 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Called when no warp can run and no asynchronous operation is outstanding.
+// For when no warp can run and no asynchronous operation is outstanding, and
+// for when all run in circles.
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Simulator/Machine/Machine.h"
+#include "nvfp4/Simulator/Machine/Access.h"
+#include "nvfp4/Simulator/Machine/System.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 namespace nvfp4::sim {
 namespace {
@@ -66,33 +70,108 @@ std::string describeWait(Machine &machine, Warp &warp, const LaneGroup &group) {
   }
 }
 
+/// "the word at global address 0x10000000000 (byte 0 of 'flags'), which holds
+/// 3".
+std::string describeWord(Warp &warp, uint64_t address, unsigned size) {
+  uint64_t value = 0;
+  std::string text = "the word at address ";
+  char number[24];
+  std::snprintf(number, sizeof number, "0x%llx",
+                static_cast<unsigned long long>(address));
+  text += number;
+  Machine &machine = warp.machine;
+  const Allocation *found =
+      isGlobalAddress(address) ? machine.memory.find(address, size) : nullptr;
+  if (!found)
+    return text;
+  std::memcpy(&value, found->data + (address - found->address),
+              std::min<unsigned>(size, sizeof value));
+  std::string name = found->name.empty() ? "allocation" : found->name;
+  text += " (byte " + std::to_string(address - found->address) + " of '" +
+          name + "'";
+  if (machine.system)
+    text += " of device " + std::to_string(found->owner->device);
+  return text + "), which holds " + std::to_string(value);
+}
+
 } // namespace
+
+std::string Machine::describeRound(Warp &warp) {
+  // A round of the loop shows which word it loads.
+  constexpr unsigned mostInstructions = 4096;
+  for (unsigned i = 0; i < mostInstructions && !stopFlag; ++i) {
+    if (!warp.selectGroup(random.next()))
+      break;
+    LaneGroup &group = warp.group();
+    uint64_t address = 0;
+    unsigned size = 0;
+    if (group.pc != group.reconvergePc &&
+        findPolledWord(warp, kernel.code[group.pc], address, size))
+      return describeWord(warp, address, size);
+    runWarp(warp, 1);
+  }
+  return "nothing known";
+}
+
+std::string Machine::describeWaiting(unsigned &lines) {
+  std::string text;
+  unsigned left = 0;
+  for (auto &cluster : clusters)
+    for (auto &cta : cluster->ctas)
+      for (auto &warp : cta->warps) {
+        // Running a warp changes its groups.
+        std::vector<LaneGroup> groups = warp->groups;
+        for (const LaneGroup &group : groups) {
+          if (lines == 0) {
+            ++left;
+            continue;
+          }
+          --lines;
+          bool isReady = group.state == LaneGroup::State::Ready;
+          char mask[16];
+          std::snprintf(mask, sizeof mask, "%08x", group.mask);
+          text += "\n    " + warp->describe() + " lanes " + mask + " at " +
+                  describePlace(kernel, group.pc) + " for " +
+                  (isReady ? describeRound(*warp)
+                           : describeWait(*this, *warp, group));
+        }
+      }
+  if (left)
+    text += "\n    and " + std::to_string(left) + " more";
+  return text;
+}
 
 void Machine::reportDeadlock() {
   Report report;
   report.kind = ReportKind::Deadlock;
-  report.message = "nothing can run; waiting are";
-  unsigned listed = 0;
-  unsigned total = 0;
   for (auto &cluster : clusters)
     for (auto &cta : cluster->ctas)
       for (auto &warp : cta->warps)
-        for (const LaneGroup &group : warp->groups) {
-          if (report.pc == noPc) {
-            report.pc = group.pc;
-            report.where = warp->describe();
-          }
-          if (++total > 24)
-            continue;
-          ++listed;
-          char mask[16];
-          std::snprintf(mask, sizeof mask, "%08x", group.mask);
-          report.message += "\n    " + warp->describe() + " lanes " + mask +
-                            " at " + describePlace(kernel, group.pc) + " for " +
-                            describeWait(*this, *warp, group);
+        if (report.pc == noPc && !warp->groups.empty()) {
+          report.pc = warp->groups.front().pc;
+          report.where = warp->describe();
         }
-  if (total > listed)
-    report.message += "\n    and " + std::to_string(total - listed) + " more";
+  unsigned lines = 24;
+  report.message = "nothing can run; waiting are" + describeWaiting(lines);
+  stop(std::move(report));
+}
+
+void Machine::reportNoEnd(Warp &warp, bool isOver) {
+  Report report;
+  report.kind = isOver ? ReportKind::InstructionLimit : ReportKind::Livelock;
+  report.pc = warp.groups.empty() ? noPc : warp.group().pc;
+  report.where = warp.describe();
+  if (isOver) {
+    report.message = "the kernel has not ended after the limit of " +
+                     std::to_string(options.maximumInstructions) +
+                     " warp instructions (--max-instructions)";
+    return stop(std::move(report));
+  }
+  unsigned lines = 24;
+  report.message =
+      "no store, arrival or completion in the last " +
+      std::to_string(now - lastProgress) + " warp instructions; waiting are" +
+      (system ? system->describeWaiting() : describeWaiting(lines));
   stop(std::move(report));
 }
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Simulator/Machine/Machine.h"
+#include "nvfp4/Simulator/Machine/RemoteWrites.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
 
 #include <algorithm>
@@ -59,6 +60,14 @@ uint64_t Machine::delayFor(AsyncKind kind, Cta &cta, uint64_t bytes) {
   if (kind == AsyncKind::CopyOutWrite || kind == AsyncKind::CopyOutRead)
     slow = slow || options.seed % 2 == 0;
   return slow ? 4 * most + random.below(4 * most) : 1 + random.below(16);
+}
+
+uint64_t Machine::delayFor(AsyncKind kind, Cta &cta, uint64_t bytes,
+                           uint64_t globalAddress) {
+  uint64_t delay = delayFor(kind, cta, bytes);
+  if (remoteWrites)
+    delay += remoteWrites->linkDelay(kind, globalAddress, bytes);
+  return delay;
 }
 
 bool Machine::timesOut() {

@@ -13,6 +13,8 @@
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/RemoteWrites.h"
+#include "nvfp4/Simulator/Machine/System.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
 
 #include <algorithm>
@@ -39,9 +41,16 @@ Machine::Machine(const Kernel &kernel, const LaunchConfig &config,
                  const RunOptions &options)
     : kernel(kernel), config(config), memory(memory), image(image),
       options(options),
-      random(options.delays == DelayMode::Cycles ? 0 : options.seed) {}
+      random(options.delays == DelayMode::Cycles ? 0 : options.seed) {
+  if (memory.hasPeers())
+    remoteWrites = std::make_unique<RemoteWrites>(*this);
+}
 
 Machine::~Machine() = default;
+
+std::string Machine::deviceName() const {
+  return system ? "device " + std::to_string(memory.device) + " " : "";
+}
 
 bool Machine::validate() {
   auto illegal = [&](std::string message) {
@@ -104,13 +113,14 @@ bool Machine::validate() {
 }
 
 void Machine::report(Report report) {
-  auto lineOf = [&](uint32_t pc) {
+  auto lineOf = [](const Kernel &kernel, uint32_t pc) {
     return pc < kernel.info.size() ? kernel.info[pc].location.line : 0;
   };
+  const Kernel &other = report.otherKernel ? *report.otherKernel : kernel;
   auto covers = [&](const IgnoredFinding &ignored) {
     return ignored.kind == report.kind &&
-           (!ignored.line || ignored.line == lineOf(report.pc) ||
-            ignored.line == lineOf(report.otherPc));
+           (!ignored.line || ignored.line == lineOf(kernel, report.pc) ||
+            ignored.line == lineOf(other, report.otherPc));
   };
   if (std::any_of(options.ignored.begin(), options.ignored.end(), covers))
     ++result.ignoredFindings;
@@ -162,7 +172,7 @@ void Machine::startCluster(uint32_t index) {
         warp->readyAt = now + options.costs.turnaround;
     }
   if (checker)
-    checker->clusterStarted(*cluster);
+    checker->clusterStarted(*this, *cluster);
   clusters.push_back(std::move(cluster));
 }
 
@@ -244,79 +254,81 @@ void Machine::reportUnwaitedUses() {
   }
 }
 
-RunResult Machine::run() {
-  auto start = std::chrono::steady_clock::now();
-  if (validate()) {
-    if (options.check && options.profile == CheckProfile::Strict)
-      reportUnwaitedUses();
-    uint64_t total = product(clusterGrid);
-    for (uint32_t i = 0; i < total; ++i)
-      waitingClusters.push_back(i);
-    if (options.check)
-      checker = std::make_unique<Checker>(*this);
-    unsigned resident =
-        std::max(1u, options.residentCtas / std::max(1u, clusterSize));
-    while (!stopFlag) {
-      if (clusters.size() > liveClusters)
-        reapClusters();
-      while (liveClusters < resident && !waitingClusters.empty()) {
-        uint32_t next = waitingClusters.front();
-        waitingClusters.pop_front();
-        startCluster(next);
-      }
-      runEvents();
-      if (stopFlag)
-        break;
-      if (ready.empty()) {
-        if (liveClusters == 0 && waitingClusters.empty() && events.empty())
-          break;
-        if (!events.empty()) {
-          now = std::max(now, events.top().time);
-          continue;
-        }
-        if (liveClusters == 0)
-          continue;
-        if (!unblock())
-          reportDeadlock();
-        continue;
-      }
-      unsigned quantum = 0;
-      Warp *picked = pickWarp(quantum);
-      if (!picked)
-        continue;
-      Warp &warp = *picked;
-      if (options.timeline)
-        options.timeline->warpRuns(warp, now);
-      runWarp(warp, quantum);
-      if (options.timeline)
-        options.timeline->warpStops(warp, now);
-      bool isOver =
-          result.statistics.warpInstructions > options.maximumInstructions;
-      if (isOver || now - lastProgress > options.progressLimit) {
-        Report report;
-        report.kind =
-            isOver ? ReportKind::InstructionLimit : ReportKind::Livelock;
-        report.message = isOver
-                             ? "the kernel has not ended after the limit of " +
-                                   std::to_string(options.maximumInstructions) +
-                                   " warp instructions (--max-instructions)"
-                             : "no store, arrival or completion in the last " +
-                                   std::to_string(now - lastProgress) +
-                                   " warp instructions";
-        report.pc = warp.groups.empty() ? noPc : warp.group().pc;
-        report.where = warp.describe();
-        stop(std::move(report));
-      }
-    }
-    result.completed = !stopFlag;
+bool Machine::begin() {
+  if (!validate())
+    return false;
+  if (options.check && options.profile == CheckProfile::Strict)
+    reportUnwaitedUses();
+  uint64_t total = product(clusterGrid);
+  for (uint32_t i = 0; i < total; ++i)
+    waitingClusters.push_back(i);
+  if (options.check && !checker)
+    checker = std::make_shared<Checker>(options);
+  return true;
+}
+
+bool Machine::advance() {
+  if (clusters.size() > liveClusters)
+    reapClusters();
+  unsigned resident =
+      std::max(1u, options.residentCtas / std::max(1u, clusterSize));
+  while (liveClusters < resident && !waitingClusters.empty()) {
+    uint32_t next = waitingClusters.front();
+    waitingClusters.pop_front();
+    startCluster(next);
   }
+  runEvents();
+  if (stopFlag)
+    return false;
+  if (ready.empty()) {
+    if (liveClusters == 0 && waitingClusters.empty() && events.empty())
+      return false;
+    if (!events.empty()) {
+      now = std::max(now, events.top().time);
+      return true;
+    }
+    if (liveClusters != 0 && !unblock())
+      reportDeadlock();
+    return !stopFlag;
+  }
+  unsigned quantum = 0;
+  Warp *picked = pickWarp(quantum);
+  if (!picked)
+    return true;
+  Warp &warp = *picked;
+  if (options.timeline)
+    options.timeline->warpRuns(warp, now);
+  runWarp(warp, quantum);
+  if (options.timeline)
+    options.timeline->warpStops(warp, now);
+  bool isOver =
+      result.statistics.warpInstructions > options.maximumInstructions;
+  if (isOver || (isStalled() && (!system || system->isStalled())))
+    reportNoEnd(warp, isOver);
+  return !stopFlag;
+}
+
+RunResult Machine::finish() {
+  if (!stopFlag)
+    reapClusters();
   if (options.timeline)
     options.timeline->finish(kernel, now);
   result.statistics.ticks = now;
-  result.statistics.seconds =
+  return std::move(result);
+}
+
+RunResult Machine::run() {
+  auto start = std::chrono::steady_clock::now();
+  if (begin()) {
+    while (advance())
+      ;
+    result.completed = !stopFlag;
+  }
+  RunResult ended = finish();
+  ended.statistics.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
-  return std::move(result);
+  return ended;
 }
 
 bool Machine::timeOutWaits() {

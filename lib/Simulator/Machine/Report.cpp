@@ -127,7 +127,8 @@ std::string readableName(const std::string &symbol) {
 void ReportList::add(Report report) {
   for (Report &known : reports) {
     if (known.kind == report.kind && known.pc == report.pc &&
-        known.otherPc == report.otherPc && report.pc != noPc) {
+        known.otherPc == report.otherPc &&
+        known.otherKernel == report.otherKernel && report.pc != noPc) {
       ++known.count;
       return;
     }
@@ -161,7 +162,9 @@ std::string ReportList::str(const Kernel &kernel) const {
       text += "  at " + describePlace(kernel, report.pc) +
               (report.where.empty() ? "" : ", " + report.where) + "\n";
     if (report.otherPc != noPc)
-      text += "  and " + describePlace(kernel, report.otherPc) +
+      text += "  and " +
+              describePlace(report.otherKernel ? *report.otherKernel : kernel,
+                            report.otherPc) +
               (report.otherWhere.empty() ? "" : ", " + report.otherWhere) +
               "\n";
   }

@@ -41,8 +41,9 @@ Warp::Warp(Machine &machine, Cta &cta, unsigned index, unsigned agent,
 
 std::string Warp::describe(int lane) const {
   std::string text =
-      "cta (" + std::to_string(cta.id[0]) + "," + std::to_string(cta.id[1]) +
-      "," + std::to_string(cta.id[2]) + ") warp " + std::to_string(index);
+      machine.deviceName() + "cta (" + std::to_string(cta.id[0]) + "," +
+      std::to_string(cta.id[1]) + "," + std::to_string(cta.id[2]) + ") warp " +
+      std::to_string(index);
   if (lane >= 0)
     text += " lane " + std::to_string(lane);
   return text;

@@ -27,6 +27,32 @@ enum class Ordering : uint8_t {
   AcquireRelease
 };
 
+/// Which threads an access or a fence can synchronise with, the fewest first.
+enum class SyncScope : uint8_t { Cta, Cluster, Gpu, System };
+
+/// Ordering of an access, with its scope where it is not weak.
+struct MemoryOrder {
+  Ordering ordering = Ordering::Weak;
+  SyncScope scope = SyncScope::Gpu;
+
+  MemoryOrder() = default;
+  MemoryOrder(Ordering ordering, SyncScope scope = SyncScope::Gpu)
+      : ordering(ordering), scope(scope) {}
+  bool isWeak() const { return ordering == Ordering::Weak; }
+  bool acquires() const {
+    return ordering == Ordering::Acquire ||
+           ordering == Ordering::AcquireRelease;
+  }
+  bool releases() const {
+    return ordering == Ordering::Release ||
+           ordering == Ordering::AcquireRelease;
+  }
+  /// Whether other devices learn what happened before.
+  bool releasesToSystem() const {
+    return releases() && scope == SyncScope::System;
+  }
+};
+
 /// The path that an asynchronous operation takes to memory.
 enum class OperationProxy : uint8_t {
   /// cp.async, st.async, red.async and tcgen05.ld and st.
@@ -37,25 +63,47 @@ enum class OperationProxy : uint8_t {
 };
 
 struct Place;
+struct Publications;
+
+/// A write of a thread that takes effect later.
+struct PendingWrite {
+  /// The warp, by its cluster and its number there, and its clock.
+  uint32_t cluster = 0, warp = 0, clock = 0;
+  /// What others can acquire at the address from then on; may be null.
+  std::shared_ptr<const Publications> published;
+};
+
+/// More about a write.
+struct WriteInfo {
+  /// It is released to the proxy of tensor maps.
+  bool mapRelease = false;
+  /// A bit for each byte that it leaves as it was.
+  uint32_t kept = 0;
+  /// `red`, which reads, but tells its thread nothing.
+  bool isReduction = false;
+  /// Set where it takes effect later.
+  PendingWrite *pending = nullptr;
+};
 
 class Checker {
 public:
   /// The lane of an access that all lanes make together.
   static constexpr unsigned manyLanes = 32;
 
-  explicit Checker(Machine &machine);
+  explicit Checker(const RunOptions &options);
   ~Checker();
 
-  void clusterStarted(Cluster &cluster);
+  void clusterStarted(Machine &machine, Cluster &cluster);
   void clusterEnded(Cluster &cluster);
 
-  /// An access of a thread, through the generic proxy. With `mapRelease` a
-  /// write that is released to the proxy of tensor maps; `kept` has a bit for
-  /// each byte that it leaves as it was.
+  /// An access of a thread, through the generic proxy.
   void threadAccess(Warp &warp, const Place &place, unsigned size,
-                    Access access, unsigned lane,
-                    Ordering ordering = Ordering::Weak, bool mapRelease = false,
-                    uint32_t kept = 0);
+                    Access access, unsigned lane, MemoryOrder order = {},
+                    const WriteInfo &info = {});
+  /// A write has taken effect.
+  void writeTookEffect(const PendingWrite &write, uint64_t address);
+  /// Whether a write comes before what the warp does next.
+  bool isBefore(const PendingWrite &write, Warp &warp) const;
 
   /// Two lanes of one store put different values at `place`, where that of
   /// `other` is found afterwards.
@@ -105,7 +153,7 @@ public:
   /// a warp execute together.
   void warpSynced(Warp &warp, bool memory);
   /// fence and membar.
-  void memoryFence(Warp &warp);
+  void memoryFence(Warp &warp, SyncScope scope);
   /// fence.proxy.async for the named kinds of memory.
   void proxyFence(Warp &warp, bool shared, bool global);
   /// fence.proxy.tensormap: release, or acquire of the map at `address`.

@@ -53,7 +53,9 @@ struct AccessRecord {
   /// The cell's write: there are such.
   uint32_t repeats : 1 = 0;
   uint32_t cluster : clusterBits = 0;
-  uint32_t lane : 8 = 0;
+  uint32_t lane : 6 = 0;
+  /// SyncScope of a strong access.
+  uint32_t scope : 2 = 0;
 
   bool valid() const { return agentPlusOne; }
   uint32_t agent() const { return agentPlusOne - 1; }

@@ -29,6 +29,8 @@ struct Place {
   Cta *cta = nullptr;
   /// Offset in shared memory, or the global address.
   uint64_t address = 0;
+  /// Memory of another device.
+  bool isRemote = false;
 };
 
 /// Resolves `size` bytes at `address` for `lane` of `warp`. Out of bounds and
@@ -58,6 +60,7 @@ public:
     place.writtenOffset = first.writtenOffset + offset;
     place.cta = first.cta;
     place.address = first.address + offset;
+    place.isRemote = first.isRemote;
     return true;
   }
 
@@ -82,6 +85,7 @@ public:
     bool inside = offset < bytes && bytes - offset >= size && !laneBytes;
     return inside ? first.data + offset : nullptr;
   }
+  bool isRemote() const { return first.isRemote; }
   /// The marks of what has been written, and where in them `address` is.
   ByteMask &written() const { return *first.written; }
   size_t writtenOffset(uint64_t address) const {
@@ -97,18 +101,22 @@ private:
 
 /// Reads after resolving; bytes never written are reported once.
 bool readPlace(Warp &warp, const Place &place, void *data, unsigned size,
-               unsigned lane, Ordering ordering = Ordering::Weak);
+               unsigned lane, MemoryOrder order = {});
 void writePlace(Warp &warp, const Place &place, const void *data, unsigned size,
-                unsigned lane, Ordering ordering = Ordering::Weak,
-                bool mapRelease = false);
+                unsigned lane, MemoryOrder order = {}, bool mapRelease = false);
 
 /// resolve and readPlace or writePlace with natural alignment of `size`.
 bool loadBytes(Warp &warp, StateSpace space, uint64_t address, void *data,
-               unsigned size, unsigned lane,
-               Ordering ordering = Ordering::Weak);
+               unsigned size, unsigned lane, MemoryOrder order = {});
 bool storeBytes(Warp &warp, StateSpace space, uint64_t address,
                 const void *data, unsigned size, unsigned lane,
-                Ordering ordering = Ordering::Weak);
+                MemoryOrder order = {});
+
+/// Whether an instruction of the warp's current group is a load from global or
+/// generic memory or an atomic, and the word that its first active lane
+/// accesses: what a loop that waits reads again and again.
+bool findPolledWord(Warp &warp, const Inst &inst, uint64_t &address,
+                    unsigned &size);
 
 /// A shared::cluster address from an operand in `space` (shared or generic);
 /// reported and nothing when it is not one.

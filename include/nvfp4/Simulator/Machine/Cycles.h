@@ -46,6 +46,9 @@ struct CycleCosts {
   /// by a pair.
   uint64_t mmaTail = 140;
   uint64_t mmaPairTail = 174;
+  /// The link of a device: bytes a cycle each way, and cycles one way.
+  uint64_t linkBytes = 256;
+  uint64_t linkLatency = 1800;
 
   /// tcgen05.mma of M x N with 32 bytes of K, by one CTA or a pair: the larger
   /// of the time to multiply and that to read the operands. A that lies in

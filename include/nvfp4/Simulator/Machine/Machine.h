@@ -25,6 +25,8 @@
 namespace nvfp4::sim {
 
 class Checker;
+class RemoteWrites;
+class System;
 
 /// A small deterministic generator (splitmix64).
 class Random {
@@ -71,12 +73,37 @@ public:
 
   RunResult run();
 
+  // The parts of `run`, for a system, which takes a round of each machine in
+  // turn. ------------------------------------------------------------------
+  /// False when the launch is not legal, which is reported.
+  bool begin();
+  /// Runs a warp for a while, or goes on to the next event; false when the
+  /// launch has ended.
+  bool advance();
+  /// Ends clusters that are through.
+  void endClusters() { reapClusters(); }
+  RunResult finish();
+  /// In the model of cycles: when its next warp or event comes.
+  uint64_t nextTime() const;
+  /// Nothing has happened for so long that nothing will.
+  bool isStalled() const { return now - lastProgress > options.progressLimit; }
+  /// A line for each group of lanes that waits for something, or reads a word
+  /// again and again, up to a number that is counted down.
+  std::string describeWaiting(unsigned &lines);
+  bool hasStopped() const { return stopFlag; }
+  /// "device 1 " where there are several.
+  std::string deviceName() const;
+
   // Asynchronous operations (Events.cpp). ----------------------------------
   /// Runs `effect` after `delay` ticks, or now in immediate mode.
   void schedule(uint64_t delay, std::function<void()> effect);
   /// A delay for an operation of `kind` that `cta` issues and that moves
   /// `bytes`; the latter two count for the model of cycles only.
   uint64_t delayFor(AsyncKind kind, Cta &cta, uint64_t bytes = 0);
+  /// The same with what a copy from or to global memory takes longer where that
+  /// is another device's.
+  uint64_t delayFor(AsyncKind kind, Cta &cta, uint64_t bytes,
+                    uint64_t globalAddress);
   /// Appends `effect` to the in-order tensor pipe of `cta`; `usesMemory` where
   /// it reads or writes tensor memory.
   void scheduleOnPipe(Cta &cta, std::function<void()> effect,
@@ -120,7 +147,11 @@ public:
   uint64_t now = 0;
   RunResult result;
   std::vector<std::unique_ptr<Cluster>> clusters;
-  std::unique_ptr<Checker> checker;
+  std::shared_ptr<Checker> checker;
+  /// Where the memory of other devices can be accessed.
+  std::unique_ptr<RemoteWrites> remoteWrites;
+  /// The machines that run at the same time, or null where this one is alone.
+  System *system = nullptr;
   std::array<uint32_t, 3> clusterGrid{};
   unsigned clusterSize = 1;
   unsigned warpsPerCta = 1;
@@ -162,6 +193,8 @@ private:
   bool unblock();
   void reapClusters();
   void reportDeadlock();
+  void reportNoEnd(Warp &warp, bool isOver);
+  std::string describeRound(Warp &warp);
   void checkAtExit(Cta &cta);
   void makeReady(Warp &warp);
   void removeReady(Warp &warp);

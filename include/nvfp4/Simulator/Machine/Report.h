@@ -67,8 +67,9 @@ struct Report {
   std::string message;
   /// Instruction index, or noPc when no instruction is to blame.
   uint32_t pc = noPc;
-  /// The other access of a conflict, or noPc.
+  /// The other access of a conflict, or noPc; null is the same kernel.
   uint32_t otherPc = noPc;
+  const Kernel *otherKernel = nullptr;
   /// "cta (0,0,0) warp 3 lane 5" or the like; may be empty.
   std::string where;
   std::string otherWhere;
