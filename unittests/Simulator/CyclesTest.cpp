@@ -68,7 +68,7 @@ TEST(Cycles, CostsCanBeSet) {
   EXPECT_EQ(other.set("wake=1,copy=2"),
             "expected a cost of instruction, wake, turnaround, copy-bytes, "
             "copy-latency, tensor-memory, tensor-copy, mma-tail, "
-            "mma-pair-tail, but got 'copy'");
+            "mma-pair-tail, link-bytes, link-latency, but got 'copy'");
   // What is wrong changes nothing.
   EXPECT_EQ(other.wake, costs.wake);
   EXPECT_EQ(other.copyBytes, 60u);
