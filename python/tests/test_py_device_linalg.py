@@ -73,6 +73,28 @@ def test_router(rng, target, sizes):
     np.testing.assert_allclose(run(text, x, w, init, target=target), wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_gather_in_a_body(rng, target):
+    """The body loads from the row of a table that an index names."""
+    text = """func.func @f(%x: tensor<?x8xf32>, %i: tensor<?xi32>, %t: tensor<?x8xf32>, %o: tensor<?xf32>) -> tensor<?xf32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>],
+                       iterator_types = ["parallel", "reduction"]}
+      ins(%x, %i : tensor<?x8xf32>, tensor<?xi32>) outs(%o : tensor<?xf32>) {
+  ^bb0(%a: f32, %row: i32, %out: f32):
+    %index = arith.index_cast %row : i32 to index
+    %column = linalg.index 1 : index
+    %b = tensor.extract %t[%index, %column] : tensor<?x8xf32>
+    %p = arith.mulf %a, %b : f32
+    %r = arith.addf %p, %out : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  return %s : tensor<?xf32>
+}"""
+    x, table = (rng.integers(-8, 8, (n, 8)).astype(np.float32) for n in (20, 5))
+    index, init = rng.integers(0, 5, 20).astype(np.int32), rng.integers(-8, 8, 20).astype(np.float32)
+    np.testing.assert_array_equal(run(text, x, index, table, init, target=target), (x * table[index]).sum(1) + init)
+
+
 REDUCTIONS = [("f32", "arith.addf", lambda x, i: x.sum(1) + i), ("f32", "arith.maximumf", lambda x, i: np.maximum(x.max(1), i)),
               ("f32", "arith.mulf", lambda x, i: x.prod(1) * i), ("i32", "arith.addi", lambda x, i: x.sum(1) + i),
               ("i32", "arith.minsi", lambda x, i: np.minimum(x.min(1), i)), ("f64", "arith.addf", lambda x, i: x.sum(1) + i),

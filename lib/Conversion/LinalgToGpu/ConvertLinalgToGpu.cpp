@@ -15,6 +15,7 @@
 #include "StructuredLaunch.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+#include "nvfp4/Dialect/WarpSpec/IR/MemoryUses.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -31,9 +32,22 @@ namespace nvfp4 {
 using namespace mlir;
 using namespace nvfp4;
 
+/// Whether `inner` takes an element of a tensor on the device, of another one
+/// than `op` writes.
+static bool isGather(linalg::LinalgOp op, Operation &inner) {
+  auto load = dyn_cast<memref::LoadOp>(inner);
+  if (!load || !isDeviceMemory(load.getMemRef().getType()))
+    return false;
+  Value root = warpspec::getRoot(load.getMemRef());
+  return llvm::none_of(op.getDpsInits(), [&](Value init) {
+    return warpspec::getRoot(init) == root;
+  });
+}
+
 static LogicalResult verifyBody(linalg::LinalgOp op) {
   for (Operation &inner : op.getBlock()->without_terminator())
-    if (!isa<linalg::IndexOp>(inner) && !gsg::runsInKernels(inner))
+    if (!isa<linalg::IndexOp>(inner) && !gsg::runsInKernels(inner) &&
+        !isGather(op, inner))
       return inner.emitOpError("expected an operation that kernels have: ")
              << gsg::kOperationsOfKernels;
   return success();

@@ -78,8 +78,8 @@ void RemoteWrites::beforeAccess(Warp &warp, uint64_t address) {
     lines.erase(found);
   }
   if (machine.options.delays == DelayMode::Cycles)
-    warp.readyAt = std::max(warp.readyAt,
-                            machine.now + 2 * machine.options.costs.linkLatency);
+    warp.readyAt = std::max(
+        warp.readyAt, machine.now + 2 * machine.options.costs.linkLatency);
 }
 
 void RemoteWrites::beforeRelease(Warp &warp) {
@@ -99,7 +99,8 @@ void RemoteWrites::beforeRelease(Warp &warp) {
 
 bool RemoteWrites::isSlowLink(uint64_t address) const {
   uint64_t to = (address - globalBase) / deviceSpan;
-  uint64_t link = machine.options.seed + machine.memory.device * deviceLimit + to;
+  uint64_t link =
+      machine.options.seed + machine.memory.device * deviceLimit + to;
   return Random(link).next() >> 63;
 }
 

@@ -51,8 +51,8 @@ void System::start(const Kernel &kernel, LaunchConfig config,
   own.seed += step * memory.device;
   if (!launches.empty())
     own.timeline = nullptr;
-  auto device = std::make_unique<Device>(kernel, std::move(config), memory,
-                                         image, own);
+  auto device =
+      std::make_unique<Device>(kernel, std::move(config), memory, image, own);
   Machine &machine = device->machine;
   machine.system = this;
   machine.checker = checker;
@@ -74,15 +74,13 @@ void System::start(const Kernel &kernel, LaunchConfig config,
 
 System::Device *System::pick() {
   if (options.delays == DelayMode::Cycles)
-    return *std::min_element(running.begin(), running.end(),
-                             [](const Device *a, const Device *b) {
-                               return a->machine.nextTime() <
-                                      b->machine.nextTime();
-                             });
+    return *std::min_element(
+        running.begin(), running.end(), [](const Device *a, const Device *b) {
+          return a->machine.nextTime() < b->machine.nextTime();
+        });
   Device *device = running[random.below(running.size())];
   // One device of an adversarial schedule rarely gets a turn.
-  bool isSlow = options.delays == DelayMode::Adversarial &&
-                options.seed % 2 &&
+  bool isSlow = options.delays == DelayMode::Adversarial && options.seed % 2 &&
                 device->machine.memory.device == options.seed / 2 % devices;
   if (isSlow && random.below(16))
     return nullptr;

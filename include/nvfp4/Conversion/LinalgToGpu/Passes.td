@@ -25,7 +25,9 @@ def ConvertLinalgToGpuPass : Pass<"convert-linalg-to-gpu", "::mlir::ModuleOp"> {
     threads share the iterations and add up in the order of a tree.
 
     Bodies may hold `arith` and, on f32, the operations of `math` that
-    `nvfp4-expand-math` knows. Other operations are errors.
+    `nvfp4-expand-math` knows, and loads of elements of other tensors on the
+    device, such as of the row of a table that an index names. Other operations
+    are errors.
 
     Launches load in the kernel, with the arithmetic behind it, what a load on the
     host would take from memory of the device. A kernel of one thread before them
