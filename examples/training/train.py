@@ -123,7 +123,7 @@ class Block:
     def backward(self, gradient, seed):
         router, w13, w2 = (each.value for each in self.parameters)
         rows, norm, chosen, scores, saved = self.saved
-        dx, ds, dw13, dw2 = self.experts.backward(gradient, saved, w13, w2, seed=seed)
+        dx, ds, dw13, dw2, *_ = self.experts.backward(gradient, saved, w13, w2, seed=seed)
         of_logits = np.zeros((len(rows), EXPERTS), np.float32)
         np.put_along_axis(of_logits, chosen, scores * (ds - (scores * ds).sum(-1, keepdims=True)), -1)
         of_rows = dx + of_logits @ router

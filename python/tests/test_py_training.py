@@ -71,8 +71,9 @@ def by_groups(ends, block):
 
 
 def composed_moe(recipe, shape, saved, weights, gradient, seed):
-    """(sums, gradients of x, scores, w13, w2) from what the forward pass has sorted."""
-    w13, w2 = weights
+    """(sums, gradients of x, scores, w13, w2 and biases) from what the forward pass has sorted."""
+    w13, w2, *biases = weights
+    b13, b2 = biases or (np.zeros(w13.shape[:2]), np.zeros(w2.shape[:2]))
     block, tokens, places = recipe.block, saved.tokens, saved.places
     groups = nvfp4.ragged_k(saved.ends, align=block)
     ranges = list(by_groups(saved.ends, block))
@@ -87,13 +88,19 @@ def composed_moe(recipe, shape, saved, weights, gradient, seed):
             out[part] = rows[part] @ matrices[g].T
         return out
 
+    def add_bias(rows, bias, factors=1.0):
+        rows = rows.copy()
+        for g, part in enumerate(ranges):
+            rows[part] += bias[g] * (factors if np.isscalar(factors) else factors[part, None])
+        return rows
+
     def combine(rows):
         return np.where(places[..., None] < 0, 0, rows[places]).sum(1)
     x, factors = rows_of(saved.x.astype(np.float64)), saved.factors.astype(np.float64)
-    z = products(c.numbers(x), c.stack(w13))
+    z = add_bias(products(c.numbers(x), c.stack(w13)), b13)
     rounded = bf16(z)
     y = bf16(nvfp4.glu(z.astype(np.float32), shape.activation).astype(np.float64) * factors[:, None])
-    out = combine(products(c.numbers(y), c.stack(w2)))
+    out = combine(add_bias(products(c.numbers(y), c.stack(w2)), b2, factors))
     d = rows_of(gradient)
     dy = bf16(products(c.numbers(d, of_gradient=True), c.stack(w2, transposed=True)))
     found = nvfp4.glu_backward(rounded.astype(BF16), dy.astype(BF16), shape.activation, prob=saved.factors, prob_gradient=True)
@@ -105,7 +112,11 @@ def composed_moe(recipe, shape, saved, weights, gradient, seed):
         left, right = c.turned(left, of_gradient=True, groups=groups), c.turned(right, groups=groups)
         whole = [slice(p.start, -(-p.stop // block) * block) for p in ranges] if recipe.turns else ranges
         of_weights.append(np.stack([left[:, part] @ right[:, part].T for part in whole]))
-    return out, dx, np.where(places < 0, 0, found.prob[places]), *of_weights
+    of_factors = found.prob.astype(np.float64)
+    for g, part in enumerate(ranges):
+        of_factors[part] += d[part] @ b2[g]
+    of_biases = [np.stack([rows[part].sum(0) for part in ranges]) for rows in (dz, d * factors[:, None])] if biases else []
+    return out, dx, np.where(places < 0, 0, of_factors[places]), *of_weights, *of_biases
 
 
 def check_close(got, wanted, most=2e-3):
@@ -116,28 +127,31 @@ def check_close(got, wanted, most=2e-3):
 
 
 def make_layer(rng, shape, tokens, dtype=np.float32):
-    """x, experts, scores and weights; some slots have no expert, and the last expert has no token."""
+    """x, experts, scores and weights with biases; some slots have no expert, and the last expert has no token."""
     x = rng.standard_normal((tokens, shape.hidden)).astype(BF16)
     chosen = np.array([rng.permutation(max(shape.experts - 1, shape.top_k))[:shape.top_k] for _ in range(tokens)])
     chosen = chosen.reshape(tokens, shape.top_k)
     chosen[rng.random(chosen.shape) < 0.1] = -1
     scores = rng.random((tokens, shape.top_k)).astype(np.float32)
     weights = [(rng.standard_normal(size) / 8).astype(dtype) for size in (shape.shape13, shape.shape2)]
+    weights += [rng.standard_normal(size).astype(np.float32) for size in shape.bias_shapes.values()]
     return x, chosen.astype(np.int32), scores, weights
 
 
-@pytest.mark.parametrize("recipe, activation, sizes, tokens, dtype",
+@pytest.mark.parametrize("recipe, activation, sizes, tokens, dtype, bias",
                          [(RECIPES[i % 7], ACTIVATIONS[i % 5], [(4, 64, 48, 2), (3, 32, 32, 1), (5, 96, 16, 3)][i % 3],
-                           [37, 1, 130][i % 3], [np.float32, BF16][i // 2 % 2]) for i in range(0, 21, STEP)])
-def test_moe(rng, recipe, activation, sizes, tokens, dtype):
-    shape = MoEShape(*sizes, activation=activation)
+                           [37, 1, 130][i % 3], [np.float32, BF16][i // 2 % 2], i // STEP % 2 == 1) for i in range(0, 21, STEP)])
+def test_moe(rng, recipe, activation, sizes, tokens, dtype, bias):
+    shape = MoEShape(*sizes, activation=activation, bias=bias)
     x, experts, scores, weights = make_layer(rng, shape, tokens, dtype)
     program = MoEProgram(shape, recipe)
     out, saved = program.forward(x, experts, scores, *weights)
     gradient = rng.standard_normal(x.shape).astype(BF16)
     found = program.backward(gradient, saved, *weights, seed=11)
     wanted = composed_moe(recipe, shape, saved, [w.astype(np.float64) for w in weights], gradient, 11)
-    for got, expected in zip((out, *found), wanted):
+    found_all = [out, *(each for each in found if each is not None)]
+    assert len(found_all) == len(wanted) == 7 if bias else 5
+    for got, expected in zip(found_all, wanted):
         check_close(got, expected)
     assert not np.any(found.w13[-1]) and not np.any(found.w2[-1])
 
@@ -162,7 +176,7 @@ def test_nothing_to_do(rng):
         x, _, scores, weights = make_layer(rng, shape, tokens)
         out, saved = program.forward(x, np.full((tokens, 2), 3, np.int64), scores, *weights)
         found = program.backward(x, saved, *weights)
-        assert out.shape == (tokens, 32) and not any(np.any(each) for each in (out, *found))
+        assert out.shape == (tokens, 32) and not any(np.any(each) for each in (out, *found[:4])) and found.b2 is None
 
 
 def test_seeds(rng):
@@ -181,12 +195,12 @@ def test_seeds(rng):
                                             ("sm_100a+sim", Recipe())][:4 // STEP])
 def test_kernels(rng, target, recipe):
     """Products by kernels, in either direction and along tokens, agree with those of the CPU."""
-    shape = MoEShape(2, 128, 64, 1, activation=nvfp4.swiglu("gpt-oss"))  # runs of pairs, as kernels store them
+    shape = MoEShape(2, 128, 64, 1, activation=nvfp4.swiglu("gpt-oss"), bias=recipe.format == "nvfp4")  # runs of pairs, as kernels store them
     x, experts, scores, weights = make_layer(rng, shape, 20)
     wanted, got = [], []
     for results, program in ((wanted, MoEProgram(shape, recipe)), (got, MoEProgram(shape, recipe, target=target))):
         out, saved = program.forward(x, experts, scores, *weights)
-        results += [out, *program.backward(x, saved, *weights, seed=1)]
+        results += [out, *(each for each in program.backward(x, saved, *weights, seed=1) if each is not None)]
     for each, other in zip(got, wanted):
         check_close(each, np.asarray(other, np.float64), 5e-3)
 
@@ -198,9 +212,13 @@ def test_kernels(rng, target, recipe):
     (lambda p, a: p.forward(*a[:3], a[3][1:], a[4]), r"expected w13 of shape \(3, 32, 32\), but got \(2, 32, 32\)"),
     (lambda p, a: p.forward(*a[:3], a[3].astype(BF16), a[4]), "expected weights of one type, but got bfloat16, float32"),
     (lambda p, a: p.backward(a[0], p.forward(*a)[1], *a[3:], seed=2**62), "seed"),
+    (lambda p, a: p.forward(*a, np.zeros((3, 32), np.float32)), "expected no b13 for a layer with bias=False, but got one"),
+    (lambda p, a: MoEProgram(MoEShape(3, 32, 16, 2, bias=True)).forward(*a), "expected b13 for a layer with bias=True, but got none"),
+    (lambda p, a: MoEProgram(MoEShape(3, 32, 16, 2, bias=True)).forward(*a, np.zeros((3, 16), np.float32), np.zeros(3, np.float32)),
+     r"expected b13 of shape \(3, 32\), but got \(3, 16\)"),
     (lambda p, a: MoEShape(2, 32, 16, 3), "expected top_k .* the number of experts"),
     (lambda p, a: Recipe("mxfp6"), "expected format nvfp4, mxfp8_e4m3, mxfp4, but got"),
-], ids=range(8))
+], ids=range(11))
 def test_wrong_arguments(rng, build, message):
     shape = MoEShape(3, 32, 16, 2)
     x, experts, scores, weights = make_layer(rng, shape, 4)

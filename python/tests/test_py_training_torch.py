@@ -20,10 +20,13 @@ def drawn(seed):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("recipe", [Recipe(), Recipe("mxfp8_e4m3")], ids=["nvfp4", "mxfp8"])
-def test_moe(recipe, dtype):
+@pytest.mark.parametrize("recipe, bias", [(Recipe(), False), (Recipe("mxfp8_e4m3"), True)], ids=["nvfp4", "mxfp8"])
+def test_moe(recipe, bias, dtype):
     from nvfp4.training import MoE
-    module = MoE(4, 64, 32, 2, recipe=recipe, dtype=dtype)
+    module = MoE(4, 64, 32, 2, bias=bias, recipe=recipe, dtype=dtype)
+    biases = [module.b13, module.b2] if bias else []
+    for each in biases:
+        torch.nn.init.normal_(each)
     x = torch.randn(2, 9, 64, dtype=dtype, requires_grad=True)
     experts = torch.stack([torch.randperm(4)[:2] for _ in range(18)]).reshape(2, 9, 2)
     scores = torch.rand(2, 9, 2, requires_grad=True)
@@ -31,12 +34,13 @@ def test_moe(recipe, dtype):
     out = module(x, experts, scores)
     gradient = torch.randn_like(out)
     out.backward(gradient)
-    program = MoEProgram(MoEShape(4, 64, 32, 2), recipe)
-    weights = module.w13.detach(), module.w2.detach()
+    program = MoEProgram(MoEShape(4, 64, 32, 2, bias=bias), recipe)
+    weights = module.w13.detach(), module.w2.detach(), *(each.detach().float() for each in biases)
     wanted, saved = program.forward(x.detach().reshape(18, 64), experts.reshape(18, 2), scores.detach().reshape(18, 2), *weights)
     found = program.backward(gradient.reshape(18, 64), saved, *weights, seed=seed)
     assert out.dtype == x.dtype and out.shape == x.shape
-    for got, expected in zip((out, x.grad, scores.grad, module.w13.grad, module.w2.grad), (wanted, *found)):
+    got_all = out, x.grad, scores.grad, *(each.grad for each in (module.w13, module.w2, *biases))
+    for got, expected in zip(got_all, (wanted, *found)):
         assert torch.equal(got.detach().float().flatten(), torch.from_numpy(expected).to(got.dtype).float().flatten())
 
 
@@ -99,7 +103,9 @@ def test_kernels_for_tensors_of_a_gpu(monkeypatch, dtype):
     from nvfp4.training import Linear, MoE, _torch
     from torch_sim import SimulatedDevice
     torch.manual_seed(1)
-    moe = MoE(2, 64, 32, 1, activation=nvfp4.swiglu("gpt-oss"), dtype=dtype)
+    moe = MoE(2, 64, 32, 1, activation=nvfp4.swiglu("gpt-oss"), bias=True, dtype=dtype)
+    torch.nn.init.normal_(moe.b13)
+    torch.nn.init.normal_(moe.b2)
     linear = Linear(64, 32, recipe=Recipe("mxfp8_e4m3"), dtype=dtype)
     x, experts, scores = torch.randn(7, 64), torch.tensor([[0], [1], [1], [2], [-1], [0], [1]]), torch.rand(7, 1)
     found = []
@@ -112,7 +118,8 @@ def test_kernels_for_tensors_of_a_gpu(monkeypatch, dtype):
         torch.manual_seed(2)
         out = linear(moe(rows, experts, factors))
         (out**2).sum().backward()
-        found.append([out.detach(), rows.grad, factors.grad, moe.w13.grad, moe.w2.grad, linear.weight.grad])
+        found.append([out.detach(), rows.grad, factors.grad, moe.w13.grad, moe.w2.grad, moe.b13.grad, moe.b2.grad,
+                      linear.weight.grad])
         assert device.launches == 4 * on_device
     for wanted, got in zip(*found):
         assert (got - wanted).float().norm() <= 5e-3 * wanted.float().norm()

@@ -183,8 +183,8 @@ void expectClean(const Protocol &protocol, unsigned seeds) {
     }
 }
 
-/// The changed kernel is reported, with two and with four ranks, in every one of
-/// a few schedules.
+/// The changed kernel is reported, with two and with four ranks, in every one
+/// of a few schedules.
 void expectReport(const Protocol &protocol, const std::vector<Change> &changes,
                   const std::string &report) {
   for (unsigned count : {2u, 4u})
@@ -218,7 +218,8 @@ TEST(Ranks, ProtocolsAreClean) {
     expectClean(protocol, 64);
 }
 
-//===- Planted faults ------------------------------------------------------===//
+//===- Planted faults
+//------------------------------------------------------===//
 
 TEST(Ranks, MissingRelease) {
   Change relaxed = {"st.release.sys.global.u32 [%rd4], %r6; // arrive",
@@ -278,7 +279,8 @@ TEST(Ranks, FenceOfTheDevice) {
        "fence.acq_rel.sys; @%p1 st.relaxed.sys.global.u32 [%rd4], %r6;"}};
   for (unsigned seed = 1; seed <= 8; ++seed)
     EXPECT_EQ(runProtocol(barrier, 2, schedule(seed, true), fence).reports, "");
-  fence[0].to = "fence.acq_rel.gpu; @%p1 st.relaxed.sys.global.u32 [%rd4], %r6;";
+  fence[0].to =
+      "fence.acq_rel.gpu; @%p1 st.relaxed.sys.global.u32 [%rd4], %r6;";
   expectReport(barrier, fence, "data-race: ");
   EXPECT_GT(countWrong(barrier, fence), 8u);
 }
@@ -389,9 +391,8 @@ TEST(Ranks, CyclesCountTheLink) {
 
 TEST(Ranks, ReusedEpoch) {
   // Every round waits for the epoch of the first one.
-  std::vector<Change> reused = {
-      {"  add.u32 %r6, %r6, 1;\n  @!%p2 bra MET;",
-       "  mov.u32 %r6, 1;\n  @!%p2 bra MET;"}};
+  std::vector<Change> reused = {{"  add.u32 %r6, %r6, 1;\n  @!%p2 bra MET;",
+                                 "  mov.u32 %r6, 1;\n  @!%p2 bra MET;"}};
   // Where the others happen to be in time there is nothing wrong.
   unsigned reported = 0;
   for (unsigned seed = 1; seed <= 16; ++seed)
@@ -420,16 +421,15 @@ TEST(Ranks, CopyToAPeerIsNotComplete) {
 }
 
 TEST(Ranks, DoneIsNotWaitedFor) {
-  expectReport(pull,
-               {{"setp.lt.u32 %p3, %r9, %r7;\n  @%p3 bra WAITDONE;", ""}},
+  expectReport(pull, {{"setp.lt.u32 %p3, %r9, %r7;\n  @%p3 bra WAITDONE;", ""}},
                "data-race: ");
 }
 
 TEST(Ranks, ARankLeaves) {
   for (unsigned count : {2u, 4u}) {
-    Outcome outcome =
-        runProtocol(barrier, count, schedule(3, false),
-                    {{"setp.eq.u32 %p5, %r1, 99;", "setp.eq.u32 %p5, %r1, 1;"}});
+    Outcome outcome = runProtocol(
+        barrier, count, schedule(3, false),
+        {{"setp.eq.u32 %p5, %r1, 99;", "setp.eq.u32 %p5, %r1, 1;"}});
     EXPECT_FALSE(outcome.completed);
     EXPECT_NE(outcome.reports.find("livelock: "), std::string::npos)
         << outcome.reports;
@@ -437,9 +437,9 @@ TEST(Ranks, ARankLeaves) {
     EXPECT_NE(outcome.reports.find("device 0 cta (0,0,0) warp 0 lanes"),
               std::string::npos)
         << outcome.reports;
-    EXPECT_NE(outcome.reports.find(
-                  "(byte 4 of 'window' of device 0), which holds 0"),
-              std::string::npos)
+    EXPECT_NE(
+        outcome.reports.find("(byte 4 of 'window' of device 0), which holds 0"),
+        std::string::npos)
         << outcome.reports;
     // Its other warp waits for it.
     EXPECT_NE(outcome.reports.find("device 1 "), std::string::npos)

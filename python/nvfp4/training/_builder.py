@@ -197,7 +197,11 @@ class Function:
             %result = arith.divf {one.name}, %product : f32""")
         return f" alpha({factor})"
 
-    def product(self, grouping: str, lhs: Scaled, rhs: Scaled, out: Value, *, attributes: str = "") -> Value:
-        """lhs rhs^T, by group, into ``out``."""
-        return self.one(f"{DIALECT}.matmul {grouping} lhs({lhs.value}) rhs({rhs.value}){self.alpha(lhs, rhs)} outs({out})"
+    def product(self, grouping: str, lhs: Scaled, rhs: Scaled, out: Value, *, clauses: str = "", attributes: str = "") -> Value:
+        """lhs rhs^T, by group, into ``out``, with further clauses of the epilogue."""
+        return self.one(f"{DIALECT}.matmul {grouping} lhs({lhs.value}) rhs({rhs.value}){self.alpha(lhs, rhs)}{clauses} outs({out})"
                         f"{attributes} -> {out.type}", out.type)
+
+    def sum_rows(self, rows: Value, type_: str, *, clauses: str = "") -> Value:
+        """The sums of rows, in float32, of the groups and with the factors that ``clauses`` says."""
+        return self.one(f"{DIALECT}.sum_rows({rows}){clauses} outs({self.empty(type_)}) -> {type_}", type_)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 
 from .._calls import DIALECT
-from .._scalars import check_count
+from .._scalars import check_count, check_flag
 from ..errors import check_one_of
 from ..options import ActivationLike, activation_of, swiglu
 from ._builder import SEED, ZERO_TAIL, Function, Scaled, Value, tensor
@@ -21,18 +21,21 @@ _VECTOR, _FACTORS = "tensor<?xi32>", "tensor<?xf32>"
 @dataclasses.dataclass(frozen=True)
 class MoEShape:
     """The sizes of a layer and its activation: ``w13`` is ``[experts, 2 width, hidden]``, or ``[experts, width, hidden]`` for
-    activations of one value, and ``w2`` is ``[experts, hidden, width]``."""
+    activations of one value, and ``w2`` is ``[experts, hidden, width]``. With ``bias`` the rows of both have biases: ``b13``
+    ``[experts, 2 width]`` and ``b2`` ``[experts, hidden]``; the scores of slots multiply the latter, too."""
 
     experts: int
     hidden: int
     width: int
     top_k: int
     activation: ActivationLike = dataclasses.field(default_factory=swiglu)
+    bias: bool = False
 
     def __post_init__(self) -> None:
         for name in ("experts", "hidden", "width"):
             check_count(name, getattr(self, name))
         check_count("top_k", self.top_k, self.experts, "the number of experts")
+        check_flag("bias", self.bias)
 
     @property
     def rows13(self) -> int:
@@ -42,6 +45,11 @@ class MoEShape:
     @property
     def shape13(self) -> tuple[int, int, int]:
         return self.experts, self.rows13, self.hidden
+
+    @property
+    def bias_shapes(self) -> dict[str, tuple[int, int]]:
+        """The shapes of the biases by their names; empty without."""
+        return {"b13": self.shape13[:2], "b2": self.shape2[:2]} if self.bias else {}
 
     @property
     def shape2(self) -> tuple[int, int, int]:
@@ -59,15 +67,16 @@ class _Layer:
         self.w13, self.w2 = tensor(*shape.shape13, element=weights), tensor(*shape.shape2, element=weights)
         self.ends = tensor(shape.experts, element="i32")
         self.activation = activation_of(shape.activation)[0]
+        self.biases = {name: tensor(*size) for name, size in shape.bias_shapes.items()}
 
     def grouping(self, kind: str) -> str:
         """Groups that begin at multiples of a block."""
         return f"<{kind}, ends, align = {self.recipe.block}>"
 
-    def product(self, f: Function, ends: Value, lhs: Scaled, rhs: Scaled, type_: str) -> Value:
+    def product(self, f: Function, ends: Value, lhs: Scaled, rhs: Scaled, type_: str, *, clauses: str = "") -> Value:
         """lhs rhs^T by groups of rows; rows of no group are zero."""
         return f.product(f"{self.grouping('ragged_rows')} groups({ends})", lhs, rhs, f.empty(type_, f.dim(lhs.rows, 0)),
-                         attributes=ZERO_TAIL)
+                         clauses=clauses, attributes=ZERO_TAIL)
 
     def permute(self, f: Function, value: Value, index: Value) -> Value:
         """Rows by a vector of i32; -1 is a row of zeros."""
@@ -82,12 +91,14 @@ class _Layer:
 
 class _Forward(_Layer):
     def text(self) -> str:
-        f = Function("forward", self.recipe, x=self.x, experts=self.slots, scores=self.scores, w13=self.w13, w2=self.w2)
+        f = Function("forward", self.recipe, x=self.x, experts=self.slots, scores=self.scores, w13=self.w13, w2=self.w2,
+                     **self.biases)
         ends, tokens, places = self.sort(f)
         factors = self.factors(f, tokens, places)
         rows = self.permute(f, f["x"], tokens)
         z, y = self.gate_up(f, ends, rows, factors)
-        out = self.product(f, ends, f.quantize(y), f.quantize(f["w2"], of_weights=True), self.wide)
+        bias = f" bias({f['b2']}) prob({factors}) at bias" if self.shape.bias else ""
+        out = self.product(f, ends, f.quantize(y), f.quantize(f["w2"], of_weights=True), self.wide, clauses=bias)
         return f.text(self.combine(f, out, places), z, factors, ends, tokens, places)
 
     def sort(self, f: Function) -> tuple[Value, Value, Value]:
@@ -123,15 +134,16 @@ class _Forward(_Layer):
         """The pre-activation, of which rows of no group are zero, and what the second product multiplies."""
         lhs, rhs = f.quantize(rows), f.quantize(f["w13"], of_weights=True)
         count = f.dim(rows, 0)
-        return f.put(f"{DIALECT}.matmul {self.grouping('ragged_rows')} groups({ends}) lhs({lhs.value}) rhs({rhs.value}){f.alpha(lhs, rhs)} prob({factors}) "
-                     f"at post_activation activation = {self.activation} preact_outs({f.zeros(self.z, count)}) "
+        bias = f" bias({f['b13']})" if self.shape.bias else ""
+        return f.put(f"{DIALECT}.matmul {self.grouping('ragged_rows')} groups({ends}) lhs({lhs.value}) rhs({rhs.value})"
+                     f"{f.alpha(lhs, rhs)}{bias} prob({factors}) at post_activation activation = {self.activation} preact_outs({f.zeros(self.z, count)}) "
                      f"outs({f.empty(self.y, count)}){ZERO_TAIL} -> {self.z}, {self.y}", self.z, self.y)
 
 
 class _Backward(_Layer):
     def text(self) -> str:
         f = Function("backward", self.recipe, gradient=self.x, x=self.x, z=self.z, factors=_FACTORS, ends=self.ends,
-                     tokens=_VECTOR, places=self.slots, w13=self.w13, w2=self.w2, seed=SEED)
+                     tokens=_VECTOR, places=self.slots, w13=self.w13, w2=self.w2, **self.biases, seed=SEED)
         count = f.dim(f["z"], 0)
         rows = self.permute(f, f["gradient"], f["tokens"])
         dy = self.of_rows(f, rows, f["w2"], self.y)
@@ -141,7 +153,40 @@ class _Backward(_Layer):
         dx = self.combine(f, self.of_rows(f, dz, f["w13"], self.wide), f["places"])
         dw13 = self.of_weights(f, dz, self.permute(f, f["x"], f["tokens"]), tensor(*self.shape.shape13))
         dw2 = self.of_weights(f, rows, self.activated(f, count), tensor(*self.shape.shape2))
-        return f.text(dx, self.of_slots(f, of_factors), dw13, dw2)
+        if not self.shape.bias:
+            return f.text(dx, self.of_slots(f, of_factors), dw13, dw2)
+        of_factors = self.add_bias(f, of_factors, rows)
+        return f.text(dx, self.of_slots(f, of_factors), dw13, dw2, *self.of_biases(f, dz, rows))
+
+    def of_biases(self, f: Function, dz: Value, rows: Value) -> tuple[Value, Value]:
+        """Sums over the rows of each expert."""
+        groups = f" groups({f['ends']}) as {self.grouping('ragged_rows')}"
+        return (f.sum_rows(dz, self.biases["b13"], clauses=groups),
+                f.sum_rows(rows, self.biases["b2"], clauses=f"{groups} prob({f['factors']})"))
+
+    def add_bias(self, f: Function, of_factors: Value, rows: Value) -> Value:
+        """The gradients of factors, with what the bias of the expert adds to them."""
+        size = f.dim(rows, 0)
+        # Rows between groups are zeros: they may count as the last one's.
+        before = f.generic("pr", [(f["ends"], "1")], (f.zeros(_FACTORS, size), "0"), f"""
+            %i = linalg.index 0 : index
+            %end = arith.index_cast %a : i32 to index
+            %block = arith.constant {self.recipe.block} : index
+            %blocks = arith.ceildivui %end, %block : index
+            %next = arith.muli %blocks, %block : index
+            %behind = arith.cmpi uge, %i, %next : index
+            %count = arith.uitofp %behind : i1 to f32
+            %result = arith.addf %count, %out : f32""")
+        return f.generic("pr", [(rows, "01"), (before, "0")], (of_factors, "0"), f"""
+            %last = arith.constant {self.shape.experts - 1} : index
+            %number = arith.fptosi %b : f32 to i32
+            %group = arith.index_cast %number : i32 to index
+            %expert = arith.minui %group, %last : index
+            %column = linalg.index 1 : index
+            %bias = tensor.extract %b2[%expert, %column] : {self.biases["b2"]}
+            %wide = arith.extf %a : bf16 to f32
+            %product = arith.mulf %wide, %bias : f32
+            %result = arith.addf %product, %out : f32""")
 
     def of_rows(self, f: Function, gradient: Value, weights: Value, type_: str) -> Value:
         """The gradient [R, N] times the matrix [N, K] of each group."""
@@ -183,5 +228,5 @@ def moe_functions(shape: MoEShape, recipe: Recipe, weights: str) -> tuple[str, s
 
 def moe_text(shape: MoEShape, recipe: Recipe | None = None, *, weights: str = "f32") -> str:
     """The functions ``forward`` and ``backward`` of a layer in MLIR; ``weights`` is the element type of its weights, ``f32`` or
-    ``bf16``. :class:`MoEProgram` says what they take and return; ``backward`` takes the seed as a tensor of one i64."""
+    ``bf16``; biases are f32. :class:`MoEProgram` says what they take and return; ``backward`` takes the seed as a tensor of one i64."""
     return "".join(moe_functions(shape, recipe or Recipe(), weights))

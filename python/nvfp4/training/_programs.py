@@ -35,12 +35,14 @@ class MoESaved(NamedTuple):
 
 
 class MoEGradients(NamedTuple):
-    """The gradients of the arguments of :meth:`MoEProgram.forward`, in float32."""
+    """The gradients of the arguments of :meth:`MoEProgram.forward`, in float32; None for biases that a layer has not."""
 
     x: np.ndarray
     scores: np.ndarray
     w13: np.ndarray
     w2: np.ndarray
+    b13: np.ndarray | None = None
+    b2: np.ndarray | None = None
 
 
 class LinearGradients(NamedTuple):
@@ -98,11 +100,27 @@ class MoEProgram:
     def _weights(self, w13: Any, w2: Any) -> tuple[list[np.ndarray], str]:
         return _weights({"w13": self.shape.shape13, "w2": self.shape.shape2}, w13=w13, w2=w2)
 
-    def forward(self, x: Any, experts: Any, scores: Any, w13: Any, w2: Any) -> tuple[np.ndarray, MoESaved]:
+    def _biases(self, **values: Any) -> list[np.ndarray]:
+        """Arrays of float32, or nothing for a layer without biases."""
+        shapes, arrays = self.shape.bias_shapes, []
+        for name, value in values.items():
+            if (value is None) == (name in shapes):
+                raise ArgumentError(f"expected {name if shapes else 'no ' + name} for a layer with bias={self.shape.bias}, but got "
+                                    f"{'none' if shapes else 'one'}")
+            if value is None:
+                continue
+            array = float32s(_dlpack.asarray(value), name)
+            if array.shape != shapes[name]:
+                raise ArgumentError(f"expected {name} of shape {shapes[name]}, but got {array.shape}")
+            arrays.append(np.ascontiguousarray(array))
+        return arrays
+
+    def forward(self, x: Any, experts: Any, scores: Any, w13: Any, w2: Any, b13: Any = None,
+                b2: Any = None) -> tuple[np.ndarray, MoESaved]:
         """The sums ``[T, hidden]`` over the experts of each token, and what the backward pass needs.
 
         ``x`` is ``[T, hidden]``; ``experts`` ``[T, top_k]``, int32 or int64, -1 or the number of experts for none; ``scores``
-        ``[T, top_k]`` multiply the activations of the expert. ArgumentError for what is of another shape or type.
+        ``[T, top_k]`` multiply the activations of the expert and its ``b2``. ArgumentError for what is of another shape or type.
         """
         rows = _rows(x, "x", self.shape.hidden)
         expected = rows.shape[0], self.shape.top_k
@@ -115,17 +133,19 @@ class MoEProgram:
         none = chosen == self.shape.experts
         chosen = np.where(none, -1, chosen).astype(np.int32)
         weights, element = self._weights(w13, w2)
-        out, *saved = self._run("forward", element, rows, chosen, np.ascontiguousarray(factors), *weights)
+        out, *saved = self._run("forward", element, rows, chosen, np.ascontiguousarray(factors), *weights,
+                                *self._biases(b13=b13, b2=b2))
         return out, MoESaved(rows, *saved)
 
-    def backward(self, gradient: Any, saved: MoESaved, w13: Any, w2: Any, *, seed: int = 0) -> MoEGradients:
+    def backward(self, gradient: Any, saved: MoESaved, w13: Any, w2: Any, b13: Any = None, b2: Any = None, *,
+                 seed: int = 0) -> MoEGradients:
         """Gradients from ``gradient`` ``[T, hidden]`` of the sums. ``seed`` is that of stochastic rounding, below 2^62: another
         one for each step."""
         rows = _rows(gradient, "gradient", self.shape.hidden)
         if rows.shape != saved.x.shape:
             raise ArgumentError(f"expected gradient of shape {saved.x.shape}, but got {rows.shape}")
         weights, element = self._weights(w13, w2)
-        return MoEGradients(*self._run("backward", element, rows, *saved, *weights, _seed(seed)))
+        return MoEGradients(*self._run("backward", element, rows, *saved, *weights, *self._biases(b13=b13, b2=b2), _seed(seed)))
 
 
 class LinearProgram:

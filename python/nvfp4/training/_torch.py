@@ -51,6 +51,11 @@ def _launch(device: Device, text: str, arguments: Sequence[torch.Tensor],
     return made
 
 
+def _with_biases(parameters: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Weights as they are, and the biases behind them as functions take them."""
+    return *parameters[:2], *(bias.to(_F32) for bias in parameters[2:])
+
+
 class _DeviceMoE:
     """The functions of a layer on tensors of a GPU, as MoEProgram has them on arrays."""
 
@@ -58,22 +63,24 @@ class _DeviceMoE:
         self.shape, self.block, self.device = program.shape, program.recipe.block, device
         self.texts = moe_functions(program.shape, program.recipe, _ELEMENTS[dtype])
 
-    def forward(self, x: torch.Tensor, experts: torch.Tensor, scores: torch.Tensor, w13: torch.Tensor,
-                w2: torch.Tensor) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
+    def forward(self, x: torch.Tensor, experts: torch.Tensor, scores: torch.Tensor,
+                *parameters: torch.Tensor) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
         shape, tokens = self.shape, x.shape[0]
         most = tokens * shape.top_k + shape.experts * (self.block - 1)
         rows = -(-most // self.block) * self.block
         x, experts = x.to(_BF16), experts.to(_I32)
         results = [((tokens, shape.hidden), _F32), ((rows, shape.rows13), _BF16), ((rows,), _F32), ((shape.experts,), _I32),
                    ((rows,), _I32), ((tokens, shape.top_k), _I32)]
-        out, *saved = _launch(self.device, self.texts[0], (x, experts, scores, w13, w2), results, tokens)
+        out, *saved = _launch(self.device, self.texts[0], (x, experts, scores, *_with_biases(parameters)), results, tokens)
         return out, (x, *saved)
 
-    def backward(self, gradient: torch.Tensor, saved: Sequence[torch.Tensor], w13: torch.Tensor, w2: torch.Tensor, *,
+    def backward(self, gradient: torch.Tensor, saved: Sequence[torch.Tensor], *parameters: torch.Tensor,
                  seed: torch.Tensor) -> Sequence[torch.Tensor]:
         shape, tokens = self.shape, gradient.shape[0]
         results = [((tokens, shape.hidden), _F32), ((tokens, shape.top_k), _F32), (shape.shape13, _F32), (shape.shape2, _F32)]
-        return _launch(self.device, self.texts[1], (gradient.to(_BF16), *saved, w13, w2, seed), results, tokens)
+        results += [(size, _F32) for size in shape.bias_shapes.values()]
+        arguments = gradient.to(_BF16), *saved, *_with_biases(parameters), seed
+        return _launch(self.device, self.texts[1], arguments, results, tokens)
 
 
 class _DeviceLinear:
@@ -98,19 +105,21 @@ def _tensors(arrays: Sequence[Any]) -> list[torch.Tensor]:
 
 class _MoEFunction(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, scores: torch.Tensor, w13: torch.Tensor, w2: torch.Tensor, experts: torch.Tensor,
-                program: Any, seed: torch.Tensor) -> torch.Tensor:
-        out, saved = program.forward(x.detach(), experts, scores.detach(), w13.detach(), w2.detach())
-        ctx.save_for_backward(w13, w2, seed)
+    def forward(ctx: Any, x: torch.Tensor, scores: torch.Tensor, experts: torch.Tensor, program: Any, seed: torch.Tensor,
+                *parameters: torch.Tensor) -> torch.Tensor:
+        out, saved = program.forward(x.detach(), experts, scores.detach(), *(each.detach() for each in parameters))
+        ctx.save_for_backward(seed, *parameters)
         ctx.saved, ctx.program, ctx.types = saved, program, (x.dtype, scores.dtype)
         return _tensors([out])[0].to(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        w13, w2, seed = ctx.saved_tensors
-        found = ctx.program.backward(gradients[0], ctx.saved, w13.detach(), w2.detach(), seed=_seed_for(ctx.program, seed))
-        x, scores, of_w13, of_w2 = _tensors(found)
-        return x.to(ctx.types[0]), scores.to(ctx.types[1]), of_w13.to(w13.dtype), of_w2.to(w2.dtype), None, None, None
+        seed, *parameters = ctx.saved_tensors
+        found = ctx.program.backward(gradients[0], ctx.saved, *(each.detach() for each in parameters),
+                                     seed=_seed_for(ctx.program, seed))
+        x, scores, *of_parameters = _tensors([each for each in found if each is not None])
+        of_parameters = (found.to(each.dtype) for found, each in zip(of_parameters, parameters))
+        return x.to(ctx.types[0]), scores.to(ctx.types[1]), None, None, None, *of_parameters
 
 
 class _LinearFunction(torch.autograd.Function):
@@ -150,7 +159,8 @@ class _Layer(torch.nn.Module):
 
 
 class MoE(_Layer):
-    """The experts of a layer on tensors of the CPU or of a GPU: parameters ``w13`` and ``w2`` as :class:`MoEShape` says.
+    """The experts of a layer on tensors of the CPU or of a GPU: parameters ``w13`` and ``w2``, and with ``bias`` ``b13`` and
+    ``b2``, as :class:`MoEShape` says.
 
     ``module(x, experts, scores)`` takes rows ``[.., hidden]``, and the experts of each token with their scores,
     ``[.., top_k]``, which a router makes; see :meth:`MoEProgram.forward`. Gradients are those of ``x``, ``scores`` and the
@@ -161,17 +171,20 @@ class MoE(_Layer):
     _make = _DeviceMoE
 
     def __init__(self, experts: int, hidden: int, width: int, top_k: int, *, activation: ActivationLike | None = None,
-                 recipe: Recipe | None = None, dtype: torch.dtype = torch.float32, target: str = "cpu"):
+                 bias: bool = False, recipe: Recipe | None = None, dtype: torch.dtype = torch.float32, target: str = "cpu"):
         super().__init__()
-        shape = MoEShape(experts, hidden, width, top_k, swiglu() if activation is None else activation)
+        shape = MoEShape(experts, hidden, width, top_k, swiglu() if activation is None else activation, bias)
         self.program = MoEProgram(shape, recipe, target=target)
         self.w13, self.w2 = _parameter(*shape.shape13, dtype=dtype), _parameter(*shape.shape2, dtype=dtype)
+        for name, size in shape.bias_shapes.items():
+            self.register_parameter(name, torch.nn.Parameter(torch.zeros(size, dtype=dtype)))
 
     def forward(self, x: torch.Tensor, experts: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         _check_devices(x=x, experts=experts, scores=scores, w13=self.w13)
         slots = self.program.shape.top_k
-        out = _MoEFunction.apply(x.reshape(-1, x.shape[-1]), scores.reshape(-1, slots).float(), self.w13, self.w2,
-                                 experts.reshape(-1, slots), self._program_for(x, self.w13), _draw(x))
+        biases = (getattr(self, name) for name in self.program.shape.bias_shapes)
+        out = _MoEFunction.apply(x.reshape(-1, x.shape[-1]), scores.reshape(-1, slots).float(), experts.reshape(-1, slots),
+                                 self._program_for(x, self.w13), _draw(x), self.w13, self.w2, *biases)
         return out.reshape(x.shape)
 
 
