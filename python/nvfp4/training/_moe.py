@@ -195,10 +195,20 @@ class _Backward(_Layer):
 
     def of_weights(self, f: Function, gradient: Value, rows: Value, type_: str) -> Value:
         """gradient^T rows over the tokens of each group."""
-        grouping = self.grouping("ragged_k")
-        groups = f" groups({f['ends']}) as {grouping}"
-        return f.product(f"{grouping} groups({f['ends']})", f.along_tokens(gradient, groups=groups, of_gradient=True),
+        grouping, ends = self.grouping("ragged_k"), self.mixed_ends(f)
+        groups = f" groups({ends}) as {grouping}"
+        return f.product(f"{grouping} groups({ends})", f.along_tokens(gradient, groups=groups, of_gradient=True),
                          f.along_tokens(rows, groups=groups), f.empty(type_))
+
+    def mixed_ends(self, f: Function) -> Value:
+        """Where the groups of a gradient of weights end: Hadamard matrices spread the last tokens of a group over a whole
+        run, of which the product needs all."""
+        if not self.recipe.turns:
+            return f["ends"]
+        return f.generic("p", [(f["ends"], "0")], (f.empty(self.ends), "0"), """
+            %run = arith.constant 16 : i32
+            %runs = arith.ceildivui %a, %run : i32
+            %result = arith.muli %runs, %run : i32""")
 
     def activated(self, f: Function, count: Value) -> Value:
         """Again what the second product multiplied, from the pre-activation."""
