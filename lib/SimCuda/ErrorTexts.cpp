@@ -66,6 +66,8 @@ static constexpr ResultText texts[] = {
      "the launch timed out and was terminated"},
     {cuda::PeerAccessAlreadyEnabled, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
      "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
+    {cuda::PeerAccessNotEnabled, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
+     "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
     {cuda::Assert, "CUDA_ERROR_ASSERT", "cudaErrorAssert",
      "device-side assert triggered"},
     {cuda::HostMemoryAlreadyRegistered,

@@ -22,9 +22,9 @@ namespace {
 
 constexpr const char *flags[] = {"--check", "--bank-conflicts", "--cycles"};
 constexpr const char *withValue[] = {
-    "--seed",  "--profile",      "--delays", "--max-delay",
-    "--costs", "--accumulation", "--sms",    "--max-instructions",
-    "--ignore"};
+    "--seed",   "--profile",      "--delays", "--max-delay",
+    "--costs",  "--accumulation", "--sms",    "--max-instructions",
+    "--ignore", "--max-idle"};
 
 /// How many letters have to be put in, taken out or changed.
 size_t editDistance(const std::string &a, const std::string &b) {
@@ -171,6 +171,7 @@ std::string setRunOption(const std::string &name, const std::string &value,
   bool ok = name == "--seed"        ? parseNumber(value, options.seed)
             : name == "--max-delay" ? parseNumber(value, options.maximumDelay)
             : name == "--sms"       ? parseNumber(value, options.residentCtas)
+            : name == "--max-idle"  ? parseNumber(value, options.progressLimit)
             : name == "--max-instructions"
                 ? parseNumber(value, options.maximumInstructions)
                 : false;

@@ -47,8 +47,8 @@ hold PTX (nvcc -gencode arch=compute_100a,code=compute_100a).
   --timeline FILE.svg   a picture of every launch
   --save-ptx FOLDER     write the PTX that is loaded there; reports name lines
   --seed, --check, --profile, --ignore, --delays, --cycles, --costs, --max-delay,
-  --accumulation, --sms (default 8) and --max-instructions as for kernels: see
-  nvfp4-sim --help
+  --accumulation, --sms (default 8), --max-instructions and --max-idle as for
+  kernels: see nvfp4-sim --help
 
 Exit status: that of the program where it is not 0; 1 when there were findings,
 or when no kernel was launched, so that nothing was checked; 2 misuse, or a file that

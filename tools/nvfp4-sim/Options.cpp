@@ -60,6 +60,8 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
   --accumulation aligned|f32|f64
   --sms N               CTAs resident at once (default 148)
   --max-instructions N  limit of warp instructions
+  --max-idle N          warp instructions without a store, arrival or completion
+                        after which a kernel counts as hung (default 20000000)
   --trace FILE          one line for each warp instruction
   --timeline FILE.svg   a picture of the first run: warps, copies, tensor core,
                         barriers of the first 8 CTAs

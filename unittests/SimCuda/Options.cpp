@@ -12,4 +12,4 @@
 #include <cstdlib>
 
 [[maybe_unused]] static const int isSet =
-    setenv("NVFP4_SIM_OPTIONS", "--devices 2", 1);
+    setenv("NVFP4_SIM_OPTIONS", "--devices 2 --max-idle 200000", 1);

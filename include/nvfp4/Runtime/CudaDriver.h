@@ -45,6 +45,7 @@ enum Result : int32_t {
   LaunchOutOfResources = 701,
   LaunchTimeout = 702,
   PeerAccessAlreadyEnabled = 704,
+  PeerAccessNotEnabled = 705,
   Assert = 710,
   HostMemoryAlreadyRegistered = 712,
   HostMemoryNotRegistered = 713,

@@ -36,6 +36,21 @@ nvfp4::cuda::Result cuCtxPopCurrent_v2(nvfp4::cuda::Context *context);
 nvfp4::cuda::Result cuCtxSetCurrent(nvfp4::cuda::Context context);
 nvfp4::cuda::Result cuCtxGetDevice(nvfp4::cuda::Device *device);
 nvfp4::cuda::Result cuCtxSynchronize();
+nvfp4::cuda::Result cuDeviceCanAccessPeer(int *can, nvfp4::cuda::Device device,
+                                          nvfp4::cuda::Device peer);
+nvfp4::cuda::Result cuCtxEnablePeerAccess(nvfp4::cuda::Context context,
+                                          unsigned flags);
+nvfp4::cuda::Result cuCtxDisablePeerAccess(nvfp4::cuda::Context context);
+nvfp4::cuda::Result cuMemcpyPeer(nvfp4::cuda::DevicePointer target,
+                                 nvfp4::cuda::Context targetContext,
+                                 nvfp4::cuda::DevicePointer source,
+                                 nvfp4::cuda::Context sourceContext,
+                                 size_t bytes);
+nvfp4::cuda::Result cuMemcpyPeerAsync(nvfp4::cuda::DevicePointer target,
+                                      nvfp4::cuda::Context targetContext,
+                                      nvfp4::cuda::DevicePointer source,
+                                      nvfp4::cuda::Context sourceContext,
+                                      size_t bytes, nvfp4::cuda::Stream stream);
 nvfp4::cuda::Result cuModuleLoadData(nvfp4::cuda::Module *module,
                                      const void *image);
 nvfp4::cuda::Result cuModuleUnload(nvfp4::cuda::Module module);
@@ -79,6 +94,13 @@ nvfp4::cuda::Result cuMemcpyHtoD_v2(nvfp4::cuda::DevicePointer target,
                                     const void *source, size_t bytes);
 nvfp4::cuda::Result
 cuMemcpyDtoH_v2(void *target, nvfp4::cuda::DevicePointer source, size_t bytes);
+nvfp4::cuda::Result cuMemcpyDtoD_v2(nvfp4::cuda::DevicePointer target,
+                                    nvfp4::cuda::DevicePointer source,
+                                    size_t bytes);
+nvfp4::cuda::Result cuMemcpyDtoDAsync_v2(nvfp4::cuda::DevicePointer target,
+                                         nvfp4::cuda::DevicePointer source,
+                                         size_t bytes,
+                                         nvfp4::cuda::Stream stream);
 nvfp4::cuda::Result cuMemsetD8_v2(nvfp4::cuda::DevicePointer target,
                                   uint8_t value, size_t count);
 nvfp4::cuda::Result cuMemsetD16_v2(nvfp4::cuda::DevicePointer target,

@@ -142,7 +142,7 @@ NVFP4_SIM_API Result cuCtxGetLimit(size_t *value, int) {
 }
 NVFP4_SIM_API Result cuCtxSynchronize() try {
   Entry s("cuCtxSynchronize");
-  return s.error;
+  return s.error ? s.error : s->finishPending();
 } catch (...) {
   return caught();
 }

@@ -82,6 +82,29 @@ static Result copyNow(State &s, const Copy &copy) {
   return cuda::Success;
 }
 
+/// Memory of the host that the driver does not know.
+static bool isPageable(State &s, uint64_t address) {
+  bool looksLikeDevice =
+      address >= sim::globalBase && address < sim::globalBase * 2;
+  return !looksLikeDevice && !s.deviceOf(address).memory.find(address, 1);
+}
+
+/// A copy of what the source holds now.
+static Result enqueueSnapshot(State &s, Stream stream, Copy copy) {
+  if (!copy.sourceMayBeHost || copy.source == 0)
+    return copyNow(s, copy); // which says why not
+  auto bytes = std::make_shared<std::vector<uint8_t>>();
+  for (size_t row = 0; row < copy.rows; ++row) {
+    const auto *from =
+        reinterpret_cast<const uint8_t *>(copy.source + row * copy.sourcePitch);
+    bytes->insert(bytes->end(), from, from + copy.bytes);
+  }
+  copy.source = reinterpret_cast<uint64_t>(bytes->data());
+  copy.sourcePitch = copy.bytes;
+  return s.enqueue(
+      stream, [copy, bytes](State &s, Stream) { return copyNow(s, copy); });
+}
+
 /// A copy that is ordered in a stream.
 static Result copyIn(Stream stream, const Copy &copy) try {
   Entry s;
@@ -89,6 +112,16 @@ static Result copyIn(Stream stream, const Copy &copy) try {
     return s.error;
   if (!s->isStream(stream))
     return s->fail(cuda::InvalidHandle, "expected a stream");
+  SimStream *found = s->find(stream);
+  if (s->runsTogether() && !(found && found->capture)) {
+    // The host may use memory that is not pinned when the call returns.
+    if (isPageable(*s, copy.target)) {
+      Result error = s->finishPending();
+      return error ? error : copyNow(*s, copy);
+    }
+    if (isPageable(*s, copy.source))
+      return enqueueSnapshot(*s, stream, copy);
+  }
   return s->enqueue(stream,
                     [copy](State &s, Stream) { return copyNow(s, copy); });
 } catch (...) {
@@ -98,7 +131,10 @@ static Result copyIn(Stream stream, const Copy &copy) try {
 /// A copy that is complete on return.
 static Result copyAtOnce(const char *what, const Copy &copy) try {
   Entry s(what);
-  return s.error ? s.error : copyNow(*s, copy);
+  if (s.error)
+    return s.error;
+  Result error = s->finishPending();
+  return error ? error : copyNow(*s, copy);
 } catch (...) {
   return caught();
 }
@@ -205,7 +241,10 @@ template <typename T>
 static Result fill(const char *what, DevicePointer target, T value,
                    size_t count) try {
   Entry s(what);
-  return s.error ? s.error : fillNow(*s, target, value, count);
+  if (s.error)
+    return s.error;
+  Result error = s->finishPending();
+  return error ? error : fillNow(*s, target, value, count);
 } catch (...) {
   return caught();
 }

@@ -187,8 +187,3 @@ NVFP4_SIM_API Result cuDeviceGetAttribute(int *value, int attribute,
 } catch (...) {
   return caught();
 }
-
-NVFP4_SIM_API Result cuDeviceCanAccessPeer(int *can, Device, Device) {
-  *can = 0;
-  return cuda::Success;
-}

@@ -62,8 +62,12 @@ Result State::enqueue(Stream stream, SimWork work) {
   if (Result error = checkLegacy(*this, stream))
     return error;
   SimStream *found = find(stream);
-  if (!found || !found->capture)
-    return work(*this, stream);
+  if (!found || !found->capture) {
+    if (!runsTogether())
+      return work(*this, stream);
+    deviceOf(stream).pending.push_back({stream, std::move(work), nullptr});
+    return cuda::Success;
+  }
   SimCapture &capture = *found->capture;
   if (capture.isInvalid)
     return fail(cuda::StreamCaptureInvalidated,
@@ -236,6 +240,13 @@ NVFP4_SIM_API Result cuGraphLaunch(GraphExec executable, Stream stream) try {
   SimGraph *found = findGraph(*s, executable);
   if (!found || !s->isStream(stream))
     return s->fail(cuda::InvalidHandle, "expected a graph and a stream");
+  if (s->runsTogether()) {
+    // Other devices may have to run beside a part of it.
+    for (const SimWork &each : found->work)
+      if (Result error = s->enqueue(stream, each))
+        return error;
+    return cuda::Success;
+  }
   return s->enqueue(stream, [work = found->work](State &s, Stream stream) {
     for (const SimWork &each : work)
       if (Result error = each(s, stream))

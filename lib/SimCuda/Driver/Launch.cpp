@@ -171,34 +171,12 @@ static Result allowCooperative(State &s, const SimFunction &function,
                     " multiprocessors, but got " + std::to_string(blocks));
 }
 
-namespace {
-/// A launch whose limits have been checked, with the values of its parameters.
-struct Launch {
-  SimFunction *function;
-  sim::LaunchConfig config;
-  bool isCooperative = false;
-};
-} // namespace
-
-/// Runs `launch` to its end in `stream`.
-static Result run(State &s, const Launch &launch, Stream stream) {
-  if (!s.functions.count(launch.function))
-    return s.fail(cuda::InvalidHandle,
-                  "the module of a kernel of the graph is unloaded");
-  SimDevice &device = *launch.function->module->device;
-  const sim::Kernel &kernel = *launch.function->kernel;
-  sim::RunOptions options = s.options;
-  if (Result error =
-          launch.isCooperative
-              ? allowCooperative(s, *launch.function, launch.config, options)
-              : cuda::Success)
-    return error;
-  // Launches of one program differ in their delays.
-  options.seed += s.launches++;
-  sim::RunResult run = launch.function->module->program->launch(
-      kernel, launch.config, device.memory, options);
-  s.cycles += run.statistics.ticks;
-  writeFiles(s);
+void simcuda::concludeLaunch(State &s, const SimTogether::Started &started,
+                             const sim::RunResult &run) {
+  const sim::Kernel &kernel = *started.launch.function->kernel;
+  SimDevice &device = *started.device;
+  if (s.together)
+    writeFiles(s);
   bool isIllegal = !run.reports.empty() && run.reports.all().back().kind ==
                                                sim::ReportKind::IllegalLaunch;
   if (!isIllegal && !std::exchange(s.hasRunKernel, true))
@@ -214,25 +192,58 @@ static Result run(State &s, const Launch &launch, Stream stream) {
         static_cast<unsigned long long>(run.statistics.mmas),
         static_cast<unsigned long long>(run.statistics.tmaLoads),
         run.statistics.seconds);
-  if (options.delays == sim::DelayMode::Cycles && !isIllegal)
+  if (started.options.delays == sim::DelayMode::Cycles && !isIllegal)
     std::fprintf(stderr, "nvfp4-sim: %s\n",
                  sim::describeCycles(kernel, run.statistics).c_str());
   if (run.reports.empty())
-    return cuda::Success;
+    return;
   std::string text = "kernel " + sim::readableName(kernel.name) + ", seed " +
-                     std::to_string(options.seed) + ":\n" +
+                     std::to_string(started.options.seed) + ":\n" +
                      run.reports.str(kernel);
   if (run.completed) {
     printFindings(s, text);
-    device.findings[stream] += text;
-    return cuda::Success;
+    device.findings[started.stream] += text;
+    return;
   }
   sim::ReportKind kind = run.reports.all().back().kind;
-  if (kind == sim::ReportKind::IllegalLaunch)
-    return s.fail(cuda::InvalidValue, run.reports.all().back().message);
   printFindings(s, text);
   device.stickyMessage = std::move(text);
   device.sticky = resultOf(kind);
+}
+
+/// Runs `launch` to its end in `stream`, or starts it where launches of several
+/// devices run together.
+static Result run(State &s, const SimLaunch &launch, Stream stream) {
+  if (!s.functions.count(launch.function))
+    return s.fail(cuda::InvalidHandle,
+                  "the module of a kernel of the graph is unloaded");
+  SimDevice &device = *launch.function->module->device;
+  const sim::Kernel &kernel = *launch.function->kernel;
+  sim::Program &program = *launch.function->module->program;
+  SimTogether::Started started{launch, stream, &device, s.options};
+  sim::RunOptions &options = started.options;
+  if (Result error =
+          launch.isCooperative
+              ? allowCooperative(s, *launch.function, launch.config, options)
+              : cuda::Success)
+    return error;
+  // Launches of one program differ in their delays.
+  options.seed += s.launches++;
+  if (s.together) {
+    program.start(s.together->system, kernel, launch.config, device.memory,
+                  options);
+    s.together->started.push_back(std::move(started));
+    device.isBusy = true;
+    return cuda::Success;
+  }
+  sim::RunResult run =
+      program.launch(kernel, launch.config, device.memory, options);
+  s.cycles += run.statistics.ticks;
+  writeFiles(s);
+  if (!run.reports.empty() &&
+      run.reports.all().back().kind == sim::ReportKind::IllegalLaunch)
+    return s.fail(cuda::InvalidValue, run.reports.all().back().message);
+  concludeLaunch(s, started, run);
   return cuda::Success;
 }
 
@@ -251,7 +262,7 @@ NVFP4_SIM_API Result cuLaunchKernelEx(const cuda::LaunchConfig *launch,
     return s->fail(cuda::InvalidHandle,
                    "expected a function and a stream of one context");
   const sim::Kernel &kernel = *function->kernel;
-  Launch made{function, {}};
+  SimLaunch made{function, {}};
   sim::LaunchConfig &config = made.config;
   std::copy_n(launch->grid, 3, config.grid.begin());
   std::copy_n(launch->block, 3, config.block.begin());

@@ -73,6 +73,8 @@ NVFP4_SIM_API Result cuMemFree_v2(DevicePointer address) try {
   Entry s("cuMemFree");
   if (s.error)
     return s.error;
+  if (Result error = s->finishPending())
+    return error;
   if (address == 0)
     return cuda::Success;
   SimDevice &device = s->deviceOf(address);
@@ -135,6 +137,8 @@ NVFP4_SIM_API Result cuMemFreeHost(void *pointer) try {
   Entry s("cuMemFreeHost");
   if (s.error)
     return s.error;
+  if (Result error = s->finishPending())
+    return error;
   if (!pointer || freeHost(*s, pointer))
     return cuda::Success;
   return s->fail(cuda::InvalidValue,
@@ -170,6 +174,8 @@ NVFP4_SIM_API Result cuMemHostUnregister(void *pointer) try {
   Entry s("cuMemHostUnregister");
   if (s.error)
     return s.error;
+  if (Result error = s->finishPending())
+    return error;
   auto address = reinterpret_cast<uint64_t>(pointer);
   bool isRegistered = !s->hostAllocations.count(pointer) &&
                       !s->deviceOf(address).allocations.count(address);

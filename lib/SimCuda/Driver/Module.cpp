@@ -251,6 +251,8 @@ NVFP4_SIM_API Result cuModuleUnload(ModuleHandle module) try {
   Entry s("cuModuleUnload");
   if (s.error)
     return s.error;
+  if (Result error = s->finishPending())
+    return error;
   SimModule *found = s->find(module);
   if (!found)
     return s->fail(cuda::InvalidHandle, "expected a loaded module");

@@ -230,7 +230,10 @@ Entry::Entry(const char *what) : Entry() {
 
 double simcuda::secondsNow(const State &state) {
   if (state.options.delays == sim::DelayMode::Cycles)
-    return static_cast<double>(state.cycles) / (clockRate * 1e3);
+    return static_cast<double>(
+               state.cycles +
+               (state.together ? state.together->system.latest() : 0)) /
+           (clockRate * 1e3);
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();

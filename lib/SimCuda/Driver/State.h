@@ -18,9 +18,11 @@
 #include "Api.h"
 
 #include "nvfp4/Simulator/Async/TensorMap.h"
+#include "nvfp4/Simulator/Machine/System.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
 #include "nvfp4/Simulator/Simulator.h"
 
+#include <deque>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -38,6 +40,18 @@ struct State;
 /// Bytes of device memory that programs may allocate.
 constexpr uint64_t memoryLimit = uint64_t{8} << 30;
 
+/// Work of a stream, done while the state is locked. The stream is the one that
+/// it is done in, of a graph the one in which that is launched.
+using SimWork = std::function<cuda::Result(State &, cuda::Stream)>;
+
+/// Work that is done when a call waits for it, on devices that run together.
+struct SimPending {
+  cuda::Stream stream = nullptr;
+  SimWork work;
+  /// An event that has to be recorded before; may be null.
+  std::shared_ptr<const bool> after;
+};
+
 /// A device with its primary context, the only one that it has.
 struct SimDevice {
   explicit SimDevice(unsigned ordinal) : ordinal(ordinal), memory(ordinal) {}
@@ -54,6 +68,10 @@ struct SimDevice {
   std::string stickyMessage;
   /// Reports of complete launches that nobody has asked for yet.
   std::map<cuda::Stream, std::string> findings;
+  /// In the order of the calls, of all streams. While it runs a launch that is
+  /// taken from here, `isBusy`.
+  std::deque<SimPending> pending;
+  bool isBusy = false;
 };
 
 /// A kernel with what has been set on it.
@@ -72,9 +90,25 @@ struct SimModule {
   std::map<std::string, std::unique_ptr<SimFunction>> functions;
 };
 
-/// Work of a stream, done while the state is locked. The stream is the one that
-/// it is done in, of a graph the one in which that is launched.
-using SimWork = std::function<cuda::Result(State &, cuda::Stream)>;
+/// A launch whose limits have been checked, with the values of its parameters.
+struct SimLaunch {
+  SimFunction *function = nullptr;
+  sim::LaunchConfig config;
+  bool isCooperative = false;
+};
+
+/// Launches of several devices at the same time, while they run.
+struct SimTogether {
+  explicit SimTogether(const sim::RunOptions &options) : system(options) {}
+  struct Started {
+    SimLaunch launch;
+    cuda::Stream stream;
+    SimDevice *device;
+    sim::RunOptions options;
+  };
+  sim::System system;
+  std::vector<Started> started;
+};
 
 /// Work that streams put in a graph instead of doing it.
 struct SimCapture {
@@ -107,6 +141,8 @@ struct SimEvent {
   bool recorded = false;
   cuda::Stream stream = nullptr;
   double time = 0;
+  /// Set when pending work up to the last record is done; may be null.
+  std::shared_ptr<bool> isDone;
   std::shared_ptr<SimCapture> capture;
   SimProgress progress;
 
@@ -158,6 +194,8 @@ struct State {
   /// Memory of the host that the driver allocated, by address. Every device
   /// reaches it.
   std::map<void *, uint64_t> hostAllocations;
+  /// While pending work is being done.
+  std::unique_ptr<SimTogether> together;
   /// The captures that have not ended.
   std::vector<std::shared_ptr<SimCapture>> captures;
 
@@ -180,7 +218,13 @@ struct State {
   SimDevice &deviceOf(uint64_t address);
   SimDevice &deviceOf(cuda::Stream stream);
 
-  /// Does `work` of a stream, or adds it to what the stream captures.
+  /// Whether a device reaches the memory of another: kernels may wait for those
+  /// of other devices then, and work is done together when a call waits.
+  bool runsTogether() const;
+  /// Does all pending work; the first error of it.
+  cuda::Result finishPending();
+  /// Does `work` of a stream, or adds it to what the stream captures, or to
+  /// what is pending.
   cuda::Result enqueue(cuda::Stream stream, SimWork work);
   /// An error if a capture forbids `what`, which it ends: a call that waits, or
   /// one that is not ordered in a stream.
@@ -232,6 +276,10 @@ cuda::Result checkDevice(State &s, cuda::Device device);
 constexpr int clockRate = 1'000'000;
 /// Seconds of a steady clock, or in the model of cycles of all launches.
 double secondsNow(const State &state);
+
+/// Tells of the end of a launch: reports, statistics, and the error of a fault.
+void concludeLaunch(State &s, const SimTogether::Started &started,
+                    const sim::RunResult &run);
 
 /// Loads PTX text, a fat binary or its wrapper. `size` is 0 when unknown.
 cuda::Result loadImage(State &s, const void *image, SimModule *&module);

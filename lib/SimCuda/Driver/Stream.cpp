@@ -7,7 +7,8 @@
 //
 // All work is complete when the call that adds it returns, which satisfies
 // every order that streams and events can ask for. What is captured waits for
-// its graph (Graph.cpp).
+// its graph (Graph.cpp), and where devices run together what is pending waits
+// for a call that does (Together.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +50,8 @@ NVFP4_SIM_API Result cuStreamDestroy_v2(Stream stream) try {
     return s->fail(cuda::InvalidHandle, "expected a stream");
   if (found->capture)
     found->capture->isInvalid = true;
+  if (Result error = s->finishPending())
+    return error;
   // Another stream may come to lie at the same address.
   auto &findings = found->device->findings;
   if (auto left = findings.extract(stream))
@@ -67,7 +70,11 @@ static Result check(Stream stream, const char *what = nullptr) {
     return s.error;
   if (!s->isStream(stream))
     return s->fail(cuda::InvalidHandle, "expected a stream");
-  return what ? s->forbidOnCapturing(stream, what) : cuda::Success;
+  if (!what)
+    return cuda::Success;
+  if (Result error = s->forbidOnCapturing(stream, what))
+    return error;
+  return s->finishPending();
 }
 
 NVFP4_SIM_API Result cuStreamSynchronize(Stream stream) try {
@@ -92,18 +99,18 @@ NVFP4_SIM_API Result cuStreamGetFlags(Stream stream, unsigned *flags) try {
 } catch (...) {
   return caught();
 }
-/// Whether `stream` captures; a function of the host is work of a graph then.
-static bool isCapturing(Stream stream) {
+/// Whether a function of the host is work of a graph, or pending.
+static bool isLater(Stream stream) {
   Entry s(false);
   SimStream *found = s->find(stream);
-  return found && found->capture;
+  return (found && found->capture) || s->runsTogether();
 }
 
 NVFP4_SIM_API Result cuLaunchHostFunc(Stream stream, void (*function)(void *),
                                       void *data) try {
   if (Result error = check(stream))
     return error;
-  if (isCapturing(stream)) {
+  if (isLater(stream)) {
     Entry s;
     return s->enqueue(stream, [=](State &, Stream) {
       function(data);
@@ -171,7 +178,17 @@ NVFP4_SIM_API Result cuEventRecord(Event event, Stream stream) try {
   found->time = secondsNow(*s);
   found->capture = from ? from->capture : nullptr;
   found->progress = found->capture ? from->progress : SimProgress();
-  return cuda::Success;
+  found->isDone = nullptr;
+  if (found->capture || !s->runsTogether())
+    return cuda::Success;
+  found->isDone = std::make_shared<bool>(false);
+  return s->enqueue(stream, [found, done = found->isDone](State &s, Stream) {
+    *done = true;
+    // It may be gone, or recorded again.
+    if (s.events.count(found) && found->isDone == done)
+      found->time = secondsNow(s);
+    return cuda::Success;
+  });
 } catch (...) {
   return caught();
 }
@@ -190,7 +207,7 @@ static Result checkEvent(Event event, const char *what) {
     return s->fail(cuda::InvalidHandle, "expected an event");
   SimCapture *capture = found->getCapture();
   if (!capture)
-    return cuda::Success;
+    return s->finishPending();
   capture->isInvalid = true;
   return s->fail(cuda::CapturedEvent, std::string(what) +
                                           " is not permitted on an event of a "
@@ -220,8 +237,13 @@ NVFP4_SIM_API Result cuStreamWaitEvent(Stream stream, Event event,
   SimStream *waits = s->find(stream);
   SimCapture *capture = found->getCapture();
   if (!capture) {
-    if (!waits || !waits->capture || !found->recorded)
+    if (!waits || !waits->capture || !found->recorded) {
+      if (found->isDone && !*found->isDone)
+        s->deviceOf(stream).pending.push_back(
+            {stream, [](State &, Stream) { return cuda::Success; },
+             found->isDone});
       return cuda::Success;
+    }
     waits->capture->isInvalid = true;
     return s->fail(cuda::StreamCaptureIsolation,
                    "expected an event of the capture, but got one of work that "
@@ -251,6 +273,8 @@ NVFP4_SIM_API Result cuEventElapsedTime_v2(float *milliseconds, Event start,
       ((from->flags | to->flags) & cuda::eventDisableTiming))
     return s->fail(cuda::InvalidHandle,
                    "expected two recorded events with timing");
+  if (Result error = s->finishPending())
+    return error;
   *milliseconds = static_cast<float>((to->time - from->time) * 1e3);
   return cuda::Success;
 } catch (...) {

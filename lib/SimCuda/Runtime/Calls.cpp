@@ -68,12 +68,28 @@ NVFP4_SIM_API Error cudaDeviceGetStreamPriorityRange(int *least,
   *least = *greatest = 0;
   return cuda::Success;
 }
-NVFP4_SIM_API Error cudaDeviceCanAccessPeer(int *can, int, int) {
-  *can = 0;
-  return cuda::Success;
+NVFP4_SIM_API Error cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+  return viaDriver([&] { return cuDeviceCanAccessPeer(can, device, peer); });
 }
-NVFP4_SIM_API Error cudaDeviceEnablePeerAccess(int, unsigned) {
-  return remember(cuda::InvalidDevice);
+/// Calls `function` with the context of `device`.
+template <typename Function>
+static Error withContextOf(int device, Function function) {
+  return viaDriver([&]() -> Error {
+    cuda::Context context = nullptr;
+    if (Error error = cuDevicePrimaryCtxRetain(&context, device))
+      return error;
+    return function(context);
+  });
+}
+NVFP4_SIM_API Error cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return withContextOf(peer, [&](cuda::Context context) {
+    return cuCtxEnablePeerAccess(context, flags);
+  });
+}
+NVFP4_SIM_API Error cudaDeviceDisablePeerAccess(int peer) {
+  return withContextOf(peer, [](cuda::Context context) {
+    return cuCtxDisablePeerAccess(context);
+  });
 }
 NVFP4_SIM_API Error cudaDriverGetVersion(int *version) {
   return cuDriverGetVersion(version);
@@ -263,9 +279,24 @@ NVFP4_SIM_API Error cudaMemcpyAsync(void *to, const void *from, size_t count,
     return cuMemcpyAsync(addressOf(to), addressOf(from), count, stream);
   });
 }
-NVFP4_SIM_API Error cudaMemcpyPeer(void *to, int, const void *from, int,
-                                   size_t count) {
-  return cudaMemcpy(to, from, count, 0);
+NVFP4_SIM_API Error cudaMemcpyPeer(void *to, int toDevice, const void *from,
+                                   int fromDevice, size_t count) {
+  return withContextOf(toDevice, [&](cuda::Context target) {
+    return withContextOf(fromDevice, [&](cuda::Context source) {
+      return cuMemcpyPeer(addressOf(to), target, addressOf(from), source,
+                          count);
+    });
+  });
+}
+NVFP4_SIM_API Error cudaMemcpyPeerAsync(void *to, int toDevice,
+                                        const void *from, int fromDevice,
+                                        size_t count, Stream stream) {
+  return withContextOf(toDevice, [&](cuda::Context target) {
+    return withContextOf(fromDevice, [&](cuda::Context source) {
+      return cuMemcpyPeerAsync(addressOf(to), target, addressOf(from), source,
+                               count, stream);
+    });
+  });
 }
 NVFP4_SIM_API Error cudaMemcpy2D(void *to, size_t toPitch, const void *from,
                                  size_t fromPitch, size_t width, size_t height,

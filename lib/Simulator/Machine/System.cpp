@@ -131,6 +131,13 @@ std::vector<RunResult> System::takeResults() {
   return results;
 }
 
+uint64_t System::latest() const {
+  uint64_t time = 0;
+  for (const auto &launch : launches)
+    time = std::max(time, launch->machine.now);
+  return time;
+}
+
 bool System::isStalled() const {
   return std::all_of(running.begin(), running.end(), [](const Device *device) {
     return device->machine.isStalled();

@@ -38,6 +38,8 @@ public:
   /// One for each launch, in the order in which they were started.
   std::vector<RunResult> takeResults();
 
+  /// The latest time of a machine.
+  uint64_t latest() const;
   /// No machine has made progress for a long time.
   bool isStalled() const;
   /// What everybody waits for.
