@@ -281,6 +281,24 @@ std::string parseBytes(const std::string &digits, std::vector<uint8_t> &bytes) {
                   digits + "'";
 }
 
+/// ARRAY or ARRAY;COUNT
+std::string parsePeers(const std::string &text, Argument &argument) {
+  std::vector<std::string> parts = split(text, ';');
+  std::array<uint64_t, 1> places{};
+  size_t count = 0;
+  bool ok = parts.size() == 1 ||
+            (parts.size() == 2 && parseList(parts[1], places, 1, count) &&
+             places[0] <= 1024);
+  if (!ok)
+    return "expected peers(ARRAY) or peers(ARRAY;COUNT) with a count of "
+           "pointers up to 1024, but got 'peers(" +
+           text + ")'";
+  argument.kind = Argument::Kind::Peers;
+  argument.peers.resize(places[0]);
+  argument.array.emplace();
+  return parseArray(parts[0], *argument.array);
+}
+
 std::string parseArgument(const std::string &text, Argument &argument);
 
 /// The items of an argument list or of a structure.
@@ -330,6 +348,8 @@ std::string parseArgument(const std::string &text, Argument &argument) {
     return parseScalar<float>(rest, text, argument.bytes);
   else if (text.rfind("tensormap(", 0) == 0 && text.back() == ')')
     return parseMap(text.substr(10, text.size() - 11), argument);
+  else if (text.rfind("peers(", 0) == 0 && text.back() == ')')
+    return parsePeers(text.substr(6, text.size() - 7), argument);
   else if (text.rfind("struct(", 0) == 0 && text.back() == ')') {
     argument.kind = Argument::Kind::Struct;
     return parseItems(text.substr(7, text.size() - 8), "a structure",
@@ -343,19 +363,61 @@ std::string parseArgument(const std::string &text, Argument &argument) {
 
 } // namespace
 
-std::string parseArguments(const std::string &text,
+static void replaceAll(std::string &text, const std::string &what,
+                       unsigned number) {
+  std::string with = std::to_string(number);
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos;)
+    text.replace(at, what.size(), with);
+}
+
+std::string parseArguments(std::string text, unsigned rank, unsigned devices,
                            std::vector<Argument> &arguments) {
   if (text.empty())
     return {};
+  replaceAll(text, "{rank}", rank);
+  replaceAll(text, "{devices}", devices);
   return parseItems(text, "--args", arguments);
 }
 
 namespace {
 
-/// Places the arrays of an argument called `name` and appends its bytes, at
-/// their alignment, which raises `alignment`.
-std::string layOut(Argument &argument, const std::string &name,
-                   sim::DeviceMemory &memory, std::vector<uint8_t> &bytes,
+/// Places the arrays of an argument called `name`.
+void place(Argument &argument, const std::string &name,
+           sim::DeviceMemory &memory) {
+  for (Argument &member : argument.members)
+    place(member, name, memory);
+  if (!argument.array)
+    return;
+  Array &array = *argument.array;
+  size_t size = array.contents.sizeInBytes();
+  array.address = memory.allocate(
+      size,
+      name + (array.outputFile.empty() ? "" : " (" + array.outputFile + ")"));
+  if (array.upload)
+    memory.write(array.address, array.contents.data(), size);
+}
+
+/// Tells the same argument of each device where the arrays of all are.
+void connect(const std::vector<Argument *> &ofDevices) {
+  Argument &first = *ofDevices.front();
+  for (size_t i = 0; i < first.members.size(); ++i) {
+    std::vector<Argument *> members;
+    for (Argument *argument : ofDevices)
+      members.push_back(&argument->members[i]);
+    connect(members);
+  }
+  if (first.kind != Argument::Kind::Peers)
+    return;
+  for (Argument *argument : ofDevices) {
+    argument->peers.resize(std::max(argument->peers.size(), ofDevices.size()));
+    for (size_t rank = 0; rank < ofDevices.size(); ++rank)
+      argument->peers[rank] = ofDevices[rank]->array->address;
+  }
+}
+
+/// Appends the bytes of an argument whose arrays have been placed, at their
+/// alignment, which raises `alignment`.
+std::string layOut(Argument &argument, std::vector<uint8_t> &bytes,
                    size_t &alignment) {
   auto align = [&](size_t to) {
     alignment = std::max(alignment, to);
@@ -370,8 +432,7 @@ std::string layOut(Argument &argument, const std::string &name,
     std::vector<uint8_t> inner;
     size_t own = 1;
     for (Argument &member : argument.members)
-      if (std::string error = layOut(member, name, memory, inner, own);
-          !error.empty())
+      if (std::string error = layOut(member, inner, own); !error.empty())
         return error;
     inner.resize((inner.size() + own - 1) / own * own);
     append(inner.data(), inner.size(), own);
@@ -383,13 +444,11 @@ std::string layOut(Argument &argument, const std::string &name,
            isScalar ? argument.bytes.size() : 1);
     return {};
   }
+  if (argument.kind == Argument::Kind::Peers) {
+    append(argument.peers.data(), argument.peers.size() * 8, 8);
+    return {};
+  }
   Array &array = *argument.array;
-  size_t size = array.contents.sizeInBytes();
-  array.address = memory.allocate(
-      size,
-      name + (array.outputFile.empty() ? "" : " (" + array.outputFile + ")"));
-  if (array.upload)
-    memory.write(array.address, array.contents.data(), size);
   if (argument.kind == Argument::Kind::Pointer) {
     append(&array.address, 8, 8);
     return {};
@@ -420,9 +479,9 @@ std::vector<const Array *> outputsOf(const std::vector<Argument> &arguments) {
   return outputs;
 }
 
-std::string placeArguments(std::vector<Argument> &arguments,
-                           const sim::Kernel &kernel, sim::DeviceMemory &memory,
-                           std::vector<uint8_t> &parameters) {
+static std::string fill(std::vector<Argument> &arguments,
+                        const sim::Kernel &kernel,
+                        std::vector<uint8_t> &parameters) {
   const sim::Function &function = *kernel.function;
   if (arguments.size() != function.parameters.size())
     return "expected " + std::to_string(function.parameters.size()) +
@@ -433,8 +492,7 @@ std::string placeArguments(std::vector<Argument> &arguments,
     const sim::Symbol &symbol = kernel.module->symbols[function.parameters[i]];
     std::vector<uint8_t> bytes;
     size_t alignment = 1;
-    if (std::string error =
-            layOut(arguments[i], symbol.name, memory, bytes, alignment);
+    if (std::string error = layOut(arguments[i], bytes, alignment);
         !error.empty())
       return "argument " + std::to_string(i) + ": " + error;
     if (bytes.size() != symbol.size)
@@ -443,6 +501,26 @@ std::string placeArguments(std::vector<Argument> &arguments,
              "', but got " + std::to_string(bytes.size());
     std::memcpy(&parameters[symbol.offset], bytes.data(), bytes.size());
   }
+  return {};
+}
+
+std::string placeArguments(std::vector<DeviceArguments> &devices,
+                           const sim::Kernel &kernel) {
+  const std::vector<int32_t> &names = kernel.function->parameters;
+  size_t count = std::min(devices.front().arguments.size(), names.size());
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<Argument *> same;
+    for (DeviceArguments &device : devices) {
+      same.push_back(&device.arguments[i]);
+      place(*same.back(), kernel.module->symbols[names[i]].name,
+            *device.memory);
+    }
+    connect(same);
+  }
+  for (DeviceArguments &device : devices)
+    if (std::string error = fill(device.arguments, kernel, device.parameters);
+        !error.empty())
+      return error;
   return {};
 }
 

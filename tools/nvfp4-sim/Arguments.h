@@ -33,27 +33,45 @@ struct Array {
 
 /// One kernel argument, or a member of one.
 struct Argument {
-  enum class Kind { Scalar, Bytes, Pointer, Map, Struct } kind = Kind::Scalar;
+  enum class Kind {
+    Scalar,
+    Bytes,
+    Pointer,
+    Map,
+    Struct,
+    Peers
+  } kind = Kind::Scalar;
   /// Of a scalar, or as they are given.
   std::vector<uint8_t> bytes;
   std::optional<Array> array;
   sim::TensorMapSpec map;
   /// Of a structure.
   std::vector<Argument> members;
+  /// Of the arrays on all devices; null behind them.
+  std::vector<uint64_t> peers;
 };
 
-/// Parses all items of `text`. Returns an error message, or an empty string.
-std::string parseArguments(const std::string &text,
+/// Parses all items of `text`, where {rank} stands for the number of the device
+/// and {devices} for that of devices. Returns an error message, or an empty
+/// string.
+std::string parseArguments(std::string text, unsigned rank, unsigned devices,
                            std::vector<Argument> &arguments);
 
 /// The arrays of all arguments that are written to files.
 std::vector<const Array *> outputsOf(const std::vector<Argument> &arguments);
 
-/// Places the arrays in `memory` and fills `parameters` as `kernel` declares
-/// them. Returns an error message, or an empty string.
-std::string placeArguments(std::vector<Argument> &arguments,
-                           const sim::Kernel &kernel, sim::DeviceMemory &memory,
-                           std::vector<uint8_t> &parameters);
+/// What a device gets.
+struct DeviceArguments {
+  std::vector<Argument> arguments;
+  sim::DeviceMemory *memory = nullptr;
+  /// The parameter buffer.
+  std::vector<uint8_t> parameters;
+};
+
+/// Places the arrays in the memory of each device and fills the parameters as
+/// `kernel` declares them. Returns an error message, or an empty string.
+std::string placeArguments(std::vector<DeviceArguments> &devices,
+                           const sim::Kernel &kernel);
 
 } // namespace nvfp4::simtool
 

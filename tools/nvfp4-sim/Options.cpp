@@ -11,6 +11,7 @@
 
 #include "Options.h"
 
+#include "nvfp4/Simulator/Machine/Memory.h"
 #include "nvfp4/Simulator/RunOptions.h"
 
 #include <charconv>
@@ -38,8 +39,15 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
       i8:7 u8:7 i16:7 u16:7 i32:7 u32:7 i64:7 u64:7 f32:1.5 f64:1.5
       bytes:00ff                   these bytes
       struct(i32:7,f32:1.5,a.npy)  a structure by value: items laid out as in C
+      peers(ARRAY) peers(ARRAY;COUNT)
+                                   pointers to the array on each device, and
+                                   null up to a count
       tensormap(ARRAY;box=64x128;swizzle=128B;dims=...;strides=...;type=...)
                                    a tensor map; dimensions innermost first
+      {rank} and {devices} in the text are the number of the device and how
+      many there are: u32:{rank}, out:c{rank}.npy=f32[16]
+  --devices N           devices, from 1 to 8, that run the kernel at the same
+                        time and reach each other's memory (default 1)
   --seed N              seed of the first run (default 1)
   --seeds N             run N seeds; results must be the same for all
   --allow-differences   results may depend on the seed
@@ -55,7 +63,8 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
                         many cycles the kernel takes by it
   --costs NAME=N,...    other numbers for that model: instruction, wake,
                         turnaround, copy-bytes, copy-latency, tensor-memory,
-                        tensor-copy, mma-tail, mma-pair-tail
+                        tensor-copy, mma-tail, mma-pair-tail, link-bytes,
+                        link-latency
   --max-delay N         longest delay in warp instructions (default 3000)
   --accumulation aligned|f32|f64
   --sms N               CTAs resident at once (default 148)
@@ -114,6 +123,12 @@ std::string setValue(const std::string &name, const std::string &value,
     if (name == "--seeds" &&
         (!parseNumber(value, options.seeds) || options.seeds == 0))
       return sim::badOptionValue(name, value, "a number from 1 to 4294967295");
+    if (name == "--devices" &&
+        (!parseNumber(value, options.devices) || options.devices == 0 ||
+         options.devices > sim::deviceLimit))
+      return sim::badOptionValue(name, value,
+                                 "a number from 1 to " +
+                                     std::to_string(sim::deviceLimit));
   }
   return {};
 }
@@ -138,7 +153,7 @@ bool parseDimensions(const std::string &text,
 std::string parseOptions(int argc, char **argv, Options &options) {
   static constexpr const char *withValue[] = {
       "--kernel", "--args",    "--trace",  "--timeline", "--grid",
-      "--block",  "--cluster", "--shared", "--seeds"};
+      "--block",  "--cluster", "--shared", "--seeds",    "--devices"};
   std::set<std::string> given;
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];
@@ -186,7 +201,7 @@ std::string parseOptions(int argc, char **argv, Options &options) {
         return sim::unknownOption(
             name, {"--list", "--stats", "--allow-differences", "--help",
                    "--kernel", "--args", "--trace", "--timeline", "--grid",
-                   "--block", "--cluster", "--shared", "--seeds"});
+                   "--block", "--cluster", "--shared", "--seeds", "--devices"});
       if (inlineValue)
         return "expected no value for " + name + ", but got '" + value + "'";
     }

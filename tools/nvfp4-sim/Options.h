@@ -28,6 +28,8 @@ struct Options {
   sim::LaunchConfig launch;
   sim::RunOptions run;
   unsigned seeds = 1;
+  /// That run the kernel at the same time.
+  unsigned devices = 1;
   bool list = false;
   bool statistics = false;
   bool allowDifferences = false;

@@ -13,6 +13,7 @@
 
 #include "Arguments.h"
 
+#include "nvfp4/Simulator/Machine/System.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
 #include "nvfp4/TensorIO/Npy.h"
 #include "nvfp4/TensorIO/OutputFile.h"
@@ -21,6 +22,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 namespace nvfp4::simtool {
@@ -74,21 +76,83 @@ void printStatistics(uint64_t seed, const sim::RunStatistics &s) {
 using Results = std::vector<std::vector<uint8_t>>;
 
 /// The contents of all output arrays.
-Results collect(const std::vector<Argument> &arguments,
-                const sim::DeviceMemory &memory) {
+Results collect(const std::vector<DeviceArguments> &devices) {
   Results results;
-  for (const Array *array : outputsOf(arguments)) {
-    std::vector<uint8_t> bytes(array->contents.sizeInBytes());
-    memory.read(array->address, bytes.data(), bytes.size());
-    results.push_back(std::move(bytes));
-  }
+  for (const DeviceArguments &device : devices)
+    for (const Array *array : outputsOf(device.arguments)) {
+      std::vector<uint8_t> bytes(array->contents.sizeInBytes());
+      device.memory->read(array->address, bytes.data(), bytes.size());
+      results.push_back(std::move(bytes));
+    }
   return results;
 }
 
-std::string save(const std::vector<Argument> &arguments,
+std::vector<const Array *>
+outputsOf(const std::vector<DeviceArguments> &devices) {
+  std::vector<const Array *> all;
+  for (const DeviceArguments &device : devices)
+    for (const Array *array : outputsOf(device.arguments))
+      all.push_back(array);
+  return all;
+}
+
+/// Parses the arguments of each device.
+std::string parse(const Options &options,
+                  std::vector<DeviceArguments> &devices) {
+  std::set<std::string> files;
+  for (unsigned rank = 0; rank < options.devices; ++rank) {
+    DeviceArguments &device = devices.emplace_back();
+    if (std::string error = parseArguments(options.arguments, rank,
+                                           options.devices, device.arguments);
+        !error.empty())
+      return error;
+    for (const Array *array : outputsOf(device.arguments))
+      if (!files.insert(array->outputFile).second && rank > 0)
+        return "expected {rank} in the name of an output that each device "
+               "writes, but got '" +
+               array->outputFile + "'";
+  }
+  return {};
+}
+
+/// The memories of the devices; each reaches all others.
+std::vector<std::unique_ptr<sim::DeviceMemory>> makeMemories(unsigned count) {
+  std::vector<std::unique_ptr<sim::DeviceMemory>> memories;
+  for (unsigned rank = 0; rank < count; ++rank)
+    memories.push_back(std::make_unique<sim::DeviceMemory>(rank));
+  for (auto &memory : memories)
+    for (auto &peer : memories)
+      if (memory != peer)
+        memory->enablePeer(*peer);
+  return memories;
+}
+
+/// Runs the kernel on all devices; one result each.
+std::vector<sim::RunResult> run(sim::Program &program,
+                                const sim::Kernel &kernel,
+                                const Options &options,
+                                std::vector<DeviceArguments> &devices) {
+  sim::LaunchConfig launch = options.launch;
+  if (devices.size() == 1) {
+    launch.parameters = devices[0].parameters;
+    std::vector<sim::RunResult> results;
+    results.push_back(
+        program.launch(kernel, launch, *devices[0].memory, options.run));
+    return results;
+  }
+  sim::System system(options.run);
+  for (DeviceArguments &device : devices) {
+    launch.parameters = device.parameters;
+    program.start(system, kernel, launch, *device.memory, options.run);
+  }
+  system.run();
+  return system.takeResults();
+}
+
+std::string save(const std::vector<DeviceArguments> &devices,
                  const Results &results) {
   size_t next = 0;
-  for (const Array *array : outputsOf(arguments)) {
+  for (const Array *array : outputsOf(devices)) {
     const tensorio::Tensor &like = array->contents;
     auto tensor = tensorio::Tensor::copyOf(
         like.dtype(), {like.shape().begin(), like.shape().end()},
@@ -162,9 +226,8 @@ int runSession(Options &options) {
     options.launch.block = kernel->function->requiredThreads;
   if (kernel->function->requiredCluster[0])
     options.launch.cluster = kernel->function->requiredCluster;
-  std::vector<Argument> arguments;
-  if (std::string error = parseArguments(options.arguments, arguments);
-      !error.empty())
+  std::vector<DeviceArguments> devices;
+  if (std::string error = parse(options, devices); !error.empty())
     return misuse(error);
   std::ofstream trace;
   if (!options.traceFile.empty()) {
@@ -183,14 +246,13 @@ int runSession(Options &options) {
   uint64_t ignoredFindings = 0;
   uint64_t firstSeed = options.run.seed;
   for (unsigned i = 0; i < options.seeds; ++i) {
-    sim::DeviceMemory memory;
-    if (std::string error = placeArguments(arguments, *kernel, memory,
-                                           options.launch.parameters);
-        !error.empty())
+    auto memories = makeMemories(options.devices);
+    for (unsigned rank = 0; rank < options.devices; ++rank)
+      devices[rank].memory = memories[rank].get();
+    if (std::string error = placeArguments(devices, *kernel); !error.empty())
       return misuse(error);
     options.run.seed = firstSeed + i;
-    sim::RunResult result =
-        program->launch(*kernel, options.launch, memory, options.run);
+    std::vector<sim::RunResult> runs = run(*program, *kernel, options, devices);
     if (options.run.timeline) {
       std::ostringstream picture;
       timeline.write(picture);
@@ -200,24 +262,31 @@ int runSession(Options &options) {
     }
     if (options.run.trace && !trace.flush())
       return misuse("cannot write '" + options.traceFile + "'");
-    if (options.statistics)
-      printStatistics(options.run.seed, result.statistics);
-    ignoredFindings += result.ignoredFindings;
-    if (!result.ok()) {
+    std::string reports;
+    bool completed = true;
+    for (const sim::RunResult &result : runs) {
+      if (options.statistics)
+        printStatistics(options.run.seed, result.statistics);
+      ignoredFindings += result.ignoredFindings;
+      reports += result.reports.str(*kernel);
+      completed &= result.completed;
+    }
+    if (!reports.empty() || !completed) {
       std::printf("seed %llu:\n%s",
                   static_cast<unsigned long long>(options.run.seed),
-                  result.reports.str(*kernel).c_str());
+                  reports.c_str());
       status = 1;
     }
     // What a fault has ended has no results.
-    if (!result.completed && i == 0)
+    if (!completed && i == 0)
       return status;
-    if (!result.completed)
+    if (!completed)
       break;
     if (options.run.delays == sim::DelayMode::Cycles)
-      std::printf("%s\n",
-                  sim::describeCycles(*kernel, result.statistics).c_str());
-    Results results = collect(arguments, memory);
+      for (const sim::RunResult &result : runs)
+        std::printf("%s\n",
+                    sim::describeCycles(*kernel, result.statistics).c_str());
+    Results results = collect(devices);
     if (i == 0) {
       first = std::move(results);
     } else if (!options.allowDifferences && results != first) {
@@ -229,7 +298,7 @@ int runSession(Options &options) {
     if (status)
       break;
   }
-  if (std::string error = save(arguments, first); !error.empty())
+  if (std::string error = save(devices, first); !error.empty())
     return misuse(error);
   if (status == 0)
     std::printf(

@@ -92,9 +92,7 @@ protected:
   static void enter(const Side &side) {
     EXPECT_EQ(cuCtxPushCurrent_v2(side.context), cuda::Success);
   }
-  static void leave() {
-    EXPECT_EQ(cuCtxPopCurrent_v2(nullptr), cuda::Success);
-  }
+  static void leave() { EXPECT_EQ(cuCtxPopCurrent_v2(nullptr), cuda::Success); }
 
   void launch(int i, uint32_t value) {
     Side &side = sides[i];
@@ -130,9 +128,9 @@ TEST_F(Peers, WorkOfAStreamStaysInOrder) {
     EXPECT_EQ(cuMemsetD32Async(words + 256, 99, 1, sides[i].stream),
               cuda::Success);
     launch(i, 10 + i);
-    EXPECT_EQ(cuMemcpyDtoDAsync_v2(words + 320, words + 256, 4,
-                                   sides[i].stream),
-              cuda::Success);
+    EXPECT_EQ(
+        cuMemcpyDtoDAsync_v2(words + 320, words + 256, 4, sides[i].stream),
+        cuda::Success);
     // A buffer that the host uses again at once.
     uint32_t value = 55;
     EXPECT_EQ(cuMemcpyAsync(words + 324,
@@ -171,9 +169,9 @@ TEST_F(Peers, ADeviceThatNobodyLaunchesOnIsNamed) {
   enter(sides[0]);
   EXPECT_EQ(cuCtxSynchronize(), cuda::LaunchTimeout);
   const char *message = nvfp4_sim_message();
-  EXPECT_NE(std::string(message).find(
-                "device 0 cta (0,0,0) warp 0 lanes 00000001"),
-            std::string::npos)
+  EXPECT_NE(
+      std::string(message).find("device 0 cta (0,0,0) warp 0 lanes 00000001"),
+      std::string::npos)
       << message;
   leave();
 }
