@@ -65,12 +65,14 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
     gsg::VersionProductsPassOptions version;
     version.target = options.target;
     version.most = options.versions;
+    version.multiprocessors = options.multiprocessors;
     version.explain = explain;
     pm.addPass(gsg::createVersionProductsPass(version));
   }
   gsg::SelectStrategyPassOptions select;
   select.target = options.target;
   select.expectedRows = options.expectedRows;
+  select.multiprocessors = options.multiprocessors;
   select.kernels = true;
   select.explain = explain;
   pm.addPass(gsg::createSelectStrategyPass(select));

@@ -48,12 +48,14 @@ int tools::reportError(const CodeOptions &options, const Twine &message) {
 
 LogicalResult tools::explainStrategies(ModuleOp module,
                                        const std::string &target,
-                                       int64_t versions) {
+                                       int64_t versions,
+                                       int64_t multiprocessors) {
   PassManager pm(module->getName());
   if (target::GpuTarget::isName(target)) {
     GsgToSm100Options options;
     options.target = target;
     options.versions = versions;
+    options.multiprocessors = multiprocessors;
     // A product that any later pass refuses gets no strategy.
     OwningOpRef<ModuleOp> trial = module.clone();
     PassManager kernels(module->getName());
@@ -65,6 +67,7 @@ LogicalResult tools::explainStrategies(ModuleOp module,
   }
   gsg::SelectStrategyPassOptions pass;
   pass.target = target;
+  pass.multiprocessors = multiprocessors;
   pass.explain = true;
   pm.addPass(gsg::createSelectStrategyPass(pass));
   return pm.run(module);
@@ -96,6 +99,17 @@ LogicalResult tools::resolve(CodeOptions &options) {
   if (options.versions < 1) {
     reportError(options, "expected --versions of 1 or more, but got " +
                              Twine(options.versions));
+    return failure();
+  }
+  if (options.multiprocessors < 0 || options.multiprocessors > 4096) {
+    reportError(options, "expected --multiprocessors from 0 to 4096, but got " +
+                             Twine(options.multiprocessors));
+    return failure();
+  }
+  if (options.multiprocessors && options.target == "cpu") {
+    reportError(options,
+                "expected a GPU as --target for --multiprocessors, but "
+                "got cpu");
     return failure();
   }
   if (options.assemble && options.target == "cpu") {
@@ -154,6 +168,7 @@ static void copyOptions(const CodeOptions &options,
   pipeline.target = options.target;
   pipeline.memory = options.memory;
   pipeline.versions = options.versions;
+  pipeline.multiprocessors = options.multiprocessors;
   pipeline.assemble = options.assemble;
 }
 

@@ -129,7 +129,7 @@ int tools::runCompile(CompileOptions options) {
     auto module = ParsedModule::parse(options.input, options);
     return !module || failed(chooseStrategies(module->get(), options)) ||
            failed(explainStrategies(module->get(), options.target,
-                                    options.versions));
+                                    options.versions, options.multiprocessors));
   }
   // An artefact may meet another CPU, text is for this one.
   if (options.isa.empty())

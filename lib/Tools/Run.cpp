@@ -287,6 +287,8 @@ static std::string chooseGpu(RunOptions &options) {
   nvfp4_device_release(device);
   if (failed)
     return nvfp4_last_error();
+  // The tiles suit this device.
+  options.multiprocessors = info.multiprocessors;
   if (!options.target.empty())
     return "";
   const auto *own = strategy::findKernelTargetOfDevice(info.architecture);

@@ -179,10 +179,11 @@ static Expected<std::vector<Tensor>> makeTensors(const Signature &signature,
 //===----------------------------------------------------------------------===//
 
 static std::vector<strategy::Tile>
-getCandidates(gsg::MatmulOp op, const std::string &target, unsigned count) {
+getCandidates(gsg::MatmulOp op, const CodeOptions &options, unsigned count) {
   std::vector<strategy::Tile> tiles;
   strategy::Problem problem = gsg::forKernels(gsg::describe(op));
-  if (const auto *kernels = strategy::findKernelTarget(target))
+  problem.multiprocessors = options.multiprocessors;
+  if (const auto *kernels = strategy::findKernelTarget(options.target))
     for (const auto &each : kernels->rankTiles(problem))
       if (!each.violation)
         tiles.push_back(each.tile);
@@ -273,8 +274,7 @@ LogicalResult tools::tune(ModuleOp module, const CodeOptions &options,
     std::string best, problem;
     double least = 0;
     unsigned measured = 0;
-    for (const strategy::Tile &tile :
-         getCandidates(op, options.target, count)) {
+    for (const strategy::Tile &tile : getCandidates(op, options, count)) {
       auto time = measure(module, function, static_cast<unsigned>(number), tile,
                           options, *arguments, *signature);
       if (!time) {

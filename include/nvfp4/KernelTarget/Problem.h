@@ -63,6 +63,8 @@ struct Problem {
   /// Only tiles of which convert-gsg-to-warpspec makes kernels are legal. Their
   /// launches pad rows along K, so that TMA can address all of them.
   bool forKernels = false;
+  /// Multiprocessors to choose for, 0 for those of the target's largest device.
+  int64_t multiprocessors = 0;
 
   /// Rows of all groups.
   int64_t getRows() const;

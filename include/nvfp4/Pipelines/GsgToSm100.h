@@ -29,6 +29,11 @@ struct GsgToSm100Options : GsgToCpuOptions {
       llvm::cl::desc("Rows of all groups to choose tiles for where only the "
                      "device knows them, 0 for no hint"),
       llvm::cl::init(0)};
+  Option<int64_t> multiprocessors{
+      *this, "multiprocessors",
+      llvm::cl::desc("Multiprocessors to choose tiles for, 0 for those of the "
+                     "largest device"),
+      llvm::cl::init(0)};
   Option<std::string> memory{
       *this, "memory",
       llvm::cl::desc("Where arguments and results of functions are: host, or "

@@ -48,6 +48,9 @@ struct CodeOptions {
   /// Kernels for few and for many rows of a product whose rows are known only
   /// where the code runs, at most.
   int64_t versions = 4;
+  /// Multiprocessors of the GPU to choose tiles for, 0 for those of the
+  /// target's largest device.
+  int64_t multiprocessors = 0;
   /// Artefacts for GPUs hold machine code by NVIDIA's ptxas beside the PTX.
   bool assemble = false;
   /// The inner kernels come from the library of this compiler, as assembly and
@@ -97,11 +100,12 @@ mlir::FailureOr<std::string> emitKernelCode(mlir::ModuleOp module,
 
 /// Prints, as a remark at each product, which strategies the cost model
 /// considers for the GPU `target`, their predicted times and why each lost.
-/// Nothing is printed but errors if a product gets no kernel. `versions` is
-/// that of CodeOptions.
+/// Nothing is printed but errors if a product gets no kernel. `versions` and
+/// `multiprocessors` are those of CodeOptions.
 mlir::LogicalResult explainStrategies(mlir::ModuleOp module,
                                       const std::string &target,
-                                      int64_t versions);
+                                      int64_t versions,
+                                      int64_t multiprocessors = 0);
 
 } // namespace nvfp4::tools
 

@@ -26,30 +26,46 @@ const KernelFeatures &Tcgen05Target::getFeatures() const {
   return features;
 }
 
+Machine Tcgen05Target::getMachine(const Problem &problem) const {
+  Machine part = machine;
+  if (problem.multiprocessors == 0)
+    return part;
+  double share = double(problem.multiprocessors) / double(machine.sms);
+  part.sms = problem.multiprocessors;
+  for (double Machine::*rate :
+       {&Machine::sharedMemoryFill, &Machine::fillSharedByTwo,
+        &Machine::fillSharedByMore, &Machine::peakFp4, &Machine::peakFp8})
+    part.*rate *= share;
+  // DRAM serves what all have in flight together.
+  for (InFlightPoint &point : part.dramInFlight)
+    point.bytes /= share;
+  return part;
+}
+
 std::optional<Violation>
 Tcgen05Target::findViolation(const Tile &tile, const Problem &problem) const {
-  return strategy::findViolation(tile, problem, machine);
+  return strategy::findViolation(tile, problem, getMachine(problem));
 }
 
 std::optional<Tile>
 Tcgen05Target::findNearestLegal(const Tile &tile,
                                 const Problem &problem) const {
-  return strategy::findNearestLegal(tile, problem, machine);
+  return strategy::findNearestLegal(tile, problem, getMachine(problem));
 }
 
 Tile Tcgen05Target::complete(const Tile &tile, const Problem &problem) const {
-  return strategy::complete(tile, problem, machine);
+  return strategy::complete(tile, problem, getMachine(problem));
 }
 
 Candidate Tcgen05Target::examine(const Tile &tile,
                                  const Problem &problem) const {
-  return strategy::examine(tile, problem, machine);
+  return strategy::examine(tile, problem, getMachine(problem));
 }
 
 std::vector<Candidate>
 Tcgen05Target::rankTiles(const Problem &problem,
                          const SearchOptions &options) const {
-  return searchStrategies(problem, machine, options);
+  return searchStrategies(problem, getMachine(problem), options);
 }
 
 Tile Tcgen05Target::getDefaultTile(const Problem &problem) const {
@@ -57,5 +73,5 @@ Tile Tcgen05Target::getDefaultTile(const Problem &problem) const {
 }
 
 Floor Tcgen05Target::computeFloor(const Problem &problem) const {
-  return strategy::computeFloor(problem, machine);
+  return strategy::computeFloor(problem, getMachine(problem));
 }

@@ -107,20 +107,21 @@ Prediction predictTile(const Tile &tile, const Problem &problem) {
   }
   // Rounds are dealt out so that sums are alike; unsorted, somebody gets one
   // of the longest more than the others.
-  double waves = tiles / kSms,
-         rounds =
-             static_cast<double>(ceilDiv(static_cast<int64_t>(tiles), 132));
+  double sms = problem.multiprocessors
+                   ? static_cast<double>(problem.multiprocessors)
+                   : kSms;
+  double waves = tiles / sms, rounds = std::ceil(std::floor(tiles) / sms);
   double mean = tiles > 0 ? sum / tiles : 0;
   double busy = groups <= kSorted
-                    ? std::max(sum / kSms, (rounds * mean + sum / kSms) / 2)
-                    : sum / kSms + longest / 2;
+                    ? std::max(sum / sms, (rounds * mean + sum / sms) / 2)
+                    : sum / sms + longest / 2;
   if (groups <= kSorted && !problem.groupedK && waves > 1 &&
       depth >= kLeastStages)
-    busy = std::min(busy, sum / kSms + kCut);
+    busy = std::min(busy, sum / sms + kCut);
   // Few tiles, in parts along K.
   if (problem.relaxed && groups <= kSorted && !problem.groupedK && tiles > 0) {
-    double parts = std::min({std::floor(kSms / tiles),
-                             std::floor(depth / kPartStages), kMostParts});
+    double parts = std::min(
+        {std::floor(sms / tiles), std::floor(depth / kPartStages), kMostParts});
     if (parts > 1) {
       busy = longest = longest / parts + kCut;
       sum = busy * parts * tiles;
@@ -130,7 +131,7 @@ Prediction predictTile(const Tile &tile, const Problem &problem) {
   Prediction result = {};
   result.tiles = static_cast<int64_t>(tiles);
   result.waves = waves;
-  result.idle = busy > 0 ? 1 - sum / kSms / busy : 0;
+  result.idle = busy > 0 ? 1 - sum / sms / busy : 0;
   double start = kStart / kClock;
   result.busy = (busy + kStart) / kClock;
   result.dram = bytes / kBytes + 3;

@@ -26,6 +26,9 @@ public:
   }
 
   const Machine &getMachine() const { return machine; }
+  /// The machine with the multiprocessors that a problem asks for, and their
+  /// share of its rates.
+  Machine getMachine(const Problem &problem) const;
 
   std::string_view getFamilyName() const override { return "sm_100a"; }
   const KernelFeatures &getFeatures() const override;

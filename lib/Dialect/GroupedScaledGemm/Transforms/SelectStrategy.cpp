@@ -156,9 +156,15 @@ void SelectStrategy::runOnOperation() {
     getOperation()->emitError("expected expected-rows >= 0, but got ") << rows;
     return signalPassFailure();
   }
+  if (multiprocessors < 0) {
+    getOperation()->emitError("expected multiprocessors >= 0, but got ")
+        << multiprocessors.getValue();
+    return signalPassFailure();
+  }
   bool failedAny = false;
   auto assign = [&](auto op, strategy::Problem problem) {
     problem.forKernels = kernels;
+    problem.multiprocessors = multiprocessors;
     FailureOr<StrategyAttr> chosen =
         select({op, op.getStrategyAttr(), std::move(problem), kernelTarget});
     failedAny |= failed(chosen);

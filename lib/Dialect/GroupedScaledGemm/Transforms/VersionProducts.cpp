@@ -131,8 +131,12 @@ struct VersionProducts
     strategy::VersionRegret regret;
     std::vector<strategy::Version> versions = strategy::chooseVersions(
         target,
-        [&](int64_t rows) { return forKernels(gsg::describe(op, rows)); }, most,
-        &regret);
+        [&](int64_t rows) {
+          strategy::Problem problem = forKernels(gsg::describe(op, rows));
+          problem.multiprocessors = multiprocessors;
+          return problem;
+        },
+        most, &regret);
     if (versions.size() < 2)
       return;
     if (explain)

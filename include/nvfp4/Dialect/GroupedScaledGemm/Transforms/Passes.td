@@ -407,6 +407,8 @@ def VersionProductsPass : Pass<"gsg-version-products"> {
            "sm_100a, sm_103a, sm_100f or sm_90a">,
     Option<"most", "most", "int64_t", /*default=*/"4",
            "versions of a product at most, 1 for none">,
+    Option<"multiprocessors", "multiprocessors", "int64_t", /*default=*/"0",
+           "multiprocessors to choose for, 0 for those of the largest device">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "list the versions of each product">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
@@ -485,6 +487,8 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
            "sm_100a, sm_103a, sm_100f or sm_90a">,
     Option<"expectedRows", "expected-rows", "int64_t", /*default=*/"0",
            "rows of all groups to expect where they are unknown, 0 for no hint">,
+    Option<"multiprocessors", "multiprocessors", "int64_t", /*default=*/"0",
+           "multiprocessors to choose for, 0 for those of the largest device">,
     Option<"dynamicN", "dynamic-n", "bool", /*default=*/"false",
            "consider tiles with dynamic_n">,
     Option<"kernels", "kernels", "bool", /*default=*/"false",
