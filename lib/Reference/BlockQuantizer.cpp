@@ -19,6 +19,24 @@
 #include <cmath>
 
 namespace nvfp4::reference {
+
+void transformHadamard(llvm::MutableArrayRef<Real> run, bool normalized,
+                       uint32_t signMask) {
+  for (size_t i = 0; i < 16; ++i)
+    if ((signMask >> i & 1) != 0)
+      run[i] = negate(run[i]);
+  for (size_t distance = 1; distance < 16; distance *= 2)
+    for (size_t i = 0; i < 16; ++i) {
+      if ((i & distance) != 0)
+        continue;
+      Real low = run[i], high = run[i + distance];
+      run[i] = add(Element::F32, low, high);
+      run[i + distance] = subtract(Element::F32, low, high);
+    }
+  if (normalized)
+    for (Real &x : run.take_front(16))
+      x = multiply(Element::F32, x, {0.25, 0.0});
+}
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -33,6 +33,10 @@ struct AmaxInterval {
   void include(Real x, bool ignoreNaN);
 };
 
+/// The 16-point Hadamard transform in place, each addition rounded to f32.
+void transformHadamard(llvm::MutableArrayRef<Real> run, bool normalized,
+                       uint32_t signMask);
+
 /// A quantiser with its parameters checked.
 class BlockQuantizer {
 public:

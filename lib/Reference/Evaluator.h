@@ -106,6 +106,7 @@ private:
   llvm::Error evaluateQuantize(gsg::QuantizeOp op);
   llvm::Error evaluateDequantize(gsg::DequantizeOp op);
   llvm::Error evaluateHadamard(gsg::HadamardOp op);
+  llvm::Error evaluateAmax(gsg::AmaxOp op);
   llvm::Error evaluateMatmul(gsg::MatmulOp op);
   llvm::Error evaluateMatmulList(gsg::MatmulListOp op);
   llvm::Error evaluateGlu(gsg::GluOp op);
@@ -123,7 +124,8 @@ private:
                            const ResolvedGroups &groups,
                            gsg::QuantizerAttr quantizer,
                            mlir::Value globalScale, mlir::Value seed,
-                           bool transposed = false);
+                           bool transposed = false,
+                           gsg::HadamardAttr hadamard = {});
   /// A scaled value of zeros of `type` for groups of `groups`.
   llvm::Expected<ScaledValue> allocateScaled(gsg::ScaledType type,
                                              const ResolvedGroups &groups);

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Activation.h"
+#include "BlockQuantizer.h"
 #include "Evaluator.h"
 
 #include <array>
@@ -217,26 +218,11 @@ llvm::Error Evaluator::evaluateHadamard(gsg::HadamardOp op) {
   auto mask = static_cast<uint32_t>(op.getSignMask());
   for (int64_t begin = 0; begin < input.numElements(); begin += 16) {
     std::array<Real, 16> x;
-    for (size_t i = 0; i < 16; ++i) {
+    for (size_t i = 0; i < 16; ++i)
       x[i] = input.real(begin + static_cast<int64_t>(i));
-      if ((mask >> i & 1) != 0)
-        x[i] = negate(x[i]);
-    }
-    for (size_t distance = 1; distance < 16; distance *= 2)
-      for (size_t i = 0; i < 16; ++i) {
-        if ((i & distance) != 0)
-          continue;
-        Real low = x[i], high = x[i + distance];
-        x[i] = add(Element::F32, low, high);
-        x[i + distance] = subtract(Element::F32, low, high);
-      }
-    for (size_t i = 0; i < 16; ++i) {
-      if (op.getNormalized())
-        x[i] = multiply(Element::F32, x[i], {0.25, 0.0});
-      out.setReal(begin + static_cast<int64_t>(i),
-                  out.element() == Element::F32 ? x[i]
-                                                : convert(out.element(), x[i]));
-    }
+    transformHadamard(x, op.getNormalized(), mask);
+    for (size_t i = 0; i < 16; ++i)
+      setReal(out, begin + static_cast<int64_t>(i), x[i]);
   }
   setResults(op, {std::move(out)});
   return llvm::Error::success();

@@ -200,6 +200,7 @@ llvm::Error Evaluator::evaluate(mlir::Operation *op) {
       .Case<gsg::MatmulListOp>([&](auto o) { return evaluateMatmulList(o); })
       .Case<gsg::GluOp>([&](auto o) { return evaluateGlu(o); })
       .Case<gsg::GluBackwardOp>([&](auto o) { return evaluateGluBackward(o); })
+      .Case<gsg::AmaxOp>([&](auto o) { return evaluateAmax(o); })
       .Case<gsg::SumRowsOp>([&](auto o) { return evaluateSumRows(o); })
       .Case<gsg::RouteOp>([&](auto o) { return evaluateRoute(o); })
       .Case<gsg::SortTokensOp>([&](auto o) { return evaluateSortTokens(o); })

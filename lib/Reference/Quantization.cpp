@@ -82,13 +82,25 @@ int64_t logicalIndex(const ScaledAddress &address, gsg::ScaledType type,
              : batch * matrix + k * address.lines() + line;
 }
 
+/// Transforms the runs of the first `count` elements; behind them are zeros.
+void transformRuns(llvm::MutableArrayRef<Real> x, int64_t count,
+                   gsg::HadamardAttr hadamard) {
+  for (int64_t k = 0; k < count; k += 16) {
+    llvm::MutableArrayRef<Real> run = x.slice(static_cast<size_t>(k), 16);
+    for (int64_t i = count - k; i < 16; ++i)
+      run[static_cast<size_t>(i)] = {};
+    transformHadamard(run, hadamard.getNormalized(), hadamard.getSignMask());
+  }
+}
+
 } // namespace
 
 llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
                                     const ResolvedGroups &groups,
                                     gsg::QuantizerAttr attr,
                                     mlir::Value globalScale, mlir::Value seed,
-                                    bool transposed) {
+                                    bool transposed,
+                                    gsg::HadamardAttr hadamard) {
   uint64_t seedValue = seed ? static_cast<uint64_t>(integer(seed)) : 0;
   llvm::Expected<BlockQuantizer> quantizer =
       BlockQuantizer::create(attr, target.type.getFormat(), seedValue);
@@ -121,6 +133,8 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
       x[static_cast<size_t>(k)] = source.real(
           logicalIndex(*address, target.type, batch, line,
                        piece.range.begin + b * block + k, transposed));
+    if (hadamard)
+      transformRuns(x, count, hadamard);
     return static_cast<size_t>(count);
   };
 
@@ -214,12 +228,58 @@ llvm::Error Evaluator::evaluateQuantize(gsg::QuantizeOp op) {
   target->hasScalesOutside = true;
   if (llvm::Error error =
           quantizeInto(input, *target, *groups, op.getQuantizer(),
-                       op.getGlobalScale(), op.getSeed(), op.getTransposed()))
+                       op.getGlobalScale(), op.getSeed(), op.getTransposed(),
+                       op.getHadamard().value_or(gsg::HadamardAttr())))
     return fail(std::move(error));
   if (storageForm)
     setResults(op, {target->data, target->scales});
   else
     setResults(op, {std::move(*target)});
+  return llvm::Error::success();
+}
+
+llvm::Error Evaluator::evaluateAmax(gsg::AmaxOp op) {
+  if (op->getNumResults() != 1)
+    return errorAt(op, "expected tensors, but got memrefs");
+  const Tensor &input = tensor(op.getInput());
+  Tensor out = tensor(op.getOut());
+  // amax_c2
+  if (out.shape() != input.shape().drop_back(2))
+    return errorAt(op, "expected a destination of a number of each matrix, but "
+                       "got " +
+                           out.describe());
+  int64_t rank = input.rank();
+  int64_t lines = input.dim(rank - 2), length = input.dim(rank - 1);
+  int64_t alongStep = 1, lineStep = length;
+  if (op.getTransposed()) {
+    std::swap(lines, length);
+    std::swap(alongStep, lineStep);
+  }
+  for (int64_t batch = 0; batch < out.numElements(); ++batch) {
+    AmaxInterval amax;
+    bool isNaN = false;
+    for (int64_t line = 0; line < lines; ++line)
+      for (int64_t k = 0; k < length; k += 16) {
+        std::array<Real, 16> x;
+        int64_t count = std::min<int64_t>(16, length - k);
+        int64_t first = batch * lines * length + line * lineStep;
+        for (int64_t i = 0; i < count; ++i)
+          x[static_cast<size_t>(i)] = input.real(first + (k + i) * alongStep);
+        if (gsg::HadamardAttr attr =
+                op.getHadamard().value_or(gsg::HadamardAttr()))
+          transformRuns(x, count, attr);
+        for (int64_t i = 0; i < count; ++i) {
+          isNaN |= std::isnan(x[static_cast<size_t>(i)].value);
+          amax.include(x[static_cast<size_t>(i)], /*ignoreNaN=*/true);
+        }
+      }
+    Real found{amax.value,
+               std::max(amax.high - amax.value, amax.value - amax.low)};
+    if (isNaN)
+      found = {std::nan(""), 0.0};
+    out.setReal(batch, found);
+  }
+  setResults(op, {std::move(out)});
   return llvm::Error::success();
 }
 

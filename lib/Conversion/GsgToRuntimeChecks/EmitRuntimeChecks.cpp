@@ -120,6 +120,12 @@ static void emitChecks(CheckBuilder &check, HadamardOp op) {
   emitSameShape(check, "hadamard_c2", "outs", op.getOut(), shape);
 }
 
+static void emitChecks(CheckBuilder &check, AmaxOp op) {
+  SmallVector<Extent, 3> shape = shapeOf(check, op.getInput());
+  emitSameShape(check, "amax_c2", "outs", op.getOut(),
+                ArrayRef(shape).drop_back(2));
+}
+
 static void emitChecks(CheckBuilder &check, GluOp op) {
   SmallVector<Extent, 3> shape = shapeOf(check, op.getInput());
   emitGateCheck(check, op.getActivation().getGate(), shape.back());
@@ -296,8 +302,8 @@ struct EmitRuntimeChecks
           .Case([&](MatmulOp matmul) { emitMatmulChecks(check, matmul); })
           .Case([&](MatmulListOp list) { emitMatmulListChecks(check, list); })
           .Case<QuantizeOp, DequantizeOp, HadamardOp, GluOp, GluBackwardOp,
-                SumRowsOp, RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp,
-                RouteOp, SortTokensOp, PermuteOp, CombineOp>(
+                SumRowsOp, AmaxOp, RelayoutScalesOp, RelayoutGateOp,
+                RelayoutWeightsOp, RouteOp, SortTokensOp, PermuteOp, CombineOp>(
               [&](auto other) { emitChecks(check, other); });
       check.destinations(op);
       if (Value condition = check.allHold())

@@ -499,3 +499,50 @@ func.func @dest_c3(%x: memref<64x32xbf16>, %t: memref<64xi32>) {
       outs(%x : memref<64x32xbf16>)
   return
 }
+
+// -----
+
+// amax_c1: of matrices
+func.func @amax_c1(%x: tensor<16xf32>, %o: tensor<f32>) {
+  // expected-error @below {{expected an input of rank 2 or 3, but got rank 1}}
+  %y = grouped_scaled_gemm.amax(%x : tensor<16xf32>) outs(%o : tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+// amax_c2: a number of each matrix
+func.func @amax_c2(%x: tensor<3x4x16xf32>, %o: tensor<4xf32>) {
+  // expected-error @below {{expected outs of shape 3 (of a number of each matrix), but got 4}}
+  %y = grouped_scaled_gemm.amax(%x : tensor<3x4x16xf32>) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// amax_c3: what would be transposed?
+func.func @amax_c3(%x: tensor<4x16xf32>, %o: tensor<f32>) {
+  // expected-error @below {{expected transposed with hadamard, which it turns, but got transposed alone}}
+  %y = grouped_scaled_gemm.amax(%x : tensor<4x16xf32>) outs(%o : tensor<f32>) {transposed} -> tensor<f32>
+  return
+}
+
+// -----
+
+// quantize_c5: squares have blocks of several lines
+func.func @quantize_c5(%x: tensor<16x16xf32>) {
+  // expected-error @below {{expected no hadamard with two_d, whose blocks are of several lines}}
+  %y = grouped_scaled_gemm.quantize <te, two_d>(%x : tensor<16x16xf32>) hadamard = <normalized>
+      -> !grouped_scaled_gemm.scaled<16x16, nvfp4>
+  return
+}
+
+// -----
+
+// hadamard_c3: a bit for each of 16 elements
+func.func @hadamard_c3(%x: tensor<16x16xf32>) {
+  %y = grouped_scaled_gemm.quantize <te>(%x : tensor<16x16xf32>)
+      // expected-error @below {{expected a sign_mask of 16 bits, in [0, 65535], but got 65536}}
+      hadamard = <sign_mask = 65536> -> !grouped_scaled_gemm.scaled<16x16, nvfp4>
+  return
+}

@@ -168,6 +168,13 @@ func.func @storage_ops(%v: tensor<64x16xi8>, %s: tensor<64x2xf8E4M3FN>, %t: tens
   %5 = grouped_scaled_gemm.quantize <te>(%f : tensor<64x32xf32>)
       groups(%g : tensor<2xi32>) as <ragged_rows, ends, align = 16>
       -> !grouped_scaled_gemm.scaled<64x32, nvfp4, axis = 0>
+  // CHECK: quantize <te>(%{{[a-z0-9]*}} : tensor<64x32xf32>) hadamard = <normalized, sign_mask = 55272> groups(%{{[a-z0-9]*}} : tensor<2xi32>) as <ragged_k, ends, align = 16> {transposed}
+  %7 = grouped_scaled_gemm.quantize <te>(%f : tensor<64x32xf32>) hadamard = <normalized, sign_mask = 55272>
+      groups(%g : tensor<2xi32>) as <ragged_k, ends, align = 16> {transposed}
+      -> !grouped_scaled_gemm.scaled<32x64, nvfp4>
+  // CHECK: amax(%{{[a-z0-9]*}} : tensor<64x32xf32>) hadamard = <> outs(%{{[a-z0-9]*}} : tensor<f32>) {transposed} -> tensor<f32>
+  %most = tensor.empty() : tensor<f32>
+  %8 = grouped_scaled_gemm.amax(%f : tensor<64x32xf32>) hadamard = <> outs(%most : tensor<f32>) {transposed} -> tensor<f32>
   // CHECK: hadamard %{{[a-z0-9]*}} outs(%{{[^)]*}}) {normalized, sign_mask = 27368 : i32}
   %6 = grouped_scaled_gemm.hadamard %f outs(%f) {normalized, sign_mask = 27368 : i32}
       : tensor<64x32xf32>, tensor<64x32xf32> -> tensor<64x32xf32>

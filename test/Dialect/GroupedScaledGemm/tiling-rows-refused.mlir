@@ -41,7 +41,7 @@ module attributes {transform.with_named_sequence} {
 
 func.func @transposed(%x: tensor<64x32xf32>, %v: tensor<32x32xi8>, %s: tensor<32x4xf8E4M3FN>)
     -> (tensor<32x32xi8>, tensor<32x4xf8E4M3FN>) {
-  // CHECK: error: {{.*}} expected a result that is not transposed to tile it by rows
+  // CHECK: error: {{.*}} expected a result that is not transposed, without hadamard, to tile it by rows
   %q:2 = grouped_scaled_gemm.quantize <te>(%x : tensor<64x32xf32>)
       outs(%v scaled_by %s : tensor<32x32xi8>, tensor<32x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<32x64, nvfp4>)
       {transposed} -> tensor<32x32xi8>, tensor<32x4xf8E4M3FN>

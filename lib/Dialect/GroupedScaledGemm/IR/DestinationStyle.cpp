@@ -65,7 +65,7 @@ Speculation::Speculatability speculateOnTensors(Operation *op) {
 
 void nvfp4::gsg::attachDestinationStyle(MLIRContext *context) {
   attachTo<MatmulOp, MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp, GluOp,
-           GluBackwardOp, SumRowsOp, RouteOp, SortTokensOp, PermuteOp,
+           GluBackwardOp, SumRowsOp, AmaxOp, RouteOp, SortTokensOp, PermuteOp,
            CombineOp, RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp>(
       context);
 }
@@ -104,6 +104,9 @@ MutableOperandRange GluBackwardOp::getDpsInitsMutable() {
 MutableOperandRange SumRowsOp::getDpsInitsMutable() {
   return getLastOperands(*this, 1);
 }
+MutableOperandRange AmaxOp::getDpsInitsMutable() {
+  return getLastOperands(*this, 1);
+}
 MutableOperandRange RouteOp::getDpsInitsMutable() {
   return getLastOperands(*this, 2);
 }
@@ -134,6 +137,7 @@ NVFP4_DESTINATION_EFFECTS(HadamardOp)
 NVFP4_DESTINATION_EFFECTS(GluOp)
 NVFP4_DESTINATION_EFFECTS(GluBackwardOp)
 NVFP4_DESTINATION_EFFECTS(SumRowsOp)
+NVFP4_DESTINATION_EFFECTS(AmaxOp)
 NVFP4_DESTINATION_EFFECTS(RouteOp)
 NVFP4_DESTINATION_EFFECTS(SortTokensOp)
 NVFP4_DESTINATION_EFFECTS(PermuteOp)

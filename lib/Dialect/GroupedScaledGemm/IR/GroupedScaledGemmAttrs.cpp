@@ -338,6 +338,48 @@ QuantizerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 //===----------------------------------------------------------------------===//
+// HadamardAttr
+//===----------------------------------------------------------------------===//
+
+Attribute HadamardAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  bool normalized = false;
+  uint32_t signMask = 0;
+  auto parseOne = [&]() -> ParseResult {
+    if (succeeded(parser.parseOptionalKeyword("normalized"))) {
+      normalized = true;
+      return success();
+    }
+    return failure(parser.parseKeyword("sign_mask", " or normalized") ||
+                   parser.parseEqual() || parser.parseInteger(signMask));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseOne))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    normalized, signMask);
+}
+
+void HadamardAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  if (getNormalized())
+    printer << "normalized";
+  if (getSignMask())
+    printer << (getNormalized() ? ", " : "") << "sign_mask = " << getSignMask();
+  printer << ">";
+}
+
+LogicalResult HadamardAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   bool, uint32_t signMask) {
+  // hadamard_c3
+  if (signMask > 0xFFFF)
+    return emitError() << "expected a sign_mask of 16 bits, in [0, 65535], but "
+                          "got "
+                       << signMask;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // StrategyAttr
 //===----------------------------------------------------------------------===//
 

@@ -73,7 +73,7 @@ void GroupedScaledGemmDialect::initialize() {
   declarePromisedInterfaces<
       bufferization::BufferizableOpInterface, MatmulOp, MatmulListOp,
       QuantizeOp, DequantizeOp, HadamardOp, GluOp, GluBackwardOp, SumRowsOp,
-      RouteOp, SortTokensOp, PermuteOp, CombineOp, RelayoutScalesOp,
+      AmaxOp, RouteOp, SortTokensOp, PermuteOp, CombineOp, RelayoutScalesOp,
       RelayoutGateOp, RelayoutWeightsOp>();
 }
 

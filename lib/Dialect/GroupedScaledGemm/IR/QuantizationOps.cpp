@@ -75,6 +75,10 @@ LogicalResult QuantizeOp::verify() {
     return emitOpError("expected a result of rank 2 or 3 with transposed, but "
                        "got ")
            << type;
+  // quantize_c5
+  if (getHadamard() && getQuantizer().getTwoD())
+    return emitOpError("expected no hadamard with two_d, whose blocks are of "
+                       "several lines");
   // quantize_c2
   SmallVector<int64_t, 3> shape(type.getShape());
   if (getTransposed())
@@ -146,6 +150,27 @@ LogicalResult HadamardOp::verify() {
     return emitOpError("expected a sign_mask of 16 bits, in [0, 65535], but "
                        "got ")
            << static_cast<int32_t>(getSignMask());
+  return verifyDestinations(*this, getDpsInitsMutable(),
+                            getInitTypes(getDpsInitsMutable()));
+}
+
+LogicalResult AmaxOp::verify() {
+  if (failed(verifyForm(*this)))
+    return failure();
+  ArrayRef<int64_t> shape = getShapeOf(getInput().getType());
+  // amax_c1
+  if (shape.size() != 2 && shape.size() != 3)
+    return emitOpError("expected an input of rank 2 or 3, but got rank ")
+           << shape.size();
+  // amax_c3
+  if (getTransposed() && !getHadamard())
+    return emitOpError("expected transposed with hadamard, which it turns, but "
+                       "got transposed alone");
+  // amax_c2
+  if (failed(verifyShape(*this, "outs", getOut().getType(),
+                         {{llvm::to_vector<3>(shape.drop_back(2)),
+                           "of a number of each matrix"}})))
+    return failure();
   return verifyDestinations(*this, getDpsInitsMutable(),
                             getInitTypes(getDpsInitsMutable()));
 }

@@ -160,9 +160,9 @@ static LogicalResult sliceOperands(OperandSlicer &slicer, QuantizeOp op,
   if (!op.getOut())
     return op.emitOpError("expected results that are tensors to tile; run "
                           "gsg-decompose-scaled first");
-  if (op.getTransposed())
-    return op.emitOpError("expected a result that is not transposed to tile it "
-                          "by rows");
+  if (op.getTransposed() || op.getHadamard())
+    return op.emitOpError("expected a result that is not transposed, without "
+                          "hadamard, to tile it by rows");
   ScaledOperand out{op.getOut(), op.getOutScales(), op.getScaledResultType()};
   if (failed(setRows(slicer, op, out.type, spans)))
     return failure();

@@ -78,8 +78,8 @@ void nvfp4::gsg::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, GroupedScaledGemmDialect *) {
     attachTo<MatmulOp, MatmulListOp, QuantizeOp, DequantizeOp, HadamardOp,
-             GluOp, GluBackwardOp, SumRowsOp, RouteOp, SortTokensOp, PermuteOp,
-             CombineOp, RelayoutScalesOp, RelayoutGateOp, RelayoutWeightsOp>(
-        context);
+             GluOp, GluBackwardOp, SumRowsOp, AmaxOp, RouteOp, SortTokensOp,
+             PermuteOp, CombineOp, RelayoutScalesOp, RelayoutGateOp,
+             RelayoutWeightsOp>(context);
   });
 }

@@ -145,8 +145,10 @@ struct FuseQuantize : OpRewritePattern<QuantizeOp> {
     if (failed(producer))
       return failure();
     MatmulOp matmul = *producer;
-    if (op.getTransposed())
-      return rewriter.notifyMatchFailure(op, "the result is transposed");
+    if (op.getTransposed() || op.getHadamard())
+      return rewriter.notifyMatchFailure(op,
+                                         "the result is transposed, or of a "
+                                         "Hadamard transform");
     if (!op.getInput().hasOneUse())
       return rewriter.notifyMatchFailure(op, "the product has other uses");
     if (!cast<ShapedType>(op.getInput().getType()).getElementType().isF32())

@@ -72,7 +72,7 @@ static std::string findUnboundedDim(Value memref, int64_t d, int64_t most,
 
 std::string nvfp4::gsg::explainNoDeviceCode(Operation *op) {
   if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp, QuantizeOp, SumRowsOp,
-          DequantizeOp, RelayoutScalesOp, RelayoutGateOp>(op))
+          AmaxOp, DequantizeOp, RelayoutScalesOp, RelayoutGateOp>(op))
     return "";
   if (auto sort = dyn_cast<SortTokensOp>(op)) {
     if (!llvm::all_of(op->getOperands(), isIdentity))

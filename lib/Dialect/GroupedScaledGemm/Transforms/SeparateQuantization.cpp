@@ -104,7 +104,7 @@ void nvfp4::gsg::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
                      cutsResult ? op.getGroups() : Value(),
                      cutsResult ? grouping : GroupingAttr(),
                      op.getGlobalScale(), op.getSeed(), op.getOut(),
-                     op.getOutScales(), op.getOutTypesAttr());
+                     op.getOutScales(), op.getOutTypesAttr(), HadamardAttr());
   memref::DeallocOp::create(rewriter, loc, y);
   rewriter.modifyOpInPlace(op, [&] {
     op.removeQuantizerAttr();

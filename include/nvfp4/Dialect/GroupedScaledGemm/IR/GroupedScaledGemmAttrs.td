@@ -168,6 +168,23 @@ def Gsg_QuantizerAttr : Gsg_Attr<"Quantizer", "quantizer"> {
   let genVerifyDecl = 1;
 }
 
+def Gsg_HadamardAttr : Gsg_Attr<"Hadamard", "hadamard"> {
+  let summary = "a 16-point Hadamard transform within another operation";
+  let description = [{
+    The transform of the operation `hadamard`, in f32, of runs of 16 elements
+    along the blocks.
+
+    ```
+    #grouped_scaled_gemm.hadamard<normalized, sign_mask = 55272>
+    ```
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"bool", "false">:$normalized,
+    DefaultValuedParameter<"uint32_t", "0">:$signMask);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
   let summary = "how a target executes a product";
   let description = [{

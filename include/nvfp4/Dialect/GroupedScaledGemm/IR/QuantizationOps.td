@@ -35,6 +35,10 @@ def Gsg_QuantizeOp : Gsg_DestinationOp<"quantize", [AttrSizedOperandSegments]> {
     the operand `[features, tokens]` of a gradient of weights, of which blocks
     and groups lie along the tokens.
 
+    With `hadamard` every run of 16 elements along the blocks, from the first
+    one of a group on, is transformed before, in f32. Elements behind the end of
+    a group count as zeros, and what the transform makes of them is dropped.
+
     Example:
 
     ```mlir
@@ -57,10 +61,12 @@ def Gsg_QuantizeOp : Gsg_DestinationOp<"quantize", [AttrSizedOperandSegments]> {
     Arg<Optional<Gsg_AnyShaped>, "values, in storage form">:$out,
     Arg<Optional<Gsg_AnyShaped>, "scales, in storage form">:$out_scales,
     OptionalAttr<ArrayAttr>:$out_types,
+    OptionalAttr<Gsg_HadamardAttr>:$hadamard,
     UnitAttr:$transposed);
   let results = (outs Variadic<Gsg_ScaledOrTensor>:$results);
   let assemblyFormat = [{
     $quantizer `(` $input `:` type($input) `)`
+    (`hadamard` `=` $hadamard^)?
     (`groups` `(` $groups^ `:` type($groups) `)` `as` $grouping)?
     (`global_scale` `(` $global_scale^ `:` type($global_scale) `)`)?
     (`seed` `(` $seed^ `)`)?
@@ -148,6 +154,39 @@ def Gsg_HadamardOp : Gsg_DestinationOp<"hadamard"> {
   let assemblyFormat = [{
     $input `outs` `(` $out `)` attr-dict `:` type($input) `,` type($out)
     (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = destinationDeclaration;
+  let hasVerifier = 1;
+}
+
+def Gsg_AmaxOp : Gsg_DestinationOp<"amax"> {
+  let summary = "the largest magnitude of a matrix";
+  let description = [{
+    max |x| over all elements of `[M, N]`, or over those of each matrix of
+    `[G, M, N]`; 0 without elements, NaN if an element is NaN. Second-level
+    scales follow from it. With `hadamard` x is what the transform makes of runs
+    of 16 along the last dimension, or, with `transposed`, along the one before:
+    the numbers that `quantize` with the same attributes rounds, without groups.
+
+    Example:
+
+    ```mlir
+    func.func @f(%x: tensor<?x2048xbf16>, %init: tensor<f32>) -> tensor<f32> {
+      %m = grouped_scaled_gemm.amax(%x : tensor<?x2048xbf16>) hadamard = <normalized>
+          outs(%init : tensor<f32>) {transposed} -> tensor<f32>
+      return %m : tensor<f32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Arg<Gsg_RealShaped, "[M, N] or [G, M, N]">:$input,
+    Arg<Gsg_F32Shaped, "destination">:$out,
+    OptionalAttr<Gsg_HadamardAttr>:$hadamard,
+    UnitAttr:$transposed);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `(` $input `:` type($input) `)` (`hadamard` `=` $hadamard^)?
+    `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($result)^)?
   }];
   let extraClassDeclaration = destinationDeclaration;
   let hasVerifier = 1;
