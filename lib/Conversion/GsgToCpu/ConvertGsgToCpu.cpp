@@ -101,5 +101,6 @@ void cpu::populateGsgToCpuPatterns(RewritePatternSet &patterns,
   populateRelayoutWeightsToCpuPatterns(patterns);
   populateActivationToCpuPatterns(patterns);
   populateSumRowsToCpuPatterns(patterns);
+  populateAmaxToCpuPatterns(patterns);
   populateRoutingToCpuPatterns(patterns);
 }

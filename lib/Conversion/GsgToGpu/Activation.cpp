@@ -13,6 +13,7 @@
 #include "RowKernel.h"
 
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Hadamard.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -215,7 +216,7 @@ struct LowerHadamard : LowerToLaunch<HadamardOp> {
                           : vector::ExtractOp::create(b.builder, b.loc, part, j)
                                 .getResult());
       }
-      transform(b, op, x);
+      emitHadamard(b, x, op.getNormalized(), op.getSignMask());
       for (int64_t i = 0; i < kValues; i += lanes) {
         Value part = x[i];
         if (lanes > 1)
@@ -225,26 +226,6 @@ struct LowerHadamard : LowerToLaunch<HadamardOp> {
         storeLanes(b, b.fromF32(part, type.getElementType()), out, row, at(i));
       }
     });
-  }
-
-private:
-  static void transform(LoopBuilder &b, HadamardOp op,
-                        MutableArrayRef<Value> x) {
-    auto mask = static_cast<uint32_t>(op.getSignMask());
-    for (int64_t i = 0; i < kValues; ++i)
-      if (mask >> i & 1)
-        x[i] = arith::NegFOp::create(b.builder, b.loc, x[i]);
-    for (int64_t distance = 1; distance < kValues; distance *= 2)
-      for (int64_t i = 0; i < kValues; ++i) {
-        if (i & distance)
-          continue;
-        Value low = x[i], high = x[i + distance];
-        x[i] = b.addF(low, high);
-        x[i + distance] = b.subF(low, high);
-      }
-    if (op.getNormalized())
-      for (Value &each : x)
-        each = b.mulF(each, 0.25);
   }
 };
 } // namespace

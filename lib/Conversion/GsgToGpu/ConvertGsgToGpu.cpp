@@ -42,6 +42,7 @@ struct ConvertGsgToGpu
     togpu::populatePermutationPatterns(patterns);
     togpu::populateActivationPatterns(patterns);
     togpu::populateSumRowsPatterns(patterns);
+    togpu::populateAmaxPatterns(patterns);
     togpu::populateSortTokensPatterns(patterns);
     togpu::populateRoutePatterns(patterns);
     togpu::populateStagingPatterns(patterns);

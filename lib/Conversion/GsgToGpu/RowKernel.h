@@ -77,6 +77,7 @@ mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 
 void populatePermutationPatterns(mlir::RewritePatternSet &patterns);
 void populateActivationPatterns(mlir::RewritePatternSet &patterns);
+void populateAmaxPatterns(mlir::RewritePatternSet &patterns);
 void populateSumRowsPatterns(mlir::RewritePatternSet &patterns);
 void populateSortTokensPatterns(mlir::RewritePatternSet &patterns);
 /// sort_tokens of many entries, in three launches: `entries` and `rowOfSlot`

@@ -12,6 +12,7 @@
 
 #include "nvfp4/Conversion/GsgToLoops/Patterns.h"
 
+#include "nvfp4/Conversion/GsgArithmetic/Hadamard.h"
 #include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
@@ -78,6 +79,8 @@ private:
                  Value global, Value amax) {
     Position at = elementAt(part, line, number);
     Value x = input.load(mb, at, quantizer.getBlockSize(), count);
+    if (std::optional<HadamardAttr> hadamard = op.getHadamard())
+      x = transform(*hadamard, x, count);
     QuantizeInputs inputs{global, {}, {}};
     if (quantizer.stochastic) {
       inputs.seed = op.getSeed() ? Value(op.getSeed()) : mb.i64Constant(0);
@@ -93,6 +96,15 @@ private:
     Position scale = scaleOf(mb, part.scales[0], number);
     scale.line = mb.add(scale.line, mb.sub(line, part.begin.line));
     mb.store(found.scale, lines.scales[0].address(mb, scale));
+  }
+
+  /// The Hadamard transform of a block, which ends after `count` elements.
+  Value transform(HadamardAttr hadamard, Value x, Value count) {
+    Value y =
+        emitHadamard(mb, x, hadamard.getNormalized(), hadamard.getSignMask());
+    return count ? mb.select(emitLaneMask(mb, count, quantizer.getBlockSize()),
+                             y, mb.real(y, 0.0))
+                 : y;
   }
 
   /// The larger of the maxima of 16 threads, as bits.

@@ -33,6 +33,24 @@ using IntPredicate = arith::CmpIPredicate;
 /// The most that one load of a GPU takes, in bytes.
 static constexpr int64_t kVectorBytes = 16;
 
+/// A power of two of bytes, at most kVectorBytes, that all strides but the last
+/// are multiples of. Without gaps they are products of extents.
+static int64_t getRowAlignment(MemRefType type, ArrayRef<int64_t> strides) {
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  int64_t pitch = kVectorBytes;
+  for (size_t i = 0; i + 1 < strides.size(); ++i) {
+    int64_t factor = strides[i];
+    if (ShapedType::isDynamic(factor)) {
+      factor = 1;
+      if (type.getLayout().isIdentity())
+        for (int64_t size : type.getShape().drop_front(i + 1))
+          factor *= ShapedType::isDynamic(size) ? 1 : size;
+    }
+    pitch = std::gcd(pitch, factor * bytes);
+  }
+  return pitch;
+}
+
 MemRefParts MemRefParts::get(MathBuilder &mb, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   MemRefParts parts;
@@ -68,15 +86,10 @@ MemRefParts MemRefParts::get(MathBuilder &mb, Value memref) {
       parts.strides[i] = mb.toI64(metadata.getStrides()[i]);
   }
   parts.isContiguous = rank == 0 || identity || (known && strides.back() == 1);
-  for (int64_t i = 0; i + 1 < rank; ++i)
-    known &= !ShapedType::isDynamic(strides[i]);
-  parts.rowAlignment = parts.elementBytes;
-  if (known && offset == 0) {
-    int64_t pitch = kVectorBytes;
-    for (int64_t i = 0; i + 1 < rank; ++i)
-      pitch = std::gcd(pitch, strides[i] * parts.elementBytes);
-    parts.rowAlignment = pitch;
-  }
+  if (!known || offset != 0)
+    parts.rowAlignment = parts.elementBytes;
+  else
+    parts.rowAlignment = getRowAlignment(type, strides);
   Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(
       mb.builder, mb.loc, memref);
   parts.address =

@@ -19,7 +19,7 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lower operations that are no products to GPU launches";
   let description = [{
     Accepts `route`, `sort_tokens`, `permute`, `combine`, `glu`, `hadamard`,
-    `glu_backward`, `sum_rows`, `quantize`, `dequantize`, `relayout_scales`, `relayout_gate`
+    `glu_backward`, `sum_rows`, `amax`, `quantize`, `dequantize`, `relayout_scales`, `relayout_gate`
     and packing `relayout_weights` on memrefs of the device
     (`#gpu.address_space<global>`), and the staging operations of `warpspec`. It
     leaves everything else alone. Afterwards each is one or more `gpu.launch`, which

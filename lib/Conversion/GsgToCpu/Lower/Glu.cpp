@@ -12,6 +12,7 @@
 #include "RealRows.h"
 
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
+#include "nvfp4/Conversion/GsgArithmetic/Hadamard.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 
@@ -156,34 +157,13 @@ struct LowerHadamard : OpRewritePattern<HadamardOp> {
       Row in{mb, input, input.rowAddress(mb, row)};
       Row to{mb, out, out.rowAddress(mb, row)};
       mb.forLoop(mb.i64Constant(0), end, kLanes, [&](Value c) {
-        to.store(transform(mb, op, in.load(c, kLanes)), c);
+        to.store(emitHadamard(mb, in.load(c, kLanes), op.getNormalized(),
+                              op.getSignMask()),
+                 c);
       });
     });
     rewriter.eraseOp(op);
     return success();
-  }
-
-private:
-  static Value transform(MathBuilder &mb, HadamardOp op, Value x) {
-    auto mask = static_cast<uint32_t>(op.getSignMask());
-    SmallVector<int32_t> signs;
-    for (int64_t i = 0; i < kLanes; ++i)
-      signs.push_back((mask >> i & 1) != 0 ? INT32_MIN : 0);
-    Value signBits = arith::ConstantOp::create(
-        mb.builder, mb.loc,
-        DenseElementsAttr::get(VectorType::get(kLanes, mb.i32),
-                               ArrayRef(signs)));
-    x = mb.fromBits(mb.bitXor(mb.toBits(x), signBits));
-    for (int64_t distance = 1; distance < kLanes; distance *= 2) {
-      SmallVector<int64_t> partners, merge;
-      for (int64_t i = 0; i < kLanes; ++i) {
-        partners.push_back(i ^ distance);
-        merge.push_back((i & distance) != 0 ? kLanes + i : i);
-      }
-      Value partner = mb.shuffle(x, x, partners);
-      x = mb.shuffle(mb.addF(x, partner), mb.subF(partner, x), merge);
-    }
-    return op.getNormalized() ? mb.mulF(x, 0.25) : x;
   }
 };
 } // namespace

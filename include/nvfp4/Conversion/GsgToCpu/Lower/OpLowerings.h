@@ -42,6 +42,9 @@ void populateRelayoutWeightsToCpuPatterns(mlir::RewritePatternSet &patterns);
 /// `glu`, `hadamard`.
 void populateActivationToCpuPatterns(mlir::RewritePatternSet &patterns);
 
+/// `amax`.
+void populateAmaxToCpuPatterns(mlir::RewritePatternSet &patterns);
+
 /// `sum_rows`.
 void populateSumRowsToCpuPatterns(mlir::RewritePatternSet &patterns);
 
