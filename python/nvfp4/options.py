@@ -15,7 +15,7 @@ import numpy as np
 from ._scalars import check_count, check_flag, scalar
 from .errors import ArgumentError, check_one_of
 
-__all__ = ["Gate", "GATES", "Activation", "swiglu", "geglu_tanh", "gpt_oss_swiglu", "Quantizer", "QUANTIZERS"]
+__all__ = ["Gate", "GATES", "Activation", "swiglu", "geglu_tanh", "gpt_oss_swiglu", "Quantizer", "QUANTIZERS", "Hadamard"]
 
 
 #: Options of operations that are one of several words.
@@ -152,6 +152,23 @@ class Quantizer:
         if self.rounding != "nearest":
             parts.append(f"rounding = {self.rounding}")
         return f"<{', '.join(parts + (['two_d'] if self.two_d else []))}>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Hadamard:
+    """The 16-point Hadamard transform of :func:`nvfp4.hadamard` within another operation: bit i of ``sign_mask`` set means sign
+    -1 for element i of a run, and ``normalized`` divides by 4."""
+
+    normalized: bool = True
+    sign_mask: int = 0
+
+    def __post_init__(self) -> None:
+        check_flag("normalized", self.normalized)
+        check_count("sign_mask", self.sign_mask, 0xFFFF, "a bit for each of 16 elements", least=0)
+
+    def __str__(self) -> str:
+        parts = (["normalized"] if self.normalized else []) + ([f"sign_mask = {self.sign_mask}"] if self.sign_mask else [])
+        return f"<{', '.join(parts)}>"
 
 
 QuantizerLike = Union[Quantizer, str]

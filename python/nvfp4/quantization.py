@@ -12,11 +12,11 @@ from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled, write_groups
 from ._scalars import check_flag
 from .errors import ArgumentError, check_one_of
-from .options import GateLike, QuantizerLike, gate_of, quantizer_of
+from .options import GateLike, Hadamard, QuantizerLike, gate_of, quantizer_of
 from .tensors import (_STARTS, CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, _ceil, axis_of, scales_shape,
                       values_shape)
 
-__all__ = ["quantize", "dequantize", "relayout", "encode_scale"]
+__all__ = ["quantize", "dequantize", "relayout", "encode_scale", "amax"]
 
 
 def encode_scale(x: Any, *, by_expert: bool = False) -> Any:
@@ -79,7 +79,8 @@ def scaled_destination(out: ScaledTensor | None, shape: tuple[int, ...], fmt: st
 
 def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None = None, global_scale: Any = None,
              layout: str = "linear", starts: str = "whole", axis: int = -1, groups: Grouping | None = None,
-             seed: int | None = None, out: ScaledTensor | None = None, transposed: bool = False) -> ScaledTensor:
+             seed: int | None = None, out: ScaledTensor | None = None, transposed: bool = False,
+             hadamard: Hadamard | None = None) -> ScaledTensor:
     """Quantises ``x`` ``[..., R, K]`` (float32, float16, bfloat16), byte for byte as the named quantiser does.
 
     ``global_scale`` is the second-level scale in the quantiser's convention (see QUANTIZERS; :func:`encode_scale` makes
@@ -87,19 +88,21 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
     of the blocks; ``layout`` and ``starts`` are those of the scales. With ``groups`` blocks never cross groups, and what
     lies outside every group is zero, or with ``out`` kept. ``seed`` goes with stochastic rounding. ``transposed`` quantises
     ``x`` with its last two dimensions exchanged: from activations ``[R, K]`` the operand ``[K, R]`` of a gradient of
-    weights, whose groups are those of :func:`ragged_k`.
+    weights, whose groups are those of :func:`ragged_k`. ``hadamard`` transforms runs of 16 along the blocks before; what is
+    behind the end of a group counts as zeros there.
 
     Raises CompileError for what the dialect refuses, such as a quantiser that does not write the format's scales.
     """
-    call, result = quantize_call(x, format, quantizer, global_scale, layout, starts, axis, groups, seed, out, transposed)
+    call, result = quantize_call(x, format, quantizer, global_scale, layout, starts, axis, groups, seed, out, transposed,
+                                 hadamard)
     call.run()
     return result
 
 
 def quantize_call(x: Any, format: str = "nvfp4", quantizer: QuantizerLike | None = None, global_scale: Any = None,
                   layout: str = "linear", starts: str = "whole", axis: int = -1, groups: Grouping | None = None,
-                  seed: int | None = None, out: ScaledTensor | None = None,
-                  transposed: bool = False) -> tuple[Call, ScaledTensor]:
+                  seed: int | None = None, out: ScaledTensor | None = None, transposed: bool = False,
+                  hadamard: Hadamard | None = None) -> tuple[Call, ScaledTensor]:
     """The operation of :func:`quantize`, and its result, which is not computed yet."""
     array = _dlpack.asarray(x)
     check_one_of("format", format, FORMATS)
@@ -117,6 +120,7 @@ def quantize_call(x: Any, format: str = "nvfp4", quantizer: QuantizerLike | None
     call.write(f"{DIALECT}.quantize ")
     call.write(str(quant), "quantizer")
     call.write(f"({call.memref('x', array, 'x', FLOATS)})", "x")
+    _write_hadamard(call, hadamard)
     _write_groups(call, groups, global_scale)
     if seed is not None:
         call.scalar("seed", seed, "i64")
@@ -124,6 +128,33 @@ def quantize_call(x: Any, format: str = "nvfp4", quantizer: QuantizerLike | None
     call.write(f" outs({call.scaled('out', result)})", "out")
     call.write(" {transposed}" if transposed else "", "transposed")
     return call, result
+
+
+def amax(x: Any, *, hadamard: Hadamard | None = None, transposed: bool = False, out: Any = None) -> Any:
+    """max ``|x|`` of ``[M, N]`` as float32, or of each matrix of ``[G, M, N]``; 0 without elements, NaN if one is NaN.
+
+    With ``hadamard`` it is that of the numbers which :func:`quantize` with the same ``hadamard`` and ``transposed`` rounds.
+    A number without ``out``, which has shape ``[]`` or ``[G]``.
+    """
+    array = _dlpack.asarray(x)
+    if array.ndim not in (2, 3):
+        raise ArgumentError(f"expected x of shape [M, N] or [G, M, N], but got {array.shape}")
+    call = Call("amax")
+    call.write(f"{DIALECT}.amax({call.memref('x', array, 'x', FLOATS)})", "x")
+    _write_hadamard(call, hadamard)
+    result = _dlpack.destination(out, array.shape[:-2], np.float32)
+    call.write(f" outs({call.memref('out', result, 'out', ('f32',), writes=True)})", "out")
+    call.write(" {transposed}" if check_flag("transposed", transposed) else "", "transposed")
+    call.run()
+    return result if out is not None or result.ndim else np.float32(result)
+
+
+def _write_hadamard(call: Call, hadamard: Hadamard | None) -> None:
+    if hadamard is None:
+        return
+    if not isinstance(hadamard, Hadamard):
+        raise ArgumentError(f"expected hadamard of type nvfp4.Hadamard or None, but got {hadamard!r}")
+    call.write(f" hadamard = {hadamard}", "hadamard")
 
 
 def dequantize(x: ScaledTensor, *, global_scale: Any = None, dtype: Any = None, groups: Grouping | None = None,

@@ -21,11 +21,13 @@ def calls_on(target):
 
     def call_on_device(call, program):
         function = nvfp4.on_device(program, "sim")
-        placed = [array if array.ndim == 0 else memory.put(array) for array in call.arrays]
+        signature = call.text().split(") {", 1)[0].split(", %")
+        is_tensor = ["memref" in parameter for parameter in signature]
+        placed = [memory.put(array) if there else array for array, there in zip(call.arrays, is_tensor, strict=True)]
         workspace = memory.put(np.full(function.workspace(*placed) + 1, 0x7f, np.uint8))
         function.run(placed, [], workspace)
         for array, tensor in zip(call.arrays, placed):
-            if array.ndim and array.flags.writeable:
+            if tensor is not array and array.flags.writeable:
                 array[...] = memory.get(tensor)
 
     Call.program, Call.call = program, call_on_device

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._calls import DIALECT
+from ..options import Hadamard
 from ._recipe import Recipe
 
 _MOST = 2688  # 448 * 6, the largest number of NVFP4 under a global scale of 1
@@ -122,22 +123,13 @@ class Function:
                         f"outs({out[0]}) {{\n  ^bb0({', '.join(names)}, %out: {out[0].element}):\n{lines}    linalg.yield %result : "
                         f"{out[0].element}\n  }} -> {out[0].type}", out[0].type)
 
-    def max_of_rows(self, value: Value) -> Value:
-        """max |value| over the last dimension."""
-        *dims, _ = value.dims
-        sizes = [self.dim(value, i) for i, extent in enumerate(dims) if extent == "?"]
-        places = "012"[:len(dims) + 1]
-        widen = "%wide = arith.extf %a : bf16 to f32" if value.element == "bf16" else ""
-        return self.generic("p" * len(dims) + "r", [(value, places)], (self.zeros(tensor(*dims), *sizes), places[:-1]), f"""
-            {widen}
-            %magnitude = math.absf {'%wide' if widen else '%a'} : f32
-            %result = arith.maximumf %magnitude, %out : f32""")
-
-    def scale_of(self, value: Value) -> Value | None:
-        """The encode scale of a matrix, f32, or of each matrix of a stack; None for formats without."""
+    def scale_of(self, value: Value, clause: str = "", mode: str = "") -> Value | None:
+        """The encode scale of a matrix, f32, or of each matrix of a stack, with clause and attributes of what is quantised; None
+        for formats without."""
         if not self.recipe.has_global:
             return None
-        most = self.max_of_rows(self.max_of_rows(value))
+        out = self.empty(tensor(*value.dims[:-2]) if value.dims[:-2] else "tensor<f32>")
+        most = self.one(f"{DIALECT}.amax({value}){clause} outs({out}){mode} -> {out.type}", out.type)
         constants = {name: self.f32(number).name for name, number in (("zero", 0), ("one", 1), ("most", _MOST), ("largest", _LARGEST))}
         places = "0" * len(most.dims)
         scale = self.generic("p" * len(places), [(most, places)], (self.empty(most.type), places), """
@@ -148,18 +140,20 @@ class Function:
         return scale if places else self.one(f"tensor.extract {scale.name}[] : {scale.type}", "f32")
 
     def quantize(self, value: Value, *, of_weights: bool = False, of_gradient: bool = False, groups: str = "",
-                 transposed: bool = False) -> Scaled:
-        """A tensor in the format of the recipe; ``groups`` is the clause that says how groups cut the result."""
+                 transposed: bool = False, mixed: bool = False) -> Scaled:
+        """A tensor in the format of the recipe; ``groups`` is the clause that says how groups cut the result. ``mixed`` numbers
+        are those of the Hadamard matrix of the recipe."""
         quantizer = self.recipe.quantizer(of_weights=of_weights, of_gradient=of_gradient)
         dims = value.dims
         if transposed:
             dims[-2:] = dims[-1], dims[-2]
-        scale = self.scale_of(value)
-        clauses = groups + (f" global_scale({scale})" if scale else "")
+        mode = " {transposed}" if transposed else ""
+        hadamard = f" hadamard = {Hadamard(sign_mask=self.recipe.sign_mask)}" if mixed else ""
+        scale = self.scale_of(value, hadamard, mode if mixed else "")
+        clauses = hadamard + groups + (f" global_scale({scale})" if scale else "")
         if "stochastic" in quantizer:
             clauses += f" seed({self._draw().name})"
         type_ = f"!{DIALECT}.scaled<{'x'.join(dims)}, {self.recipe.format}>"
-        mode = " {transposed}" if transposed else ""
         return Scaled(self.one(f"{DIALECT}.quantize {quantizer}({value}){clauses}{mode} -> {type_}", type_), scale, value)
 
     def _draw(self) -> Value:
@@ -171,17 +165,8 @@ class Function:
         return self.arithmetic("addi", first, offset)
 
     def along_tokens(self, rows: Value, *, groups: str = "", of_gradient: bool = False) -> Scaled:
-        """Rows ``[R, N]`` as ``[N, R]`` with blocks along the tokens, of each group. R is a multiple of 16."""
-        if not self.recipe.turns:
-            return self.quantize(rows, groups=groups, transposed=True, of_gradient=of_gradient)
-        tokens, columns = rows.dims
-        size = self.dim(rows, 0)
-        turned = self.empty(tensor(columns, tokens, element=rows.element), size)
-        turned = self.one(f"linalg.transpose ins({rows}) outs({turned}) permutation = [1, 0]", turned.type)
-        out = self.empty(tensor(columns, tokens), size)
-        mixed = self.one(f"{DIALECT}.hadamard {turned.name} outs({out.name}) {{normalized, sign_mask = {self.recipe.sign_mask} : i32}} "
-                         f": {turned.type}, {out.type} -> {out.type}", out.type)
-        return self.quantize(mixed, groups=groups, of_gradient=of_gradient)
+        """Rows ``[R, N]`` as ``[N, R]`` with blocks along the tokens, of each group."""
+        return self.quantize(rows, groups=groups, transposed=True, of_gradient=of_gradient, mixed=self.recipe.turns)
 
     def alpha(self, lhs: Scaled, rhs: Scaled) -> str:
         """The clause that takes the scales of both operands out of a product, with a space before it, or nothing."""
