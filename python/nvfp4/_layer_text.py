@@ -49,6 +49,8 @@ class LayerText:
     bias2: str
     on_device: bool = False
     attributes: str = ""
+    #: The types of values and scales of rows that are quantised, of :meth:`rows_text`.
+    rows: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -59,23 +61,22 @@ class LayerText:
         scaled = "" if self.is_plain else f"!act = {self.act}\n!glu = {self.act2}\n"
         return f"{scaled}!w13 = {self.w13}\n!w2 = {self.w2}\n"
 
-    def _gate_up(self, clauses: str, encode13: str, encode2: str) -> str:
-        """From the rows %p to %h."""
-        product = f"%h = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{self.experts}xi32>)\n      lhs"
+    def _gate_up(self, clauses: str, encode13: str, encode2: str, ends: str = "%s#0", is_ready: bool = False) -> str:
+        """From the rows %p to %h; ``is_ready`` is of rows %q that are quantised."""
+        product = f"%h = {DIALECT}.matmul <ragged_rows, ends> groups({ends} : tensor<{self.experts}xi32>)\n      lhs"
         rest = f"rhs(%w13 : !w13){clauses}\n      activation = {self.activation}"
         rows = f"tensor<?x{self.hidden}x{self.element}>"
         if self.is_plain:
             return (f"%he = tensor.empty(%rows) : {self.act2}\n  {product}(%p : {rows}) {rest} outs(%he : {self.act2})"
                     f"{self.attributes} -> {self.act2}")
-        return (f"%q = {DIALECT}.quantize {self.quantizer}(%p : {rows}){encode13} -> !act\n  "
-                f"{product}(%q : !act) {rest} quantizer = {self.quantizer}{encode2}{self.attributes} -> !glu")
+        quantize = "" if is_ready else f"%q = {DIALECT}.quantize {self.quantizer}(%p : {rows}){encode13} -> !act\n  "
+        return (f"{quantize}{product}(%q : !act) {rest} quantizer = {self.quantizer}{encode2}{self.attributes} -> !glu")
 
-    def _choice(self, bias: str) -> str:
+    def _choice(self, clause: str) -> str:
         """%weights and %experts, the choice of each token."""
         e, k = self.experts, self.top_k
         if not self.logits:
             return self._given_experts() + self._given_weights()
-        clause = f" bias({bias})" if bias else ""
         return f"""  %we = tensor.empty(%tokens) : tensor<?x{k}xf32>
   %ee = tensor.empty(%tokens) : tensor<?x{k}xi32>
   %weights, %experts = {DIALECT}.route {self.routing}
@@ -121,43 +122,79 @@ class LayerText:
   }} -> tensor<?x{k}x{wanted}>
 """
 
+    def _down(self, clauses: str, ends: str = "%s#0") -> str:
+        """From %h to %y, the row of each expert in float32."""
+        h = self.hidden
+        return f"""%ye = tensor.empty(%rows) : tensor<?x{h}xf32>
+  %y = {DIALECT}.matmul <ragged_rows, ends> groups({ends} : tensor<{self.experts}xi32>)
+      lhs(%h : {self.act2 if self.is_plain else '!glu'}) rhs(%w2 : !w2){clauses}
+      outs(%ye : tensor<?x{h}xf32>){self.attributes} -> tensor<?x{h}xf32>"""
+
+    def _constants(self, arguments: list[str]) -> dict[str, str]:
+        """Adds the constants to the arguments in the order of use; the clause of each, with a space before."""
+        e, h, i = self.experts, self.hidden, self.width
+        clauses: dict[str, str] = {}
+
+        def optional(keyword: str, name: str, type_: str) -> None:
+            if type_:
+                arguments.append(f"%{name}: {type_}")
+            clauses[name] = f" {keyword}(%{name} : {type_})" if type_ else ""
+
+        optional("bias", "routing_bias", f"tensor<{e}xf32>" if self.routing_bias else "")
+        arguments.append("%w13: !w13")
+        optional("alpha", "alpha13", f"tensor<{e}x2xf32>" if self.alpha13 else "")
+        optional("bias", "bias13", f"tensor<{e}x{2 * i}x{self.bias13}>" if self.bias13 else "")
+        optional("global_scale", "encode13", "f32" if self.encode13 else "")
+        arguments.append("%w2: !w2")
+        optional("alpha", "alpha2", f"tensor<{e}xf32>" if self.alpha2 else "")
+        optional("bias", "bias2", f"tensor<{e}x{h}x{self.bias2}>" if self.bias2 else "")
+        optional("global_scale", "encode2", self.encode2)
+        return clauses
+
+    def rows_text(self) -> str:
+        """The module of the products alone, whose function ``rows`` takes rows in the order of their experts, quantised
+        where products take them so, the ends of the experts, places ``[N, top_k]`` and weights of the same shape, and all
+        constants. Row n of its result is the weighted sum of the products' rows at the places of n, of which -1 is none.
+        """
+        e, h, k = self.experts, self.hidden, self.top_k
+        rows = f"tensor<?x{h}x{self.element}>" if self.is_plain else "!act"
+        name = "%p" if self.is_plain else "%q"
+        arguments = [f"{name}: {rows}", f"%ends: tensor<{e}xi32>", f"%places: tensor<?x{k}xi32>", f"%weights: tensor<?x{k}xf32>"]
+        clauses = self._constants(arguments)
+        gate_up = self._gate_up(clauses["alpha13"] + clauses["bias13"], "", clauses["encode2"], "%ends", not self.is_plain)
+        split = "" if self.is_plain else f"%qv, %qs = {DIALECT}.split_scaled %q : !act -> {self.rows}\n  "
+        counted = f"%p, %c0 : {rows}" if self.is_plain else f"%qv, %c0 : {self.rows.partition('>')[0]}>"
+        return f"""{self._types()}func.func @rows({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
+  %c0 = arith.constant 0 : index
+  {split}%rows = tensor.dim {counted}
+  {gate_up}
+  {self._down(clauses["alpha2"] + clauses["bias2"], "%ends")}
+  %tokens = tensor.dim %places, %c0 : tensor<?x{k}xi32>
+  %oe = tensor.empty(%tokens) : tensor<?x{h}x{self.out}>
+  %o = {DIALECT}.combine(%y : tensor<?x{h}xf32>) by(%places : tensor<?x{k}xi32>)
+      weights(%weights : tensor<?x{k}xf32>)
+      outs(%oe : tensor<?x{h}x{self.out}>) -> tensor<?x{h}x{self.out}>
+  return %o : tensor<?x{h}x{self.out}>
+}}
+"""
+
     def text(self) -> str:
         """The module; its function ``layer`` takes x, the choice of experts, and the constants in the order of use."""
-        e, h, i, k = self.experts, self.hidden, self.width, self.top_k
+        e, h, k = self.experts, self.hidden, self.top_k
         arguments = [f"%x: tensor<?x{h}x{self.element}>"]
         if self.logits:
             arguments.append(f"%logits: tensor<?x{e}x{self.logits}>")
         else:
             arguments.append(f"%{'experts' if self._has('experts') else 'ids'}: tensor<?x{k}x{self.ids}>")
             arguments.append(f"%{'weights' if self._has('weights') else 'scores'}: tensor<?x{k}x{self.scores}>")
-        clauses = {}
-
-        def optional(name: str, type_: str) -> str:
-            if type_:
-                arguments.append(f"%{name}: {type_}")
-            return f"%{name} : {type_}" if type_ else ""
-
-        bias = optional("routing_bias", f"tensor<{e}xf32>" if self.routing_bias else "")
-        arguments.append("%w13: !w13")
-        clauses["alpha13"] = optional("alpha13", f"tensor<{e}x2xf32>" if self.alpha13 else "")
-        clauses["bias13"] = optional("bias13", f"tensor<{e}x{2 * i}x{self.bias13}>" if self.bias13 else "")
-        clauses["encode13"] = optional("encode13", "f32" if self.encode13 else "")
-        arguments.append("%w2: !w2")
-        clauses["alpha2"] = optional("alpha2", f"tensor<{e}xf32>" if self.alpha2 else "")
-        clauses["bias2"] = optional("bias2", f"tensor<{e}x{h}x{self.bias2}>" if self.bias2 else "")
-        clauses["encode2"] = optional("encode2", self.encode2)
-
-        def clause(keyword: str, name: str) -> str:
-            return f" {keyword}({clauses[name]})" if clauses[name] else ""
-
-        gate_up = self._gate_up(clause("alpha", "alpha13") + clause("bias", "bias13"), clause("global_scale", "encode13"),
-                                clause("global_scale", "encode2"))
+        clauses = self._constants(arguments)
+        gate_up = self._gate_up(clauses["alpha13"] + clauses["bias13"], clauses["encode13"], clauses["encode2"])
         return f"""{self._types()}func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
   %c0 = arith.constant 0 : index
   %ck = arith.constant {k} : index
   %tokens = tensor.dim %x, %c0 : tensor<?x{h}x{self.element}>
   %rows = arith.muli %tokens, %ck : index
-{self._choice(bias)}  %se = tensor.empty() : tensor<{e}xi32>
+{self._choice(clauses["routing_bias"])}  %se = tensor.empty() : tensor<{e}xi32>
   %st = tensor.empty(%rows) : tensor<?xi32>
   %sr = tensor.empty(%tokens) : tensor<?x{k}xi32>
   %s:3 = {DIALECT}.sort_tokens(%experts : tensor<?x{k}xi32>)
@@ -167,10 +204,7 @@ class LayerText:
   %p = {DIALECT}.permute(%x : tensor<?x{h}x{self.element}>) by(%s#1 : tensor<?xi32>)
       outs(%pe : tensor<?x{h}x{self.element}>) -> tensor<?x{h}x{self.element}>
   {gate_up}
-  %ye = tensor.empty(%rows) : tensor<?x{h}xf32>
-  %y = {DIALECT}.matmul <ragged_rows, ends> groups(%s#0 : tensor<{e}xi32>)
-      lhs(%h : {self.act2 if self.is_plain else '!glu'}) rhs(%w2 : !w2){clause('alpha', 'alpha2')}{clause('bias', 'bias2')}
-      outs(%ye : tensor<?x{h}xf32>){self.attributes} -> tensor<?x{h}xf32>
+  {self._down(clauses["alpha2"] + clauses["bias2"])}
   %oe = tensor.empty(%tokens) : tensor<?x{h}x{self.out}>
   %o = {DIALECT}.combine(%y : tensor<?x{h}xf32>) by(%s#2 : tensor<?x{k}xi32>)
       weights(%weights : tensor<?x{k}xf32>)
