@@ -11,6 +11,7 @@
 
 #include "DestinationStyle.h"
 #include "RowTiling.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/Exchange.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -65,6 +66,10 @@ void GroupedScaledGemmDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/ExchangeOps.cpp.inc"
       >();
   addInterfaces<GroupedScaledGemmAsmInterface,
                 GroupedScaledGemmInlinerInterface>();
