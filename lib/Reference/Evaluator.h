@@ -15,6 +15,7 @@
 
 #include "Groups.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/Exchange.h"
 #include "nvfp4/Reference/Interpreter.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -116,6 +117,15 @@ private:
   llvm::Error evaluateSortTokens(gsg::SortTokensOp op);
   llvm::Error evaluatePermute(gsg::PermuteOp op);
   llvm::Error evaluateCombine(gsg::CombineOp op);
+
+  // Experts on several ranks: Exchange.cpp.
+  llvm::Error evaluateExchangeRows(gsg::ExchangeRowsOp op);
+  llvm::Error evaluateReturnRows(gsg::ReturnRowsOp op);
+  llvm::Error evaluateExpertParallel(gsg::ExpertParallelOp op);
+  /// What the body yields for (expert, slot) pairs of a rank.
+  llvm::Expected<Tensor>
+  runRank(gsg::ExpertParallelOp op,
+          llvm::ArrayRef<std::pair<int64_t, int64_t>> slots);
 
   /// Quantises `source`, whose elements are f32 numbers, as `type`. `target`
   /// holds what rows outside every group keep. `transposed` exchanges the last

@@ -206,6 +206,11 @@ llvm::Error Evaluator::evaluate(mlir::Operation *op) {
       .Case<gsg::SortTokensOp>([&](auto o) { return evaluateSortTokens(o); })
       .Case<gsg::PermuteOp>([&](auto o) { return evaluatePermute(o); })
       .Case<gsg::CombineOp>([&](auto o) { return evaluateCombine(o); })
+      .Case<gsg::ExchangeRowsOp>(
+          [&](auto o) { return evaluateExchangeRows(o); })
+      .Case<gsg::ReturnRowsOp>([&](auto o) { return evaluateReturnRows(o); })
+      .Case<gsg::ExpertParallelOp>(
+          [&](auto o) { return evaluateExpertParallel(o); })
       .Default([&](Operation *o) {
         return errorAt(o, "is not interpreted; the reference knows func, scf, "
                           "arith, math, tensor, linalg, affine.apply and "
