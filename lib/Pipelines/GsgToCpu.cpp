@@ -36,6 +36,7 @@ void nvfp4::buildDecomposePipeline(OpPassManager &pm, StringRef target,
   target::DeclareEntryPointsPassOptions declare;
   declare.target = target.str();
   declare.memory = memory.str();
+  pm.addPass(gsg::createDecomposeExchangePass());
   pm.addPass(gsg::createFuseEpiloguePass());
   pm.addPass(gsg::createDecomposeScaledPass());
   pm.addPass(target::createDeclareEntryPointsPass(declare));
