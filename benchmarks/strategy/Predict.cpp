@@ -7,10 +7,12 @@
 //
 // Prints one JSON object a shape: the grouped shapes of the GPU MODE
 // competition, the two products of three MoE layers for several batches, and
-// three dense products of which times are published. benchmarks/predict calls
-// it.
+// three dense products of which times are published; with --parallel layers on
+// several GPUs. benchmarks/predict calls it.
 //
 //===----------------------------------------------------------------------===//
+
+#include "PredictParallel.h"
 
 #include "nvfp4/Strategy/Tcgen05/StrategySearch.h"
 
@@ -95,7 +97,15 @@ static void printDense(const Machine &machine) {
   }
 }
 
-int main() {
+int main(int count, char **arguments) {
+  if (count == 2 && std::string(arguments[1]) == "--parallel") {
+    printParallelLayers();
+    return 0;
+  }
+  if (count != 1) {
+    std::fprintf(stderr, "usage: nvfp4-predict [--parallel]\n");
+    return 1;
+  }
   const Machine &machine = kB200;
   printCompetition(machine);
   printLayers(machine);
