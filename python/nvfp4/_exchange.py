@@ -16,6 +16,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from ._expert_programs import sort_slots
 from ._placement import Placement
 from .errors import ArgumentError
 
@@ -35,8 +36,8 @@ class Message:
 
 @dataclasses.dataclass
 class Order:
-    """Rows in the order of their experts: ``message`` is that of each row, ``ends`` are those of experts, and row n to send
-    back sums the rows at ``places[n]`` with ``weights[n]``."""
+    """Rows in the order of their experts: ``message`` is that of each row (-1 behind the last of them), ``ends`` are those of
+    experts, and row n to send back sums the rows at ``places[n]`` with ``weights[n]``."""
 
     message: torch.Tensor
     ends: torch.Tensor
@@ -46,7 +47,7 @@ class Order:
 
 @dataclasses.dataclass
 class Arrived:
-    """Messages ``[N, width]`` on the rank of their experts, ``numbers`` ``[N, k]`` of its own ``count`` experts (``count``
+    """Messages ``[N, width]`` on the rank of their experts, ``numbers`` ``[N, k]`` int32 of its own ``count`` experts (-1
     where a slot goes elsewhere), and how many slots are its own where the host knows."""
 
     rows: torch.Tensor
@@ -62,21 +63,15 @@ class Arrived:
 
     def sort(self, order: str) -> Order:
         """A stable order of the slots by expert. With order ``slot`` each slot is a row to send back, else each message."""
-        flat, slots_of = self.numbers.flatten(), max(self.numbers.shape[1], 1)
-        slots = flat.numel() if self.slots is None else self.slots
-        sources = flat.argsort(stable=True)[:slots]
-        ends = torch.searchsorted(flat[sources], torch.arange(self.count, device=flat.device), right=True).int()
-        place = torch.empty_like(flat, dtype=torch.int32)
-        place.fill_(-1)
-        place[sources] = torch.arange(slots, dtype=torch.int32, device=flat.device)
-        place.masked_fill_(flat == self.count, -1)
-        if order == "slot":
-            if self.slots is not None:
-                place = place[(flat == self.count).byte().argsort(stable=True)[:slots]]
-            places = place[:, None].contiguous()
-            return Order(sources // slots_of, ends, places, torch.ones_like(places, dtype=torch.float32))
-        assert self.weights is not None
-        return Order(sources // slots_of, ends, place.reshape(self.numbers.shape), self.weights)
+        ends, message, place = sort_slots(self.numbers, self.count)
+        if order != "slot":
+            assert self.weights is not None
+            return Order(message[:self.slots], ends, place, self.weights)
+        places = place.reshape(-1, 1)
+        if self.slots is not None:
+            # The slots of this rank in their order.
+            places = places[(place.flatten() < 0).byte().argsort(stable=True)[:self.slots]]
+        return Order(message[:self.slots], ends, places, torch.ones_like(places, dtype=torch.float32))
 
 
 class Exchange:
@@ -89,6 +84,7 @@ class Exchange:
         self.numbers = placement.numbers(rank).to(device)
         self.table, self.copies = (each.to(device) for each in placement.choices(rank))
         self.all_ranks = torch.arange(self.ranks, device=device)
+        self.no_counts = torch.zeros((1, 2), dtype=torch.int32, device=device)
 
     def check(self, tokens: int, top_k: int) -> None:
         """ArgumentError for calls that this rank must refuse by itself."""
@@ -99,6 +95,11 @@ class Exchange:
         known = torch.where((known < 0) | (known > self.count), self.count, known)
         token = torch.arange(ids.shape[0], device=ids.device)[:, None] + self.rank
         return known, self.table[known, token % self.copies[known]]
+
+    def visits(self, owner: torch.Tensor) -> torch.Tensor:
+        """``[T, R]`` int32: the number of each rank that a token visits, and -1 where it does not."""
+        is_visited = (owner[:, None] == self.all_ranks[None, :, None]).any(2)
+        return torch.where(is_visited, self.all_ranks, -1).int()
 
     def begin(self, message: Message, refusal: ArgumentError | None) -> _Plan:
         """Sends counts, waits for those of others, and starts to send the messages."""
@@ -155,15 +156,17 @@ class _Plan:
     def __init__(self, exchange: Exchange, message: Message):
         self.exchange, self.message = exchange, message
         self.ids, self.owner = exchange.owners(message.ids)
-        #: Whether a token visits a rank, [R, T].
-        self.visits = (self.owner[None] == exchange.all_ranks[:, None, None]).any(2)
+        ranks = exchange.ranks
+        slot_ends, _, self.slots_at = sort_slots(torch.where(self.owner == ranks, -1, self.owner).int(), ranks)
+        row_ends, self.token, self.rows_at = sort_slots(exchange.visits(self.owner), ranks)
+        #: Rows and slots for each rank, [R, 2].
+        self.counts = torch.stack([row_ends, slot_ends], 1).diff(dim=0, prepend=exchange.no_counts)
 
     def begin(self, refusal: ArgumentError | None) -> None:
         exchange, message = self.exchange, self.message
-        ranks, top_k = exchange.ranks, message.ids.shape[1]
-        slots_of = (self.owner.flatten()[None] == exchange.all_ranks[:, None]).sum(1)[:, None]
-        constants = [slots_of.new_full((ranks, 1), value) for value in (message.claimed, top_k, int(refusal is not None))]
-        sent = torch.cat([self.visits.sum(1)[:, None], slots_of, *constants], 1)
+        constants = [self.counts.new_full((exchange.ranks, 1), value)
+                     for value in (message.claimed, message.ids.shape[1], int(refusal is not None))]
+        sent = torch.cat([self.counts, *constants], 1)
         received = torch.empty_like(sent)
         dist.all_to_all_single(received, sent, group=exchange.group)
         # The one wait for the device: how much to receive.
@@ -178,14 +181,12 @@ class _Plan:
         self._send()
 
     def _send(self) -> None:
-        message, tokens = self.message, max(self.message.ids.shape[0], 1)
-        order = (~self.visits).flatten().byte().argsort(stable=True)[:sum(self.out_rows)]
-        rank, token = order // tokens, order % tokens
+        message, count = self.message, sum(self.out_rows)
+        token = self.token[:count]
+        rank = torch.repeat_interleave(self.exchange.all_ranks, self.counts[:, 0], output_size=count)
         ids = torch.where(self.owner[token] == rank[:, None], self.ids[token], -1).int()
         weights = None if message.weights is None else pad_columns(message.weights[token], self.top_k)
         outgoing = pack_messages(pad_columns(ids, self.top_k), weights, [part[token] for part in message.parts])
-        self.rows_at = torch.full_like(self.visits, -1, dtype=torch.int32)
-        self.rows_at[rank, token] = torch.arange(len(order), dtype=torch.int32, device=order.device)
         self.incoming = outgoing.new_empty((sum(self.in_rows), outgoing.shape[1]))
         self.work = dist.all_to_all_single(self.incoming, outgoing, self.in_rows, self.out_rows, group=self.exchange.group,
                                            async_op=True)
@@ -195,7 +196,7 @@ class _Plan:
         """The messages of all ranks, as soon as they are there."""
         self.work.wait()
         ids, weights, rows = unpack_head(self.incoming, self.top_k, self.message.weights is not None)
-        numbers = self.exchange.numbers[torch.where(ids < 0, self.exchange.count, ids).long()]
+        numbers = self.exchange.numbers[torch.where(ids < 0, self.exchange.count, ids)]
         return Arrived(rows, numbers, weights, self.exchange.local, sum(self.in_slots))
 
     def send_back(self, parts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -209,13 +210,7 @@ class _Plan:
 
     def places(self, order: str) -> torch.Tensor:
         """Where the rows of each token are in what came back: ``[T, k]`` by slot, or ``[T, R]`` by rank; -1 is none."""
-        if order != "slot":
-            return self.rows_at.T.contiguous()
-        flat = self.owner.flatten()
-        sources = flat.argsort(stable=True)[:sum(self.out_slots)]
-        place = torch.full_like(flat, -1, dtype=torch.int32)
-        place[sources] = torch.arange(len(sources), dtype=torch.int32, device=flat.device)
-        return place.reshape(self.owner.shape)
+        return self.slots_at if order == "slot" else self.rows_at
 
 
 class StaticExchange(Exchange):
@@ -285,7 +280,7 @@ class _StaticPlan:
         codes, weights, rows = unpack_head(rows, exchange.top_k, self.message.weights is not None)
         is_here = (codes >= 0) & (codes // exchange.count == exchange.rank)
         ids = torch.where(is_here, codes % exchange.count, exchange.count)
-        return Arrived(rows, exchange.numbers[ids.long()], weights, exchange.local, None)
+        return Arrived(rows, exchange.numbers[ids], weights, exchange.local, None)
 
     def send_back(self, parts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Rows ``[R * N, size]`` of bytes to the ranks of their tokens; those of this rank."""
@@ -301,6 +296,5 @@ class _StaticPlan:
             place = torch.arange(tokens * slots, device=self.owner.device).reshape(tokens, slots)
             place = place + self.owner * (exchange.tokens * slots)
             return torch.where(self.owner == exchange.ranks, -1, place).int()
-        visits = (self.owner[None] == exchange.all_ranks[:, None, None]).any(2)
-        place = torch.arange(tokens, device=self.owner.device)[None] + exchange.all_ranks[:, None] * exchange.tokens
-        return torch.where(visits, place, -1).int().T.contiguous()
+        place = torch.arange(tokens, device=self.owner.device)[:, None] + exchange.all_ranks * exchange.tokens
+        return torch.where(exchange.visits(self.owner) < 0, -1, place).int()

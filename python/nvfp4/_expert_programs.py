@@ -22,7 +22,7 @@ from ._torch_layer import MoELayer
 from .options import quantizer_of
 from .tensors import FORMATS, scales_shape, values_shape
 
-__all__ = ["Wire", "experts_text", "input_wire", "run", "run_experts", "sum_slots", "sum_text", "wire_of"]
+__all__ = ["Wire", "experts_text", "input_wire", "run", "run_experts", "sort_slots", "sort_text", "sum_slots", "sum_text", "wire_of"]
 
 
 def run(text: str, tensors: Sequence[torch.Tensor], results: Sequence[tuple[tuple[int, ...], torch.dtype]],
@@ -79,22 +79,31 @@ class Wire:
         """Rows ``[N, hidden]`` as one or two tensors of bytes ``[N, size]``."""
         if self.is_plain:
             return [rows.to(DTYPES[self.form]).contiguous().view(torch.uint8)]
-        x = f"tensor<?x{self.hidden}x{ELEMENTS[rows.dtype]}>"
+        made = [((rows.shape[0], size), torch.uint8) for size in self.sizes]
+        return run(self.pack_text(ELEMENTS[rows.dtype]), [rows.contiguous()], made,
+                   scalars=() if self.encode is None else (self.encode,))
+
+    def pack_text(self, element: str) -> str:
+        """The text of :meth:`pack` for rows of an element type."""
+        x = f"tensor<?x{self.hidden}x{element}>"
         scale = "" if self.encode is None else " global_scale(%encode : f32)"
-        text = f"""func.func @pack(%x: {x}{'' if self.encode is None else ', %encode: f32'}) -> {self.type} {{
+        return f"""func.func @pack(%x: {x}{'' if self.encode is None else ', %encode: f32'}) -> {self.type} {{
   %q = {DIALECT}.quantize {self.quantizer}(%x : {x}){scale} -> {self.type}
   return %q : {self.type}
 }}
 """
-        made = [((rows.shape[0], size), torch.uint8) for size in self.sizes]
-        return run(text, [rows.contiguous()], made, scalars=() if self.encode is None else (self.encode,))
 
     def unpack(self, parts: Sequence[torch.Tensor], element: str) -> torch.Tensor:
         """Rows ``[N, hidden]`` of an element type that packed ones stand for, without the global scale."""
         if self.is_plain:
             return parts[0].contiguous().view(DTYPES[self.form]).to(DTYPES[element])
+        made = (parts[0].shape[0], self.hidden), DTYPES[element]
+        return run(self.unpack_text(element), [part.contiguous() for part in parts], [made])[0]
+
+    def unpack_text(self, element: str) -> str:
+        """The text of :meth:`unpack`."""
         out = f"tensor<?x{self.hidden}x{element}>"
-        text = f"""func.func @unpack(%q: {self.type}) -> {out} {{
+        return f"""func.func @unpack(%q: {self.type}) -> {out} {{
   %c0 = arith.constant 0 : index
   %v, %s = {DIALECT}.split_scaled %q : {self.type} -> {self.storage}
   %n = tensor.dim %v, %c0 : {self.storage.partition('>')[0]}>
@@ -103,8 +112,6 @@ class Wire:
   return %x : {out}
 }}
 """
-        made = (parts[0].shape[0], self.hidden), DTYPES[element]
-        return run(text, [part.contiguous() for part in parts], [made])[0]
 
 
 def wire_of(form: str, hidden: int, quantizer: Any = None) -> Wire:
@@ -140,6 +147,33 @@ def run_experts(layer: MoELayer, rows: Sequence[torch.Tensor], ends: torch.Tenso
     made = (places.shape[0], layer.signature.hidden), DTYPES[out]
     return run(experts_text(layer, places.shape[1], out), [*given, ends, places, weights], [made],
                constants, layer._scalars)[0]  # type: ignore[arg-type]
+
+
+def sort_text(slots: int, groups: int) -> str:
+    """The text of :func:`sort_slots`."""
+    group, ends = f"tensor<?x{slots}xi32>", f"tensor<{groups}xi32>"
+    return f"""func.func @sort(%group: {group}) -> ({ends}, tensor<?xi32>, {group}) {{
+  %c0 = arith.constant 0 : index
+  %ck = arith.constant {slots} : index
+  %tokens = tensor.dim %group, %c0 : {group}
+  %rows = arith.muli %tokens, %ck : index
+  %e = tensor.empty() : {ends}
+  %t = tensor.empty(%rows) : tensor<?xi32>
+  %r = tensor.empty(%tokens) : {group}
+  %s:3 = {DIALECT}.sort_tokens(%group : {group}) outs(%e, %t, %r : {ends}, tensor<?xi32>, {group})
+      -> {ends}, tensor<?xi32>, {group}
+  return %s#0, %s#1, %s#2 : {ends}, tensor<?xi32>, {group}
+}}
+"""
+
+
+def sort_slots(group: torch.Tensor, groups: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(``ends`` ``[groups]``, the token of each row ``[T * k]``, the row of each slot ``[T, k]``), int32: a stable order of
+    slots ``[T, k]`` int32 by their group, of which -1 is none."""
+    tokens, slots = group.shape
+    shapes = ((groups,), (tokens * slots,), (tokens, slots))
+    ends, token, row = run(sort_text(slots, groups), [group.contiguous()], [(shape, torch.int32) for shape in shapes])
+    return ends, token, row
 
 
 def sum_text(element: torch.dtype, hidden: int, slots: int, out: torch.dtype) -> str:

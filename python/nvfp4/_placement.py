@@ -54,9 +54,9 @@ class Placement:
         return tuple(check_count(f"rank of expert {expert}", each, self.ranks - 1, "the last rank", least=0) for each in found)
 
     def numbers(self, rank: int) -> torch.Tensor:
-        """The number of each expert among those of a rank ``[E + 1]``, and of others and of no expert how many it has."""
-        numbers = torch.full((len(self.table) + 1,), len(self.local[rank]))
-        numbers[self.local[rank]] = torch.arange(len(self.local[rank]))
+        """The number of each expert among those of a rank ``[E + 1]`` int32, and -1 for others and for no expert."""
+        numbers = torch.full((len(self.table) + 1,), -1, dtype=torch.int32)
+        numbers[self.local[rank]] = torch.arange(len(self.local[rank]), dtype=torch.int32)
         return numbers
 
     def choices(self, rank: int) -> tuple[torch.Tensor, torch.Tensor]:

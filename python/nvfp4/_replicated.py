@@ -32,10 +32,9 @@ def replicated_experts(layer: MoELayer, x: torch.Tensor, topk_ids: torch.Tensor,
     ranks, rank = dist.get_world_size(group), dist.get_rank(group)
     (tokens, slots), share = topk_ids.shape, -(-x.shape[0] // ranks)
     count = layer.signature.experts
-    ids = topk_ids.long()
-    numbers = torch.where((ids < 0) | (ids >= count), count, ids)
+    numbers = torch.where((topk_ids < 0) | (topk_ids >= count), -1, topk_ids).int()
     # Slots of this rank in the order of their tokens, and so of the ranks that these meet on.
-    slot = torch.nonzero((numbers != count).flatten()).flatten()
+    slot = torch.nonzero((numbers >= 0).flatten()).flatten()
     sent = torch.bincount(slot // (slots * max(share, 1)), minlength=ranks)
     received = torch.empty_like(sent)
     dist.all_to_all_single(received, sent, group=group)

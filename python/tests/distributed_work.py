@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The processes of test_py_distributed: each computes its part of every case, and writes it down."""
 
-import torch
+import datetime
+import os
 
 import numpy as np
+import torch
 
 import nvfp4
 from nvfp4 import MoEWeights
@@ -47,6 +49,18 @@ def make_tokens(routing):
     return x, ids, torch.rand(ALL, TOP_K, generator=generator)
 
 
+def make_exact():
+    """Weights, and x in float32, of which every product is exact, so that only the sum over slots rounds."""
+    rng = np.random.default_rng(8)
+
+    def draw(n, k):
+        codes = rng.integers(0, 256, (EXPERTS, n, k // 2)).astype(np.uint8)
+        return nvfp4.ScaledTensor(codes, np.full((EXPERTS, n, k // 16), 0x38, np.uint8))
+    x = torch.zeros(ALL, HIDDEN)
+    x[torch.arange(ALL), torch.from_numpy(rng.integers(0, HIDDEN, ALL))] = 1
+    return MoEWeights(draw(2 * WIDTH, HIDDEN), draw(HIDDEN, WIDTH), activation=nvfp4.Activation("reglu", nvfp4.Gate(0))), x
+
+
 def options_of(case, ranks):
     """The options of a module from those of a case, in which words stand for what depends on the ranks."""
     form, given = case[0], dict(case[2])
@@ -54,6 +68,9 @@ def options_of(case, ranks):
     options = dict(weights=make_weights(name), activation_format=act)
     if given.pop("table", False):
         options["placement"] = TABLES[ranks]
+    given.pop("nan", None)
+    if given.pop("exact", False):
+        options.update(weights=make_exact()[0], activation_format=None)
     if given.pop("shared", False):
         options["shared"] = make_weights(name, 2, 11)
     return {**options, **given}
@@ -63,6 +80,10 @@ def compute(case, rank, ranks):
     """The results of a rank for each distribution of the tokens."""
     module, results = MoE(**options_of(case, ranks)), []
     x, ids, factors = make_tokens(case[1])
+    if "exact" in dict(case[2]):
+        x = make_exact()[1]
+    if "nan" in dict(case[2]):
+        x[7, 3], x[8, 0], x[10, 63], factors[11, 1] = torch.nan, torch.inf, -torch.inf, torch.nan
     more = [torch.linspace(-1, 1, 2 * ALL).reshape(ALL, 2)] if "shared" in dict(case[2]) else []
     for i, tokens in enumerate(TOKENS[ranks]):
         part = slice(sum(tokens[:rank]), sum(tokens[:rank + 1]))
@@ -105,6 +126,21 @@ def replicate(rank, ranks):
     ids, factors = torch.where(is_here, ids - own.start, len(own)), torch.where(is_here, factors, 0.0)
     return [replicated_experts(layer, x[:count], ids[:count], factors[:count], all_reduced=each)
             for count in (ALL, 1, 0) for each in (False, True)]
+
+
+def die(rank, ranks, folder):
+    """A rank that ends between two calls; what the others say then."""
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/group", rank=rank, world_size=ranks,
+                                         timeout=datetime.timedelta(seconds=30))
+    module, (x, ids, factors) = MoE(make_weights("nvfp4")), make_tokens("uniform")
+    module(x, ids, factors)
+    if rank == ranks - 1:
+        os._exit(0)
+    try:
+        module(x, ids, factors)
+    except RuntimeError as error:
+        torch.save(str(error), f"{folder}/{rank}")
+    os._exit(0)
 
 
 def work(rank, ranks, folder, cases):

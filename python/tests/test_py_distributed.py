@@ -4,6 +4,8 @@
 
 import itertools
 import os
+import pathlib
+import subprocess
 
 import numpy as np
 import pytest
@@ -16,11 +18,13 @@ if not torch.distributed.is_available():
 
 import distributed_work as cases  # noqa: E402
 import nvfp4.torch  # noqa: E402
+from conftest import ROOT  # noqa: E402
 from nvfp4 import _expert_programs, _torch_layer  # noqa: E402
 from nvfp4._placement import Placement  # noqa: E402
 from nvfp4.distributed import MoE, experts_of  # noqa: E402
 from torch_sim import SimulatedDevice  # noqa: E402
 
+RUN = pathlib.Path(os.environ.get("NVFP4_BUILD_DIR", ROOT / "build")) / "bin" / "nvfp4-run"
 IS_FULL = bool(os.environ.get("NVFP4_FULL_TESTS"))
 STATIC = (("max_tokens", cases.ALL), ("static", True), ("top_k", cases.TOP_K))
 #: Cases that differ from one rank in nothing: a form, a routing and options.
@@ -28,7 +32,7 @@ PLAIN = [("w4a16", "uniform", ()), ("w4a4", "skewed", ()), ("mxfp4", "uniform", 
          ("w4a4", "uniform", (("table", True), ("shared", True))), ("w4a4", "uniform", (("dispatch_format", "bf16"),)),
          ("w4a16", "uniform", (("dispatch_format", "mxfp8_e4m3"), ("return_format", "bf16"))),
          ("mxfp8", "uniform", (("return_format", "mxfp8_e4m3"), ("table", True))),
-         ("w4a4", "uniform", STATIC), ("w4a16", "skewed", (("table", True), ("shared", True), *STATIC))]
+         ("mxfp8", "uniform", (("nan", True),)), ("w4a4", "uniform", STATIC), ("w4a16", "skewed", (("table", True), ("shared", True), *STATIC))]
 OPTIONS = [(), (("table", True),), (("shared", True),), STATIC, (("table", True), ("shared", True), *STATIC),
            (("return_format", "nvfp4"), *STATIC), (("dispatch_format", "f32"),)]
 CASES = list(itertools.product(cases.FORMS, cases.ROUTINGS, OPTIONS)) + PLAIN if IS_FULL else PLAIN
@@ -49,7 +53,8 @@ def two_ranks(tmp_path_factory):
     """The results of both of two ranks."""
     grouped = ("order", "rank_grouped"), ("table", True)
     return cases.run(2, tmp_path_factory.mktemp("two") / "group", [
-        ("w4a16", "uniform", grouped), ("w4a16", "uniform", (*grouped, *STATIC)), "misuse", "replicate"])
+        ("w4a16", "uniform", grouped), ("w4a16", "uniform", (*grouped, *STATIC)), "misuse", "replicate",
+        *(("w4a4", "uniform", (("exact", True), ("table", True), ("order", order))) for order in ("slot", "rank_grouped"))])
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -58,8 +63,12 @@ def test_bits_of_one_rank(tmp_path, alone, ranks):
     for case, results in zip(chosen, cases.run(ranks, tmp_path / "group", chosen)):
         one, = cases.compute(case, 0, 1)
         assert torch.any(one != 0) == (case[1] != "empty" or ("shared", True) in case[2])
+        # NaN stays in its token.
+        rows = torch.isnan(one).any(1).nonzero().flatten().tolist()
+        assert rows == ([7, 8, 10, 11] if ("nan", True) in case[2] else [])
         for i, of_ranks in enumerate(zip(*results)):
-            assert torch.equal(torch.cat(of_ranks), one), (case, cases.TOKENS[ranks][i])
+            got = torch.cat(of_ranks)
+            assert torch.equal(got.view(torch.int16), one.view(torch.int16)), (case, cases.TOKENS[ranks][i])
 
 
 def oracle(case, rows_of, weights):
@@ -140,6 +149,61 @@ def test_sums_by_rank(two_ranks):
     assert differs
 
 
+LAYER = """
+!act = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+!glu = !grouped_scaled_gemm.scaled<?x32, nvfp4>
+!w13 = !grouped_scaled_gemm.scaled<5x64x64, nvfp4>
+!w2 = !grouped_scaled_gemm.scaled<5x64x32, nvfp4>
+func.func @layer(%x: tensor<?x64xf32>, %e: tensor<?x3xi32>, %w: tensor<?x3xf32>, %t: tensor<2xi32>, %w13: !w13, %w2: !w2)
+    -> tensor<?x64xf32> {
+  %o = grouped_scaled_gemm.expert_parallel(%x : tensor<?x64xf32>) to(%e : tensor<?x3xi32>) weights(%w : tensor<?x3xf32>)
+      tokens(%t : tensor<2xi32>) attributes {ATTRIBUTES} {
+  ^bb0(%rows: tensor<?x64xf32>, %ends: tensor<5xi32>):
+    %c0 = arith.constant 0 : index
+    %n = tensor.dim %rows, %c0 : tensor<?x64xf32>
+    %q = grouped_scaled_gemm.quantize <trtllm>(%rows : tensor<?x64xf32>) -> !act
+    %h = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<5xi32>) lhs(%q : !act) rhs(%w13 : !w13)
+        activation = <reglu, gate = <halves, gate_first>> quantizer = <trtllm> -> !glu
+    %i = tensor.empty(%n) : tensor<?x64xf32>
+    %y = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<5xi32>) lhs(%h : !glu) rhs(%w2 : !w2)
+        outs(%i : tensor<?x64xf32>) -> tensor<?x64xf32>
+    grouped_scaled_gemm.yield_rows %y : tensor<?x64xf32>
+  } -> tensor<?x64xf32>
+  return %o : tensor<?x64xf32>
+}
+"""
+
+
+def interpret(folder, text, *arguments):
+    """What nvfp4-run says that a function returns on virtual ranks; compiled code has one rank."""
+    for i, argument in enumerate(arguments):
+        np.save(folder / f"{i}.npy", np.asarray(argument))
+    (folder / "layer.mlir").write_text(text)
+    inputs = ",".join(f"{folder}/{i}.npy" for i in range(len(arguments)))
+    done = subprocess.run([RUN, folder / "layer.mlir", "--device=reference", "--inputs", inputs, "--outputs", folder / "y.npy"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return np.load(folder / "y.npy")
+
+
+@pytest.mark.skipif(not RUN.exists(), reason="nvfp4-run has not been built")
+def test_virtual_ranks(tmp_path, two_ranks):
+    """Processes beside the interpreter: the same copies of experts are chosen, and the same sums made, in both orders."""
+    weights, x = cases.make_exact()
+    _, ids, factors = cases.make_tokens("uniform")
+    ids = torch.where(ids == cases.EXPERTS, -1, ids).int()
+    found = []
+    for order, results in zip(("", "rank_grouped, "), two_ranks[4:]):
+        text = LAYER.replace("ATTRIBUTES", f"{order}table = [[1], [0], [1], [0, 1], [0]]")
+        for i, tokens in enumerate(cases.TOKENS[2]):
+            wanted = interpret(tmp_path, text, x, ids, factors, np.cumsum(tokens).astype(np.int32), weights.w13.values,
+                               weights.w13.scales.view(np.uint8), weights.w2.values, weights.w2.scales.view(np.uint8))
+            got = torch.cat([of_rank[i] for of_rank in results]).numpy()
+            assert got.any() and (got == wanted).all(), (order, tokens)
+            found.append(got)
+    assert (found[0] != found[3]).any()
+
+
 def test_tokens_that_all_ranks_have(alone, two_ranks):
     whole = MoE(cases.make_weights("nvfp4"))
     tokens = cases.make_tokens("uniform")
@@ -165,6 +229,12 @@ def test_an_error_of_one_rank_is_one_of_all(two_ranks):
                 assert torch.equal(each[name, static, "after"], first["many", False, "after"])
     for name, what in (("options", "order on every rank, but got slot on rank 0 and rank_grouped"), ("wire", "return_format")):
         assert what in first[name] and first[name] == last[name]
+
+
+@pytest.mark.skipif(not IS_FULL, reason="starts processes of its own")
+def test_a_rank_that_ends_is_an_error_of_the_others(tmp_path):
+    torch.multiprocessing.spawn(cases.die, (3, str(tmp_path)), nprocs=3)
+    assert all(torch.load(f"{tmp_path}/{rank}") for rank in range(2))
 
 
 @pytest.mark.parametrize("experts, ranks, sizes", [(8, 2, [4, 4]), (5, 3, [2, 2, 1]), (3, 3, [1, 1, 1]), (7, 1, [7])])
