@@ -7,7 +7,8 @@
 //
 // The time of a layer whose experts are on the GPUs of one host, from its
 // products (the model of sm_90a), the bytes that cross a link, and the bytes of
-// the passes beside the products. Routing is uniform. Nothing here was measured.
+// the passes beside the products. Routing is uniform. Nothing here was
+// measured.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,29 +77,29 @@ double countRemoteRanks(const Model &model, const Host &host) {
 }
 
 void print(const Model &model, const Host &host, int64_t tokens) {
-  double gateUp = predictProduct(model, host, tokens, 2 * model.inner,
-                                 model.hidden, true);
+  double gateUp =
+      predictProduct(model, host, tokens, 2 * model.inner, model.hidden, true);
   double down =
       predictProduct(model, host, tokens, model.hidden, model.inner, false);
   auto t = static_cast<double>(tokens), k = static_cast<double>(model.topK);
   auto hidden = static_cast<double>(model.hidden);
   double row = hidden * 4.5 / 8 + 8 * k;
   double remote = countRemoteRanks(model, host);
-  double remoteSlots = k * static_cast<double>(host.ranks - 1) /
-                       static_cast<double>(host.ranks);
+  double remoteSlots =
+      k * static_cast<double>(host.ranks - 1) / static_cast<double>(host.ranks);
   double dispatch = t * remote * row / host.link;
   // Rows return in bf16, as those of peers do; in f32 they take twice that.
   double combine = t * remoteSlots * hidden * 2 / host.link;
   // Quantiser; rows written in the order of experts; sum over slots.
-  double passes = (t * hidden * 2 + t * row + 2 * t * k * row +
-                   t * (k + 1) * hidden * 2) /
-                  host.dram;
+  double passes =
+      (t * hidden * 2 + t * row + 2 * t * k * row + t * (k + 1) * hidden * 2) /
+      host.dram;
   double fixed =
       3 * host.signal + static_cast<double>(host.launches) * host.launch;
   double products = gateUp + down;
   double staged = products + dispatch + combine + passes + fixed;
-  double overlapped = std::max(products, dispatch + combine) + 3 * host.signal +
-                 host.launch;
+  double overlapped =
+      std::max(products, dispatch + combine) + 3 * host.signal + host.launch;
   std::printf(
       "{\"case\": \"parallel_%s_r%lld_t%lld\", \"rows\": %lld, "
       "\"staged_us\": %.1f, \"overlapped_us\": %.1f, \"gate_up_us\": %.1f, "
@@ -106,8 +107,8 @@ void print(const Model &model, const Host &host, int64_t tokens) {
       "\"passes_us\": %.1f, \"remote_ranks\": %.2f}\n",
       model.name, static_cast<long long>(host.ranks),
       static_cast<long long>(tokens),
-      static_cast<long long>(tokens * model.topK), staged, overlapped, gateUp, down,
-      dispatch, combine, passes, remote);
+      static_cast<long long>(tokens * model.topK), staged, overlapped, gateUp,
+      down, dispatch, combine, passes, remote);
 }
 
 } // namespace

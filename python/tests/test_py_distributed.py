@@ -4,8 +4,6 @@
 
 import itertools
 import os
-import pathlib
-import subprocess
 
 import numpy as np
 import pytest
@@ -18,13 +16,11 @@ if not torch.distributed.is_available():
 
 import distributed_work as cases  # noqa: E402
 import nvfp4.torch  # noqa: E402
-from conftest import ROOT  # noqa: E402
 from nvfp4 import _expert_programs, _torch_layer  # noqa: E402
 from nvfp4._placement import Placement  # noqa: E402
 from nvfp4.distributed import MoE, experts_of  # noqa: E402
 from torch_sim import SimulatedDevice  # noqa: E402
 
-RUN = pathlib.Path(os.environ.get("NVFP4_BUILD_DIR", ROOT / "build")) / "bin" / "nvfp4-run"
 IS_FULL = bool(os.environ.get("NVFP4_FULL_TESTS"))
 STATIC = (("max_tokens", cases.ALL), ("static", True), ("top_k", cases.TOP_K))
 #: Cases that differ from one rank in nothing: a form, a routing and options.
@@ -174,32 +170,21 @@ func.func @layer(%x: tensor<?x64xf32>, %e: tensor<?x3xi32>, %w: tensor<?x3xf32>,
 """
 
 
-def interpret(folder, text, *arguments):
-    """What nvfp4-run says that a function returns on virtual ranks; compiled code has one rank."""
-    for i, argument in enumerate(arguments):
-        np.save(folder / f"{i}.npy", np.asarray(argument))
-    (folder / "layer.mlir").write_text(text)
-    inputs = ",".join(f"{folder}/{i}.npy" for i in range(len(arguments)))
-    done = subprocess.run([RUN, folder / "layer.mlir", "--device=reference", "--inputs", inputs, "--outputs", folder / "y.npy"],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return np.load(folder / "y.npy")
-
-
-@pytest.mark.skipif(not RUN.exists(), reason="nvfp4-run has not been built")
-def test_virtual_ranks(tmp_path, two_ranks):
-    """Processes beside the interpreter: the same copies of experts are chosen, and the same sums made, in both orders."""
+def test_virtual_ranks(two_ranks):
+    """Processes beside the interpreter and the program of one rank: the same copies of experts are chosen, and the same sums
+    made, in both orders."""
     weights, x = cases.make_exact()
     _, ids, factors = cases.make_tokens("uniform")
     ids = torch.where(ids == cases.EXPERTS, -1, ids).int()
     found = []
     for order, results in zip(("", "rank_grouped, "), two_ranks[4:]):
-        text = LAYER.replace("ATTRIBUTES", f"{order}table = [[1], [0], [1], [0, 1], [0]]")
+        program = nvfp4.Program(LAYER.replace("ATTRIBUTES", f"{order}table = [[1], [0], [1], [0, 1], [0]]"))
         for i, tokens in enumerate(cases.TOKENS[2]):
-            wanted = interpret(tmp_path, text, x, ids, factors, np.cumsum(tokens).astype(np.int32), weights.w13.values,
-                               weights.w13.scales.view(np.uint8), weights.w2.values, weights.w2.scales.view(np.uint8))
+            arguments = x, ids, factors, np.cumsum(tokens).astype(np.int32), weights.w13, weights.w2
+            wanted = program.reference(*arguments)
             got = torch.cat([of_rank[i] for of_rank in results]).numpy()
             assert got.any() and (got == wanted).all(), (order, tokens)
+            assert (program.run(*arguments) == wanted).all()
             found.append(got)
     assert (found[0] != found[3]).any()
 

@@ -1,4 +1,4 @@
-// RUN: nvfp4-opt %s --gsg-decompose-exchange --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-decompose-exchange --split-input-file | FileCheck %s
 
 // A layer on several ranks as the program of one rank.
 
@@ -34,14 +34,14 @@ func.func @layer(%x: tensor<?x64xbf16>, %experts: tensor<?x2xi32>, %weights: ten
 
 // -----
 
-// Sums by rank of one rank are those in the order of slots; rows that a body returns as they are, and static extents.
+// Rows that a body returns as they are, and static extents.
 
-// CHECK-LABEL: func @one_rank(
+// CHECK-LABEL: func @rows(
 // CHECK:         %[[ROWS:.*]] = grouped_scaled_gemm.permute(%{{.*}}) by(%{{.*}} : tensor<?xi32>) outs(%{{.*}} : tensor<?x64xf32>)
 // CHECK:         grouped_scaled_gemm.combine(%[[ROWS]] : tensor<?x64xf32>) {{.*}} outs(%{{.*}} : tensor<3x64xf32>) -> tensor<3x64xf32>
-func.func @one_rank(%x: tensor<3x64xf32>, %e: tensor<3x2xi32>, %w: tensor<3x2xf32>, %t: tensor<1xi32>) -> tensor<3x64xf32> {
+func.func @rows(%x: tensor<3x64xf32>, %e: tensor<3x2xi32>, %w: tensor<3x2xf32>, %t: tensor<1xi32>) -> tensor<3x64xf32> {
   %o = grouped_scaled_gemm.expert_parallel(%x : tensor<3x64xf32>) to(%e : tensor<3x2xi32>) weights(%w : tensor<3x2xf32>)
-      tokens(%t : tensor<1xi32>) attributes {rank_grouped} {
+      tokens(%t : tensor<1xi32>) {
   ^bb0(%rows: tensor<?x64xf32>, %ends: tensor<4xi32>):
     grouped_scaled_gemm.yield_rows %rows : tensor<?x64xf32>
   } -> tensor<3x64xf32>
@@ -50,10 +50,27 @@ func.func @one_rank(%x: tensor<3x64xf32>, %e: tensor<3x2xi32>, %w: tensor<3x2xf3
 
 // -----
 
-func.func @by_rank(%y: tensor<6x64xf32>, %s: tensor<3x2xi32>, %w: tensor<3x2xf32>, %e: tensor<3x2xi32>, %ends: tensor<4xi32>,
-                   %t: tensor<2xi32>) -> tensor<3x64xf32> {
-  // expected-error @below {{expected sums in the order of slots for a program of one rank, but got rank_grouped on 2 ranks}}
+// Sums by rank: a combine for each, over its slots, and a rounding after the last addition.
+
+// CHECK-LABEL: func @by_rank(
+// CHECK-SAME:    %[[Y:[a-z0-9]*]]: tensor<6x64xf32>, %[[S:[a-z0-9]*]]: tensor<3x2xi32>, %[[W:[a-z0-9]*]]: tensor<3x2xf32>,
+// CHECK-SAME:    %[[E:[a-z0-9]*]]: tensor<3x2xi32>,
+// Expert 1 has copies on both ranks, expert 2 on the second one.
+// CHECK-DAG:     %[[TABLE:.*]] = arith.constant dense<{{\[\[\[}}0, 0], [0, 0{{\]\]}}, {{\[\[}}0, 0], [1, 1{{\]\]}}, {{\[\[}}1, 1], [1, 1{{\]\]\]}}> : tensor<3x2x2xi32>
+// CHECK:         %[[RANK:.*]] = linalg.generic {{.*}} ins(%[[E]] : tensor<3x2xi32>)
+// CHECK:           tensor.extract %[[TABLE]]
+// CHECK:         %[[OWN0:.*]] = linalg.generic {{.*}} ins(%[[RANK]], %[[S]] : tensor<3x2xi32>, tensor<3x2xi32>)
+// CHECK:         %[[SUM0:.*]] = grouped_scaled_gemm.combine(%[[Y]] : tensor<6x64xf32>) by(%[[OWN0]] : tensor<3x2xi32>) {{.*}} -> tensor<3x64xf32>
+// CHECK:         %[[OWN1:.*]] = linalg.generic {{.*}} ins(%[[RANK]], %[[S]] : tensor<3x2xi32>, tensor<3x2xi32>)
+// CHECK:         %[[SUM1:.*]] = grouped_scaled_gemm.combine(%[[Y]] : tensor<6x64xf32>) by(%[[OWN1]] : tensor<3x2xi32>)
+// CHECK:         %[[TOTAL1:.*]] = linalg.generic {{.*}} ins(%[[SUM0]], %[[SUM1]] : tensor<3x64xf32>, tensor<3x64xf32>)
+// CHECK:           arith.addf
+// CHECK:         linalg.generic {{.*}} ins(%[[TOTAL1]] : tensor<3x64xf32>)
+// CHECK:           arith.truncf %{{.*}} : f32 to bf16
+func.func @by_rank(%y: tensor<6x64xf32>, %s: tensor<3x2xi32>, %w: tensor<3x2xf32>, %e: tensor<3x2xi32>, %ends: tensor<3xi32>,
+                   %t: tensor<2xi32>) -> tensor<3x64xbf16> {
   %o = grouped_scaled_gemm.return_rows(%y : tensor<6x64xf32>) by(%s : tensor<3x2xi32>) weights(%w : tensor<3x2xf32>)
-      from(%e : tensor<3x2xi32>) ends(%ends : tensor<4xi32>) tokens(%t : tensor<2xi32>) {rank_grouped} -> tensor<3x64xf32>
-  return %o : tensor<3x64xf32>
+      from(%e : tensor<3x2xi32>) ends(%ends : tensor<3xi32>) tokens(%t : tensor<2xi32>)
+      {rank_grouped, table = [[0], [0, 1], [1]]} -> tensor<3x64xbf16>
+  return %o : tensor<3x64xbf16>
 }

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Operations across ranks have one meaning for every number of ranks, which
-// for one of them is a sort by expert and a sum over slots.
+// for one of them is a sort by expert and a sum over slots, or one for each
+// rank over the slots that would be there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -81,20 +83,142 @@ static void decompose(RewriterBase &b, ExchangeRowsOp op) {
   b.replaceOp(op, {rows.getResult(), sort.getResult(0), sort.getResult(2)});
 }
 
-static LogicalResult decompose(RewriterBase &b, ReturnRowsOp op) {
-  int64_t ranks = cast<ShapedType>(op.getTokens().getType()).getDimSize(0);
-  if (op.getRankGrouped() && ranks != 1)
-    return op.emitOpError("expected sums in the order of slots for a program "
-                          "of one rank, but got rank_grouped on ")
-           << ranks << " ranks";
+/// A tensor of i32 constants.
+static Value makeConstant(OpBuilder &b, Location loc, ArrayRef<int64_t> shape,
+                          ArrayRef<int32_t> values) {
+  auto type = RankedTensorType::get(shape, b.getI32Type());
+  return arith::ConstantOp::create(b, loc,
+                                   DenseElementsAttr::get(type, values));
+}
+
+/// A tensor like `type`, each element of which `body` makes of those of the
+/// inputs, tensors of its shape.
+static Value
+makeEach(OpBuilder &b, Location loc, RankedTensorType type, ValueRange inputs,
+         ArrayRef<Value> extents,
+         llvm::function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
+  SmallVector<AffineMap> maps(inputs.size() + 1, b.getMultiDimIdentityMap(2));
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  Value init = makeEmpty(b, loc, type, extents);
+  return linalg::GenericOp::create(
+             b, loc, type, inputs, init, maps, loops,
+             [&](OpBuilder &nested, Location at, ValueRange elements) {
+               linalg::YieldOp::create(nested, at, body(nested, at, elements));
+             })
+      .getResult(0);
+}
+
+/// The rank of each slot, -1 where it is not used, of experts `[T, k]`.
+static Value makeRankOfSlot(OpBuilder &b, ReturnRowsOp op,
+                            ArrayRef<Value> extents) {
   Location loc = op.getLoc();
-  SmallVector<Value> extents{
-      tensor::DimOp::create(b, loc, op.getRowOfSlot(), 0),
-      tensor::DimOp::create(b, loc, op.getInput(), 1)};
+  int64_t ranks = cast<ShapedType>(op.getTokens().getType()).getDimSize(0);
+  int64_t experts = cast<ShapedType>(op.getEnds().getType()).getDimSize(0);
+  auto lists = getRanksOfExperts(op.getTableAttr(), experts, ranks);
+  size_t most = 0;
+  for (ArrayRef<int64_t> list : lists)
+    most = std::max(most, list.size());
+  // The choice of a slot by expert, rank of the token, and turn.
+  SmallVector<int32_t> choices, counts;
+  for (ArrayRef<int64_t> list : lists) {
+    counts.push_back(static_cast<int32_t>(list.size()));
+    for (int64_t home = 0; home < ranks; ++home)
+      for (size_t turn = 0; turn < most; ++turn)
+        choices.push_back(static_cast<int32_t>(
+            llvm::is_contained(list, home) ? home : list[turn % list.size()]));
+  }
+  Value table = makeConstant(
+      b, loc, {experts, ranks, static_cast<int64_t>(most)}, choices);
+  Value count = makeConstant(b, loc, {experts}, counts);
+  auto pick = [&](OpBuilder &n, Location at, ValueRange elements) -> Value {
+    auto index = [&](Value value) -> Value {
+      return arith::IndexCastOp::create(n, at, n.getIndexType(), value);
+    };
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(n, at, value);
+    };
+    Value token = linalg::IndexOp::create(n, at, 0);
+    // The rank of the token is the number of ranks whose tokens end before it.
+    Value home = number(0), start = number(0);
+    for (int64_t rank = 0; rank + 1 < ranks; ++rank) {
+      Value end =
+          index(tensor::ExtractOp::create(n, at, op.getTokens(), number(rank)));
+      Value isBehind =
+          arith::CmpIOp::create(n, at, arith::CmpIPredicate::sge, token, end);
+      home = arith::SelectOp::create(n, at, isBehind, number(rank + 1), home);
+      start = arith::SelectOp::create(n, at, isBehind, end, start);
+    }
+    Value given = index(elements[0]);
+    Value expert = arith::MinSIOp::create(
+        n, at, arith::MaxSIOp::create(n, at, given, number(0)),
+        number(experts - 1));
+    Value turn = arith::AddIOp::create(
+        n, at, arith::SubIOp::create(n, at, token, start), home);
+    turn = arith::RemUIOp::create(
+        n, at, turn,
+        index(tensor::ExtractOp::create(n, at, count, ValueRange(expert))));
+    Value rank =
+        tensor::ExtractOp::create(n, at, table, ValueRange{expert, home, turn});
+    Value isUsed = arith::CmpIOp::create(n, at, arith::CmpIPredicate::sge,
+                                         given, number(0));
+    Value none = arith::ConstantIntOp::create(n, at, n.getI32Type(), -1);
+    return arith::SelectOp::create(n, at, isUsed, rank, none);
+  };
+  return makeEach(b, loc, cast<RankedTensorType>(op.getExperts().getType()),
+                  op.getExperts(), extents, pick);
+}
+
+/// The sums of each rank, added up.
+static Value sumByRank(OpBuilder &b, ReturnRowsOp op, ArrayRef<Value> slots,
+                       ArrayRef<Value> extents) {
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  auto wide = type.clone(b.getF32Type());
+  auto places = cast<RankedTensorType>(op.getRowOfSlot().getType());
+  Value rankOfSlot = makeRankOfSlot(b, op, slots), total;
+  int64_t ranks = cast<ShapedType>(op.getTokens().getType()).getDimSize(0);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto keep = [&](OpBuilder &n, Location at, ValueRange elements) -> Value {
+      auto number = [&](int64_t value) -> Value {
+        return arith::ConstantIntOp::create(n, at, n.getI32Type(), value);
+      };
+      Value isHere = arith::CmpIOp::create(n, at, arith::CmpIPredicate::eq,
+                                           elements[0], number(rank));
+      return arith::SelectOp::create(n, at, isHere, elements[1], number(-1));
+    };
+    Value own =
+        makeEach(b, loc, places, {rankOfSlot, op.getRowOfSlot()}, slots, keep);
+    Value sum =
+        CombineOp::create(b, loc, wide, op.getInput(), own, op.getWeights(),
+                          makeEmpty(b, loc, wide, extents))
+            .getResult();
+    // A rank without a slot adds 0, which changes at most the sign of a zero.
+    auto add = [](OpBuilder &n, Location at, ValueRange elements) -> Value {
+      return arith::AddFOp::create(n, at, elements[0], elements[1]);
+    };
+    total = total ? makeEach(b, loc, wide, {total, sum}, extents, add) : sum;
+  }
+  if (type == wide)
+    return total;
+  auto narrow = [&](OpBuilder &n, Location at, ValueRange elements) -> Value {
+    return arith::TruncFOp::create(n, at, type.getElementType(), elements[0]);
+  };
+  return makeEach(b, loc, type, total, extents, narrow);
+}
+
+static void decompose(RewriterBase &b, ReturnRowsOp op) {
+  Location loc = op.getLoc();
+  auto dim = [&](Value tensor, int64_t index) -> Value {
+    return tensor::DimOp::create(b, loc, tensor, index);
+  };
+  SmallVector<Value> slots{dim(op.getRowOfSlot(), 0),
+                           dim(op.getRowOfSlot(), 1)};
+  SmallVector<Value> extents{slots[0], dim(op.getInput(), 1)};
+  if (op.getRankGrouped())
+    return b.replaceOp(op, sumByRank(b, op, slots, extents));
   Value init = makeEmpty(b, loc, op.getResult().getType(), extents);
   b.replaceOpWithNewOp<CombineOp>(op, op.getResult().getType(), op.getInput(),
                                   op.getRowOfSlot(), op.getWeights(), init);
-  return success();
 }
 
 namespace {
@@ -104,27 +228,18 @@ struct DecomposeExchange
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    auto each = [&](auto lower) {
-      return getOperation()->walk(lower).wasInterrupted();
-    };
-    bool hasFailed = each([&](ExpertParallelOp op) {
-                       rewriter.setInsertionPoint(op);
-                       split(rewriter, op);
-                       return WalkResult::advance();
-                     }) ||
-                     each([&](ExchangeRowsOp op) {
-                       rewriter.setInsertionPoint(op);
-                       decompose(rewriter, op);
-                       return WalkResult::advance();
-                     }) ||
-                     each([&](ReturnRowsOp op) {
-                       rewriter.setInsertionPoint(op);
-                       return failed(decompose(rewriter, op))
-                                  ? WalkResult::interrupt()
-                                  : WalkResult::advance();
-                     });
-    if (hasFailed)
-      signalPassFailure();
+    getOperation()->walk([&](ExpertParallelOp op) {
+      rewriter.setInsertionPoint(op);
+      split(rewriter, op);
+    });
+    getOperation()->walk([&](ExchangeRowsOp op) {
+      rewriter.setInsertionPoint(op);
+      decompose(rewriter, op);
+    });
+    getOperation()->walk([&](ReturnRowsOp op) {
+      rewriter.setInsertionPoint(op);
+      decompose(rewriter, op);
+    });
   }
 };
 } // namespace

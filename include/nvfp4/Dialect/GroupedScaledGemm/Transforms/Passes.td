@@ -73,12 +73,13 @@ def DecomposeExchangePass : Pass<"gsg-decompose-exchange"> {
     Replaces `expert_parallel` by `exchange_rows`, its body and `return_rows`,
     `exchange_rows` by `sort_tokens` and `permute`, and `return_rows` by
     `combine`: the program of one rank that has all tokens and experts, with
-    the same results to the bit. `tokens`, `capacity` and `table` change none,
-    and code of one rank does not check them.
+    the same results to the bit. `tokens`, `capacity` and `table` change none
+    without `rank_grouped`, and code of one rank does not check them. With it
+    there is a `combine` for each rank, over the slots that go there, and their
+    sum.
 
-    Accepts any IR on tensors, but no `rank_grouped` on more than one rank, for
-    sums of one rank are in the order of slots. Afterwards none of the three
-    operations remains. Keeps all else.
+    Accepts any IR on tensors. Afterwards none of the three operations remains.
+    Keeps all else.
 
     Before:
 
@@ -119,6 +120,7 @@ def DecomposeExchangePass : Pass<"gsg-decompose-exchange"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
