@@ -12,93 +12,133 @@
 
 #include "TestModule.h"
 
-#include <numeric>
+#include <algorithm>
 
 namespace nvfp4::reference::test {
 namespace {
 
-constexpr int64_t kExperts = 5, kSlots = 3, kTokens = 23, kColumns = 8;
+constexpr int64_t kExperts = 9, kSlots = 3, kColumns = 8;
 
 std::string count(int64_t n) { return std::to_string(n); }
 
-/// A layer on `ranks` ranks, whose body multiplies rows by the matrices of
-/// their experts, with the attributes `{...}`.
-std::string layer(int64_t ranks, const std::string &attributes) {
+/// A layer on `ranks` ranks with the attributes `{...}`, whose body quantises
+/// rows to a format and multiplies them by the matrices of their experts.
+std::string layer(int64_t ranks, const std::string &attributes,
+                  const std::string &format, const std::string &quantizer) {
   std::string tokens = "tensor<" + count(ranks) + "xi32>";
-  return "!a = !grouped_scaled_gemm.scaled<?x32, nvfp4>\n"
-         "!w = !grouped_scaled_gemm.scaled<5x8x32, nvfp4>\n"
-         "func.func @f(%x: tensor<?x32xf32>, %e: tensor<?x3xi32>, "
+  std::string weights = "tensor<9x8x64xf32>";
+  return "!a = !grouped_scaled_gemm.scaled<?x64, " + format +
+         ">\n!w = !grouped_scaled_gemm.scaled<9x8x64, " + format +
+         ">\nfunc.func @f(%x: tensor<?x64xf32>, %e: tensor<?x3xi32>, "
          "%g: tensor<?x3xf32>, %t: " +
-         tokens +
-         ", %w: !w) -> tensor<?x8xf32> {\n"
-         "%o = grouped_scaled_gemm.expert_parallel(%x : tensor<?x32xf32>) "
+         tokens + ", %m: " + weights +
+         ") -> tensor<?x8xf32> {\n%w = grouped_scaled_gemm.quantize " +
+         quantizer + "(%m : " + weights +
+         ") -> !w\n"
+         "%o = grouped_scaled_gemm.expert_parallel(%x : tensor<?x64xf32>) "
          "to(%e : tensor<?x3xi32>) weights(%g : tensor<?x3xf32>) tokens(%t : " +
          tokens + ")" +
          (attributes.empty() ? "" : " attributes " + attributes) +
-         " {\n^bb0(%r: tensor<?x32xf32>, %ends: tensor<5xi32>):\n"
+         " {\n^bb0(%r: tensor<?x64xf32>, %ends: tensor<9xi32>):\n"
          "%c0 = arith.constant 0 : index\n"
-         "%n = tensor.dim %r, %c0 : tensor<?x32xf32>\n"
-         "%q = grouped_scaled_gemm.quantize <trtllm>(%r : tensor<?x32xf32>) "
-         "-> !a\n"
+         "%n = tensor.dim %r, %c0 : tensor<?x64xf32>\n"
+         "%q = grouped_scaled_gemm.quantize " +
+         quantizer +
+         "(%r : tensor<?x64xf32>) -> !a\n"
          "%i = tensor.empty(%n) : tensor<?x8xf32>\n"
          "%y = grouped_scaled_gemm.matmul <ragged_rows, ends> "
-         "groups(%ends : tensor<5xi32>) lhs(%q : !a) rhs(%w : !w) "
+         "groups(%ends : tensor<9xi32>) lhs(%q : !a) rhs(%w : !w) "
          "outs(%i : tensor<?x8xf32>) -> tensor<?x8xf32>\n"
          "grouped_scaled_gemm.yield_rows %y : tensor<?x8xf32>\n"
          "} -> tensor<?x8xf32>\nreturn %o : tensor<?x8xf32>\n}";
 }
 
+enum class Routing { Uniform, OneExpert, NoExpert };
+
 /// Arguments of a layer but the ends of tokens.
 struct Tokens {
-  std::vector<double> x, factors;
+  int64_t size;
+  std::vector<double> x, factors, weights;
   std::vector<int64_t> experts;
 
-  explicit Tokens(bool isSkewed) {
+  Tokens(int64_t size, Routing routing) : size(size) {
     std::mt19937 random(3);
-    for (int64_t i = 0; i < kTokens * 32; ++i)
-      x.push_back(static_cast<double>(random() % 97) / 16 - 3);
-    for (int64_t i = 0; i < kTokens * kSlots; ++i) {
+    auto draw = [&](int64_t many) {
+      std::vector<double> numbers;
+      for (int64_t i = 0; i < many; ++i)
+        numbers.push_back(static_cast<double>(random() % 97) / 16 - 3);
+      return numbers;
+    };
+    x = draw(size * 64);
+    weights = draw(kExperts * kColumns * 64);
+    for (int64_t i = 0; i < size * kSlots; ++i) {
       // Some slots are not used.
-      experts.push_back(isSkewed ? 3 : static_cast<int64_t>(random() % 6) - 1);
+      int64_t any = static_cast<int64_t>(random() % (kExperts + 1)) - 1;
+      experts.push_back(routing == Routing::Uniform     ? any
+                        : routing == Routing::OneExpert ? 3
+                                                        : -1);
       factors.push_back(static_cast<float>(1.0 + random() % 1000 / 3.0));
     }
   }
 
-  Outcome run(const std::vector<int64_t> &ends,
-              const std::string &attributes = "") const {
+  Outcome run(const std::vector<int64_t> &ends, const std::string &attributes,
+              const std::string &format, const std::string &quantizer) const {
     auto ranks = static_cast<int64_t>(ends.size());
-    Lattice weights(kExperts, kColumns, 32, 5);
-    return test::run(layer(ranks, attributes),
-                     join({{reals(Element::F32, {kTokens, 32}, x),
-                            integers(Element::I32, {kTokens, kSlots}, experts),
-                            reals(Element::F32, {kTokens, kSlots}, factors),
-                            integers(Element::I32, {ranks}, ends)},
-                           weights.values(true)}));
+    return test::run(layer(ranks, attributes, format, quantizer),
+                     {reals(Element::F32, {size, 64}, x),
+                      integers(Element::I32, {size, kSlots}, experts),
+                      reals(Element::F32, {size, kSlots}, factors),
+                      integers(Element::I32, {ranks}, ends),
+                      reals(Element::F32, {kExperts, kColumns, 64}, weights)});
   }
 };
 
-TEST(Exchange, OneResultForAllRanks) {
-  for (bool isSkewed : {false, true}) {
-    Tokens tokens(isSkewed);
-    Outcome one = tokens.run({kTokens});
-    ASSERT_EQ(one.error, "");
-    bool hasValues = false;
-    for (double value : one.tensor().reals())
-      hasValues |= value != 0;
-    EXPECT_TRUE(hasValues);
-    const std::vector<std::pair<std::vector<int64_t>, std::string>> cases = {
-        {{11, kTokens}, ""},
-        {{0, kTokens}, "{table = [[1], [0], [0, 1], [1, 0], [0]]}"},
-        {{kTokens, kTokens}, "{capacity = 23 : i64}"},
-        {{0, 1, 22, kTokens}, ""},
-        {{6, 12, 18, kTokens}, "{table = [[3], [2, 0], [1], [0, 1, 2], [2]]}"},
-        {{4, 4, 9, 20, kTokens}, ""}};
-    for (const auto &[ends, attributes] : cases) {
-      Outcome many = tokens.run(ends, attributes);
-      ASSERT_EQ(many.error, "");
-      EXPECT_EQ(many.tensor().reals(), one.tensor().reals()) << attributes;
-    }
+/// Ends of `size` tokens on R ranks: even, all on the last or first one, and
+/// one on each but the last.
+std::vector<std::vector<int64_t>> shares(int64_t size, int64_t ranks) {
+  std::vector<std::vector<int64_t>> found(4);
+  for (int64_t rank = 1; rank <= ranks; ++rank) {
+    bool isLast = rank == ranks;
+    found[0].push_back(size * rank / ranks);
+    found[1].push_back(isLast ? size : 0);
+    found[2].push_back(size);
+    found[3].push_back(isLast ? size : std::min(rank, size));
   }
+  return found;
+}
+
+TEST(Exchange, OneResultForAllRanks) {
+  const std::pair<const char *, const char *> formats[] = {
+      {"nvfp4", "<trtllm>"}, {"mxfp4", "<ocp>"}, {"mxfp8_e4m3", "<ue8m0_up>"}};
+  // Experts of each rank in no order, with copies.
+  const char *tables[] = {
+      "", "{table = [[1], [0], [0, 1], [1, 0], [0], [1], [1], [0], [1]]}",
+      "{table = [[3], [2, 0], [1], [0, 1, 2], [2], [0], [3], [3], [1, 3]]}"};
+  for (auto [format, quantizer] : formats)
+    for (Routing routing :
+         {Routing::Uniform, Routing::OneExpert, Routing::NoExpert})
+      for (int64_t size : {0, 1, 23}) {
+        Tokens tokens(size, routing);
+        Outcome one = tokens.run({size}, "", format, quantizer);
+        ASSERT_EQ(one.error, "");
+        bool hasValues = false;
+        for (double value : one.tensor().reals())
+          hasValues |= value != 0;
+        if (size != 1)
+          EXPECT_EQ(hasValues, size > 0 && routing != Routing::NoExpert);
+        for (int64_t ranks : {2, 4, 8})
+          for (const std::vector<int64_t> &ends : shares(size, ranks))
+            for (int64_t table = 0; table <= (ranks < 8 ? 1 : 0); ++table) {
+              Outcome many = tokens.run(ends,
+                                        tables[table == 0   ? 0
+                                               : ranks == 2 ? 1
+                                                            : 2],
+                                        format, quantizer);
+              ASSERT_EQ(many.error, "");
+              EXPECT_EQ(many.tensor().reals(), one.tensor().reals())
+                  << format << " " << ranks << " ranks";
+            }
+      }
 }
 
 TEST(Exchange, RowsInTheOrderOfExperts) {
