@@ -34,7 +34,7 @@ func.func @ranks_c2(%x: tensor<?x64xbf16>, %e: tensor<?x2xi32>, %t: tensor<2xi32
 
 // ranks_c2: which lists ranks
 func.func @ranks_c2_list(%x: tensor<?x64xbf16>, %e: tensor<?x2xi32>, %t: tensor<2xi32>) {
-  // expected-error @below {{expected a list of ranks for expert 2, but got 1 : i64}}
+  // expected-error @below {{expected a list of ranks of i64 for expert 2, but got 1 : i64}}
   %r, %ends, %s = grouped_scaled_gemm.exchange_rows(%x : tensor<?x64xbf16>) to(%e : tensor<?x2xi32>) tokens(%t : tensor<2xi32>) {table = [[0], [1], 1, [0]]}
       -> tensor<?x64xbf16>, tensor<4xi32>, tensor<?x2xi32>
   return
@@ -259,5 +259,16 @@ func.func @expert_parallel_c3_width(%x: tensor<?x64xf32>, %e: tensor<?x2xi32>, %
   ^bb0(%rows: tensor<?x64xf32>, %ends: tensor<4xi32>):
     grouped_scaled_gemm.yield_rows %rows : tensor<?x64xf32>
   } -> tensor<?x32xf32>
+  return
+}
+
+// -----
+
+// A body without operations has no end.
+func.func @empty(%x: tensor<?x64xf32>, %e: tensor<?x2xi32>, %w: tensor<?x2xf32>, %t: tensor<2xi32>) {
+  // expected-error @below {{expects a non-empty block}}
+  %o = grouped_scaled_gemm.expert_parallel(%x : tensor<?x64xf32>) to(%e : tensor<?x2xi32>) weights(%w : tensor<?x2xf32>) tokens(%t : tensor<2xi32>) {
+  ^bb0(%rows: tensor<?x64xf32>, %ends: tensor<4xi32>):
+  } -> tensor<?x64xf32>
   return
 }

@@ -16,6 +16,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -58,11 +59,14 @@ static LogicalResult verifyRanks(Operation *op, int64_t ranks, int64_t experts,
     return op->emitOpError("expected a table of ")
            << experts << " entries, one for each expert, but got "
            << table.size();
+  auto isRank = [](Attribute each) {
+    auto number = dyn_cast<IntegerAttr>(each);
+    return number && number.getType().isSignlessInteger(64);
+  };
   for (auto [expert, entry] : llvm::enumerate(table)) {
     auto list = dyn_cast<ArrayAttr>(entry);
-    if (!list || list.empty() ||
-        !llvm::all_of(list, llvm::IsaPred<IntegerAttr>))
-      return op->emitOpError("expected a list of ranks for expert ")
+    if (!list || list.empty() || !llvm::all_of(list, isRank))
+      return op->emitOpError("expected a list of ranks of i64 for expert ")
              << expert << ", but got " << entry;
   }
   return success();
@@ -125,11 +129,14 @@ static LogicalResult verifyTokens(Operation *op, const Twine &name, Type type,
       {{{getShapeOf(experts.getType())[0], getShapeOf(type)[1]}, "[T, ...]"}});
 }
 
+/// T k; dynamic if unknown or too large.
 static int64_t getSlots(Value experts) {
   ArrayRef<int64_t> shape = getShapeOf(experts.getType());
-  return ShapedType::isDynamic(shape[0]) || ShapedType::isDynamic(shape[1])
-             ? ShapedType::kDynamic
-             : shape[0] * shape[1];
+  int64_t slots;
+  bool isKnown = !ShapedType::isDynamic(shape[0]) &&
+                 !ShapedType::isDynamic(shape[1]) &&
+                 !llvm::MulOverflow(shape[0], shape[1], slots);
+  return isKnown ? slots : ShapedType::kDynamic;
 }
 
 LogicalResult ExchangeRowsOp::verify() {
