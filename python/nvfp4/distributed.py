@@ -152,6 +152,10 @@ class MoE(torch.nn.Module):
 
     def _check(self, x: torch.Tensor, topk_ids: torch.Tensor, topk_weights: torch.Tensor,
                shared_weights: torch.Tensor | None) -> None:
+        given = {"x": x, "topk_ids": topk_ids, "topk_weights": topk_weights, "shared_weights": shared_weights}
+        for what, value in given.items():
+            if not isinstance(value, torch.Tensor) and (value is not None or what != "shared_weights"):
+                raise ArgumentError(f"expected {what} as a tensor of torch, but got {type(value).__name__}")
         if x.ndim != 2 or x.shape[1] != self.hidden:
             raise ArgumentError(f"expected x of shape [T, {self.hidden}], but got {tuple(x.shape)}")
         if topk_ids.ndim != 2 or topk_ids.shape[0] != x.shape[0] or topk_weights.shape != topk_ids.shape:
@@ -167,7 +171,7 @@ class MoE(torch.nn.Module):
         self.experts.signature.check_x(x.shape, name)
         if x.dtype not in DTYPES.values() or not x.dtype.is_floating_point:
             raise ArgumentError(f"expected x of float32, float16, bfloat16, but got {name}")
-        for what, value in (("x", x), ("topk_ids", topk_ids), ("topk_weights", topk_weights), ("shared_weights", shared_weights)):
+        for what, value in given.items():
             if value is not None and value.device != self.device:
                 raise ArgumentError(f"expected {what} on {self.device}, where the weights are, but got it on {value.device}")
 
@@ -183,7 +187,7 @@ class MoE(torch.nn.Module):
         ``max_tokens`` tokens.
         """
         refusal: ArgumentError | None = None
-        claimed = x.shape[0] if x.ndim else 0
+        claimed = x.shape[0] if isinstance(x, torch.Tensor) and x.ndim else 0
         try:
             self._check(x, topk_ids, topk_weights, shared_weights)
             self._exchange.check(*topk_ids.shape)

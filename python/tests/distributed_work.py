@@ -106,7 +106,7 @@ def misuse(rank, ranks):
     for static in (False, True):
         module = MoE(weights, activation_format="bf16", max_tokens=8, static=static, top_k=TOP_K)
         bad = {"many": (x[:9], ids[:9], factors[:9]), "shape": (x[:2, 1:], ids[:2], factors[:2]),
-               "types": (x[:2].half(), ids[:2], factors[:2])}
+               "types": (x[:2].half(), ids[:2], factors[:2]), "none": (None, ids[:2], factors[:2])}
         right = x[:2], ids[:2], factors[:2]
         for name, wrong in bad.items():
             found[name, static] = catch(lambda: module(*(wrong if last else right)))
@@ -116,14 +116,19 @@ def misuse(rank, ranks):
     return found
 
 
+def as_router_leaves(ids, factors, own):
+    """Experts and weights of a rank with the experts ``own`` as the router of Transformers leaves them: numbers on the
+    rank, and for a slot of another rank their count, with the weight zero."""
+    is_here = (ids >= own.start) & (ids < own.stop)
+    return torch.where(is_here, ids - own.start, len(own)), torch.where(is_here, factors, 0.0)
+
+
 def replicate(rank, ranks):
     """Both results of experts whose tokens all ranks have, of which none is few and none at all."""
     own = experts_of(rank, ranks, EXPERTS)
     layer = MoELayer(_slice(make_weights("nvfp4"), own), determinism="batch_invariant")
     x, ids, factors = make_tokens("uniform")
-    # As the router of Transformers leaves them: numbers on the rank, E without, whose weight is zero.
-    is_here = (ids >= own.start) & (ids < own.stop)
-    ids, factors = torch.where(is_here, ids - own.start, len(own)), torch.where(is_here, factors, 0.0)
+    ids, factors = as_router_leaves(ids, factors, own)
     return [replicated_experts(layer, x[:count], ids[:count], factors[:count], all_reduced=each)
             for count in (ALL, 1, 0) for each in (False, True)]
 

@@ -4,6 +4,7 @@
 
 import itertools
 import os
+import types
 
 import numpy as np
 import pytest
@@ -200,6 +201,19 @@ def test_tokens_that_all_ranks_have(alone, two_ranks):
         assert torch.equal(first + last, wanted) and not torch.any((first != 0) & (last != 0))
 
 
+def test_slots_as_transformers_leaves_them():
+    """The expert-parallel router of Transformers beside the stand-in of these tests."""
+    parallel = pytest.importorskip("transformers.distributed.tensor_parallel")
+    ids, factors = torch.randint(6, (23, 3)), torch.rand(23, 3)
+    for rank in range(2):
+        mesh = types.SimpleNamespace(get_local_rank=lambda: rank, size=lambda: 2)
+        with torch.no_grad():
+            _, scores, indices = parallel.EpRouterParallel().transform_output_post_forward(
+                types.SimpleNamespace(num_experts=6), (None, factors, ids), mesh)
+        wanted = cases.as_router_leaves(ids, factors, experts_of(rank, 2, 6))
+        assert torch.equal(indices, wanted[0]) and torch.equal(scores, wanted[1])
+
+
 def test_an_error_of_one_rank_is_one_of_all(two_ranks):
     first, last = two_ranks[2]
     for static in (False, True):
@@ -207,9 +221,10 @@ def test_an_error_of_one_rank_is_one_of_all(two_ranks):
         assert last["many", static] == many and last["shape", static].startswith("expected x of shape [T, 64], but got (2, 63)")
         assert last["types", static] == "expected x of bfloat16 for activations of bf16, but got float16"
         assert first["many", static] == many
-        for name in ("shape", "types"):
+        assert last["none", static] == "expected x as a tensor of torch, but got NoneType"
+        for name in ("shape", "types", "none"):
             assert first[name, static] == "expected arguments that go together on every rank, but rank 1 refused its own"
-        for name in ("many", "shape", "types"):
+        for name in ("many", "shape", "types", "none"):
             for each in (first, last):
                 assert torch.equal(each[name, static, "after"], first["many", False, "after"])
     for name, what in (("options", "order on every rank, but got slot on rank 0 and rank_grouped"), ("wire", "return_format")):
