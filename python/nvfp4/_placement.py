@@ -12,7 +12,7 @@ import torch
 from ._scalars import check_count
 from .errors import ArgumentError
 
-__all__ = ["Placement", "PlacementLike", "experts_of"]
+__all__ = ["Placement", "PlacementLike", "balanced_placement", "experts_of"]
 
 #: For each expert its rank, or the ranks that keep a copy of it.
 PlacementLike = Sequence[Union[int, Sequence[int]]]
@@ -25,6 +25,41 @@ def experts_of(rank: int, ranks: int, experts: int) -> range:
     least, more = divmod(experts, ranks)
     first = rank * least + min(rank, more)
     return range(first, first + least + (rank < more))
+
+
+def balanced_placement(loads: Sequence[float], ranks: int, copies: int = 0) -> list[list[int]]:
+    """A table for ``placement`` from the ``loads`` of experts, such as how many slots each had: ranks with as many experts as
+    others or one less, and about equal loads.
+
+    The experts with the most load for each copy get ``copies`` further ones, none two on a rank. Experts are then placed, those
+    with most copies first and then by falling load, on the ranks with the least so far. The same loads give the same table. ArgumentError for loads that are
+    negative or not finite, and for numbers of ranks or copies that do not fit.
+    """
+    experts = len(loads)
+    values = [float(load) for load in loads]
+    for expert, load in enumerate(values):
+        if not 0 <= load < float("inf"):
+            raise ArgumentError(f"expected a finite load of 0 or more for each expert, but got {load} for expert {expert}")
+    ranks = check_count("ranks", ranks, experts, "the number of experts")
+    copies = check_count("copies", copies, experts * (ranks - 1), "one of each expert on each other rank", least=0)
+    counts = [1] * experts
+    for _ in range(copies):
+        hottest = max((e for e in range(experts) if counts[e] < ranks), key=lambda e: (values[e] / counts[e], -e))
+        counts[hottest] += 1
+    least, more = divmod(experts + copies, ranks)
+    table: list[list[int]] = [[] for _ in range(experts)]
+    taken, load_of = [0] * ranks, [0.0] * ranks
+    # The experts with most copies first, which have the fewest ranks to choose from.
+    for expert in sorted(range(experts), key=lambda e: (-counts[e], -values[e] / counts[e], e)):
+        for _ in range(counts[expert]):
+            free = [r for r in range(ranks) if r not in table[expert]]
+            may_exceed = sum(each > least for each in taken) < more
+            room = [r for r in free if taken[r] < least or taken[r] == least and may_exceed] or free
+            rank = min(room, key=lambda r: (load_of[r], taken[r], r))
+            table[expert].append(rank)
+            taken[rank] += 1
+            load_of[rank] += values[expert] / counts[expert]
+    return [sorted(entry) for entry in table]
 
 
 class Placement:

@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 from ._exchange import Exchange, Message, StaticExchange
 from ._expert_programs import Wire, input_wire, run_experts, sum_slots, wire_of
-from ._placement import Placement, PlacementLike, experts_of
+from ._placement import Placement, PlacementLike, balanced_placement, experts_of
 from ._replicated import replicated_experts
 from ._torch_device import DTYPES
 from ._torch_layer import MoELayer
@@ -26,7 +26,7 @@ from .errors import ArgumentError, check_one_of
 from .layer import MoEWeights
 from .tensors import FORMATS
 
-__all__ = ["MoE", "experts_of", "replicated_experts"]
+__all__ = ["MoE", "balanced_placement", "experts_of", "replicated_experts"]
 
 _ELEMENTS = ("f32", "bf16", "f16")
 ORDERS = ("slot", "rank_grouped")

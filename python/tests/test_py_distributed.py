@@ -19,7 +19,7 @@ import distributed_work as cases  # noqa: E402
 import nvfp4.torch  # noqa: E402
 from nvfp4 import _expert_programs, _torch_layer  # noqa: E402
 from nvfp4._placement import Placement  # noqa: E402
-from nvfp4.distributed import MoE, experts_of  # noqa: E402
+from nvfp4.distributed import MoE, balanced_placement, experts_of  # noqa: E402
 from torch_sim import SimulatedDevice  # noqa: E402
 
 IS_FULL = bool(os.environ.get("NVFP4_FULL_TESTS"))
@@ -253,6 +253,28 @@ def test_experts_of_ranks(experts, ranks, sizes):
 def test_wrong_placements(table, message):
     with pytest.raises(nvfp4.ArgumentError, match=message):
         Placement(3, 2, table)
+
+
+def test_balanced_placement():
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        experts = int(rng.integers(1, 40))
+        ranks = int(rng.integers(1, min(experts, 9) + 1))
+        copies = int(rng.integers(0, min(experts * (ranks - 1), 20) + 1))
+        table = balanced_placement(rng.choice([0, 1, 50], experts) * rng.random(experts), ranks, copies)
+        counts = [len(local) for local in Placement(experts, ranks, table).local]
+        assert sum(counts) == experts + copies and max(counts) - min(counts) <= 1
+    # One expert with half of the load is on every rank, the other copies are of the next ones.
+    loads = [8, 2, 1, 1, 1, 1, 1, 1]
+    table = balanced_placement(loads, 4, 4)
+    assert table[0] == [0, 1, 2, 3] and [len(entry) for entry in table[1:]] == [2, 1, 1, 1, 1, 1, 1]
+    of_ranks = [sum(load / len(entry) for load, entry in zip(loads, table) if rank in entry) for rank in range(4)]
+    assert max(of_ranks) <= 1.25 * sum(loads) / 4 and table == balanced_placement(loads, 4, 4)
+    for arguments, message in ((([1, -1], 2), "expected a finite load of 0 or more for each expert, but got -1.0 for expert 1"),
+                               (([1, 1], 3), "expected ranks as a whole number from 1 to 2, the number of experts, but got 3"),
+                               (([1, 1], 2, 3), "expected copies as a whole number from 0 to 2, one of each expert on each other")):
+        with pytest.raises(nvfp4.ArgumentError, match=message):
+            balanced_placement(*arguments)
 
 
 def test_wrong_calls(alone):
