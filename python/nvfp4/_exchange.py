@@ -93,6 +93,8 @@ class Exchange:
         """The expert of each slot (E: none) and the rank that it goes to (the number of ranks: none), ``[T, k]``."""
         known = ids.long()
         known = torch.where((known < 0) | (known > self.count), self.count, known)
+        if self.table.shape[1] == 1:
+            return known, self.table.flatten()[known]
         token = torch.arange(ids.shape[0], device=ids.device)[:, None] + self.rank
         return known, self.table[known, token % self.copies[known]]
 

@@ -9,6 +9,7 @@ Every part is one function for any number of rows, on the CPU or in the current 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from . import _dlpack
 from ._calls import DIALECT, program_of
 from ._layer_text import PLAIN
 from ._torch_device import DTYPES, ELEMENTS, HostTensorLauncher, find_device, find_launcher, keep
-from ._torch_layer import MoELayer
+from ._torch_layer import MoELayer, parse_signature
 from .options import quantizer_of
 from .tensors import FORMATS, scales_shape, values_shape
 
@@ -83,6 +84,7 @@ class Wire:
         return run(self.pack_text(ELEMENTS[rows.dtype]), [rows.contiguous()], made,
                    scalars=() if self.encode is None else (self.encode,))
 
+    @functools.lru_cache(maxsize=1024)
     def pack_text(self, element: str) -> str:
         """The text of :meth:`pack` for rows of an element type."""
         x = f"tensor<?x{self.hidden}x{element}>"
@@ -100,6 +102,7 @@ class Wire:
         made = (parts[0].shape[0], self.hidden), DTYPES[element]
         return run(self.unpack_text(element), [part.contiguous() for part in parts], [made])[0]
 
+    @functools.lru_cache(maxsize=1024)
     def unpack_text(self, element: str) -> str:
         """The text of :meth:`unpack`."""
         out = f"tensor<?x{self.hidden}x{element}>"
@@ -130,8 +133,14 @@ def input_wire(layer: MoELayer) -> Wire:
 
 def experts_text(layer: MoELayer, top_k: int, out: str) -> str:
     """The text of :func:`run_experts`."""
-    wire = input_wire(layer)
-    text = layer.signature.given(0, (0, top_k), (0, top_k), None, element=wire.form if wire.is_plain else "bf16", ids="i32",
+    return _experts_text(layer._signature, top_k, out)
+
+
+@functools.lru_cache(maxsize=1024)
+def _experts_text(signature: str, top_k: int, out: str) -> str:
+    described = parse_signature(signature)
+    wire = Wire(described.act, described.hidden)
+    text = described.given(0, (0, top_k), (0, top_k), None, element=wire.form if wire.is_plain else "bf16", ids="i32",
                                  scores="f32")
     return dataclasses.replace(text, out=out, rows="" if wire.is_plain else wire.storage).rows_text()
 
@@ -149,6 +158,7 @@ def run_experts(layer: MoELayer, rows: Sequence[torch.Tensor], ends: torch.Tenso
                constants, layer._scalars)[0]  # type: ignore[arg-type]
 
 
+@functools.lru_cache(maxsize=1024)
 def sort_text(slots: int, groups: int) -> str:
     """The text of :func:`sort_slots`."""
     group, ends = f"tensor<?x{slots}xi32>", f"tensor<{groups}xi32>"
@@ -176,6 +186,7 @@ def sort_slots(group: torch.Tensor, groups: int) -> tuple[torch.Tensor, torch.Te
     return ends, token, row
 
 
+@functools.lru_cache(maxsize=1024)
 def sum_text(element: torch.dtype, hidden: int, slots: int, out: torch.dtype) -> str:
     """The text of :func:`sum_slots`."""
     y, o = f"tensor<?x{hidden}x{ELEMENTS[element]}>", f"tensor<?x{hidden}x{ELEMENTS[out]}>"

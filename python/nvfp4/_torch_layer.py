@@ -28,7 +28,7 @@ from .layer import MoEWeights
 from .options import activation_of
 from .tensors import ScaledTensor
 
-__all__ = ["MoELayer", "moe_layer"]
+__all__ = ["MoELayer", "moe_layer", "parse_signature"]
 
 # `choice` is the router's logits, or ids and weights of experts; `signature` a LayerSignature in JSON.
 library.define("moe_layer(Tensor x, Tensor[] choice, Tensor[] constants, float[] scalars, int? top_k, "
@@ -36,7 +36,8 @@ library.define("moe_layer(Tensor x, Tensor[] choice, Tensor[] constants, float[]
 
 
 @functools.lru_cache(maxsize=1024)
-def _parse(signature: str) -> LayerSignature:
+def parse_signature(signature: str) -> LayerSignature:
+    """The signature of a layer of its text."""
     return LayerSignature(**json.loads(signature))
 
 
@@ -68,7 +69,7 @@ def _text_of(x: torch.Tensor, choice: Sequence[torch.Tensor], top_k: int | None,
            *((each.dtype, each.shape[1:], each.shape[:1] == (tokens,)) for each in choice))
     found = _texts.get(key)
     if found is None:
-        layer = _describe(x, choice, top_k, dtype, _parse(signature), on_device)
+        layer = _describe(x, choice, top_k, dtype, parse_signature(signature), on_device)
         found = _texts[key] = layer, layer.text()
     return found
 
@@ -107,7 +108,7 @@ def _on_gpu(x: torch.Tensor, *rest: Any) -> torch.Tensor:
 def _shapes_only(x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence[torch.Tensor],
                  scalars: Sequence[float], top_k: int | None, dtype: torch.dtype | None,
                  signature: str) -> torch.Tensor:
-    layer = _describe(x, choice, top_k, dtype, _parse(signature), False)
+    layer = _describe(x, choice, top_k, dtype, parse_signature(signature), False)
     return x.new_empty((x.shape[0], layer.hidden), dtype=DTYPES[layer.out])
 
 
