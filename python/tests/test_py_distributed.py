@@ -188,6 +188,9 @@ def test_virtual_ranks(two_ranks):
             assert (program.run(*arguments) == wanted).all()
             found.append(got)
     assert (found[0] != found[3]).any()
+    # Neighbours on ranks: the program of one rank divides instead of looking up.
+    program = nvfp4.Program(LAYER.replace("ATTRIBUTES", "rank_grouped"))
+    assert (program.run(*arguments) == program.reference(*arguments)).all()
 
 
 def test_tokens_that_all_ranks_have(alone, two_ranks):

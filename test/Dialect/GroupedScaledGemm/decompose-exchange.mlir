@@ -74,3 +74,22 @@ func.func @by_rank(%y: tensor<6x64xf32>, %s: tensor<3x2xi32>, %w: tensor<3x2xf32
       {rank_grouped, table = [[0], [0, 1], [1]]} -> tensor<3x64xbf16>
   return %o : tensor<3x64xbf16>
 }
+
+// -----
+
+// Seven experts on three ranks: three, two and two of them.
+
+// CHECK-LABEL: func @neighbours(
+// CHECK-NOT:     dense<
+// CHECK:         linalg.generic
+// CHECK:         ^bb0(%[[IN:.*]]: i32, %{{.*}}: i32):
+// CHECK:           %[[E:.*]] = arith.index_cast %[[IN]] : i32 to index
+// CHECK:           %[[FIRST:.*]] = arith.constant 3 : index
+// CHECK:           arith.cmpi slt, %[[E]], %[[FIRST]]
+// CHECK:           arith.divsi %[[E]], %{{.*}} : index
+func.func @neighbours(%y: tensor<6x64xf32>, %s: tensor<3x2xi32>, %w: tensor<3x2xf32>, %e: tensor<3x2xi32>, %ends: tensor<7xi32>,
+                      %t: tensor<3xi32>) -> tensor<3x64xf32> {
+  %o = grouped_scaled_gemm.return_rows(%y : tensor<6x64xf32>) by(%s : tensor<3x2xi32>) weights(%w : tensor<3x2xf32>)
+      from(%e : tensor<3x2xi32>) ends(%ends : tensor<7xi32>) tokens(%t : tensor<3xi32>) {rank_grouped} -> tensor<3x64xf32>
+  return %o : tensor<3x64xf32>
+}

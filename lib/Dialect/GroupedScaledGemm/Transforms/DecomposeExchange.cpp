@@ -108,12 +108,46 @@ makeEach(OpBuilder &b, Location loc, RankedTensorType type, ValueRange inputs,
       .getResult(0);
 }
 
+/// The rank of an expert, an index, where experts are neighbours: `experts` on
+/// `ranks` ranks, the first of which have one more.
+static Value makeNeighbourRank(OpBuilder &b, Location loc, Value expert,
+                               int64_t experts, int64_t ranks) {
+  int64_t least = experts / ranks, more = experts % ranks;
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  Value first = number(more * (least + 1));
+  Value isOfMore =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, expert, first);
+  Value early = arith::DivSIOp::create(b, loc, expert, number(least + 1));
+  Value late = arith::DivSIOp::create(
+      b, loc, arith::SubIOp::create(b, loc, expert, first), number(least));
+  late = arith::AddIOp::create(b, loc, late, number(more));
+  return arith::SelectOp::create(b, loc, isOfMore, early, late);
+}
+
 /// The rank of each slot, -1 where it is not used, of experts `[T, k]`.
 static Value makeRankOfSlot(OpBuilder &b, ReturnRowsOp op,
                             ArrayRef<Value> extents) {
   Location loc = op.getLoc();
   int64_t ranks = cast<ShapedType>(op.getTokens().getType()).getDimSize(0);
   int64_t experts = cast<ShapedType>(op.getEnds().getType()).getDimSize(0);
+  auto type = cast<RankedTensorType>(op.getExperts().getType());
+  auto i32 = b.getI32Type();
+  if (!op.getTable()) {
+    // Without constant tensors, which have no place in device memory.
+    auto divide = [&](OpBuilder &n, Location at, ValueRange elements) -> Value {
+      Value expert =
+          arith::IndexCastOp::create(n, at, n.getIndexType(), elements[0]);
+      Value none = arith::ConstantIntOp::create(n, at, i32, -1);
+      Value isUsed = arith::CmpIOp::create(n, at, arith::CmpIPredicate::sgt,
+                                           elements[0], none);
+      Value rank = arith::IndexCastOp::create(
+          n, at, i32, makeNeighbourRank(n, at, expert, experts, ranks));
+      return arith::SelectOp::create(n, at, isUsed, rank, none);
+    };
+    return makeEach(b, loc, type, op.getExperts(), extents, divide);
+  }
   auto lists = getRanksOfExperts(op.getTableAttr(), experts, ranks);
   size_t most = 0;
   for (ArrayRef<int64_t> list : lists)
@@ -161,11 +195,10 @@ static Value makeRankOfSlot(OpBuilder &b, ReturnRowsOp op,
         tensor::ExtractOp::create(n, at, table, ValueRange{expert, home, turn});
     Value isUsed = arith::CmpIOp::create(n, at, arith::CmpIPredicate::sge,
                                          given, number(0));
-    Value none = arith::ConstantIntOp::create(n, at, n.getI32Type(), -1);
+    Value none = arith::ConstantIntOp::create(n, at, i32, -1);
     return arith::SelectOp::create(n, at, isUsed, rank, none);
   };
-  return makeEach(b, loc, cast<RankedTensorType>(op.getExperts().getType()),
-                  op.getExperts(), extents, pick);
+  return makeEach(b, loc, type, op.getExperts(), extents, pick);
 }
 
 /// The sums of each rank, added up.

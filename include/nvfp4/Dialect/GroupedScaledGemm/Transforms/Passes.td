@@ -76,8 +76,8 @@ def DecomposeExchangePass : Pass<"gsg-decompose-exchange"> {
     the same results to the bit. `tokens`, `capacity` and `table` change none
     without `rank_grouped`, and code of one rank does not check them. With it
     there is a `combine` for each rank, over the slots that go there, and their
-    sum; the ranks of experts are constant tensors then, which functions on
-    device memory refuse.
+    sum; a `table` is a constant tensor then, which functions on device memory
+    refuse.
 
     Accepts any IR on tensors. Afterwards none of the three operations remains.
     Keeps all else.
