@@ -136,6 +136,78 @@ TEST(Findings, LanesOfOneStoreThatDiffer) {
   EXPECT_EQ(storeReports("red.global.add.u32 [%rd3], %r0;"), "");
 }
 
+/// Reports of 64 threads that each load the word that %rd3 (global) points to,
+/// or that at %r5 (shared, of words that thread i has written), and then run
+/// `body`.
+std::string wordReports(const std::string &body) {
+  RunOptions options;
+  options.check = true;
+  return run(moduleAround(prologue() + R"(
+    mov.u32 %r4, smem;
+    mad.lo.u32 %r5, %r0, 4, %r4;
+    mad.wide.u32 %rd3, %r0, 4, %rd2;
+    shr.u32 %r7, %r0, 5;
+    setp.eq.u32 %p1, %r7, 0;
+    xor.b32 %r8, %r0, 1;
+    mad.wide.u32 %rd4, %r8, 4, %rd2;
+    st.shared.u32 [%r5], %r0;
+    bar.sync 0;
+    )" + body + R"(
+    ret;)",
+                          sharedMemory),
+             std::vector<uint64_t>(32, 7), 64, options)
+      .reports;
+}
+
+TEST(Findings, LoadsOfAWarpAreRememberedByLane) {
+  std::string load = "ld.global.u32 %r6, [%rd3];\n";
+  // Each lane its own word, or that of its neighbour.
+  EXPECT_EQ(wordReports(load + "st.global.u32 [%rd3], %r6;"), "");
+  EXPECT_NE(wordReports(load + "st.global.u32 [%rd4], %r0;")
+                .find("by another lane of the warp, without bar.warp.sync"),
+            std::string::npos);
+  EXPECT_EQ(wordReports(load + "bar.warp.sync -1; st.global.u32 [%rd4], %r0;"),
+            "");
+  // The words of the other warp.
+  std::string other = "xor.b32 %r8, %r0, 32; mad.wide.u32 %rd5, %r8, 4, %rd2;\n"
+                      "@%p1 st.global.u32 [%rd5], %r0;";
+  EXPECT_NE(wordReports(load + other).find("data-race: "), std::string::npos);
+  EXPECT_EQ(wordReports(load + "bar.sync 0;" + other), "");
+}
+
+TEST(Findings, LanesThatLoadTheSameWords) {
+  // Both halves of a warp load the same sixteen words; lane 0 stores in one.
+  std::string halves = "and.b32 %r8, %r0, 47; mad.lo.u32 %r9, %r8, 4, %r4;\n"
+                       "ld.shared.u32 %r6, [%r9];\n";
+  std::string store = "and.b32 %r10, %r0, 31; setp.eq.u32 %p2, %r10, 0;\n"
+                      "@%p2 st.shared.u32 [%r9], %r6;";
+  EXPECT_NE(wordReports(halves + store).find("by another lane of the warp"),
+            std::string::npos);
+  EXPECT_EQ(wordReports(halves + "bar.warp.sync -1;" + store), "");
+  // All load one word.
+  std::string one = "mov.u32 %r9, smem; ld.shared.u32 %r6, [%r9];\n";
+  EXPECT_NE(wordReports(one + "@%p1 st.shared.u32 [%r9], 3;").find("data-race"),
+            std::string::npos);
+  EXPECT_EQ(wordReports(one + "bar.sync 0; @%p1 st.shared.u32 [%r9], 3;"), "");
+  // A read of the same round and lane stands for a later one, not for others.
+  std::string again = "ld.shared.u32 %r6, [%r5];\n";
+  EXPECT_EQ(wordReports(again + again + "st.shared.u32 [%r5], %r6;"), "");
+  EXPECT_NE(wordReports(again + "bar.sync 0;" + again +
+                        "xor.b32 %r8, %r0, 32; mad.lo.u32 %r9, %r8, 4, %r4;\n"
+                        "@%p1 st.shared.u32 [%r9], %r6;")
+                .find("data-race"),
+            std::string::npos);
+  std::string neighbour = "xor.b32 %r8, %r0, 1; mad.lo.u32 %r9, %r8, 4, %r4;\n";
+  EXPECT_NE(wordReports(neighbour + again +
+                        "ld.shared.u32 %r6, [%r9];\n"
+                        "st.shared.u32 [%r5], %r6;")
+                .find("by another lane of the warp"),
+            std::string::npos);
+  EXPECT_NE(wordReports(neighbour + again + again + "st.shared.u32 [%r9], %r6;")
+                .find("by another lane of the warp"),
+            std::string::npos);
+}
+
 /// Reports of two warps that each store a word of their own choice at one place
 /// and, behind `between`, read it; with `after` at the end.
 std::string twoWarpReports(const std::string &value, const std::string &between,

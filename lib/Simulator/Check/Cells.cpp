@@ -55,8 +55,26 @@ bool Checker::Impl::takesOver(const AccessRecord &read, AccessRecord &record,
   return true;
 }
 
+/// Whether a read of the same epoch conflicts with all that a new one would.
+static bool standsFor(const AccessRecord &read, const AccessView &now) {
+  const AccessRecord &record = now.record;
+  // Mostly somebody else's.
+  if (std::memcmp(&read, &record, sizeof(uint32_t)))
+    return false;
+  return read.sameAgent(record) && !read.isOperation && !read.isRepeated &&
+         read.clock > now.epoch && !(record.bytes & ~read.bytes) &&
+         (read.lane == record.lane || read.lane == AccessRecord::manyLanes) &&
+         (!read.isStrong || (record.isStrong && read.scope <= record.scope));
+}
+
 void Checker::Impl::enterRead(ShadowCell &cell, ReadLists &lists,
                               const AccessView &now) {
+  if (standsFor(cell.read, now))
+    return;
+  if (cell.moreReads)
+    for (AccessRecord &read : lists[cell.moreReads])
+      if (standsFor(read, now))
+        return;
   AccessRecord record = now.record;
   bool replaced = takesOver(cell.read, record, now);
   if (replaced && !cell.moreReads) {
@@ -133,6 +151,37 @@ bool Checker::Impl::followsRepeated(const ShadowCell &cell, ReadLists &lists,
   });
 }
 
+/// Whether a write comes before an access of a thread in the same cluster.
+static bool precedes(const AccessRecord &write, const AccessView &now) {
+  if (write.isOperation || write.cluster != now.cluster.number)
+    return false;
+  return write.clock <= (write.agentPlusOne == now.record.agentPlusOne
+                             ? now.lanesClock
+                             : now.knowledge.own.clock.of(write.agent()));
+}
+
+void Checker::Impl::readCell(ShadowCell &cell, ReadLists &lists,
+                             const AccessView &now, Spot spot) {
+  if (cell.write.valid() && (cell.write.repeats || !precedes(cell.write, now)))
+    return access(cell, lists, now, spot);
+  if (!cell.read.valid() && !cell.moreReads)
+    cell.read = now.record;
+  else
+    enterRead(cell, lists, now);
+}
+
+bool Checker::Impl::readStripe(const AccessView &now, uint64_t address,
+                               unsigned size) {
+  uint64_t begin = address % GlobalShadow::pageBytes, end = begin + 32 * size;
+  if (end > GlobalShadow::pageBytes)
+    return false;
+  GlobalShadow::Page &page = global.page(address);
+  if (page.cells)
+    return false;
+  enterRange(page, now, begin, end, size);
+  return true;
+}
+
 void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
                            const AccessView &now, Spot spot) {
   if (!now.write) {
@@ -181,24 +230,12 @@ void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
 
 namespace {
 
-/// Calls `each(byte, mask)` for the pieces of 4 bytes that [from, to) touches,
-/// with the first byte in the piece and a mask of the bytes in it.
-template <typename Each>
-void forPieces(uint64_t from, uint64_t to, const Each &each) {
-  for (uint64_t byte = from; byte < to;) {
-    uint64_t end = std::min(to, (byte | 3) + 1);
-    each(byte, static_cast<uint32_t>(((1u << (end - byte)) - 1) << (byte & 3)));
-    byte = end;
-  }
-}
-
 /// Turns the ranges of reads of a page into cells.
 void makeCells(GlobalShadow::Page &page, ReadLists &lists) {
   page.cells = ShadowCells(GlobalShadow::pageBytes / 4);
-  for (const GlobalShadow::ReadRange &range : page.reads)
-    forPieces(range.begin, range.end, [&](uint64_t byte, uint32_t bytes) {
+  auto enter = [&](AccessRecord record, uint64_t begin, uint64_t end) {
+    forPieces(begin, end, [&](uint64_t byte, uint32_t bytes) {
       ShadowCell &cell = page.cells[byte / 4];
-      AccessRecord record = range.record;
       record.bytes = bytes;
       if (!cell.read.valid()) {
         cell.read = record;
@@ -208,16 +245,34 @@ void makeCells(GlobalShadow::Page &page, ReadLists &lists) {
         cell.moreReads = lists.add();
       lists[cell.moreReads].push_back(record);
     });
+  };
+  for (const GlobalShadow::ReadRange &range : page.reads) {
+    if (!range.laneBytes) {
+      enter(range.record, range.begin, range.end);
+      continue;
+    }
+    AccessRecord record = range.record;
+    record.lane = 0;
+    for (unsigned byte = range.begin; byte < range.end;
+         byte += range.laneBytes) {
+      enter(record, byte, byte + range.laneBytes);
+      record.lane = record.lane + 1;
+    }
+  }
   page.reads = {};
 }
 
 } // namespace
 
 void Checker::Impl::enterRange(GlobalShadow::Page &page, const AccessView &now,
-                               uint64_t begin, uint64_t end) {
+                               uint64_t begin, uint64_t end,
+                               unsigned laneBytes) {
   constexpr size_t mostRanges = 24;
   for (GlobalShadow::ReadRange &range : page.reads) {
     AccessRecord &record = range.record;
+    if (range.laneBytes != laneBytes ||
+        (laneBytes && (range.begin != begin || range.end != end)))
+      continue;
     if (range.begin > begin || range.end < end ||
         !record.sameAgent(now.record) ||
         (!record.isOperation && record.clock <= now.epoch) ||
@@ -233,8 +288,9 @@ void Checker::Impl::enterRange(GlobalShadow::Page &page, const AccessView &now,
     }
   }
   if (page.reads.size() < mostRanges)
-    page.reads.push_back(
-        {static_cast<uint16_t>(begin), static_cast<uint16_t>(end), now.record});
+    page.reads.push_back({static_cast<uint16_t>(begin),
+                          static_cast<uint16_t>(end), now.record,
+                          static_cast<uint16_t>(laneBytes)});
 }
 
 void Checker::Impl::accessGlobal(const AccessView &now, uint64_t address,
@@ -255,8 +311,11 @@ void Checker::Impl::accessGlobal(const AccessView &now, uint64_t address,
         makeCells(page, globalReads);
       forPieces(begin, begin + count, [&](uint64_t byte, uint32_t bytes) {
         cellView.record.bytes = bytes;
-        access(page.cells[byte / 4], globalReads, cellView,
-               {Spot::Global, base + (byte & ~uint64_t{3})});
+        Spot spot{Spot::Global, base + (byte & ~uint64_t{3})};
+        if (now.write || now.operation || now.record.isStrong)
+          access(page.cells[byte / 4], globalReads, cellView, spot);
+        else
+          readCell(page.cells[byte / 4], globalReads, cellView, spot);
       });
     }
     address += count;

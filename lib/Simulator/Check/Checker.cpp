@@ -135,6 +135,57 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
   }
 }
 
+void Checker::warpLoad(Warp &warp, const Place &origin, const int32_t *offset,
+                       unsigned size, LaneMask lanes) {
+  bool isShared = origin.space == StateSpace::Shared;
+  ClusterCheck &cluster = impl->stateOf(warp.cta);
+  WarpState &state = impl->stateOf(warp);
+  state.notSyncedLanes |= lanes;
+  impl->tellInstructionsApart(warp);
+  AccessView now{cluster,
+                 {},
+                 /*write=*/false,
+                 state.knowledge,
+                 /*operation=*/nullptr,
+                 impl->lanesClockOf(state),
+                 state.epoch,
+                 state.instructionClock};
+  now.record.setAgent(impl->warpNumber(warp));
+  now.record.clock = state.clock;
+  now.record.pc = warp.group().pc;
+  now.record.cluster = cluster.number;
+  bool isStripe = !isShared && lanes == allLanes && offset[0] == 0;
+  for (unsigned lane = 1; lane < 32 && isStripe; ++lane)
+    isStripe = offset[lane] == static_cast<int32_t>(lane * size);
+  if (isStripe && !impl->mayOverlap) {
+    now.record.lane = AccessRecord::laneByLane;
+    if (impl->readStripe(now, origin.address, size))
+      return;
+  }
+  // Lanes that read the same bytes do it together: neighbours, and both halves
+  // of the warp, as in products of matrices.
+  bool twice =
+      lanes == allLanes && std::equal(offset, offset + 16, offset + 16);
+  for (LaneMask rest = twice ? lanes & 0xffff : lanes; rest;) {
+    unsigned lane = std::countr_zero(rest);
+    unsigned next = lane;
+    while (next < 32 && (rest >> next & 1) && offset[next] == offset[lane])
+      rest &= ~(LaneMask{1} << next++);
+    now.record.lane = next == lane + 1 && !twice ? lane : manyLanes;
+    uint64_t from = origin.address + offset[lane];
+    if (!isShared) {
+      impl->accessGlobal(now, from, size);
+      continue;
+    }
+    ShadowCells &cells = cluster.ctas[origin.cta->rank].shared;
+    forPieces(from, from + size, [&](uint64_t byte, uint32_t bytes) {
+      now.record.bytes = bytes;
+      impl->readCell(cells[byte / 4], cluster.reads, now,
+                     {Spot::Shared, byte & ~uint64_t{3}});
+    });
+  }
+}
+
 uint32_t Checker::beginOperation(Warp &warp, unsigned lane,
                                  OperationProxy proxy) {
   ClusterCheck &cluster = impl->stateOf(warp.cta);

@@ -143,6 +143,17 @@ struct ClusterCheck {
   Meeting barrier;
 };
 
+/// Calls `each(byte, mask)` for the pieces of 4 bytes that [from, to) touches,
+/// with the first byte in the piece and a mask of the bytes in it.
+template <typename Each>
+void forPieces(uint64_t from, uint64_t to, const Each &each) {
+  for (uint64_t byte = from; byte < to;) {
+    uint64_t end = std::min(to, (byte | 3) + 1);
+    each(byte, static_cast<uint32_t>(((1u << (end - byte)) - 1) << (byte & 3)));
+    byte = end;
+  }
+}
+
 /// A cell of memory, for reports.
 struct Spot {
   enum Kind : uint8_t { Shared, Tmem, Global } kind;
@@ -269,9 +280,14 @@ struct Checker::Impl {
   /// by adding the other's bytes or lanes.
   bool takesOver(const AccessRecord &read, AccessRecord &record,
                  const AccessView &now) const;
+  /// A weak read of a thread, in the cases that need no look at lists.
+  void readCell(ShadowCell &cell, ReadLists &lists, const AccessView &now,
+                Spot spot);
+  /// Loads of lanes one behind another in a page that nobody has written.
+  bool readStripe(const AccessView &now, uint64_t address, unsigned size);
   /// The same for bytes of global memory.
   void enterRange(GlobalShadow::Page &page, const AccessView &now,
-                  uint64_t begin, uint64_t end);
+                  uint64_t begin, uint64_t end, unsigned laneBytes = 0);
   void accessGlobal(const AccessView &now, uint64_t address, uint64_t size);
   /// Reports an access that may come before the end of the launch before.
   void compareWithLastLaunch(const AccessView &now, uint64_t address);

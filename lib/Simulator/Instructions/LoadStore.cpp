@@ -273,11 +273,16 @@ Step load(Warp &warp, const Inst &inst, LaneMask mask) {
       isCompared && a.order.isWeak() ? MemoryOrder(Ordering::Relaxed) : a.order;
   Addresses addresses(warp, inst, a);
   Window window(warp, a.space, addresses[std::countr_zero(mask)]);
+  // The checker looks at strong loads one by one.
+  bool isPlain = !window.isRemote() && (!isChecked || order.isWeak());
   if constexpr (sizeof(T) <= 8)
-    if (Spread spread; !isChecked && !window.isRemote() &&
-                       measure(warp, inst, a, mask, size, spread))
-      if (loadPlainly<T, Wide>(warp, inst, a, window, spread, mask))
+    if (Spread spread; isPlain && measure(warp, inst, a, mask, size, spread))
+      if (loadPlainly<T, Wide>(warp, inst, a, window, spread, mask)) {
+        if (isChecked)
+          warp.machine.checker->warpLoad(warp, window.place(spread.origin),
+                                         spread.offset.data(), size, mask);
         return Step::Next;
+      }
   for (LaneMask rest = mask; rest;) {
     unsigned lane = std::countr_zero(rest);
     uint64_t address = addresses[lane];

@@ -100,6 +100,11 @@ public:
   void threadAccess(Warp &warp, const Place &place, unsigned size,
                     Access access, unsigned lane, MemoryOrder order = {},
                     const WriteInfo &info = {});
+  /// Weak loads of `lanes`, of `size` bytes each, whose bytes lie
+  /// `offset[lane]` behind `origin` in shared or global memory: the same as
+  /// threadAccess for each, where there is nothing to tell of any.
+  void warpLoad(Warp &warp, const Place &origin, const int32_t *offset,
+                unsigned size, LaneMask lanes);
   /// A write has taken effect.
   void writeTookEffect(const PendingWrite &write, uint64_t address);
   /// Whether a write comes before what the warp does next.

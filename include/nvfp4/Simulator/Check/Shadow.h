@@ -31,6 +31,8 @@ namespace nvfp4::sim {
 struct AccessRecord {
   /// The access was made by several lanes of a warp.
   static constexpr uint32_t manyLanes = Checker::manyLanes;
+  /// Of a range: lane 0 has made that of its first bytes, and so on.
+  static constexpr uint32_t laneByLane = manyLanes + 1;
   /// Width of the cluster number.
   static constexpr unsigned clusterBits = 24;
 
@@ -129,6 +131,8 @@ public:
   struct ReadRange {
     uint16_t begin, end;
     AccessRecord record;
+    /// Bytes of a lane where they go lane by lane.
+    uint16_t laneBytes = 0;
   };
   struct Page {
     ShadowCells cells;

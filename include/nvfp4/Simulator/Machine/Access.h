@@ -86,6 +86,14 @@ public:
     return inside ? first.data + offset : nullptr;
   }
   bool isRemote() const { return first.isRemote; }
+  /// Where an address of the range is, in a space whose lanes share bytes.
+  Place place(uint64_t address) const {
+    Place found = first;
+    found.data += address - begin;
+    found.writtenOffset += address - begin;
+    found.address += address - begin;
+    return found;
+  }
   /// The marks of what has been written, and where in them `address` is.
   ByteMask &written() const { return *first.written; }
   size_t writtenOffset(uint64_t address) const {
