@@ -11,44 +11,71 @@
 
 #include "Philox.h"
 
+#include <array>
 #include <numeric>
 
 using namespace mlir;
 using namespace nvfp4::gsg::arithmetic;
 using IntPredicate = arith::CmpIPredicate;
 
+/// The four words of each counter of `blocks`, vectors of i32.
+static std::array<Value, 4> emitWords(MathBuilder &mb, Value seed,
+                                      Value blocks) {
+  int64_t count = cast<VectorType>(blocks.getType()).getNumElements();
+  Value zero = mb.constant(VectorType::get(count, mb.i32), 0);
+  auto high = [&](Value wide) { return mb.truncate(mb.shr(wide, 32), mb.i32); };
+  std::array<Value, 4> counter = {mb.truncate(blocks, mb.i32), high(blocks),
+                                  zero, zero};
+  Value key[2] = {mb.truncate(seed, mb.i32), high(seed)};
+  for (int round = 0; round < 10; ++round) {
+    Value even = mb.mul(mb.zeroExtend(counter[0], mb.i64), 0xD2511F53);
+    Value odd = mb.mul(mb.zeroExtend(counter[2], mb.i64), 0xCD9E8D57);
+    counter = {
+        mb.bitXor(mb.bitXor(high(odd), counter[1]), mb.splat(key[0], count)),
+        mb.truncate(odd, mb.i32),
+        mb.bitXor(mb.bitXor(high(even), counter[3]), mb.splat(key[1], count)),
+        mb.truncate(even, mb.i32)};
+    key[0] = mb.add(key[0], static_cast<int32_t>(0x9E3779B9));
+    key[1] = mb.add(key[1], static_cast<int32_t>(0xBB67AE85));
+  }
+  return counter;
+}
+
+/// Element i of `first` and element i of `second` in turn, in runs of `run`.
+static Value interleave(MathBuilder &mb, Value first, Value second,
+                        int64_t run) {
+  int64_t count = cast<VectorType>(first.getType()).getNumElements();
+  SmallVector<int64_t> mask;
+  for (int64_t i = 0; i < count; i += run)
+    for (int64_t from : {i, count + i})
+      for (int64_t j = 0; j < run; ++j)
+        mask.push_back(from + j);
+  return mb.shuffle(first, second, mask);
+}
+
 Value nvfp4::gsg::arithmetic::emitPhiloxUniform(MathBuilder &mb, Value seed,
                                                 Value first, int64_t lanes) {
-  constexpr int64_t low = 0xFFFFFFFF;
-  auto type = VectorType::get(lanes, mb.i64);
-  SmallVector<int64_t> iota(lanes);
+  // Four elements share a counter, and one counter more is begun by elements
+  // that do not start with one.
+  int64_t count = lanes / 4 + 1;
+  auto type = VectorType::get(count, mb.i64);
+  SmallVector<int64_t> iota(count);
   std::iota(iota.begin(), iota.end(), 0);
-  Value lane = arith::ConstantOp::create(
+  Value numbers = arith::ConstantOp::create(
       mb.builder, mb.loc, DenseElementsAttr::get(type, ArrayRef(iota)));
-  Value index = mb.add(mb.splat(first, lanes), lane);
-  Value block = mb.shr(index, 2);
-  Value zero = mb.constant(type, 0);
-  Value counter[4] = {mb.bitAnd(block, low), mb.shr(block, 32), zero, zero};
-  Value key[2] = {mb.bitAnd(seed, low), mb.shr(seed, 32)};
-  for (int round = 0; round < 10; ++round) {
-    Value even = mb.mul(counter[0], 0xD2511F53);
-    Value odd = mb.mul(counter[2], 0xCD9E8D57);
-    Value word0 = mb.bitXor(mb.bitXor(mb.shr(odd, 32), counter[1]),
-                            mb.splat(key[0], lanes));
-    Value word2 = mb.bitXor(mb.bitXor(mb.shr(even, 32), counter[3]),
-                            mb.splat(key[1], lanes));
-    counter[0] = word0;
-    counter[1] = mb.bitAnd(odd, low);
-    counter[2] = word2;
-    counter[3] = mb.bitAnd(even, low);
-    key[0] = mb.bitAnd(mb.add(key[0], 0x9E3779B9), low);
-    key[1] = mb.bitAnd(mb.add(key[1], 0xBB67AE85), low);
+  Value blocks = mb.add(mb.splat(mb.shr(first, 2), count), numbers);
+  std::array<Value, 4> words = emitWords(mb, seed, blocks);
+  Value all = interleave(mb, interleave(mb, words[0], words[1], 1),
+                         interleave(mb, words[2], words[3], 1), 2);
+  Value position = mb.bitAnd(first, 3), word;
+  for (int64_t begin = 0; begin < 4; ++begin) {
+    SmallVector<int64_t> mask(lanes);
+    std::iota(mask.begin(), mask.end(), begin);
+    Value part = mb.shuffle(all, all, mask);
+    word =
+        word ? mb.select(mb.cmp(IntPredicate::eq, position, begin), part, word)
+             : part;
   }
-  Value position = mb.bitAnd(index, 3);
-  Value word = counter[0];
-  for (int i = 1; i < 4; ++i)
-    word = mb.select(mb.cmp(IntPredicate::eq, position, i), counter[i], word);
   // 24 bits are exact as f32.
-  Value high = mb.truncate(mb.shr(word, 8), mb.i32);
-  return mb.mulF(mb.intToFloat(high), 0x1p-24);
+  return mb.mulF(mb.intToFloat(mb.shr(word, 8)), 0x1p-24);
 }

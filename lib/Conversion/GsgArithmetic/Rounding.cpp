@@ -165,22 +165,26 @@ Value nvfp4::gsg::arithmetic::emitEncodeE2M1Stochastic(
     format::NegativeZero negativeZero) {
   MathBuilder mb(builder, loc);
   Value magnitude = mb.absF(x);
-  // In f64 the sum of two f32 cannot round up to an integer it is below.
   // Above 6 the code is 7 anyway, so the limit only keeps the cast defined; a
   // NaN becomes the limit, too.
   Value inRange = mb.cmpF(FloatPredicate::OLT, magnitude, 6.0);
-  Value wide = mb.widen(mb.select(inRange, magnitude, mb.real(magnitude, 6.0)));
-  Value draw = mb.widen(u);
-  auto floorAt = [&](double perUlp) {
-    Value sum = mb.addF(mb.mulF(wide, perUlp), draw);
-    return arith::FPToUIOp::create(builder, loc, mb.like(sum, mb.i32), sum)
-        .getResult();
+  magnitude = mb.select(inRange, magnitude, mb.real(magnitude, 6.0));
+  auto choose = [&](Value below2, Value below4, Value above) {
+    Value upper =
+        mb.select(mb.cmpF(FloatPredicate::OLT, magnitude, 4.0), below4, above);
+    return mb.select(mb.cmpF(FloatPredicate::OLT, magnitude, 2.0), below2,
+                     upper);
   };
-  Value code = mb.add(floorAt(0.5), 4);
-  code = mb.select(mb.cmpF(FloatPredicate::OLT, magnitude, 4.0),
-                   mb.add(floorAt(1.0), 2), code);
-  code = mb.select(mb.cmpF(FloatPredicate::OLT, magnitude, 2.0), floorAt(2.0),
-                   code);
+  auto real = [&](double value) { return mb.real(magnitude, value); };
+  Value steps = mb.mulF(magnitude, choose(real(2.0), real(1.0), real(0.5)));
+  Type integer = mb.like(magnitude, mb.i32);
+  auto number = [&](int64_t value) { return mb.constant(integer, value); };
+  Value whole = arith::FPToUIOp::create(builder, loc, integer, steps);
+  // Everything is exact: the part below one step, and 1 - u of 24 bits.
+  Value part = mb.subF(steps, mb.intToFloat(whole));
+  Value isUp = mb.cmpF(FloatPredicate::OGE, part, mb.subF(mb.real(u, 1.0), u));
+  Value code = mb.add(choose(number(0), number(2), number(4)), whole);
+  code = mb.add(code, mb.zeroExtend(isUp, mb.i32));
   code = mb.select(inRange, mb.minS(code, 7), mb.constant(code.getType(), 7));
   return signE2M1(mb, x, code, negativeZero);
 }
