@@ -122,17 +122,18 @@ def read_config(folder: pathlib.Path) -> QuantizationConfig | None:
         text = config.get("text_config")
         found = config.get("quantization_config") or (isinstance(text, dict) and text.get("quantization_config"))
         if found:
-            return _parse(file, found)
+            return parse_config(file, found)
     file = folder / "hf_quant_config.json"
     if file.exists():
         found = read_json(file).get("quantization", {})
         if not isinstance(found, dict):
             raise CheckpointError(f"{file}: expected quantization to be an object, but got {type(found).__name__}")
-        return _parse(file, {"quant_method": "modelopt", **found})
+        return parse_config(file, {"quant_method": "modelopt", **found})
     return None
 
 
-def _parse(file: pathlib.Path, config: Any) -> QuantizationConfig:
+def parse_config(file: pathlib.Path, config: Any) -> QuantizationConfig:
+    """The ``quantization_config`` of a model, which ``file`` holds."""
     try:
         method = config["quant_method"]
         parse = {"compressed-tensors": _compressed_tensors, "modelopt": _modelopt, "mxfp4": _gpt_oss}.get(method)
