@@ -122,6 +122,61 @@ def test_other_formats():
         assert correlation(got, results[0]) > 0.95
 
 
+class Rank:
+    """A mesh of one dimension, as a router of Transformers asks for it."""
+
+    ndim = 1
+
+    def __init__(self, rank, ranks):
+        self._rank, self._ranks = rank, ranks
+
+    def get_local_rank(self):
+        return self._rank
+
+    def size(self):
+        return self._ranks
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@torch.no_grad()
+def test_experts_of_other_ranks_are_computed_by_none(ranks):
+    """Local experts of each rank, with what Transformers makes of its router's choice there: their sums are those of all."""
+    parallel = pytest.importorskip("transformers.distributed.tensor_parallel")
+    model = make_model("qwen3_moe")
+    experts, router = experts_of(model)[0], model.model.layers[0].mlp.gate
+    x = torch.randn(9, 64).bfloat16()
+    choice = router(x)
+    wanted = backend.experts_forward(experts, x, choice[2], choice[1]).double()
+    total, none = torch.zeros(9, 64, dtype=torch.float64), 0
+    for rank in range(ranks):
+        _, weights, ids = parallel.EpRouterParallel().transform_output_post_forward(router, choice, Rank(rank, ranks))[:3]
+        none += (ids == 4 // ranks).sum()
+        local = copy.copy(experts)
+        local.__dict__["_parameters"] = {name: torch.nn.Parameter(each.chunk(ranks)[rank])
+                                         for name, each in experts._parameters.items()}
+        local.__dict__.pop(backend._LAYER, None)
+        total += backend.experts_forward(local, x, ids, weights).double()
+    assert none == (ranks - 1) * 9 * 2
+    # Each rank rounds its sum to bfloat16.
+    assert (total - wanted).abs().max() <= (ranks + 1) * 2**-8 * wanted.abs().max()
+
+
+def test_experts_that_are_split_are_not_quantised_in_place():
+    fake = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+    torch.distributed.init_process_group("fake", rank=0, world_size=2, store=fake.FakeStore())
+    try:
+        mesh = torch.distributed.init_device_mesh("cpu", (2,))
+        model = make_model("qwen3_moe")
+        for experts in experts_of(model):
+            split = torch.distributed.tensor.distribute_tensor(experts.down_proj.data, mesh,
+                                                               [torch.distributed.tensor.Shard(0)])
+            experts.down_proj = torch.nn.Parameter(split)
+        with pytest.raises(nvfp4.ArgumentError, match="model on one rank, but its experts are split"):
+            backend.quantize_experts(model)
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 def test_what_is_no_such_layer_is_refused():
     model = make_model("qwen3_moe", torch.float32)
     experts = experts_of(model)[0]
