@@ -14,9 +14,14 @@
 
 #include "gtest/gtest.h"
 
+#include <cstdlib>
+#include <string>
 #include <thread>
+#include <unistd.h>
 
 using namespace nvfp4;
+
+extern "C" const char *nvfp4_sim_message(void);
 
 namespace {
 
@@ -135,4 +140,27 @@ TEST(Devices, MemoryOfAnotherIsOutOfBoundsAndTheErrorStays) {
   int device = -1;
   EXPECT_EQ(cuPointerGetAttribute(&device, 9, second.word), cuda::Success);
   EXPECT_EQ(device, 1);
+}
+
+/// Frees memory at the end of the process, as destructors of programs do, after
+/// the thread's own objects are gone.
+static cuda::DevicePointer leftAtExit = 0;
+static void freeAtExit() {
+  if (cuMemFree_v2(leftAtExit) != cuda::IllegalAddress ||
+      std::string(nvfp4_sim_message()).find("out-of-bounds") ==
+          std::string::npos)
+    _exit(3);
+}
+
+TEST(Devices, CallsAtTheEndOfTheProcessFindTheirError) {
+  auto end = [] {
+    Side first(0), second(1);
+    leftAtExit = first.word;
+    // The error stays, and its text is long.
+    if (launch(first, nullptr, second.word) || std::atexit(freeAtExit))
+      _exit(2);
+    (void)cuCtxSynchronize();
+    std::exit(0);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
 }

@@ -124,6 +124,36 @@ struct ArriveAttributes : InstAttributes {
   bool noIncrement = false;
 };
 
+/// An arrival that waits for copies of a thread.
+struct CopyArrival {
+  std::vector<std::shared_ptr<CopyGroup>> groups;
+  AsyncOperation operation;
+  Cta *cta = nullptr;
+  uint32_t address = 0;
+};
+
+/// Looks again until the copies are done.
+void arriveWhenDone(Machine &machine,
+                    const std::shared_ptr<const CopyArrival> &arrival) {
+  bool pending = std::any_of(arrival->groups.begin(), arrival->groups.end(),
+                             [](const auto &group) { return group->writing; });
+  if (pending) {
+    machine.schedule(1 + machine.random.below(64),
+                     [&machine, arrival] { arriveWhenDone(machine, arrival); });
+    return;
+  }
+  Cta &cta = *arrival->cta;
+  --cta.cluster->pendingOperations;
+  if (machine.checker) {
+    uint32_t offset = arrival->address & sharedOffsetMask;
+    machine.checker->operationArrived(arrival->operation.id, cta, offset);
+    for (const auto &group : arrival->groups)
+      for (uint32_t copy : group->operations)
+        machine.checker->operationArrived(copy, cta, offset);
+  }
+  machine.arrive(cta, arrival->address, 1, arrival->operation.pc);
+}
+
 /// Arrives when all copies the thread has issued so far are complete.
 Step arriveOn(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<ArriveAttributes>();
@@ -143,40 +173,17 @@ Step arriveOn(Warp &warp, const Inst &inst, LaneMask mask) {
       return Step::Stop;
     if (!a.noIncrement)
       ++barrier->pending;
-    auto groups = std::make_shared<std::vector<std::shared_ptr<CopyGroup>>>();
+    auto arrival = std::make_shared<CopyArrival>();
     ThreadCopies &copies = warp.plainCopies[lane];
-    groups->assign(copies.committed.begin(), copies.committed.end());
+    arrival->groups.assign(copies.committed.begin(), copies.committed.end());
     if (copies.open)
-      groups->push_back(copies.open);
-    AsyncOperation operation =
-        beginOperation(warp, lane, OperationProxy::Generic);
-    Cta *cta = &warp.cta;
-    ++cta->cluster->pendingOperations;
-    // Looks again until the copies are done.
-    auto poll = std::make_shared<std::function<void()>>();
-    *poll = [=, &machine] {
-      bool pending = std::any_of(groups->begin(), groups->end(),
-                                 [](const auto &g) { return g->writing; });
-      if (pending) {
-        machine.schedule(1 + machine.random.below(64), [poll] { (*poll)(); });
-        return;
-      }
-      --cta->cluster->pendingOperations;
-      if (machine.checker) {
-        machine.checker->operationArrived(operation.id, *cta,
-                                          address & sharedOffsetMask);
-        for (const auto &group : *groups)
-          for (uint32_t copy : group->operations)
-            machine.checker->operationArrived(copy, *cta,
-                                              address & sharedOffsetMask);
-      }
-      machine.arrive(*cta, address, 1, pc);
-      *poll = nullptr;
-    };
-    machine.schedule(1, [poll] {
-      auto run = *poll;
-      run();
-    });
+      arrival->groups.push_back(copies.open);
+    arrival->operation = beginOperation(warp, lane, OperationProxy::Generic);
+    arrival->cta = &warp.cta;
+    arrival->address = address;
+    ++warp.cta.cluster->pendingOperations;
+    machine.schedule(1,
+                     [&machine, arrival] { arriveWhenDone(machine, arrival); });
   }
   return Step::Next;
 }
