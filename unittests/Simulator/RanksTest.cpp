@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Simulator/Async/TensorMap.h"
 #include "nvfp4/Simulator/Machine/System.h"
 #include "nvfp4/Simulator/Simulator.h"
 
@@ -53,6 +54,8 @@ struct Outcome {
   std::vector<RunResult> results;
   /// What each rank has written.
   std::vector<Words> out;
+  /// The first words of the window of rank 0.
+  Words window;
 };
 
 constexpr size_t windowBytes = 8192, signalBytes = 1024;
@@ -94,6 +97,8 @@ Outcome runRanks(const std::string &text, unsigned count, size_t outWords,
   }
   system.run();
   outcome.results = system.takeResults();
+  outcome.window.resize(4);
+  memories[0]->read(windows[0], outcome.window.data(), 16);
   for (unsigned rank = 0; rank < count; ++rank) {
     outcome.completed &= outcome.results[rank].completed;
     outcome.reports += outcome.results[rank].reports.str(*kernel);
@@ -367,6 +372,119 @@ TEST(Ranks, MemoryWithoutPeerAccess) {
   EXPECT_TRUE(first.disablePeer(second));
   EXPECT_FALSE(first.disablePeer(second));
   EXPECT_NE(reports(), "");
+}
+
+TEST(Ranks, AtomicsOfAllDevicesCount) {
+  // Every lane of every rank takes a ticket of rank 0 and counts once without
+  // one; the sum of the tickets is that of all numbers.
+  const char *text = R"(
+.version 8.8
+.target sm_90a
+.address_size 64
+.visible .entry ranks(.param .align 8 .b8 windows[64], .param .u32 rank,
+                      .param .u32 count, .param .u64 out)
+.reqntid 64, 1, 1
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [windows];
+  ld.param.u64 %rd2, [out];
+  red.relaxed.sys.global.add.u32 [%rd1+4], 1;
+  atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;
+  atom.relaxed.sys.global.add.u32 %r2, [%rd1+8], %r1;
+  red.relaxed.sys.global.add.u32 [%rd1+4], 1;
+  mov.u32 %r3, %tid.x;
+  mad.wide.u32 %rd3, %r3, 4, %rd2;
+  st.global.u32 [%rd3], %r1;
+  ret;
+})";
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    Outcome outcome = runRanks(text, 4, 64, schedule(seed, true));
+    EXPECT_EQ(outcome.reports, "");
+    std::vector<bool> taken(256);
+    for (const Words &tickets : outcome.out)
+      for (uint32_t ticket : tickets) {
+        ASSERT_LT(ticket, 256u);
+        EXPECT_FALSE(taken[ticket]);
+        taken[ticket] = true;
+      }
+    EXPECT_EQ(outcome.window[1], 512u);
+    EXPECT_EQ(outcome.window[2], 255u * 256 / 2);
+  }
+}
+
+TEST(Ranks, TensorCopiesReachPeers) {
+  // A tile of a tensor of device 1 goes to another tensor of device 1, through
+  // shared memory of device 0.
+  const char *text = R"(
+.version 8.8
+.target sm_90a
+.address_size 64
+.visible .entry ranks(.param .align 64 .b8 from[128], .param .align 64 .b8 to[128])
+.reqntid 1, 1, 1
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<4>;
+  .shared .align 128 .b8 tile[512];
+  .shared .align 8 .b64 bar;
+  mov.b64 %rd1, from;
+  cvta.param.u64 %rd1, %rd1;
+  mov.b64 %rd2, to;
+  cvta.param.u64 %rd2, %rd2;
+  mov.u32 %r1, tile;
+  mov.u32 %r2, bar;
+  mov.u32 %r3, 4;
+  mov.u32 %r4, 2;
+  mbarrier.init.shared.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 64;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r3, %r4}], [%r2];
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0;
+  @!%p1 bra WAIT;
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {%r3, %r4}], [%r1];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  ret;
+})";
+  Diagnostics diagnostics("ranks.ptx");
+  auto program = Program::load(text, "ranks.ptx", diagnostics);
+  ASSERT_NE(program, nullptr) << diagnostics.str();
+  DeviceMemory first(0), second(1);
+  first.enablePeer(second);
+  constexpr unsigned width = 16, height = 8;
+  Words values(width * height), result(width * height);
+  for (unsigned i = 0; i < values.size(); ++i)
+    values[i] = 1000 + i;
+  uint64_t arrays[2];
+  LaunchConfig config;
+  config.parameters.resize(256);
+  for (unsigned i = 0; i < 2; ++i) {
+    arrays[i] = second.allocate(values.size() * 4);
+    second.fill(arrays[i], 0, values.size() * 4);
+    TensorMapSpec spec;
+    spec.type = TensorType::U32;
+    spec.rank = 2;
+    spec.address = arrays[i];
+    spec.size = {width, height, 1, 1, 1};
+    spec.stride = {width * 4};
+    spec.box = {4, 4, 1, 1, 1};
+    TensorMap map;
+    ASSERT_EQ(encodeTensorMap(spec, map), "");
+    std::memcpy(&config.parameters[128 * i], &map, sizeof map);
+  }
+  second.write(arrays[0], values.data(), values.size() * 4);
+  const Kernel *kernel = program->kernel("ranks");
+  EXPECT_EQ(program->launch(*kernel, config, first, schedule(1, true))
+                .reports.str(*kernel),
+            "");
+  second.read(arrays[1], result.data(), values.size() * 4);
+  for (unsigned y = 0; y < height; ++y)
+    for (unsigned x = 0; x < width; ++x) {
+      bool isCopied = x >= 4 && x < 8 && y >= 2 && y < 6;
+      EXPECT_EQ(result[y * width + x], isCopied ? values[y * width + x] : 0u);
+    }
 }
 
 TEST(Ranks, CyclesCountTheLink) {
