@@ -28,17 +28,21 @@ using namespace nvfp4::simcuda;
 
 namespace {
 
-/// A fat binary, and its module when it has been loaded.
+/// A fat binary, and its module on each device where it has been loaded.
 struct Binary {
+  struct Loaded {
+    cuda::Module module = nullptr;
+    Error error = cuda::Success;
+  };
   const void *image = nullptr;
-  cuda::Module module = nullptr;
-  Error error = cuda::Success;
+  std::map<int, Loaded> loaded;
 };
 
 struct Kernel {
   Binary *binary = nullptr;
   std::string name;
-  cuda::Function function = nullptr;
+  /// By device.
+  std::map<int, cuda::Function> functions;
 };
 
 struct Variable {
@@ -61,10 +65,19 @@ Registry &registry() {
   return single;
 }
 
-Error load(Binary &binary) {
-  if (!binary.module && !binary.error)
-    binary.error = cuModuleLoadData(&binary.module, binary.image);
-  return binary.error;
+/// The device of the calling thread.
+int currentDevice() {
+  cuda::Device device = 0;
+  return cuCtxGetDevice(&device) ? 0 : device;
+}
+
+/// The binary's module on a device, which is the current one.
+Error load(Binary &binary, int device, cuda::Module &module) {
+  Binary::Loaded &loaded = binary.loaded[device];
+  if (!loaded.module && !loaded.error)
+    loaded.error = cuModuleLoadData(&loaded.module, binary.image);
+  module = loaded.module;
+  return loaded.error;
 }
 
 } // namespace
@@ -93,15 +106,16 @@ Error simcuda::functionOf(const void *hostFunction, cuda::Function &function) {
   if (found == r.kernels.end())
     return cuda::InvalidDeviceFunction;
   Kernel &kernel = found->second;
-  if (!kernel.function) {
-    if (Error error = load(*kernel.binary))
+  int device = currentDevice();
+  cuda::Function &known = kernel.functions[device];
+  if (!known) {
+    cuda::Module module = nullptr;
+    if (Error error = load(*kernel.binary, device, module))
       return error;
-    Error error = cuModuleGetFunction(&kernel.function, kernel.binary->module,
-                                      kernel.name.c_str());
-    if (error)
+    if (Error error = cuModuleGetFunction(&known, module, kernel.name.c_str()))
       return error == cuda::NotFound ? cuda::InvalidDeviceFunction : error;
   }
-  function = kernel.function;
+  function = known;
   return cuda::Success;
 }
 
@@ -112,9 +126,10 @@ Error simcuda::variableOf(const void *hostVariable,
   auto found = r.variables.find(hostVariable);
   if (found == r.variables.end())
     return cuda::InvalidSymbol;
-  if (Error error = load(*found->second.binary))
+  cuda::Module module = nullptr;
+  if (Error error = load(*found->second.binary, currentDevice(), module))
     return error;
-  return cuModuleGetGlobal_v2(&address, &bytes, found->second.binary->module,
+  return cuModuleGetGlobal_v2(&address, &bytes, module,
                               found->second.name.c_str());
 }
 
@@ -143,7 +158,7 @@ NVFP4_SIM_API void __cudaRegisterFunction(void **binary, const char *host,
   Kernel &kernel = r.kernels[host];
   kernel.binary = reinterpret_cast<Binary *>(binary);
   kernel.name = name;
-  kernel.function = nullptr;
+  kernel.functions.clear();
 }
 
 NVFP4_SIM_API void __cudaRegisterVar(void **binary, char *host, char *,

@@ -152,7 +152,9 @@ void Machine::reportDeadlock() {
           report.where = warp->describe();
         }
   unsigned lines = 24;
-  report.message = "nothing can run; waiting are" + describeWaiting(lines);
+  report.message =
+      "nothing can run; waiting are" +
+      (system ? system->describeWaiting() : describeWaiting(lines));
   stop(std::move(report));
 }
 
