@@ -144,12 +144,45 @@ static int64_t alignmentOf(MathBuilder &mb, const MemRefParts &parts,
   return anyPhase ? parts.elementBytes : std::gcd(parts.rowAlignment, bytes);
 }
 
+/// Whether `bytes` bytes at `address` may be one access, or several of
+/// kVectorBytes, although its alignment is not known to be more than
+/// `alignment`; null where that is no question.
+static Value isAligned(MathBuilder &mb, Value address, int64_t bytes,
+                       int64_t alignment) {
+  int64_t wanted = std::min(bytes, kVectorBytes);
+  if (!mb.isOnDevice() || alignment >= wanted || !llvm::isPowerOf2_64(wanted))
+    return Value();
+  Value number = LLVM::PtrToIntOp::create(mb.builder, mb.loc, mb.i64, address);
+  return mb.cmp(IntPredicate::eq, mb.bitAnd(number, wanted - 1), 0);
+}
+
+static int64_t bytesOf(VectorType type) {
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
 /// `lanes` elements of integer type `element` at `address`.
 static Value loadVector(MathBuilder &mb, Type element, Value address,
                         int64_t lanes, Value mask, int64_t alignment) {
   auto type = VectorType::get(lanes, element);
-  if (!mask)
-    return mb.load(type, address, /*bytes=*/0, alignment);
+  auto load = [&](int64_t known) {
+    return mb.load(type, address, /*bytes=*/0, known);
+  };
+  if (!mask) {
+    int64_t bytes = bytesOf(type);
+    Value aligned = isAligned(mb, address, bytes, alignment);
+    if (!aligned)
+      return load(alignment);
+    auto branch = scf::IfOp::create(
+        mb.builder, mb.loc, aligned,
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(mb.builder, mb.loc,
+                               load(std::min(bytes, kVectorBytes)));
+        },
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(mb.builder, mb.loc, load(alignment));
+        });
+    return branch.getResult(0);
+  }
   return LLVM::MaskedLoadOp::create(
       mb.builder, mb.loc, type, address, mask, mb.constant(type, 0),
       mb.builder.getI32IntegerAttr(static_cast<int32_t>(alignment)),
@@ -173,9 +206,19 @@ static Value hideConstant(MathBuilder &mb, Value count) {
 /// Stores the first `count` lanes, or all of them.
 static void storeVector(MathBuilder &mb, Value vector, Value address,
                         Value count, int64_t alignment) {
-  if (!count)
-    return mb.store(vector, address, /*bytes=*/0, alignment);
   auto type = cast<VectorType>(vector.getType());
+  auto store = [&](int64_t known) {
+    mb.store(vector, address, /*bytes=*/0, known);
+  };
+  if (!count) {
+    int64_t bytes = bytesOf(type);
+    Value aligned = isAligned(mb, address, bytes, alignment);
+    if (!aligned)
+      return store(alignment);
+    return mb.ifThenElse(
+        aligned, [&] { store(std::min(bytes, kVectorBytes)); },
+        [&] { store(alignment); });
+  }
   if (type.getElementTypeBitWidth() < 32 && !mb.isOnDevice())
     count = hideConstant(mb, count);
   LLVM::MaskedStoreOp::create(
@@ -354,8 +397,26 @@ static Value unpackNibbles(MathBuilder &mb, Value bytes) {
 
 Value CodeLines::load(MathBuilder &mb, const Position &at, int64_t lanes,
                       Value count) const {
-  if (transposed || !parts.isContiguous || (anyPhase && isFP4()))
+  if (transposed || !parts.isContiguous)
     return loadOneByOne(mb, at, lanes, count);
+  if (!anyPhase || !isFP4())
+    return loadPacked(mb, at, lanes, count);
+  Value even = mb.cmp(IntPredicate::eq, mb.bitAnd(at.along, 1), 0);
+  auto branch = scf::IfOp::create(
+      mb.builder, mb.loc, even,
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(mb.builder, mb.loc,
+                             loadPacked(mb, at, lanes, count));
+      },
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(mb.builder, mb.loc,
+                             loadOneByOne(mb, at, lanes, count));
+      });
+  return branch.getResult(0);
+}
+
+Value CodeLines::loadPacked(MathBuilder &mb, const Position &at, int64_t lanes,
+                            Value count) const {
   Value address = locate(mb, at).first;
   int64_t bytes = isFP4() ? lanes / 2 : lanes;
   Value mask;

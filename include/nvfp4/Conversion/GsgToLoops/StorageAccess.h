@@ -104,6 +104,9 @@ private:
   /// The address of the byte, and the bit where the code starts (i8, FP4).
   std::pair<mlir::Value, mlir::Value> locate(MathBuilder &mb,
                                              const Position &at) const;
+  /// From a whole byte on.
+  mlir::Value loadPacked(MathBuilder &mb, const Position &at, int64_t lanes,
+                         mlir::Value count) const;
   mlir::Value loadOneByOne(MathBuilder &mb, const Position &at, int64_t lanes,
                            mlir::Value count) const;
   void storeOneByOne(MathBuilder &mb, mlir::Value codes, const Position &at,
