@@ -1,10 +1,12 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A plugin for vLLM 0.33: experts of ModelOpt's NVFP4 checkpoints on GPUs of compute capability 9.0, in place of Marlin.
+"""A plugin for vLLM 0.33: experts of NVFP4 checkpoints of ModelOpt and compressed-tensors on GPUs of compute capability
+9.0, in place of Marlin.
 
 The entry point ``nvfp4`` of the group ``vllm.general_plugins`` calls :func:`register` in each process of vLLM. The method
-``nvfp4_packed`` then claims checkpoints of models with experts; ``quantization="modelopt_fp4"`` leaves them to vLLM, and
-so does ``VLLM_PLUGINS`` without ``nvfp4``. Rows are not quantised (W4A16). Linear layers and the KV cache stay vLLM's.
+``nvfp4_packed`` then claims checkpoints of models with experts; ``quantization="modelopt_fp4"`` or
+``"compressed-tensors"`` leaves them to vLLM, and so does ``VLLM_PLUGINS`` without ``nvfp4``. Rows are not quantised
+(W4A16). Linear layers and the KV cache stay vLLM's.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ def register() -> None:
 
 
 def claims(algorithm: str | None, user: str | None, config: Any, is_hopper: bool) -> bool:
-    """Whether the method takes a checkpoint of ModelOpt's ``algorithm``, for which the user asked for a method or none,
-    of a model with this configuration of Transformers."""
+    """Whether the method takes a checkpoint of an ``algorithm``, as ModelOpt calls it, for which the user asked for a
+    method or none, of a model with this configuration of Transformers."""
     if algorithm not in ("NVFP4", "W4A16_NVFP4") or user not in (None, METHOD):
         return False
     text = config.get_text_config() if hasattr(config, "get_text_config") else config

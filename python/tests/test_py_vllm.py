@@ -1,8 +1,10 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plugin for vLLM, with vLLM's own layers and loaders on the CPU: registration, claims, loading of experts of
-ModelOpt, and their call, against float64. Skipped where vLLM is missing, or of another minor version."""
+ModelOpt and compressed-tensors, and their call, against float64. Skipped where vLLM is missing, or of another minor
+version."""
 
+import copy
 import itertools
 import pathlib
 import tempfile
@@ -32,6 +34,11 @@ from vllm.model_executor.layers.quantization import get_quantization_config  # n
 E, H, I, K = 4, 64, 48, 2
 COUNT = itertools.count()
 QUANTISATION = dict(quant_method="modelopt", quant_algo="NVFP4", group_size=16, ignore=["lm_head"])
+ARGUMENTS = dict(num_bits=4, type="float", strategy="tensor_group", group_size=16, symmetric=True)
+COMPRESSED = dict(quant_method="compressed-tensors", format="nvfp4-pack-quantized", ignore=["lm_head"], config_groups=dict(
+    group_0=dict(targets=["Linear"], weights=ARGUMENTS, input_activations=ARGUMENTS | dict(dynamic="local"))))
+FIELDS = {"modelopt": ("weight", "weight_scale", "weight_scale_2", "input_scale"),
+          "compressed-tensors": ("weight_packed", "weight_scale", "weight_global_scale", "input_global_scale")}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,14 +53,14 @@ def engine():
         yield
 
 
-def make_layer(dtype=torch.bfloat16, **options):
-    config = get_quantization_config(plugin.METHOD).from_config(QUANTISATION)
+def make_layer(dtype=torch.bfloat16, quantisation=QUANTISATION, **options):
+    config = get_quantization_config(plugin.METHOD).from_config(copy.deepcopy(quantisation))
     return FusedMoEFactory(num_experts=E, top_k=K, hidden_size=H, intermediate_size=I, params_dtype=dtype,
                            quant_config=config, prefix=f"model.layers.{next(COUNT)}.mlp.experts",
                            tp_size=1, dp_size=1, **options)
 
 
-def make_weights(rng):
+def make_weights(rng, convention="modelopt"):
     """Tensors of a checkpoint by the names below the layer, and values ``{(expert, side): [N, K]}`` in float64."""
     tensors, values = {}, {}
     for e in range(E):
@@ -62,18 +69,19 @@ def make_weights(rng):
             matrix = rng.normal(0, 0.3 if side == "up_proj" else 0.1, shape)
             multiplier = np.float32(np.abs(matrix).max() / 2688)
             codes, scales, values[e, side] = quantise(matrix, "nvfp4", multiplier)
-            tensors |= {f"{e}.{side}.weight": torch.from_numpy(codes),
-                        f"{e}.{side}.weight_scale": torch.from_numpy(scales).view(torch.float8_e4m3fn),
-                        f"{e}.{side}.weight_scale_2": torch.tensor(multiplier),
-                        f"{e}.{side}.input_scale": torch.tensor(np.float32(0.002))}
+            numbers = [np.array(multiplier), np.array(0.002, np.float32)]
+            if convention == "compressed-tensors":
+                numbers = [1 / number.reshape(1) for number in numbers]
+            parts = codes, scales, *numbers
+            tensors |= {f"{e}.{side}.{field}": torch.from_numpy(part) for field, part in zip(FIELDS[convention], parts)}
+            tensors[f"{e}.{side}.weight_scale"] = tensors[f"{e}.{side}.weight_scale"].view(torch.float8_e4m3fn)
     return tensors, values
 
 
-def load(runner, tensors):
+def load(runner, tensors, convention="modelopt"):
     experts = runner.routed_experts
     loaded = set(experts.load_weights(tensors.items()))
-    assert loaded == {f"{side}_{part}" for side in ("w13", "w2")
-                      for part in ("weight", "weight_scale", "weight_scale_2", "input_scale")}
+    assert loaded == {f"{side}_{part}" for side in ("w13", "w2") for part in FIELDS[convention]}
     experts.quant_method.process_weights_after_loading(experts)
     assert not list(experts.parameters())
     return experts
@@ -107,12 +115,14 @@ def choice(rng, tokens, count=E):
     return torch.from_numpy(ids), torch.from_numpy(rng.random((tokens, K)).astype(np.float32))
 
 
+@pytest.mark.parametrize("quantisation", [QUANTISATION, COMPRESSED])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @torch.no_grad()
-def test_experts_are_loaded_by_vllm_and_called_as_by_it(dtype, rng):
+def test_experts_are_loaded_by_vllm_and_called_as_by_it(dtype, quantisation, rng):
     torch.set_default_dtype(dtype)
+    convention = quantisation["quant_method"]
     try:
-        experts = load(make_layer(dtype), (made := make_weights(rng))[0])
+        experts = load(make_layer(dtype, quantisation), (made := make_weights(rng, convention))[0], convention)
     finally:
         torch.set_default_dtype(torch.float32)
     for tokens in (1, 9, 64):
@@ -141,17 +151,18 @@ def test_a_layer_runs_from_its_router_on(rng):
     check(got, oracle(x, ids, weights, made[1]), torch.bfloat16)
 
 
-def test_a_model_of_a_folder_is_claimed(tmp_path, monkeypatch):
-    made = make_checkpoint(tmp_path, "qwen3_moe", "modelopt")
+@pytest.mark.parametrize("convention, method", [("modelopt", "modelopt_fp4"), ("compressed-tensors", "compressed-tensors")])
+def test_a_model_of_a_folder_is_claimed(convention, method, tmp_path, monkeypatch):
+    made = make_checkpoint(tmp_path, "qwen3_moe", convention)
 
     def method_of(**options):
         return ModelConfig(model=str(made.folder), skip_tokenizer_init=True, **options).quantization
 
-    assert method_of() == "modelopt_fp4"
+    assert method_of() == method
     monkeypatch.setattr("nvfp4._vllm_experts.current_platform", types.SimpleNamespace(
         is_cuda=lambda: True, is_device_capability=lambda capability: capability == 90))
     assert method_of() == plugin.METHOD
-    assert method_of(quantization="modelopt_fp4") == "modelopt_fp4"
+    assert method_of(quantization=method) == method
 
 
 def test_the_package_names_the_plugin():
@@ -205,7 +216,9 @@ def test_checkpoints_are_claimed_on_hopper_alone():
     # No GPU of that capability, or a choice of the user.
     assert method.override_quantization_method(QUANTISATION, plugin.METHOD, mixture) == plugin.METHOD
     assert method.override_quantization_method(QUANTISATION, "modelopt_fp4", mixture) is None
-    assert method.override_quantization_method(dict(quant_method="gptq"), plugin.METHOD, mixture) is None
+    assert method.override_quantization_method(COMPRESSED, plugin.METHOD, mixture) == plugin.METHOD
+    for other in (dict(quant_method="gptq"), dict(COMPRESSED, format="pack-quantized"), None):
+        assert method.override_quantization_method(other, plugin.METHOD, mixture) is None
 
 
 def test_layers_that_are_not_computed_are_refused(rng):
