@@ -18,6 +18,8 @@ from layer_oracle import quantised
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers", minversion="5")
 
+from safetensors.torch import load_file, save_file  # noqa: E402
+
 import nvfp4.transformers as backend  # noqa: E402
 from checkpoint_models import SIDES, edit_config, edit_tensors, make_checkpoint  # noqa: E402
 
@@ -193,6 +195,24 @@ def test_modelopt_needs_no_config_argument(tmp_path):
     quantisation["exclude_modules"] = quantisation.pop("ignore")
     (made.folder / "hf_quant_config.json").write_text(json.dumps(dict(producer={}, quantization=quantisation)))
     assert torch.equal(load(made)(tokens).logits, wanted)
+
+
+def test_models_of_several_files_and_without_a_head(tmp_path):
+    """Experts of one layer lie in two files; the names of the base model have no prefix in it."""
+    made = make_checkpoint(tmp_path, "mixtral", "compressed-tensors")
+    tokens = tokens_of()
+    wanted = load(made)(tokens, output_hidden_states=True)
+    config = backend.packed_config(made.folder)
+    base = transformers.AutoModel.from_pretrained(made.folder, config=config, dtype=torch.bfloat16)
+    assert torch.equal(base(tokens).last_hidden_state, wanted.hidden_states[-1])
+    tensors = load_file(made.folder / "model.safetensors")
+    (made.folder / "model.safetensors").unlink()
+    names = sorted(tensors)
+    places = {name: f"model-{i % 2 + 1:05}-of-00002.safetensors" for i, name in enumerate(names)}
+    for file in set(places.values()):
+        save_file({name: tensors[name] for name in names if places[name] == file}, made.folder / file, {"format": "pt"})
+    (made.folder / "model.safetensors.index.json").write_text(json.dumps(dict(metadata={}, weight_map=places)))
+    assert torch.equal(load(made)(tokens).logits, wanted.logits)
 
 
 def test_layers_that_stayed_are_those_of_transformers(tmp_path):
