@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 
 #include <string>
+#include <thread>
 
 using namespace nvfp4;
 
@@ -143,6 +144,24 @@ TEST_F(Peers, WorkOfAStreamStaysInOrder) {
   EXPECT_EQ(word(0, 80), 11u);
   EXPECT_EQ(word(1, 80), 10u);
   EXPECT_EQ(word(1, 81), 55u);
+}
+
+TEST_F(Peers, EachDeviceMayHaveAThread) {
+  std::thread threads[2];
+  cuda::Result results[2] = {cuda::Unknown, cuda::Unknown};
+  for (int i = 0; i < 2; ++i)
+    threads[i] = std::thread([&, i] {
+      enter(sides[i]);
+      launch(i, 7 + i);
+      results[i] = cuStreamSynchronize(sides[i].stream);
+      leave();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(results[i], cuda::Success);
+    EXPECT_EQ(word(i, 64), 8u - i);
+  }
 }
 
 TEST_F(Peers, EventsOrderStreamsOfTwoDevices) {

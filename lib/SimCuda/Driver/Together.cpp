@@ -7,13 +7,15 @@
 //
 // As soon as a device reaches the memory of another, calls add work to a queue
 // of their device. A call that waits does all of it: each device does its own
-// in order, and kernels of different devices run at the same time.
+// in order, and kernels of different devices run at the same time. While these
+// only wait, other threads of the host may add work, which joins.
 //
 //===----------------------------------------------------------------------===//
 
 #include "State.h"
 
 #include <algorithm>
+#include <chrono>
 
 using namespace nvfp4;
 using namespace nvfp4::simcuda;
@@ -66,7 +68,21 @@ static void spreadError(State &s) {
   }
 }
 
+/// Lets other threads of the host, which need the state, go on for a moment.
+static void yield(State &s) {
+  s.mutex.unlock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  s.mutex.lock();
+}
+
 Result State::finishPending() {
+  bool waited = together != nullptr;
+  while (together)
+    yield(*this);
+  if (waited && current().sticky) {
+    lastMessage() = current().stickyMessage;
+    return current().sticky;
+  }
   if (std::all_of(devices.begin(), devices.end(),
                   [](const auto &d) { return d->pending.empty(); }))
     return cuda::Success;
@@ -74,6 +90,14 @@ Result State::finishPending() {
   common.seed += launches;
   together = std::make_unique<SimTogether>(common);
   Result first = feed(*this);
+  together->system.whenIdle = [&] {
+    if (std::all_of(devices.begin(), devices.end(),
+                    [](const auto &d) { return d->isBusy; }))
+      return;
+    yield(*this);
+    Result error = feed(*this);
+    first = first ? first : error;
+  };
   together->system.run([&](size_t ended) {
     together->started[ended].device->isBusy = false;
     Result error = feed(*this);

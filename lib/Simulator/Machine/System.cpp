@@ -95,7 +95,10 @@ System::Device *System::pick() {
 
 void System::run(const std::function<void(size_t)> &ended) {
   auto start = std::chrono::steady_clock::now();
-  while (!running.empty()) {
+  constexpr unsigned roundsBetween = 256;
+  for (uint64_t round = 1; !running.empty(); ++round) {
+    if (whenIdle && round % roundsBetween == 0 && isIdle())
+      whenIdle();
     Device *device = pick();
     if (!device || device->machine.advance())
       continue;
@@ -129,6 +132,13 @@ std::vector<RunResult> System::takeResults() {
     results.back().completed = launch->completed;
   }
   return results;
+}
+
+bool System::isIdle() const {
+  constexpr uint64_t instructions = 5000;
+  return std::all_of(running.begin(), running.end(), [](const Device *device) {
+    return device->machine.getIdle() > instructions;
+  });
 }
 
 uint64_t System::latest() const {

@@ -86,7 +86,9 @@ public:
   /// In the model of cycles: when its next warp or event comes.
   uint64_t nextTime() const;
   /// Nothing has happened for so long that nothing will.
-  bool isStalled() const { return now - lastProgress > options.progressLimit; }
+  bool isStalled() const { return getIdle() > options.progressLimit; }
+  /// Warp instructions since something has happened.
+  uint64_t getIdle() const { return now - lastProgress; }
   /// A line for each group of lanes that waits for something, or reads a word
   /// again and again, up to a number that is counted down.
   std::string describeWaiting(unsigned &lines);

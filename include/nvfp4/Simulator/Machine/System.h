@@ -35,6 +35,10 @@ public:
   /// it may start another.
   void run(const std::function<void(size_t)> &ended = {});
 
+  /// Called from `run` now and then while nobody makes progress: it may start
+  /// launches that the others wait for.
+  std::function<void()> whenIdle;
+
   /// One for each launch, in the order in which they were started.
   std::vector<RunResult> takeResults();
 
@@ -49,6 +53,8 @@ private:
   struct Device;
 
   Device *pick();
+  /// Whether nobody has made progress for a while.
+  bool isIdle() const;
   /// Ends the run: all other launches have not completed either.
   void stop();
 
