@@ -109,6 +109,7 @@ bool Machine::validate() {
   sharedBytes = static_cast<uint32_t>(total);
   clusterSize = static_cast<unsigned>(size);
   warpsPerCta = static_cast<unsigned>((threads + 31) / 32);
+  residentClusters = std::max(1u, options.residentCtas / clusterSize);
   return true;
 }
 
@@ -270,9 +271,7 @@ bool Machine::begin() {
 bool Machine::advance() {
   if (clusters.size() > liveClusters)
     reapClusters();
-  unsigned resident =
-      std::max(1u, options.residentCtas / std::max(1u, clusterSize));
-  while (liveClusters < resident && !waitingClusters.empty()) {
+  while (liveClusters < residentClusters && !waitingClusters.empty()) {
     uint32_t next = waitingClusters.front();
     waitingClusters.pop_front();
     startCluster(next);

@@ -207,6 +207,8 @@ private:
   std::vector<Warp *> ready;
   unsigned nextAgent = 0;
   unsigned liveClusters = 0;
+  /// Clusters that fit at once.
+  unsigned residentClusters = 1;
   uint64_t lastProgress = 0;
   uint64_t progressAtUnblock = 0;
   unsigned idleRounds = 0;
