@@ -125,7 +125,7 @@ def test_layer_on_the_cpu(rng, act):
 
 def test_example_of_the_tutorial(rng):
     text = (ROOT / "docs" / "Python.md").read_text()
-    source, = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    source, = re.findall(r"^```py\n(import nvfp4.torch\n.*?)^```", text, re.MULTILINE | re.DOTALL)
     w13, w2, wq = (nvfp4.quantize(rng.standard_normal(shape).astype(np.float32))
                    for shape in ((8, 128, 128), (8, 128, 64), (3, 32, 64)))
     scope = dict(nvfp4=nvfp4, np=np, weights=nvfp4.MoEWeights(w13, w2), wq=wq)

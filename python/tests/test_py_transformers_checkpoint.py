@@ -7,6 +7,8 @@ is missing."""
 import copy
 import json
 import os
+import pathlib
+import re
 import tracemalloc
 
 import numpy as np
@@ -178,6 +180,15 @@ def test_model_is_moved_copied_compiled_and_not_written(tmp_path):
     with pytest.raises(ValueError, match="not serializable"):
         model.save_pretrained(tmp_path / "again")
     assert not model.hf_quantizer.is_trainable
+
+
+def test_example_of_the_tutorial(tmp_path, monkeypatch):
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "Python.md").read_text()
+    source, = re.findall(r"^```py\n(import nvfp4.transformers\n.*?)^```", text, re.MULTILINE | re.DOTALL)
+    make_checkpoint(tmp_path, "qwen3_moe", "modelopt").folder.rename(tmp_path / "folder")
+    monkeypatch.chdir(tmp_path)
+    exec(source, scope := {})
+    assert packed_of(scope["model"]) and scope["model"].dtype == torch.bfloat16
 
 
 def test_modelopt_needs_no_config_argument(tmp_path):
