@@ -17,10 +17,11 @@ from . import _torch_gradient, _torch_matmul  # noqa: F401
 from ._torch_layer import MoELayer, moe_layer
 from ._torch_linear import PackedLinear
 from ._torch_packed import PackedWeights
+from ._torch_scaled_mm import enable_scaled_mm
 from .errors import ArgumentError
 
-__all__ = ["MoELayer", "PackedLinear", "PackedWeights", "grouped_matmul", "grouped_matmul_scaled", "moe_layer",
-           "quantize"]
+__all__ = ["MoELayer", "PackedLinear", "PackedWeights", "enable_scaled_mm", "grouped_matmul", "grouped_matmul_scaled",
+           "moe_layer", "quantize"]
 
 
 def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: Union[torch.Tensor, PackedWeights],
