@@ -131,7 +131,12 @@ def destination(out: Any, shape: tuple[int, ...], dtype: Any, default: Any = np.
 
 
 def _from_torch(tensor: Any) -> np.ndarray:
-    tensor = tensor.detach()
+    if tensor.requires_grad:
+        import torch
+        if torch.is_grad_enabled():
+            raise ArgumentError("expected a tensor without requires_grad, for functions on arrays have no gradient; use detach() "
+                                "or torch.no_grad(), or nvfp4.torch.grouped_matmul or nvfp4.training, which have gradients")
+        tensor = tensor.detach()
     name = str(tensor.dtype).partition(".")[2]
     if name not in _TORCH:
         return _from_dlpack(tensor)

@@ -373,10 +373,14 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
       ``strategy``: how a GPU tiles, for targets that are one; ``expected_rows``: a hint for its choice; ``target``,
       ``device``: as for :func:`compile`
 
-    Returns the array or ScaledTensor ``out``, or a :class:`MatmulResult` with ``preact`` or ``amax``. Compiled once for
+    Returns the array or ScaledTensor ``out``, or a :class:`MatmulResult` with ``preact`` or ``amax``; arrays are tensors of torch
+    where ``lhs`` is one. Compiled once for
     each combination of options and types; sizes and offsets are data. Raises ArgumentError for what is no tensor of the
     right kind, CompileError for options that do not go together, DataError for offsets out of range, and TypeError for
     options that there are not.
     """
     check_keywords("grouped_matmul", options, MatmulOptions.__annotations__)
-    return plan_matmul(lhs, rhs, grouping, **options).run()
+    result = plan_matmul(lhs, rhs, grouping, **options).run()
+    if isinstance(result, MatmulResult):
+        return MatmulResult(*(each if isinstance(each, ScaledTensor) else _dlpack.like(each, lhs) for each in result))
+    return result if isinstance(result, ScaledTensor) else _dlpack.like(result, lhs)

@@ -61,7 +61,7 @@ def _ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class ScaledTensor:
     """Values and their scales: element = code * scale of its block.
 
@@ -155,6 +155,30 @@ class ScaledTensor:
     @property
     def ndim(self) -> int:
         return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a code: ``float4_e2m1fn`` or an 8-bit float of ml_dtypes."""
+        return _dlpack.FLOAT4 if self.info.bits == 4 else self.info.values
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of values and scales."""
+        return self.values.nbytes + self.scales.nbytes
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether type, shape, layout and all bytes are equal; the bytes of NaN are as good as others."""
+        if not isinstance(other, ScaledTensor):
+            return NotImplemented
+        names = "format", "shape", "layout", "starts", "axis"
+        return all(getattr(self, name) == getattr(other, name) for name in names) and all(
+            a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in ((self.values, other.values), (self.scales, other.scales)))
+
+    #: Bytes may change.
+    __hash__ = None  # type: ignore[assignment]
 
     def type(self, dims: str | None = None) -> str:
         """The type in MLIR, with ``dims`` (default: all ``?``, K where it is odd, N and K of weights for sm_90a)."""

@@ -273,3 +273,14 @@ def test_what_cannot_be_sliced_says_what_can(rng):
     for bad in (lambda: x[3], lambda: x[:, :32], lambda: nvfp4.relayout(x, layout="blocked")[:8]):
         with pytest.raises(nvfp4.ArgumentError, match="a slice of rows of a matrix with linear scales"):
             bad()
+
+
+def test_tensors_compare_and_describe_themselves(rng):
+    x = rng.standard_normal((6, 32)).astype(np.float32)
+    q, again = nvfp4.quantize(x), nvfp4.quantize(x)
+    assert q == again and not q != again and len(q) == 6 and q.nbytes == 6 * 16 + 6 * 2
+    assert q.dtype == ml_dtypes.float4_e2m1fn and nvfp4.quantize(x, "mxfp8_e4m3").dtype == ml_dtypes.float8_e4m3fn
+    again.values[0, 0] ^= 1
+    assert q != again and q != nvfp4.quantize(x, layout="blocked") and q != nvfp4.quantize(x, "nvfp4_e8m0") and q != x.tolist()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(q)

@@ -198,3 +198,20 @@ def test_the_contest_with_tensors_of_torch(rng):
     result, = gpumode.custom_kernel(([(a, b, c)], [(sfa, sfb)], [(5, 24, 64, 1)]))
     assert result is c
     assert_equal(c[:, :, 0].numpy(), (sides[0].values() @ sides[1].values().T).astype(np.float16))
+
+
+def test_functions_on_arrays_give_tensors_and_cut_no_gradient(rng):
+    """Rows of torch make results of torch; one that requires a gradient is refused, for these functions have none."""
+    x = torch.from_numpy(rng.standard_normal((17, 64)).astype(np.float32)).bfloat16()
+    w, groups = nvfp4.quantize(rng.standard_normal((3, 32, 64)).astype(np.float32)), nvfp4.ragged_rows(ends=[5, 5, 17])
+    got = nvfp4.grouped_matmul(x, w, groups, dtype="bfloat16")
+    assert isinstance(got, torch.Tensor) and got.dtype == torch.bfloat16
+    result = nvfp4.grouped_matmul(x, w, groups, amax=True)
+    assert isinstance(result.out, torch.Tensor) and isinstance(result.amax, torch.Tensor) and result.preact is None
+    assert torch.equal(result.out.bfloat16(), got) and float(result.amax[0]) == float(result.out[:5].abs().max())
+    x.requires_grad_()
+    for call in (lambda: nvfp4.grouped_matmul(x, w, groups), lambda: nvfp4.quantize(x)):
+        with pytest.raises(nvfp4.ArgumentError, match="expected a tensor without requires_grad, .* use detach"):
+            call()
+        with torch.no_grad():
+            call()
