@@ -202,11 +202,37 @@ void nvfp4::gsg::populateRaiseToGroupedScaledGemmPatterns(
   populateWriteOutTosaProductPatterns(patterns);
 }
 
+/// Whether `value` is what a product computes, perhaps in another shape.
+static bool isOfProduct(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<MatmulOp>(op))
+      return true;
+    if (!isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+/// Why an operation on the elements of a product stays behind it.
+static std::optional<std::string> explainEpilogue(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() != 0 ||
+      llvm::none_of(op.getDpsInputs(), isOfProduct))
+    return std::nullopt;
+  return "expected glu or quantize behind a product, which gsg-fuse-epilogue "
+         "moves into its epilogue, but got " +
+         op->getName().getStringRef().str() +
+         ", which is a loop of its own over the result";
+}
+
 std::optional<std::string>
 nvfp4::gsg::explainNotRaised(Operation *op, const RaiseOptions &options) {
   auto contraction = dyn_cast<linalg::LinalgOp>(op);
   if (!contraction)
     return explainTosaProduct(op);
+  if (std::optional<std::string> reason = explainEpilogue(contraction))
+    return reason;
   std::string reason;
   if (matchContraction(contraction, options, reason) || reason.empty())
     return std::nullopt;

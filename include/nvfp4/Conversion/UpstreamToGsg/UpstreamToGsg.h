@@ -40,7 +40,8 @@ void populateRaiseToGroupedScaledGemmPatterns(mlir::RewritePatternSet &patterns,
                                               const RaiseOptions &options = {});
 
 /// Why the pattern leaves `op` as it is; nothing if it would match, or if `op`
-/// is no sum over products of 4- or 8-bit floating point numbers.
+/// is neither a sum over products of 4- or 8-bit floating point numbers nor
+/// works on the elements of what a raised product computes.
 std::optional<std::string> explainNotRaised(mlir::Operation *op,
                                             const RaiseOptions &options = {});
 
