@@ -95,7 +95,8 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     With `move-global-scales` a factor that is one number a matrix becomes `alpha`,
     and a divisor its reciprocal.
     With `explain` each sum of products and each product of TOSA left as it is that
-    has 4- or 8-bit floating point operands gets a remark that says why.
+    has 4- or 8-bit floating point operands gets a remark that says why, and so does
+    each operation of linalg that works on the elements of a product.
 
     Before:
 
