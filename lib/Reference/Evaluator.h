@@ -122,7 +122,7 @@ private:
   llvm::Error evaluateExchangeRows(gsg::ExchangeRowsOp op);
   llvm::Error evaluateReturnRows(gsg::ReturnRowsOp op);
   llvm::Error evaluateExpertParallel(gsg::ExpertParallelOp op);
-  /// What the body yields for (expert, slot) pairs of a rank.
+  /// The rows that the body yields for (expert, slot) pairs of a rank.
   llvm::Expected<Tensor>
   runRank(gsg::ExpertParallelOp op,
           llvm::ArrayRef<std::pair<int64_t, int64_t>> slots);

@@ -65,7 +65,7 @@ namespace {
 /// The files of one run: PTX, its cubin, and both of them.
 struct Files {
   std::unique_ptr<TemporaryFile> ptx, cubin, both;
-  /// Of ptxas.
+  /// The text that ptxas prints.
   std::string notes;
 };
 } // namespace

@@ -53,7 +53,7 @@ class PackedConfig(QuantizationConfigMixin):
         self.read(pathlib.Path("quantization_config"))
 
     def read(self, file: pathlib.Path) -> QuantizationConfig:
-        """What the producer's config says; ``file`` is for messages."""
+        """The settings in the producer's config; ``file`` is for messages."""
         if not isinstance(self.checkpoint, dict):
             raise CheckpointError(f"{file}: expected an object, but got {type(self.checkpoint).__name__}")
         method = self.checkpoint.get("quant_method")

@@ -50,7 +50,7 @@ def tokens_of(count=7):
 
 @torch.no_grad()
 def logits_of(model, tokens):
-    """Of all tokens at once, and of the last three one by one behind the others."""
+    """Results of all tokens at once, and of the last three one by one behind the others."""
     whole = model(tokens).logits.double()
     step = model(tokens[:, :-3], use_cache=True)
     parts = [step.logits.double()]

@@ -43,7 +43,7 @@ FIELDS = {"modelopt": ("weight", "weight_scale", "weight_scale_2", "input_scale"
 
 @pytest.fixture(scope="module", autouse=True)
 def engine():
-    """What vLLM's layers ask for: a configuration, and groups of one rank."""
+    """The surroundings that vLLM's layers ask for: a configuration, and groups of one rank."""
     with set_current_vllm_config(VllmConfig(device_config=DeviceConfig(device="cpu"))), \
             tempfile.NamedTemporaryFile() as store:
         init_distributed_environment(1, 0, f"file://{store.name}", 0, backend="gloo")

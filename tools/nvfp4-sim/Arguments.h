@@ -47,7 +47,7 @@ struct Argument {
   sim::TensorMapSpec map;
   /// Of a structure.
   std::vector<Argument> members;
-  /// Of the arrays on all devices; null behind them.
+  /// The addresses of the arrays on all devices; null behind them.
   std::vector<uint64_t> peers;
 };
 
@@ -60,7 +60,7 @@ std::string parseArguments(std::string text, unsigned rank, unsigned devices,
 /// The arrays of all arguments that are written to files.
 std::vector<const Array *> outputsOf(const std::vector<Argument> &arguments);
 
-/// What a device gets.
+/// The memory and arguments that a device gets.
 struct DeviceArguments {
   std::vector<Argument> arguments;
   sim::DeviceMemory *memory = nullptr;

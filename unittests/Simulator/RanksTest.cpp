@@ -52,7 +52,7 @@ struct Outcome {
   bool completed = true;
   std::string reports;
   std::vector<RunResult> results;
-  /// What each rank has written.
+  /// The words that each rank has written.
   std::vector<Words> out;
   /// The first words of the window of rank 0.
   Words window;
@@ -272,7 +272,7 @@ TEST(Ranks, ScopeOfTheCounterIsTheDevice) {
   Change device = {"red.release.sys.global.add.u32 [%rd2], 1; // arrive",
                    "red.release.gpu.global.add.u32 [%rd2], 1;"};
   expectReport(push, {device}, "scope without the other's thread");
-  // What LLVM makes of `atomicrmw add release`.
+  // LLVM makes this of `atomicrmw add release`.
   Change unscoped = {"red.release.sys.global.add.u32 [%rd2], 1; // arrive",
                      "red.global.add.u32 [%rd2], 1;"};
   expectReport(push, {unscoped}, "data-race: ");

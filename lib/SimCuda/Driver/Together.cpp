@@ -109,7 +109,7 @@ Result State::finishPending() {
     const SimTogether::Started &started = together->started[i];
     concludeLaunch(*this, started, results[i]);
     longest = std::max(longest, results[i].statistics.ticks);
-    // Of a stream that may have been destroyed nobody asks.
+    // Nobody asks about a stream that may have been destroyed.
     if (!results[i].completed && !first && started.device == &current())
       first = started.device->sticky;
   }

@@ -46,7 +46,8 @@ struct MbarrierState : Meeting {
 
 /// Knowledge that releases of a scope have published at a location of memory.
 struct Publication {
-  /// Who has: threads of a CTA, of several in the cluster, of several clusters.
+  /// The holders: threads of a CTA, of several in the cluster, of several
+  /// clusters.
   Machine *machine = nullptr;
   uint32_t cluster = 0, cta = 0;
   bool severalCtas = false, severalClusters = false;
@@ -132,7 +133,7 @@ struct CtaState {
 };
 
 struct ClusterCheck {
-  /// Of the launches of all devices, and of its own one.
+  /// The numbers of the launches of all devices, and that of its own one.
   uint32_t number = 0, numberInLaunch = 0;
   Machine *machine = nullptr;
   std::vector<WarpState> warps;

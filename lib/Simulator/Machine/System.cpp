@@ -86,7 +86,7 @@ System::Device *System::pick() {
     return nullptr;
   if (device->skew == 0)
     return device;
-  // Those that wait for it would only spin.
+  // Threads that wait for it would only spin.
   bool allWait = std::all_of(running.begin(), running.end(),
                              [](const Device *d) { return d->skew != 0; });
   device->skew = allWait ? 0 : device->skew - 1;
@@ -108,7 +108,7 @@ void System::run(const std::function<void(size_t)> &ended) {
     }
     device->completed = true;
     std::erase(running, device);
-    // What the launch did is before the next one of the device.
+    // The work of the launch is before the next one of the device.
     device->machine.endClusters();
     if (!ended)
       continue;

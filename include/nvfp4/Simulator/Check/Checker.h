@@ -69,7 +69,8 @@ struct Publications;
 struct PendingWrite {
   /// The warp, by its cluster and its number there, and its clock.
   uint32_t cluster = 0, warp = 0, clock = 0;
-  /// What others can acquire at the address from then on; may be null.
+  /// The order that others can acquire at the address from then on; may be
+  /// null.
   std::shared_ptr<const Publications> published;
 };
 

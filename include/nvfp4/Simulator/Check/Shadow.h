@@ -31,7 +31,7 @@ namespace nvfp4::sim {
 struct AccessRecord {
   /// The access was made by several lanes of a warp.
   static constexpr uint32_t manyLanes = Checker::manyLanes;
-  /// Of a range: lane 0 has made that of its first bytes, and so on.
+  /// In a range lane 0 has made that of its first bytes, and so on.
   static constexpr uint32_t laneByLane = manyLanes + 1;
   /// Width of the cluster number.
   static constexpr unsigned clusterBits = 24;

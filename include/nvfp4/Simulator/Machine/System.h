@@ -46,7 +46,7 @@ public:
   uint64_t latest() const;
   /// No machine has made progress for a long time.
   bool isStalled() const;
-  /// What everybody waits for.
+  /// The word or barrier that everybody waits for.
   std::string describeWaiting() const;
 
 private:
