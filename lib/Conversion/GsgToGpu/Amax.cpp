@@ -171,11 +171,8 @@ private:
   Value magnitude(Value x) { return largestLane(b.toBits(b.absF(x))); }
 
   Value largestLane(Value bits) {
-    int64_t count = cast<VectorType>(bits.getType()).getNumElements();
-    Value most = vector::ExtractOp::create(b.builder, b.loc, bits, 0);
-    for (int64_t i = 1; i < count; ++i)
-      most = b.maxS(most, vector::ExtractOp::create(b.builder, b.loc, bits, i));
-    return most;
+    return vector::ReductionOp::create(b.builder, b.loc,
+                                       vector::CombiningKind::MAXUI, bits);
   }
 
   /// Brings the bits of all threads to the result.

@@ -51,11 +51,8 @@ struct SumRowsEmitter {
         groups(b, input, op.getGrouping().value_or(GroupingAttr()),
                op.getGroups()),
         lanes(countLanesOf(input)) {
-    if (!op.getProb())
-      return;
-    prob = MemRefParts::get(b, op.getProb());
-    prob.sizes.push_back(b.i64Constant(1));
-    prob.strides.push_back(b.i64Constant(1));
+    if (op.getProb())
+      prob = MemRefParts::getColumn(b, op.getProb());
   }
 
   void emit() {

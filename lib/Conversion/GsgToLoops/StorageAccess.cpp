@@ -102,6 +102,13 @@ MemRefParts MemRefParts::get(MathBuilder &mb, Value memref) {
   return parts;
 }
 
+MemRefParts MemRefParts::getColumn(MathBuilder &mb, Value memref) {
+  MemRefParts parts = get(mb, memref);
+  parts.sizes.push_back(mb.i64Constant(1));
+  parts.strides.push_back(mb.i64Constant(1));
+  return parts;
+}
+
 Value MemRefParts::rows(MathBuilder &mb) const {
   Value rows = mb.i64Constant(1);
   for (Value size : ArrayRef(sizes).drop_back(sizes.empty() ? 0 : 1))

@@ -37,6 +37,8 @@ struct MemRefParts {
   bool isContiguous = false;
 
   static MemRefParts get(MathBuilder &mb, mlir::Value memref);
+  /// A number for each row, as rows of one column.
+  static MemRefParts getColumn(MathBuilder &mb, mlir::Value memref);
   int64_t getRank() const { return static_cast<int64_t>(sizes.size()); }
   /// The product of all extents but the last.
   mlir::Value rows(MathBuilder &mb) const;

@@ -18,6 +18,7 @@
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -156,13 +157,9 @@ private:
 
   /// The bits of max |x|.
   Value magnitude(Value x) {
-    Value bits = mb.toBits(mb.absF(x));
-    Value most = mb.constant(mb.i32, 0);
-    int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
-    for (int64_t i = 0; i < lanes; ++i)
-      most = mb.maxS(most, LLVM::ExtractElementOp::create(
-                               mb.builder, mb.loc, bits, mb.i64Constant(i)));
-    return most;
+    return vector::ReductionOp::create(mb.builder, mb.loc,
+                                       vector::CombiningKind::MAXUI,
+                                       mb.toBits(mb.absF(x)));
   }
 };
 

@@ -21,10 +21,7 @@ void cpu::forRows(LoopBuilder &mb, const MemRefParts &parts,
 std::optional<MemRefParts> cpu::getColumn(MathBuilder &mb, Value memref) {
   if (!memref)
     return std::nullopt;
-  MemRefParts parts = MemRefParts::get(mb, memref);
-  parts.sizes.push_back(mb.i64Constant(1));
-  parts.strides.push_back(mb.i64Constant(1));
-  return parts;
+  return MemRefParts::getColumn(mb, memref);
 }
 
 static Value getLane(MathBuilder &mb, Value vector, int64_t i) {
