@@ -26,12 +26,6 @@
 
 namespace nvfp4::reference {
 
-/// The groups of a grouped operation, resolved from its operands.
-struct ResolvedGroups {
-  gsg::GroupingKind kind = gsg::GroupingKind::Dense;
-  llvm::SmallVector<GroupRange> ranges;
-};
-
 class Evaluator {
 public:
   Evaluator(mlir::ModuleOp module, const InterpreterOptions &options)

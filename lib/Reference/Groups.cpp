@@ -248,7 +248,7 @@ ScaledAddress::create(gsg::ScaledType type, llvm::ArrayRef<int64_t> scaleShape,
     }
   }
   // storage_c9
-  if (a.numLines != 0 && a.lineLength != 0 &&
+  if (needLines != 0 && needBlocks != 0 &&
       (haveLines < needLines || haveBlocks < needBlocks))
     return makeError("expected scales for at least " + llvm::Twine(needLines) +
                      " x " + llvm::Twine(needBlocks) +
@@ -290,6 +290,40 @@ int64_t ScaledAddress::scale(int64_t batch, int64_t line, int64_t group,
 int64_t ScaledAddress::place(int64_t batch, int64_t i, int64_t j) const {
   int64_t inMatrix = transposed ? matrix.offset(j, i) : matrix.offset(i, j);
   return batch * matrix.totalBytes() + inMatrix;
+}
+
+llvm::SmallVector<GroupPiece> piecesOf(const ScaledAddress &address,
+                                       const ResolvedGroups &groups,
+                                       int64_t batch, int64_t line) {
+  llvm::SmallVector<GroupPiece> pieces;
+  GroupRange all{0, address.length()};
+  switch (groups.kind) {
+  case gsg::GroupingKind::Dense:
+    pieces.push_back({0, all});
+    break;
+  case gsg::GroupingKind::Batched:
+    pieces.push_back({batch, all});
+    break;
+  case gsg::GroupingKind::Masked: {
+    // The rows of a group lie along the lines, or are some of them.
+    int64_t rows = groups.ranges[static_cast<size_t>(batch)].size;
+    GroupRange first{0, address.isTransposed() ? rows : address.length()};
+    if (rows != 0 && (address.isTransposed() || line < rows))
+      pieces.push_back({batch, first});
+    break;
+  }
+  case gsg::GroupingKind::RaggedRows:
+  case gsg::GroupingKind::RaggedK:
+    if (address.groups()->alongK) {
+      for (auto [g, range] : llvm::enumerate(groups.ranges))
+        if (range.size != 0)
+          pieces.push_back({static_cast<int64_t>(g), range});
+    } else if (int64_t g = address.groupOf(line, 0); g >= 0) {
+      pieces.push_back({g, all});
+    }
+    break;
+  }
+  return pieces;
 }
 
 } // namespace nvfp4::reference

@@ -28,6 +28,12 @@ llvm::Expected<llvm::SmallVector<GroupRange>>
 resolveGroups(gsg::GroupingAttr grouping, const Tensor &offsets,
               int64_t extent);
 
+/// The groups of a grouped operation, resolved from its operands.
+struct ResolvedGroups {
+  gsg::GroupingKind kind = gsg::GroupingKind::Dense;
+  llvm::SmallVector<GroupRange> ranges;
+};
+
 /// Where the scales of each group start for a scaled tensor whose dimension
 /// `raggedDim` is shared by groups.
 llvm::Expected<std::shared_ptr<const GroupMap>>
@@ -87,6 +93,17 @@ private:
   format::ScaleMatrix matrix;
   std::shared_ptr<const GroupMap> map;
 };
+
+/// Part of a line: positions of one group, from its first.
+struct GroupPiece {
+  int64_t group;
+  GroupRange range;
+};
+
+/// The parts of a line of a matrix that are in groups.
+llvm::SmallVector<GroupPiece> piecesOf(const ScaledAddress &address,
+                                       const ResolvedGroups &groups,
+                                       int64_t batch, int64_t line);
 
 /// The code at index `code(...)` of the values of a scaled tensor.
 inline uint8_t readCode(llvm::ArrayRef<uint8_t> bytes, bool fp4,

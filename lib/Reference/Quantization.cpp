@@ -21,47 +21,6 @@
 namespace nvfp4::reference {
 namespace {
 
-/// The groups that a line of a batch has values in, with their ranges along the
-/// line.
-struct Piece {
-  int64_t group;
-  GroupRange range;
-};
-
-llvm::SmallVector<Piece> piecesOf(const ScaledAddress &address,
-                                  const ResolvedGroups &groups, int64_t batch,
-                                  int64_t line) {
-  llvm::SmallVector<Piece> pieces;
-  GroupRange all{0, address.length()};
-  switch (groups.kind) {
-  case gsg::GroupingKind::Dense:
-    pieces.push_back({0, all});
-    break;
-  case gsg::GroupingKind::Batched:
-    pieces.push_back({batch, all});
-    break;
-  case gsg::GroupingKind::Masked: {
-    // The rows of a group lie along the lines, or are some of them.
-    int64_t rows = groups.ranges[static_cast<size_t>(batch)].size;
-    GroupRange first{0, address.isTransposed() ? rows : address.length()};
-    if (rows != 0 && (address.isTransposed() || line < rows))
-      pieces.push_back({batch, first});
-    break;
-  }
-  case gsg::GroupingKind::RaggedRows:
-  case gsg::GroupingKind::RaggedK:
-    if (address.groups()->alongK) {
-      for (auto [g, range] : llvm::enumerate(groups.ranges))
-        if (range.size != 0)
-          pieces.push_back({static_cast<int64_t>(g), range});
-    } else if (int64_t g = address.groupOf(line, 0); g >= 0) {
-      pieces.push_back({g, all});
-    }
-    break;
-  }
-  return pieces;
-}
-
 /// The index of the group entry of scales and the number of entries.
 int64_t groupCount(const ScaledAddress &address, const ResolvedGroups &groups) {
   if (groups.kind == gsg::GroupingKind::Dense)
@@ -110,12 +69,6 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
       ScaledAddress::create(target.type, target.scales.shape(), target.groups);
   if (!address)
     return address.takeError();
-  // grouping_c5
-  if (groups.kind == gsg::GroupingKind::Masked &&
-      address->batches() != static_cast<int64_t>(groups.ranges.size()))
-    return makeError("expected " + llvm::Twine(address->batches()) +
-                     " row counts, but got " +
-                     llvm::Twine(groups.ranges.size()));
   bool fp4 = target.type.isFP4();
   int64_t block = address->blockSize();
   int64_t entries = groupCount(*address, groups);
@@ -127,7 +80,8 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
   std::array<Real, 32> x;
   std::array<uint8_t, 32> found;
   std::array<double, 32> slack;
-  auto load = [&](int64_t batch, int64_t line, const Piece &piece, int64_t b) {
+  auto load = [&](int64_t batch, int64_t line, const GroupPiece &piece,
+                  int64_t b) {
     int64_t count = std::min(block, piece.range.size - b * block);
     for (int64_t k = 0; k < count; ++k)
       x[static_cast<size_t>(k)] = source.real(
@@ -143,7 +97,7 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
     llvm::SmallVector<AmaxInterval> squares;
     int64_t squareGroup = -1, squareBegin = 0;
     for (int64_t line = 0; line < address->lines(); ++line) {
-      for (const Piece &piece : piecesOf(*address, groups, batch, line)) {
+      for (const GroupPiece &piece : piecesOf(*address, groups, batch, line)) {
         if (globalScale) {
           llvm::Expected<Real> scale =
               entry(globalScale, piece.group, entries, "global_scale");
@@ -162,7 +116,7 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
           squares.assign(static_cast<size_t>(blocks), {});
           for (int64_t i = line; i < std::min(line + block, address->lines());
                ++i)
-            for (const Piece &other : piecesOf(*address, groups, batch, i))
+            for (const GroupPiece &other : piecesOf(*address, groups, batch, i))
               if (other.group == piece.group)
                 for (int64_t b = 0; b < blocks; ++b)
                   for (size_t k = 0, n = load(batch, i, other, b); k < n; ++k)
@@ -323,7 +277,7 @@ llvm::Error Evaluator::evaluateDequantize(gsg::DequantizeOp op) {
   }
   for (int64_t batch = 0; batch < address->batches(); ++batch)
     for (int64_t line = 0; line < address->lines(); ++line)
-      for (const Piece &piece : piecesOf(*address, shown, batch, line)) {
+      for (const GroupPiece &piece : piecesOf(*address, shown, batch, line)) {
         Real global{1.0, 0.0};
         if (op.getGlobalScale()) {
           llvm::Expected<Real> given =

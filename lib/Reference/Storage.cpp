@@ -17,6 +17,8 @@
 
 #include "llvm/Support/ErrorHandling.h"
 
+#include <limits>
+
 namespace nvfp4::reference {
 
 /// The content of scales that belong to no value.
@@ -48,6 +50,11 @@ Evaluator::resolve(std::optional<gsg::GroupingAttr> grouping,
       resolveGroups(*grouping, tensor(groups), extent);
   if (!ranges)
     return ranges.takeError();
+  // grouping_c5
+  if (resolved.kind == gsg::GroupingKind::Masked && rank > 2 &&
+      shape[0] != static_cast<int64_t>(ranges->size()))
+    return makeError("expected " + llvm::Twine(shape[0]) +
+                     " row counts, but got " + llvm::Twine(ranges->size()));
   resolved.ranges = std::move(*ranges);
   return resolved;
 }
@@ -117,6 +124,27 @@ llvm::Error Evaluator::evaluateSplitScaled(gsg::SplitScaledOp op) {
   return llvm::Error::success();
 }
 
+/// Bounds of the codes of `input` as the operand of masked groups: of rows in
+/// none there is no bound, because their scales are unspecified.
+static std::vector<double> unspecifiedOutside(const ScaledAddress &address,
+                                              const ResolvedGroups &groups,
+                                              const ScaledValue &input) {
+  std::vector<double> bounds = input.data.codeBounds().vec();
+  size_t perByte = input.type.isFP4() ? 2 : 1;
+  bounds.resize(input.data.bytes().size() * perByte);
+  for (int64_t batch = 0; batch < address.batches(); ++batch)
+    for (int64_t line = 0; line < address.lines(); ++line) {
+      // Rows of a group are the first of its matrix.
+      llvm::SmallVector<GroupPiece> pieces =
+          piecesOf(address, groups, batch, line);
+      int64_t k = pieces.empty() ? 0 : pieces.front().range.size;
+      for (; k < address.length(); ++k)
+        bounds[static_cast<size_t>(address.code(batch, line, k))] =
+            std::numeric_limits<double>::infinity();
+    }
+  return bounds;
+}
+
 llvm::Error Evaluator::evaluateRelayoutScales(gsg::RelayoutScalesOp op) {
   auto fail = [&](llvm::Error error) {
     return errorAt(op, llvm::toString(std::move(error)));
@@ -157,22 +185,18 @@ llvm::Error Evaluator::evaluateRelayoutScales(gsg::RelayoutScalesOp op) {
   if (!target)
     return fail(target.takeError());
   llvm::MutableArrayRef<uint8_t> out = result->scales.mutableBytes();
-  bool alongK = source->groups() && source->groups()->alongK;
-  int64_t groupCount =
-      alongK ? static_cast<int64_t>(source->groups()->ranges.size()) : 1;
   for (int64_t batch = 0; batch < source->batches(); ++batch)
     for (int64_t line = 0; line < source->lines(); ++line)
-      for (int64_t g = 0; g < groupCount; ++g) {
-        int64_t group = alongK ? g : source->groupOf(line, 0);
-        if (group < 0)
-          continue;
-        int64_t blocks = format::scaleColumns(source->format(),
-                                              source->rangeAlong(group).size);
+      for (const GroupPiece &piece : piecesOf(*source, *groups, batch, line)) {
+        int64_t blocks =
+            format::scaleColumns(source->format(), piece.range.size);
         for (int64_t b = 0; b < blocks; ++b)
-          out[static_cast<size_t>(target->scale(batch, line, group, b))] =
+          out[static_cast<size_t>(target->scale(batch, line, piece.group, b))] =
               input->scales.bytes()[static_cast<size_t>(
-                  source->scale(batch, line, group, b))];
+                  source->scale(batch, line, piece.group, b))];
       }
+  if (groups->kind == gsg::GroupingKind::Masked)
+    result->data.setCodeBounds(unspecifiedOutside(*target, *groups, *input));
   if (op->getNumResults() == 0)
     return errorAt(op, "expected tensors, but got memrefs");
   mlir::Type resultType = op.getResult().getType();

@@ -101,6 +101,25 @@ func.func @same_tiles_storage(%v: tensor<4x8xi8>, %s: tensor<1x1x8x4xf8E4M3FN>,
 
 // -----
 
+// With groups, rows of none have padding in the result and anything in the
+// operand.
+
+!a = !grouped_scaled_gemm.scaled<?x16, nvfp4>
+
+// CHECK-LABEL: func @same_layout_with_groups(
+// CHECK-NEXT:    %[[B:.*]] = grouped_scaled_gemm.relayout_scales
+// CHECK:         return %[[B]]
+func.func @same_layout_with_groups(%v: tensor<?x8xi8>, %s: tensor<?x1xf8E4M3FN>,
+    %g: tensor<2xi32>, %o: tensor<?x1xf8E4M3FN>) -> tensor<?x1xf8E4M3FN> {
+  %b = grouped_scaled_gemm.relayout_scales(
+      %v scaled_by %s : tensor<?x8xi8>, tensor<?x1xf8E4M3FN> as !a)
+      groups(%g : tensor<2xi32>) as <ragged_rows, ends>
+      outs(%o : tensor<?x1xf8E4M3FN> as !a) -> tensor<?x1xf8E4M3FN>
+  return %b : tensor<?x1xf8E4M3FN>
+}
+
+// -----
+
 // Two re-layouts are one.
 
 !l = !grouped_scaled_gemm.scaled<4x16, nvfp4>

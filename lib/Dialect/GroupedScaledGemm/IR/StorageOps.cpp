@@ -149,8 +149,10 @@ LogicalResult RelayoutScalesOp::fold(FoldAdaptor,
                                      SmallVectorImpl<OpFoldResult> &results) {
   if (!getResult() || getInputType() != getResultType())
     return failure();
-  // The padding of the result is known, that of scales in memory is not.
-  if (getInputScales() && getInputType().getLayout() != ScaleLayout::Linear)
+  // The padding of the result is known, that of scales in memory is not; with
+  // groups, scales outside them are padding.
+  if (getInputScales() &&
+      (getGroups() || getInputType().getLayout() != ScaleLayout::Linear))
     return failure();
   Value same = getInputScales() ? getInputScales() : getInput();
   if (same.getType() != getResult().getType())
