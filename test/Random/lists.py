@@ -33,7 +33,7 @@ class List:
         operands, texts = [], []
         for i, problem in enumerate(self.problems):
             operand = random_scaled(self.rng, (problem[row], problem[2]), fmt, lattice=self.c["numbers"] == "lattice")
-            padding = FORMATS[fmt].nan_scale if self.c["padding"] == "nan" else (0 if fmt == "nvfp4" else 127)
+            padding = FORMATS[fmt].nan_scale if self.c["padding"] == "nan" else FORMATS[fmt].padding_scale
             filler = 15 if self.c["static"] != "none" and FORMATS[fmt].is_fp4 else 0
             stored = operand.store(layout, None, padding, filler)
             texts.append(self.writer.scaled(f"{name}{i}", stored, self.dims(problem[row], problem[2]), fmt, layout))

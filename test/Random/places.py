@@ -105,7 +105,7 @@ class Places:
 
     def destination(self, info):
         """Scales as they are before a call: NaN where there are scales, what the format wants as padding."""
-        stored = np.full(self.stored_shape(), 0 if info.name == "nvfp4" else 127, np.uint8)
+        stored = np.full(self.stored_shape(), info.padding_scale, np.uint8)
         for g in range(len(self.cuts)):
             self.write(stored, g, info.nan_scale)
         return stored

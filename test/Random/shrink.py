@@ -28,7 +28,7 @@ def simpler(choices):
 
 def kind_of(detail):
     """The message of a failure, without its numbers."""
-    return re.sub(r"[-+\d.e]+", "", detail.split("\n")[0])[:60]
+    return re.sub(r"[-+\d.e]+", "", detail.split("\n")[0])[:160]
 
 
 def shrink(worker, choices, seed, outcome, detail, limit=150):

@@ -202,9 +202,15 @@ class SingleOracle:
             "rows outside groups changed"
 
     def relayout(self, results):
+        to, info = self.facts["to"], FORMATS[self.c["format"]]
         for g, _ in self.facts["places"].groups():
-            assert_equal(self.facts["to"].read(results["out_s"], g), self.facts["places"].read(self.facts["scales"], g),
+            assert_equal(to.read(results["out_s"], g), self.facts["places"].read(self.facts["scales"], g),
                          f"scales of group {g}")
+        if self.c["storage"] != "value" and self.c["form"] not in ("none", "batched"):
+            rest = results["out_s"].view(np.uint8).copy()
+            for g, _ in self.facts["places"].groups():
+                to.write(rest, g, info.padding_scale)
+            assert (rest == info.padding_scale).all(), "scales outside groups are no padding"
 
     def glu(self, results):
         c, kind = self.c, self.c["activation"]

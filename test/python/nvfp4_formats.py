@@ -26,6 +26,7 @@ class Format:
     scales: np.ndarray  # of each scale byte
     scale_type: str
     nan_scale: int
+    padding_scale: int
     # The bytes of the scales 1, 2 and, where it exists, 3.
     lattice_scales: tuple
 
@@ -43,9 +44,9 @@ class Format:
         return np.array(lookup, np.uint8)
 
 
-_UE4M3 = dict(scales=E4M3, scale_type="f8E4M3FN", nan_scale=0x7F,
+_UE4M3 = dict(scales=E4M3, scale_type="f8E4M3FN", nan_scale=0x7F, padding_scale=0,
               lattice_scales=(0x38, 0x40, 0x44))
-_UE8M0 = dict(scales=E8M0, scale_type="f8E8M0FNU", nan_scale=0xFF,
+_UE8M0 = dict(scales=E8M0, scale_type="f8E8M0FNU", nan_scale=0xFF, padding_scale=127,
               lattice_scales=(127, 128))
 FORMATS = {
     "nvfp4": Format("nvfp4", 16, E2M1, **_UE4M3),
