@@ -269,7 +269,7 @@ def test_one_expert_may_end_where_a_does(rng):
 
     def run(offsets, **options):
         d = np.full((1, case.m, N // 2), 7, np.float32).transpose(1, 2, 0)
-        api = GroupedGemmGluSm100(case.a, None, d, case.sfa, offsets, case.alpha, sample_b=case.b, sample_sfb=case.sfb,
+        api = GroupedGemmGluSm100(case.a, None, d, case.sfa, offsets, case.alpha, None, sample_b=case.b, sample_sfb=case.sfb,
                                   **options)
         api.compile()
         api.execute(case.a, None, d, case.sfa, offsets, case.alpha, case.b, case.sfb)
@@ -287,11 +287,11 @@ def test_c_is_there_where_it_is_asked_for(rng):
     case = Case(rng, (256,))
     c, d = (np.zeros((1, case.m, n), np.float32).transpose(1, 2, 0) for n in (N, N // 2))
     arguments = case.a, c, d, case.sfa, case.offsets, case.alpha
-    with pytest.raises(ValueError, match="expected sample_c with generate_c, but got None"):
-        GroupedGemmGluSm100(case.a, None, *arguments[2:], sample_b=case.b, sample_sfb=case.sfb, generate_c=True).compile()
-    api = GroupedGemmGluSm100(*arguments, sample_b=case.b, sample_sfb=case.sfb, generate_c=True)
-    api.compile()
     with pytest.raises(ValueError, match="expected c_tensor with generate_c, but got None"):
+        GroupedGemmGluSm100(case.a, None, *arguments[2:], None, sample_b=case.b, sample_sfb=case.sfb, generate_c=True).compile()
+    api = GroupedGemmGluSm100(*arguments, None, sample_b=case.b, sample_sfb=case.sfb, generate_c=True)
+    api.compile()
+    with pytest.raises(ValueError, match="expected a tensor for c|c_tensor with generate_c"):
         api.execute(case.a, None, *arguments[2:], case.b, case.sfb)
     api.execute(*arguments, case.b, case.sfb)
     assert_equal(c[:, :, 0], case.z[0].astype(np.float32))

@@ -25,18 +25,37 @@ def quantise(y: np.ndarray, grouping: Grouping, d: np.ndarray, sfd_row: Any, d_c
     constant = float(_dlpack.asarray(norm_const).reshape(-1)[0])
     by_row = _quantised(y, fmt, constant, grouping, -1, compat)
     by_column = _quantised(y, fmt, constant, grouping, -2, compat)
-    valid = np.zeros(len(y), bool)
-    for first, end in grouping.ranges():
-        valid[first:end] = True
+    valid = rows_of(y, grouping)
     d[valid] = by_row.values[valid]
     _dlpack.asarray(sfd_row, writable=True)[...] = views.as_view(by_row.scales[None])
     if d_col is not None:
         views.matrix(d_col, "d_col_tensor", writable=True)[valid] = by_column.values[valid]
+    _store_columns(by_column, grouping, sfd_col, discrete)
+
+
+def rows_of(y: np.ndarray, grouping: Grouping) -> np.ndarray:
+    """For each row, whether it is in a group."""
+    valid = np.zeros(len(y), bool)
+    for first, end in grouping.ranges():
+        valid[first:end] = True
+    return valid
+
+
+def quantise_columns(y: np.ndarray, grouping: Grouping, d: np.ndarray, scales: Any, norm_const: Any, discrete: bool) -> None:
+    """y as FP8 with scales of columns."""
+    fmt = "mxfp8_e4m3" if d.dtype == views.FP8[0] else "mxfp8_e5m2"
+    result = _quantised(y, fmt, float(_dlpack.asarray(norm_const).reshape(-1)[0]), grouping, -2, None)
+    valid = rows_of(y, grouping)
+    d[valid] = result.values[valid]
+    _store_columns(result, grouping, scales, discrete)
+
+
+def _store_columns(result: ScaledTensor, grouping: Grouping, sfd_col: Any, discrete: bool) -> None:
     target = _dlpack.asarray(sfd_col, writable=True)
     if discrete:
-        _store_by_group(by_column.scales, grouping, target)
+        _store_by_group(result.scales, grouping, target)
     else:
-        target[...] = views.column_view(by_column.scales, len(y))
+        target[...] = views.column_view(result.scales, len(result.values))
 
 
 def _store_by_group(scales: np.ndarray, grouping: Grouping, target: np.ndarray) -> None:

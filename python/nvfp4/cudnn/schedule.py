@@ -29,13 +29,16 @@ class Schedule:
     vector_f32: bool = False
     m_aligned: int = PADDING
     use_dynamic_sched: bool = False
+    #: Columns of the tiles of a kernel.
+    columns: tuple[int, ...] = (256,)
 
     def __post_init__(self) -> None:
         if self.acc_dtype is not None and views.dtype_of(self.acc_dtype, "acc_dtype") != np.float32:
             raise ArgumentError(f"expected acc_dtype float32, but got {self.acc_dtype}")
         rows, columns = _pair("mma_tiler_mn", self.mma_tiler_mn)
-        if rows not in (128, 256) or columns != 256:
-            raise ArgumentError(f"expected mma_tiler_mn (128, 256) or (256, 256), but got {self.mma_tiler_mn}")
+        tiles = [(m, n) for n in self.columns for m in (128, 256)]
+        if (rows, columns) not in tiles:
+            raise ArgumentError(f"expected mma_tiler_mn {' or '.join(map(str, tiles))}, but got {self.mma_tiler_mn}")
         if self.cluster_shape_mn is not None:
             # A tile of 256 rows is that of two processors, and a cluster holds one such pair or up to 256 rows.
             legal = [(m, n) for m in ((1, 2) if rows == 128 else (2,)) for n in (1, 2, 4)]
