@@ -23,5 +23,6 @@ scales of float8_e5m2 results         by 57344, the largest number              
 The gate is the first of each pair of 32 columns, as the kernel and its tests have it (its documentation says otherwise).
 """
 
+from .backward import *  # noqa: F403
 from .glu import *  # noqa: F403
 from .quant import *  # noqa: F403
