@@ -40,6 +40,8 @@ static bool parseValue(const json &object, ValueMetadata &value) {
     return false;
   value.type = *type;
   std::string kind = getString(object, "kind");
+  if (kind != "scalar" && kind != "memref" && kind != "tensor")
+    return false;
   value.isScalar = kind == "scalar";
   value.isMutable = kind == "memref";
   if (!value.isScalar) {
@@ -47,12 +49,16 @@ static bool parseValue(const json &object, ValueMetadata &value) {
     if (!shape)
       return false;
     for (const json &extent : *shape) {
-      if (!extent.is_number_integer())
+      // Numbers without a sign may be 2^63 and more.
+      if (!extent.is_number_integer() || extent.get<int64_t>() < -1 ||
+          (extent.is_number_unsigned() && extent.get<int64_t>() < 0))
         return false;
       value.shape.push_back(extent.get<int64_t>());
     }
   }
   std::string role = getString(object, "role");
+  if (role != "values" && role != "scales" && object.contains("role"))
+    return false;
   value.role = role == "values"   ? NVFP4_ROLE_VALUES
                : role == "scales" ? NVFP4_ROLE_SCALES
                                   : NVFP4_ROLE_PLAIN;
@@ -87,7 +93,10 @@ nvfp4_status nvfp4::runtime::parseMetadata(const char *text,
                                         "; compile it again");
   metadata.text = text;
   metadata.device = getString(object, "device");
-  metadata.isOnDevice = getString(object, "memory") == "device";
+  std::string memory = getString(object, "memory");
+  if (memory != "host" && memory != "device" && object.contains("memory"))
+    return fail(NVFP4_BAD_ARTEFACT, "the description of the module is damaged");
+  metadata.isOnDevice = memory == "device";
   for (const json &element : *functions) {
     FunctionMetadata &function = metadata.functions.emplace_back();
     function.name = getString(element, "name");

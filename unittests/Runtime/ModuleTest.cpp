@@ -135,13 +135,18 @@ TEST(Module, RejectsDamagedDescriptions) {
       complaintAboutText(R"({"version":4,"device":"cpu","functions":[]})"), "");
   for (const char *text :
        {"", "{", "[]", "3", R"({"version":"1","functions":[]})",
-        R"({"version":4,"functions":3})", R"({"functions":[]})"})
+        R"({"version":4,"functions":3})", R"({"functions":[]})",
+        R"({"version":4,"device":"cpu","memory":"","functions":[]})"})
     EXPECT_EQ(complaintAboutText(text),
               "the description of the module is damaged")
         << text;
   for (const char *arguments :
        {"3", "[3]", R"([{"kind":"tensor","type":"f32"}])",
         R"([{"kind":"tensor","type":"f32","shape":["x"]}])",
+        R"([{"kind":"tensor","type":"f32","shape":[-2]}])",
+        R"([{"kind":"tensor","type":"f32","shape":[9223372036854775808]}])",
+        R"([{"kind":"tensor","type":"i8","shape":[1],"role":"scale"}])",
+        R"([{"kind":"vector","type":"f32","shape":[1]}])",
         R"([{"kind":"scalar","type":"f33"}])"}) {
     std::string text =
         R"({"version":4,"device":"cpu","functions":[{"name":"f","arguments":)" +
