@@ -36,6 +36,12 @@ int tools::runOpt(int argc, char **argv, llvm::StringRef title,
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, input, output, registry));
   llvm::InitLLVM init(argc, argv);
+  // Upstream splits at all but the last two characters, forever at none.
+  if (size_t size = config.inputSplitMarker().size(); size == 1 || size == 2)
+    return fail(("error: expected a marker for --split-input-file of three "
+                 "characters or more, but got '" +
+                 config.inputSplitMarker() + "'")
+                    .str());
   if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "reading MLIR from the terminal; end it with Ctrl-D\n";
 
