@@ -203,3 +203,9 @@ def test_writers_at_the_same_time_lose_no_file(tmp_path, kind):
         threading.excepthook = hook
     assert not failures and all(getattr(writer, "exitcode", 0) == 0 for writer in writers)
     assert os.listdir(tmp_path) == ["x.safetensors"]
+
+
+def test_extents_beside_a_zero_fit_numpy(tmp_path):
+    path = write(tmp_path / "a.safetensors", {"a": entry("I64", (0, 2**62), (0, 0))})
+    with pytest.raises(nvfp4.CheckpointError, match="expected extents of 'a' that numpy holds"):
+        checkpoint.Checkpoint(path)["a"]

@@ -65,7 +65,10 @@ class _Opened:
             raise messages.error()
         dtype, shape = _DTYPES[str(view.dtype)], tuple(view.shape[:view.rank])
         if not view.size:
-            return np.empty(shape, dtype)
+            try:
+                return np.empty(shape, dtype)
+            except ValueError:  # extents beside the zero
+                raise CheckpointError(f"expected extents of '{name}' that numpy holds, but got {shape}") from None
         flat = np.asarray(_Mapped(self, view))
         if view.data % dtype.itemsize:
             flat = flat.copy()
