@@ -74,6 +74,9 @@ def examine(worker, choices, seed):
             if target:
                 best = best or ("other target", detail, choices)
                 continue
+            # What is known where the code runs only, such as N, may exclude what a diagnostic names.
+            if not is_legal(other):
+                continue
             next_outcome, next_detail = worker.ask(other, seed)
             if next_outcome not in ("refused", "illegal", "inexpressible"):
                 return next_outcome, next_detail, other
