@@ -25,4 +25,6 @@ The gate is the first of each pair of 32 columns, as the kernel and its tests ha
 
 from .backward import *  # noqa: F403
 from .glu import *  # noqa: F403
+from .hadamard import *  # noqa: F403
 from .quant import *  # noqa: F403
+from .wgrad import *  # noqa: F403

@@ -56,7 +56,7 @@ def activation_of(o: dict[str, Any], prefix: str = "") -> tuple[Activation | Non
     return Activation("swiglu", GATE, alpha, offset, high) if symmetric else None, numbers
 
 
-class _Glu(Forward):
+class Glu(Forward):
     keywords = ("compat",)
     columns_of_result = 2
 
@@ -81,7 +81,7 @@ class _Glu(Forward):
         return dict(activation=Activation("custom", GATE), epilogue=_clamped_glu(*numbers), **factors)
 
 
-class GroupedGemmGluSm100(_Glu):
+class GroupedGemmGluSm100(Glu):
     """``C = alpha A B^T + bias``, ``D = glu(C) * prob`` of SwiGLU or GeGLU.
 
     ``sample_a`` ``[M, K, 1]`` (FP4 as ``[M, K/2, 1]`` bytes), ``sample_b`` ``[N, K, L]`` or ``num_experts``, ``b_shape``
@@ -94,15 +94,15 @@ class GroupedGemmGluSm100(_Glu):
     """
 
 
-class GroupedGemmSwigluSm100(_Glu):
+class GroupedGemmSwigluSm100(Glu):
     """:class:`GroupedGemmGluSm100` of SwiGLU with dense weights."""
 
 
-class DiscreteGroupedGemmSwigluSm100(_Glu):
+class DiscreteGroupedGemmSwigluSm100(Glu):
     """:class:`GroupedGemmGluSm100` with weights behind pointers."""
 
 
-def _allocated(kind: type[_Glu], t: dict[str, Any], o: dict[str, Any]) -> TensorDict:
+def _allocated(kind: type[Glu], t: dict[str, Any], o: dict[str, Any]) -> TensorDict:
     new = allocate(t, o, True)
     if not len(new["d_tensor"]):
         return new

@@ -130,7 +130,7 @@ class Operation:
         for name, sample in self._samples.items():
             if sample is not None and tensors.get(name, sample) is None:
                 raise ArgumentError(f"expected a tensor for {name}, of which there was a sample, but got None")
-        merged = {**self._options, **options}
+        merged = {**self._options, **{name: value for name, value in options.items() if value is not None}}
         self._check({name: Sample.of(tensor) for name, tensor in tensors.items()}, merged)
         self._run(tensors, merged)
 

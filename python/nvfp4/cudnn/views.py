@@ -120,15 +120,17 @@ def pointers_of(pointers: Any, name: str, count: int | None = None) -> list[int]
     return [int(address) for address in array]
 
 
+def at(address: int, shape: tuple[int, ...], dtype: np.dtype = np.dtype(np.uint8)) -> np.ndarray:
+    """Memory of the CPU at an address, which the caller keeps."""
+    buffer = (ctypes.c_uint8 * (int(np.prod(shape)) * dtype.itemsize)).from_address(address)
+    return np.ctypeslib.as_array(buffer).view(dtype).reshape(shape)
+
+
 def rhs_at(values: list[int], scales: list[int], n: int, k_bytes: int, dtype: np.dtype, sf_dtype: np.dtype, vector: int,
            ) -> list[ScaledTensor]:
     """Weights of separate experts ``[N, K]`` at addresses."""
     fmt = format_of(dtype, sf_dtype, vector)
     columns = -(-(k_bytes * (2 if dtype == np.uint8 else 1)) // vector)
     shape = (-(-n // 128), -(-columns // 4), 32, 4, 4)
-
-    def at(address: int, extents: tuple[int, ...]) -> np.ndarray:
-        buffer = (ctypes.c_uint8 * int(np.prod(extents))).from_address(address)
-        return np.ctypeslib.as_array(buffer).reshape(extents)
 
     return [ScaledTensor(at(v, (n, k_bytes)), at(s, shape), fmt, layout="blocked") for v, s in zip(values, scales)]
