@@ -24,7 +24,9 @@ The gate is the first of each pair of 32 columns, as the kernel and its tests ha
 """
 
 from .backward import *  # noqa: F403
+from .dense import *  # noqa: F403
 from .glu import *  # noqa: F403
 from .hadamard import *  # noqa: F403
+from .moe import *  # noqa: F403
 from .quant import *  # noqa: F403
 from .wgrad import *  # noqa: F403
