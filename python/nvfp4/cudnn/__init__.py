@@ -1,6 +1,7 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-r"""The grouped product with GLU of cuDNN's Python frontend, on this compiler: the same names, the same flow.
+r"""The products of cuDNN's Python frontend, on this compiler: the same names, arguments and flow. docs/CuDNN.md has a table of
+all arguments.
 
 Existing callers change ``from cudnn import GroupedGemmGluSm100`` to ``from nvfp4.cudnn import GroupedGemmGluSm100``.
 Tensors are numpy arrays or DLPack tensors of the CPU, in cuDNN's shapes and strides; types are theirs (``torch.bfloat16``)

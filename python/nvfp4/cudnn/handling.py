@@ -13,9 +13,9 @@ from typing import Any
 
 from ..errors import ArgumentError, UnsupportedError
 from . import views
-from .signatures import signature
+from .signatures import TEXTS, signature
 
-__all__ = ["NO_EFFECT", "ONLY", "bind", "handling_of", "only_of", "public"]
+__all__ = ["NOTES", "NO_EFFECT", "ONLY", "bind", "handling_of", "public", "table"]
 
 #: Arguments about how a kernel computes. Results do not depend on them.
 NO_EFFECT = frozenset((
@@ -31,23 +31,31 @@ ONLY: dict[str, tuple[Any, ...]] = {
     "scheduler_counter_tensor": (None,), "sf_fp8_dtype_override": (None,), "situ_beta1": (None, 4.0),
     "situ_beta2": (None, 25.0), "tanh_clamp_scale": (None,)}
 
-#: Arguments of one callable, as above; the name is that of the class or function.
-ONLY_OF: dict[tuple[str, str], tuple[Any, ...]] = {}
+#: Honoured arguments that do not take every value of cuDNN, or that mean something of their own here.
+NOTES: dict[str, str] = {
+    "act_func": "only 'swiglu', 'geglu'; in the backward pass 'dswiglu', 'dgeglu'",
+    "generate_c": "honoured: wants a C; functions return one in any case",
+    "glu_clamp_min": "honoured; in the backward pass only -glu_clamp_max",
+    "hadamard_tensor": "only the Hadamard matrix of 16 in Sylvester's order",
+    "sample_hadamard": "honoured: its shape; hadamard_tensor of execute has the numbers",
+    "sfa_tensor": "honoured; refused if None", "sfb_tensor": "honoured; refused if None without sfb_ptrs"}
 
 
-def only_of(callable_: str, argument: str) -> tuple[Any, ...] | None:
-    """The accepted values of an argument, or None where its values are honoured or have no effect."""
-    return ONLY_OF.get((callable_.partition(".")[0], argument), ONLY.get(argument))
-
-
-def handling_of(callable_: str, argument: str) -> str:
+def handling_of(argument: str) -> str:
     """The cell of the table in docs/CuDNN.md."""
-    only = only_of(callable_, argument)
+    only = ONLY.get(argument)
     if only == (None,):
         return "refused unless None"
     if only is not None:
         return "only " + ", ".join(map(repr, only))
-    return "no effect" if argument in NO_EFFECT else "honoured"
+    return "no effect" if argument in NO_EFFECT else NOTES.get(argument, "honoured")
+
+
+def table() -> str:
+    """The table in docs/CuDNN.md: a row for each argument."""
+    names = sorted({name for each in TEXTS for name in signature(each).parameters})
+    rows = [f"| `{name}` | {handling_of(name)} |" for name in names]
+    return "\n".join(["| argument | handling |", "|---|---|", *rows])
 
 
 # Arguments of which cuDNN itself refuses the other values.
@@ -73,7 +81,7 @@ def bind(callable_: str, keywords: tuple[str, ...], arguments: tuple[Any, ...], 
     if bound.arguments.get("compat") not in (None, "cudnn"):
         raise ArgumentError(f"expected compat None or 'cudnn', but got '{bound.arguments['compat']}'")
     for argument, value in bound.arguments.items():
-        only = only_of(callable_, argument)
+        only = ONLY.get(argument)
         if only is not None and not _is_one_of(argument, value, only):
             kind = ArgumentError if argument in _NEITHER else UnsupportedError
             words = " or ".join(str(each) for each in only if len(only) == 1 or each is not None)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import _dlpack, matmul
-from .._scalars import check_flag
+from .._scalars import check_count, check_flag
 from ..errors import ArgumentError, check_one_of
 from ..tensors import FORMATS, Grouping, ScaledTensor, ragged_k
 from . import views
+from .handling import bind
 from .operation import Operation, TensorDict, check_shapes, check_types, function, need, perform
 
 __all__ = ["GroupedGemmWgradSm100", "get_grouped_gemm_wgrad_workspace_size_sm100", "grouped_gemm_wgrad_wrapper_sm100"]
@@ -120,8 +121,6 @@ def grouped_gemm_wgrad_wrapper_sm100(t: dict[str, Any], o: dict[str, Any]) -> Te
 def get_grouped_gemm_wgrad_workspace_size_sm100(num_experts: int, *, output_mode: str = "dense",
                                                 input_order: Any = "tensor2d") -> int:
     """1: there is no workspace, and cuDNN's answer is never 0."""
-    if num_experts <= 0:
-        raise ArgumentError(f"expected num_experts of at least 1, but got {num_experts}")
+    bind("get_grouped_gemm_wgrad_workspace_size_sm100", (), (num_experts,), dict(output_mode=output_mode, input_order=input_order))
     check_one_of("output_mode", output_mode, ("dense", "discrete"))
-    check_one_of("input_order", getattr(input_order, "value", input_order), ("tensor2d", "tensor_ragged"))
-    return 1
+    return check_count("num_experts", num_experts) and 1
