@@ -39,7 +39,7 @@ def test_arguments_are_those_of_cudnn(name):
 
 def test_classes_have_the_flow_of_cudnn():
     classes = [name for name in TEXTS if name[0].isupper() and "." not in name]
-    assert len(classes) == 16
+    assert len(classes) == 17
     for name in classes:
         assert f"{name}.execute" in TEXTS
         assert all(callable(getattr(ours(name), method)) for method in ("check_support", "compile", "execute"))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from nvfp4.cudnn import (GemmAmaxSm100, GemmSreluSm100, gemm_amax_wrapper_sm100, gemm_dsrelu_wrapper_sm100,
-                         gemm_srelu_wrapper_sm100, gemm_swiglu_wrapper_sm100, moe_grouped_matmul, moe_grouped_matmul_bwd)
+                         gemm_srelu_wrapper_sm100, gemm_swiglu_wrapper_sm100, grouped_gemm_wrapper_sm100,
+                         moe_grouped_matmul, moe_grouped_matmul_bwd)
 from nvfp4_cases import activation_bound, assert_equal, assert_within
 from nvfp4_formats import FORMATS, random_scaled
 from test_py_cudnn import view
@@ -156,3 +157,44 @@ def test_errors_of_sixteen_bit_weights_name_the_argument(change, message):
     arguments = dict(token=np.zeros((1, 10, 16), BF16), weight=np.zeros((2, 16, 8), BF16), first_token_offset=offsets(0, 5, 10))
     with pytest.raises(ValueError, match=message):
         moe_grouped_matmul(**{**arguments, **change})
+
+
+@pytest.mark.parametrize("compat", [None, "cudnn"])
+@pytest.mark.parametrize("behind", [False, True])
+def test_grouped_product_without_scales(rng, compat, behind):
+    ends, m = np.array([256, 256, 512], np.int32), 520
+    a = rng.integers(-4, 5, (1, m, 16)).astype(BF16).transpose(1, 2, 0)
+    weights = rng.integers(-4, 5, (3, 24, 16)).astype(BF16)
+    bias, alpha = rng.integers(-8, 9, (3, 24)).astype(np.float32).T, np.array([0.5, 1, 2], np.float32)
+    prob = rng.choice([-2, 0.5, 1], (m, 1, 1)).astype(np.float32)
+    d = np.full((1, m, 24), np.nan, np.float32).transpose(1, 2, 0)
+    given = dict(b_ptrs=np.array([w.ctypes.data for w in weights]), n=24, b_dtype="bfloat16") if behind else dict(
+        b_tensor=weights.transpose(1, 2, 0))
+    arguments = dict(a_tensor=a, padded_offsets=ends, alpha_tensor=alpha, prob_tensor=prob, d_tensor=d, generate_c=True,
+                     c_dtype="float32", compat=compat, **given)
+    found = grouped_gemm_wrapper_sm100(**arguments, bias_tensor=bias)
+    assert found.d_tensor is d and np.isnan(d[512:]).all()
+    for g, (first, end) in enumerate(((0, 256), (256, 256), (256, 512))):
+        z = alpha[g].astype(float) * (a[first:end, :, 0].astype(float) @ weights[g].astype(float).T)
+        p, b = prob[first:end, 0].astype(float), bias[:, g].astype(float)
+        assert_equal(d[first:end, :, 0], (z + b * p if compat else (z + b) * p).astype(np.float32))
+        assert_equal(found.c_tensor[first:end, :, 0], (z + b * p if compat else z + b).astype(np.float32))
+    grouped_gemm_wrapper_sm100(**arguments)
+    assert_equal(d[:256, :, 0], (prob[:256, 0] * 0.5 * (a[:256, :, 0].astype(float) @ weights[0].astype(float).T)).astype(np.float32))
+    for change, message in ((dict(n=3) if not behind else dict(n=None), "n and b_dtype"), (dict(d_dtype="bfloat16"), "d_dtype"),
+                            (dict(padded_offsets=np.array([9, 3, 5], np.int32)), "padded_offsets"), (dict(b_major="n"), "b_major")):
+        with pytest.raises((ValueError, NotImplementedError), match=message):
+            grouped_gemm_wrapper_sm100(**{**arguments, **change})
+
+
+def test_tensors_of_a_gpu_are_refused(rng):
+    class OnGpu:
+        def __dlpack_device__(self):
+            return 2, 0
+
+        def __dlpack__(self, **_):
+            raise AssertionError("nothing of a GPU is read")
+
+    for name in ("a_tensor", "b_tensor", "sfa_tensor"):
+        with pytest.raises(ValueError, match="memory of the CPU, but got one on DLPack device"):
+            gemm_amax_wrapper_sm100(**{**Case(rng).operands, name: OnGpu()})

@@ -30,4 +30,5 @@ from .glu import *  # noqa: F403
 from .hadamard import *  # noqa: F403
 from .moe import *  # noqa: F403
 from .quant import *  # noqa: F403
+from .unfused import *  # noqa: F403
 from .wgrad import *  # noqa: F403

@@ -162,6 +162,18 @@ TEXTS: dict[str, str] = {
         'tanh_clamp_scale=None, current_stream=None'),
     "get_grouped_gemm_wgrad_workspace_size_sm100": (
         'num_experts, *, output_mode="dense", input_order="tensor2d"'),
+    "GroupedGemmSm100": (
+        'sample_a, sample_c, sample_d, sample_padded_offsets, sample_alpha, sample_b=None, sample_bias=None, '
+        'sample_prob=None, num_experts=None, b_shape=None, b_dtype=None, acc_dtype=None, mma_tiler_mn=(256, 256), '
+        'cluster_shape_mn=None, vector_f32=False, m_aligned=256, generate_c=False, b_major="k", use_dynamic_sched=False'),
+    "GroupedGemmSm100.execute": (
+        'a_tensor, c_tensor, d_tensor, padded_offsets, alpha_tensor, b_tensor=None, b_ptrs=None, bias_tensor=None, '
+        'prob_tensor=None, current_stream=None'),
+    "grouped_gemm_wrapper_sm100": (
+        'a_tensor, padded_offsets, alpha_tensor, b_tensor=None, bias_tensor=None, b_ptrs=None, n=None, b_dtype=None, '
+        'b_major="k", prob_tensor=None, acc_dtype=None, c_dtype=None, d_dtype=None, c_tensor=None, d_tensor=None, '
+        'cd_major="n", mma_tiler_mn=(256, 256), cluster_shape_mn=None, vector_f32=False, m_aligned=256, generate_c=False, '
+        'use_dynamic_sched=False, current_stream=None'),
     "GroupedGemmWgradSm100": (
         'sample_a, sample_b, sample_sfa, sample_sfb, sample_offsets, sample_wgrad=None, sample_wgrad_expert=None, '
         'num_experts=None, wgrad_shape=None, wgrad_dtype=None, sample_global_scale_a=None, sample_global_scale_b=None, '
