@@ -13,7 +13,7 @@ from .._scalars import check_flag
 from ..errors import ArgumentError
 from ..tensors import FORMATS, Grouping, ScaledTensor, ragged_rows
 from . import results, views
-from .operation import Operation, TensorDict, check_shapes, check_types, empty
+from .operation import Operation, TensorDict, check_shapes, check_types, empty, need
 from .schedule import PADDING
 
 __all__ = ["Forward", "allocate", "check_operands", "check_results", "multiply", "operands_of", "store_amax", "weights_of"]
@@ -109,7 +109,8 @@ def multiply(t: dict[str, Any], o: dict[str, Any], **epilogue: Any) -> Grouping:
         results.quantise(out, grouping, d, t["sfd_row"], t.get("d_col"), t["sfd_col"], t["norm_const"], o.get("compat"),
                          o["discrete_col_sfd"])
     elif t.get("d_col") is not None:
-        views.matrix(t["d_col"], "d_col_tensor", writable=True)[...] = d
+        valid = results.rows_of(d, grouping)
+        views.matrix(t["d_col"], "d_col_tensor", writable=True)[valid] = d[valid]
     if amax is not None:
         store_amax(amax[:, None], grouping, t["amax"], o)
     return grouping
@@ -134,6 +135,7 @@ class Forward(Operation):
     columns_of_result = 1
 
     def _check(self, s: dict[str, Any], o: dict[str, Any]) -> None:
+        need(s, "a", "sfa", "padded_offsets", "alpha", "d")
         m, n, experts = check_operands(s, o)
         width = n // self.columns_of_result
         if self.columns_of_result == 2 and n % 64:

@@ -37,6 +37,8 @@ class GroupedGemmGluHadamardSm100(Glu):
     D as bfloat16 whose runs of 16 tokens are multiplied by the Hadamard matrix, without a factor. D itself is not
     transformed. ``hadamard_tensor`` is that matrix; others are refused."""
 
+    keywords = ()
+
     def _check(self, s: dict[str, Any], o: dict[str, Any]) -> None:
         super()._check(s, o)
         need(s, "prob")
@@ -56,7 +58,7 @@ class GroupedGemmGluHadamardSm100(Glu):
         store_amax(np.array(found, np.float32)[:, None], grouping, t["post_rht_amax"], o)
 
 
-@function("compat")
+@function()
 def grouped_gemm_glu_hadamard_wrapper_sm100(t: dict[str, Any], o: dict[str, Any]) -> TensorDict:
     """Allocates the results of :class:`GroupedGemmGluHadamardSm100` and computes them: ``c_tensor``, ``d_tensor``,
     ``amax_tensor``, ``post_rht_amax_tensor``."""
