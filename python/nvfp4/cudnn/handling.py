@@ -19,22 +19,25 @@ __all__ = ["NOTES", "NO_EFFECT", "ONLY", "bind", "handling_of", "public", "table
 
 #: Arguments about how a kernel computes. Results do not depend on them.
 NO_EFFECT = frozenset((
-    "ab12_stages", "cluster_shape_mn", "current_stream", "descriptor_workspace", "deterministic", "mma_tiler_mn",
-    "num_threads", "stream", "use_dsrelu_reuse", "use_dynamic_sched", "use_tmem_post_rht_amax", "vector_f32", "workspace", "_deterministic"))
+    "_deterministic", "ab12_stages", "cluster_shape_mn", "current_stream", "descriptor_workspace", "deterministic",
+    "mma_tiler_mn", "num_threads", "stream", "use_dsrelu_reuse", "use_dynamic_sched", "use_tmem_post_rht_amax",
+    "vector_f32", "workspace"))
 
 #: Arguments of which some values are accepted; other values are refused with a message that names the argument.
 ONLY: dict[str, tuple[Any, ...]] = {
-    "acc_dtype": (None, "float32"), "activation_tensor": (None,), "b_major": ("k",), "c_major": ("n",), "cd_major": ("n",),
-    "d_major": ("n",), "dbias_workspace_tensor": (None,), "dprob_workspace_tensor": (None,), "epilogue_op": (None, "none", "identity"), "input_order": ("tensor2d",), "m_aligned": (256,),
-    "round_dgrad_to_input_dtype": (False,), "sample_activation": (None,), "sample_dbias_workspace": (None,), "sample_dprob_workspace": (None,),
-    "sample_scheduler_counter": (None,),
-    "scheduler_counter_tensor": (None,), "sf_fp8_dtype_override": (None,), "situ_beta1": (None, 4.0),
-    "situ_beta2": (None, 25.0), "tanh_clamp_scale": (None,)}
+    "acc_dtype": (None, "float32"), "activation_tensor": (None,), "b_major": ("k",), "c_major": ("n",),
+    "cd_major": ("n",), "d_major": ("n",), "dbias_workspace_tensor": (None,), "dprob_workspace_tensor": (None,),
+    "epilogue_op": (None, "none", "identity"), "input_order": ("tensor2d",), "m_aligned": (256,),
+    "round_dgrad_to_input_dtype": (False,), "sample_activation": (None,), "sample_dbias_workspace": (None,),
+    "sample_dprob_workspace": (None,), "sample_scheduler_counter": (None,), "scheduler_counter_tensor": (None,),
+    "sf_fp8_dtype_override": (None,), "situ_beta1": (None, 4.0), "situ_beta2": (None, 25.0), "tanh_clamp_scale": (None,)}
 
 #: Honoured arguments that do not take every value of cuDNN, or that mean something of their own here.
 NOTES: dict[str, str] = {
     "act_func": "only 'swiglu', 'geglu'; in the backward pass 'dswiglu', 'dgeglu'",
-    "generate_c": "honoured: wants a C; functions return one in any case",
+    "b_ptrs": "honoured: addresses of the CPU", "sfb_ptrs": "honoured: addresses of the CPU",
+    "wgrad_ptrs": "honoured: addresses of the CPU",
+    "generate_c": "honoured: wants a C; the function of GLU returns one in any case",
     "glu_clamp_min": "honoured; in the backward pass only -glu_clamp_max",
     "hadamard_tensor": "only the Hadamard matrix of 16 in Sylvester's order",
     "sample_hadamard": "honoured: its shape; hadamard_tensor of execute has the numbers",
