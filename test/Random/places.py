@@ -86,8 +86,9 @@ class Places:
             return outer + (self.rows, self.columns)
         return outer + (ceil_div(self.rows, ROW_TILE[self.layout]), ceil_div(self.columns, 4)) + _INNER[self.layout]
 
-    def _offsets(self, g):
-        width = self.columns if self.layout == "linear" else round_up(self.columns, 4)
+    def _offsets(self, stored, g):
+        # A target may allocate more columns than the groups need.
+        width = stored.shape[-1] if self.layout == "linear" else 4 * stored.shape[-1 - len(_INNER[self.layout])]
         row, column = self.begins[g]
         return scale_offsets(self.layout, row + np.arange(self._number(g, 0)), column + np.arange(self._number(g, 1)),
                              width)
@@ -98,10 +99,10 @@ class Places:
 
     def read(self, stored, g):
         """Scale bytes of a group."""
-        return self._matrix(stored, g)[self._offsets(g)]
+        return self._matrix(stored, g)[self._offsets(stored, g)]
 
     def write(self, stored, g, scales):
-        self._matrix(stored, g)[self._offsets(g)] = scales
+        self._matrix(stored, g)[self._offsets(stored, g)] = scales
 
     def destination(self, info):
         """Scales as they are before a call: NaN where there are scales, what the format wants as padding."""
