@@ -36,19 +36,26 @@ def decode(line):
                                 for (axis, values), digit in zip(FAMILIES[family].items(), digits)}}
 
 
-def is_legal(choices):
-    """What the verifier says, of known extents as well: where they are not it speaks when the code runs. Choices
-    without a text are not legal either."""
+def problem_of(choices):
+    """None, or ("refused", what the verifier says), of known extents as well: where they are not it speaks when the
+    code runs; or ("inapplicable" or "unreachable", why there is no text)."""
     try:
-        return all(engine.is_legal(families.build({**choices, "static": static}, 0).text)
-                   for static in {choices["static"], "all"})
-    except Inexpressible:
-        return False
+        for static in dict.fromkeys((choices["static"], "all")):
+            try:
+                text = families.build({**choices, "static": static}, 0).text
+            except Inexpressible as error:
+                if error.type is None:
+                    return "inapplicable" if error.excluded else "unreachable", str(error)
+                text = f"func.func private @f({error.type})"
+            engine.Text(text)
+    except engine.Refused as error:
+        return "refused", error.messages[0]
+    return None
 
 
 def generate(seed, count):
     """Choices by a seed: of each family those that cover pairs, then random ones; and what is covered."""
-    samplers = [Sampler(family, seed, is_legal) for family in FAMILIES]
+    samplers = [Sampler(family, seed, problem_of) for family in FAMILIES]
     programs, covering = [], samplers
     while len(programs) < count:
         # Families take turns until each is covered.
@@ -75,7 +82,7 @@ def examine(worker, choices, seed):
                 best = best or ("other target", detail, choices)
                 continue
             # What is known where the code runs only, such as N, may exclude what a diagnostic names.
-            if not is_legal(other):
+            if problem_of(other) is not None:
                 continue
             next_outcome, next_detail = worker.ask(other, seed)
             if next_outcome not in ("refused", "illegal", "inexpressible"):

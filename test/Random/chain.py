@@ -45,7 +45,7 @@ def before(builder):
     c, what = builder.c, builder.c["before"]
     require_values(builder, what)
     if isinstance(builder.product.lhs, Plain) or c["lhs"] not in FORMATS:
-        raise Inexpressible("unscaled rows in a chain")
+        raise Inexpressible("unscaled rows in a chain", excluded=True)
     w, dims, fmt = builder.writer, builder.lhs_dims(), c["lhs"]
     type_ = scaled_type(dims, fmt, c["lhs_layout"], c["lhs_starts"])
     if what == "relayout":
@@ -79,8 +79,8 @@ def requantize(builder):
 
 def first_product(builder, dims, fmt):
     """A product whose quantised result is the lhs of the next."""
-    if builder.along_k or builder.k % FORMATS[fmt].block:
-        raise Inexpressible("rows of a product that end within a block, or groups along K")
+    if builder.along_k:
+        raise Inexpressible("rows of a product with groups along K")
     w, groups, rng = builder.writer, builder.groups, builder.rng
     outer = (len(groups),) if builder.stacked else ()
     x = random_scaled(rng, outer + (builder.m, DEPTH), "nvfp4", codes="small")
@@ -109,7 +109,7 @@ def after(builder, results, names):
     dims, shape = builder.out_dims(builder.columns), builder.out_shape(builder.columns)
     is_scaled = ":" in c["out"]
     if is_scaled != (what in ("dequantize", "matmul")):
-        raise Inexpressible(f"{what} of {c['out']}")
+        raise Inexpressible(f"{what} of {c['out']}", excluded=True)
     if what == "quantize":
         result = scaled_type(dims, "nvfp4")
         text = f"{DIALECT}.quantize <cutlass>({value} : {type_})"

@@ -128,7 +128,7 @@ class Function(Builder):
             words = (fmt, c["out_layout"], c["out_starts"], axis)
             types = storage_types(w.shell, dims, *words)
             if axis is not None and c["out_layout"] != "linear":
-                raise Inexpressible("column scales in tiles")
+                raise Inexpressible("column scales in tiles", scaled_type(dims, *words))
             places = self.facts["places"] = self.places(shape, FORMATS[fmt].block)
             self.facts["out_shape"] = shape
             if c["storage"] != "value":

@@ -53,14 +53,6 @@ class Text:
         return b"".join(parts).decode() + "\n".join(d.message for d in collector.diagnostics)
 
 
-def is_legal(text):
-    try:
-        Text(text)
-        return True
-    except Refused:
-        return False
-
-
 def compile_text(text, target, **options):
     """A program for the target; Refused where it says no."""
     device = "sim" if target in SIMULATED else None

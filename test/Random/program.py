@@ -203,7 +203,7 @@ class Builder:
             return self.writer.scaled("rhs", stored, dims, c["rhs"], layout, starts)
         several = rhs if isinstance(rhs, list) else [rhs]
         if not several:
-            raise Inexpressible("no weights")
+            raise Inexpressible("no weights", excluded=True)
         if not isinstance(rhs, list) and self.groups.kind != "dense":
             dims = [self.g()] + dims
         return ", ".join(self.writer.scaled(

@@ -57,7 +57,8 @@ class Single:
         c = self.c
         axis = len(self.shape) - 2 if c["axis"] == "rows" else None
         if axis is not None and (c[layout] != "linear"):
-            raise Inexpressible("column scales in tiles")
+            raise Inexpressible("column scales in tiles",
+                                scaled_type(self.dims(), c["format"], c[layout], c[starts], axis))
         return c["format"], c[layout], c[starts], axis
 
     def random_values(self):

@@ -16,7 +16,12 @@ _INNER = {"blocked": "x32x4x4", "blocked_8x4": "x8x4"}
 
 
 class Inexpressible(Exception):
-    """These choices have no text."""
+    """These choices have no text; `type` is one that the verifier refuses, if that is why. `excluded` says that they
+    exclude each other by what they mean: otherwise the generator has a gap."""
+
+    def __init__(self, reason, type_=None, excluded=False):
+        super().__init__(reason)
+        self.type, self.excluded = type_, excluded
 
 
 def extents(dims):
