@@ -23,8 +23,9 @@ using namespace nvfp4::runtime;
 /// Kernels copy and read vectors of so many bytes.
 static constexpr size_t kDeviceAlignment = 16;
 
-static std::string describe(const nvfp4_function &function, const char *what,
-                            size_t index, const ValueMetadata &value) {
+std::string nvfp4::runtime::describeValue(const nvfp4_function &function,
+                                          const char *what, size_t index,
+                                          const ValueMetadata &value) {
   std::string text = std::string(what) + " " + std::to_string(index) + " of '" +
                      function.metadata.name + "'";
   if (value.role != NVFP4_ROLE_PLAIN)
@@ -177,7 +178,7 @@ static nvfp4_status check(const nvfp4_function &function, const char *what,
   if (problem.empty())
     return NVFP4_OK;
   return fail(NVFP4_INVALID_ARGUMENT,
-              describe(function, what, index, value) + ": " + problem);
+              describeValue(function, what, index, value) + ": " + problem);
 }
 
 nvfp4_status nvfp4::runtime::checkArgument(const nvfp4_function &function,
@@ -237,7 +238,7 @@ nvfp4::runtime::checkPairs(const nvfp4_function &function,
     if (found.size() < rows.size() ||
         !std::equal(rows.begin(), rows.end(), found.begin()))
       return fail(NVFP4_INVALID_ARGUMENT,
-                  describe(function, "argument", i + 1, scales) +
+                  describeValue(function, "argument", i + 1, scales) +
                       ": expected leading extents " + formatShape(rows) +
                       " for values of shape " +
                       formatShape(arguments[i].getShape()) +

@@ -57,6 +57,10 @@ struct TensorPlace {
   bool hasData = true;
 };
 
+/// Argument or result (`what`) `index` of the function, for messages.
+std::string describeValue(const nvfp4_function &function, const char *what,
+                          size_t index, const ValueMetadata &value);
+
 /// Checks argument or result `index`, which must exist.
 nvfp4_status checkArgument(const nvfp4_function &function, size_t index,
                            const StoredTensor &tensor,

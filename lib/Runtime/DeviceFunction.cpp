@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceFunction.h"
+
 #include "Check.h"
 #include "Descriptor.h"
 #include "Error.h"
@@ -91,6 +93,22 @@ static nvfp4_status measure(const nvfp4_function &function,
   return report(function, measured.call);
 }
 
+nvfp4_status nvfp4::runtime::measureCall(const nvfp4_function &function,
+                                         const DLTensor *const *arguments,
+                                         CallNeeds &needs) {
+  const FunctionMetadata &metadata = function.metadata;
+  Measured measured(function);
+  if (nvfp4_status status =
+          measure(function, arguments, metadata.arguments.size(), measured))
+    return status;
+  needs.workspace = measured.frame.getBytes();
+  needs.shapes.resize(metadata.results.size());
+  for (size_t i = 0; i < metadata.results.size(); ++i)
+    if (!metadata.results[i].isScalar)
+      needs.shapes[i] = measured.values.getTensor(i).shape;
+  return NVFP4_OK;
+}
+
 extern "C" nvfp4_status
 nvfp4_function_workspace(const nvfp4_function *function,
                          const DLTensor *const *arguments, size_t numArguments,
@@ -101,11 +119,10 @@ nvfp4_function_workspace(const nvfp4_function *function,
           checkCounts(function, arguments, numArguments, bytes,
                       function->metadata.results.size()))
     return status;
-  Measured measured(*function);
-  if (nvfp4_status status =
-          measure(*function, arguments, numArguments, measured))
+  CallNeeds needs;
+  if (nvfp4_status status = measureCall(*function, arguments, needs))
     return status;
-  *bytes = measured.frame.getBytes();
+  *bytes = needs.workspace;
   return NVFP4_OK;
 } catch (...) {
   return failWithException();
@@ -119,16 +136,11 @@ extern "C" nvfp4_status nvfp4_function_result_shapes(
   if (nvfp4_status status =
           checkCounts(function, arguments, numArguments, shapes, numResults))
     return status;
-  Measured measured(*function);
-  if (nvfp4_status status =
-          measure(*function, arguments, numArguments, measured))
+  CallNeeds needs;
+  if (nvfp4_status status = measureCall(*function, arguments, needs))
     return status;
-  for (size_t i = 0; i < numResults; ++i) {
-    if (function->metadata.results[i].isScalar)
-      continue;
-    std::vector<int64_t> shape = measured.values.getTensor(i).shape;
-    std::copy(shape.begin(), shape.end(), shapes[i]);
-  }
+  for (size_t i = 0; i < numResults; ++i)
+    std::copy(needs.shapes[i].begin(), needs.shapes[i].end(), shapes[i]);
   return NVFP4_OK;
 } catch (...) {
   return failWithException();
