@@ -114,6 +114,7 @@ void nvfp4::buildLowerToLLVMPipeline(OpPassManager &pm, bool threads) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(target::createEmitEntryPointsPass());
+  pm.addPass(target::createExportFunctionsPass());
 }
 
 void nvfp4::buildGsgToCpuPipeline(OpPassManager &pm,

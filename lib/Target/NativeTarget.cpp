@@ -104,6 +104,8 @@ nvfp4::target::createTargetMachine(const NativeTarget &target) {
 
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
+  // Dynamic linkers run no others.
+  options.UseInitArray = true;
   return std::unique_ptr<TargetMachine>(backend->createTargetMachine(
       triple, cpu, features.getString(), options, Reloc::PIC_, std::nullopt,
       getCodeGenLevel(target.optLevel)));

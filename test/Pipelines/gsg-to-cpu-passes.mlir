@@ -16,4 +16,5 @@
 // CHECK-NEXT:   nvfp4-inline-alloca-scopes
 // CHECK:        convert-scf-to-cf
 // CHECK:        nvfp4-emit-entry-points
+// CHECK-NEXT:   nvfp4-export-functions
 module {}

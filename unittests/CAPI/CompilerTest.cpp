@@ -179,7 +179,7 @@ TEST_F(Compiler, StagesLeadFromTheModuleToTheLLVMDialect) {
             1)
       << text;
   EXPECT_EQ(std::count(names.begin(), names.end(), "convert-gsg-to-cpu"), 1);
-  EXPECT_EQ(names.back(), "nvfp4-emit-entry-points");
+  EXPECT_EQ(names.back(), "nvfp4-export-functions");
   // The module itself is as it was.
   std::string printed;
   nvfp4ModulePrint(module, append, &printed);

@@ -155,6 +155,47 @@ def EmitEntryPointsPass
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ExportFunctionsPass : Pass<"nvfp4-export-functions", "::mlir::ModuleOp"> {
+  let summary = "export functions by the conventions of other systems";
+  let description = [{
+    For every function `nvfp4_entry_f` with a body emits the symbols by which
+    other systems find f in a shared object. Their code hands the arguments to
+    the runtime (nvfp4_exports.h), together with the name of the function and
+    the table `nvfp4_artefact` of the module's description, kernels and entries:
+
+    | symbol | system |
+    |---|---|
+    | `__tvm_ffi_f`, `__tvm_ffi__doc_f` | tvm-ffi |
+
+    A destructor tells the runtime when the shared object is unloaded. Accepts
+    modules in the LLVM dialect; those without the description
+    `nvfp4_metadata` are left as they are.
+
+    Before:
+
+    ```mlir
+    llvm.mlir.global external constant @nvfp4_metadata("{}\00")
+    llvm.func @nvfp4_entry_f(%values: !llvm.ptr) {
+      llvm.return
+    }
+    ```
+
+    After, in addition:
+
+    ```mlir
+    llvm.func @nvfp4_tvm_ffi_call(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+    llvm.func @__tvm_ffi_f(%self: !llvm.ptr, %arguments: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
+      %artefact = llvm.mlir.addressof @nvfp4_artefact : !llvm.ptr
+      %name = llvm.mlir.addressof @nvfp4_name_f : !llvm.ptr
+      %status = llvm.call @nvfp4_tvm_ffi_call(%artefact, %name, %self, %arguments, %count, %result)
+          : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+      llvm.return %status : i32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
   let summary = "make code of kernels and constants of the code";
   let description = [{
