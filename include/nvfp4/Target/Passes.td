@@ -183,6 +183,12 @@ def ExportFunctionsPass : Pass<"nvfp4-export-functions", "::mlir::ModuleOp"> {
     After, in addition:
 
     ```mlir
+    llvm.mlir.global internal constant @nvfp4_name_f("f\00")
+    llvm.mlir.global internal @nvfp4_artefact() : !llvm.array<7 x ptr> {
+      %nulls = llvm.mlir.zero : !llvm.array<7 x ptr>
+      // Here the names and addresses are inserted.
+      llvm.return %nulls : !llvm.array<7 x ptr>
+    }
     llvm.func @nvfp4_tvm_ffi_call(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
     llvm.func @__tvm_ffi_f(%self: !llvm.ptr, %arguments: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
       %artefact = llvm.mlir.addressof @nvfp4_artefact : !llvm.ptr
