@@ -6,6 +6,8 @@ Skipped without tvm-ffi.
 """
 
 import functools
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -171,6 +173,33 @@ def test_errors_of_the_allocator(rng, product):
     environment.fails = True
     with environment, pytest.raises(MemoryError, match="no memory today"):
         product.call(*product.place(product.arguments(rng)))
+
+
+# Some versions of tvm-ffi unload modules by a handler of exit(), when the driver may have ended already.
+ENDING = """
+import ctypes, pathlib, sys
+sys.path[:0] = sys.argv[1].split(":")
+import numpy as np
+import tvm_ffi
+from test_py_tvm_ffi_device import Product
+process, handle = ctypes.CDLL(None), ctypes.CDLL(sys.argv[2])._handle
+assert not process.__cxa_atexit(ctypes.cast(process.dlclose, ctypes.c_void_p), ctypes.c_void_p(handle), None)
+product = Product.__new__(Product)
+product.is_hopper, product.weights = True, sys.modules["test_py_tvm_ffi_device"].weights_of("wgmma")
+from tvm_sim import Environment
+module = tvm_ffi.load_module(sys.argv[2], keep_module_alive=False)
+with Environment():
+    module.f(*product.place(product.arguments(np.random.default_rng(0))))
+del module, product
+print("called")
+"""
+
+
+def test_artefacts_that_an_exit_handler_unloads(tmp_path):
+    Product(tmp_path, "sm_90a")
+    done = subprocess.run([sys.executable, "-c", ENDING, ":".join(sys.path), str(tmp_path / "sm_90a.so")], capture_output=True,
+                          text=True)
+    assert (done.returncode, done.stdout) == (0, "called\n"), done.stderr
 
 
 def test_place_is_that_of_the_simulator(rng):

@@ -21,11 +21,15 @@
 
 using namespace nvfp4::runtime;
 
-/// Drivers may be gone when destructors of libraries run at the end of the
-/// process. Handlers of exit() run before these.
+/// Drivers may be gone when artefacts are unloaded at the end of the process.
 static std::atomic<bool> isEnding{false};
-[[maybe_unused]] static const int registered =
-    std::atexit([] { isEnding = true; });
+
+/// Handlers run in the reverse of the order in which they were added. That of
+/// the system that has loaded an artefact may unload it and was added before
+/// the artefact's first call, which adds this one.
+static void watchForTheEnd() {
+  std::atexit([] { isEnding = true; });
+}
 
 static void *lookup(const char *symbol, void *context) {
   for (const auto *each = static_cast<nvfp4_artefact *>(context)->symbols;
@@ -49,6 +53,7 @@ nvfp4_status nvfp4::runtime::findFunction(nvfp4_artefact *artefact,
       if (nvfp4_status status =
               nvfp4_module_from_symbols(lookup, artefact, &made))
         return status;
+      watchForTheEnd();
       module = made;
       slot.store(module, std::memory_order_release);
     }
