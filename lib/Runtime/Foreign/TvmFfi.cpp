@@ -10,16 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Check.h"
 #include "../DeviceFunction.h"
-#include "../ElementType.h"
 #include "../Error.h"
 #include "Artefact.h"
+#include "GivenResults.h"
 #include "Scalar.h"
 #include "TvmFfiArguments.h"
-
-#include <algorithm>
-#include <cstring>
 
 using namespace nvfp4::runtime;
 
@@ -48,8 +44,6 @@ private:
   }
 
   bool runOnHost(tvm::Any &result);
-  bool storeResult(DLManagedTensor &made, size_t index,
-                   const StoredTensor &target);
   bool findDevice();
   bool runOnDevice(tvm::Any &result);
   bool allocate(DLTensor prototype, const std::string &what,
@@ -101,33 +95,12 @@ bool Call::giveBack(std::vector<tvm::Any> &values, tvm::Any &result) {
                          static_cast<int32_t>(values.size()), result);
 }
 
-/// Copies a result to the tensor of the caller.
-bool Call::storeResult(DLManagedTensor &made, size_t index,
-                       const StoredTensor &target) {
-  const DLTensor &tensor = made.dl_tensor;
-  std::span<const int64_t> shape(tensor.shape,
-                                 static_cast<size_t>(tensor.ndim));
-  std::span<const int64_t> room = target.getShape();
-  if (!std::equal(room.begin(), room.end(), shape.begin(), shape.end()))
-    return raise("ValueError", describeResult(index) + ": expected shape " +
-                                   formatShape(shape) + ", but got " +
-                                   formatShape(room));
-  uint64_t bytes = sizeOf(metadata.results[index].type);
-  for (int64_t extent : shape)
-    bytes *= static_cast<uint64_t>(extent);
-  if (bytes)
-    std::memcpy(target.getData(), tensor.data, bytes);
-  return true;
-}
-
 bool Call::runOnHost(tvm::Any &result) {
   size_t count = metadata.arguments.size();
-  bool isGiven = arguments.hasResults();
-  std::vector<StoredTensor> targets(isGiven ? metadata.results.size() : 0);
-  for (size_t i = 0; i < targets.size(); ++i) {
-    targets[i].set(metadata.results[i], tensors[count + i]);
-    if (nvfp4_status status = checkResult(function, i, targets[i], {}))
-      return raise(status);
+  if (arguments.hasResults()) {
+    nvfp4_status status =
+        callOnHost(function, tensors.data(), tensors.data() + count);
+    return status == NVFP4_OK || raise(status);
   }
   std::vector<DLManagedTensor *> made(metadata.results.size());
   std::vector<tvm::Any> values;
@@ -139,9 +112,7 @@ bool Call::runOnHost(tvm::Any &result) {
   for (size_t i = 0; i < made.size(); ++i) {
     const ValueMetadata &value = metadata.results[i];
     DLTensor &tensor = made[i]->dl_tensor;
-    if (isGiven) {
-      isDone = isDone && storeResult(*made[i], i, targets[i]);
-    } else if (value.isScalar) {
+    if (value.isScalar) {
       values.push_back(toAny(loadNumber(value, tensor.data), value.type));
     } else if (isDone) {
       tensor.dtype = getResultType(value);
