@@ -49,6 +49,10 @@ extern "C" size_t nvfp4_function_num_results(const nvfp4_function *function) {
   return function ? function->metadata.results.size() : 0;
 }
 
+extern "C" void *nvfp4_function_xla_handler(const nvfp4_function *function) {
+  return function ? function->xlaHandler : nullptr;
+}
+
 extern "C" nvfp4_status nvfp4_function_argument(const nvfp4_function *function,
                                                 size_t index,
                                                 nvfp4_value_info *info) try {

@@ -54,6 +54,8 @@ initialize(nvfp4_module &module,
     function.entry = reinterpret_cast<void (*)(void **)>(entry);
     function.device = device;
     function.module = &module;
+    function.xlaHandler =
+        lookup(("nvfp4_xla_ffi_" + metadata.name).c_str(), context);
   }
   return NVFP4_OK;
 }

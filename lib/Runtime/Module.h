@@ -25,6 +25,8 @@ struct nvfp4_function {
   void (*entry)(void **values) = nullptr;
   nvfp4::runtime::Device *device = nullptr;
   nvfp4_module *module = nullptr;
+  /// The exported handler of XLA's calls, or null.
+  void *xlaHandler = nullptr;
 };
 
 struct nvfp4_module {

@@ -21,7 +21,7 @@ namespace nvfp4::runtime {
 /// reads. To be raised when the meaning of the description or the arguments of
 /// a function that compiled code calls change, or it passes a new flag;
 /// scripts/check-artefact-version says when.
-/// Declarations: 86b329829b9cf8fd
+/// Declarations: da3572c6104295d2
 inline constexpr int64_t kArtefactVersion = 4;
 
 } // namespace nvfp4::runtime

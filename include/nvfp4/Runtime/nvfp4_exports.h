@@ -50,6 +50,11 @@ NVFP4_API int32_t nvfp4_tvm_ffi_doc(nvfp4_artefact *artefact,
                                     const void *arguments, int32_t count,
                                     void *result);
 
+/* XLA: a handler of custom calls. `frame` is an XLA_FFI_CallFrame, the result
+ * an XLA_FFI_Error or null. */
+NVFP4_API void *nvfp4_xla_call(nvfp4_artefact *artefact, const char *function,
+                               void *frame);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -166,6 +166,10 @@ NVFP4_API nvfp4_status nvfp4_function_result(const nvfp4_function *function,
                                              size_t index,
                                              nvfp4_value_info *info);
 
+/* The handler by which XLA calls the function (XLA_FFI_Handler), which lives as
+ * long as the code; null if the artefact was compiled before there were any. */
+NVFP4_API void *nvfp4_function_xla_handler(const nvfp4_function *function);
+
 /* Checks one tensor against argument `index`: device, element type, rank,
  * shape, layout (row-major without gaps) and alignment. */
 NVFP4_API nvfp4_status nvfp4_function_check(const nvfp4_function *function,

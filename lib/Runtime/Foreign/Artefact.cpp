@@ -62,6 +62,18 @@ nvfp4_status nvfp4::runtime::findFunction(nvfp4_artefact *artefact,
                                &function);
 }
 
+nvfp4_status nvfp4::runtime::isStreamCapturing(DLDevice place, void *stream,
+                                               bool &isCapturing) {
+  isCapturing = false;
+  if (!stream)
+    return NVFP4_OK;
+  LaunchDevice *device = nullptr;
+  if (nvfp4_status status = findLaunchDevice(place, device))
+    return status;
+  return device->device->isCapturing(static_cast<nvfp4_stream *>(stream),
+                                     isCapturing);
+}
+
 nvfp4_status nvfp4::runtime::loadKernels(const nvfp4_function &function,
                                          DLDevice place, void *stream) {
   LaunchDevice *device = nullptr;
@@ -70,10 +82,8 @@ nvfp4_status nvfp4::runtime::loadKernels(const nvfp4_function &function,
   if (function.module->kernels.find(*device))
     return NVFP4_OK;
   bool isCapturing = false;
-  if (stream)
-    if (nvfp4_status status = device->device->isCapturing(
-            static_cast<nvfp4_stream *>(stream), isCapturing))
-      return status;
+  if (nvfp4_status status = isStreamCapturing(place, stream, isCapturing))
+    return status;
   if (isCapturing)
     return fail(NVFP4_INVALID_ARGUMENT,
                 "'" + function.metadata.name +

@@ -27,6 +27,9 @@ nvfp4_status findFunction(nvfp4_artefact *artefact, const char *name,
 nvfp4_status loadKernels(const nvfp4_function &function, DLDevice place,
                          void *stream);
 
+/// Whether a stream of the device captures; a null stream never does.
+nvfp4_status isStreamCapturing(DLDevice place, void *stream, bool &isCapturing);
+
 } // namespace nvfp4::runtime
 
 #endif // NVFP4_LIB_RUNTIME_FOREIGN_ARTEFACT_H
