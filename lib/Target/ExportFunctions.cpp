@@ -47,6 +47,7 @@ struct Export {
 static constexpr Export kExports[] = {
     {"__tvm_ffi_", "nvfp4_tvm_ffi_call", "ippip"},
     {"__tvm_ffi__doc_", "nvfp4_tvm_ffi_doc", "ippip"},
+    {"nvfp4_xla_ffi_", "nvfp4_xla_call", "pp"},
 };
 
 namespace {

@@ -34,6 +34,8 @@ llvm.func @nvfp4_entry_elsewhere(!llvm.ptr)
 // CHECK-NEXT: %[[STATUS:.*]] = llvm.call @nvfp4_tvm_ffi_call(%[[ARTEFACT]], %[[NAME]], %arg0, %arg1, %arg2, %arg3)
 // CHECK-NEXT: llvm.return %[[STATUS]] : i32
 // CHECK: llvm.func @__tvm_ffi__doc_f
+// CHECK-LABEL: llvm.func @nvfp4_xla_ffi_f(%arg0: !llvm.ptr) -> !llvm.ptr {
+// CHECK: llvm.call @nvfp4_xla_call(%{{.*}}, %{{.*}}, %arg0)
 
 // -----
 

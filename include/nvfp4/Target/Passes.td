@@ -166,6 +166,7 @@ def ExportFunctionsPass : Pass<"nvfp4-export-functions", "::mlir::ModuleOp"> {
     | symbol | system |
     |---|---|
     | `__tvm_ffi_f`, `__tvm_ffi__doc_f` | tvm-ffi |
+    | `nvfp4_xla_ffi_f` | XLA, as a handler of custom calls |
 
     A destructor tells the runtime when the shared object is unloaded. Accepts
     modules in the LLVM dialect; those without the description
