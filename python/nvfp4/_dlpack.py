@@ -37,7 +37,8 @@ FLOAT4 = np.dtype(ml_dtypes.float4_e2m1fn)
 _FLOAT4_E2M1 = 17
 _READ_ONLY = 1
 
-_capsules = ctypes.pythonapi
+# Not ctypes.pythonapi, whose functions other packages declare in other ways: jax.ffi.pycapsule does.
+_capsules = ctypes.PyDLL(None)
 _capsules.PyCapsule_IsValid.restype = ctypes.c_int
 _capsules.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _capsules.PyCapsule_GetPointer.restype = ctypes.c_void_p

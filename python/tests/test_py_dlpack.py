@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors are shared, not copied: numpy, DLPack producers and consumers, and what cannot be shared."""
 
+import ctypes
 import gc
 
 import ml_dtypes
@@ -165,3 +166,11 @@ def test_types_without_a_dlpack_code_are_refused():
         nvfp4.to_dlpack(np.zeros(3, np.complex128))
     with pytest.raises(nvfp4.ArgumentError):
         _dlpack.asarray(Producer(np.zeros(3, np.complex64)))
+
+
+def test_capsules_after_another_package_has_declared_their_functions(monkeypatch):
+    """jax.ffi.pycapsule sets the types of ctypes.pythonapi, which all packages share."""
+    new = ctypes.pythonapi.PyCapsule_New
+    monkeypatch.setattr(new, "argtypes", [ctypes.c_void_p, ctypes.c_char_p, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)])
+    array = np.arange(3, dtype=np.float32)
+    assert np.from_dlpack(nvfp4.to_dlpack(array)).tolist() == [0, 1, 2]

@@ -13,7 +13,6 @@ import nvfp4
 from nvfp4 import _dlpack, _library
 
 SIM = 12
-_CAPSULES = ctypes.pythonapi
 _SET_ERROR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_library.DLTensor), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p,
                              _SET_ERROR)
@@ -49,7 +48,7 @@ class SimTensor:
 
     def __dlpack__(self, **_):
         address = _export(self.memory, (*_dlpack.code_of(self.memory.dtype), 1), False)
-        return _CAPSULES.PyCapsule_New(address, b"dltensor", None)
+        return _dlpack._capsules.PyCapsule_New(address, b"dltensor", None)
 
 
 def put(array) -> tvm_ffi.Tensor:
