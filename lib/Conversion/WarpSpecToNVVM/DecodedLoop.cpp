@@ -124,33 +124,42 @@ bool DecodedLoop::areTwos() {
 }
 
 void DecodedLoop::multiply(State &state, Value base, int64_t unit) {
-  NVVM::WgmmaFenceAlignedOp::create(b, loc);
-  size_t count = state.acc.size();
+  size_t count = state.acc.size(), steps = registers / 4;
+  // One statement for all steps: of each, every accumulator would be an operand
+  // and a result, which is most of what a kernel takes to compile.
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "{.reg .pred p; .reg .b64 d; .reg .b32 h; mov.b32 h, 0x40000040; "
-     << "mov.b64 d, {$" << 2 * count + 4 << ", h}; setp.eq.u32 p, 0, 0; "
-     << "wgmma.mma_async.sync.aligned.m64n" << width << "k16.f32."
-     << (coding.type == format::wgmma::Multiplicand::BF16 ? "bf16.bf16"
-                                                          : "f16.f16")
-     << " {";
-  for (size_t i = 0; i < count; ++i)
-    os << (i ? ", $" : "$") << i;
-  os << "}, {$" << 2 * count << ", $" << 2 * count + 1 << ", $" << 2 * count + 2
-     << ", $" << 2 * count + 3 << "}, d, p, 1, 1, 0;}";
-  std::string constraints = getConstraints(count, 'f', true) + ",r,r,r,r,r";
-  const Values &a = state.a[unit % 2];
-  for (int64_t j = 0; j < registers / 4; ++j) {
+  size_t fragment = 2 * count, address = fragment + registers;
+  os << "{.reg .pred p; .reg .b64 d; .reg .b32 l; setp.eq.u32 p, 0, 0; "
+     << "wgmma.fence.sync.aligned; ";
+  for (size_t step = 0; step < steps; ++step) {
     // Blocks of K lie `width` rows of 128 bytes apart, steps 32 bytes.
-    int64_t offset = unit / halves * width * 8 + unit % halves * 4 + j * 2;
-    Values operands(state.acc);
-    operands.append(a.begin() + 4 * j, a.begin() + 4 * j + 4);
-    operands.push_back(offset ? add(base, constant(offset)) : base);
-    state.acc = assemble(text, constraints,
-                         SmallVector<Type>(count, b.getF32Type()), operands,
-                         /*hasEffects=*/true);
+    int64_t offset = unit / halves * width * 8 + unit % halves * 4 +
+                     static_cast<int64_t>(step) * 2;
+    // The high word of a descriptor is the same for all.
+    os << "add.u32 l, $" << address << ", " << offset
+       << "; mov.b64 d, {l, 0x40000040}; "
+       << "wgmma.mma_async.sync.aligned.m64n" << width << "k16.f32."
+       << (coding.type == format::wgmma::Multiplicand::BF16 ? "bf16.bf16"
+                                                            : "f16.f16")
+       << " {";
+    for (size_t i = 0; i < count; ++i)
+      os << (i ? ", $" : "$") << i;
+    os << "}, {";
+    for (size_t i = 0; i < 4; ++i)
+      os << (i ? ", $" : "$") << fragment + 4 * step + i;
+    os << "}, d, p, 1, 1, 0; ";
   }
-  NVVM::WgmmaGroupSyncAlignedOp::create(b, loc);
+  os << "wgmma.commit_group.sync.aligned;}";
+  std::string constraints = getConstraints(count, 'f', true);
+  for (int64_t i = 0; i <= registers; ++i)
+    constraints += ",r";
+  Values operands(state.acc);
+  operands.append(state.a[unit % 2]);
+  operands.push_back(base);
+  state.acc =
+      assemble(text, constraints, SmallVector<Type>(count, b.getF32Type()),
+               operands, /*hasEffects=*/true);
   // Decoding stays behind the issue.
   pin(state.words, 'r');
 }

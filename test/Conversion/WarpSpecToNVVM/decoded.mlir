@@ -47,9 +47,11 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
         // CHECK: "ld.shared.v4.b32 {$0,$1,$2,$3}, [$4];"
         // CHECK: "lop3.b32 $0, $1, 267390960, $2, 0xEA;"
         // CHECK: mul.rn.bf16x2
-        // CHECK: nvvm.wgmma.fence.aligned
-        // CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}
-        // CHECK: nvvm.wgmma.commit.group.sync.aligned
+        // CHECK: wgmma.fence.sync.aligned; add.u32 l, $24, 0;
+        // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}
+        // CHECK-SAME: add.u32 l, $24, 2;
+        // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$12, $13, $14, $15}
+        // CHECK-SAME: wgmma.commit_group.sync.aligned;}
         // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
         // CHECK: wgmma.mma_async.sync.aligned.m64n16k16
         %acc, %stage, %phase = warpspec.mma_decoded %in from %c0 to %steps width(%n) step 16 : !p -> vector<8xf32>
