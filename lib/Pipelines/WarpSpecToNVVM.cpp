@@ -48,7 +48,11 @@ void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
   // On the whole module: kernels that stand in no gpu.module are told so.
   pm.addPass(warpspec::createConvertWarpSpecToNVVMPass());
   OpPassManager &modules = pm.nest<gpu::GPUModuleOp>();
-  modules.addPass(createCanonicalizerPass());
+  // From the inside out: loops and branches have the results of all
+  // accumulators, and what becomes of them is asked again after every change
+  // within.
+  modules.addPass(createCanonicalizerPass(
+      GreedyRewriteConfig().setUseTopDownTraversal(false)));
   modules.addPass(createCSEPass());
   modules.addPass(createMergeLoopsPass());
 }

@@ -56,7 +56,7 @@ private:
         least(divide(workers, atLeast(total, 1)),
               least(divide(steps, constant(kPartSteps)), constant(kMostParts)));
     Value areParts = less(constant(1), parts);
-    SmallVector<Value> others = when(areParts, inits, [&] {
+    auto visitParts = [&] {
       Value tile = divide(worker, parts);
       Value number = subtract(worker, multiply(tile, parts));
       auto edge = [&](Value at) { return divide(multiply(at, steps), parts); };
@@ -64,10 +64,9 @@ private:
         return visit(tile, edge(number), edge(add(number, constant(1))), number,
                      inits);
       });
-    });
-    Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
-    Value areWhole = arith::XOrIOp::create(rewriter, loc, areParts, isTrue);
-    return when(areWhole, others, [&] { return buildTiles(inits); });
+    };
+    return choose(areParts, inits.getTypes(), visitParts,
+                  [&] { return buildTiles(inits); });
   }
 
   SmallVector<Value> buildTiles(ValueRange inits) {
@@ -115,19 +114,26 @@ private:
     return SmallVector<Value>(each.getResults());
   }
 
+  /// What `fn` returns under a condition, else what `otherwise` does.
+  SmallVector<Value> choose(Value condition, TypeRange types,
+                            function_ref<SmallVector<Value>()> fn,
+                            function_ref<SmallVector<Value>()> otherwise) {
+    auto branch =
+        scf::IfOp::create(rewriter, loc, types, condition,
+                          /*addThenBlock=*/true, /*addElseBlock=*/true);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(rewriter, loc, fn());
+    rewriter.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(rewriter, loc, otherwise());
+    return SmallVector<Value>(branch.getResults());
+  }
+
   /// What `fn` returns under a condition, else `others`.
   SmallVector<Value> when(Value condition, ValueRange others,
                           function_ref<SmallVector<Value>()> fn) {
-    auto branch =
-        scf::IfOp::create(rewriter, loc, others.getTypes(), condition,
-                          /*addThenBlock=*/true, /*addElseBlock=*/true);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(rewriter, loc, others);
-    rewriter.setInsertionPointToStart(branch.thenBlock());
-    SmallVector<Value> values = fn();
-    scf::YieldOp::create(rewriter, loc, values);
-    return SmallVector<Value>(branch.getResults());
+    return choose(condition, others.getTypes(), fn,
+                  [&] { return SmallVector<Value>(others); });
   }
 
   /// The groups of the lanes, by falling cost, and where their tiles stand.
