@@ -86,19 +86,34 @@ bool isEscape(Operation *user) {
          llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
 }
 
-/// Memory of the function's own, which has no other name than views of it.
-bool isLocal(Value root) {
-  if (!isAllocation(root.getDefiningOp()))
-    return false;
-  SmallVector<Operation *> users = getUsers(root);
-  return llvm::none_of(users, isEscape);
-}
+/// What is known of memory. Copies and memory that are removed change none of
+/// it: nobody's memory gets another name.
+class Memory {
+public:
+  /// Memory of the function's own, which has no other name than views of it.
+  bool isLocal(Value root) {
+    auto [place, isNew] = local.try_emplace(root, false);
+    if (isNew)
+      place->second = isAllocation(root.getDefiningOp()) &&
+                      llvm::none_of(getUsers(root), isEscape);
+    return place->second;
+  }
 
-/// Whether both may be the same memory.
-bool mayAlias(Value a, Value b) {
-  Value first = getRoot(a), second = getRoot(b);
-  return first == second || (!isLocal(first) && !isLocal(second));
-}
+  /// Whether both may be the same memory.
+  bool mayAlias(Value a, Value b) {
+    Value first = getRoot(a), second = getRoot(b);
+    return first == second || (!isLocal(first) && !isLocal(second));
+  }
+
+  /// Whether `op` may do `Effect` to the memory of `memref`. An effect on no
+  /// value is one on memory that has no name here, or of a call that is not
+  /// known on what is not the function's own.
+  template <typename Effect> bool mayAffect(Operation *op, Value memref);
+
+private:
+  /// By roots. Each is asked of many others.
+  DenseMap<Value, bool> local;
+};
 
 Attribute getSpace(Value memref) {
   return cast<BaseMemRefType>(memref.getType()).getMemorySpace();
@@ -129,10 +144,7 @@ void forEachEffect(Operation *op,
   });
 }
 
-/// Whether `op` may do `Effect` to the memory of `memref`. An effect on no
-/// value is one on memory that has no name here, or of a call that is not known
-/// on what is not the function's own.
-template <typename Effect> bool mayAffect(Operation *op, Value memref) {
+template <typename Effect> bool Memory::mayAffect(Operation *op, Value memref) {
   bool result = false;
   forEachEffect(op, [&](MemoryEffects::Effect *effect, Value value) {
     if (!effect)
@@ -147,12 +159,14 @@ template <typename Effect> bool mayAffect(Operation *op, Value memref) {
 /// The copies that memrefs hold, while a block is walked.
 class Copies {
 public:
+  explicit Copies(Memory &memory) : memory(memory) {}
+
   void run(Block &block) {
     for (Operation &op : block) {
       if (Copy copy = getCopy(&op)) {
         redirect(copy);
         forget(copy.target->get());
-        if (!mayAlias(copy.target->get(), copy.source->get()))
+        if (!memory.mayAlias(copy.target->get(), copy.source->get()))
           sources[copy.target->get()].push_back(copy.source->get());
         continue;
       }
@@ -188,10 +202,10 @@ private:
   void forget(Value written) {
     llvm::SmallVector<Value> gone;
     for (auto &[target, from] : sources) {
-      if (mayAlias(target, written))
+      if (memory.mayAlias(target, written))
         gone.push_back(target);
-      llvm::erase_if(from,
-                     [&](Value source) { return mayAlias(source, written); });
+      llvm::erase_if(
+          from, [&](Value source) { return memory.mayAlias(source, written); });
     }
     for (Value target : gone)
       sources.erase(target);
@@ -217,7 +231,7 @@ private:
     // Memory of the function's own is changed where it is named.
     SmallVector<Value> gone;
     for (auto &[target, from] : sources) {
-      bool isNamed = !isLocal(getRoot(target)) ||
+      bool isNamed = !memory.isLocal(getRoot(target)) ||
                      llvm::is_contained(op->getOperands(), target);
       if (isNamed && !isa<gpu::AsyncOpInterface>(op))
         gone.push_back(target);
@@ -226,6 +240,7 @@ private:
       forget(target);
   }
 
+  Memory &memory;
   llvm::MapVector<Value, SmallVector<Value, 2>> sources;
 };
 
@@ -236,11 +251,12 @@ Operation *getAncestorIn(Block *block, Operation *op) {
 
 /// `op`, a copy into a new memref that is only read, is done without: users
 /// read the source.
-bool replaceBySource(Operation *op, Copy copy) {
+bool replaceBySource(Operation *op, Copy copy, Memory &memory,
+                     llvm::DenseSet<Operation *> &erased) {
   Value target = copy.target->get(), source = copy.source->get();
   Block *block = op->getBlock();
   Operation *allocation = target.getDefiningOp();
-  if (!isLocal(target) || target.getType() != source.getType() ||
+  if (!memory.isLocal(target) || target.getType() != source.getType() ||
       allocation->getBlock() != block)
     return false;
   SmallVector<Operation *> users = getUsers(target);
@@ -259,7 +275,7 @@ bool replaceBySource(Operation *op, Copy copy) {
       continue;
     }
     if (user->hasTrait<OpTrait::IsTerminator>() ||
-        mayAffect<MemoryEffects::Write>(user, target))
+        memory.mayAffect<MemoryEffects::Write>(user, target))
       return false;
     if (last->isBeforeInBlock(here))
       last = here;
@@ -267,25 +283,27 @@ bool replaceBySource(Operation *op, Copy copy) {
   // Nobody changes or frees the source until then.
   for (Operation *here = op; here != last;) {
     here = here->getNextNode();
-    if (isDeallocation(here) ? mayAlias(here->getOperand(0), source)
-                             : mayAffect<MemoryEffects::Write>(here, source))
+    if (isDeallocation(here)
+            ? memory.mayAlias(here->getOperand(0), source)
+            : memory.mayAffect<MemoryEffects::Write>(here, source))
       return false;
   }
-  op->erase();
-  if (deallocation)
-    deallocation->erase();
   target.replaceAllUsesWith(source);
-  allocation->erase();
+  for (Operation *gone : {op, deallocation, allocation})
+    if (gone) {
+      erased.insert(gone);
+      gone->erase();
+    }
   return true;
 }
 
 /// Nobody has written the source of a copy before it, or reads its target after
 /// it.
-bool isUseless(Operation *op, Copy copy) {
+bool isUseless(Operation *op, Copy copy, Memory &memory) {
   Value source = copy.source->get(), target = copy.target->get();
   Block *block = op->getBlock();
   auto isTouched = [&](Value memref, bool before) {
-    if (!isLocal(memref) || memref.getDefiningOp()->getBlock() != block)
+    if (!memory.isLocal(memref) || memref.getDefiningOp()->getBlock() != block)
       return true;
     SmallVector<Operation *> users = getUsers(memref);
     return llvm::any_of(users, [&](Operation *user) {
@@ -299,9 +317,9 @@ bool isUseless(Operation *op, Copy copy) {
         return !before;
       if (before)
         return here->isBeforeInBlock(op) &&
-               mayAffect<MemoryEffects::Write>(user, memref);
+               memory.mayAffect<MemoryEffects::Write>(user, memref);
       return op->isBeforeInBlock(here) &&
-             mayAffect<MemoryEffects::Read>(user, memref);
+             memory.mayAffect<MemoryEffects::Read>(user, memref);
     });
   };
   return !isTouched(source, /*before=*/true) ||
@@ -356,32 +374,43 @@ struct CancelTransfers : nvfp4::impl::CancelTransfersPassBase<CancelTransfers> {
       if (block->mightHaveTerminator())
         sinkDeallocations(*block);
     });
-    for (Block &block : getOperation().getBody())
-      Copies().run(block);
-    while (removeOne())
+    for (Block &block : getOperation().getBody()) {
+      Memory memory;
+      Copies(memory).run(block);
+    }
+    while (removeSome())
       ;
     getOperation().walk([](Block *block) { raiseDeallocations(*block); });
   }
 
-  bool removeOne() {
-    WalkResult result = getOperation().walk([](Operation *op) {
+  /// Removes what can be seen not to be needed now. What goes may have been all
+  /// that something else was needed for.
+  bool removeSome() {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isAllocation(op) || getCopy(op))
+        ops.push_back(op);
+    });
+    Memory memory;
+    llvm::DenseSet<Operation *> erased;
+    for (Operation *op : ops) {
+      if (erased.contains(op))
+        continue;
       if (isUnused(op)) {
         for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
           user->erase();
+        erased.insert(op);
         op->erase();
-        return WalkResult::interrupt();
+      } else if (Copy copy = getCopy(op)) {
+        if (isUseless(op, copy, memory)) {
+          erased.insert(op);
+          op->erase();
+        } else {
+          replaceBySource(op, copy, memory, erased);
+        }
       }
-      Copy copy = getCopy(op);
-      if (!copy)
-        return WalkResult::advance();
-      if (isUseless(op, copy)) {
-        op->erase();
-        return WalkResult::interrupt();
-      }
-      return replaceBySource(op, copy) ? WalkResult::interrupt()
-                                       : WalkResult::advance();
-    });
-    return result.wasInterrupted();
+    }
+    return !erased.empty();
   }
 };
 
