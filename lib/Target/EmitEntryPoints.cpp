@@ -75,6 +75,9 @@ struct EmitEntryPoints final
   void runOnOperation() override {
     ModuleOp module = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (function.isPrivate() && !function.isExternal())
+        function.setLinkage(LLVM::Linkage::Internal);
     for (auto interface : llvm::to_vector(module.getOps<LLVM::LLVMFuncOp>())) {
       StringRef name = interface.getSymName();
       if (interface.isExternal() || !name.consume_front(kInterfacePrefix))

@@ -68,16 +68,28 @@ void nvfp4::target::optimize(Module &module, TargetMachine &machine,
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
-  for (Function &function : module)
-    if (isLongWithoutLoops(function)) {
-      function.removeFnAttr(Attribute::AlwaysInline);
-      function.addFnAttr(Attribute::NoInline);
-      function.addFnAttr(Attribute::OptimizeNone);
-    }
+  bool hasLong = false, hasProducts = false;
+  for (Function &function : module) {
+    hasProducts |= function.hasFnAttribute(kLoweredAttr);
+    if (!isLongWithoutLoops(function))
+      continue;
+    hasLong = true;
+    function.removeFnAttr(Attribute::AlwaysInline);
+    function.addFnAttr(Attribute::NoInline);
+    function.addFnAttr(Attribute::OptimizeNone);
+  }
+  // Registers are allocated for all functions in one way. Where kernels of GPUs
+  // compute the products, what takes time is to compile their launches.
+  if (hasLong && !hasProducts)
+    machine.setOptLevel(CodeGenOptLevel::None);
   PassInstrumentationCallbacks callbacks;
   // By name: passes replace functions, at addresses that may be used again.
   StringMap<unsigned> runs;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, Any ir) {
+    // Which functions a pointer may call: of a function with the descriptors of
+    // hundreds of memrefs it asks that for most of a second. None is called so.
+    if (pass == "CalledValuePropagationPass")
+      return false;
     const Function *function = getFunction(ir);
     if (function && function->hasOptNone())
       return false;

@@ -124,6 +124,7 @@ def EmitEntryPointsPass
     knowing its signature: `values` holds one pointer an argument, to the memref
     descriptor or to the scalar, and then, if f returns anything, a pointer to
     storage for the results (a struct of descriptors and scalars in order).
+    Private functions with a body become internal to the object.
 
     Accepts modules in the LLVM dialect; changes nothing else.
 

@@ -475,6 +475,36 @@ def VersionProductsPass : Pass<"gsg-version-products"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def OutlineRepeatedPass : Pass<"gsg-outline-repeated", "::mlir::ModuleOp"> {
+  let summary = "move operations that a module repeats into functions";
+  let description = [{
+    Equal operations of the dialect on memory, `least` or more of them, become
+    calls of one private function that holds the operation: lists of problems
+    and weights of experts that are memrefs of their own, of which each is laid
+    out anew, are lowered once and not hundreds of times. Operations are equal
+    that have the same types and attributes, whatever their operands are.
+
+    Before:
+
+    ```mlir
+    grouped_scaled_gemm.dequantize(%a scaled_by %s : memref<8x16xi8>, memref<8x2xf8E4M3FN>
+        as !grouped_scaled_gemm.scaled<8x32, nvfp4>) outs(%x : memref<8x32xf32>)
+    grouped_scaled_gemm.dequantize(%b scaled_by %t : memref<8x16xi8>, memref<8x2xf8E4M3FN>
+        as !grouped_scaled_gemm.scaled<8x32, nvfp4>) outs(%y : memref<8x32xf32>)
+    ```
+
+    After, with `least=2`:
+
+    ```mlir
+    call @dequantize(%a, %s, %x)
+    call @dequantize(%b, %t, %y)
+    ```
+  }];
+  let options = [Option<"least", "least", "unsigned", /*default=*/"4",
+                        "so many equal operations become a function">];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def SelectStrategyPass : Pass<"gsg-select-strategy"> {
   let summary = "choose tiles, stages and scheduler of every product";
   let description = [{
