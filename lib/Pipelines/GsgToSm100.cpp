@@ -55,6 +55,8 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   gsg::SplitListPassOptions split;
   split.target = options.target;
   pm.addPass(gsg::createSplitListPass(split));
+  // Before versions, each of which would copy them.
+  pm.addPass(gsg::createStackWeightsPass());
   // Before gate layouts are chosen, which quantised results narrow.
   pm.addPass(gsg::createSeparateQuantizationPass());
   gsg::AssignScaleLayoutPassOptions layout;

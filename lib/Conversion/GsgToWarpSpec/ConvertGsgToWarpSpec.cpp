@@ -56,6 +56,9 @@ static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
       }))
     return op.emitOpError("expected memrefs in storage form; run "
                           "gsg-decompose-scaled and one-shot-bufferize first");
+  if (op.getRhs().size() > 1)
+    return op.emitOpError("expected weights in one operand, but got ")
+           << op.getRhs().size() << "; run gsg-stack-weights first";
   switch (target.getFamily()) {
   case strategy::KernelFamily::Wgmma:
     return lowerByPlan<wgmma::Plan>(module, op,

@@ -76,7 +76,6 @@ HostExtents HostExtents::get(HostMath &math, MatmulOp op) {
   int64_t aRank = cast<MemRefType>(a.getType()).getRank();
   ScaledType weights = op.getRhsType();
   int64_t bRank = weights.getRank();
-  auto parts = static_cast<int64_t>(op.getRhs().size());
   GroupingAttr grouping = op.getGrouping();
   if (grouping.getKind() == GroupingKind::RaggedK) {
     HostNumber offsets = math.dim(op.getGroups(), 0);
@@ -88,7 +87,7 @@ HostExtents HostExtents::get(HostMath &math, MatmulOp op) {
   HostNumber columns =
       weights.isCoded() ? math.constant(op.getN()) : math.dim(b, bRank - 2);
   return {math.dim(a, aRank - 2), columns,
-          bRank == 3 ? math.dim(b, 0) : math.constant(parts)};
+          bRank == 3 ? math.dim(b, 0) : math.constant(1)};
 }
 
 HostNumber nvfp4::gsg::kernels::countTiles(HostMath &math, MatmulOp op,

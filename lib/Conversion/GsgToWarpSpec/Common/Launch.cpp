@@ -160,24 +160,6 @@ Buffer Launch::addBuffer(Value memref, HostNumber rows, HostNumber rowBytes,
   return {staged, rows, rowBytes, pitch};
 }
 
-Buffer Launch::addParts(ValueRange memrefs, HostNumber rows,
-                        HostNumber rowBytes, int64_t alignment) {
-  if (memrefs.size() == 1)
-    return addBuffer(memrefs.front(), rows, rowBytes, alignment, Read);
-  HostNumber pitch = getPitch(math, rowBytes, alignment);
-  HostNumber all =
-      math.mul(rows, math.constant(static_cast<int64_t>(memrefs.size())));
-  Type element = cast<MemRefType>(memrefs[0].getType()).getElementType();
-  Value staged = allocate(all, pitch, element);
-  if (!areAligned(rowBytes, alignment))
-    clear(staged);
-  for (auto [number, memref] : llvm::enumerate(memrefs))
-    copyRows(memref, staged,
-             math.mul(rows, math.constant(static_cast<int64_t>(number))), rows,
-             rowBytes, /*isBack=*/false);
-  return {staged, all, rowBytes, pitch};
-}
-
 Buffer Launch::addScratch(HostNumber rows, int64_t rowBytes) {
   HostNumber bytes = math.constant(rowBytes);
   Value memory = allocate(rows, bytes, host.getI8Type());

@@ -53,14 +53,10 @@ public:
   Buffer addBuffer(mlir::Value memref, HostNumber rows, HostNumber rowBytes,
                    int64_t alignment, int access);
 
-  /// The same of several memrefs of one shape, one after the other, to read.
-  Buffer addParts(mlir::ValueRange memrefs, HostNumber rows,
-                  HostNumber rowBytes, int64_t alignment);
-
   /// Scales in tiles of 128 x 4, to read: rows of tiles with `columns` scales a
   /// row. Padding of the last tile of a row is zero.
-  Buffer addScaleParts(mlir::ValueRange memrefs, HostNumber rows,
-                       HostNumber rowBytes, HostNumber columns);
+  Buffer addScales(mlir::Value memref, HostNumber rows, HostNumber rowBytes,
+                   HostNumber columns);
 
   /// Rows of zeros that are the kernel's own.
   Buffer addScratch(HostNumber rows, int64_t rowBytes);
@@ -99,10 +95,9 @@ public:
   Buffer addTokens(const ScaledOperand &rows, HostNumber columns,
                    mlir::Type element);
   /// Weights [matrices, rows, columns] with linear scales, or packed for
-  /// kernels that decode them to f16 or bf16: a pointer to bytes. The operands
-  /// are one for all matrices, or one for each. `factors` becomes a pointer to
-  /// f32, or null if all are 128.
-  mlir::Value addCodedWeights(llvm::ArrayRef<ScaledOperand> weights, bool isF16,
+  /// kernels that decode them to f16 or bf16: a pointer to bytes. `factors`
+  /// becomes a pointer to f32, or null if all are 128.
+  mlir::Value addCodedWeights(const ScaledOperand &weights, bool isF16,
                               HostNumber matrices, HostNumber rows,
                               HostNumber columns, mlir::Value &factors);
   /// Maps of a matrix of 16-bit elements with boxes of 8, 16, ... `most` rows

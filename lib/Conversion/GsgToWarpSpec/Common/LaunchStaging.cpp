@@ -80,23 +80,18 @@ HostNumber Launch::countStagedColumns(HostNumber columns) {
   return math.mul(math.atLeastOne(stages), math.constant(groups.stage));
 }
 
-Buffer Launch::addScaleParts(ValueRange memrefs, HostNumber rows,
-                             HostNumber rowBytes, HostNumber columns) {
+Buffer Launch::addScales(Value memref, HostNumber rows, HostNumber rowBytes,
+                         HostNumber columns) {
   constexpr int64_t atomBytes = warpspec::kScaleAtomBytes;
   if (columns.known && *columns.known % 4 == 0)
-    return addParts(memrefs, rows, rowBytes, atomBytes);
-  SmallVector<Value> parts;
+    return addBuffer(memref, rows, rowBytes, atomBytes, Read);
   HostNumber pitch =
       math.mul(math.ceilDiv(math.atLeastOne(rowBytes), atomBytes),
                math.constant(atomBytes));
-  for (Value memref : memrefs) {
-    parts.push_back(allocate(rows, pitch, host.getI8Type()));
-    warpspec::StagePaddedScalesOp::create(host, loc, memref,
-                                          math.toIndex(columns), parts.back());
-  }
-  if (parts.size() == 1)
-    return {parts.front(), rows, rowBytes, pitch};
-  return addParts(parts, rows, pitch, atomBytes);
+  Value padded = allocate(rows, pitch, host.getI8Type());
+  warpspec::StagePaddedScalesOp::create(host, loc, memref,
+                                        math.toIndex(columns), padded);
+  return {padded, rows, rowBytes, pitch};
 }
 
 Buffer Launch::addValuesOfK(const ScaledOperand &operand, HostNumber columns) {
@@ -151,43 +146,36 @@ Buffer Launch::addTokens(const ScaledOperand &rows, HostNumber columns,
   return {out, count, pitch, pitch};
 }
 
-Value Launch::addCodedWeights(ArrayRef<ScaledOperand> weights, bool isF16,
+Value Launch::addCodedWeights(const ScaledOperand &weights, bool isF16,
                               HostNumber matrices, HostNumber rows,
                               HostNumber columns, Value &factors) {
   constexpr int64_t blockRows = format::wgmma::kBlockRows,
                     blockColumns = format::wgmma::kBlockColumns;
-  format::BlockFormat kind = getFormat(weights.front());
+  format::BlockFormat kind = getFormat(weights);
   format::wgmma::Coding coding{format::elementKind(kind),
                                format::scaleKind(kind)};
-  HostNumber blocks =
-      math.mul(math.ceilDiv(rows, blockRows),
-               math.ceilDiv(countStagedColumns(columns), blockColumns));
-  HostNumber bytes = math.mul(blocks, math.constant(coding.blockBytes()));
-  Type byte = host.getI8Type();
-  SmallVector<Value> parts, partFactors;
-  // Otherwise they depend on the weights alone, and may be packed once.
-  bool isAlongK = groups.numAlongK.known != 0;
-  for (const ScaledOperand &part : weights) {
-    if (part.type.isCoded()) {
-      parts.push_back(part.data);
-      partFactors.push_back(part.scales);
-      continue;
-    }
-    parts.push_back(allocate(matrices, bytes, byte));
-    partFactors.push_back(allocate({matrices}, host.getF32Type()));
+  Value data = weights.data, scales = weights.scales;
+  if (!weights.type.isCoded()) {
+    HostNumber blocks =
+        math.mul(math.ceilDiv(rows, blockRows),
+                 math.ceilDiv(countStagedColumns(columns), blockColumns));
+    HostNumber bytes = math.mul(blocks, math.constant(coding.blockBytes()));
+    data = allocate(matrices, bytes, host.getI8Type());
+    scales = allocate({matrices}, host.getF32Type());
+    // Otherwise they depend on the weights alone, and may be packed once.
+    bool isAlongK = groups.numAlongK.known != 0;
     warpspec::StageWeightsOp::create(
-        host, loc, part.data, part.scales,
-        host.getStringAttr(getFormatName(part)),
+        host, loc, weights.data, weights.scales,
+        host.getStringAttr(getFormatName(weights)),
         isF16 ? host.getUnitAttr() : UnitAttr(),
-        isCompact(part) ? host.getUnitAttr() : UnitAttr(),
+        isCompact(weights) ? host.getUnitAttr() : UnitAttr(),
         math.toIndex(columns), isAlongK ? groups.offsets : Value(),
         isAlongK ? groups.form : warpspec::GroupFormAttr(),
         host.getI64IntegerAttr(isAlongK ? groups.align : 1),
-        host.getI64IntegerAttr(groups.stage), parts.back(), partFactors.back());
+        host.getI64IntegerAttr(groups.stage), data, scales);
   }
-  Value pointer = addPointerTo(addParts(parts, matrices, bytes, 1), byte);
+  Value pointer = addPointer(data, Read);
   if (kind != format::BlockFormat::NVFP4)
-    factors = addPointerTo(addParts(partFactors, matrices, math.constant(4), 1),
-                           host.getF32Type());
+    factors = addPointer(scales, Read);
   return pointer;
 }

@@ -24,7 +24,6 @@ using namespace nvfp4::gsg::tcgen05;
 static OperandPlan getProblem(OperandPlan side, Value data, Value scales,
                               ScaledType type) {
   side.operand = {data, scales, type};
-  side.parts = {side.operand};
   return side;
 }
 

@@ -43,14 +43,12 @@ static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
     buffer = launch.addValuesOfK(side.operand, k);
   } else {
     int64_t rank = cast<MemRefType>(data.getType()).getRank();
-    auto all = llvm::map_to_vector(
-        side.parts, [](const ScaledOperand &part) { return part.data; });
     HostNumber rows = countRows(launch.math, data, 1),
                rowBytes = launch.math.dim(data, rank - 1);
     int64_t alignment = side.isPadded ? 64 : 16;
-    buffer = clearsHalfBytes ? launch.addBuffer(data, rows, rowBytes, alignment,
-                                                Launch::Read | Launch::Odd)
-                             : launch.addParts(all, rows, rowBytes, alignment);
+    int odd = clearsHalfBytes ? Launch::Odd : 0;
+    buffer =
+        launch.addBuffer(data, rows, rowBytes, alignment, Launch::Read | odd);
   }
   // Bytes and elements of the box are the same number, but for packed FP4.
   bool isPacked = isFP4 && !side.isPadded;
@@ -70,16 +68,14 @@ static Value addScales(Launch &launch, const OperandPlan &side,
     buffer = launch.addScalesOfK(side.operand, k);
   } else {
     int64_t rank = cast<MemRefType>(scales.getType()).getRank();
-    auto all = llvm::map_to_vector(
-        side.parts, [](const ScaledOperand &part) { return part.scales; });
     HostNumber columns = math.ceilDiv(k, side.operand.type.getBlockSize());
     // Memory may leave open what K says.
     HostNumber atoms =
         columns.known ? math.ceilDiv(columns, 4) : math.dim(scales, rank - 4);
     HostNumber rowBytes =
         math.mul(atoms, math.constant(warpspec::kScaleAtomBytes));
-    buffer = launch.addScaleParts(all, countRows(math, scales, 4), rowBytes,
-                                  columns);
+    buffer =
+        launch.addScales(scales, countRows(math, scales, 4), rowBytes, columns);
   }
   if (isOnM)
     return launch.addScaleMap(buffer, plan.scaleAtoms, 1);

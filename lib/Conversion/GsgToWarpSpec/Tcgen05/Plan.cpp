@@ -96,12 +96,12 @@ static std::string makePlan(Plan &plan, MatmulOp op,
                             const strategy::Tcgen05Target &target) {
   if (std::string what = findUnsupportedByKernels(op, target); !what.empty())
     return what;
-  plan.a.parts =
-      getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr());
-  plan.b.parts =
-      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
-  plan.a.operand = plan.a.parts.front();
-  plan.b.operand = plan.b.parts.front();
+  plan.a.operand =
+      getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr())
+          .front();
+  plan.b.operand =
+      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())
+          .front();
   GroupingKind kind = op.getGrouping().getKind();
   for (const OperandPlan *side : {&plan.a, &plan.b})
     if (std::string what = findUnsupportedSide(side->operand.type, kind);

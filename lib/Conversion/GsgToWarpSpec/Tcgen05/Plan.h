@@ -21,8 +21,6 @@ namespace nvfp4::gsg::tcgen05 {
 /// One operand of the multiplication as TMA and the tensor core see it.
 struct OperandPlan {
   ScaledOperand operand;
-  /// All of them; weights may be one operand a group, all of one type.
-  llvm::SmallVector<ScaledOperand> parts;
   /// Elements of the tile in shared memory.
   mlir::Type element;
   /// FP4 that TMA pads, 16 values to 16 bytes.

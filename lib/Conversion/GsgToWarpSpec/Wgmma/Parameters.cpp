@@ -22,7 +22,7 @@ Parameters wgmma::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
   HostMath &math = launch.math;
   Parameters parameters;
   KernelParameters &p = parameters.common;
-  HostNumber k = countK(math, plan.a, plan.weights.front());
+  HostNumber k = countK(math, plan.a, plan.weights);
   HostExtents extents = HostExtents::get(math, op);
   HostNumber steps = math.ceilDiv(k, plan.getStageValues());
   bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
@@ -33,10 +33,9 @@ Parameters wgmma::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
   Buffer buffer = launch.addTokens(plan.a, k, plan.element);
   parameters.tokenMaps =
       launch.addTokenMaps(buffer, plan.element, plan.width, plan.blocks);
-  bool isStack = plan.weights.size() == 1 && !isAlongK;
   parameters.weights =
       launch.addCodedWeights(plan.weights, plan.element.isF16(),
-                             isStack ? extents.groups : math.constant(1),
+                             isAlongK ? math.constant(1) : extents.groups,
                              extents.columns, k, parameters.factors);
   if (isAlongK)
     p.depth = launch.addNumber(k);

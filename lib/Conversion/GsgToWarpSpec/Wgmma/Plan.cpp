@@ -33,7 +33,7 @@ static void setWarpgroups(Plan &plan, int64_t warpgroups) {
 }
 
 static std::string findUnsupportedLayout(const Plan &plan) {
-  ScaledType weights = plan.weights.front().type;
+  ScaledType weights = plan.weights.type;
   if (!weights.isKMajor())
     return "weights whose blocks do not run along the last dimension";
   if (weights.getLayout() != ScaleLayout::Linear && !weights.isCoded())
@@ -45,7 +45,7 @@ static std::string findUnsupportedLayout(const Plan &plan) {
 
 static void setFormats(Plan &plan) {
   using warpspec::WeightCode;
-  ScaledType weights = plan.weights.front().type;
+  ScaledType weights = plan.weights.type;
   switch (weights.getFormat()) {
   case BlockFormat::NVFP4:
     plan.code = WeightCode::E2M1_UE4M3;
@@ -148,10 +148,8 @@ bool wgmma::hasPlainResults(MatmulOp op) {
 /// which would be a branch in each round of the loop along K.
 static void setCut(Plan &plan, MatmulOp op) {
   constexpr int64_t mostGroups = 32;
-  ScaledType weights = plan.weights.front().type;
-  auto groups = static_cast<int64_t>(plan.weights.size());
-  if (weights.getRank() == 3)
-    groups = weights.getShape()[0];
+  ScaledType weights = plan.weights.type;
+  int64_t groups = weights.getRank() == 3 ? weights.getShape()[0] : 1;
   if (op.getGrouping().getKind() == GroupingKind::RaggedK || groups < 1 ||
       groups > mostGroups)
     return;
@@ -185,7 +183,8 @@ FailureOr<Plan> Plan::get(MatmulOp op, const strategy::WgmmaTarget &target) {
       getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr())
           .front();
   plan.weights =
-      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr());
+      getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())
+          .front();
   if (std::string what = findUnsupportedLayout(plan); !what.empty())
     return refuse(what);
   setFormats(plan);

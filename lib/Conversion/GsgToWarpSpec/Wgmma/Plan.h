@@ -44,8 +44,7 @@ struct Plan {
   int64_t blocks = 2;
   /// Of each thread that multiplies, and of the others.
   int32_t registers = 112, otherRegisters = 32;
-  ScaledOperand a;
-  llvm::SmallVector<ScaledOperand> weights;
+  ScaledOperand a, weights;
 
   /// K of the least stage, of which K is padded to whole ones.
   static constexpr int64_t kValues = 128;

@@ -505,6 +505,39 @@ def OutlineRepeatedPass : Pass<"gsg-outline-repeated", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def StackWeightsPass : Pass<"gsg-stack-weights"> {
+  let summary = "copy weights of separate operands into one";
+  let description = [{
+    Weights of experts that are operands of their own become one operand of
+    rank 3, copies one after the other. Kernels have one matrix of all weights,
+    and what is done to weights before is one operation. Operates on storage
+    form on memrefs.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<128x64, nvfp4>
+    func.func @f(%a: memref<?x32xi8>, %sa: memref<?x4xf8E4M3FN>,
+                 %b: memref<128x32xi8>, %sb: memref<128x4xf8E4M3FN>,
+                 %c: memref<128x32xi8>, %sc: memref<128x4xf8E4M3FN>,
+                 %ends: memref<2xi32>, %out: memref<?x128xf32>) {
+      grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : memref<2xi32>)
+          lhs(%a scaled_by %sa : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !a)
+          rhs(%b scaled_by %sb : memref<128x32xi8>, memref<128x4xf8E4M3FN> as !b,
+              %c scaled_by %sc : memref<128x32xi8>, memref<128x4xf8E4M3FN> as !b)
+          outs(%out : memref<?x128xf32>)
+      return
+    }
+    ```
+
+    After, the operand is a memref<2x128x32xi8> as
+    !grouped_scaled_gemm.scaled<2x128x64, nvfp4>.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def SelectStrategyPass : Pass<"gsg-select-strategy"> {
   let summary = "choose tiles, stages and scheduler of every product";
   let description = [{
