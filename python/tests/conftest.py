@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# A sanitizer's runtime is for Python processes, and not for the tools that they run.
-PRELOAD = dict(part.split("=", 1) for part in open("/proc/self/environ").read().split("\0") if part.startswith("LD_PRELOAD="))
+# A sanitizer's runtime is for Python processes (nvfp4_module.PRELOAD), and not for the tools that they run.
 os.environ.pop("LD_PRELOAD", None)
 sys.path.insert(0, str(ROOT / "test" / "python"))
 if os.environ.get("NVFP4_TEST_INSTALLED") != "1":

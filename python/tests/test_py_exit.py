@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import PRELOAD
+from nvfp4_module import PRELOAD
 
 # Threads work until the interpreter ends; the main thread leaves once each has done its work once.
 PROGRAM = """

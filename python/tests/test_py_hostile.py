@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nvfp4
-from conftest import PRELOAD
+from nvfp4_module import PRELOAD
 
 
 def scaled(*shape, **layout):

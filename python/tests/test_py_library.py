@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import nvfp4
-from conftest import PRELOAD, ROOT
+from conftest import ROOT
+from nvfp4_module import PRELOAD
 
 SETUP = f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r})\n"
 

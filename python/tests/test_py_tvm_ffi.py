@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import nvfp4
+from nvfp4_module import PRELOAD
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
 
@@ -178,18 +179,23 @@ print((y == wanted).all(), "nvfp4" in sys.modules)
 """
 
 
+def run_python(program, *arguments):
+    """A process without the package, where it begins with the sanitizer that this one has."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("NVFP4", "PYTHONPATH"))}
+    return subprocess.run([sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True,
+                          env={**environment, **PRELOAD}, cwd=pathlib.Path(arguments[0]).parent)
+
+
 @pytest.mark.parametrize("order", ["first", "later"])
 def test_process_without_the_package(path, order):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("NVFP4", "PYTHONPATH"))}
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(path), order], capture_output=True, text=True, env=environment,
-                          cwd=path.parent)
+    done = run_python(PROGRAM, path, order)
     assert done.stdout == "True False\n", done.stderr
 
 
 def test_process_without_tvm_ffi(path):
     program = ("import ctypes, sys; f = ctypes.CDLL(sys.argv[1]).__tvm_ffi_double; r = ctypes.CDLL('libnvfp4_runtime.so.0');"
                "r.nvfp4_last_error.restype = ctypes.c_char_p; print(f(None, None, 0, None), r.nvfp4_last_error().decode())")
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
+    done = run_python(program, path)
     assert done.stdout.startswith("-1 expected libtvm_ffi in this process"), done.stderr
 
 
@@ -242,6 +248,6 @@ int main(int, char **argv) {
     build = subprocess.run(["clang++-22", "-std=c++17", "-O0", "-w", *includes, str(source), str(library), "-o", str(program),
                             f"-Wl,-rpath,{library.parent}"], capture_output=True, text=True)
     assert not build.returncode, build.stderr
-    done = subprocess.run([str(program), str(path)], capture_output=True, text=True)
+    done = subprocess.run([str(program), str(path)], capture_output=True, text=True, env={**os.environ, **PRELOAD})
     assert done.stdout == ("TypeError: argument 0 of 'double': expected a tensor, but got an integer\n"
                            "2 4 6\n"), done.stderr

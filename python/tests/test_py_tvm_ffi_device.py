@@ -6,6 +6,7 @@ Skipped without tvm-ffi.
 """
 
 import functools
+import os
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ import pytest
 import nvfp4
 from device_products import FORMS, get_bias, make_text, pack
 from nvfp4_formats import random_scaled
+from nvfp4_module import PRELOAD
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
 
@@ -198,7 +200,7 @@ print("called")
 def test_artefacts_that_an_exit_handler_unloads(tmp_path):
     Product(tmp_path, "sm_90a")
     done = subprocess.run([sys.executable, "-c", ENDING, ":".join(sys.path), str(tmp_path / "sm_90a.so")], capture_output=True,
-                          text=True)
+                          text=True, env={**os.environ, **PRELOAD})
     assert (done.returncode, done.stdout) == (0, "called\n"), done.stderr
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import nvfp4
 from nvfp4_formats import random_scaled
+from nvfp4_module import PRELOAD
 from sim_driver import Driver
 from xla_frame import INITIALIZE, XlaError, handler_of
 
@@ -220,6 +221,6 @@ def test_jax_without_the_package(tmp_path):
     pytest.importorskip("jax")
     nvfp4.compile(HOST).save(tmp_path / "experts.so")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("NVFP4", "PYTHONPATH"))}
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "experts.so")], capture_output=True, text=True, env=environment,
-                          cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "experts.so")], capture_output=True, text=True,
+                          env={**environment, **PRELOAD}, cwd=tmp_path)
     assert done.stdout == "[1. 3. 5.] False\n", done.stderr

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from nvfp4_module import PRELOAD
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 TARGETS = ("cpu", "sm_90a", "sm_100a")
@@ -18,16 +20,10 @@ TARGETS = ("cpu", "sm_90a", "sm_100a")
 LIMIT = 600
 
 
-def _preloaded():
-    """A sanitizer's runtime, which tests keep from the tools that they start but a process of Python needs."""
-    with open("/proc/self/environ", encoding="utf-8", errors="replace") as file:
-        return dict(part.split("=", 1) for part in file.read().split("\0") if part.startswith("LD_PRELOAD="))
-
-
 def environment(target, seed):
     build = pathlib.Path(os.environ.get("NVFP4_BUILD_DIR", ROOT / "build"))
     folders = [str(HERE), str(ROOT / "test" / "python"), str(ROOT / "python")]
-    variables = {**os.environ, **_preloaded(), "PYTHONPATH": os.pathsep.join(folders), "MALLOC_PERTURB_": "128",
+    variables = {**os.environ, **PRELOAD, "PYTHONPATH": os.pathsep.join(folders), "MALLOC_PERTURB_": "128",
                  "PYTHONDONTWRITEBYTECODE": "1"}
     variables.setdefault("NVFP4_LIBRARY_DIR", str(build / "lib"))
     if target != "cpu":

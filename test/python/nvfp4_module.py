@@ -32,6 +32,10 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD_DIR = pathlib.Path(os.environ.get("NVFP4_BUILD_DIR", _ROOT / "build"))
 FULL = os.environ.get("NVFP4_FULL_TESTS") == "1"
 _ARTEFACTS = os.environ.get("NVFP4_TEST_ARTEFACTS")
+#: A sanitizer's runtime, which conftest.py keeps from the tools that tests start. Processes of Python that load the
+#: libraries need it before them.
+PRELOAD = dict(part.split("=", 1) for part in open("/proc/self/environ", errors="replace").read().split("\0")
+               if part.startswith("LD_PRELOAD="))
 
 
 def full(whole, shrunk, simulated=None):

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from nvfp4_module import BUILD_DIR, FULL
+from nvfp4_module import BUILD_DIR, FULL, PRELOAD
 
 RANDOM = pathlib.Path(__file__).resolve().parents[1] / "Random"
 
@@ -21,7 +21,7 @@ def run_suite(target, name="suite.txt"):
     count = ["--count", "10000"] if FULL else ["--count", os.environ.get("NVFP4_RANDOM_SUITE", "120")]
     done = subprocess.run([sys.executable, str(RANDOM / "run"), "--suite", str(RANDOM / name),
                            "--target", target, "--jobs", "1", *count],
-                          capture_output=True, text=True, env={**os.environ, "NVFP4_BUILD_DIR": str(BUILD_DIR)},
+                          capture_output=True, text=True, env={**os.environ, **PRELOAD, "NVFP4_BUILD_DIR": str(BUILD_DIR)},
                           check=False)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from nvfp4_module import BUILD_DIR, FULL
+from nvfp4_module import BUILD_DIR, FULL, PRELOAD
 
 RUN = pathlib.Path(__file__).resolve().parents[1] / "Fuzz" / "Readers" / "run"
 
@@ -19,7 +19,7 @@ def test_changed_inputs(reader, count):
     if not (BUILD_DIR / "lib" / "libNVFP4Compiler.so").exists():
         pytest.skip("files are read in a process of Python")
     done = subprocess.run([sys.executable, str(RUN), "--reader", reader, "--count", str(count * (20 if FULL else 1))],
-                          capture_output=True, text=True, env={**os.environ, "NVFP4_BUILD_DIR": str(BUILD_DIR)},
+                          capture_output=True, text=True, env={**os.environ, **PRELOAD, "NVFP4_BUILD_DIR": str(BUILD_DIR)},
                           check=False)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
