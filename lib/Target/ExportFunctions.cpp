@@ -26,10 +26,8 @@ using namespace mlir;
 static constexpr StringLiteral kEntryPrefix = "nvfp4_entry_";
 static constexpr StringLiteral kMetadata = "nvfp4_metadata";
 static constexpr StringLiteral kKernels = "nvfp4_kernels";
-/// The nvfp4_artefact of the module, and the function that ends its life.
+/// The nvfp4_artefact of the module.
 static constexpr StringLiteral kArtefact = "nvfp4_artefact";
-static constexpr StringLiteral kRelease = "nvfp4_artefact_release";
-static constexpr StringLiteral kEnd = "nvfp4_artefact_end";
 
 namespace {
 /// A function that an artefact exports for each of its functions.
@@ -65,15 +63,12 @@ struct ExportFunctions final
     }
     if (functions.empty())
       return;
-    for (StringRef name : {kArtefact, kRelease, kEnd}) {
-      if (Operation *existing = module.lookupSymbol(name)) {
-        existing->emitOpError("expected no symbol '")
-            << name << "' before functions are exported";
-        return signalPassFailure();
-      }
+    if (Operation *existing = module.lookupSymbol(kArtefact)) {
+      existing->emitOpError("expected no symbol '")
+          << kArtefact << "' before functions are exported";
+      return signalPassFailure();
     }
     defineArtefact(functions);
-    defineEnd();
     for (const Export &each : kExports)
       for (StringRef function : functions)
         defineExport(each, function);
@@ -130,27 +125,6 @@ struct ExportFunctions final
       add(symbol);
     }
     LLVM::ReturnOp::create(b, loc, value);
-  }
-
-  /// Lets the runtime know when the artefact is unloaded.
-  void defineEnd() {
-    ModuleOp module = getOperation();
-    MLIRContext *context = &getContext();
-    Location loc = module.getLoc();
-    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-    Type nothing = LLVM::LLVMVoidType::get(context);
-    auto release = LLVM::LLVMFuncOp::create(
-        b, loc, kRelease, LLVM::LLVMFunctionType::get(nothing, getPointer()));
-    auto end = LLVM::LLVMFuncOp::create(
-        b, loc, kEnd, LLVM::LLVMFunctionType::get(nothing, {}),
-        LLVM::Linkage::Internal);
-    LLVM::GlobalDtorsOp::create(
-        b, loc, b.getArrayAttr(FlatSymbolRefAttr::get(context, kEnd)),
-        b.getI32ArrayAttr(65535), b.getArrayAttr(LLVM::ZeroAttr::get(context)));
-    b.setInsertionPointToStart(end.addEntryBlock(b));
-    Value artefact = LLVM::AddressOfOp::create(b, loc, getPointer(), kArtefact);
-    LLVM::CallOp::create(b, loc, release, artefact);
-    LLVM::ReturnOp::create(b, loc, ValueRange());
   }
 
   void defineExport(const Export &each, StringRef function) {

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import nvfp4
+from nvfp4 import _library
 from nvfp4_module import PRELOAD
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
@@ -199,14 +200,53 @@ def test_process_without_tvm_ffi(path):
     assert done.stdout.startswith("-1 expected libtvm_ffi in this process"), done.stderr
 
 
-def test_unloaded_modules(path):
-    """The artefact's module in the runtime ends with the shared object."""
-    x = np.ones(3, np.float32)
+def is_mapped(path):
+    return str(path) in pathlib.Path("/proc/self/maps").read_text()
+
+
+def test_artefacts_stay_loaded_once_called(tmp_path):
+    """Later modules of the same file are the same code."""
+    path, x = tmp_path / "experts.so", np.ones(3, np.float32)
+    nvfp4.compile(TEXT).save(path)
+    module = tvm_ffi.load_module(str(path), keep_module_alive=False)
+    assert is_mapped(path)
+    del module
+    assert not is_mapped(path)
     for _ in range(3):
         module = tvm_ffi.load_module(str(path), keep_module_alive=False)
         module.double(x)
         del module
+        assert is_mapped(path)
     assert x.tolist() == [8, 8, 8]
+
+
+# Nothing in the file is needed to unload it, or to end the process. The runtime is there before, as it is with the package:
+# at its end libomp looks names up in the library that brought it.
+TRUNCATED = """
+import ctypes, os, sys
+ctypes.CDLL(sys.argv[3])
+import numpy as np
+import tvm_ffi
+path = sys.argv[1]
+if sys.argv[2] == "link":
+    os.symlink(path, path + ".link.so")
+    path += ".link.so"
+module = tvm_ffi.load_module(path, keep_module_alive=False)
+x = np.ones(3, np.float32)
+if sys.argv[2] != "uncalled":
+    module.double(x)
+os.truncate(path, 0)
+del module
+print("end")
+"""
+
+
+@pytest.mark.parametrize("case", ["called", "link", "uncalled"])
+def test_truncated_artefacts_are_unloaded(tmp_path, case):
+    path = tmp_path / "experts.so"
+    nvfp4.compile(TEXT).save(path)
+    done = run_python(TRUNCATED, path, case, _library.library_folders()[0] / "libnvfp4_runtime.so.0")
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
 
 
 def test_torch_tensors(rng, path, module):

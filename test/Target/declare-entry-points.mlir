@@ -9,7 +9,7 @@
 // CHECK-SAME: \22name\22:\22entry\22
 // CHECK-SAME: \22results\22:[{\22kind\22:\22scalar\22,\22type\22:\22f32\22}]
 // CHECK-SAME: \22target\22:\22cpu\22
-// CHECK-SAME: \22version\22:4
+// CHECK-SAME: \22version\22:5
 // CHECK-NOT: helper\22
 // CHECK-LABEL: func.func @entry
 // CHECK-SAME: tensor<?x8xbf16> {bufferization.writable = false}

@@ -16,7 +16,7 @@
 #include "nvfp4/Runtime/nvfp4_checks.h"
 
 const char nvfp4_metadata[] =
-    "{\"version\":4,\"device\":\"cpu\",\"memory\":\"device\",\"functions\":["
+    "{\"version\":5,\"device\":\"cpu\",\"memory\":\"device\",\"functions\":["
     "{\"name\":\"chain\",\"arguments\":["
     "{\"kind\":\"tensor\",\"type\":\"i32\",\"shape\":[-1,4]},"
     "{\"kind\":\"scalar\",\"type\":\"i32\"}],"

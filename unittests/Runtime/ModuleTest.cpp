@@ -71,7 +71,7 @@ TEST(Module, ReportsWhatCannotBeLoaded) {
 TEST(Module, SaysThatAnArtefactIsOlder) {
   EXPECT_EQ(complaintAbout(NVFP4_TEST_OLDER),
             "'" NVFP4_TEST_OLDER
-            "': expected a module of version 4, but got 1; compile it again");
+            "': expected a module of version 5, but got 1; compile it again");
 }
 
 TEST(Module, RefusesTruncatedFiles) {
@@ -132,11 +132,11 @@ static std::string complaintAboutText(const char *text) {
 
 TEST(Module, RejectsDamagedDescriptions) {
   EXPECT_EQ(
-      complaintAboutText(R"({"version":4,"device":"cpu","functions":[]})"), "");
+      complaintAboutText(R"({"version":5,"device":"cpu","functions":[]})"), "");
   for (const char *text :
        {"", "{", "[]", "3", R"({"version":"1","functions":[]})",
-        R"({"version":4,"functions":3})", R"({"functions":[]})",
-        R"({"version":4,"device":"cpu","memory":"","functions":[]})"})
+        R"({"version":5,"functions":3})", R"({"functions":[]})",
+        R"({"version":5,"device":"cpu","memory":"","functions":[]})"})
     EXPECT_EQ(complaintAboutText(text),
               "the description of the module is damaged")
         << text;
@@ -149,16 +149,16 @@ TEST(Module, RejectsDamagedDescriptions) {
         R"([{"kind":"vector","type":"f32","shape":[1]}])",
         R"([{"kind":"scalar","type":"f33"}])"}) {
     std::string text =
-        R"({"version":4,"device":"cpu","functions":[{"name":"f","arguments":)" +
+        R"({"version":5,"device":"cpu","functions":[{"name":"f","arguments":)" +
         std::string(arguments) + R"(,"results":[]}]})";
     EXPECT_EQ(complaintAboutText(text.c_str()),
               "the description of function 'f' is damaged")
         << text;
   }
-  EXPECT_EQ(complaintAboutText(R"({"version":5,"functions":[]})"),
-            "expected a module of version 4, but got 5; compile it again");
+  EXPECT_EQ(complaintAboutText(R"({"version":6,"functions":[]})"),
+            "expected a module of version 5, but got 6; compile it again");
   EXPECT_EQ(
-      complaintAboutText(R"({"version":4,"device":"tpu","functions":[]})"),
+      complaintAboutText(R"({"version":5,"device":"tpu","functions":[]})"),
       "expected a module for device cpu, but got one for 'tpu'");
 }
 

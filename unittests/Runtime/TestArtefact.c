@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 const char nvfp4_metadata[] =
-    "{\"version\":4,\"device\":\"cpu\",\"functions\":["
+    "{\"version\":5,\"device\":\"cpu\",\"functions\":["
     "{\"name\":\"scale\",\"arguments\":["
     "{\"kind\":\"tensor\",\"type\":\"f32\",\"shape\":[-1,2]},"
     "{\"kind\":\"scalar\",\"type\":\"f32\"}],"

@@ -24,7 +24,7 @@
 namespace {
 
 const char metadata[] =
-    "{\"version\":4,\"device\":\"cpu\",\"functions\":["
+    "{\"version\":5,\"device\":\"cpu\",\"functions\":["
     "{\"name\":\"clean\",\"arguments\":[],\"results\":[]},"
     "{\"name\":\"dirty\",\"arguments\":[],\"results\":[]}]}";
 

@@ -21,8 +21,8 @@ namespace nvfp4::runtime {
 /// reads. To be raised when the meaning of the description or the arguments of
 /// a function that compiled code calls change, or it passes a new flag;
 /// scripts/check-artefact-version says when.
-/// Declarations: da3572c6104295d2
-inline constexpr int64_t kArtefactVersion = 4;
+/// Declarations: b250ee2fe2516ff7
+inline constexpr int64_t kArtefactVersion = 5;
 
 } // namespace nvfp4::runtime
 

@@ -7,7 +7,8 @@
  *
  * An artefact exports each of its functions by the conventions of other
  * systems (nvfp4-export-functions). The code of these symbols calls the
- * functions below. docs/Runtime.md says what callers may pass.
+ * functions below. The first such call keeps the artefact loaded until the
+ * process ends. docs/Runtime.md says what callers may pass.
  *
  *===------------------------------------------------------------------------===
  */
@@ -32,10 +33,6 @@ typedef struct nvfp4_artefact {
     void *address;
   } symbols[];
 } nvfp4_artefact;
-
-/* Ends the life of what the runtime keeps for the artefact, which is being
- * unloaded. At the end of the process nothing is done. */
-NVFP4_API void nvfp4_artefact_release(nvfp4_artefact *artefact);
 
 /* tvm-ffi: `arguments` points to `count` values of type TVMFFIAny, `result` to
  * one that is None. 0, or -1 after the error was raised in libtvm_ffi. */

@@ -169,7 +169,8 @@ def ExportFunctionsPass : Pass<"nvfp4-export-functions", "::mlir::ModuleOp"> {
     | `__tvm_ffi_f`, `__tvm_ffi__doc_f` | tvm-ffi |
     | `nvfp4_xla_ffi_f` | XLA, as a handler of custom calls |
 
-    A destructor tells the runtime when the shared object is unloaded. Accepts
+    The shared object has no code that runs when it is unloaded; the runtime
+    keeps it loaded after the first call by one of these symbols. Accepts
     modules in the LLVM dialect; those without the description
     `nvfp4_metadata` are left as they are.
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The artefact keeps the module that was made for it, and releases it when it
-// is unloaded.
+// The module that is made for an artefact lives until the process ends, and so
+// does the artefact: its callers keep addresses in it, and no code of its own
+// runs when they unload it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,21 +15,31 @@
 
 #include "../Error.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 using namespace nvfp4::runtime;
 
-/// Drivers may be gone when artefacts are unloaded at the end of the process.
-static std::atomic<bool> isEnding{false};
-
-/// Handlers run in the reverse of the order in which they were added. That of
-/// the system that has loaded an artefact may unload it and was added before
-/// the artefact's first call, which adds this one.
-static void watchForTheEnd() {
-  std::atexit([] { isEnding = true; });
+/// Keeps the shared object of `address` loaded. Code that no shared object
+/// holds, in the memory of a compiler, belongs to the caller.
+static nvfp4_status keepLoaded(const void *address) {
+  Dl_info info;
+  link_map *object = nullptr;
+  if (!dladdr1(address, &info, reinterpret_cast<void **>(&object),
+               RTLD_DL_LINKMAP))
+    return NVFP4_OK;
+  if (dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE))
+    return NVFP4_OK;
+  const char *problem = dlerror();
+  return fail(NVFP4_BAD_ARTEFACT, "could not keep '" +
+                                      std::string(object->l_name) +
+                                      "' loaded: " + (problem ? problem : ""));
 }
 
 static void *lookup(const char *symbol, void *context) {
@@ -43,6 +54,7 @@ nvfp4_status nvfp4::runtime::findFunction(nvfp4_artefact *artefact,
                                           const char *name,
                                           const nvfp4_function *&function) {
   static auto &mutex = *new std::mutex;
+  static auto &modules = *new std::vector<std::unique_ptr<nvfp4_module>>;
   std::atomic_ref<void *> slot(artefact->module);
   void *module = slot.load(std::memory_order_acquire);
   if (!module) {
@@ -53,7 +65,11 @@ nvfp4_status nvfp4::runtime::findFunction(nvfp4_artefact *artefact,
       if (nvfp4_status status =
               nvfp4_module_from_symbols(lookup, artefact, &made))
         return status;
-      watchForTheEnd();
+      modules.emplace_back(made);
+      if (nvfp4_status status = keepLoaded(artefact)) {
+        modules.pop_back();
+        return status;
+      }
       module = made;
       slot.store(module, std::memory_order_release);
     }
@@ -90,10 +106,4 @@ nvfp4_status nvfp4::runtime::loadKernels(const nvfp4_function &function,
                     "': expected a call before the stream captures, since the "
                     "first one on a device loads the kernels");
   return nvfp4_function_prepare(&function, place);
-}
-
-extern "C" void nvfp4_artefact_release(nvfp4_artefact *artefact) {
-  if (!isEnding)
-    nvfp4_module_release(static_cast<nvfp4_module *>(
-        std::atomic_ref<void *>(artefact->module).exchange(nullptr)));
 }
