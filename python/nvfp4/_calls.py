@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _dlpack
+from ._launcher import HostLauncher, Operand
 from ._messages import Piece, explain_arguments, explain_data
 from ._scalars import float32s, scalar
 from .compiler import Program
@@ -49,9 +50,10 @@ def cache_info() -> dict[str, int]:
 
 def cache_clear() -> None:
     """Forgets compiled programs; the next calls compile again."""
-    from . import _device_programs
+    from . import _device_programs, _repeats
     with _lock:
         _programs.clear()
+    _repeats.forget()
     _device_programs.forget()
 
 
@@ -211,6 +213,20 @@ class Call:
             program.run_flat("call", self.arrays)
         except (ArgumentError, DataError) as error:
             raise self.explain(error) from None
+
+    def launcher(self, program: Program) -> HostLauncher:
+        """The operation bound to its arrays, which the caller keeps alive."""
+        function = program.functions["call"]
+        scalars = {i: array for i, array in enumerate(self.arrays) if function.arguments[i].is_scalar}
+        launcher = HostLauncher(function, scalars, program.device)
+        for place, array in zip(launcher.places, self.arrays):
+            if isinstance(place, Operand):
+                place.place(_dlpack.address_of(array), array.shape)
+        return launcher
+
+    def operand(self, index: int) -> str:
+        """What the array of this number is called in errors."""
+        return self._operands[index]
 
     def explain(self, error: ArgumentError | DataError) -> NVFP4Error:
         """An error of a launch, told of the arguments."""

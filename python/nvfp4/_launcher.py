@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,20 +49,33 @@ class Operand:
 
 
 class HostLauncher:
-    """Calls of a function of the CPU by one thread at a time, with ``arguments`` and ``scalars`` as a Launcher has."""
+    """Calls of a function on memory of the host by one thread at a time, with ``arguments`` and ``scalars`` as a Launcher
+    has; ``device`` is where its kernels run, if it has any."""
 
-    def __init__(self, function: Function, scalars: Mapping[int, Any]):
+    def __init__(self, function: Function, scalars: Mapping[int, Any], device: str | None = None):
         self.arguments = [Operand(value, _HOST) for value in function.arguments if not value.is_scalar]
         described, self._host = _describe(function, self.arguments, scalars)
         self._owner, self._count = function, len(function.results)
-        self._given = function._pointer, _pointers(described), len(described)
+        self._given = device.encode() if device else None, function._pointer, _pointers(described), len(described)
         self._room = ctypes.POINTER(_library.DLManagedTensor) * max(self._count, 1)
         self._call = _library.runtime().nvfp4_function_call_on
+        operands, arrays = iter(self.arguments), iter(self._host)
+        #: The operand or the memory of the scalar of each argument.
+        self.places: list[Operand | np.ndarray] = [next(arrays if value.is_scalar else operands)  # type: ignore[arg-type]
+                                                   for value in function.arguments]
+
+        #: Calls a function without results; its status.
+        self.call = functools.partial(self._call, *self._given, None, 0, None)
 
     def launch(self) -> list[np.ndarray]:
         """Calls the function, and waits for its results."""
+        if not self._count:
+            status = self.call()
+            if status:
+                raise_status(status)
+            return []
         results = self._room()
-        status = self._call(None, *self._given, results, self._count, None)
+        status = self._call(*self._given, results, self._count, None)
         if status:
             raise_status(status)
         return [_dlpack.take(results[i]) for i in range(self._count)]

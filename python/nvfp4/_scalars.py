@@ -19,6 +19,7 @@ from .errors import ArgumentError
 
 _FLOATS = tuple(map(np.dtype, (np.float16, np.float32, np.float64, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn,
                                ml_dtypes.float8_e5m2, ml_dtypes.float8_e8m0fnu)))
+_MOST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def check_count(name: str, value: Any, most: int | None = None, what: str = "", least: int = 1) -> int:
@@ -105,6 +106,8 @@ def _as_integer(number: int | float, dtype: np.dtype, what: str) -> np.ndarray:
 
 
 def _as_float(number: int | float, dtype: np.dtype, what: str) -> np.ndarray:
+    if type(number) is float and dtype == np.float32 and -_MOST_FLOAT32 <= number <= _MOST_FLOAT32:
+        return np.array(number, dtype)
     try:
         wide = float(number)
     except OverflowError:

@@ -14,9 +14,11 @@ import numpy as np
 
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call
+from ._launcher import HostLauncher
+from ._repeats import repeat
 from ._scalars import check_count, float32s
 from .compiler import Program
-from .errors import ArgumentError, check_keywords
+from .errors import ArgumentError, DataError, check_keywords
 from .options import ActivationLike, GateLike, QuantizerLike, activation_of, gate_of, quantizer_of, word_of
 from .quantization import scaled_destination, stored_scales
 from .tensors import Grouping, ScaledTensor, dense
@@ -52,11 +54,17 @@ class MatmulPlan:
         self._call, self._result = call, result
         self._target, self._device = target, device
         self._program: Program | None = None
+        self._launcher: HostLauncher | None = None
 
     @property
     def call(self) -> Call:
         """The operation and its arrays."""
         return self._call
+
+    @property
+    def stated(self) -> tuple[Call, Any, str, str | None]:
+        """The operation, what :meth:`run` returns, the target and the device."""
+        return self._call, self._result, self._target, self._device
 
     @property
     def text(self) -> str:
@@ -80,7 +88,12 @@ class MatmulPlan:
 
     def run(self) -> Any:
         """Computes the product; see :func:`grouped_matmul` for what is returned."""
-        self._call.call(self.program)
+        if self._launcher is None:
+            self._launcher = self._call.launcher(self.program)
+        try:
+            self._launcher.launch()
+        except (ArgumentError, DataError) as error:
+            raise self._call.explain(error) from None
         return self._result
 
 
@@ -379,8 +392,13 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
     right kind, CompileError for options that do not go together, DataError for offsets out of range, and TypeError for
     options that there are not.
     """
-    check_keywords("grouped_matmul", options, MatmulOptions.__annotations__)
-    result = plan_matmul(lhs, rhs, grouping, **options).run()
+    def state() -> tuple[Call, Any, str, str | None]:
+        check_keywords("grouped_matmul", options, MatmulOptions.__annotations__)
+        return plan_matmul(lhs, rhs, grouping, **options).stated
+
+    result = repeat("grouped_matmul", ("lhs", "rhs", "grouping", *options), (lhs, rhs, grouping, *options.values()), state)
+    if isinstance(result, (ScaledTensor, np.ndarray)) and isinstance(lhs, (ScaledTensor, np.ndarray)):
+        return result
     if isinstance(result, MatmulResult):
         return MatmulResult(*(each if isinstance(each, ScaledTensor) else _dlpack.like(each, lhs) for each in result))
     return result if isinstance(result, ScaledTensor) else _dlpack.like(result, lhs)

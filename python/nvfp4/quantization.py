@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call, new_scaled, write_groups
+from ._repeats import repeat
 from ._scalars import check_flag
 from .errors import ArgumentError, check_one_of
 from .options import GateLike, Hadamard, QuantizerLike, gate_of, quantizer_of
@@ -77,6 +78,10 @@ def scaled_destination(out: ScaledTensor | None, shape: tuple[int, ...], fmt: st
     return out
 
 
+_QUANTIZE = ("x", "format", "quantizer", "global_scale", "layout", "starts", "axis", "groups", "seed", "out", "transposed",
+             "hadamard")
+
+
 def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None = None, global_scale: Any = None,
              layout: str = "linear", starts: str = "whole", axis: int = -1, groups: Grouping | None = None,
              seed: int | None = None, out: ScaledTensor | None = None, transposed: bool = False,
@@ -93,10 +98,8 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
 
     Raises CompileError for what the dialect refuses, such as a quantiser that does not write the format's scales.
     """
-    call, result = quantize_call(x, format, quantizer, global_scale, layout, starts, axis, groups, seed, out, transposed,
-                                 hadamard)
-    call.run()
-    return result
+    given = x, format, quantizer, global_scale, layout, starts, axis, groups, seed, out, transposed, hadamard
+    return repeat("quantize", _QUANTIZE, given, lambda: (*quantize_call(*given), "cpu", None))
 
 
 def quantize_call(x: Any, format: str = "nvfp4", quantizer: QuantizerLike | None = None, global_scale: Any = None,

@@ -202,6 +202,19 @@ class ScaledTensor:
             shape = values.shape[:-1] + (int(extents[-1]),)
         return cls(values, scales, fmt, shape, layout, named.get("starts", "whole"), int(named.get("axis", -1)))
 
+    @property
+    def _place(self) -> tuple[tuple[Any, ...], int, int]:
+        """All that the type in MLIR and the shapes of both arrays depend on, and the addresses of the arrays."""
+        place = self.__dict__.get("_known_place")
+        if place is None:
+            kind = (self.format, self.shape, self.layout, self.starts, self.axis, self.values.shape, self.scales.shape)
+            place = self.__dict__["_known_place"] = kind, _dlpack.address_of(self.values), _dlpack.address_of(self.scales)
+        return place
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has arrays of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_known_place"}
+
     def dequantize(self, **options: Any) -> np.ndarray:
         """See :func:`nvfp4.dequantize`."""
         from .quantization import dequantize
