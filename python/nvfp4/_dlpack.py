@@ -131,13 +131,31 @@ def as_stored(array: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:
     return array.view(dtype)
 
 
+def is_torch_type(dtype: Any) -> bool:
+    """Whether it is an element type of torch, which need not be there."""
+    return type(dtype).__module__ == "torch" and type(dtype).__name__ == "dtype"
+
+
 def number_type(dtype: Any) -> np.dtype:
-    """What the argument ``dtype`` names."""
+    """What the argument ``dtype`` names: a type of numpy, ml_dtypes, JAX or torch, or a name."""
     try:
+        if is_torch_type(dtype):
+            name = str(dtype).partition(".")[2]
+            return np.dtype(getattr(ml_dtypes, name, name))
         return np.dtype(dtype)
     except TypeError:
         raise ArgumentError(f"expected dtype to name a type of numpy or ml_dtypes, such as float32, float16 or bfloat16, "
                             f"but got {dtype!r}") from None
+
+
+def as_rows(array: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:
+    """Numbers of float32 rounded to those of a 16-bit type; ArgumentError where that is not finite and the number is."""
+    with np.errstate(over="ignore"):
+        result = array.astype(dtype)
+    lost = np.isinf(result) & np.isfinite(array)
+    if lost.any():
+        raise ArgumentError(f"expected {what} of numbers that {dtype} holds, but got {array[lost][0]}")
+    return result
 
 
 def destination(out: Any, shape: tuple[int, ...], dtype: Any, default: Any = np.float32) -> np.ndarray:

@@ -18,7 +18,8 @@ import torch
 from . import _dlpack
 from ._calls import DIALECT, program_of
 from ._layer_text import PLAIN
-from ._torch_device import DTYPES, ELEMENTS, HostTensorLauncher, find_device, find_launcher, keep
+from ._repeats import keep
+from ._torch_device import DTYPES, ELEMENTS, HostTensorLauncher, find_device, find_launcher
 from ._torch_layer import MoELayer, parse_signature
 from .options import quantizer_of
 from .tensors import FORMATS, scales_shape, values_shape

@@ -60,12 +60,17 @@ class LayerSignature:
         """The length of a token."""
         return self.fields["hidden"]
 
+    @property
+    def rows(self) -> str:
+        """The type that activations have which are not quantised, to which x of float32 is rounded; empty for others."""
+        return _dlpack.ELEMENTS[self.act].name if self.act in PLAIN else ""
+
     def check_x(self, shape: Sequence[int], name: str) -> None:
         """ArgumentError unless x may have this shape and, for activations that are not quantised, the type of this
         name."""
         if len(shape) != 2 or shape[1] != self.hidden:
             raise ArgumentError(f"expected x of shape [T, {self.hidden}], but got {tuple(shape)}")
-        wanted = _dlpack.ELEMENTS[self.act].name if self.act in PLAIN else name
+        wanted = self.rows or name
         if name != wanted:
             raise ArgumentError(f"expected x of {wanted} for activations of {self.act}, but got {name}")
 
@@ -134,7 +139,7 @@ class LayerConstants:
 
         fields = dict(
             experts=weights.experts, hidden=weights.hidden, width=weights.width,
-            out=element_of(np.empty(0, dtype), "out", FLOATS), w13=static_type(weights.w13), w2=static_type(weights.w2),
+            out=element_of(np.empty(0, _dlpack.number_type(dtype)), "out", FLOATS), w13=static_type(weights.w13), w2=static_type(weights.w2),
             act=act if is_plain else f"!{DIALECT}.scaled<?x{weights.hidden}, {act}>",
             act2=f"tensor<?x{weights.width}x{act}>" if is_plain else f"!{DIALECT}.scaled<?x{weights.width}, {act}>",
             quantizer=str(quant), activation=activation_of(weights.activation)[0], routing=routing or "topk_softmax",

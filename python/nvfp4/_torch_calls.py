@@ -18,7 +18,9 @@ import torch
 from ._calls import Call
 from ._device_programs import device_function, is_loaded
 from ._launcher import HostLauncher, Launcher
-from ._torch_device import Device, keep
+from ._repeats import keep
+from ._torch_device import Device
+from .compiler import _raise as raise_status
 from .errors import ArgumentError, DataError
 
 __all__ = ["BoundCall", "find_call", "stand_in"]
@@ -49,6 +51,7 @@ class BoundCall:
         scalars = {i: array for i, array in enumerate(call.arrays) if array.ndim == 0}
         if device is None:
             self._launcher: Any = HostLauncher(call.program().functions["call"], scalars)
+            self._call = self._launcher.call
         else:
             self._launcher = Launcher(call.made(lambda text: self._load(device, text)), scalars)
         places = {id(array): index for index, array in enumerate(stand_ins) if array is not None}
@@ -71,10 +74,12 @@ class BoundCall:
         if device is None:
             for operand, index in self._operands:
                 operand.data = tensors[index].data_ptr()  # type: ignore[union-attr]
-            try:
-                self._launcher.launch()
-            except (ArgumentError, DataError) as error:
-                raise self._explain(error) from None
+            status = self._call()
+            if status:
+                try:
+                    raise_status(status)
+                except (ArgumentError, DataError) as error:
+                    raise self._explain(error) from None
             return
         for operand, index in self._operands:
             operand.data = device.address(tensors[index])  # type: ignore[arg-type]
@@ -82,13 +87,14 @@ class BoundCall:
 
 
 def find_call(device: Device | None, key: Hashable, tensors: Sequence[torch.Tensor | None],
-              state: Callable[[Sequence[np.ndarray | None]], Call]) -> BoundCall:
+              state: Callable[[Sequence[np.ndarray | None]], Call] | None) -> BoundCall:
     """The call of this thread for ``key``, which holds all options, and the shapes and types of the tensors; what
-    ``state`` makes of their stand-ins where there is none."""
+    ``state`` makes of their stand-ins where there is none, None after a call of it."""
     full = (key, device and device.name, *((each.shape, each.dtype) if each is not None else None for each in tensors))
 
     def make() -> BoundCall:
         stand_ins = [stand_in(each) for each in tensors]
+        assert state is not None
         return BoundCall(device, state(stand_ins), stand_ins)
 
     return keep(full, make)

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import functools
-import threading
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,12 @@ import torch
 
 from ._device_programs import device_function, is_loaded
 from ._launcher import HostLauncher, Launcher, Operand
+from ._repeats import keep
 from .compiler import Function
 from .errors import ArgumentError, UnsupportedError
 
 __all__ = ["DTYPES", "ELEMENTS", "Device", "HostTensorLauncher", "TensorLauncher", "element_of",
-           "find_device", "find_launcher", "keep"]
+           "find_device", "find_launcher"]
 
 #: Element types of MLIR, and of torch.
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64}
@@ -31,8 +31,6 @@ for _element, _name in (("i8", "float4_e2m1fn_x2"), ("f8E8M0FNU", "float8_e8m0fn
     _STORED[_element] += (getattr(torch, _name),) if hasattr(torch, _name) else ()
 # Compute capabilities with kernels, and their targets.
 _TARGETS = {(9, 0): "sm_90a"}
-# How many launchers a thread keeps.
-_MOST_LAUNCHERS = 4096
 
 
 def element_of(tensor: torch.Tensor, what: str, allowed: Sequence[str]) -> str:
@@ -192,21 +190,6 @@ class TensorLauncher:
         for slot, tensor in zip(self._results, results):
             slot.place(tensor, device)
         device.launch(self._launcher, self._launcher.workspace(sizes))
-
-
-_threads = threading.local()
-
-
-def keep(key: Hashable, make: Callable[[], Any]) -> Any:
-    """The object that ``make`` made for ``key`` in this thread; it is made now where there is none."""
-    kept: Any = _threads.__dict__
-    found = kept.get(key)
-    if found is None:
-        found = make()
-        if len(kept) >= _MOST_LAUNCHERS:
-            kept.clear()
-        kept[key] = found
-    return found
 
 
 def find_launcher(device: Device, text: str, scalars: tuple[float, ...], owner: Hashable) -> TensorLauncher:

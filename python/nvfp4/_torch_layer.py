@@ -19,9 +19,11 @@ from ._calls import FLOATS, program_of
 from ._layer_constants import LayerConstants, LayerSignature, static_type
 from ._layer_text import LayerText
 from ._messages import Piece, explain_arguments
-from ._torch_device import (DTYPES, ELEMENTS, Device, HostTensorLauncher, element_of, find_device, find_launcher,
-                            keep)
+from ._repeats import keep
+from ._torch_device import DTYPES, ELEMENTS, Device, HostTensorLauncher, element_of, find_device, find_launcher
+from ._torch_direct import kinds_of
 from ._torch_library import library
+from ._torch_matmul import check_destinations
 from .compiler import Program
 from .errors import ArgumentError, CompileError
 from .layer import MoEWeights
@@ -31,8 +33,9 @@ from .tensors import ScaledTensor
 __all__ = ["MoELayer", "moe_layer", "parse_signature"]
 
 # `choice` is the router's logits, or ids and weights of experts; `signature` a LayerSignature in JSON.
-library.define("moe_layer(Tensor x, Tensor[] choice, Tensor[] constants, float[] scalars, int? top_k, "
-               "ScalarType? dtype, str signature) -> Tensor")
+_ARGUMENTS = ("Tensor x, Tensor[] choice, Tensor[] constants, float[] scalars, int? top_k, ScalarType? dtype, str signature")
+library.define(f"moe_layer({_ARGUMENTS}) -> Tensor")
+library.define(f"moe_layer.out({_ARGUMENTS}, *, Tensor(a!) out) -> ()")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -89,20 +92,38 @@ def _on_cpu(x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence
 
 
 def _on_device(device: Device, x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence[torch.Tensor],
-               scalars: Sequence[float], top_k: int | None, dtype: torch.dtype | None, signature: str) -> torch.Tensor:
+               scalars: Sequence[float], top_k: int | None, dtype: torch.dtype | None, signature: str,
+               out: torch.Tensor | None = None) -> torch.Tensor:
     layer, text = _text_of(x, choice, top_k, dtype, signature, True)
     launcher = find_launcher(device, text, tuple(scalars), constants[0].data_ptr())
     tokens = x.shape[0]
-    result = torch.empty((tokens, layer.hidden), dtype=DTYPES[layer.out], device=x.device)
+    result = torch.empty((tokens, layer.hidden), dtype=DTYPES[layer.out], device=x.device) if out is None else out
     launcher((x, *choice), constants, (result,), tokens)
     return result
 
 
-def _on_gpu(x: torch.Tensor, *rest: Any) -> torch.Tensor:
+def _on_gpu(x: torch.Tensor, *rest: Any, **named: Any) -> torch.Tensor:
     device = find_device(x)
     if device is None:
         raise ArgumentError("expected x on the GPU, where others are, but got it on the CPU")
-    return _on_device(device, x, *rest)
+    return _on_device(device, x, *rest, **named)
+
+
+def _check_out(out: torch.Tensor, x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence[torch.Tensor],
+               layer: LayerText) -> None:
+    check_destinations([("out", out, (x.shape[0], layer.hidden), DTYPES[layer.out])], (x, *choice, *constants))
+
+
+def _write_on_cpu(*arguments: Any, out: torch.Tensor) -> None:
+    x, choice, constants, _, top_k, dtype, signature = arguments
+    _check_out(out, x, choice, constants, _text_of(x, choice, top_k, dtype, signature, False)[0])
+    out.copy_(_on_cpu(*arguments))
+
+
+def _write_on_gpu(*arguments: Any, out: torch.Tensor) -> None:
+    x, choice, constants, _, top_k, dtype, signature = arguments
+    _check_out(out, x, choice, constants, _text_of(x, choice, top_k, dtype, signature, True)[0])
+    _on_gpu(*arguments, out=out)
 
 
 def _shapes_only(x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence[torch.Tensor],
@@ -112,9 +133,27 @@ def _shapes_only(x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Seq
     return x.new_empty((x.shape[0], layer.hidden), dtype=DTYPES[layer.out])
 
 
+def _shapes_only_out(x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence[torch.Tensor],
+                     scalars: Sequence[float], top_k: int | None, dtype: torch.dtype | None, signature: str, *,
+                     out: torch.Tensor) -> None:
+    _check_out(out, x, choice, constants, _describe(x, choice, top_k, dtype, parse_signature(signature), False))
+
+
 library.impl("moe_layer", _on_cpu, "CPU")
 library.impl("moe_layer", _on_gpu, "CUDA")
+library.impl("moe_layer.out", _write_on_cpu, "CPU")
+library.impl("moe_layer.out", _write_on_gpu, "CUDA")
 torch.library.register_fake("nvfp4::moe_layer", _shapes_only, lib=library)
+torch.library.register_fake("nvfp4::moe_layer.out", _shapes_only_out, lib=library)
+
+
+def _run(*arguments: Any) -> torch.Tensor:
+    """The layer, without the dispatcher where it can be."""
+    x, choice, *_ = arguments
+    if kinds_of((x, *choice)) is None:
+        return torch.ops.nvfp4.moe_layer(*arguments)
+    device = find_device(x)
+    return _on_cpu(*arguments) if device is None else _on_device(device, *arguments)
 
 
 def _refuse_gradients(tensors: Sequence[torch.Tensor]) -> None:
@@ -213,10 +252,13 @@ class MoELayer(torch.nn.Module):
         self._signature = self.signature.text()
 
     def forward(self, x: torch.Tensor, logits: torch.Tensor | None = None, *, topk_ids: torch.Tensor | None = None,
-                topk_weights: torch.Tensor | None = None, top_k: int | None = None) -> torch.Tensor:
+                topk_weights: torch.Tensor | None = None, top_k: int | None = None,
+                out: torch.Tensor | None = None) -> torch.Tensor:
         """``x`` ``[T, H]`` to ``[T, H]``: routed by ``logits`` ``[T, E]`` to ``top_k`` experts (that of the module
         unless said), or to the experts ``topk_ids`` ``[T, top_k]`` (int32 or int64; -1 and E are none) with the factors
-        ``topk_weights`` ``[T, top_k]``. On a GPU any id that is no expert is none.
+        ``topk_weights`` ``[T, top_k]``. On a GPU any id that is no expert is none. The result is new, or written to ``out``, a
+        tensor without gaps in memory of its own. ``x`` of float32 is rounded where activations are not quantised, and the result
+        is of float32 unless the module says another ``dtype``.
 
         ArgumentError for shapes and types that do not go together, tensors on other devices, and tensors that require a
         gradient; DataError on the CPU for ids that are no expert.
@@ -232,8 +274,14 @@ class MoELayer(torch.nn.Module):
         constants = [buffers[name] for name in self._names]
         if constants[0].device != x.device:
             raise ArgumentError(f"expected x on {constants[0].device}, where the weights are, but got it on {x.device}")
-        return torch.ops.nvfp4.moe_layer(x, choice, constants, self._scalars, top_k, self.dtype,
-                                         self._signature)
+        dtype = self.dtype
+        if x.dtype == torch.float32 and self.signature.rows:
+            x, dtype = x.to(getattr(torch, self.signature.rows)), dtype or torch.float32
+        arguments = x, choice, constants, self._scalars, top_k, dtype, self._signature
+        if out is None:
+            return _run(*arguments)
+        torch.ops.nvfp4.moe_layer.out(*arguments, out=out)
+        return out
 
 
 # By the identity of weights: layers with their options, by what those are.
@@ -257,8 +305,8 @@ def _layer_of(weights: MoEWeights, device: torch.device, options: dict[str, Any]
 
 def moe_layer(x: torch.Tensor, weights: MoEWeights | MoELayer, logits: torch.Tensor | None = None, *,
               topk_ids: torch.Tensor | None = None, topk_weights: torch.Tensor | None = None, top_k: int | None = None,
-              **options: Any) -> torch.Tensor:
-    """:class:`MoELayer` as a function: on the device of ``x``, which is ``[T, H]``, as is the result.
+              out: torch.Tensor | None = None, **options: Any) -> torch.Tensor:
+    """:class:`MoELayer` as a function: on the device of ``x``, which is ``[T, H]``, as is the result, a new one or ``out``.
 
     ``weights`` is a MoELayer, or MoEWeights, which are packed and moved to a GPU once for each of them and each set of
     ``options`` (those of the module); later changes of their arrays have no effect there. Under ``torch.compile`` use a
@@ -272,4 +320,4 @@ def moe_layer(x: torch.Tensor, weights: MoEWeights | MoELayer, logits: torch.Ten
         layer = MoELayer(weights, **options)
     else:
         layer = _layer_of(weights, x.device, options)
-    return layer(x, logits, topk_ids=topk_ids, topk_weights=topk_weights, top_k=top_k)
+    return layer(x, logits, topk_ids=topk_ids, topk_weights=topk_weights, top_k=top_k, out=out)

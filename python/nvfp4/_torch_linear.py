@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _dlpack, _torch_matmul  # noqa: F401
+from . import _dlpack
+from ._torch_matmul import multiply, quantize
 from ._torch_packed import PackedWeights
 from .checkpoint import LinearWeights
 from .errors import ArgumentError
@@ -19,12 +20,12 @@ __all__ = ["PackedLinear"]
 
 
 class PackedLinear(torch.nn.Module):
-    """``x`` ``[..., K]`` of bfloat16 or float16 to ``[..., N]`` of its type, by :class:`nvfp4.checkpoint.LinearWeights`
+    """``x`` ``[..., K]`` of bfloat16, float16 or float32 to ``[..., N]`` of its type, by :class:`nvfp4.checkpoint.LinearWeights`
     in NVFP4 or MXFP4, on the CPU or packed for a GPU of compute capability 9.0. Inference only.
 
-    With ``activation_format`` None rows are not quantised (W4A16). With ``nvfp4``, beside weights of that format alone,
-    they are, by the quantiser ``trtllm`` with the multiplier of the layer's input (1 where it has none), and may be of
-    float32 too. ``dtype`` is the type of unquantised rows on a GPU, bfloat16 unless said. ArgumentError for another
+    With ``activation_format`` None rows are not quantised (W4A16), but those of float32 rounded to 16 bits. With ``nvfp4``,
+    beside weights of that format alone, they are, by the quantiser ``trtllm`` with the multiplier of the layer's input (1
+    where it has none). ``dtype`` is the type of unquantised rows on a GPU, bfloat16 unless said. ArgumentError for another
     format.
     """
 
@@ -71,11 +72,11 @@ class PackedLinear(torch.nn.Module):
                                 "torch.no_grad() or detach()")
         rows, scales, dtype = x.reshape(-1, self.in_features), None, x.dtype
         if self.activation_format is not None:
-            rows, scales = torch.ops.nvfp4.quantize(rows, self._encode, "trtllm")
+            rows, scales = quantize(rows, self._encode, "trtllm")
         packed, columns = self._packed, self.out_features if self._packed.layout != "linear" else 0
-        y = torch.ops.nvfp4.grouped_matmul_forward(rows, scales, self.values, self.scales, None, self.alpha, self.bias,
-                                                   packed.format, packed.layout, dtype=dtype, grouping="dense",
-                                                   columns=columns)
+        y = multiply((rows, scales, self.values, self.scales, None, self.alpha, self.bias, None, None, None),
+                     (packed.format, packed.layout, "identity", 0, True, "dense", "ends", 1, "whole", columns, *[None] * 4, False),
+                     dtype)
         return y.reshape(*x.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:

@@ -1,6 +1,9 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""``torch.ops.nvfp4.grouped_matmul`` and ``quantize``: one implementation for the CPU and GPUs, and its fake."""
+"""``torch.ops.nvfp4.grouped_matmul`` and ``quantize``: one implementation for the CPU and GPUs, and its fake.
+
+Each has an overload ``out`` that writes into tensors of the caller.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,13 @@ import torch
 from . import matmul, packing, quantization
 from ._torch_calls import find_call, stand_in
 from ._torch_device import Device, find_device
+from ._torch_direct import Direct, find, kinds_of, remember
 from ._torch_gradient import PAIRS, Product, register
 from ._torch_library import library
 from .errors import ArgumentError, check_one_of
 from .tensors import FORMATS, ScaledTensor, scales_shape, values_shape
 
-__all__ = ["ARGUMENTS", "result_shape"]
+__all__ = ["ARGUMENTS", "as_rows", "check_destinations", "multiply", "quantize", "result_shape"]
 
 # Exported programs and callers know arguments by their place: a new one goes to the end.
 ARGUMENTS = ("Tensor lhs, Tensor? lhs_scales, Tensor rhs, Tensor rhs_scales, Tensor? ends=None, Tensor? alpha=None, "
@@ -63,10 +67,41 @@ def _check_for_kernels(layout: str) -> None:
                             f"layout {layout}")
 
 
+def _fill(grouping: str) -> int | None:
+    """What a result holds before the product is written: zero where rows may be of no group."""
+    return None if grouping in ("dense", "batched") else 0
+
+
 def _new(shape: Sequence[int], dtype: torch.dtype, like: torch.Tensor | None, grouping: str) -> torch.Tensor:
     """A destination, whose rows of no group are zero."""
-    make = torch.empty if grouping in ("dense", "batched") else torch.zeros
+    make = torch.empty if _fill(grouping) is None else torch.zeros
     return make(tuple(shape), dtype=dtype, device=like.device)  # type: ignore[union-attr]
+
+
+def check_destinations(results: Sequence[tuple[str, torch.Tensor, Sequence[int], torch.dtype]],
+                       operands: Sequence[torch.Tensor | None]) -> None:
+    """ArgumentError unless each named tensor has this shape and type, is on the device of the first operand, without gaps,
+    and shares no memory with operands."""
+    device = operands[0].device  # type: ignore[union-attr]
+    for name, tensor, shape, dtype in results:
+        if not isinstance(tensor, torch.Tensor):
+            raise ArgumentError(f"expected {name} as a tensor, but got {type(tensor).__name__}")
+        if tuple(tensor.shape) != tuple(shape) or tensor.dtype != dtype or tensor.device != device:
+            raise ArgumentError(f"expected {name} of shape {tuple(shape)} of {dtype} on {device}, but got "
+                                f"{tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}")
+        if not tensor.is_contiguous():
+            raise ArgumentError(f"expected {name} row-major without gaps, but got strides {tensor.stride()} for shape "
+                                f"{tuple(tensor.shape)}")
+        if torch.is_grad_enabled() and tensor.requires_grad:
+            raise ArgumentError(f"expected {name} without requires_grad, for what is written to has no gradient")
+        if any(each is not None and _overlap(tensor, each) for each in operands):
+            raise ArgumentError(f"expected {name} in memory of its own, but it shares some with an operand")
+
+
+def _overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if not (a.numel() and b.numel()) or torch.compiler.is_compiling() or type(a) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes
 
 
 def _state(stand_ins: Sequence[Any], options: tuple[Any, ...], device: bool, **quantised: Any) -> Any:
@@ -113,9 +148,71 @@ def _prepare(lhs: torch.Tensor, lhs_scales: torch.Tensor | None, rhs: torch.Tens
 def _multiply(device: Device | None, *arguments: Any, **named: Any) -> torch.Tensor:
     shape, dtype, tensors, options = _prepare(*arguments, **named)
     out = _new(shape, dtype, tensors[0], options[5])
-    tensors.append(out)
-    find_call(device, options, tensors, lambda arrays: _state(arrays, options, device is not None))(tensors)
+    _run(device, tensors, out, options)
     return out
+
+
+def _multiply_out(device: Device | None, *arguments: Any, out: torch.Tensor, **named: Any) -> None:
+    shape, dtype, tensors, options = _prepare(*arguments, **named)
+    check_destinations([("out", out, shape, dtype)], tensors)
+    if _fill(options[5]) is not None:
+        out.zero_()
+    _run(device, tensors, out, options)
+
+
+def _run(device: Device | None, tensors: Sequence[torch.Tensor | None], out: torch.Tensor, options: tuple[Any, ...]) -> None:
+    all_tensors = [*tensors, out]
+    find_call(device, options, all_tensors, lambda arrays: _state(arrays, options, device is not None))(all_tensors)
+
+
+def as_rows(lhs: torch.Tensor, lhs_scales: torch.Tensor | None, layout: str) -> torch.Tensor:
+    """Rows without scales of float32 rounded to the type that products have for weights of a layout."""
+    if lhs_scales is not None or lhs.dtype != torch.float32:
+        return lhs
+    return lhs.to(torch.float16 if layout == "wgmma_f16" else torch.bfloat16)
+
+
+def multiply(tensors: tuple[torch.Tensor | None, ...], options: tuple[Any, ...], dtype: torch.dtype,
+             out: torch.Tensor | None = None) -> torch.Tensor:
+    """A product of lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, addend, activation_params and prob, without the
+    dispatcher where it can be. ``options`` are the others as :func:`_prepare` returns them."""
+    if tensors[1] is None and tensors[0].dtype == torch.float32:  # type: ignore[union-attr]
+        tensors = as_rows(tensors[0], None, options[1]), *tensors[1:]  # type: ignore[arg-type]
+    kinds = kinds_of(tensors)
+    key = "product", kinds, options, dtype
+    if kinds is not None:
+        direct = find(key)
+        if direct is not None:
+            if out is None:
+                return direct(tensors)[0]
+            if not any(each is not None and _overlap(out, each) for each in tensors) and direct.write(tensors, (out,)):
+                return out
+    lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, addend, params, prob = tensors
+    arguments = (lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, *options[:5], dtype, prob, *options[5:10], addend, options[10],
+                 params, *options[11:])
+    if out is not None:
+        if torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in tensors):
+            raise ArgumentError("expected tensors without requires_grad with out, for what is written to has no gradient; use "
+                                "torch.no_grad() or detach()")
+        torch.ops.nvfp4.grouped_matmul.out(*arguments, out=out)
+        result = out
+    else:
+        # The operation with gradients costs a call twice as much, where none is wanted too.
+        differs = torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in tensors)
+        operation = torch.ops.nvfp4.grouped_matmul if differs else torch.ops.nvfp4.grouped_matmul_forward
+        result = operation(*arguments)
+    if kinds is not None:
+        _, _, prepared, rest = _prepare(*arguments)
+        _remember(key, tensors, prepared, (result,), (_fill(options[5]),), rest)
+    return result
+
+
+def _remember(key: Any, tensors: Sequence[torch.Tensor | None], prepared: Sequence[torch.Tensor | None],
+              results: Sequence[torch.Tensor], fills: Sequence[int | None], options: tuple[Any, ...]) -> None:
+    """Keeps the call that has been made, unless tensors of the caller had to be converted for it."""
+    if all(given is used for given, used in zip(tensors, prepared)):
+        bound = find_call(find_device(results[0]), options, [*prepared, *results], None)
+        remember(key, Direct(bound, results, fills))
 
 
 def _prepare_scaled(out_format: str, arguments: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -139,10 +236,32 @@ def _state_scaled(stand_ins: Sequence[Any], options: tuple[Any, ...], shape: tup
 def _multiply_scaled(device: Device | None, out_format: str, global_scale: float | None, quantizer: str | None,
                      *arguments: Any, **named: Any) -> tuple[torch.Tensor, torch.Tensor]:
     results, tensors, options, shape = _prepare_scaled(out_format, arguments, named)
-    rest = out_format, global_scale, quantizer
+    _run_scaled(device, tensors, options, shape, out_format, global_scale, quantizer)
+    return results
+
+
+def _multiply_scaled_out(device: Device | None, out_format: str, global_scale: float | None, quantizer: str | None,
+                         *arguments: Any, values: torch.Tensor, scales: torch.Tensor, **named: Any) -> None:
+    _, tensors, options, shape = _place_scaled(out_format, arguments, named, values, scales)
+    values.zero_()
+    scales.fill_(FORMATS[out_format].padding)
+    _run_scaled(device, tensors, options, shape, out_format, global_scale, quantizer)
+
+
+def _place_scaled(out_format: str, arguments: Sequence[Any], named: dict[str, Any], values: torch.Tensor,
+                  scales: torch.Tensor) -> tuple[Any, ...]:
+    """As :func:`_prepare_scaled`, with the results of the caller."""
+    check_one_of("out_format", out_format, FORMATS)
+    shape, _, tensors, options = _prepare(*arguments, **named)
+    check_destinations([("out[0]", values, values_shape(shape, out_format), torch.uint8),
+                        ("out[1]", scales, scales_shape(shape, out_format), torch.uint8)], tensors)
+    return (values, scales), [*tensors, values, scales], options, shape
+
+
+def _run_scaled(device: Device | None, tensors: Sequence[torch.Tensor | None], options: tuple[Any, ...],
+                shape: tuple[int, ...], *rest: Any) -> None:
     find_call(device, (*options, *rest), tensors,
               lambda arrays: _state_scaled(arrays, options, shape, device is not None, *rest))(tensors)
-    return results
 
 
 def _scaled_shapes_only(out_format: str, global_scale: float | None, quantizer: str | None, *arguments: Any,
@@ -154,6 +273,13 @@ def _scaled_shapes_only(out_format: str, global_scale: float | None, quantizer: 
     return results
 
 
+def _scaled_shapes_only_out(out_format: str, global_scale: float | None, quantizer: str | None, *arguments: Any,
+                            values: torch.Tensor, scales: torch.Tensor, **named: Any) -> None:
+    _, tensors, options, shape = _place_scaled(out_format, arguments, named, values, scales)
+    if _is_static(tensors):
+        _state_scaled([stand_in(each) for each in tensors], options, shape, values.is_cuda, out_format, global_scale, quantizer)
+
+
 def _is_static(tensors: Sequence[torch.Tensor | None]) -> bool:
     return all(isinstance(extent, int) for each in tensors if each is not None for extent in each.shape)
 
@@ -161,32 +287,82 @@ def _is_static(tensors: Sequence[torch.Tensor | None]) -> bool:
 def _shapes_only(*arguments: Any, **named: Any) -> torch.Tensor:
     shape, dtype, tensors, options = _prepare(*arguments, **named)
     out = _new(shape, dtype, tensors[0], options[5])
-    tensors.append(out)
-    if _is_static(tensors):
-        _state([stand_in(each) for each in tensors], options, out.is_cuda)
+    _check_shapes(tensors, out, options)
     return out
+
+
+def _shapes_only_out(*arguments: Any, out: torch.Tensor, **named: Any) -> None:
+    shape, dtype, tensors, options = _prepare(*arguments, **named)
+    check_destinations([("out", out, shape, dtype)], tensors)
+    _check_shapes(tensors, out, options)
+
+
+def _check_shapes(tensors: Sequence[torch.Tensor | None], out: torch.Tensor, options: tuple[Any, ...]) -> None:
+    if _is_static([*tensors, out]):
+        _state([stand_in(each) for each in (*tensors, out)], options, out.is_cuda)
 
 
 def _quantize(device: Device | None, x: torch.Tensor, global_scale: float = 1.0,
               quantizer: str = "trtllm") -> tuple[torch.Tensor, torch.Tensor]:
-    x = x.contiguous()
     values, scales = _quantized(x)
+    _run_quantize(device, x.contiguous(), values, scales, global_scale, quantizer)
+    return values, scales
 
+
+def _quantize_out(device: Device | None, x: torch.Tensor, global_scale: float = 1.0, quantizer: str = "trtllm", *,
+                  values: torch.Tensor, scales: torch.Tensor) -> None:
+    _check_quantized(x, values, scales)
+    _run_quantize(device, x.contiguous(), values, scales, global_scale, quantizer)
+
+
+def _check_quantized(x: torch.Tensor, values: torch.Tensor, scales: torch.Tensor) -> None:
+    check_destinations([(f"out[{i}]", each, shape, torch.uint8)
+                        for i, (each, shape) in enumerate(zip((values, scales), _quantized_shapes(x)))], [x])
+
+
+def _run_quantize(device: Device | None, x: torch.Tensor, values: torch.Tensor, scales: torch.Tensor, global_scale: float,
+                  quantizer: str) -> None:
     def state(stand_ins: Sequence[Any]) -> Any:
         source, *parts = stand_ins
         out = ScaledTensor(*parts, shape=source.shape)
         return quantization.quantize_call(source, quantizer=quantizer, global_scale=global_scale, out=out)[0]
 
     find_call(device, ("quantize", global_scale, quantizer), [x, values, scales], state)([x, values, scales])
-    return values, scales
 
 
-def _quantized(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def quantize(x: torch.Tensor, global_scale: float, quantizer: str,
+             out: Sequence[torch.Tensor] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Values and scales, without the dispatcher where it can be."""
+    kinds = kinds_of((x,))
+    key = "quantize", kinds, global_scale, quantizer
+    if kinds is not None:
+        direct = find(key)
+        if direct is not None:
+            if out is None:
+                values, scales = direct((x,))
+                return values, scales
+            if not any(_overlap(each, x) for each in out) and direct.write((x,), out):
+                return out[0], out[1]
+    if out is None:
+        results = torch.ops.nvfp4.quantize(x, global_scale, quantizer)
+    else:
+        results = tuple(out)
+        torch.ops.nvfp4.quantize.out(x, global_scale, quantizer, values=results[0], scales=results[1])
+    if kinds is not None:
+        _remember(key, (x,), (x,), results, (None, None), ("quantize", global_scale, quantizer))
+    return results
+
+
+def _quantized_shapes(x: torch.Tensor) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     if not 1 <= x.ndim <= 3:
         raise ArgumentError(f"expected a tensor of rank 1, 2 or 3, but got shape {tuple(x.shape)}")
     rows, columns = x.shape[:-1], x.shape[-1]
-    return (x.new_empty((*rows, (columns + 1) // 2), dtype=torch.uint8),
-            x.new_empty((*rows, (columns + 15) // 16), dtype=torch.uint8))
+    return (*rows, (columns + 1) // 2), (*rows, (columns + 15) // 16)
+
+
+def _quantized(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    values, scales = _quantized_shapes(x)
+    return x.new_empty(values, dtype=torch.uint8), x.new_empty(scales, dtype=torch.uint8)
 
 
 def _implement(name: str, function: Callable[..., Any], place: int = 0) -> None:
@@ -203,12 +379,24 @@ for _name in ("grouped_matmul", "grouped_matmul_forward"):
     library.define(f"{_name}({ARGUMENTS}) -> Tensor")
     _implement(_name, _multiply)
     torch.library.register_fake(f"nvfp4::{_name}", _shapes_only, lib=library)
-library.define("grouped_matmul_scaled(str out_format, float? global_scale, str? quantizer, " + ARGUMENTS +
-               ") -> (Tensor, Tensor)")
+library.define(f"grouped_matmul.out({ARGUMENTS}, *, Tensor(a!) out) -> ()")
+_implement("grouped_matmul.out", _multiply_out)
+torch.library.register_fake("nvfp4::grouped_matmul.out", _shapes_only_out, lib=library)
+
+_SCALED = "str out_format, float? global_scale, str? quantizer, " + ARGUMENTS
+_PAIR = "Tensor(a!) values, Tensor(b!) scales"
+library.define(f"grouped_matmul_scaled({_SCALED}) -> (Tensor, Tensor)")
 _implement("grouped_matmul_scaled", _multiply_scaled, 3)
 torch.library.register_fake("nvfp4::grouped_matmul_scaled", _scaled_shapes_only, lib=library)
-library.define("quantize(Tensor x, float global_scale=1.0, str quantizer='trtllm') -> (Tensor, Tensor)")
+library.define(f"grouped_matmul_scaled.out({_SCALED}, *, {_PAIR}) -> ()")
+_implement("grouped_matmul_scaled.out", _multiply_scaled_out, 3)
+torch.library.register_fake("nvfp4::grouped_matmul_scaled.out", _scaled_shapes_only_out, lib=library)
+
+_QUANTIZE = "Tensor x, float global_scale=1.0, str quantizer='trtllm'"
+library.define(f"quantize({_QUANTIZE}) -> (Tensor, Tensor)")
 _implement("quantize", _quantize)
+library.define(f"quantize.out({_QUANTIZE}, *, {_PAIR}) -> ()")
+_implement("quantize.out", _quantize_out)
 
 
 register("nvfp4::grouped_matmul", library)
@@ -217,3 +405,8 @@ register("nvfp4::grouped_matmul", library)
 @torch.library.register_fake("nvfp4::quantize", lib=library)
 def _(x, global_scale=1.0, quantizer="trtllm"):
     return _quantized(x)
+
+
+@torch.library.register_fake("nvfp4::quantize.out", lib=library)
+def _(x, global_scale=1.0, quantizer="trtllm", *, values, scales):
+    _check_quantized(x, values, scales)

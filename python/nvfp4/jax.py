@@ -18,6 +18,7 @@ import numpy as np
 
 from . import matmul, quantization
 from ._calls import Call
+from ._dlpack import number_type
 from ._jax_arrays import ScaledArray, to_bytes
 from ._jax_call import Operation, apply
 from ._jax_gradient import reference
@@ -135,13 +136,15 @@ def _optional(name: str, value: Any, dtype: Any, *shapes: tuple[int, ...]) -> An
     return array
 
 
-def _rows(lhs: Any) -> Rows:
+def _rows(lhs: Any, rhs: ScaledArray) -> Rows:
     if isinstance(lhs, ScaledArray):
         lhs.check("lhs")
         return lhs
     array = jnp.asarray(lhs)
+    if array.dtype == jnp.float32:
+        return array.astype(jnp.float16 if rhs.layout == "wgmma_f16" else jnp.bfloat16)
     if array.dtype not in _ROWS:
-        raise ArgumentError(f"expected lhs as ScaledArray, or of bfloat16 or float16, but got {array.dtype}")
+        raise ArgumentError(f"expected lhs as ScaledArray, or of bfloat16, float16 or float32, but got {array.dtype}")
     return array
 
 
@@ -168,7 +171,8 @@ def grouped_matmul(lhs: Rows, rhs: ScaledArray | ScaledTensor, ends: Any = None,
     ``masked``       ``[G, M, K]``    ``[G, N, K]``    ``[G]``, the number of valid rows   ``[G, M, N]``
     ===============  ===============  ===============  ==================================  ===============
 
-    ``lhs`` is a :class:`ScaledArray`, or rows of bfloat16 or float16 (W4A16). Packed ``rhs``, of layout ``wgmma``, are read fastest
+    ``lhs`` is a :class:`ScaledArray`, or rows of bfloat16 or float16 (W4A16), or of float32, which are rounded to bfloat16
+    (float16 for layout ``wgmma_f16``). Packed ``rhs``, of layout ``wgmma``, are read fastest
     on a GPU of compute capability 9.0: ``ScaledArray.of(nvfp4.relayout(weights, layout="wgmma"))``; linear ones are packed in each
     call. ``alpha`` is a number or one a group (``[G, 2]``: gate and up), ``bias`` ``[N]`` or ``[G, N]``, ``prob`` one a row. Rows of
     no group are zero. On the CPU offsets out of range are an error of the call.
@@ -177,11 +181,13 @@ def grouped_matmul(lhs: Rows, rhs: ScaledArray | ScaledTensor, ends: Any = None,
     dequantised weights, which must be linear. Quantised operands have none, and are constants.
     """
     check_one_of("grouping", grouping, _GROUPINGS)
-    lhs, rhs = _rows(lhs), _weights(rhs)
+    rhs = _weights(rhs)
+    lhs = _rows(lhs, rhs)
     groups = None if ends is None else jnp.asarray(ends)
     _check_shapes(lhs, rhs, groups, grouping)
-    if np.dtype(dtype) not in map(np.dtype, _RESULTS):
-        raise ArgumentError(f"expected dtype float32, float16 or bfloat16, but got {np.dtype(dtype)}")
+    dtype = number_type(dtype)
+    if dtype not in map(np.dtype, _RESULTS):
+        raise ArgumentError(f"expected dtype float32, float16 or bfloat16, but got {dtype}")
     count = rhs.shape[0] if rhs.ndim == 3 else 1
     alpha = _optional("alpha", alpha, jnp.float32, (), (count,), (count, 2))
     if alpha is not None and alpha.ndim == 0:
@@ -190,14 +196,14 @@ def grouped_matmul(lhs: Rows, rhs: ScaledArray | ScaledTensor, ends: Any = None,
     prob = _optional("prob", prob, jnp.float32, lhs.shape[:-1])
     if isinstance(lhs, ScaledArray):
         return _product(lhs, alpha, bias, prob, rhs, groups, grouping, activation, dtype)
-    return _differentiable(lhs, alpha, bias, prob, rhs, groups, grouping, activation, np.dtype(dtype))
+    return _differentiable(lhs, alpha, bias, prob, rhs, groups, grouping, activation, dtype)
 
 
 def ragged_dot(lhs: Rows, rhs: ScaledArray | ScaledTensor, group_sizes: Any, precision: Any = None, preferred_element_type: Any = None,
                group_offset: Any = None) -> jax.Array:
     """:func:`jax.lax.ragged_dot` with quantised ``rhs`` ``[G, N, K]``, which is K-major where JAX has ``[G, K, N]``.
 
-    ``lhs`` is ``[M, K]`` of bfloat16 or float16, or a :class:`ScaledArray`. The result is of ``preferred_element_type``, or else
+    ``lhs`` is ``[M, K]`` of bfloat16, float16 or float32, or a :class:`ScaledArray`. The result is of ``preferred_element_type``, or else
     of the type of ``lhs`` (bfloat16 for quantised rows). Rows of no group are zero."""
     if group_offset is not None or precision is not None:
         raise ArgumentError("expected no group_offset and no precision: sums are of float32")

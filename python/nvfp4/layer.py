@@ -131,6 +131,8 @@ def moe_program(x: Any, weights: MoEWeights, logits: Any = None, *, topk_ids: An
                                topk_group=topk_group, routed_scaling=routed_scaling,
                                activation_format=activation_format, quantizer=quantizer, dtype=dtype)
     array = _dlpack.asarray(x)
+    if constants.signature.rows and array.dtype == np.float32:
+        array = _dlpack.as_rows(array, _dlpack.number_type(constants.signature.rows), "x")
     layer, choice = _choice_of(constants.signature, array, logits, topk_ids, topk_weights, top_k)
     text = layer.text()
     try:
@@ -153,8 +155,8 @@ def moe_layer(x: Any, weights: MoEWeights, logits: Any = None, *, router: Any = 
     Options: ``top_k``, required without ``topk_ids``; ``routing``, one of ROUTING_METHODS (default topk_softmax), with
     ``routing_bias`` ``[E]``, ``n_group``, ``topk_group``, ``routed_scaling``;
     ``activation_format`` (default that of the weights, and mxfp8_e4m3 for mxfp4 weights; ``bf16`` or ``f16``, the type
-    of ``x``, for activations that are not quantised: W4A16, as gpt-oss runs); ``quantizer``; ``dtype``; ``target`` and
-    ``device``. Compiled once for each shape of the weights; the number of tokens is free. The result is a
+    of ``x``, or to which ``x`` of float32 is rounded, for activations that are not quantised: W4A16, as gpt-oss runs);
+    ``quantizer``; ``dtype``; ``target`` and ``device``. Compiled once for each shape of the weights; the number of tokens is free. The result is a
     tensor of torch if ``x`` is one, and else an array. ArgumentError for shapes, types and options that do not go
     together, DataError (sort_tokens_c6) for other ids than those.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["grouped_matmul", "Lhs", "MatmulOptions", "MatmulResult", "MatmulPlan", "plan_matmul",
            "Strategy"]
 
-#: Rows of a product: scaled, or numbers of bf16 or f16 (numpy with ml_dtypes, or any DLPack tensor of the CPU).
+#: Rows of a product: scaled, or numbers of bf16, f16 or f32 (numpy with ml_dtypes, or any DLPack tensor of the CPU).
 Lhs = Union[ScaledTensor, np.ndarray, Any]
 
 #: A tiling of a GPU: text in MLIR, or the parameters of ``#grouped_scaled_gemm.strategy`` by name.
@@ -175,17 +175,20 @@ def _group_count(lhs: Lhs, rhs: Sequence[ScaledTensor], grouping: Grouping) -> i
     return lhs.shape[0]
 
 
-def _lhs_of(value: Lhs) -> ScaledTensor | np.ndarray:
-    """Rows as they are, or as an array of bf16 or f16."""
+def _lhs_of(value: Lhs, rhs: Any) -> ScaledTensor | np.ndarray:
+    """Rows as they are, or as an array of bf16 or f16, to which those of f32 are rounded."""
     if isinstance(value, ScaledTensor):
         return value
     got = type(value).__name__
     if hasattr(value, "dtype") or hasattr(value, "__dlpack__"):
         array = _dlpack.asarray(value)
-        if array.dtype in (_dlpack.ELEMENTS["bf16"], _dlpack.ELEMENTS["f16"]) and array.ndim > 1:
+        if array.ndim > 1 and array.dtype == np.float32:
+            halves = isinstance(rhs, ScaledTensor) and rhs.layout == "wgmma_f16"
+            return _dlpack.as_rows(array, _dlpack.ELEMENTS["f16" if halves else "bf16"], "lhs")
+        if array.ndim > 1 and array.dtype in (_dlpack.ELEMENTS["bf16"], _dlpack.ELEMENTS["f16"]):
             return array
         got = f"{array.dtype} of shape {array.shape}"
-    raise ArgumentError("expected lhs as ScaledTensor (see nvfp4.quantize), or as rows of bfloat16 or float16, but got "
+    raise ArgumentError("expected lhs as ScaledTensor (see nvfp4.quantize), or as rows of bfloat16, float16 or float32, but got "
                         f"{got}")
 
 
@@ -199,7 +202,7 @@ class _Builder:
 
     def __init__(self, lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping):
         self.call = Call("grouped_matmul", _MATMUL)
-        self.lhs, self.rhs = _lhs_of(lhs), list(rhs) if isinstance(rhs, Sequence) else [rhs]
+        self.lhs, self.rhs = _lhs_of(lhs, rhs), list(rhs) if isinstance(rhs, Sequence) else [rhs]
         self.grouping = grouping
         wrong = [t for t in self.rhs if not isinstance(t, ScaledTensor)]
         if wrong or not self.rhs:
@@ -353,7 +356,7 @@ def _make(wanted: Any, shape: tuple[int, ...]) -> np.ndarray | None:
         return None
     if wanted is True:
         return np.zeros(shape, np.float32)
-    if isinstance(wanted, (type, np.dtype, str)):
+    if isinstance(wanted, (type, np.dtype, str)) or _dlpack.is_torch_type(wanted):
         return np.zeros(shape, _dlpack.number_type(wanted))
     return _dlpack.asarray(wanted, writable=True)
 
@@ -364,8 +367,8 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
 
     Operands: ``lhs`` ``[R, K]`` (``[G, M, K]`` if batched or masked); ``rhs`` ``[G, N, K]``, one ``[N, K]`` a group, or
     for dense and ragged-K products ``[N, K]``; K-major, in any format and scale layout. ``lhs`` may also be numbers of
-    bfloat16 or float16, an array or any DLPack tensor of the CPU: weight-only quantisation, W4A16. ``grouping`` is
-    :func:`dense` (the default), :func:`batched`, :func:`ragged_rows`, :func:`masked` or :func:`ragged_k`. With z the pre-activation:
+    bfloat16 or float16, an array or any DLPack tensor of the CPU: weight-only quantisation, W4A16; those of float32 are rounded
+    to bfloat16, or to float16 for weights of layout ``wgmma_f16``. ``grouping`` is :func:`dense` (the default), :func:`batched`, :func:`ragged_rows`, :func:`masked` or :func:`ragged_k`. With z the pre-activation:
 
     - ``alpha``: number, ``[G]``, or ``[G, 2]`` (gate, up) for activations of pairs
     - ``beta``, ``addend``: adds ``beta * addend``; without ``addend`` the given ``out`` is accumulated on, and there must

@@ -325,7 +325,7 @@ def test_kernels(alone, monkeypatch, act, options):
     """On the simulator: the bits of the layer as one function of kernels, where nothing is rounded on its way."""
     device = SimulatedDevice()
     monkeypatch.setattr(_expert_programs, "find_device", lambda tensor: device)
-    monkeypatch.setattr(torch.ops.nvfp4, "moe_layer", lambda *arguments: _torch_layer._on_device(device, *arguments))
+    monkeypatch.setattr(_torch_layer, "_run", lambda *arguments: _torch_layer._on_device(device, *arguments))
     weights, (x, ids, factors) = cases.make_weights("nvfp4"), cases.make_tokens("uniform")
     x, ids, factors = x[:9], ids[:9], factors[:9]
     module = MoE(weights, activation_format=act, **options)

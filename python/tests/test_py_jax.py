@@ -178,7 +178,7 @@ def product(rng, **options):
 
 
 BAD = [
-    (dict(lhs=np.zeros((M, K), np.float32)), "expected lhs as ScaledArray, or of bfloat16 or float16, but got float32"),
+    (dict(lhs=np.zeros((M, K), np.int32)), "expected lhs as ScaledArray, or of bfloat16, float16 or float32, but got int32"),
     (dict(lhs=jnp.zeros((M, K + 16), jnp.bfloat16)), "expected as many columns of lhs and rhs, their K, but got 80 and 64"),
     (dict(rhs=np.zeros((G, N, K))), "expected rhs as ScaledArray .*, but got ndarray"),
     (dict(rhs=ScaledArray(jnp.zeros((G, N, 32), jnp.uint8), jnp.zeros((G, N, 5), jnp.uint8))), r"expected rhs.scales of uint8 and shape"),

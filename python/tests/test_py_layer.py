@@ -173,8 +173,8 @@ def test_mistakes_in_a_layer_are_named(rng):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, routing="best")
     with pytest.raises(nvfp4.ArgumentError, match="mxfp8_e5m2, bf16, f16, but got 'int8'"):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, activation_format="int8")
-    with pytest.raises(nvfp4.ArgumentError, match="x of bfloat16 for activations of bf16, but got float32"):
-        nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, activation_format="bf16")
+    with pytest.raises(nvfp4.ArgumentError, match="x of bfloat16 for activations of bf16, but got float16"):
+        nvfp4.moe_layer(x.astype(np.float16), weights, np.zeros((3, E), np.float32), top_k=2, activation_format="bf16")
     with pytest.raises(nvfp4.ArgumentError, match="no quantizer"):
         nvfp4.moe_layer(x, weights, np.zeros((3, E), np.float32), top_k=2, activation_format="f16", quantizer="trtllm")
     for top_k in (0, -1, E + 1, 2.0, True, "2"):
