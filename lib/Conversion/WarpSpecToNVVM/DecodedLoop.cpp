@@ -188,8 +188,10 @@ Value DecodedLoop::stage(State &state, Value more, Value previous) {
                   [&] { return decode(state, (unit + 1) % halves); });
   }
   Value old = state.slot;
-  std::tie(state.slot, state.phase) =
-      advanceSlot(b, loc, state.slot, state.phase, pipeline.getDepth());
+  RingPosition next =
+      advance(b, loc, {state.slot, state.phase}, pipeline.getDepth());
+  state.slot = next.stage;
+  state.phase = next.phase;
   state.words = choose(more, state.words, [&] {
     State inner = state;
     open(inner);

@@ -200,13 +200,14 @@ void KernelLowering::lower(DrainAllOp op) {
     NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, loc, 0, UnitAttr());
   } else if (isBarrier(handOver.empty)) {
     // What the next `depth` acquires would wait for.
-    Value stage = op.getStage(), phase = op.getPhase();
+    RingPosition position{op.getStage(), op.getPhase()};
     int64_t depth = pipeline.getDepth();
     for (int64_t i = 0; i < depth; ++i) {
-      waitBarrier(getBarrier(pipeline, false, stage), phase, Value());
+      waitBarrier(getBarrier(pipeline, false, position.stage), position.phase,
+                  Value());
       if (i == depth - 1)
         break;
-      std::tie(stage, phase) = advanceSlot(rewriter, loc, stage, phase, depth);
+      position = advance(rewriter, loc, position, depth);
     }
   }
   rewriter.eraseOp(op);

@@ -140,14 +140,21 @@ void MmaScaledOp::getAccesses(Accesses &accesses) {
 // Waits for slots itself; no buffer is named.
 Agent MmaDecodedOp::getAgent() { return Agent::Threads; }
 void MmaDecodedOp::getAccesses(Accesses &) {}
+bool MmaDecodedOp::isOfFirstWarpgroups() { return true; }
+RingPosition MmaDecodedOp::getNextPosition(OpBuilder &) {
+  return {getNextStage(), getNextPhase()};
+}
 
 // To global memory.
 Agent StoreFragmentOp::getAgent() { return Agent::Threads; }
 void StoreFragmentOp::getAccesses(Accesses &) {}
+bool StoreFragmentOp::isOfFirstWarpgroups() { return true; }
 Agent AddFragmentsOp::getAgent() { return Agent::Threads; }
 void AddFragmentsOp::getAccesses(Accesses &) {}
+bool AddFragmentsOp::isOfFirstWarpgroups() { return true; }
 
 Agent StageFragmentOp::getAgent() { return Agent::Threads; }
 void StageFragmentOp::getAccesses(Accesses &accesses) {
   write(accesses, getTargetMutable());
 }
+bool StageFragmentOp::isOfFirstWarpgroups() { return true; }

@@ -48,22 +48,31 @@ std::optional<HandOver> nvfp4::warpspec::getHandOver(Agent producer,
   return std::nullopt;
 }
 
-std::pair<Value, Value> nvfp4::warpspec::advanceSlot(OpBuilder &builder,
-                                                     Location loc, Value stage,
-                                                     Value phase,
-                                                     int64_t depth) {
+RingPosition nvfp4::warpspec::advance(OpBuilder &builder, Location loc,
+                                      RingPosition position, int64_t depth) {
+  auto [stage, phase] = position;
   Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
-  auto flip = [&] { return arith::XOrIOp::create(builder, loc, phase, one); };
   if (depth == 1)
-    return {stage, flip()};
+    return {stage, arith::XOrIOp::create(builder, loc, phase, one)};
   Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
   Value last = arith::ConstantIntOp::create(builder, loc, depth, 32);
   Value next = arith::AddIOp::create(builder, loc, stage, one);
   Value wraps =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, last);
-  Value flipped = flip();
+  Value flipped = arith::XOrIOp::create(builder, loc, phase, one);
   return {arith::SelectOp::create(builder, loc, wraps, zero, next),
           arith::SelectOp::create(builder, loc, wraps, flipped, phase)};
+}
+
+RingPosition nvfp4::warpspec::buildNextPosition(PipelineEndOpInterface op,
+                                                OpBuilder &builder) {
+  RingPosition position{op.getStageMutable()[0].get(),
+                        op.getPhaseMutable()[0].get()};
+  if (!op.opensSlots())
+    return position;
+  builder.setInsertionPointAfter(op);
+  return advance(builder, op.getLoc(), position,
+                 op.getPipeline().getType().getDepth());
 }
 
 bool nvfp4::warpspec::needsBarriers(PipelineOp pipeline) {

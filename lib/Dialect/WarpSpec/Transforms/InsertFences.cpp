@@ -59,9 +59,9 @@ Reads findReads(Region &role) {
   return reads;
 }
 
-/// True if its slots are released by an operation that multiplies them.
-bool isDecoded(PipelineOp pipeline) {
-  return llvm::any_of(pipeline->getUsers(), llvm::IsaPred<MmaDecodedOp>);
+/// True if its slots are released without a fence.
+bool isReadByLoop(PipelineOp pipeline) {
+  return llvm::any_of(pipeline->getUsers(), llvm::IsaPred<SlotLoopOpInterface>);
 }
 
 class FenceInserter {
@@ -169,9 +169,9 @@ private:
         (pipeline.getProducer() != Agent::TensorCore ||
          pipeline.getConsumer() != Agent::TensorCore))
       fence(op.getLoc(), FenceKind::Tcgen05After);
-    // mma_decoded has read what is overwritten, and releases slots without a
+    // The loop has read what is overwritten, and releases slots without a
     // fence: one here costs less than one of every warp that read.
-    if (isa<AcquireOp>(op) && isDecoded(pipeline))
+    if (isa<AcquireOp>(op) && isReadByLoop(pipeline))
       fence(op.getLoc(), FenceKind::ProxyAsync);
     // One thread has waited for the reads of the bulk group.
     if (isa<AcquireOp>(op) && isStaging(pipeline))

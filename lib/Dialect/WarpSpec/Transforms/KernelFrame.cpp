@@ -67,10 +67,9 @@ int64_t KernelFrame::countArrivals(PipelineOp pipeline, Signal signal,
     return producers ? 1 : ringWarps;
   int64_t count = 0;
   for (Region &role : roles.getBodies()) {
-    WalkResult walk = role.walk([&](Operation *op) {
-      bool onSide =
-          producers ? isa<AcquireOp>(op) : isa<WaitOp, MmaDecodedOp>(op);
-      return onSide && getPipelineOp(op->getOperand(0)) == pipeline
+    WalkResult walk = role.walk([&](PipelineEndOpInterface op) {
+      return op.opensSlots() && op.fillsSlots() == producers &&
+                     getPipelineOp(op.getPipeline()) == pipeline
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });

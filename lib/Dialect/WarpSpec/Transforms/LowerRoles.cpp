@@ -142,13 +142,11 @@ struct LowerRoles : nvfp4::warpspec::impl::LowerRolesPassBase<LowerRoles> {
           Signal::BulkGroup)
         acquire.getIssuerMutable().assign(elected);
     });
-    WalkResult misplaced = role.walk([&](Operation *op) {
-      if (first == 0 ||
-          !isa<MmaDecodedOp, StageFragmentOp, StoreFragmentOp, AddFragmentsOp>(
-              op))
+    WalkResult misplaced = role.walk([&](AgentOpInterface op) {
+      if (first == 0 || !op.isOfFirstWarpgroups())
         return WalkResult::advance();
-      op->emitOpError("expected to be in the first role of whole warpgroups, "
-                      "whose threads it numbers from 0");
+      op.emitOpError("expected to be in the first role of whole warpgroups, "
+                     "whose threads it numbers from 0");
       return WalkResult::interrupt();
     });
     if (misplaced.wasInterrupted())

@@ -33,8 +33,8 @@ struct RingBuilder {
   VectorType getSlotType() { return VectorType::get({4}, i32); }
 
   /// Stage and phase of the slot after this one.
-  std::pair<Value, Value> advance(Value stage, Value phase) {
-    return advanceSlot(b, loc, stage, phase, ring.getDepth());
+  RingPosition advance(Value stage, Value phase) {
+    return nvfp4::warpspec::advance(b, loc, {stage, phase}, ring.getDepth());
   }
 
   /// Hands one slot over.

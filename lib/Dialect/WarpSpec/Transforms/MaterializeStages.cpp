@@ -18,7 +18,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace nvfp4::warpspec {
 #define GEN_PASS_DEF_MATERIALIZESTAGESPASS
@@ -29,60 +28,32 @@ using namespace mlir;
 using namespace nvfp4::warpspec;
 
 namespace {
-/// One end of a pipeline within a role.
-struct End {
-  Value pipeline;
-  bool produces;
-  bool operator==(const End &other) const {
-    return pipeline == other.pipeline && produces == other.produces;
-  }
-};
-
-struct State {
-  Value stage, phase;
-};
-
-/// The end that an operation works on, if it is one of them.
-std::optional<End> getEnd(Operation *op) {
-  if (isa<AcquireOp, TryAcquireOp, DrainAllOp>(op))
-    return End{op->getOperand(0), true};
-  if (isa<WaitOp, TryWaitOp, MmaDecodedOp>(op))
-    return End{op->getOperand(0), false};
-  return std::nullopt;
-}
-
-/// True if an operation that works on an end has its stage.
-bool hasStage(Operation *op) {
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<AcquireOp, WaitOp, TryAcquireOp, TryWaitOp, DrainAllOp,
-            MmaDecodedOp>([](auto use) { return bool(use.getStage()); });
-}
-
-/// The states of all ends that a role uses, while walking it in order.
+/// The positions of all ends that a role uses, while walking it in order.
 class Threader {
 public:
   explicit Threader(Region &role) : rewriter(role.getContext()) {
-    role.walk([&](Operation *op) {
-      if (std::optional<End> end = getEnd(op);
-          end && !llvm::is_contained(ends, *end))
-        ends.push_back(*end);
+    role.walk([&](PipelineEndOpInterface op) {
+      if (!llvm::is_contained(ends, op.getEnd()))
+        ends.push_back(op.getEnd());
     });
-    states.resize(ends.size());
+    positions.resize(ends.size());
     rewriter.setInsertionPointToStart(&role.front());
-    for (auto [end, state] : llvm::zip_equal(ends, states)) {
+    for (auto [end, position] : llvm::zip_equal(ends, positions)) {
       Location loc = end.pipeline.getLoc();
-      state.stage = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+      position.stage = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
       // A fresh barrier is past the phase before its first: producers start
       // one phase ahead, so that empty slots need no signal.
-      state.phase =
-          arith::ConstantIntOp::create(rewriter, loc, end.produces, 32);
+      position.phase =
+          arith::ConstantIntOp::create(rewriter, loc, end.fills, 32);
     }
   }
 
   LogicalResult run(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (std::optional<End> end = getEnd(&op)) {
-        use(&op, llvm::find(ends, *end) - ends.begin());
+      if (auto end = dyn_cast<PipelineEndOpInterface>(op)) {
+        RingPosition &position = positions[getNumber(end)];
+        end.setPosition(position);
+        position = end.getNextPosition(rewriter);
         continue;
       }
       SmallVector<unsigned> used = getEndsUsedIn(&op);
@@ -105,34 +76,15 @@ public:
   }
 
 private:
-  SmallVector<unsigned> getEndsUsedIn(Operation *op) {
-    llvm::SetVector<unsigned> used;
-    op->walk([&](Operation *inner) {
-      if (std::optional<End> end = getEnd(inner))
-        used.insert(llvm::find(ends, *end) - ends.begin());
-    });
-    return used.takeVector();
+  unsigned getNumber(PipelineEndOpInterface op) {
+    return llvm::find(ends, op.getEnd()) - ends.begin();
   }
 
-  void use(Operation *op, unsigned number) {
-    State &state = states[number];
-    llvm::TypeSwitch<Operation *>(op)
-        .Case<AcquireOp, WaitOp, TryAcquireOp, TryWaitOp, DrainAllOp,
-              MmaDecodedOp>([&](auto use) {
-          use.getStageMutable().assign(state.stage);
-          use.getPhaseMutable().assign(state.phase);
-        });
-    // Many slots in turn.
-    if (auto product = dyn_cast<MmaDecodedOp>(op)) {
-      state = {product.getNextStage(), product.getNextPhase()};
-      return;
-    }
-    if (!isa<AcquireOp, WaitOp>(op))
-      return;
-    rewriter.setInsertionPointAfter(op);
-    auto type = cast<PipelineType>(ends[number].pipeline.getType());
-    std::tie(state.stage, state.phase) = advanceSlot(
-        rewriter, op->getLoc(), state.stage, state.phase, type.getDepth());
+  SmallVector<unsigned> getEndsUsedIn(Operation *op) {
+    llvm::SetVector<unsigned> used;
+    op->walk(
+        [&](PipelineEndOpInterface inner) { used.insert(getNumber(inner)); });
+    return used.takeVector();
   }
 
   /// Stage and phase of each end in `used`, as a list. A ring of one slot stays
@@ -141,8 +93,8 @@ private:
     SmallVector<Value> values;
     for (unsigned number : used) {
       if (hasStages(number))
-        values.push_back(states[number].stage);
-      values.push_back(states[number].phase);
+        values.push_back(positions[number].stage);
+      values.push_back(positions[number].phase);
     }
     return values;
   }
@@ -151,8 +103,8 @@ private:
     unsigned next = 0;
     for (unsigned number : used) {
       if (hasStages(number))
-        states[number].stage = values[next++];
-      states[number].phase = values[next++];
+        positions[number].stage = values[next++];
+      positions[number].phase = values[next++];
     }
   }
 
@@ -185,7 +137,7 @@ private:
   }
 
   LogicalResult runBranch(scf::IfOp branch, ArrayRef<unsigned> used) {
-    SmallVector<State> before = states;
+    SmallVector<RingPosition> before = positions;
     SmallVector<Type> types(branch.getResultTypes());
     for (Value value : gather(used))
       types.push_back(value.getType());
@@ -203,7 +155,7 @@ private:
     }
     for (Region *region :
          {&replaced.getThenRegion(), &replaced.getElseRegion()}) {
-      states = before;
+      positions = before;
       if (failed(run(region->front())))
         return failure();
       Operation *yield = region->front().getTerminator();
@@ -211,14 +163,14 @@ private:
     }
     rewriter.replaceOp(
         branch, replaced.getResults().take_front(branch.getNumResults()));
-    states = before;
+    positions = before;
     scatter(used, replaced.getResults().take_back(gather(used).size()));
     return success();
   }
 
   IRRewriter rewriter;
-  SmallVector<End> ends;
-  SmallVector<State> states;
+  SmallVector<PipelineEnd> ends;
+  SmallVector<RingPosition> positions;
 };
 
 struct MaterializeStages
@@ -233,8 +185,8 @@ struct MaterializeStages
     if (!roles)
       return success();
     for (Region &role : roles.getBodies()) {
-      WalkResult walk = role.walk([](Operation *op) {
-        if (!getEnd(op) || !hasStage(op))
+      WalkResult walk = role.walk([](PipelineEndOpInterface op) {
+        if (!op.hasPosition())
           return WalkResult::advance();
         op->emitOpError("expected no stage yet");
         return WalkResult::interrupt();
@@ -248,13 +200,11 @@ struct MaterializeStages
 } // namespace
 
 LogicalResult nvfp4::warpspec::verifyStages(RolesOp roles) {
-  WalkResult walk = roles.walk([](Operation *op) {
+  WalkResult walk = roles.walk([](PipelineEndOpInterface op) {
     // Bulk groups are waited for without a barrier.
-    auto drainAll = dyn_cast<DrainAllOp>(op);
-    bool isOfGroups =
-        drainAll &&
-        drainAll.getPipeline().getType().getConsumer() == Agent::Tma;
-    if (!getEnd(op) || hasStage(op) || isOfGroups)
+    bool isOfGroups = isa<DrainAllOp>(op) &&
+                      op.getPipeline().getType().getConsumer() == Agent::Tma;
+    if (op.hasPosition() || isOfGroups)
       return WalkResult::advance();
     op->emitOpError("expected a stage and a phase; run "
                     "warpspec-materialize-stages first");

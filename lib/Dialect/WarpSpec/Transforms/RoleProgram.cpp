@@ -130,7 +130,7 @@ static std::string getUnitLoopKey(Value from, Value to) {
          getKey((*one)->getResult(0)) + ")";
 }
 
-RoleProgram::Node RoleProgram::buildProduct(MmaDecodedOp op) {
+RoleProgram::Node RoleProgram::buildLoop(SlotLoopOpInterface op) {
   Node node;
   node.key = getUnitLoopKey(op.getFrom(), op.getTo());
   APInt from, to;
@@ -161,8 +161,8 @@ std::vector<RoleProgram::Node> RoleProgram::build(Block &block) {
       result.push_back(std::move(node));
       continue;
     }
-    if (auto product = dyn_cast<MmaDecodedOp>(op)) {
-      result.push_back(buildProduct(product));
+    if (auto loop = dyn_cast<SlotLoopOpInterface>(op)) {
+      result.push_back(buildLoop(loop));
       addChoice(result.back());
       continue;
     }

@@ -70,7 +70,7 @@ private:
   };
 
   std::vector<Node> build(mlir::Block &block);
-  Node buildProduct(MmaDecodedOp op);
+  Node buildLoop(SlotLoopOpInterface op);
   void addChoice(const Node &node);
   static bool unroll(llvm::ArrayRef<Node> nodes, const Assignment &assignment,
                      size_t limit, llvm::SmallVectorImpl<Event> &events);

@@ -20,19 +20,10 @@ using namespace mlir;
 using namespace nvfp4::warpspec;
 
 namespace {
-/// One end of a pipeline; of none, for the constant false.
-struct End {
-  Value pipeline;
-  bool produces = false;
-
-  bool operator==(const End &other) const {
-    return pipeline == other.pipeline && produces == other.produces;
-  }
-};
-
 /// What a value of i1 says.
 struct Answer {
-  End end;
+  /// Whose next slot it is about; none, for the constant false.
+  PipelineEnd end;
   /// What has opened a slot of the end since, or null.
   Operation *opened = nullptr;
 
@@ -87,15 +78,13 @@ public:
     for (Operation &op : block) {
       LogicalResult done = success();
       if (auto acquire = dyn_cast<AcquireOp>(op))
-        done = open<TryAcquireOp>(acquire, true, answers, diagnoses);
+        done = open<TryAcquireOp>(acquire, answers, diagnoses);
       else if (auto wait = dyn_cast<WaitOp>(op))
-        done = open<TryWaitOp>(wait, false, answers, diagnoses);
-      else if (auto product = dyn_cast<MmaDecodedOp>(op))
-        outdate({product.getPipeline(), false}, &op, answers);
-      else if (auto tried = dyn_cast<TryAcquireOp>(op))
-        answers[tried.getReady()] = {{tried.getPipeline(), true}};
-      else if (auto tried = dyn_cast<TryWaitOp>(op))
-        answers[tried.getReady()] = {{tried.getPipeline(), false}};
+        done = open<TryWaitOp>(wait, answers, diagnoses);
+      else if (auto loop = dyn_cast<SlotLoopOpInterface>(op))
+        outdate(loop.getEnd(), loop, answers);
+      else if (isa<TryAcquireOp, TryWaitOp>(op))
+        answers[op.getResult(0)] = {cast<PipelineEndOpInterface>(op).getEnd()};
       else if (auto branch = dyn_cast<scf::IfOp>(op))
         done = runBranch(branch, answers, diagnoses);
       else if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
@@ -109,16 +98,15 @@ public:
   }
 
 private:
-  static void outdate(const End &end, Operation *op, Answers &answers) {
+  static void outdate(const PipelineEnd &end, Operation *op, Answers &answers) {
     for (auto &entry : answers)
       if (entry.second.end == end && !entry.second.opened)
         entry.second.opened = op;
   }
 
   template <typename TryOp, typename OpenOp>
-  static LogicalResult open(OpenOp op, bool produces, Answers &answers,
-                            bool diagnoses) {
-    End end{op.getPipeline(), produces};
+  static LogicalResult open(OpenOp op, Answers &answers, bool diagnoses) {
+    PipelineEnd end = cast<PipelineEndOpInterface>(*op).getEnd();
     if (Value ready = op.getReady(); ready && diagnoses) {
       std::optional<Answer> answer = lookUp(answers, ready);
       bool isFalse = answer && !answer->end.pipeline;

@@ -116,8 +116,15 @@ def WarpSpec_MmaScaledOp : WarpSpec_AgentOp<"mma_scaled"> {
 /// Fragments in global memory.
 def WarpSpec_Sums : MemRefRankOf<[F32], [1]>;
 
-def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
-    AttrSizedOperandSegments]> {
+/// An operation of threads that are numbered from the first of the block.
+class WarpSpec_WarpgroupOp<string mnemonic, list<Trait> traits = []>
+    : WarpSpec_Op<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<WarpSpec_AgentOpInterface,
+          ["isOfFirstWarpgroups"]>])>;
+
+def WarpSpec_MmaDecodedOp : WarpSpec_WarpgroupOp<"mma_decoded", [
+    AttrSizedOperandSegments,
+    WarpSpec_PipelineEndOpInterface, WarpSpec_SlotLoopOpInterface]> {
   let summary = "multiply coded weights by the tokens of many slots";
   let description = [{
     The loop along K of a role whose warpgroups decode weights in registers:
@@ -192,7 +199,8 @@ def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
     (`after` $sums^ `[` $sumsSlot `]` `if` $isAfter `:` type($sums))? attr-dict
     `:` type($pipeline) `->` type($result)
   }];
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = WarpSpec_End</*fills=*/0, /*opens=*/1>.methods # [{
+    RingPosition getNextPosition(::mlir::OpBuilder &builder);
     /// 64 rows of weights each.
     int64_t getWarpgroups();
     /// Rows of the buffer of tokens.
@@ -206,7 +214,7 @@ def WarpSpec_MmaDecodedOp : WarpSpec_AgentOp<"mma_decoded", [
   }];
 }
 
-def WarpSpec_StageFragmentOp : WarpSpec_AgentOp<"stage_fragment"> {
+def WarpSpec_StageFragmentOp : WarpSpec_WarpgroupOp<"stage_fragment"> {
   let summary = "some columns of an accumulator to shared memory, transposed";
   let description = [{
     Each warpgroup of the role stores columns `column` and following of its
@@ -238,7 +246,7 @@ def WarpSpec_StageFragmentOp : WarpSpec_AgentOp<"stage_fragment"> {
   }];
 }
 
-def WarpSpec_StoreFragmentOp : WarpSpec_AgentOp<"store_fragment"> {
+def WarpSpec_StoreFragmentOp : WarpSpec_WarpgroupOp<"store_fragment"> {
   let summary = "leave an accumulator in global memory, for mma_decoded";
   let description = [{
     Each thread of the role stores its values of a fragment in slot `slot` of the
@@ -265,7 +273,7 @@ def WarpSpec_StoreFragmentOp : WarpSpec_AgentOp<"store_fragment"> {
   }];
 }
 
-def WarpSpec_AddFragmentsOp : WarpSpec_AgentOp<"add_fragments", [
+def WarpSpec_AddFragmentsOp : WarpSpec_WarpgroupOp<"add_fragments", [
     AllTypesMatch<["fragment", "result"]>]> {
   let summary = "add accumulators from global memory, for parts of K";
   let description = [{

@@ -66,10 +66,11 @@ def WarpSpec_PipelineOp : WarpSpec_Op<"pipeline", [
   }];
 }
 
-class WarpSpec_OpenOp<string mnemonic, Type token>
+class WarpSpec_OpenOp<string mnemonic, Type token, bit fills>
     : WarpSpec_AgentOp<mnemonic, [
         DeclareOpInterfaceMethods<InferTypeOpInterface>,
-        AttrSizedOperandSegments]> {
+        WarpSpec_PipelineEndOpInterface, AttrSizedOperandSegments]> {
+  let extraClassDeclaration = WarpSpec_End<fills, /*opens=*/1>.methods;
   let arguments = (ins WarpSpec_PipelineType:$pipeline, Optional<I32>:$stage,
                        Optional<I32>:$phase, Optional<I1>:$ready,
                        Optional<I1>:$issuer);
@@ -80,7 +81,8 @@ class WarpSpec_OpenOp<string mnemonic, Type token>
   }];
 }
 
-def WarpSpec_AcquireOp : WarpSpec_OpenOp<"acquire", WarpSpec_FillType> {
+def WarpSpec_AcquireOp
+    : WarpSpec_OpenOp<"acquire", WarpSpec_FillType, /*fills=*/1> {
   let summary = "wait for an empty slot and begin to fill it";
   let description = [{
     Slots are acquired in order, round and round. `stage` and `phase` are set by
@@ -112,7 +114,8 @@ def WarpSpec_AcquireOp : WarpSpec_OpenOp<"acquire", WarpSpec_FillType> {
   }];
 }
 
-def WarpSpec_WaitOp : WarpSpec_OpenOp<"wait", WarpSpec_DrainType> {
+def WarpSpec_WaitOp
+    : WarpSpec_OpenOp<"wait", WarpSpec_DrainType, /*fills=*/0> {
   let summary = "wait for a full slot and begin to drain it";
   let description = [{
     The mirror of `acquire`. The slot's buffers may be read (and, by a role that
@@ -200,8 +203,9 @@ def WarpSpec_ReleaseOp : WarpSpec_CloseOp<"release", WarpSpec_DrainType> {
   }];
 }
 
-class WarpSpec_TryOp<string mnemonic> : WarpSpec_AgentOp<mnemonic, [
-    AttrSizedOperandSegments]> {
+class WarpSpec_TryOp<string mnemonic, bit fills> : WarpSpec_AgentOp<mnemonic, [
+    WarpSpec_PipelineEndOpInterface, AttrSizedOperandSegments]> {
+  let extraClassDeclaration = WarpSpec_End<fills, /*opens=*/0>.methods;
   let arguments = (ins WarpSpec_PipelineType:$pipeline, Optional<I32>:$stage,
                        Optional<I32>:$phase);
   let results = (outs I1:$ready);
@@ -210,7 +214,7 @@ class WarpSpec_TryOp<string mnemonic> : WarpSpec_AgentOp<mnemonic, [
   }];
 }
 
-def WarpSpec_TryAcquireOp : WarpSpec_TryOp<"try_acquire"> {
+def WarpSpec_TryAcquireOp : WarpSpec_TryOp<"try_acquire", /*fills=*/1> {
   let summary = "ask whether the next slot is empty";
   let description = [{
     Never blocks and opens nothing. The answer may be given to the next
@@ -237,7 +241,7 @@ def WarpSpec_TryAcquireOp : WarpSpec_TryOp<"try_acquire"> {
   }];
 }
 
-def WarpSpec_TryWaitOp : WarpSpec_TryOp<"try_wait"> {
+def WarpSpec_TryWaitOp : WarpSpec_TryOp<"try_wait", /*fills=*/0> {
   let summary = "ask whether the next slot is full";
   let description = [{
     The mirror of `try_acquire`.
@@ -264,7 +268,7 @@ def WarpSpec_TryWaitOp : WarpSpec_TryOp<"try_wait"> {
 }
 
 def WarpSpec_DrainAllOp : WarpSpec_Op<"drain_all", [
-    AttrSizedOperandSegments,
+    AttrSizedOperandSegments, WarpSpec_PipelineEndOpInterface,
     DeclareOpInterfaceMethods<WarpSpec_AgentOpInterface,
       ["isIssuedByOneThread"]>]> {
   let summary = "wait until every slot has been released";
@@ -294,6 +298,7 @@ def WarpSpec_DrainAllOp : WarpSpec_Op<"drain_all", [
   }];
   let arguments = (ins WarpSpec_PipelineType:$pipeline, Optional<I32>:$stage,
                        Optional<I32>:$phase);
+  let extraClassDeclaration = WarpSpec_End</*fills=*/1, /*opens=*/0>.methods;
   let assemblyFormat = [{
     $pipeline (`[` $stage^ `,` $phase `]`)? attr-dict `:` type($pipeline)
   }];

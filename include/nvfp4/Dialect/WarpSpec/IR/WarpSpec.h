@@ -49,6 +49,29 @@ struct BufferAccess {
   bool writes;
 };
 
+/// One end of a pipeline.
+struct PipelineEnd {
+  mlir::Value pipeline;
+  /// The producer's end.
+  bool fills = false;
+
+  bool operator==(const PipelineEnd &other) const {
+    return pipeline == other.pipeline && fills == other.fills;
+  }
+};
+
+/// The place of an end in its ring, both i32: the slot, and the parity of the
+/// rounds that are complete.
+struct RingPosition {
+  mlir::Value stage, phase;
+};
+
+class PipelineEndOpInterface;
+/// The position after that of `op` if it opens slots, built after it; else its
+/// own.
+RingPosition buildNextPosition(PipelineEndOpInterface op,
+                               mlir::OpBuilder &builder);
+
 } // namespace nvfp4::warpspec
 
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpecInterfaces.h.inc"
@@ -125,11 +148,10 @@ struct HandOver {
 /// The protocol between `producer` and `consumer`; nullopt if there is none.
 std::optional<HandOver> getHandOver(Agent producer, Agent consumer);
 
-/// Stage and phase of the slot after that of `stage` and `phase`, in a ring of
-/// `depth`: the one place that has the formula.
-std::pair<mlir::Value, mlir::Value>
-advanceSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value stage,
-            mlir::Value phase, int64_t depth);
+/// The position after `position` in a ring of `depth` slots: the one place that
+/// has the formula.
+RingPosition advance(mlir::OpBuilder &builder, mlir::Location loc,
+                     RingPosition position, int64_t depth);
 
 /// True if a side of the pipeline waits at barriers in shared memory.
 bool needsBarriers(PipelineOp pipeline);

@@ -58,4 +58,11 @@ class WarpSpec_CountedOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<WarpSpec_AgentOpInterface,
           ["getCountedFill", "getTransactionBytes"]>])>;
 
+/// Which end of a pipeline an operation works on, and whether it opens slots.
+class WarpSpec_End<bit fills, bit opens> {
+  code methods = "bool fillsSlots() { return " # !if(fills, "true", "false")
+      # "; }\nbool opensSlots() { return " # !if(opens, "true", "false")
+      # "; }\n";
+}
+
 #endif // NVFP4_DIALECT_WARPSPEC_IR_BASE_TD
