@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "nvfp4/Conversion/WarpSpecToNVVM/KernelAnalysis.h"
 #include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -21,19 +22,6 @@ using namespace mlir;
 using namespace nvfp4::warpspec;
 
 namespace {
-/// The array of dynamic shared memory that all kernels of a module share.
-LLVM::GlobalOp getSharedMemory(gpu::GPUModuleOp module) {
-  constexpr StringLiteral name = "nvfp4_smem";
-  if (auto global = module.lookupSymbol<LLVM::GlobalOp>(name))
-    return global;
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
-  return LLVM::GlobalOp::create(builder, module.getLoc(), type,
-                                /*isConstant=*/false, LLVM::Linkage::External,
-                                name, Attribute(), /*alignment=*/1024,
-                                /*addrSpace=*/3);
-}
-
 struct ConvertWarpSpecToNVVM
     : nvfp4::warpspec::impl::ConvertWarpSpecToNVVMPassBase<
           ConvertWarpSpecToNVVM> {
@@ -42,18 +30,61 @@ struct ConvertWarpSpecToNVVM
   }
 
   void runOnOperation() override {
-    SmallVector<KernelOp> kernels;
-    getOperation()->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
-    for (KernelOp kernel : kernels) {
-      auto module = dyn_cast<gpu::GPUModuleOp>(kernel->getParentOp());
-      if (!module) {
+    FailureOr<SmallVector<Operation *>> modules = findModules();
+    if (failed(modules))
+      return signalPassFailure();
+    FailureOr<KernelAnalysis> kernels = KernelAnalysis::create(getOperation());
+    if (failed(kernels))
+      return signalPassFailure();
+    TypeConverter converter;
+    populateWarpSpecToNVVMTypeConversions(converter);
+    RewritePatternSet list(&getContext());
+    populateWarpSpecToNVVMConversionPatterns(converter, *kernels, list);
+    FrozenRewritePatternSet patterns(std::move(list));
+    for (Operation *module : *modules)
+      if (failed(verifyOperations(module, patterns)))
+        return signalPassFailure();
+    ConversionTarget target(getContext());
+    configureWarpSpecToNVVMConversionTarget(converter, target);
+    ConversionConfig config;
+    // Nothing is tried that may fail, and nothing of ours folds.
+    config.allowPatternRollback = false;
+    config.foldingMode = DialectConversionFoldingMode::Never;
+    if (failed(applyPartialConversion(*modules, target, patterns, config)))
+      signalPassFailure();
+  }
+
+  /// Each operation of the dialect has a pattern.
+  static LogicalResult
+  verifyOperations(Operation *module, const FrozenRewritePatternSet &patterns) {
+    WalkResult walk = module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (!isa<WarpSpecDialect>(op->getDialect()) ||
+          patterns.getOpSpecificNativePatterns().contains(op->getName()))
+        return WalkResult::advance();
+      op->emitOpError("expected an operation that kernels have after "
+                      "warpspec-lower-roles");
+      return WalkResult::interrupt();
+    });
+    return failure(walk.wasInterrupted());
+  }
+
+  /// The modules with kernels.
+  FailureOr<SmallVector<Operation *>> findModules() {
+    SmallVector<Operation *> modules;
+    WalkResult walk = getOperation()->walk([&](KernelOp kernel) {
+      Operation *module = kernel->getParentOp();
+      if (!isa<gpu::GPUModuleOp>(module)) {
         kernel.emitOpError("expected to be in a gpu.module, of which PTX is "
                            "made");
-        return signalPassFailure();
+        return WalkResult::interrupt();
       }
-      if (failed(KernelLowering(kernel, getSharedMemory(module)).run()))
-        return signalPassFailure();
-    }
+      if (!llvm::is_contained(modules, module))
+        modules.push_back(module);
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+    return modules;
   }
 };
 } // namespace

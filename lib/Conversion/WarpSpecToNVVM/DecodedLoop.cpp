@@ -43,9 +43,28 @@ static format::wgmma::Coding getCoding(MmaDecodedOp op) {
   return coding;
 }
 
-DecodedLoop::DecodedLoop(KernelLowering &kernel, MmaDecodedOp op, int64_t width)
-    : kernel(kernel), b(kernel.rewriter), loc(op.getLoc()), op(op),
-      pipeline(getPipelineOp(op.getPipeline())), width(width),
+DecodedOperands::DecodedOperands(
+    MmaDecodedOp::GenericAdaptor<ArrayRef<ValueRange>> adaptor) {
+  auto get = [](ValueRange values) {
+    return values.empty() ? Value() : values.front();
+  };
+  from = get(adaptor.getFrom());
+  to = get(adaptor.getTo());
+  width = get(adaptor.getWidth());
+  sums = get(adaptor.getSums());
+  sumsSlot = get(adaptor.getSumsSlot());
+  isAfter = get(adaptor.getIsAfter());
+  stage = get(adaptor.getStage());
+  phase = get(adaptor.getPhase());
+  weights = adaptor.getPipeline()[0];
+  tokens = adaptor.getPipeline()[1];
+}
+
+DecodedLoop::DecodedLoop(BarrierBuilder &barriers, MmaDecodedOp op,
+                         const DecodedOperands &operands,
+                         const PipelineFacts &pipeline, int64_t width)
+    : barriers(barriers), b(barriers.b), loc(op.getLoc()), op(op),
+      operands(operands), pipeline(pipeline), width(width),
       blocks(op.getKBlocks()),
       halves(width > kWideTile && op.getWarpgroups() > kManyRegistersWarpgroups
                  ? 2
@@ -59,12 +78,10 @@ void DecodedLoop::enter() {
   auto bits = [&](int64_t mask) -> Value {
     return arith::AndIOp::create(b, loc, thread, constant(mask));
   };
-  auto buffers = kernel.buffers[pipeline];
-  Values bases(buffers);
+  Values bases{operands.weights, operands.tokens};
   pin(bases, 'r');
-  auto slots = pipeline.getType().getSlots();
-  weightBytes = getSharedBytes(cast<MemRefType>(slots[0]));
-  tokenBytes = getSharedBytes(cast<MemRefType>(slots[1]));
+  weightBytes = pipeline.strides[0];
+  tokenBytes = pipeline.strides[1];
   Value strip =
       add(bases[0], times(right(thread, 7), blocks * coding.blockBytes()));
   codes = add(strip, times(bits(127), 16));
@@ -84,14 +101,15 @@ void DecodedLoop::enter() {
 
 Values DecodedLoop::loadSums() {
   Value thread = one("mov.u32 $0, %tid.x;", "=r", {}, true);
-  Value base = kernel.getSums(op, op.getSums(), op.getSumsSlot(), thread);
-  return kernel.loadPieces(base, 0, width / 2,
-                           KernelLowering::getSumsStride(op));
+  SumsLayout layout{op.getWarpgroups(), getFragmentSize(op.getResult())};
+  Value address =
+      layout.getAddress(barriers, operands.sums, operands.sumsSlot, thread);
+  return layout.load(barriers, address, 0, width / 2);
 }
 
 void DecodedLoop::open(const State &state) {
-  kernel.waitBarrier(kernel.getBarrier(pipeline, /*full=*/true, state.slot),
-                     state.phase, Value());
+  barriers.waitBarrier(barriers.getBarrier(pipeline, /*full=*/true, state.slot),
+                       state.phase, Value());
 }
 
 void DecodedLoop::load(State &state, int64_t block) {
@@ -120,7 +138,7 @@ static bool isEven(Value value) {
 bool DecodedLoop::hasPairs() const { return blocks <= kBlocksOfPair; }
 
 bool DecodedLoop::areTwos() {
-  return hasPairs() && isEven(op.getFrom()) && isEven(op.getTo());
+  return hasPairs() && isEven(operands.from) && isEven(operands.to);
 }
 
 void DecodedLoop::multiply(State &state, Value base, int64_t unit) {
@@ -189,7 +207,7 @@ Value DecodedLoop::stage(State &state, Value more, Value previous) {
   }
   Value old = state.slot;
   RingPosition next =
-      advance(b, loc, {state.slot, state.phase}, pipeline.getDepth());
+      advance(b, loc, {state.slot, state.phase}, pipeline.depth);
   state.slot = next.stage;
   state.phase = next.phase;
   state.words = choose(more, state.words, [&] {
@@ -207,11 +225,11 @@ Values DecodedLoop::build(Value steps) {
   enter();
   State state;
   state.acc = fill("mov.f32", b.getF32Type(), width / 2, 'f');
-  if (op.getSums())
-    state.acc = choose(op.getIsAfter(), state.acc, [&] { return loadSums(); });
+  if (operands.sums)
+    state.acc = choose(operands.isAfter, state.acc, [&] { return loadSums(); });
   state.a[1] = fill("mov.b32", i32, registers, 'r');
-  state.slot = op.getStage();
-  state.phase = op.getPhase();
+  state.slot = operands.stage;
+  state.phase = operands.phase;
   open(state);
   load(state, 0);
   state.a[0] = decode(state, 0);

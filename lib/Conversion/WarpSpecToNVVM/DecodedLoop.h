@@ -14,12 +14,24 @@
 #ifndef NVFP4_LIB_CONVERSION_WARPSPECTONVVM_DECODEDLOOP_H
 #define NVFP4_LIB_CONVERSION_WARPSPECTONVVM_DECODEDLOOP_H
 
-#include "KernelLowering.h"
+#include "BarrierBuilder.h"
+#include "Fragment.h"
 #include "nvfp4/Format/WgmmaWeights.h"
 
 #include <array>
 
 namespace nvfp4::warpspec {
+
+/// The operands of `mma_decoded` once they are converted; null where it has
+/// none.
+struct DecodedOperands {
+  mlir::Value from, to, width, sums, sumsSlot, isAfter, stage, phase;
+  /// Where weights and tokens of slot 0 are in shared memory.
+  mlir::Value weights, tokens;
+
+  explicit DecodedOperands(
+      MmaDecodedOp::GenericAdaptor<llvm::ArrayRef<mlir::ValueRange>> adaptor);
+};
 
 /// The loop for one width. All methods build at the insertion point.
 class DecodedLoop {
@@ -27,7 +39,9 @@ public:
   using Value = mlir::Value;
   using Values = llvm::SmallVector<Value>;
 
-  DecodedLoop(KernelLowering &kernel, MmaDecodedOp op, int64_t width);
+  DecodedLoop(BarrierBuilder &barriers, MmaDecodedOp op,
+              const DecodedOperands &operands, const PipelineFacts &pipeline,
+              int64_t width);
 
   /// Values of the fragment, then the stage and phase that follow.
   Values build(Value steps);
@@ -69,7 +83,10 @@ private:
   static std::string getConstraints(size_t count, char letter, bool tie);
   Values assemble(llvm::StringRef text, llvm::StringRef constraints,
                   mlir::TypeRange results, mlir::ValueRange operands,
-                  bool hasEffects);
+                  bool hasEffects) {
+    return nvfp4::warpspec::assemble(b, loc, text, constraints, results,
+                                     operands, hasEffects);
+  }
   Values fill(llvm::StringRef text, mlir::Type type, size_t count, char letter);
   void pin(Values &values, char letter);
   Value one(llvm::StringRef text, llvm::StringRef constraints,
@@ -98,7 +115,7 @@ private:
     mlir::NVVM::WgmmaWaitGroupSyncOp::create(b, loc, groups);
   }
   /// The role that fills the slot again orders its writes after these reads.
-  void release(Value slot) { kernel.signal(pipeline, /*full=*/false, slot); }
+  void release(Value slot) { barriers.signal(pipeline, /*full=*/false, slot); }
 
   // Decoding (DecodedWeights.cpp).
   /// The scales of two k16 steps, for row r in the low half and r + 8 in the
@@ -140,11 +157,12 @@ private:
     return mlir::LLVM::FshlOp::create(b, loc, x, x, constant(by));
   }
 
-  KernelLowering &kernel;
-  mlir::IRRewriter &b;
+  BarrierBuilder &barriers;
+  mlir::OpBuilder &b;
   mlir::Location loc;
   MmaDecodedOp op;
-  PipelineOp pipeline;
+  const DecodedOperands &operands;
+  const PipelineFacts &pipeline;
   int64_t width, blocks, halves, registers;
   mlir::Type i32;
   format::wgmma::Coding coding;

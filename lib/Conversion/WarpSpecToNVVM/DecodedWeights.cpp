@@ -23,27 +23,6 @@ using Values = DecodedLoop::Values;
 // Statements
 //===----------------------------------------------------------------------===//
 
-Values DecodedLoop::assemble(StringRef text, StringRef constraints,
-                             TypeRange results, ValueRange operands,
-                             bool hasEffects) {
-  Type result = results.empty() ? Type()
-                : results.size() == 1
-                    ? results.front()
-                    : LLVM::LLVMStructType::getLiteral(
-                          op.getContext(), llvm::to_vector(results));
-  auto call = LLVM::InlineAsmOp::create(
-      b, loc, result ? TypeRange{result} : TypeRange(), operands, text,
-      constraints, hasEffects, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  if (results.size() <= 1)
-    return Values(call->getResults());
-  Values values;
-  for (size_t i = 0; i < results.size(); ++i)
-    values.push_back(
-        LLVM::ExtractValueOp::create(b, loc, call->getResult(0), i));
-  return values;
-}
-
 std::string DecodedLoop::getConstraints(size_t count, char letter, bool tie) {
   std::string text;
   for (size_t i = 0; i < count; ++i)

@@ -9,7 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "BarrierBuilder.h"
+#include "KernelPattern.h"
 #include "nvfp4/Conversion/WarpSpecToNVVM/Descriptors.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -23,39 +24,44 @@ static constexpr int64_t kStepBytes = 32;
 
 /// Fields and the address in units of 16 bytes. The block's rank in the upper
 /// bits of a shared address is no part of a descriptor.
-Value KernelLowering::getDescriptor(Value address, uint64_t fields) {
-  Value low = arith::AndIOp::create(rewriter, loc, address, constant(0x3FFFF));
-  Value units = arith::ShRUIOp::create(rewriter, loc, low, constant(4));
-  Value wide =
-      arith::ExtUIOp::create(rewriter, loc, rewriter.getI64Type(), units);
-  return arith::OrIOp::create(rewriter, loc, wide, constant64(fields));
+static Value getDescriptor(AddressBuilder &b, Value address, uint64_t fields) {
+  Value units = b.shiftRight(b.bitAnd(address, 0x3FFFF), 4);
+  Value wide = arith::ExtUIOp::create(b.b, b.loc, b.getI64(), units);
+  return arith::OrIOp::create(b.b, b.loc, wide, b.constant64(fields));
 }
 
-void KernelLowering::lower(CopyScalesOp op) {
-  MemRefType type = getBufferType(op.getSourceMutable());
-  int64_t atoms = getSharedBytes(type) / kScaleAtomBytes;
-  Value target = op.getTargetMutable().get();
-  Value descriptor =
-      getDescriptor(op.getSourceMutable().get(), encodeScaleAtom());
-  if (op.getRow()) {
-    // Rows are the 16 bytes in which descriptors count.
-    Value row = arith::ExtUIOp::create(rewriter, loc, rewriter.getI64Type(),
-                                       op.getRow());
-    descriptor = arith::AddIOp::create(rewriter, loc, descriptor, row);
-    --atoms;
+namespace {
+struct CopyScalesLowering : KernelPattern<CopyScalesOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(CopyScalesOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    AddressBuilder b(rewriter, loc);
+    int64_t atoms = getSharedBytes(op.getSource().getType()) / kScaleAtomBytes;
+    Value descriptor = getDescriptor(b, adaptor.getSource(), encodeScaleAtom());
+    if (Value row = adaptor.getRow()) {
+      // Rows are the 16 bytes in which descriptors count.
+      Value units = arith::ExtUIOp::create(rewriter, loc, b.getI64(), row);
+      descriptor = arith::AddIOp::create(rewriter, loc, descriptor, units);
+      --atoms;
+    }
+    NVVM::CTAGroupKind group = getCtaGroup(kernels.getKernel(op).pair);
+    for (int64_t i = 0; i < atoms; ++i) {
+      Value atom = descriptor;
+      if (i)
+        atom = arith::AddIOp::create(rewriter, loc, descriptor,
+                                     b.constant64(i * kScaleAtomBytes / 16));
+      NVVM::Tcgen05CpOp::create(
+          rewriter, loc, NVVM::Tcgen05CpShape::SHAPE_32x128b, group,
+          NVVM::Tcgen05CpMulticast::WARPX4, NVVM::Tcgen05CpSrcFormatAttr(),
+          b.getPointer(Space::Tensor, b.add(adaptor.getTarget(), 4 * i)), atom);
+    }
+    rewriter.eraseOp(op);
+    return success();
   }
-  for (int64_t i = 0; i < atoms; ++i) {
-    Value atom = descriptor;
-    if (i)
-      atom = arith::AddIOp::create(rewriter, loc, descriptor,
-                                   constant64(i * kScaleAtomBytes / 16));
-    NVVM::Tcgen05CpOp::create(
-        rewriter, loc, NVVM::Tcgen05CpShape::SHAPE_32x128b, getGroup(),
-        NVVM::Tcgen05CpMulticast::WARPX4, NVVM::Tcgen05CpSrcFormatAttr(),
-        getTensor(add(target, 4 * i)), atom);
-  }
-  rewriter.eraseOp(op);
-}
+};
+} // namespace
 
 static NVVM::MMABlockScaleKind getKind(ScaledKind kind) {
   switch (kind) {
@@ -69,64 +75,75 @@ static NVVM::MMABlockScaleKind getKind(ScaledKind kind) {
   llvm_unreachable("covered switch");
 }
 
-void KernelLowering::lower(MmaScaledOp op) {
-  MemRefType aType = getBufferType(op.getAMutable());
-  MemRefType bType = getBufferType(op.getBMutable());
-  auto rows = [](MemRefType type) {
-    return type.getDimSize(type.getRank() - 2);
-  };
-  int64_t n = getBufferType(op.getAccMutable()).getDimSize(1);
-  int64_t steps = getSharedBytes(aType) / rows(aType) / kStepBytes;
-  int64_t scalesPerStep = op.getScalesPerStep();
-  Value a =
-      getDescriptor(op.getAMutable().get(), encodeOperand(getSwizzle(aType)));
-  Value b =
-      getDescriptor(op.getBMutable().get(), encodeOperand(getSwizzle(bType)));
-  // Offset in units of 16 bytes of a step: along the span, then by K block.
-  auto advance = [&](Value descriptor, MemRefType type, int64_t step) {
-    int64_t perSpan = getSwizzle(type) / kStepBytes;
-    int64_t offset = step % perSpan * kStepBytes +
-                     step / perSpan * rows(type) * getSwizzle(type);
-    if (!offset)
-      return descriptor;
-    return Value(arith::AddIOp::create(rewriter, loc, descriptor,
-                                       constant64(offset / 16)));
-  };
-  Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
-  for (int64_t step = 0; step < steps; ++step) {
-    int64_t atom = step * scalesPerStep / 4, id = step * scalesPerStep % 4;
-    uint32_t instruction = encodeInstruction(
-        {op.getKind(), kernel.getPair() ? 256 : 128, n, aType.getElementType(),
-         bType.getElementType(), op.getUe8m0(), id, id});
-    Value aScales = add(op.getAScalesMutable().get(), atom * 4);
-    Value bScales =
-        add(op.getBScalesMutable().get(), atom * 4 * llvm::divideCeil(n, 128));
-    NVVM::Tcgen05MMABlockScaleOp::create(
-        rewriter, loc, getKind(op.getKind()), getGroup(),
-        op.getKind() == ScaledKind::MXF4NVF4
-            ? NVVM::Tcgen05MMABlockScale::BLOCK16
-            : NVVM::Tcgen05MMABlockScale::DEFAULT,
-        NVVM::Tcgen05MMACollectorOp::DISCARD,
-        getTensor(op.getAccMutable().get()), advance(a, aType, step),
-        advance(b, bType, step), constant(instruction),
-        step == 0 && op.getAccumulate() ? op.getAccumulate() : isTrue,
-        getTensor(aScales), getTensor(bScales));
-  }
-  rewriter.eraseOp(op);
+/// The descriptor of step `step` of a tile: along the span, then by K block.
+static Value getStepDescriptor(AddressBuilder &b, Value descriptor,
+                               MemRefType type, int64_t step) {
+  int64_t rows = type.getDimSize(type.getRank() - 2);
+  int64_t perSpan = getSwizzle(type) / kStepBytes;
+  int64_t offset =
+      step % perSpan * kStepBytes + step / perSpan * rows * getSwizzle(type);
+  if (!offset)
+    return descriptor;
+  // In units of 16 bytes.
+  return arith::AddIOp::create(b.b, b.loc, descriptor,
+                               b.constant64(offset / 16));
 }
+
+namespace {
+struct MmaScaledLowering : KernelPattern<MmaScaledOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(MmaScaledOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    AddressBuilder b(rewriter, loc);
+    MemRefType aType = op.getA().getType(), bType = op.getB().getType();
+    int64_t n = op.getAcc().getType().getDimSize(1);
+    int64_t scalesPerStep = op.getScalesPerStep();
+    bool pair = kernels.getKernel(op).pair;
+    Value aTile =
+        getDescriptor(b, adaptor.getA(), encodeOperand(getSwizzle(aType)));
+    Value bTile =
+        getDescriptor(b, adaptor.getB(), encodeOperand(getSwizzle(bType)));
+    Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+    for (int64_t step = 0; step < op.getStepCount(); ++step) {
+      int64_t atom = step * scalesPerStep / 4, id = step * scalesPerStep % 4;
+      uint32_t instruction = encodeInstruction(
+          {op.getKind(), pair ? 256 : 128, n, aType.getElementType(),
+           bType.getElementType(), op.getUe8m0(), id, id});
+      Value aScales = b.add(adaptor.getAScales(), atom * 4);
+      Value bScales =
+          b.add(adaptor.getBScales(), atom * 4 * llvm::divideCeil(n, 128));
+      NVVM::Tcgen05MMABlockScaleOp::create(
+          rewriter, loc, getKind(op.getKind()), getCtaGroup(pair),
+          op.getKind() == ScaledKind::MXF4NVF4
+              ? NVVM::Tcgen05MMABlockScale::BLOCK16
+              : NVVM::Tcgen05MMABlockScale::DEFAULT,
+          NVVM::Tcgen05MMACollectorOp::DISCARD,
+          b.getPointer(Space::Tensor, adaptor.getAcc()),
+          getStepDescriptor(b, aTile, aType, step),
+          getStepDescriptor(b, bTile, bType, step), b.constant(instruction),
+          step == 0 && op.getAccumulate() ? adaptor.getAccumulate() : isTrue,
+          b.getPointer(Space::Tensor, aScales),
+          b.getPointer(Space::Tensor, bScales));
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Tensor memory and threads
 //===----------------------------------------------------------------------===//
 
 /// Pointer to `address` in the lanes that this warp can reach.
-Value KernelLowering::getLaneAddress(Value address) {
-  Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, getI32());
-  Value quarter =
-      arith::AndIOp::create(rewriter, loc, thread, constant(3 << 5));
+static Value getLaneAddress(AddressBuilder &b, Value address) {
+  Value thread = NVVM::ThreadIdXOp::create(b.b, b.loc, b.getI32());
+  Value quarter = b.bitAnd(thread, 3 << 5);
   // Lane 32 * (warp % 4), in bits 16 and up.
-  Value lane = arith::ShLIOp::create(rewriter, loc, quarter, constant(16));
-  return getTensor(add(address, lane));
+  Value lane = arith::ShLIOp::create(b.b, b.loc, quarter, b.constant(16));
+  return b.getPointer(Space::Tensor, b.add(address, lane));
 }
 
 /// What one instruction moves: i32 or a vector of them.
@@ -135,35 +152,6 @@ static Type getWords(VectorType type) {
   return type.getNumElements() == 1
              ? i32
              : Type(VectorType::get(type.getShape(), i32));
-}
-
-void KernelLowering::lower(TmemLoadOp op) {
-  auto type = cast<VectorType>(op.getType());
-  Value words = NVVM::Tcgen05LdOp::create(
-      rewriter, loc, getWords(type), UnitAttr(),
-      NVVM::Tcgen05LdStShapeAttr::get(op.getContext(),
-                                      NVVM::Tcgen05LdStShape::SHAPE_32X32B),
-      getLaneAddress(op.getSourceMutable().get()), Value());
-  op->getResult(0).replaceAllUsesWith(words);
-  rewriter.eraseOp(op);
-}
-
-void KernelLowering::lower(TmemStoreOp op) {
-  auto type = cast<VectorType>(op.getValue().getType());
-  Value words = op.getValue();
-  if (type.getNumElements() == 1) {
-    words = vector::ExtractOp::create(rewriter, loc, words, 0);
-    words = arith::BitcastOp::create(rewriter, loc, getI32(), words);
-  } else {
-    words = vector::BitCastOp::create(rewriter, loc,
-                                      cast<VectorType>(getWords(type)), words);
-  }
-  NVVM::Tcgen05StOp::create(
-      rewriter, loc, UnitAttr(),
-      NVVM::Tcgen05LdStShapeAttr::get(op.getContext(),
-                                      NVVM::Tcgen05LdStShape::SHAPE_32X32B),
-      getLaneAddress(op.getTargetMutable().get()), words, Value());
-  rewriter.eraseOp(op);
 }
 
 /// An empty statement that returns what it is given: a use after the wait that
@@ -193,67 +181,128 @@ static SmallVector<Value> pin(OpBuilder &builder, Location loc,
   return values;
 }
 
-void KernelLowering::lower(TmemWaitOp op) {
-  NVVM::Tcgen05WaitOp::create(rewriter, loc, NVVM::Tcgen05WaitKind::LOAD);
-  for (auto [operand, result] :
-       llvm::zip_equal(op->getOpOperands(), op->getResults())) {
-    auto type = cast<VectorType>(result.getType());
-    SmallVector<Value> words;
+/// A vector as i32 each.
+static SmallVector<Value> split(OpBuilder &b, Location loc, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  if (!type.getElementType().isInteger(32))
+    vector = vector::BitCastOp::create(
+        b, loc, VectorType::get(type.getShape(), b.getI32Type()), vector);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    words.push_back(vector::ExtractOp::create(b, loc, vector, i));
+  return words;
+}
+
+/// A vector of `type` from i32, all at once or each.
+static Value join(OpBuilder &b, Location loc, ValueRange words,
+                  VectorType type) {
+  Value vector = words.front();
+  auto whole = VectorType::get(type.getShape(), b.getI32Type());
+  if (vector.getType() != whole)
+    vector = vector::FromElementsOp::create(b, loc, whole, words);
+  if (whole != type)
+    vector = vector::BitCastOp::create(b, loc, type, vector);
+  return vector;
+}
+
+namespace {
+struct TmemLoadLowering : KernelPattern<TmemLoadOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(TmemLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    AddressBuilder b(rewriter, op.getLoc());
+    auto type = cast<VectorType>(op.getType());
+    Value words = NVVM::Tcgen05LdOp::create(
+        rewriter, op.getLoc(), getWords(type), UnitAttr(),
+        NVVM::Tcgen05LdStShapeAttr::get(op.getContext(),
+                                        NVVM::Tcgen05LdStShape::SHAPE_32X32B),
+        getLaneAddress(b, adaptor.getSource()), Value());
+    rewriter.replaceOp(op, join(rewriter, op.getLoc(), words, type));
+    return success();
+  }
+};
+
+struct TmemStoreLowering : KernelPattern<TmemStoreOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(TmemStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    AddressBuilder b(rewriter, loc);
+    Value words = adaptor.getValue();
+    auto type = cast<VectorType>(words.getType());
     if (type.getNumElements() == 1)
-      words.push_back(operand.get());
+      words = split(rewriter, loc, words).front();
     else
-      for (int64_t i = 0; i < type.getNumElements(); ++i)
-        words.push_back(
-            vector::ExtractOp::create(rewriter, loc, operand.get(), i));
-    Value value = vector::FromElementsOp::create(
-        rewriter, loc, VectorType::get(type.getShape(), getI32()),
-        pin(rewriter, loc, words));
-    if (value.getType() != type)
-      value = vector::BitCastOp::create(rewriter, loc, type, value);
-    result.replaceAllUsesWith(value);
+      words = vector::BitCastOp::create(
+          rewriter, loc, cast<VectorType>(getWords(type)), words);
+    NVVM::Tcgen05StOp::create(
+        rewriter, loc, UnitAttr(),
+        NVVM::Tcgen05LdStShapeAttr::get(op.getContext(),
+                                        NVVM::Tcgen05LdStShape::SHAPE_32X32B),
+        getLaneAddress(b, adaptor.getTarget()), words, Value());
+    rewriter.eraseOp(op);
+    return success();
   }
-  rewriter.eraseOp(op);
-}
+};
 
-void KernelLowering::lower(FenceOp op) {
-  switch (op.getKind()) {
-  case FenceKind::ProxyAsync:
-    NVVM::FenceProxyOp::create(
-        rewriter, loc, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(op.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
-    break;
-  case FenceKind::ProxyAsyncGlobal:
-    NVVM::FenceProxyOp::create(rewriter, loc, NVVM::ProxyKind::async_global,
-                               NVVM::SharedSpaceAttr());
-    break;
-  case FenceKind::Tcgen05Before:
-    NVVM::Tcgen05FenceOp::create(rewriter, loc,
-                                 NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
-    break;
-  case FenceKind::Tcgen05After:
-    NVVM::Tcgen05FenceOp::create(rewriter, loc,
-                                 NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
-    break;
-  case FenceKind::TmemStores:
-    NVVM::Tcgen05WaitOp::create(rewriter, loc, NVVM::Tcgen05WaitKind::STORE);
-    break;
+struct TmemWaitLowering : KernelPattern<TmemWaitOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(TmemWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    NVVM::Tcgen05WaitOp::create(rewriter, loc, NVVM::Tcgen05WaitKind::LOAD);
+    SmallVector<Value> arrived;
+    for (Value value : adaptor.getValues())
+      arrived.push_back(join(rewriter, loc,
+                             pin(rewriter, loc, split(rewriter, loc, value)),
+                             cast<VectorType>(value.getType())));
+    rewriter.replaceOp(op, arrived);
+    return success();
   }
-  rewriter.eraseOp(op);
-}
+};
 
-void KernelLowering::lower(ReserveTmemOp op) {
-  NVVM::Tcgen05AllocOp::create(rewriter, loc,
-                               getShared(add(sharedBase, op.getOffset())),
-                               constant(op.getColumns()), getGroup());
-  NVVM::Tcgen05RelinquishAllocPermitOp::create(rewriter, loc, getGroup());
-  rewriter.eraseOp(op);
-}
+struct ReserveTmemLowering : KernelPattern<ReserveTmemOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(ReserveTmemOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    AddressBuilder b(rewriter, op.getLoc());
+    NVVM::CTAGroupKind group = getCtaGroup(kernels.getKernel(op).pair);
+    NVVM::Tcgen05AllocOp::create(
+        rewriter, op.getLoc(),
+        b.getPointer(Space::Shared, b.getSharedAddress(op.getOffset())),
+        b.constant(op.getColumns()), group);
+    NVVM::Tcgen05RelinquishAllocPermitOp::create(rewriter, op.getLoc(), group);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
 
-void KernelLowering::lower(ReleaseTmemOp op) {
-  Value slot = getShared(add(sharedBase, op.getOffset()));
-  Value base = LLVM::LoadOp::create(rewriter, loc, getI32(), slot);
-  NVVM::Tcgen05DeallocOp::create(rewriter, loc, getTensor(base),
-                                 constant(op.getColumns()), getGroup());
-  rewriter.eraseOp(op);
+struct ReleaseTmemLowering : KernelPattern<ReleaseTmemOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(ReleaseTmemOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    AddressBuilder b(rewriter, op.getLoc());
+    Value slot =
+        b.getPointer(Space::Shared, b.getSharedAddress(op.getOffset()));
+    Value base = LLVM::LoadOp::create(rewriter, op.getLoc(), b.getI32(), slot);
+    NVVM::Tcgen05DeallocOp::create(
+        rewriter, op.getLoc(), b.getPointer(Space::Tensor, base),
+        b.constant(op.getColumns()), getCtaGroup(kernels.getKernel(op).pair));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void nvfp4::warpspec::populateTensorCoreToNVVMPatterns(
+    const TypeConverter &converter, const KernelAnalysis &kernels,
+    RewritePatternSet &patterns) {
+  patterns.add<CopyScalesLowering, MmaScaledLowering, TmemLoadLowering,
+               TmemStoreLowering, TmemWaitLowering, ReserveTmemLowering,
+               ReleaseTmemLowering>(converter, patterns.getContext(), kernels);
 }

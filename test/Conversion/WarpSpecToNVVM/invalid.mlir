@@ -51,6 +51,32 @@ gpu.module @m {
 
 // -----
 
+// An operation of the host.
+gpu.module @m {
+  warpspec.kernel @k() {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{expected an operation that kernels have after warpspec-lower-roles}}
+    %r = warpspec.result 0(%c0) : memref<?x64xf32, #gpu.address_space<global>>
+  } shared_bytes(0) tmem_columns(0) threads(128)
+}
+
+// -----
+
+// A buffer that control flow without structure passes on.
+gpu.module @m {
+  warpspec.kernel @k(%c: i1) {
+    %b = warpspec.smem_alloc at(0) : memref<128xi8, #warpspec.smem>
+    scf.execute_region {
+      // expected-error @below {{failed to legalize operation 'cf.cond_br'}}
+      cf.cond_br %c, ^next(%b : memref<128xi8, #warpspec.smem>), ^next(%b : memref<128xi8, #warpspec.smem>)
+    ^next(%same: memref<128xi8, #warpspec.smem>):
+      scf.yield
+    }
+  } shared_bytes(128) tmem_columns(0) threads(128)
+}
+
+// -----
+
 // Bulk groups of nobody.
 !p = !warpspec.pipeline<1 x (memref<128xi8, #warpspec.smem>), threads to tma>
 gpu.module @m {
