@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/KernelEntry.h"
@@ -24,6 +25,7 @@ namespace nvfp4::target {
 
 using namespace mlir;
 using namespace nvfp4::target;
+using nvfp4::warpspec::KernelInfoOp;
 
 /// Gives the declared constant `name`, if there is one, a value.
 static void define(ModuleOp module, StringRef name, Type type,
@@ -39,14 +41,23 @@ static void define(ModuleOp module, StringRef name, Type type,
 /// What the kernel asks of its launch: one that says so needs all of its blocks
 /// at once; else one that waits for the launch before may begin before that has
 /// ended.
-static int32_t getLaunchFlags(LLVM::LLVMFuncOp kernel) {
-  if (kernel->hasAttr("nvfp4.cooperative"))
+static int32_t getLaunchFlags(LLVM::LLVMFuncOp kernel, KernelInfoOp info) {
+  if (info && info.getCooperative())
     return NVFP4_LAUNCH_COOPERATIVE;
   bool awaitsLaunch = false;
   kernel.walk([&](NVVM::GriddepcontrolOp control) {
     awaitsLaunch |= control.getKind() == NVVM::GridDepActionKind::wait;
   });
   return awaitsLaunch ? NVFP4_LAUNCH_PROGRAMMATIC : 0;
+}
+
+/// What is known of the launch of `kernel`, or null.
+static KernelInfoOp findInfo(LLVM::LLVMFuncOp kernel) {
+  auto module = cast<gpu::GPUModuleOp>(kernel->getParentOp());
+  for (auto info : module.getOps<KernelInfoOp>())
+    if (info.getKernel() == kernel.getSymName())
+      return info;
+  return {};
 }
 
 /// The symbol by which the runtime finds the entries of an artefact.
@@ -110,13 +121,13 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
       defineText(getOperation(), image, code);
     for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>()) {
       auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
-      auto shared = kernel->getAttrOfType<IntegerAttr>("nvfp4.shared_bytes");
+      KernelInfoOp info = findInfo(kernel);
       std::string name = kernel.getSymName().str();
-      if (!threads || !shared) {
+      if (!threads || !info) {
         for (StringRef what : {"_threads", "_shared_bytes", "_flags"})
           if (getOperation().lookupSymbol(name + what.str()))
             return kernel.emitOpError("expected nvvm.reqntid and "
-                                      "nvfp4.shared_bytes, as the module "
+                                      "warpspec.kernel_info, as the module "
                                       "declares @")
                    << name << what;
         continue;
@@ -124,9 +135,9 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
       define(getOperation(), name + "_threads", i32,
              builder.getI32IntegerAttr(threads[0]));
       define(getOperation(), name + "_shared_bytes", i32,
-             builder.getI32IntegerAttr(shared.getInt()));
+             builder.getI32IntegerAttr(info.getSharedBytes()));
       define(getOperation(), name + "_flags", i32,
-             builder.getI32IntegerAttr(getLaunchFlags(kernel)));
+             builder.getI32IntegerAttr(getLaunchFlags(kernel, info)));
     }
     kernels.erase();
     return success();
@@ -138,7 +149,7 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
     if (!getOperation().lookupSymbol(name))
       return false;
     auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
-    auto shared = kernel->getAttrOfType<IntegerAttr>("nvfp4.shared_bytes");
+    KernelInfoOp info = findInfo(kernel);
     MLIRContext *context = &getContext();
     Type pointer = LLVM::LLVMPointerType::get(context);
     Type i32 = IntegerType::get(context, 32);
@@ -155,9 +166,9 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
                Value fields[] = {addressOf(b, loc, image),
                                  addressOf(b, loc, text),
                                  number(threads ? threads[0] : 0),
-                                 number(shared ? shared.getInt() : 0),
+                                 number(info ? info.getSharedBytes() : 0),
                                  number(getClusterSize(kernel)),
-                                 number(getLaunchFlags(kernel))};
+                                 number(getLaunchFlags(kernel, info))};
                Value entry = LLVM::UndefOp::create(b, loc, type);
                for (auto [index, field] : llvm::enumerate(fields))
                  entry = LLVM::InsertValueOp::create(

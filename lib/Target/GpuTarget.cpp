@@ -12,6 +12,7 @@
 
 #include "nvfp4/Target/GpuTarget.h"
 
+#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 #include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 
@@ -78,7 +79,8 @@ FailureOr<std::string> nvfp4::target::emitPtx(gpu::GPUModuleOp module,
   OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
   for (Operation &op : *module.getBody())
-    builder.clone(op);
+    if (!isa<nvfp4::warpspec::KernelInfoOp>(op))
+      builder.clone(op);
   // What an scf.for says of itself the conversions leave beside its branch.
   copy->walk([](LLVM::BrOp branch) {
     if (auto loop = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(

@@ -23,14 +23,16 @@ llvm.func @host() -> !llvm.ptr {
 }
 
 gpu.module @kernels {
-  llvm.func @pair() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 4096 : i32,
+  warpspec.kernel_info @pair shared_bytes(4096)
+  llvm.func @pair() attributes {gpu.kernel, nvvm.kernel,
                                 nvvm.cluster_dim = array<i32: 2, 1, 1>,
                                 nvvm.reqntid = array<i32: 192, 1, 1>} {
     nvvm.griddepcontrol wait
     llvm.return
   }
   // Nobody starts it.
-  llvm.func @other() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
+  warpspec.kernel_info @other shared_bytes(0)
+  llvm.func @other() attributes {gpu.kernel, nvvm.kernel,
                                  nvvm.reqntid = array<i32: 32, 1, 1>} {
     llvm.return
   }

@@ -3,7 +3,7 @@
 
 llvm.mlir.global external constant @k_flags() : i32
 gpu.module @kernels {
-  // expected-error @below {{expected nvvm.reqntid and nvfp4.shared_bytes, as the module declares @k_flags}}
+  // expected-error @below {{expected nvvm.reqntid and warpspec.kernel_info, as the module declares @k_flags}}
   llvm.func @k() attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 32, 1, 1>} {
     llvm.return
   }

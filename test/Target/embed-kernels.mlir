@@ -16,7 +16,7 @@
 // CHECK: llvm.mlir.global internal constant @k_flags(0 : i32) {{.*}}: i32
 // It waits for the launch before it.
 // CHECK: llvm.mlir.global internal constant @late_flags(1 : i32) {{.*}}: i32
-// Its blocks wait for one another as well, as an attribute says.
+// Its blocks wait for one another as well.
 // CHECK: llvm.mlir.global internal constant @parts_flags(2 : i32) {{.*}}: i32
 // It waits for what somebody else stores, not for blocks of its own.
 // CHECK: llvm.mlir.global internal constant @host_flags(1 : i32) {{.*}}: i32
@@ -32,17 +32,20 @@ llvm.mlir.global external constant @parts_flags() : i32
 llvm.mlir.global external constant @host_flags() : i32
 llvm.mlir.global external constant @absent_threads() : i32
 gpu.module @kernels {
-  llvm.func @late() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
+  warpspec.kernel_info @late shared_bytes(0)
+  llvm.func @late() attributes {gpu.kernel, nvvm.kernel,
                                 nvvm.reqntid = array<i32: 32, 1, 1>} {
     nvvm.griddepcontrol wait
     llvm.return
   }
-  llvm.func @parts() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32, nvfp4.cooperative,
+  warpspec.kernel_info @parts shared_bytes(0) cooperative
+  llvm.func @parts() attributes {gpu.kernel, nvvm.kernel,
                                  nvvm.reqntid = array<i32: 32, 1, 1>} {
     nvvm.griddepcontrol wait
     llvm.return
   }
-  llvm.func @host(%flag: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
+  warpspec.kernel_info @host shared_bytes(0)
+  llvm.func @host(%flag: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel,
                                                    nvvm.reqntid = array<i32: 32, 1, 1>} {
     nvvm.griddepcontrol wait
     llvm.br ^wait
@@ -54,7 +57,8 @@ gpu.module @kernels {
   ^done:
     llvm.return
   }
-  llvm.func @k() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 4096 : i32,
+  warpspec.kernel_info @k shared_bytes(4096)
+  llvm.func @k() attributes {gpu.kernel, nvvm.kernel,
                              nvvm.reqntid = array<i32: 32, 1, 1>} {
     llvm.return
   }

@@ -211,9 +211,9 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
     Accepts modules whose `gpu.module`s hold functions of the LLVM and NVVM
     dialects. Afterwards there is no `gpu.module`. For a module `@m` the declared
     constant `@m_image` is defined: its PTX, with a zero at the end; for a kernel
-    `@k` with `nvvm.reqntid` and `nvfp4.shared_bytes` `@k_threads`,
+    `@k` with `nvvm.reqntid` and a `warpspec.kernel_info` `@k_threads`,
     `@k_shared_bytes` and `@k_flags`: NVFP4_LAUNCH_COOPERATIVE if its blocks wait
-    for one another (the attribute `nvfp4.cooperative`), else
+    for one another (`cooperative`), else
     NVFP4_LAUNCH_PROGRAMMATIC if it waits for the launch before it
     (`griddepcontrol.wait`). What is not declared is not made.
 
@@ -231,8 +231,8 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
     ```mlir
     llvm.mlir.global external constant @k_threads() : i32
     gpu.module @kernels {
-      llvm.func @k() attributes {gpu.kernel, nvvm.kernel, nvfp4.shared_bytes = 0 : i32,
-                                 nvvm.reqntid = array<i32: 32, 1, 1>} {
+      warpspec.kernel_info @k shared_bytes(0)
+      llvm.func @k() attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 32, 1, 1>} {
         llvm.return
       }
     }

@@ -132,6 +132,8 @@ struct KernelLowering : KernelPattern<KernelOp> {
       signature.addInputs(number, isa<MemRefType>(type)
                                       ? getGlobalPointer(context)
                                       : typeConverter->convertType(type));
+    KernelInfoOp::create(rewriter, kernel.getLoc(), kernel.getSymName(),
+                         *kernel.getSharedBytes(), awaitsBlocks(kernel));
     auto function = LLVM::LLVMFuncOp::create(
         rewriter, kernel.getLoc(), kernel.getSymName(),
         LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
@@ -160,10 +162,6 @@ private:
     if (int32_t cluster = kernel.getCluster().value_or(1); cluster > 1)
       function->setAttr("nvvm.cluster_dim",
                         b.getDenseI32ArrayAttr({cluster, 1, 1}));
-    function->setAttr("nvfp4.shared_bytes",
-                      b.getI32IntegerAttr(*kernel.getSharedBytes()));
-    if (awaitsBlocks(kernel))
-      function->setAttr("nvfp4.cooperative", b.getUnitAttr());
   }
 
   /// Parameter `number` is a tensor map, 128 bytes by value.
@@ -232,6 +230,7 @@ void nvfp4::warpspec::populateWarpSpecToNVVMConversionPatterns(
 void nvfp4::warpspec::configureWarpSpecToNVVMConversionTarget(
     const TypeConverter &converter, ConversionTarget &target) {
   target.addIllegalDialect<WarpSpecDialect>();
+  target.addLegalOp<KernelInfoOp>();
   target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
   scf::populateSCFStructuralTypeConversionTarget(converter, target);
   target.markUnknownOpDynamicallyLegal(

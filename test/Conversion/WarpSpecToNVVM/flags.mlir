@@ -2,6 +2,7 @@
 // RUN: warpspec-opt %s --pass-pipeline='builtin.module(gpu.module(warpspec.kernel(warpspec-plan-memory,warpspec-materialize-stages,warpspec-insert-fences,warpspec-lower-roles),convert-warpspec-to-nvvm,canonicalize,cse))' | FileCheck %s
 
 gpu.module @m [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  // CHECK: warpspec.kernel_info @flags shared_bytes(0) cooperative
   // CHECK-LABEL: llvm.func @flags
   warpspec.kernel @flags(%flags: memref<?xi32, 1>) {
     %c1 = arith.constant 1 : index

@@ -7,10 +7,11 @@
 
 // CHECK: llvm.mlir.global external @nvfp4_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 gpu.module @m [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  // CHECK: warpspec.kernel_info @pairs shared_bytes({{[0-9]+}})
   // CHECK-LABEL: llvm.func @pairs(
   // CHECK-SAME: %{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
   // CHECK-SAME: %{{.*}}: !llvm.ptr<1>
-  // CHECK-SAME: attributes {gpu.kernel, nvfp4.shared_bytes = {{[0-9]+}} : i32, nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 192, 1, 1>}
+  // CHECK-SAME: attributes {gpu.kernel, nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 192, 1, 1>}
   // CHECK-NOT: warpspec.
   warpspec.kernel @pairs(%ma: !warpspec.tensor_map<128x128xi8, swizzle = 128>, %ms: !warpspec.tensor_map<256xi16>, %d: memref<?xf32, 1>, %n: i32) {
     %a = warpspec.smem_alloc : memref<2x128x128xi8, #warpspec.smem<128>>

@@ -38,3 +38,36 @@ func.func @f(%v: vector<32xf16>) {
   %w = warpspec.tmem_wait %v : vector<32xf16>
   return
 }
+
+// -----
+
+// expected-error @below {{expects parent op 'gpu.module'}}
+warpspec.kernel_info @k shared_bytes(0)
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{expected the name of a function of the module, but got @absent}}
+  warpspec.kernel_info @absent shared_bytes(0)
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{expected at most 232448 bytes of shared memory, but got 232449}}
+  warpspec.kernel_info @k shared_bytes(232449)
+  llvm.func @k() {
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{expected one of a kernel, but got two of @k}}
+  warpspec.kernel_info @k shared_bytes(0)
+  warpspec.kernel_info @k shared_bytes(0) cooperative
+  llvm.func @k() {
+    llvm.return
+  }
+}

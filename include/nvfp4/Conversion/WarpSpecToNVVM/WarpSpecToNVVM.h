@@ -29,7 +29,7 @@ void populateWarpSpecToNVVMConversionPatterns(
     const mlir::TypeConverter &converter, const KernelAnalysis &kernels,
     mlir::RewritePatternSet &patterns);
 
-/// No operation and no value of `warpspec` is legal.
+/// No value of `warpspec` is legal, and no operation but `kernel_info`.
 void configureWarpSpecToNVVMConversionTarget(
     const mlir::TypeConverter &converter, mlir::ConversionTarget &target);
 

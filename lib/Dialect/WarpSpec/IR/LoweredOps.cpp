@@ -11,6 +11,7 @@
 
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -64,4 +65,28 @@ LogicalResult ReserveTmemOp::verify() {
 }
 LogicalResult ReleaseTmemOp::verify() {
   return verifyColumns(*this, getColumns());
+}
+
+LogicalResult KernelInfoOp::verify() {
+  if (static_cast<int32_t>(getSharedBytes()) > kSharedBytesLimit)
+    return emitOpError("expected at most ")
+           << kSharedBytesLimit << " bytes of shared memory, but got "
+           << getSharedBytes();
+  for (auto other :
+       (*this)->getParentOfType<gpu::GPUModuleOp>().getOps<KernelInfoOp>())
+    if (other != *this && other.getKernel() == getKernel())
+      return emitOpError("expected one of a kernel, but got two of @")
+             << getKernel();
+  return success();
+}
+
+LogicalResult
+KernelInfoOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  Operation *kernel =
+      symbolTable.lookupNearestSymbolFrom(*this, getKernelAttr());
+  if (!isa_and_nonnull<FunctionOpInterface>(kernel))
+    return emitOpError("expected the name of a function of the module, but got "
+                       "@")
+           << getKernel();
+  return success();
 }

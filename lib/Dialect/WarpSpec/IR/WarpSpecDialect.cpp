@@ -12,6 +12,7 @@
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -39,6 +40,17 @@ struct WarpSpecAsmInterface : OpAsmDialectInterface {
     return AliasResult::OverridableAlias;
   }
 };
+
+/// Facts of launches are no part of LLVM IR; nothing else should have got
+/// there.
+struct WarpSpecTranslation : LLVMTranslationDialectInterface {
+  using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
+
+  LogicalResult convertOperation(Operation *op, llvm::IRBuilderBase &,
+                                 LLVM::ModuleTranslation &) const final {
+    return success(isa<KernelInfoOp>(op));
+  }
+};
 } // namespace
 
 void WarpSpecDialect::initialize() {
@@ -54,5 +66,5 @@ void WarpSpecDialect::initialize() {
 #define GET_OP_LIST
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpecOps.cpp.inc"
       >();
-  addInterfaces<WarpSpecAsmInterface>();
+  addInterfaces<WarpSpecAsmInterface, WarpSpecTranslation>();
 }

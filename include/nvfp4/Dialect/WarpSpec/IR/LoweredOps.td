@@ -13,6 +13,7 @@
 #ifndef NVFP4_DIALECT_WARPSPEC_IR_LOWEREDOPS_TD
 #define NVFP4_DIALECT_WARPSPEC_IR_LOWEREDOPS_TD
 
+include "mlir/IR/SymbolInterfaces.td"
 include "nvfp4/Dialect/WarpSpec/IR/WarpSpecBase.td"
 
 def WarpSpec_FenceOp : WarpSpec_Op<"fence"> {
@@ -143,6 +144,38 @@ def WarpSpec_ReleaseTmemOp : WarpSpec_Op<"release_tmem"> {
   let arguments = (ins I32Attr:$columns, I32Attr:$offset);
   let assemblyFormat = [{
     `columns` `(` $columns `)` `from` `(` $offset `)` attr-dict
+  }];
+}
+
+def WarpSpec_KernelInfoOp : WarpSpec_Op<"kernel_info", [
+    HasParent<"::mlir::gpu::GPUModuleOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "needs of a kernel that has become a function";
+  let description = [{
+    Written by `convert-warpspec-to-nvvm` beside the `llvm.func` of a kernel, for
+    facts of its launch that `nvvm` has no attribute for: bytes of dynamic shared
+    memory, and whether its blocks wait for one another and must run all at once
+    (`cooperative`). Threads and blocks of a cluster are the function's
+    `nvvm.reqntid` and `nvvm.cluster_dim`. `nvfp4-embed-kernels` passes all of
+    them on to the runtime. There is nothing of it in LLVM IR.
+
+    Example:
+
+    ```mlir
+    gpu.module @kernels {
+      warpspec.kernel_info @k shared_bytes(147520) cooperative
+      llvm.func @k() attributes {nvvm.kernel, nvvm.reqntid = array<i32: 192, 1, 1>} {
+        llvm.return
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+    ConfinedAttr<I32Attr, [IntNonNegative]>:$sharedBytes,
+    UnitAttr:$cooperative);
+  let assemblyFormat = [{
+    $kernel `shared_bytes` `(` $sharedBytes `)` (`cooperative` $cooperative^)?
+    attr-dict
   }];
 }
 

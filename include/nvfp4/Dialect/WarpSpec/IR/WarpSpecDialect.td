@@ -41,7 +41,7 @@ def WarpSpec_Dialect : Dialect {
     Arrival counts, transaction bytes, stages, parities, fences, offsets and
     columns are never written: passes derive them through one operation
     interface, `AgentOpInterface`. After `convert-warpspec-to-nvvm` only
-    upstream dialects remain. Why it is so: docs/Rationale/WarpSpec.md.
+    upstream dialects remain in a kernel, and a `kernel_info` beside it. Why it is so: docs/Rationale/WarpSpec.md.
 
     Address spaces of memrefs in kernels: `1` is global memory, `#warpspec.smem`
     shared memory with its swizzle, `#warpspec.tmem` tensor memory (128 lanes by
