@@ -41,14 +41,15 @@ bool isSpecial(uint32_t code, const FloatFormat &format) {
   return format.hasNan && magnitude == magnitudeMask;
 }
 
-/// For each row whether an element or a scale is an infinity or NaN.
-std::vector<uint8_t> findSpecial(const MmaMatrix &matrix, unsigned k,
+/// For each row of `codes` codes whether an element or a scale is an infinity
+/// or NaN.
+std::vector<uint8_t> findSpecial(const MmaMatrix &matrix, unsigned codes,
                                  unsigned blocks) {
   std::vector<uint8_t> result(matrix.rows, 0);
   if (matrix.format.ieee || matrix.format.hasNan)
-    for (size_t i = 0; i < result.size() * k; ++i)
+    for (size_t i = 0; i < result.size() * codes; ++i)
       if (isSpecial(matrix.code(i), matrix.format))
-        result[i / k] = 1;
+        result[i / codes] = 1;
   for (size_t i = 0; i < result.size() * blocks; ++i)
     if (matrix.scales[i].nan)
       result[i / blocks] = 1;
@@ -59,9 +60,9 @@ bool anyOf(const std::vector<uint8_t> &flags) {
   return std::find(flags.begin(), flags.end(), 1) != flags.end();
 }
 
-/// The values of all elements.
-std::vector<float> valuesOf(const MmaMatrix &matrix, unsigned k) {
-  std::vector<float> values(size_t{matrix.rows} * k);
+/// The values of all codes, `codes` in a row.
+std::vector<float> valuesOf(const MmaMatrix &matrix, unsigned codes) {
+  std::vector<float> values(size_t{matrix.rows} * codes);
   for (size_t i = 0; i < values.size(); ++i) {
     auto value = static_cast<float>(decodeFloat(matrix.code(i), matrix.format));
     values[i] = matrix.negate ? -value : value;
@@ -80,7 +81,7 @@ struct TileProduct::Impl {
        VectorLevel level)
       : tile(tile), mode(mode), f16Result(f16Result), level(level) {
     unsigned blocks = tile.block ? tile.k / tile.block : 0;
-    specialA = findSpecial(tile.a, tile.k, blocks);
+    specialA = findSpecial(tile.a, tile.codesOfA(), blocks);
     specialB = findSpecial(tile.b, tile.k, blocks);
     anySpecialB = anyOf(specialB);
     if (mode != Accumulation::Aligned)
@@ -95,13 +96,15 @@ struct TileProduct::Impl {
   float single(unsigned i, unsigned j, float c) {
     bool special = specialA[i] || specialB[j] || !std::isfinite(c);
     if (values.empty()) {
-      values = valuesOf(tile.a, tile.k);
+      values = valuesOf(tile.a, tile.codesOfA());
       columns = valuesOf(tile.b, tile.k);
     }
     bool inOrder = mode == Accumulation::SequentialF32 && !special;
     double sum = c;
-    for (unsigned k = 0; k < tile.k; ++k) {
-      double term = static_cast<double>(values[size_t{i} * tile.k + k]) *
+    unsigned codes = tile.codesOfA();
+    for (unsigned code = 0; code < codes; ++code) {
+      unsigned k = tile.position(i, code);
+      double term = static_cast<double>(values[size_t{i} * codes + code]) *
                     columns[size_t{j} * tile.k + k] * scaleOf(i, j, k);
       if (inOrder)
         c += static_cast<float>(term);

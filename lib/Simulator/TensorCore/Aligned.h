@@ -34,9 +34,11 @@ inline unsigned blockCount(unsigned columns) {
   return (columns + lanes - 1) / lanes;
 }
 
-/// Operands of the fp4 kinds: groups of 16 elements, K / 16 of them.
+/// Operands of the fp4 kinds: K in groups of 16 elements, or 32 where A is
+/// sparse and half of them are zeros.
 struct Fp4Operands {
   unsigned groups = 4;
+  unsigned wordsOfGroup = 4;
   unsigned blocks = 0;
   /// A: twice the value plus 12, rows * K; scale / 4 and its exponent, rows *
   /// groups.
@@ -56,6 +58,9 @@ struct Fp4Operands {
 /// Operands of the other kinds.
 struct ProductOperands {
   unsigned k = 0;
+  /// Codes in a row of A, and their positions along K (MmaTile).
+  unsigned codes = 0;
+  const std::vector<uint16_t> &positions;
   unsigned blocks = 0;
   /// Fraction bits of aligned terms, and what a product is shifted up to have
   /// as many.
@@ -69,7 +74,8 @@ struct ProductOperands {
   /// Products without scales overflow to infinity, as an H200's do. For scaled
   /// ones there is only the published model, which truncates.
   bool overflows = true;
-  /// A: magnitude, sign (0 or -1) and exponent; exponent of the row's scale.
+  /// A by code: magnitude, sign (0 or -1) and exponent; exponent of the row's
+  /// scale.
   std::vector<int32_t> aMagnitude, aSign, aExponent, aScale;
   /// B by block and element of K, and scale by block.
   std::vector<Block<int32_t>> bMagnitude, bSign, bExponent, bScale;

@@ -23,8 +23,6 @@ namespace nvfp4::sim::aligned {
 namespace {
 
 constexpr int fraction = 35;
-constexpr unsigned groupSize = 16;
-constexpr unsigned wordsOfGroup = groupSize / 4;
 constexpr int bias = 12;
 
 /// Twice the value of an e2m1 code; arithmetic that compilers vectorise.
@@ -42,20 +40,21 @@ int32_t scaleExponent(const BlockScale &s) {
   return s.significand ? s.exponent : zeroExponent;
 }
 
-/// Dot products of group `g` of row `a` with the columns of a block.
+/// Dot products of the groups of row `a`, `words` words of four elements each,
+/// with the columns of a block.
 using DotFunction = void (*)(const uint8_t *a, const Block<int32_t> *b,
                              const Block<int32_t> *bBias, unsigned groups,
-                             Block<int32_t> *dots);
+                             unsigned words, Block<int32_t> *dots);
 
 void portableDots(const uint8_t *a, const Block<int32_t> *b,
-                  const Block<int32_t> *bBias, unsigned groups,
+                  const Block<int32_t> *bBias, unsigned groups, unsigned words,
                   Block<int32_t> *dots) {
   for (unsigned g = 0; g < groups; ++g) {
     Block<int32_t> sum = bBias[g];
-    for (unsigned word = 0; word < wordsOfGroup; ++word) {
+    for (unsigned word = g * words; word < (g + 1) * words; ++word) {
       int8_t bytes[4 * lanes];
-      std::memcpy(bytes, &b[g * wordsOfGroup + word], sizeof bytes);
-      const uint8_t *four = a + groupSize * g + 4 * word;
+      std::memcpy(bytes, &b[word], sizeof bytes);
+      const uint8_t *four = a + 4 * word;
       for (unsigned j = 0; j < lanes; ++j)
         for (unsigned t = 0; t < 4; ++t)
           sum.lane[j] += four[t] * bytes[4 * j + t];
@@ -67,18 +66,17 @@ void portableDots(const uint8_t *a, const Block<int32_t> *b,
 #if defined(__x86_64__)
 NVFP4_SIM_TARGET("avx512f,avx512vl,avx512vnni")
 void vnniDots(const uint8_t *a, const Block<int32_t> *b,
-              const Block<int32_t> *bBias, unsigned groups,
+              const Block<int32_t> *bBias, unsigned groups, unsigned words,
               Block<int32_t> *dots) {
   for (unsigned g = 0; g < groups; ++g) {
     __m256i sum =
         _mm256_load_si256(reinterpret_cast<const __m256i *>(bBias[g].lane));
-    for (unsigned word = 0; word < wordsOfGroup; ++word) {
+    for (unsigned word = g * words; word < (g + 1) * words; ++word) {
       int32_t four;
-      std::memcpy(&four, a + groupSize * g + 4 * word, 4);
+      std::memcpy(&four, a + 4 * word, 4);
       sum = _mm256_dpbusd_epi32(
           sum, _mm256_set1_epi32(four),
-          _mm256_load_si256(reinterpret_cast<const __m256i *>(
-              b[g * wordsOfGroup + word].lane)));
+          _mm256_load_si256(reinterpret_cast<const __m256i *>(b[word].lane)));
     }
     _mm256_store_si256(reinterpret_cast<__m256i *>(dots[g].lane), sum);
   }
@@ -92,13 +90,14 @@ NVFP4_SIM_INLINE void addRow(const Fp4Operands &x, unsigned i, float *d,
                              DotFunction dot) {
   constexpr unsigned maximumGroups = 6;
   unsigned groups = x.groups;
-  const uint8_t *a = &x.a[size_t{i} * groups * groupSize];
+  unsigned words = x.wordsOfGroup;
+  const uint8_t *a = &x.a[size_t{i} * groups * words * 4];
   const double *aScale = &x.aScale[size_t{i} * groups];
   const int32_t *aExponent = &x.aExponent[size_t{i} * groups];
   for (unsigned block = 0; block < x.blocks; ++block) {
     size_t first = size_t{block} * groups;
     Block<int32_t> dots[maximumGroups];
-    dot(a, &x.b[first * wordsOfGroup], &x.bBias[first], groups, dots);
+    dot(a, &x.b[first * words], &x.bBias[first], groups, words, dots);
     Floats c;
     std::memcpy(&c, d + lanes * block, sizeof c);
     Ints largest = exponentsOf(c);
@@ -132,15 +131,20 @@ void addRowAvx512(const Fp4Operands &x, unsigned i, float *d) {
 } // namespace
 
 Fp4Operands::Fp4Operands(const MmaTile &tile)
-    : groups(tile.k / groupSize), blocks(blockCount(tile.b.rows)) {
+    : groups(tile.codesOfA() / 16), wordsOfGroup(tile.k / groups / 4),
+      blocks(blockCount(tile.b.rows)) {
+  unsigned groupSize = 4 * wordsOfGroup;
   unsigned perGroup = tile.block / groupSize;
   auto scaleOf = [&](const MmaMatrix &matrix, unsigned row, unsigned g) {
     return matrix.scales[size_t{row} * tile.k / tile.block + g / perGroup];
   };
   int sign = tile.a.negate == tile.b.negate ? 1 : -1;
-  a.resize(tile.a.codes.size());
-  for (size_t i = 0; i < a.size(); ++i)
-    a[i] = static_cast<uint8_t>(sign * halves(tile.a.codes[i]) + bias);
+  a.resize(size_t{tile.a.rows} * tile.k, bias);
+  unsigned codes = tile.codesOfA();
+  for (unsigned row = 0; row < tile.a.rows; ++row)
+    for (unsigned i = 0; i < codes; ++i)
+      a[size_t{row} * tile.k + tile.position(row, i)] = static_cast<uint8_t>(
+          sign * halves(tile.a.codes[size_t{row} * codes + i]) + bias);
   for (unsigned row = 0; row < tile.a.rows; ++row)
     for (unsigned g = 0; g < groups; ++g) {
       const BlockScale &scale = scaleOf(tile.a, row, g);

@@ -45,10 +45,14 @@ Parts partsOf(uint32_t code, const FloatFormat &format, bool negate) {
   return parts;
 }
 
+template <bool isSparse>
 NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
-  const int32_t *magnitude = &x.aMagnitude[size_t{i} * x.k];
-  const int32_t *sign = &x.aSign[size_t{i} * x.k];
-  const int32_t *exponent = &x.aExponent[size_t{i} * x.k];
+  size_t firstCode = size_t{i} * x.codes;
+  const int32_t *magnitude = &x.aMagnitude[firstCode];
+  const int32_t *sign = &x.aSign[firstCode];
+  const int32_t *exponent = &x.aExponent[firstCode];
+  const uint16_t *positions = isSparse ? &x.positions[firstCode] : nullptr;
+  auto at = [&](unsigned code) { return isSparse ? positions[code] : code; };
   for (unsigned block = 0; block < x.blocks; ++block) {
     const Block<int32_t> *bMagnitude = &x.bMagnitude[size_t{block} * x.k];
     const Block<int32_t> *bSign = &x.bSign[size_t{block} * x.k];
@@ -57,8 +61,8 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
     std::memcpy(&c, d + lanes * block, sizeof c);
     Ints scale = load(x.bScale[block]) + x.aScale[i];
     Ints most = scale * 0 + zeroExponent;
-    for (unsigned k = 0; k < x.k; ++k)
-      most = larger(most, load(bExponent[k]) + exponent[k]);
+    for (unsigned k = 0; k < x.codes; ++k)
+      most = larger(most, load(bExponent[at(k)]) + exponent[k]);
     Ints ofC = exponentsOf(c);
     if (x.sticky)
       ofC = ((Ints)c << 1) == 0 ? scale * 0 + zeroExponent
@@ -67,14 +71,14 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
     Ints base = largest - scale;
     Longs sum = truncated(__builtin_convertvector(c, Doubles) *
                           powersOfTwo(x.fraction - largest));
-    for (unsigned first = 0; first < x.k; first += chunk) {
+    for (unsigned first = 0; first < x.codes; first += chunk) {
       Ints part = scale * 0;
-      unsigned end = std::min(first + chunk, x.k);
+      unsigned end = std::min(first + chunk, x.codes);
       for (unsigned k = first; k < end; ++k) {
-        Ints product = (load(bMagnitude[k]) * magnitude[k]) << x.left;
-        Ints down = base - (load(bExponent[k]) + exponent[k]);
+        Ints product = (load(bMagnitude[at(k)]) * magnitude[k]) << x.left;
+        Ints down = base - (load(bExponent[at(k)]) + exponent[k]);
         Ints term = product >> (down > 31 ? down * 0 + 31 : down);
-        Ints negative = load(bSign[k]) ^ sign[k];
+        Ints negative = load(bSign[at(k)]) ^ sign[k];
         part += (term ^ negative) - negative;
       }
       sum += __builtin_convertvector(part, Longs);
@@ -89,27 +93,36 @@ NVFP4_SIM_INLINE void addRow(const ProductOperands &x, unsigned i, float *d) {
   }
 }
 
+NVFP4_SIM_INLINE void addAnyRow(const ProductOperands &x, unsigned i,
+                                float *d) {
+  if (x.positions.empty())
+    addRow<false>(x, i, d);
+  else
+    addRow<true>(x, i, d);
+}
+
 void addRowPortable(const ProductOperands &x, unsigned i, float *d) {
-  addRow(x, i, d);
+  addAnyRow(x, i, d);
 }
 NVFP4_SIM_TARGET("avx2")
 void addRowAvx2(const ProductOperands &x, unsigned i, float *d) {
-  addRow(x, i, d);
+  addAnyRow(x, i, d);
 }
 NVFP4_SIM_TARGET("avx512f,avx512vl,avx512dq,avx512bw")
 void addRowAvx512(const ProductOperands &x, unsigned i, float *d) {
-  addRow(x, i, d);
+  addAnyRow(x, i, d);
 }
 
 } // namespace
 
 ProductOperands::ProductOperands(const MmaTile &tile, bool f16Result)
-    : k(tile.k), blocks(blockCount(tile.b.rows)), fraction(tile.fraction),
+    : k(tile.k), codes(tile.codesOfA()), positions(tile.positions),
+      blocks(blockCount(tile.b.rows)), fraction(tile.fraction),
       left(fraction - static_cast<int>(tile.a.format.mantissaBits +
                                        tile.b.format.mantissaBits)),
       cleared(23 - tile.resultMantissa), sticky(f16Result),
       overflows(tile.block == 0) {
-  size_t count = size_t{tile.a.rows} * k;
+  size_t count = size_t{tile.a.rows} * codes;
   aMagnitude.resize(count);
   aSign.resize(count);
   aExponent.resize(count);

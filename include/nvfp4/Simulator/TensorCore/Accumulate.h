@@ -61,14 +61,25 @@ struct MmaTile {
   unsigned k = 0;
   MmaMatrix a;
   MmaMatrix b;
+  /// Where A is sparse: for each of its codes, k / 2 in a row, the position
+  /// along K. Elements of B that no code of a row meets are not multiplied, NaN
+  /// or not. Empty for a dense A.
+  std::vector<uint16_t> positions;
   /// Elements that share a scale; 0 without scales.
   unsigned block = 0;
-  /// fp4 kinds: exact dot products of 16 elements are what is aligned.
+  /// fp4 kinds: exact dot products of 16 codes of A are what is aligned.
   bool groupsOf16 = false;
   /// Other kinds, aligned model: fraction bits that terms are truncated to, and
   /// mantissa bits of the results; 13 and 13 for fp8 of wgmma.
   int fraction = 25;
   int resultMantissa = 23;
+
+  /// Codes in a row of A.
+  unsigned codesOfA() const { return positions.empty() ? k : k / 2; }
+  /// Position along K of code `i` of row `row` of A.
+  unsigned position(unsigned row, unsigned i) const {
+    return positions.empty() ? i : positions[size_t{row} * (k / 2) + i];
+  }
 };
 
 /// Instruction sets of the aligned model's inner loops. All give the same
