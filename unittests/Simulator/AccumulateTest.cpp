@@ -326,28 +326,34 @@ TEST(Accumulate, NanScaleGivesCanonicalNan) {
 
 TEST(Descriptors, GoldenInstructionDescriptors) {
   InstructionDescriptor d;
-  EXPECT_EQ(decodeInstructionDescriptor(0x08200480, MmaKind::MxF4NvF4, 1, d),
-            "");
+  EXPECT_EQ(
+      decodeInstructionDescriptor(0x08200480, MmaKind::MxF4NvF4, false, 1, d),
+      "");
   EXPECT_EQ(d.m, 128u);
   EXPECT_EQ(d.n, 128u);
   EXPECT_EQ(d.scale, ScaleType::UE4M3);
-  EXPECT_EQ(decodeInstructionDescriptor(0x10400480, MmaKind::MxF4NvF4, 2, d),
-            "");
+  EXPECT_EQ(
+      decodeInstructionDescriptor(0x10400480, MmaKind::MxF4NvF4, false, 2, d),
+      "");
   EXPECT_EQ(d.m, 256u);
   EXPECT_EQ(d.n, 256u);
-  EXPECT_EQ(decodeInstructionDescriptor(0x48a004a0, MmaKind::MxF4, 1, d), "");
+  EXPECT_EQ(decodeInstructionDescriptor(0x48a004a0, MmaKind::MxF4, false, 1, d),
+            "");
   EXPECT_EQ(d.scaleIdA, 2u);
   EXPECT_EQ(d.scaleIdB, 2u);
-  EXPECT_EQ(decodeInstructionDescriptor(0x68a00030, MmaKind::MxF8F6F4, 1, d),
-            "");
+  EXPECT_EQ(
+      decodeInstructionDescriptor(0x68a00030, MmaKind::MxF8F6F4, false, 1, d),
+      "");
   EXPECT_EQ(d.scaleIdA, 3u);
-  EXPECT_EQ(decodeInstructionDescriptor(0x08200490, MmaKind::F16, 1, d), "");
+  EXPECT_EQ(decodeInstructionDescriptor(0x08200490, MmaKind::F16, false, 1, d),
+            "");
   EXPECT_EQ(d.a.mantissaBits, 7u);
   EXPECT_NE(decodeInstructionDescriptor(0x08200480 | 1 << 15, MmaKind::MxF4NvF4,
-                                        1, d),
+                                        false, 1, d),
             "");
-  EXPECT_NE(decodeInstructionDescriptor(0x04200490, MmaKind::MxF4NvF4, 1, d),
-            "");
+  EXPECT_NE(
+      decodeInstructionDescriptor(0x04200490, MmaKind::MxF4NvF4, false, 1, d),
+      "");
 }
 
 TEST(Descriptors, WorkedAddresses) {

@@ -35,9 +35,14 @@ void expectUnsupported(const std::string &instruction,
 }
 
 TEST(Unsupported, TensorCoreForms) {
-  expectUnsupported("tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd3, %rd4, "
-                    "[%r2], %r3, %p1;",
-                    "tcgen05.mma.sp");
+  expectUnsupported(
+      "tcgen05.mma.ws.sp.cta_group::1.kind::f16 [%r1], %rd3, %rd4, "
+      "[%r2], %r3, %p1;",
+      "tcgen05.mma.ws.sp");
+  expectUnsupported(
+      "tcgen05.mma.sp.cta_group::1.kind::f16.ashift [%r1], [%r4], %rd4, "
+      "[%r2], %r3, %p1;",
+      "ashift");
   expectUnsupported(
       "tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd3, %rd4, %r3, "
       "%p1;",

@@ -59,7 +59,9 @@ bool isMissingForm(const ParsedInstruction &parsed) {
   static constexpr std::string_view missing[] = {
       "sp",     "sp::ordered_metadata", "ws",        "ashift",
       "im2col", "im2col_no_offs",       "im2col::w", "im2col::w::128"};
-  auto isMissing = [](const std::string &modifier) {
+  auto isMissing = [&](const std::string &modifier) {
+    if (parsed.opcode == "tcgen05" && modifier == "sp")
+      return false;
     return std::find(std::begin(missing), std::end(missing), modifier) !=
            std::end(missing);
   };

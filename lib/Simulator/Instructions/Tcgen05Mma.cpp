@@ -14,8 +14,9 @@
 namespace nvfp4::sim {
 namespace {
 
-// Pool: scale A, scale B, then the disable-output-lane registers.
-enum PoolSlot { ScaleASlot, ScaleBSlot, DisableSlot };
+// Pool: scale A, scale B, sparsity metadata, then the disable-output-lane
+// registers.
+enum PoolSlot { ScaleASlot, ScaleBSlot, MetadataSlot, DisableSlot };
 
 Step mma(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MmaAttributes>();
@@ -35,12 +36,18 @@ Step mma(Warp &warp, const Inst &inst, LaneMask mask) {
       return warp.fault(ReportKind::IllegalDescriptor, problem,
                         static_cast<int>(lane));
     };
-    std::string problem = decodeInstructionDescriptor(
-        warp.narrow(inst.op[3])[lane], a.kind, a.group, op->descriptor);
+    std::string problem =
+        decodeInstructionDescriptor(warp.narrow(inst.op[3])[lane], a.kind,
+                                    a.sparse, a.group, op->descriptor);
     if (problem.empty())
       problem = decodeSmemDescriptor(warp.wide(inst.op[2])[lane], op->b);
     if (problem.empty() && !a.aInTmem)
       problem = decodeSmemDescriptor(warp.wide(inst.op[1])[lane], op->a);
+    if (problem.empty() && a.sparse && !op->descriptor.transposeB &&
+        op->b.swizzle != TensorSwizzle::None && op->b.span < 64)
+      problem = "64 bytes of K in rows of a 32-byte swizzle, as B of "
+                "tcgen05.mma.sp has them, are not supported; use a swizzle of "
+                "64 or 128 bytes, or none";
     if (!problem.empty())
       return illegal(problem);
     op->d = splitTmem(warp.narrow(inst.op[0])[lane] +
@@ -60,9 +67,12 @@ Step mma(Warp &warp, const Inst &inst, LaneMask mask) {
           return illegal("scale id " + std::to_string(id) +
                          " is not legal with " + std::to_string(blocks) +
                          " scales in a row");
-      if (op->descriptor.scale == ScaleType::UE4M3 && a.block != 16)
+      if (op->descriptor.scale == ScaleType::UE4M3 && blocks != 4)
         return illegal("ue4m3 scales need blocks of 16");
     }
+    if (a.sparse)
+      op->metadata = splitTmem(warp.narrow(pool[MetadataSlot])[lane] +
+                               static_cast<uint32_t>(a.metadataOffset));
     for (unsigned i = 0; i < a.disableRegisters; ++i)
       op->disabled.push_back(warp.narrow(pool[DisableSlot + i])[lane]);
     op->accumulates = warp.predicate(inst.op[4]) >> lane & 1;
@@ -73,7 +83,7 @@ Step mma(Warp &warp, const Inst &inst, LaneMask mask) {
         *op->ctas[0], [op] { op->run(); },
         machine.options.costs.tcgen05Mma(op->descriptor.m, op->descriptor.n,
                                          static_cast<unsigned>(op->ctas.size()),
-                                         a.aInTmem));
+                                         a.aInTmem, a.sparse));
   }
   return Step::Next;
 }
@@ -104,6 +114,7 @@ unsigned takeBlock(DecodeContext &context, MmaKind kind) {
 
 void decodeTmemMma(DecodeContext &context) {
   auto &a = context.makeAttributes<MmaAttributes>();
+  a.sparse = context.take("sp");
   a.group = takeCtaGroup(context);
   a.kind = static_cast<MmaKind>(
       context.expectAny({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8",
@@ -115,11 +126,12 @@ void decodeTmemMma(DecodeContext &context) {
     return;
   }
   if (scaled)
-    a.block = takeBlock(context, a.kind);
+    a.block = takeBlock(context, a.kind) * (a.sparse ? 2 : 1);
   // Collectors are a cache; they do not change results.
   for (const char *use : {"fill", "use", "lastuse", "discard"})
     context.take(std::string("collector::a::") + use);
-  if (!context.expectOperands(scaled ? 7 : 5, 7))
+  size_t afterB = a.sparse ? 4 : 3;
+  if (!context.expectOperands(afterB + (scaled ? 4 : 2), afterB + 4))
     return;
   Inst &inst = context.inst;
   AddressOperand d = context.address(0);
@@ -134,27 +146,32 @@ void decodeTmemMma(DecodeContext &context) {
     inst.op[1] = context.source(1, Type::B64);
   }
   inst.op[2] = context.source(2, Type::B64);
-  inst.op[3] = context.source(3, Type::B32);
   Ref none = context.constant32(0);
-  Ref scaleA = none, scaleB = none;
+  Ref scaleA = none, scaleB = none, metadata = none;
+  if (a.sparse) {
+    AddressOperand address = context.address(3);
+    metadata = address.base;
+    a.metadataOffset = address.offset;
+  }
+  inst.op[3] = context.source(afterB, Type::B32);
   std::vector<Ref> disabled;
-  size_t next = 4;
+  size_t next = afterB + 1;
   if (scaled) {
-    AddressOperand first = context.address(4);
-    AddressOperand second = context.address(5);
+    AddressOperand first = context.address(next);
+    AddressOperand second = context.address(next + 1);
     scaleA = first.base;
     scaleB = second.base;
     a.scaleAOffset = first.offset;
     a.scaleBOffset = second.offset;
-    next = 6;
-  } else if (context.operand(4).kind == Operand::Kind::Vector) {
-    for (const Operand *reg : context.elements(4))
+    next += 2;
+  } else if (context.operand(next).kind == Operand::Kind::Vector) {
+    for (const Operand *reg : context.elements(next))
       disabled.push_back(context.source(*reg, Type::B32));
     if (disabled.size() != 4 * a.group)
       context.error("expected " + std::to_string(4 * a.group) +
                     " disable-output-lane registers, but got " +
                     std::to_string(disabled.size()));
-    next = 5;
+    ++next;
   }
   if (next >= context.operandCount()) {
     context.error("expected a predicate that enables the accumulator");
@@ -169,6 +186,7 @@ void decodeTmemMma(DecodeContext &context) {
   inst.pool = context.poolSize();
   context.addToPool(scaleA);
   context.addToPool(scaleB);
+  context.addToPool(metadata);
   for (Ref ref : disabled)
     context.addToPool(ref);
   a.disableRegisters = static_cast<unsigned>(disabled.size());

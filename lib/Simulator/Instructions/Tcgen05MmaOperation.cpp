@@ -84,13 +84,16 @@ bool MmaOperation::readMatrix(Cta &cta, const SmemDescriptor &source,
                               MmaMatrix &out) {
   unsigned bits = isA ? descriptor.aBits : descriptor.bBits;
   if (isA ? descriptor.transposeA : descriptor.transposeB)
-    return readTransposed(cta, source, rows, bits, firstRow, out);
-  // 32 bytes along K in two 16-byte pieces, which swizzles keep together.
-  unsigned count = descriptor.k / 2;
+    return readTransposed(cta, source, rows, isA, firstRow, out);
+  // 32 bytes along K, 64 of B where A is sparse, in pieces of 16 bytes, which
+  // swizzles keep together.
+  unsigned elements = isA ? codesOfA() : descriptor.k;
+  unsigned pieces = 2 * elements / codesOfA();
+  unsigned count = elements / pieces;
   unsigned pitch = count * codeBytes(out.format);
-  uint8_t *codes = &out.codes[size_t{2} * firstRow * pitch];
+  uint8_t *codes = &out.codes[size_t{pieces} * firstRow * pitch];
   for (unsigned r = 0; r < rows; ++r)
-    for (unsigned piece = 0; piece < 2; ++piece) {
+    for (unsigned piece = 0; piece < pieces; ++piece) {
       const uint8_t *data = fetch(cta, source.addressKMajor(r, 16 * piece), 16);
       if (!data)
         return false;
@@ -101,10 +104,11 @@ bool MmaOperation::readMatrix(Cta &cta, const SmemDescriptor &source,
 }
 
 bool MmaOperation::readTransposed(Cta &cta, const SmemDescriptor &source,
-                                  unsigned rows, unsigned bits,
-                                  unsigned firstRow, MmaMatrix &out) {
+                                  unsigned rows, bool isA, unsigned firstRow,
+                                  MmaMatrix &out) {
+  unsigned bits = isA ? descriptor.aBits : descriptor.bBits;
   unsigned bytes = bits / 8;
-  unsigned k = descriptor.k;
+  unsigned k = isA ? codesOfA() : descriptor.k;
   for (unsigned r = 0; r < rows; ++r)
     for (unsigned i = 0; i < k; ++i) {
       const uint8_t *data =
@@ -119,7 +123,7 @@ bool MmaOperation::readTransposed(Cta &cta, const SmemDescriptor &source,
 }
 
 bool MmaOperation::readFromTmem(Cta &cta, MmaMatrix &out) {
-  unsigned k = descriptor.k;
+  unsigned k = codesOfA();
   // The fp4 kinds pack two elements to a byte; the others keep fp4 in the
   // middle of a byte and fp6 at its bottom.
   unsigned bits = descriptor.aPadded ? 8 : descriptor.aBits;
@@ -197,7 +201,7 @@ bool MmaOperation::readScales(Cta &cta, TmemAddress place, unsigned id,
 }
 
 unsigned MmaOperation::laneOf(unsigned row) const {
-  if (rowsPerCta() == 64 && ctas.size() == 1) // 16 rows in each quarter
+  if (usesHalfOfLanes()) // 16 rows in each quarter
     return d.lane % 32 + row % 16 + 32 * (row / 16);
   return row;
 }
@@ -337,7 +341,7 @@ bool MmaOperation::run() {
   tile.block = attributes->block;
   tile.groupsOf16 = attributes->kind == MmaKind::MxF4 ||
                     attributes->kind == MmaKind::MxF4NvF4;
-  tile.a.resize(rowsPerCta(), tile.k);
+  tile.a.resize(rowsPerCta(), codesOfA());
   tile.b.resize(descriptor.n, tile.k);
   // Each CTA of a pair holds half of B.
   auto share = descriptor.n / static_cast<unsigned>(ctas.size());
@@ -348,6 +352,8 @@ bool MmaOperation::run() {
     Cta &cta = *ctas[i];
     if (attributes->aInTmem ? !readFromTmem(cta, tile.a)
                             : !readMatrix(cta, a, tile.a.rows, true, 0, tile.a))
+      return false;
+    if (descriptor.sparse && !readMetadata(cta, tile))
       return false;
     if (tile.block && (!readScales(cta, scaleA, descriptor.scaleIdA, tile.a) ||
                        !readScales(cta, scaleB, descriptor.scaleIdB, tile.b)))

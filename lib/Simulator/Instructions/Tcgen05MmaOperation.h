@@ -26,10 +26,13 @@ namespace nvfp4::sim {
 struct MmaAttributes : InstAttributes {
   MmaKind kind = MmaKind::F16;
   unsigned group = 1;
-  /// Elements that share a scale; 0 without scales.
+  /// Elements that share a scale, the zeros of a sparse A among them; 0 without
+  /// scales.
   unsigned block = 0;
   bool aInTmem = false;
+  bool sparse = false;
   int64_t dOffset = 0, aOffset = 0, scaleAOffset = 0, scaleBOffset = 0;
+  int64_t metadataOffset = 0;
   unsigned disableRegisters = 0;
   int64_t scaleInput = 0;
 };
@@ -38,7 +41,7 @@ struct MmaOperation {
   const MmaAttributes *attributes;
   InstructionDescriptor descriptor;
   SmemDescriptor a, b;
-  TmemAddress d, aTmem, scaleA, scaleB;
+  TmemAddress d, aTmem, scaleA, scaleB, metadata;
   bool accumulates;
   /// Disabled lanes of D, four words for each CTA; empty when there are none.
   std::vector<uint32_t> disabled;
@@ -59,18 +62,29 @@ private:
   unsigned rowsPerCta() const {
     return descriptor.m / static_cast<unsigned>(ctas.size());
   }
-  /// A pair with M = 128 keeps the right half of N in the upper lanes.
-  bool isSplit() const { return ctas.size() == 2 && rowsPerCta() == 64; }
+  /// A pair with M = 128 and a dense A keeps the right half of N in the upper
+  /// lanes.
+  bool isSplit() const {
+    return ctas.size() == 2 && rowsPerCta() == 64 && !descriptor.sparse;
+  }
+  /// 16 of the 32 lanes of each quarter are used.
+  bool usesHalfOfLanes() const { return rowsPerCta() == 64 && !isSplit(); }
   /// Lane of D's row `row` of a CTA (and of its first half when split).
   unsigned laneOf(unsigned row) const;
+  /// Elements of a row of A that are stored.
+  unsigned codesOfA() const {
+    return descriptor.sparse ? descriptor.k / 2 : descriptor.k;
+  }
 
   bool readMatrix(Cta &cta, const SmemDescriptor &source, unsigned rows,
                   bool isA, unsigned firstRow, MmaMatrix &out);
   bool readTransposed(Cta &cta, const SmemDescriptor &source, unsigned rows,
-                      unsigned bits, unsigned firstRow, MmaMatrix &out);
+                      bool isA, unsigned firstRow, MmaMatrix &out);
   /// `size` (at most 16) bytes of shared memory, or null after a fault.
   const uint8_t *fetch(Cta &cta, uint32_t address, unsigned size);
   bool readFromTmem(Cta &cta, MmaMatrix &out);
+  /// The positions along K of A's elements.
+  bool readMetadata(Cta &cta, MmaTile &tile);
   bool readScales(Cta &cta, TmemAddress place, unsigned id, MmaMatrix &out);
   bool multiply(Cta &cta, unsigned ctaIndex, const MmaTile &tile);
   bool multiplyIntegers(Cta &cta, unsigned ctaIndex, const MmaTile &tile);

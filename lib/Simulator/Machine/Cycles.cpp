@@ -91,12 +91,13 @@ std::vector<std::pair<const char *, uint64_t>> CycleCosts::list() const {
 }
 
 PipeCost CycleCosts::tcgen05Mma(unsigned m, unsigned n, unsigned ctas,
-                                bool aInTmem) const {
+                                bool aInTmem, bool sparse) const {
   // A CTA of a pair multiplies its rows by all columns and reads half of B. One
   // CTA alone takes as long for 64 rows as for 128.
   uint64_t rows = m / ctas;
   uint64_t multiply = (ctas == 1 ? 128 : rows) * uint64_t{n} / 256;
-  uint64_t read = ((aInTmem ? 0 : rows) + n / ctas) * 32 / 128;
+  uint64_t columns = n / ctas * (sparse ? 2 : 1);
+  uint64_t read = ((aInTmem ? 0 : rows) + columns) * 32 / 128;
   uint64_t tail = ctas == 2 ? mmaPairTail : mmaTail;
   return {std::max(multiply, read),
           tail - (aInTmem ? std::min(tail, tmemOperandGain) : 0)};

@@ -136,14 +136,19 @@ std::string decodeWgmmaDescriptor(uint64_t bits, SmemDescriptor &d) {
 }
 
 std::string decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
-                                        unsigned ctaGroup,
+                                        bool sparse, unsigned ctaGroup,
                                         InstructionDescriptor &d) {
   d = InstructionDescriptor();
   bool scaled = kind == MmaKind::MxF8F6F4 || kind == MmaKind::MxF4 ||
                 kind == MmaKind::MxF4NvF4;
   bool fourBit = kind == MmaKind::MxF4 || kind == MmaKind::MxF4NvF4;
-  if (field(bits, 2, 1))
-    return "sparse matrices are not supported";
+  if (field(bits, 2, 1) != sparse)
+    return expected(sparse ? "1 in bit 2 (sparse) of the instruction "
+                             "descriptor of tcgen05.mma.sp"
+                           : "0 in bit 2 (sparse) of the instruction "
+                             "descriptor of tcgen05.mma",
+                    field(bits, 2, 1));
+  d.sparse = sparse;
   auto typeA = static_cast<unsigned>(field(bits, 7, 3));
   auto typeB = static_cast<unsigned>(field(bits, 10, fourBit ? 2 : 3));
   d.negateA = field(bits, 13, 1);
@@ -175,6 +180,13 @@ std::string decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
       return expected("a result type of f16 (0) or f32 (1)", result);
     d.f16Result = result == 0;
     d.saturate = integer && field(bits, 3, 1);
+    d.sparsitySelector = sparse ? static_cast<unsigned>(field(bits, 0, 2)) : 0;
+    bool selects = kind == MmaKind::F16 || kind == MmaKind::TF32;
+    if (d.sparsitySelector > 1 && selects)
+      return "a sparsity selector of " + std::to_string(d.sparsitySelector) +
+             " is not supported; expected 0 or 1";
+    if (d.sparsitySelector && !selects)
+      return expected("a sparsity selector of 0", d.sparsitySelector);
     if (field(bits, 23, 1) || field(bits, 29, 3) ||
         (!integer && field(bits, 3, 1)))
       return "expected zeros in bits 3, 23 and 29-31 of the instruction "
@@ -238,16 +250,20 @@ std::string decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
     d.k = 64;
     break;
   }
+  if (sparse)
+    d.k *= 2;
   if (kind == MmaKind::MxF8F6F4 || kind == MmaKind::MxF4)
     if (d.scale != ScaleType::UE8M0)
       return "expected scale type 1 (ue8m0)";
   if (d.f16Result && kind == MmaKind::TF32)
     return "expected an f32 result for tf32";
-  bool legalM = ctaGroup == 1 ? d.m == 128 || (d.m == 64 && !scaled)
-                              : d.m == 256 || d.m == 128;
+  bool legalM = ctaGroup == 1
+                    ? d.m == 128 || (d.m == 64 && !scaled)
+                    : d.m == 256 || (d.m == 128 && !(scaled && sparse));
   if (!legalM)
-    return expected(ctaGroup == 1 ? (scaled ? "M = 128" : "M = 64 or 128")
-                                  : "M = 128 or 256",
+    return expected(ctaGroup == 1      ? (scaled ? "M = 128" : "M = 64 or 128")
+                    : scaled && sparse ? "M = 256"
+                                       : "M = 128 or 256",
                     d.m);
   unsigned step = ctaGroup == 1 ? (d.m == 128 && !scaled ? 16 : 8) : 16;
   // Integers: 8, 16, 24 and then multiples of 16; pairs multiples of 32.

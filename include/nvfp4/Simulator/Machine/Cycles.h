@@ -52,9 +52,10 @@ struct CycleCosts {
 
   /// tcgen05.mma of M x N with 32 bytes of K, by one CTA or a pair: the larger
   /// of the time to multiply and that to read the operands. A that lies in
-  /// tensor memory is not read, and its results are there earlier.
+  /// tensor memory is not read, and its results are there earlier. With a
+  /// sparse A, B has 64 bytes of K.
   PipeCost tcgen05Mma(unsigned m, unsigned n, unsigned ctas,
-                      bool aInTmem = false) const;
+                      bool aInTmem = false, bool sparse = false) const;
   /// wgmma of 64 x N.
   PipeCost wgmma(unsigned n) const;
 

@@ -62,7 +62,7 @@ enum class ScaleType : uint8_t { UE4M3, UE8M0 };
 struct InstructionDescriptor {
   unsigned m = 0;
   unsigned n = 0;
-  /// Elements of the K dimension.
+  /// Elements of the K dimension; of a sparse A half of them are stored.
   unsigned k = 0;
   FloatFormat a{};
   FloatFormat b{};
@@ -84,12 +84,16 @@ struct InstructionDescriptor {
   ScaleType scale = ScaleType::UE8M0;
   unsigned scaleIdA = 0;
   unsigned scaleIdB = 0;
+  bool sparse = false;
+  /// Sparse f16 and tf32: the column of the metadata behind the first one.
+  unsigned sparsitySelector = 0;
 };
 
-/// Decodes the descriptor for `kind` and a CTA group of 1 or 2, and checks all
-/// fields and the shape. Returns what is wrong, or an empty string.
+/// Decodes the descriptor for `kind`, dense or sparse, and a CTA group of 1 or
+/// 2, and checks all fields and the shape. Returns what is wrong, or an empty
+/// string.
 std::string decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
-                                        unsigned ctaGroup,
+                                        bool sparse, unsigned ctaGroup,
                                         InstructionDescriptor &descriptor);
 
 } // namespace nvfp4::sim
