@@ -425,7 +425,8 @@ TEST(Sparse, SelectorNamesTheSecondColumn) {
 /// input.
 std::string reportsOf(const Problem &p, const Options &options,
                       const std::string &from, const std::string &to,
-                      const std::vector<uint64_t> &input) {
+                      const std::vector<uint64_t> &input,
+                      CheckProfile profile = CheckProfile::Cutlass) {
   std::string body = bodyOf(p, options, 1);
   if (!from.empty()) {
     size_t at = body.find(from);
@@ -434,6 +435,7 @@ std::string reportsOf(const Problem &p, const Options &options,
   }
   RunOptions run;
   run.check = true;
+  run.profile = profile;
   return runGrid(kernelOf(options.group, body), input, extentsOf(options), run)
       .reports;
 }
@@ -497,6 +499,22 @@ TEST(Sparse, IllegalMetadataIsNamed) {
     std::string reports = reportsOf(p, {}, "", "", inputOf(p, {}));
     expectReport(reports, "for row 77, chunk 5 of A, but got ");
     expectReport(reports, c.text);
+  }
+}
+
+TEST(Sparse, MetadataOfChunksOfZeros) {
+  // What CUTLASS's compressor leaves there is no metadata by the text, and
+  // harmless.
+  for (const Kind &kind : kinds) {
+    Problem p(kind, 128, 15);
+    unsigned perChunk = kind.stored() / kind.chunks();
+    for (unsigned c : {0u, kind.chunks() - 1}) {
+      p.metadata[size_t{40} * kind.chunks() + c] = 0;
+      std::fill_n(p.a.begin() + 40 * kind.stored() + c * perChunk, perChunk, 0);
+    }
+    expectProduct(p, {});
+    expectReport(reportsOf(p, {}, "", "", inputOf(p, {}), CheckProfile::Strict),
+                 "for row 40, chunk 0 of A, but got 0b0000");
   }
 }
 

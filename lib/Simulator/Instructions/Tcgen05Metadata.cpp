@@ -42,6 +42,17 @@ std::string binary(unsigned bits) {
   return text;
 }
 
+/// Whether the `count` codes of A from `first` on are zeros of either sign, or
+/// integers of 0.
+bool areZeros(const MmaMatrix &a, bool isInteger, size_t first,
+              unsigned count) {
+  unsigned sign = a.format.exponentBits + a.format.mantissaBits;
+  for (size_t i = first; i < first + count; ++i)
+    if (a.code(i) & ~(isInteger ? 0 : 1u << sign))
+      return false;
+  return true;
+}
+
 std::string legalText(bool isTf32) {
   return isTf32 ? "0b0100 or 0b1110"
                 : "0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110 or 0b1110";
@@ -70,6 +81,8 @@ bool MmaOperation::readMetadata(Cta &cta, MmaTile &tile) {
   if (Checker *checker = operation.machine->checker.get())
     checker->operationTmem(operation.id, cta, 15, column, columns,
                            Access::Read);
+  bool isStrict = operation.machine->options.profile == CheckProfile::Strict;
+  bool isInteger = attributes->kind == MmaKind::I8;
   Tmem &tmem = cta.tensorMemory();
   unsigned codes = codesOfA();
   tile.positions.resize(size_t{tile.a.rows} * codes);
@@ -89,7 +102,11 @@ bool MmaOperation::readMetadata(Cta &cta, MmaTile &tile) {
         written = false;
         index = legalPairs[0];
       }
-      if (!isLegal(index, isTf32)) {
+      // CUTLASS's compressor writes 0b0000 for a chunk of zeros.
+      size_t firstCode = size_t{row} * codes + chunk * (codes / chunks);
+      if (!isLegal(index, isTf32) &&
+          (isStrict ||
+           !areZeros(tile.a, isInteger, firstCode, codes / chunks))) {
         operation.fault(ReportKind::IllegalOperand,
                         "expected sparsity metadata " + legalText(isTf32) +
                             " for row " + std::to_string(row) + ", chunk " +
