@@ -56,9 +56,20 @@ struct LowerEncodeTensorMap : HostPattern<warpspec::EncodeTensorMapOp> {
       std::reverse(values.begin(), values.end());
       return host.array(values, /*bytes=*/8);
     };
+    SmallVector<Value> open;
+    for (auto [index, converted] :
+         llvm::zip_equal(op.getBox(), adaptor.getBox()))
+      open.push_back(
+          host.parameter(index.getType(), converted, *getTypeConverter()));
     SmallVector<Value> box;
-    for (int64_t extent : llvm::reverse(type.getShape()))
-      box.push_back(host.i32(extent));
+    ArrayRef<Value> rest = open;
+    for (int64_t extent : type.getShape()) {
+      if (ShapedType::isDynamic(extent))
+        box.push_back(rest.consume_front());
+      else
+        box.push_back(host.i32(extent));
+    }
+    std::reverse(box.begin(), box.end());
     Value map = host.room(kEntryBytes, kEntryBytes);
     host.call("nvfp4_kernel_tensor_map", Type(),
               {host.where(), host.i32(getMapType(type.getElementType())),

@@ -35,7 +35,7 @@ static LogicalResult verifyLowered(KernelOp kernel) {
 
 /// What the dialect can say of an operation and its pattern does not convert.
 static LogicalResult verifyConvertible(Operation *op) {
-  if (auto load = dyn_cast<TmaLoadRowsOp>(op)) {
+  if (auto load = dyn_cast<TmaLoadRowsOp>(op); load && !load.hasOpenRows()) {
     auto first = dyn_cast<BlockArgument>(load.getMaps().front());
     for (auto [i, map] : llvm::enumerate(load.getMaps())) {
       auto next = dyn_cast<BlockArgument>(map);

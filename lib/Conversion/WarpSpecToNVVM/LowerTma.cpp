@@ -100,19 +100,9 @@ struct TmaLoadRowsLowering : KernelPattern<TmaLoadRowsOp> {
     Value barrier = b.getPointer(
         Space::Shared, b.getBarrier(kernels.getPipeline(op), /*full=*/true,
                                     adaptor.getFill()));
-    // Parameters of 128 bytes that follow each other lie so: the address of the
-    // one for these rows, without a choice among all of them.
-    Value first = LLVM::PtrToIntOp::create(rewriter, loc, b.getI64(),
-                                           adaptor.getMaps().front());
-    Value number = b.shiftRight(b.add(adaptor.getRows(), -1), 3);
-    number = arith::MinUIOp::create(
-        rewriter, loc, number,
-        b.constant(static_cast<int64_t>(op.getMaps().size()) - 1));
-    Value offset = arith::ExtUIOp::create(rewriter, loc, b.getI64(),
-                                          b.multiply(number, kMapBytes));
-    Value address = arith::AddIOp::create(rewriter, loc, first, offset);
-    Value map = LLVM::IntToPtrOp::create(
-        rewriter, loc, LLVM::LLVMPointerType::get(op.getContext()), address);
+    Value map = adaptor.getMaps().front();
+    if (!op.hasOpenRows())
+      map = choose(b, adaptor.getMaps(), adaptor.getRows());
     NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
         rewriter, loc, target, map,
         ValueRange{adaptor.getColumn(), adaptor.getRow(), adaptor.getK()},
@@ -121,6 +111,22 @@ struct TmaLoadRowsLowering : KernelPattern<TmaLoadRowsOp> {
         Value());
     rewriter.eraseOp(op);
     return success();
+  }
+
+private:
+  /// The map of boxes of `rows` rows. Parameters of 128 bytes that follow each
+  /// other lie so: its address, without a choice among all of them.
+  static Value choose(AddressBuilder &b, ValueRange maps, Value rows) {
+    Value first =
+        LLVM::PtrToIntOp::create(b.b, b.loc, b.getI64(), maps.front());
+    Value number = b.shiftRight(b.add(rows, -1), 3);
+    number = arith::MinUIOp::create(
+        b.b, b.loc, number, b.constant(static_cast<int64_t>(maps.size()) - 1));
+    Value offset = arith::ExtUIOp::create(b.b, b.loc, b.getI64(),
+                                          b.multiply(number, kMapBytes));
+    Value address = arith::AddIOp::create(b.b, b.loc, first, offset);
+    return LLVM::IntToPtrOp::create(
+        b.b, b.loc, LLVM::LLVMPointerType::get(rows.getContext()), address);
   }
 };
 

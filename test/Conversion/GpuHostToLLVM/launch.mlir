@@ -27,8 +27,8 @@ func.func @launch(%a: !bytes, %out: !words, %rows: index, %alpha: f32) {
   // CHECK: %[[BYTES:.*]] = llvm.mlir.constant(128 : i64) : i64
   // CHECK-NEXT: %[[ROOM:.*]] = llvm.alloca %[[BYTES]] x i8 {alignment = 128 : i64}
   // Sizes, strides and the box come innermost first.
-  // CHECK: %[[BOX1:.*]] = llvm.mlir.constant(64 : i32)
   // CHECK: %[[BOX0:.*]] = llvm.mlir.constant(128 : i32)
+  // CHECK: %[[BOX1:.*]] = llvm.mlir.constant(64 : i32)
   // CHECK: %[[TYPE:.*]] = llvm.mlir.constant(0 : i32)
   // CHECK: %[[RANK:.*]] = llvm.mlir.constant(2 : i32)
   // CHECK: %[[SWIZZLE:.*]] = llvm.mlir.constant(2 : i32)

@@ -39,7 +39,7 @@ func.func @stride(%a: memref<8x64xi8, #gpu.address_space<global>>) {
 
 func.func @host(%a: memref<8x64xi8>) {
   // expected-error @below {{operand #0 must be memref in memory of the device, #gpu.address_space<global>, but got 'memref<8x64xi8>'}}
-  %map = "warpspec.encode_tensor_map"(%a) <{static_sizes = array<i64: 8, 64>, static_strides = array<i64: 64>, operandSegmentSizes = array<i32: 1, 0, 0>}>
+  %map = "warpspec.encode_tensor_map"(%a) <{static_sizes = array<i64: 8, 64>, static_strides = array<i64: 64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
       : (memref<8x64xi8>) -> !warpspec.tensor_map<8x64xi8>
   return
 }
@@ -175,5 +175,16 @@ func.func @extents() {
 func.func @layout() {
   // expected-error @below {{expected rows that follow each other, but got 'memref<4x4xf32, strided<[8, 1]>, #gpu.address_space<global>>'}}
   %y = warpspec.result 0() : memref<4x4xf32, strided<[8, 1]>, #gpu.address_space<global>>
+  return
+}
+
+// -----
+
+func.func @box(%a: memref<8x64xi8, #gpu.address_space<global>>, %n: index) {
+  %map = warpspec.encode_tensor_map %a sizes [8, 64] strides [64] box(%n)
+      : memref<8x64xi8, #gpu.address_space<global>> to !warpspec.tensor_map<?x64xi8>
+  // expected-error @below {{expected the 1 extents that the box leaves open, but got 0}}
+  %other = warpspec.encode_tensor_map %a sizes [8, 64] strides [64]
+      : memref<8x64xi8, #gpu.address_space<global>> to !warpspec.tensor_map<?x64xi8>
   return
 }

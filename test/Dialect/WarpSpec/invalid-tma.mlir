@@ -170,3 +170,36 @@ func.func @no_entries(%src: memref<?xi8, 1>, %at: i64, %fill: !warpspec.fill, %d
   warpspec.bulk_load %src[%at] to 0 of %dst fills(%fill) : memref<?xi8, 1> to memref<0x64xi8, #warpspec.smem>
   return
 }
+
+// -----
+
+// expected-error @below {{expected a known innermost box dimension}}
+func.func private @innermost(!warpspec.tensor_map<8x?xi8>)
+
+// -----
+
+!m = !warpspec.tensor_map<?x128xi8, swizzle = 128>
+func.func @open(%m: !m, %dst: memref<128x128xi8, #warpspec.smem<128>>, %fill: !warpspec.fill, %n: i32) {
+  // expected-error @below {{expected a box of known extents, but got '!warpspec.tensor_map<?x128xi8, swizzle = 128>'}}
+  warpspec.tma_load %m[%n, %n] to %dst fills(%fill) : !m to memref<128x128xi8, #warpspec.smem<128>>
+  return
+}
+
+// -----
+
+!m = !warpspec.tensor_map<2x?x64xbf16, swizzle = 128>
+func.func @maps(%m: !m, %dst: memref<2x16x64xbf16, #warpspec.smem<128>>, %fill: !warpspec.fill, %n: i32) {
+  warpspec.tma_load_rows %n of %m[%n, %n, %n] to %dst fills(%fill) : !m to memref<2x16x64xbf16, #warpspec.smem<128>>
+  // expected-error @below {{expected one map of boxes with an open number of rows, but got 2}}
+  warpspec.tma_load_rows %n of %m, %m[%n, %n, %n] to %dst fills(%fill) : !m, !m to memref<2x16x64xbf16, #warpspec.smem<128>>
+  return
+}
+
+// -----
+
+!m = !warpspec.tensor_map<?x8x64xbf16, swizzle = 128>
+func.func @blocks(%m: !m, %dst: memref<2x16x64xbf16, #warpspec.smem<128>>, %fill: !warpspec.fill, %n: i32) {
+  // expected-error @below {{expected map 0 with boxes of 2x?x64 like the target}}
+  warpspec.tma_load_rows %n of %m[%n, %n, %n] to %dst fills(%fill) : !m to memref<2x16x64xbf16, #warpspec.smem<128>>
+  return
+}

@@ -78,7 +78,7 @@ void TmaLoadRowsOp::getAccesses(Accesses &accesses) {
 Value TmaLoadRowsOp::getCountedFill() { return getFill(); }
 int64_t TmaLoadRowsOp::getTransactionBytes() {
   auto first = cast<TensorMapType>(getMaps().front().getType());
-  return first.getTransactionBytes() / 8;
+  return first.getTransactionBytes() / (hasOpenRows() ? 1 : 8);
 }
 Value TmaLoadRowsOp::getTransactionCount() { return getRows(); }
 

@@ -83,13 +83,13 @@ void nvfp4::warpspec::printParameters(OpAsmPrinter &printer, Operation *,
 void EncodeTensorMapOp::build(OpBuilder &builder, OperationState &state,
                               TensorMapType type, Value memory,
                               ArrayRef<OpFoldResult> sizes,
-                              ArrayRef<OpFoldResult> strides) {
+                              ArrayRef<OpFoldResult> strides, ValueRange box) {
   SmallVector<Value> dynamicSizes, dynamicStrides;
   SmallVector<int64_t> staticSizes, staticStrides;
   dispatchIndexOpFoldResults(sizes, dynamicSizes, staticSizes);
   dispatchIndexOpFoldResults(strides, dynamicStrides, staticStrides);
-  build(builder, state, type, memory, dynamicSizes, dynamicStrides, staticSizes,
-        staticStrides);
+  build(builder, state, type, memory, dynamicSizes, dynamicStrides, box,
+        staticSizes, staticStrides);
 }
 
 SmallVector<OpFoldResult> EncodeTensorMapOp::getMixedSizes() {
@@ -116,6 +116,11 @@ LogicalResult EncodeTensorMapOp::verify() {
            << " and " << getStaticStrides().size();
   if (rank > 5)
     return emitOpError("expected at most 5 dimensions, but got ") << rank;
+  auto open = llvm::count_if(getType().getShape(), ShapedType::isDynamic);
+  if (static_cast<int64_t>(getBox().size()) != open)
+    return emitOpError("expected the ")
+           << open << " extents that the box leaves open, but got "
+           << getBox().size();
   if (!isMapElement(getType().getElementType()))
     return emitOpError("expected elements of 8 bits, i16, f16, bf16 or "
                        "padded f4E2M1FN, but got ")

@@ -26,6 +26,8 @@ LogicalResult TensorMapOp::verify() {
 /// The box of `map` and the buffer are the same tile.
 static LogicalResult verifyBox(Operation *op, TensorMapType map, size_t rank,
                                MemRefType buffer) {
+  if (map.hasOpenExtents())
+    return op->emitOpError("expected a box of known extents, but got ") << map;
   if (rank != static_cast<size_t>(map.getRank()))
     return op->emitOpError("expected ")
            << map.getRank() << " coordinates, but got " << rank;
@@ -68,23 +70,34 @@ LogicalResult TmaLoadRowsOp::verify() {
     return emitOpError("expected a target of rank 3, but got ") << target;
   if (getMaps().empty())
     return emitOpError("expected at least one map, but got none");
+  bool isOpen = hasOpenRows();
   for (auto [number, map] : llvm::enumerate(getMaps())) {
     auto type = cast<TensorMapType>(map.getType());
-    int64_t rows = 8 * (static_cast<int64_t>(number) + 1);
+    int64_t rows =
+        isOpen ? ShapedType::kDynamic : 8 * (static_cast<int64_t>(number) + 1);
     if (type.getShape() != ArrayRef<int64_t>{target.getDimSize(0), rows,
                                              target.getDimSize(2)} ||
         type.getElementType() != target.getElementType() ||
         type.getSwizzle() != getSwizzle(target))
       return emitOpError("expected map ")
              << number << " with boxes of " << target.getDimSize(0) << "x"
-             << rows << "x" << target.getDimSize(2) << " like the target, but "
+             << (isOpen ? "?" : std::to_string(rows)) << "x"
+             << target.getDimSize(2) << " like the target, but "
              << "got " << type;
   }
+  if (isOpen && getMaps().size() > 1)
+    return emitOpError("expected one map of boxes with an open number of rows, "
+                       "but got ")
+           << getMaps().size();
   int64_t most = 8 * static_cast<int64_t>(getMaps().size());
   if (most > target.getDimSize(1))
     return emitOpError("expected at most ")
            << target.getDimSize(1) / 8 << " maps, but got " << getMaps().size();
   return success();
+}
+
+bool TmaLoadRowsOp::hasOpenRows() {
+  return cast<TensorMapType>(getMaps().front().getType()).hasOpenExtents();
 }
 
 LogicalResult BulkLoadOp::verify() {

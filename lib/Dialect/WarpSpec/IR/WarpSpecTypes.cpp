@@ -104,7 +104,7 @@ Type TensorMapType::parse(AsmParser &parser) {
   unsigned swizzle = 0;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() ||
-      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/true) ||
       parser.parseType(element))
     return {};
   if (succeeded(parser.parseOptionalComma()) &&
@@ -119,9 +119,8 @@ Type TensorMapType::parse(AsmParser &parser) {
 
 void TensorMapType::print(AsmPrinter &printer) const {
   printer << "<";
-  for (int64_t size : getShape())
-    printer << size << "x";
-  printer << getElementType();
+  printer.printDimensionList(getShape());
+  printer << "x" << getElementType();
   if (getSwizzle())
     printer << ", swizzle = " << getSwizzle();
   printer << ">";
@@ -141,8 +140,10 @@ int64_t TensorMapType::getSharedBytes() const {
 }
 
 int64_t TensorMapType::getTransactionBytes() const {
-  return ShapedType::getNumElements(getShape()) *
-         getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t elements = 1;
+  for (int64_t size : getShape())
+    elements *= ShapedType::isDynamic(size) ? 1 : size;
+  return elements * getElementType().getIntOrFloatBitWidth() / 8;
 }
 
 LogicalResult
@@ -152,8 +153,10 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.empty() || shape.size() > 5)
     return emitError() << "expected 1 to 5 dimensions, but got "
                        << shape.size();
+  if (ShapedType::isDynamic(shape.back()))
+    return emitError() << "expected a known innermost box dimension";
   for (int64_t size : shape)
-    if (size < 1 || size > 256)
+    if (!ShapedType::isDynamic(size) && (size < 1 || size > 256))
       return emitError() << "expected box dimensions in [1, 256], but got "
                          << size;
   if (!isSwizzle(swizzle))

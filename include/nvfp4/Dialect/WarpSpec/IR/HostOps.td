@@ -29,8 +29,9 @@ def WarpSpec_EncodeTensorMapOp : WarpSpec_Op<"encode_tensor_map", [Pure,
     Describes a tensor at the address of `memory` to TMA: `sizes` in elements
     and `strides` in bytes, outermost dimension first, the last of which has no
     stride, for its elements follow each other. The type says the box that one
-    copy moves, the type of the elements and the swizzle. The address is part of
-    the map. A tensor without elements is one of zeros.
+    copy moves, the type of the elements and the swizzle; `box` has the extents
+    that the type leaves open. The address is part of the map. A tensor without
+    elements is one of zeros.
 
     A size that is no coordinate of 32 bits fails the call. TMA wants the
     address and the strides to be multiples of 16 bytes.
@@ -48,17 +49,18 @@ def WarpSpec_EncodeTensorMapOp : WarpSpec_Op<"encode_tensor_map", [Pure,
   }];
   let arguments = (ins WarpSpec_DeviceMemRef:$memory,
                        Variadic<Index>:$sizes, Variadic<Index>:$strides,
-                       DenseI64ArrayAttr:$static_sizes,
+                       Variadic<Index>:$box, DenseI64ArrayAttr:$static_sizes,
                        DenseI64ArrayAttr:$static_strides);
   let results = (outs WarpSpec_TensorMapType:$result);
   let assemblyFormat = [{
     $memory `sizes` custom<DynamicIndexList>($sizes, $static_sizes)
     `strides` custom<DynamicIndexList>($strides, $static_strides)
-    attr-dict `:` type($memory) `to` type($result)
+    (`box` `(` $box^ `)`)? attr-dict `:` type($memory) `to` type($result)
   }];
   let builders = [OpBuilder<(ins "TensorMapType":$type, "::mlir::Value":$memory,
     "::llvm::ArrayRef<::mlir::OpFoldResult>":$sizes,
-    "::llvm::ArrayRef<::mlir::OpFoldResult>":$strides)>];
+    "::llvm::ArrayRef<::mlir::OpFoldResult>":$strides,
+    CArg<"::mlir::ValueRange", "{}">:$box)>];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::mlir::OpFoldResult> getMixedSizes();
     ::llvm::SmallVector<::mlir::OpFoldResult> getMixedStrides();

@@ -81,6 +81,7 @@ def WarpSpec_TmaLoadRowsOp : WarpSpec_Op<"tma_load_rows", [
     One of a family of maps of one tensor `[k / c, rows, c]`: map i has boxes of
     8 (i + 1) rows. `rows` is a multiple of 8 of at most as many rows as the last
     map has; the K blocks of the box are adjacent in the slot, `rows` rows each.
+    Or one map whose box has an open number of rows: the host has chosen `rows`.
     The bytes are counted as those of `tma_load`, times the rows.
 
     Example:
@@ -104,6 +105,10 @@ def WarpSpec_TmaLoadRowsOp : WarpSpec_Op<"tma_load_rows", [
     $rows `of` $maps `[` $k `,` $row `,` $column `]` `to` $target
     `fills` `(` $fill `)` (`cache` `` $cache^)? attr-dict
     `:` type($maps) `to` type($target)
+  }];
+  let extraClassDeclaration = [{
+    /// One map, whose box has the rows that are asked for.
+    bool hasOpenRows();
   }];
 }
 

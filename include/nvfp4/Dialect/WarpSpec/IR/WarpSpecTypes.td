@@ -76,7 +76,8 @@ def WarpSpec_TensorMapType : WarpSpec_Type<"TensorMap", "tensor_map"> {
     what the kernel must know of it: the box that one copy moves, outermost
     dimension first, its element type, and its swizzle. Elements of type
     `f4E2M1FN` are stored with padding (16 values in 16 bytes) as
-    `mxf8f6f4` reads them; packed FP4 is `i8`, two values in each.
+    `mxf8f6f4` reads them; packed FP4 is `i8`, two values in each. An extent of
+    the box but the innermost may be open, `?`: the host chooses it.
 
     Example:
 
@@ -94,9 +95,12 @@ def WarpSpec_TensorMapType : WarpSpec_Type<"TensorMap", "tensor_map"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
     /// Bytes that one copy adds to the transaction count of its barrier.
-    /// Padded FP4 counts packed bytes.
+    /// Padded FP4 counts packed bytes. Open extents count as 1.
     int64_t getTransactionBytes() const;
-    /// Bytes that one box takes in shared memory.
+    bool hasOpenExtents() const {
+      return ::mlir::ShapedType::isDynamicShape(getShape());
+    }
+    /// Bytes that one box takes in shared memory; its extents are known.
     int64_t getSharedBytes() const;
   }];
 }
