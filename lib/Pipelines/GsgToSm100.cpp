@@ -52,9 +52,7 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
     checks.data = !isOnDevice(options);
     pm.addPass(createEmitRuntimeChecksPass(checks));
   }
-  gsg::SplitListPassOptions split;
-  split.target = options.target;
-  pm.addPass(gsg::createSplitListPass(split));
+  pm.addPass(gsg::createSplitListPass());
   // Before versions, each of which would copy them.
   pm.addPass(gsg::createStackWeightsPass());
   // Before gate layouts are chosen, which quantised results narrow.

@@ -38,8 +38,6 @@ struct KernelFeatures {
   bool unscaledRows;
   /// Weights may be packed by relayout_weights.
   bool packedWeights;
-  /// One kernel computes all problems of a matmul_list.
-  bool lists;
   /// The longest run of gate or up columns whose pairs meet in one thread.
   int64_t longestGateRun;
   /// Addend and pre-activation may have another gate layout than the weights.

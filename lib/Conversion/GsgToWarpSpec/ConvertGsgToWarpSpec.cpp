@@ -71,25 +71,38 @@ static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
 }
 
 /// One kernel for all problems.
-static LogicalResult lowerList(ModuleOp module, MatmulListOp list,
-                               const strategy::Tcgen05Target &target) {
+template <typename Plan, typename Target>
+static LogicalResult lowerListByPlan(ModuleOp module, MatmulListOp list,
+                                     const Target &target) {
   OpBuilder b(list);
   MatmulOp first = createProblem(b, list, 0, list.getAlpha(), list.getBeta());
-  FailureOr<tcgen05::Plan> plan = tcgen05::Plan::get(list, first, target);
+  FailureOr<Plan> plan = Plan::get(list, first, target);
   if (failed(plan)) {
     first.erase();
     return failure();
   }
   Launch launch(module, list);
   HostNumber blocks;
-  tcgen05::Parameters parameters =
-      addListParameters(launch, *plan, list, first, blocks);
+  auto parameters = addListParameters(launch, *plan, list, first, blocks);
   buildKernel(launch, *plan, parameters, first);
   launch.shareEqualKernel();
   launch.run(blocks);
   first.erase();
   list.erase();
   return success();
+}
+
+static LogicalResult lowerList(ModuleOp module, MatmulListOp list,
+                               const KernelTarget &target) {
+  switch (target.getFamily()) {
+  case strategy::KernelFamily::Wgmma:
+    return lowerListByPlan<wgmma::Plan>(module, list,
+                                        cast<strategy::WgmmaTarget>(target));
+  case strategy::KernelFamily::Tcgen05:
+    return lowerListByPlan<tcgen05::Plan>(
+        module, list, cast<strategy::Tcgen05Target>(target));
+  }
+  llvm_unreachable("a family that is none");
 }
 
 static LogicalResult verifyDeviceMemory(Operation *op) {
@@ -125,13 +138,12 @@ struct ConvertGsgToWarpSpec
                           "gsg-decompose-scaled and one-shot-bufferize first");
           return signalPassFailure();
         }
-        if (!hasOneKernel(list, **kernels)) {
+        if (!hasOneKernel(list)) {
           refuseKernel(op, **kernels,
                        "this matmul_list; run gsg-split-list first");
           return signalPassFailure();
         }
-        if (failed(lowerList(getOperation(), list,
-                             cast<strategy::Tcgen05Target>(**kernels))))
+        if (failed(lowerList(getOperation(), list, **kernels)))
           return signalPassFailure();
         continue;
       }

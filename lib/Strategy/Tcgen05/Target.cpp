@@ -19,7 +19,6 @@ const KernelFeatures &Tcgen05Target::getFeatures() const {
   static constexpr KernelFeatures features = {.linearScales = false,
                                               .unscaledRows = false,
                                               .packedWeights = false,
-                                              .lists = true,
                                               .longestGateRun = 64,
                                               .outerGate = true,
                                               .roundsElements = false};

@@ -19,7 +19,6 @@ const KernelFeatures &WgmmaTarget::getFeatures() const {
   static constexpr KernelFeatures features = {.linearScales = true,
                                               .unscaledRows = true,
                                               .packedWeights = true,
-                                              .lists = false,
                                               .longestGateRun = 32,
                                               .outerGate = false,
                                               .roundsElements = true};

@@ -1,6 +1,6 @@
-// RUN: nvfp4-opt %s --gsg-split-list=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s --implicit-check-not=nvfp4_gemm_1
+// RUN: nvfp4-opt %s --gsg-split-list=all --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s --implicit-check-not=nvfp4_gemm_1
 
-// Problems of a list of which sm_90a makes products: those that differ in extents only share a kernel.
+// Problems of a list as products of their own: those that differ in extents only share a kernel.
 
 !a0 = !grouped_scaled_gemm.scaled<?x512, nvfp4>
 !b0 = !grouped_scaled_gemm.scaled<384x512, nvfp4>

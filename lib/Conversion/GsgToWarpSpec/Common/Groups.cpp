@@ -68,7 +68,7 @@ GroupPlace kernels::getGroup(const KernelContext &c,
   GroupingKind kind = c.getOp().getGrouping().getKind();
   switch (kind) {
   case GroupingKind::Dense:
-    return {c.i32(0), extents.rows, c.i32(0), {}, {}};
+    return {c.i32(0), extents.rows, c.i32(0), {}, {}, extents.tileRows};
   case GroupingKind::Batched:
   case GroupingKind::Masked:
     place.start = c.mul(g, extents.rows);

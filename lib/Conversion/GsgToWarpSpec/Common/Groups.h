@@ -25,6 +25,8 @@ struct GroupPlace {
   mlir::Value scaleAtom;
   /// Where groups lie along K: the first of its stages, and how many.
   mlir::Value firstStep, steps;
+  /// Rows of a tile, null where the kernel chooses them.
+  mlir::Value tileRows;
 };
 
 /// Group `g` of a product whose problem has these extents.

@@ -67,6 +67,13 @@ HostNumber HostMath::ceilDiv(HostNumber a, int64_t b) {
                                                    toI64(constant(b)))};
 }
 
+HostNumber HostMath::ceilDiv(HostNumber a, HostNumber b) {
+  if (b.known)
+    return ceilDiv(a, *b.known);
+  return {std::nullopt,
+          arith::CeilDivSIOp::create(builder, loc, toI64(a), b.value)};
+}
+
 HostNumber HostMath::atLeastOne(HostNumber a) {
   if (a.known)
     return constant(std::max<int64_t>(*a.known, 1));
@@ -79,4 +86,14 @@ HostNumber HostMath::atMost(HostNumber a, int64_t most) {
     return constant(std::min(*a.known, most));
   return {std::nullopt,
           arith::MinSIOp::create(builder, loc, a.value, toI64(constant(most)))};
+}
+
+HostNumber HostMath::choose(HostNumber number, int64_t most, HostNumber a,
+                            HostNumber b) {
+  if (number.known)
+    return *number.known <= most ? a : b;
+  Value is = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                                   number.value, toI64(constant(most)));
+  return {std::nullopt,
+          arith::SelectOp::create(builder, loc, is, toI64(a), toI64(b))};
 }

@@ -35,8 +35,12 @@ public:
   HostNumber add(HostNumber a, HostNumber b);
   HostNumber mul(HostNumber a, HostNumber b);
   HostNumber ceilDiv(HostNumber a, int64_t b);
+  HostNumber ceilDiv(HostNumber a, HostNumber b);
   HostNumber atLeastOne(HostNumber a);
   HostNumber atMost(HostNumber a, int64_t most);
+  /// `a` if `number` is at most `most`, else `b`.
+  HostNumber choose(HostNumber number, int64_t most, HostNumber a,
+                    HostNumber b);
   mlir::Value toI64(HostNumber number);
   mlir::Value toIndex(HostNumber number);
   mlir::OpFoldResult toFoldResult(HostNumber number);

@@ -17,9 +17,10 @@
 namespace nvfp4::gsg::kernels {
 
 /// Extents of a problem, i32: rows of one matrix of A (of all groups where they
-/// are ragged), columns of the product and of the result, stages along K.
+/// are ragged), columns of the product and of the result, stages along K; and
+/// rows of a tile, null where the kernel chooses them.
 struct ProblemExtents {
-  mlir::Value rows, columns, outColumns, steps;
+  mlir::Value rows, columns, outColumns, steps, tileRows;
 };
 
 /// Where a problem's results go: elements, or bytes of codes; boxes of it that
@@ -60,6 +61,8 @@ struct KernelParameters {
   mlir::Value seed;
   /// Of problems with extents of their own (ProblemTable.h).
   std::optional<Launch::Table> problems;
+  /// The host has chosen the rows of their tiles.
+  bool hasTileRows = false;
   /// Ragged scales start as upper_bound; else where their rows do.
   bool startsByGroup = false;
 };

@@ -222,14 +222,15 @@ Value Launch::addFloat(Value value) {
 //===----------------------------------------------------------------------===//
 
 Value Launch::addMap(const Buffer &buffer, warpspec::TensorMapType type,
-                     ArrayRef<HostNumber> sizes, ArrayRef<HostNumber> strides) {
+                     ArrayRef<HostNumber> sizes, ArrayRef<HostNumber> strides,
+                     ValueRange box) {
   auto fold = [&](ArrayRef<HostNumber> numbers) {
     return llvm::map_to_vector(numbers, [&](const HostNumber &number) {
       return math.toFoldResult(number);
     });
   };
   Value map = warpspec::EncodeTensorMapOp::create(
-      host, loc, type, buffer.memory, fold(sizes), fold(strides));
+      host, loc, type, buffer.memory, fold(sizes), fold(strides), box);
   if (!inTable)
     return addParameter(map, type);
   tableValues.push_back(map);
@@ -260,19 +261,30 @@ Value Launch::addScaleMap(const Buffer &buffer, int64_t atoms, int64_t rows) {
                 {math.constant(atomBytes), buffer.pitch});
 }
 
+Value Launch::addTokenMapOf(const Buffer &buffer, Type element, int64_t rows,
+                            int64_t blocks, ValueRange box) {
+  constexpr int64_t blockValues = 64, blockBytes = 128;
+  auto type = warpspec::TensorMapType::get(
+      host.getContext(), {blocks, rows, blockValues}, element, blockBytes);
+  return addMap(buffer, type,
+                {math.ceilDiv(buffer.pitch, blockBytes), buffer.rows,
+                 math.constant(blockValues)},
+                {math.constant(blockBytes), buffer.pitch}, box);
+}
+
 SmallVector<Value> Launch::addTokenMaps(const Buffer &buffer, Type element,
                                         int64_t most, int64_t blocks) {
-  constexpr int64_t blockValues = 64, blockBytes = 128;
   SmallVector<Value> maps;
-  for (int64_t rows = 8; rows <= most; rows += 8) {
-    auto type = warpspec::TensorMapType::get(
-        host.getContext(), {blocks, rows, blockValues}, element, blockBytes);
-    maps.push_back(addMap(buffer, type,
-                          {math.ceilDiv(buffer.pitch, blockBytes), buffer.rows,
-                           math.constant(blockValues)},
-                          {math.constant(blockBytes), buffer.pitch}));
-  }
+  for (int64_t rows = 8; rows <= most; rows += 8)
+    maps.push_back(addTokenMapOf(buffer, element, rows, blocks));
   return maps;
+}
+
+void Launch::addTokenMap(const Buffer &buffer, Type element, HostNumber rows,
+                         int64_t blocks) {
+  assert(inTable && "parameters have a family of maps");
+  addTokenMapOf(buffer, element, ShapedType::kDynamic, blocks,
+                math.toIndex(rows));
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,9 +301,7 @@ void Launch::addTableNumber(HostNumber number) {
   tableValues.push_back(math.toIndex(number));
 }
 
-void Launch::addTablePointer(const Buffer &buffer) {
-  tableValues.push_back(buffer.memory);
-}
+void Launch::addTablePointer(Value memory) { tableValues.push_back(memory); }
 
 Launch::Table Launch::endTable() {
   inTable = false;

@@ -95,16 +95,23 @@ public:
   Buffer addTokens(const ScaledOperand &rows, HostNumber columns,
                    mlir::Type element);
   /// Weights [matrices, rows, columns] with linear scales, or packed for
-  /// kernels that decode them to f16 or bf16: a pointer to bytes. `factors`
-  /// becomes a pointer to f32, or null if all are 128.
-  mlir::Value addCodedWeights(const ScaledOperand &weights, bool isF16,
-                              HostNumber matrices, HostNumber rows,
-                              HostNumber columns, mlir::Value &factors);
+  /// kernels that decode them to f16 or bf16: bytes, and an f32 of each matrix.
+  struct CodedWeights {
+    mlir::Value codes, factors;
+  };
+  CodedWeights packWeights(const ScaledOperand &weights, bool isF16,
+                           HostNumber matrices, HostNumber rows,
+                           HostNumber columns);
+  /// Whether the factors of packed weights are always 128.
+  static bool hasKnownFactors(const ScaledOperand &weights);
   /// Maps of a matrix of 16-bit elements with boxes of 8, 16, ... `most` rows
   /// by `blocks` K blocks of 64.
   llvm::SmallVector<mlir::Value> addTokenMaps(const Buffer &buffer,
                                               mlir::Type element, int64_t most,
                                               int64_t blocks);
+  /// The one with boxes of `rows` rows, in a table.
+  void addTokenMap(const Buffer &buffer, mlir::Type element, HostNumber rows,
+                   int64_t blocks);
 
   /// Begins a row of a table of problems. From here on maps are entries of the
   /// row and not parameters, and the functions that add them return null.
@@ -112,7 +119,7 @@ public:
   /// Words of the row, in the order of the calls: a number, known or not, is
   /// one, and a pointer is two.
   void addTableNumber(HostNumber number);
-  void addTablePointer(const Buffer &buffer);
+  void addTablePointer(mlir::Value memory);
   /// Ends the table.
   struct Table {
     /// Words of 32 bits in an entry of 128 bytes.
@@ -161,7 +168,12 @@ private:
                            bool isWritten = false);
   mlir::Value addMap(const Buffer &buffer, warpspec::TensorMapType type,
                      llvm::ArrayRef<HostNumber> sizes,
-                     llvm::ArrayRef<HostNumber> strides);
+                     llvm::ArrayRef<HostNumber> strides,
+                     mlir::ValueRange box = {});
+  /// A map with boxes of `rows` rows, or of as many as `box` says.
+  mlir::Value addTokenMapOf(const Buffer &buffer, mlir::Type element,
+                            int64_t rows, int64_t blocks,
+                            mlir::ValueRange box = {});
   /// The columns that whole stages for `columns` of K have.
   HostNumber countStagedColumns(HostNumber columns);
   /// Whether scales of groups along K follow each other.

@@ -146,36 +146,36 @@ Buffer Launch::addTokens(const ScaledOperand &rows, HostNumber columns,
   return {out, count, pitch, pitch};
 }
 
-Value Launch::addCodedWeights(const ScaledOperand &weights, bool isF16,
-                              HostNumber matrices, HostNumber rows,
-                              HostNumber columns, Value &factors) {
+bool Launch::hasKnownFactors(const ScaledOperand &weights) {
+  return getFormat(weights) == format::BlockFormat::NVFP4;
+}
+
+Launch::CodedWeights Launch::packWeights(const ScaledOperand &weights,
+                                         bool isF16, HostNumber matrices,
+                                         HostNumber rows, HostNumber columns) {
   constexpr int64_t blockRows = format::wgmma::kBlockRows,
                     blockColumns = format::wgmma::kBlockColumns;
+  if (weights.type.isCoded())
+    return {weights.data, weights.scales};
   format::BlockFormat kind = getFormat(weights);
   format::wgmma::Coding coding{format::elementKind(kind),
                                format::scaleKind(kind)};
-  Value data = weights.data, scales = weights.scales;
-  if (!weights.type.isCoded()) {
-    HostNumber blocks =
-        math.mul(math.ceilDiv(rows, blockRows),
-                 math.ceilDiv(countStagedColumns(columns), blockColumns));
-    HostNumber bytes = math.mul(blocks, math.constant(coding.blockBytes()));
-    data = allocate(matrices, bytes, host.getI8Type());
-    scales = allocate({matrices}, host.getF32Type());
-    // Otherwise they depend on the weights alone, and may be packed once.
-    bool isAlongK = groups.numAlongK.known != 0;
-    warpspec::StageWeightsOp::create(
-        host, loc, weights.data, weights.scales,
-        host.getStringAttr(getFormatName(weights)),
-        isF16 ? host.getUnitAttr() : UnitAttr(),
-        isCompact(weights) ? host.getUnitAttr() : UnitAttr(),
-        math.toIndex(columns), isAlongK ? groups.offsets : Value(),
-        isAlongK ? groups.form : warpspec::GroupFormAttr(),
-        host.getI64IntegerAttr(isAlongK ? groups.align : 1),
-        host.getI64IntegerAttr(groups.stage), data, scales);
-  }
-  Value pointer = addPointer(data, Read);
-  if (kind != format::BlockFormat::NVFP4)
-    factors = addPointer(scales, Read);
-  return pointer;
+  HostNumber blocks =
+      math.mul(math.ceilDiv(rows, blockRows),
+               math.ceilDiv(countStagedColumns(columns), blockColumns));
+  HostNumber bytes = math.mul(blocks, math.constant(coding.blockBytes()));
+  CodedWeights packed = {allocate(matrices, bytes, host.getI8Type()),
+                         allocate({matrices}, host.getF32Type())};
+  // Otherwise they depend on the weights alone, and may be packed once.
+  bool isAlongK = groups.numAlongK.known != 0;
+  warpspec::StageWeightsOp::create(
+      host, loc, weights.data, weights.scales,
+      host.getStringAttr(getFormatName(weights)),
+      isF16 ? host.getUnitAttr() : UnitAttr(),
+      isCompact(weights) ? host.getUnitAttr() : UnitAttr(),
+      math.toIndex(columns), isAlongK ? groups.offsets : Value(),
+      isAlongK ? groups.form : warpspec::GroupFormAttr(),
+      host.getI64IntegerAttr(isAlongK ? groups.align : 1),
+      host.getI64IntegerAttr(groups.stage), packed.codes, packed.factors);
+  return packed;
 }

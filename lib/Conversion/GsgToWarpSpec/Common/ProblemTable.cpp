@@ -27,10 +27,11 @@ static int64_t getEntries(const Launch::Table &table) {
 }
 
 /// A word of the row of problem `g`.
-static Value loadWord(const KernelContext &c, Value g, ProblemWord word) {
+static Value loadWord(const KernelContext &c, Value g, ProblemWord word,
+                      int64_t offset = 0) {
   const Launch::Table &table = *c.parameters.problems;
   Value row = c.mul(g, getEntries(table) * Launch::Table::kEntryWords);
-  Value at = c.add(row, c.i32(static_cast<int64_t>(word)));
+  Value at = c.add(row, c.i32(static_cast<int64_t>(word) + offset));
   return memref::LoadOp::create(c.b, c.loc, table.words, c.toIndex(at));
 }
 
@@ -42,6 +43,8 @@ ProblemExtents kernels::getExtents(const KernelContext &c, Value g) {
   extents.columns = loadWord(c, g, ProblemWord::Columns);
   extents.outColumns = extents.columns;
   extents.steps = loadWord(c, g, ProblemWord::Steps);
+  if (c.parameters.hasTileRows)
+    extents.tileRows = loadWord(c, g, ProblemWord::Width);
   return extents;
 }
 
@@ -54,6 +57,23 @@ Value kernels::getMap(const KernelContext &c, Value map, Value g, unsigned i) {
                                        c.add(row, c.i32(i + 1)));
 }
 
+Value kernels::getDistance(const KernelContext &c, Value g, ProblemWord pointer,
+                           Value first) {
+  OpBuilder &b = c.b;
+  Location loc = c.loc;
+  Type i64 = b.getI64Type();
+  auto load = [&](int64_t offset) -> Value {
+    return arith::ExtUIOp::create(b, loc, i64, loadWord(c, g, pointer, offset));
+  };
+  Value low = load(0), high = load(1);
+  Value shift = arith::ConstantIntOp::create(b, loc, 32, 64);
+  high = arith::ShLIOp::create(b, loc, high, shift);
+  Value address = arith::OrIOp::create(b, loc, high, low);
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, first);
+  base = arith::IndexCastOp::create(b, loc, i64, base);
+  return arith::SubIOp::create(b, loc, address, base);
+}
+
 ResultPlace kernels::getResult(const KernelContext &c, Value g, bool hasMap,
                                unsigned map) {
   if (!c.parameters.problems)
@@ -63,18 +83,7 @@ ResultPlace kernels::getResult(const KernelContext &c, Value g, bool hasMap,
   Value firstResult = c.parameters.result.memref;
   ResultPlace result;
   result.stride = loadWord(c, g, ProblemWord::OutStride);
-  // The pointer, as a distance from that of the first problem.
-  Type i64 = b.getI64Type();
-  auto load = [&](ProblemWord word) -> Value {
-    return arith::ExtUIOp::create(b, loc, i64, loadWord(c, g, word));
-  };
-  Value low = load(ProblemWord::OutLow), high = load(ProblemWord::OutHigh);
-  Value shift = arith::ConstantIntOp::create(b, loc, 32, 64);
-  high = arith::ShLIOp::create(b, loc, high, shift);
-  Value address = arith::OrIOp::create(b, loc, high, low);
-  Value base =
-      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, firstResult);
-  Value distance = arith::SubIOp::create(b, loc, c.toIndex(address), base);
+  Value distance = c.toIndex(getDistance(c, g, ProblemWord::Out, firstResult));
   auto type = cast<MemRefType>(firstResult.getType());
   Value offset = arith::DivSIOp::create(
       b, loc, distance, c.index(type.getElementTypeBitWidth() / 8));

@@ -17,15 +17,18 @@
 
 namespace nvfp4::gsg::kernels {
 
-/// Words of a row of the table, in the order of their places. The pointer to
-/// the result is two.
+/// Words of a row of the table, in the order of their places. A pointer is two,
+/// of which the first has an even place.
 enum class ProblemWord : int64_t {
   Rows,
   Columns,
   Steps,
   OutStride,
-  OutLow,
-  OutHigh
+  Out,
+  /// Rows of a tile. From here on, of kernels for wgmma alone.
+  Width = 6,
+  Weights = 8,
+  Factors = 10
 };
 
 /// The extents of problem `g`, which are loaded where problems have their own.
@@ -35,6 +38,11 @@ ProblemExtents getExtents(const KernelContext &context, mlir::Value g);
 /// map number `map`.
 ResultPlace getResult(const KernelContext &context, mlir::Value g, bool hasMap,
                       unsigned map);
+
+/// How many bytes from `first` on, the pointer of the first problem, problem
+/// `g` has its own, i64.
+mlir::Value getDistance(const KernelContext &context, mlir::Value g,
+                        ProblemWord pointer, mlir::Value first);
 
 /// Map number `i` of problem `g`, or `map` if all have the same.
 mlir::Value getMap(const KernelContext &context, mlir::Value map, mlir::Value g,

@@ -50,7 +50,7 @@ void kernels::forEachTile(const KernelContext &c, const TileLoop &tiles,
       c.mul(c.ceilDiv(group.rows, tiles.rows), tiles.splitK),
       c.ceilDiv(problem.columns, tiles.columns)};
   if (tiles.ring)
-    yielded.push_back(tiles.cost(group));
+    yielded.push_back(tiles.cost(problem, group));
   warpspec::YieldOp::create(b, loc, yielded);
   Block &block = loop.getBody().emplaceBlock();
   SmallVector<Type> types(loop.getNumTileArguments() + inits.size(), i32Type);

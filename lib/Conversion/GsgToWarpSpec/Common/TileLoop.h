@@ -50,7 +50,9 @@ struct TileLoop {
   /// finds its own where it is null.
   mlir::Value ring = {};
   /// What a tile of a group costs, asked where tiles go through a ring.
-  llvm::function_ref<mlir::Value(const GroupPlace &group)> cost = nullptr;
+  llvm::function_ref<mlir::Value(const ProblemExtents &extents,
+                                 const GroupPlace &group)>
+      cost = nullptr;
   /// Stream-K: steps along K, so that tiles may be shared by blocks, and
   /// whether several may take parts of one at the same time.
   mlir::Value steps = {};

@@ -51,7 +51,7 @@ Parameters tcgen05::addListParameters(Launch &launch, const Plan &plan,
         launch.addBuffer(out, rows, rowBytes, 16, Launch::Read | Launch::Write);
     if (i == 0)
       firstResult = result;
-    std::array<HostNumber, static_cast<size_t>(ProblemWord::OutLow)> numbers;
+    std::array<HostNumber, static_cast<size_t>(ProblemWord::Out)> numbers;
     auto place = [&](ProblemWord word) -> HostNumber & {
       return numbers[static_cast<size_t>(word)];
     };
@@ -64,7 +64,7 @@ Parameters tcgen05::addListParameters(Launch &launch, const Plan &plan,
     launch.beginTableRow();
     for (const HostNumber &word : numbers)
       launch.addTableNumber(word);
-    launch.addTablePointer(result);
+    launch.addTablePointer(result.memory);
     addOperandMaps(launch, one, k);
     int64_t boxBytes = plan.resultColumns * bytes;
     if (plan.staged)

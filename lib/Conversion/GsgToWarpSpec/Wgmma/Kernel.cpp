@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+#include "../Common/ProblemTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -67,8 +68,10 @@ static Value getTileCost(const Kernel &k, const GroupPlace &group) {
 
 void Kernel::forEachTile(function_ref<void(const TileState &tile)> body) const {
   TileLoop tiles{.rows = plan.width, .columns = plan.getColumns()};
-  auto cost = [&](const GroupPlace &group) {
-    return getTileCost(*this, group);
+  auto cost = [&](const ProblemExtents &extents, const GroupPlace &group) {
+    Value each = getTileCost(*this, group);
+    // Problems of a list have a K of their own.
+    return isList() ? arith::MulIOp::create(b, loc, each, extents.steps) : each;
   };
   tiles.ring = buffers.ring;
   tiles.cost = cost;
@@ -86,6 +89,15 @@ void Kernel::forEachTile(function_ref<void(const TileState &tile)> body) const {
 }
 
 TileRows Kernel::getRows(const GroupPlace &group, Value m) const {
+  TileRows rows;
+  rows.width = group.tileRows ? group.tileRows : chooseWidth(group);
+  rows.first = mul(m, rows.width);
+  rows.count =
+      arith::MinSIOp::create(b, loc, rows.width, sub(group.rows, rows.first));
+  return rows;
+}
+
+Value Kernel::chooseWidth(const GroupPlace &group) const {
   auto roundUp = [&](Value value, int64_t to) {
     return mul(ceilDiv(value, to), to);
   };
@@ -99,12 +111,7 @@ TileRows Kernel::getRows(const GroupPlace &group, Value m) const {
                                       i32(plan.width));
   Value isNarrow =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, each, i32(64));
-  TileRows rows;
-  rows.width = arith::SelectOp::create(b, loc, isNarrow, narrow, wide);
-  rows.first = mul(m, rows.width);
-  rows.count =
-      arith::MinSIOp::create(b, loc, rows.width, sub(group.rows, rows.first));
-  return rows;
+  return arith::SelectOp::create(b, loc, isNarrow, narrow, wide);
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,8 +148,17 @@ void wgmma::buildLoadRole(const Kernel &kernel) {
     for (int64_t i = 0; i < plan.warpgroups; ++i) {
       Value strip = arith::MinSIOp::create(b, loc, add(firstStrip, i32(i)),
                                            kernel.sub(strips, i32(1)));
-      Value all = isAlongK ? strip : add(kernel.mul(tile.group, strips), strip);
+      bool isStack = !isAlongK && !kernel.isList();
+      Value all = isStack ? add(kernel.mul(tile.group, strips), strip) : strip;
       starts.push_back(mulWide(wide(all), stripBytes));
+    }
+    SmallVector<Value> maps = kernel.own.tokenMaps;
+    if (kernel.isList()) {
+      Value distance = getDistance(kernel, tile.group, ProblemWord::Weights,
+                                   kernel.own.weights);
+      for (Value &start : starts)
+        start = arith::AddIOp::create(b, loc, start, distance);
+      maps.push_back(getMap(kernel, Value(), tile.group, 0));
     }
     auto hint = [&](CacheHint value) {
       return CacheHintAttr::get(b.getContext(), value);
@@ -156,10 +172,9 @@ void wgmma::buildLoadRole(const Kernel &kernel) {
                            arith::AddIOp::create(b, loc, start, at),
                            static_cast<uint32_t>(i), fill.getSlot()[0],
                            fill.getToken(), hint(CacheHint::EvictFirst));
-      TmaLoadRowsOp::create(b, loc, rows.width, kernel.own.tokenMaps,
-                            kernel.mul(k, plan.blocks), row, i32(0),
-                            fill.getSlot()[1], fill.getToken(),
-                            hint(CacheHint::EvictLast));
+      TmaLoadRowsOp::create(
+          b, loc, rows.width, maps, kernel.mul(k, plan.blocks), row, i32(0),
+          fill.getSlot()[1], fill.getToken(), hint(CacheHint::EvictLast));
     };
     Value from = plan.isCut ? tile.from : i32(0);
     Value to = plan.isCut ? tile.to : steps;

@@ -44,10 +44,16 @@ struct Kernel : kernels::KernelContext {
   /// width, as small as it can be.
   TileRows getRows(const kernels::GroupPlace &group, mlir::Value m) const;
 
+  /// Whether problems have their own extents, operands and results.
+  bool isList() const { return parameters.problems.has_value(); }
+
   const Plan &plan;
   /// Those that no other target has.
   const Parameters &own;
   const Buffers buffers;
+
+private:
+  mlir::Value chooseWidth(const kernels::GroupPlace &group) const;
 };
 
 /// Builds the roles of a kernel whose parameters exist.
@@ -61,6 +67,7 @@ void buildMathRole(const Kernel &kernel);
 /// What a warpgroup has of a tile's product.
 struct TileProduct {
   kernels::GroupPlace group;
+  kernels::ResultPlace result;
   TileRows rows;
   /// The sums, of warpgroup number `warpgroup` of the block (i32).
   mlir::Value fragment, warpgroup;

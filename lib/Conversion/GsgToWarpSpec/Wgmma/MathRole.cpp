@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Common/ProblemTable.h"
 #include "Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -92,6 +93,7 @@ void wgmma::buildMathRole(const Kernel &kernel) {
   kernel.forEachTile([&](const TileState &tile) {
     TileProduct product;
     product.warpgroup = warpgroup;
+    product.result = getResult(kernel, tile.group, /*hasMap=*/false, 0);
     product.group = getGroup(kernel, tile.extents, tile.group);
     product.rows = kernel.getRows(product.group, tile.m);
     auto fragment = VectorType::get({plan.width / 2}, b.getF32Type());

@@ -17,6 +17,15 @@ using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::kernels;
 using namespace nvfp4::gsg::wgmma;
 
+void wgmma::addWeights(Launch &launch, const Plan &plan,
+                       const Launch::CodedWeights &weights,
+                       Parameters &parameters) {
+  parameters.weights =
+      launch.addPointer(weights.codes, Launch::Read, launch.host.getI8Type());
+  if (!Launch::hasKnownFactors(plan.weights))
+    parameters.factors = launch.addPointer(weights.factors, Launch::Read);
+}
+
 Parameters wgmma::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
                                 HostNumber &blocks) {
   HostMath &math = launch.math;
@@ -33,10 +42,10 @@ Parameters wgmma::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
   Buffer buffer = launch.addTokens(plan.a, k, plan.element);
   parameters.tokenMaps =
       launch.addTokenMaps(buffer, plan.element, plan.width, plan.blocks);
-  parameters.weights =
-      launch.addCodedWeights(plan.weights, plan.element.isF16(),
-                             isAlongK ? math.constant(1) : extents.groups,
-                             extents.columns, k, parameters.factors);
+  Launch::CodedWeights weights = launch.packWeights(
+      plan.weights, plan.element.isF16(),
+      isAlongK ? math.constant(1) : extents.groups, extents.columns, k);
+  addWeights(launch, plan, weights, parameters);
   if (isAlongK)
     p.depth = launch.addNumber(k);
   addCommonParameters(launch, op, steps, /*boxColumns=*/0, p);

@@ -20,9 +20,11 @@ namespace nvfp4::gsg::wgmma {
 
 struct Parameters {
   kernels::KernelParameters common;
+  /// Empty where problems have their own.
   llvm::SmallVector<mlir::Value> tokenMaps;
   /// Bytes of coded weights; f32 by which the products of each matrix are to be
-  /// multiplied, null if it is 128 for all.
+  /// multiplied, null if it is 128 for all. Those of the first problem where
+  /// problems have their own.
   mlir::Value weights, factors;
 };
 
@@ -30,6 +32,16 @@ struct Parameters {
 /// number of tiles.
 Parameters addParameters(kernels::Launch &launch, const Plan &plan, MatmulOp op,
                          kernels::HostNumber &blocks);
+
+/// The same for the problems of `list`, of which `op` is the first.
+Parameters addListParameters(kernels::Launch &launch, const Plan &plan,
+                             MatmulListOp list, MatmulOp op,
+                             kernels::HostNumber &blocks);
+
+/// Pointers to packed weights.
+void addWeights(kernels::Launch &launch, const Plan &plan,
+                const kernels::Launch::CodedWeights &weights,
+                Parameters &parameters);
 
 } // namespace nvfp4::gsg::wgmma
 

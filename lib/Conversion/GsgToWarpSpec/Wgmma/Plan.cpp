@@ -32,13 +32,12 @@ static void setWarpgroups(Plan &plan, int64_t warpgroups) {
   plan.otherRegisters = isWide ? 32 : 40;
 }
 
-static std::string findUnsupportedLayout(const Plan &plan) {
-  ScaledType weights = plan.weights.type;
+static std::string findUnsupportedLayout(ScaledType rows, ScaledType weights) {
   if (!weights.isKMajor())
     return "weights whose blocks do not run along the last dimension";
   if (weights.getLayout() != ScaleLayout::Linear && !weights.isCoded())
     return "scales of weights that are not laid out by gsg-assign-scale-layout";
-  if (plan.a.type && plan.a.type.getLayout() != ScaleLayout::Linear)
+  if (rows && rows.getLayout() != ScaleLayout::Linear)
     return "scales of rows that are not laid out by gsg-assign-scale-layout";
   return "";
 }
@@ -185,7 +184,8 @@ FailureOr<Plan> Plan::get(MatmulOp op, const strategy::WgmmaTarget &target) {
   plan.weights =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())
           .front();
-  if (std::string what = findUnsupportedLayout(plan); !what.empty())
+  if (std::string what = findUnsupportedLayout(plan.a.type, plan.weights.type);
+      !what.empty())
     return refuse(what);
   setFormats(plan);
   plan.isPlain = hasPlainResults(op);
@@ -198,5 +198,24 @@ FailureOr<Plan> Plan::get(MatmulOp op, const strategy::WgmmaTarget &target) {
         !what.empty())
       return refuse(what);
   setCut(plan, op);
+  return plan;
+}
+
+FailureOr<Plan> Plan::get(MatmulListOp list, MatmulOp first,
+                          const strategy::WgmmaTarget &target) {
+  FailureOr<Plan> plan = get(first, target);
+  if (failed(plan))
+    return failure();
+  for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
+    if (std::string what =
+            findUnsupportedLayout(list.getLhsType(i), list.getRhsType(i));
+        !what.empty())
+      return refuseKernel(list, target, what);
+    int64_t columns =
+        cast<MemRefType>(list.getOuts()[i].getType()).getShape().back();
+    plan->isPlain &= !ShapedType::isDynamic(columns) && columns % 8 == 0;
+  }
+  // Steps along K differ.
+  plan->isCut = plan->inParts = false;
   return plan;
 }

@@ -76,6 +76,9 @@ struct Plan {
   /// kernels for `target` do not support and what they do.
   static mlir::FailureOr<Plan> get(MatmulOp op,
                                    const strategy::WgmmaTarget &target);
+  /// The same for all problems of `list`, of which `first` is one.
+  static mlir::FailureOr<Plan> get(MatmulListOp list, MatmulOp first,
+                                   const strategy::WgmmaTarget &target);
 };
 
 /// True if results are nothing but products times factors, in 16 bits and rows

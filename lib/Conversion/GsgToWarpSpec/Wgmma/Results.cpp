@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Common/ProblemTable.h"
 #include "Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,6 +31,11 @@ static Value getFactor(const Kernel &k, Value group) {
   if (!k.own.factors)
     return arith::ConstantOp::create(k.b, k.loc, k.b.getF32FloatAttr(128));
   Value matrix = k.parameters.depth ? k.i32(0) : group;
+  if (k.isList()) {
+    Value bytes = getDistance(k, group, ProblemWord::Factors, k.own.factors);
+    Value size = arith::ConstantIntOp::create(k.b, k.loc, 4, 64);
+    matrix = arith::DivSIOp::create(k.b, k.loc, bytes, size);
+  }
   return memref::LoadOp::create(k.b, k.loc, k.own.factors, k.toIndex(matrix));
 }
 
@@ -109,9 +115,8 @@ void Results::buildPlain() {
     Value loaded = SmemLoadOp::create(
         b, loc, VectorType::get({8}, element), staged,
         ValueRange{product.warpgroup, rowInChunk, mul(bits(thread, 7), 8)});
-    Value at =
-        flatten(add(row.row, rowInTile), parameters.result.stride, column);
-    vector::StoreOp::create(b, loc, loaded, parameters.result.memref,
+    Value at = flatten(add(row.row, rowInTile), product.result.stride, column);
+    vector::StoreOp::create(b, loc, loaded, product.result.memref,
                             ValueRange(at), false, llvm::Align(16));
   }
 }
@@ -140,7 +145,7 @@ void Results::build() {
     Value rowInTile = add(chunk, stagedRow);
     TileRow row;
     row.extents = tile.extents;
-    row.result = parameters.result;
+    row.result = product.result;
     row.group = tile.group;
     row.rowInGroup = add(rows.first, rowInTile);
     row.firstRow = add(product.group.start, rows.first);

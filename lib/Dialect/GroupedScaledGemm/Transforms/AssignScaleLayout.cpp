@@ -172,7 +172,7 @@ void ProductScales::assignLhs() {
 }
 
 void ProductScales::assignList(MatmulListOp list) {
-  auto assign = [&](MutableOperandRange target, ValueRange data,
+  auto assign = [&](MutableOperandRange operands, ValueRange data,
                     ValueRange scales, ArrayAttr types) {
     SmallVector<Value> assigned;
     SmallVector<Attribute> assignedTypes;
@@ -180,12 +180,15 @@ void ProductScales::assignList(MatmulListOp list) {
          getScaledOperands(data, scales, types)) {
       ScaledType to = operand.type;
       if (to.isKMajor() && !to.isCoded())
-        to = to.withLayout(ScaleLayout::Blocked, GroupStart::Whole);
+        to = to.withLayout(target.getFeatures().linearScales
+                               ? ScaleLayout::Linear
+                               : ScaleLayout::Blocked,
+                           GroupStart::Whole);
       bool stays = to == operand.type;
       assigned.push_back(stays ? operand.scales : relayout(operand, to));
       assignedTypes.push_back(TypeAttr::get(to));
     }
-    target.assign(assigned);
+    operands.assign(assigned);
     return b.getArrayAttr(assignedTypes);
   };
   list.setLhsTypesAttr(assign(list.getLhsScalesMutable(), list.getLhs(),
@@ -315,7 +318,7 @@ struct AssignScaleLayout
     getOperation()->walk([&](MatmulOp op) { products.push_back(op); });
     getOperation()->walk([&](MatmulListOp op) { lists.push_back(op); });
     for (MatmulListOp list : lists)
-      if (hasOneKernel(list, **kernels))
+      if (hasOneKernel(list))
         ProductScales(list, **kernels).assignList(list);
     for (MatmulOp op : products) {
       // The others are told what is missing by convert-gsg-to-warpspec.

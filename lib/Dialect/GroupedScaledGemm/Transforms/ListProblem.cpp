@@ -18,8 +18,8 @@ bool nvfp4::gsg::isStored(MatmulListOp list) {
   return list->getNumResults() == 0 && !list.getLhsScales().empty();
 }
 
-bool nvfp4::gsg::hasOneKernel(MatmulListOp list, const KernelTarget &target) {
-  if (!isStored(list) || !target.getFeatures().lists)
+bool nvfp4::gsg::hasOneKernel(MatmulListOp list) {
+  if (!isStored(list))
     return false;
   auto elementOf = [](Value out) {
     return cast<ShapedType>(out.getType()).getElementType();

@@ -178,7 +178,7 @@ void SelectStrategy::runOnOperation() {
       failedAny = true;
     else if (auto matmul = dyn_cast<MatmulOp>(op))
       assign(matmul, describe(matmul, rows));
-    else if (kernelTarget.getFeatures().lists)
+    else
       assign(cast<MatmulListOp>(op), describe(cast<MatmulListOp>(op)));
   });
   if (failedAny)

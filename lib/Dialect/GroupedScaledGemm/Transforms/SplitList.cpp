@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For lists that have no kernel of their own: on targets whose kernels compute
-// one shape, and of one problem or of results of several types.
+// For lists that have no kernel of their own: of one problem, or of results of
+// several types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,12 +54,8 @@ struct SplitList : nvfp4::gsg::impl::SplitListPassBase<SplitList> {
   using SplitListPassBase::SplitListPassBase;
 
   void runOnOperation() override {
-    FailureOr<const KernelTarget *> kernels =
-        getKernelTarget(getOperation(), target);
-    if (failed(kernels))
-      return signalPassFailure();
     getOperation()->walk([&](MatmulListOp op) {
-      if (isStored(op) && !hasOneKernel(op, **kernels))
+      if (isStored(op) && (all || !hasOneKernel(op)))
         split(op);
     });
   }

@@ -19,9 +19,9 @@ namespace nvfp4::gsg {
 /// The list is in storage form on memrefs.
 bool isStored(MatmulListOp list);
 
-/// One kernel for `target` has all problems of the list: the target has such
-/// kernels, the list is stored and has several, with results of one type.
-bool hasOneKernel(MatmulListOp list, const KernelTarget &target);
+/// One kernel has all problems of the list: it is stored and has several, with
+/// results of one type.
+bool hasOneKernel(MatmulListOp list);
 
 /// Problem `i` of a list as a product of its own, before it. The factors are
 /// those given.

@@ -244,8 +244,7 @@ def SplitListPass : Pass<"gsg-split-list"> {
     Accepts any IR. Afterwards a `matmul_list` in storage form on memrefs has
     several problems with results of one element type, for all of which there is
     one kernel. Each problem of another list is a `matmul <dense>` with the
-    strategy of the list, in order; for `sm_90a` that is every list. No result
-    changes.
+    strategy of the list, in order. No result changes.
 
     Before:
 
@@ -281,8 +280,8 @@ def SplitListPass : Pass<"gsg-split-list"> {
     }
     ```
   }];
-  let options = [Option<"target", "target", "std::string", "\"sm_100a\"",
-                        "sm_90a, sm_100a, sm_103a or sm_100f">];
+  let options = [Option<"all", "all", "bool", /*default=*/"false",
+                        "make products of every list in storage form">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
 }
