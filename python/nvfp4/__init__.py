@@ -16,6 +16,8 @@ Arrays go in and out without copies: numpy with ml_dtypes, and any DLPack tensor
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from . import (compiler, device_functions, errors, layer, layer_parts, matmul, matmul_list, options, packing, quantization,
+               tensors)
 from ._calls import cache_clear, cache_info
 from ._dlpack import DLPackArray, asarray, to_dlpack
 from .compiler import *  # noqa: F403
@@ -35,15 +37,20 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "tensors", "options", "compiler", "device_functions", "quantization", "matmul", "matmul_list", "layer_parts",
-            "layer", "packing")
 _ON_USE = ("checkpoint", "cudnn", "gpumode", "torch", "transformers")
 __all__ = ["DLPackArray", "asarray", "to_dlpack", "cache_clear", "cache_info", "__version__"]
-
-
-def _collect() -> None:
-    for name in _MODULES:
-        __all__.extend(importlib.import_module(f"{__name__}.{name}").__all__)
+# In a form that type checkers read.
+__all__ += errors.__all__
+__all__ += tensors.__all__
+__all__ += options.__all__
+__all__ += compiler.__all__
+__all__ += device_functions.__all__
+__all__ += quantization.__all__
+__all__ += matmul.__all__
+__all__ += matmul_list.__all__
+__all__ += layer_parts.__all__
+__all__ += layer.__all__
+__all__ += packing.__all__
 
 
 def __getattr__(name: str) -> Any:
@@ -51,6 +58,3 @@ def __getattr__(name: str) -> Any:
     if name in _ON_USE:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-_collect()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,9 @@ class Operand:
 class HostLauncher:
     """Calls of a function on memory of the host by one thread at a time, with ``arguments`` and ``scalars`` as a Launcher
     has; ``device`` is where its kernels run, if it has any."""
+
+    arguments: list[Operand]
+    call: Callable[[], int]
 
     def __init__(self, function: Function, scalars: Mapping[int, Any], device: str | None = None):
         self.arguments = [Operand(value, _HOST) for value in function.arguments if not value.is_scalar]

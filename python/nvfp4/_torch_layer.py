@@ -174,6 +174,10 @@ class MoELayer(torch.nn.Module):
     the current stream with memory of torch's allocator. A CUDA graph captures calls after the first one.
     """
 
+    top_k: int | None
+    dtype: torch.dtype | None
+    signature: LayerSignature
+
     w13: torch.Tensor
     w2: torch.Tensor
 

@@ -29,6 +29,10 @@ class PackedLinear(torch.nn.Module):
     format.
     """
 
+    activation_format: str | None
+    out_features: int
+    in_features: int
+
     def __init__(self, layer: LinearWeights, *, activation_format: str | None = None, device: Any = None,
                  dtype: torch.dtype = torch.bfloat16):
         super().__init__()

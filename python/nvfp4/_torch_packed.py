@@ -27,6 +27,13 @@ class PackedWeights:
     apart to be packed.
     """
 
+    format: str
+    shape: tuple[int, ...]
+    layout: str
+    rows: torch.dtype
+    values: torch.Tensor
+    scales: torch.Tensor
+
     def __init__(self, weights: ScaledTensor, device: Any = "cpu", *, rows: torch.dtype = torch.bfloat16):
         if not isinstance(weights, ScaledTensor):
             raise ArgumentError(f"expected weights as ScaledTensor (see nvfp4.quantize), but got "

@@ -110,8 +110,8 @@ class Function:
         library = _library.runtime()
         self._program, self._pointer = program, pointer
         self.name: str = library.nvfp4_function_name(pointer).decode()
-        self.arguments = self._values(library.nvfp4_function_num_arguments, library.nvfp4_function_argument)
-        self.results = self._values(library.nvfp4_function_num_results, library.nvfp4_function_result)
+        self.arguments: tuple[Value, ...] = self._values(library.nvfp4_function_num_arguments, library.nvfp4_function_argument)
+        self.results: tuple[Value, ...] = self._values(library.nvfp4_function_num_results, library.nvfp4_function_result)
         self._dtypes = [_dlpack.ELEMENTS[value.element] for value in self.arguments]
 
     def _values(self, count: Any, get: Any) -> tuple[Value, ...]:
@@ -346,8 +346,10 @@ class Program(_Loaded):
                 if name_of_isa not in _ISAS:
                     raise ArgumentError(f"expected isa native, all, or one or several with commas of {', '.join(_ISAS)}, but "
                                         f"got '{name_of_isa}'")
-        self.text, self.target, self.name = text, target, name
-        self.device = device or ("sim" if plus else None)
+        self.text: str = text
+        self.target: str = target
+        self.name: str = name
+        self.device: str | None = device or ("sim" if plus else None)
         if self.device is not None and target == "cpu":
             raise ArgumentError(f"expected a GPU as target for device '{self.device}', but got cpu; such as sm_100a")
         self._library = _library.compiler()
@@ -360,7 +362,7 @@ class Program(_Loaded):
         self._stages: dict[str, str] | None = None
         collector, self._module = _parse(self, text, name, pipeline)
         self._executable: Handle = self._library.nvfp4ExecutableCreate(self._module, self._options, collector.sink)
-        self.diagnostics = tuple(collector.diagnostics)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(collector.diagnostics)
         if not self._executable:
             collector.fail("could not compile the module")
         release_with(self, self._library.nvfp4ExecutableDestroy, self._executable)

@@ -37,6 +37,11 @@ def place_of(name: str) -> tuple[int, int]:
 class DeviceTensor:
     """Memory of a device by its address: ``shape`` elements of ``dtype``, which follow each other."""
 
+    address: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    device: str
+
     def __init__(self, address: int, shape: Sequence[int], dtype: Any, device: str = "cuda"):
         self.address, self.shape, self.device = int(address), tuple(map(int, shape)), device
         self.dtype = _dlpack.number_type(dtype)
@@ -50,6 +55,8 @@ class DeviceArray(DeviceTensor):
 
     The memory is not initialised; it is freed with the last reference, after the work on it.
     """
+
+    address: int
 
     def __init__(self, shape: Sequence[int], dtype: Any, device: str = "cuda"):
         super().__init__(0, shape, dtype, device)
@@ -152,6 +159,8 @@ class DeviceCall:
     their addresses and shapes may not. Launches that overlap need a workspace each, and so a call each.
     """
 
+    results: list[Any]
+
     def __init__(self, function: Function, views: list[_View], results: list[_View], workspace: Any, address: int, size: int):
         self._function, self._views, self._workspace = function, (views, results), workspace
         self.results = [view.owner for view in results]
@@ -174,6 +183,9 @@ class DeviceFunction:
     Arguments are torch tensors, DLPack tensors or :class:`DeviceTensor` in memory of that device, row-major and aligned to
     16 bytes; values and scales of block-scaled tensors count as two, or come as a pair. Scalars are numbers.
     """
+
+    function: Function
+    device: str
 
     def __init__(self, function: Function, device: str = "cuda"):
         self.function, self.device = function, device

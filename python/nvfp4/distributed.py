@@ -88,6 +88,18 @@ class MoE(torch.nn.Module):
     The constructor is collective. ArgumentError for options that do not go together, and where ranks have different ones.
     """
 
+    group: Any
+    count: int
+    hidden: int
+    ranks: int
+    rank: int
+    order: str
+    max_tokens: int | None
+    top_k: int | None
+    placement: Placement
+    experts: MoELayer
+    shared: MoELayer | None
+
     def __init__(self, weights: MoEWeights, *, group: Any = None, mesh: Any = None, device: Any = None,
                  activation_format: str | None = None, quantizer: Any = None, placement: PlacementLike | None = None,
                  shared: MoEWeights | None = None, dispatch_format: str | None = None, return_format: str | None = None,

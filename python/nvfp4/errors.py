@@ -51,6 +51,8 @@ class Diagnostic:
 class CompileError(NVFP4Error):
     """The compiler refused a module. ``diagnostics`` are what it said: errors and warnings, then remarks."""
 
+    diagnostics: tuple[Diagnostic, ...]
+
     def __init__(self, diagnostics: Sequence[Diagnostic], what: str = "could not compile the module"):
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(map(str, self.diagnostics)) or what)

@@ -11,7 +11,7 @@ import dataclasses
 import math
 import operator
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -178,7 +178,8 @@ class ScaledTensor:
             a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in ((self.values, other.values), (self.scales, other.scales)))
 
     #: Bytes may change.
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    __hash__ = None
 
     def type(self, dims: str | None = None) -> str:
         """The type in MLIR, with ``dims`` (default: all ``?``, K where it is odd, N and K of weights for sm_90a)."""

@@ -91,7 +91,7 @@ class Checkpoint(Mapping[str, np.ndarray]):
     """
 
     def __init__(self, path: str | os.PathLike[str]):
-        self.path = pathlib.Path(path)
+        self.path: pathlib.Path = pathlib.Path(path)
         self._opened = _Opened(self.path)
         self._names = dict.fromkeys(self._opened.names())
 

@@ -28,7 +28,7 @@ __all__ = ["Operation", "Sample", "TensorDict", "empty", "function", "perform"]
 _PLAIN = ("padded_offsets", "b_ptrs", "sfb_ptrs", "wgrad_ptrs", "global_scale_a", "global_scale_b")
 
 
-class TensorDict(dict):
+class TensorDict(dict[str, Any]):
     """Results by name, as keys and as attributes, and in order when unpacked."""
 
     def __getattr__(self, name: str) -> Any:

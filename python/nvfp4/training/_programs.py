@@ -89,6 +89,9 @@ class MoEProgram:
     gradients on, as if they rounded nothing (straight through).
     """
 
+    shape: MoEShape
+    recipe: Recipe
+
     def __init__(self, shape: MoEShape, recipe: Recipe | None = None, *, target: str = "cpu", device: str | None = None):
         self.shape, self.recipe = shape, recipe or Recipe()
         self._place = target, device
@@ -150,6 +153,10 @@ class MoEProgram:
 
 class LinearProgram:
     """A linear layer ``y = x w^T`` with ``w`` ``[outputs, inputs]``; the rest is as for :class:`MoEProgram`."""
+
+    outputs: int
+    inputs: int
+    recipe: Recipe
 
     def __init__(self, outputs: int, inputs: int, recipe: Recipe | None = None, *, target: str = "cpu", device: str | None = None):
         self.outputs, self.inputs, self.recipe = outputs, inputs, recipe or Recipe()
