@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads what nvfp4-make-kernels wrote: one line "name compressed raw" a kernel
-// (sizes in bytes), an empty line, and the texts in that order.
+// Reads what nvfp4-make-kernels wrote: a line for each kernel, its name and two
+// pairs of sizes in bytes, compressed and raw, of its assembly and its object;
+// an empty line; and these in that order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,25 +46,49 @@ static StringRef getData() { return {}; }
 #endif
 
 namespace {
+/// Bytes of the library.
+struct Packed {
+  StringRef data;
+  size_t rawSize = 0;
+
+  std::optional<std::string> unpack() const {
+    if (data.size() == rawSize)
+      return data.str();
+    SmallVector<uint8_t, 0> bytes;
+    if (llvm::Error error = llvm::compression::zstd::decompress(
+            llvm::arrayRefFromStringRef(data), bytes, rawSize)) {
+      llvm::consumeError(std::move(error));
+      return std::nullopt;
+    }
+    return llvm::toStringRef(ArrayRef<uint8_t>(bytes)).str();
+  }
+};
+
 struct Entry {
-  StringRef name, data;
-  size_t rawSize;
+  StringRef name;
+  Packed assembly, object;
 };
 } // namespace
 
 /// Entries in the order of the file.
 static SmallVector<Entry> getEntries() {
   SmallVector<Entry> entries;
-  auto [index, texts] = getData().split("\n\n");
+  auto [index, data] = getData().split("\n\n");
   for (StringRef rest = index; !rest.empty();) {
     StringRef line;
     std::tie(line, rest) = rest.split('\n');
     auto [name, sizes] = line.split(' ');
-    size_t size = 0, rawSize = 0;
-    sizes.consumeInteger(10, size);
-    sizes.ltrim().consumeInteger(10, rawSize);
-    entries.push_back({name, texts.take_front(size), rawSize});
-    texts = texts.drop_front(size);
+    Entry &entry = entries.emplace_back();
+    entry.name = name;
+    for (Packed *part : {&entry.assembly, &entry.object}) {
+      size_t size = 0;
+      sizes.consumeInteger(10, size);
+      sizes = sizes.ltrim();
+      sizes.consumeInteger(10, part->rawSize);
+      sizes = sizes.ltrim();
+      part->data = data.take_front(size);
+      data = data.drop_front(size);
+    }
   }
   return entries;
 }
@@ -75,21 +100,19 @@ std::vector<std::string> kernels::listKernels() {
   return names;
 }
 
-std::optional<std::string> kernels::getAssembly(StringRef name) {
-  for (const Entry &entry : getEntries()) {
-    if (entry.name != name)
-      continue;
-    if (entry.data.size() == entry.rawSize)
-      return entry.data.str();
-    SmallVector<uint8_t, 0> text;
-    if (llvm::Error error = llvm::compression::zstd::decompress(
-            llvm::arrayRefFromStringRef(entry.data), text, entry.rawSize)) {
-      llvm::consumeError(std::move(error));
-      return std::nullopt;
-    }
-    return llvm::toStringRef(ArrayRef<uint8_t>(text)).str();
-  }
+static std::optional<std::string> unpack(StringRef name, Packed Entry::*part) {
+  for (const Entry &entry : getEntries())
+    if (entry.name == name)
+      return (entry.*part).unpack();
   return std::nullopt;
+}
+
+std::optional<std::string> kernels::getAssembly(StringRef name) {
+  return unpack(name, &Entry::assembly);
+}
+
+std::optional<std::string> kernels::getObject(StringRef name) {
+  return unpack(name, &Entry::object);
 }
 
 void kernels::declareKernels(ModuleOp module) {
@@ -98,9 +121,13 @@ void kernels::declareKernels(ModuleOp module) {
                     UnitAttr::get(module.getContext()));
 }
 
-LogicalResult kernels::attachKernels(ModuleOp module) {
+/// The assembly or the objects of the kernels that `module` was asked to
+/// declare and declares.
+static FailureOr<std::vector<std::string>>
+collect(ModuleOp module, std::optional<std::string> (*get)(StringRef name)) {
+  std::vector<std::string> found;
   if (!module->removeAttr(gsg::cpu::kDeclareKernels))
-    return success();
+    return found;
   llvm::SetVector<StringRef> names;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     StringRef name = function.getSymName();
@@ -108,18 +135,31 @@ LogicalResult kernels::attachKernels(ModuleOp module) {
         (name.consume_back("_prepare_rows") || name.consume_back("_gemm_tile")))
       names.insert(name);
   }
+  for (StringRef name : names) {
+    std::optional<std::string> code = get(name);
+    if (!code)
+      return module.emitError("expected the kernel '")
+             << name << "' in the library of this compiler";
+    found.push_back(std::move(*code));
+  }
+  return found;
+}
+
+LogicalResult kernels::attachKernels(ModuleOp module) {
+  FailureOr<std::vector<std::string>> found = collect(module, getAssembly);
+  if (failed(found))
+    return failure();
   StringRef attrName = LLVM::LLVMDialect::getModuleLevelAsmAttrName();
   SmallVector<Attribute> texts;
   if (auto present = module->getAttrOfType<ArrayAttr>(attrName))
     llvm::append_range(texts, present);
-  for (StringRef name : names) {
-    std::optional<std::string> text = getAssembly(name);
-    if (!text)
-      return module.emitError("expected the kernel '")
-             << name << "' in the library of this compiler";
-    texts.push_back(StringAttr::get(module.getContext(), *text));
-  }
+  for (const std::string &text : *found)
+    texts.push_back(StringAttr::get(module.getContext(), text));
   if (!texts.empty())
     module->setAttr(attrName, ArrayAttr::get(module.getContext(), texts));
   return success();
+}
+
+FailureOr<std::vector<std::string>> kernels::takeObjects(ModuleOp module) {
+  return collect(module, getObject);
 }

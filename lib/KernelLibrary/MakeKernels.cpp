@@ -55,8 +55,14 @@ static std::vector<KernelSpec> listSpecs() {
   return specs;
 }
 
-static FailureOr<std::string> compile(const KernelSpec &spec,
-                                      MLIRContext &context) {
+namespace {
+/// A kernel as text and as an ELF object.
+struct Code {
+  std::string assembly, object;
+};
+} // namespace
+
+static FailureOr<Code> compile(const KernelSpec &spec, MLIRContext &context) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   getOrEmitKernels(*module, spec, LLVM::Linkage::External);
   PassManager pm(&context);
@@ -74,12 +80,23 @@ static FailureOr<std::string> compile(const KernelSpec &spec,
     llvm::errs() << llvm::toString(target.takeError()) << "\n";
     return failure();
   }
-  SmallVector<char, 0> text;
-  llvm::raw_svector_ostream os(text);
-  if (failed(
-          target::emitModule(*module, *target, target::EmitKind::Assembly, os)))
+  SmallVector<char, 0> text, object;
+  llvm::raw_svector_ostream texts(text), objects(object);
+  if (failed(target::emitModule(*module, *target, target::EmitKind::Assembly,
+                                texts)) ||
+      failed(target::emitModule(*module, *target, target::EmitKind::Object,
+                                objects)))
     return failure();
-  return os.str().str();
+  return Code{texts.str().str(), objects.str().str()};
+}
+
+/// The bytes as the file has them; compressed, if there is a way to.
+static std::string pack(StringRef bytes) {
+  SmallVector<uint8_t, 0> data(bytes.begin(), bytes.end());
+  if (llvm::compression::zstd::isAvailable())
+    llvm::compression::zstd::compress(llvm::arrayRefFromStringRef(bytes), data,
+                                      /*Level=*/15);
+  return llvm::toStringRef(ArrayRef<uint8_t>(data)).str();
 }
 
 /// Makes every symbol local, and labels unlike those of other kernels and of
@@ -121,19 +138,20 @@ int main(int argc, char **argv) {
   target::registerTranslations(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   loadKernelDialects(context);
-  std::string index, texts;
+  std::string index, data;
   for (auto [number, spec] : llvm::enumerate(listSpecs())) {
-    FailureOr<std::string> text = compile(spec, context);
-    if (failed(text))
+    FailureOr<Code> code = compile(spec, context);
+    if (failed(code))
       return 1;
-    std::string local = makeLocal(*text, number);
-    SmallVector<uint8_t, 0> data(local.begin(), local.end());
-    if (llvm::compression::zstd::isAvailable())
-      llvm::compression::zstd::compress(llvm::arrayRefFromStringRef(local),
-                                        data, /*Level=*/15);
-    index += spec.name() + " " + std::to_string(data.size()) + " " +
-             std::to_string(local.size()) + "\n";
-    texts += llvm::toStringRef(ArrayRef<uint8_t>(data));
+    index += spec.name();
+    for (const std::string &bytes :
+         {makeLocal(code->assembly, number), code->object}) {
+      std::string packed = pack(bytes);
+      index += " " + std::to_string(packed.size()) + " " +
+               std::to_string(bytes.size());
+      data += packed;
+    }
+    index += "\n";
   }
   std::error_code code;
   llvm::ToolOutputFile file(argv[1], code, llvm::sys::fs::OF_None);
@@ -142,7 +160,7 @@ int main(int argc, char **argv) {
                  << "\n";
     return 1;
   }
-  file.os() << index << "\n" << texts;
+  file.os() << index << "\n" << data;
   file.keep();
   return 0;
 }

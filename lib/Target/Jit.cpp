@@ -20,6 +20,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <dlfcn.h>
@@ -95,7 +96,8 @@ createEngine(std::unique_ptr<llvm::TargetMachine> machine) {
       .create();
 }
 
-std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
+std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target,
+                                 ArrayRef<std::string> objects) {
   auto fail = [&](llvm::Error error) {
     module.emitError("could not compile the module: ")
         << llvm::toString(std::move(error));
@@ -124,6 +126,10 @@ std::unique_ptr<Jit> Jit::create(ModuleOp module, const NativeTarget &target) {
   if (llvm::Error error = jit.getMainJITDylib().define(
           llvm::orc::absoluteSymbols(resolve(callees, intern))))
     return fail(std::move(error));
+  for (const std::string &object : objects)
+    if (llvm::Error error =
+            jit.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
+      return fail(std::move(error));
   if (llvm::Error error = jit.addIRModule(std::move(*translated)))
     return fail(std::move(error));
   std::unique_ptr<Jit> result(new Jit(std::move(*engine)));

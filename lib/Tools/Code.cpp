@@ -197,11 +197,22 @@ tools::lowerToLLVM(ModuleOp module, const CodeOptions &options,
     module->setAttr(target::kIsasAttr,
                     Builder(module.getContext()).getStrArrayAttr(names));
   }
-  if (options.kernelLibrary)
+  if (options.kernels != CodeOptions::Kernels::Emitted)
     kernels::declareKernels(module);
-  return failure(
-      failed(pm.run(module)) || failed(verify(module)) ||
-      (options.kernelLibrary && failed(kernels::attachKernels(module))));
+  return failure(failed(pm.run(module)) || failed(verify(module)) ||
+                 (options.kernels == CodeOptions::Kernels::Assembly &&
+                  failed(kernels::attachKernels(module))));
+}
+
+std::unique_ptr<target::Jit> tools::createJit(ModuleOp module,
+                                              CodeOptions options) {
+  options.kernels = CodeOptions::Kernels::Objects;
+  if (failed(lowerToLLVM(module, options)))
+    return nullptr;
+  FailureOr<std::vector<std::string>> objects = kernels::takeObjects(module);
+  if (failed(objects))
+    return nullptr;
+  return target::Jit::create(module, getNativeTarget(options), *objects);
 }
 
 /// The file that holds the code at `address`, by the name it was loaded under:

@@ -152,7 +152,8 @@ int tools::runCompile(CompileOptions options) {
                                 "starts kernels, such as --emit=so, but got "
                                 "--emit=" +
                                     options.emit);
-  options.kernelLibrary = !llvm::is_contained({"mlir", "llvm"}, options.emit);
+  if (llvm::is_contained({"mlir", "llvm"}, options.emit))
+    options.kernels = CodeOptions::Kernels::Emitted;
   if (options.output.empty() && llvm::is_contained(options.forOutput, "-o"))
     return reportError(options,
                        "expected the name of a file after -o, but got none");

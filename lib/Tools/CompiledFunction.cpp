@@ -38,12 +38,10 @@ tensorio::Status CompiledFunction::select(const std::string &entry) {
 Expected<std::unique_ptr<CompiledFunction>>
 CompiledFunction::compile(mlir::ModuleOp module, const CodeOptions &options,
                           const std::string &entry) {
-  if (mlir::failed(lowerToLLVM(module, options)))
-    return Error{"the module could not be lowered for " + options.target};
   std::unique_ptr<CompiledFunction> result(new CompiledFunction);
-  result->jit = target::Jit::create(module, getNativeTarget(options));
+  result->jit = createJit(module, options);
   if (!result->jit)
-    return Error{"the module could not be compiled"};
+    return Error{"the module could not be compiled for " + options.target};
   auto lookup = [](const char *symbol, void *jit) {
     return static_cast<target::Jit *>(jit)->lookup(symbol);
   };

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Object/ObjectFile.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -71,6 +72,49 @@ TEST_F(KernelLibrary, HoldsEveryPairOfFormats) {
               << spec->name();
         }
   EXPECT_FALSE(kernels::getAssembly("nvfp4_cpu_z80"));
+}
+
+/// The global symbols that an object defines, and those that it lacks.
+struct Symbols {
+  std::set<std::string> defined, undefined;
+};
+
+static Symbols readSymbols(llvm::StringRef object) {
+  Symbols symbols;
+  auto file = llvm::object::ObjectFile::createObjectFile(
+      llvm::MemoryBufferRef(object, "kernel"));
+  if (!file) {
+    ADD_FAILURE() << llvm::toString(file.takeError());
+    return symbols;
+  }
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    uint32_t flags = llvm::cantFail(symbol.getFlags());
+    std::string name = llvm::cantFail(symbol.getName()).str();
+    if (flags & llvm::object::SymbolRef::SF_Undefined)
+      symbols.undefined.insert(name);
+    else if (flags & llvm::object::SymbolRef::SF_Global)
+      symbols.defined.insert(name);
+  }
+  return symbols;
+}
+
+TEST_F(KernelLibrary, ObjectsDefineWhatModulesDeclare) {
+  for (const std::string &name : kernels::listKernels()) {
+    auto object = kernels::getObject(name);
+    ASSERT_TRUE(object) << name;
+    Symbols symbols = readSymbols(*object);
+    EXPECT_TRUE(symbols.defined.count(name + "_gemm_tile")) << name;
+    EXPECT_TRUE(symbols.defined.count(name + "_prepare_rows")) << name;
+    // Another kernel may be linked beside it.
+    for (const std::string &symbol : symbols.defined)
+      EXPECT_EQ(symbol.find(name), 0u) << symbol;
+    // The C libraries have the rest.
+    const std::set<std::string> known = {"", "_GLOBAL_OFFSET_TABLE_", "fmaf",
+                                         "memcpy", "memset"};
+    for (const std::string &symbol : symbols.undefined)
+      EXPECT_TRUE(known.count(symbol)) << name << ": " << symbol;
+  }
+  EXPECT_FALSE(kernels::getObject("nvfp4_cpu_z80"));
 }
 
 TEST_F(KernelLibrary, SymbolsAreLocalAndLabelsUnique) {

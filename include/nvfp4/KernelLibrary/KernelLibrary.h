@@ -7,9 +7,10 @@
 //
 // The inner kernels of every instruction set and pair of formats do not depend
 // on a program, so they are compiled once, when this project is built, and kept
-// as compressed assembly. A module declares the ones it calls and gets their
-// text as module-level assembly: the object stays one file, whose kernels are
-// local to it, and the compiler has only to assemble them.
+// compressed, as assembly and as objects. A module declares the ones it calls.
+// One that becomes a file gets their text as module-level assembly: the file
+// stays one, and its kernels are local to it. Code in memory is linked with the
+// objects, so that nothing is assembled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +34,9 @@ std::vector<std::string> listKernels();
 /// no label shared with another kernel, or nothing.
 std::optional<std::string> getAssembly(llvm::StringRef name);
 
+/// The same functions as an ELF object, which defines them as global symbols.
+std::optional<std::string> getObject(llvm::StringRef name);
+
 /// Asks the lowering of `module` to CPUs to declare kernels instead of emitting
 /// them, if there is a library.
 void declareKernels(mlir::ModuleOp module);
@@ -40,6 +44,10 @@ void declareKernels(mlir::ModuleOp module);
 /// Gives `module`, which is in the LLVM dialect, the assembly of the kernels
 /// that it declares. Fails after a diagnostic if one is not in the library.
 mlir::LogicalResult attachKernels(mlir::ModuleOp module);
+
+/// The objects of the kernels that `module`, which is in the LLVM dialect,
+/// declares. Fails after a diagnostic if one is not in the library.
+mlir::FailureOr<std::vector<std::string>> takeObjects(mlir::ModuleOp module);
 
 } // namespace nvfp4::kernels
 

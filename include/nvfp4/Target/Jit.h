@@ -28,10 +28,12 @@ namespace nvfp4::target {
 /// process, then in what it is linked with.
 class Jit {
 public:
-  /// Compiles `module` (LLVM dialect, registerTranslations done). Null after a
-  /// diagnostic at the module.
+  /// Compiles `module` (LLVM dialect, registerTranslations done) and links it
+  /// with `objects`, the contents of ELF files. Null after a diagnostic at the
+  /// module.
   static std::unique_ptr<Jit> create(mlir::ModuleOp module,
-                                     const NativeTarget &target);
+                                     const NativeTarget &target,
+                                     mlir::ArrayRef<std::string> objects = {});
   ~Jit();
 
   /// The address of a function or global, or null if there is none.

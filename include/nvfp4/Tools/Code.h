@@ -13,6 +13,7 @@
 #ifndef NVFP4_TOOLS_CODE_H
 #define NVFP4_TOOLS_CODE_H
 
+#include "nvfp4/Target/Jit.h"
 #include "nvfp4/Target/NativeTarget.h"
 #include "nvfp4/Tools/Report.h"
 
@@ -21,6 +22,7 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <memory>
 #include <string>
 
 namespace mlir {
@@ -53,9 +55,11 @@ struct CodeOptions {
   int64_t multiprocessors = 0;
   /// Artefacts for GPUs hold machine code by NVIDIA's ptxas beside the PTX.
   bool assemble = false;
-  /// The inner kernels come from the library of this compiler, as assembly and
-  /// fully optimised; otherwise they are part of the IR.
-  bool kernelLibrary = true;
+  /// The inner kernels come from the library of this compiler, fully optimised:
+  /// as assembly of the module, or as objects for createJit; or they are part
+  /// of the IR.
+  enum class Kernels { Assembly, Objects, Emitted };
+  Kernels kernels = Kernels::Assembly;
   /// Passes that run on the module first, in MLIR's syntax; see PassPipeline.h.
   std::string passPipeline;
   /// Where errors and notes go. Must be set.
@@ -78,6 +82,11 @@ target::NativeTarget getNativeTarget(const CodeOptions &options);
 mlir::LogicalResult
 lowerToLLVM(mlir::ModuleOp module, const CodeOptions &options,
             llvm::function_ref<void(mlir::PassManager &)> configure = {});
+
+/// Lowers `module` in place and compiles it into this process. Null after a
+/// diagnostic.
+std::unique_ptr<target::Jit> createJit(mlir::ModuleOp module,
+                                       CodeOptions options);
 
 /// Fails after a report, in which `owner` is what has the module, if nothing
 /// can be called in what `module` compiles to.

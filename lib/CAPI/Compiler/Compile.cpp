@@ -77,7 +77,7 @@ MlirLogicalResult nvfp4ModulePrintStages(MlirModule module,
   auto code = getOptions(options, sink);
   if (!code)
     return {0};
-  code->kernelLibrary = false;
+  code->kernels = tools::CodeOptions::Kernels::Emitted;
   DiagnosticScope scope(copy->getContext(), sink);
   return wrap(tools::lowerToLLVM(*copy, *code, [&](PassManager &pm) {
     pm.addInstrumentation(std::make_unique<StagePrinter>(callback, userData));
@@ -109,7 +109,8 @@ static FailureOr<std::string> emit(ModuleOp module,
     return failure();
   }
   tools::CodeOptions code = options;
-  code.kernelLibrary = machine && kind != "llvm";
+  if (!machine || kind == "llvm")
+    code.kernels = tools::CodeOptions::Kernels::Emitted;
   if (failed(tools::lowerToLLVM(module, code)))
     return failure();
   std::string text;

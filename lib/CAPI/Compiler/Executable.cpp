@@ -40,11 +40,10 @@ Nvfp4Executable nvfp4ExecutableCreate(MlirModule module,
   OwningOpRef<ModuleOp> copy(unwrap(module).clone());
   DiagnosticScope scope(copy->getContext(), sink);
   auto code = getOptions(options, sink);
-  if (!code || failed(tools::checkFunctions(*copy, *code, "the module")) ||
-      failed(tools::lowerToLLVM(*copy, *code)))
+  if (!code || failed(tools::checkFunctions(*copy, *code, "the module")))
     return {nullptr};
   auto result = std::make_unique<Executable>();
-  result->jit = target::Jit::create(*copy, tools::getNativeTarget(*code));
+  result->jit = tools::createJit(*copy, *code);
   if (!result->jit)
     return {nullptr};
   auto lookup = [](const char *symbol, void *jit) {
