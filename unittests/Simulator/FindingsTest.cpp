@@ -597,6 +597,58 @@ std::string slotReports(CheckProfile profile, const std::string &between) {
       .reports;
 }
 
+/// Warp 0 reads a word twice, and once more after `between`; warp 1 writes it
+/// after the first reads if `writes`. Nothing orders the two.
+std::string rereadReports(bool writes, const std::string &between) {
+  RunOptions options;
+  options.check = true;
+  return runGrid(moduleAround(prologue() + R"(
+    mov.u32 %r1, smem;
+    setp.lt.u32 %p1, %r0, 32;
+    setp.eq.u32 %p0, %r0, 0;
+    mov.u32 %r2, 0;
+    @%p0 st.shared.u32 [%r1], %r2;
+    @%p0 st.shared.u32 [%r1+512], %r2;
+    @%p0 st.shared.u32 [%r1+1024], %r2;
+    bar.sync 0;
+    mov.u32 %r2, 1;
+    @!%p1 bra writer;
+    ld.shared.u32 %r3, [%r1];
+    ld.shared.u32 %r3, [%r1];
+    st.relaxed.cta.shared.u32 [%r1+512], %r2;
+waitForWriter:
+    ld.relaxed.cta.shared.u32 %r4, [%r1+1024];
+    setp.eq.u32 %p2, %r4, 0;
+    @%p2 bra waitForWriter;
+)" + between + R"(
+    ld.shared.u32 %r3, [%r1];
+    ret;
+writer:
+    ld.relaxed.cta.shared.u32 %r4, [%r1+512];
+    setp.eq.u32 %p2, %r4, 0;
+    @%p2 bra writer;
+)" + (writes ? "st.shared.u32 [%r1], %r2;" : "") +
+                                  R"(
+    st.relaxed.cta.shared.u32 [%r1+1024], %r2;
+    ret;)",
+                              sharedMemory),
+                 {}, {.threads = 64}, options)
+      .reports;
+}
+
+TEST(Findings, WritesBetweenReadsOfAnEpoch) {
+  std::string reports = rereadReports(true, "");
+  EXPECT_NE(reports.find("data-race: write of shared offset 1024 after a read"),
+            std::string::npos)
+      << reports;
+  EXPECT_NE(reports.find("data-race: read of shared offset 1024 after a write"),
+            std::string::npos)
+      << reports;
+  // A later epoch reads anew, and nothing races with a read.
+  EXPECT_EQ(rereadReports(false, ""), "");
+  EXPECT_EQ(rereadReports(false, "bar.warp.sync -1;"), "");
+}
+
 TEST(Findings, SlotOfAllocationAfterRelaxedArrivals) {
   const char *barrier = "barrier.cluster.arrive.aligned;\n"
                         "barrier.cluster.wait.aligned;\n";

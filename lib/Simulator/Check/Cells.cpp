@@ -26,6 +26,8 @@ bool Checker::Impl::takesOver(const AccessRecord &read, AccessRecord &record,
   if (!read.sameAgent(record)) {
     if (!inside)
       return false;
+    if (!read.isOperation && read.cluster == now.cluster.number)
+      return read.clock <= now.knowledge.own.clock.of(read.agent());
     if (!(read == now.passed[false])) {
       if (!ordered(read, false, now))
         return false;
@@ -67,19 +69,25 @@ static bool standsFor(const AccessRecord &read, const AccessView &now) {
          (!read.isStrong || (record.isStrong && read.scope <= record.scope));
 }
 
-void Checker::Impl::enterRead(ShadowCell &cell, ReadLists &lists,
+/// Whether a read stands for weak ones of the whole cell by any lanes.
+static bool standsForAllLanes(const AccessRecord &read) {
+  return read.lane == AccessRecord::manyLanes && read.bytes == 15 &&
+         !read.isStrong && !read.isOperation;
+}
+
+bool Checker::Impl::enterRead(ShadowCell &cell, ReadLists &lists,
                               const AccessView &now) {
   if (standsFor(cell.read, now))
-    return;
+    return standsForAllLanes(cell.read);
   if (cell.moreReads)
     for (AccessRecord &read : lists[cell.moreReads])
       if (standsFor(read, now))
-        return;
+        return standsForAllLanes(read);
   AccessRecord record = now.record;
   bool replaced = takesOver(cell.read, record, now);
   if (replaced && !cell.moreReads) {
     cell.read = record;
-    return;
+    return standsForAllLanes(record);
   }
   // More than this many unordered readers are not remembered: kernels let all
   // CTAs read the same operands.
@@ -94,6 +102,9 @@ void Checker::Impl::enterRead(ShadowCell &cell, ReadLists &lists,
     cell.read = record;
   else if (list.size() < mostReads)
     list.push_back(record);
+  else
+    return false;
+  return standsForAllLanes(record);
 }
 
 bool Checker::Impl::repeats(const AccessRecord &earlier, const AccessView &now,
@@ -160,14 +171,17 @@ static bool precedes(const AccessRecord &write, const AccessView &now) {
                              : now.knowledge.own.clock.of(write.agent()));
 }
 
-void Checker::Impl::readCell(ShadowCell &cell, ReadLists &lists,
+bool Checker::Impl::readCell(ShadowCell &cell, ReadLists &lists,
                              const AccessView &now, Spot spot) {
-  if (cell.write.valid() && (cell.write.repeats || !precedes(cell.write, now)))
-    return access(cell, lists, now, spot);
-  if (!cell.read.valid() && !cell.moreReads)
-    cell.read = now.record;
-  else
-    enterRead(cell, lists, now);
+  if (cell.write.valid() &&
+      (cell.write.repeats || !precedes(cell.write, now))) {
+    access(cell, lists, now, spot);
+    return false;
+  }
+  if (cell.read.valid() || cell.moreReads)
+    return enterRead(cell, lists, now);
+  cell.read = now.record;
+  return standsForAllLanes(cell.read);
 }
 
 bool Checker::Impl::readStripe(const AccessView &now, uint64_t address,
@@ -187,7 +201,8 @@ void Checker::Impl::access(ShadowCell &cell, ReadLists &lists,
   if (!now.write) {
     if (!followsRepeated(cell, lists, now))
       compare(cell.write, true, now, spot);
-    return enterRead(cell, lists, now);
+    enterRead(cell, lists, now);
+    return;
   }
   std::vector<AccessRecord> repeated;
   if (now.kept)

@@ -37,8 +37,11 @@ void Checker::clusterStarted(Machine &machine, Cluster &cluster) {
       knowledge.join(state->number, before->second, noCluster);
   }
   state->ctas.resize(cluster.ctas.size());
-  for (CtaState &cta : state->ctas)
-    cta.shared = ShadowCells(machine.sharedBytes / 4 + 1);
+  size_t cells = machine.sharedBytes / 4 + 1;
+  for (CtaState &cta : state->ctas) {
+    cta.shared = ShadowCells(cells);
+    cta.sharedWrites.resize(cells / CellsRead::cellsOfCount + 1);
+  }
   cluster.check = state.get();
   impl->clusters.push_back(std::move(state));
 }
@@ -124,12 +127,14 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
   }
   if (!isShared)
     return impl->accessGlobal(now, place.address, size);
-  ShadowCells &cells = cluster.ctas[place.cta->rank].shared;
+  CtaState &cta = cluster.ctas[place.cta->rank];
   auto offset = static_cast<uint32_t>(place.address);
+  if (now.write)
+    cta.noteWrite(offset, size);
   for (uint32_t byte = offset; byte < offset + size;) {
     uint32_t end = std::min(offset + size, (byte | 3) + 1);
     now.record.bytes = ((1u << (end - byte)) - 1) << (byte & 3);
-    impl->access(cells[byte / 4], cluster.reads, now,
+    impl->access(cta.shared[byte / 4], cluster.reads, now,
                  {Spot::Shared, byte & ~3u});
     byte = end;
   }
@@ -177,11 +182,18 @@ void Checker::warpLoad(Warp &warp, const Place &origin, const int32_t *offset,
       impl->accessGlobal(now, from, size);
       continue;
     }
-    ShadowCells &cells = cluster.ctas[origin.cta->rank].shared;
+    CtaState &cta = cluster.ctas[origin.cta->rank];
+    bool isOwn = origin.cta == &warp.cta;
     forPieces(from, from + size, [&](uint64_t byte, uint32_t bytes) {
+      auto cell = static_cast<uint32_t>(byte / 4);
+      uint32_t writes = cta.sharedWrites[cell / CellsRead::cellsOfCount];
+      if (isOwn && state.cellsRead.has(cell, state.epoch, writes))
+        return;
       now.record.bytes = bytes;
-      impl->readCell(cells[byte / 4], cluster.reads, now,
-                     {Spot::Shared, byte & ~uint64_t{3}});
+      if (impl->readCell(cta.shared[cell], cluster.reads, now,
+                         {Spot::Shared, byte & ~uint64_t{3}}) &&
+          isOwn)
+        state.cellsRead.add(cell, state.epoch, writes);
     });
   }
 }
@@ -239,9 +251,12 @@ void Checker::operationShared(uint32_t id, Cta &cta, uint32_t offset,
                               uint32_t size, Access access) {
   ClusterCheck &cluster = impl->stateOf(cta);
   AccessView now = viewOf(cluster, id, access);
-  ShadowCells &cells = cluster.ctas[cta.rank].shared;
+  CtaState &state = cluster.ctas[cta.rank];
+  if (now.write)
+    state.noteWrite(offset, size);
   for (uint32_t byte = offset & ~3u; byte < offset + size; byte += 4)
-    impl->access(cells[byte / 4], cluster.reads, now, {Spot::Shared, byte});
+    impl->access(state.shared[byte / 4], cluster.reads, now,
+                 {Spot::Shared, byte});
 }
 
 void Checker::operationGlobal(uint32_t id, Cluster &cluster, uint64_t address,

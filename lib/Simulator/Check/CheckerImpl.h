@@ -63,8 +63,42 @@ struct Publications {
 /// By address, or by offset in shared memory.
 using Locations = std::map<uint64_t, Publications>;
 
+/// Cells of a CTA's shared memory that one of its warps has read in its epoch.
+/// A cell is in the set where its record of the read is one of whole cells by
+/// many lanes, and nothing was written there since: further weak reads by the
+/// warp change nothing. They need not look at the cell.
+class CellsRead {
+public:
+  /// Cells that have one count of writes.
+  static constexpr uint32_t cellsOfCount = 64;
+
+  bool has(uint32_t cell, uint32_t epoch, uint32_t writes) const {
+    uint32_t i = cell / cellsOfCount;
+    return i < words.size() && words[i].epoch == epoch &&
+           words[i].writes == writes &&
+           (words[i].cells >> cell % cellsOfCount & 1);
+  }
+  void add(uint32_t cell, uint32_t epoch, uint32_t writes) {
+    uint32_t i = cell / cellsOfCount;
+    if (i >= words.size())
+      words.resize(i + 1);
+    Word &word = words[i];
+    if (word.epoch != epoch || word.writes != writes)
+      word = {epoch, writes, 0};
+    word.cells |= uint64_t{1} << cell % cellsOfCount;
+  }
+
+private:
+  struct Word {
+    uint32_t epoch = 0, writes = 0;
+    uint64_t cells = 0;
+  };
+  std::vector<Word> words;
+};
+
 struct WarpState {
   Knowledge knowledge;
+  CellsRead cellsRead;
   /// Counts instructions that access memory, and synchronisations.
   uint32_t clock = 1;
   /// The clock at the warp's last synchronisation or operation. Whoever knows
@@ -125,11 +159,20 @@ struct OperationState {
 
 struct CtaState {
   ShadowCells shared;
+  /// Counts writes, for each CellsRead::cellsOfCount cells of `shared`.
+  std::vector<uint32_t> sharedWrites;
   ShadowCells tmem;
   std::unordered_map<uint32_t, MbarrierState> mbarriers;
   std::array<Meeting, 16> barriers;
   /// Flags in shared memory, by offset.
   Locations published;
+
+  /// `size` bytes of shared memory from `offset` on are written.
+  void noteWrite(uint32_t offset, uint32_t size) {
+    constexpr uint32_t bytes = 4 * CellsRead::cellsOfCount;
+    for (uint32_t i = offset / bytes; i * bytes < offset + size; ++i)
+      ++sharedWrites[i];
+  }
 };
 
 struct ClusterCheck {
@@ -274,15 +317,17 @@ struct Checker::Impl {
   /// Whether a read is ordered after one of the writes that the cell's repeats.
   bool followsRepeated(const ShadowCell &cell, ReadLists &lists,
                        const AccessView &now) const;
-  /// Enters a read beside, or in place of, those of the cell.
-  void enterRead(ShadowCell &cell, ReadLists &lists, const AccessView &now);
+  /// Enters a read beside, or in place of, those of the cell. Whether there is
+  /// a record now for weak reads of the whole cell by any lanes of the warp.
+  bool enterRead(ShadowCell &cell, ReadLists &lists, const AccessView &now);
   /// Whether `record`, a read of `now`, can stand for an earlier read from now
   /// on: what conflicts with the one conflicts with the other. May make it so
   /// by adding the other's bytes or lanes.
   bool takesOver(const AccessRecord &read, AccessRecord &record,
                  const AccessView &now) const;
-  /// A weak read of a thread, in the cases that need no look at lists.
-  void readCell(ShadowCell &cell, ReadLists &lists, const AccessView &now,
+  /// A weak read of a thread. Whether it is ordered after the cell's write and
+  /// there is a record as enterRead says.
+  bool readCell(ShadowCell &cell, ReadLists &lists, const AccessView &now,
                 Spot spot);
   /// Loads of lanes one behind another in a page that nobody has written.
   bool readStripe(const AccessView &now, uint64_t address, unsigned size);
