@@ -104,9 +104,6 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-// Its traits say all: where it stands.
-LogicalResult EndOp::verify() { return success(); }
-
 //===----------------------------------------------------------------------===//
 // roles
 //===----------------------------------------------------------------------===//

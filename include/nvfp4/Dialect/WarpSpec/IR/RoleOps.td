@@ -80,6 +80,7 @@ def WarpSpec_EndOp : WarpSpec_Op<"end", [Terminator, Pure,
     }
     ```
   }];
+  let hasVerifier = 0;
   let assemblyFormat = "attr-dict";
 }
 
