@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Format/WgmmaBlock.h"
+#include "nvfp4/Format/WgmmaWeights.h"
 
 #include <algorithm>
 #include <array>

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Format/WgmmaWeights.h"
 #include "nvfp4/Format/WgmmaBlock.h"
 
 #include "nvfp4/Format/Packing.h"

@@ -16,7 +16,7 @@
 #include "Groups.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/Exchange.h"
-#include "nvfp4/Reference/Interpreter.h"
+#include "nvfp4/Reference/InterpreterOptions.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -18,7 +18,8 @@
 
 #include "Groups.h"
 
-#include "nvfp4/Reference/Interpreter.h"
+#include "nvfp4/Reference/InterpreterOptions.h"
+#include "nvfp4/Reference/Value.h"
 
 #include <vector>
 

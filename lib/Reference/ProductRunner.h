@@ -16,7 +16,8 @@
 #include "Activation.h"
 #include "Product.h"
 
-#include "nvfp4/Reference/Interpreter.h"
+#include "nvfp4/Reference/InterpreterOptions.h"
+#include "nvfp4/Reference/Value.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

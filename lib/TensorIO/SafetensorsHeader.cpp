@@ -11,6 +11,7 @@
 
 #include "SafetensorsHeader.h"
 #include "JsonEvents.h"
+#include "nvfp4/TensorIO/Tensor.h"
 
 #include <set>
 

@@ -13,7 +13,8 @@
 #ifndef NVFP4_LIB_TENSORIO_SAFETENSORSHEADER_H
 #define NVFP4_LIB_TENSORIO_SAFETENSORSHEADER_H
 
-#include "nvfp4/TensorIO/Safetensors.h"
+#include "nvfp4/TensorIO/Expected.h"
+#include "nvfp4/TensorIO/SafetensorsEntry.h"
 
 #include <string>
 #include <string_view>

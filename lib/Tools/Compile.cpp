@@ -15,7 +15,6 @@
 #include "nvfp4/Strategy/KernelTargets.h"
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
-#include "nvfp4/Tools/RunPlan.h"
 #include "nvfp4/Tools/TextFiles.h"
 #include "nvfp4/Tools/Tune.h"
 

@@ -16,6 +16,7 @@
 #include "nvfp4/Runtime/nvfp4_device.h"
 #include "nvfp4/Strategy/KernelTargets.h"
 #include "nvfp4/TensorIO/Npy.h"
+#include "nvfp4/Tools/Compile.h"
 #include "nvfp4/Tools/CompiledFunction.h"
 #include "nvfp4/Tools/FlopCount.h"
 #include "nvfp4/Tools/Inputs.h"

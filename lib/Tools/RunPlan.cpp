@@ -13,6 +13,7 @@
 #include "nvfp4/Tools/RunPlan.h"
 
 #include "nvfp4/Tools/ReferenceRun.h"
+#include "nvfp4/Tools/TextFiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,18 +26,6 @@ using tensorio::Expected;
 using tensorio::Status;
 
 static constexpr unsigned kMaxRepeats = 1000000;
-
-Status tools::checkOutputPath(const std::string &path) {
-  if (path.empty())
-    return Error{"expected the name of a file to write, but got none"};
-  if (llvm::sys::fs::is_directory(path))
-    return Error{"could not write '" + path + "': it is a folder"};
-  llvm::StringRef folder = llvm::sys::path::parent_path(path);
-  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
-    return Error{"could not write '" + path + "': there is no folder '" +
-                 folder.str() + "'"};
-  return {};
-}
 
 /// Whether two names are of one file, by links too, or would be.
 static bool isOneFile(const std::string &a, const std::string &b) {

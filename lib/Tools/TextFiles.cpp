@@ -14,6 +14,7 @@
 #include "nvfp4/TensorIO/OutputFile.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace nvfp4;
@@ -87,6 +88,18 @@ Status tools::writeText(const std::string &path, llvm::StringRef bytes,
   if (Status status = file->write(std::string_view(bytes)); !status)
     return status;
   return file->commit();
+}
+
+Status tools::checkOutputPath(const std::string &path) {
+  if (path.empty())
+    return Error{"expected the name of a file to write, but got none"};
+  if (fs::is_directory(path))
+    return Error{"could not write '" + path + "': it is a folder"};
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (!folder.empty() && !fs::is_directory(folder))
+    return Error{"could not write '" + path + "': there is no folder '" +
+                 folder.str() + "'"};
+  return {};
 }
 
 Status tools::flushStandardOutput() {

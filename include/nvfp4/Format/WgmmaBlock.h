@@ -12,7 +12,7 @@
 #ifndef NVFP4_FORMAT_WGMMABLOCK_H
 #define NVFP4_FORMAT_WGMMABLOCK_H
 
-#include "nvfp4/Format/WgmmaWeights.h"
+#include "nvfp4/Format/WgmmaCoding.h"
 
 #include <bit>
 

@@ -15,11 +15,11 @@
 #ifndef NVFP4_TENSORIO_SAFETENSORS_H
 #define NVFP4_TENSORIO_SAFETENSORS_H
 
+#include "nvfp4/TensorIO/SafetensorsEntry.h"
 #include "nvfp4/TensorIO/Tensor.h"
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,24 +31,6 @@ namespace nvfp4::tensorio {
 
 /// The longest header that the format allows, in bytes.
 inline constexpr uint64_t maxSafetensorsHeader = 100000000;
-
-/// One tensor of a file, as its header describes it.
-struct SafetensorsEntry {
-  std::string name;
-  /// The type as written in the file: `BF16`, `F8_E4M3`, `F4`, ...
-  std::string fileDType;
-  /// The type that tensor() returns. `F4` is returned as u8 with half the last
-  /// dimension; empty for types that can be listed only (`F6_*`, `C64`, ...).
-  std::optional<DType> dtype;
-  /// The shape in elements, as written in the file.
-  std::vector<int64_t> shape;
-  /// Byte range in the data section, which starts after the header.
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
-
-/// String pairs of a file's `__metadata__`.
-using SafetensorsMetadata = std::map<std::string, std::string>;
 
 /// An open .safetensors file. Tensors refer to its bytes and keep them alive.
 class SafetensorsFile {

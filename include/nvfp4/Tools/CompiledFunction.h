@@ -13,7 +13,7 @@
 #define NVFP4_TOOLS_COMPILEDFUNCTION_H
 
 #include "nvfp4/Target/Jit.h"
-#include "nvfp4/Tools/Compile.h"
+#include "nvfp4/Tools/Code.h"
 #include "nvfp4/Tools/Signature.h"
 
 namespace nvfp4::tools {

@@ -13,9 +13,9 @@
 #ifndef NVFP4_TOOLS_RUNPLAN_H
 #define NVFP4_TOOLS_RUNPLAN_H
 
-#include "nvfp4/Reference/Interpreter.h"
+#include "nvfp4/Reference/InterpreterOptions.h"
 #include "nvfp4/TensorIO/Expected.h"
-#include "nvfp4/Tools/Run.h"
+#include "nvfp4/Tools/RunOptions.h"
 
 namespace nvfp4::tools {
 
@@ -31,10 +31,6 @@ struct RunPlan {
   static tensorio::Expected<RunPlan> get(const RunOptions &options,
                                          std::vector<std::string> &notes);
 };
-
-/// Fails if `path` cannot be a new file because its folder does not exist or
-/// it is a folder itself.
-tensorio::Status checkOutputPath(const std::string &path);
 
 /// True for devices that run kernels.
 bool isGpuDevice(const std::string &device);

@@ -32,6 +32,10 @@ readText(const std::string &path);
 tensorio::Status writeText(const std::string &path, llvm::StringRef bytes,
                            bool executable = false);
 
+/// Fails if `path` cannot be a new file because its folder does not exist or
+/// it is a folder itself.
+tensorio::Status checkOutputPath(const std::string &path);
+
 /// Whether all that was printed has been written; further errors are then not
 /// reported again.
 tensorio::Status flushStandardOutput();

@@ -17,6 +17,7 @@
 
 #include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 #include "nvfp4/Format/WgmmaBlock.h"
+#include "nvfp4/Format/WgmmaWeights.h"
 
 namespace nvfp4::gsg::togpu {
 

@@ -13,7 +13,10 @@
 #ifndef NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_CONTRACTIONMATCHER_H
 #define NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_CONTRACTIONMATCHER_H
 
+#include "GroupLoop.h"
 #include "ScaledContraction.h"
+
+#include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MakeProduct.h"
+#include "MatchContraction.h"
 #include "TosaProduct.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -14,9 +14,7 @@
 #define NVFP4_LIB_CONVERSION_UPSTREAMTOGSG_SCALEDCONTRACTION_H
 
 #include "Arrange.h"
-#include "GroupLoop.h"
 
-#include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 namespace nvfp4::gsg {
@@ -68,29 +66,6 @@ struct ScaledContraction {
   /// False if the destination is filled with zero.
   bool readsDestination = true;
 };
-
-/// The contraction in `op`, a choice of its results by experts, that both are
-/// one product of; null if there is none.
-mlir::Operation *findChosen(mlir::linalg::LinalgOp op,
-                            const RaiseOptions &options);
-
-/// The product that `op` is. Without one, `reason` says why if an operand has
-/// 4- or 8-bit floating point numbers, and is empty otherwise.
-std::optional<ScaledContraction> matchContraction(mlir::linalg::LinalgOp op,
-                                                  const RaiseOptions &options,
-                                                  std::string &reason);
-
-/// The same of a loop over parts of K, as one product. The operands lie outside
-/// the loop.
-std::optional<ScaledContraction> matchContraction(const DepthLoop &depth,
-                                                  const RaiseOptions &options,
-                                                  std::string &reason);
-
-/// The same of a loop over groups, as one product. The operands lie outside the
-/// loop.
-std::optional<ScaledContraction> matchContraction(const GroupLoop &groups,
-                                                  const RaiseOptions &options,
-                                                  std::string &reason);
 
 } // namespace nvfp4::gsg
 

@@ -1,4 +1,4 @@
-//===- ScaledContraction.cpp - A contraction that is a product --*- C++ -*-===//
+//===- MatchContraction.cpp - A contraction that is a product ---*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,6 +8,8 @@
 // What a contraction sums, and the product that its parts make.
 //
 //===----------------------------------------------------------------------===//
+
+#include "MatchContraction.h"
 
 #include "ContractionMatcher.h"
 
