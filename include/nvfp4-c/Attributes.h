@@ -17,6 +17,8 @@
 #ifndef NVFP4_C_ATTRIBUTES_H
 #define NVFP4_C_ATTRIBUTES_H
 
+#include "nvfp4-c/Enums.h"
+
 #include <mlir-c/IR.h>
 
 #ifdef __cplusplus
@@ -24,18 +26,6 @@ extern "C" {
 #endif
 
 /*===- #grouped_scaled_gemm.activation -----------------------------------===*/
-
-typedef enum Nvfp4Activation {
-  Nvfp4ActivationIdentity = 0,
-  Nvfp4ActivationReLU = 1,
-  Nvfp4ActivationReLU2 = 2,
-  Nvfp4ActivationSiLU = 3,
-  Nvfp4ActivationSwiGLU = 4,
-  Nvfp4ActivationGeGLUTanh = 5,
-  Nvfp4ActivationCustom = 6,
-  Nvfp4ActivationReGLU = 7,
-  Nvfp4ActivationGELUTanh = 8
-} Nvfp4Activation;
 
 /* `gate` is null, or for activations of pairs what nvfp4GateAttrGetChecked
  * makes. Of SwiGLU alone: `alpha` (else 1), `beta` (else 0) and `limit`
@@ -58,18 +48,6 @@ nvfp4ActivationAttrRoundsToBf16(MlirAttribute attribute);
 
 /*===- #grouped_scaled_gemm.quantizer ------------------------------------===*/
 
-typedef enum Nvfp4Quantizer {
-  Nvfp4QuantizerCutlass = 0,
-  Nvfp4QuantizerTrtllm = 1,
-  Nvfp4QuantizerTE = 2,
-  Nvfp4QuantizerModelOpt = 3,
-  Nvfp4QuantizerMega16 = 4,
-  Nvfp4QuantizerUE8M0Up = 5,
-  Nvfp4QuantizerOCP = 6,
-  Nvfp4QuantizerTritonNearest = 7,
-  Nvfp4QuantizerFourOverSix = 8
-} Nvfp4Quantizer;
-
 MLIR_CAPI_EXPORTED MlirAttribute nvfp4QuantizerAttrGetChecked(
     MlirLocation location, Nvfp4Quantizer kind, bool flushNegativeZero,
     bool isStochastic, bool isTwoD);
@@ -82,12 +60,6 @@ MLIR_CAPI_EXPORTED bool nvfp4QuantizerAttrIsStochastic(MlirAttribute attribute);
 MLIR_CAPI_EXPORTED bool nvfp4QuantizerAttrIsTwoD(MlirAttribute attribute);
 
 /*===- #grouped_scaled_gemm.strategy -------------------------------------===*/
-
-typedef enum Nvfp4Scheduler {
-  Nvfp4SchedulerStaticPersistent = 0,
-  Nvfp4SchedulerDynamicCounter = 1,
-  Nvfp4SchedulerLaunchControl = 2
-} Nvfp4Scheduler;
 
 /* Sizes as in the text of the attribute. 0 leaves `stages`,
  * `accumulatorStages`, `scaleStages` and `epilogueN` open; `ctas`, the clusters
@@ -110,35 +82,6 @@ MLIR_CAPI_EXPORTED bool nvfp4AttributeIsAStrategy(MlirAttribute attribute);
 MLIR_CAPI_EXPORTED Nvfp4Strategy nvfp4StrategyAttrGet(MlirAttribute attribute);
 
 /*===- #grouped_scaled_gemm<name value> ----------------------------------===*/
-
-typedef enum Nvfp4Math { Nvfp4MathStrict = 0, Nvfp4MathFast = 1 } Nvfp4Math;
-
-typedef enum Nvfp4Tail { Nvfp4TailPreserve = 0, Nvfp4TailZero = 1 } Nvfp4Tail;
-
-typedef enum Nvfp4Determinism {
-  Nvfp4DeterminismDeterministic = 0,
-  Nvfp4DeterminismBatchInvariant = 1,
-  Nvfp4DeterminismRelaxed = 2
-} Nvfp4Determinism;
-
-typedef enum Nvfp4ProbPosition {
-  Nvfp4ProbPositionGemm = 0,
-  Nvfp4ProbPositionBias = 1,
-  Nvfp4ProbPositionPreActivation = 2,
-  Nvfp4ProbPositionPostActivation = 3
-} Nvfp4ProbPosition;
-
-typedef enum Nvfp4Routing {
-  Nvfp4RoutingSoftmaxTopK = 0,
-  Nvfp4RoutingTopKSoftmax = 1,
-  Nvfp4RoutingTopK = 2,
-  Nvfp4RoutingSigmoidTopK = 3,
-  Nvfp4RoutingTopKSigmoid = 4,
-  Nvfp4RoutingSigmoidRenorm = 5,
-  Nvfp4RoutingLlama4 = 6,
-  Nvfp4RoutingDeepSeekV3 = 7,
-  Nvfp4RoutingMiniMax2 = 8
-} Nvfp4Routing;
 
 MLIR_CAPI_EXPORTED MlirAttribute nvfp4MathAttrGetChecked(MlirLocation location,
                                                          Nvfp4Math value);

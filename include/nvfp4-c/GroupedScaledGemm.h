@@ -17,6 +17,8 @@
 #ifndef NVFP4_C_GROUPEDSCALEDGEMM_H
 #define NVFP4_C_GROUPEDSCALEDGEMM_H
 
+#include "nvfp4-c/Enums.h"
+
 #include <mlir-c/IR.h>
 
 #ifdef __cplusplus
@@ -24,28 +26,6 @@ extern "C" {
 #endif
 
 /*===- !grouped_scaled_gemm.scaled ---------------------------------------===*/
-
-typedef enum Nvfp4BlockFormat {
-  Nvfp4BlockFormatNVFP4 = 0,
-  Nvfp4BlockFormatMXFP4 = 1,
-  Nvfp4BlockFormatNVFP4E8M0 = 2,
-  Nvfp4BlockFormatMXFP8E4M3 = 3,
-  Nvfp4BlockFormatMXFP8E5M2 = 4
-} Nvfp4BlockFormat;
-
-typedef enum Nvfp4ScaleLayout {
-  Nvfp4ScaleLayoutLinear = 0,
-  Nvfp4ScaleLayoutBlocked = 1,
-  Nvfp4ScaleLayoutBlocked8x4 = 2,
-  Nvfp4ScaleLayoutWgmma = 3,
-  Nvfp4ScaleLayoutWgmmaF16 = 4
-} Nvfp4ScaleLayout;
-
-typedef enum Nvfp4GroupStart {
-  Nvfp4GroupStartWhole = 0,
-  Nvfp4GroupStartCompact = 1,
-  Nvfp4GroupStartUpperBound = 2
-} Nvfp4GroupStart;
 
 /* A block-scaled tensor of logical shape `shape` (`rank` extents,
  * mlirShapedTypeGetDynamicSize() where unknown) whose blocks run along
@@ -71,14 +51,6 @@ MLIR_CAPI_EXPORTED MlirType nvfp4ScaledTypeGetDataTensor(MlirType type);
 MLIR_CAPI_EXPORTED MlirType nvfp4ScaledTypeGetScaleTensor(MlirType type);
 
 /*===- Attributes --------------------------------------------------------===*/
-
-typedef enum Nvfp4Grouping {
-  Nvfp4GroupingDense = 0,
-  Nvfp4GroupingBatched = 1,
-  Nvfp4GroupingRaggedRows = 2,
-  Nvfp4GroupingMasked = 3,
-  Nvfp4GroupingRaggedK = 4
-} Nvfp4Grouping;
 
 /* `#grouped_scaled_gemm.grouping`. Offsets are `ends`, or with `starts` the
  * starts; groups begin at multiples of `align`. */

@@ -108,9 +108,9 @@ void storeCodes(BlockFormat format, std::span<const uint8_t> codes,
 std::string checkQuantizer(Quantizer q, const QuantizeParams &params) {
   const QuantizerTraits &facts = traits(q);
   if (!supports(q, params.format))
-    return "quantizer " + quoted(facts.name) + " expected a format with " +
-           (facts.emitsUE4M3 ? "UE4M3" : "E8M0") + " scales, but got " +
-           quoted(stringify(params.format));
+    return "quantizer " + quoted(stringify(facts.quantizer)) +
+           " expected a format with " + (facts.emitsUE4M3 ? "UE4M3" : "E8M0") +
+           " scales, but got " + quoted(stringify(params.format));
   float global = params.globalScale;
   if (!(global > 0.0f) || !std::isfinite(global))
     return "expected a global scale that is finite and positive, but got " +
@@ -119,8 +119,8 @@ std::string checkQuantizer(Quantizer q, const QuantizeParams &params) {
       facts.global == GlobalScaleKind::None ||
       (q == Quantizer::TE && scaleKind(params.format) == ScaleKind::E8M0);
   if (oneLevel && global != 1.0f)
-    return "quantizer " + quoted(facts.name) + " expected global scale 1 for " +
-           quoted(stringify(params.format)) +
+    return "quantizer " + quoted(stringify(facts.quantizer)) +
+           " expected global scale 1 for " + quoted(stringify(params.format)) +
            ", which has one level of scales, but got " + std::to_string(global);
   if (!(params.amaxFloor >= 0.0f) || !std::isfinite(params.amaxFloor))
     return "expected an amax floor that is finite and not negative, but got " +

@@ -127,7 +127,7 @@ static std::string describeTile(const Tile &tile) {
     text += printed(" cluster %lldx%lld", (long long)tile.clusterM,
                     (long long)tile.clusterN);
   if (tile.scheduler != Scheduler::StaticPersistent)
-    text += std::string(" ") + stringify(tile.scheduler);
+    text += " " + std::string(stringify(tile.scheduler));
   return text;
 }
 

@@ -13,18 +13,6 @@
 
 using namespace nvfp4::strategy;
 
-const char *nvfp4::strategy::stringify(Scheduler scheduler) {
-  switch (scheduler) {
-  case Scheduler::StaticPersistent:
-    return "static_persistent";
-  case Scheduler::DynamicCounter:
-    return "dynamic_counter";
-  case Scheduler::LaunchControl:
-    return "launch_control";
-  }
-  return "";
-}
-
 std::string nvfp4::strategy::toString(const Tile &tile) {
   std::string text = "<m = " + std::to_string(tile.m) +
                      ", n = " + std::to_string(tile.n) +
@@ -46,6 +34,6 @@ std::string nvfp4::strategy::toString(const Tile &tile) {
   if (tile.dynamicN)
     text += ", dynamic_n = true";
   if (tile.scheduler != Scheduler::StaticPersistent)
-    text += std::string(", scheduler = ") + stringify(tile.scheduler);
+    text += ", scheduler = " + std::string(stringify(tile.scheduler));
   return text + ">";
 }

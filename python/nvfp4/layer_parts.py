@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _dlpack
+from . import _dlpack, _words
 from ._calls import DIALECT, FLOATS, Call, write_groups
 from ._scalars import check_count, check_flag, float32s, scalar
 from .errors import ArgumentError, check_one_of
@@ -18,8 +18,7 @@ from .tensors import Grouping
 __all__ = ["route", "sort_tokens", "permute", "combine", "glu", "glu_backward", "GluGradient", "sum_rows",
            "hadamard", "ROUTING_METHODS"]
 
-ROUTING_METHODS = ("softmax_topk", "topk_softmax", "topk", "sigmoid_topk", "topk_sigmoid", "sigmoid_renorm", "llama4",
-                   "deepseek_v3", "minimax2")
+ROUTING_METHODS = _words.ROUTING_METHOD
 
 
 def routing_attributes(n_group: int | None, topk_group: int | None, routed_scaling: float | None) -> str:

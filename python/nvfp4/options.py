@@ -12,6 +12,7 @@ from typing import Union
 
 import numpy as np
 
+from . import _words
 from ._scalars import check_count, check_flag, scalar
 from .errors import ArgumentError, check_one_of
 
@@ -20,9 +21,8 @@ __all__ = ["Gate", "GATES", "Activation", "swiglu", "geglu_tanh", "gpt_oss_swigl
 
 #: Options of operations that are one of several words.
 WORDS: dict[str, tuple[str, ...]] = {
-    "math": ("strict", "fast"), "tail": ("preserve", "zero"),
-    "determinism": ("deterministic", "batch_invariant", "relaxed"),
-    "prob_at": ("gemm", "bias", "pre_activation", "post_activation")}
+    "math": _words.MATH_MODE, "tail": _words.TAIL_MODE, "determinism": _words.DETERMINISM,
+    "prob_at": _words.PROB_POSITION}
 
 
 def word_of(option: str, word: str, name: str = "") -> str:
@@ -40,7 +40,7 @@ class Gate:
     order: str = "gate_first"
 
     def __post_init__(self) -> None:
-        check_one_of("order", self.order, ("gate_first", "up_first"))
+        check_one_of("order", self.order, _words.GATE_ORDER)
         check_count("granularity, or 0 for halves,", self.granularity, least=0)
 
     def __str__(self) -> str:
@@ -141,8 +141,8 @@ class Quantizer:
 
     def __post_init__(self) -> None:
         check_one_of("a quantizer", self.kind, QUANTIZERS)
-        check_one_of("neg_zero", self.neg_zero, ("keep", "flush"))
-        check_one_of("rounding", self.rounding, ("nearest", "stochastic"))
+        check_one_of("neg_zero", self.neg_zero, _words.NEGATIVE_ZERO)
+        check_one_of("rounding", self.rounding, _words.ROUNDING)
         check_flag("two_d", self.two_d)
 
     def __str__(self) -> str:

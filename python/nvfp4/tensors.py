@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import ml_dtypes
 import numpy as np
 
-from . import _dlpack
+from . import _dlpack, _words
 from ._scalars import check_count
 from .errors import ArgumentError, check_one_of
 
@@ -54,7 +54,7 @@ FORMATS: dict[str, Format] = {f.name: f for f in (
 LAYOUTS: dict[str, tuple[int, int]] = {"linear": (1, 1), "blocked": (128, 4), "blocked_8x4": (8, 4)}
 # Layouts of packed weights for sm_90a, whose scales lie among their values.
 CODED = ("wgmma", "wgmma_f16")
-_STARTS = ("whole", "compact", "upper_bound")
+_STARTS = _words.GROUP_START
 
 
 def _ceil(a: int, b: int) -> int:

@@ -58,7 +58,8 @@ struct Case {
 TEST(Quantizer, TableFollowsTheEnumeration) {
   for (size_t i = 0; i < kQuantizers.size(); ++i) {
     EXPECT_EQ(static_cast<size_t>(kQuantizers[i].quantizer), i);
-    EXPECT_EQ(parseQuantizer(kQuantizers[i].name), kQuantizers[i].quantizer);
+    EXPECT_EQ(parseQuantizer(stringify(kQuantizers[i].quantizer)),
+              kQuantizers[i].quantizer);
   }
   EXPECT_EQ(parseQuantizer("best"), std::nullopt);
 }
@@ -67,8 +68,8 @@ TEST(Quantizer, BlockOfZeros) {
   for (const QuantizerTraits &row : kQuantizers) {
     Quantized r = quantize(row.quantizer, {});
     EXPECT_EQ(r.scale, row.quantizer == Quantizer::ModelOpt ? 0x38u : 0u)
-        << row.name;
-    EXPECT_EQ(r.codes, Bytes(r.codes.size(), 0)) << row.name;
+        << stringify(row.quantizer);
+    EXPECT_EQ(r.codes, Bytes(r.codes.size(), 0)) << stringify(row.quantizer);
   }
 }
 
@@ -130,11 +131,12 @@ TEST(Quantizer, LargestValueUnderTheGlobalScale) {
         x = 2688.0f;
       Quantized r = quantize(row.quantizer, {x, -x, 0.5f * x}, p);
       // Power-of-two scales: 2688/6 = 448 needs 2^9; 2688/512 = 5.25 -> 6.
-      EXPECT_EQ(r.scale, row.emitsUE4M3 ? 0x7eu : 127u + 9) << row.name << amax;
-      EXPECT_EQ(r.codes[0], 7) << row.name;
-      EXPECT_EQ(r.codes[1], 15) << row.name;
+      EXPECT_EQ(r.scale, row.emitsUE4M3 ? 0x7eu : 127u + 9)
+          << stringify(row.quantizer) << amax;
+      EXPECT_EQ(r.codes[0], 7) << stringify(row.quantizer);
+      EXPECT_EQ(r.codes[1], 15) << stringify(row.quantizer);
       // 3 exactly, or 1344/512 = 2.625 -> 3.
-      EXPECT_EQ(r.codes[2], 5) << row.name << amax;
+      EXPECT_EQ(r.codes[2], 5) << stringify(row.quantizer) << amax;
     }
 }
 
@@ -145,10 +147,12 @@ TEST(Quantizer, NaNPoisonsTheBlockOrOneElement) {
       continue;
     Quantized r = quantize(row.quantizer, {6, NAN, 2});
     unsigned nanScale = row.emitsUE4M3 ? 0x7f : 0xff;
-    EXPECT_EQ(r.scale, row.amaxIgnoresNaN ? 0x38 : nanScale) << row.name;
-    EXPECT_EQ(r.codes[0], 7) << row.name;
-    EXPECT_EQ(r.codes[1], 7) << row.name;
-    EXPECT_EQ(r.codes[2], row.amaxIgnoresNaN ? 4 : 7) << row.name;
+    EXPECT_EQ(r.scale, row.amaxIgnoresNaN ? 0x38 : nanScale)
+        << stringify(row.quantizer);
+    EXPECT_EQ(r.codes[0], 7) << stringify(row.quantizer);
+    EXPECT_EQ(r.codes[1], 7) << stringify(row.quantizer);
+    EXPECT_EQ(r.codes[2], row.amaxIgnoresNaN ? 4 : 7)
+        << stringify(row.quantizer);
   }
   // The error of both candidates is NaN: six is kept.
   Quantized r = quantize(Quantizer::FourOverSix, {6, NAN, 2});
@@ -159,11 +163,12 @@ TEST(Quantizer, NaNPoisonsTheBlockOrOneElement) {
 TEST(Quantizer, InfinitySaturates) {
   for (const QuantizerTraits &row : kQuantizers) {
     Quantized r = quantize(row.quantizer, {1, INFINITY, -INFINITY});
-    EXPECT_EQ(r.scale, row.emitsUE4M3 ? 0x7eu : 0xffu) << row.name;
-    EXPECT_EQ(r.codes[1], 7) << row.name;
+    EXPECT_EQ(r.scale, row.emitsUE4M3 ? 0x7eu : 0xffu)
+        << stringify(row.quantizer);
+    EXPECT_EQ(r.codes[1], 7) << stringify(row.quantizer);
     // Under a NaN scale every product is NaN.
-    EXPECT_EQ(r.codes[2], row.emitsUE4M3 ? 15 : 7) << row.name;
-    EXPECT_EQ(r.codes[0], row.emitsUE4M3 ? 0 : 7) << row.name;
+    EXPECT_EQ(r.codes[2], row.emitsUE4M3 ? 15 : 7) << stringify(row.quantizer);
+    EXPECT_EQ(r.codes[0], row.emitsUE4M3 ? 0 : 7) << stringify(row.quantizer);
   }
 }
 
@@ -186,13 +191,14 @@ TEST(Quantizer, TiesUnderScaleOne) {
     QuantizeParams p;
     p.format = formatOf(row.quantizer);
     Quantized r = quantize(row.quantizer, x, p);
-    EXPECT_EQ(r.scale, row.emitsUE4M3 ? 0x38u : 127u) << row.name;
+    EXPECT_EQ(r.scale, row.emitsUE4M3 ? 0x38u : 127u)
+        << stringify(row.quantizer);
     r.codes.resize(x.size());
-    EXPECT_EQ(r.codes, expected) << row.name;
+    EXPECT_EQ(r.codes, expected) << stringify(row.quantizer);
     p.rounding = ElementRounding::NearestTiesTowardZero;
     r = quantize(row.quantizer, x, p);
     r.codes.resize(x.size());
-    EXPECT_EQ(r.codes, down) << row.name;
+    EXPECT_EQ(r.codes, down) << stringify(row.quantizer);
   }
 }
 
@@ -218,14 +224,14 @@ TEST(Quantizer, NegativeZeroOfEachProducer) {
   for (const QuantizerTraits &row : kQuantizers) {
     Quantized r = quantize(row.quantizer, {6, -0.0f, -0.1f});
     bool modelOpt = row.quantizer == Quantizer::ModelOpt;
-    EXPECT_EQ(r.codes[1], modelOpt ? 0 : 8) << row.name;
-    EXPECT_EQ(r.codes[2], 8) << row.name;
+    EXPECT_EQ(r.codes[1], modelOpt ? 0 : 8) << stringify(row.quantizer);
+    EXPECT_EQ(r.codes[2], 8) << stringify(row.quantizer);
     QuantizeParams p;
     p.format = formatOf(row.quantizer);
     p.negativeZero = NegativeZero::Flush;
     r = quantize(row.quantizer, {6, -0.0f, -0.1f}, p);
-    EXPECT_EQ(r.codes[1], 0) << row.name;
-    EXPECT_EQ(r.codes[2], 0) << row.name;
+    EXPECT_EQ(r.codes[1], 0) << stringify(row.quantizer);
+    EXPECT_EQ(r.codes[2], 0) << stringify(row.quantizer);
   }
 }
 

@@ -14,6 +14,7 @@
 #define NVFP4_FORMAT_BLOCKFORMAT_H
 
 #include "nvfp4/Format/E2M1.h"
+#include "nvfp4/Format/Enums.h"
 #include "nvfp4/Format/Float8.h"
 
 #include <array>
@@ -21,8 +22,6 @@
 #include <string_view>
 
 namespace nvfp4::format {
-/// Elements and the scales of their blocks, as in IR.
-enum class BlockFormat { NVFP4, MXFP4, NVFP4_E8M0, MXFP8_E4M3, MXFP8_E5M2 };
 /// How one element is stored: 4 bits for E2M1, 8 for the others.
 enum class ElementKind { E2M1, E4M3, E5M2 };
 /// How the scale of a block is stored, in one byte: UE4M3 or a power of two.
@@ -31,8 +30,6 @@ enum class ScaleKind { UE4M3, E8M0 };
 /// The parts of a BlockFormat.
 struct BlockFormatTraits {
   BlockFormat format;
-  /// The name in IR and on command lines.
-  std::string_view name;
   ElementKind element;
   ScaleKind scale;
   /// Bits of one stored element, 4 or 8.
@@ -47,16 +44,16 @@ struct BlockFormatTraits {
 
 /// One row per BlockFormat, in the order of the enumeration.
 inline constexpr std::array<BlockFormatTraits, 5> kBlockFormats = {{
-    {BlockFormat::NVFP4, "nvfp4", ElementKind::E2M1, ScaleKind::UE4M3, 4, 16,
+    {BlockFormat::NVFP4, ElementKind::E2M1, ScaleKind::UE4M3, 4, 16, kE2M1Max,
+     2},
+    {BlockFormat::MXFP4, ElementKind::E2M1, ScaleKind::E8M0, 4, 32, kE2M1Max,
+     2},
+    {BlockFormat::NVFP4_E8M0, ElementKind::E2M1, ScaleKind::E8M0, 4, 16,
      kE2M1Max, 2},
-    {BlockFormat::MXFP4, "mxfp4", ElementKind::E2M1, ScaleKind::E8M0, 4, 32,
-     kE2M1Max, 2},
-    {BlockFormat::NVFP4_E8M0, "nvfp4_e8m0", ElementKind::E2M1, ScaleKind::E8M0,
-     4, 16, kE2M1Max, 2},
-    {BlockFormat::MXFP8_E4M3, "mxfp8_e4m3", ElementKind::E4M3, ScaleKind::E8M0,
-     8, 32, kE4M3Max, 8},
-    {BlockFormat::MXFP8_E5M2, "mxfp8_e5m2", ElementKind::E5M2, ScaleKind::E8M0,
-     8, 32, kE5M2Max, 15},
+    {BlockFormat::MXFP8_E4M3, ElementKind::E4M3, ScaleKind::E8M0, 8, 32,
+     kE4M3Max, 8},
+    {BlockFormat::MXFP8_E5M2, ElementKind::E5M2, ScaleKind::E8M0, 8, 32,
+     kE5M2Max, 15},
 }};
 /// The row of `format`; what follows are its columns.
 constexpr const BlockFormatTraits &traits(BlockFormat format) {
@@ -67,15 +64,6 @@ constexpr int blockSize(BlockFormat f) { return traits(f).blockSize; }
 constexpr ElementKind elementKind(BlockFormat f) { return traits(f).element; }
 constexpr ScaleKind scaleKind(BlockFormat f) { return traits(f).scale; }
 constexpr float maxElement(BlockFormat f) { return traits(f).maxElement; }
-constexpr std::string_view stringify(BlockFormat f) { return traits(f).name; }
-
-/// The format called `name`, or nothing.
-constexpr std::optional<BlockFormat> parseBlockFormat(std::string_view name) {
-  for (const BlockFormatTraits &row : kBlockFormats)
-    if (row.name == name)
-      return row.format;
-  return std::nullopt;
-}
 
 /// Bytes of one row of `columns` elements, rows starting on a byte.
 constexpr int64_t rowBytes(BlockFormat f, int64_t columns) {

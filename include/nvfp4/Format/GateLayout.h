@@ -15,6 +15,8 @@
 #ifndef NVFP4_FORMAT_GATELAYOUT_H
 #define NVFP4_FORMAT_GATELAYOUT_H
 
+#include "nvfp4/Format/Enums.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -22,23 +24,6 @@
 #include <string_view>
 
 namespace nvfp4::format {
-/// Which of a block of gate rows and a block of up rows comes first.
-enum class GateOrder { GateFirst, UpFirst };
-
-/// The name in IR.
-constexpr std::string_view stringify(GateOrder order) {
-  return order == GateOrder::GateFirst ? "gate_first" : "up_first";
-}
-
-/// The order called `name`, or nothing.
-constexpr std::optional<GateOrder> parseGateOrder(std::string_view name) {
-  if (name == "gate_first")
-    return GateOrder::GateFirst;
-  if (name == "up_first")
-    return GateOrder::UpFirst;
-  return std::nullopt;
-}
-
 /// A gate/up convention for output columns c in 0..I-1.
 struct GateLayout {
   /// Rows of one kind in a run, q >= 1.

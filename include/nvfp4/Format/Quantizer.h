@@ -25,20 +25,6 @@
 #include <string_view>
 
 namespace nvfp4::format {
-/// The producers whose bytes can be reproduced. Section 4 of docs/Spec.md has
-/// the formulas, and what becomes of zeros, NaN and infinity.
-enum class Quantizer {
-  Cutlass,
-  Trtllm,
-  TE,
-  ModelOpt,
-  Mega16,
-  UE8M0Up,
-  OCP,
-  TritonNearest,
-  FourOverSix,
-};
-
 /// Meaning of QuantizeParams::globalScale for a quantiser.
 enum class GlobalScaleKind {
   /// Not used; must be 1. So it is for TE with E8M0 scales.
@@ -52,8 +38,6 @@ enum class GlobalScaleKind {
 /// Constant facts about a quantiser.
 struct QuantizerTraits {
   Quantizer quantizer;
-  /// The name in IR and on command lines.
-  std::string_view name;
   bool emitsUE4M3;
   bool emitsE8M0;
   GlobalScaleKind global;
@@ -65,39 +49,28 @@ struct QuantizerTraits {
 
 /// One row per Quantizer, in the order of the enumeration.
 inline constexpr std::array<QuantizerTraits, 9> kQuantizers = {{
-    {Quantizer::Cutlass, "cutlass", true, true, GlobalScaleKind::Encode, false,
+    {Quantizer::Cutlass, true, true, GlobalScaleKind::Encode, false,
      NegativeZero::Keep},
-    {Quantizer::Trtllm, "trtllm", true, true, GlobalScaleKind::Encode, true,
+    {Quantizer::Trtllm, true, true, GlobalScaleKind::Encode, true,
      NegativeZero::Keep},
-    {Quantizer::TE, "te", true, true, GlobalScaleKind::Encode, true,
+    {Quantizer::TE, true, true, GlobalScaleKind::Encode, true,
      NegativeZero::Keep},
-    {Quantizer::ModelOpt, "modelopt", true, false, GlobalScaleKind::Multiplier,
-     false, NegativeZero::KeepRounded},
-    {Quantizer::Mega16, "mega16", true, false, GlobalScaleKind::None, true,
+    {Quantizer::ModelOpt, true, false, GlobalScaleKind::Multiplier, false,
+     NegativeZero::KeepRounded},
+    {Quantizer::Mega16, true, false, GlobalScaleKind::None, true,
      NegativeZero::Keep},
-    {Quantizer::UE8M0Up, "ue8m0_up", false, true, GlobalScaleKind::None, false,
+    {Quantizer::UE8M0Up, false, true, GlobalScaleKind::None, false,
      NegativeZero::Keep},
-    {Quantizer::OCP, "ocp", false, true, GlobalScaleKind::None, false,
+    {Quantizer::OCP, false, true, GlobalScaleKind::None, false,
      NegativeZero::Keep},
-    {Quantizer::TritonNearest, "triton_nearest", true, false,
-     GlobalScaleKind::Encode, true, NegativeZero::Keep},
-    {Quantizer::FourOverSix, "four_over_six", true, false,
-     GlobalScaleKind::Encode, true, NegativeZero::Keep},
+    {Quantizer::TritonNearest, true, false, GlobalScaleKind::Encode, true,
+     NegativeZero::Keep},
+    {Quantizer::FourOverSix, true, false, GlobalScaleKind::Encode, true,
+     NegativeZero::Keep},
 }};
 /// The row of `q`.
 constexpr const QuantizerTraits &traits(Quantizer q) {
   return kQuantizers[static_cast<size_t>(q)];
-}
-
-/// The name of `q`.
-constexpr std::string_view stringify(Quantizer q) { return traits(q).name; }
-
-/// The quantiser called `name`, or nothing.
-constexpr std::optional<Quantizer> parseQuantizer(std::string_view name) {
-  for (const QuantizerTraits &row : kQuantizers)
-    if (row.name == name)
-      return row.quantizer;
-  return std::nullopt;
 }
 
 /// True when the quantiser can emit the format (its scale kind, and for the

@@ -17,6 +17,8 @@
 #ifndef NVFP4_FORMAT_SCALELAYOUT_H
 #define NVFP4_FORMAT_SCALELAYOUT_H
 
+#include "nvfp4/Format/Enums.h"
+
 #include <cassert>
 #include <cstdint>
 #include <optional>
@@ -160,39 +162,6 @@ struct ScaleMatrix {
                                   std::span<const uint8_t> in,
                                   const ScaleMatrix &to, std::span<uint8_t> out,
                                   uint8_t padding);
-
-/// Where the scales of group g start when groups of rows share one buffer.
-enum class GroupStart {
-  /// At the group's first row; groups start on the row alignment already.
-  Whole,
-  /// At the sum of the padded row counts of the groups before it.
-  Compact,
-  /// At a bound that needs only the group's first row and number, no scan:
-  /// floor((firstRow + (T-1)*g) / T) * T with T the row alignment.
-  UpperBound,
-};
-
-/// The name in IR and on command lines.
-constexpr std::string_view stringify(GroupStart rule) {
-  switch (rule) {
-  case GroupStart::Whole:
-    return "whole";
-  case GroupStart::Compact:
-    return "compact";
-  case GroupStart::UpperBound:
-    return "upper_bound";
-  }
-  return "";
-}
-
-/// The rule called `name`, or nothing.
-constexpr std::optional<GroupStart> parseGroupStart(std::string_view name) {
-  for (GroupStart rule :
-       {GroupStart::Whole, GroupStart::Compact, GroupStart::UpperBound})
-    if (stringify(rule) == name)
-      return rule;
-  return std::nullopt;
-}
 
 /// The UpperBound start row of group `group` whose unpadded first row is
 /// `firstRow`, for rows aligned to `alignment`.

@@ -12,16 +12,12 @@
 #ifndef NVFP4_KERNELTARGET_TILE_H
 #define NVFP4_KERNELTARGET_TILE_H
 
+#include "nvfp4/KernelTarget/Enums.h"
+
 #include <cstdint>
 #include <string>
 
 namespace nvfp4::strategy {
-
-/// In the order of the dialect's enumeration.
-enum class Scheduler { StaticPersistent, DynamicCounter, LaunchControl };
-
-/// The name that the attribute gives it.
-const char *stringify(Scheduler scheduler);
 
 /// Parameters as the attribute documents them. 0 in `stages`,
 /// `accumulatorStages`, `scaleStages` or `epilogueN` leaves the choice open.

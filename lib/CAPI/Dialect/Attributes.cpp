@@ -22,17 +22,6 @@ using namespace nvfp4::gsg;
 using nvfp4::capi::load;
 using nvfp4::capi::toEnum;
 
-static_assert(
-    static_cast<int>(ActivationKind::Custom) == Nvfp4ActivationCustom &&
-    static_cast<int>(QuantizerKind::FourOverSix) == Nvfp4QuantizerFourOverSix &&
-    static_cast<int>(Scheduler::LaunchControl) == Nvfp4SchedulerLaunchControl &&
-    static_cast<int>(MathMode::Fast) == Nvfp4MathFast &&
-    static_cast<int>(TailMode::Zero) == Nvfp4TailZero &&
-    static_cast<int>(Determinism::Relaxed) == Nvfp4DeterminismRelaxed &&
-    static_cast<int>(ProbPosition::PostActivation) ==
-        Nvfp4ProbPositionPostActivation &&
-    static_cast<int>(RoutingMethod::MiniMax2) == Nvfp4RoutingMiniMax2);
-
 template <typename AttrT> static AttrT to(MlirAttribute attribute) {
   return cast<AttrT>(unwrap(attribute));
 }

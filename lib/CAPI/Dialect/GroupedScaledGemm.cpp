@@ -22,12 +22,6 @@ using namespace nvfp4::gsg;
 using nvfp4::capi::load;
 using nvfp4::capi::toEnum;
 
-static_assert(
-    static_cast<int>(BlockFormat::MXFP8_E5M2) == Nvfp4BlockFormatMXFP8E5M2 &&
-    static_cast<int>(ScaleLayout::WgmmaF16) == Nvfp4ScaleLayoutWgmmaF16 &&
-    static_cast<int>(GroupStart::UpperBound) == Nvfp4GroupStartUpperBound &&
-    static_cast<int>(GroupingKind::RaggedK) == Nvfp4GroupingRaggedK);
-
 MlirType nvfp4ScaledTypeGetChecked(MlirLocation location, intptr_t rank,
                                    const int64_t *shape,
                                    Nvfp4BlockFormat format,

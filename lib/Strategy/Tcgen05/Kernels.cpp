@@ -60,7 +60,7 @@ nvfp4::strategy::findMissingKernel(const Tile &tile, const Problem &problem) {
   if (tile.scheduler != Scheduler::StaticPersistent)
     return std::string("expected scheduler static_persistent, for which there "
                        "are kernels, but got ") +
-           stringify(tile.scheduler);
+           std::string(stringify(tile.scheduler));
   if (tile.dynamicN)
     return "expected dynamic_n = false, for which there are kernels, but got "
            "true";

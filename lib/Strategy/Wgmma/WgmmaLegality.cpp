@@ -70,7 +70,7 @@ nvfp4::strategy::findWgmmaViolation(const Tile &tile,
                   str(tile.splitK));
   if (tile.scheduler != Scheduler::StaticPersistent)
     return refuse(Rule::Kernel, "scheduler static_persistent" + kernels,
-                  stringify(tile.scheduler));
+                  std::string(stringify(tile.scheduler)));
   if (tile.dynamicN)
     return refuse(Rule::Kernel, "dynamic_n = false" + kernels, "true");
   if (tile.n != 128 && tile.n != 256)

@@ -314,10 +314,12 @@ TEST(Emitters, Quantizers) {
               traits.quantizer, params, std::span(x).subspan(i * size, size),
               expected, i * size);
           ASSERT_EQ(scale, scales.bytes()[i])
-              << traits.name << " " << formatTraits.name << " block " << i;
+              << stringify(traits.quantizer) << " "
+              << stringify(formatTraits.format) << " block " << i;
           for (int64_t k = 0; k < size; ++k)
             ASSERT_EQ(expected[k], codes.bytes()[i * size + k])
-                << traits.name << " " << formatTraits.name << " block " << i
+                << stringify(traits.quantizer) << " "
+                << stringify(formatTraits.format) << " block " << i
                 << " element " << k << " of value " << x[i * size + k];
         }
       }

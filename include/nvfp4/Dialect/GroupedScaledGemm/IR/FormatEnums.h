@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The dialect and the library of formats, which links no MLIR, have
-// enumerations of their own for the same things. Here, and only here, one
-// becomes the other.
+// The library of formats, which links no MLIR, has enumerations for the same
+// things. Here, and only here, one becomes the other. All but layouts of scales
+// are generated from those of the dialect, so their numbers are equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,46 +22,12 @@
 
 namespace nvfp4::gsg {
 
-/// The enumerator of Format for the one of the dialect.
 inline format::BlockFormat toFormat(BlockFormat kind) {
-  switch (kind) {
-  case BlockFormat::NVFP4:
-    return format::BlockFormat::NVFP4;
-  case BlockFormat::MXFP4:
-    return format::BlockFormat::MXFP4;
-  case BlockFormat::NVFP4_E8M0:
-    return format::BlockFormat::NVFP4_E8M0;
-  case BlockFormat::MXFP8_E4M3:
-    return format::BlockFormat::MXFP8_E4M3;
-  case BlockFormat::MXFP8_E5M2:
-    return format::BlockFormat::MXFP8_E5M2;
-  }
-  llvm_unreachable("covered switch");
+  return static_cast<format::BlockFormat>(kind);
 }
 
-/// The enumerator of Format for the one of the dialect.
 inline format::Quantizer toFormat(QuantizerKind kind) {
-  switch (kind) {
-  case QuantizerKind::Cutlass:
-    return format::Quantizer::Cutlass;
-  case QuantizerKind::Trtllm:
-    return format::Quantizer::Trtllm;
-  case QuantizerKind::TE:
-    return format::Quantizer::TE;
-  case QuantizerKind::ModelOpt:
-    return format::Quantizer::ModelOpt;
-  case QuantizerKind::Mega16:
-    return format::Quantizer::Mega16;
-  case QuantizerKind::UE8M0Up:
-    return format::Quantizer::UE8M0Up;
-  case QuantizerKind::OCP:
-    return format::Quantizer::OCP;
-  case QuantizerKind::TritonNearest:
-    return format::Quantizer::TritonNearest;
-  case QuantizerKind::FourOverSix:
-    return format::Quantizer::FourOverSix;
-  }
-  llvm_unreachable("covered switch");
+  return static_cast<format::Quantizer>(kind);
 }
 
 /// The enumerator of Format for the one of the dialect, which is no layout of
@@ -81,28 +47,12 @@ inline format::ScaleLayout toFormat(ScaleLayout layout) {
   llvm_unreachable("expected a layout of scales");
 }
 
-/// The enumerator of Format for the one of the dialect.
 inline format::GroupStart toFormat(GroupStart start) {
-  switch (start) {
-  case GroupStart::Whole:
-    return format::GroupStart::Whole;
-  case GroupStart::Compact:
-    return format::GroupStart::Compact;
-  case GroupStart::UpperBound:
-    return format::GroupStart::UpperBound;
-  }
-  llvm_unreachable("covered switch");
+  return static_cast<format::GroupStart>(start);
 }
 
-/// The enumerator of Format for the one of the dialect.
 inline format::GateOrder toFormat(GateOrder order) {
-  switch (order) {
-  case GateOrder::GateFirst:
-    return format::GateOrder::GateFirst;
-  case GateOrder::UpFirst:
-    return format::GateOrder::UpFirst;
-  }
-  llvm_unreachable("covered switch");
+  return static_cast<format::GateOrder>(order);
 }
 
 /// Rows of a tile of scales; 1 where there are no tiles.

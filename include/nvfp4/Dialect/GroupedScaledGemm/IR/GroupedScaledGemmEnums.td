@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Closed sets of the dialect: formats, layouts, grouping forms, quantisers. The
-// keyword of a case is its spelling in IR. lib/Format has twins of some, for
-// code that links no MLIR.
+// keyword of a case is its spelling in IR. scripts/generate-enums makes of them
+// the enumerations of C, the words of Python, and the twins of some that libraries
+// without MLIR have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,19 +18,34 @@
 include "mlir/IR/EnumAttr.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmDialect.td"
 
-class Gsg_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+class Gsg_Enum<string name, string summary, list<I32EnumAttrCase> cases,
+               string nameInC = name>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::nvfp4::gsg";
   let genSpecializedAttr = 0;
+  /// The enumeration of C is Nvfp4 and this.
+  string cName = nameInC;
+  /// The enumeration in nvfp4 with the same cases, or none.
+  string twin = "";
 }
 
-// The order equals nvfp4::format::BlockFormat.
+/// A case with a comment, or with another name in C.
+class Gsg_Case<string symbol, int value, string keyword, string text = "",
+               string nameInC = symbol>
+    : I32EnumAttrCase<symbol, value, keyword> {
+  string comment = text;
+  string cName = nameInC;
+}
+
 def Gsg_BlockFormat : Gsg_Enum<"BlockFormat", "block-scaled number format", [
   I32EnumAttrCase<"NVFP4", 0, "nvfp4">,
   I32EnumAttrCase<"MXFP4", 1, "mxfp4">,
   I32EnumAttrCase<"NVFP4_E8M0", 2, "nvfp4_e8m0">,
   I32EnumAttrCase<"MXFP8_E4M3", 3, "mxfp8_e4m3">,
-  I32EnumAttrCase<"MXFP8_E5M2", 4, "mxfp8_e5m2">]>;
+  I32EnumAttrCase<"MXFP8_E5M2", 4, "mxfp8_e5m2">]> {
+  let twin = "format::BlockFormat";
+  let description = "Elements and the scales of their blocks.";
+}
 
 def Gsg_ScaleLayout : Gsg_Enum<"ScaleLayout", "memory layout of scales", [
   I32EnumAttrCase<"Linear", 0, "linear">,
@@ -40,16 +56,25 @@ def Gsg_ScaleLayout : Gsg_Enum<"ScaleLayout", "memory layout of scales", [
 
 def Gsg_GroupStart : Gsg_Enum<"GroupStart",
     "where the scales of each group start", [
-  I32EnumAttrCase<"Whole", 0, "whole">,
-  I32EnumAttrCase<"Compact", 1, "compact">,
-  I32EnumAttrCase<"UpperBound", 2, "upper_bound">]>;
+  Gsg_Case<"Whole", 0, "whole",
+    "At the group's first row; groups start on the row alignment already.">,
+  Gsg_Case<"Compact", 1, "compact",
+    "At the sum of the padded row counts of the groups before it.">,
+  Gsg_Case<"UpperBound", 2, "upper_bound",
+    "At a bound that needs only the group's first row and number, no scan: "
+    "floor((firstRow + (T-1)*g) / T) * T with T the row alignment.">]> {
+  let twin = "format::GroupStart";
+  let description = [{
+    Where the scales of group g start when groups of rows share one buffer.
+  }];
+}
 
 def Gsg_GroupingKind : Gsg_Enum<"GroupingKind", "form of grouping", [
   I32EnumAttrCase<"Dense", 0, "dense">,
   I32EnumAttrCase<"Batched", 1, "batched">,
   I32EnumAttrCase<"RaggedRows", 2, "ragged_rows">,
   I32EnumAttrCase<"Masked", 3, "masked">,
-  I32EnumAttrCase<"RaggedK", 4, "ragged_k">]>;
+  I32EnumAttrCase<"RaggedK", 4, "ragged_k">], "Grouping">;
 
 def Gsg_OffsetsKind : Gsg_Enum<"OffsetsKind", "meaning of group offsets", [
   I32EnumAttrCase<"Ends", 0, "ends">,
@@ -58,7 +83,7 @@ def Gsg_OffsetsKind : Gsg_Enum<"OffsetsKind", "meaning of group offsets", [
 // An activation is declared here and nowhere else in the dialect. The formula is
 // for documents, in terms of z, or of (g, u) if the activation takes pairs. With
 // `parameters` the activation reads alpha, beta and limit. The values are those
-// of nvfp4-c/Attributes.h.
+// of nvfp4-c/Enums.h.
 class Gsg_ActivationCase<string symbol, int value, string keyword,
                          string formulaText, bit paired = 0, bit parameters = 0>
     : I32EnumAttrCase<symbol, value, keyword> {
@@ -83,13 +108,17 @@ defvar Gsg_Activations = [
       "`0.5 z (1 + tanh(0.7978845608028654 (z + 0.044715 z^3)))`">];
 
 def Gsg_ActivationKind : Gsg_Enum<"ActivationKind", "activation function",
-                                  Gsg_Activations>;
+                                  Gsg_Activations, "Activation">;
 
 def Gsg_GateOrder : Gsg_Enum<"GateOrder", "which half of a GLU pair is first", [
   I32EnumAttrCase<"GateFirst", 0, "gate_first">,
-  I32EnumAttrCase<"UpFirst", 1, "up_first">]>;
+  I32EnumAttrCase<"UpFirst", 1, "up_first">]> {
+  let twin = "format::GateOrder";
+  let description = [{
+    Which of a block of gate rows and a block of up rows comes first.
+  }];
+}
 
-// The order equals nvfp4::format::Quantizer.
 def Gsg_QuantizerKind : Gsg_Enum<"QuantizerKind", "named quantiser", [
   I32EnumAttrCase<"Cutlass", 0, "cutlass">,
   I32EnumAttrCase<"Trtllm", 1, "trtllm">,
@@ -99,7 +128,13 @@ def Gsg_QuantizerKind : Gsg_Enum<"QuantizerKind", "named quantiser", [
   I32EnumAttrCase<"UE8M0Up", 5, "ue8m0_up">,
   I32EnumAttrCase<"OCP", 6, "ocp">,
   I32EnumAttrCase<"TritonNearest", 7, "triton_nearest">,
-  I32EnumAttrCase<"FourOverSix", 8, "four_over_six">]>;
+  I32EnumAttrCase<"FourOverSix", 8, "four_over_six">], "Quantizer"> {
+  let twin = "format::Quantizer";
+  let description = [{
+    The producers whose bytes can be reproduced. Section 4 of docs/Spec.md has the
+    formulas, and what becomes of zeros, NaN and infinity.
+  }];
+}
 
 def Gsg_NegativeZero : Gsg_Enum<"NegativeZero", "fate of negative zero codes", [
   I32EnumAttrCase<"Keep", 0, "keep">,
@@ -118,11 +153,11 @@ def Gsg_ProbPosition : Gsg_Enum<"ProbPosition",
 
 def Gsg_MathMode : Gsg_Enum<"MathMode", "accuracy of transcendentals", [
   I32EnumAttrCase<"Strict", 0, "strict">,
-  I32EnumAttrCase<"Fast", 1, "fast">]>;
+  I32EnumAttrCase<"Fast", 1, "fast">], "Math">;
 
 def Gsg_TailMode : Gsg_Enum<"TailMode", "fate of rows outside every group", [
   I32EnumAttrCase<"Preserve", 0, "preserve">,
-  I32EnumAttrCase<"Zero", 1, "zero">]>;
+  I32EnumAttrCase<"Zero", 1, "zero">], "Tail">;
 
 def Gsg_Determinism : Gsg_Enum<"Determinism", "reproducibility contract", [
   I32EnumAttrCase<"Deterministic", 0, "deterministic">,
@@ -132,17 +167,19 @@ def Gsg_Determinism : Gsg_Enum<"Determinism", "reproducibility contract", [
 def Gsg_Scheduler : Gsg_Enum<"Scheduler", "tile scheduler", [
   I32EnumAttrCase<"StaticPersistent", 0, "static_persistent">,
   I32EnumAttrCase<"DynamicCounter", 1, "dynamic_counter">,
-  I32EnumAttrCase<"LaunchControl", 2, "launch_control">]>;
+  I32EnumAttrCase<"LaunchControl", 2, "launch_control">]> {
+  let twin = "strategy::Scheduler";
+}
 
 def Gsg_RoutingMethod : Gsg_Enum<"RoutingMethod", "router", [
-  I32EnumAttrCase<"Default", 0, "softmax_topk">,
-  I32EnumAttrCase<"Renormalize", 1, "topk_softmax">,
+  Gsg_Case<"Default", 0, "softmax_topk", "", "SoftmaxTopK">,
+  Gsg_Case<"Renormalize", 1, "topk_softmax", "", "TopKSoftmax">,
   I32EnumAttrCase<"TopK", 2, "topk">,
-  I32EnumAttrCase<"Sigmoid", 3, "sigmoid_topk">,
+  Gsg_Case<"Sigmoid", 3, "sigmoid_topk", "", "SigmoidTopK">,
   I32EnumAttrCase<"TopKSigmoid", 4, "topk_sigmoid">,
   I32EnumAttrCase<"SigmoidRenorm", 5, "sigmoid_renorm">,
   I32EnumAttrCase<"Llama4", 6, "llama4">,
   I32EnumAttrCase<"DeepSeekV3", 7, "deepseek_v3">,
-  I32EnumAttrCase<"MiniMax2", 8, "minimax2">]>;
+  I32EnumAttrCase<"MiniMax2", 8, "minimax2">], "Routing">;
 
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_ENUMS_TD
