@@ -13,6 +13,7 @@
 #include "nvfp4/Tools/FlopCount.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -82,7 +83,7 @@ int64_t Counter::sumOfGroups(gsg::MatmulOp op) const {
   int64_t count = tensor->numElements();
   auto entry = [&](int64_t i) { return static_cast<int64_t>(tensor->at(i)); };
   int64_t sum = 0;
-  if (grouping.getKind() == gsg::GroupingKind::Masked) {
+  if (gsg::getForm(grouping).hasCounts()) {
     for (int64_t i = 0; i < count; ++i)
       sum += entry(i);
     return sum;
@@ -111,20 +112,13 @@ double Counter::countMatmul(gsg::MatmulOp op) const {
   double k = extentOf(rhs[0], rhsRank - 1);
   double m = extentOf(lhs[0], lhsRank - 2);
   double factor = 1;
-  switch (op.getGrouping().getKind()) {
-  case gsg::GroupingKind::Dense:
-    break;
-  case gsg::GroupingKind::Batched:
-    factor = extentOf(lhs[0], 0);
-    break;
-  case gsg::GroupingKind::RaggedRows:
-  case gsg::GroupingKind::Masked:
-    m = sumOfGroups(op);
-    break;
-  case gsg::GroupingKind::RaggedK:
+  const gsg::GroupingForm &form = gsg::getForm(op.getGrouping());
+  if (form.cutsK())
     k = sumOfGroups(op);
-    break;
-  }
+  else if (!form.coversRows())
+    m = sumOfGroups(op);
+  else if (form.stacksRows)
+    factor = extentOf(lhs[0], 0);
   return m < 0 || n < 0 || k < 0 || factor < 0 ? -1 : 2 * factor * m * n * k;
 }
 

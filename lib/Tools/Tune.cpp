@@ -12,6 +12,7 @@
 
 #include "nvfp4/Tools/Tune.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Runtime/nvfp4_device.h"
@@ -62,7 +63,7 @@ static MadeUp makeUp(gsg::MatmulOp op) {
   result.sizes.resize(op.getNumGroups());
   result.rows = 0;
   int64_t align = op.getGrouping().getAlign();
-  bool isMasked = op.getGrouping().getKind() == gsg::GroupingKind::Masked;
+  bool isMasked = gsg::getForm(op.getGrouping()).hasCounts();
   for (int64_t size : result.sizes)
     result.rows = isMasked ? std::max(result.rows, size)
                            : result.rows + llvm::alignTo(size, align);
@@ -81,7 +82,7 @@ static std::vector<int64_t> makeOffsets(const MadeUp &made, int64_t count,
   if (isStarts)
     values.push_back(0);
   for (int64_t size : made.sizes) {
-    if (grouping.getKind() == gsg::GroupingKind::Masked) {
+    if (gsg::getForm(grouping).hasCounts()) {
       values.push_back(std::min(size, rows));
       continue;
     }

@@ -16,7 +16,7 @@
 #include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
-#include "nvfp4/Conversion/GsgToLoops/GroupedLines.h"
+#include "nvfp4/Conversion/GsgToLoops/LineParts.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
@@ -212,8 +212,8 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
         input,
         codes,
         hasWarps};
-    lines.forEachPart(mb,
-                      [&](const LinePart &part) { emitter.emitPart(part); });
+    forEachPart(mb, lines,
+                [&](const LinePart &part) { emitter.emitPart(part); });
     rewriter.eraseOp(op);
     return success();
   }
@@ -247,7 +247,7 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
     out.anyPhase = lines.cutsLines();
     CodeLines codes = codesOf(mb, op.getInput(), lines);
     int64_t block = type.getBlockSize();
-    lines.forEachPart(mb, [&](const LinePart &part) {
+    forEachPart(mb, lines, [&](const LinePart &part) {
       Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
       part.forEachBlock(mb, block, [&](Value number, Value count) {
         Position at = blockBegin(mb, part.begin, number, block);

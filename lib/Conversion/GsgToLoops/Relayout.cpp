@@ -13,7 +13,7 @@
 #include "nvfp4/Conversion/GsgToLoops/Patterns.h"
 
 #include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
-#include "nvfp4/Conversion/GsgToLoops/GroupedLines.h"
+#include "nvfp4/Conversion/GsgToLoops/LineParts.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 
@@ -88,7 +88,7 @@ struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
     bool words = hasAdjacentScales(lines.scales[0]) &&
                  hasAdjacentScales(lines.scales[1]) && !lines.cutsLines();
     int64_t block = from.getBlockSize();
-    lines.forEachPart(mb, [&](const LinePart &part) {
+    forEachPart(mb, lines, [&](const LinePart &part) {
       if (part.block) {
         part.forEachBlock(mb, block, [&](Value number, Value) {
           copyScale(mb, lines.scales[0], part.scales[0], lines.scales[1],

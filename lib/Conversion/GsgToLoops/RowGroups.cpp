@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Conversion/GsgToLoops/RowGroups.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -22,7 +23,7 @@ RowGroups::RowGroups(LoopBuilder &mb, const MemRefParts &rows,
   lines.grouping = grouping;
   lines.groups = groups;
   count = lines.extents.batches;
-  if (grouping && grouping.getKind() == GroupingKind::RaggedRows) {
+  if (grouping && getForm(grouping).cutsRows()) {
     table.emplace(mb, lines);
     count = table->count;
   }

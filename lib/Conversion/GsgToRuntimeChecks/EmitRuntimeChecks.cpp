@@ -11,6 +11,7 @@
 
 #include "CheckBuilder.h"
 #include "nvfp4/Conversion/Passes.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -62,12 +63,12 @@ emitOptionalGroups(CheckBuilder &check, std::optional<GroupingAttr> grouping,
                    ArrayRef<std::pair<StringRef, ScaledOperand>> operands) {
   if (!groups)
     return;
-  GroupingKind kind = grouping->getKind();
-  if (kind == GroupingKind::Masked) {
+  const GroupingForm &form = getForm(*grouping);
+  if (form.hasCounts()) {
     check.equal("grouping_c5", "G of groups", check.dim(groups, 0), shape[0]);
     return check.groups(*grouping, groups, shape[1]);
   }
-  int64_t ragged = kind == GroupingKind::RaggedRows ? 0 : 1;
+  int64_t ragged = *form.getCutDim();
   check.groups(*grouping, groups, shape[ragged]);
   for (const auto &[name, operand] : operands)
     check.scaleRoom(name, operand, shape, *grouping, groups, ragged);

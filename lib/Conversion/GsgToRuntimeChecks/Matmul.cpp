@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckBuilder.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -21,9 +22,7 @@ namespace {
 class MatmulChecks {
 public:
   MatmulChecks(CheckBuilder &check, MatmulOp op)
-      : check(check), op(op), kind(op.getGrouping().getKind()),
-        isStacked(kind == GroupingKind::Batched ||
-                  kind == GroupingKind::Masked) {}
+      : check(check), op(op), form(getForm(op.getGrouping())) {}
 
   void factors();
   void groups();
@@ -35,7 +34,7 @@ private:
   void product(StringRef label, StringRef name, Value memref, Extent columns,
                StringRef columnName) {
     SmallVector<NamedExtent, 3> expected;
-    if (isStacked || kind == GroupingKind::RaggedK)
+    if (form.stacksResult)
       expected.push_back({"G", numGroups});
     expected.push_back({"M", rows});
     expected.push_back({columnName, columns});
@@ -43,7 +42,7 @@ private:
   }
   /// One entry a row.
   void perRow(StringRef label, StringRef name, Value memref) {
-    if (isStacked)
+    if (form.stacksRows)
       check.shape(label, name, memref, {{"G", numGroups}, {"M", rows}});
     else
       check.shape(label, name, memref, {{"M", rows}});
@@ -57,8 +56,7 @@ private:
 
   CheckBuilder &check;
   MatmulOp op;
-  GroupingKind kind;
-  bool isStacked;
+  const GroupingForm &form;
   SmallVector<Extent, 3> lhs;
   Extent numGroups, rows, columns, depth, outputColumns;
 };
@@ -90,18 +88,13 @@ void MatmulChecks::factors() {
     if (shape.size() == 3)
       numGroups = shape[0];
   }
-  switch (kind) {
-  case GroupingKind::Dense:
-    numGroups = check.constant(1);
-    break;
-  case GroupingKind::RaggedK:
+  if (form.hasOwnWeights && isDiscrete)
+    numGroups = check.constant(static_cast<int64_t>(right.size()));
+  else if (form.cutsK())
     numGroups = check.numGroups(op.getGrouping(), op.getGroups());
-    break;
-  default:
-    if (isDiscrete)
-      numGroups = check.constant(static_cast<int64_t>(right.size()));
-  }
-  if (isStacked)
+  else if (!form.hasOwnWeights)
+    numGroups = check.constant(1);
+  if (form.stacksRows)
     check.equal("matmul_c8", "G of lhs", lhs[0], numGroups);
   outputColumns =
       op.getActivationOrIdentity().isPaired() ? check.div(columns, 2) : columns;
@@ -112,12 +105,12 @@ void MatmulChecks::groups() {
   if (!offsets)
     return;
   GroupingAttr grouping = op.getGrouping();
-  bool isAlongK = kind == GroupingKind::RaggedK;
+  bool isAlongK = form.cutsK();
   if (!isAlongK)
     check.equal("grouping_c5", "G of groups",
                 check.numGroups(grouping, offsets), numGroups);
   check.groups(grouping, offsets, isAlongK ? depth : rows);
-  if (kind == GroupingKind::Masked)
+  if (form.hasCounts())
     return;
   auto scaleRoom = [&](StringRef name, const ScaledOperand &operand) {
     check.scaleRoom(name, operand, check.logicalShape(operand), grouping,
@@ -172,7 +165,7 @@ void MatmulChecks::results() {
   shape.append({rows, outputColumns});
   check.globalScale(op.getGlobalScale(), shape);
   check.storage("outs", out, shape);
-  if (kind == GroupingKind::RaggedRows)
+  if (form.cutsRows())
     check.scaleRoom("outs", out, shape, op.getGrouping(), op.getGroups(), 0);
 }
 

@@ -12,6 +12,7 @@
 
 #include "CheckBuilder.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Runtime/nvfp4_checks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -122,19 +123,16 @@ Value CheckBuilder::addressOf(Value memref,
 }
 
 Extent CheckBuilder::numGroups(GroupingAttr grouping, Value groups) {
-  bool isStarts = grouping.getKind() != GroupingKind::Masked &&
-                  grouping.getOffsets() == OffsetsKind::Starts;
-  return add(dim(groups, 0), isStarts ? -1 : 0);
+  return add(dim(groups, 0), hasStarts(grouping) ? -1 : 0);
 }
 
 SmallVector<Value> CheckBuilder::offsetArguments(GroupingAttr grouping,
                                                  Value groups, Extent extent) {
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, loc, groups);
-  int64_t form = grouping.getKind() == GroupingKind::Masked ? NVFP4_GROUP_COUNTS
-                 : grouping.getOffsets() == OffsetsKind::Starts
-                     ? NVFP4_GROUP_STARTS
-                     : NVFP4_GROUP_ENDS;
+  int64_t form = getForm(grouping).hasCounts() ? NVFP4_GROUP_COUNTS
+                 : hasStarts(grouping)         ? NVFP4_GROUP_STARTS
+                                               : NVFP4_GROUP_ENDS;
   int64_t bits = cast<MemRefType>(groups.getType()).getElementTypeBitWidth();
   return {addressOf(groups, metadata),
           i64(bits),
@@ -146,8 +144,7 @@ SmallVector<Value> CheckBuilder::offsetArguments(GroupingAttr grouping,
 }
 
 void CheckBuilder::groups(GroupingAttr grouping, Value groups, Extent extent) {
-  if (grouping.getKind() != GroupingKind::Masked &&
-      grouping.getOffsets() == OffsetsKind::Starts)
+  if (hasStarts(grouping))
     atLeast("grouping_c5", "the number of group starts", dim(groups, 0),
             constant(1));
   if (readsData)

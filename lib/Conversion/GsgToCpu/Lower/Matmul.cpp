@@ -15,6 +15,7 @@
 #include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -61,26 +62,17 @@ struct MatmulOperands {
 } // namespace
 
 void MatmulOperands::readExtents() {
-  GroupingKind kind = op.getGrouping().getKind();
+  const GroupingForm &form = getForm(op.getGrouping());
   Value data = lhs.front().data;
   Value groups = op.getGroups();
-  switch (kind) {
-  case GroupingKind::Dense:
-    numGroups = mb.i64Constant(1);
-    break;
-  case GroupingKind::Batched:
-    numGroups = read.dim(data, 0);
-    break;
-  case GroupingKind::Masked:
-    numGroups = mb.minS(read.dim(data, 0), read.dim(groups, 0));
-    break;
-  case GroupingKind::RaggedRows:
-  case GroupingKind::RaggedK: {
+  if (form.hasOffsets()) {
     numGroups = read.dim(groups, 0);
-    if (op.getGrouping().getOffsets() == OffsetsKind::Starts)
+    if (hasStarts(op.getGrouping()))
       numGroups = mb.maxS(mb.sub(numGroups, mb.i64Constant(1)), 0);
-    break;
-  }
+  } else {
+    numGroups = form.stacksRows ? read.dim(data, 0) : mb.i64Constant(1);
+    if (form.hasCounts())
+      numGroups = mb.minS(numGroups, read.dim(groups, 0));
   }
   if (op.hasDiscreteRhs())
     numGroups = mb.minS(numGroups, static_cast<int64_t>(rhs.size()));
@@ -106,10 +98,10 @@ void MatmulOperands::readExtents() {
         (paired ? 2 : 1) * (quantized && quantized.isFP4() ? 2 : 1));
   limit(op.getAddend(), 1);
   limit(op.getPreactOut(), 1);
-  if (op.getProb() && kind == GroupingKind::RaggedRows &&
+  if (op.getProb() && form.cutsRows() &&
       cast<MemRefType>(op.getProb().getType()).isDynamicDim(0))
     rows = mb.minS(rows, read.dim(op.getProb(), 0));
-  if (kind != GroupingKind::RaggedRows)
+  if (!form.cutsRows())
     rowsPerGroup = rows;
   totalRows = rowsPerGroup ? mb.mul(numGroups, rowsPerGroup) : rows;
   product.rowsPerGroup =

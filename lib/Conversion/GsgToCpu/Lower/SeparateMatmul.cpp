@@ -16,6 +16,7 @@
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/SeparateQuantization.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -49,7 +50,7 @@ static Value allocateAround(LoopBuilder &mb, Operation *op, Type element,
 //===----------------------------------------------------------------------===//
 
 static bool splitsScaleWords(ScaledType type, GroupingAttr grouping) {
-  return type && grouping.getKind() == GroupingKind::RaggedK &&
+  return type && getForm(grouping).cutsK() &&
          type.getLayout() != ScaleLayout::Linear &&
          type.getGroupStart() == GroupStart::Whole &&
          grouping.getAlign() % (4 * type.getBlockSize()) != 0;

@@ -14,6 +14,7 @@
 
 #include "ProductEmitter.h"
 #include "nvfp4/Conversion/GsgToLoops/ScaleTile.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -74,8 +75,8 @@ private:
   void set(problem::Field field, Value value) {
     mb.store(value, entry, 8 * field);
   }
-  bool isRaggedRows() const { return kind == GroupingKind::RaggedRows; }
-  bool isRaggedK() const { return kind == GroupingKind::RaggedK; }
+  bool isRaggedRows() const { return form.cutsRows(); }
+  bool isRaggedK() const { return form.cutsK(); }
 
   // The group.
   Value loadOffset(Value index);
@@ -100,8 +101,8 @@ private:
 
   MathBuilder &mb;
   const Product &product;
-  const GroupingKind kind =
-      product.isList() ? GroupingKind::Dense : product.grouping.getKind();
+  const GroupingForm &form = getForm(
+      product.isList() ? GroupingKind::Dense : product.grouping.getKind());
   Value frame, entry, groups, group, zero;
   /// Where the group begins along the ragged dimension, and how long it is.
   Value first, size;
@@ -126,7 +127,7 @@ void TableEntry::findRange() {
                       : isRaggedRows() ? product.totalRows
                                        : product.rowsPerGroup);
   auto limit = [&](Value x) { return mb.minS(mb.maxS(x, 0), extent); };
-  if (kind == GroupingKind::Masked) {
+  if (form.hasCounts()) {
     size = limit(loadOffset(group));
     return;
   }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProductEmitter.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -52,7 +53,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitZeroTail() {
           body(*product.preact, problem::PreactData,
                rowBytes(*product.preact, columns));
       };
-  if (product.grouping.getKind() == GroupingKind::RaggedRows) {
+  if (getForm(product.grouping).cutsRows()) {
     // Entry `gap - 1`, or the first one where it is not used.
     Value before = problemAt(mb.maxS(mb.sub(gap, mb.i64Constant(1)), 0));
     Value after =
@@ -68,7 +69,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitZeroTail() {
       clearRows(slotPtr(matrix.address), slot(matrix.rowStride), bytes, from,
                 to);
     });
-  } else if (product.grouping.getKind() == GroupingKind::Masked) {
+  } else if (getForm(product.grouping).hasCounts()) {
     mb.ifThen(mb.cmp(IntPredicate::slt, gap, count), [&] {
       Value entry = problemAt(gap);
       forMatrices(

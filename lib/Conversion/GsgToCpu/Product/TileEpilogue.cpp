@@ -16,6 +16,7 @@
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 #include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -115,7 +116,7 @@ Value ProductEmitter::laneMask(Value count) {
 
 Value ProductEmitter::rowValue(const RowRef &ref, Value group, Value rowInGroup,
                                Value globalRow) {
-  bool isRagged = product.grouping.getKind() == GroupingKind::RaggedRows;
+  bool isRagged = getForm(product.grouping).cutsRows();
   Value own =
       mb.ptrAdd(slotPtr(ref.address), mb.mul(group, slot(ref.groupStride)));
   return mb.load(mb.f32,

@@ -13,6 +13,7 @@
 
 #include "Verification.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Format/Quantizer.h"
 
 #include "mlir/IR/Matchers.h"
@@ -62,7 +63,7 @@ int64_t nvfp4::gsg::getGroupCount(GroupingAttr grouping, Value groups) {
 /// grouping_c6 to grouping_c8: what constant offsets and counts must satisfy.
 static LogicalResult verifyConstants(Operation *op, GroupingAttr grouping,
                                      ArrayRef<int64_t> values, int64_t extent) {
-  bool masked = grouping.getKind() == GroupingKind::Masked;
+  bool masked = getForm(grouping).hasCounts();
   bool starts = grouping.getOffsets() == OffsetsKind::Starts;
   StringRef what = masked ? "count" : starts ? "start" : "end";
   int64_t previous = 0;
@@ -183,22 +184,20 @@ LogicalResult nvfp4::gsg::verifyOptionalGroups(
            << (groups ? "groups" : "grouping") << " alone";
   if (!groups)
     return success();
-  GroupingKind kind = grouping->getKind();
-  int64_t rank = kind == GroupingKind::Masked ? 3 : 2;
+  const GroupingForm &form = getForm(*grouping);
+  int64_t rank = form.stacksRows ? 3 : 2;
   // grouping_c14
   if (grouping->hasGroupsOperand() && type.getRank() != rank)
     return op->emitOpError("expected a scaled type of rank ")
-           << rank << " for grouping '" << stringifyGroupingKind(kind)
-           << "', but got " << type;
+           << rank << " for grouping '"
+           << stringifyGroupingKind(grouping->getKind()) << "', but got "
+           << type;
   int64_t numGroups = ShapedType::kDynamic, extent = ShapedType::kDynamic;
-  if (kind == GroupingKind::Masked) {
+  if (form.hasCounts()) {
     numGroups = type.getDimSize(0);
     extent = type.getDimSize(1);
-  } else if (kind == GroupingKind::RaggedRows) {
-    raggedDim = 0;
-  } else if (kind == GroupingKind::RaggedK) {
-    raggedDim = 1;
   }
+  raggedDim = form.getCutDim();
   if (raggedDim)
     extent = type.getDimSize(*raggedDim);
   return verifyGroups(op, *grouping, groups, numGroups, extent);

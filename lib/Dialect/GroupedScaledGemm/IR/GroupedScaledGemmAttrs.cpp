@@ -13,6 +13,7 @@
 
 #include "EnumKeyword.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -59,8 +60,7 @@ Attribute GroupingAttr::parse(AsmParser &parser, Type) {
 
 void GroupingAttr::print(AsmPrinter &printer) const {
   printer << "<" << stringifyGroupingKind(getKind());
-  if (getKind() == GroupingKind::RaggedRows ||
-      getKind() == GroupingKind::RaggedK)
+  if (getForm(getKind()).hasOffsets())
     printer << ", " << stringifyOffsetsKind(getOffsets());
   if (getAlign() != 1)
     printer << ", align = " << getAlign();
@@ -73,8 +73,7 @@ LogicalResult GroupingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   // grouping_c1
   if (align < 1)
     return emitError() << "expected align >= 1, but got " << align;
-  bool ragged =
-      kind == GroupingKind::RaggedRows || kind == GroupingKind::RaggedK;
+  bool ragged = getForm(kind).hasOffsets();
   // grouping_c2
   if (!ragged && align != 1)
     return emitError() << "expected no align for grouping '"

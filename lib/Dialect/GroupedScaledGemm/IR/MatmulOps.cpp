@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
@@ -32,8 +33,7 @@ ScaledType MatmulOp::getRhsType(int64_t index) {
 }
 
 bool MatmulOp::hasDiscreteRhs() {
-  GroupingKind kind = getGrouping().getKind();
-  if (kind == GroupingKind::Dense || kind == GroupingKind::RaggedK)
+  if (!getForm(getGrouping()).hasOwnWeights)
     return false;
   ScaledType type = getRhsType();
   return getRhs().size() != 1 || (type && type.getRank() == 2);
@@ -56,25 +56,21 @@ ScaledType MatmulOp::getQuantizedType() {
 }
 
 int64_t MatmulOp::getNumGroups() {
-  switch (getGrouping().getKind()) {
-  case GroupingKind::Dense:
-    return 1;
-  case GroupingKind::RaggedK: {
-    if (!getGroups())
-      return ShapedType::kDynamic;
-    int64_t size = cast<ShapedType>(getGroups().getType()).getDimSize(0);
-    if (!ShapedType::isDynamic(size) &&
-        getGrouping().getOffsets() == OffsetsKind::Starts)
-      --size;
-    return size;
-  }
-  default: {
+  const GroupingForm &form = getForm(getGrouping());
+  if (form.hasOwnWeights) {
     if (hasDiscreteRhs())
       return getRhs().size();
     ScaledType type = getRhsType();
     return type ? type.getDimSize(0) : ShapedType::kDynamic;
   }
-  }
+  if (!form.hasOffsets())
+    return 1;
+  if (!getGroups())
+    return ShapedType::kDynamic;
+  int64_t size = cast<ShapedType>(getGroups().getType()).getDimSize(0);
+  if (!ShapedType::isDynamic(size) && hasStarts(getGrouping()))
+    --size;
+  return size;
 }
 
 int64_t MatmulOp::getN() {

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandSlicer.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -183,7 +184,7 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
   sliceEach(tile.getGroupMutable(), perGroup);
   sliceEach(tile.getGlobalScaleMutable(), perGroup);
   sliceEach(tile.getAmaxOutMutable(), perGroup);
-  if (getGrouping().getKind() == GroupingKind::Masked)
+  if (getForm(getGrouping()).hasCounts())
     sliceEach(tile.getGroupsMutable(), perGroup);
   sliceEach(tile.getProbMutable(), perRow);
   sliceEach(tile.getRowMutable(), perRow);

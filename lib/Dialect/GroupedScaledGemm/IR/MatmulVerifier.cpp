@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verification.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -34,7 +35,7 @@ int64_t meet(int64_t a, int64_t b) { return ShapedType::isDynamic(a) ? b : a; }
 class MatmulChecker {
 public:
   explicit MatmulChecker(MatmulOp op)
-      : op(op), kind(op.getGrouping().getKind()) {}
+      : op(op), kind(op.getGrouping().getKind()), form(getForm(kind)) {}
 
   LogicalResult run() {
     for (auto check : {&MatmulChecker::operands, &MatmulChecker::factors,
@@ -47,9 +48,7 @@ public:
   }
 
 private:
-  bool isBatchedForm() const {
-    return kind == GroupingKind::Batched || kind == GroupingKind::Masked;
-  }
+  bool isBatchedForm() const { return form.stacksRows; }
 
   /// Forms and storage of lhs and rhs.
   LogicalResult operands() {
@@ -97,8 +96,7 @@ private:
       return op.emitOpError("expected lhs of rank ")
              << lhsRank << " for grouping '" << stringifyGroupingKind(kind)
              << "', but got " << lhsType;
-    bool stackable =
-        kind != GroupingKind::Dense && kind != GroupingKind::RaggedK;
+    bool stackable = form.hasOwnWeights;
     int64_t count = op.getRhs().size();
     // matmul_c3
     if (rhs.getRank() != 2 && !(stackable && count == 1 && rhs.getRank() == 3))
@@ -123,10 +121,10 @@ private:
                << ", but got axis " << type.getAxis()
                << "; quantise it along K";
     // matmul_c42
-    if (rhs.isCoded() && kind == GroupingKind::RaggedK)
-      return op.emitOpError("expected linear weights for grouping 'ragged_k', "
-                            "whose groups begin anywhere along K, but got ")
-             << rhs;
+    if (rhs.isCoded() && form.cutsK())
+      return op.emitOpError("expected linear weights for grouping '")
+             << stringifyGroupingKind(kind)
+             << "', whose groups begin anywhere along K, but got " << rhs;
     // matmul_c43
     bool isF16 = !lhs && getElementTypeOrSelf(lhsType).isF16();
     ScaleLayout coded = isF16 ? ScaleLayout::WgmmaF16 : ScaleLayout::Wgmma;
@@ -160,17 +158,13 @@ private:
   /// The number of groups, and the groups operand.
   LogicalResult groups() {
     bool discrete = rhs.getRank() == 2;
-    switch (kind) {
-    case GroupingKind::Dense:
-      dims.groups = 1;
-      break;
-    case GroupingKind::RaggedK:
-      dims.groups = getGroupCount(op.getGrouping(), op.getGroups());
-      break;
-    default:
+    if (form.hasOwnWeights)
       dims.groups = discrete ? static_cast<int64_t>(op.getRhs().size())
                              : rhs.getDimSize(0);
-    }
+    else
+      dims.groups = form.hasOffsets()
+                        ? getGroupCount(op.getGrouping(), op.getGroups())
+                        : 1;
     if (isBatchedForm()) {
       // matmul_c8
       if (!areCompatible(dims.groups, lhsShape[0]))
@@ -179,7 +173,7 @@ private:
                << lhsShape[0] << " and " << dims.groups;
       dims.groups = meet(dims.groups, lhsShape[0]);
     }
-    bool alongK = kind == GroupingKind::RaggedK;
+    bool alongK = form.cutsK();
     // matmul_c3
     if (discrete && !alongK && op.getGrouping().hasGroupsOperand()) {
       int64_t wanted = getGroupCount(op.getGrouping(), op.getGroups());
@@ -192,36 +186,24 @@ private:
     if (failed(verifyGroups(op, op.getGrouping(), op.getGroups(), dims.groups,
                             alongK ? dims.k : dims.rows)))
       return failure();
-    if (ShapedType::isDynamic(dims.groups) && kind != GroupingKind::Dense)
+    if (ShapedType::isDynamic(dims.groups))
       dims.groups =
           meet(dims.groups, getGroupCount(op.getGrouping(), op.getGroups()));
-    std::optional<int64_t> lhsRagged, rhsRagged;
-    if (kind == GroupingKind::RaggedRows)
-      lhsRagged = 0;
-    if (alongK)
-      lhsRagged = rhsRagged = 1;
     if (lhs && failed(verifyGroupStarts(op, "lhs", lhs, op.getGrouping(),
-                                        op.getGroups(), lhsRagged)))
+                                        op.getGroups(), form.getCutDim())))
       return failure();
+    std::optional<int64_t> rhsRagged;
+    if (alongK)
+      rhsRagged = form.getCutDim();
     return verifyGroupStarts(op, "rhs", rhs, op.getGrouping(), op.getGroups(),
                              rhsRagged);
   }
 
   /// `[M, columns]` with the group in front where the form has one.
   NamedShape productShape(int64_t columns) {
-    switch (kind) {
-    case GroupingKind::Dense:
-      return {{dims.rows, columns}, "[M, N]"};
-    case GroupingKind::RaggedRows:
-      return {{dims.rows, columns}, "[R, N]"};
-    case GroupingKind::Batched:
-      return {{dims.groups, dims.rows, columns}, "[L, M, N]"};
-    case GroupingKind::Masked:
-      return {{dims.groups, dims.rows, columns}, "[G, Mmax, N]"};
-    case GroupingKind::RaggedK:
-      return {{dims.groups, dims.rows, columns}, "[G, M, N]"};
-    }
-    llvm_unreachable("covered switch");
+    if (form.stacksResult)
+      return {{dims.groups, dims.rows, columns}, form.resultShape};
+    return {{dims.rows, columns}, form.resultShape};
   }
 
   NamedShape rowShape() {
@@ -386,8 +368,8 @@ private:
              << " (nearest: " << llvm::divideCeil(dims.columns, block) * block
              << ")";
     std::optional<int64_t> raggedDim;
-    if (kind == GroupingKind::RaggedRows)
-      raggedDim = 0;
+    if (form.cutsRows())
+      raggedDim = form.getCutDim();
     if (failed(verifyGroupStarts(op, "the quantised result", quantized,
                                  op.getGrouping(), op.getGroups(), raggedDim)))
       return failure();
@@ -426,6 +408,7 @@ private:
 
   MatmulOp op;
   GroupingKind kind;
+  const GroupingForm &form;
   /// `lhs` is null if it is not scaled.
   ScaledType lhs, rhs;
   ArrayRef<int64_t> lhsShape;

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verification.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -99,9 +100,9 @@ static LogicalResult verifyRowGroups(SumRowsOp op, ArrayRef<int64_t> shape) {
   if (!op.getGroups())
     return success();
   GroupingKind kind = op.getGrouping()->getKind();
-  bool isMasked = kind == GroupingKind::Masked;
+  bool isMasked = getForm(kind).hasCounts();
   // sum_rows_c2
-  if (!isMasked && kind != GroupingKind::RaggedRows)
+  if (getForm(kind).coversRows())
     return op.emitOpError("expected grouping ragged_rows or masked, but got '")
            << stringifyGroupingKind(kind) << "'";
   if (failed(verifyRank(op, "input", op.getInput().getType(), isMasked ? 3 : 2,

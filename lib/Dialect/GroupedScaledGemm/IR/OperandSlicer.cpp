@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandSlicer.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -21,18 +22,17 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 
 TileDims nvfp4::gsg::getTileDims(GroupingKind kind) {
-  switch (kind) {
-  case GroupingKind::Dense:
-  case GroupingKind::RaggedK:
-    return {std::nullopt, 0, 1};
-  case GroupingKind::Batched:
-    return {0, 1, 2};
-  case GroupingKind::Masked:
-    return {0, std::nullopt, 1};
-  case GroupingKind::RaggedRows:
-    return {std::nullopt, std::nullopt, 0};
-  }
-  llvm_unreachable("covered switch");
+  // Groups that lhs stacks, then rows where no tile may begin within a group
+  // that ends earlier, then columns.
+  const GroupingForm &form = getForm(kind);
+  TileDims dims;
+  unsigned next = 0;
+  if (form.stacksRows)
+    dims.group = next++;
+  if (form.coversRows())
+    dims.row = next++;
+  dims.column = next;
+  return dims;
 }
 
 OpFoldResult nvfp4::gsg::getDim(OpBuilder &builder, Location loc, Value value,

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/ListProblem.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
@@ -50,9 +51,7 @@ private:
     Value divisor = arith::ConstantIndexOp::create(b, loc, by);
     return arith::CeilDivSIOp::create(b, loc, a, divisor);
   }
-  bool isAlongK() {
-    return op.getGrouping().getKind() == GroupingKind::RaggedK;
-  }
+  bool isAlongK() { return getForm(op.getGrouping()).cutsK(); }
   /// The launch lays scales out itself.
   bool isLinear() { return target.getFeatures().linearScales || isAlongK(); }
   /// Where code that reads linear scales expects those of a group: at the
@@ -154,7 +153,7 @@ void ProductScales::assignLhs() {
   ScaledOperand lhs = getScaledOperands(op.getLhs(), op.getLhsScales(),
                                         op.getLhsTypesAttr())[0];
   GroupingAttr grouping = op.getGrouping();
-  bool isRagged = grouping.getKind() == GroupingKind::RaggedRows;
+  bool isRagged = getForm(grouping).cutsRows();
   if (!lhs.type)
     return;
   if (isLinear()) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -61,9 +62,7 @@ bool isUndefined(Value destination) {
 
 /// True if every row of the result belongs to a group.
 bool coversAllRows(MatmulOp matmul) {
-  GroupingKind kind = matmul.getGrouping().getKind();
-  return kind == GroupingKind::Dense || kind == GroupingKind::Batched ||
-         kind == GroupingKind::RaggedK;
+  return getForm(matmul.getGrouping()).coversRows();
 }
 
 /// Moves `glu` into the product of its operand.
@@ -155,7 +154,7 @@ struct FuseQuantize : OpRewritePattern<QuantizeOp> {
       return rewriter.notifyMatchFailure(op, "the product is rounded");
     if (matmul.getBeta() && !matmul.getAddend())
       return rewriter.notifyMatchFailure(op, "product accumulates in place");
-    if (matmul.getGrouping().getKind() == GroupingKind::RaggedK)
+    if (getForm(matmul.getGrouping()).cutsK())
       return rewriter.notifyMatchFailure(op, "gradients are not quantised");
     bool sameGroups = coversAllRows(matmul)
                           ? !op.getGroups()

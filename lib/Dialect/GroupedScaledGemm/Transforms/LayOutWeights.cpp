@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -114,7 +115,7 @@ static void chooseLayout(Weight &weight) {
     return weight.refuse("N and K are not known");
   for (auto [i, op] : llvm::enumerate(weight.products)) {
     auto product = cast<MatmulOp>(op);
-    if (product.getGrouping().getKind() == GroupingKind::RaggedK)
+    if (getForm(product.getGrouping()).cutsK())
       return weight.refuse("its groups are along K");
     Type rows = product.getLhs()[0].getType();
     bool isF16 = !isa<ScaledType>(rows) && getElementTypeOrSelf(rows).isF16();

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/SeparateQuantization.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
@@ -96,8 +97,7 @@ void nvfp4::gsg::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
     clear(rewriter, loc, op.getOutScales());
   }
   // Groups along K have a matrix of the result each.
-  bool cutsResult = grouping.hasGroupsOperand() &&
-                    grouping.getKind() != GroupingKind::RaggedK;
+  bool cutsResult = grouping.hasGroupsOperand() && !getForm(grouping).cutsK();
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointAfter(op);
   QuantizeOp::create(rewriter, loc, TypeRange(), op.getQuantizerAttr(), y,

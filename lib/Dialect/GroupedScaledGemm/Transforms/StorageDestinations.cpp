@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StorageDestinations.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,8 +82,7 @@ getLogicalShape(Extents &extents, Operation *op, ScaledType type,
       continue;
     }
     // With groups along K a matrix of rows of lhs each.
-    bool isStacked =
-        matmul && matmul.getGrouping().getKind() == GroupingKind::RaggedK;
+    bool isStacked = matmul && getForm(matmul.getGrouping()).cutsK();
     if (isStacked && i == 0) {
       shape.push_back(extents.numGroups(matmul.getGroups(),
                                         matmul.getGrouping().getOffsets()));
@@ -123,8 +123,7 @@ std::optional<ResultGroups> getResultGroups(Extents &extents, Operation *op) {
           [&](auto grouped) -> std::optional<ResultGroups> {
             if (!grouped.getGroups() || !grouped.getGrouping())
               return std::nullopt;
-            bool isAlongK =
-                grouped.getGrouping()->getKind() == GroupingKind::RaggedK;
+            bool isAlongK = getForm(*grouped.getGrouping()).cutsK();
             return ResultGroups{extents.dim(grouped.getGroups(), 0), isAlongK};
           })
       .Default([](Operation *) { return std::nullopt; });

@@ -14,6 +14,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/KernelTarget/Alternatives.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -167,35 +168,8 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
   auto spread = [&](int64_t capacity) {
     problem.groups = strategy::spreadRows(expectedRows, count, n, k, capacity);
   };
-  switch (op.getGrouping().getKind()) {
-  case GroupingKind::Dense:
-  case GroupingKind::Batched: {
-    int64_t unknown =
-        expectedRows > 0
-            ? std::max<int64_t>(expectedRows / std::max<int64_t>(count, 1), 1)
-            : assumed.rowsPerGroup;
-    problem.groups = {{count, extentOr(rows, unknown), n, k}};
-    break;
-  }
-  case GroupingKind::RaggedRows:
-    // A buffer of known size bounds the rows; take it as full.
-    if (expectedRows == 0 && areRowsKnown)
-      expectedRows = extentOr(rows, 0);
-    if (expectedRows > 0)
-      spread(extentOr(rows, INT64_MAX));
-    else if (!areRowsKnown)
-      problem.groups = {{count, assumed.rowsPerGroup, n, k}};
-    break;
-  case GroupingKind::Masked:
-    if (expectedRows == 0)
-      problem.groups = {
-          {count,
-           std::min(extentOr(rows, assumed.rowsPerGroup), assumed.rowsPerGroup),
-           n, k}};
-    else
-      spread(extentOr(rows, INT64_MAX));
-    break;
-  case GroupingKind::RaggedK: {
+  const GroupingForm &form = getForm(op.getGrouping());
+  if (form.cutsK()) {
     problem.groupedK = true;
     problem.wholeK = k;
     int64_t share = ShapedType::isDynamic(op.getK())
@@ -203,9 +177,28 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
                         : k / std::max<int64_t>(count, 1);
     problem.groups = {{count, extentOr(rows, assumed.rowsPerGroup), n,
                        std::max<int64_t>(share, 1)}};
-    break;
+    return problem;
   }
+  if (form.coversRows()) {
+    int64_t unknown =
+        expectedRows > 0
+            ? std::max<int64_t>(expectedRows / std::max<int64_t>(count, 1), 1)
+            : assumed.rowsPerGroup;
+    problem.groups = {{count, extentOr(rows, unknown), n, k}};
+    return problem;
   }
+  // A buffer of known size bounds the rows that groups cut; take it as full.
+  if (form.cutsRows() && expectedRows == 0 && areRowsKnown)
+    expectedRows = extentOr(rows, 0);
+  if (expectedRows > 0)
+    spread(extentOr(rows, INT64_MAX));
+  else if (form.hasCounts())
+    problem.groups = {
+        {count,
+         std::min(extentOr(rows, assumed.rowsPerGroup), assumed.rowsPerGroup),
+         n, k}};
+  else if (!areRowsKnown)
+    problem.groups = {{count, assumed.rowsPerGroup, n, k}};
   return problem;
 }
 

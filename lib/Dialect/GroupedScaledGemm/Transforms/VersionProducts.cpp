@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
@@ -36,17 +37,10 @@ static int64_t countRowMatrices(MatmulOp op) {
   if (!rows || !rows.isDynamicDim(rows.getRank() - 2) ||
       ShapedType::isDynamic(op.getNumGroups()))
     return 0;
-  switch (op.getGrouping().getKind()) {
-  case GroupingKind::Dense:
-  case GroupingKind::RaggedRows:
-    return 1;
-  case GroupingKind::Batched:
-    return op.getNumGroups();
-  case GroupingKind::Masked:
-  case GroupingKind::RaggedK:
+  const GroupingForm &form = getForm(op.getGrouping());
+  if (form.hasCounts() || form.cutsK())
     return 0;
-  }
-  llvm_unreachable("a kind that is none");
+  return form.stacksRows ? op.getNumGroups() : 1;
 }
 
 /// Says of each version its range, the rows that it is tuned for and its tile.
