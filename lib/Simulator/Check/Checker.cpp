@@ -13,6 +13,8 @@
 
 #include "CheckerImpl.h"
 
+#include "nvfp4/Simulator/Machine/Explorer.h"
+
 namespace nvfp4::sim {
 
 /// Stands for no cluster.
@@ -109,7 +111,16 @@ void Checker::threadAccess(Warp &warp, const Place &place, unsigned size,
   now.record.cluster = cluster.number;
   now.record.lane = lane;
   if (info.pending)
-    *info.pending = {cluster.number, now.record.agent(), state.clock, nullptr};
+    *info.pending = {cluster.number, now.record.agent(), state.clock, nullptr,
+                     info.isSum};
+  if (now.record.isStrong && !info.pending)
+    for (uint64_t byte = place.address & ~uint64_t{3};
+         byte < place.address + size; byte += 4)
+      warp.machine.usesWord(isShared ? place.cta : nullptr, byte,
+                            access == Access::Read || info.isUnchanged
+                                ? Explorer::Use::Read
+                            : info.isSum ? Explorer::Use::Arrive
+                                         : Explorer::Use::Write);
   if (now.record.isStrong) {
     Locations &locations =
         isShared ? impl->ctaState(*place.cta).published : impl->published;

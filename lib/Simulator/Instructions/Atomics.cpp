@@ -163,9 +163,12 @@ bool update(const AtomicAttributes &a, const Place &place,
 
 /// Tells the checker of the operation.
 void tellChecker(Warp &warp, const AtomicAttributes &a, const Place &place,
-                 unsigned lane, PendingWrite *pending = nullptr) {
+                 unsigned lane, bool isUnchanged,
+                 PendingWrite *pending = nullptr) {
   WriteInfo info;
   info.isReduction = !a.returns;
+  info.isUnchanged = isUnchanged;
+  info.isSum = !a.returns && a.op == AtomicOp::Add && !floatFormat(a.type);
   info.pending = pending;
   if (Checker *checker = warp.machine.checker.get())
     checker->threadAccess(warp, place, byteWidth(a.type) * a.count,
@@ -183,7 +186,7 @@ bool postReduction(Warp &warp, const AtomicAttributes &a, const Place &place,
     return false;
   }
   PendingWrite pending;
-  tellChecker(warp, a, place, lane, &pending);
+  tellChecker(warp, a, place, lane, /*isUnchanged=*/false, &pending);
   remote.perform(warp, place, pending, [&a, place, values] {
     std::array<uint64_t, 8> old;
     update(a, place, values, old);
@@ -222,7 +225,8 @@ Step atomic(Warp &warp, const Inst &inst, LaneMask mask) {
       continue;
     std::array<uint64_t, 8> old;
     // A loop that waits by atomics makes no progress.
-    if (update(a, place, values, old))
+    bool changes = update(a, place, values, old);
+    if (changes)
       warp.machine.progress();
     for (unsigned i = 0; a.returns && i < a.count; ++i) {
       if (bitWidth(a.type) == 64)
@@ -230,7 +234,7 @@ Step atomic(Warp &warp, const Inst &inst, LaneMask mask) {
       else
         warp.narrow(pool[i])[lane] = static_cast<uint32_t>(old[i]);
     }
-    tellChecker(warp, a, place, lane);
+    tellChecker(warp, a, place, lane, !changes);
   }
   return Step::Next;
 }

@@ -16,6 +16,7 @@
 #include "Lanewise.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/Explorer.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 #include <algorithm>
@@ -42,7 +43,9 @@ void deliverReduction(Warp &warp, const Inst &inst, LaneMask mask,
     warp.setPredicate(inst.op[2], mask, barrier.lastAny ? allLanes : 0);
 }
 
-void completeBarrier(Machine &machine, NamedBarrier &barrier) {
+void completeBarrier(Machine &machine, NamedBarrier &barrier, uint64_t object) {
+  if (machine.options.explorer)
+    machine.options.explorer->follows(object);
   barrier.lastPopulation = barrier.population;
   barrier.lastAll = barrier.all;
   barrier.lastAny = barrier.any;
@@ -73,13 +76,17 @@ Step barrier(Warp &warp, const Inst &inst, LaneMask mask) {
   Machine &machine = warp.machine;
   Checker *checker = machine.checker.get();
   NamedBarrier &b = warp.cta.barriers[id];
+  auto object = [&] {
+    return Machine::objectOf(warp.cta, Machine::Aspect::Barrier, id,
+                             b.generation);
+  };
   LaneGroup &group = warp.group();
   if (group.arrived) {
     // A CTA barrier may have become complete because threads have exited.
     if (b.generation == group.arrivalGeneration && isComplete(warp.cta, b)) {
       if (checker)
         checker->barrierCompleted(warp.cta, id);
-      completeBarrier(machine, b);
+      completeBarrier(machine, b, object());
     }
     if (b.generation == group.arrivalGeneration) {
       b.waiters.add(warp);
@@ -123,13 +130,15 @@ Step barrier(Warp &warp, const Inst &inst, LaneMask mask) {
                           std::to_string(b.expected) + " threads, but " +
                           std::to_string(b.arrived) + " have arrived");
   machine.progress();
+  if (machine.options.explorer)
+    machine.options.explorer->uses(object(), Explorer::Use::Arrive);
   if (checker)
     checker->barrierArrived(warp, id);
   uint64_t generation = b.generation;
   if (isComplete(warp.cta, b)) {
     if (checker)
       checker->barrierCompleted(warp.cta, id);
-    completeBarrier(machine, b);
+    completeBarrier(machine, b, object());
     if (checker && a.kind != Arrive)
       checker->barrierLeft(warp, id);
     deliverReduction(warp, inst, mask, b, a.kind);
@@ -192,10 +201,18 @@ void decodeNamedBarrier(DecodeContext &context) {
   inst.handler = barrier;
 }
 
+/// The cluster barrier in its phase, or in one of those before.
+uint64_t clusterObject(Cluster &cluster, uint64_t before) {
+  return Machine::objectOf(*cluster.ctas[0], Machine::Aspect::Cluster, 0,
+                           cluster.generation - before);
+}
+
 /// Completes the phase when all threads that have not exited have arrived.
 void completeClusterPhase(Machine &machine, Cluster &cluster) {
   if (!cluster.arrived || cluster.arrived < cluster.liveThreads)
     return;
+  if (machine.options.explorer)
+    machine.options.explorer->follows(clusterObject(cluster, 0));
   if (machine.checker)
     machine.checker->clusterCompleted(cluster);
   cluster.arrived = 0;
@@ -217,6 +234,9 @@ Step clusterArrive(Warp &warp, const Inst &inst, LaneMask mask) {
     arrival = cluster.generation + 1;
   }
   cluster.arrived += std::popcount(mask);
+  if (machine.options.explorer)
+    machine.options.explorer->uses(clusterObject(cluster, 0),
+                                   Explorer::Use::Arrive);
   machine.progress();
   if (machine.checker)
     machine.checker->clusterArrived(warp, /*release=*/!inst.sub[0]);
@@ -237,6 +257,8 @@ Step clusterWait(Warp &warp, const Inst &inst, LaneMask mask) {
     cluster.waiters.add(warp);
     return warp.block(WaitKind::ClusterBarrier);
   }
+  if (machine.options.explorer)
+    machine.options.explorer->follows(clusterObject(cluster, 1));
   if (machine.checker)
     machine.checker->clusterLeft(warp, /*acquire=*/!inst.sub[0]);
   return Step::Next;

@@ -15,6 +15,7 @@
 
 #include "nvfp4/Simulator/Check/Checker.h"
 #include "nvfp4/Simulator/Machine/Access.h"
+#include "nvfp4/Simulator/Machine/Explorer.h"
 
 namespace nvfp4::sim {
 namespace {
@@ -168,6 +169,28 @@ Step arrive(Warp &warp, const Inst &inst, LaneMask mask) {
   return Step::Next;
 }
 
+/// A lane has asked for a phase, which is complete if `isDone`.
+void tellExplorer(Warp &warp, const Inst &inst, unsigned lane, bool isDone,
+                  bool mayWait) {
+  using Aspect = Machine::Aspect;
+  using Use = Explorer::Use;
+  Machine &machine = warp.machine;
+  uint32_t address = 0;
+  addressFor(warp, inst, lane, address);
+  uint64_t complete =
+      machine.mbarrierAt(warp.cta, address, warp.group().pc, "a wait")->phase;
+  auto uses = [&](Aspect aspect, Use use) {
+    machine.options.explorer->uses(
+        machine.mbarrierObject(warp.cta, address, aspect, complete), use);
+  };
+  if (!isDone)
+    return uses(Aspect::Mbarrier, Use::Read);
+  uses(Aspect::LastPhase, Use::Read);
+  // One that skips a phase had better come before.
+  bool isNext = machine.seesNextPhase(warp, address, complete);
+  uses(Aspect::Mbarrier, mayWait && isNext ? Use::Wait : Use::Read);
+}
+
 Step wait(Warp &warp, const Inst &inst, LaneMask mask) {
   const auto &a = inst.attr<MbarrierAttributes>();
   Machine &machine = warp.machine;
@@ -213,8 +236,19 @@ Step wait(Warp &warp, const Inst &inst, LaneMask mask) {
     missing->waiters.add(warp);
     if (!group.waitedPhase)
       group.waitedPhase = missing->phase + 1;
+    // One that comes too late waits for what will not be.
+    if (machine.options.explorer && missing->phase > 0)
+      machine.options.explorer->uses(
+          machine.mbarrierObject(warp.cta, missingAddress,
+                                 Machine::Aspect::Mbarrier, missing->phase),
+          Explorer::Use::Read);
     return warp.block(WaitKind::Mbarrier, missingAddress, 1);
   }
+  if (machine.options.explorer)
+    for (LaneMask rest = mask; rest; rest &= rest - 1) {
+      unsigned lane = std::countr_zero(rest);
+      tellExplorer(warp, inst, lane, done >> lane & 1, a.mayWait);
+    }
   group.arrived = false;
   group.waitedPhase = 0;
   warp.setPredicate(inst.op[2], mask, done);

@@ -100,7 +100,7 @@ std::string Machine::describeRound(Warp &warp) {
   // A round of the loop shows which word it loads.
   constexpr unsigned mostInstructions = 4096;
   for (unsigned i = 0; i < mostInstructions && !stopFlag; ++i) {
-    if (!warp.selectGroup(random.next()))
+    if (!warp.selectGroup(chooseGroup(warp)))
       break;
     LaneGroup &group = warp.group();
     uint64_t address = 0;

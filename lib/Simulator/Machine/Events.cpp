@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Simulator/Machine/Explorer.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 #include "nvfp4/Simulator/Machine/RemoteWrites.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
@@ -18,7 +19,13 @@
 
 namespace nvfp4::sim {
 
-void Machine::schedule(uint64_t delay, std::function<void()> effect) {
+void Machine::schedule(uint64_t delay, std::function<void()> effect,
+                       const void *chain, bool background) {
+  if (options.explorer) {
+    effects.push_back(
+        {options.explorer->started(), chain, background, std::move(effect)});
+    return;
+  }
   if (options.timeline)
     options.timeline->operationEnds(now + delay);
   if (options.delays == DelayMode::Immediate) {
@@ -71,6 +78,8 @@ uint64_t Machine::delayFor(AsyncKind kind, Cta &cta, uint64_t bytes,
 }
 
 bool Machine::timesOut() {
+  if (options.explorer)
+    return false;
   bool isRandom = options.delays == DelayMode::Uniform ||
                   options.delays == DelayMode::Adversarial;
   return isRandom && random.below(4) == 0;
@@ -92,11 +101,14 @@ void Machine::scheduleOnPipe(Cta &cta, std::function<void()> effect,
   Cluster *cluster = cta.cluster;
   ++cluster->pendingOperations;
   Cta *owner = &cta;
-  schedule(time - now, [=, effect = std::move(effect)] {
-    effect();
-    owner->pipePending -= usesMemory;
-    --cluster->pendingOperations;
-  });
+  schedule(
+      time - now,
+      [=, effect = std::move(effect)] {
+        effect();
+        owner->pipePending -= usesMemory;
+        --cluster->pendingOperations;
+      },
+      owner);
 }
 
 void Machine::runEvents() {
@@ -110,6 +122,8 @@ void Machine::runEvents() {
 }
 
 void Machine::wake(Warp &warp) {
+  if (options.explorer)
+    options.explorer->wakes(options.explorer->warp(memory.device, warp.agent));
   warp.wake();
   if (warp.hasReadyGroup())
     makeReady(warp);

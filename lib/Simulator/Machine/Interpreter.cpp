@@ -19,7 +19,7 @@
 namespace nvfp4::sim {
 
 void Machine::runWarp(Warp &warp, unsigned quantum) {
-  if (!warp.selectGroup(random.next())) {
+  if (!warp.selectGroup(chooseGroup(warp))) {
     removeReady(warp);
     return;
   }
@@ -28,7 +28,7 @@ void Machine::runWarp(Warp &warp, unsigned quantum) {
     LaneGroup *group = &warp.group();
     if (group->pc == group->reconvergePc) {
       warp.reconverge();
-      if (!warp.selectGroup(random.next()))
+      if (!warp.selectGroup(chooseGroup(warp)))
         break;
       continue;
     }
@@ -55,13 +55,13 @@ void Machine::runWarp(Warp &warp, unsigned quantum) {
     case Step::Jump:
       if (warp.groups.size() > 1 || warp.groups.empty() ||
           warp.group().state != LaneGroup::State::Ready)
-        if (!warp.selectGroup(random.next())) {
+        if (!warp.selectGroup(chooseGroup(warp))) {
           removeReady(warp);
           return;
         }
       break;
     case Step::Block:
-      if (!warp.selectGroup(random.next())) {
+      if (!warp.selectGroup(chooseGroup(warp))) {
         removeReady(warp);
         return;
       }

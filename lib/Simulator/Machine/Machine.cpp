@@ -13,6 +13,7 @@
 #include "nvfp4/Simulator/Machine/Machine.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/Exploration.h"
 #include "nvfp4/Simulator/Machine/RemoteWrites.h"
 #include "nvfp4/Simulator/Machine/System.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
@@ -268,7 +269,7 @@ bool Machine::begin() {
   return true;
 }
 
-bool Machine::advance() {
+void Machine::startClusters() {
   if (clusters.size() > liveClusters)
     reapClusters();
   while (liveClusters < residentClusters && !waitingClusters.empty()) {
@@ -276,6 +277,10 @@ bool Machine::advance() {
     waitingClusters.pop_front();
     startCluster(next);
   }
+}
+
+bool Machine::advance() {
+  startClusters();
   runEvents();
   if (stopFlag)
     return false;
@@ -319,9 +324,12 @@ RunResult Machine::finish() {
 RunResult Machine::run() {
   auto start = std::chrono::steady_clock::now();
   if (begin()) {
-    while (advance())
-      ;
-    result.completed = !stopFlag;
+    if (options.explorer)
+      exploreSchedule(*options.explorer, {this});
+    else
+      while (advance())
+        ;
+    result.completed = !stopFlag && hasEnded();
   }
   RunResult ended = finish();
   ended.statistics.seconds =
@@ -349,7 +357,7 @@ bool Machine::timeOutWaits() {
 bool Machine::unblock() {
   // A wait with a time limit may come back false and the program go on. When
   // that has led nowhere several times in a row, it never will.
-  constexpr unsigned patience = 16;
+  const unsigned patience = options.explorer ? 1 : 16;
   if (lastProgress != progressAtUnblock) {
     progressAtUnblock = lastProgress;
     idleRounds = 0;

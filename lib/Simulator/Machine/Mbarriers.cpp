@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/Explorer.h"
 #include "nvfp4/Simulator/Machine/Machine.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
 
@@ -40,6 +41,16 @@ void completePhaseIfDone(Machine &machine, Cta &from, uint32_t address,
                          Mbarrier &barrier) {
   if (barrier.pending || barrier.transactions)
     return;
+  if (Explorer *explorer = machine.options.explorer) {
+    using Aspect = Machine::Aspect;
+    uint64_t complete = barrier.phase;
+    explorer->follows(
+        machine.mbarrierObject(from, address, Aspect::Mbarrier, complete + 1));
+    // Whoever has not seen the phase before is lapped now.
+    explorer->uses(
+        machine.mbarrierObject(from, address, Aspect::LastPhase, complete),
+        Explorer::Use::Write);
+  }
   if (machine.checker)
     machine.checker->phaseCompleted(*machine.ctaAt(from, address),
                                     address & sharedOffsetMask);
@@ -93,6 +104,12 @@ Mbarrier *Machine::mbarrierAt(Cta &from, uint32_t sharedAddress, uint32_t pc,
   return &found->second;
 }
 
+uint64_t Machine::mbarrierObject(Cta &from, uint32_t sharedAddress,
+                                 Aspect aspect, uint64_t phase) {
+  return objectOf(*ctaAt(from, sharedAddress), aspect,
+                  (sharedAddress & sharedOffsetMask) / 8, phase);
+}
+
 bool Machine::arrive(Cta &from, uint32_t sharedAddress, uint32_t count,
                      uint32_t pc) {
   Mbarrier *barrier = mbarrierAt(from, sharedAddress, pc, "arrive");
@@ -107,6 +124,10 @@ bool Machine::arrive(Cta &from, uint32_t sharedAddress, uint32_t count,
     return false;
   }
   barrier->pending -= count;
+  if (options.explorer)
+    options.explorer->uses(mbarrierObject(from, sharedAddress, Aspect::Mbarrier,
+                                          barrier->phase + 1),
+                           Explorer::Use::Arrive);
   progress();
   completePhaseIfDone(*this, from, sharedAddress, *barrier);
   return true;
@@ -118,6 +139,11 @@ bool Machine::expectTransactions(Cta &from, uint32_t sharedAddress,
   if (!barrier)
     return false;
   barrier->transactions += bytes;
+  // Completions may not come between this and the arrival before it.
+  if (options.explorer)
+    options.explorer->uses(mbarrierObject(from, sharedAddress, Aspect::Mbarrier,
+                                          barrier->phase + 1),
+                           Explorer::Use::Write);
   if (barrier->transactions > maximumTransactions) {
     misuse(*this, from, sharedAddress, pc,
            "transaction count " + std::to_string(barrier->transactions) +
@@ -135,6 +161,10 @@ bool Machine::completeTransactions(Cta &from, uint32_t sharedAddress,
   if (!barrier)
     return false;
   barrier->transactions -= bytes;
+  if (options.explorer)
+    options.explorer->uses(mbarrierObject(from, sharedAddress, Aspect::Mbarrier,
+                                          barrier->phase + 1),
+                           Explorer::Use::Arrive);
   if (barrier->transactions < -maximumTransactions) {
     misuse(*this, from, sharedAddress, pc,
            "transaction count " + std::to_string(barrier->transactions) +

@@ -13,6 +13,7 @@
 #include "nvfp4/Simulator/Machine/RemoteWrites.h"
 
 #include "nvfp4/Simulator/Machine/Access.h"
+#include "nvfp4/Simulator/Machine/Explorer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,12 +41,14 @@ void RemoteWrites::write(Warp &warp, const Place &place, const void *data,
 void RemoteWrites::perform(Warp &warp, const Place &place,
                            const PendingWrite &write,
                            std::function<void()> effect) {
+  // Those that publish nothing are found by the checker where they matter.
+  bool background = !write.published;
   uint64_t line = place.address / lineBytes, number = nextNumber++;
   lines[line].push_back({number, place.address, write, std::move(effect)});
   ++warp.cta.cluster->pendingOperations;
   Cluster *cluster = warp.cta.cluster;
   // A write is a packet with some bytes of address.
-  machine.schedule(delayTo(place.address, 32), [=, this] {
+  auto takeEffect = [=, this] {
     --cluster->pendingOperations;
     auto found = lines.find(line);
     if (found == lines.end())
@@ -57,7 +60,9 @@ void RemoteWrites::perform(Warp &warp, const Place &place,
     performFirst(found->second, count);
     if (found->second.empty())
       lines.erase(found);
-  });
+  };
+  machine.schedule(delayTo(place.address, 32), takeEffect, /*chain=*/nullptr,
+                   background);
 }
 
 void RemoteWrites::performFirst(Line &line, size_t count) {
@@ -65,6 +70,10 @@ void RemoteWrites::performFirst(Line &line, size_t count) {
     Pending pending = std::move(line.front());
     line.pop_front();
     pending.effect();
+    if (pending.write.published)
+      machine.usesWord(/*shared=*/nullptr, pending.address,
+                       pending.write.isSum ? Explorer::Use::Arrive
+                                           : Explorer::Use::Write);
     if (machine.checker)
       machine.checker->writeTookEffect(pending.write, pending.address);
     machine.progress();

@@ -13,6 +13,7 @@
 #include "nvfp4/Simulator/Machine/System.h"
 
 #include "nvfp4/Simulator/Check/Checker.h"
+#include "nvfp4/Simulator/Machine/Exploration.h"
 
 #include <algorithm>
 #include <chrono>
@@ -96,6 +97,8 @@ System::Device *System::pick() {
 void System::run(const std::function<void(size_t)> &ended) {
   auto start = std::chrono::steady_clock::now();
   constexpr unsigned roundsBetween = 256;
+  if (options.explorer)
+    explore(ended);
   for (uint64_t round = 1; !running.empty(); ++round) {
     if (whenIdle && round % roundsBetween == 0 && isIdle())
       whenIdle();
@@ -106,21 +109,39 @@ void System::run(const std::function<void(size_t)> &ended) {
       stop();
       break;
     }
-    device->completed = true;
-    std::erase(running, device);
-    // The work of the launch is before the next one of the device.
-    device->machine.endClusters();
-    if (!ended)
-      continue;
-    for (size_t i = 0; i < launches.size(); ++i)
-      if (launches[i].get() == device)
-        ended(i);
+    end(device, ended);
   }
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   for (const auto &launch : launches)
     launch->machine.result.statistics.seconds = seconds;
+}
+
+void System::end(Device *device, const std::function<void(size_t)> &ended) {
+  device->completed = true;
+  std::erase(running, device);
+  // The work of the launch is before the next one of the device.
+  device->machine.endClusters();
+  if (!ended)
+    return;
+  for (size_t i = 0; i < launches.size(); ++i)
+    if (launches[i].get() == device)
+      ended(i);
+}
+
+void System::explore(const std::function<void(size_t)> &ended) {
+  std::vector<Machine *> machines;
+  for (Device *device : running)
+    machines.push_back(&device->machine);
+  exploreSchedule(*options.explorer, machines, [&](Machine &machine) {
+    auto found =
+        std::find_if(running.begin(), running.end(), [&](const Device *device) {
+          return &device->machine == &machine;
+        });
+    end(*found, ended);
+  });
+  stop();
 }
 
 void System::stop() { running.clear(); }

@@ -72,6 +72,8 @@ struct PendingWrite {
   /// The order that others can acquire at the address from then on; may be
   /// null.
   std::shared_ptr<const Publications> published;
+  /// WriteInfo::isSum.
+  bool isSum = false;
 };
 
 /// More about a write.
@@ -82,6 +84,10 @@ struct WriteInfo {
   uint32_t kept = 0;
   /// `red`, which reads, but tells its thread nothing.
   bool isReduction = false;
+  /// An atomic operation that leaves what it finds.
+  bool isUnchanged = false;
+  /// An integer sum without a result: such operations commute.
+  bool isSum = false;
   /// Set where it takes effect later.
   PendingWrite *pending = nullptr;
 };

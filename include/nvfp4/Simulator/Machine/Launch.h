@@ -20,6 +20,7 @@
 
 namespace nvfp4::sim {
 
+class Explorer;
 class Timeline;
 
 /// Geometry and arguments of a launch.
@@ -95,6 +96,9 @@ struct RunOptions {
   std::ostream *trace = nullptr;
   /// When set, what happened when is collected here.
   Timeline *timeline = nullptr;
+  /// When set, it chooses the order of everything, and delays do not count. The
+  /// checker has to be on.
+  Explorer *explorer = nullptr;
 };
 
 /// Counters of a run.

@@ -16,11 +16,14 @@
 
 #include "nvfp4/Simulator/Machine/Cta.h"
 #include "nvfp4/Simulator/Machine/Cycles.h"
+#include "nvfp4/Simulator/Machine/Explorer.h"
 #include "nvfp4/Simulator/Machine/Launch.h"
 #include "nvfp4/Simulator/Machine/Memory.h"
 
 #include <functional>
+#include <map>
 #include <queue>
+#include <unordered_map>
 
 namespace nvfp4::sim {
 
@@ -97,8 +100,11 @@ public:
   std::string deviceName() const;
 
   // Asynchronous operations (Events.cpp). ----------------------------------
-  /// Runs `effect` after `delay` ticks, or now in immediate mode.
-  void schedule(uint64_t delay, std::function<void()> effect);
+  /// Runs `effect` after `delay` ticks, or now in immediate mode. For
+  /// explorers: effects with the same `chain` keep their order, and those in
+  /// the `background` are no choice, because nobody synchronises by them.
+  void schedule(uint64_t delay, std::function<void()> effect,
+                const void *chain = nullptr, bool background = false);
   /// A delay for an operation of `kind` that `cta` issues and that moves
   /// `bytes`; the latter two count for the model of cycles only.
   uint64_t delayFor(AsyncKind kind, Cta &cta, uint64_t bytes = 0);
@@ -118,6 +124,39 @@ public:
   bool timesOut();
   /// Something changed that others may be waiting for by polling.
   void progress() { lastProgress = now; }
+
+  // All schedules (Exploration.cpp). ---------------------------------------
+  /// A step that can come next.
+  struct Candidate {
+    Machine *machine = nullptr;
+    /// The warp that goes on, or the effect of a pending operation.
+    Warp *warp = nullptr;
+    size_t effect = 0;
+    uint32_t agent = 0;
+    /// It would only read again what it has just read.
+    bool waits = false;
+  };
+  void listCandidates(std::vector<Candidate> &candidates);
+  void take(const Candidate &candidate);
+  /// Where there is no step: performs an effect that is no choice, lets waits
+  /// time out, or reports that nothing can happen (`mayReport`). False when
+  /// none of these was to be done.
+  bool goOn(bool mayReport);
+  bool hasEnded() const;
+  /// Tells the explorer, if there is one, of an access to a word of memory.
+  void usesWord(const Cta *shared, uint64_t address, Explorer::Use use);
+  /// What can be used of the memory and the barriers of a CTA: words, the
+  /// arrivals that complete a phase, and that a phase of an mbarrier is the
+  /// last complete one. Phases of mbarriers count from 1.
+  enum class Aspect : uint8_t { Word, Barrier, Cluster, Mbarrier, LastPhase };
+  static uint64_t objectOf(const Cta &cta, Aspect aspect, uint32_t index,
+                           uint64_t phase);
+  uint64_t mbarrierObject(Cta &from, uint32_t sharedAddress, Aspect aspect,
+                          uint64_t phase);
+
+  /// Whether the warp, which has found `complete` phases of its CTA's mbarrier
+  /// complete, has seen all of them.
+  bool seesNextPhase(Warp &warp, uint32_t sharedAddress, uint64_t complete);
 
   // Barriers (Mbarriers.cpp). ----------------------------------------------
   /// The CTA a shared address names, or null.
@@ -179,6 +218,29 @@ private:
     }
   };
 
+  struct Effect {
+    uint32_t agent;
+    const void *chain;
+    bool background;
+    std::function<void()> perform;
+  };
+  /// What a warp has read last, and how often anything had changed then.
+  struct LastRead {
+    std::vector<uint64_t> objects;
+    uint32_t pc = 0;
+    uint64_t changes = 0;
+    bool isRepeated = false;
+    /// Steps of the warp.
+    uint64_t steps = 0;
+    /// By address of an mbarrier: phases that the warp has found complete.
+    std::map<uint32_t, uint64_t> seen;
+  };
+
+  /// For the choice of a group of lanes.
+  uint64_t chooseGroup(Warp &warp) {
+    return options.explorer ? lastReads[&warp].steps : random.next();
+  }
+  void startClusters();
   bool validate();
   void reportUnwaitedUses();
   void startCluster(uint32_t index);
@@ -204,6 +266,9 @@ private:
 
   std::priority_queue<Event> events;
   uint64_t nextSequence = 0;
+  /// With an explorer: the effects of operations.
+  std::vector<Effect> effects;
+  std::unordered_map<const Warp *, LastRead> lastReads;
   std::vector<Warp *> ready;
   unsigned nextAgent = 0;
   unsigned liveClusters = 0;

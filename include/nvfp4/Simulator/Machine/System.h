@@ -55,6 +55,11 @@ private:
   Device *pick();
   /// Whether nobody has made progress for a while.
   bool isIdle() const;
+  /// Runs launches in an order of the explorer; a launch that follows another
+  /// is not among them.
+  void explore(const std::function<void(size_t)> &ended);
+  /// A launch has come to its end.
+  void end(Device *device, const std::function<void(size_t)> &ended);
   /// Ends the run: all other launches have not completed either.
   void stop();
 
