@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Simulator/Async/TensorMap.h"
+#include "nvfp4/Simulator/Machine/Explorer.h"
 #include "nvfp4/Simulator/Machine/System.h"
 #include "nvfp4/Simulator/Simulator.h"
 
@@ -221,6 +222,89 @@ unsigned countWrong(const Protocol &protocol,
 TEST(Ranks, ProtocolsAreClean) {
   for (const Protocol &protocol : {barrier, push, pull, bulkPush})
     expectClean(protocol, 64);
+}
+
+namespace {
+
+/// One round of each protocol, of two ranks: small enough for all schedules.
+struct SmallModel {
+  Protocol protocol;
+  std::vector<Change> changes;
+};
+
+const SmallModel smallModels[] = {
+    {barrier, {{"setp.lt.u32 %p4, %r5, 3;", "setp.lt.u32 %p4, %r5, 1;"}}},
+    {pull, {{"setp.lt.u32 %p7, %r7, 3;", "setp.lt.u32 %p7, %r7, 1;"}}},
+    {bulkPush, {}},
+    {push, {{"setp.lt.u32 %p7, %r7, 3;", "setp.lt.u32 %p7, %r7, 1;"}}},
+};
+
+/// The first report in all schedules, or in the first `most`.
+std::string explore(const SmallModel &model, uint64_t most, bool &complete,
+                    const std::vector<Change> &faults = {}) {
+  std::vector<Change> changes = model.changes;
+  changes.insert(changes.end(), faults.begin(), faults.end());
+  Explorer explorer(most);
+  RunOptions options;
+  options.check = true;
+  options.explorer = &explorer;
+  complete = false;
+  while (explorer.nextRun()) {
+    Outcome outcome = runProtocol(model.protocol, 2, options, changes);
+    if (explorer.isRedundant())
+      continue;
+    if (!outcome.reports.empty())
+      return outcome.reports;
+    EXPECT_TRUE(outcome.completed);
+    for (unsigned rank = 0; rank < 2; ++rank) {
+      Words expected = model.protocol.expected(rank, 2);
+      for (size_t i = 0; i < expected.size(); ++i)
+        // Later rounds are not there.
+        if (outcome.out[rank][i] != expected[i] && outcome.out[rank][i])
+          return "wrong word " + std::to_string(i);
+    }
+  }
+  EXPECT_FALSE(explorer.hasDiverged());
+  complete = explorer.isComplete();
+  return {};
+}
+
+void expectFound(const SmallModel &model, const Change &fault,
+                 const std::string &report) {
+  bool complete = false;
+  std::string found = explore(model, 20'000, complete, {fault});
+  EXPECT_NE(found.find(report), std::string::npos) << fault.to << "\n" << found;
+}
+
+} // namespace
+
+TEST(Ranks, EveryScheduleOfSmallModels) {
+  for (const SmallModel &model : smallModels) {
+    // The counters of `push` have 12,117 orders: ten seconds.
+    bool isLarge = &model == &smallModels[3], complete = false;
+    EXPECT_EQ(explore(model, isLarge ? 500 : 20'000, complete), "")
+        << model.protocol.name;
+    EXPECT_EQ(complete, !isLarge) << model.protocol.name;
+  }
+}
+
+TEST(Ranks, SomeScheduleShowsTheFault) {
+  expectFound(smallModels[0],
+              {"st.release.sys.global.u32 [%rd4], %r6; // arrive",
+               "st.relaxed.sys.global.u32 [%rd4], %r6;"},
+              "data-race: ");
+  expectFound(smallModels[0],
+              {"ld.acquire.sys.global.u32 %r8, [%rd6]; // wait",
+               "ld.relaxed.sys.global.u32 %r8, [%rd6];"},
+              "data-race: ");
+  expectFound(
+      smallModels[0],
+      {"setp.eq.u32 %p5, %r1, 99; // early exit", "setp.eq.u32 %p5, %r1, 1;"},
+      "livelock: ");
+  expectFound(smallModels[3],
+              {"red.release.sys.global.add.u32 [%rd2], 1; // arrive",
+               "red.relaxed.sys.global.add.u32 [%rd2], 1;"},
+              "data-race: ");
 }
 
 //===- Planted faults
