@@ -50,6 +50,8 @@ Runs a PTX kernel on the CPU and reports what hardware would hide.
                         time and reach each other's memory (default 1)
   --seed N              seed of the first run (default 1)
   --seeds N             run N seeds; results must be the same for all
+  --explore N           run every schedule of a small program instead, with the
+                        checker on: N schedules at most
   --allow-differences   results may depend on the seed
   --check               happens-before checker
   --profile strict|cutlass
@@ -123,6 +125,10 @@ std::string setValue(const std::string &name, const std::string &value,
     if (name == "--seeds" &&
         (!parseNumber(value, options.seeds) || options.seeds == 0))
       return sim::badOptionValue(name, value, "a number from 1 to 4294967295");
+    if (name == "--explore" &&
+        (!parseNumber(value, options.schedules) || options.schedules == 0))
+      return sim::badOptionValue(name, value,
+                                 "a number from 1 to 18446744073709551615");
     if (name == "--devices" &&
         (!parseNumber(value, options.devices) || options.devices == 0 ||
          options.devices > sim::deviceLimit))
@@ -152,8 +158,8 @@ bool parseDimensions(const std::string &text,
 
 std::string parseOptions(int argc, char **argv, Options &options) {
   static constexpr const char *withValue[] = {
-      "--kernel", "--args",    "--trace",  "--timeline", "--grid",
-      "--block",  "--cluster", "--shared", "--seeds",    "--devices"};
+      "--kernel",  "--args",   "--trace", "--timeline", "--grid",   "--block",
+      "--cluster", "--shared", "--seeds", "--devices",  "--explore"};
   std::set<std::string> given;
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];
@@ -199,9 +205,10 @@ std::string parseOptions(int argc, char **argv, Options &options) {
         options.help = true;
       else
         return sim::unknownOption(
-            name, {"--list", "--stats", "--allow-differences", "--help",
-                   "--kernel", "--args", "--trace", "--timeline", "--grid",
-                   "--block", "--cluster", "--shared", "--seeds", "--devices"});
+            name,
+            {"--list", "--stats", "--allow-differences", "--help", "--kernel",
+             "--args", "--trace", "--timeline", "--grid", "--block",
+             "--cluster", "--shared", "--seeds", "--devices", "--explore"});
       if (inlineValue)
         return "expected no value for " + name + ", but got '" + value + "'";
     }
@@ -209,6 +216,11 @@ std::string parseOptions(int argc, char **argv, Options &options) {
   }
   if (std::string error = sim::checkTogether(given); !error.empty())
     return error;
+  for (const char *name :
+       {"--seed", "--seeds", "--delays", "--max-delay", "--cycles"})
+    if (given.count("--explore") && given.count(name))
+      return "expected --explore, which has all schedules, without " +
+             std::string(name);
   if (options.ptxFile.empty() && !options.help)
     return "expected a PTX file";
   return {};

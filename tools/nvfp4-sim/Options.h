@@ -28,6 +28,8 @@ struct Options {
   sim::LaunchConfig launch;
   sim::RunOptions run;
   unsigned seeds = 1;
+  /// All schedules, at most so many; 0 where seeds choose them.
+  uint64_t schedules = 0;
   /// That run the kernel at the same time.
   unsigned devices = 1;
   bool list = false;

@@ -13,6 +13,7 @@
 
 #include "Arguments.h"
 
+#include "nvfp4/Simulator/Machine/Explorer.h"
 #include "nvfp4/Simulator/Machine/System.h"
 #include "nvfp4/Simulator/Machine/Timeline.h"
 #include "nvfp4/TensorIO/Npy.h"
@@ -22,6 +23,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -245,14 +247,27 @@ int runSession(Options &options) {
   int status = 0;
   uint64_t ignoredFindings = 0;
   uint64_t firstSeed = options.run.seed;
-  for (unsigned i = 0; i < options.seeds; ++i) {
+  std::optional<sim::Explorer> explorer;
+  if (options.schedules) {
+    explorer.emplace(options.schedules);
+    options.run.explorer = &*explorer;
+    options.run.check = true;
+  }
+  auto nameOf = [&](unsigned number) {
+    return explorer ? "schedule " + std::to_string(number + 1)
+                    : "seed " + std::to_string(firstSeed + number);
+  };
+  for (unsigned i = 0; explorer ? explorer->nextRun() : i < options.seeds;
+       ++i) {
     auto memories = makeMemories(options.devices);
     for (unsigned rank = 0; rank < options.devices; ++rank)
       devices[rank].memory = memories[rank].get();
     if (std::string error = placeArguments(devices, *kernel); !error.empty())
       return misuse(error);
-    options.run.seed = firstSeed + i;
+    options.run.seed = firstSeed + (explorer ? 0 : i);
     std::vector<sim::RunResult> runs = run(*program, *kernel, options, devices);
+    if (explorer && explorer->isRedundant())
+      continue;
     if (options.run.timeline) {
       std::ostringstream picture;
       timeline.write(picture);
@@ -272,9 +287,7 @@ int runSession(Options &options) {
       completed &= result.completed;
     }
     if (!reports.empty() || !completed) {
-      std::printf("seed %llu:\n%s",
-                  static_cast<unsigned long long>(options.run.seed),
-                  reports.c_str());
+      std::printf("%s:\n%s", nameOf(i).c_str(), reports.c_str());
       status = 1;
     }
     // What a fault has ended has no results.
@@ -290,9 +303,8 @@ int runSession(Options &options) {
     if (i == 0) {
       first = std::move(results);
     } else if (!options.allowDifferences && results != first) {
-      std::printf("seed %llu: results differ from those of seed %llu\n",
-                  static_cast<unsigned long long>(options.run.seed),
-                  static_cast<unsigned long long>(firstSeed));
+      std::printf("%s: results differ from those of %s\n", nameOf(i).c_str(),
+                  nameOf(0).c_str());
       status = 1;
     }
     if (status)
@@ -300,14 +312,27 @@ int runSession(Options &options) {
   }
   if (std::string error = save(devices, first); !error.empty())
     return misuse(error);
-  if (status == 0)
-    std::printf(
-        "%s: %u %s, no findings%s\n", sim::readableName(kernel->name).c_str(),
-        options.seeds, options.seeds == 1 ? "run" : "runs",
-        ignoredFindings
-            ? (" but " + std::to_string(ignoredFindings) + " ignored").c_str()
-            : "");
-  return status;
+  if (explorer && explorer->hasDiverged()) {
+    std::printf("the program does not do the same after the same choices: "
+                "nothing is known of its other schedules\n");
+    return 1;
+  }
+  if (status)
+    return status;
+  std::string ran =
+      std::to_string(options.seeds) + (options.seeds == 1 ? " run" : " runs");
+  if (explorer)
+    ran = explorer->isComplete()
+              ? "all " + std::to_string(explorer->runs()) + " schedules"
+              : "the first " + std::to_string(explorer->runs()) + " schedules";
+  if (ignoredFindings)
+    std::printf("%s: %s, no findings but %llu ignored\n",
+                sim::readableName(kernel->name).c_str(), ran.c_str(),
+                static_cast<unsigned long long>(ignoredFindings));
+  else
+    std::printf("%s: %s, no findings\n",
+                sim::readableName(kernel->name).c_str(), ran.c_str());
+  return 0;
 }
 
 } // namespace nvfp4::simtool
