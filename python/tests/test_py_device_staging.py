@@ -15,7 +15,7 @@ import nvfp4
 from device_calls import calls_on, check_call, get_bytes
 from test_py_device_quantize import TARGETS, cross
 
-FORMATS = list(nvfp4.FORMATS)
+FORMATS = FORMATS_OF_LISTS = list(nvfp4.FORMATS)
 #: Every third case, unless all are asked for.
 STEP = 1 if os.environ.get("NVFP4_FULL_TESTS") else 3
 
@@ -140,3 +140,29 @@ def test_a_training_step(rng, target, form):
     results = [got, *run("backward", x, x, *kept, *weights, np.array([4]))]
     for each, expected in zip(results, wanted):
         assert np.linalg.norm(each - np.asarray(expected)) <= 1e-3 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("target, form, factor", cross(TARGETS * 8, FORMATS_OF_LISTS, ["none", "one", "each"]))
+def test_lists(rng, target, form, factor):
+    """Problems of their own extents, none, one and several tiles of rows, by one kernel from a table in device memory."""
+    shapes = [(5, 64, 128), (130, 200, 96), (0, 40, 64), (300, 8, 256)]
+    lhs = [make(rng, (m, k), form) for m, _, k in shapes]
+    rhs = [make(rng, (n, k), form) for _, n, k in shapes]
+    alpha = {"none": None, "one": 0.5, "each": np.array([1, -2, 4, 0.25], np.float32)}[factor]
+    wanted = nvfp4.grouped_matmul_list(lhs, rhs, alpha=alpha, target=f"{target}+sim")
+    with calls_on(target):
+        got = nvfp4.grouped_matmul_list(lhs, rhs, alpha=alpha)
+    assert [get_bytes(y) for y in got] == [get_bytes(y) for y in wanted]
+
+
+@pytest.mark.parametrize("target, form", cross(TARGETS * 8, FORMATS_OF_LISTS))
+def test_weights_of_their_own(rng, target, form):
+    """Weights that are one operand for each group are those of one stack."""
+    rhs = [make(rng, (72, 160), form) for _ in range(3)]
+    rows = make(rng, (47, 160), form)
+    groups = nvfp4.ragged_rows(np.array([20, 20, 47], np.int32))
+    with calls_on(target):
+        got = nvfp4.grouped_matmul(rows, rhs, groups)
+        stack = nvfp4.ScaledTensor(np.stack([w.values for w in rhs]), np.stack([w.scales for w in rhs]), form)
+        wanted = nvfp4.grouped_matmul(rows, stack, groups)
+    assert get_bytes(got) == get_bytes(wanted)

@@ -100,11 +100,13 @@ private:
 };
 
 /// Calls `body(row, number)` for each of the pieces of `length` columns that
-/// the rows of `out` have, in threads of a launch.
-void forPieces(LoopBuilder &b, const MemRefParts &out, int64_t length,
+/// `rows` rows of `out` have, in threads of a launch. Those are the rows of
+/// what is staged: where it has none, `out` has one, for memory has an address.
+void forPieces(LoopBuilder &b, Value rows, const MemRefParts &out,
+               int64_t length,
                function_ref<void(Value row, Value number)> body) {
   Value pieces = b.div(out.columns(b), length);
-  b.parallel(b.toIndex(b.mul(out.rows(b), pieces)), [&](Value index) {
+  b.parallel(b.toIndex(b.mul(rows, pieces)), [&](Value index) {
     Value number = b.toI64(index);
     body(b.div(number, pieces), b.rem(number, pieces));
   });
@@ -132,7 +134,7 @@ struct LowerStageRows : OpRewritePattern<warpspec::StageRowsOp> {
       codes.anyPhase = source.isGrouped();
       StagedBlock block{
           b, toFormat(format), source, codes, MemRefParts::get(b, scales), out};
-      forPieces(b, out.parts, block.getSize(),
+      forPieces(b, codes.parts.rows(b), out.parts, block.getSize(),
                 [&](Value row, Value number) { block.build(row, number); });
     } else {
       RealLines rows{MemRefParts::get(b, input)};
@@ -149,16 +151,19 @@ private:
   static void copyRows(LoopBuilder &b, const RealLines &rows,
                        const RealLines &out, StagedColumns &source) {
     constexpr int64_t length = 8;
-    forPieces(b, out.parts, length, [&](Value row, Value number) {
-      Position to{b.i64Constant(0), row, b.mul(number, length)};
-      ColumnPiece piece = source.find(to.along, length);
-      Position from{to.batch, row, piece.column};
-      Value values = b.branch(
-          b.cmp(Predicate::sgt, piece.count, 0),
-          [&] { return rows.load(b, from, length, piece.count); },
-          [&] { return b.constantF32(VectorType::get(length, b.f32), 0.0f); });
-      out.store(b, values, to, /*count=*/Value());
-    });
+    forPieces(
+        b, rows.parts.rows(b), out.parts, length, [&](Value row, Value number) {
+          Position to{b.i64Constant(0), row, b.mul(number, length)};
+          ColumnPiece piece = source.find(to.along, length);
+          Position from{to.batch, row, piece.column};
+          Value values = b.branch(
+              b.cmp(Predicate::sgt, piece.count, 0),
+              [&] { return rows.load(b, from, length, piece.count); },
+              [&] {
+                return b.constantF32(VectorType::get(length, b.f32), 0.0f);
+              });
+          out.store(b, values, to, /*count=*/Value());
+        });
   }
 };
 
@@ -181,20 +186,22 @@ struct LowerStageValues : OpRewritePattern<warpspec::StageValuesOp> {
     from.anyPhase = true;
     constexpr int64_t bytes = 16;
     int64_t length = bytes * 8 / format::elementBits(toFormat(format));
-    forPieces(b, to.parts, bytes, [&](Value row, Value number) {
-      Position at{b.i64Constant(0), row, b.mul(number, length)};
-      ColumnPiece piece = source.find(at.along, length);
-      Value zeros = b.constant(VectorType::get(length, b.i8), 0);
-      Value codes = b.branch(
-          b.cmp(Predicate::sgt, piece.count, 0),
-          [&] {
-            Value some = from.load(b, {at.batch, row, piece.column}, length,
-                                   piece.count);
-            return b.select(emitLaneMask(b, piece.count, length), some, zeros);
-          },
-          [&] { return zeros; });
-      to.store(b, codes, at, /*count=*/Value());
-    });
+    forPieces(b, from.parts.rows(b), to.parts, bytes,
+              [&](Value row, Value number) {
+                Position at{b.i64Constant(0), row, b.mul(number, length)};
+                ColumnPiece piece = source.find(at.along, length);
+                Value zeros = b.constant(VectorType::get(length, b.i8), 0);
+                Value codes = b.branch(
+                    b.cmp(Predicate::sgt, piece.count, 0),
+                    [&] {
+                      Value some = from.load(b, {at.batch, row, piece.column},
+                                             length, piece.count);
+                      return b.select(emitLaneMask(b, piece.count, length),
+                                      some, zeros);
+                    },
+                    [&] { return zeros; });
+                to.store(b, codes, at, /*count=*/Value());
+              });
     source.free();
     rewriter.eraseOp(op);
     return success();
@@ -267,7 +274,10 @@ struct LowerStagePaddedScales
     // Tiles of 32 x 4 x 4 are the last three dimensions.
     Value tiles = from.sizes[from.getRank() - 4];
     Value columns = b.toI64(op.getColumns());
-    forPieces(b, to, 4, [&](Value row, Value number) {
+    Value rows = b.i64Constant(1);
+    for (Value size : ArrayRef(from.sizes).drop_back(4))
+      rows = b.mul(rows, size);
+    forPieces(b, rows, to, 4, [&](Value row, Value number) {
       Value tile = b.div(b.mul(number, 4), warpspec::kScaleAtomBytes);
       Value bytes = b.mul(tiles, warpspec::kScaleAtomBytes);
       Value at = b.mul(number, 4);
@@ -304,7 +314,7 @@ struct LowerStageOddValues : OpRewritePattern<warpspec::StageOddValuesOp> {
     MemRefParts from = MemRefParts::get(b, getMatrix(b, op.getInput()));
     MemRefParts to = MemRefParts::get(b, op.getOut());
     Value last = b.sub(from.columns(b), b.i64Constant(1));
-    forPieces(b, to, 1, [&](Value row, Value column) {
+    forPieces(b, from.rows(b), to, 1, [&](Value row, Value column) {
       Value byte = b.branch(
           b.cmp(Predicate::sle, column, last),
           [&] {
