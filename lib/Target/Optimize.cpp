@@ -68,10 +68,12 @@ void nvfp4::target::optimize(Module &module, TargetMachine &machine,
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
+  // Every thread of a GPU runs a kernel; a call of a host runs long functions
+  // without loops once.
   bool hasLong = false, hasProducts = false;
   for (Function &function : module) {
     hasProducts |= function.hasFnAttribute(kLoweredAttr);
-    if (!isLongWithoutLoops(function))
+    if (module.getTargetTriple().isNVPTX() || !isLongWithoutLoops(function))
       continue;
     hasLong = true;
     function.removeFnAttr(Attribute::AlwaysInline);

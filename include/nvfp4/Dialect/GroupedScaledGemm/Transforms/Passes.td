@@ -486,17 +486,33 @@ def OutlineRepeatedPass : Pass<"gsg-outline-repeated", "::mlir::ModuleOp"> {
     Before:
 
     ```mlir
-    grouped_scaled_gemm.dequantize(%a scaled_by %s : memref<8x16xi8>, memref<8x2xf8E4M3FN>
-        as !grouped_scaled_gemm.scaled<8x32, nvfp4>) outs(%x : memref<8x32xf32>)
-    grouped_scaled_gemm.dequantize(%b scaled_by %t : memref<8x16xi8>, memref<8x2xf8E4M3FN>
-        as !grouped_scaled_gemm.scaled<8x32, nvfp4>) outs(%y : memref<8x32xf32>)
+    !t = !grouped_scaled_gemm.scaled<8x32, nvfp4>
+    func.func @f(%a: memref<8x16xi8>, %s: memref<8x2xf8E4M3FN>, %x: memref<8x32xf32>,
+                 %b: memref<8x16xi8>, %r: memref<8x2xf8E4M3FN>, %y: memref<8x32xf32>) {
+      grouped_scaled_gemm.dequantize(%a scaled_by %s : memref<8x16xi8>, memref<8x2xf8E4M3FN> as !t)
+          outs(%x : memref<8x32xf32>)
+      grouped_scaled_gemm.dequantize(%b scaled_by %r : memref<8x16xi8>, memref<8x2xf8E4M3FN> as !t)
+          outs(%y : memref<8x32xf32>)
+      return
+    }
     ```
 
     After, with `least=2`:
 
     ```mlir
-    call @dequantize(%a, %s, %x)
-    call @dequantize(%b, %t, %y)
+    !t = !grouped_scaled_gemm.scaled<8x32, nvfp4>
+    func.func @f(%a: memref<8x16xi8>, %s: memref<8x2xf8E4M3FN>, %x: memref<8x32xf32>,
+                 %b: memref<8x16xi8>, %r: memref<8x2xf8E4M3FN>, %y: memref<8x32xf32>) {
+      call @dequantize(%a, %s, %x) : (memref<8x16xi8>, memref<8x2xf8E4M3FN>, memref<8x32xf32>) -> ()
+      call @dequantize(%b, %r, %y) : (memref<8x16xi8>, memref<8x2xf8E4M3FN>, memref<8x32xf32>) -> ()
+      return
+    }
+    func.func private @dequantize(%a: memref<8x16xi8>, %s: memref<8x2xf8E4M3FN>, %x: memref<8x32xf32>)
+        attributes {passthrough = ["noinline"]} {
+      grouped_scaled_gemm.dequantize(%a scaled_by %s : memref<8x16xi8>, memref<8x2xf8E4M3FN> as !t)
+          outs(%x : memref<8x32xf32>)
+      return
+    }
     ```
   }];
   let options = [Option<"least", "least", "unsigned", /*default=*/"4",
