@@ -14,6 +14,7 @@
 #include "nvfp4/Target/GpuTarget.h"
 #include "nvfp4/Target/KernelEntry.h"
 #include "nvfp4/Target/Passes.h"
+#include "nvfp4/Target/Versions.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Threading.h"
@@ -59,9 +60,6 @@ static KernelInfoOp findInfo(LLVM::LLVMFuncOp kernel) {
       return info;
   return {};
 }
-
-/// The symbol by which the runtime finds the entries of an artefact.
-static constexpr StringLiteral kListName = "nvfp4_kernels";
 
 /// Blocks of a cluster.
 static int32_t getClusterSize(LLVM::LLVMFuncOp kernel) {
@@ -186,7 +184,7 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
       return;
     Type pointer = LLVM::LLVMPointerType::get(&getContext());
     Type type = LLVM::LLVMArrayType::get(pointer, entries.size() + 1);
-    defineAs(getOperation(), kListName, type, LLVM::Linkage::External,
+    defineAs(getOperation(), kKernelList, type, LLVM::Linkage::External,
              [&](OpBuilder &b, Location loc) {
                Value list = LLVM::UndefOp::create(b, loc, type);
                int64_t index = 0;

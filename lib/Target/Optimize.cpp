@@ -80,16 +80,16 @@ void nvfp4::target::optimize(Module &module, TargetMachine &machine,
     function.addFnAttr(Attribute::NoInline);
     function.addFnAttr(Attribute::OptimizeNone);
   }
-  // Registers are allocated for all functions in one way. Where kernels of GPUs
-  // compute the products, what takes time is to compile their launches.
-  if (hasLong && !hasProducts)
+  // All functions of a module have one register allocator. Most code of a host
+  // that launches kernels is launches, which need no good one.
+  if (hasLong && !hasProducts && module.getNamedGlobal(kKernelList))
     machine.setOptLevel(CodeGenOptLevel::None);
   PassInstrumentationCallbacks callbacks;
   // By name: passes replace functions, at addresses that may be used again.
   StringMap<unsigned> runs;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, Any ir) {
-    // Which functions a pointer may call: of a function with the descriptors of
-    // hundreds of memrefs it asks that for most of a second. None is called so.
+    // It takes most of a second for a function with the descriptors of hundreds
+    // of memrefs, and finds out what indirect calls may reach.
     if (pass == "CalledValuePropagationPass")
       return false;
     const Function *function = getFunction(ir);

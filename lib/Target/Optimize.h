@@ -21,7 +21,9 @@ class TargetMachine;
 namespace nvfp4::target {
 
 /// Runs LLVM's pipeline of `level`, 0 to 3; functions with kLoweredAttr only
-/// see the passes that clean up, and long ones without a loop none.
+/// see the passes that clean up, and long ones of hosts without a loop none.
+/// Code of hosts that launches kernels may lower the level of `machine`, so
+/// that it is a machine for this module alone.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,
               unsigned level);
 

@@ -27,6 +27,10 @@ inline constexpr llvm::StringLiteral kIsasAttr = "grouped_scaled_gemm.isas";
 /// the time.
 inline constexpr llvm::StringLiteral kLoweredAttr = "nvfp4-lowered";
 
+/// The symbol by which the runtime finds the entries of kernels, which modules
+/// that launch some have.
+inline constexpr llvm::StringLiteral kKernelList = "nvfp4_kernels";
+
 } // namespace nvfp4::target
 
 #endif // NVFP4_TARGET_VERSIONS_H

@@ -125,3 +125,32 @@ func.func @wide_and_deep(%a: !a, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32x
       {strategy = #grouped_scaled_gemm.strategy<m = 248, n = 128, k = 256>} -> tensor<16x32xf32>
   return %d : tensor<16x32xf32>
 }
+
+// -----
+
+// Stages of K = 256 must fit the K of every problem of a list.
+!a = !grouped_scaled_gemm.scaled<16x512, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x512, nvfp4>
+!c = !grouped_scaled_gemm.scaled<16x384, nvfp4>
+!d = !grouped_scaled_gemm.scaled<32x384, nvfp4>
+!o = tensor<16x32xf32>
+func.func @deep_list(%a: !a, %b: !b, %c: !c, %d: !d, %o: !o) -> (!o, !o) {
+  // expected-error@+1 {{expected k = 128, or 256 if K is known to be a positive multiple of it, but got 256 with K = 384; the nearest one is <m = 64, n = 128, k = 128>}}
+  %r:2 = grouped_scaled_gemm.matmul_list lhs(%a : !a, %c : !c) rhs(%b : !b, %d : !d) outs(%o, %o : !o, !o)
+      {strategy = #grouped_scaled_gemm.strategy<m = 64, n = 128, k = 256>} -> !o, !o
+  return %r#0, %r#1 : !o, !o
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<16x512, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x512, nvfp4>
+!c = !grouped_scaled_gemm.scaled<16x?, nvfp4>
+!d = !grouped_scaled_gemm.scaled<32x?, nvfp4>
+!o = tensor<16x32xf32>
+func.func @unknown_list(%a: !a, %b: !b, %c: !c, %d: !d, %o: !o) -> (!o, !o) {
+  // expected-error@+1 {{but got 256 with a K that is not known; the nearest one is <m = 64, n = 128, k = 128>}}
+  %r:2 = grouped_scaled_gemm.matmul_list lhs(%a : !a, %c : !c) rhs(%b : !b, %d : !d) outs(%o, %o : !o, !o)
+      {strategy = #grouped_scaled_gemm.strategy<m = 64, n = 128, k = 256>} -> !o, !o
+  return %r#0, %r#1 : !o, !o
+}

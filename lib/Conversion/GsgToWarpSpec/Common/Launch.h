@@ -117,7 +117,8 @@ public:
   /// row and not parameters, and the functions that add them return null.
   void beginTableRow();
   /// Words of the row, in the order of the calls: a number, known or not, is
-  /// one, and a pointer is two.
+  /// one, and a pointer is two. A pointer starts at an even word; one before it
+  /// may stay empty.
   void addTableNumber(HostNumber number);
   void addTablePointer(mlir::Value memory);
   /// Ends the table.

@@ -39,8 +39,8 @@ ProblemExtents getExtents(const KernelContext &context, mlir::Value g);
 ResultPlace getResult(const KernelContext &context, mlir::Value g, bool hasMap,
                       unsigned map);
 
-/// How many bytes from `first` on, the pointer of the first problem, problem
-/// `g` has its own, i64.
+/// Bytes from `first`, the pointer of the first problem, to the same pointer of
+/// problem `g`, i64.
 mlir::Value getDistance(const KernelContext &context, mlir::Value g,
                         ProblemWord pointer, mlir::Value first);
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A table in global memory has a row for each problem. The host knows the rows
-// of all its tiles, so it has one map of tokens.
+// A table in global memory has a row for each problem. The host chooses the
+// number of rows of a problem's tiles, so each problem needs one map of tokens.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ static HostNumber getTileRows(HostMath &math, const Plan &plan,
                      math.atMost(roundUp(each, plan.widthStep), plan.width));
 }
 
-/// Columns of a problem. Memory of coded weights has other extents than they.
+/// Columns of a problem. Packed weights in memory have other extents.
 static HostNumber countColumns(HostMath &math, const ScaledOperand &weights) {
   return weights.type.isCoded() ? math.constant(weights.type.getDimSize(0))
                                 : math.dim(weights.data, 0);
@@ -72,7 +72,8 @@ Parameters wgmma::addListParameters(Launch &launch, const Plan &plan,
     // In the order of ProblemWord.
     launch.addTableNumber(rows);
     launch.addTableNumber(columns);
-    // With K = 0 one step multiplies what lies outside: zeros.
+    // With K = 0 there is one step, of zeros: TMA fills in rows, and packing
+    // pads weights to a stage.
     launch.addTableNumber(
         math.atLeastOne(math.ceilDiv(k, plan.getStageValues())));
     launch.addTableNumber(

@@ -171,7 +171,11 @@ static void setCut(Plan &plan, MatmulOp op) {
   plan.isCut = plan.inParts || hasRounds || (rows == 0 && plan.warpgroups == 2);
 }
 
-FailureOr<Plan> Plan::get(MatmulOp op, const strategy::WgmmaTarget &target) {
+/// The plan of `op` with a K that is known or dynamic; `isPlain` says what
+/// hasPlainResults does, of all problems that have the kernel.
+static FailureOr<Plan> makePlan(MatmulOp op,
+                                const strategy::WgmmaTarget &target,
+                                bool isPlain, int64_t k) {
   auto refuse = [&](const Twine &what) {
     return refuseKernel(op, target, what);
   };
@@ -188,24 +192,25 @@ FailureOr<Plan> Plan::get(MatmulOp op, const strategy::WgmmaTarget &target) {
       !what.empty())
     return refuse(what);
   setFormats(plan);
-  plan.isPlain = hasPlainResults(op);
-  bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
+  plan.isPlain = isPlain;
   strategy::Tile tile = target.getDefaultTile(describe(op));
   setWarpgroups(plan, tile.n / 64);
   if (StrategyAttr strategy = op.getStrategyAttr())
-    if (std::string what = chooseTile(
-            plan, strategy, isAlongK ? ShapedType::kDynamic : op.getK());
-        !what.empty())
+    if (std::string what = chooseTile(plan, strategy, k); !what.empty())
       return refuse(what);
   setCut(plan, op);
   return plan;
 }
 
+FailureOr<Plan> Plan::get(MatmulOp op, const strategy::WgmmaTarget &target) {
+  bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
+  return makePlan(op, target, hasPlainResults(op),
+                  isAlongK ? ShapedType::kDynamic : op.getK());
+}
+
 FailureOr<Plan> Plan::get(MatmulListOp list, MatmulOp first,
                           const strategy::WgmmaTarget &target) {
-  FailureOr<Plan> plan = get(first, target);
-  if (failed(plan))
-    return failure();
+  bool isPlain = hasPlainResults(first);
   for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
     if (std::string what =
             findUnsupportedLayout(list.getLhsType(i), list.getRhsType(i));
@@ -213,9 +218,14 @@ FailureOr<Plan> Plan::get(MatmulListOp list, MatmulOp first,
       return refuseKernel(list, target, what);
     int64_t columns =
         cast<MemRefType>(list.getOuts()[i].getType()).getShape().back();
-    plan->isPlain &= !ShapedType::isDynamic(columns) && columns % 8 == 0;
+    isPlain &= !ShapedType::isDynamic(columns) && columns % 8 == 0;
   }
+  // Stages along K must fit each of them.
+  std::optional<int64_t> k = strategy::getKnownK(describe(list));
+  FailureOr<Plan> plan =
+      makePlan(first, target, isPlain, k.value_or(ShapedType::kDynamic));
   // Steps along K differ.
-  plan->isCut = plan->inParts = false;
+  if (succeeded(plan))
+    plan->isCut = plan->inParts = false;
   return plan;
 }

@@ -216,10 +216,13 @@ strategy::Problem gsg::describe(MatmulListOp op,
   addStaged(problem.epilogue, problem.epilogue.loadedBits);
   for (int64_t i = 0, e = op.getOuts().size(); i < e; ++i) {
     ScaledType lhs = op.getLhsType(i), rhs = op.getRhsType(i);
-    problem.groups.push_back({1,
-                              extentOr(lhs.getDimSize(0), assumed.rowsPerGroup),
-                              extentOr(rhs.getDimSize(0), assumed.n),
-                              extentOr(lhs.getDimSize(1), assumed.k)});
+    // Either side may say K.
+    int64_t k = ShapedType::isDynamic(lhs.getDimSize(1)) ? rhs.getDimSize(1)
+                                                         : lhs.getDimSize(1);
+    problem.anyK |= ShapedType::isDynamic(k);
+    problem.groups.push_back(
+        {1, extentOr(lhs.getDimSize(0), assumed.rowsPerGroup),
+         extentOr(rhs.getDimSize(0), assumed.n), extentOr(k, assumed.k)});
   }
   return problem;
 }
