@@ -54,8 +54,8 @@ def find(key: Hashable) -> Any:
 
 
 def keep(key: Hashable, make: Callable[[], Any]) -> Any:
-    """The object that ``make`` made for ``key`` in this thread; it is made now where there is none. Graphs of a GPU may hold
-    its kernels, so it is not forgotten."""
+    """The object that ``make`` made for ``key`` in this thread; it is made now where there is none. At most ``_MOST`` are
+    kept, then all are dropped."""
     kept = _kept.objects
     found = kept.get(key)
     if found is None:
@@ -114,7 +114,7 @@ class _Repeat:
         self.explain, self.launcher = call.explain, launcher
         #: Each tensor of the launcher, the number of the argument that it is in, and what finds its address there.
         self.places: list[tuple[Any, int, Callable[[Any], int]]] = []
-        #: The memory of each number, its type, its name, and the number of the argument.
+        #: The memory of each number, its name, and the index of its argument.
         self.numbers: list[tuple[np.ndarray, str, int]] = []
         #: Each tensor that is made in a call, and which of ``made`` it is.
         self.made: list[tuple[Any, int]] = []
@@ -222,7 +222,7 @@ def repeat(function: str, names: tuple[str, ...], values: Sequence[Any],
         return _run(*state())
     key = function, names, kinds
     repeats = _kept.repeats
-    if _kept.generation != _generation or len(repeats) >= _MOST:
+    if _kept.generation != _generation:
         repeats.clear()
         _kept.generation = _generation
     try:
@@ -235,6 +235,8 @@ def repeat(function: str, names: tuple[str, ...], values: Sequence[Any],
     _run(call, result, target, device)
     bound = _bind(call, result, target, device, names, values)
     if bound is not None:
+        if len(repeats) >= _MOST:
+            repeats.clear()
         repeats[key] = bound
     return result
 

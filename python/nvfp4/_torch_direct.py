@@ -91,6 +91,8 @@ class Direct:
             if fill is not None:
                 each.fill_(fill)
         self._bound((*tensors, *results))
+        # What autograd has saved of them is not what they are.
+        torch.autograd.graph.increment_version([each for each in results if not each.is_inference()])
         return True
 
 

@@ -232,3 +232,23 @@ def test_types_of_torch_where_arrays_are_made(rng):
         nvfp4.grouped_matmul(x, w, dtype=torch.complex64)
     with pytest.raises(nvfp4.ArgumentError, match="torch.quint8"):
         nvfp4.grouped_matmul(x, w, dtype=torch.quint8)
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "dispatched"])
+def test_autograd_sees_what_is_written(rng, direct):
+    """A tensor that is saved for a derivative and then written, past the dispatcher or through it, is told apart."""
+    operands, options = make(rng)
+    out = torch.zeros_like(nt.grouped_matmul(*operands, dtype=torch.float32, **options))
+    for _ in range(3):
+        weight = torch.ones_like(out, requires_grad=True)
+        loss = (weight * out).sum()
+        if direct:
+            nt.grouped_matmul(*operands, out=out, **options)
+        else:
+            torch.ops.nvfp4.grouped_matmul.out(*operands, dtype=torch.float32, out=out, **options)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+    with torch.inference_mode():
+        made = torch.zeros_like(out)
+        nt.grouped_matmul(*operands, out=made, **options)
+    assert same(made, out)
