@@ -86,8 +86,8 @@ bool isEscape(Operation *user) {
          llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
 }
 
-/// What is known of memory. Copies and memory that are removed change none of
-/// it: nobody's memory gets another name.
+/// Remembers which memory is local. That stays true where copies and
+/// allocations are removed, because no memory gets another name.
 class Memory {
 public:
   /// Memory of the function's own, which has no other name than views of it.
@@ -383,8 +383,8 @@ struct CancelTransfers : nvfp4::impl::CancelTransfersPassBase<CancelTransfers> {
     getOperation().walk([](Block *block) { raiseDeallocations(*block); });
   }
 
-  /// Removes what can be seen not to be needed now. What goes may have been all
-  /// that something else was needed for.
+  /// Removes copies and memory that nobody needs. A removal may make others
+  /// possible: false if there was none.
   bool removeSome() {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {

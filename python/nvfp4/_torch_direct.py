@@ -20,7 +20,7 @@ from torch.compiler import is_compiling
 from ._repeats import find, keep
 from ._torch_calls import BoundCall
 
-__all__ = ["Direct", "find", "is_seen", "kinds_of", "remember"]
+__all__ = ["Direct", "find", "is_seen", "kinds_of", "mark_written", "remember"]
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
@@ -68,6 +68,11 @@ def _maker(like: torch.Tensor, fill: int | None) -> Callable[[], torch.Tensor]:
     return functools.partial(torch.full_like, model, fill, **form)
 
 
+def mark_written(results: Sequence[torch.Tensor]) -> None:
+    """Tells autograd that tensors hold other numbers, though no operation of torch wrote them."""
+    torch.autograd.graph.increment_version([each for each in results if not each.is_inference()])
+
+
 class Direct:
     """An operation for tensors of known kinds. ``results`` are like those of a call, which have ``fills`` in them before it
     writes: None for anything."""
@@ -91,8 +96,7 @@ class Direct:
             if fill is not None:
                 each.fill_(fill)
         self._bound((*tensors, *results))
-        # What autograd has saved of them is not what they are.
-        torch.autograd.graph.increment_version([each for each in results if not each.is_inference()])
+        mark_written(results)
         return True
 
 

@@ -21,7 +21,7 @@ from ._layer_text import LayerText
 from ._messages import Piece, explain_arguments
 from ._repeats import keep
 from ._torch_device import DTYPES, ELEMENTS, Device, HostTensorLauncher, element_of, find_device, find_launcher
-from ._torch_direct import kinds_of
+from ._torch_direct import kinds_of, mark_written
 from ._torch_library import library
 from ._torch_matmul import check_destinations
 from .compiler import Program
@@ -124,6 +124,7 @@ def _write_on_gpu(*arguments: Any, out: torch.Tensor) -> None:
     x, choice, constants, _, top_k, dtype, signature = arguments
     _check_out(out, x, choice, constants, _text_of(x, choice, top_k, dtype, signature, True)[0])
     _on_gpu(*arguments, out=out)
+    mark_written([out])
 
 
 def _shapes_only(x: torch.Tensor, choice: Sequence[torch.Tensor], constants: Sequence[torch.Tensor],

@@ -16,7 +16,7 @@ import torch
 from . import matmul, packing, quantization
 from ._torch_calls import find_call, stand_in
 from ._torch_device import Device, find_device
-from ._torch_direct import Direct, find, kinds_of, remember
+from ._torch_direct import Direct, find, kinds_of, mark_written, remember
 from ._torch_gradient import PAIRS, Product, register
 from ._torch_library import library
 from .errors import ArgumentError, check_one_of
@@ -158,6 +158,7 @@ def _multiply_out(device: Device | None, *arguments: Any, out: torch.Tensor, **n
     if _fill(options[5]) is not None:
         out.zero_()
     _run(device, tensors, out, options)
+    mark_written([out])
 
 
 def _run(device: Device | None, tensors: Sequence[torch.Tensor | None], out: torch.Tensor, options: tuple[Any, ...]) -> None:
@@ -313,6 +314,7 @@ def _quantize_out(device: Device | None, x: torch.Tensor, global_scale: float = 
                   values: torch.Tensor, scales: torch.Tensor) -> None:
     _check_quantized(x, values, scales)
     _run_quantize(device, x.contiguous(), values, scales, global_scale, quantizer)
+    mark_written([values, scales])
 
 
 def _check_quantized(x: torch.Tensor, values: torch.Tensor, scales: torch.Tensor) -> None:

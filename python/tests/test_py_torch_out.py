@@ -17,6 +17,7 @@ from nvfp4 import _torch_direct  # noqa: E402
 M, N, K = 8, 32, 64
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 SPOILT = 0x55
+DENSE = next(each for each in GROUPINGS if each.kind == "dense")
 
 
 def make(rng, grouping=ragged([3, 0, 5], extra=2), fmt="nvfp4"):
@@ -237,7 +238,7 @@ def test_types_of_torch_where_arrays_are_made(rng):
 @pytest.mark.parametrize("direct", [True, False], ids=["direct", "dispatched"])
 def test_autograd_sees_what_is_written(rng, direct):
     """A tensor that is saved for a derivative and then written, past the dispatcher or through it, is told apart."""
-    operands, options = make(rng)
+    operands, options = make(rng, DENSE)
     out = torch.zeros_like(nt.grouped_matmul(*operands, dtype=torch.float32, **options))
     for _ in range(3):
         weight = torch.ones_like(out, requires_grad=True)

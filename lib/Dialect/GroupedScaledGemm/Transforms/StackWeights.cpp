@@ -35,8 +35,8 @@ static Value flatten(OpBuilder &b, Location loc, Value memref) {
           llvm::to_vector(llvm::seq<int64_t>(0, rank))});
 }
 
-/// Copies `part` to matrix `number` of `memory`. What is dense is copied in a
-/// row, which needs no strides that are known.
+/// Copies `part` to matrix `number` of `memory`. A dense part is copied as one
+/// row, so that its strides need not be static.
 static void copyPart(OpBuilder &b, Location loc, Value part, Value memory,
                      int64_t number) {
   auto type = cast<MemRefType>(part.getType());
@@ -73,8 +73,8 @@ static Value stack(OpBuilder &b, MatmulOp op, ValueRange parts,
                    MemRefType type) {
   Location loc = op.getLoc();
   SmallVector<Value> sizes;
-  // Those of a part are the last dimensions; factors of matrices that are coded
-  // have none but the number of matrices.
+  // The extents of a part are the last ones. Factors of packed weights have one
+  // dimension before and after: one for each matrix.
   int64_t rank = cast<MemRefType>(parts.front().getType()).getRank();
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (type.isDynamicDim(d))
