@@ -33,7 +33,7 @@ func.func @list(%a0: memref<?x256xi8>, %as0: memref<?x16xf8E8M0FNU>,
   return
 }
 
-// CHECK: warpspec.kernel @nvfp4_gemm_0(%[[TABLE:.*]]: memref<?x128xi8, 1>, %[[WORDS:.*]]: memref<?xi32, 1>, %[[C:.*]]: memref<?xf32, 1>, %[[W:.*]]: memref<?xi8, 1>, %[[F:.*]]: memref<?xf32, 1>, %[[ALPHA:.*]]: memref<?xf32, 1>)
+// CHECK: warpspec.kernel @nvfp4_gemm_0(%[[TABLE:.*]]: memref<?x128xi8, 1>, %[[WORDS:.*]]: memref<?xi32, 1>, %[[C:.*]]: memref<?xf32, 1>, %[[ALPHA:.*]]: memref<?xf32, 1>, %[[W:.*]]: memref<?xi8, 1>, %[[F:.*]]: memref<?xf32, 1>)
 // CHECK-NOT: warpspec.kernel
 // CHECK: role @math
 // Its factor and its result, by the distances from those of the first problem.

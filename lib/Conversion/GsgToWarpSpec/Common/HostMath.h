@@ -34,6 +34,7 @@ public:
   HostNumber dim(mlir::Value memref, int64_t index);
   HostNumber add(HostNumber a, HostNumber b);
   HostNumber mul(HostNumber a, HostNumber b);
+  HostNumber mul(HostNumber a, int64_t b) { return mul(a, constant(b)); }
   HostNumber ceilDiv(HostNumber a, int64_t b);
   HostNumber ceilDiv(HostNumber a, HostNumber b);
   HostNumber atLeastOne(HostNumber a);

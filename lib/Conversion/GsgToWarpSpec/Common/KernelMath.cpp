@@ -35,6 +35,21 @@ Value KernelMath::div(Value a, int64_t by) const {
 Value KernelMath::ceilDiv(Value a, int64_t by) const {
   return by == 1 ? a : div(add(a, i32(by - 1)), by);
 }
+Value KernelMath::ceilDiv(Value a, Value by) const {
+  return arith::DivUIOp::create(b, loc, add(a, sub(by, i32(1))), by);
+}
+Value KernelMath::atLeastOne(Value a) const {
+  return arith::MaxUIOp::create(b, loc, a, i32(1));
+}
+Value KernelMath::atMost(Value a, int64_t most) const {
+  return arith::MinSIOp::create(b, loc, a, i32(most));
+}
+Value KernelMath::choose(Value number, int64_t most, Value a,
+                         Value other) const {
+  Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, number,
+                                   i32(most));
+  return arith::SelectOp::create(b, loc, is, a, other);
+}
 Value KernelMath::clamp(Value a, Value low, Value high) const {
   return arith::MinSIOp::create(b, loc, arith::MaxSIOp::create(b, loc, a, low),
                                 high);

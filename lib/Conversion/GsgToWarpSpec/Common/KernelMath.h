@@ -33,6 +33,12 @@ public:
   Value mul(Value a, int64_t b) const { return mul(a, i32(b)); }
   Value div(Value a, int64_t b) const;
   Value ceilDiv(Value a, int64_t b) const;
+  /// `b` is not 0.
+  Value ceilDiv(Value a, Value b) const;
+  Value atLeastOne(Value a) const;
+  Value atMost(Value a, int64_t most) const;
+  /// `a` if `number` is at most `most`, else `other`.
+  Value choose(Value number, int64_t most, Value a, Value other) const;
   Value clamp(Value a, Value low, Value high) const;
   Value less(Value a, Value b) const;
   Value toIndex(Value i32Value) const;

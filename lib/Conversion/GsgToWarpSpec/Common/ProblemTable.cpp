@@ -35,6 +35,37 @@ static Value loadWord(const KernelContext &c, Value g, ProblemWord word,
   return memref::LoadOp::create(c.b, c.loc, table.words, c.toIndex(at));
 }
 
+Buffer kernels::beginProblem(Launch &launch, MatmulListOp list, int64_t number,
+                             HostNumber columns, HostNumber steps) {
+  HostMath &math = launch.math;
+  Value out = list.getOuts()[number];
+  Type element = cast<MemRefType>(out.getType()).getElementType();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  HostNumber rows = math.dim(list.getLhs()[number], 0);
+  HostNumber rowBytes = math.mul(columns, bytes);
+  Buffer result =
+      launch.addBuffer(out, rows, rowBytes, 16, Launch::Read | Launch::Write);
+  launch.beginTableRow();
+  // In the order of ProblemWord.
+  launch.addTableNumber(rows);
+  launch.addTableNumber(columns);
+  // With K = 0 there is one step, of zeros.
+  launch.addTableNumber(math.atLeastOne(steps));
+  launch.addTableNumber(math.mul(math.ceilDiv(rowBytes, 16), 16 / bytes));
+  launch.addTablePointer(result.memory);
+  return result;
+}
+
+void kernels::endProblems(Launch &launch, MatmulListOp list, MatmulOp op,
+                          const Buffer &firstResult, KernelParameters &p) {
+  Type element = cast<MemRefType>(op.getOut().getType()).getElementType();
+  p.problems = launch.endTable();
+  p.groups = launch.addNumber(
+      launch.math.constant(static_cast<int64_t>(list.getOuts().size())));
+  p.result.memref = launch.addPointerTo(firstResult, element, Launch::Write);
+  addFactors(launch, op, p);
+}
+
 ProblemExtents kernels::getExtents(const KernelContext &c, Value g) {
   if (!c.parameters.problems)
     return c.parameters.extents;

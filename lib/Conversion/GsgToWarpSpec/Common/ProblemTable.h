@@ -31,6 +31,17 @@ enum class ProblemWord : int64_t {
   Factors = 10
 };
 
+/// On the host: begins the row of problem `number` of `list` with the words
+/// that all kernels read. Returns the problem's result, whose rows are of whole
+/// 16 bytes.
+Buffer beginProblem(Launch &launch, MatmulListOp list, int64_t number,
+                    HostNumber columns, HostNumber steps);
+
+/// Ends the table of `list`, of which `op` is the first problem and
+/// `firstResult` its result, and gives the kernel what all problems share.
+void endProblems(Launch &launch, MatmulListOp list, MatmulOp op,
+                 const Buffer &firstResult, KernelParameters &p);
+
 /// The extents of problem `g`, which are loaded where problems have their own.
 ProblemExtents getExtents(const KernelContext &context, mlir::Value g);
 

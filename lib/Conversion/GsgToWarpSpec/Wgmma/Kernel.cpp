@@ -52,8 +52,9 @@ void wgmma::buildKernel(Launch &launch, const Plan &plan,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Cycles of what is cut, as nvfp4/Strategy/Wgmma/WgmmaTiles.h has them: what
-/// the tensor core takes, or decoding.
+/// Cycles of the stages of a tile that stay together, or of one stage, as
+/// nvfp4/Strategy/Wgmma/WgmmaTiles.h has them: those of the tensor core, or of
+/// decoding.
 static Value getTileCost(const Kernel &k, const GroupPlace &group) {
   const Plan &plan = k.plan;
   Value width = k.getRows(group, k.i32(0)).width;
@@ -90,28 +91,12 @@ void Kernel::forEachTile(function_ref<void(const TileState &tile)> body) const {
 
 TileRows Kernel::getRows(const GroupPlace &group, Value m) const {
   TileRows rows;
-  rows.width = group.tileRows ? group.tileRows : chooseWidth(group);
+  rows.width =
+      group.tileRows ? group.tileRows : chooseTileRows(*this, plan, group.rows);
   rows.first = mul(m, rows.width);
   rows.count =
       arith::MinSIOp::create(b, loc, rows.width, sub(group.rows, rows.first));
   return rows;
-}
-
-Value Kernel::chooseWidth(const GroupPlace &group) const {
-  auto roundUp = [&](Value value, int64_t to) {
-    return mul(ceilDiv(value, to), to);
-  };
-  Value tiles = ceilDiv(group.rows, plan.width);
-  // Extents are asked of groups without rows, too.
-  tiles = arith::MaxUIOp::create(b, loc, tiles, i32(1));
-  Value each = arith::DivUIOp::create(
-      b, loc, add(group.rows, sub(tiles, i32(1))), tiles);
-  Value narrow = roundUp(each, 8);
-  Value wide = arith::MinSIOp::create(b, loc, roundUp(each, plan.widthStep),
-                                      i32(plan.width));
-  Value isNarrow =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, each, i32(64));
-  return arith::SelectOp::create(b, loc, isNarrow, narrow, wide);
 }
 
 //===----------------------------------------------------------------------===//

@@ -51,9 +51,6 @@ struct Kernel : kernels::KernelContext {
   /// Those that no other target has.
   const Parameters &own;
   const Buffers buffers;
-
-private:
-  mlir::Value chooseWidth(const kernels::GroupPlace &group) const;
 };
 
 /// Builds the roles of a kernel whose parameters exist.

@@ -81,6 +81,22 @@ struct Plan {
                                    const strategy::WgmmaTarget &target);
 };
 
+/// Rows of the tiles of a group of `rows` rows: as few tiles as there can be,
+/// all of nearly the same number of rows, and that as small as it can be. By
+/// `math` of the host or of the kernel.
+template <typename Math, typename Number>
+Number chooseTileRows(Math &math, const Plan &plan, Number rows) {
+  auto roundUp = [&](Number number, int64_t to) {
+    return math.mul(math.ceilDiv(number, to), to);
+  };
+  // Extents are asked of groups without rows, too.
+  Number tiles = math.atLeastOne(math.ceilDiv(rows, plan.width));
+  Number each = math.ceilDiv(rows, tiles);
+  Number narrow = roundUp(each, 8);
+  Number wide = math.atMost(roundUp(each, plan.widthStep), plan.width);
+  return math.choose(each, 64, narrow, wide);
+}
+
 /// True if results are nothing but products times factors, in 16 bits and rows
 /// of whole 16 bytes.
 bool hasPlainResults(MatmulOp op);
