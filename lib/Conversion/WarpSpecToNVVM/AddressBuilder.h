@@ -1,5 +1,4 @@
-//===- AddressBuilder.h - Addresses of a kernel and pointers to them -*- C++
-//-*-===//
+//===- AddressBuilder.h - Addresses and pointers in a kernel ----*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

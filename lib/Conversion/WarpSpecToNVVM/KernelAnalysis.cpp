@@ -33,7 +33,7 @@ static LogicalResult verifyLowered(KernelOp kernel) {
   return verifyPlanned(kernel);
 }
 
-/// What the dialect can say of an operation and its pattern does not convert.
+/// Refuses operations that are valid and that their patterns do not convert.
 static LogicalResult verifyConvertible(Operation *op) {
   if (auto load = dyn_cast<TmaLoadRowsOp>(op); load && !load.hasOpenRows()) {
     auto first = dyn_cast<BlockArgument>(load.getMaps().front());

@@ -87,7 +87,7 @@ private:
       expected =
           b.add(expected, b.multiply(count, counted.getTransactionBytes()));
     }
-    bool even = pipeline.pair && pipeline.consumer == Agent::TensorCore;
+    bool even = pipeline.countsInEvenBlock();
     NVVM::MBarrierArriveExpectTxOp::create(
         rewriter, op.getLoc(), Type(),
         even ? b.getEvenBlockBarrier(barrier)
@@ -113,25 +113,15 @@ struct WaitLowering : KernelPattern<WaitOp> {
   }
 };
 
-struct CommitLowering : KernelPattern<CommitOp> {
-  using KernelPattern::KernelPattern;
+/// A signal that a slot is full, or empty.
+template <typename SignalOp, bool full>
+struct SignalLowering : KernelPattern<SignalOp> {
+  using KernelPattern<SignalOp>::KernelPattern;
   LogicalResult
-  matchAndRewrite(CommitOp op, OpAdaptor adaptor,
+  matchAndRewrite(SignalOp op, typename SignalLowering::OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     BarrierBuilder(rewriter, op.getLoc())
-        .signal(kernels.getPipeline(op), /*full=*/true, adaptor.getToken());
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-struct ReleaseLowering : KernelPattern<ReleaseOp> {
-  using KernelPattern::KernelPattern;
-  LogicalResult
-  matchAndRewrite(ReleaseOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    BarrierBuilder(rewriter, op.getLoc())
-        .signal(kernels.getPipeline(op), /*full=*/false, adaptor.getToken());
+        .signal(this->kernels.getPipeline(op), full, adaptor.getToken());
     rewriter.eraseOp(op);
     return success();
   }
@@ -169,7 +159,7 @@ struct DrainAllLowering : KernelPattern<DrainAllOp> {
       NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, op.getLoc(), 0,
                                            UnitAttr());
     } else if (isBarrier(pipeline.handOver.empty)) {
-      // What the next `depth` acquires would wait for.
+      // Waits as the next `depth` acquires would.
       RingPosition position{adaptor.getStage().front(),
                             adaptor.getPhase().front()};
       for (int64_t i = 0; i < pipeline.depth; ++i) {
@@ -240,8 +230,9 @@ struct FenceLowering : KernelPattern<FenceOp> {
 void nvfp4::warpspec::populateHandOverToNVVMPatterns(
     const TypeConverter &converter, const KernelAnalysis &kernels,
     RewritePatternSet &patterns) {
-  patterns.add<PipelineLowering, AcquireLowering, WaitLowering, CommitLowering,
-               ReleaseLowering,
+  patterns.add<PipelineLowering, AcquireLowering, WaitLowering,
+               SignalLowering<CommitOp, /*full=*/true>,
+               SignalLowering<ReleaseOp, /*full=*/false>,
                TryLowering<TryAcquireOp, /*full=*/false, /*otherwise=*/false>,
                TryLowering<TryWaitOp, /*full=*/true, /*otherwise=*/true>,
                DrainAllLowering, InitBarriersLowering, FenceLowering>(

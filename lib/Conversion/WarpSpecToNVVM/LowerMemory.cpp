@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AddressBuilder.h"
 #include "BarrierBuilder.h"
 #include "KernelPattern.h"
 
@@ -47,24 +46,15 @@ struct TmemAllocLowering : KernelPattern<TmemAllocOp> {
   }
 };
 
-struct TmemJoinLowering : KernelPattern<TmemJoinOp> {
-  using KernelPattern::KernelPattern;
+/// An operation of two operands that is one of their addresses.
+template <typename AddressOp, typename ArithOp>
+struct ArithLowering : KernelPattern<AddressOp> {
+  using KernelPattern<AddressOp>::KernelPattern;
   LogicalResult
-  matchAndRewrite(TmemJoinOp op, OpAdaptor adaptor,
+  matchAndRewrite(AddressOp op, typename ArithLowering::OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<arith::MinUIOp>(op, adaptor.getFirst(),
-                                                adaptor.getSecond());
-    return success();
-  }
-};
-
-struct TmemSliceLowering : KernelPattern<TmemSliceOp> {
-  using KernelPattern::KernelPattern;
-  LogicalResult
-  matchAndRewrite(TmemSliceOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, adaptor.getSource(),
-                                               adaptor.getOffset());
+    ValueRange operands = adaptor.getOperands();
+    rewriter.replaceOpWithNewOp<ArithOp>(op, operands[0], operands[1]);
     return success();
   }
 };
@@ -251,8 +241,9 @@ struct AwaitLowering : KernelPattern<AwaitOp> {
 void nvfp4::warpspec::populateMemoryToNVVMPatterns(
     const TypeConverter &converter, const KernelAnalysis &kernels,
     RewritePatternSet &patterns) {
-  patterns.add<SmemAllocLowering, TmemAllocLowering, TmemJoinLowering,
-               TmemSliceLowering, SmemLoadLowering, SmemStoreLowering,
-               PublishLowering, AwaitLowering>(converter, patterns.getContext(),
-                                               kernels);
+  patterns.add<SmemAllocLowering, TmemAllocLowering,
+               ArithLowering<TmemJoinOp, arith::MinUIOp>,
+               ArithLowering<TmemSliceOp, arith::AddIOp>, SmemLoadLowering,
+               SmemStoreLowering, PublishLowering, AwaitLowering>(
+      converter, patterns.getContext(), kernels);
 }

@@ -65,8 +65,7 @@ struct TmaLoadLowering : KernelPattern<TmaLoadOp> {
     Value target = b.getPointer(Space::Shared, adaptor.getTarget());
     const PipelineFacts &pipeline = kernels.getPipeline(op);
     Value address = b.getBarrier(pipeline, /*full=*/true, adaptor.getFill());
-    // In a pair the bytes of both blocks are counted in the even one.
-    bool pair = pipeline.pair && pipeline.consumer == Agent::TensorCore;
+    bool pair = pipeline.countsInEvenBlock();
     if (pair)
       address = b.bitAnd(address, BarrierBuilder::kEvenBlockMask);
     Value barrier = b.getPointer(Space::Shared, address);

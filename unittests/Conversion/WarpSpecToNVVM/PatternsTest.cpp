@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a compiler with a conversion of its own relies on: a family of patterns
-// converts its operations and no others, and the patterns do not depend on how
-// the driver rolls back.
+// A compiler with a conversion of its own relies on two things: a family of
+// patterns converts its operations and no others, and the patterns do not
+// depend on how the driver rolls back.
 //
 //===----------------------------------------------------------------------===//
 

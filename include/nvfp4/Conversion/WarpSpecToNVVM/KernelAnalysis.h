@@ -1,5 +1,4 @@
-//===- KernelAnalysis.h - Facts of a kernel beyond one operation -*- C++
-//-*-===//
+//===- KernelAnalysis.h - Facts beyond one operation ------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,9 +41,15 @@ struct PipelineFacts {
   int64_t barriers;
   /// Bytes or columns from one slot of each buffer to the next.
   llvm::SmallVector<int64_t> strides;
+
+  /// In a pair whose slots the tensor core reads, the barrier of the even block
+  /// counts the bytes of both.
+  bool countsInEvenBlock() const {
+    return pair && consumer == Agent::TensorCore;
+  }
 };
 
-/// What the full barrier of a fill expects, in bytes.
+/// Bytes that the full barrier of a fill expects.
 struct ExpectedBytes {
   int64_t constant = 0;
   /// Operations whose bytes are a number times a value of the kernel.
