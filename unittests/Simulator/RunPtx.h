@@ -23,6 +23,49 @@
 
 namespace nvfp4::sim::test {
 
+/// PTX of 128 threads that copies `words` of 8 bytes from %rd2 to `smem`.
+/// Changes %r4, %r5, %rd3, %rd4 and %p2; %r0 is the thread.
+inline std::string fillShared(unsigned words) {
+  return R"(
+    mov.u32 %r4, %r0;
+fill:
+    mul.wide.u32 %rd3, %r4, 8;
+    add.u64 %rd3, %rd3, %rd2;
+    ld.global.u64 %rd4, [%rd3];
+    mov.u32 %r5, smem;
+    mad.lo.u32 %r5, %r4, 8, %r5;
+    st.shared.u64 [%r5], %rd4;
+    add.u32 %r4, %r4, 128;
+    setp.lt.u32 %p2, %r4, )" +
+         std::to_string(words) + R"(;
+    @%p2 bra fill;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;)";
+}
+
+/// PTX of 128 threads that clears `columns` of tensor memory, whose address is
+/// at [%r2]: it becomes %r3, and that of the thread's warp %r8. Changes %r9 to
+/// %r11 and %p2.
+inline std::string clearTensorMemory(unsigned columns) {
+  return R"(
+    ld.shared.b32 %r3, [%r2];
+    shr.u32 %r8, %r0, 5;
+    shl.b32 %r8, %r8, 21;
+    add.u32 %r8, %r8, %r3;
+    mov.u32 %r9, 0;
+    mov.u32 %r10, 0;
+clear:
+    add.u32 %r11, %r8, %r10;
+    tcgen05.st.sync.aligned.32x32b.x8.b32 [%r11], {%r9, %r9, %r9, %r9, %r9, %r9, %r9, %r9};
+    add.u32 %r10, %r10, 8;
+    setp.lt.u32 %p2, %r10, )" +
+         std::to_string(columns) + R"(;
+    @%p2 bra clear;
+    tcgen05.wait::st.sync.aligned;
+    tcgen05.fence::before_thread_sync;
+)";
+}
+
 inline std::string moduleAround(const std::string &body,
                                 const std::string &variables = "") {
   return ".version 8.8\n.target sm_100a\n.address_size 64\n" + variables +

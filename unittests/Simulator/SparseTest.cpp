@@ -219,7 +219,7 @@ uint32_t descriptorOf(const Problem &p, const Options &options) {
   return bits | options.selector | (kind.isInteger() ? 2 : 1) << 4;
 }
 
-/// A kernel of 128 threads a CTA that fills shared memory, clears 64 columns of
+/// A kernel of 128 threads a CTA that fills shared memory, clears 32 columns of
 /// tensor memory and runs `body` in one thread of the first CTA of a group.
 /// Then thread t outputs columns 2 c and 2 c + 1 of lane t, for group c of the
 /// grid. %r3: tensor memory; %rd5, %rd6, %rd7, %rd8, %rd9: descriptors of A, B,
@@ -243,33 +243,8 @@ std::string kernelOf(unsigned group, const std::string &body) {
     @%p0 fence.mbarrier_init.release.cluster;
     mul.wide.u32 %rd3, %r20, 9216;
     add.u64 %rd2, %rd2, %rd3;
-    mov.u32 %r4, %r0;
-fill:
-    mul.wide.u32 %rd3, %r4, 8;
-    add.u64 %rd3, %rd3, %rd2;
-    ld.global.u64 %rd4, [%rd3];
-    mov.u32 %r5, smem;
-    mad.lo.u32 %r5, %r4, 8, %r5;
-    st.shared.u64 [%r5], %rd4;
-    add.u32 %r4, %r4, 128;
-    setp.lt.u32 %p2, %r4, 1152;
-    @%p2 bra fill;
-    fence.proxy.async.shared::cta;
-    bar.sync 0;
-    ld.shared.b32 %r3, [%r2];
-    shr.u32 %r8, %r0, 5;
-    shl.b32 %r8, %r8, 21;
-    add.u32 %r8, %r8, %r3;
-    mov.u32 %r9, 0;
-    mov.u32 %r10, 0;
-clear:
-    add.u32 %r11, %r8, %r10;
-    tcgen05.st.sync.aligned.32x32b.x8.b32 [%r11], {%r9, %r9, %r9, %r9, %r9, %r9, %r9, %r9};
-    add.u32 %r10, %r10, 8;
-    setp.lt.u32 %p2, %r10, 32;
-    @%p2 bra clear;
-    tcgen05.wait::st.sync.aligned;
-    tcgen05.fence::before_thread_sync;
+)" + fillShared(1152) + clearTensorMemory(32) +
+                          R"(
     )" + barrier + R"(
     tcgen05.fence::after_thread_sync;
     setp.eq.and.u32 %p4, %r20, 0, %p0;
@@ -503,7 +478,7 @@ TEST(Sparse, IllegalMetadataIsNamed) {
 }
 
 TEST(Sparse, MetadataOfChunksOfZeros) {
-  // What CUTLASS's compressor leaves there is no metadata by the text, and
+  // CUTLASS's compressor leaves there what is no metadata by the text, and
   // harmless.
   for (const Kind &kind : kinds) {
     Problem p(kind, 128, 15);

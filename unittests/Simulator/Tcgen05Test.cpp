@@ -57,33 +57,8 @@ runTensor(const Image &image, const std::string &body, unsigned columns,
     setp.eq.u32 %p0, %r0, 0;
     @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2], 64;
     @%p0 mbarrier.init.shared::cta.b64 [%r2+8], 1;
-    mov.u32 %r4, %r0;
-fill:
-    mul.wide.u32 %rd3, %r4, 8;
-    add.u64 %rd3, %rd3, %rd2;
-    ld.global.u64 %rd4, [%rd3];
-    shl.b32 %r5, %r4, 3;
-    add.u32 %r5, %r5, %r1;
-    st.shared.u64 [%r5], %rd4;
-    add.u32 %r4, %r4, 128;
-    setp.lt.u32 %p2, %r4, 1024;
-    @%p2 bra fill;
-    fence.proxy.async.shared::cta;
-    bar.sync 0;
-    ld.shared.b32 %r3, [%r2];
-    shr.u32 %r8, %r0, 5;
-    shl.b32 %r8, %r8, 21;
-    add.u32 %r8, %r8, %r3;
-    mov.u32 %r9, 0;
-    mov.u32 %r10, 0;
-clear:
-    add.u32 %r11, %r8, %r10;
-    tcgen05.st.sync.aligned.32x32b.x8.b32 [%r11], {%r9, %r9, %r9, %r9, %r9, %r9, %r9, %r9};
-    add.u32 %r10, %r10, 8;
-    setp.lt.u32 %p2, %r10, 64;
-    @%p2 bra clear;
-    tcgen05.wait::st.sync.aligned;
-    tcgen05.fence::before_thread_sync;
+)" + fillShared(1024) + clearTensorMemory(64) +
+                                      R"(
     bar.sync 0;
     tcgen05.fence::after_thread_sync;
     shr.u32 %r6, %r1, 4;
