@@ -52,7 +52,7 @@ static int32_t getLaunchFlags(LLVM::LLVMFuncOp kernel, KernelInfoOp info) {
   return awaitsLaunch ? NVFP4_LAUNCH_PROGRAMMATIC : 0;
 }
 
-/// What is known of the launch of `kernel`, or null.
+/// The facts of the launch of `kernel`, or null.
 static KernelInfoOp findInfo(LLVM::LLVMFuncOp kernel) {
   auto module = cast<gpu::GPUModuleOp>(kernel->getParentOp());
   for (auto info : module.getOps<KernelInfoOp>())

@@ -70,9 +70,8 @@ void nvfp4::target::optimize(Module &module, TargetMachine &machine,
   ModuleAnalysisManager modules;
   // Every thread of a GPU runs a kernel; a call of a host runs long functions
   // without loops once.
-  bool hasLong = false, hasProducts = false;
+  bool hasLong = false;
   for (Function &function : module) {
-    hasProducts |= function.hasFnAttribute(kLoweredAttr);
     if (module.getTargetTriple().isNVPTX() || !isLongWithoutLoops(function))
       continue;
     hasLong = true;
@@ -82,7 +81,7 @@ void nvfp4::target::optimize(Module &module, TargetMachine &machine,
   }
   // All functions of a module have one register allocator. Most code of a host
   // that launches kernels is launches, which need no good one.
-  if (hasLong && !hasProducts && module.getNamedGlobal(kKernelList))
+  if (hasLong && module.getNamedGlobal(kKernelList))
     machine.setOptLevel(CodeGenOptLevel::None);
   PassInstrumentationCallbacks callbacks;
   // By name: passes replace functions, at addresses that may be used again.

@@ -225,7 +225,7 @@ class Call:
         return launcher
 
     def operand(self, index: int) -> str:
-        """What the array of this number is called in errors."""
+        """The name of the array of this number in errors."""
         return self._operands[index]
 
     def explain(self, error: ArgumentError | DataError) -> NVFP4Error:

@@ -137,7 +137,7 @@ def is_torch_type(dtype: Any) -> bool:
 
 
 def number_type(dtype: Any) -> np.dtype:
-    """What the argument ``dtype`` names: a type of numpy, ml_dtypes, JAX or torch, or a name."""
+    """The type that the argument ``dtype`` names: one of numpy, ml_dtypes, JAX or torch, or a name."""
     try:
         if is_torch_type(dtype):
             name = str(dtype).partition(".")[2]

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What works on this machine: each part is tried, and says why where it does not."""
+"""Tries each part of the package on this machine, and says of those that do not work why."""
 
 from __future__ import annotations
 

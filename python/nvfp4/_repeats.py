@@ -30,7 +30,7 @@ _MOST = 4096
 
 
 class _Kept(threading.local):
-    """What the calls of one thread have made."""
+    """Objects that the calls of one thread have made."""
 
     def __init__(self) -> None:
         self.objects: dict[Hashable, Any] = {}
@@ -49,7 +49,7 @@ def forget() -> None:
 
 
 def find(key: Hashable) -> Any:
-    """What :func:`keep` has for ``key`` in this thread, or None."""
+    """The object that :func:`keep` has for ``key`` in this thread, or None."""
     return _kept.objects.get(key)
 
 

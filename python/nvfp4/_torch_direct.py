@@ -17,10 +17,10 @@ from torch import is_grad_enabled
 from torch.autograd import profiler
 from torch.compiler import is_compiling
 
-from ._repeats import find, keep
+from ._repeats import keep
 from ._torch_calls import BoundCall
 
-__all__ = ["Direct", "find", "is_seen", "kinds_of", "mark_written", "remember"]
+__all__ = ["Direct", "is_seen", "kinds_of", "mark_written", "remember"]
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
@@ -56,7 +56,7 @@ def kinds_of(tensors: Sequence[torch.Tensor | None]) -> tuple[Hashable, ...] | N
 
 
 def _maker(like: torch.Tensor, fill: int | None) -> Callable[[], torch.Tensor]:
-    """What makes tensors like one: of any numbers, or of ``fill``."""
+    """A function that makes tensors like one: of any numbers, or of ``fill``."""
     # One number of memory stands for all. A copy has no gaps; to ask for that costs it more.
     model, form = like.new_empty(()).expand(like.shape), {}
     if not torch.empty_like(model).is_contiguous():

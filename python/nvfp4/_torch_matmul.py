@@ -14,9 +14,10 @@ from typing import Any
 import torch
 
 from . import matmul, packing, quantization
+from ._repeats import find
 from ._torch_calls import find_call, stand_in
 from ._torch_device import Device, find_device
-from ._torch_direct import Direct, find, kinds_of, mark_written, remember
+from ._torch_direct import Direct, kinds_of, mark_written, remember
 from ._torch_gradient import PAIRS, Product, register
 from ._torch_library import library
 from .errors import ArgumentError, check_one_of
@@ -68,7 +69,7 @@ def _check_for_kernels(layout: str) -> None:
 
 
 def _fill(grouping: str) -> int | None:
-    """What a result holds before the product is written: zero where rows may be of no group."""
+    """The number in a result before the product is written: zero where rows may be of no group, None for any."""
     return None if grouping in ("dense", "batched") else 0
 
 

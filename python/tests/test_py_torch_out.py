@@ -156,7 +156,7 @@ def test_compiled_with_out(rng):
     assert same(torch.compile(step, backend="aot_eager", fullgraph=True)(*operands), wanted)
 
 
-# Who has to see operations, and what they then are.
+# Everything that has to see operations sees those of the package.
 def test_operations_are_seen(rng):
     operands, options = make(rng)
     product = lambda *given: nt.grouped_matmul(*given, **options)  # noqa: E731

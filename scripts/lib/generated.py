@@ -29,7 +29,7 @@ def main(fresh, old, script, arguments, usage):
         path.unlink()
     for path, text in fresh.items():
         path.parent.mkdir(exist_ok=True)
-        # What has not changed is not built anew.
+        # Files that have not changed stay, so that nothing is built anew.
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
     return 0

@@ -77,7 +77,7 @@ constexpr ByteDecoding getByteDecoding(const Coding &coding) {
   return isE4M3 ? ByteDecoding{4, 0x87F087F0} : ByteDecoding{3, 0x8FE08FE0};
 }
 
-/// What the decoder applies to a word s of scales: s & kScaleMask for the first
+/// The decoder applies this to a word s of scales: s & kScaleMask for the first
 /// k16 step, rotl(s, kScaleRotation) in place of s for the second; with
 /// kScaleBase or'ed to it where UE4M3 becomes bf16, shifted to the left by
 /// kScaleShift otherwise. The low half belongs to a row, the high half to

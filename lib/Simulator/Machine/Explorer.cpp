@@ -222,7 +222,7 @@ void Explorer::reverse(size_t first, size_t second,
   }
   Node &node = nodes[first];
   for (Agent agent : initials)
-    // What waits would read the same once more.
+    // An agent that waits would read the same once more.
     if (node.backtrack.count(agent) || node.waiting.count(agent))
       return;
   for (Agent agent : initials)

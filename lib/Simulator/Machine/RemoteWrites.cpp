@@ -41,7 +41,7 @@ void RemoteWrites::write(Warp &warp, const Place &place, const void *data,
 void RemoteWrites::perform(Warp &warp, const Place &place,
                            const PendingWrite &write,
                            std::function<void()> effect) {
-  // Those that publish nothing are found by the checker where they matter.
+  // The checker finds writes that publish nothing where they matter.
   bool background = !write.published;
   uint64_t line = place.address / lineBytes, number = nextNumber++;
   lines[line].push_back({number, place.address, write, std::move(effect)});

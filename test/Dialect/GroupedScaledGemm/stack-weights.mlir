@@ -27,7 +27,7 @@ func.func @dense(%a: memref<?x32xi8>, %sa: memref<?x4xf8E4M3FN>, %b: memref<128x
 
 // -----
 
-// Of known shape or not, packed for sm_90a, and a part with gaps.
+// Extents that are not known, and a part with gaps.
 !a = !grouped_scaled_gemm.scaled<?x?, mxfp4>
 !b = !grouped_scaled_gemm.scaled<?x?, mxfp4>
 !row = memref<?x?xi8, strided<[64, 1], offset: ?>>

@@ -99,7 +99,7 @@ private:
     /// order that commutes, with what they use.
     std::map<Agent, Uses> sleep;
   };
-  /// What comes before a step besides what it depends on: steps, and arrivals
+  /// A step comes after these beside what it depends on: steps, and arrivals
   /// at objects.
   struct Origins {
     std::vector<std::size_t> steps;

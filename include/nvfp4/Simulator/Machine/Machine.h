@@ -145,7 +145,7 @@ public:
   bool hasEnded() const;
   /// Tells the explorer, if there is one, of an access to a word of memory.
   void usesWord(const Cta *shared, uint64_t address, Explorer::Use use);
-  /// What can be used of the memory and the barriers of a CTA: words, the
+  /// Parts of the memory and the barriers of a CTA that steps use: words, the
   /// arrivals that complete a phase, and that a phase of an mbarrier is the
   /// last complete one. Phases of mbarriers count from 1.
   enum class Aspect : uint8_t { Word, Barrier, Cluster, Mbarrier, LastPhase };
@@ -224,7 +224,7 @@ private:
     bool background;
     std::function<void()> perform;
   };
-  /// What a warp has read last, and how often anything had changed then.
+  /// The last read of a warp, and how often anything had changed then.
   struct LastRead {
     std::vector<uint64_t> objects;
     uint32_t pc = 0;

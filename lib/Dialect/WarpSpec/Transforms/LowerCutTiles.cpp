@@ -114,7 +114,7 @@ private:
     return SmallVector<Value>(each.getResults());
   }
 
-  /// What `fn` returns under a condition, else what `otherwise` does.
+  /// The results of `fn` under a condition, else those of `otherwise`.
   SmallVector<Value> choose(Value condition, TypeRange types,
                             function_ref<SmallVector<Value>()> fn,
                             function_ref<SmallVector<Value>()> otherwise) {
@@ -129,7 +129,7 @@ private:
     return SmallVector<Value>(branch.getResults());
   }
 
-  /// What `fn` returns under a condition, else `others`.
+  /// The results of `fn` under a condition, else `others`.
   SmallVector<Value> when(Value condition, ValueRange others,
                           function_ref<SmallVector<Value>()> fn) {
     return choose(condition, others.getTypes(), fn,

@@ -22,7 +22,7 @@ using namespace nvfp4::warpspec;
 namespace {
 /// What a value of i1 says.
 struct Answer {
-  /// Whose next slot it is about; none, for the constant false.
+  /// The end whose next slot it is about; none, for the constant false.
   PipelineEnd end;
   /// What has opened a slot of the end since, or null.
   Operation *opened = nullptr;

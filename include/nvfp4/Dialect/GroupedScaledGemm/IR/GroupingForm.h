@@ -20,7 +20,7 @@ namespace nvfp4::gsg {
 /// The dimension of a matrix that groups are ranges of.
 enum class GroupCut { None, Rows, K };
 
-/// What the `groups` operand holds.
+/// Contents of the `groups` operand.
 enum class GroupsOperand { None, Offsets, Counts };
 
 /// One form of grouping.
