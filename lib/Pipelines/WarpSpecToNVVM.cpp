@@ -47,27 +47,30 @@ void nvfp4::buildLowerWarpSpecPipeline(OpPassManager &pm, bool verify) {
   check();
   // On the whole module: kernels that stand in no gpu.module are told so.
   pm.addPass(warpspec::createConvertWarpSpecToNVVMPass());
-  OpPassManager &modules = pm.nest<gpu::GPUModuleOp>();
+  // Kernels know nothing of one another, and each may have a thread.
+  OpPassManager &functions = pm.nest<gpu::GPUModuleOp>().nestAny();
   // From the inside out: loops and branches have the results of all
   // accumulators, and what becomes of them is asked again after every change
   // within.
-  modules.addPass(createCanonicalizerPass(
+  functions.addPass(createCanonicalizerPass(
       GreedyRewriteConfig().setUseTopDownTraversal(false)));
-  modules.addPass(createCSEPass());
-  modules.addPass(createMergeLoopsPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createMergeLoopsPass());
 }
 
 void nvfp4::buildLowerKernelsToLLVMPipeline(OpPassManager &module) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
-  pm.addPass(createExpandMathPass());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  OpPassManager &before = pm.nestAny();
+  before.addPass(createExpandMathPass());
+  before.addPass(createSCFToControlFlowPass());
+  before.addPass(createConvertVectorToLLVMPass());
   // Lowers arith, cf, memref and index as well.
   pm.addPass(createConvertGpuOpsToNVVMOps());
-  pm.addPass(createCanonicalizerPass(getCleanUp()));
-  pm.addPass(createCSEPass());
-  pm.addPass(createConvertNVVMToLLVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
+  OpPassManager &after = pm.nestAny();
+  after.addPass(createCanonicalizerPass(getCleanUp()));
+  after.addPass(createCSEPass());
+  after.addPass(createConvertNVVMToLLVMPass());
+  after.addPass(createReconcileUnrealizedCastsPass());
 }
 
 void nvfp4::buildWarpSpecToNVVMPipeline(OpPassManager &pm,

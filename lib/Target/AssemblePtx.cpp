@@ -81,11 +81,11 @@ static Error create(std::unique_ptr<TemporaryFile> &file, StringRef suffix) {
 static Expected<Files> runPtxas(StringRef ptx, const GpuTarget &target) {
   Files files;
   if (Error error = create(files.ptx, "ptx"))
-    return std::move(error);
+    return error;
   if (Error error = create(files.cubin, "cubin"))
-    return std::move(error);
+    return error;
   if (Error error = files.ptx->write(ptx))
-    return std::move(error);
+    return error;
   Expected<std::string> notes =
       runProgram("ptxas", {"-arch", target.chip, "-v", files.ptx->getPath(),
                            "-o", files.cubin->getPath()});
@@ -112,7 +112,7 @@ nvfp4::target::assembleFatBinary(StringRef ptx, const GpuTarget &target) {
   if (!files)
     return files.takeError();
   if (Error error = create(files->both, "fatbin"))
-    return std::move(error);
+    return error;
   StringRef sm = target.chip;
   sm.consume_front("sm_");
   auto image = [&](StringRef kind, const TemporaryFile &file) {

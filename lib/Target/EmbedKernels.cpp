@@ -104,19 +104,63 @@ namespace {
 struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
   using EmbedKernelsPassBase::EmbedKernelsPassBase;
 
-  /// Defines `code`, the image of `kernels`, and what belongs to them.
-  LogicalResult embed(gpu::GPUModuleOp kernels, StringRef code) {
+  /// A text of PTX, or the fat binary of it.
+  struct Image {
+    gpu::GPUModuleOp module;
+    SmallVector<std::string> kernels;
+    std::string code;
+  };
+
+  /// The images that code of the host refers to, each with its kernels. A
+  /// module whose image is declared has one of all kernels last.
+  FailureOr<SmallVector<Image>> makeImages(gpu::GPUModuleOp module,
+                                           const GpuTarget &gpu) {
+    FailureOr<SmallVector<KernelPtx>> parts = emitKernels(module, gpu);
+    if (failed(parts))
+      return failure();
+    SmallVector<Image> images;
+    auto hasEntry = [&](StringRef kernel) {
+      return getOperation().lookupSymbol(
+                 getKernelEntryName(module.getName(), kernel)) != nullptr;
+    };
+    bool isDeclared = getOperation().lookupSymbol(getImageName(module));
+    std::string all = isDeclared ? joinPtx(*parts) : std::string();
+    for (KernelPtx &part : *parts)
+      if (llvm::any_of(part.kernels, hasEntry))
+        images.push_back(
+            {module, std::move(part.kernels), std::move(part.text)});
+    if (isDeclared)
+      images.push_back({module, {}, std::move(all)});
+    return images;
+  }
+
+  static std::string getImageName(gpu::GPUModuleOp module) {
+    return (module.getName() + "_image").str();
+  }
+
+  /// Defines the constants of `image`.
+  void defineImage(const Image &image) {
+    if (image.kernels.empty()) {
+      std::string bytes = (image.code + StringRef("\0", 1)).str();
+      Builder builder(&getContext());
+      Type type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+      define(getOperation(), getImageName(image.module), type,
+             builder.getStringAttr(bytes));
+      return;
+    }
+    gpu::GPUModuleOp module = image.module;
+    std::string name =
+        getKernelEntryName(module.getName(), image.kernels.front()) + "_image";
+    defineText(getOperation(), name, image.code);
+    for (StringRef kernel : image.kernels)
+      if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel))
+        defineEntry(function, module.getName(), name);
+  }
+
+  /// Defines what the launches of `kernels` are to know, and erases these.
+  LogicalResult defineFacts(gpu::GPUModuleOp kernels) {
+    Type i32 = IntegerType::get(&getContext(), 32);
     OpBuilder builder(&getContext());
-    std::string bytes = (code + StringRef("\0", 1)).str();
-    Type type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
-    Type i32 = builder.getI32Type();
-    std::string image = (kernels.getName() + "_image").str();
-    define(getOperation(), image, type, builder.getStringAttr(bytes));
-    bool hasEntries = false;
-    for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>())
-      hasEntries |= defineEntry(kernel, kernels.getName(), image);
-    if (hasEntries && !getOperation().lookupSymbol(image))
-      defineText(getOperation(), image, code);
     for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>()) {
       auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
       KernelInfoOp info = findInfo(kernel);
@@ -141,11 +185,11 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
     return success();
   }
 
-  /// Defines the entry of `kernel` if code refers to it; true if so.
-  bool defineEntry(LLVM::LLVMFuncOp kernel, StringRef module, StringRef image) {
+  /// Defines the entry of `kernel` if code refers to it.
+  void defineEntry(LLVM::LLVMFuncOp kernel, StringRef module, StringRef image) {
     std::string name = getKernelEntryName(module, kernel.getSymName());
     if (!getOperation().lookupSymbol(name))
-      return false;
+      return;
     auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
     KernelInfoOp info = findInfo(kernel);
     MLIRContext *context = &getContext();
@@ -175,7 +219,6 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
              });
     defineText(getOperation(), text, kernel.getSymName());
     entries.push_back(name);
-    return true;
   }
 
   /// Lists the entries for the runtime.
@@ -198,14 +241,14 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
   }
 
   /// Replaces each PTX by a fat binary, several at once.
-  LogicalResult assembleImages(MutableArrayRef<std::string> images,
+  LogicalResult assembleImages(MutableArrayRef<Image> images,
                                const GpuTarget &gpu) {
     return failableParallelForEach(
-        &getContext(), images, [&](std::string &image) -> LogicalResult {
-          llvm::Expected<std::string> code = assembleFatBinary(image, gpu);
+        &getContext(), images, [&](Image &image) -> LogicalResult {
+          llvm::Expected<std::string> code = assembleFatBinary(image.code, gpu);
           if (!code)
             return getOperation().emitError(llvm::toString(code.takeError()));
-          image = std::move(*code);
+          image.code = std::move(*code);
           return success();
         });
   }
@@ -221,17 +264,19 @@ struct EmbedKernels : nvfp4::target::impl::EmbedKernelsPassBase<EmbedKernels> {
     }
     SmallVector<gpu::GPUModuleOp> modules(
         getOperation().getOps<gpu::GPUModuleOp>());
-    SmallVector<std::string> images;
+    SmallVector<Image> images;
     for (gpu::GPUModuleOp kernels : modules) {
-      FailureOr<std::string> ptx = emitPtx(kernels, *gpu);
-      if (failed(ptx))
+      FailureOr<SmallVector<Image>> own = makeImages(kernels, *gpu);
+      if (failed(own))
         return signalPassFailure();
-      images.push_back(std::move(*ptx));
+      llvm::move(*own, std::back_inserter(images));
     }
     if (assemble && failed(assembleImages(images, *gpu)))
       return signalPassFailure();
-    for (auto [kernels, image] : llvm::zip_equal(modules, images))
-      if (failed(embed(kernels, image)))
+    for (const Image &image : images)
+      defineImage(image);
+    for (gpu::GPUModuleOp kernels : modules)
+      if (failed(defineFacts(kernels)))
         return signalPassFailure();
     defineList();
   }

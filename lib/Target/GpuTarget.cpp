@@ -12,11 +12,13 @@
 
 #include "nvfp4/Target/GpuTarget.h"
 
-#include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+#include "SplitKernels.h"
 #include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -70,19 +72,10 @@ createGpuMachine(const GpuTarget &target) {
           .value_or(llvm::CodeGenOptLevel::Aggressive)));
 }
 
-FailureOr<std::string> nvfp4::target::emitPtx(gpu::GPUModuleOp module,
-                                              const GpuTarget &target) {
-  auto machine = createGpuMachine(target);
-  if (!machine)
-    return module.emitError(llvm::toString(machine.takeError()));
-  // Kernels are translated like any module: in one of their own.
-  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
-  for (Operation &op : *module.getBody())
-    if (!isa<nvfp4::warpspec::KernelInfoOp>(op))
-      builder.clone(op);
+/// Prepares a module of kernels for its translation.
+static void annotate(ModuleOp module) {
   // What an scf.for says of itself the conversions leave beside its branch.
-  copy->walk([](LLVM::BrOp branch) {
+  module.walk([](LLVM::BrOp branch) {
     if (auto loop = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(
             "llvm.loop_annotation"))
       branch.setLoopAnnotationAttr(loop);
@@ -90,13 +83,21 @@ FailureOr<std::string> nvfp4::target::emitPtx(gpu::GPUModuleOp module,
   // LLVM loads vectors of shared memory as if its alignment were the preferred
   // one, but writes that of an element into the PTX.
   static constexpr unsigned sharedSpace = 3, vectorBytes = 16;
-  copy->walk([](LLVM::GlobalOp global) {
+  module.walk([](LLVM::GlobalOp global) {
     if (global.getAddrSpace() == sharedSpace && !global.getAlignment())
       global.setAlignment(vectorBytes);
   });
+}
+
+static FailureOr<std::string> emitPtx(ModuleOp module,
+                                      const GpuTarget &target) {
+  auto machine = createGpuMachine(target);
+  if (!machine)
+    return module.emitError(llvm::toString(machine.takeError()));
+  annotate(module);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> llvmModule =
-      translateToLLVMIR(*copy, context, **machine, target.optLevel);
+      translateToLLVMIR(module, context, **machine, target.optLevel);
   if (!llvmModule)
     return failure();
   llvm::SmallVector<char, 0> text;
@@ -106,7 +107,7 @@ FailureOr<std::string> nvfp4::target::emitPtx(gpu::GPUModuleOp module,
                                       llvm::CodeGenFileType::AssemblyFile))
     return module.emitError("the target cannot write PTX");
   LogicalResult result =
-      runCodeGeneration(*copy, target.chip, [&] { passes->run(*llvmModule); });
+      runCodeGeneration(module, target.chip, [&] { passes->run(*llvmModule); });
   if (failed(result)) {
     // Passes that were interrupted cannot be destroyed.
     (void)passes.release();
@@ -114,4 +115,46 @@ FailureOr<std::string> nvfp4::target::emitPtx(gpu::GPUModuleOp module,
     return failure();
   }
   return os.str().str();
+}
+
+FailureOr<SmallVector<KernelPtx>>
+nvfp4::target::emitKernels(gpu::GPUModuleOp module, const GpuTarget &target) {
+  SmallVector<OwningOpRef<ModuleOp>> modules = splitKernels(module);
+  SmallVector<KernelPtx> parts(modules.size());
+  auto emit = [&](size_t index) -> LogicalResult {
+    FailureOr<std::string> text = emitPtx(*modules[index], target);
+    if (failed(text))
+      return failure();
+    parts[index].text = std::move(*text);
+    for (auto function : modules[index]->getOps<LLVM::LLVMFuncOp>())
+      if (isKernel(function))
+        parts[index].kernels.push_back(function.getSymName().str());
+    return success();
+  };
+  if (failed(failableParallelForEachN(module.getContext(), 0, modules.size(),
+                                      emit)))
+    return failure();
+  return parts;
+}
+
+std::string nvfp4::target::joinPtx(ArrayRef<KernelPtx> parts) {
+  // All have the same first directives, of which this is the last one, and may
+  // declare the same memory.
+  static constexpr StringLiteral lastDirective = ".address_size 64\n";
+  std::string all;
+  llvm::StringSet<> declarations;
+  for (const KernelPtx &part : parts) {
+    StringRef text = part.text;
+    size_t header = text.find(lastDirective) + lastDirective.size();
+    if (all.empty())
+      all = text.take_front(header);
+    text = text.drop_front(header);
+    while (!text.empty()) {
+      auto [line, rest] = text.split('\n');
+      if (!line.starts_with(".extern ") || declarations.insert(line).second)
+        (all += line) += '\n';
+      text = rest;
+    }
+  }
+  return all;
 }

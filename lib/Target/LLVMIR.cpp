@@ -33,6 +33,8 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <mutex>
+
 using namespace mlir;
 using namespace nvfp4::target;
 
@@ -115,12 +117,37 @@ nvfp4::target::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
+namespace {
+/// Signals of the process go to CrashRecoveryContext while one of these lives.
+class RecoveryScope {
+public:
+  RecoveryScope() {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (users++ == 0)
+      llvm::CrashRecoveryContext::Enable();
+  }
+  ~RecoveryScope() {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (--users == 0)
+      llvm::CrashRecoveryContext::Disable();
+  }
+  RecoveryScope(const RecoveryScope &) = delete;
+  RecoveryScope &operator=(const RecoveryScope &) = delete;
+
+private:
+  inline static std::mutex mutex;
+  inline static unsigned users = 0;
+};
+} // namespace
+
 LogicalResult
 nvfp4::target::runCodeGeneration(ModuleOp module, StringRef cpu,
                                  llvm::function_ref<void()> generate) {
-  llvm::CrashRecoveryContext::Enable();
-  bool finished = llvm::CrashRecoveryContext().RunSafely(generate);
-  llvm::CrashRecoveryContext::Disable();
+  bool finished = false;
+  {
+    RecoveryScope scope;
+    finished = llvm::CrashRecoveryContext().RunSafely(generate);
+  }
   if (!finished)
     return module.emitError("LLVM could not generate code for CPU '")
            << cpu

@@ -293,10 +293,13 @@ FailureOr<std::string> tools::emitKernelCode(ModuleOp module,
   auto gpu = llvm::cantFail(target::GpuTarget::forName(options.target),
                             "the options are resolved");
   gpu.optLevel = options.optLevel;
-  FailureOr<std::string> text = target::emitPtx(*kernels.begin(), gpu);
-  if (failed(text) || emit != "cubin")
+  auto parts = target::emitKernels(*kernels.begin(), gpu);
+  if (failed(parts))
+    return failure();
+  std::string text = target::joinPtx(*parts);
+  if (emit != "cubin")
     return text;
-  auto cubin = target::assemblePtx(*text, gpu);
+  auto cubin = target::assemblePtx(text, gpu);
   if (!cubin)
     return failure(reportError(options, llvm::toString(cubin.takeError())));
   options.report(cubin->notes);

@@ -2,7 +2,7 @@
 // by which the runtime finds the entries of an artefact.
 // RUN: nvfp4-opt %s -nvfp4-embed-kernels=target=sm_100a | FileCheck %s --implicit-check-not=gpu.module
 
-// CHECK-DAG: llvm.mlir.global internal constant @kernels_image("{{.*}}.target sm_100a{{.*}}.entry pair({{.*}}\00")
+// CHECK-DAG: llvm.mlir.global internal constant @kernels_pair_entry_image("{{.*}}.target sm_100a{{.*}}.entry pair({{.*}}\00")
 // CHECK-DAG: llvm.mlir.global internal constant @kernels_pair_entry_name("pair\00")
 // CHECK-DAG: llvm.mlir.global external constant @nvfp4_kernels() {{.*}}: !llvm.array<2 x ptr>
 // CHECK-DAG: llvm.mlir.global internal constant @kernels_pair_entry() {{.*}}: !llvm.struct<(ptr, ptr, i32, i32, i32, i32)>

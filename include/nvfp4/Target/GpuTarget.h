@@ -34,10 +34,21 @@ struct GpuTarget {
   static bool isName(llvm::StringRef name);
 };
 
+/// PTX, and the names of the kernels in it.
+struct KernelPtx {
+  llvm::SmallVector<std::string> kernels;
+  std::string text;
+};
+
 /// The PTX of a module of kernels in the LLVM and NVVM dialects
-/// (registerTranslations done); failure after a diagnostic.
-mlir::FailureOr<std::string> emitPtx(mlir::gpu::GPUModuleOp module,
-                                     const GpuTarget &target);
+/// (registerTranslations done): a text for each kernel, or for those that share
+/// a definition, made at the same time where the context has threads. Failure
+/// after a diagnostic.
+mlir::FailureOr<llvm::SmallVector<KernelPtx>>
+emitKernels(mlir::gpu::GPUModuleOp module, const GpuTarget &target);
+
+/// The texts of emitKernels as one.
+std::string joinPtx(llvm::ArrayRef<KernelPtx> parts);
 
 /// Code for one GPU, and the text that ptxas prints with `-v`.
 struct Cubin {

@@ -219,8 +219,10 @@ def EmbedKernelsPass : Pass<"nvfp4-embed-kernels", "::mlir::ModuleOp"> {
 
     A declared `@m_k_entry`, by which `convert-gpu-host-to-llvm` starts kernel
     `@k`, becomes its nvfp4_kernel_entry: image, name, threads, shared memory,
-    cluster and the flags above. `@nvfp4_kernels` lists all of these for the
-    runtime.
+    cluster and the flags above. Kernels have images of their own, unless they
+    refer to the same definition. `@nvfp4_kernels` lists all of these for the
+    runtime. LLVM and ptxas work on several kernels at once where the context
+    has threads.
 
     `target` is the GPU: sm_90a, sm_100a, sm_103a or sm_100f. With `assemble` an
     image is a fat binary of the PTX and of the machine code that NVIDIA's ptxas
