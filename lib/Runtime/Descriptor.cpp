@@ -63,18 +63,11 @@ const char *CallValues::getScalar(size_t index) const {
 }
 
 ReturnedTensor CallValues::getTensor(size_t index) const {
-  const char *from = getScalar(index);
-  auto word = [&](size_t number) {
-    Word result;
-    std::memcpy(&result, from + number * sizeof(Word), sizeof result);
-    return result;
-  };
+  // A struct with pointers has them at multiples of their size.
+  const Word *words = storage.data() + offsets[index] / sizeof(Word);
   const ValueMetadata &value = metadata.results[index];
-  ReturnedTensor tensor{reinterpret_cast<void *>(word(0)),
-                        reinterpret_cast<char *>(word(1)) +
-                            word(2) * static_cast<Word>(sizeOf(value.type)),
-                        std::vector<int64_t>(value.shape.size())};
-  for (size_t i = 0; i < tensor.shape.size(); ++i)
-    tensor.shape[i] = word(3 + i);
-  return tensor;
+  return {reinterpret_cast<void *>(words[0]),
+          reinterpret_cast<char *>(words[1]) +
+              words[2] * static_cast<Word>(sizeOf(value.type)),
+          std::span(words + 3, value.shape.size())};
 }

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 namespace nvfp4::runtime {
@@ -25,11 +26,12 @@ namespace nvfp4::runtime {
 using Word = int64_t;
 static_assert(sizeof(void *) == sizeof(Word));
 
-/// A result as the code returned it.
+/// A result as the code returned it. The shape is a view of the CallValues, so
+/// that nothing is allocated before the result has an owner.
 struct ReturnedTensor {
   void *allocated;
   char *data;
-  std::vector<int64_t> shape;
+  std::span<const int64_t> shape;
 };
 
 /// The arguments of an entry, and room for its results.

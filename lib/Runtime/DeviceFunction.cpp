@@ -103,9 +103,12 @@ nvfp4_status nvfp4::runtime::measureCall(const nvfp4_function &function,
     return status;
   needs.workspace = measured.frame.getBytes();
   needs.shapes.resize(metadata.results.size());
-  for (size_t i = 0; i < metadata.results.size(); ++i)
-    if (!metadata.results[i].isScalar)
-      needs.shapes[i] = measured.values.getTensor(i).shape;
+  for (size_t i = 0; i < metadata.results.size(); ++i) {
+    if (metadata.results[i].isScalar)
+      continue;
+    std::span<const int64_t> shape = measured.values.getTensor(i).shape;
+    needs.shapes[i].assign(shape.begin(), shape.end());
+  }
   return NVFP4_OK;
 }
 
