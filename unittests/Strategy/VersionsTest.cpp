@@ -77,8 +77,9 @@ TEST(Versions, CoverAllRowsInAscendingOrder) {
         EXPECT_GT(versions[i].expectedRows, before);
         EXPECT_LE(versions[i].expectedRows, versions[i].mostRows);
         before = versions[i].mostRows;
-        if (i > 0)
+        if (i > 0) {
           EXPECT_FALSE(versions[i].tile == versions[i - 1].tile);
+        }
       }
     }
 }

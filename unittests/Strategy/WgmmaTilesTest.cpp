@@ -93,8 +93,9 @@ TEST(WgmmaTiles, WeightsOfEightBitsLeaveRoomForFewerTiles) {
   problem.lhs = problem.rhs = nvfp4::format::BlockFormat::MXFP8_E4M3;
   for (const Candidate &each : rankWgmmaTiles(problem)) {
     bool isSmall = each.tile.m < 248 && each.tile.k == 128;
-    if (each.tile.hasSimpleLaunch() && each.tile.splitK == 1)
+    if (each.tile.hasSimpleLaunch() && each.tile.splitK == 1) {
       EXPECT_EQ(!each.violation, isSmall) << toString(each.tile);
+    }
   }
   // Two stages fit all the same, so such a tile may be asked for.
   EXPECT_EQ(countWgmmaStages({.m = 248, .n = 128, .k = 128}, 4352, true), 2);

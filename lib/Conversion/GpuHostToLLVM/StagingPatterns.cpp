@@ -85,7 +85,7 @@ public:
   template <typename Op, typename Adaptor>
   void addGroups(Op op, Adaptor adaptor, std::optional<GroupForm> form) {
     Value groups = op.getGroups();
-    addI32(groups ? static_cast<int64_t>(*form) : NVFP4_STAGE_ALL);
+    addI32(groups ? static_cast<int64_t>(*form) : int64_t{NVFP4_STAGE_ALL});
     addAddress(groups, adaptor.getGroups());
     addI32(groups ? cast<MemRefType>(groups.getType()).getElementTypeBitWidth()
                   : 32);

@@ -86,7 +86,7 @@ void CheckBuilder::disjoint(ArrayRef<OpOperand *> operands, int64_t outputs) {
     Value count = LLVM::ConstantOp::create(builder, loc, i64Type, rows * words);
     table = LLVM::AllocaOp::create(builder, loc, pointer, i64Type, count);
   }
-  int64_t at = 0;
+  int32_t at = 0;
   auto add = [&](Value word) {
     Value place = LLVM::GEPOp::create(builder, loc, pointer, i64Type, table,
                                       ArrayRef<LLVM::GEPArg>{at++});

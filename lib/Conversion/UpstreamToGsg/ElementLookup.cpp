@@ -174,14 +174,14 @@ bool ElementWalker::enterGather(tensor::GatherOp gather, Value &tensor,
     return false;
   size_t numOuter = ids.getRank() - 1;
   int64_t dim = gather.getGatherDims()[0];
-  Indices place(ArrayRef(indices).take_front(numOuter));
+  Indices place(ArrayRef<Indices::value_type>(indices).take_front(numOuter));
   place.push_back(getAffineConstantExpr(0, context));
   ExpressionRef number = getNumber(getElement(gather.getIndices(), place));
   AffineExpr expr = number ? getLookup(std::move(number)) : AffineExpr();
   if (!expr)
     return false;
   // The result may have the gathered dimension with size 1.
-  Indices inner(ArrayRef(indices).drop_front(numOuter));
+  Indices inner(ArrayRef<Indices::value_type>(indices).drop_front(numOuter));
   if (static_cast<int64_t>(inner.size()) == source.getRank())
     inner[dim] = expr;
   else

@@ -13,6 +13,7 @@
 #include "nvfp4/Conversion/GsgToRuntimeChecks/CheckModule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;

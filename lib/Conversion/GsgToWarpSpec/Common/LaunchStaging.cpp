@@ -50,13 +50,12 @@ void Launch::setGroups(GroupingAttr grouping, Value offsets, int64_t stage) {
   if (!offsets)
     return;
   bool isStarts = grouping.getOffsets() == OffsetsKind::Starts;
-  GroupForm form;
+  GroupForm form = GroupForm::Counts;
   switch (grouping.getKind()) {
   case GroupingKind::Dense:
   case GroupingKind::Batched:
     return;
   case GroupingKind::Masked:
-    form = GroupForm::Counts;
     break;
   case GroupingKind::RaggedRows:
     form = isStarts ? GroupForm::RowStarts : GroupForm::RowEnds;

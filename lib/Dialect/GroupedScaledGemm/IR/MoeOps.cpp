@@ -75,7 +75,7 @@ LogicalResult GluBackwardOp::verify() {
   if (failed(verifyShape(*this, "outs", getOut().getType(),
                          {{shape, "of the input"}})))
     return failure();
-  SmallVector<int64_t, 3> rows(ArrayRef(shape).drop_back());
+  SmallVector<int64_t, 3> rows(ArrayRef<int64_t>(shape).drop_back());
   // glu_backward_c5
   for (auto [name, factors] :
        {std::pair("prob", getProb()), std::pair("prob_outs", getProbOut())})
@@ -124,7 +124,7 @@ LogicalResult SumRowsOp::verify() {
            << shape.size();
   if (failed(verifyRowGroups(*this, shape)))
     return failure();
-  SmallVector<int64_t, 3> rows(ArrayRef(shape).drop_back());
+  SmallVector<int64_t, 3> rows(ArrayRef<int64_t>(shape).drop_back());
   // sum_rows_c4
   if (getProb() && failed(verifyShape(*this, "prob", getProb().getType(),
                                       {{rows, "of the rows of the input"}})))
