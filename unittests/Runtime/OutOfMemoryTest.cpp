@@ -30,6 +30,12 @@
 
 using namespace nvfp4::test;
 
+// GCC would have memory of operator new go back by its own operator delete, which
+// this is.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 /// Allocations of this thread until the one that fails; negative: none does.
 static thread_local long countdown = -1;
 
