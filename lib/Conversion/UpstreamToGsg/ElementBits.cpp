@@ -41,12 +41,72 @@ bool ElementTrace::Bits::isByte() const {
   return width == 8 && isExact && shift == 0;
 }
 
+std::optional<std::pair<int64_t, int64_t>>
+ElementTrace::Bits::getRange(unsigned typeWidth) const {
+  // With all bits of a type in use the first one may be a sign.
+  if (!isExact || typeWidth <= width)
+    return std::nullopt;
+  return std::pair(offset, offset + (int64_t(1) << width) - 1);
+}
+
+std::optional<bool> ElementTrace::isKnown(const Element &condition) {
+  Operation *op = condition.getOp();
+  if (isa_and_nonnull<arith::AndIOp>(op)) {
+    std::optional<bool> a = isKnown(getOperand(condition, 0));
+    std::optional<bool> b = isKnown(getOperand(condition, 1));
+    return a == false || b == false ? false : a && b ? a : std::nullopt;
+  }
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+  if (!compare)
+    return std::nullopt;
+  auto bound =
+      dyn_cast_or_null<AffineConstantExpr>(getAffine(getOperand(condition, 1)));
+  std::optional<Bits> bits =
+      bound ? traceBits(getOperand(condition, 0)) : std::nullopt;
+  std::optional<std::pair<int64_t, int64_t>> range =
+      bits ? bits->getRange(getWidth(compare.getLhs())) : std::nullopt;
+  if (!range)
+    return std::nullopt;
+  // True where all or no numbers of the range are on the side asked for.
+  auto [low, high] = *range;
+  int64_t number = bound.getValue();
+  auto decide = [](bool isTrue, bool isFalse) {
+    return isTrue    ? std::optional(true)
+           : isFalse ? std::optional(false)
+                     : std::nullopt;
+  };
+  using Predicate = arith::CmpIPredicate;
+  Predicate predicate = compare.getPredicate();
+  if (predicate >= Predicate::ult && (low < 0 || number < 0))
+    return std::nullopt;
+  switch (predicate) {
+  case Predicate::slt:
+  case Predicate::ult:
+    return decide(high < number, low >= number);
+  case Predicate::sle:
+  case Predicate::ule:
+    return decide(high <= number, low > number);
+  case Predicate::sgt:
+  case Predicate::ugt:
+    return decide(low > number, high <= number);
+  case Predicate::sge:
+  case Predicate::uge:
+    return decide(low >= number, high < number);
+  default:
+    return std::nullopt;
+  }
+}
+
 std::optional<ElementTrace::Bits>
 ElementTrace::traceBits(const Element &element) {
   if (!countStep())
     return std::nullopt;
   if (Operation *op = element.getOp())
     if (std::optional<Bits> bits = traceBitsOf(element, op))
+      return bits;
+  if (isa_and_nonnull<tensor::ConcatOp, tensor::InsertSliceOp>(
+          element.value.getDefiningOp()))
+    if (std::optional<Bits> bits = traceInterleavedBits(element))
       return bits;
   // Bytes that are computed otherwise are a tensor like any other.
   if (!element.tensor ||
@@ -62,15 +122,20 @@ ElementTrace::traceBitsOf(const Element &element, Operation *op) {
     return dyn_cast_or_null<AffineConstantExpr>(
         getAffine(getOperand(element, i)));
   };
-  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+  if (isa<arith::SelectOp>(op)) {
     // An index is counted from the end where it is negative; this one is not.
-    auto compare = operand.value.getDefiningOp<arith::CmpIOp>();
     std::optional<Bits> bits = traceBits(getOperand(element, 2));
-    return compare && compare.getPredicate() == arith::CmpIPredicate::slt &&
-                   matchPattern(compare.getRhs(), m_Zero()) && bits &&
-                   bits->isExact && !bits->offset &&
-                   getWidth(select.getFalseValue()) > bits->width &&
-                   compare.getLhs() == select.getFalseValue()
+    return bits && isKnown(operand) == false ? bits : std::nullopt;
+  }
+  if (isa<arith::MaxSIOp, arith::MinSIOp, arith::MinUIOp>(op)) {
+    // An index is kept inside of a table that it does not leave.
+    std::optional<Bits> bits = traceBits(operand);
+    AffineConstantExpr bound = getNumber(1);
+    std::optional<std::pair<int64_t, int64_t>> range =
+        bits ? bits->getRange(getWidth(op->getResult(0))) : std::nullopt;
+    return range && bound &&
+                   (isa<arith::MaxSIOp>(op) ? bound.getValue() <= range->first
+                                            : bound.getValue() >= range->second)
                ? bits
                : std::nullopt;
   }
@@ -148,7 +213,7 @@ std::optional<Product> ElementTrace::traceDecoded(const Element &element) {
     return traceBitcast(element);
   if (isa<tensor::ExtractOp>(op))
     return traceTable(element);
-  if (isa<math::Exp2Op, math::PowFOp, math::FPowIOp>(op))
+  if (isa<math::ExpOp, math::Exp2Op, math::PowFOp, math::FPowIOp>(op))
     return tracePower(element);
   if (isa<arith::UIToFPOp, arith::SIToFPOp>(op))
     return traceOneHot(element);
@@ -250,6 +315,19 @@ std::optional<Product> ElementTrace::tracePower(const Element &element) {
       return std::nullopt;
   }
   Element exponent = getOperand(element, last);
+  if (isa<math::ExpOp>(op)) {
+    // JAX writes exp2 as exp of a product with ln 2 in f32.
+    if (!isa_and_nonnull<arith::MulFOp>(exponent.getOp()) ||
+        !exponent.getType().isF32())
+      return std::nullopt;
+    Element first = getOperand(exponent, 0), second = getOperand(exponent, 1);
+    std::optional<APFloat> factor = getConstant(first);
+    exponent = factor ? second : first;
+    if (!factor)
+      factor = getConstant(second);
+    if (!factor || !factor->isExactlyValue(llvm::numbers::ln2f))
+      return std::nullopt;
+  }
   int64_t offset = 0;
   bool isNegativeLost = false;
   Operation *computed = exponent.getOp();
@@ -335,9 +413,8 @@ static std::optional<std::array<Value, 2>> getHalves(Operation *op,
   return std::nullopt;
 }
 
-/// The low halves of bytes and the high ones, stacked or put between each
-/// other.
-std::optional<Product> ElementTrace::traceInterleaved(const Element &element) {
+std::optional<ElementTrace::Halves>
+ElementTrace::enterHalves(const Element &element) {
   unsigned dim = 0;
   std::optional<std::array<Value, 2>> halves =
       getHalves(element.value.getDefiningOp(), dim);
@@ -349,10 +426,36 @@ std::optional<Product> ElementTrace::traceInterleaved(const Element &element) {
       cast<RankedTensorType>(element.value.getType()).getDimSize(dim) == 2;
   inner[dim] =
       isPair ? getAffineConstantExpr(0, context) : simplify(index.floorDiv(2));
-  AffineExpr half = isPair ? index : simplify(index % 2);
+  return Halves{
+      {getElement((*halves)[0], inner), getElement((*halves)[1], inner)},
+      isPair ? index : simplify(index % 2)};
+}
+
+/// Halves that are put in order before they are decoded.
+std::optional<ElementTrace::Bits>
+ElementTrace::traceInterleavedBits(const Element &element) {
+  std::optional<Halves> halves = enterHalves(element);
+  if (!halves)
+    return std::nullopt;
+  std::optional<Bits> low = traceBits(halves->parts[0]);
+  std::optional<Bits> high = traceBits(halves->parts[1]);
+  if (!low || !high || !low->isNibble() || !high->isNibble() ||
+      low->shift != 0 || high->shift != 4 || low->source != high->source ||
+      low->indices != high->indices)
+    return std::nullopt;
+  low->shift = simplify(halves->half * 4);
+  return low;
+}
+
+/// The low halves of bytes and the high ones, stacked or put between each
+/// other.
+std::optional<Product> ElementTrace::traceInterleaved(const Element &element) {
+  std::optional<Halves> halves = enterHalves(element);
+  if (!halves)
+    return std::nullopt;
   std::array<std::optional<Product>, 2> parts;
   for (unsigned i = 0; i < 2; ++i) {
-    parts[i] = trace(getElement((*halves)[i], inner));
+    parts[i] = trace(halves->parts[i]);
     if (!parts[i] || parts[i]->factors.size() != parts[0]->factors.size() ||
         parts[i]->mask)
       return std::nullopt;
@@ -367,7 +470,7 @@ std::optional<Product> ElementTrace::traceInterleaved(const Element &element) {
       continue;
     if (!low.nibble || !high.nibble || low.nibble != 0 || high.nibble != 1)
       return std::nullopt;
-    low.nibble = half;
+    low.nibble = halves->half;
     ++found;
   }
   parts[0]->isRounded |= parts[1]->isRounded;

@@ -85,6 +85,9 @@ static bool areStartsOf(Value starts, Value ends) {
 }
 
 std::optional<Product> ElementTrace::traceMasked(const Element &select) {
+  // A look-up may give NaN for an index outside the table.
+  if (std::optional<bool> isFirst = isKnown(getOperand(select, 0)))
+    return traceOperand(select, *isFirst ? 1 : 2);
   if (!matchPattern(getOperand(select, 2).value, m_AnyZeroFloat()))
     return std::nullopt;
   std::optional<RowMask> mask = traceMask(getOperand(select, 0));

@@ -111,7 +111,17 @@ private:
     int64_t offset = 0;
 
     bool isByte() const;
+    /// The smallest and the greatest number in a type of `typeWidth` bits;
+    /// nothing if that is not known.
+    std::optional<std::pair<int64_t, int64_t>>
+    getRange(unsigned typeWidth) const;
     bool isNibble() const { return width == 4 && isExact && !offset; }
+  };
+
+  /// Elements that alternate: of the first part where `half` is 0.
+  struct Halves {
+    std::array<Element, 2> parts;
+    mlir::AffineExpr half;
   };
 
   std::optional<Product> traceOperand(const Element &element, unsigned i) {
@@ -131,6 +141,11 @@ private:
   std::optional<Product> traceOneHot(const Element &element);
   std::optional<Bits> traceBits(const Element &element);
   std::optional<Bits> traceBitsOf(const Element &element, mlir::Operation *op);
+  std::optional<Bits> traceInterleavedBits(const Element &element);
+  std::optional<Halves> enterHalves(const Element &element);
+  /// What a comparison of bits with constants always is; nothing if that is not
+  /// known.
+  std::optional<bool> isKnown(const Element &condition);
   std::optional<RowMask> traceMask(const Element &condition);
   std::optional<RowMask> traceRange(const Element &condition);
   std::optional<RowMask> traceChoice(const Element &condition);
