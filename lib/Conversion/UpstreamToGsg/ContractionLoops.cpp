@@ -114,6 +114,15 @@ size_t ContractionMatcher::countRepeats(ArrayRef<unsigned> outLoops) {
       starts.push_back(i);
     owners.push_back(second);
   }
+  // Rows behind the columns of each of several matrices, which are one unless
+  // each has a factor of its own.
+  if (starts.size() == 2 && owners.front() && hasPlainRows)
+    return std::min<size_t>(
+        starts[1] - 1, llvm::find_if(outLoops, [&](unsigned loop) {
+                         return llvm::none_of(globals, [&](const Factor &f) {
+                           return uses(f, loop);
+                         });
+                       }) - outLoops.begin());
   if (starts.size() != 3 || (hasPlainRows && !owners.front()))
     return 0;
   if (!owners.front())
@@ -124,7 +133,7 @@ size_t ContractionMatcher::countRepeats(ArrayRef<unsigned> outLoops) {
 /// Rows are those of the operand whose loop comes first in the result.
 bool ContractionMatcher::orderLoops(ArrayRef<unsigned> outLoops) {
   Dim last = Batch;
-  bool isOrdered = true;
+  bool isOrdered = true, isExchanged = true;
   size_t repeats = countRepeats(outLoops);
   isRepeated = repeats > 0;
   for (unsigned loop : outLoops.take_front(repeats))
@@ -145,13 +154,17 @@ bool ContractionMatcher::orderLoops(ArrayRef<unsigned> outLoops) {
     }
     Dim kind = first && second ? Batch : first ? Row : Column;
     isOrdered &= kind >= last;
+    // Rows behind the columns.
+    isExchanged &=
+        kind == last || last == Batch || (last == Column && kind == Row);
     last = kind;
     loops[kind].push_back(loop);
   }
-  if (!isOrdered)
-    return fail("expected a result of batch, rows and columns in this order; "
-                "where weights are the first operand, exchange both and "
-                "transpose the result"),
+  isTransposed = !isOrdered && isExchanged && !groups && !depth && !mask &&
+                 llvm::none_of(ranges, ShapedType::isDynamic);
+  if (!isOrdered && !isTransposed)
+    return fail("expected a result of batch, rows and columns or batch, "
+                "columns and rows, of known extents, in this order"),
            false;
   if (mask && (loops[Row].size() != 1 || mask->row != dim(loops[Row][0])))
     return fail("expected a mask of the rows of the result"), false;

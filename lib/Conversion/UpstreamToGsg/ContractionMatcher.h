@@ -119,6 +119,8 @@ private:
   std::optional<RowMask> mask;
   /// The rows are those of every matrix of a batch.
   bool isRepeated = false;
+  /// The rows are behind the columns in the result.
+  bool isTransposed = false;
   /// Extents of the loops: of `op`, and of those that one of it is split into.
   llvm::SmallVector<int64_t> ranges;
   /// The first of two loops that the key is split into.

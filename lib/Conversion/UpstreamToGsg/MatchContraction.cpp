@@ -187,6 +187,7 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
           .getShape();
   if (own.size() != result.outShape.size() && ShapedType::isDynamicShape(inner))
     return fail("expected a result whose inner extents are known");
+  result.isTransposed = isTransposed;
   result.globals = std::move(globals);
   result.readsDestination = !isZeroFilled(
       depth ? depth->getDestination() : op.getDpsInitOperand(0)->get());

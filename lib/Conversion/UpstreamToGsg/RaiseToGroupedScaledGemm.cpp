@@ -31,9 +31,48 @@ using namespace nvfp4::gsg;
 
 namespace {
 
+/// `value` with its last two dimensions exchanged.
+static Value transpose(PatternRewriter &rewriter, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  auto order = llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
+  std::swap(shape.end()[-1], shape.end()[-2]);
+  std::swap(order.end()[-1], order.end()[-2]);
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, shape, type.getElementType());
+  return linalg::TransposeOp::create(rewriter, loc, value, empty, order)
+      ->getResult(0);
+}
+
+/// As `makeResult`, where rows are behind the columns.
+static Value makeTransposedResult(PatternRewriter &rewriter, Location loc,
+                                  const ScaledContraction &product,
+                                  Value init) {
+  auto type = cast<RankedTensorType>(init.getType());
+  Value out;
+  if (product.readsDestination) {
+    SmallVector<int64_t> shape(product.outShape);
+    std::swap(shape.end()[-1], shape.end()[-2]);
+    out = transpose(rewriter, loc, reshape(rewriter, loc, init, shape));
+  } else {
+    Value empty = tensor::EmptyOp::create(rewriter, loc, product.outShape,
+                                          type.getElementType());
+    Value zero = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getZeroAttr(type.getElementType()));
+    out = linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
+  }
+  Value result =
+      transpose(rewriter, loc,
+                makeProduct(rewriter, loc, product, product.offsetsKind,
+                            product.offsets, out));
+  return reshape(rewriter, loc, result, type.getShape());
+}
+
 /// `product`, which adds to or replaces `init`.
 static Value makeResult(PatternRewriter &rewriter, Location loc,
                         const ScaledContraction &product, Value init) {
+  if (product.isTransposed)
+    return makeTransposedResult(rewriter, loc, product, init);
   auto type = cast<RankedTensorType>(init.getType());
   bool isReshaped =
       product.routing ||

@@ -60,6 +60,8 @@ struct ScaledContraction {
   int64_t count = 1;
   /// [M, N] or [L, M, N].
   llvm::SmallVector<int64_t> outShape;
+  /// The destination is `[N, M]` or `[L, N, M]`, of known extents.
+  bool isTransposed = false;
   /// Numbers that become `alpha`, read at indices in which dimension 0 is the
   /// number of the matrix.
   llvm::SmallVector<Factor> globals;

@@ -367,24 +367,24 @@ func.func @rounded_rows(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: 
 
 // -----
 
-// A product has the dimension of the rows first.
+// Rows behind the columns, of which it is not known how many they are.
 
-func.func @weights_first(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
-                         %out: tensor<16x8xf32>) -> tensor<16x8xf32> {
-  // expected-remark @below {{not raised: expected a result of batch, rows and columns in this order}}
+func.func @weights_first(%x: tensor<?x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
+                         %out: tensor<16x?xf32>) -> tensor<16x?xf32> {
+  // expected-remark @below {{not raised: expected a result of batch, rows and columns or batch, columns and rows, of known extents, in this order}}
   %y = linalg.generic {indexing_maps = [affine_map<(n, m, k) -> (m, k)>, affine_map<(n, m, k) -> (n, k)>,
                                         affine_map<(n, m, k) -> (n, k floordiv 32)>, affine_map<(n, m, k) -> (n, m)>],
       iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%x, %w, %ws : tensor<8x64xbf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>)
-      outs(%out : tensor<16x8xf32>) {
+      ins(%x, %w, %ws : tensor<?x64xbf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>)
+      outs(%out : tensor<16x?xf32>) {
   ^bb0(%a: bf16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
     %ae = arith.extf %a : bf16 to f32
     %be = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
     %p = arith.mulf %ae, %be : f32
     %s = arith.addf %acc, %p : f32
     linalg.yield %s : f32
-  } -> tensor<16x8xf32>
-  return %y : tensor<16x8xf32>
+  } -> tensor<16x?xf32>
+  return %y : tensor<16x?xf32>
 }
 
 // -----
