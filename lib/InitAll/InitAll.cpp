@@ -17,6 +17,7 @@
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Conversion/LinalgToGpu/LinalgToGpu.h"
 #include "nvfp4/Conversion/Passes.h"
+#include "nvfp4/Conversion/StablehloToLinalg/StablehloToLinalg.h"
 #include "nvfp4/Conversion/UpstreamToGsg/UpstreamToGsg.h"
 #include "nvfp4/Conversion/WarpSpecToNVVM/WarpSpecToNVVM.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
@@ -54,6 +55,7 @@ void nvfp4::registerAllPasses() {
   gsg::registerUpstreamToGsgPasses();
   registerGpuHostToLLVMPasses();
   registerLinalgToGpuPasses();
+  registerStablehloToLinalgPasses();
   registerPipelines();
   registerGsgToSm100Pipeline();
   registerWarpSpecPipelines();
