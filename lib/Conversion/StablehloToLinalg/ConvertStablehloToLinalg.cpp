@@ -77,6 +77,7 @@ struct ConvertStablehloToLinalg
   void runOnOperation() override {
     ConversionTable table;
     table["stablehlo.composite"] = convertComposite;
+    addElementwise(table);
     addShapes(table);
     if (!isKnown(table))
       return signalPassFailure();
