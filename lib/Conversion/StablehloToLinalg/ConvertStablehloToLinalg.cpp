@@ -79,6 +79,7 @@ struct ConvertStablehloToLinalg
     table["stablehlo.composite"] = convertComposite;
     addElementwise(table);
     addShapes(table);
+    addReductions(table);
     if (!isKnown(table))
       return signalPassFailure();
 
