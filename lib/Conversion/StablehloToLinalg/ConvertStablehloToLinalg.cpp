@@ -80,6 +80,7 @@ struct ConvertStablehloToLinalg
     addElementwise(table);
     addShapes(table);
     addReductions(table);
+    addIndices(table);
     if (!isKnown(table))
       return signalPassFailure();
 

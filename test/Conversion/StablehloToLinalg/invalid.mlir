@@ -1,0 +1,72 @@
+// RUN: nvfp4-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --convert-stablehlo-to-linalg
+
+// All unknown operations are named at once.
+
+func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{expected an operation that convert-stablehlo-to-linalg converts (its description lists them), but got stablehlo.custom_call}}
+  %0 = "stablehlo.custom_call"(%x) <{call_target_name = "f"}> : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{but got stablehlo.fft}}
+  %1 = "stablehlo.fft"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @below {{expected tensors of static shape with integer or floating point elements, but got 'tensor<?xf32>'}}
+  %0 = "stablehlo.abs"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+func.func @types(%x: tensor<4xi32>) -> tensor<4xi32> {
+  // expected-error @below {{expected operands that stablehlo.exponential is converted for, but got tensor<4xi32>}}
+  // expected-error @below {{failed to legalize}}
+  %0 = "stablehlo.exponential"(%x) : (tensor<4xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+
+// -----
+
+func.func @body(%x: tensor<4xf32>, %z: tensor<f32>) -> tensor<f32> {
+  // expected-error @below {{expected elementwise operations in the body, but got stablehlo.reshape}}
+  // expected-error @below {{failed to legalize}}
+  %0 = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = "stablehlo.reshape"(%a) : (tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%1) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @interior(%x: tensor<4xf32>, %z: tensor<f32>) -> tensor<7xf32> {
+  // expected-error @below {{expected padding of at least 0 at the edges and none between elements}}
+  // expected-error @below {{failed to legalize}}
+  %0 = "stablehlo.pad"(%x, %z) <{edge_padding_low = array<i64: 0>, edge_padding_high = array<i64: 0>, interior_padding = array<i64: 1>}>
+      : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+
+// -----
+
+func.func @ragged_depth(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>, %sizes: tensor<3xi32>) -> tensor<3x8x4xf32> {
+  // expected-error @below {{expected groups of rows, [M, K] times [G, K, N] or [G, N, K] with sizes [G], but got tensor<8x16xf32> and tensor<16x4xf32> with tensor<3xi32>}}
+  // expected-error @below {{failed to legalize}}
+  %0 = "chlo.ragged_dot"(%x, %w, %sizes) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1],
+      rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [1]>}>
+      : (tensor<8x16xf32>, tensor<16x4xf32>, tensor<3xi32>) -> tensor<3x8x4xf32>
+  return %0 : tensor<3x8x4xf32>
+}
+
+// -----
+
+func.func @unsigned(%x: tensor<8x16xui8>, %w: tensor<16x4xui8>) -> tensor<8x4xi32> {
+  // expected-error @below {{expected a product of numbers that fit into the type of the result, but got i8 and i8 for i32}}
+  // expected-error @below {{failed to legalize}}
+  %0 = "stablehlo.dot_general"(%x, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1],
+      rhs_contracting_dimensions = [0]>}> : (tensor<8x16xui8>, tensor<16x4xui8>) -> tensor<8x4xi32>
+  return %0 : tensor<8x4xi32>
+}
