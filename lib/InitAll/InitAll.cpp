@@ -26,6 +26,7 @@
 #include "nvfp4/Dialect/WarpSpec/Transforms/Passes.h"
 #include "nvfp4/Pipelines/GsgToCpu.h"
 #include "nvfp4/Pipelines/GsgToSm100.h"
+#include "nvfp4/Pipelines/StablehloToGsg.h"
 #include "nvfp4/Pipelines/WarpSpecToNVVM.h"
 #include "nvfp4/Strategy/KernelTargets.h"
 #include "nvfp4/Target/LLVMIR.h"
@@ -58,6 +59,7 @@ void nvfp4::registerAllPasses() {
   registerStablehloToLinalgPasses();
   registerPipelines();
   registerGsgToSm100Pipeline();
+  registerStablehloToGsgPipeline();
   registerWarpSpecPipelines();
   registerConversionPasses();
   registerTransformsPasses();

@@ -17,6 +17,7 @@
 #include "nvfp4/Tools/TextFiles.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
@@ -64,10 +65,16 @@ std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path,
   state->sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   state->handler = std::make_unique<SourceMgrDiagnosticHandler>(
       state->sources, &state->context);
+  // Passes may know operations of dialects that are not here (StableHLO), and
+  // none may be left by them.
+  state->context.allowUnregisteredDialects(!options.passPipeline.empty());
   state->module = parseSourceFile<ModuleOp>(state->sources, &state->context);
   if (!state->module ||
       failed(runPassPipeline(*state->module, options.passPipeline,
                              options.report)))
+    return nullptr;
+  state->context.allowUnregisteredDialects(false);
+  if (!options.passPipeline.empty() && failed(verify(*state->module)))
     return nullptr;
   return std::unique_ptr<ParsedModule>(new ParsedModule(std::move(state)));
 }

@@ -215,6 +215,7 @@ def compiler() -> Any:
     options = CompileOptionsStruct
     functions = dict(
         nvfp4ContextCreate=(Handle,), nvfp4ContextDestroy=(None, Handle),
+        mlirContextSetAllowUnregisteredDialects=(None, Handle, ctypes.c_bool),
         nvfp4ModuleParse=(Handle, Handle, StringRef, StringRef, Sink), nvfp4ModuleClone=(Handle, Handle),
         nvfp4ModuleDestroy=(None, Handle), nvfp4ModulePrint=(None, Handle, StringCallback, _P),
         nvfp4ModuleRunPipeline=(LogicalResult, Handle, StringRef, Sink),

@@ -308,6 +308,8 @@ def _parse(owner: Any, text: str, name: str, pipeline: str | None) -> tuple[_Col
     context: Handle = library.nvfp4ContextCreate()
     release_with(owner, library.nvfp4ContextDestroy, context)
     collector = _Collector(text)
+    # Passes may know operations of dialects that are not here (StableHLO).
+    library.mlirContextSetAllowUnregisteredDialects(context, pipeline is not None)
     module: Handle = library.nvfp4ModuleParse(context, string_ref(text), string_ref(name), collector.sink)
     if not module:
         collector.fail("could not parse the module")
@@ -315,6 +317,7 @@ def _parse(owner: Any, text: str, name: str, pipeline: str | None) -> tuple[_Col
     release_with(owner, library.nvfp4ModuleDestroy, module)
     if pipeline is not None and not library.nvfp4ModuleRunPipeline(module, string_ref(pipeline), collector.sink):
         collector.fail(f"could not run the pipeline {pipeline}")
+    library.mlirContextSetAllowUnregisteredDialects(context, False)
     return collector, module
 
 
