@@ -292,6 +292,35 @@ def test_stacked_codes():
     np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
 
 
+def test_guarded_look_ups():
+    rng = np.random.default_rng(15)
+    x = rng.integers(-8, 9, (8, 64)).astype(ml_dtypes.bfloat16)
+    w, ws = rng.integers(0, 256, (16, 32), np.uint8), e8m0_scales(rng, (16, 2))
+    out = rng.integers(-64, 64, (8, 16)).astype(np.float32)
+    weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e8m0fnu), 32)
+    got = module("guarded", file="raise-guards.mlir").guarded(x, w, ws, out)
+    np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
+
+
+@pytest.mark.parametrize("name", ["added", "all_experts", "all_experts_with_factors"])
+def test_rows_behind_columns(name):
+    rng = np.random.default_rng(16)
+    shape = (16,) if name == "added" else (3, 16)
+    x = rng.integers(-8, 9, (8, 64)).astype(ml_dtypes.bfloat16)
+    w = rng.integers(-8, 9, (*shape, 64)).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+    ws = e8m0_scales(rng, (*shape, 2))
+    weights = decode(w, ml_dtypes.float8_e4m3fn) * spread(decode(ws, ml_dtypes.float8_e8m0fnu), 32)
+    expected, more = weights @ x.astype(np.float64).T, ()
+    if name == "added":
+        more = (rng.integers(-64, 64, (16, 8)).astype(np.float32),)
+        expected = expected + more[0]
+    if name == "all_experts_with_factors":
+        more = (np.array([0.5, 4, -2], np.float32),)
+        expected *= more[0][:, None, None]
+    got = getattr(module(name, file="raise-weights-first.mlir", options="=move-global-scales"), name)(x, w, ws, *more)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
 @pytest.mark.parametrize("name", ["every_expert", "every_expert_of_scaled_rows"])
 def test_rows_of_every_expert(name):
     rng, x, xs, w, ws = grouped_operands(14, rows=8)

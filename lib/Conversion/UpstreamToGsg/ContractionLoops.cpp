@@ -69,11 +69,11 @@ bool ContractionMatcher::splitFactors(Product product) {
   for (const Factor &factor : globals) {
     if (usesAny(factor, reductions) || codes.size() + rows.size() < 2)
       return fail("expected two block-scaled operands, or one beside rows of "
-                  "bf16 or f16, but got one of {0}",
-                  print(factor.type)),
+                  "bf16 or f16, but got one of {0}{1}",
+                  print(factor.type), describeStop(factor)),
              false;
     if (!options.moveGlobalScales)
-      return fail(kFurtherFactor), false;
+      return fail("{0}", refuseFurtherFactor(factor)), false;
     if (product.isRounded)
       return fail("expected further factors as they are, but got rounded ones"),
              false;
@@ -94,8 +94,9 @@ bool ContractionMatcher::splitFactors(Product product) {
                 "got one that changes at each"),
            false;
   fail("expected codes and one block scale for each of two operands, or for "
-       "one beside rows of bf16 or f16, but got {0} of codes and {1} of scales",
-       codes.size(), scales.size());
+       "one beside rows of bf16 or f16, but got {0} of codes and {1} of "
+       "scales{2}",
+       codes.size(), scales.size(), describeStop(product.factors));
   return false;
 }
 

@@ -243,6 +243,22 @@ std::optional<Product> ElementTrace::traceBitcast(const Element &element) {
   return leaf(*bits, type);
 }
 
+/// `value` before it was cast to other types that hold the numbers of f4E2M1FN.
+static Value stripCasts(Value value) {
+  while (auto op = value.getDefiningOp<linalg::LinalgOp>()) {
+    Operation *cast =
+        op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+    if (!isElementwise(op) || op.getNumDpsInputs() != 1 ||
+        !isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(cast) ||
+        cast->getOperand(0) != op.getBlock()->getArgument(0) ||
+        isa<Float8E8M0FNUType>(cast->getResult(0).getType()) ||
+        op.getIndexingMapsArray()[0] != op.getIndexingMapsArray()[1])
+      break;
+    value = op.getDpsInputOperand(0)->get();
+  }
+  return value;
+}
+
 /// The elements of a constant vector; nothing if `value` is not one of `count`.
 static std::optional<SmallVector<APFloat>> getNumbers(Value value,
                                                       int64_t count) {
@@ -277,7 +293,8 @@ static std::optional<SmallVector<APFloat>> getNumbers(Value value,
 
 /// True for the sixteen numbers of f4E2M1FN in the order of their codes.
 static bool isTableOfE2M1(Value table) {
-  std::optional<SmallVector<APFloat>> numbers = getNumbers(table, 16);
+  std::optional<SmallVector<APFloat>> numbers =
+      getNumbers(stripCasts(table), 16);
   if (!numbers)
     return false;
   for (auto [code, number] : llvm::enumerate(*numbers)) {

@@ -34,6 +34,21 @@ static bool isHalfType(Type type) {
   return isa<BFloat16Type, Float16Type>(type);
 }
 
+std::string nvfp4::gsg::describeStop(ArrayRef<Factor> factors) {
+  for (const Factor &factor : factors)
+    if (factor.computedBy && !factor.isNarrow() && !factor.isHalf())
+      return ", which " + factor.computedBy->getName().getStringRef().str() +
+             " computes";
+  return "";
+}
+
+std::string nvfp4::gsg::refuseFurtherFactor(ArrayRef<Factor> factors) {
+  return "expected products of codes, block scales and rows of bf16 or f16 "
+         "alone, but got a further factor" +
+         describeStop(factors) +
+         "; move-global-scales takes one that is one number a matrix";
+}
+
 void Factor::mapIndices(function_ref<AffineExpr(AffineExpr)> function) {
   for (AffineExpr &index : indices)
     index = function(index);
@@ -94,9 +109,9 @@ std::optional<Product> ElementTrace::fit(std::optional<Product> product,
       return product;
     return fail(allowPlain
                     ? "expected a factor of a whole matrix to be applied "
-                      "in f32, but got " +
-                          print(floatType)
-                    : kFurtherFactor);
+                      "in f32, but got one in " +
+                          print(floatType) + describeStop(product->factors)
+                    : refuseFurtherFactor(product->factors));
   }
   const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
   int precision = llvm::APFloat::semanticsPrecision(semantics);
@@ -171,7 +186,11 @@ std::optional<Product> ElementTrace::trace(Element element) {
   // tensor like any other.
   if (result || !reason.empty() || !isa<FloatType>(type))
     return result;
-  return leaf(element.tensor, element.place, type);
+  Product product = leaf(element.tensor, element.place, type);
+  product.factors.front().computedBy = element.getOp();
+  if (!element.getOp())
+    product.factors.front().computedBy = element.value.getDefiningOp();
+  return product;
 }
 
 std::optional<Product> ElementTrace::traceMoved(const Element &element) {

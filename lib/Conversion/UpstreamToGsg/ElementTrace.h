@@ -30,6 +30,8 @@ struct Factor {
   mlir::AffineExpr nibble;
   /// The element is divided by it.
   bool isDivisor = false;
+  /// What computes the element, if that is nothing that a trace goes through.
+  mlir::Operation *computedBy = nullptr;
 
   /// Applies `function` to each index.
   void
@@ -72,11 +74,11 @@ struct Product {
   bool isNarrow() const;
 };
 
+/// `, which ... computes` if something computes one of `factors`.
+std::string describeStop(llvm::ArrayRef<Factor> factors);
+
 /// Why a factor that is neither code nor scale is refused.
-inline constexpr char kFurtherFactor[] =
-    "expected products of codes, block scales and rows of bf16 or f16 alone, "
-    "but got a further factor; move-global-scales takes one that is one number "
-    "a matrix";
+std::string refuseFurtherFactor(llvm::ArrayRef<Factor> factors);
 
 /// Traces elements; keeps the reason of the first failure.
 class ElementTrace : public ElementWalker {

@@ -389,6 +389,37 @@ func.func @weights_first(%x: tensor<?x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws:
 
 // -----
 
+// The operation is named that made a factor of what no product has.
+
+func.func @named_stop(%x: tensor<8x64xbf16>, %g: tensor<16xf32>, %w: tensor<16x64xf8E4M3FN>,
+                      %ws: tensor<16x2xf8E8M0FNU>, %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %ge = tensor.empty() : tensor<16xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(n) -> (n)>, affine_map<(n) -> (n)>], iterator_types = ["parallel"]}
+      ins(%g : tensor<16xf32>) outs(%ge : tensor<16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = math.tanh %a : f32
+    linalg.yield %v : f32
+  } -> tensor<16xf32>
+  // expected-remark @below {{not raised: expected products of codes, block scales and rows of bf16 or f16 alone, but got a further factor, which math.tanh computes; move-global-scales}}
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n)>,
+                                        affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n, k floordiv 32)>,
+                                        affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %t, %w, %ws : tensor<8x64xbf16>, tensor<16xf32>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>)
+      outs(%out : tensor<8x16xf32>) {
+  ^bb0(%a: bf16, %c: f32, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+    %ae = arith.extf %a : bf16 to f32
+    %be = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+    %bc = arith.mulf %be, %c : f32
+    %p = arith.mulf %ae, %bc : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
 // Nor is a factor of bf16 moved unasked.
 
 func.func @bf16_global(%x: tensor<8x64xbf16>, %g: tensor<bf16>, %w: tensor<16x64xf8E4M3FN>,

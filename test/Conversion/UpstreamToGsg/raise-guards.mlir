@@ -4,6 +4,10 @@
 // JAX writes it.
 
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm | FileCheck %s
+// A table of f64 that is rounded to the type that is wanted.
+// RUN: sed 's/^  %%table = /  %%doubles = /; s/-6.0\]> : tensor<16xf32>/-6.0]> : tensor<16xf64>\n  %%te = tensor.empty() : tensor<16xf32>\n  %%table = linalg.generic {indexing_maps = [#id1, #id1], iterator_types = ["parallel"]} ins(%%doubles : tensor<16xf64>) outs(%%te : tensor<16xf32>) {\n  ^bb0(%%d: f64, %%o: f32):\n    %%f = arith.truncf %%d : f64 to f32\n    linalg.yield %%f : f32\n  } -> tensor<16xf32>/' %s > %t.doubles
+// RUN: nvfp4-opt %t.doubles --raise-to-grouped-scaled-gemm | FileCheck %s
+// RUN: sed 's/3.0, 4.0, 6.0,/3.0, 4.0, 6.5,/' %t.doubles | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 
 // A bound that cuts, a guard that is not always the same, NaN where the index is
 // inside, high halves first, another base.
@@ -17,6 +21,7 @@
 // KEPT-LABEL: func.func @guarded(
 // KEPT-NOT:     make_scaled %{{.*}} : tensor<16x32xi8>
 
+#id1 = affine_map<(n) -> (n)>
 #id2 = affine_map<(n, k) -> (n, k)>
 #id3 = affine_map<(n, b, j) -> (n, b, j)>
 #blk = affine_map<(n, b, j) -> (n, b)>
