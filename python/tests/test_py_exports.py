@@ -65,6 +65,14 @@ def test_what_jax_exports(name):
         check(name, program, seed, jax.jit(jax_layers.LAYERS[name]))
 
 
+def test_the_document_runs(capsys):
+    pytest.importorskip("jax")
+    text = (FOLDER.parents[3] / "docs" / "Embedding.md").read_text()
+    code, output = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL).groups()
+    exec(code, {})
+    assert capsys.readouterr().out == output
+
+
 def test_what_no_pass_converts_is_refused_by_name():
     with pytest.raises(nvfp4.CompileError, match=r"but got stablehlo\.fft"):
         nvfp4.compile("""func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {

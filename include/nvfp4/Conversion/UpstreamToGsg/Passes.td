@@ -35,9 +35,10 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     `arith.scaling_extf` with scales in E8M0, and blocks of the form `[.., K/16, 16]`
     are the same to it, before and after fusion. Codes may also be looked up in a
     constant table of the numbers of f4E2M1FN, low and high halves of bytes stacked
-    or written to every other column, and scales in E8M0 be 2 to the power of a byte
-    less 127, or a byte shifted into the exponent of f32 (0 is then 2^-127, and 255
-    NaN). Needed are
+    or written to every other column, before or after the look-up, with guards of the
+    index that four bits never need; and scales in E8M0 be 2 to the power of a byte
+    less 127 (also exp of the product with ln 2 in f32, which then is exact), or a byte
+    shifted into the exponent of f32 (0 is then 2^-127, and 255 NaN). Needed are
 
     - scales that 16 or 32 neighbours along K share, as a format of
       `!grouped_scaled_gemm.scaled` has it, of one type and block for both operands.
@@ -88,6 +89,9 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     of 1 or 0, where `expert == id` does not hold; and a sum over experts of such
     factors times what a sum over K gave, if nothing else reads that. Numbers of no
     expert give zero, and masked terms vanish as above.
+
+    Rows of bf16 or f16 may be behind the columns in a result of known extents, which
+    then is a transposed product.
 
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.
