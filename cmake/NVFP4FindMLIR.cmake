@@ -24,7 +24,12 @@ target_include_directories(nvfp4_mlir SYSTEM INTERFACE
   ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 separate_arguments(_nvfp4_llvm_defs NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_options(nvfp4_mlir INTERFACE ${_nvfp4_llvm_defs} -fno-exceptions)
-target_link_libraries(nvfp4_mlir INTERFACE MLIR LLVM)
+# nvfp4_mlir_archives: the same as static libraries, for what NVFP4Bundle makes.
+add_library(nvfp4_mlir_archives INTERFACE)
+set(bundles $<BOOL:$<TARGET_PROPERTY:NVFP4_BUNDLES_MLIR>>)
+target_link_libraries(nvfp4_mlir INTERFACE
+  $<$<NOT:${bundles}>:MLIR> $<$<NOT:${bundles}>:LLVM>
+  $<BUILD_INTERFACE:$<${bundles}:nvfp4_mlir_archives>>)
 
 # nvfp4_mlir_pch: upstream's headers that most libraries of the compiler include,
 # parsed once. Every source still includes what it uses: a build with
