@@ -14,6 +14,8 @@ NVFP4_BUILD_PACKAGES=(
   libomp-22-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev libdlpack-dev
   python3 python3-venv
 )
+# Further packages for scripts/build-wheel: archives that LLVM's ask for.
+NVFP4_WHEEL_PACKAGES=(zlib1g-dev libzstd-dev)
 # Packages for scripts/check: TableGen and the .td files of MLIR.
 NVFP4_CHECK_PACKAGES=(
   git python3 clang-format-22 llvm-22 libmlir-22-dev mlir-22-tools
