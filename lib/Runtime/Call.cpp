@@ -92,8 +92,14 @@ public:
                  countBytes(metadata.arguments[i], arguments[i].getShape()));
     for (size_t i = 0; i < results.size(); ++i)
       isDone = fillResult(i, *results[i]) && isDone;
-    return isDone && frame.attempt("the end of the call",
-                                   [&] { return frame.synchronize(); });
+    if (!isDone || !frame.attempt("the end of the call",
+                                  [&] { return frame.synchronize(); }))
+      return false;
+    std::string problem = frame.takeDataViolation();
+    if (problem.empty())
+      return true;
+    recordViolation(std::move(problem));
+    return false;
   }
 
   nvfp4_call call;

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Runtime/nvfp4_checks.h"
+#include "Checks.h"
 
 #include "Violation.h"
 
@@ -29,13 +29,27 @@ static constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
 
 static std::string text(int64_t value) { return std::to_string(value); }
 
-/// Records "expected `expected`, but got `seen`" and returns 0.
+/// "expected `expected`, but got `seen`"
+static std::string explain(const char *where, const char *label,
+                           const std::string &expected, int64_t seen,
+                           const std::string &hint = "") {
+  return std::string(where) + ": expected " + expected + ", but got " +
+         text(seen) + hint + " [" + label + "]";
+}
+
+/// Records what is wrong, if anything is; 1 if nothing is, else 0.
+static int32_t accept(std::string problem) {
+  if (problem.empty())
+    return 1;
+  recordViolation(std::move(problem));
+  return 0;
+}
+
+/// The same for a number.
 static int32_t reject(const char *where, const char *label,
                       const std::string &expected, int64_t seen,
                       const std::string &hint = "") {
-  recordViolation(std::string(where) + ": expected " + expected + ", but got " +
-                  text(seen) + hint + " [" + label + "]");
-  return 0;
+  return accept(explain(where, label, expected, seen, hint));
 }
 
 /// The smallest multiple of `unit` that is not below `value`; saturates.
@@ -57,53 +71,104 @@ struct Integers {
   }
 };
 
-/// Offsets, or counts, of groups that cut `extent`.
+/// Offsets, or counts, of groups.
 struct Groups {
   Integers values;
-  int64_t count, form, align, extent;
+  int64_t count;
+  GroupRule rule;
 
-  std::string name(int64_t g) const {
-    const char *what = form == NVFP4_GROUP_ENDS     ? "group ends["
-                       : form == NVFP4_GROUP_STARTS ? "group starts["
-                                                    : "group row counts[";
-    return what + text(g) + "]";
+  bool check(const char *where) const {
+    int64_t previous = 0;
+    for (int64_t g = 0; g < count; ++g) {
+      int64_t value = values[g];
+      bool isLast = g + 1 == count;
+      if (!accept(rule.explain(where, g, isLast, previous, value)))
+        return false;
+      previous = value;
+    }
+    return true;
   }
-  bool check(const char *where) const;
 };
 } // namespace
 
-bool Groups::check(const char *where) const {
-  int64_t previous = 0;
-  for (int64_t g = 0; g < count; ++g) {
-    int64_t value = values[g];
-    if (value < 0 || value > extent)
-      return reject(where, "grouping_c6",
-                    name(g) + " to be in [" + text(previous) + ", " +
-                        text(extent) + "]",
-                    value);
-    if (form == NVFP4_GROUP_COUNTS)
-      continue;
-    if (value < previous)
-      return reject(where, "grouping_c7",
-                    name(g) + " to be at least " + text(previous) +
-                        ", the one before it",
-                    value);
-    // An empty group may repeat the end before it.
-    int64_t begin = roundUp(previous, align);
-    if (form == NVFP4_GROUP_ENDS && value < begin && value != previous)
-      return reject(where, "grouping_c7",
-                    name(g) + " to be at least " + text(begin) +
-                        ", where the group starts",
-                    value);
-    // The last of the starts is an end.
-    if (form == NVFP4_GROUP_STARTS && g + 1 < count && value % align != 0)
-      return reject(where, "grouping_c8",
-                    name(g) + " to be a multiple of " + text(align), value,
-                    " (nearest: " +
-                        text(std::max(previous, value / align * align)) + ")");
-    previous = value;
-  }
-  return true;
+std::string GroupRule::explain(const char *where, int64_t group, bool isLast,
+                               int64_t previous, int64_t value) const {
+  const char *what = form == NVFP4_GROUP_ENDS     ? "group ends["
+                     : form == NVFP4_GROUP_STARTS ? "group starts["
+                                                  : "group row counts[";
+  std::string name = what + text(group) + "]";
+  if (form == NVFP4_GROUP_COUNTS)
+    previous = 0;
+  if (value < 0 || value > extent)
+    return ::explain(where, "grouping_c6",
+                     name + " to be in [" + text(previous) + ", " +
+                         text(extent) + "]",
+                     value);
+  if (form == NVFP4_GROUP_COUNTS)
+    return {};
+  if (value < previous)
+    return ::explain(where, "grouping_c7",
+                     name + " to be at least " + text(previous) +
+                         ", the one before it",
+                     value);
+  // An empty group may repeat the end before it.
+  int64_t begin = roundUp(previous, align);
+  if (form == NVFP4_GROUP_ENDS && value < begin && value != previous)
+    return ::explain(where, "grouping_c7",
+                     name + " to be at least " + text(begin) +
+                         ", where the group starts",
+                     value);
+  // The last of the starts is an end.
+  if (form == NVFP4_GROUP_STARTS && !isLast && value % align != 0)
+    return ::explain(
+        where, "grouping_c8", name + " to be a multiple of " + text(align),
+        value,
+        " (nearest: " + text(std::max(previous, value / align * align)) + ")");
+  return {};
+}
+
+std::string nvfp4::runtime::explainIndex(const char *where, const char *label,
+                                         const char *what, int64_t row,
+                                         std::optional<int64_t> column,
+                                         int64_t value, int64_t limit) {
+  if (isIndex(value, limit))
+    return {};
+  std::string place =
+      "[" + text(row) + (column ? ", " + text(*column) : "") + "]";
+  int64_t nearest = value < -1 ? -1 : limit - 1;
+  return explain(where, label,
+                 what + place + " to be in [-1, " + text(limit) + ")", value,
+                 " (nearest: " + text(nearest) + ")");
+}
+
+std::string nvfp4::runtime::explainPositive(const char *where,
+                                            const char *label, const char *what,
+                                            float seen) {
+  if (seen > 0 && std::isfinite(seen))
+    return {};
+  char number[32];
+  std::snprintf(number, sizeof number, "%g", static_cast<double>(seen));
+  return std::string(where) + ": expected " + what +
+         " to be finite and positive, but got " + number + " [" + label + "]";
+}
+
+std::string nvfp4::runtime::explainFactor(const char *where, float seen,
+                                          int64_t format) {
+  auto kind =
+      nvfp4::format::scaleKind(static_cast<nvfp4::format::BlockFormat>(format));
+  std::string error = nvfp4::format::wgmma::checkFactor(kind, seen);
+  return error.empty() ? error : std::string(where) + ": " + error;
+}
+
+std::string nvfp4::runtime::explainRoom(const char *where, const char *label,
+                                        const char *what, int64_t seen,
+                                        int64_t needed) {
+  if (seen >= needed)
+    return {};
+  return explain(where, label,
+                 std::string(what) + " to be at least " + text(needed) +
+                     " for the groups",
+                 seen);
 }
 
 extern "C" int32_t nvfp4_check_equal(const char *where, const char *label,
@@ -152,14 +217,7 @@ extern "C" int32_t nvfp4_check_multiple(const char *where, const char *label,
 extern "C" int32_t nvfp4_check_positive(const char *where, const char *label,
                                         const char *what, float seen,
                                         int64_t users) try {
-  if (users == 0 || (seen > 0 && std::isfinite(seen)))
-    return 1;
-  char number[32];
-  std::snprintf(number, sizeof number, "%g", static_cast<double>(seen));
-  recordViolation(std::string(where) + ": expected " + what +
-                  " to be finite and positive, but got " + number + " [" +
-                  label + "]");
-  return 0;
+  return accept(users == 0 ? "" : explainPositive(where, label, what, seen));
 } catch (...) {
   recordException();
   return 0;
@@ -167,15 +225,9 @@ extern "C" int32_t nvfp4_check_positive(const char *where, const char *label,
 
 extern "C" int32_t nvfp4_check_factors(const char *where, const float *factors,
                                        int64_t count, int64_t format) try {
-  auto kind =
-      nvfp4::format::scaleKind(static_cast<nvfp4::format::BlockFormat>(format));
-  for (int64_t i = 0; i < count; ++i) {
-    std::string error = nvfp4::format::wgmma::checkFactor(kind, factors[i]);
-    if (error.empty())
-      continue;
-    recordViolation(std::string(where) + ": " + error);
-    return 0;
-  }
+  for (int64_t i = 0; i < count; ++i)
+    if (!accept(explainFactor(where, factors[i], format)))
+      return 0;
   return 1;
 } catch (...) {
   recordException();
@@ -195,15 +247,14 @@ extern "C" int32_t nvfp4_check_indices(const char *where, const char *label,
         static_cast<const char *>(data) + i * rowStride * (bits / 8);
     Integers entries{row, bits, columnStride};
     for (int64_t j = 0; j < width; ++j) {
-      int64_t value = entries[j];
-      if (value >= -1 && value < limit)
+      if (isIndex(entries[j], limit))
         continue;
-      std::string place =
-          "[" + text(i) + (isVector ? "" : ", " + text(j)) + "]";
-      int64_t nearest = value < -1 ? -1 : limit - 1;
-      return reject(where, label,
-                    what + place + " to be in [-1, " + text(limit) + ")", value,
-                    " (nearest: " + text(nearest) + ")");
+      std::optional<int64_t> column;
+      if (!isVector)
+        column = j;
+      if (!accept(
+              explainIndex(where, label, what, i, column, entries[j], limit)))
+        return 0;
     }
   }
   return 1;
@@ -216,7 +267,8 @@ extern "C" int32_t nvfp4_check_groups(const char *where, const void *data,
                                       int64_t bits, int64_t count,
                                       int64_t stride, int64_t form,
                                       int64_t align, int64_t extent) try {
-  return Groups{{data, bits, stride}, count, form, align, extent}.check(where);
+  return Groups{{data, bits, stride}, count, {form, align, extent}}.check(
+      where);
 } catch (...) {
   recordException();
   return 0;
@@ -227,7 +279,7 @@ extern "C" int32_t nvfp4_check_scale_room(
     int64_t bits, int64_t count, int64_t stride, int64_t form, int64_t align,
     int64_t extent, int64_t isUpperBound, int64_t tile, int64_t block,
     int64_t have, int64_t haveAcross, int64_t needAcross) try {
-  Groups groups{{data, bits, stride}, count, form, align, extent};
+  Groups groups{{data, bits, stride}, count, {form, align, extent}};
   if (!groups.check(where))
     return 0;
   bool isEnds = form == NVFP4_GROUP_ENDS;
@@ -250,17 +302,13 @@ extern "C" int32_t nvfp4_check_scale_room(
     return 1;
   const char *along = block != 0 ? "blocks" : "rows";
   const char *across = block != 0 ? "rows" : "blocks";
-  auto atLeast = [&](const char *unit, int64_t seen, int64_t low,
-                     const char *reason) -> int32_t {
-    if (seen >= low)
-      return 1;
+  std::string scales = std::string(" of the scales of ") + name;
+  if (haveAcross < needAcross)
     return reject(where, label,
-                  std::string(unit) + " of the scales of " + name +
-                      " to be at least " + text(low) + reason,
-                  seen);
-  };
-  return atLeast(across, haveAcross, needAcross, "") &&
-         atLeast(along, have, needed, " for the groups");
+                  across + scales + " to be at least " + text(needAcross),
+                  haveAcross);
+  return accept(
+      explainRoom(where, label, (along + scales).c_str(), have, needed));
 } catch (...) {
   recordException();
   return 0;

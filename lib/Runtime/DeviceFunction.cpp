@@ -194,6 +194,55 @@ static nvfp4_status readCheckMode(bool &isSync) {
                   std::string(mode) + "'");
 }
 
+/// An error if the stream captures, so that nobody can wait for its work.
+static nvfp4_status refuseCapture(const LaunchDevice &device,
+                                  nvfp4_stream *stream,
+                                  const std::string &name) {
+  bool isCapturing = false;
+  if (stream)
+    if (nvfp4_status status = device.device->isCapturing(stream, isCapturing))
+      return status;
+  return isCapturing
+             ? fail(NVFP4_INVALID_ARGUMENT,
+                    name + "expected no NVFP4_CHECK=sync, which waits for the "
+                           "work, while the stream captures; "
+                           "nvfp4_function_take_violation tells the "
+                           "violations of graphs")
+             : NVFP4_OK;
+}
+
+/// The device of `place`, and what the function has there.
+static nvfp4_status findPrepared(const nvfp4_function &function, DLDevice place,
+                                 const char *caller, LaunchDevice *&device,
+                                 const KernelTable *&kernels) {
+  std::string name = "'" + function.metadata.name + "': ";
+  if (nvfp4_status status = findLaunchDevice(place, device))
+    return fail(status, name + nvfp4_last_error());
+  kernels = function.module->kernels.find(*device);
+  return kernels ? NVFP4_OK
+                 : fail(NVFP4_INVALID_ARGUMENT,
+                        name +
+                            "expected nvfp4_function_prepare for the device "
+                            "before " +
+                            caller);
+}
+
+/// The record of the function's asynchronous calls.
+static nvfp4_data_record &getRecord(const nvfp4_function &function,
+                                    const KernelTable &kernels) {
+  return kernels.getRecords().ofFunction(
+      static_cast<size_t>(&function - function.module->functions.data()));
+}
+
+/// The violation that kernels have recorded.
+static nvfp4_status reportData(const nvfp4_function &function,
+                               nvfp4_data_record &record) {
+  std::string problem = takeViolation(record);
+  return problem.empty() ? NVFP4_OK
+                         : fail(NVFP4_INVALID_DATA,
+                                "'" + function.metadata.name + "': " + problem);
+}
+
 extern "C" nvfp4_status nvfp4_function_run(const nvfp4_function *function,
                                            const DLTensor *const *arguments,
                                            size_t numArguments,
@@ -213,13 +262,10 @@ extern "C" nvfp4_status nvfp4_function_run(const nvfp4_function *function,
     return fail(NVFP4_INVALID_ARGUMENT,
                 name + "expected a tensor, which says the device");
   LaunchDevice *device = nullptr;
-  if (nvfp4_status status = findLaunchDevice(*place.device, device))
-    return fail(status, name + nvfp4_last_error());
-  const KernelTable *kernels = function->module->kernels.find(*device);
-  if (!kernels)
-    return fail(NVFP4_INVALID_ARGUMENT,
-                name + "expected nvfp4_function_prepare for the device before "
-                       "nvfp4_function_run");
+  const KernelTable *kernels = nullptr;
+  if (nvfp4_status status = findPrepared(*function, *place.device,
+                                         "nvfp4_function_run", device, kernels))
+    return status;
   std::vector<StoredTensor> stored, made(numResults);
   if (nvfp4_status status =
           checkArguments(*function, arguments, numArguments, place, stored))
@@ -244,9 +290,16 @@ extern "C" nvfp4_status nvfp4_function_run(const nvfp4_function *function,
   if (nvfp4_status status = readCheckMode(isSync))
     return status;
 
-  nvfp4_call call;
   auto *queue = static_cast<nvfp4_stream *>(stream);
-  RunFrame frame(call, *device, *kernels, queue, workspace,
+  std::optional<DataRecords::Lease> own;
+  if (isSync) {
+    if (nvfp4_status status = refuseCapture(*device, queue, name))
+      return status;
+    own.emplace(kernels->getRecords());
+  }
+  nvfp4_data_record &record = own ? own->get() : getRecord(*function, *kernels);
+  nvfp4_call call;
+  RunFrame frame(call, *device, *kernels, record, queue, workspace,
                  workspace ? bytes : 0, std::move(memory));
   call.frame = &frame;
   CallValues values(metadata);
@@ -258,7 +311,26 @@ extern "C" nvfp4_status nvfp4_function_run(const nvfp4_function *function,
   call.run(function->entry, values.get());
   if (nvfp4_status status = report(*function, call))
     return status;
-  return isSync ? nvfp4_stream_synchronize(device->device, queue) : NVFP4_OK;
+  if (!isSync)
+    return NVFP4_OK;
+  if (nvfp4_status status = nvfp4_stream_synchronize(device->device, queue))
+    return status;
+  return reportData(*function, record);
+} catch (...) {
+  return failWithException();
+}
+
+extern "C" nvfp4_status
+nvfp4_function_take_violation(const nvfp4_function *function,
+                              DLDevice place) try {
+  if (nvfp4_status status = requireDeviceMemory(function))
+    return status;
+  LaunchDevice *device = nullptr;
+  const KernelTable *kernels = nullptr;
+  if (nvfp4_status status = findPrepared(
+          *function, place, "nvfp4_function_take_violation", device, kernels))
+    return status;
+  return reportData(*function, getRecord(*function, *kernels));
 } catch (...) {
   return failWithException();
 }

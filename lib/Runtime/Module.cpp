@@ -40,8 +40,10 @@ initialize(nvfp4_module &module,
   Device *device = Device::find(module.metadata.device);
   if (!device)
     return NVFP4_UNSUPPORTED;
-  module.kernels.set(static_cast<const nvfp4_kernel_entry *const *>(
-      lookup("nvfp4_kernels", context)));
+  module.kernels.set(
+      static_cast<const nvfp4_kernel_entry *const *>(
+          lookup("nvfp4_kernels", context)),
+      module.metadata.isOnDevice ? module.metadata.functions.size() : 0);
   for (FunctionMetadata &metadata : module.metadata.functions) {
     std::string symbol = "nvfp4_entry_" + metadata.name;
     void *entry = lookup(symbol.c_str(), context);

@@ -25,6 +25,12 @@ const char nvfp4_metadata[] =
     "{\"kind\":\"memref\",\"type\":\"i8\",\"shape\":[40,128]},"
     "{\"kind\":\"tensor\",\"type\":\"i8\",\"shape\":[-1,8],"
     "\"role\":\"values\",\"scaled\":\"!s<?x16, nvfp4>\"}],\"results\":[]},"
+    "{\"name\":\"checked\",\"arguments\":["
+    "{\"kind\":\"tensor\",\"type\":\"i32\",\"shape\":[-1]},"
+    "{\"kind\":\"scalar\",\"type\":\"i32\"}],\"results\":[]},"
+    "{\"name\":\"record\",\"arguments\":["
+    "{\"kind\":\"tensor\",\"type\":\"i32\",\"shape\":[-1]},"
+    "{\"kind\":\"scalar\",\"type\":\"i32\"}],\"results\":[]},"
     "{\"name\":\"misuse\",\"arguments\":["
     "{\"kind\":\"tensor\",\"type\":\"i32\",\"shape\":[4]},"
     "{\"kind\":\"scalar\",\"type\":\"i32\"}],\"results\":[]}]}";
@@ -49,8 +55,33 @@ static const char image[] =
     "  add.u64 %a3, %a2, %a3;\n  st.global.u32 [%a3], %r5;\n"
     "  add.u32 %r3, %r3, %r6;\n  bra loop;\n}\n";
 
+/* Reports an entry of up to 32 that is not in [-1, limit). */
+static const char checkImage[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry check(.param .u64 x, .param .u64 record,\n"
+    "                      .param .u64 check, .param .u32 count,\n"
+    "                      .param .u32 limit) {\n"
+    "  .reg .b64 %a<8>;\n  .reg .b32 %r<5>;\n  .reg .pred %p<3>;\n"
+    "  ld.param.u64 %a1, [x];\n  ld.param.u64 %a2, [record];\n"
+    "  ld.param.u64 %a3, [check];\n  ld.param.u32 %r2, [count];\n"
+    "  ld.param.u32 %r3, [limit];\n  mov.u32 %r1, %tid.x;\n"
+    "  setp.ge.u32 %p1, %r1, %r2;\n  @%p1 ret;\n"
+    "  mul.wide.u32 %a4, %r1, 4;\n  add.u64 %a4, %a1, %a4;\n"
+    "  ld.global.u32 %r4, [%a4];\n"
+    "  setp.ge.s32 %p1, %r4, -1;\n  setp.lt.s32 %p2, %r4, %r3;\n"
+    "  and.pred %p1, %p1, %p2;\n  @%p1 ret;\n"
+    "  atom.relaxed.sys.global.cas.b64 %a5, [%a2], 0, %a3;\n"
+    "  setp.ne.u64 %p1, %a5, 0;\n  @%p1 ret;\n"
+    "  cvt.u64.u32 %a6, %r1;\n  st.global.u64 [%a2+16], %a6;\n"
+    "  mov.u64 %a6, -1;\n  st.global.u64 [%a2+24], %a6;\n"
+    "  cvt.s64.s32 %a6, %r4;\n  st.global.u64 [%a2+32], %a6;\n"
+    "  cvt.s64.s32 %a6, %r3;\n  st.global.u64 [%a2+48], %a6;\n"
+    "  mov.u64 %a6, 1;\n  st.release.sys.global.u64 [%a2+8], %a6;\n"
+    "  ret;\n}\n";
+
 static const nvfp4_kernel_entry scale = {image, "scale", 32, 0, 1, 0};
-const nvfp4_kernel_entry *const nvfp4_kernels[] = {&scale, 0};
+static const nvfp4_kernel_entry check = {checkImage, "check", 32, 0, 1, 0};
+const nvfp4_kernel_entry *const nvfp4_kernels[] = {&scale, &check, 0};
 
 struct memref2 {
   int32_t *allocated, *aligned;
@@ -90,6 +121,51 @@ void nvfp4_entry_chain(void **values) {
   mgpuStreamSynchronize(stream);
   mgpuStreamDestroy(stream);
   *result = (struct memref2){out, out, 0, {rows, 4}, {4, 1}};
+}
+
+/* Checks that the entries of the argument are below the scalar. */
+void nvfp4_entry_checked(void **values) {
+  static const nvfp4_data_check description = {
+      "here", "label_c2", "ids", NVFP4_DATA_INDEX, {0, 0}};
+  const struct memref1 *x = values[0];
+  nvfp4_stream *stream = mgpuStreamCreate();
+  nvfp4_data_record *record = nvfp4_kernel_data_record("checked");
+  const nvfp4_data_check *address = &description;
+  int32_t limit = *(const int32_t *)values[1];
+  int32_t count = nvfp4_kernel_extent("checked", x->sizes[0]);
+  void *data = x->aligned + x->offset;
+  void *parameters[] = {&data, &record, &address, &count, &limit};
+  nvfp4_kernel_start(&check, "checked", 1, stream, parameters);
+  mgpuStreamSynchronize(stream);
+  mgpuStreamDestroy(stream);
+}
+
+/* Records a violation, by number, as kernels do. */
+void nvfp4_entry_record(void **values) {
+  enum { mxfp4 = 1 };
+  const uint32_t minusHalf = 0xBF000000, three = 0x40400000;
+  static const nvfp4_data_check checks[] = {
+      {"here", "", "", NVFP4_DATA_GROUPS, {NVFP4_GROUP_ENDS, 8}},
+      {"here", "", "", NVFP4_DATA_GROUPS, {NVFP4_GROUP_STARTS, 8}},
+      {"here", "", "", NVFP4_DATA_GROUPS, {NVFP4_GROUP_STARTS, 8}},
+      {"here", "", "", NVFP4_DATA_GROUPS, {NVFP4_GROUP_COUNTS, 1}},
+      {"here", "a_c4", "rows", NVFP4_DATA_INDEX, {0, 0}},
+      {"here", "b_c8", "scale", NVFP4_DATA_POSITIVE, {0, 0}},
+      {"here", "", "", NVFP4_DATA_FACTOR, {mxfp4, 0}},
+      {"here", "c_c9", "rows of lhs", NVFP4_DATA_ROOM, {0, 0}}};
+  /* row, column, seen, before, limit */
+  const int64_t found[][5] = {{3, 0, 6, 5, 64},     {3, 0, 6, 5, 64},
+                              {3, 1, 6, 5, 64},     {3, -1, -1, 0, 64},
+                              {5, 1, 64, 0, 64},    {0, -1, minusHalf, 0, 0},
+                              {2, -1, three, 0, 0}, {0, -1, 128, 0, 200}};
+  int32_t number = *(const int32_t *)values[1];
+  nvfp4_data_record *record = nvfp4_kernel_data_record("record");
+  if (!record) /* a call that only measures */
+    return;
+  const int64_t *numbers = found[number];
+  *record =
+      (nvfp4_data_record){&checks[number], 1,          numbers[0], numbers[1],
+                          numbers[2],      numbers[3], numbers[4], 0};
 }
 
 /* Entry i is 128 bytes of the value i. */

@@ -10,12 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Driver/Api.h"
-#include "TestTensors.h"
+#include "SimTensors.h"
 
 #include "nvfp4/Runtime/nvfp4_device.h"
-
-#include "gtest/gtest.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -26,57 +23,6 @@ using namespace nvfp4;
 using namespace nvfp4::test;
 
 namespace {
-
-constexpr DLDataType kI32 = {kDLInt, 32, 1};
-constexpr DLDevice kFirst = {kDLExtDev, 0}, kSecond = {kDLExtDev, 1};
-
-bool says(const std::string &part) {
-  return std::string(nvfp4_last_error()).find(part) != std::string::npos;
-}
-
-/// Memory of a device of the simulator, as another library would have it.
-class Memory {
-public:
-  Memory(DLDevice place, size_t bytes) {
-    EXPECT_EQ(cuInit(0), cuda::Success);
-    EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, place.device_id),
-              cuda::Success);
-    EXPECT_EQ(cuCtxPushCurrent_v2(context), cuda::Success);
-    EXPECT_EQ(cuMemAlloc_v2(&address, bytes), cuda::Success);
-    EXPECT_EQ(cuCtxPopCurrent_v2(nullptr), cuda::Success);
-  }
-  ~Memory() { EXPECT_EQ(cuMemFree_v2(address), cuda::Success); }
-  void *get() const { return reinterpret_cast<void *>(address); }
-  void write(const std::vector<int32_t> &values) {
-    EXPECT_EQ(cuMemcpyHtoD_v2(address, values.data(), 4 * values.size()),
-              cuda::Success);
-  }
-  std::vector<int32_t> read(size_t count) const {
-    std::vector<int32_t> values(count);
-    EXPECT_EQ(cuMemcpyDtoH_v2(values.data(), address, 4 * count),
-              cuda::Success);
-    return values;
-  }
-
-private:
-  cuda::Context context = nullptr;
-  cuda::DevicePointer address = 0;
-};
-
-cuda::Stream makeStream(DLDevice place) {
-  cuda::Context context = nullptr;
-  cuda::Stream stream = nullptr;
-  EXPECT_EQ(cuInit(0), cuda::Success);
-  EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, place.device_id), cuda::Success);
-  EXPECT_EQ(cuCtxPushCurrent_v2(context), cuda::Success);
-  EXPECT_EQ(cuStreamCreate(&stream, cuda::streamNonBlocking), cuda::Success);
-  EXPECT_EQ(cuCtxPopCurrent_v2(nullptr), cuda::Success);
-  return stream;
-}
-
-struct DeviceArtefact : TestArtefact {
-  DeviceArtefact() : TestArtefact(NVFP4_TEST_DEVICE_ARTEFACT) {}
-};
 
 /// A call of `chain`: rows of four, times a factor twice.
 struct Chain {
@@ -322,6 +268,7 @@ TEST_F(DeviceFunctions, OthersHaveNoDeviceMemory) {
   size_t bytes = 0;
   for (nvfp4_status status :
        {nvfp4_function_prepare(scale, kFirst),
+        nvfp4_function_take_violation(scale, kFirst),
         nvfp4_function_workspace(scale, nullptr, 0, &bytes),
         nvfp4_function_result_shapes(scale, nullptr, 0, nullptr, 0),
         nvfp4_function_run(scale, nullptr, 0, nullptr, 0, nullptr, 0,

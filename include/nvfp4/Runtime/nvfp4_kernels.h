@@ -100,6 +100,48 @@ NVFP4_API void *nvfp4_kernel_result(const char *where, int32_t index,
                                     int32_t element_bytes, int32_t rank,
                                     const int64_t *extents);
 
+/*===- Checks of data that only the device sees --------------------------===*/
+
+/* What a kernel checks. */
+typedef enum nvfp4_data_kind {
+  /* grouping_c6 to grouping_c8 of entry `row`, after the entry `before` it, of
+   * groups that cut `limit`; `column` is 1 for the last entry. Numbers:
+   * NVFP4_GROUP_ENDS and so on (nvfp4_checks.h), alignment. */
+  NVFP4_DATA_GROUPS = 0,
+  /* Entry [row, column] of `what`, or [row] where `column` is -1, is in [-1,
+   * limit). */
+  NVFP4_DATA_INDEX = 1,
+  /* The f32 `what` is finite and above zero; `seen` has its bits. */
+  NVFP4_DATA_POSITIVE = 2,
+  /* The f32 factor of packed weights is a number that kernels know; `seen` has
+   * its bits. Numbers: the format, of nvfp4/Format/BlockFormat.h. */
+  NVFP4_DATA_FACTOR = 3,
+  /* There are `seen` of `what`, of which the groups need `limit`. */
+  NVFP4_DATA_ROOM = 4
+} nvfp4_data_kind;
+
+/* A check, constant in the artefact. */
+typedef struct nvfp4_data_check {
+  /* The place in the program, the label of docs/Spec.md and the operand. */
+  const char *where, *label, *what;
+  int64_t kind;
+  int64_t numbers[2];
+} nvfp4_data_check;
+
+/* The first violation that kernels have found, 64 bytes that host and device
+ * share. A kernel exchanges `check`, if that is null, for the address of its
+ * own; it then stores the rest, and releases it by storing 1 to `is_complete`.
+ * The host reads it whenever it likes, and clears it in the opposite order. */
+typedef struct nvfp4_data_record {
+  const nvfp4_data_check *check;
+  int64_t is_complete;
+  int64_t row, column, seen, before, limit;
+  int64_t unused;
+} nvfp4_data_record;
+
+/* The record for kernels of the running call. */
+NVFP4_API nvfp4_data_record *nvfp4_kernel_data_record(const char *where);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

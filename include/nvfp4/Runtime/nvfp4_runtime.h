@@ -236,13 +236,31 @@ NVFP4_API nvfp4_status nvfp4_function_result_shapes(
  * Nothing is allocated, waited for, read back or copied from the host, so that
  * a CUDA graph can capture the call; data may change between launches of the
  * graph, addresses and shapes may not. Several threads may run one function at
- * a time, each with a workspace of its own. */
+ * a time, each with a workspace of its own.
+ *
+ * Data of the device that break a constraint of the program (group offsets,
+ * indices, factors) make no kernel touch memory outside of its operands. The
+ * results are unspecified, and nvfp4_function_take_violation tells it. With
+ * NVFP4_CHECK=sync in the environment this function waits for the work and
+ * fails itself, with NVFP4_INVALID_DATA or NVFP4_DEVICE_ERROR; it then refuses
+ * streams that capture. */
 NVFP4_API nvfp4_status nvfp4_function_run(const nvfp4_function *function,
                                           const DLTensor *const *arguments,
                                           size_t num_arguments,
                                           DLTensor *const *results,
                                           size_t num_results, void *workspace,
                                           size_t bytes, void *stream);
+
+/* NVFP4_INVALID_DATA if kernels of nvfp4_function_run on `device`, or of graphs
+ * that captured it, have found data of this function that break a constraint
+ * since the last such question; nvfp4_last_error() then names the operation,
+ * the constraint, the value seen and the nearest legal one of the violation
+ * that was recorded first. Reads memory of the host, so that it neither waits
+ * nor disturbs a capture: work that is not done may still find something. Calls
+ * under NVFP4_CHECK=sync and of nvfp4_function_call report their own. The
+ * function must have been prepared. */
+NVFP4_API nvfp4_status
+nvfp4_function_take_violation(const nvfp4_function *function, DLDevice device);
 
 /* For code with checks that is called in another way: NVFP4_INVALID_DATA if one
  * failed outside of nvfp4_function_call, on any thread, since the last such

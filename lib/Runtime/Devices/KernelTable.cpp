@@ -21,7 +21,8 @@ KernelTable::~KernelTable() {
 }
 
 nvfp4_status KernelTable::load(nvfp4_device *device,
-                               const nvfp4_kernel_entry *const *entries) {
+                               const nvfp4_kernel_entry *const *entries,
+                               size_t functions) {
   std::unordered_map<const char *, nvfp4_device_module *> loaded;
   for (; entries && *entries; ++entries) {
     const nvfp4_kernel_entry &entry = **entries;
@@ -44,7 +45,7 @@ nvfp4_status KernelTable::load(nvfp4_device *device,
       return status;
     kernels[&entry] = kernel;
   }
-  return NVFP4_OK;
+  return functions ? records->make(device, functions) : NVFP4_OK;
 }
 
 nvfp4_kernel *KernelTable::find(const nvfp4_kernel_entry &entry) const {
@@ -64,7 +65,8 @@ nvfp4_status KernelTables::load(const LaunchDevice &device,
   auto found = tables.find(&device);
   if (found == tables.end()) {
     auto made = std::make_unique<KernelTable>();
-    if (nvfp4_status status = made->load(device.device, entries))
+    if (nvfp4_status status =
+            made->load(device.device, entries, deviceFunctions))
       return status;
     found = tables.emplace(&device, std::move(made)).first;
   }

@@ -86,6 +86,8 @@ public:
   virtual nvfp4_status allocateResult(size_t index,
                                       std::span<const int64_t> extents,
                                       uint64_t bytes, void *&pointer) = 0;
+  /// Where kernels record violations of their data.
+  virtual nvfp4_status getDataRecord(nvfp4_data_record *&record) = 0;
   /// An error unless the code may load modules and launch their kernels itself.
   virtual nvfp4_status refuseModules() = 0;
   /// Lets kernels read memory of the host.

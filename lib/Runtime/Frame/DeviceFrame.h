@@ -17,6 +17,7 @@
 #include "CallFrame.h"
 #include "Workspace.h"
 
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,11 +60,11 @@ public:
     std::span<const int64_t> extents;
   };
 
-  /// `kernels` are those of the artefact on `device`. The workspace begins at a
-  /// multiple of 256 bytes.
+  /// `kernels` are those of the artefact on `device`, which record violations
+  /// in `record`. The workspace begins at a multiple of 256 bytes.
   RunFrame(nvfp4_call &call, LaunchDevice &device, const KernelTable &kernels,
-           nvfp4_stream *stream, void *workspace, uint64_t bytes,
-           std::vector<Result> results);
+           nvfp4_data_record &record, nvfp4_stream *stream, void *workspace,
+           uint64_t bytes, std::vector<Result> results);
 
   nvfp4_status getStream(nvfp4_stream *&stream) override;
   nvfp4_status synchronize() override { return NVFP4_OK; }
@@ -72,6 +73,10 @@ public:
   nvfp4_status copy(const RowCopy &copy) override;
   nvfp4_status allocateResult(size_t index, std::span<const int64_t> extents,
                               uint64_t bytes, void *&pointer) override;
+  nvfp4_status getDataRecord(nvfp4_data_record *&record) override {
+    record = &this->record;
+    return NVFP4_OK;
+  }
   nvfp4_status refuseModules() override;
   nvfp4_status registerHost(void *pointer, size_t bytes) override;
   nvfp4_status unregisterHost(void *pointer) override;
@@ -81,6 +86,7 @@ private:
                           nvfp4_kernel *&kernel) override;
 
   const KernelTable &kernels;
+  nvfp4_data_record &record;
   char *memory;
   uint64_t capacity;
   Workspace workspace;
@@ -103,9 +109,13 @@ public:
   nvfp4_status free(void *pointer) override;
   nvfp4_status allocateResult(size_t index, std::span<const int64_t> extents,
                               uint64_t bytes, void *&pointer) override;
+  nvfp4_status getDataRecord(nvfp4_data_record *&record) override;
   nvfp4_status refuseModules() override { return prepare(); }
   nvfp4_status registerHost(void *pointer, size_t bytes) override;
   nvfp4_status unregisterHost(void *pointer) override;
+  /// The violation that the kernels have found, after all work is done; an
+  /// empty text if they have found none.
+  std::string takeDataViolation();
 
 private:
   nvfp4_status prepare() override;
@@ -118,6 +128,7 @@ private:
 
   KernelTables &artefact;
   const KernelTable *kernels = nullptr;
+  std::optional<DataRecords::Lease> record;
   const char *name;
   /// The thread that made the frame and ends it, and whether it has entered the
   /// device's context.

@@ -173,6 +173,12 @@ extern "C" void nvfp4_kernel_clear(const char *where, void *target,
   });
 }
 
+extern "C" nvfp4_data_record *nvfp4_kernel_data_record(const char *where) {
+  nvfp4_data_record *record = nullptr;
+  perform(where, [&](CallFrame &frame) { return frame.getDataRecord(record); });
+  return record;
+}
+
 extern "C" void *nvfp4_kernel_result(const char *where, int32_t index,
                                      int32_t elementBytes, int32_t rank,
                                      const int64_t *extents) {

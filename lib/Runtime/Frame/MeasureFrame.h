@@ -45,6 +45,10 @@ public:
   }
   nvfp4_status allocateResult(size_t index, std::span<const int64_t> extents,
                               uint64_t bytes, void *&pointer) override;
+  nvfp4_status getDataRecord(nvfp4_data_record *&record) override {
+    record = nullptr;
+    return NVFP4_OK;
+  }
   nvfp4_status refuseModules() override;
   nvfp4_status registerHost(void *, size_t) override { return NVFP4_OK; }
   nvfp4_status unregisterHost(void *) override { return NVFP4_OK; }

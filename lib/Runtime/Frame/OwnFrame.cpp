@@ -115,6 +115,19 @@ nvfp4_status OwnFrame::allocateResult(size_t, std::span<const int64_t>,
   return allocate(bytes, pointer);
 }
 
+nvfp4_status OwnFrame::getDataRecord(nvfp4_data_record *&record) {
+  if (nvfp4_status status = prepare())
+    return status;
+  if (!this->record)
+    this->record.emplace(kernels->getRecords());
+  record = &this->record->get();
+  return NVFP4_OK;
+}
+
+std::string OwnFrame::takeDataViolation() {
+  return record ? takeViolation(record->get()) : std::string();
+}
+
 nvfp4_status OwnFrame::registerHost(void *pointer, size_t bytes) {
   if (nvfp4_status status = prepare())
     return status;

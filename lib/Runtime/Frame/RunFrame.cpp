@@ -19,9 +19,10 @@
 using namespace nvfp4::runtime;
 
 RunFrame::RunFrame(nvfp4_call &call, LaunchDevice &device,
-                   const KernelTable &kernels, nvfp4_stream *stream,
-                   void *workspace, uint64_t bytes, std::vector<Result> results)
-    : DeviceFrame(call), kernels(kernels),
+                   const KernelTable &kernels, nvfp4_data_record &record,
+                   nvfp4_stream *stream, void *workspace, uint64_t bytes,
+                   std::vector<Result> results)
+    : DeviceFrame(call), kernels(kernels), record(record),
       memory(static_cast<char *>(workspace)), capacity(bytes),
       results(std::move(results)) {
   this->device = &device;

@@ -1,0 +1,123 @@
+//===- DataRecords.cpp - Violations that kernels find -------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The address of registered memory is the same for the host and the device, as
+// for mgpuMemHostRegister.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DataRecords.h"
+
+#include "../Checks.h"
+#include "../Error.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+using namespace nvfp4::runtime;
+
+/// Calls of an artefact on a device that may wait for their work at a time.
+static constexpr size_t kOwnRecords = 32;
+/// What drivers register.
+static constexpr size_t kPage = 4096;
+
+static_assert(sizeof(nvfp4_data_record) == 64 && sizeof(nvfp4_data_check) == 48,
+              "compiled code has these sizes");
+
+static float toFloat(int64_t bits) {
+  float value = 0;
+  auto word = static_cast<uint32_t>(bits);
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+static std::string explain(const nvfp4_data_record &record) {
+  const nvfp4_data_check &check = *record.check;
+  switch (static_cast<nvfp4_data_kind>(check.kind)) {
+  case NVFP4_DATA_GROUPS:
+    return GroupRule{check.numbers[0], check.numbers[1], record.limit}.explain(
+        check.where, record.row, record.column == 1, record.before,
+        record.seen);
+  case NVFP4_DATA_INDEX: {
+    std::optional<int64_t> column;
+    if (record.column >= 0)
+      column = record.column;
+    return explainIndex(check.where, check.label, check.what, record.row,
+                        column, record.seen, record.limit);
+  }
+  case NVFP4_DATA_POSITIVE:
+    return explainPositive(check.where, check.label, check.what,
+                           toFloat(record.seen));
+  case NVFP4_DATA_FACTOR:
+    return explainFactor(check.where, toFloat(record.seen), check.numbers[0]);
+  case NVFP4_DATA_ROOM:
+    return explainRoom(check.where, check.label, check.what, record.seen,
+                       record.limit);
+  }
+  return {};
+}
+
+std::string nvfp4::runtime::takeViolation(nvfp4_data_record &record) {
+  std::atomic_ref<int64_t> isComplete(record.is_complete);
+  if (!isComplete.load(std::memory_order_acquire))
+    return {};
+  std::string text = explain(record);
+  if (text.empty())
+    text = std::string(record.check->where) +
+           ": a kernel has refused data that the runtime accepts";
+  isComplete.store(0, std::memory_order_relaxed);
+  // Kernels may write it again from here on.
+  std::atomic_ref<const nvfp4_data_check *>(record.check)
+      .store(nullptr, std::memory_order_release);
+  return text;
+}
+
+void DataRecords::Free::operator()(nvfp4_data_record *memory) const {
+  std::free(memory);
+}
+
+DataRecords::~DataRecords() {
+  if (records)
+    nvfp4_device_unregister_host(device, records.get());
+}
+
+nvfp4_status DataRecords::make(nvfp4_device *device, size_t functions) {
+  size_t bytes = (functions + kOwnRecords) * sizeof(nvfp4_data_record);
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  std::unique_ptr<nvfp4_data_record, Free> made(
+      static_cast<nvfp4_data_record *>(std::aligned_alloc(kPage, bytes)));
+  if (!made)
+    return fail(NVFP4_OUT_OF_MEMORY, "no memory for records of violations");
+  std::memset(made.get(), 0, bytes);
+  for (size_t i = 0; i < kOwnRecords; ++i)
+    available.push_back(made.get() + functions + i);
+  if (nvfp4_status status =
+          nvfp4_device_register_host(device, made.get(), bytes))
+    return status;
+  this->device = device;
+  records = std::move(made);
+  return NVFP4_OK;
+}
+
+nvfp4_data_record *DataRecords::acquire() {
+  std::unique_lock<std::mutex> lock(mutex);
+  isReleased.wait(lock, [&] { return !available.empty(); });
+  nvfp4_data_record *record = available.back();
+  available.pop_back();
+  return record;
+}
+
+void DataRecords::release(nvfp4_data_record *record) {
+  // The call's work is done, whether or not it could complete the record.
+  *record = {};
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    available.push_back(record);
+  }
+  isReleased.notify_one();
+}
