@@ -63,6 +63,7 @@ void nvfp4::populateGpuHostToLLVMPatterns(const LLVMTypeConverter &converter,
                                           RewritePatternSet &patterns,
                                           gsg::checks::CheckModule &texts) {
   populateCopyPatterns(converter, patterns, texts);
+  populateDataCheckPatterns(converter, patterns, texts);
   populateLaunchPatterns(converter, patterns, texts);
   populateStagingPatterns(converter, patterns, texts);
   populateTensorMapPatterns(converter, patterns, texts);

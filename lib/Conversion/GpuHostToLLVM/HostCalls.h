@@ -99,6 +99,9 @@ llvm::LogicalResult verifyCopy(mlir::gpu::MemcpyOp op);
 void populateCopyPatterns(const mlir::LLVMTypeConverter &converter,
                           mlir::RewritePatternSet &patterns,
                           gsg::checks::CheckModule &texts);
+void populateDataCheckPatterns(const mlir::LLVMTypeConverter &converter,
+                               mlir::RewritePatternSet &patterns,
+                               gsg::checks::CheckModule &texts);
 void populateLaunchPatterns(const mlir::LLVMTypeConverter &converter,
                             mlir::RewritePatternSet &patterns,
                             gsg::checks::CheckModule &texts);

@@ -276,3 +276,13 @@ LogicalResult ResultOp::verify() {
            << getDynamicSizes().size();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// data_checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult DataChecksOp::verify() {
+  if (getChecks().empty())
+    return emitOpError("expected at least one check");
+  return success();
+}

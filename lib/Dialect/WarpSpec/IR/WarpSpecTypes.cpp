@@ -33,6 +33,20 @@ LogicalResult SmemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult
+DataCheckAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      DataKind kind, StringRef, StringRef,
+                      ArrayRef<int64_t> numbers) {
+  size_t expected = kind == DataKind::Groups   ? 2
+                    : kind == DataKind::Factor ? 1
+                                               : 0;
+  if (numbers.size() != expected)
+    return emitError() << "expected " << expected << " numbers of "
+                       << stringifyDataKind(kind) << ", but got "
+                       << numbers.size();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // pipeline
 //===----------------------------------------------------------------------===//

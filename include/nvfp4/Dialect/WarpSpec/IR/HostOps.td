@@ -15,6 +15,7 @@
 
 include "mlir/Dialect/GPU/IR/GPUBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "nvfp4/Dialect/WarpSpec/IR/WarpSpecAttrs.td"
 include "nvfp4/Dialect/WarpSpec/IR/WarpSpecBase.td"
 
 def WarpSpec_DeviceMemRef : Type<
@@ -182,6 +183,55 @@ def WarpSpec_ResultOp : WarpSpec_Op<"result"> {
   let results = (outs Res<WarpSpec_DeviceMemRef, "", [MemAlloc]>:$memref);
   let assemblyFormat = [{
     $index `(` $dynamicSizes `)` attr-dict `:` type($memref)
+  }];
+}
+
+def WarpSpec_DataRecordOp : WarpSpec_Op<"data_record", [Pure]> {
+  let summary = "where kernels of the running call record bad data";
+  let description = [{
+    The address of the 64 bytes (`nvfp4_data_record`) that hold the first
+    violation, in memory that host and device share. A kernel that finds one
+    exchanges their first word, if it is 0, for the address of its check
+    (`data_checks`), and then stores the rest.
+
+    Example:
+
+    ```mlir
+    func.func @f() -> i64 {
+      %record = warpspec.data_record
+      return %record : i64
+    }
+    ```
+  }];
+  let results = (outs I64:$address);
+  let assemblyFormat = "attr-dict";
+  let extraClassDeclaration = [{
+    static constexpr int64_t kRecordBytes = 64;
+  }];
+  let hasVerifier = 0;
+}
+
+def WarpSpec_DataChecksOp : WarpSpec_Op<"data_checks", [Pure]> {
+  let summary = "descriptions of the checks of a kernel";
+  let description = [{
+    The address of constants of the artefact (`nvfp4_data_check`), one of 48
+    bytes for each check. `place` names the place in the program.
+
+    Example:
+
+    ```mlir
+    func.func @f() -> i64 {
+      %checks = warpspec.data_checks "layer.mlir:7:3: grouped_scaled_gemm.permute"
+          [#warpspec.data_check<index, "permute_c4", "token_of_row">]
+      return %checks : i64
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$place, WarpSpec_DataCheckArrayAttr:$checks);
+  let results = (outs I64:$address);
+  let assemblyFormat = "$place $checks attr-dict";
+  let extraClassDeclaration = [{
+    static constexpr int64_t kCheckBytes = 48;
   }];
 }
 

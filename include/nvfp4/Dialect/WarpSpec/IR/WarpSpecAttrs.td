@@ -54,4 +54,33 @@ def WarpSpec_TmemAttr : AttrDef<WarpSpec_Dialect, "Tmem"> {
   }];
 }
 
+def WarpSpec_DataCheckAttr : AttrDef<WarpSpec_Dialect, "DataCheck"> {
+  let mnemonic = "data_check";
+  let summary = "a constraint on data that a kernel checks";
+  let description = [{
+    `label` is the constraint's in docs/Spec.md and `what` the operand, for the
+    message; `groups` and `factor` have messages of their own. The numbers are by
+    kind: for `groups` 0 for ends, 1 for starts or 2 for counts, and the
+    alignment; for `factor` the format of packed weights; none for others.
+
+    Example:
+
+    ```mlir
+    func.func private @f() attributes {check = #warpspec.data_check<index, "permute_c4", "token_of_row">}
+    ```
+  }];
+  let parameters = (ins EnumParameter<WarpSpec_DataKind>:$kind,
+                        StringRefParameter<"the constraint">:$label,
+                        StringRefParameter<"the operand">:$what,
+                        OptionalArrayRefParameter<"int64_t">:$numbers);
+  let assemblyFormat =
+      "`<` $kind `,` $label `,` $what (`,` `[` $numbers^ `]`)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def WarpSpec_DataCheckArrayAttr : TypedArrayAttrBase<
+    WarpSpec_DataCheckAttr, "checks of data"> {
+  let constBuilderCall = "$_builder.getArrayAttr($0)";
+}
+
 #endif // NVFP4_DIALECT_WARPSPEC_IR_ATTRS_TD

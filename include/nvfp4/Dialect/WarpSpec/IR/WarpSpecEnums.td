@@ -65,6 +65,15 @@ def WarpSpec_GroupForm : WarpSpec_Enum<"GroupForm",
   I32EnumAttrCase<"KEnds", 4, "k_ends">,
   I32EnumAttrCase<"KStarts", 5, "k_starts">]>;
 
+/// The numbers are those of nvfp4_data_kind (nvfp4_kernels.h).
+def WarpSpec_DataKind : WarpSpec_Enum<"DataKind",
+    "what a kernel checks of its data", [
+  I32EnumAttrCase<"Groups", 0, "groups">,
+  I32EnumAttrCase<"Index", 1, "index">,
+  I32EnumAttrCase<"Positive", 2, "positive">,
+  I32EnumAttrCase<"Factor", 3, "factor">,
+  I32EnumAttrCase<"Room", 4, "room">]>;
+
 class WarpSpec_EnumAttr<EnumAttrInfo info, string mnemonic>
     : EnumAttr<WarpSpec_Dialect, info, mnemonic> {
   let assemblyFormat = "`<` $value `>`";
