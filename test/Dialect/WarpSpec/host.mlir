@@ -38,3 +38,14 @@ func.func @waits(%a: !bytes, %out: !words, %rows: index, %alpha: f32) -> !words 
   %y = warpspec.result 0(%rows) : !words
   return %y : !words
 }
+
+// What kernels need to report bad data.
+// CHECK-LABEL: func.func @checks
+func.func @checks() -> (i64, i64) {
+  // CHECK: warpspec.data_record
+  %record = warpspec.data_record
+  // CHECK: warpspec.data_checks "f.mlir:1:2: op" [#warpspec.data_check<groups, "", "", [0, 8]>, #warpspec.data_check<index, "permute_c4", "token_of_row">]
+  %checks = warpspec.data_checks "f.mlir:1:2: op" [#warpspec.data_check<groups, "", "", [0, 8]>,
+      #warpspec.data_check<index, "permute_c4", "token_of_row">]
+  return %record, %checks : i64, i64
+}

@@ -188,3 +188,33 @@ func.func @box(%a: memref<8x64xi8, #gpu.address_space<global>>, %n: index) {
       : memref<8x64xi8, #gpu.address_space<global>> to !warpspec.tensor_map<?x64xi8>
   return
 }
+
+// -----
+
+func.func @nothing_to_check() {
+  // expected-error @below {{expected at least one check}}
+  %checks = warpspec.data_checks "f.mlir:1:2: op" []
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 2 numbers of groups, but got 1}}
+func.func private @numbers() attributes {check = #warpspec.data_check<groups, "", "", [0]>}
+
+// -----
+
+// expected-error @below {{expected 0 numbers of index, but got 2}}
+func.func private @no_numbers() attributes {check = #warpspec.data_check<index, "a_c1", "a", [0, 8]>}
+
+// -----
+
+gpu.module @kernels {
+  warpspec.kernel @product() {
+    warpspec.roles
+    role @work warps(4) {
+      // expected-error @below {{expected to be on the host; pass its result to the kernel as a parameter}}
+      %record = warpspec.data_record
+    }
+  }
+}

@@ -278,8 +278,15 @@ LogicalResult ResultOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// data_checks
+// data_record and data_checks
 //===----------------------------------------------------------------------===//
+
+LogicalResult DataRecordOp::verify() {
+  if ((*this)->getParentOfType<gpu::GPUModuleOp>())
+    return emitOpError("expected to be on the host; pass its result to the "
+                       "kernel as a parameter");
+  return success();
+}
 
 LogicalResult DataChecksOp::verify() {
   if (getChecks().empty())

@@ -192,7 +192,8 @@ def WarpSpec_DataRecordOp : WarpSpec_Op<"data_record", [Pure]> {
     The address of the 64 bytes (`nvfp4_data_record`) that hold the first
     violation, in memory that host and device share. A kernel that finds one
     exchanges their first word, if it is 0, for the address of its check
-    (`data_checks`), and then stores the rest.
+    (`data_checks`), and then stores the rest. A kernel gets the address as a
+    parameter: the operation stands on the host.
 
     Example:
 
@@ -208,7 +209,6 @@ def WarpSpec_DataRecordOp : WarpSpec_Op<"data_record", [Pure]> {
   let extraClassDeclaration = [{
     static constexpr int64_t kRecordBytes = 64;
   }];
-  let hasVerifier = 0;
 }
 
 def WarpSpec_DataChecksOp : WarpSpec_Op<"data_checks", [Pure]> {
