@@ -34,6 +34,11 @@ static bool isOnDevice(const GsgToSm100Options &options) {
   return options.memory.getValue() == "device";
 }
 
+/// Whether kernels check what the host cannot read.
+static bool doKernelsCheck(const GsgToSm100Options &options) {
+  return options.runtimeChecks && isOnDevice(options);
+}
+
 void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
                                        const GsgToSm100Options &options,
                                        bool explain) {
@@ -88,13 +93,16 @@ void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
   buildSelectKernelsPipeline(pm, options);
   gsg::ConvertGsgToWarpSpecPassOptions convert;
   convert.target = options.target;
+  convert.dataChecks = doKernelsCheck(options);
   pm.addPass(gsg::createConvertGsgToWarpSpecPass(convert));
   // Again, for what stands before launches now.
   gsg::InsertTransfersPassOptions transfers;
   transfers.memory = options.memory;
   pm.addPass(gsg::createInsertTransfersPass(transfers));
   // After products, some of whose operands kernels prepare.
-  pm.addPass(gsg::createConvertGsgToGpuPass());
+  gsg::ConvertGsgToGpuPassOptions others;
+  others.dataChecks = doKernelsCheck(options);
+  pm.addPass(gsg::createConvertGsgToGpuPass(others));
   pm.addPass(createConvertLinalgToGpuPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addNestedPass<func::FuncOp>(createCancelTransfersPass());

@@ -120,8 +120,9 @@ def EmitRuntimeChecksPass
     integer results become zero.
 
     Without `data` only extents are checked, and that destinations do not
-    overlap: the host cannot read the memory of a device. Kernels stay within
-    their operands whatever offsets say.
+    overlap: the host cannot read the memory of a device. Kernels check the rest
+    (`data-checks` of `convert-gsg-to-warpspec` and `convert-gsg-to-gpu`), and
+    stay within their operands whatever offsets say.
 
     The runtime keeps the first violation of a call, with the source location and
     the value that was seen, and `nvfp4_function_call` then fails. The time is

@@ -37,18 +37,21 @@ using namespace nvfp4::gsg;
 namespace {
 struct ConvertGsgToGpu
     : nvfp4::gsg::impl::ConvertGsgToGpuPassBase<ConvertGsgToGpu> {
+  using ConvertGsgToGpuPassBase::ConvertGsgToGpuPassBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    togpu::populatePermutationPatterns(patterns);
+    togpu::populatePermutationPatterns(patterns, dataChecks);
     togpu::populateActivationPatterns(patterns);
-    togpu::populateSumRowsPatterns(patterns);
+    togpu::populateSumRowsPatterns(patterns, dataChecks);
     togpu::populateAmaxPatterns(patterns);
-    togpu::populateSortTokensPatterns(patterns);
+    togpu::populateSortTokensPatterns(patterns, dataChecks);
     togpu::populateRoutePatterns(patterns);
     togpu::populateStagingPatterns(patterns);
     togpu::populatePackingPatterns(patterns);
-    loops::populateQuantizationPatterns(patterns, /*onDevice=*/true);
-    loops::populateRelayoutPatterns(patterns, /*onDevice=*/true);
+    loops::populateQuantizationPatterns(patterns, /*onDevice=*/true,
+                                        dataChecks);
+    loops::populateRelayoutPatterns(patterns, /*onDevice=*/true, dataChecks);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -28,6 +28,25 @@ static Value isRow(LoopBuilder &b, Value entry, Value count) {
   return b.cmp(arith::CmpIPredicate::ult, entry, count);
 }
 
+/// Reports an entry that names no row, if it is not -1. A thread of those that
+/// have a row does it.
+static void checkEntry(LoopBuilder &b, const loops::DataChecks &checks,
+                       Value entry, Value count, Value column, Value row,
+                       Value slot = {}) {
+  if (!checks)
+    return;
+  Value isFirst = b.cmp(arith::CmpIPredicate::eq, column, b.index(0));
+  Value isBad =
+      b.bitAnd(isFirst, b.cmp(arith::CmpIPredicate::ne, entry, b.index(-1)));
+  loops::DataChecks::Finding finding;
+  finding.row = b.toI64(row);
+  if (slot)
+    finding.column = b.toI64(slot);
+  finding.seen = b.toI64(entry);
+  finding.limit = b.toI64(count);
+  checks.report(b, 0, isBad, finding);
+}
+
 namespace {
 struct LowerPermute : LowerToLaunch<PermuteOp> {
   using LowerToLaunch::LowerToLaunch;
@@ -37,6 +56,10 @@ struct LowerPermute : LowerToLaunch<PermuteOp> {
     auto type = cast<MemRefType>(out.getType());
     int64_t lanes = countLanes({input, out}, type.getDimSize(1));
     Type lane = getLaneType(type.getElementType(), lanes);
+    loops::DataChecks checks =
+        makeChecks(b, op,
+                   loops::DataChecks::getIndex(op.getContext(), "permute_c4",
+                                               "token_of_row"));
     launchRows(
         b, "permute", out, lanes,
         [&](Value row, Value column) {
@@ -45,6 +68,7 @@ struct LowerPermute : LowerToLaunch<PermuteOp> {
               isRow(b, token, b.dim(input, 0)),
               [&] { return loadLanes(b, input, token, column, lanes); },
               [&]() -> Value {
+                checkEntry(b, checks, token, b.dim(input, 0), column, row);
                 return arith::ConstantOp::create(
                     b.builder, b.loc, lane,
                     cast<TypedAttr>(b.builder.getZeroAttr(lane)));
@@ -63,6 +87,10 @@ struct LowerCombine : LowerToLaunch<CombineOp> {
     auto type = cast<MemRefType>(out.getType());
     int64_t lanes = countLanes({input, out}, type.getDimSize(1));
     Type lane = getLaneType(b.f32, lanes);
+    loops::DataChecks checks =
+        makeChecks(b, op,
+                   loops::DataChecks::getIndex(op.getContext(), "combine_c4",
+                                               "row_of_slot"));
     launchRows(b, "combine", out, lanes, [&](Value token, Value column) {
       Value zero = arith::ConstantOp::create(
           b.builder, b.loc, lane, cast<TypedAttr>(b.builder.getZeroAttr(lane)));
@@ -81,7 +109,10 @@ struct LowerCombine : LowerToLaunch<CombineOp> {
               return LLVM::FMAOp::create(b.builder, b.loc, weight, value,
                                          carried[0]);
             },
-            [&] { return carried[0]; })};
+            [&] {
+              checkEntry(b, checks, row, b.dim(input, 0), column, token, slot);
+              return carried[0];
+            })};
       };
       Value sum = b.fold(b.dim(rows, 1), {zero}, add)[0];
       storeLanes(b, b.fromF32(sum, type.getElementType()), out, token, column);
@@ -90,6 +121,7 @@ struct LowerCombine : LowerToLaunch<CombineOp> {
 };
 } // namespace
 
-void togpu::populatePermutationPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerPermute, LowerCombine>(patterns.getContext());
+void togpu::populatePermutationPatterns(RewritePatternSet &patterns,
+                                        bool checksData) {
+  patterns.add<LowerPermute, LowerCombine>(patterns.getContext(), checksData);
 }

@@ -13,6 +13,7 @@
 #ifndef NVFP4_LIB_CONVERSION_GSGTOGPU_ROWKERNEL_H
 #define NVFP4_LIB_CONVERSION_GSGTOGPU_ROWKERNEL_H
 
+#include "nvfp4/Conversion/GsgToLoops/DataChecks.h"
 #include "nvfp4/Conversion/GsgToLoops/DeviceLoops.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
@@ -75,15 +76,22 @@ mlir::Value addOverWarp(LoopBuilder &b, mlir::Value sum, int64_t share = 1);
 /// `element`, or vectors of it.
 mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 
-void populatePermutationPatterns(mlir::RewritePatternSet &patterns);
+/// With `checksData` kernels check what they read (DataChecks.h).
+void populatePermutationPatterns(mlir::RewritePatternSet &patterns,
+                                 bool checksData);
 void populateActivationPatterns(mlir::RewritePatternSet &patterns);
 void populateAmaxPatterns(mlir::RewritePatternSet &patterns);
-void populateSumRowsPatterns(mlir::RewritePatternSet &patterns);
-void populateSortTokensPatterns(mlir::RewritePatternSet &patterns);
+void populateSumRowsPatterns(mlir::RewritePatternSet &patterns,
+                             bool checksData);
+void populateSortTokensPatterns(mlir::RewritePatternSet &patterns,
+                                bool checksData);
 /// sort_tokens of many entries, in three launches: `entries` and `rowOfSlot`
 /// are the matrices as one row.
 void launchManyTokens(LoopBuilder &b, SortTokensOp op, mlir::Value entries,
-                      mlir::Value rowOfSlot);
+                      mlir::Value rowOfSlot, const loops::DataChecks &checks);
+/// Reports entry `at` of `experts`, which names none, unless it is -1.
+void checkStray(LoopBuilder &b, SortTokensOp op, mlir::Value at,
+                mlir::Value entry, const loops::DataChecks &checks);
 void populateRoutePatterns(mlir::RewritePatternSet &patterns);
 void populateStagingPatterns(mlir::RewritePatternSet &patterns);
 void populatePackingPatterns(mlir::RewritePatternSet &patterns);
@@ -91,7 +99,8 @@ void populatePackingPatterns(mlir::RewritePatternSet &patterns);
 /// Replaces an operation on memrefs of the device by the launch that `lower`
 /// emits.
 template <typename OpTy> struct LowerToLaunch : mlir::OpRewritePattern<OpTy> {
-  using mlir::OpRewritePattern<OpTy>::OpRewritePattern;
+  explicit LowerToLaunch(mlir::MLIRContext *context, bool checksData = false)
+      : mlir::OpRewritePattern<OpTy>(context), checksData(checksData) {}
 
   mlir::LogicalResult
   matchAndRewrite(OpTy op, mlir::PatternRewriter &rewriter) const final {
@@ -104,6 +113,17 @@ template <typename OpTy> struct LowerToLaunch : mlir::OpRewritePattern<OpTy> {
   }
 
   virtual void lower(OpTy op, LoopBuilder &b) const = 0;
+
+protected:
+  /// Those of `op`, if kernels check their data.
+  loops::DataChecks makeChecks(LoopBuilder &b, OpTy op,
+                               loops::DataChecks::Check check) const {
+    return checksData ? loops::DataChecks(b.builder, op, check)
+                      : loops::DataChecks();
+  }
+
+private:
+  const bool checksData;
 };
 
 } // namespace nvfp4::gsg::togpu

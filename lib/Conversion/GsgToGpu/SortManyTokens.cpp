@@ -40,6 +40,7 @@ struct ManyTokens {
   int64_t knownExperts;
   /// [piece, expert], i32, in memory of the device.
   Value table;
+  const loops::DataChecks &checks;
 
   void launch() {
     launchBlocks(b, "sort_tokens_count", numPieces, kPiece, {knownExperts},
@@ -135,7 +136,10 @@ private:
     b.ifThen(exists(at), [&] {
       b.ifThenElse(
           isExpert(b.toIndex(entry)), [&] { placeEntry(code, at, entry); },
-          [&] { b.store(i32(-1), rowOfSlot, {at}); });
+          [&] {
+            b.store(i32(-1), rowOfSlot, {at});
+            checkStray(b, op, at, b.toIndex(entry), checks);
+          });
     });
   }
 
@@ -159,7 +163,7 @@ private:
 } // namespace
 
 void togpu::launchManyTokens(LoopBuilder &b, SortTokensOp op, Value entries,
-                             Value rowOfSlot) {
+                             Value rowOfSlot, const loops::DataChecks &checks) {
   Value numEntries = b.dim(entries, 0);
   Value pieces =
       arith::CeilDivUIOp::create(b.builder, b.loc, numEntries, b.index(kPiece));
@@ -179,7 +183,8 @@ void togpu::launchManyTokens(LoopBuilder &b, SortTokensOp op, Value entries,
              pieces,
              b.index(experts),
              experts,
-             table.getMemref()}
+             table.getMemref(),
+             checks}
       .launch();
   gpu::DeallocOp::create(b.builder, b.loc, none, no, table.getMemref());
 }

@@ -45,6 +45,7 @@ struct SortBlock {
   Value counts, own;
   /// All entries, as one row.
   Value entries, rowOfSlot, numEntries, numExperts;
+  const loops::DataChecks &checks;
 
   void build() {
     clear();
@@ -146,7 +147,10 @@ private:
       Value entry = loadEntry(at);
       Value isStray = arith::AndIOp::create(b.builder, b.loc, hasStrays,
                                             b.logicalNot(isExpert(entry)));
-      b.ifThen(isStray, [&] { b.store(i32(-1), rowOfSlot, {at}); });
+      b.ifThen(isStray, [&] {
+        b.store(i32(-1), rowOfSlot, {at});
+        checkStray(b, op, at, entry, checks);
+      });
       auto placeOne = [&]() -> Value {
         Value r = b.toIndex(row);
         Value isRow = b.cmp(Predicate::ult, r, numRows);
@@ -178,7 +182,8 @@ private:
 };
 
 struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
-  using OpRewritePattern::OpRewritePattern;
+  LowerSortTokens(MLIRContext *context, bool checksData)
+      : OpRewritePattern(context), checksData(checksData) {}
 
   LogicalResult matchAndRewrite(SortTokensOp op,
                                 PatternRewriter &rewriter) const override {
@@ -191,17 +196,25 @@ struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
     };
     Value entries = flatten(op.getExperts());
     Value rowOfSlot = flatten(op.getRowOfSlotOut());
+    loops::DataChecks checks;
+    if (checksData)
+      checks =
+          loops::DataChecks(rewriter, op,
+                            loops::DataChecks::getIndex(
+                                getContext(), "sort_tokens_c6", "experts"));
     b.ifThenElse(
         b.cmp(Predicate::ule, b.dim(entries, 0), b.index(kFewEntries)),
-        [&] { launchFew(b, op, entries, rowOfSlot); },
-        [&] { launchManyTokens(b, op, entries, rowOfSlot); });
+        [&] { launchFew(b, op, entries, rowOfSlot, checks); },
+        [&] { launchManyTokens(b, op, entries, rowOfSlot, checks); });
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
+  const bool checksData;
+
   static void launchFew(LoopBuilder &b, SortTokensOp op, Value entries,
-                        Value rowOfSlot) {
+                        Value rowOfSlot, const loops::DataChecks &checks) {
     Value experts = b.dim(op.getEndsOut(), 0);
     auto ends = cast<MemRefType>(op.getEndsOut().getType());
     launchBlocks(b, "sort_tokens", experts, kThreads,
@@ -215,13 +228,28 @@ private:
                              entries,
                              rowOfSlot,
                              b.dim(entries, 0),
-                             experts}
+                             experts,
+                             checks}
                        .build();
                  });
   }
 };
 } // namespace
 
-void togpu::populateSortTokensPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerSortTokens>(patterns.getContext());
+void togpu::checkStray(LoopBuilder &b, SortTokensOp op, Value at, Value entry,
+                       const loops::DataChecks &checks) {
+  if (!checks)
+    return;
+  Value slots = b.toI64(b.dim(op.getExperts(), 1)), number = b.toI64(at);
+  loops::DataChecks::Finding finding;
+  finding.row = b.div(number, slots);
+  finding.column = b.rem(number, slots);
+  finding.seen = b.toI64(entry);
+  finding.limit = b.toI64(b.dim(op.getEndsOut(), 0));
+  checks.report(b, 0, b.cmp(Predicate::ne, entry, b.index(-1)), finding);
+}
+
+void togpu::populateSortTokensPatterns(RewritePatternSet &patterns,
+                                       bool checksData) {
+  patterns.add<LowerSortTokens>(patterns.getContext(), checksData);
 }

@@ -45,11 +45,11 @@ struct SumRowsEmitter {
   RowGroups groups;
   int64_t lanes;
 
-  SumRowsEmitter(LoopBuilder &b, SumRowsOp op)
+  SumRowsEmitter(LoopBuilder &b, SumRowsOp op, bool checksData)
       : b(b), input(MemRefParts::get(b, op.getInput())),
         out(MemRefParts::get(b, op.getOut())),
         groups(b, input, op.getGrouping().value_or(GroupingAttr()),
-               op.getGroups()),
+               op.getGroups(), checksData ? op.getOperation() : nullptr),
         lanes(countLanesOf(input)) {
     if (op.getProb())
       prob = MemRefParts::getColumn(b, op.getProb());
@@ -135,6 +135,9 @@ private:
 
   void emitBlock(Value group, Value first, Value columns, Value thread,
                  Value shared) {
+    if (groups.checksCounts())
+      b.ifThen(b.cmp(Predicate::eq, b.bitOr(first, thread), 0),
+               [&] { groups.checkCount(group); });
     Value inRow = b.rem(thread, kShare);
     Value column = b.add(first, b.mul(inRow, lanes));
     Value begin = groups.begin(group);
@@ -187,20 +190,25 @@ private:
 };
 
 struct LowerSumRows : OpRewritePattern<SumRowsOp> {
-  using OpRewritePattern::OpRewritePattern;
+  LowerSumRows(MLIRContext *context, bool checksData)
+      : OpRewritePattern(context), checksData(checksData) {}
 
   LogicalResult matchAndRewrite(SumRowsOp op,
                                 PatternRewriter &rewriter) const override {
     if (!isDeviceMemory(op.getOut().getType()))
       return rewriter.notifyMatchFailure(op, "is not on the device");
     DeviceLoopBuilder b(rewriter, op);
-    SumRowsEmitter(b, op).emit();
+    SumRowsEmitter(b, op, checksData).emit();
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  bool checksData;
 };
 } // namespace
 
-void togpu::populateSumRowsPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerSumRows>(patterns.getContext());
+void togpu::populateSumRowsPatterns(RewritePatternSet &patterns,
+                                    bool checksData) {
+  patterns.add<LowerSumRows>(patterns.getContext(), checksData);
 }

@@ -15,6 +15,7 @@
 
 #include "nvfp4/Conversion/GsgToLoops/ScaleTile.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -99,6 +100,9 @@ GroupTable::GroupTable(LoopBuilder &mb, const GroupedLines &lines)
   count = ends ? offsets : mb.maxS(mb.sub(offsets, mb.i64Constant(1)), zero);
   allocate();
   SmallVector<Value> init(lines.scales.size() + 1, zero);
+  // Whether no group so far has broken the rule.
+  if (lines.checksRoom())
+    init.push_back(mb.constant(mb.builder.getI1Type(), 1));
   auto passOver = [&](bool isStored) {
     return [this, isStored](Value g, ValueRange carried) {
       return emitRow(g, carried, isStored);
@@ -112,6 +116,7 @@ GroupTable::GroupTable(LoopBuilder &mb, const GroupedLines &lines)
     Value g = mb.toI64(index);
     emitRow(g, mb.forLoop(zero, g, 1, init, passOver(/*isStored=*/false)),
             /*isStored=*/true);
+    checkRow(g);
   });
 }
 
@@ -142,11 +147,30 @@ SmallVector<Value> GroupTable::emitRow(Value g, ValueRange carried,
   };
   store(begin, 0);
   store(size, 1);
+  Value isKnown;
+  if (lines.checksRoom())
+    isKnown =
+        mb.bitAnd(carried.back(), mb.logicalNot(lines.readGroup(mb, g).isBad));
   for (size_t i = 0; i < lines.scales.size(); ++i) {
-    store(startOf(i, g, begin, carried[i + 1]), static_cast<int64_t>(i) + 2);
+    Value start = startOf(i, g, begin, carried[i + 1]);
+    store(start, static_cast<int64_t>(i) + 2);
+    if (isStored && isKnown)
+      lines.checkRoom(mb, i, isKnown, start, size);
     next.push_back(mb.add(carried[i + 1], paddedSize(i, size)));
   }
+  if (isKnown)
+    next.push_back(isKnown);
   return next;
+}
+
+void GroupTable::checkRow(Value g) {
+  if (!lines.checks)
+    return;
+  lines.checkGroup(mb, g);
+  // There is one start more than groups.
+  if (hasStarts(lines.grouping))
+    mb.ifThen(mb.cmp(IntPredicate::eq, mb.add(g, 1), count),
+              [&] { lines.checkGroup(mb, count); });
 }
 
 Value GroupTable::findLast(Value value, function_ref<Value(Value)> key) {

@@ -24,6 +24,70 @@ bool GroupedLines::cutsLines() const {
   return !form.coversRows() && type.getAxis() == type.getRank() - 2;
 }
 
+/// Whether the host would check it if it could read the memory.
+static bool isSingleNumber(Value value) {
+  auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
+  return type && type.hasStaticShape() && type.getNumElements() == 1;
+}
+
+/// The operand of a check that the scales of `name` have room.
+static std::string describeRoom(const GroupedLines &lines, StringRef name) {
+  return ((lines.cutsLines() ? "blocks" : "rows") +
+          Twine(" of the scales of ") + name)
+      .str();
+}
+
+void GroupedLines::addChecks(LoopBuilder &mb, Operation *op,
+                             ArrayRef<StringRef> names, Value globalScale) {
+  SmallVector<DataChecks::Check> list;
+  MLIRContext *context = op->getContext();
+  if (groups)
+    list.push_back(DataChecks::getGroups(grouping));
+  if (groups && getForm(grouping).hasOffsets())
+    for (auto [tensor, name] : llvm::zip_equal(scales, names))
+      if (tensor.type.getGroupStart() != GroupStart::Whole)
+        list.push_back(DataChecks::getRoom(context, describeRoom(*this, name)));
+  if (isSingleNumber(globalScale))
+    list.push_back(DataChecks::getPositive(context));
+  checks = DataChecks(mb.builder, op, list);
+  roomNames.assign(names.begin(), names.end());
+}
+
+DataChecks::GroupEntry GroupedLines::readGroup(LoopBuilder &mb,
+                                               Value index) const {
+  auto load = [&](Value at) {
+    Value entry = mb.load(groups, {mb.toIndex(at)});
+    return entry.getType().isInteger(64) ? entry : mb.signExtend(entry, mb.i64);
+  };
+  return {mb,
+          grouping,
+          index,
+          mb.toI64(mb.dim(groups, 0)),
+          cutsLines() ? extents.length : extents.lines,
+          load};
+}
+
+bool GroupedLines::checksRoom() const {
+  return checks.find(warpspec::DataKind::Room).has_value();
+}
+
+void GroupedLines::checkRoom(LoopBuilder &mb, size_t tensor, Value isKnown,
+                             Value start, Value size) const {
+  if (!checksRoom())
+    return;
+  const ScaleLines &lines = scales[tensor];
+  int64_t block = lines.type.getBlockSize();
+  Value needed = size, room = lines.numLines(mb);
+  if (cutsLines()) {
+    needed = mb.div(mb.add(size, block - 1), block);
+    room = lines.numBlocks(mb);
+  }
+  Value hasGroups =
+      mb.bitAnd(isKnown, mb.cmp(arith::CmpIPredicate::ne, size, 0));
+  checks.checkRoom(mb, describeRoom(*this, roomNames[tensor]), hasGroups, room,
+                   mb.add(start, needed));
+}
+
 Value loops::emitGroupEntry(MathBuilder &mb, Value value, Value group) {
   auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
   if (!type)

@@ -64,9 +64,16 @@ static Value hasRoom(MathBuilder &mb, const GroupedLines &lines,
   return fits;
 }
 
+/// Whether a thread has the first block of the first line.
+static Value isFirstThread(MathBuilder &mb, Value line, Value block) {
+  Value isFirst = mb.cmp(IntPredicate::eq, line, 0);
+  return block ? mb.bitAnd(isFirst, mb.cmp(IntPredicate::eq, block, 0))
+               : isFirst;
+}
+
 /// The parts of one line; on a device that with the block of the thread, which
 /// is number `block` of the line.
-static void forPartsOfLine(MathBuilder &mb, const GroupedLines &lines,
+static void forPartsOfLine(LoopBuilder &mb, const GroupedLines &lines,
                            GroupTable *table, Value batch, Value line,
                            Value block,
                            function_ref<void(const LinePart &)> body) {
@@ -83,6 +90,9 @@ static void forPartsOfLine(MathBuilder &mb, const GroupedLines &lines,
     return body(part);
 
   if (getForm(lines.grouping).hasCounts()) {
+    if (lines.checks)
+      mb.ifThen(isFirstThread(mb, line, block),
+                [&] { lines.checkGroup(mb, batch); });
     Value index = arith::IndexCastOp::create(mb.builder, mb.loc,
                                              mb.builder.getIndexType(), batch);
     Value rows = memref::LoadOp::create(mb.builder, mb.loc, lines.groups,
@@ -201,6 +211,16 @@ private:
   }
 };
 } // namespace
+
+void loops::checkGlobalScale(LoopBuilder &mb, const GroupedLines &lines,
+                             const LinePart &part, Value globalScale) {
+  if (!lines.checks.find(warpspec::DataKind::Positive))
+    return;
+  // Every group with elements has such a part.
+  mb.ifThen(isFirstThread(mb, part.lineInGroup, part.block), [&] {
+    lines.checks.checkPositive(mb, emitGroupEntry(mb, globalScale, part.group));
+  });
+}
 
 void loops::forEachPart(LoopBuilder &mb, const GroupedLines &lines,
                         function_ref<void(const LinePart &)> body) {

@@ -60,6 +60,7 @@ struct QuantizeEmitter {
 
   void emitPart(const LinePart &part) {
     Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
+    checkGlobalScale(mb, lines, part, op.getGlobalScale());
     if (op.getQuantizer().getTwoD())
       return emitSquares(part, global);
     part.forEachBlock(mb, quantizer.getBlockSize(), [&](Value n, Value count) {
@@ -173,8 +174,8 @@ bool beginAtEvenPlaces(GroupingAttr grouping) {
 }
 
 struct LowerQuantize : OpRewritePattern<QuantizeOp> {
-  LowerQuantize(MLIRContext *context, bool onDevice)
-      : OpRewritePattern(context), onDevice(onDevice) {}
+  LowerQuantize(MLIRContext *context, bool onDevice, bool checksData)
+      : OpRewritePattern(context), onDevice(onDevice), checksData(checksData) {}
 
   LogicalResult matchAndRewrite(QuantizeOp op,
                                 PatternRewriter &rewriter) const override {
@@ -203,6 +204,8 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
     input.anyPhase = lines.cutsLines();
     lines.wholeLines = type.isFP4() && type.isKMajor() && lines.cutsLines() &&
                        !beginAtEvenPlaces(lines.grouping);
+    if (checksData)
+      lines.addChecks(mb, op, {"outs"}, op.getGlobalScale());
     CodeLines codes = codesOf(mb, op.getOut(), lines);
     QuantizeEmitter emitter{
         mb,
@@ -219,12 +222,12 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
   }
 
 private:
-  bool onDevice;
+  bool onDevice, checksData;
 };
 
 struct LowerDequantize : OpRewritePattern<DequantizeOp> {
-  LowerDequantize(MLIRContext *context, bool onDevice)
-      : OpRewritePattern(context), onDevice(onDevice) {}
+  LowerDequantize(MLIRContext *context, bool onDevice, bool checksData)
+      : OpRewritePattern(context), onDevice(onDevice), checksData(checksData) {}
 
   LogicalResult matchAndRewrite(DequantizeOp op,
                                 PatternRewriter &rewriter) const override {
@@ -245,6 +248,8 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
     lines.groups = op.getGroups();
     lines.scales = {ScaleLines::get(mb, op.getInputScales(), type)};
     out.anyPhase = lines.cutsLines();
+    if (checksData)
+      lines.addChecks(mb, op, {"the input"});
     CodeLines codes = codesOf(mb, op.getInput(), lines);
     int64_t block = type.getBlockSize();
     forEachPart(mb, lines, [&](const LinePart &part) {
@@ -263,7 +268,7 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
   }
 
 private:
-  bool onDevice;
+  bool onDevice, checksData;
 
   /// f32 values of codes under a scale byte.
   static Value emitValues(MathBuilder &mb, ScaledType type, Value codes,
@@ -280,6 +285,7 @@ private:
 } // namespace
 
 void loops::populateQuantizationPatterns(RewritePatternSet &patterns,
-                                         bool onDevice) {
-  patterns.add<LowerQuantize, LowerDequantize>(patterns.getContext(), onDevice);
+                                         bool onDevice, bool checksData) {
+  patterns.add<LowerQuantize, LowerDequantize>(patterns.getContext(), onDevice,
+                                               checksData);
 }

@@ -62,8 +62,8 @@ bool hasAdjacentScales(const ScaleLines &scales) {
 }
 
 struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
-  LowerRelayoutScales(MLIRContext *context, bool onDevice)
-      : OpRewritePattern(context), onDevice(onDevice) {}
+  LowerRelayoutScales(MLIRContext *context, bool onDevice, bool checksData)
+      : OpRewritePattern(context), onDevice(onDevice), checksData(checksData) {}
 
   LogicalResult matchAndRewrite(RelayoutScalesOp op,
                                 PatternRewriter &rewriter) const override {
@@ -83,6 +83,8 @@ struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
     lines.groups = op.getGroups();
     lines.scales = {ScaleLines::get(mb, op.getInputScales(), from),
                     ScaleLines::get(mb, op.getOutScales(), to)};
+    if (checksData)
+      lines.addChecks(mb, op, {"the input", "outs"});
     auto format = toFormat(from.getFormat());
     lines.scales[1].fill(mb, format::paddingScale(format::scaleKind(format)));
     bool words = hasAdjacentScales(lines.scales[0]) &&
@@ -105,7 +107,7 @@ struct LowerRelayoutScales : OpRewritePattern<RelayoutScalesOp> {
   }
 
 private:
-  bool onDevice;
+  bool onDevice, checksData;
 };
 
 /// The row of a weight under `from` that becomes row `row` under `to`, for
@@ -258,8 +260,9 @@ private:
 };
 } // namespace
 
-void loops::populateRelayoutPatterns(RewritePatternSet &patterns,
-                                     bool onDevice) {
-  patterns.add<LowerRelayoutScales, LowerRelayoutGate>(patterns.getContext(),
-                                                       onDevice);
+void loops::populateRelayoutPatterns(RewritePatternSet &patterns, bool onDevice,
+                                     bool checksData) {
+  patterns.add<LowerRelayoutScales>(patterns.getContext(), onDevice,
+                                    checksData);
+  patterns.add<LowerRelayoutGate>(patterns.getContext(), onDevice);
 }

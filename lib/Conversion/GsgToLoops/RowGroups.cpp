@@ -14,7 +14,7 @@ using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::loops;
 
 RowGroups::RowGroups(LoopBuilder &mb, const MemRefParts &rows,
-                     GroupingAttr grouping, Value groups)
+                     GroupingAttr grouping, Value groups, Operation *checked)
     : mb(mb) {
   int64_t rank = rows.getRank();
   Value one = mb.i64Constant(1);
@@ -22,6 +22,8 @@ RowGroups::RowGroups(LoopBuilder &mb, const MemRefParts &rows,
                    rows.sizes.back()};
   lines.grouping = grouping;
   lines.groups = groups;
+  if (checked)
+    lines.addChecks(mb, checked, {});
   count = lines.extents.batches;
   if (grouping && getForm(grouping).cutsRows()) {
     table.emplace(mb, lines);

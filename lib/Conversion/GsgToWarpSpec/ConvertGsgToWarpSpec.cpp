@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Common/ProductChecks.h"
 #include "Tcgen05/Kernel.h"
 #include "Wgmma/Kernel.h"
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
@@ -35,13 +36,15 @@ using namespace nvfp4::gsg::kernels;
 /// The kernel and its launch, by the functions beside `Plan`.
 template <typename Plan, typename Target>
 static LogicalResult lowerByPlan(ModuleOp module, MatmulOp op,
-                                 const Target &target) {
+                                 const Target &target, bool checksData) {
   FailureOr<Plan> plan = Plan::get(op, target);
   if (failed(plan))
     return failure();
   Launch launch(module, op);
   HostNumber blocks;
   auto parameters = addParameters(launch, *plan, op, blocks);
+  if (checksData)
+    addDataChecks(launch, op, parameters.common);
   buildKernel(launch, *plan, parameters, op);
   launch.shareEqualKernel();
   launch.run(blocks);
@@ -50,7 +53,7 @@ static LogicalResult lowerByPlan(ModuleOp module, MatmulOp op,
 }
 
 static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
-                                 const KernelTarget &target) {
+                                 const KernelTarget &target, bool checksData) {
   if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
         return isa<MemRefType>(type) || type.isIntOrFloat();
       }))
@@ -61,11 +64,11 @@ static LogicalResult lowerMatmul(ModuleOp module, MatmulOp op,
            << op.getRhs().size() << "; run gsg-stack-weights first";
   switch (target.getFamily()) {
   case strategy::KernelFamily::Wgmma:
-    return lowerByPlan<wgmma::Plan>(module, op,
-                                    cast<strategy::WgmmaTarget>(target));
+    return lowerByPlan<wgmma::Plan>(
+        module, op, cast<strategy::WgmmaTarget>(target), checksData);
   case strategy::KernelFamily::Tcgen05:
-    return lowerByPlan<tcgen05::Plan>(module, op,
-                                      cast<strategy::Tcgen05Target>(target));
+    return lowerByPlan<tcgen05::Plan>(
+        module, op, cast<strategy::Tcgen05Target>(target), checksData);
   }
   llvm_unreachable("a family that is none");
 }
@@ -147,7 +150,7 @@ struct ConvertGsgToWarpSpec
           return signalPassFailure();
         continue;
       }
-      if (failed(lowerMatmul(getOperation(), matmul, **kernels)))
+      if (failed(lowerMatmul(getOperation(), matmul, **kernels, dataChecks)))
         return signalPassFailure();
     }
   }

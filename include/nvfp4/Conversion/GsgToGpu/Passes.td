@@ -37,6 +37,11 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
     `quantize` and `dequantize` a thread has one block of values under one scale.
     For `route`, which takes at most 1024 experts and 32 slots, a warp has a token.
 
+    With `data-checks` kernels hold what they read of offsets, indices and global
+    scales against docs/Spec.md, and record the first violation of a call
+    (`warpspec.data_record`). With or without it none of them touches memory
+    outside of its operands.
+
     Before:
 
     ```mlir
@@ -58,11 +63,13 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
       vector.store %value, %p[%row, %column]
     ```
   }];
+  let options = [Option<"dataChecks", "data-checks", "bool", "false",
+    "Kernels check their data">];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::gpu::GPUDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"];
+    "::mlir::vector::VectorDialect", "::nvfp4::warpspec::WarpSpecDialect"];
 }
 
 #endif // NVFP4_CONVERSION_GSGTOGPU_PASSES_TD

@@ -57,6 +57,8 @@ private:
   /// the next group.
   llvm::SmallVector<Value> emitRow(Value group, mlir::ValueRange carried,
                                    bool isStored);
+  /// Checks what the row of `group` is made from, on a device.
+  void checkRow(Value group);
   /// The last group whose `key`, which does not decrease, is at most `value`.
   Value findLast(Value value, llvm::function_ref<Value(Value)> key);
 

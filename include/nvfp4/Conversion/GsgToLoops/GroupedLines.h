@@ -9,6 +9,7 @@
 #define NVFP4_CONVERSION_GSGTOLOOPS_GROUPEDLINES_H
 
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
+#include "nvfp4/Conversion/GsgToLoops/DataChecks.h"
 #include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 
 namespace nvfp4::gsg::loops {
@@ -31,9 +32,33 @@ struct GroupedLines {
   /// Neighbouring threads of a device have neighbouring lines, for memory in
   /// which those are columns; else neighbouring blocks.
   bool areColumns = false;
+  /// What kernels check of the groups and, where those do not start as `whole`,
+  /// of each of `scales`.
+  DataChecks checks;
+
+  /// Sets `checks` for `op`, whose operands `names` have the scales, and which
+  /// may have a global scale.
+  void addChecks(LoopBuilder &mb, mlir::Operation *op,
+                 llvm::ArrayRef<llvm::StringRef> names,
+                 mlir::Value globalScale = {});
+  /// In a kernel: entry `index` of the offsets or counts, i64.
+  DataChecks::GroupEntry readGroup(LoopBuilder &mb, mlir::Value index) const;
+  void checkGroup(LoopBuilder &mb, mlir::Value index) const {
+    checks.checkGroup(mb, readGroup(mb, index));
+  }
+  /// Whether `checks` has one of room for scales.
+  bool checksRoom() const;
+  /// Checks that the scales `tensor` have room for a group with `size`
+  /// positions along the cut dimension, i64, whose scales begin at `start`,
+  /// where `isKnown` says that the groups up to it keep the rule.
+  void checkRoom(LoopBuilder &mb, size_t tensor, mlir::Value isKnown,
+                 mlir::Value start, mlir::Value size) const;
 
   /// True if group boundaries cut lines.
   bool cutsLines() const;
+
+private:
+  llvm::SmallVector<std::string, 2> roomNames;
 };
 
 /// The entry of `value` that belongs to `group`: the value itself if it is a

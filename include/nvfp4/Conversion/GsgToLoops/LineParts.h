@@ -47,6 +47,11 @@ struct LinePart {
 void forEachPart(LoopBuilder &mb, const GroupedLines &lines,
                  llvm::function_ref<void(const LinePart &)> body);
 
+/// In a kernel: checks the global scale of a group, if `lines.checks` has it,
+/// in one thread of the group.
+void checkGlobalScale(LoopBuilder &mb, const GroupedLines &lines,
+                      const LinePart &part, mlir::Value globalScale);
+
 } // namespace nvfp4::gsg::loops
 
 #endif // NVFP4_CONVERSION_GSGTOLOOPS_LINEPARTS_H

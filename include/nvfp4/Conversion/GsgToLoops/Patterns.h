@@ -19,13 +19,15 @@ class RewritePatternSet;
 
 namespace nvfp4::gsg::loops {
 
-/// `quantize`, `dequantize`: those on memory of a device, or of the host.
+/// `quantize`, `dequantize`: those on memory of a device, or of the host. With
+/// `checksData` kernels check what they read (DataChecks.h).
 void populateQuantizationPatterns(mlir::RewritePatternSet &patterns,
-                                  bool onDevice);
+                                  bool onDevice, bool checksData = false);
 
 /// `relayout_scales`, `relayout_gate`: those on memory of a device, or of the
 /// host.
-void populateRelayoutPatterns(mlir::RewritePatternSet &patterns, bool onDevice);
+void populateRelayoutPatterns(mlir::RewritePatternSet &patterns, bool onDevice,
+                              bool checksData = false);
 
 } // namespace nvfp4::gsg::loops
 

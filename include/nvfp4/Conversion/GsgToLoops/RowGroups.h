@@ -24,15 +24,20 @@ public:
   using Value = mlir::Value;
 
   /// Emits what resolves `groups`. Without `grouping`, which may be null, each
-  /// matrix is a group.
+  /// matrix is a group. Kernels check the groups for `checked`, if it is there.
   RowGroups(LoopBuilder &mb, const MemRefParts &rows, GroupingAttr grouping,
-            Value groups);
+            Value groups, mlir::Operation *checked = nullptr);
 
   /// i64.
   Value getCount() const { return count; }
   /// The first row of a group and how many it has, i64.
   Value begin(Value group);
   Value size(Value group);
+
+  /// Whether kernels check counts of rows, each once; offsets are checked where
+  /// the table is filled.
+  bool checksCounts() const { return lines.checks && !table; }
+  void checkCount(Value group) { lines.checkGroup(mb, group); }
 
   void free();
 

@@ -67,9 +67,11 @@ def InsertTransfersPass : Pass<"gsg-insert-transfers"> {
 def ConvertGsgToWarpSpecPass
     : Pass<"convert-gsg-to-warpspec", "::mlir::ModuleOp"> {
   let summary = "make one kernel of warpspec of every product";
-  let options = [Option<
-    "target", "target", "std::string", /*default=*/"\"sm_100a\"",
-    "sm_90a, sm_100a, sm_103a or sm_100f">];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_100a\"",
+      "sm_90a, sm_100a, sm_103a or sm_100f">,
+    Option<"dataChecks", "data-checks", "bool", "false",
+      "Kernels check their data">];
   let description = [{
     Accepts modules whose products are in storage form on memrefs of the device
     (`gsg-insert-transfers`), with the layouts of `gsg-assign-scale-layout`,
@@ -92,6 +94,11 @@ def ConvertGsgToWarpSpecPass
     group offsets in device memory. Matrices of several groups are one matrix of
     rows for TMA; rows and columns of a tile that are not the group's are
     multiplied and not stored. What lies beyond K is zero.
+
+    With `data-checks` the role of the results, while it waits for its first tile
+    in block 0, holds group offsets, a single global scale and the factors of
+    packed weights against docs/Spec.md, and records the first violation of a
+    call (`warpspec.data_record`).
 
     The strategy of a product gives the tile and the number of stages; without one
     the tile is 128 x 128 with as many stages as fit. With `swap_ab` weights lie on M

@@ -13,6 +13,7 @@
 #define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_KERNELPARAMETERS_H
 
 #include "Launch.h"
+#include "nvfp4/Conversion/GsgToLoops/DataChecks.h"
 
 namespace nvfp4::gsg::kernels {
 
@@ -28,6 +29,16 @@ struct ProblemExtents {
 /// the next, whole 16 bytes.
 struct ResultPlace {
   mlir::Value memref, map, stride;
+};
+
+/// What the kernel checks: the group offsets, and what is here.
+struct CheckedData {
+  loops::DataChecks checks;
+  /// The one number of the global scale.
+  bool hasGlobalScale = false;
+  /// Factors of packed weights of `format`, f32, and how many, i32.
+  std::optional<BlockFormat> format;
+  mlir::Value factors, numFactors;
 };
 
 /// Values in the kernel; null for operands that the product does not have.
@@ -61,6 +72,7 @@ struct KernelParameters {
   mlir::Value seed;
   /// Of problems with extents of their own (ProblemTable.h).
   std::optional<Launch::Table> problems;
+  std::optional<CheckedData> checked;
   /// The host has chosen the rows of their tiles.
   bool hasTileRows = false;
   /// Ragged scales start as upper_bound; else where their rows do.

@@ -213,6 +213,10 @@ Value Launch::addLong(Value value) {
   return arith::OrIOp::create(device, loc, high, low);
 }
 
+Value Launch::addAddress(Value value) {
+  return addParameter(value, host.getI64Type());
+}
+
 Value Launch::addFloat(Value value) {
   return addParameter(value, host.getF32Type());
 }

@@ -72,6 +72,8 @@ public:
   mlir::Value addNumber(HostNumber number);
   /// An i64 in the kernel, of an i64 on the host: two parameters.
   mlir::Value addLong(mlir::Value value);
+  /// An address of the host, an i64 on both sides.
+  mlir::Value addAddress(mlir::Value value);
   /// An f32 in the kernel.
   mlir::Value addFloat(mlir::Value value);
   /// Boxes of `boxRows` rows of `boxBytes`, which is the span of the swizzle.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+#include "../Common/ProductChecks.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -128,5 +129,8 @@ void tcgen05::buildKernel(Launch &launch, const Plan &plan,
   Kernel kernel(context, plan, parameters.maps, buffers, rank);
   buildRoles(context, {{"load", 1, 0, [&] { buildLoadRole(kernel); }},
                        {"mma", 1, 0, [&] { buildMmaRole(kernel); }},
-                       {"epilogue", 4, 0, [&] { buildEpilogueRole(kernel); }}});
+                       {"epilogue", 4, 0, [&] {
+                          emitDataChecks(kernel, kTmemLanes);
+                          buildEpilogueRole(kernel);
+                        }}});
 }

@@ -11,6 +11,7 @@
 
 #include "Kernel.h"
 #include "../Common/ProblemTable.h"
+#include "../Common/ProductChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -44,7 +45,10 @@ void wgmma::buildKernel(Launch &launch, const Plan &plan,
   Kernel kernel(c, plan, parameters, buffers);
   buildRoles(
       c, {{"math", 4 * plan.warpgroups, plan.registers,
-           [&] { buildMathRole(kernel); }},
+           [&] {
+             emitDataChecks(kernel, plan.getThreads());
+             buildMathRole(kernel);
+           }},
           {"load", 1, plan.otherRegisters, [&] { buildLoadRole(kernel); }}});
 }
 

@@ -1,0 +1,74 @@
+// Kernels check what they read, where only bad data go, and no launch is added.
+// RUN: nvfp4-opt %s --convert-gsg-to-gpu=data-checks --cse | FileCheck %s
+// RUN: nvfp4-opt %s --convert-gsg-to-gpu --cse | FileCheck %s --check-prefix=WITHOUT
+
+// WITHOUT-NOT: warpspec.data_
+// WITHOUT-NOT: llvm.cmpxchg
+
+#global = #gpu.address_space<global>
+!x = memref<64x256xbf16, #global>
+!t = memref<256xi32, #global>
+!p = memref<256x256xbf16, #global>
+
+// The entry that names no row is looked at again, by one thread.
+// CHECK-LABEL: func.func @permute
+// CHECK-DAG: %[[RECORD:.*]] = warpspec.data_record
+// CHECK-DAG: %[[CHECKS:.*]] = warpspec.data_checks "{{.*}}data-checks.mlir:[[@LINE+14]]:{{[0-9]+}}: grouped_scaled_gemm.permute" [#warpspec.data_check<index, "permute_c4", "token_of_row">]
+// CHECK: gpu.launch
+// CHECK: %[[TOKEN:.*]] = arith.index_cast
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0
+// CHECK: %[[SOME:.*]] = arith.cmpi ne, %[[TOKEN]], %c-1
+// CHECK: %[[BAD:.*]] = arith.andi %[[FIRST]], %[[SOME]]
+// CHECK: scf.if %[[BAD]] {
+// CHECK: %[[ADDRESS:.*]] = llvm.inttoptr %[[RECORD]] : i64 to !llvm.ptr
+// CHECK: llvm.cmpxchg %[[ADDRESS]], %{{.*}}, %{{.*}} monotonic monotonic : !llvm.ptr, i64
+// CHECK: llvm.store %{{.*}}, %{{.*}} atomic release {alignment = 8 : i64} : i64, !llvm.ptr
+// CHECK-NOT: gpu.launch
+func.func @permute(%x: !x, %t: !t, %p: !p) {
+  grouped_scaled_gemm.permute(%x : !x) by(%t : !t) outs(%p : !p)
+  return
+}
+
+!q = !grouped_scaled_gemm.scaled<?x64, nvfp4, blocked, starts = compact>
+
+// The launch that fills the table of groups checks them and the room for their
+// scales; the one that quantises checks the only global scale.
+// CHECK-LABEL: func.func @quantize
+// CHECK: warpspec.data_checks {{.*}} [#warpspec.data_check<groups, "", "", [0, 1]>, #warpspec.data_check<room, "storage_c9", "rows of the scales of outs">, #warpspec.data_check<positive, "quantizer_c8", "global_scale">]
+// CHECK: gpu.launch
+// CHECK-COUNT-2: llvm.cmpxchg
+// CHECK: gpu.launch
+// CHECK: llvm.cmpxchg
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @quantize(%x: memref<?x64xbf16, #global>, %g: memref<4xi32, #global>, %s: memref<f32, #global>,
+                    %v: memref<?x32xi8, #global>, %c: memref<?x1x32x4x4xf8E4M3FN, #global>) {
+  grouped_scaled_gemm.quantize <trtllm>(%x : memref<?x64xbf16, #global>) groups(%g : memref<4xi32, #global>) as <ragged_rows, ends>
+      global_scale(%s : memref<f32, #global>)
+      outs(%v scaled_by %c : memref<?x32xi8, #global>, memref<?x1x32x4x4xf8E4M3FN, #global> as !q)
+  return
+}
+
+// Counts are checked by the first thread of their matrix.
+// CHECK-LABEL: func.func @sums
+// CHECK: warpspec.data_checks {{.*}} [#warpspec.data_check<groups, "", "", [2, 1]>]
+// CHECK: gpu.launch
+// CHECK: llvm.cmpxchg
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @sums(%x: memref<3x20x64xf32, #global>, %g: memref<3xi32, #global>, %y: memref<3x64xf32, #global>) {
+  grouped_scaled_gemm.sum_rows(%x : memref<3x20x64xf32, #global>) groups(%g : memref<3xi32, #global>) as <masked>
+      outs(%y : memref<3x64xf32, #global>)
+  return
+}
+
+// What has no such data has no checks.
+// CHECK-LABEL: func.func @glu
+// CHECK-NOT: warpspec.data
+// CHECK: return
+func.func @glu(%x: !x, %y: memref<64x128xbf16, #global>) {
+  grouped_scaled_gemm.glu <swiglu, gate = <halves, gate_first>>(%x : !x) outs(%y : memref<64x128xbf16, #global>)
+  return
+}
