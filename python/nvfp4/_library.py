@@ -192,6 +192,7 @@ def runtime() -> ctypes.CDLL:
         nvfp4_device_copy=(_I, _P, _P, _P, _S, _P), nvfp4_device_synchronize=(_I, _P),
         nvfp4_function_xla_handler=(_P, _P),
         nvfp4_function_prepare=(_I, _P, DLDevice),
+        nvfp4_function_take_violation=(_I, _P, DLDevice),
         nvfp4_function_workspace=(_I, _P, _P, _S, ctypes.POINTER(_S)),
         nvfp4_function_result_shapes=(_I, _P, _P, _S, _P, _S),
         nvfp4_function_run=(_I, _P, _P, _S, _P, _S, _P, _S, _P))

@@ -190,8 +190,17 @@ class DeviceFunction:
     def __init__(self, function: Function, device: str = "cuda"):
         self.function, self.device = function, device
         self._library = _library.runtime()
-        place = _library.DLDevice(*place_of(device))
-        raise_status(self._library.nvfp4_function_prepare(function._pointer, place))
+        self._place = _library.DLDevice(*place_of(device))
+        raise_status(self._library.nvfp4_function_prepare(function._pointer, self._place))
+
+    def check(self) -> None:
+        """:class:`DataError` if kernels have found data that break a constraint since the last such question: group offsets,
+        indices or factors in memory of the device. The message names the operation, the value and the nearest legal one.
+
+        It waits for nothing, so that work that is not done may still find something; synchronise the stream before to be
+        sure. Calls in all streams, and graphs that captured them, are meant. ``NVFP4_CHECK=sync`` in the environment makes
+        each call wait and raise the error itself."""
+        raise_status(self._library.nvfp4_function_take_violation(self.function._pointer, self._place))
 
     def _describe(self, arguments: Sequence[Any]) -> list[_View]:
         function = self.function

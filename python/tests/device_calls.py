@@ -12,8 +12,10 @@ from sim_driver import SimMemory
 
 
 @contextlib.contextmanager
-def calls_on(target):
-    """Within it, one-operation functions of the package run as kernels for ``target``: arrays are copied there and back."""
+def calls_on(target, checks=True):
+    """Within it, one-operation functions of the package run as kernels for ``target``: arrays are copied there and back.
+
+    What kernels find wrong with their data is an error as that of the CPU's code, unless ``checks`` is false."""
     memory, on_host = SimMemory(), (Call.program, Call.call)
 
     def program(call, *_):
@@ -29,6 +31,11 @@ def calls_on(target):
         for array, tensor in zip(call.arrays, placed):
             if tensor is not array and array.flags.writeable:
                 array[...] = memory.get(tensor)
+        try:
+            function.check()
+        except nvfp4.DataError as error:
+            if checks:
+                raise call.explain(error) from None
 
     Call.program, Call.call = program, call_on_device
     try:

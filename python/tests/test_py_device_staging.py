@@ -50,7 +50,7 @@ def test_scales_of_weights_that_the_host_refuses():
     for weights in (signed, infinite, apart):
         with pytest.raises(nvfp4.DataError):
             nvfp4.relayout(weights, layout="wgmma")
-        with calls_on("sm_90a"):
+        with calls_on("sm_90a", checks=False):
             packed = nvfp4.relayout(weights, layout="wgmma")
             y = nvfp4.grouped_matmul(np.ones((1, 128), ml_dtypes.bfloat16), packed)
         bad = {id(signed): [3], id(infinite): [5], id(apart): range(64)}[id(weights)]
@@ -110,7 +110,7 @@ def test_offsets_along_k_that_lie(rng, target):
     a, b = (make(rng, (rows, 96), "nvfp4", groups=groups, starts="whole") for rows in (72, 136))
     for ends in ([96, 7, 1000, -5], [-1, -1, -1, -1], [2**30, 2**30, 0, 2**31 - 1]):
         groups.groups[...] = ends
-        with calls_on(target):
+        with calls_on(target, checks=False):
             assert nvfp4.grouped_matmul(a, b, groups).shape == (4, 72, 136)
 
 
