@@ -19,7 +19,7 @@ from .compiler import Program, load
 from .device_functions import DeviceFunction, on_device
 from .errors import NVFP4Error
 
-__all__ = ["cached_path", "device_function", "device_program", "has_ptxas"]
+__all__ = ["cached_path", "check", "device_function", "device_program", "has_ptxas"]
 
 _FOLDER = "NVFP4_CACHE_DIR"
 _programs: dict[tuple[str, str], Any] = {}
@@ -87,6 +87,14 @@ def device_function(text: str, target: str, device: str) -> DeviceFunction:
 def is_loaded(text: str, target: str, device: str) -> bool:
     """Whether :func:`device_function` has it already."""
     return (text, target, device) in _functions
+
+
+def check() -> None:
+    """:meth:`DeviceFunction.check` of every such function, until one raises."""
+    with _lock:
+        functions = list(_functions.values())
+    for function in functions:
+        function.check()
 
 
 def forget() -> None:

@@ -13,15 +13,22 @@ from typing import Any, Optional, Union
 
 import torch
 
-from . import _torch_gradient, _torch_matmul  # noqa: F401
+from . import _device_programs, _torch_gradient, _torch_matmul  # noqa: F401
 from ._torch_layer import MoELayer, moe_layer
 from ._torch_linear import PackedLinear
 from ._torch_packed import PackedWeights
 from ._torch_scaled_mm import enable_scaled_mm
 from .errors import ArgumentError
 
-__all__ = ["MoELayer", "PackedLinear", "PackedWeights", "enable_scaled_mm", "grouped_matmul", "grouped_matmul_scaled",
+__all__ = ["MoELayer", "PackedLinear", "PackedWeights", "check", "enable_scaled_mm", "grouped_matmul", "grouped_matmul_scaled",
            "moe_layer", "quantize"]
+
+
+def check() -> None:
+    """:class:`nvfp4.DataError` if kernels of an operation or layer of this module have found bad data in memory of a GPU since
+    the last such question: group offsets that decrease, experts that do not exist. It waits for nothing, so synchronise before
+    to be sure; graphs that captured the operations are meant as well."""
+    _device_programs.check()
 
 
 def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: Union[torch.Tensor, PackedWeights],

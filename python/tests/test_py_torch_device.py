@@ -251,3 +251,16 @@ def test_packed_weights(rng):
         nvfp4.torch.grouped_matmul(*lhs, packed, ends=ends, layout="wgmma")
     with pytest.raises(nvfp4.ArgumentError, match="expected rhs_scales, or rhs as PackedWeights"):
         nvfp4.torch.grouped_matmul(*lhs, packed.values, ends=ends)
+
+
+def test_bad_offsets_are_told(rng, device):
+    """By one question for all operations; a good call says nothing."""
+    product = make_product(rng, ragged([3, 0, 5]), N, K, "nvfp4")
+    tensors, options = packed_arguments(product)
+    _torch_matmul._multiply(device, *tensors, dtype=torch.float32, **options)
+    nvfp4.torch.check()
+    tensors[4] = torch.full_like(tensors[4], -3)
+    _torch_matmul._multiply(device, *tensors, dtype=torch.float32, **options)
+    with pytest.raises(nvfp4.DataError, match=r"matmul: expected group .*\[\d\] to be in .*, but got -3 \[grouping_c6\]"):
+        nvfp4.torch.check()
+    nvfp4.torch.check()
