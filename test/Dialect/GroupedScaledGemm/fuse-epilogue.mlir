@@ -76,6 +76,35 @@ func.func @defined_tail(%a: !a, %b: !b, %ends: tensor<4xi32>,
 
 // -----
 
+// Zeros outside every group are zeros behind the activation, too; they get the
+// other sign where a number below zero is added to the second factor.
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<4x64x64, nvfp4>
+
+// CHECK-LABEL: func @zero_tail(
+// CHECK:         grouped_scaled_gemm.matmul {{.*}} activation = <swiglu, gate = <halves, gate_first>, beta = 1.0{{.*}}tail = #grouped_scaled_gemm<tail zero>
+// CHECK-NOT:     grouped_scaled_gemm.glu
+// CHECK:         grouped_scaled_gemm.matmul {{.*}} outs(%{{.*}} : tensor<16x64xf32>)
+// CHECK:         grouped_scaled_gemm.glu {{.*}} beta = -1.0
+func.func @zero_tail(%a: !a, %b: !b, %ends: tensor<4xi32>) -> (tensor<16x32xf32>, tensor<16x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %y = tensor.empty() : tensor<16x32xf32>
+  %d = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<4xi32>) lhs(%a : !a) rhs(%b : !b)
+      outs(%z : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %g = grouped_scaled_gemm.glu <swiglu, gate = <halves, gate_first>, beta = 1.0>(%d : tensor<16x64xf32>)
+      outs(%y : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %d2 = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<4xi32>) lhs(%a : !a) rhs(%b : !b)
+      outs(%z : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %h = grouped_scaled_gemm.glu <swiglu, gate = <halves, gate_first>, beta = -1.0>(%d2 : tensor<16x64xf32>)
+      outs(%y : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %g, %h : tensor<16x32xf32>, tensor<16x32xf32>
+}
+
+// -----
+
 // A result that was rounded before it was quantised is left alone.
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>

@@ -14,6 +14,8 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -65,6 +67,14 @@ bool coversAllRows(MatmulOp matmul) {
   return getForm(matmul.getGrouping()).coversRows();
 }
 
+/// True if rows of the result that belong to no group are zero.
+bool isZeroOutsideGroups(MatmulOp matmul) {
+  if (matmul.getTail() == TailMode::Zero)
+    return true;
+  auto fill = matmul.getOut().getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.value(), m_PosZeroFloat());
+}
+
 /// Moves `glu` into the product of its operand.
 struct FuseGlu : OpRewritePattern<GluOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -86,8 +96,12 @@ struct FuseGlu : OpRewritePattern<GluOp> {
     if (matmul.getProb() &&
         matmul.getProbPosition() == ProbPosition::PostActivation)
       return rewriter.notifyMatchFailure(op, "prob follows the activation");
-    // Rows outside every group: glu reads what the product left there.
-    if (!coversAllRows(matmul) &&
+    // Rows outside every group: glu reads what the product left there, and
+    // makes zeros of zeros, but for -0 with a negative beta.
+    bool isZeroOutside = !coversAllRows(matmul) &&
+                         isZeroOutsideGroups(matmul) &&
+                         !op.getActivation().getBeta().getValue().isNegative();
+    if (!coversAllRows(matmul) && !isZeroOutside &&
         !(isUndefined(matmul.getOut()) && isUndefined(op.getOut()) &&
           matmul.getTail() == TailMode::Preserve))
       return rewriter.notifyMatchFailure(op, "rows outside groups are defined");
@@ -123,6 +137,8 @@ struct FuseGlu : OpRewritePattern<GluOp> {
     fused.getOutMutable().assign(op.getOut());
     fused.setActivationAttr(activation);
     fused.setMath(op.getMath());
+    if (isZeroOutside)
+      fused.setTail(TailMode::Zero);
     rewriter.replaceOp(op, fused->getResults().back());
     if (keepsPreactivation)
       rewriter.replaceOp(matmul, fused->getResult(0));

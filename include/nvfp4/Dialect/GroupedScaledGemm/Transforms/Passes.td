@@ -134,7 +134,8 @@ def FuseEpiloguePass : Pass<"gsg-fuse-epilogue"> {
 
     - `glu` of the result of a product without activation and quantiser, if
       that result is f32, or bf16 (the epilogue then rounds with `round_bf16`).
-      A pre-activation that has other uses stays, as `preact_outs`;
+      A pre-activation that has other uses stays, as `preact_outs`. Rows outside
+      every group are zero afterwards (`tail = zero`) if they were zero;
     - `quantize` of an f32 result, if both name the same groups and the result
       has no other use.
 
