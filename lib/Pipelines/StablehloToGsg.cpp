@@ -27,10 +27,14 @@ void nvfp4::buildStablehloToGsgPipeline(OpPassManager &pm,
   pm.addPass(target::createPackEntryPointsPass());
   gsg::RaiseToGroupedScaledGemmPassOptions raise;
   raise.moveGlobalScales = options.moveGlobalScales;
-  raise.explain = options.explain;
-  pm.addPass(gsg::createRaiseToGroupedScaledGemmPass(raise));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  // What works on the result of a product is raised where that is no longer
+  // behind several changes of shape.
+  for (bool isLast : {false, true}) {
+    raise.explain = isLast && options.explain;
+    pm.addPass(gsg::createRaiseToGroupedScaledGemmPass(raise));
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  }
 }
 
 void nvfp4::registerStablehloToGsgPipeline() {

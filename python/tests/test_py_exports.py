@@ -24,6 +24,10 @@ GROUPING = {"jax_mixtral": ["ragged_rows"] * 2, "jax_qwen3": ["ragged_rows"] * 2
             "torch_mixtral": ["ragged_rows"] * 2, "torch_gpt_oss": ["batched"] * 2}
 
 
+# Layers whose SwiGLU the first product computes as it goes.
+FUSED = {"jax_mixtral", "jax_qwen3", "jax_all_experts", "torch_mixtral"}
+
+
 def test_every_exported_file_is_tested():
     assert {path.stem for path in FOLDER.glob("*.mlir")} == GROUPING.keys()
 
@@ -31,6 +35,8 @@ def test_every_exported_file_is_tested():
 def compile_layer(name, text):
     program = nvfp4.compile(text, pipeline=PIPELINE)
     assert re.findall(r"grouped_scaled_gemm\.matmul <(\w+)", program.ir()) == GROUPING[name]
+    activations = re.findall(r"matmul <.* activation = <(\w+)", program.ir("gsg-fuse-epilogue"))
+    assert activations == ["swiglu"] * (name in FUSED)
     return program
 
 

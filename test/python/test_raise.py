@@ -302,6 +302,27 @@ def test_guarded_look_ups():
     np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
 
 
+@pytest.mark.parametrize("name", ["halves", "clamped", "permuted"])
+def test_written_out_swiglu(name):
+    rng = np.random.default_rng(17)
+    x = rng.integers(-2, 3, (8, 64)).astype(ml_dtypes.bfloat16)
+    w, ws = rng.integers(0, 256, (64, 32), np.uint8), np.full((64, 4), 2.0**-3, ml_dtypes.float8_e4m3fn).view(np.uint8)
+    z = x.astype(np.float64) @ (unpack(w) * 2.0**-3).T
+    places = rng.permutation(8).astype(np.int32)
+    gate, up = (z[:, ::2], z[:, 1::2]) if name == "clamped" else (z[:, :32], z[:, 32:])
+    slope = 1
+    if name == "permuted":
+        gate, up = up[places], gate[places]
+    if name == "clamped":
+        gate, up, slope = np.minimum(gate, 7), np.clip(up, -7, 7) + 1, 1.702
+        assert (z > 7).any() and (z < -7).any()
+    expected = gate * up / (1 + np.exp(-slope * gate))
+    got = getattr(module(name, file="raise-glu.mlir"), name)(x, w, ws, *([places] if name == "permuted" else []))
+    # Products are exact; bf16 has 8 bits, and the arithmetic of f32 gives 20.
+    bound = (2.0**-8 if name == "halves" else 0) + 2.0**-20
+    assert (np.abs(got.astype(np.float64).reshape(8, 32) - expected) <= bound * np.abs(expected)).all()
+
+
 @pytest.mark.parametrize("name", ["added", "all_experts", "all_experts_with_factors"])
 def test_rows_behind_columns(name):
     rng = np.random.default_rng(16)

@@ -13,6 +13,7 @@
 
 #include "MakeProduct.h"
 #include "MatchContraction.h"
+#include "RaiseGlu.h"
 #include "TosaProduct.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -240,19 +241,7 @@ void nvfp4::gsg::populateRaiseToGroupedScaledGemmPatterns(
   patterns.add<RaiseContraction, RaiseDepthLoop, RaiseGroupLoop>(
       patterns.getContext(), options);
   populateWriteOutTosaProductPatterns(patterns);
-}
-
-/// Whether `value` is what a product computes, perhaps in another shape.
-static bool isOfProduct(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (isa<MatmulOp>(op))
-      return true;
-    if (!isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             tensor::ExtractSliceOp>(op))
-      return false;
-    value = op->getOperand(0);
-  }
-  return false;
+  populateRaiseGluPatterns(patterns);
 }
 
 /// Why an operation on the elements of a product stays behind it.

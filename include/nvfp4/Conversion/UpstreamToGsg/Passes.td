@@ -93,6 +93,11 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     Rows of bf16 or f16 may be behind the columns in a result of known extents, which
     then is a transposed product.
 
+    SwiGLU that is written out on the columns of a product, gate * (up + beta) /
+    (1 + exp(-alpha * gate)) in any order of its factors in f32, with clamps that
+    NaN goes through, becomes `glu`, which `gsg-fuse-epilogue` moves into the
+    product. `glu` has the accuracy of its own exponential function.
+
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.
 
