@@ -25,7 +25,7 @@ GROUPING = {"jax_mixtral": ["ragged_rows"] * 2, "jax_qwen3": ["ragged_rows"] * 2
 
 
 # Layers whose SwiGLU the first product computes as it goes.
-FUSED = {"jax_mixtral", "jax_qwen3", "jax_all_experts", "torch_mixtral"}
+FUSED = GROUPING.keys() - {"jax_ragged", "jax_linear"}
 
 
 def test_every_exported_file_is_tested():
@@ -37,6 +37,7 @@ def compile_layer(name, text):
     assert re.findall(r"grouped_scaled_gemm\.matmul <(\w+)", program.ir()) == GROUPING[name]
     activations = re.findall(r"matmul <.* activation = <(\w+)", program.ir("gsg-fuse-epilogue"))
     assert activations == ["swiglu"] * (name in FUSED)
+    assert program.ir().count(" bias(") == 2 * name.endswith("gpt_oss")
     return program
 
 

@@ -302,6 +302,24 @@ def test_guarded_look_ups():
     np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
 
 
+@pytest.mark.parametrize("name", ["dense", "looked_up"])
+def test_biases(name):
+    rng = np.random.default_rng(18)
+    shape = (16,) if name == "dense" else (4, 16)
+    x = rng.integers(-8, 9, (8, 64)).astype(ml_dtypes.bfloat16)
+    w = rng.integers(-8, 9, (*shape, 64)).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+    ws, bias = e8m0_scales(rng, (*shape, 2)), rng.integers(-64, 64, shape).astype(np.float32)
+    weights = decode(w, ml_dtypes.float8_e4m3fn) * spread(decode(ws, ml_dtypes.float8_e8m0fnu), 32)
+    if name == "dense":
+        last = rng.integers(-64, 64, (8, 16)).astype(np.float32)
+        expected = x.astype(np.float64) @ weights.T + bias + last
+    else:
+        last = rng.integers(0, 4, 8).astype(np.int32)
+        expected = np.einsum("mk,mnk->mn", x.astype(np.float64), weights[last]) + bias[last]
+    got = getattr(module(name, file="raise-bias.mlir"), name)(x, w, ws, bias, last)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
 @pytest.mark.parametrize("name", ["halves", "clamped", "permuted"])
 def test_written_out_swiglu(name):
     rng = np.random.default_rng(17)

@@ -49,6 +49,25 @@ bool HloOp::isResultUnsigned() const {
   return hasNoSign(op->getResult(0).getType());
 }
 
+/// `number`, an integer with or without a sign, or a float, as `type`; null if
+/// it is not converted here.
+static TypedAttr convertNumber(TypedAttr number, bool isUnsigned, Type type) {
+  auto to = dyn_cast<FloatType>(type);
+  if (!number || !to)
+    return {};
+  APFloat value(to.getFloatSemantics());
+  if (auto integer = dyn_cast<IntegerAttr>(number)) {
+    value.convertFromAPInt(integer.getValue(), !isUnsigned,
+                           APFloat::rmNearestTiesToEven);
+  } else {
+    bool losesInfo;
+    value = cast<FloatAttr>(number).getValue();
+    value.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+  }
+  return FloatAttr::get(type, value);
+}
+
 TypedAttr HloOp::getSplat(unsigned i) const {
   Operation *source = op->getOperand(i).getDefiningOp();
   while (source &&
@@ -56,6 +75,10 @@ TypedAttr HloOp::getSplat(unsigned i) const {
                              "stablehlo.slice", "stablehlo.transpose"},
                             source->getName().getStringRef()))
     source = source->getOperand(0).getDefiningOp();
+  if (source && source->getName().getStringRef() == "stablehlo.convert")
+    return convertNumber(HloOp(source, source->getOperands()).getSplat(0),
+                         hasNoSign(source->getOperand(0).getType()),
+                         getElementTypeOrSelf(source->getResult(0).getType()));
   if (!source || source->getName().getStringRef() != "stablehlo.constant")
     return {};
   auto value = source->getAttrOfType<DenseElementsAttr>("value");

@@ -111,7 +111,7 @@ void ContractionMatcher::splitLoop(unsigned loop, int64_t inner) {
       {dim(loop) % inner, dim(first + 1)},
       {dim(loop), dim(first) * inner + dim(first + 1)}};
   auto split = [&](AffineExpr expr) { return simplify(expr.replace(parts)); };
-  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
+  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals, biases))
     factor.mapIndices(split);
   lookups[expert] = mapIndices(lookups[expert], split);
 }
@@ -158,10 +158,11 @@ bool ContractionMatcher::leaveLookup() {
       (numChoices && numChoices != extents[Batch]))
     return fail("expected a known number of experts, each with a matrix"),
            false;
-  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
+  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals, biases))
     for (AffineExpr &index : factor.indices)
       index = index == symbol ? dim(Batch) : index;
-  for (const Factor &factor : llvm::concat<Factor>(codes, scales, globals))
+  for (const Factor &factor :
+       llvm::concat<Factor>(codes, scales, globals, biases))
     if (findLookup(factor) != -1)
       return fail("expected codes, scales and further factors of one expert, "
                   "but got another number that is looked up"),

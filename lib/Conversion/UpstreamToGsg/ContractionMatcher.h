@@ -32,12 +32,15 @@ public:
   /// `groups`, `depth`: loops whose step `op` is, or null. `allowLookups`:
   /// weights may be looked up for each row. `allowHalves`: tensors of f4E2M1FN
   /// may be unpacked from bytes; else they are taken for what they are.
+  /// `adder`: adds a bias to the results and is a part of the product; or null.
   ContractionMatcher(mlir::linalg::LinalgOp op, const GroupLoop *groups,
                      const DepthLoop *depth, const RaiseOptions &options,
-                     bool allowLookups, bool allowHalves, std::string &reason)
+                     bool allowLookups, bool allowHalves, std::string &reason,
+                     mlir::linalg::LinalgOp adder = {})
       : op(op), groups(groups), depth(depth), options(options),
         allowLookups(allowLookups), allowHalves(allowHalves), reason(reason),
-        context(op.getContext()), ranges(op.getStaticLoopRanges()) {}
+        context(op.getContext()), adder(adder),
+        ranges(op.getStaticLoopRanges()) {}
 
   std::optional<ScaledContraction> match();
 
@@ -62,6 +65,9 @@ private:
   mlir::AffineExpr zero() { return mlir::getAffineConstantExpr(0, context); }
 
   std::optional<Product> traceProduct();
+  /// What `adder` adds, as an element of a tensor.
+  bool traceBias(ElementTrace &trace);
+  std::optional<Arrangement> describeBias();
   bool leaveDepthLoop(Product &product);
   bool readsAllDepth(const Factor &factor);
   std::optional<Product> traceChosen(ElementTrace &trace,
@@ -104,9 +110,12 @@ private:
   bool otherHalves = false;
   std::string &reason;
   mlir::MLIRContext *context;
+  mlir::linalg::LinalgOp adder;
 
   /// Without scales for the rows, codes[0] are the rows.
   llvm::SmallVector<Factor> codes, scales, globals;
+  /// One if there is an `adder`, of f32, f16 or bf16.
+  llvm::SmallVector<Factor> biases;
   llvm::SmallVector<Slice> slices;
   llvm::SmallVector<ExpressionRef> lookups;
   bool hasPlainRows = false;

@@ -121,14 +121,15 @@ Value nvfp4::gsg::makeProduct(OpBuilder &b, Location loc,
   if (product.readsDestination && !product.routing)
     beta = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0f));
   auto grouping = GroupingAttr::get(b.getContext(), product.kind, offsets, 1);
+  Value bias = product.bias ? arrange(b, loc, *product.bias) : Value();
   Value lhs = makeOperand(b, loc, product.lhs, tokens);
   Value rhs = makeOperand(b, loc, product.rhs);
   return MatmulOp::create(
              b, loc, out.getType(), grouping, groups, lhs,
              /*lhs_scales=*/ValueRange(), /*lhs_types=*/ArrayAttr(), rhs,
              /*rhs_scales=*/ValueRange(), /*rhs_types=*/ArrayAttr(), alpha,
-             /*bias=*/Value(), /*prob=*/Value(), ProbPosition::PostActivation,
-             beta, /*addend=*/Value(), ActivationAttr(),
+             bias, /*prob=*/Value(), ProbPosition::PostActivation, beta,
+             /*addend=*/Value(), ActivationAttr(),
              /*outer_gate=*/GateAttr(), /*activation_params=*/Value(),
              /*row=*/ValueRange(), /*column=*/ValueRange(),
              /*group=*/ValueRange(), QuantizerAttr(), /*global_scale=*/Value(),

@@ -43,6 +43,25 @@ static Value getTerm(linalg::LinalgOp op) {
                                : Value();
 }
 
+/// What `adder` adds to the results of `op`, in its body; null if it does
+/// anything else.
+static Value getBias(linalg::LinalgOp op, linalg::LinalgOp adder) {
+  auto add = adder.getBlock()
+                 ->getTerminator()
+                 ->getOperand(0)
+                 .getDefiningOp<arith::AddFOp>();
+  for (unsigned side = 0; add && side < 2; ++side) {
+    auto argument = dyn_cast<BlockArgument>(add->getOperand(side));
+    if (!argument || argument.getOwner() != adder.getBlock())
+      continue;
+    OpOperand *operand = adder.getMatchingOpOperand(argument);
+    if (operand->get() == op->getResult(0) && adder.isDpsInput(operand) &&
+        adder.getMatchingIndexingMap(operand).isIdentity())
+      return add->getOperand(1 - side);
+  }
+  return {};
+}
+
 /// The terms of the sum that `choice` takes the results of.
 std::optional<Product> ContractionMatcher::traceChosen(ElementTrace &trace,
                                                        const Product &choice) {
@@ -95,6 +114,7 @@ std::optional<Product> ContractionMatcher::traceProduct() {
   std::optional<Product> product = trace.trace(trace.getScalar(term, op, dims));
   if (product && !product->isNarrow() && product->mask && product->mask->expert)
     product = traceChosen(trace, *product);
+  bool isComplete = !adder || (product && traceBias(trace));
   slices.assign(trace.getSlices().begin(), trace.getSlices().end());
   lookups.assign(trace.getLookups().begin(), trace.getLookups().end());
   if (!product)
@@ -106,9 +126,44 @@ std::optional<Product> ContractionMatcher::traceProduct() {
   }
   if (!term.getType().isF32())
     return fail("expected a sum in f32, but got {0}", print(term.getType()));
+  if (!isComplete)
+    return std::nullopt;
   if (depth && !leaveDepthLoop(*product))
     return fail("expected parts of K, of tensors outside the loop over them");
   return product;
+}
+
+bool ContractionMatcher::traceBias(ElementTrace &trace) {
+  AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!out.isProjectedPermutation() ||
+      out.getNumResults() != op.getNumParallelLoops())
+    return false;
+  Element element = trace.getScalar(getBias(op, adder), adder,
+                                    SmallVector<AffineExpr>(out.getResults()));
+  if (isa_and_nonnull<arith::ExtFOp>(element.getOp()))
+    element = trace.getOperand(element, 0);
+  Type type = element.getType();
+  if (!element.tensor || !(type.isF32() || type.isF16() || type.isBF16()))
+    return false;
+  biases.push_back({element.tensor, element.place, type, {}});
+  return true;
+}
+
+std::optional<Arrangement> ContractionMatcher::describeBias() {
+  const Factor &bias = biases[0];
+  // Rows outside every group get none.
+  if (groups || depth || mask || numChoices || uses(bias, Row) ||
+      uses(bias, Slot) || uses(bias, Depth))
+    return std::nullopt;
+  SmallVector<int64_t> shape = {extents[Column]};
+  SmallVector<AffineExpr> target = {dim(Column)};
+  if (uses(bias, Batch)) {
+    shape.insert(shape.begin(), extents[Batch]);
+    target.insert(target.begin(), dim(Batch));
+  }
+  if (ShapedType::isDynamicShape(shape))
+    return std::nullopt;
+  return arrange(bias, shape, target, "a bias of columns");
 }
 
 std::optional<ScaledContraction> ContractionMatcher::match() {
@@ -116,7 +171,7 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
   if (!product || !splitFactors(*product) || !takeLookup() || !groupLoops() ||
       !assignScales())
     return std::nullopt;
-  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals))
+  for (Factor &factor : llvm::concat<Factor>(codes, scales, globals, biases))
     substitute(factor);
   if (depth)
     for (const Factor &factor : llvm::concat<Factor>(codes, scales))
@@ -187,6 +242,8 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
           .getShape();
   if (own.size() != result.outShape.size() && ShapedType::isDynamicShape(inner))
     return fail("expected a result whose inner extents are known");
+  if (adder && !(result.bias = describeBias()))
+    return std::nullopt;
   result.isTransposed = isTransposed;
   result.globals = std::move(globals);
   result.readsDestination = !isZeroFilled(
@@ -199,18 +256,18 @@ std::optional<ScaledContraction> ContractionMatcher::match() {
 static std::optional<ScaledContraction>
 matchContraction(linalg::LinalgOp op, const GroupLoop *groups,
                  const DepthLoop *depth, const RaiseOptions &options,
-                 std::string &reason) {
+                 std::string &reason, linalg::LinalgOp adder = {}) {
   reason.clear();
   bool allowLookups = !groups && !depth;
   ContractionMatcher matcher(op, groups, depth, options, allowLookups,
-                             /*allowHalves=*/true, reason);
+                             /*allowHalves=*/true, reason, adder);
   std::optional<ScaledContraction> product = matcher.match();
   std::string ownReason;
   if (matcher.hasLookups() && !(product && product->routing)) {
     // Weights that were looked up may still be a tensor like any other.
     product = ContractionMatcher(op, groups, depth, options,
                                  /*allowLookups=*/false, /*allowHalves=*/true,
-                                 ownReason)
+                                 ownReason, adder)
                   .match();
     if (product || reason.empty() ||
         (!matcher.isRouted() && !ownReason.empty()))
@@ -220,7 +277,7 @@ matchContraction(linalg::LinalgOp op, const GroupLoop *groups,
   if (!product && matcher.hasOtherHalves())
     product = ContractionMatcher(op, groups, depth, options,
                                  /*allowLookups=*/false, /*allowHalves=*/false,
-                                 ownReason)
+                                 ownReason, adder)
                   .match();
   return product;
 }
@@ -238,6 +295,24 @@ std::optional<ScaledContraction>
 nvfp4::gsg::matchContraction(linalg::LinalgOp op, const RaiseOptions &options,
                              std::string &reason) {
   return ::matchContraction(op, nullptr, nullptr, options, reason);
+}
+
+linalg::LinalgOp nvfp4::gsg::findAdder(linalg::LinalgOp op) {
+  if (op->getNumResults() != 1 || !op->hasOneUse())
+    return {};
+  auto adder = dyn_cast<linalg::LinalgOp>(*op->user_begin());
+  bool isAdder =
+      isElementwise(adder) && getBias(op, adder) &&
+      adder.getMatchingIndexingMap(adder.getDpsInitOperand(0)).isIdentity() &&
+      adder->getResult(0).getType() == op->getResult(0).getType();
+  return isAdder ? adder : linalg::LinalgOp();
+}
+
+std::optional<ScaledContraction>
+nvfp4::gsg::matchBiased(linalg::LinalgOp op, linalg::LinalgOp adder,
+                        const RaiseOptions &options) {
+  std::string reason;
+  return ::matchContraction(op, nullptr, nullptr, options, reason, adder);
 }
 
 std::optional<ScaledContraction>

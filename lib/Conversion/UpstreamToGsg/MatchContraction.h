@@ -26,6 +26,15 @@ std::optional<ScaledContraction> matchContraction(mlir::linalg::LinalgOp op,
                                                   const RaiseOptions &options,
                                                   std::string &reason);
 
+/// The operation that adds a bias to the results of `op`, which has no other
+/// use; null if there is none.
+mlir::linalg::LinalgOp findAdder(mlir::linalg::LinalgOp op);
+
+/// The product that `op` and `adder` are.
+std::optional<ScaledContraction> matchBiased(mlir::linalg::LinalgOp op,
+                                             mlir::linalg::LinalgOp adder,
+                                             const RaiseOptions &options);
+
 /// The same of a loop over parts of K, as one product. The operands lie outside
 /// the loop.
 std::optional<ScaledContraction> matchContraction(const DepthLoop &depth,

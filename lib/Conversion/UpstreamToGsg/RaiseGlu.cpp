@@ -66,11 +66,22 @@ public:
   std::optional<Glu> match(linalg::LinalgOp op);
 
 private:
-  std::optional<double> getConstant(const Element &element) const {
+  std::optional<double> getConstant(const Element &element) {
+    // JAX converts whole numbers where they are used, and torch-mlir those of
+    // f64.
+    APInt whole;
+    if (isa_and_nonnull<arith::SIToFPOp>(element.getOp()) &&
+        matchPattern(getOperand(element, 0).value, m_ConstantInt(&whole)))
+      return whole.getSExtValue();
+    bool losesInfo,
+        isRounded = isa_and_nonnull<arith::TruncFOp>(element.getOp());
     APFloat number(APFloat::IEEEdouble());
-    if (!matchPattern(element.value, m_ConstantFloat(&number)))
+    if (!matchPattern(isRounded ? getOperand(element, 0).value : element.value,
+                      m_ConstantFloat(&number)))
       return std::nullopt;
-    bool losesInfo;
+    if (isRounded)
+      number.convert(cast<FloatType>(element.getType()).getFloatSemantics(),
+                     APFloat::rmNearestTiesToEven, &losesInfo);
     number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
                    &losesInfo);
     return number.convertToDouble();
@@ -82,6 +93,13 @@ private:
   /// The other operand of an operation of two, and the number.
   std::optional<std::pair<Element, double>> splitNumber(const Element &element);
   std::optional<std::pair<Column, double>> getScaled(Element element);
+  struct Bounded {
+    Element element;
+    double bound;
+    bool isHigh;
+  };
+  /// The operands of one side of a clamp.
+  std::optional<Bounded> getBounded(const Element &element);
   std::optional<Column> getColumn(Element element);
 };
 
@@ -132,18 +150,41 @@ GluMatcher::getScaled(Element element) {
   return std::nullopt;
 }
 
+std::optional<GluMatcher::Bounded>
+GluMatcher::getBounded(const Element &element) {
+  Operation *op = element.getOp();
+  if (isa_and_nonnull<arith::MinimumFOp, arith::MaximumFOp>(op)) {
+    auto bounded = splitNumber(element);
+    return bounded ? std::optional(Bounded{bounded->first, bounded->second,
+                                           isa<arith::MinimumFOp>(op)})
+                   : std::nullopt;
+  }
+  // torch-mlir compares; it drops a NaN that torch lets through, as glu does.
+  auto select = dyn_cast_or_null<arith::SelectOp>(op);
+  auto compare =
+      select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+  if (!compare || compare.getLhs() != select.getFalseValue() ||
+      compare.getRhs() != select.getTrueValue())
+    return std::nullopt;
+  using Predicate = arith::CmpFPredicate;
+  auto isOneOf = [&](ArrayRef<Predicate> predicates) {
+    return llvm::is_contained(predicates, compare.getPredicate());
+  };
+  bool isHigh = isOneOf({Predicate::OGT, Predicate::UGT});
+  std::optional<double> bound = getConstant(getOperand(element, 1));
+  if (!bound || (!isHigh && !isOneOf({Predicate::OLT, Predicate::ULT})))
+    return std::nullopt;
+  return Bounded{getOperand(element, 2), *bound, isHigh};
+}
+
 std::optional<Column> GluMatcher::getColumn(Element element) {
   Column column;
-  // NaN goes through these; other ways to clamp may drop it.
-  while (
-      isa_and_nonnull<arith::MinimumFOp, arith::MaximumFOp>(element.getOp())) {
-    bool isHigh = isa<arith::MinimumFOp>(element.getOp());
-    auto bounded = splitNumber(element);
-    std::optional<double> &bound = isHigh ? column.high : column.low;
-    if (!countStep() || !bounded || bound)
+  while (std::optional<Bounded> bounded = getBounded(element)) {
+    std::optional<double> &bound = bounded->isHigh ? column.high : column.low;
+    if (!countStep() || bound)
       return std::nullopt;
-    bound = bounded->second;
-    element = bounded->first;
+    bound = bounded->bound;
+    element = bounded->element;
   }
   if (isa_and_nonnull<arith::ExtFOp>(element.getOp()))
     element = getOperand(element, 0);

@@ -102,8 +102,17 @@ struct RaiseContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
     if (isChosenFrom(op))
       return rewriter.notifyMatchFailure(op, "is one product with the choice "
                                              "of an expert for each row");
-    rewriter.replaceOp(op, makeResult(rewriter, op.getLoc(), *product,
-                                      op.getDpsInitOperand(0)->get()));
+    linalg::LinalgOp adder = findAdder(op);
+    std::optional<ScaledContraction> biased =
+        adder ? matchBiased(op, adder, options) : std::nullopt;
+    if (biased)
+      rewriter.setInsertionPoint(adder);
+    Value result =
+        makeResult(rewriter, op.getLoc(), biased ? *biased : *product,
+                   op.getDpsInitOperand(0)->get());
+    if (biased)
+      rewriter.replaceOp(adder, result);
+    rewriter.replaceOp(op, result);
     return success();
   }
 

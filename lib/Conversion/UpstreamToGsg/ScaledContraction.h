@@ -65,6 +65,8 @@ struct ScaledContraction {
   /// Numbers that become `alpha`, read at indices in which dimension 0 is the
   /// number of the matrix.
   llvm::SmallVector<Factor> globals;
+  /// If set, [N] or [count, N], which are added to each row.
+  std::optional<Arrangement> bias;
   /// False if the destination is filled with zero.
   bool readsDestination = true;
 };

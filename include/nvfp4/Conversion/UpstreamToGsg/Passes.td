@@ -93,10 +93,12 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     Rows of bf16 or f16 may be behind the columns in a result of known extents, which
     then is a transposed product.
 
+    A number for each column that is added to all rows of a product, or of an
+    expert whose weights are looked up, is its bias, if nothing else reads the sums.
     SwiGLU that is written out on the columns of a product, gate * (up + beta) /
-    (1 + exp(-alpha * gate)) in any order of its factors in f32, with clamps that
-    NaN goes through, becomes `glu`, which `gsg-fuse-epilogue` moves into the
-    product. `glu` has the accuracy of its own exponential function.
+    (1 + exp(-alpha * gate)) in any order of its factors in f32, perhaps clamped,
+    becomes `glu`, which `gsg-fuse-epilogue` moves into the product. `glu` has the
+    accuracy of its own exponential function, and NaN goes through its clamps.
 
     Sums keep their terms but not their order. Scales in E4M3 must not be negative,
     as no quantiser makes them: a negative one makes NaN.
