@@ -53,6 +53,7 @@ std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path,
     options.report(problem);
     return nullptr;
   }
+  bool isStablehlo = (*buffer)->getBuffer().contains("stablehlo.");
   auto state = std::make_unique<State>();
   DialectRegistry registry;
   mlir::registerAllDialects(registry);
@@ -69,6 +70,9 @@ std::unique_ptr<ParsedModule> ParsedModule::parse(const std::string &path,
   // none may be left by them.
   state->context.allowUnregisteredDialects(!options.passPipeline.empty());
   state->module = parseSourceFile<ModuleOp>(state->sources, &state->context);
+  if (!state->module && isStablehlo && options.passPipeline.empty())
+    options.report("StableHLO is read, in MLIR's generic form, with "
+                   "--pass-pipeline='builtin.module(stablehlo-to-gsg)'");
   if (!state->module ||
       failed(runPassPipeline(*state->module, options.passPipeline,
                              options.report)))
