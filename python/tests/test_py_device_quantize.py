@@ -108,6 +108,6 @@ def test_bad_offsets_stay_inside(rng):
     outside."""
     groups = nvfp4.ragged_rows(ends=np.array([16, 32, 48, 60], np.int32))
     groups.groups[...] = [40, 7, 1000, -5]
-    with calls_on("sm_90a"):
+    with calls_on("sm_90a", checks=False):
         result = nvfp4.quantize(make_values(rng, (60, 64), "bf16"), groups=groups)
     assert result.shape == (60, 64)

@@ -28,16 +28,16 @@ static Value isRow(LoopBuilder &b, Value entry, Value count) {
   return b.cmp(arith::CmpIPredicate::ult, entry, count);
 }
 
-/// Reports an entry that names no row, if it is not -1. A thread of those that
-/// have a row does it.
-static void checkEntry(LoopBuilder &b, const loops::DataChecks &checks,
-                       Value entry, Value count, Value column, Value row,
-                       Value slot = {}) {
-  if (!checks)
-    return;
-  Value isFirst = b.cmp(arith::CmpIPredicate::eq, column, b.index(0));
-  Value isBad =
-      b.bitAnd(isFirst, b.cmp(arith::CmpIPredicate::ne, entry, b.index(-1)));
+/// Whether `entry`, which names no row, is none that means so.
+static Value isBadEntry(LoopBuilder &b, Value entry) {
+  return b.cmp(arith::CmpIPredicate::ne, entry, b.index(-1));
+}
+
+/// Reports an entry that `isBad`, by one of the threads that have a row.
+static void reportEntry(LoopBuilder &b, const loops::DataChecks &checks,
+                        Value isBad, Value entry, Value count, Value column,
+                        Value row, Value slot = {}) {
+  isBad = b.bitAnd(isBad, b.cmp(arith::CmpIPredicate::eq, column, b.index(0)));
   loops::DataChecks::Finding finding;
   finding.row = b.toI64(row);
   if (slot)
@@ -68,7 +68,9 @@ struct LowerPermute : LowerToLaunch<PermuteOp> {
               isRow(b, token, b.dim(input, 0)),
               [&] { return loadLanes(b, input, token, column, lanes); },
               [&]() -> Value {
-                checkEntry(b, checks, token, b.dim(input, 0), column, row);
+                if (checks)
+                  reportEntry(b, checks, isBadEntry(b, token), token,
+                              b.dim(input, 0), column, row);
                 return arith::ConstantOp::create(
                     b.builder, b.loc, lane,
                     cast<TypedAttr>(b.builder.getZeroAttr(lane)));
@@ -96,9 +98,9 @@ struct LowerCombine : LowerToLaunch<CombineOp> {
           b.builder, b.loc, lane, cast<TypedAttr>(b.builder.getZeroAttr(lane)));
       auto add = [&](Value slot, ValueRange carried) -> SmallVector<Value> {
         Value row = b.toIndex(b.load(rows, {token, slot}));
-        return {b.branch(
-            isRow(b, row, b.dim(input, 0)),
-            [&]() -> Value {
+        return branchValues(
+            b, isRow(b, row, b.dim(input, 0)),
+            [&]() -> SmallVector<Value> {
               Value value = b.toF32(loadLanes(b, input, row, column, lanes));
               Value weight = op.getWeights()
                                  ? b.load(op.getWeights(), {token, slot})
@@ -106,15 +108,34 @@ struct LowerCombine : LowerToLaunch<CombineOp> {
               if (lanes > 1)
                 weight =
                     vector::BroadcastOp::create(b.builder, b.loc, lane, weight);
-              return LLVM::FMAOp::create(b.builder, b.loc, weight, value,
-                                         carried[0]);
+              SmallVector<Value> next(carried);
+              next[0] = LLVM::FMAOp::create(b.builder, b.loc, weight, value,
+                                            carried[0]);
+              return next;
             },
-            [&] {
-              checkEntry(b, checks, row, b.dim(input, 0), column, token, slot);
-              return carried[0];
-            })};
+            [&]() -> SmallVector<Value> {
+              SmallVector<Value> next(carried);
+              if (checks)
+                next[1] = b.select(isBadEntry(b, row), slot, carried[1]);
+              return next;
+            });
       };
-      Value sum = b.fold(b.dim(rows, 1), {zero}, add)[0];
+      // The last bad slot is reported after the loop, whose turns stay short.
+      Value none = b.index(-1);
+      SmallVector<Value> init{zero};
+      if (checks)
+        init.push_back(none);
+      SmallVector<Value> found = b.fold(b.dim(rows, 1), init, add);
+      Value sum = found[0];
+      if (checks) {
+        Value slot = found[1];
+        Value isBad = b.cmp(arith::CmpIPredicate::ne, slot, none);
+        b.ifThen(isBad, [&] {
+          Value row = b.toIndex(b.load(rows, {token, slot}));
+          reportEntry(b, checks, isBad, row, b.dim(input, 0), column, token,
+                      slot);
+        });
+      }
       storeLanes(b, b.fromF32(sum, type.getElementType()), out, token, column);
     });
   }

@@ -111,6 +111,21 @@ void togpu::launchBlocks(LoopBuilder &b, StringRef name, Value blocks,
   gpu::TerminatorOp::create(b.builder, b.loc);
 }
 
+SmallVector<Value>
+togpu::branchValues(LoopBuilder &b, Value condition,
+                    function_ref<SmallVector<Value>()> thenValues,
+                    function_ref<SmallVector<Value>()> elseValues) {
+  auto build = [&](function_ref<SmallVector<Value>()> values) {
+    return [&b, values](OpBuilder &, Location) {
+      scf::YieldOp::create(b.builder, b.loc, values());
+    };
+  };
+  return SmallVector<Value>(scf::IfOp::create(b.builder, b.loc, condition,
+                                              build(thenValues),
+                                              build(elseValues))
+                                .getResults());
+}
+
 Type togpu::getLaneType(Type element, int64_t lanes) {
   return lanes == 1 ? element : VectorType::get({lanes}, element);
 }

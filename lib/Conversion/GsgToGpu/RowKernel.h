@@ -73,6 +73,12 @@ mlir::Value joinF64(LoopBuilder &b, mlir::Value low, mlir::Value high);
 /// `share`, a power of two, in steps of two; each thread has it.
 mlir::Value addOverWarp(LoopBuilder &b, mlir::Value sum, int64_t share = 1);
 
+/// The values of the branch that is taken; both have as many, of equal types.
+llvm::SmallVector<mlir::Value>
+branchValues(LoopBuilder &b, mlir::Value condition,
+             llvm::function_ref<llvm::SmallVector<mlir::Value>()> thenValues,
+             llvm::function_ref<llvm::SmallVector<mlir::Value>()> elseValues);
+
 /// `element`, or vectors of it.
 mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 
@@ -89,9 +95,10 @@ void populateSortTokensPatterns(mlir::RewritePatternSet &patterns,
 /// are the matrices as one row.
 void launchManyTokens(LoopBuilder &b, SortTokensOp op, mlir::Value entries,
                       mlir::Value rowOfSlot, const loops::DataChecks &checks);
-/// Reports entry `at` of `experts`, which names none, unless it is -1.
-void checkStray(LoopBuilder &b, SortTokensOp op, mlir::Value at,
-                mlir::Value entry, const loops::DataChecks &checks);
+/// Reports entry `at` of `experts`, which is bad.
+void reportStray(LoopBuilder &b, SortTokensOp op, mlir::Value at,
+                 mlir::Value entry, mlir::Value isBad,
+                 const loops::DataChecks &checks);
 void populateRoutePatterns(mlir::RewritePatternSet &patterns);
 void populateStagingPatterns(mlir::RewritePatternSet &patterns);
 void populatePackingPatterns(mlir::RewritePatternSet &patterns);

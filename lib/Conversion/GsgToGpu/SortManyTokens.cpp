@@ -138,7 +138,9 @@ private:
           isExpert(b.toIndex(entry)), [&] { placeEntry(code, at, entry); },
           [&] {
             b.store(i32(-1), rowOfSlot, {at});
-            checkStray(b, op, at, b.toIndex(entry), checks);
+            if (checks)
+              reportStray(b, op, at, b.toIndex(entry),
+                          b.cmp(Predicate::ne, entry, -1), checks);
           });
     });
   }

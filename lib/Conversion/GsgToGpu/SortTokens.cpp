@@ -72,24 +72,29 @@ private:
     b.builder.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
   }
-  /// The thread's neighbours among the entries, with a carried i32.
-  Value forOwn(Value init, function_ref<Value(Value at, Value carried)> body) {
+  /// The thread's neighbours among the entries, with carried values.
+  SmallVector<Value>
+  forOwn(ValueRange init,
+         function_ref<SmallVector<Value>(Value at, ValueRange carried)> body) {
     Value length = arith::CeilDivUIOp::create(b.builder, b.loc, numEntries,
                                               b.index(kThreads));
     Value from = b.mul(thread, length);
     auto loop = scf::ForOp::create(b.builder, b.loc, least(from, numEntries),
                                    least(b.add(from, length), numEntries),
-                                   b.index(1), ValueRange{init});
+                                   b.index(1), init);
     OpBuilder::InsertionGuard guard(b.builder);
     b.builder.setInsertionPointToStart(loop.getBody());
-    Value next = body(loop.getInductionVar(), loop.getRegionIterArgs()[0]);
-    scf::YieldOp::create(b.builder, b.loc, next);
-    return loop.getResult(0);
+    scf::YieldOp::create(
+        b.builder, b.loc,
+        body(loop.getInductionVar(), loop.getRegionIterArgs()));
+    return SmallVector<Value>(loop.getResults());
   }
   Value loadEntry(Value at) { return b.toIndex(b.load(entries, {at})); }
   Value isExpert(Value entry) {
     return b.cmp(Predicate::ult, entry, numExperts);
   }
+  /// Of an entry that names no expert.
+  Value isBad(Value entry) { return b.cmp(Predicate::ne, entry, b.index(-1)); }
   Value isOwn(Value entry) { return b.cmp(Predicate::eq, entry, expert); }
   Value i32(int32_t value) { return b.constant(b.i32, value); }
   Value roundUp(Value row) {
@@ -114,11 +119,11 @@ private:
                                     ValueRange{entry});
       });
     });
-    Value mine = forOwn(i32(0), [&](Value at, Value carried) {
+    Value mine = forOwn(i32(0), [&](Value at, ValueRange carried) {
       Value one =
           arith::ExtUIOp::create(b.builder, b.loc, b.i32, isOwn(loadEntry(at)));
-      return b.add(carried, one);
-    });
+      return SmallVector<Value>{b.add(carried[0], one)};
+    })[0];
     b.store(mine, own, {thread});
   }
 
@@ -143,14 +148,25 @@ private:
     Value numRows = b.dim(tokenOfRow, 0);
     Value numSlots = b.dim(op.getExperts(), 1);
     Value hasStrays = b.cmp(Predicate::eq, expert, b.index(0));
-    forOwn(first, [&](Value at, Value row) {
-      Value entry = loadEntry(at);
+    // The last bad entry is reported after the loop, whose turns stay short.
+    SmallVector<Value> init{first};
+    if (checks)
+      init.push_back(b.index(-1));
+    SmallVector<Value> found = forOwn(init, [&](Value at, ValueRange carried) {
+      Value entry = loadEntry(at), row = carried[0];
       Value isStray = arith::AndIOp::create(b.builder, b.loc, hasStrays,
                                             b.logicalNot(isExpert(entry)));
-      b.ifThen(isStray, [&] {
-        b.store(i32(-1), rowOfSlot, {at});
-        checkStray(b, op, at, entry, checks);
-      });
+      SmallVector<Value> next(carried);
+      if (checks)
+        next[1] = b.branch(
+            isStray,
+            [&] {
+              b.store(i32(-1), rowOfSlot, {at});
+              return b.select(isBad(entry), at, carried[1]);
+            },
+            [&] { return carried[1]; });
+      else
+        b.ifThen(isStray, [&] { b.store(i32(-1), rowOfSlot, {at}); });
       auto placeOne = [&]() -> Value {
         Value r = b.toIndex(row);
         Value isRow = b.cmp(Predicate::ult, r, numRows);
@@ -163,8 +179,14 @@ private:
         });
         return b.add(row, 1);
       };
-      return b.branch(isOwn(entry), placeOne, [&] { return row; });
+      next[0] = b.branch(isOwn(entry), placeOne, [&] { return row; });
+      return next;
     });
+    if (!checks)
+      return;
+    Value at = found[1], hasBad = b.cmp(Predicate::ne, at, b.index(-1));
+    b.ifThen(hasBad,
+             [&] { reportStray(b, op, at, loadEntry(at), hasBad, checks); });
   }
 
   /// No token has the rows between this expert's and the next one's.
@@ -236,17 +258,15 @@ private:
 };
 } // namespace
 
-void togpu::checkStray(LoopBuilder &b, SortTokensOp op, Value at, Value entry,
-                       const loops::DataChecks &checks) {
-  if (!checks)
-    return;
+void togpu::reportStray(LoopBuilder &b, SortTokensOp op, Value at, Value entry,
+                        Value isBad, const loops::DataChecks &checks) {
   Value slots = b.toI64(b.dim(op.getExperts(), 1)), number = b.toI64(at);
   loops::DataChecks::Finding finding;
   finding.row = b.div(number, slots);
   finding.column = b.rem(number, slots);
   finding.seen = b.toI64(entry);
   finding.limit = b.toI64(b.dim(op.getEndsOut(), 0));
-  checks.report(b, 0, b.cmp(Predicate::ne, entry, b.index(-1)), finding);
+  checks.report(b, 0, isBad, finding);
 }
 
 void togpu::populateSortTokensPatterns(RewritePatternSet &patterns,

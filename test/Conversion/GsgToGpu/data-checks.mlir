@@ -18,9 +18,9 @@
 // CHECK: %[[TOKEN:.*]] = arith.index_cast
 // CHECK: scf.if
 // CHECK: } else {
-// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0
-// CHECK: %[[SOME:.*]] = arith.cmpi ne, %[[TOKEN]], %c-1
-// CHECK: %[[BAD:.*]] = arith.andi %[[FIRST]], %[[SOME]]
+// CHECK-DAG: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0
+// CHECK-DAG: %[[SOME:.*]] = arith.cmpi ne, %[[TOKEN]], %c-1
+// CHECK: %[[BAD:.*]] = arith.andi %[[SOME]], %[[FIRST]]
 // CHECK: scf.if %[[BAD]] {
 // CHECK: %[[ADDRESS:.*]] = llvm.inttoptr %[[RECORD]] : i64 to !llvm.ptr
 // CHECK: llvm.cmpxchg %[[ADDRESS]], %{{.*}}, %{{.*}} monotonic monotonic : !llvm.ptr, i64
@@ -70,5 +70,21 @@ func.func @sums(%x: memref<3x20x64xf32, #global>, %g: memref<3xi32, #global>, %y
 // CHECK: return
 func.func @glu(%x: !x, %y: memref<64x128xbf16, #global>) {
   grouped_scaled_gemm.glu <swiglu, gate = <halves, gate_first>>(%x : !x) outs(%y : memref<64x128xbf16, #global>)
+  return
+}
+
+// A bad slot is kept for after the loop, whose turns stay short.
+// CHECK-LABEL: func.func @combine
+// CHECK: %[[FOUND:.*]]:2 = scf.for %[[SLOT:.*]] = %c0 to %{{.*}} step %c1 iter_args(%{{.*}} = %{{.*}}, %[[LAST:.*]] = %c-1)
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK-NEXT: %[[BAD:.*]] = arith.cmpi ne, %{{.*}}, %c-1
+// CHECK-NEXT: %[[NEXT:.*]] = arith.select %[[BAD]], %[[SLOT]], %[[LAST]]
+// CHECK-NEXT: scf.yield %{{.*}}, %[[NEXT]]
+// CHECK-NOT: llvm.cmpxchg
+// CHECK: arith.cmpi ne, %[[FOUND]]#1, %c-1
+// CHECK: llvm.cmpxchg
+func.func @combine(%x: memref<64x256xf32, #global>, %r: memref<8x4xi32, #global>, %y: memref<8x256xf32, #global>) {
+  grouped_scaled_gemm.combine(%x : memref<64x256xf32, #global>) by(%r : memref<8x4xi32, #global>) outs(%y : memref<8x256xf32, #global>)
   return
 }
