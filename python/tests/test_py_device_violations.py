@@ -106,9 +106,35 @@ def test_scales_without_room(rng, target):
         q = nvfp4.quantize(x, groups=groups, layout="blocked", starts=starts)
         cut = nvfp4.ScaledTensor(q.values, np.ascontiguousarray(q.scales[:2]), q.format, q.shape, q.layout, q.starts, q.axis)
         expect_same_error(target, nvfp4.dequantize, cut, groups=groups)
+        w = nvfp4.quantize(rng.standard_normal((3, 70, K)).astype(np.float32))
+        # Where a kernel brings the scales to the layout of the product, they are its input.
+        needed = {"compact": 356, "upper_bound": 484}[starts]
+        message = rf"rows of the scales of (lhs|the input) to be at least {needed} for the groups, but got 256 .storage_c9"
+        with calls_on(target), pytest.raises(nvfp4.DataError, match=message):
+            nvfp4.grouped_matmul(cut, w, groups)
+        with calls_on(target):
+            nvfp4.grouped_matmul(q, w, groups)
+            nvfp4.grouped_matmul(cut, w, nvfp4.ragged_rows(np.array([100, 200, 200], np.int32)))
         # Scales of groups that break the rule take no room.
         wrong = nvfp4.ragged_rows(np.array([100, 301, 300], np.int32))
         expect_same_error(target, nvfp4.dequantize, cut, groups=wrong)
+        expect_same_error(target, nvfp4.grouped_matmul, cut, w, wrong)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("offsets", ["ends", "starts"])
+def test_scales_along_k_without_room(rng, target, offsets):
+    a, b = (rng.standard_normal((rows, 96)).astype(np.float32) for rows in (40, 70))
+    ends = np.array([13, 13, 48, 75], np.int32)
+    groups = nvfp4.ragged_k(ends) if offsets == "ends" else nvfp4.ragged_k(starts=np.array([0, *ends], np.int32))
+    x, w = (nvfp4.quantize(each, groups=groups, starts="compact") for each in (a, b))
+
+    def cut(q):
+        return nvfp4.ScaledTensor(q.values, np.ascontiguousarray(q.scales[:, :5]), q.format, q.shape, q.layout, q.starts, q.axis)
+    expect_same_error(target, nvfp4.grouped_matmul, cut(x), w, groups)
+    expect_same_error(target, nvfp4.grouped_matmul, x, cut(w), groups)
+    with calls_on(target):
+        nvfp4.grouped_matmul(x, w, groups)
 
 
 @pytest.mark.parametrize("target", TARGETS)

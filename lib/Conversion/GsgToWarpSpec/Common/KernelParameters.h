@@ -31,9 +31,22 @@ struct ResultPlace {
   mlir::Value memref, map, stride;
 };
 
+/// Scales of groups that do not start as `whole`.
+struct CheckedScales {
+  /// The operand of the check.
+  std::string what;
+  bool isUpperBound;
+  /// Groups start at multiples of `tile` rows, or blocks of `block` positions
+  /// along a row if that is not 0.
+  int64_t tile, block;
+  /// How many there are, i32.
+  mlir::Value have;
+};
+
 /// What the kernel checks: the group offsets, and what is here.
 struct CheckedData {
   loops::DataChecks checks;
+  llvm::SmallVector<CheckedScales, 2> scales;
   /// The one number of the global scale.
   bool hasGlobalScale = false;
   /// Factors of packed weights of `format`, f32, and how many, i32.

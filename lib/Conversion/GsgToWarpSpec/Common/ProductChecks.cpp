@@ -12,6 +12,7 @@
 
 #include "ProductChecks.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,12 +35,68 @@ static bool isSingleNumber(Value value) {
   return type && type.hasStaticShape() && type.getNumElements() == 1;
 }
 
+namespace {
+/// An operand whose scales start by group, and how many rows or blocks of
+/// scales it has.
+struct GroupedScales {
+  CheckedScales scales;
+  HostNumber have;
+};
+} // namespace
+
+/// As CheckBuilder::scaleRoom.
+static void findGroupedScales(Launch &launch, MatmulOp op, StringRef name,
+                              const ScaledOperand &operand,
+                              SmallVectorImpl<GroupedScales> &found) {
+  ScaledType type = operand.type;
+  if (!type || type.isCoded() || type.getGroupStart() == GroupStart::Whole)
+    return;
+  int64_t ragged = getForm(op.getGrouping()).cutsK();
+  bool isLinear = type.getLayout() == ScaleLayout::Linear;
+  bool isAlong = ragged == type.getAxis();
+  int64_t rows = getRowTile(type.getLayout());
+  CheckedScales scales;
+  scales.what =
+      ((isAlong ? "blocks" : "rows") + Twine(" of the scales of ") + name)
+          .str();
+  scales.isUpperBound = type.getGroupStart() == GroupStart::UpperBound;
+  scales.tile = !isAlong ? rows : isLinear ? 1 : 4;
+  scales.block = isAlong ? type.getBlockSize() : 0;
+  HostMath &math = launch.math;
+  int64_t unit = isLinear ? 1 : ragged == 0 ? rows : 4;
+  found.push_back({scales, math.mul(math.dim(operand.scales, ragged),
+                                    math.constant(unit))});
+}
+
+static SmallVector<GroupedScales> findGroupedScales(Launch &launch,
+                                                    MatmulOp op) {
+  SmallVector<GroupedScales> found;
+  if (!op.getGroups() || getForm(op.getGrouping()).hasCounts())
+    return found;
+  auto find = [&](StringRef name, Value data, Value scales, ScaledType type) {
+    findGroupedScales(launch, op, name, {data, scales, type}, found);
+  };
+  for (auto [name, operands] :
+       {std::pair("lhs", getScaledOperands(op.getLhs(), op.getLhsScales(),
+                                           op.getLhsTypesAttr())),
+        std::pair("rhs", getScaledOperands(op.getRhs(), op.getRhsScales(),
+                                           op.getRhsTypesAttr()))})
+    find(name, operands.front().data, operands.front().scales,
+         operands.front().type);
+  if (op.getOutScales())
+    find("outs", op.getOut(), op.getOutScales(), op.getQuantizedType());
+  return found;
+}
+
 void kernels::addDataChecks(Launch &launch, MatmulOp op, KernelParameters &p) {
   MLIRContext *context = op.getContext();
   SmallVector<DataChecks::Check> list;
   CheckedData data;
   if (op.getGroups())
     list.push_back(DataChecks::getGroups(op.getGrouping()));
+  SmallVector<GroupedScales> grouped = findGroupedScales(launch, op);
+  for (const GroupedScales &each : grouped)
+    list.push_back(DataChecks::getRoom(context, each.scales.what));
   if (isSingleNumber(op.getGlobalScale())) {
     list.push_back(DataChecks::getPositive(context));
     data.hasGlobalScale = true;
@@ -56,6 +113,10 @@ void kernels::addDataChecks(Launch &launch, MatmulOp op, KernelParameters &p) {
   DataChecks checks(launch.host, op, list);
   data.checks = checks.inKernel(launch.addAddress(checks.getRecord()),
                                 launch.addAddress(checks.getAddress()));
+  for (GroupedScales &each : grouped) {
+    each.scales.have = launch.addNumber(each.have);
+    data.scales.push_back(each.scales);
+  }
   if (data.format) {
     data.factors = launch.addPointer(weights.scales, Launch::Read);
     data.numFactors = launch.addNumber(launch.math.dim(weights.scales, 0));
@@ -75,6 +136,8 @@ struct ChecksEmitter {
   void build() {
     if (c.getOp().getGroups())
       checkGroups();
+    for (const CheckedScales &scales : data.scales)
+      checkRoom(scales);
     if (data.factors)
       share(data.numFactors, [&](Value index) {
         data.checks.checkFactor(mb, load(data.factors, index), wide(index),
@@ -100,21 +163,86 @@ private:
     body(loop.getInductionVar());
   }
 
+  /// Offsets or counts, i32.
+  Value countEntries() {
+    Value groups = c.parameters.groups;
+    return hasStarts(c.getOp().getGrouping()) ? c.add(groups, c.i32(1))
+                                              : groups;
+  }
+  /// What they cut, i64.
+  Value getExtent() {
+    return wide(c.parameters.depth ? c.parameters.depth
+                                   : c.parameters.extents.rows);
+  }
+  /// `index` is an i64.
+  DataChecks::GroupEntry readEntry(Value index) {
+    auto loadEntry = [&](Value at) {
+      Value entry = load(c.parameters.offsets, mb.truncate(at, mb.i32));
+      return entry.getType().isInteger(64) ? entry : wide(entry);
+    };
+    return {mb,          c.getOp().getGrouping(),
+            index,       wide(countEntries()),
+            getExtent(), loadEntry};
+  }
+
   void checkGroups() {
-    GroupingAttr grouping = c.getOp().getGrouping();
-    Value entries = c.parameters.groups;
-    if (hasStarts(grouping))
-      entries = c.add(entries, c.i32(1));
-    Value extent = wide(c.parameters.depth ? c.parameters.depth
-                                           : c.parameters.extents.rows);
-    share(entries, [&](Value index) {
-      auto loadEntry = [&](Value at) {
-        Value entry = load(c.parameters.offsets, mb.truncate(at, mb.i32));
-        return entry.getType().isInteger(64) ? entry : wide(entry);
-      };
-      data.checks.checkGroup(
-          mb, {mb, grouping, wide(index), wide(entries), extent, loadEntry});
+    share(countEntries(), [&](Value index) {
+      data.checks.checkGroup(mb, readEntry(wide(index)));
     });
+  }
+
+  void checkRoom(const CheckedScales &scales) {
+    // No groups of the extent need more than this.
+    Value most = getExtent();
+    int64_t perGroup = scales.tile - 1;
+    if (scales.block) {
+      most = mb.div(most, scales.block);
+      perGroup = scales.tile;
+    }
+    most = mb.add(most, mb.mul(wide(c.parameters.groups), perGroup));
+    Value have = wide(scales.have);
+    Value isWalked = mb.bitAnd(mb.cmp(Predicate::eq, thread, 0),
+                               mb.cmp(Predicate::slt, have, most));
+    mb.ifThen(isWalked, [&] {
+      auto [needed, isKnown] = walk(scales);
+      data.checks.checkRoom(mb, scales.what, isKnown, have, needed);
+    });
+  }
+
+  /// How many scales the groups need, and whether all keep the rule.
+  std::pair<Value, Value> walk(const CheckedScales &scales) {
+    GroupingAttr grouping = c.getOp().getGrouping();
+    bool isStarts = hasStarts(grouping);
+    Value zero = mb.i64Constant(0);
+    Value isGood = arith::ConstantIntOp::create(c.b, c.loc, 1, 1);
+    SmallVector<Value> found = mb.forLoop(
+        zero, wide(countEntries()), 1, {zero, zero, isGood},
+        [&](Value index, ValueRange carried) -> SmallVector<Value> {
+          Value packed = carried[0], needed = carried[1];
+          DataChecks::GroupEntry entry = readEntry(index);
+          Value begin = entry.finding.before, group = index;
+          if (isStarts)
+            group = mb.add(index, -1);
+          else
+            begin = mb.roundUp(begin, grouping.getAlign());
+          Value size = mb.maxS(mb.sub(entry.finding.seen, begin), zero);
+          // The first start ends no group.
+          if (isStarts)
+            size = mb.select(mb.cmp(Predicate::eq, index, 0), zero, size);
+          if (scales.block)
+            size = mb.div(mb.add(size, scales.block - 1), scales.block);
+          Value start = packed;
+          if (scales.isUpperBound) {
+            Value bound = mb.add(begin, mb.mul(group, scales.tile - 1));
+            start = mb.mul(mb.div(bound, scales.tile), scales.tile);
+          }
+          Value end = mb.select(mb.cmp(Predicate::eq, size, 0), zero,
+                                mb.add(start, size));
+          return {mb.add(packed, mb.roundUp(size, scales.tile)),
+                  mb.maxS(needed, end),
+                  mb.bitAnd(carried[2], mb.logicalNot(entry.isBad))};
+        });
+    return {found[1], found[2]};
   }
 };
 } // namespace
