@@ -74,6 +74,9 @@ struct nvfp4_device {
                             size_t count, nvfp4_stream *stream) = 0;
   virtual nvfp4_status registerHost(void *pointer, size_t bytes) = 0;
   virtual nvfp4_status unregisterHost(void *pointer) = 0;
+  /// Memory of the host that kernels reach by the same address, whole pages.
+  virtual nvfp4_status allocateHost(size_t bytes, void *&pointer) = 0;
+  virtual nvfp4_status freeHost(void *pointer) = 0;
 
   virtual nvfp4_status loadModule(const void *image,
                                   nvfp4_device_module *&module) = 0;

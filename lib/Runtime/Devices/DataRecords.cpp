@@ -5,26 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The address of registered memory is the same for the host and the device, as
-// for mgpuMemHostRegister.
+// The memory is the driver's, and has one address for host and device.
 //
 //===----------------------------------------------------------------------===//
 
 #include "DataRecords.h"
 
 #include "../Checks.h"
-#include "../Error.h"
+#include "Backend.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 using namespace nvfp4::runtime;
 
 /// Calls of an artefact on a device that may wait for their work at a time.
 static constexpr size_t kOwnRecords = 32;
-/// What drivers register.
-static constexpr size_t kPage = 4096;
 
 static_assert(sizeof(nvfp4_data_record) == 64 && sizeof(nvfp4_data_check) == 48,
               "compiled code has these sizes");
@@ -77,30 +73,23 @@ std::string nvfp4::runtime::takeViolation(nvfp4_data_record &record) {
   return text;
 }
 
-void DataRecords::Free::operator()(nvfp4_data_record *memory) const {
-  std::free(memory);
-}
-
 DataRecords::~DataRecords() {
   if (records)
-    nvfp4_device_unregister_host(device, records.get());
+    device->freeHost(records);
 }
 
 nvfp4_status DataRecords::make(nvfp4_device *device, size_t functions) {
-  size_t bytes = (functions + kOwnRecords) * sizeof(nvfp4_data_record);
-  bytes = (bytes + kPage - 1) / kPage * kPage;
-  std::unique_ptr<nvfp4_data_record, Free> made(
-      static_cast<nvfp4_data_record *>(std::aligned_alloc(kPage, bytes)));
-  if (!made)
-    return fail(NVFP4_OUT_OF_MEMORY, "no memory for records of violations");
-  std::memset(made.get(), 0, bytes);
-  for (size_t i = 0; i < kOwnRecords; ++i)
-    available.push_back(made.get() + functions + i);
+  size_t count = functions + kOwnRecords;
+  available.reserve(kOwnRecords);
+  void *memory = nullptr;
   if (nvfp4_status status =
-          nvfp4_device_register_host(device, made.get(), bytes))
+          device->allocateHost(count * sizeof(nvfp4_data_record), memory))
     return status;
+  std::memset(memory, 0, count * sizeof(nvfp4_data_record));
   this->device = device;
-  records = std::move(made);
+  records = static_cast<nvfp4_data_record *>(memory);
+  for (size_t i = functions; i < count; ++i)
+    available.push_back(records + i);
   return NVFP4_OK;
 }
 

@@ -17,7 +17,6 @@
 #include "nvfp4/Runtime/nvfp4_kernels.h"
 
 #include <condition_variable>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -36,7 +35,7 @@ public:
 
   /// Makes records for so many functions, which `device` can write.
   nvfp4_status make(nvfp4_device *device, size_t functions);
-  nvfp4_data_record &ofFunction(size_t index) { return records.get()[index]; }
+  nvfp4_data_record &ofFunction(size_t index) { return records[index]; }
 
   /// A record that belongs to one call, empty at first. While other calls have
   /// all of them, the call waits for the end of one.
@@ -55,14 +54,11 @@ public:
   };
 
 private:
-  struct Free {
-    void operator()(nvfp4_data_record *memory) const;
-  };
   nvfp4_data_record *acquire();
   void release(nvfp4_data_record *record);
 
   nvfp4_device *device = nullptr;
-  std::unique_ptr<nvfp4_data_record, Free> records;
+  nvfp4_data_record *records = nullptr;
   std::mutex mutex;
   std::condition_variable isReleased;
   /// Those that no call has.

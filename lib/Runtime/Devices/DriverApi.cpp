@@ -91,6 +91,8 @@ static bool fill(void *library, DriverApi &api, std::string &error) {
   find(api.memset8, "cuMemsetD8Async");
   find(api.memset16, "cuMemsetD16Async");
   find(api.memset32, "cuMemsetD32Async");
+  find(api.hostAlloc, "cuMemHostAlloc");
+  find(api.hostFree, "cuMemFreeHost");
   find(api.hostRegister, "cuMemHostRegister_v2");
   find(api.hostUnregister, "cuMemHostUnregister");
   find(api.moduleLoadData, "cuModuleLoadDataEx");

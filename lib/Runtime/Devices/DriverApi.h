@@ -56,6 +56,8 @@ struct DriverApi {
   Call<cuda::DevicePointer, uint8_t, size_t, cuda::Stream> memset8;
   Call<cuda::DevicePointer, uint16_t, size_t, cuda::Stream> memset16;
   Call<cuda::DevicePointer, uint32_t, size_t, cuda::Stream> memset32;
+  Call<void **, size_t, unsigned> hostAlloc;
+  Call<void *> hostFree;
   Call<void *, size_t, unsigned> hostRegister;
   Call<void *> hostUnregister;
   Call<cuda::Module *, const void *, unsigned, int *, void **> moduleLoadData;

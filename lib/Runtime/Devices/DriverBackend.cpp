@@ -309,6 +309,15 @@ public:
     return call([&] { return api.hostUnregister(pointer); },
                 "cuMemHostUnregister");
   }
+  nvfp4_status allocateHost(size_t bytes, void *&pointer) override {
+    // Unified addressing: the address is the same on the device.
+    constexpr unsigned isMapped = 2;
+    return call([&] { return api.hostAlloc(&pointer, bytes, isMapped); },
+                "cuMemHostAlloc");
+  }
+  nvfp4_status freeHost(void *pointer) override {
+    return call([&] { return api.hostFree(pointer); }, "cuMemFreeHost");
+  }
 
   nvfp4_status loadModule(const void *image,
                           nvfp4_device_module *&module) override {

@@ -130,6 +130,10 @@ public:
   }
   nvfp4_status registerHost(void *, size_t) override { return NVFP4_OK; }
   nvfp4_status unregisterHost(void *) override { return NVFP4_OK; }
+  nvfp4_status allocateHost(size_t bytes, void *&pointer) override {
+    return allocate(bytes, pointer);
+  }
+  nvfp4_status freeHost(void *pointer) override { return free(pointer); }
 
   nvfp4_status loadModule(const void *image, nvfp4_device_module *&) override {
     return noKernels(findTarget(static_cast<const char *>(image)));
