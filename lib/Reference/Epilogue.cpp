@@ -25,6 +25,10 @@ llvm::Error countError(llvm::StringRef what, const llvm::Twine &expected,
 llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
                                           const Lookup &lookup,
                                           const Tensor *destination) {
+  // It checks what gsg-expand-epilogue makes of the clauses.
+  if (op.hasExpandedEpilogue())
+    return makeError("expected a product before gsg-expand-epilogue, but got "
+                     "an expanded epilogue");
   Epilogue e;
   e.shape = shape;
   e.position = op.getProbPosition();

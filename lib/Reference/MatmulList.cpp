@@ -23,6 +23,9 @@ llvm::Error Evaluator::evaluateMatmulList(gsg::MatmulListOp op) {
                                     op.getLhsTypesAttr());
   auto rhs = gsg::getScaledOperands(op.getRhs(), op.getRhsScales(),
                                     op.getRhsTypesAttr());
+  if (op.hasExpandedEpilogue())
+    return errorAt(op, "expected a list before gsg-expand-epilogue, but got an "
+                       "expanded epilogue");
   size_t count = lhs.size();
   if (rhs.size() != count || op.getOuts().size() != count)
     // matmul_list_c1

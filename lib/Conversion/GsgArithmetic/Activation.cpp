@@ -63,6 +63,8 @@ Value arithmetic::emitExp(OpBuilder &builder, Location loc, Value x) {
 
 Value arithmetic::emitSigmoid(OpBuilder &builder, Location loc, Value x) {
   MathBuilder mb(builder, loc);
+  if (getElementTypeOrSelf(x.getType()).isF64())
+    return sigmoidF64(mb, x);
   return mb.narrow(sigmoidF64(mb, mb.widen(x)));
 }
 
@@ -78,25 +80,28 @@ ActivationParams arithmetic::emitActivationParams(OpBuilder &builder,
   return params;
 }
 
+/// Makes the sigmoid of an f32 or an f64.
+using SigmoidFn = llvm::function_ref<Value(Value x)>;
+
 static Value emitSwiGLU(MathBuilder &mb, const ActivationParams &params,
-                        Value gate, Value up) {
+                        Value gate, Value up, SigmoidFn sigmoid) {
   if (params.limit) {
     Value limit = mb.spread(params.limit, gate);
     gate = mb.minF(gate, limit);
     up = mb.maxF(mb.minF(up, limit), mb.negF(limit));
   }
   Value scaled = mb.mulF(mb.spread(params.alpha, gate), gate);
-  Value activated = mb.mulF(gate, emitSigmoid(mb.builder, mb.loc, scaled));
+  Value activated = mb.mulF(gate, sigmoid(scaled));
   return mb.mulF(activated, mb.addF(up, mb.spread(params.beta, up)));
 }
 
 /// z * s with s = (1 + tanh(c (z + 0.044715 z^3))) / 2, computed in f64.
-static Value emitGELUTanh(MathBuilder &mb, Value z) {
+static Value emitGELUTanh(MathBuilder &mb, Value z, SigmoidFn sigmoid) {
   Value g = mb.widen(z);
   Value cube = mb.mulF(mb.mulF(g, g), g);
   Value inner = mb.addF(g, mb.mulF(cube, 0.044715));
   // (1 + tanh(w)) / 2 = sigmoid(2w), without cancellation.
-  Value s = sigmoidF64(mb, mb.mulF(inner, 2.0 * 0.7978845608028654));
+  Value s = sigmoid(mb.mulF(inner, 2.0 * 0.7978845608028654));
   return mb.mulF(z, mb.narrow(s));
 }
 
@@ -113,8 +118,12 @@ static SmallVector<Value> roundArguments(OpBuilder &builder, Location loc,
 
 Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
                                  ActivationAttr activation,
-                                 const ActivationParams &params, ValueRange z) {
+                                 const ActivationParams &params, ValueRange z,
+                                 SigmoidFn sigmoid) {
   MathBuilder mb(builder, loc);
+  auto exact = [&](Value x) { return emitSigmoid(builder, loc, x); };
+  if (!sigmoid)
+    sigmoid = exact;
   SmallVector<Value> in = roundArguments(builder, loc, activation, z);
   Value first = in.front();
   switch (activation.getKind()) {
@@ -128,15 +137,15 @@ Value arithmetic::emitActivation(OpBuilder &builder, Location loc,
     return mb.mulF(positive, positive);
   }
   case ActivationKind::SiLU:
-    return mb.mulF(first, emitSigmoid(builder, loc, first));
+    return mb.mulF(first, sigmoid(first));
   case ActivationKind::SwiGLU:
-    return emitSwiGLU(mb, params, first, in.back());
+    return emitSwiGLU(mb, params, first, in.back(), sigmoid);
   case ActivationKind::GeGLUTanh:
-    return mb.mulF(emitGELUTanh(mb, first), in.back());
+    return mb.mulF(emitGELUTanh(mb, first, sigmoid), in.back());
   case ActivationKind::ReGLU:
     return mb.mulF(mb.maxF(first, mb.real(first, 0.0)), in.back());
   case ActivationKind::GELUTanh:
-    return emitGELUTanh(mb, first);
+    return emitGELUTanh(mb, first, sigmoid);
   }
   llvm_unreachable("expected an activation");
 }
@@ -224,7 +233,9 @@ SmallVector<Value> arithmetic::emitActivationGradient(
     return emitSwiGLUGradient(mb, params, first, up, t);
   case ActivationKind::GeGLUTanh:
     return {mb.mulF(mb.mulF(t, up), emitGELUTanhSlope(mb, first)),
-            mb.mulF(t, emitGELUTanh(mb, first))};
+            mb.mulF(t, emitGELUTanh(mb, first, [&](Value x) {
+                      return emitSigmoid(builder, loc, x);
+                    }))};
   case ActivationKind::ReGLU:
     return {keepPositive(mb, first, mb.mulF(t, up)),
             mb.mulF(t, mb.maxF(first, mb.real(first, 0.0)))};

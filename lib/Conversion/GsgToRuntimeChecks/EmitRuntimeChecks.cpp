@@ -287,7 +287,7 @@ struct EmitRuntimeChecks
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()) &&
-          !isa<YieldOp>(op))
+          !isInEpilogue(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

@@ -200,7 +200,7 @@ func.func @matmul_c35(%a: !a, %b: !b, %c: tensor<16x32xf32>, %x: tensor<16xf32>)
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @matmul_c36(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
-  // expected-error @below {{expected the epilogue region to end in grouped_scaled_gemm.yield, but got ub.unreachable}}
+  // expected-error @below {{expected the epilogue region to end in grouped_scaled_gemm.yield, or store_result if it is expanded, but got ub.unreachable}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) activation = <custom> epilogue {
       ^bb0(%z: f32):
         ub.unreachable

@@ -27,7 +27,8 @@ namespace nvfp4::gsg::arithmetic {
 mlir::Value emitExp(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value x);
 
-/// 1 / (1 + e^-x) of an f32, within 0.51 ulp.
+/// 1 / (1 + e^-x) of an f32, within 0.51 ulp; or of an f64, with a relative
+/// error below 2^-40.
 mlir::Value emitSigmoid(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value x);
 
@@ -46,10 +47,12 @@ ActivationParams emitActivationParams(mlir::OpBuilder &builder,
 /// formula of the activation (Gsg_Activations) from left to right, with each
 /// sigmoid and each product rounded to f32. `(1 + tanh(..)) / 2` is computed in
 /// f64 and rounded once. `round_bf16` rounds z before it is used. Not for
-/// `custom`.
-mlir::Value emitActivation(mlir::OpBuilder &builder, mlir::Location loc,
-                           ActivationAttr activation,
-                           const ActivationParams &params, mlir::ValueRange z);
+/// `custom`. `sigmoid` makes the sigmoid of an f32 or an f64 of the shape of z;
+/// emitSigmoid if there is none.
+mlir::Value emitActivation(
+    mlir::OpBuilder &builder, mlir::Location loc, ActivationAttr activation,
+    const ActivationParams &params, mlir::ValueRange z,
+    llvm::function_ref<mlir::Value(mlir::Value x)> sigmoid = nullptr);
 
 /// The gradient with respect to z of `t` times the activation, in the order of
 /// z, by the formulas of docs/Spec.md: from left to right, with each product

@@ -122,6 +122,33 @@ void nvfp4::gsg::printScaledOperands(OpAsmPrinter &printer, Operation *op,
   }
 }
 
+ParseResult nvfp4::gsg::parseProbClause(OpAsmParser &parser,
+                                        std::optional<UnresolvedOperand> &prob,
+                                        Type &type,
+                                        ProbPositionAttr &position) {
+  UnresolvedOperand operand;
+  if (parser.parseOperand(operand) || parser.parseColonType(type) ||
+      parser.parseRParen())
+    return failure();
+  prob = operand;
+  auto value = ProbPosition::PostActivation;
+  if (succeeded(parser.parseOptionalKeyword("at"))) {
+    auto parsed = FieldParser<ProbPosition>::parse(parser);
+    if (failed(parsed))
+      return failure();
+    value = *parsed;
+  }
+  position = ProbPositionAttr::get(parser.getContext(), value);
+  return success();
+}
+
+void nvfp4::gsg::printProbClause(OpAsmPrinter &printer, MatmulOp op, Value prob,
+                                 Type type, ProbPositionAttr position) {
+  printer << prob << " : " << type << ")";
+  if (!op.hasExpandedEpilogue())
+    printer << " at " << stringifyProbPosition(position.getValue());
+}
+
 ParseResult nvfp4::gsg::parseEpilogueRegion(OpAsmParser &parser,
                                             Region &region) {
   return parser.parseRegion(region, /*arguments=*/{},

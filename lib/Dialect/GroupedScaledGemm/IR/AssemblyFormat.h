@@ -52,6 +52,14 @@ void printOptionalScaledOperand(mlir::OpAsmPrinter &printer,
                                 mlir::Type valueType, mlir::Value scales,
                                 mlir::Type scalesType, mlir::ArrayAttr types);
 
+/// The operand with the closing parenthesis, and its position unless an
+/// expanded epilogue says it.
+mlir::ParseResult parseProbClause(mlir::OpAsmParser &parser,
+                                  std::optional<UnresolvedOperand> &prob,
+                                  mlir::Type &type, ProbPositionAttr &position);
+void printProbClause(mlir::OpAsmPrinter &printer, MatmulOp op, mlir::Value prob,
+                     mlir::Type type, ProbPositionAttr position);
+
 /// A region whose names may repeat those around it, because it is isolated.
 mlir::ParseResult parseEpilogueRegion(mlir::OpAsmParser &parser,
                                       mlir::Region &region);

@@ -262,7 +262,7 @@ private:
     if (failed(verifyGate(op, activation.getGate(), dims.n)))
       return failure();
     // matmul_c16
-    if (op.getActivationParams() &&
+    if (op.getActivationParams() && !op.hasExpandedEpilogue() &&
         !ActivationAttr::hasParameters(activation.getKind()))
       return op.emitOpError("expected activation_params with activation "
                             "'swiglu' only, but got '")

@@ -140,7 +140,8 @@ static std::string findUnsupportedRegion(MatmulOp op) {
   if (op.getActivationOrIdentity().getKind() != ActivationKind::Custom)
     return "";
   for (Operation &inner : op.getEpilogue().front().without_terminator())
-    if (!runsInKernels(inner))
+    if (!isa<GroupedScaledGemmDialect>(inner.getDialect()) &&
+        !runsInKernels(inner))
       return "'" + inner.getName().getStringRef().str() +
              "' in an epilogue region; use " + kOperationsOfKernels.str();
   return "";

@@ -11,6 +11,8 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/ListProblem.h"
 
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 using namespace nvfp4::gsg;
 
@@ -35,16 +37,22 @@ MatmulOp nvfp4::gsg::createProblem(OpBuilder &b, MatmulListOp op, int64_t i,
   auto grouping = GroupingAttr::get(op.getContext(), GroupingKind::Dense,
                                     OffsetsKind::Ends, 1);
   auto one = [&](ArrayAttr types) { return b.getArrayAttr(types[i]); };
-  return MatmulOp::create(
+  ActivationAttr activation;
+  if (op.hasExpandedEpilogue())
+    activation = ActivationAttr::get(op.getContext(), ActivationKind::Custom);
+  auto problem = MatmulOp::create(
       b, op.getLoc(), TypeRange(), grouping, /*groups=*/Value(), op.getLhs()[i],
       op.getLhsScales()[i], one(op.getLhsTypesAttr()), op.getRhs()[i],
       op.getRhsScales()[i], one(op.getRhsTypesAttr()), alpha, /*bias=*/Value(),
       /*prob=*/Value(), ProbPosition::PostActivation, beta, /*addend=*/Value(),
-      ActivationAttr(), /*outer_gate=*/GateAttr(),
+      activation, /*outer_gate=*/GateAttr(),
       /*activation_params=*/Value(), /*row=*/ValueRange(),
       /*column=*/ValueRange(), /*group=*/ValueRange(), QuantizerAttr(),
       /*global_scale=*/Value(), /*seed=*/Value(), MathMode::Strict,
       TailMode::Preserve, op.getDeterminism(), op.getStrategyAttr(),
       /*expected_rows=*/IntegerAttr(), /*preact_out=*/Value(), op.getOuts()[i],
       /*out_scales=*/Value(), /*out_types=*/ArrayAttr(), /*amax_out=*/Value());
+  IRMapping mapping;
+  op.getEpilogue().cloneInto(&problem.getEpilogue(), mapping);
+  return problem;
 }

@@ -29,8 +29,9 @@ using namespace nvfp4::gsg;
 /// Whether a function of its own can hold `op`, which then is the same code:
 /// all that it works on are its operands.
 static bool canBeOutlined(Operation *op) {
+  // A product is functions of its own already.
   return isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()) &&
-         op->getNumResults() == 0 && op->getNumRegions() == 0 &&
+         !isInEpilogue(op) && !isa<MatmulOp>(op) && op->getNumResults() == 0 &&
          llvm::all_of(op->getOperandTypes(), [](Type type) {
            return isa<MemRefType>(type) || type.isIntOrIndexOrFloat();
          });

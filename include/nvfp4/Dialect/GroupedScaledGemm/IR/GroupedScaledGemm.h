@@ -57,6 +57,13 @@ llvm::SmallVector<ScaledOperand> getScaledOperands(mlir::ValueRange values,
                                                    mlir::ValueRange scales,
                                                    mlir::ArrayAttr types);
 
+/// True if `op` is a part of the epilogue region of a product.
+bool isInEpilogue(mlir::Operation *op);
+
+/// The operation of an expanded epilogue where columns of the product become
+/// columns of the result; null without pairs.
+PairColumnsOp getPairColumns(mlir::Block &epilogue);
+
 /// Registers the external models of BufferizableOpInterface.
 void registerBufferizableOpInterfaceExternalModels(
     mlir::DialectRegistry &registry);

@@ -13,6 +13,7 @@
 #ifndef NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_OPS_TD
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_OPS_TD
 
+include "nvfp4/Dialect/GroupedScaledGemm/IR/EpilogueOps.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/ExchangeOps.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/MatmulOps.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/MoeOps.td"

@@ -69,6 +69,10 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     `group(...)` (`[G]`). It holds scalar operations of `arith` and `math` without
     side effects and sees nothing but its arguments.
 
+    `gsg-expand-epilogue` replaces the steps after acc by a region that says
+    them all, with acc as its argument and `store_result` at its end. The clauses
+    remain operands; the activation is `custom` then, and `prob` has no position.
+
     Example:
 
     ```mlir
@@ -148,7 +152,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     (`beta` `(` $beta^ `:` type($beta) `)`)?
     (`addend` `(` $addend^ `:` type($addend) `)`)?
     (`bias` `(` $bias^ `:` type($bias) `)`)?
-    (`prob` `(` $prob^ `:` type($prob) `)` `at` $prob_position)?
+    (`prob` `(` custom<ProbClause>($prob, type($prob), $prob_position)^)?
     (`activation` `=` $activation^)?
     (`outer_gate` `=` $outer_gate^)?
     (`activation_params` `(` $activation_params^ `:` type($activation_params) `)`)?
@@ -182,6 +186,11 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     /// Columns of the result: N, or N/2 for paired activations.
     int64_t getNumOutputColumns();
     int64_t getK();
+    /// True if the epilogue region says all steps after acc.
+    bool hasExpandedEpilogue();
+    /// True if the epilogue reads a matrix of the shape of the product: an
+    /// addend, or the destination.
+    bool readsAddend();
     /// True if a tile covers every row and column of its groups.
     bool isFullTile(::mlir::OpBuilder &builder,
                     ::llvm::ArrayRef<::mlir::OpFoldResult> offsets,
@@ -192,13 +201,14 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
 }
 
 def Gsg_MatmulListOp : Gsg_DestinationOp<"matmul_list",
-    [AttrSizedOperandSegments]> {
+    [AttrSizedOperandSegments, IsolatedFromAbove]> {
   let summary = "list of independent block-scaled products";
   let description = [{
     Problem i computes `outs[i] = alpha[i] * lhs[i] * rhs[i]^T + beta * outs[i]`
     with its own M, N and K (`[M, K]`, `[N, K]`, `[M, N]`). All problems share
     one format. `alpha` is absent (1), a scalar or one a problem; `beta` absent
-    means that the destination is not read.
+    means that the destination is not read. `gsg-expand-epilogue` puts these
+    steps into an `epilogue` region, as for `matmul`.
 
     Example:
 
@@ -232,6 +242,7 @@ def Gsg_MatmulListOp : Gsg_DestinationOp<"matmul_list",
     OptionalAttr<Gsg_StrategyAttr>:$strategy,
     Arg<Variadic<Gsg_RealShaped>, "[M, N] each">:$outs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     `lhs` `(` custom<ScaledOperands>($lhs, type($lhs), $lhs_scales,
                                      type($lhs_scales), $lhs_types) `)`
@@ -239,20 +250,23 @@ def Gsg_MatmulListOp : Gsg_DestinationOp<"matmul_list",
                                      type($rhs_scales), $rhs_types) `)`
     (`alpha` `(` $alpha^ `:` type($alpha) `)`)?
     (`beta` `(` $beta^ `:` type($beta) `)`)?
+    (`epilogue` custom<EpilogueRegion>($epilogue)^)?
     `outs` `(` $outs `:` type($outs) `)`
     attr-dict (`->` type($results)^)?
   }];
   let extraClassDeclaration = destinationDeclaration # [{
     ScaledType getLhsType(int64_t index);
     ScaledType getRhsType(int64_t index);
+    bool hasExpandedEpilogue() { return !getEpilogue().empty(); }
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Gsg_YieldOp : Gsg_Op<"yield", [Pure, Terminator, HasParent<"MatmulOp">]> {
-  let summary = "end an epilogue region";
+  let summary = "end the region of a custom activation";
   let description = [{
-    Returns y from the `epilogue` region of `matmul`.
+    Returns y from the `epilogue` region of `matmul`, as a program writes it.
 
     Example:
 

@@ -22,6 +22,9 @@ class TypeConverter;
 
 namespace nvfp4::gsg {
 
+class MatmulOp;
+class MatmulListOp;
+
 #define GEN_PASS_DECL
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h.inc"
 
@@ -34,6 +37,12 @@ void populateDecomposeScaledPatterns(const mlir::TypeConverter &converter,
 
 /// Adds the patterns of gsg-fuse-epilogue.
 void populateFuseEpiloguePatterns(mlir::RewritePatternSet &patterns);
+
+/// What gsg-expand-epilogue does to one product; nothing if it is expanded.
+void expandEpilogue(MatmulOp op);
+void expandEpilogue(MatmulListOp op);
+/// An error if `op` is a product whose epilogue is not expanded.
+mlir::LogicalResult verifyExpanded(mlir::Operation *op);
 
 #define GEN_PASS_REGISTRATION
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h.inc"

@@ -175,6 +175,83 @@ def FuseEpiloguePass : Pass<"gsg-fuse-epilogue"> {
   let dependentDialects = ["::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
 
+def ExpandEpiloguePass : Pass<"gsg-expand-epilogue"> {
+  let summary = "replace the clauses of products by a region";
+  let description = [{
+    Puts all steps of `matmul` and `matmul_list` after the accumulator into
+    their `epilogue` region, in the order of docs/Spec.md: operations of arith on
+    one element in f32, `load_clause` for the values of operands, `round_bf16`
+    and `sigmoid`, `pair_columns` where the columns of the product become those
+    of the result, `store_preact`, `fold_amax` and `store_result`. The region of a
+    custom activation becomes a part of it.
+
+    Accepts any IR. Afterwards every product has such a region; `activation` is
+    `custom`, with the gate layout, and neither rounds nor has parameters, and
+    `prob` has no position. Operands and other attributes stay: `quantizer`,
+    which `store_result` uses, and `math`, on which the tiles of kernels depend.
+
+    `convert-gsg-to-cpu` and `convert-gsg-to-warpspec` lower the region and take
+    no products without it. Passes that fuse, split and choose layouts come
+    before. The interpreter refuses expanded products: it is the oracle of this
+    pass.
+
+    Before:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+    func.func @f(%a: !a, %b: !b, %s: f32, %bias: tensor<64xbf16>,
+                 %p: tensor<16xf32>, %y: tensor<16x32xbf16>)
+        -> tensor<16x32xbf16> {
+      %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+          alpha(%s : f32) bias(%bias : tensor<64xbf16>)
+          prob(%p : tensor<16xf32>) at post_activation
+          activation = <reglu, gate = <halves, gate_first>, round_bf16>
+          outs(%y : tensor<16x32xbf16>) -> tensor<16x32xbf16>
+      return %d : tensor<16x32xbf16>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+    !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+    func.func @f(%a: !a, %b: !b, %s: f32, %bias: tensor<64xbf16>,
+                 %p: tensor<16xf32>, %y: tensor<16x32xbf16>)
+        -> tensor<16x32xbf16> {
+      %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+          alpha(%s : f32) bias(%bias : tensor<64xbf16>)
+          prob(%p : tensor<16xf32>)
+          activation = <custom, gate = <halves, gate_first>>
+          epilogue {
+          ^bb0(%acc: f32):
+            %alpha = grouped_scaled_gemm.load_clause alpha
+            %0 = arith.mulf %alpha, %acc : f32
+            %1 = grouped_scaled_gemm.load_clause bias
+            %z = arith.addf %0, %1 : f32
+            %gate, %up = grouped_scaled_gemm.pair_columns %z
+            %g = grouped_scaled_gemm.round_bf16 %gate
+            %u = grouped_scaled_gemm.round_bf16 %up
+            %cst = arith.constant 0.0 : f32
+            %2 = arith.maximumf %g, %cst : f32
+            %3 = arith.mulf %2, %u : f32
+            %prob = grouped_scaled_gemm.load_clause prob
+            %4 = arith.mulf %3, %prob : f32
+            grouped_scaled_gemm.store_result %4
+          }
+          outs(%y : tensor<16x32xbf16>) -> tensor<16x32xbf16>
+      return %d : tensor<16x32xbf16>
+    }
+    ```
+  }];
+  // Builders of GsgArithmetic have pointers among their types.
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect",
+                           "::nvfp4::gsg::GroupedScaledGemmDialect"];
+}
+
 def LayOutWeightsPass : Pass<"gsg-lay-out-weights", "::mlir::ModuleOp"> {
   let summary = "make functions expect weights laid out for sm_90a";
   let description = [{
