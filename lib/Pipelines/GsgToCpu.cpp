@@ -64,6 +64,7 @@ void nvfp4::buildBufferizePipeline(OpPassManager &pm) {
 void nvfp4::buildConvertToLoopsPipeline(OpPassManager &pm,
                                         llvm::ArrayRef<std::string> isas) {
   pm.addPass(gsg::createOutlineRepeatedPass());
+  pm.addPass(gsg::createExpandEpiloguePass());
   ConvertGsgToCpuPassOptions options;
   options.isas.assign(isas.begin(), isas.end());
   pm.addPass(createConvertGsgToCpuPass(options));

@@ -91,6 +91,8 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
 void nvfp4::buildGsgToKernelsPipeline(OpPassManager &pm,
                                       const GsgToSm100Options &options) {
   buildSelectKernelsPipeline(pm, options);
+  // After all that reads or moves clauses.
+  pm.addPass(gsg::createExpandEpiloguePass());
   gsg::ConvertGsgToWarpSpecPassOptions convert;
   convert.target = options.target;
   convert.dataChecks = doKernelsCheck(options);

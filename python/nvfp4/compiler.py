@@ -37,6 +37,7 @@ _STAGES: dict[str, tuple[str, bool]] = {
     "decomposed": ("gsg-decompose-scaled", True),
     "bufferized": ("one-shot-bufferize", True),
     "memrefs": ("nvfp4-emit-entry-points", False),
+    "epilogues": ("gsg-expand-epilogue", True),
     "loops": ("convert-gsg-to-cpu", True),
     "warpspec": ("convert-gsg-to-warpspec", True),
     "kernels": ("nvfp4-embed-kernels", False),
@@ -386,7 +387,7 @@ class Program(_Loaded):
         """The text at a stage: one of :attr:`stages`, or a name for a point of the pipeline.
 
         ``input`` is the module as it was verified; ``decomposed`` has values and scales apart, ``bufferized`` memrefs,
-        ``loops`` upstream dialects only, ``warpspec`` and ``kernels`` the kernels for a GPU. Raises CompileError where
+        ``epilogues`` a region with all steps of each product, ``loops`` upstream dialects only, ``warpspec`` and ``kernels`` the kernels for a GPU. Raises CompileError where
         a stage cannot be made and NotFoundError for other names.
         """
         if stage == "input":

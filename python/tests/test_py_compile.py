@@ -193,6 +193,7 @@ def test_ir_at_every_stage(program):
     assert "scaled_by" in program.ir("decomposed")
     bufferized = program.ir("bufferized")
     assert "memref<" in bufferized and "grouped_scaled_gemm.matmul" in bufferized
+    assert "grouped_scaled_gemm.store_result" in program.ir("epilogues")
     loops = program.ir("loops")
     assert "lhs(" not in loops and "scf.for" in loops
     assert "llvm.func" in program.ir("llvm-dialect") and "define " in program.ir("llvm")

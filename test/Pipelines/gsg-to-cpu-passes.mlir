@@ -10,7 +10,8 @@
 // CHECK-NEXT:   gsg-decompose-scaled
 // CHECK-NEXT:   nvfp4-declare-entry-points
 // CHECK:        one-shot-bufferize
-// CHECK:        convert-gsg-to-cpu
+// CHECK:        gsg-expand-epilogue
+// CHECK-NEXT:   convert-gsg-to-cpu
 // CHECK:        convert-scf-to-openmp
 // CHECK-NEXT:   nvfp4-share-call
 // CHECK-NEXT:   nvfp4-inline-alloca-scopes

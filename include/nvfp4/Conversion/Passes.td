@@ -19,7 +19,8 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
   let summary = "lower the dialect to loops and vectors for x86-64";
   let description = [{
     Accepts modules whose operations of `grouped_scaled_gemm` are in storage form
-    on memrefs (after `gsg-decompose-scaled` and one-shot bufferization).
+    on memrefs (after `gsg-decompose-scaled` and one-shot bufferization), with
+    expanded epilogues (`gsg-expand-epilogue`).
     Afterwards no operation of the dialect is left, only upstream dialects:
     `scf.parallel` loops over tasks that call functions of vector code, which
     the pass adds to the module. Everything else in the module stays as it is.
@@ -27,8 +28,8 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     A product becomes a table of problems, filled where it runs, and tasks of up
     to 128 rows by 64 weight rows over all of K, so each result is computed by
     one task alone: its bits depend neither on the number of threads nor on the
-    instruction set. The `epilogue` is applied to a task's tile before it is
-    stored. `strategy` is not read, for there is one way to tile. It meets every
+    instruction set. The `epilogue` region is emitted on vectors of a task's tile
+    before it is stored. `strategy` is not read, for there is one way to tile. It meets every
     contract, with one choice: 64 rows of bf16 or more have scaled NVFP4 weights
     unless they must be `batch_invariant`. `math = fast` is computed like `strict`.
 
@@ -43,8 +44,8 @@ def ConvertGsgToCpuPass : Pass<"convert-gsg-to-cpu", "::mlir::ModuleOp"> {
     - tensors, and values of type `scaled`;
     - values or matrices of a product whose rows are not contiguous, and scales
       of a product whose memrefs are not dense;
-    - a `custom` activation without a region, or with operations in it that have
-      no vector form;
+    - products without an expanded epilogue, or with operations in it that have no
+      vector form;
     - a list of products of more than one format, scale layout or result type.
 
     `isa` names the instruction sets that code is made for: `generic`, `avx2`,

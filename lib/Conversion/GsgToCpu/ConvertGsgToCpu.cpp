@@ -17,6 +17,7 @@
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/HostMemory.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -71,6 +72,10 @@ struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
     });
     if (inHostMemory.wasInterrupted())
       return signalPassFailure();
+    WalkResult areExpanded = getOperation().walk(
+        [](Operation *op) { return WalkResult(verifyExpanded(op)); });
+    if (areExpanded.wasInterrupted())
+      return signalPassFailure();
     // A walk does not visit what its patterns add.
     RewritePatternSet separation(&getContext());
     populateSeparateMatmulPatterns(separation);
@@ -80,7 +85,7 @@ struct ConvertGsgToCpu : nvfp4::impl::ConvertGsgToCpuPassBase<ConvertGsgToCpu> {
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     getOperation().walk([&](Operation *op) {
       if (!isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()) ||
-          isa<YieldOp>(op))
+          isInEpilogue(op))
         return;
       std::string reason = explainUnsupported(op);
       op->emitOpError(reason.empty()

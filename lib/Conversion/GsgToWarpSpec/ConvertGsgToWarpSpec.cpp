@@ -16,6 +16,7 @@
 #include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/ListProblem.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -132,7 +133,7 @@ struct ConvertGsgToWarpSpec
         products.push_back(op);
     });
     for (Operation *op : products) {
-      if (failed(verifyDeviceMemory(op)))
+      if (failed(verifyDeviceMemory(op)) || failed(verifyExpanded(op)))
         return signalPassFailure();
       auto matmul = dyn_cast<MatmulOp>(op);
       if (auto list = dyn_cast<MatmulListOp>(op)) {

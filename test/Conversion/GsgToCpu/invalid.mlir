@@ -1,5 +1,5 @@
 // What cannot be lowered is an error at the operation, with the reason.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=generic -split-input-file -verify-diagnostics
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=generic -split-input-file -verify-diagnostics
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>

@@ -1,5 +1,5 @@
 // How the sum of a block reaches the accumulators.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=avx512vnni | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=avx512vnni | FileCheck %s
 
 // The integer sum of a block of NVFP4 starts at the bits of 1.5 * 2^23 and is an
 // f32 without a conversion: two FMA multiply it by the scales, and the first

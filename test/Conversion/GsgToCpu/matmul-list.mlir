@@ -1,4 +1,4 @@
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=generic | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=generic | FileCheck %s
 
 // A list of products is one product whose table is written where the operation
 // stands, one entry a problem: one call, one set of functions.

@@ -1,15 +1,15 @@
 // Rows of bf16 have dot products of pairs where they are fast, which is what level
 // 3 says and AMX does not; the rest of its code is that of AVX-512 VNNI. Products
 // of other rows have no such version.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=avx512bf16,avx512vnni | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=avx512bf16,avx512vnni | FileCheck %s
 // Where pairs are slow there is another way on the same CPUs, asked for or not.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=generic,avx512bf16 | FileCheck %s --check-prefix=OTHER
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=generic,avx512bf16 | FileCheck %s --check-prefix=OTHER
 // OTHER-LABEL: func.func @bf16(
 // OTHER: llvm.mlir.addressof @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile
 // OTHER: llvm.mlir.addressof @nvfp4_cpu_avx512vnni_bf16_e2m1_ue4m3_16_gemm_tile
 // OTHER: llvm.mlir.addressof @nvfp4_cpu_generic_bf16_e2m1_ue4m3_16_gemm_tile
 // Asked for alone it is alone.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=avx512bf16 | FileCheck %s --check-prefix=ALONE
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=avx512bf16 | FileCheck %s --check-prefix=ALONE
 // ALONE-LABEL: func.func @bf16(
 // ALONE-NOT: nvfp4_cpu_isa
 // ALONE: llvm.mlir.addressof @nvfp4_cpu_avx512bf16_bf16_e2m1_ue4m3_16_gemm_tile

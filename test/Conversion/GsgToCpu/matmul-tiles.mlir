@@ -1,10 +1,10 @@
 // Products of many rows on AMX have kernels and rows prepared in another way.
 // Groups of few rows, and processes that get no tiles, have those of AVX-512.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=amx > %t
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=amx > %t
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=CALL < %t
 // The best instruction set of a machine is not one that has to be asked for.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu | FileCheck %s --check-prefix=AUTO
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu | FileCheck %s --check-prefix=AUTO
 // AUTO-NOT: amx
 
 // The process asks, and has two kernels for groups of 32 rows and more.

@@ -1,7 +1,7 @@
 // A product fills a frame, with the kernels of an instruction set, and calls its
 // driver: fill the table, prepare rows, compute tiles, in parallel loops.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=generic | FileCheck %s
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=generic,avx512vnni,avx2 | FileCheck %s --check-prefix=DISPATCH
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=generic | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=generic,avx512vnni,avx2 | FileCheck %s --check-prefix=DISPATCH
 
 !a = !grouped_scaled_gemm.scaled<?x128, nvfp4>
 !b = !grouped_scaled_gemm.scaled<4x96x128, nvfp4>

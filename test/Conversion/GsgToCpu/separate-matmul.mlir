@@ -1,6 +1,6 @@
 // Blocks along rows of a result cross tiles, and groups along K may start within
 // four tiled scales: both become operations beside the product.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu=isa=generic --split-input-file | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu=isa=generic --split-input-file | FileCheck %s
 
 !a = !grouped_scaled_gemm.scaled<?x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<2x24x64, nvfp4>

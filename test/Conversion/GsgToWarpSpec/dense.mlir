@@ -1,6 +1,6 @@
 // A dense product: one kernel of three roles, and its launch.
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,func.func(cse))' | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,gsg-expand-epilogue,convert-gsg-to-warpspec,func.func(cse))' | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,gsg-expand-epilogue,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>
 !b = !grouped_scaled_gemm.scaled<384x512, nvfp4, blocked>

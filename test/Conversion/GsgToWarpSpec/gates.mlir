@@ -2,8 +2,8 @@
 // product says where its columns are.
 // RUN: nvfp4-opt %s --gsg-assign-scale-layout | FileCheck %s
 // RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-assign-scale-layout | FileCheck %s
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s --check-prefix=KERNEL
-// RUN: not nvfp4-opt %s --gsg-assign-scale-layout --convert-gsg-to-cpu=isa=generic 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec | FileCheck %s --check-prefix=KERNEL
+// RUN: not nvfp4-opt %s --gsg-assign-scale-layout --gsg-expand-epilogue --convert-gsg-to-cpu=isa=generic 2>&1 | FileCheck %s --check-prefix=CPU
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<128x64, nvfp4>

@@ -1,6 +1,6 @@
 // Products that are not in storage form on memrefs.
-// RUN: nvfp4-opt %s --split-input-file --verify-diagnostics --gsg-insert-transfers --convert-gsg-to-warpspec
-// RUN: nvfp4-opt %s --split-input-file --verify-diagnostics --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a
+// RUN: nvfp4-opt %s --split-input-file --verify-diagnostics --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec
+// RUN: nvfp4-opt %s --split-input-file --verify-diagnostics --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>

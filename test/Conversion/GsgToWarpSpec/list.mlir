@@ -1,7 +1,7 @@
 // Problems with their own M, N and K: one kernel, which reads them from a table.
-// RUN: nvfp4-opt %s --gsg-split-list --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-split-list --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec | FileCheck %s
 // RUN: nvfp4-opt %s --gsg-split-list=all | FileCheck %s --check-prefix=SPLIT
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,gsg-expand-epilogue,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a0 = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>
 !b0 = !grouped_scaled_gemm.scaled<384x512, nvfp4, blocked>

@@ -1,6 +1,6 @@
 // Pairs in runs of 32 and longer. Exact activations are most of the code of a kernel, so 16 pairs are finished at a
 // time; the fast one takes 32. Stages are as many as fit beside the boxes.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec | FileCheck %s
 // RUN: nvfp4-opt %s --gsg-to-sm100-kernels | FileCheck %s --check-prefix=ONCE
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>

@@ -1,6 +1,6 @@
 // Half a byte behind an odd K is nobody's: that of rows is cleared before the launch, so that it is multiplied by zeros. Weights
 // are read as they are.
-// RUN: nvfp4-opt %s --gsg-stack-weights --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-stack-weights --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec | FileCheck %s
 
 !a = !grouped_scaled_gemm.scaled<16x63, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x63, nvfp4>

@@ -1,7 +1,7 @@
 // Two blocks a tile: each loads half of the rows and of the columns, all scales of what lies on N, and
 // stores its half of the lanes.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,gsg-expand-epilogue,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>
 !b = !grouped_scaled_gemm.scaled<384x512, nvfp4, blocked>

@@ -1,7 +1,7 @@
 // Results in NVFP4. sm_100a has an instruction for two codes, which rounds to the nearest even, makes 6 of NaN and keeps
 // the sign of zero; quantisers that want another code take integer arithmetic, and so does sm_90a.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a \
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a \
 // RUN:   | FileCheck %s --check-prefix=HOPPER
 
 // HOPPER: warpspec.kernel

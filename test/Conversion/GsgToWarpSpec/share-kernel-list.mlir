@@ -1,4 +1,4 @@
-// RUN: nvfp4-opt %s --gsg-split-list=all --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s --implicit-check-not=nvfp4_gemm_1
+// RUN: nvfp4-opt %s --gsg-split-list=all --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s --implicit-check-not=nvfp4_gemm_1
 
 // Problems of a list as products of their own: those that differ in extents only share a kernel.
 

@@ -1,10 +1,10 @@
 // A kernel that stands in the module before is shared, whatever its name is.
-// RUN: nvfp4-opt %s --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a --mlir-print-op-generic > %t.once
+// RUN: nvfp4-opt %s --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a --mlir-print-op-generic > %t.once
 // RUN: grep "^[!#]" %t.once > %t.mlir
 // RUN: grep -v "^}$" %s >> %t.mlir
 // RUN: sed -n "/^  \"gpu.module/,/^  })/p" %t.once | sed "s/\"nvfp4_gemm_0\"/\"handwritten\"/" >> %t.mlir
 // RUN: echo "}" >> %t.mlir
-// RUN: nvfp4-opt %t.mlir --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
+// RUN: nvfp4-opt %t.mlir --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
 
 !scaled = !grouped_scaled_gemm.scaled<?x?, nvfp4>
 

@@ -1,5 +1,5 @@
-// RUN: nvfp4-opt %s --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec | FileCheck %s
 
 // Equal kernels are one, whatever the products' places and extents are. Another
 // epilogue is another kernel.

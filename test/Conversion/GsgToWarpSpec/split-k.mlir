@@ -1,6 +1,6 @@
 // K in parts: each tile thrice, on blocks of their own; sums of the first two lie in global memory.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec --canonicalize --cse | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec --canonicalize --cse | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,gsg-expand-epilogue,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<64x4096, nvfp4, blocked>
 !b = !grouped_scaled_gemm.scaled<256x4096, nvfp4, blocked>

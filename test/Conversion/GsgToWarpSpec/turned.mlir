@@ -1,6 +1,6 @@
 // Weights on M: few rows lie on columns of the accumulator, and are turned for the epilogue.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --convert-gsg-to-warpspec | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout,gsg-insert-transfers,gsg-expand-epilogue,convert-gsg-to-warpspec,gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a = !grouped_scaled_gemm.scaled<?x512, nvfp4, blocked>
 !b = !grouped_scaled_gemm.scaled<384x512, nvfp4, blocked>

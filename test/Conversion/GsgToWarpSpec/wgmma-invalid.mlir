@@ -1,7 +1,7 @@
 // What kernels for sm_90a cannot do is refused with the nearest form that they can.
 // RUN: nvfp4-opt %s --split-input-file --verify-diagnostics --gsg-decompose-scaled \
 // RUN:   --one-shot-bufferize="bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map" \
-// RUN:   --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a
+// RUN:   --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>

@@ -1,7 +1,7 @@
 // Problems with their own M, N and K on Hopper: one kernel, which reads them from a table. The host knows the rows of their
 // tiles, so that each has one map of tokens.
-// RUN: nvfp4-opt %s --gsg-split-list --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
-// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},gsg-insert-transfers,convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
+// RUN: nvfp4-opt %s --gsg-split-list --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
+// RUN: nvfp4-opt %s --pass-pipeline='builtin.module(gsg-assign-scale-layout{target=sm_90a},gsg-insert-transfers,gsg-expand-epilogue,convert-gsg-to-warpspec{target=sm_90a},gpu.module(warpspec.kernel(warpspec-verify-schedule)))' -o /dev/null
 
 !a0 = !grouped_scaled_gemm.scaled<?x512, mxfp4>
 !b0 = !grouped_scaled_gemm.scaled<384x512, mxfp4>

@@ -1,5 +1,5 @@
 // Rows without scales: f16 is multiplied as f16, by weights decoded to it.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s
 
 !b = !grouped_scaled_gemm.scaled<384x512, mxfp4>
 

@@ -3,9 +3,9 @@
 // RUN: nvfp4-opt %s --gsg-verify-target="target=sm_90a" --split-input-file --verify-diagnostics
 // RUN: nvfp4-opt %s --gsg-verify-target="target=sm_100a" --split-input-file --verify-diagnostics
 // What becomes a memref in between is seen by the conversions.
-// RUN: nvfp4-opt %s --convert-gsg-to-cpu="isa=generic" --split-input-file --verify-diagnostics
-// RUN: not nvfp4-opt %s --convert-gsg-to-warpspec="target=sm_90a" --split-input-file -o /dev/null 2>&1 | FileCheck %s
-// RUN: not nvfp4-opt %s --convert-gsg-to-warpspec="target=sm_100a" --split-input-file -o /dev/null 2>&1 | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-cpu="isa=generic" --split-input-file --verify-diagnostics
+// RUN: not nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-warpspec="target=sm_90a" --split-input-file -o /dev/null 2>&1 | FileCheck %s
+// RUN: not nvfp4-opt %s --gsg-expand-epilogue --convert-gsg-to-warpspec="target=sm_100a" --split-input-file -o /dev/null 2>&1 | FileCheck %s
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>

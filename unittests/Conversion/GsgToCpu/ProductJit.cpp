@@ -13,6 +13,7 @@
 
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -138,6 +139,7 @@ std::unique_ptr<ExecutionEngine> compile(const std::string &text,
   if (!module)
     return nullptr;
   PassManager pm(context);
+  pm.addPass(createExpandEpiloguePass());
   if (failed(
           parsePassPipeline("convert-gsg-to-cpu{isa=" + options.isa + "}", pm)))
     return nullptr;

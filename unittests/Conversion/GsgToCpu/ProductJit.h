@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Lowers a module whose function @f holds operations in storage form through
-// convert-gsg-to-cpu and upstream passes, and runs it in process. Buffers end
-// at guard pages and start as bytes 0xFF, which is NaN in every float format.
+// gsg-expand-epilogue, convert-gsg-to-cpu and upstream passes, and runs it in
+// process. Buffers end at guard pages and start as bytes 0xFF, which is NaN in
+// every float format.
 //
 //===----------------------------------------------------------------------===//
 

@@ -75,7 +75,8 @@ def ConvertGsgToWarpSpecPass
   let description = [{
     Accepts modules whose products are in storage form on memrefs of the device
     (`gsg-insert-transfers`), with the layouts of `gsg-assign-scale-layout`,
-    whose `outer_gate` is read for `sm_100a` and refused for `sm_90a`. Afterwards
+    whose `outer_gate` is read for `sm_100a` and refused for `sm_90a`, and with
+    expanded epilogues (`gsg-expand-epilogue`). Afterwards
     there is no `matmul`: each is a persistent kernel of roles in
     `gpu.module @nvfp4_kernels`, and a `warpspec.launch` with tensor maps of its
     operands. Operands that a kernel cannot read as they lie in memory are copied

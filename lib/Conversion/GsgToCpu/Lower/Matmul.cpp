@@ -12,7 +12,7 @@
 
 #include "../Product/ProductEmitter.h"
 #include "../Product/ProductOperands.h"
-#include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
+#include "nvfp4/Conversion/GsgArithmetic/EpilogueRegion.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
@@ -149,9 +149,8 @@ void MatmulOperands::readEpilogue() {
     product.bias = read.perColumn(op.getBias());
   if (op.getProb())
     product.prob = read.perRow(op.getProb());
-  product.probPosition = op.getProbPosition();
-  if (op.getActivation())
-    product.activation = *op.getActivation();
+  product.gate = op.getActivationOrIdentity().getGate();
+  product.epilogueRegion = &op.getEpilogue().front();
   if (op.getActivationParams())
     product.activationParams = read.perGroup(op.getActivationParams());
   for (Value value : op.getRow())
@@ -160,8 +159,6 @@ void MatmulOperands::readEpilogue() {
     product.columnOperands.push_back(read.perColumn(value));
   for (Value value : op.getGroup())
     product.groupOperands.push_back(read.perGroup(value));
-  if (op.getActivationOrIdentity().getKind() == ActivationKind::Custom)
-    product.custom = &op.getEpilogue().front();
   if (op.getQuantizer())
     product.quantizer = *op.getQuantizer();
   if (op.getGlobalScale())
@@ -213,6 +210,8 @@ LogicalResult LowerMatmul::matchAndRewrite(MatmulOp op,
                                            PatternRewriter &rewriter) const {
   if (std::string reason = explainUnsupported(op); !reason.empty())
     return rewriter.notifyMatchFailure(op, reason);
+  if (!op.hasExpandedEpilogue())
+    return rewriter.notifyMatchFailure(op, "has no expanded epilogue");
   if (needsSeparation(op))
     return rewriter.notifyMatchFailure(op, "has parts that tiles leave to "
                                            "other operations");

@@ -87,6 +87,8 @@ LowerMatmulList::matchAndRewrite(MatmulListOp op,
                                  PatternRewriter &rewriter) const {
   if (std::string reason = explainUnsupported(op); !reason.empty())
     return rewriter.notifyMatchFailure(op, reason);
+  if (!op.hasExpandedEpilogue())
+    return rewriter.notifyMatchFailure(op, "has no expanded epilogue");
   auto lhs =
       getScaledOperands(op.getLhs(), op.getLhsScales(), op.getLhsTypesAttr());
   auto rhs =
@@ -102,6 +104,7 @@ LowerMatmulList::matchAndRewrite(MatmulListOp op,
   product.fixedRhs = true;
   OperandReader read(mb, product);
   product.out.element = elementOf(op.getOuts()[0]);
+  product.epilogueRegion = &op.getEpilogue().front();
   if (op.getAlpha())
     product.alpha = read.perGroup(op.getAlpha());
   if (op.getBeta()) {

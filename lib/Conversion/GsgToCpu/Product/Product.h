@@ -176,14 +176,14 @@ struct Product {
   std::optional<GroupRef> alpha, beta;
   std::optional<ColumnRef> bias;
   std::optional<RowRef> prob;
-  ProbPosition probPosition = ProbPosition::PostActivation;
-  ActivationAttr activation;
+  /// Which columns are pairs; null without.
+  GateAttr gate;
   std::optional<GroupRef> activationParams;
   llvm::SmallVector<RowRef> rowOperands;
   llvm::SmallVector<ColumnRef> columnOperands;
   llvm::SmallVector<GroupRef> groupOperands;
-  /// The epilogue region.
-  mlir::Block *custom = nullptr;
+  /// The expanded epilogue.
+  mlir::Block *epilogueRegion = nullptr;
   QuantizerAttr quantizer;
   BlockFormat outFormat = BlockFormat::NVFP4;
   std::optional<GroupRef> globalScale;
@@ -191,7 +191,7 @@ struct Product {
   std::optional<Frame::Slot> amax;
   bool zeroTail = false;
 
-  bool isPaired() const { return activation && activation.isPaired(); }
+  bool isPaired() const { return static_cast<bool>(gate); }
   /// Result columns of one task.
   int64_t taskColumns() const { return isPaired() ? 32 : 64; }
 };

@@ -145,7 +145,7 @@ private:
 
   // Parts of the epilogue.
   struct TileClauses;
-  class LaneAccess;
+  class TileLanes;
   Value rowValue(const RowRef &ref, Value group, Value rowInGroup,
                  Value globalRow);
   /// The entries of a panel's columns as f32 [64].

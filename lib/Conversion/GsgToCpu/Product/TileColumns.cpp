@@ -36,7 +36,7 @@ LLVM::LLVMFuncOp ProductEmitter::emitTileColumns() {
         if (!product.isPaired()) {
           row = mb.minS(mb.add(first, index), last);
         } else {
-          GateAttr gate = product.activation.getGate();
+          GateAttr gate = product.gate;
           Value column = mb.minS(mb.add(first, mb.bitAnd(index, 31)), last);
           Value q = gate.getGranularity() == 0
                         ? mb.add(last, 1)

@@ -5,16 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Replaces the accumulators of a tile by y in f32, in the order of
-// GsgArithmetic/Epilogue.h. Stores z where asked and keeps the largest |y| of
-// the tile.
+// Replaces the accumulators of a tile by y in f32, as the epilogue region says.
+// Stores z where asked and keeps the largest |y| of the tile.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ProductEmitter.h"
 
-#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
-#include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
+#include "nvfp4/Conversion/GsgArithmetic/EpilogueRegion.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
@@ -37,66 +35,77 @@ struct ProductEmitter::TileClauses {
   Value bias, addend, preact;
   SmallVector<Value> columnOperands;
   /// Scalars of the group; two of alpha for pairs.
-  SmallVector<Value> alpha, groupOperands;
+  SmallVector<Value> alpha, activationParams, groupOperands;
   Value beta;
-  ActivationParams params;
   /// Scalars of the row.
   Value prob;
   SmallVector<Value> rowOperands;
 };
 
-/// The clauses at the lanes from byte `at` of a row on, which are of the gate
-/// (`member` 0) or of the up columns of pairs.
-class ProductEmitter::LaneAccess final : public EpilogueAccess {
+/// The lanes from byte `at` of a row on, which are of the gate (`member` 0) or
+/// of the up columns of pairs.
+class ProductEmitter::TileLanes final : public EpilogueLanes {
 public:
-  LaneAccess(ProductEmitter &emitter, const TileClauses &clauses, Value at,
-             int64_t member)
-      : emitter(emitter), mb(emitter.mb), product(emitter.product),
-        clauses(clauses), at(at), member(member) {}
+  TileLanes(ProductEmitter &emitter, const TileClauses &clauses, Value accRow,
+            Value at, int64_t member)
+      : emitter(emitter), mb(emitter.mb), clauses(clauses), accRow(accRow),
+        at(at), member(member) {}
 
-  Value alpha(Value like) override {
-    return clauses.alpha.empty() ? Value()
-                                 : mb.spread(clauses.alpha[member], like);
+  Value load(LoadClauseOp op, Value) override {
+    auto number = [&](ArrayRef<Value> values) {
+      return values[static_cast<size_t>(*op.getIndex())];
+    };
+    switch (op.getClause()) {
+    case EpilogueClause::Alpha:
+      return clauses.alpha[member];
+    case EpilogueClause::Beta:
+      return clauses.beta;
+    case EpilogueClause::Addend:
+      return lanesAt(clauses.addend);
+    case EpilogueClause::Bias:
+      return lanesAt(clauses.bias);
+    case EpilogueClause::Prob:
+      return clauses.prob;
+    case EpilogueClause::ActivationParams:
+      return number(clauses.activationParams);
+    case EpilogueClause::Row:
+      return number(clauses.rowOperands);
+    case EpilogueClause::Column:
+      return lanesAt(number(clauses.columnOperands));
+    case EpilogueClause::Group:
+      return number(clauses.groupOperands);
+    }
+    llvm_unreachable("expected a clause");
   }
-  Value prob(Value like) override { return spread(clauses.prob, like); }
-  Value addend(Value) override { return lanesAt(clauses.addend); }
-  Value beta(Value like) override { return spread(clauses.beta, like); }
-  Value bias(Value) override { return lanesAt(clauses.bias); }
+
+  /// The accumulators.
+  Value loadSums() { return lanesAt(accRow); }
   void storePreActivation(Value z) override {
-    if (clauses.preact)
-      mb.store(z, mb.ptrAdd(clauses.preact, at));
+    mb.store(z, mb.ptrAdd(clauses.preact, at));
   }
-  SmallVector<Value> regionOperands(Value like) override {
-    SmallVector<Value> in;
-    for (Value value : clauses.rowOperands)
-      in.push_back(spread(value, like));
-    for (Value values : clauses.columnOperands)
-      in.push_back(lanesAt(values));
-    for (Value value : clauses.groupOperands)
-      in.push_back(spread(value, like));
-    return in;
+  void foldAmax(Value y) override {
+    // Magnitudes order like their bits, and NaN is above all of them.
+    Value bits = mb.toBits(mb.absF(y));
+    bits = mb.select(emitter.laneMask(count), bits,
+                     mb.constant(bits.getType(), 0));
+    largest =
+        arith::MaxUIOp::create(mb.builder, mb.loc, largest, bits).getResult();
   }
-  Value activate(ArrayRef<Value> z) override {
-    if (!product.activation)
-      return z.front();
-    return emitActivation(mb.builder, product.loc, product.activation,
-                          clauses.params, z);
-  }
+  void storeResult(Value y) override { mb.store(y, mb.ptrAdd(accRow, at)); }
+
+  /// For foldAmax: the number of lanes within the result, and the bits of the
+  /// largest magnitudes so far.
+  Value count, largest;
 
 private:
-  Value spread(Value scalar, Value like) {
-    return scalar ? mb.spread(scalar, like) : Value();
-  }
   Value lanesAt(Value base) {
-    return base ? mb.load(emitter.lanesOf(mb.f32), mb.ptrAdd(base, at))
-                : Value();
+    return mb.load(emitter.lanesOf(mb.f32), mb.ptrAdd(base, at));
   }
 
   ProductEmitter &emitter;
   MathBuilder &mb;
-  const Product &product;
   const TileClauses &clauses;
-  Value at;
+  Value accRow, at;
   int64_t member;
 };
 
@@ -218,22 +227,12 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
       clauses.alpha.push_back(groupValue(*product.alpha, group, member));
   if (product.beta)
     clauses.beta = groupValue(*product.beta, group);
-  if (product.activation) {
-    clauses.params = emitActivationParams(builder, loc, product.activation);
-    if (product.activationParams) {
-      auto own = [&](int64_t member) {
-        return groupValue(*product.activationParams, group, member);
-      };
-      clauses.params = {own(0), own(1), own(2)};
-    }
-  }
+  if (product.activationParams)
+    for (int64_t member = 0; member < 3; ++member)
+      clauses.activationParams.push_back(
+          groupValue(*product.activationParams, group, member));
   for (const GroupRef &ref : product.groupOperands)
     clauses.groupOperands.push_back(groupValue(ref, group));
-  EpilogueOrder order;
-  order.prob = product.probPosition;
-  order.region = product.custom;
-  order.roundsBf16 = product.activation && product.activation.getRoundBf16();
-
   SmallVector<Value> init;
   if (product.amax)
     init.push_back(mb.constant(lanesOf(mb.i32), 0));
@@ -256,29 +255,26 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
               product.addend->element, first, columns, weightRows,
               clauses.addend, /*isStore=*/false);
 
-    // z of the columns at byte `at` of a row.
-    auto preActivation = [&](Value at, int64_t member) {
-      LaneAccess access(*this, clauses, at, member);
-      Value acc = mb.load(lanesOf(mb.f32), mb.ptrAdd(accRow, at));
-      return emitPreActivation(builder, loc, order, access, acc);
-    };
     auto columnBody = [&](Value column, ValueRange carried) {
       Value at = mb.shl(column, 2);
-      SmallVector<Value> z = {preActivation(at, 0)};
-      if (paired)
-        z.push_back(preActivation(mb.add(at, 4 * width), 1));
-      LaneAccess access(*this, clauses, at, /*member=*/0);
-      Value y = emitResult(builder, loc, order, access, z);
-      mb.store(y, mb.ptrAdd(accRow, at));
-      SmallVector<Value> largest;
+      TileLanes lanes(*this, clauses, accRow, at, /*member=*/0);
       if (product.amax) {
-        // Magnitudes order like their bits, and NaN is above all of them.
-        Value bits = mb.toBits(mb.absF(y));
-        bits = mb.select(laneMask(mb.sub(columns, column)), bits,
-                         mb.constant(bits.getType(), 0));
-        largest.push_back(
-            arith::MaxUIOp::create(builder, loc, carried[0], bits));
+        lanes.count = mb.sub(columns, column);
+        lanes.largest = carried[0];
       }
+      Value z = emitColumnsOfProduct(builder, loc, *product.epilogueRegion,
+                                     lanes, lanes.loadSums());
+      if (paired) {
+        TileLanes upLanes(*this, clauses, accRow, mb.add(at, 4 * width),
+                          /*member=*/1);
+        Value up = emitColumnsOfProduct(builder, loc, *product.epilogueRegion,
+                                        upLanes, upLanes.loadSums());
+        emitColumnsOfResult(builder, loc, *product.epilogueRegion, lanes, z,
+                            up);
+      }
+      SmallVector<Value> largest;
+      if (product.amax)
+        largest.push_back(lanes.largest);
       return largest;
     };
     SmallVector<Value> largest =

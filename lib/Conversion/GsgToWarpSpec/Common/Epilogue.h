@@ -15,8 +15,7 @@
 #define NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_EPILOGUE_H
 
 #include "TileLoop.h"
-#include "nvfp4/Conversion/GsgArithmetic/Activation.h"
-#include "nvfp4/Conversion/GsgArithmetic/Epilogue.h"
+#include "nvfp4/Conversion/GsgArithmetic/EpilogueRegion.h"
 
 namespace nvfp4::gsg::arithmetic {
 struct BlockQuantizer;
@@ -44,10 +43,14 @@ struct TileRow {
   /// f32, null where the product has none: of the columns that come first and
   /// second of a pair, or of all.
   Value alpha, secondAlpha, beta, prob, globalScale;
-  arithmetic::ActivationParams params;
-  /// f32, of an epilogue region.
-  llvm::SmallVector<Value> rowNumbers, groupNumbers;
+  /// f32, the operands of these clauses.
+  llvm::SmallVector<Value> activationParams, rowNumbers, groupNumbers;
 };
+
+/// The sigmoid of a vector of f32 where the program leaves its accuracy to the
+/// target.
+mlir::Value emitFastSigmoid(mlir::OpBuilder &b, mlir::Location loc,
+                            mlir::Value x);
 
 /// Builds the epilogue of one kernel. No member changes while it does.
 class Epilogue : protected KernelMath {
@@ -94,17 +97,23 @@ private:
   Value buildStored(const TileRow &tile, Value isInside, Value isColumn,
                     int64_t width, Value column, Value amax,
                     llvm::function_ref<Values()> body);
-  /// Steps 2 to 7: the pre-activation of the 32 columns from `column` on, which
-  /// are the second half of wide pairs if `isSecond`.
+  /// The loads and stores of the epilogue region, of a vector of columns.
+  class ChunkLanes;
+  mlir::Block &getRegion() { return op.getEpilogue().front(); }
+  /// Which columns of the vector `acc` the product has; null if all.
+  Value getProductMask(const TileRow &tile, Value acc, Value column);
+  /// The results of a vector that is no half of pairs, and stores those of
+  /// other clauses: y, unless it is stored in codes, and `amax` if there is
+  /// one.
+  Values finishColumns(const TileRow &tile, Value acc, Value column,
+                       Value outColumn, Value amax);
+  /// The pre-activation of the columns from `column` on, which are the second
+  /// half of wide pairs if `isSecond`.
   Value finishProduct(const TileRow &tile, Value acc, Value column,
                       bool isSecond);
-  /// Steps 8 to 10: y of one vector or of a pair of them, {gate, up}, in the
-  /// columns of the result from `column` on.
-  Value finishActivation(const TileRow &tile, llvm::ArrayRef<Value> z,
-                         Value column);
-  /// The clauses of a vector of columns, for the order of the epilogue.
-  class ClauseAccess;
-  arithmetic::EpilogueOrder getOrder();
+  /// As finishColumns, of the columns that come first and second of pairs.
+  Values finishPairs(const TileRow &tile, Value first, Value second,
+                     Value outColumn, Value amax);
   // Columns in another gate layout (EpilogueOuterGate.cpp).
   /// Runs of the 32 columns from `column` on, which are the second of wide
   /// pairs if `isSecond`, that are runs in memory as well.
@@ -128,13 +137,8 @@ private:
   /// The layout of columns in memory, or null if the accumulator has it.
   GateAttr getOuterGate();
 
-  Value spreadAlpha(const TileRow &tile, Value z, bool isSecond,
-                    int64_t granularity);
-  /// Steps 8 to 12: activation of one vector or of a pair of them, to the
-  /// columns of the result from `column` on. Returns y, unless it is stored in
-  /// codes, and `amax` if there is one.
-  Values finishTile(const TileRow &tile, llvm::ArrayRef<Value> z, Value column,
-                    Value amax);
+  /// Alpha of a vector of columns; a scalar if it is that of all.
+  Value getAlpha(const TileRow &tile, bool isSecond);
   /// Blocks of `y`, which starts at one, as codes and scales.
   void storeQuantized(const TileRow &tile, Value y, Value column);
   /// The bytes and the scale of one block.
@@ -143,10 +147,6 @@ private:
                 const arithmetic::QuantizeInputs &inputs, Value x);
   /// Where the scale of block `block` of the thread's row is stored.
   Value getScaleOffset(const TileRow &tile, ScaledType type, Value block);
-  /// `silu` or `swiglu` where the op leaves their accuracy to the target.
-  Value applyFastActivation(const TileRow &tile, llvm::ArrayRef<Value> z);
-  /// An activation with a formula, of {z} or of {gate, up}.
-  Value activate(const TileRow &tile, llvm::ArrayRef<Value> z);
   /// The larger of `amax` and the magnitudes of `y`, as bits of f32.
   Value foldAmax(const TileRow &tile, Value amax, Value y, Value column);
   /// A matrix of results: its columns, the elements from row to row, and the

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Pairs, activations, and where results go. A row is stored by its thread, or
-// with the block's others in one box if they all belong to the group.
+// Pairs, and where results go. A row is stored by its thread, or with the
+// block's others in one box if they all belong to the group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,27 +30,6 @@ static std::pair<Value, Value> splitPairs(OpBuilder &b, Location loc, Value z,
     (i / q % 2 ? second : first).push_back(i);
   return {vector::ShuffleOp::create(b, loc, z, z, first),
           vector::ShuffleOp::create(b, loc, z, z, second)};
-}
-
-/// Applies `function` to four lanes at a time: those of f64 take a multiple of
-/// the registers of their argument.
-static Value
-inPieces(OpBuilder &b, Location loc, ArrayRef<Value> in,
-         llvm::function_ref<Value(ArrayRef<Value> piece)> function) {
-  constexpr int64_t lanes = 4;
-  auto type = cast<VectorType>(in.front().getType());
-  Value all = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  for (int64_t at = 0; at < type.getNumElements(); at += lanes) {
-    auto piece = llvm::map_to_vector(in, [&](Value whole) -> Value {
-      return vector::ExtractStridedSliceOp::create(
-          b, loc, whole, ArrayRef<int64_t>{at}, ArrayRef<int64_t>{lanes},
-          ArrayRef<int64_t>{1});
-    });
-    all = vector::InsertStridedSliceOp::create(b, loc, function(piece), all,
-                                               ArrayRef<int64_t>{at},
-                                               ArrayRef<int64_t>{1});
-  }
-  return all;
 }
 
 Epilogue::Values Epilogue::buildIf(Value condition, ValueRange otherwise,
@@ -112,11 +91,11 @@ Value Epilogue::buildChunk(const TileRow &tile, LoadFn load, Value chunk,
     Value outColumn = add(tile.outColumn, q ? div(chunk, 2) : chunk);
     return buildStored(
         tile, isInside, isColumn, q ? 16 : 32, outColumn, amax, [&] {
-          Value z = finishProduct(tile, first, column, /*isSecond=*/false);
           if (!q)
-            return finishTile(tile, z, outColumn, amax);
+            return finishColumns(tile, first, column, outColumn, amax);
+          Value z = finishProduct(tile, first, column, /*isSecond=*/false);
           auto [a, c] = splitPairs(b, loc, z, q);
-          return finishTile(tile, {a, c}, outColumn, amax);
+          return finishPairs(tile, a, c, outColumn, amax);
         });
   }
   // Columns [0, q) of every 2q are the first of their pair; the chunk that is
@@ -134,40 +113,9 @@ Value Epilogue::buildChunk(const TileRow &tile, LoadFn load, Value chunk,
           Value a = finishProduct(tile, first, column, /*isSecond=*/false);
           Value c = finishProduct(tile, second, add(column, i32(q)),
                                   /*isSecond=*/true);
-          return finishTile(tile, {a, c}, outColumn, amax);
+          return finishPairs(tile, a, c, outColumn, amax);
         });
     return seen ? Values{seen} : Values{};
   });
   return amax ? results.front() : Value();
-}
-
-Epilogue::Values Epilogue::finishTile(const TileRow &tile, ArrayRef<Value> z,
-                                      Value column, Value amax) {
-  ActivationAttr activation = op.getActivationOrIdentity();
-  SmallVector<Value> inputs(z);
-  if (GateAttr gate = activation.getGate();
-      gate && gate.getOrder() == GateOrder::UpFirst)
-    std::swap(inputs[0], inputs[1]);
-  Value y = finishActivation(tile, inputs, column);
-  Values results;
-  if (op.getQuantizer())
-    storeQuantized(tile, y, column);
-  else
-    results.push_back(y);
-  if (amax)
-    results.push_back(foldAmax(tile, amax, y, column));
-  return results;
-}
-
-Value Epilogue::activate(const TileRow &tile, ArrayRef<Value> z) {
-  ActivationAttr activation = op.getActivationOrIdentity();
-  ActivationKind kind = activation.getKind();
-  bool isFast =
-      op.getMath() == MathMode::Fast && !activation.getRoundBf16() &&
-      (kind == ActivationKind::SiLU || kind == ActivationKind::SwiGLU);
-  if (isFast)
-    return applyFastActivation(tile, z);
-  return inPieces(b, loc, z, [&](ArrayRef<Value> piece) {
-    return arithmetic::emitActivation(b, loc, activation, tile.params, piece);
-  });
 }

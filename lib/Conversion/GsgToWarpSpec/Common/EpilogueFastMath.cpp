@@ -1,4 +1,4 @@
-//===- EpilogueFastMath.cpp - Activations with math = fast ------*- C++ -*-===//
+//===- EpilogueFastMath.cpp - The sigmoid of math = fast --------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::kernels;
 
-/// 1 / (1 + 2^(-x log2(e))): infinity gives 0, NaN stays NaN.
-static Value emitFastSigmoid(OpBuilder &b, Location loc, Value x) {
+// 1 / (1 + 2^(-x log2(e))): infinity gives 0, NaN stays NaN.
+Value kernels::emitFastSigmoid(OpBuilder &b, Location loc, Value x) {
   auto type = cast<VectorType>(x.getType());
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(
@@ -43,26 +43,4 @@ static Value emitFastSigmoid(OpBuilder &b, Location loc, Value x) {
   Value e = each("llvm.nvvm.ex2.approx", exponent);
   return each("llvm.nvvm.rcp.approx.ftz.f",
               arith::AddFOp::create(b, loc, e, constant(1.0f)));
-}
-
-Value Epilogue::applyFastActivation(const TileRow &tile, ArrayRef<Value> z) {
-  auto multiply = [&](Value a, Value c) -> Value {
-    return arith::MulFOp::create(b, loc, a, c);
-  };
-  Value gate = z.front();
-  if (z.size() == 1)
-    return multiply(gate, emitFastSigmoid(b, loc, gate));
-  Value up = z.back();
-  if (tile.params.limit) {
-    Value limit = broadcast(tile.params.limit, gate);
-    Value low = arith::NegFOp::create(b, loc, limit);
-    gate = arith::MinimumFOp::create(b, loc, gate, limit);
-    up = arith::MaximumFOp::create(
-        b, loc, arith::MinimumFOp::create(b, loc, up, limit), low);
-  }
-  Value scaled = multiply(broadcast(tile.params.alpha, gate), gate);
-  Value activated = multiply(gate, emitFastSigmoid(b, loc, scaled));
-  Value shifted =
-      arith::AddFOp::create(b, loc, up, broadcast(tile.params.beta, up));
-  return multiply(activated, shifted);
 }

@@ -1,4 +1,4 @@
-//===- EpilogueMath.cpp - The steps from accumulator to result --*- C++ -*-===//
+//===- EpilogueMath.cpp - Loads and stores of an epilogue -------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The values of the clauses and where results go; the order of the steps is
-// that of GsgArithmetic/Epilogue.h.
+// that of the epilogue region.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,13 +62,11 @@ void Epilogue::loadGroupNumbers(TileRow &tile) {
   if (parameters.globalScale)
     tile.globalScale =
         perGroup(op.getGlobalScale(), parameters.globalScale, 1, 0);
-  if (parameters.activationParams) {
-    Value *numbers[] = {&tile.params.alpha, &tile.params.beta,
-                        &tile.params.limit};
+  if (parameters.activationParams)
     for (int64_t i = 0; i < 3; ++i)
-      *numbers[i] = load(parameters.activationParams,
-                         toIndex(add(mul(tile.group, 3), i32(i))));
-  }
+      tile.activationParams.push_back(
+          load(parameters.activationParams,
+               toIndex(add(mul(tile.group, 3), i32(i)))));
   // Threads without a row take the numbers of the tile's first row.
   Value row =
       arith::SelectOp::create(b, loc, tile.isRow, tile.row, tile.firstRow);
@@ -189,17 +187,17 @@ void Epilogue::storeAmax(const TileRow &tile, Value thread, Value amax) {
 }
 
 //===----------------------------------------------------------------------===//
-// Steps 2 to 10
+// The epilogue region
 //===----------------------------------------------------------------------===//
 
-/// One number for each of the 32 columns: `first` and `second` take turns by
-/// runs of the granularity, which is a constant pattern within a chunk.
-Value Epilogue::spreadAlpha(const TileRow &tile, Value z, bool isSecond,
-                            int64_t q) {
+/// `first` and `second` take turns by runs of the granularity, which is a
+/// constant pattern within a chunk.
+Value Epilogue::getAlpha(const TileRow &tile, bool isSecond) {
   if (!tile.secondAlpha)
-    return broadcast(tile.alpha, z);
+    return tile.alpha;
+  int64_t q = op.getActivationOrIdentity().getGate().getGranularity();
   if (q >= 32)
-    return broadcast(isSecond ? tile.secondAlpha : tile.alpha, z);
+    return isSecond ? tile.secondAlpha : tile.alpha;
   Value both = vector::FromElementsOp::create(
       b, loc, VectorType::get({2}, b.getF32Type()),
       ValueRange{tile.alpha, tile.secondAlpha});
@@ -209,78 +207,114 @@ Value Epilogue::spreadAlpha(const TileRow &tile, Value z, bool isSecond,
   return vector::ShuffleOp::create(b, loc, both, both, turns);
 }
 
-class Epilogue::ClauseAccess final : public arithmetic::EpilogueAccess {
+class Epilogue::ChunkLanes final : public arithmetic::EpilogueLanes {
 public:
-  /// The clauses of the columns from `column` on; `isSecond` as in
-  /// finishProduct. `mask` says which of them the product has, or is null.
-  ClauseAccess(Epilogue &epilogue, const TileRow &tile, Value column,
-               Value mask = {}, bool isSecond = false)
+  /// The lanes are the columns of the product from `column` on, of which `mask`
+  /// says which there are, or is null; `isSecond` as in finishProduct. As
+  /// columns of the result they are those from `outColumn` on. Each is null
+  /// where the lanes are only the others.
+  ChunkLanes(Epilogue &epilogue, const TileRow &tile, Value column, Value mask,
+             bool isSecond, Value outColumn, Value amax)
       : e(epilogue), op(epilogue.op), parameters(epilogue.parameters),
-        tile(tile), column(column), mask(mask), isSecond(isSecond) {}
+        tile(tile), column(column), mask(mask), isSecond(isSecond),
+        outColumn(outColumn), amax(amax) {}
 
-  Value alpha(Value like) override {
-    GateAttr gate = op.getActivationOrIdentity().getGate();
-    return tile.alpha ? e.spreadAlpha(tile, like, isSecond,
-                                      gate ? gate.getGranularity() : 0)
-                      : Value();
+  Value load(LoadClauseOp load, Value like) override {
+    auto number = [&](ArrayRef<Value> values) {
+      return values[static_cast<size_t>(*load.getIndex())];
+    };
+    switch (load.getClause()) {
+    case EpilogueClause::Alpha:
+      return e.getAlpha(tile, isSecond);
+    case EpilogueClause::Beta:
+      return tile.beta;
+    case EpilogueClause::Addend:
+      return loadAddend(like);
+    case EpilogueClause::Bias:
+      return loadColumns(op.getBias(), parameters.bias, tile.extents.columns,
+                         column, mask, parameters.knownColumns, like);
+    case EpilogueClause::Prob:
+      return tile.prob;
+    case EpilogueClause::ActivationParams:
+      return number(tile.activationParams);
+    case EpilogueClause::Row:
+      return number(tile.rowNumbers);
+    case EpilogueClause::Column: {
+      Value isColumn =
+          e.maskOf(outColumn, widthOf(like), tile.extents.outColumns,
+                   parameters.knownOutColumns);
+      return loadColumns(op.getColumn()[*load.getIndex()],
+                         number(parameters.column), tile.extents.outColumns,
+                         outColumn, isColumn, parameters.knownOutColumns, like);
+    }
+    case EpilogueClause::Group:
+      return number(tile.groupNumbers);
+    }
+    llvm_unreachable("expected a clause");
   }
-  Value prob(Value like) override {
-    return op.getProb() ? e.broadcast(tile.prob, like) : Value();
-  }
-  Value addend(Value like) override {
-    if (!op.getBeta() && !op.getAddend())
-      return {};
-    Value memref = parameters.addend ? parameters.addend : tile.result.memref;
-    Value at = e.flatten(
-        tile.row, parameters.addend ? tile.extents.columns : tile.result.stride,
-        column);
-    return e.getOuterGate() ? e.loadOuter(tile, memref, column, isSecond)
-                            : e.loadVector(memref, at, widthOf(like), mask,
-                                           parameters.knownColumns);
-  }
-  Value beta(Value like) override {
-    return tile.beta ? e.broadcast(tile.beta, like) : Value();
-  }
-  Value bias(Value like) override {
-    if (!op.getBias())
-      return {};
-    bool isPerGroup = cast<MemRefType>(op.getBias().getType()).getRank() == 2;
-    Value row = isPerGroup ? tile.group : e.i32(0);
-    Value at = e.flatten(row, tile.extents.columns, column);
-    return e.loadVector(parameters.bias, at, widthOf(like), mask,
-                        parameters.knownColumns);
-  }
+
   void storePreActivation(Value z) override {
-    if (parameters.preact && e.getOuterGate())
+    if (e.getOuterGate())
       e.storeOuter(tile, z, parameters.preact, column, isSecond);
-    else if (parameters.preact)
+    else
       e.storeVector(tile, z, column,
                     {parameters.preact, tile.extents.columns,
                      tile.extents.columns, parameters.knownColumns});
   }
-  SmallVector<Value> regionOperands(Value like) override {
-    SmallVector<Value> in;
-    for (Value number : tile.rowNumbers)
-      in.push_back(e.broadcast(number, like));
-    Value isColumn = e.maskOf(column, widthOf(like), tile.extents.outColumns,
-                              parameters.knownOutColumns);
-    for (auto [operand, memref] :
-         llvm::zip_equal(op.getColumn(), parameters.column)) {
-      bool isPerGroup = cast<MemRefType>(operand.getType()).getRank() == 2;
-      Value at = e.flatten(isPerGroup ? tile.group : e.i32(0),
-                           tile.extents.outColumns, column);
-      in.push_back(e.loadVector(memref, at, widthOf(like), isColumn,
-                                parameters.knownOutColumns));
-    }
-    for (Value number : tile.groupNumbers)
-      in.push_back(e.broadcast(number, like));
-    return in;
+  void foldAmax(Value y) override {
+    amax = e.foldAmax(tile, amax, y, outColumn);
   }
-  Value activate(ArrayRef<Value> z) override { return e.activate(tile, z); }
+  void storeResult(Value y) override {
+    if (op.getQuantizer())
+      e.storeQuantized(tile, y, outColumn);
+    else
+      results.push_back(y);
+    if (amax)
+      results.push_back(amax);
+  }
+
+  Value sigmoid(OpBuilder &b, SigmoidOp op, Value x) override {
+    return op.getFast() ? emitFastSigmoid(b, op.getLoc(), x)
+                        : EpilogueLanes::sigmoid(b, op, x);
+  }
+  /// Four at a time in f64 and in integers, which take a multiple of the
+  /// registers.
+  int64_t getLanesAtOnce(ArrayRef<Operation *> operations,
+                         int64_t lanes) override {
+    bool isWide = llvm::any_of(operations, [](Operation *op) {
+      auto sigmoid = dyn_cast<SigmoidOp>(op);
+      return (sigmoid && !sigmoid.getFast()) || isa<RoundBf16Op>(op) ||
+             llvm::any_of(op->getResultTypes(),
+                          [](Type type) { return type.isF64(); });
+    });
+    return isWide ? 4 : lanes;
+  }
+
+  /// y, unless it is stored, and the largest magnitude if there is one.
+  Values results;
 
 private:
   static int64_t widthOf(Value vector) {
     return cast<VectorType>(vector.getType()).getNumElements();
+  }
+
+  Value loadAddend(Value like) {
+    Value memref = parameters.addend ? parameters.addend : tile.result.memref;
+    if (e.getOuterGate())
+      return e.loadOuter(tile, memref, column, isSecond);
+    Value at = e.flatten(
+        tile.row, parameters.addend ? tile.extents.columns : tile.result.stride,
+        column);
+    return e.loadVector(memref, at, widthOf(like), mask,
+                        parameters.knownColumns);
+  }
+
+  /// Entries of columns, of all groups or of each.
+  Value loadColumns(Value operand, Value memref, Value columns, Value first,
+                    Value isColumn, std::optional<int64_t> known, Value like) {
+    bool isPerGroup = cast<MemRefType>(operand.getType()).getRank() == 2;
+    Value at = e.flatten(isPerGroup ? tile.group : e.i32(0), columns, first);
+    return e.loadVector(memref, at, widthOf(like), isColumn, known);
   }
 
   Epilogue &e;
@@ -289,29 +323,37 @@ private:
   const TileRow &tile;
   Value column, mask;
   bool isSecond;
+  Value outColumn, amax;
 };
 
-arithmetic::EpilogueOrder Epilogue::getOrder() {
-  ActivationAttr activation = op.getActivationOrIdentity();
-  arithmetic::EpilogueOrder order;
-  order.prob = op.getProbPosition();
-  order.roundsBf16 = activation.getRoundBf16();
-  if (activation.getKind() == ActivationKind::Custom)
-    order.region = &op.getEpilogue().front();
-  return order;
+Value Epilogue::getProductMask(const TileRow &tile, Value acc, Value column) {
+  int64_t width = cast<VectorType>(acc.getType()).getNumElements();
+  return maskOf(column, width, tile.extents.columns, parameters.knownColumns);
+}
+
+Epilogue::Values Epilogue::finishColumns(const TileRow &tile, Value acc,
+                                         Value column, Value outColumn,
+                                         Value amax) {
+  ChunkLanes lanes(*this, tile, column, getProductMask(tile, acc, column),
+                   /*isSecond=*/false, outColumn, amax);
+  arithmetic::emitColumnsOfProduct(b, loc, getRegion(), lanes, acc);
+  return lanes.results;
 }
 
 Value Epilogue::finishProduct(const TileRow &tile, Value acc, Value column,
                               bool isSecond) {
-  int64_t width = cast<VectorType>(acc.getType()).getNumElements();
-  Value mask =
-      maskOf(column, width, tile.extents.columns, parameters.knownColumns);
-  ClauseAccess access(*this, tile, column, mask, isSecond);
-  return arithmetic::emitPreActivation(b, loc, getOrder(), access, acc);
+  ChunkLanes lanes(*this, tile, column, getProductMask(tile, acc, column),
+                   isSecond, /*outColumn=*/Value(), /*amax=*/Value());
+  return arithmetic::emitColumnsOfProduct(b, loc, getRegion(), lanes, acc);
 }
 
-Value Epilogue::finishActivation(const TileRow &tile, ArrayRef<Value> z,
-                                 Value column) {
-  ClauseAccess access(*this, tile, column);
-  return arithmetic::emitResult(b, loc, getOrder(), access, z);
+Epilogue::Values Epilogue::finishPairs(const TileRow &tile, Value first,
+                                       Value second, Value outColumn,
+                                       Value amax) {
+  if (op.getActivationOrIdentity().getGate().getOrder() == GateOrder::UpFirst)
+    std::swap(first, second);
+  ChunkLanes lanes(*this, tile, /*column=*/Value(), /*mask=*/Value(),
+                   /*isSecond=*/false, outColumn, amax);
+  arithmetic::emitColumnsOfResult(b, loc, getRegion(), lanes, first, second);
+  return lanes.results;
 }

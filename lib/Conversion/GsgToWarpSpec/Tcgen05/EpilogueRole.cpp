@@ -63,7 +63,6 @@ TileRow EpilogueRole::getTileRow(const TileState &tile) {
   if (plan.swap)
     row.column = kernel.addOwn(row.column, kTmemLanes);
   row.outColumn = activation.isPaired() ? div(row.column, 2) : row.column;
-  row.params = arithmetic::emitActivationParams(b, loc, activation);
   return row;
 }
 

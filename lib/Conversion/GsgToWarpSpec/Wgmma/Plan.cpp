@@ -128,15 +128,27 @@ static std::string chooseTile(Plan &plan, StrategyAttr strategy,
          strategy::toString(findNearestTile(plan, tile, k));
 }
 
+/// The epilogue stores acc, or acc times alpha.
+static bool storesSums(MatmulOp op) {
+  Block &epilogue = op.getEpilogue().front();
+  Value acc = epilogue.getArgument(0);
+  Value y = cast<StoreResultOp>(epilogue.getTerminator()).getY();
+  if (y == acc)
+    return true;
+  auto product = y.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return false;
+  auto load = product.getLhs().getDefiningOp<LoadClauseOp>();
+  return load && load.getClause() == EpilogueClause::Alpha &&
+         product.getRhs() == acc;
+}
+
 bool wgmma::hasPlainResults(MatmulOp op) {
   auto out = cast<MemRefType>(op.getOut().getType());
   int64_t columns = out.getShape().back();
-  bool hasTerms = op.getBias() || op.getProb() || op.getBeta() ||
-                  op.getAddend() || op.getQuantizer() || op.getPreactOut() ||
-                  op.getAmaxOut();
-  return !hasTerms &&
+  return !op.getQuantizer() && !op.getPreactOut() && !op.getAmaxOut() &&
+         storesSums(op) &&
          (out.getElementType().isBF16() || out.getElementType().isF16()) &&
-         op.getActivationOrIdentity().getKind() == ActivationKind::Identity &&
          !ShapedType::isDynamic(columns) && columns % 8 == 0;
 }
 

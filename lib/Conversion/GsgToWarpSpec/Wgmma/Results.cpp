@@ -156,7 +156,6 @@ void Results::build() {
     row.thread = thread;
     row.column = mul(strip, 64);
     row.outColumn = activation.isPaired() ? mul(strip, 32) : row.column;
-    row.params = arithmetic::emitActivationParams(b, loc, activation);
     auto load = [&](Value offset, int64_t columns) -> Value {
       auto type = VectorType::get({columns}, b.getF32Type());
       Value loaded =
