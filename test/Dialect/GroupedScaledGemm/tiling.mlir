@@ -316,3 +316,38 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// An expanded epilogue is that of each tile, whose clauses are slices.
+
+!a = !grouped_scaled_gemm.scaled<128x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<256x64, nvfp4>
+
+// CHECK-LABEL: func @expanded(
+// CHECK:         %[[BIAS:.*]] = tensor.extract_slice %{{.*}}[%{{.*}}] [64] [1] : tensor<256xf32>
+// CHECK:         grouped_scaled_gemm.matmul <dense>
+// CHECK-SAME:        bias(%[[BIAS]] :
+// CHECK-SAME:        activation = <custom> epilogue {
+// CHECK:           load_clause bias
+// CHECK:           store_result
+func.func @expanded(%a: !a, %b: !b, %bias: tensor<256xf32>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) bias(%bias : tensor<256xf32>) activation = <custom>
+      epilogue {
+      ^bb0(%acc: f32):
+        %0 = grouped_scaled_gemm.load_clause bias
+        %y = arith.addf %acc, %0 : f32
+        grouped_scaled_gemm.store_result %y
+      }
+      outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
+  return %d : tensor<128x256xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %mm = transform.structured.match ops{["grouped_scaled_gemm.matmul"]} in %root
+        : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %mm tile_sizes [32, 64]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

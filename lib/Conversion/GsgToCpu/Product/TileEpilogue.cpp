@@ -256,25 +256,24 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
               clauses.addend, /*isStore=*/false);
 
     auto columnBody = [&](Value column, ValueRange carried) {
+      Block &region = *product.epilogueRegion;
       Value at = mb.shl(column, 2);
-      TileLanes lanes(*this, clauses, accRow, at, /*member=*/0);
+      TileLanes own(*this, clauses, accRow, at, /*member=*/0);
       if (product.amax) {
-        lanes.count = mb.sub(columns, column);
-        lanes.largest = carried[0];
+        own.count = mb.sub(columns, column);
+        own.largest = carried[0];
       }
-      Value z = emitColumnsOfProduct(builder, loc, *product.epilogueRegion,
-                                     lanes, lanes.loadSums());
+      Value z = emitColumnsOfProduct(builder, loc, region, own, own.loadSums());
       if (paired) {
-        TileLanes upLanes(*this, clauses, accRow, mb.add(at, 4 * width),
-                          /*member=*/1);
-        Value up = emitColumnsOfProduct(builder, loc, *product.epilogueRegion,
-                                        upLanes, upLanes.loadSums());
-        emitColumnsOfResult(builder, loc, *product.epilogueRegion, lanes, z,
-                            up);
+        TileLanes up(*this, clauses, accRow, mb.add(at, 4 * width),
+                     /*member=*/1);
+        Value upZ =
+            emitColumnsOfProduct(builder, loc, region, up, up.loadSums());
+        emitColumnsOfResult(builder, loc, region, own, z, upZ);
       }
       SmallVector<Value> largest;
       if (product.amax)
-        largest.push_back(lanes.largest);
+        largest.push_back(own.largest);
       return largest;
     };
     SmallVector<Value> largest =
