@@ -62,6 +62,23 @@ static bool isLongWithoutLoops(Function &function) {
   return LoopInfo(dominators).empty();
 }
 
+/// Cuts the blocks of `function`: instruction selection takes a time that grows
+/// as the square of their length.
+static void cutBlocks(Function &function) {
+  static constexpr unsigned length = 64;
+  SmallVector<Instruction *> cuts;
+  for (BasicBlock &block : function) {
+    unsigned number = 0;
+    for (Instruction &instruction : block)
+      // A slot of the frame stays in the first block, a call beside its end.
+      if (!isa<AllocaInst, PHINode>(instruction) && ++number % length == 0 &&
+          !instruction.isTerminator())
+        cuts.push_back(&instruction);
+  }
+  for (Instruction *cut : cuts)
+    cut->getParent()->splitBasicBlock(cut);
+}
+
 void nvfp4::target::optimize(Module &module, TargetMachine &machine,
                              unsigned level) {
   LoopAnalysisManager loops;
@@ -78,6 +95,7 @@ void nvfp4::target::optimize(Module &module, TargetMachine &machine,
     function.removeFnAttr(Attribute::AlwaysInline);
     function.addFnAttr(Attribute::NoInline);
     function.addFnAttr(Attribute::OptimizeNone);
+    cutBlocks(function);
   }
   // All functions of a module have one register allocator. Most code of a host
   // that launches kernels is launches, which need no good one.

@@ -78,3 +78,36 @@ TEST(LLVMIR, SurvivesWhatTheTargetCannotDo) {
       << test.messages;
 }
 #endif
+
+/// A function of `count` additions one after the other.
+static std::string makeChain(int count) {
+  std::string text = "llvm.func @chain(%v0: i32) -> i32 {\n";
+  for (int i = 0; i < count; ++i)
+    text += "%v" + std::to_string(i + 1) + " = llvm.add %v" +
+            std::to_string(i) + ", %v0 : i32\n";
+  return text + "llvm.return %v" + std::to_string(count) + " : i32\n}";
+}
+
+TEST(LLVMIR, LongFunctionsWithoutLoopsAreLeftAsTheyAre) {
+  std::string text;
+  TestModule small(makeChain(1000));
+  ASSERT_TRUE(small.module);
+  ASSERT_TRUE(emit(small, EmitKind::LLVM, text));
+  EXPECT_EQ(text.find("optnone"), std::string::npos);
+  EXPECT_NE(text.find("mul i32"), std::string::npos) << text;
+
+  TestModule large(makeChain(3000));
+  ASSERT_TRUE(large.module);
+  ASSERT_TRUE(emit(large, EmitKind::LLVM, text));
+  EXPECT_NE(text.find("optnone"), std::string::npos);
+  // All additions are there, in short blocks.
+  llvm::SmallVector<llvm::StringRef> blocks;
+  llvm::StringRef(text).split(blocks, "\n\n");
+  size_t additions = 0;
+  for (llvm::StringRef block : blocks) {
+    size_t own = block.count(" = add i32");
+    EXPECT_LE(own, 64u) << block.str();
+    additions += own;
+  }
+  EXPECT_EQ(additions, 3000u);
+}
