@@ -1,6 +1,6 @@
 // Scales that start by group: their buffer may be too small for some groups,
 // which one thread then walks.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_100a --gsg-insert-transfers --convert-gsg-to-warpspec="target=sm_100a data-checks" | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_100a --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec="target=sm_100a data-checks" | FileCheck %s
 
 !x = !grouped_scaled_gemm.scaled<64x512, nvfp4, blocked, starts = upper_bound>
 !b = !grouped_scaled_gemm.scaled<4x384x512, nvfp4, blocked>

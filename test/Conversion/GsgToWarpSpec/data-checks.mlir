@@ -1,7 +1,7 @@
 // Block 0 checks offsets and factors, in the role that stores results, before
 // its first tile.
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec="target=sm_90a data-checks" | FileCheck %s
-// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s --check-prefix=WITHOUT
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec="target=sm_90a data-checks" | FileCheck %s
+// RUN: nvfp4-opt %s --gsg-assign-scale-layout=target=sm_90a --gsg-insert-transfers --gsg-expand-epilogue --convert-gsg-to-warpspec=target=sm_90a | FileCheck %s --check-prefix=WITHOUT
 
 // WITHOUT-NOT: warpspec.data
 // WITHOUT-NOT: llvm.cmpxchg
