@@ -30,8 +30,8 @@
 
 using namespace nvfp4::test;
 
-// GCC would have memory of operator new go back by its own operator delete, which
-// this is.
+// GCC would have memory of operator new go back by its own operator delete,
+// which this is.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
