@@ -639,11 +639,10 @@ def SelectStrategyPass : Pass<"gsg-select-strategy"> {
     stages and accumulators fit into shared and tensor memory. Changes nothing
     else. Running it again keeps what it found.
 
-    On `sm_90a` only a `matmul` gets one, and only if its groups are not along
-    K: that is what the model is of. It depends on the format of weights, not on
-    that of rows, which kernels multiply in 16 bits. Kernels of the others choose
-    their tile. Kernels choose the stages that a given strategy leaves open
-    there.
+    On `sm_90a` a product whose groups are along K gets none, because the model
+    is not of it: its kernel chooses the tile. The model depends on the format
+    of weights, not on that of rows, which kernels multiply in 16 bits. Kernels
+    choose the stages that a given strategy leaves open there.
 
     A product without strategy gets the one that the cost model of
     docs/Rationale/Strategy.md predicts to be fastest. One that has a strategy
