@@ -150,10 +150,13 @@ std::string nvfp4::target::joinPtx(ArrayRef<KernelPtx> parts) {
       all = text.take_front(header);
     text = text.drop_front(header);
     while (!text.empty()) {
-      auto [line, rest] = text.split('\n');
-      if (!line.starts_with(".extern ") || declarations.insert(line).second)
-        (all += line) += '\n';
-      text = rest;
+      bool isExtern = text.starts_with(".extern ");
+      // Of functions they take several lines.
+      size_t end = text.find('\n', isExtern ? text.find(';') : 0);
+      StringRef piece = text.take_front(end == StringRef::npos ? end : end + 1);
+      if (!isExtern || declarations.insert(piece).second)
+        all += piece;
+      text = text.drop_front(piece.size());
     }
   }
   return all;

@@ -19,6 +19,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace nvfp4::target;
@@ -72,6 +73,18 @@ nvfp4::target::splitKernels(gpu::GPUModuleOp module) {
         declared[used].push_back(op);
       else
         classes.unionSets(op, used);
+    }
+  }
+  // What no kernel reaches goes with the first one.
+  for (Operation *op : members) {
+    if (!first || isDeclaration(op) || classes.contains(op))
+      continue;
+    classes.unionSets(first, op);
+    for (Operation *used : getReached(op, symbols)) {
+      if (isDeclaration(used))
+        declared[used].push_back(first);
+      else
+        classes.unionSets(first, used);
     }
   }
   // The kernels of a class in the order of the first of them.

@@ -20,8 +20,8 @@ bool isKernel(mlir::Operation *op);
 
 /// Copies of the kernels of `module`, functions of the LLVM dialect, in their
 /// order: each in a module of its own, with the declarations and definitions
-/// that it refers to. Kernels that refer to the same definition share a module,
-/// and so does with the first kernels what none refers to.
+/// that it refers to. Kernels that refer to the same definition share a module.
+/// Definitions that no kernel refers to go to the module of the first kernel.
 llvm::SmallVector<mlir::OwningOpRef<mlir::ModuleOp>>
 splitKernels(mlir::gpu::GPUModuleOp module);
 

@@ -1,5 +1,6 @@
 // Kernels have images of their own, unless they refer to the same definition.
-// What several declare is declared in each image, and once in that of all.
+// Memory and functions that several kernels declare are declared in each image,
+// and once in that of all.
 // RUN: nvfp4-opt %s -nvfp4-embed-kernels=target=sm_90a > %t
 // RUN: FileCheck %s --input-file=%t --check-prefix=SHARED
 // RUN: FileCheck %s --input-file=%t --check-prefix=OWN
@@ -10,13 +11,12 @@
 
 // SHARED: @kernels_first_entry_image("{{.*}}.extern .shared {{.*}} memory[];{{.*}} table[8]{{.*}}.entry first({{.*}}.entry second(
 // OWN: @kernels_third_entry_image("
+// OWN-SAME: .extern .shared {{[^;]*}} memory[];
 // OWN-NOT: {{(table|first|second)}}
-// OWN-SAME: .extern .shared {{.*}} memory[];{{.*}}.entry third(
-// ALL: @kernels_image("{{.*}}.version
-// ALL-NOT: .version
-// ALL-SAME: memory[];
-// ALL-NOT: memory[];
-// ALL-SAME: table[8]{{.*}}.entry first({{.*}}.entry second({{.*}}.entry third(
+// OWN-SAME: .entry third(
+// ALL: @kernels_image("{{.*}} memory[];{{.*}} table[8]{{.*}}.entry first({{.*}}.entry second(
+// ALL-NOT: {{(\.version|memory\[\];|\.extern)}}
+// ALL-SAME: .entry third(
 
 // ENTRIES: @kernels_third_entry()
 // ENTRIES: llvm.mlir.addressof @kernels_third_entry_image
@@ -39,8 +39,10 @@ gpu.module @kernels {
     llvm.store volatile %value, %to : i32, !llvm.ptr
     llvm.return
   }
+  llvm.func @vprintf(!llvm.ptr, !llvm.ptr) -> i32
   llvm.func @first(%at: i64, %to: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 32, 1, 1>} {
     %memory = llvm.mlir.addressof @memory : !llvm.ptr<3>
+    %printed = llvm.call @vprintf(%to, %to) : (!llvm.ptr, !llvm.ptr) -> i32
     %value = llvm.load volatile %memory : !llvm.ptr<3> -> i32
     llvm.store volatile %value, %to : i32, !llvm.ptr
     llvm.call @use(%at, %to) : (i64, !llvm.ptr) -> ()
@@ -52,8 +54,15 @@ gpu.module @kernels {
   }
   llvm.func @third(%to: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 32, 1, 1>} {
     %memory = llvm.mlir.addressof @memory : !llvm.ptr<3>
+    %printed = llvm.call @vprintf(%to, %to) : (!llvm.ptr, !llvm.ptr) -> i32
     %value = llvm.load volatile %memory : !llvm.ptr<3> -> i32
     llvm.store volatile %value, %to : i32, !llvm.ptr
+    llvm.return
+  }
+  // No kernel calls it.
+  llvm.func internal @unused(%to: !llvm.ptr) attributes {passthrough = ["noinline"]} {
+    %c0 = llvm.mlir.constant(0 : i64) : i64
+    llvm.call @use(%c0, %to) : (i64, !llvm.ptr) -> ()
     llvm.return
   }
 }

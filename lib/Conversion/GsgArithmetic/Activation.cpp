@@ -88,7 +88,8 @@ static Value emitSwiGLU(MathBuilder &mb, const ActivationParams &params,
   if (params.limit) {
     Value limit = mb.spread(params.limit, gate);
     gate = mb.minF(gate, limit);
-    up = mb.maxF(mb.minF(up, limit), mb.negF(limit));
+    up = mb.minF(up, limit);
+    up = mb.maxF(up, mb.negF(limit));
   }
   Value scaled = mb.mulF(mb.spread(params.alpha, gate), gate);
   Value activated = mb.mulF(gate, sigmoid(scaled));
@@ -197,7 +198,8 @@ static SmallVector<Value> emitSwiGLUGradient(MathBuilder &mb,
   if (params.limit) {
     limit = mb.spread(params.limit, gate);
     g = mb.minF(gate, limit);
-    u = mb.maxF(mb.minF(up, limit), mb.negF(limit));
+    u = mb.minF(up, limit);
+    u = mb.maxF(u, mb.negF(limit));
   }
   Value scaled = mb.mulF(mb.spread(params.alpha, g), g);
   Value slope = emitSiLUSlope(mb, scaled);
