@@ -37,8 +37,12 @@ static bool isHlo(Operation *op) {
                             op->getName().getDialectNamespace());
 }
 
-/// A composite is what its decomposition computes.
+/// A composite is what its decomposition computes, but for ragged_dot, which
+/// would be a product for each group.
 static SmallVector<Value> convertComposite(const HloOp &op, LocBuilder &b) {
+  auto name = op.getOperation()->getAttrOfType<StringAttr>("name");
+  if (name && name.getValue() == "chlo.ragged_dot")
+    return convertRaggedDot(op, b);
   auto callee =
       op.getOperation()->getAttrOfType<FlatSymbolRefAttr>("decomposition");
   if (!callee)

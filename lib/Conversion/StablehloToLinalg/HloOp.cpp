@@ -90,14 +90,17 @@ TypedAttr HloOp::getSplat(unsigned i) const {
   return IntegerAttr::get(type, value.getSplatValue<APInt>());
 }
 
-SmallVector<int64_t> HloOp::getIntegers(StringRef name) const {
-  Attribute value = op->getAttr(name);
+SmallVector<int64_t> nvfp4::readIntegers(Attribute value) {
   if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(value))
     return SmallVector<int64_t>(array.asArrayRef());
   if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(value))
     return llvm::map_to_vector(dense.getValues<APInt>(),
                                [](const APInt &i) { return i.getSExtValue(); });
   return {};
+}
+
+SmallVector<int64_t> HloOp::getIntegers(StringRef name) const {
+  return readIntegers(op->getAttr(name));
 }
 
 int64_t HloOp::getInteger(StringRef name, int64_t otherwise) const {

@@ -77,6 +77,13 @@ using Conversion = llvm::SmallVector<mlir::Value> (*)(const HloOp &op,
                                                       LocBuilder &b);
 using ConversionTable = llvm::StringMap<Conversion>;
 
+/// Integers in an array or in a tensor; none if `value` is neither.
+llvm::SmallVector<int64_t> readIntegers(mlir::Attribute value);
+
+/// Of composites, too, which have the numbers of dimensions in an attribute of
+/// their own.
+llvm::SmallVector<mlir::Value> convertRaggedDot(const HloOp &op, LocBuilder &b);
+
 /// Adds the operations that compute an element from one of each operand.
 void addElementwise(ConversionTable &table);
 /// Adds those that put elements elsewhere, constants and iota.

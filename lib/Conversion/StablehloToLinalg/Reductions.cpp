@@ -179,17 +179,27 @@ static std::pair<Value, Value> makeGroups(LocBuilder &b, Value sizes) {
 
 /// Groups of rows: a sum over groups and K of terms that are zero outside the
 /// rows of a group, which is what the decomposition of the exporter computes.
-static SmallVector<Value> convertRaggedDot(const HloOp &op, LocBuilder &b) {
+SmallVector<Value> nvfp4::convertRaggedDot(const HloOp &op, LocBuilder &b) {
   if (!isProduct(op))
     return {};
+  // As fields of one attribute, or as the lists of a composite.
   constexpr StringLiteral kNumbers = "ragged_dot_dimension_numbers";
-  auto get = [&](StringRef field) { return op.getIntegers(kNumbers, field); };
+  constexpr StringLiteral kFields[] = {
+      "lhs_batching_dimensions",    "rhs_batching_dimensions",
+      "lhs_contracting_dimensions", "rhs_contracting_dimensions",
+      "lhs_ragged_dimensions",      "rhs_group_dimensions"};
   using List = SmallVector<int64_t>;
-  List depth = get("rhs_contracting_dimensions");
-  if (get("lhs_ragged_dimensions") != List{0} ||
-      get("lhs_contracting_dimensions") != List{1} ||
-      get("rhs_group_dimensions") != List{0} || depth.size() != 1 ||
-      !get("lhs_batching_dimensions").empty() ||
+  std::array<List, 6> lists;
+  auto composite =
+      op.getOperation()->getAttrOfType<DictionaryAttr>("composite_attributes");
+  auto given = composite ? composite.getAs<ArrayAttr>(kNumbers) : ArrayAttr();
+  for (auto [i, list] : llvm::enumerate(lists))
+    list = !composite                  ? op.getIntegers(kNumbers, kFields[i])
+           : given && i < given.size() ? readIntegers(given[i])
+                                       : List();
+  auto &[lhsBatch, rhsBatch, lhsDepth, depth, ragged, group] = lists;
+  if (ragged != List{0} || lhsDepth != List{1} || group != List{0} ||
+      depth.size() != 1 || !lhsBatch.empty() || !rhsBatch.empty() ||
       op.getOperandType(0).getRank() != 2 ||
       op.getOperandType(1).getRank() != 3 ||
       op.getOperandType(2).getRank() != 1)

@@ -117,6 +117,9 @@ ElementTrace::traceBits(const Element &element) {
 
 std::optional<ElementTrace::Bits>
 ElementTrace::traceBitsOf(const Element &element, Operation *op) {
+  // linalg.index has none.
+  if (op->getNumOperands() == 0)
+    return std::nullopt;
   Element operand = getOperand(element, 0);
   auto getNumber = [&](unsigned i) {
     return dyn_cast_or_null<AffineConstantExpr>(

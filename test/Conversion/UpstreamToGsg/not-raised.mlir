@@ -389,6 +389,33 @@ func.func @weights_first(%x: tensor<?x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws:
 
 // -----
 
+// Rows that are left out by their numbers belong to no group.
+
+func.func @constant_rows(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
+                         %out: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
+                                        affine_map<(m, n, k) -> (n, k floordiv 32)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w, %ws : tensor<8x64xbf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>)
+      outs(%out : tensor<8x16xf32>) {
+  ^bb0(%a: bf16, %b: f8E4M3FN, %bs: f8E8M0FNU, %acc: f32):
+    %m = linalg.index 0 : index
+    %row = arith.index_cast %m : index to i64
+    %four = arith.constant 4 : i64
+    %isBelow = arith.cmpi slt, %row, %four : i64
+    %none = arith.constant 0.0 : f32
+    %ae = arith.extf %a : bf16 to f32
+    %be = arith.scaling_extf %b, %bs : f8E4M3FN, f8E8M0FNU to f32
+    %p = arith.mulf %ae, %be : f32
+    %t = arith.select %isBelow, %p, %none : f32
+    %s = arith.addf %acc, %t : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
 // The operation is named that made a factor of what no product has.
 
 func.func @named_stop(%x: tensor<8x64xbf16>, %g: tensor<16xf32>, %w: tensor<16x64xf8E4M3FN>,

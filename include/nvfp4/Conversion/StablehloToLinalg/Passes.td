@@ -29,7 +29,8 @@ def ConvertStablehloToLinalgPass : Pass<"convert-stablehlo-to-linalg", "::mlir::
     reshapes, transpositions, slices (also dynamic ones), concatenation and
     padding; `dot_general` and `chlo.ragged_dot` by groups of rows; `reduce` and
     `reduce_window`; `gather` and `scatter`; `sort` and `chlo.top_k`. A
-    `composite` becomes a call of its decomposition.
+    `composite` becomes a call of its decomposition, that of `chlo.ragged_dot` what
+    this operation becomes.
 
     The spelling is one that `raise-to-grouped-scaled-gemm` follows:
     `dot_general` is one `linalg.generic` with sums in f32 also where the result

@@ -110,16 +110,19 @@ def linear(x, w, s):
     return x @ nvfp4(w, s, from_take).astype(jnp.bfloat16).T
 
 
-LAYERS = {"jax_mixtral": mixtral, "jax_qwen3": qwen3, "jax_all_experts": all_experts, "jax_gpt_oss": gpt_oss,
-          "jax_ragged": ragged, "jax_linear": linear}
+LAYERS = {"jax_mixtral": mixtral, "cuda_mixtral": mixtral, "jax_qwen3": qwen3, "jax_all_experts": all_experts,
+          "jax_gpt_oss": gpt_oss, "jax_ragged": ragged, "jax_linear": linear}
 
 
 def export(name):
-    """MLIR's generic form, which tools read that do not know the dialects. ragged_dot is one operation for CUDA, and
-    several for the CPU."""
+    """MLIR's generic form, which tools read that do not know the dialects. ragged_dot is one operation for CUDA, which
+    jax.export makes a composite, and several for the CPU."""
     shapes = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arguments(name, np.random.default_rng(0))]
-    platform = "cuda" if name == "jax_ragged" else "cpu"
-    lowered = jax.jit(LAYERS[name]).trace(*shapes).lower(lowering_platforms=(platform,))
+    platform = "cuda" if name in ("jax_ragged", "cuda_mixtral") else "cpu"
+    function = jax.jit(LAYERS[name])
+    if name == "cuda_mixtral":
+        function = jax.jit(jax.export.export(function, platforms=[platform])(*shapes).call)
+    lowered = function.trace(*shapes).lower(lowering_platforms=(platform,))
     return lowered.compiler_ir().operation.get_asm(print_generic_op_form=True)
 
 
