@@ -136,6 +136,12 @@ private:
         isKnown = false;
         return;
       }
+      if (!hasForm(op)) {
+        op->emitError("expected operands, results and attributes as the "
+                      "specification of StableHLO has them for ")
+            << name;
+        isKnown = false;
+      }
     });
     return isKnown;
   }

@@ -323,6 +323,21 @@ static const llvm::StringMap<Emit> &getEmitters() {
   return emitters;
 }
 
+unsigned nvfp4::getNumElementOperands(StringRef name) {
+  if (!getEmitters().contains(name))
+    return 0;
+  name.consume_front("stablehlo.");
+  if (llvm::is_contained({"clamp", "select"}, name))
+    return 3;
+  return llvm::is_contained({"add", "and", "compare", "divide", "maximum",
+                             "minimum", "multiply", "or", "power", "remainder",
+                             "shift_left", "shift_right_arithmetic",
+                             "shift_right_logical", "subtract", "xor"},
+                            name)
+             ? 2
+             : 1;
+}
+
 Value nvfp4::emitElement(LocBuilder &b, const HloOp &op, ValueRange scalars) {
   Emit emit = getEmitters().lookup(op.getName());
   return emit ? emit(b, op, scalars) : Value();
@@ -330,6 +345,9 @@ Value nvfp4::emitElement(LocBuilder &b, const HloOp &op, ValueRange scalars) {
 
 SmallVector<Value> nvfp4::emitBody(LocBuilder &b, const HloOp &op,
                                    Region &region, ValueRange scalars) {
+  if (region.getNumArguments() != scalars.size())
+    return op.fail("expected a body of {0} arguments, but got {1}",
+                   scalars.size(), region.getNumArguments());
   IRMapping mapping;
   mapping.map(region.getArguments(), scalars);
   for (Operation &inner : region.front()) {

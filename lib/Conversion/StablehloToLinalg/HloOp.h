@@ -97,6 +97,13 @@ void addIndices(ConversionTable &table);
 /// ..., -0, +0, ..., inf, NaN.
 mlir::Value makeOrderedBits(LocBuilder &b, mlir::Value value);
 
+/// How many operands elementwise operation `name` has; 0 for any other.
+unsigned getNumElementOperands(llvm::StringRef name);
+
+/// False if operands, results, regions or numbers of dimensions are not those
+/// of the operation, all of which are tensors of static shape.
+bool hasForm(mlir::Operation *op);
+
 /// What elementwise operation `op` makes of scalars; null if it is none or none
 /// of these types.
 mlir::Value emitElement(LocBuilder &b, const HloOp &op,

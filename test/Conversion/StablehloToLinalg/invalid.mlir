@@ -70,3 +70,28 @@ func.func @unsigned(%x: tensor<8x16xui8>, %w: tensor<16x4xui8>) -> tensor<8x4xi3
       rhs_contracting_dimensions = [0]>}> : (tensor<8x16xui8>, tensor<16x4xui8>) -> tensor<8x4xi32>
   return %0 : tensor<8x4xi32>
 }
+
+// -----
+
+// Nothing has verified these.
+
+func.func @forms(%x: tensor<4x8xf32>, %i: tensor<2x1xi32>, %s: tensor<f32>) {
+  // expected-error @below {{expected operands, results and attributes as the specification of StableHLO has them for stablehlo.add}}
+  %0 = "stablehlo.add"(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error @below {{has them for stablehlo.transpose}}
+  %1 = "stablehlo.transpose"(%x) <{permutation = array<i64: 0, 0>}> : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  // expected-error @below {{has them for stablehlo.slice}}
+  %2 = "stablehlo.slice"(%x) : (tensor<4x8xf32>) -> tensor<2x8xf32>
+  // expected-error @below {{has them for stablehlo.gather}}
+  %3 = "stablehlo.gather"(%x, %i) <{slice_sizes = array<i64: 1, 8>}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>
+  // expected-error @below {{has them for stablehlo.dot_general}}
+  %4 = "stablehlo.dot_general"(%x, %x) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1],
+      rhs_contracting_dimensions = [0]>}> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-error @below {{has them for stablehlo.reduce}}
+  %5 = "stablehlo.reduce"(%x, %s) <{dimensions = array<i64: 1>}> : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{has them for stablehlo.reshape}}
+  %6 = "stablehlo.reshape"(%x) : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  // expected-error @below {{has them for chlo.top_k}}
+  %7:2 = "chlo.top_k"(%s) : (tensor<f32>) -> (tensor<2xf32>, tensor<2xi32>)
+  return
+}
