@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nvfp4/Format/WgmmaBlock.h"
+#include "nvfp4/Format/WgmmaFaults.h"
 #include "nvfp4/Format/WgmmaWeights.h"
 
 #include <algorithm>
@@ -110,8 +111,7 @@ std::string Encoder::readPower(int64_t row, const Source &source,
   if (isNan)
     factor.kind = Factor::Nan;
   else if (infinite >= 0)
-    return "expected finite weights, but got infinity in row " +
-           std::to_string(row) + ", column " + std::to_string(infinite);
+    return describeInfinity(row, infinite);
   else if (!isZero)
     factor = {Factor::Power, static_cast<int16_t>(byte - 127)};
   return {};
@@ -126,9 +126,7 @@ std::string Encoder::chooseShift(int lowest, int highest) {
   int spread = range.high - range.low;
   if (highest - lowest <= spread)
     return {};
-  return "expected scales of a matrix of weights within a factor of 2^" +
-         std::to_string(spread) + " of each other, but got 2^" +
-         std::to_string(lowest) + " and 2^" + std::to_string(highest);
+  return describeSpread(spread, lowest, highest);
 }
 
 std::string Encoder::readScales() {
@@ -137,9 +135,7 @@ std::string Encoder::readScales() {
       for (const Source &source : sources)
         if (source.count &&
             matrix.scales[row * matrix.scaleColumns + source.scale] >= 0x80)
-          return "expected scales of weights without a sign, but got one with "
-                 "a sign in row " +
-                 std::to_string(row);
+          return describeSign(row);
     return {};
   }
   factors.resize(static_cast<size_t>(matrix.rows) * sources.size());

@@ -196,8 +196,14 @@ TEST_F(DataRecordsOfDevices, MessagesAreThoseOfTheHost) {
       "expected scale to be finite and positive, but got -0.5 [b_c8]",
       "expected a power of two as the factor of a matrix of weights, but got 3",
       "expected rows of lhs to be at least 200 for the groups, but got 128 "
-      "[c_c9]"};
-  for (int32_t number = 0; number < 8; ++number) {
+      "[c_c9]",
+      "expected scales of weights without a sign, but got one with a sign in "
+      "row 5 [d_c4]",
+      "expected finite weights, but got infinity in row 5, column 7 of matrix "
+      "2 [d_c4]",
+      "expected scales of a matrix of weights within a factor of 2^13 of each "
+      "other, but got 2^-9 and 2^6 of matrix 0 [d_c4]"};
+  for (int32_t number = 0; number < 11; ++number) {
     Checked call(record, kFirst, {0}, number);
     EXPECT_EQ(call.run(nullptr), NVFP4_OK) << nvfp4_last_error();
     EXPECT_EQ(nvfp4_function_take_violation(record, kFirst),

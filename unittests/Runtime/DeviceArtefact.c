@@ -152,12 +152,16 @@ void nvfp4_entry_record(void **values) {
       {"here", "a_c4", "rows", NVFP4_DATA_INDEX, {0, 0}},
       {"here", "b_c8", "scale", NVFP4_DATA_POSITIVE, {0, 0}},
       {"here", "", "", NVFP4_DATA_FACTOR, {mxfp4, 0}},
-      {"here", "c_c9", "rows of lhs", NVFP4_DATA_ROOM, {0, 0}}};
+      {"here", "c_c9", "rows of lhs", NVFP4_DATA_ROOM, {0, 0}},
+      {"here", "d_c4", "", NVFP4_DATA_WEIGHTS, {0, 0}},
+      {"here", "d_c4", "", NVFP4_DATA_WEIGHTS, {13, 0}},
+      {"here", "d_c4", "", NVFP4_DATA_WEIGHTS, {13, 0}}};
   /* row, column, seen, before, limit */
-  const int64_t found[][5] = {{3, 0, 6, 5, 64},     {3, 0, 6, 5, 64},
-                              {3, 1, 6, 5, 64},     {3, -1, -1, 0, 64},
-                              {5, 1, 64, 0, 64},    {0, -1, minusHalf, 0, 0},
-                              {2, -1, three, 0, 0}, {0, -1, 128, 0, 200}};
+  const int64_t found[][5] = {
+      {3, 0, 6, 5, 64},     {3, 0, 6, 5, 64},     {3, 1, 6, 5, 64},
+      {3, -1, -1, 0, 64},   {5, 1, 64, 0, 64},    {0, -1, minusHalf, 0, 0},
+      {2, -1, three, 0, 0}, {0, -1, 128, 0, 200}, {5, -1, 0, 0, -1},
+      {5, 7, 0, 0, 2},      {-1, -1, -9, 6, 0}};
   int32_t number = *(const int32_t *)values[1];
   nvfp4_data_record *record = nvfp4_kernel_data_record("record");
   if (!record) /* a call that only measures */

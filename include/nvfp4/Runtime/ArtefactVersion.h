@@ -21,7 +21,7 @@ namespace nvfp4::runtime {
 /// reads. To be raised when the meaning of the description or the arguments of
 /// a function that compiled code calls change, or it passes a new flag;
 /// scripts/check-artefact-version says when.
-/// Declarations: 78e27c91f57a5662
+/// Declarations: 72772b034eed498e
 inline constexpr int64_t kArtefactVersion = 5;
 
 } // namespace nvfp4::runtime

@@ -117,7 +117,13 @@ typedef enum nvfp4_data_kind {
    * its bits. Numbers: the format, of nvfp4/Format/BlockFormat.h. */
   NVFP4_DATA_FACTOR = 3,
   /* There are `seen` of `what`, of which the groups need `limit`. */
-  NVFP4_DATA_ROOM = 4
+  NVFP4_DATA_ROOM = 4,
+  /* Weights that are packed have no sign at a UE4M3 scale in `row`, no infinite
+   * element in [row, column] where that is not -1, and, where `row` is -1,
+   * UE8M0 scales from 2^seen to 2^before that kernels can hold. `limit` is the
+   * number of the matrix, or -1 for the only one. Numbers: by how much
+   * exponents may differ. */
+  NVFP4_DATA_WEIGHTS = 5
 } nvfp4_data_kind;
 
 /* A check, constant in the artefact. */

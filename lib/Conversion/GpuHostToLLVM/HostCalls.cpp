@@ -37,13 +37,7 @@ Value HostCalls::i64(OpFoldResult size, Value dynamic) {
 }
 
 Value HostCalls::where() {
-  std::string place = gsg::checks::describePlace(op);
-  if (auto named = op->getLoc()->findInstanceOf<NameLoc>()) {
-    StringRef own = op->getName().getStringRef();
-    place.resize(place.size() - own.size());
-    place += named.getName().getValue();
-  }
-  return texts.text(b, loc, place);
+  return texts.text(b, loc, gsg::checks::describePlace(op));
 }
 
 Value HostCalls::call(StringRef name, Type result, ValueRange arguments) {

@@ -48,7 +48,7 @@ struct ConvertGsgToGpu
     togpu::populateSortTokensPatterns(patterns, dataChecks);
     togpu::populateRoutePatterns(patterns);
     togpu::populateStagingPatterns(patterns);
-    togpu::populatePackingPatterns(patterns);
+    togpu::populatePackingPatterns(patterns, dataChecks);
     loops::populateQuantizationPatterns(patterns, /*onDevice=*/true,
                                         dataChecks);
     loops::populateRelayoutPatterns(patterns, /*onDevice=*/true, dataChecks);

@@ -121,6 +121,58 @@ private:
     return {found.getResult(0), found.getResult(1)};
   }
 
+  //===--------------------------------------------------------------------===//
+  // Faults
+  //===--------------------------------------------------------------------===//
+
+  void report(Value isBad, Value matrix, loops::DataChecks::Finding finding) {
+    finding.limit = b.select(b.cmp(Predicate::sgt, weights.matrices, 1), matrix,
+                             b.i64Constant(-1));
+    weights.checks.report(b, 0, isBad, finding);
+  }
+
+  /// A UE4M3 scale with its sign set.
+  void checkSign(const Quad &quad, Value row, Value scale) {
+    if (!weights.checks)
+      return;
+    loops::DataChecks::Finding finding;
+    finding.row = row;
+    report(b.cmp(Predicate::sge, scale, 0x80), quad.matrix, finding);
+  }
+
+  /// An infinite element of E5M2 among `magnitudes`, unless one is NaN.
+  void checkInfinity(const Quad &quad, Value row, const ColumnPiece &piece,
+                     Value scale, Value magnitudes) {
+    constexpr int64_t infinity = 0x7C;
+    if (!weights.checks || weights.coding.element != ElementKind::E5M2)
+      return;
+    Value isBad = b.bitAnd(b.cmp(Predicate::eq, largest(magnitudes), infinity),
+                           b.cmp(Predicate::ne, scale, 0xFF));
+    b.ifThen(isBad, [&] {
+      Value first = b.i64Constant(0);
+      for (int64_t i = kStep - 1; i >= 0; --i) {
+        Value byte = vector::ExtractOp::create(b.builder, b.loc, magnitudes, i);
+        first = b.select(b.cmp(Predicate::eq, byte, infinity), b.i64Constant(i),
+                         first);
+      }
+      loops::DataChecks::Finding finding;
+      finding.row = row;
+      finding.column = b.add(piece.column, first);
+      report(isBad, quad.matrix, finding);
+    });
+  }
+
+  /// UE8M0 scales from 2^low to 2^high.
+  void checkSpread(Value matrix, Value isBad, Value low, Value high) {
+    if (!weights.checks)
+      return;
+    loops::DataChecks::Finding finding;
+    finding.row = b.i64Constant(-1);
+    finding.seen = b.signExtend(low, b.i64);
+    finding.before = b.signExtend(high, b.i64);
+    report(isBad, matrix, finding);
+  }
+
   /// The exponents of the matrix are lowered by `shift`.
   RowStep read(const Quad &quad, Value row, const ColumnPiece &piece,
                Value shift) {
@@ -129,6 +181,7 @@ private:
     Value zeros = b.constant(loaded.getType(), 0);
     RowStep step;
     if (!isUE8M0()) {
+      checkSign(quad, row, scale);
       step.stored = packUE4M3(scale);
       step.codes = b.select(b.cmp(Predicate::eq, scale, 0), zeros, loaded);
       return step;
@@ -141,6 +194,8 @@ private:
       int64_t last = weights.coding.element == ElementKind::E5M2 ? 0x7B : 0x7E;
       isNan = b.bitOr(isNan, b.cmp(Predicate::sgt, largest(magnitudes), last));
     }
+    if (shift)
+      checkInfinity(quad, row, piece, scale, magnitudes);
     Value isPower = b.logicalNot(b.bitOr(isNan, isZero));
     step.isPower = isPower;
     step.exponent = b.sub(scale, i32(127));
@@ -270,9 +325,12 @@ private:
         FieldRange range = getFieldRange(weights.coding);
         Value exponent = b.add(getShift(matrix), 127 - kResultExponent);
         Value power = b.fromBits(b.shl(exponent, 23));
-        Value spread = b.sub(getRange(matrix, 1), getRange(matrix, 0));
+        Value low = getRange(matrix, 0), high = getRange(matrix, 1);
+        Value isApart =
+            b.cmp(Predicate::sgt, b.sub(high, low), range.high - range.low);
+        checkSpread(matrix, isApart, low, high);
         factor = b.select(
-            b.cmp(Predicate::sgt, spread, range.high - range.low),
+            isApart,
             b.constantF32(b.f32, std::numeric_limits<float>::quiet_NaN()),
             power);
       }
@@ -400,6 +458,15 @@ private:
   }
 };
 } // namespace
+
+void PackedWeights::addChecks(LoopBuilder &b, Operation *op) {
+  FieldRange range{};
+  if (coding.scale == ScaleKind::E8M0)
+    range = getFieldRange(coding);
+  checks = loops::DataChecks(
+      b.builder, op,
+      loops::DataChecks::getWeights(op->getContext(), range.high - range.low));
+}
 
 void togpu::packWeights(LoopBuilder &b, const PackedWeights &weights,
                         StagedColumns &columns) {

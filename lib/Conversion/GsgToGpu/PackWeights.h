@@ -15,6 +15,7 @@
 
 #include "StagedColumns.h"
 
+#include "nvfp4/Conversion/GsgToLoops/DataChecks.h"
 #include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 #include "nvfp4/Format/WgmmaBlock.h"
 #include "nvfp4/Format/WgmmaWeights.h"
@@ -31,11 +32,16 @@ struct PackedWeights {
   mlir::Value matrices = {}, rows = {};
   /// Blocks of 64 columns of a strip of 64 rows, and bytes of a matrix of them.
   mlir::Value blocks = {}, pitch = {};
+  /// What kernels report of the weights, or nothing.
+  loops::DataChecks checks = {};
+
+  /// Sets `checks` for `op`.
+  void addChecks(loops::LoopBuilder &b, mlir::Operation *op);
 };
 
 /// Emits the launches. Where the host's code would fail the call, for a scale
 /// with its sign set, an infinite element, or UE8M0 scales too far apart, the
-/// scale or the factor becomes NaN.
+/// scale or the factor becomes NaN, which is reported.
 void packWeights(loops::LoopBuilder &b, const PackedWeights &weights,
                  StagedColumns &columns);
 

@@ -101,7 +101,8 @@ void reportStray(LoopBuilder &b, SortTokensOp op, mlir::Value at,
                  const loops::DataChecks &checks);
 void populateRoutePatterns(mlir::RewritePatternSet &patterns);
 void populateStagingPatterns(mlir::RewritePatternSet &patterns);
-void populatePackingPatterns(mlir::RewritePatternSet &patterns);
+void populatePackingPatterns(mlir::RewritePatternSet &patterns,
+                             bool checksData);
 
 /// Replaces an operation on memrefs of the device by the launch that `lower`
 /// emits.

@@ -40,7 +40,8 @@ static std::pair<Value, Value> countRows(LoopBuilder &b, Value memref) {
 
 namespace {
 struct LowerStageWeights : OpRewritePattern<warpspec::StageWeightsOp> {
-  using OpRewritePattern::OpRewritePattern;
+  LowerStageWeights(MLIRContext *context, bool checksData)
+      : OpRewritePattern(context), checksData(checksData) {}
 
   LogicalResult matchAndRewrite(warpspec::StageWeightsOp op,
                                 PatternRewriter &rewriter) const override {
@@ -61,15 +62,21 @@ struct LowerStageWeights : OpRewritePattern<warpspec::StageWeightsOp> {
     Value blocks = b.div(out.columns(b), weights.coding.blockBytes());
     weights.blocks = b.div(blocks, b.maxS(strips, 1));
     weights.pitch = out.strides[0];
+    if (checksData)
+      weights.addChecks(b, op);
     packWeights(b, weights, source);
     source.free();
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  const bool checksData;
 };
 
 struct LowerRelayoutWeights : OpRewritePattern<RelayoutWeightsOp> {
-  using OpRewritePattern::OpRewritePattern;
+  LowerRelayoutWeights(MLIRContext *context, bool checksData)
+      : OpRewritePattern(context), checksData(checksData) {}
 
   LogicalResult matchAndRewrite(RelayoutWeightsOp op,
                                 PatternRewriter &rewriter) const override {
@@ -95,13 +102,20 @@ struct LowerRelayoutWeights : OpRewritePattern<RelayoutWeightsOp> {
     Value strips = b.div(b.add(weights.rows, kBlockRows - 1), kBlockRows);
     weights.pitch =
         b.mul(b.mul(strips, weights.blocks), weights.coding.blockBytes());
+    if (checksData)
+      weights.addChecks(b, op);
     packWeights(b, weights, source);
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  const bool checksData;
 };
 } // namespace
 
-void togpu::populatePackingPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerStageWeights, LowerRelayoutWeights>(patterns.getContext());
+void togpu::populatePackingPatterns(RewritePatternSet &patterns,
+                                    bool checksData) {
+  patterns.add<LowerStageWeights, LowerRelayoutWeights>(patterns.getContext(),
+                                                        checksData);
 }

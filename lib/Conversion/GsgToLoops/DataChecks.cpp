@@ -221,6 +221,11 @@ DataChecks::Check DataChecks::getFactor(MLIRContext *context,
                     {static_cast<int64_t>(toFormat(format))});
 }
 
+DataChecks::Check DataChecks::getWeights(MLIRContext *context, int64_t spread) {
+  return Check::get(context, DataKind::Weights, "relayout_weights_c4", "",
+                    {spread});
+}
+
 DataChecks::Check DataChecks::getRoom(MLIRContext *context, StringRef what) {
   return Check::get(context, DataKind::Room, "storage_c9", what, {});
 }

@@ -12,6 +12,8 @@
 
 #include "nvfp4/Conversion/GsgToRuntimeChecks/CheckModule.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+
 using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::checks;
@@ -52,6 +54,10 @@ LLVM::LLVMFuncOp CheckModule::function(StringRef name, ValueRange arguments) {
 
 std::string checks::describePlace(Operation *op) {
   std::string name = op->getName().getStringRef().str();
+  // Launches and staging have the name of the operation they were made for.
+  auto named = op->getLoc()->findInstanceOf<NameLoc>();
+  if (named && !isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()))
+    name = named.getName().str();
   auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
   if (!place)
     return name;

@@ -13,10 +13,12 @@
 
 #include "../Checks.h"
 #include "Backend.h"
+#include "nvfp4/Format/WgmmaFaults.h"
 
 #include <atomic>
 #include <cstring>
 
+using namespace nvfp4;
 using namespace nvfp4::runtime;
 
 /// Calls of an artefact on a device that may wait for their work at a time.
@@ -30,6 +32,21 @@ static float toFloat(int64_t bits) {
   auto word = static_cast<uint32_t>(bits);
   std::memcpy(&value, &word, sizeof value);
   return value;
+}
+
+/// As nvfp4_relayout_weights rejects them.
+static std::string explainWeights(const nvfp4_data_record &record) {
+  const nvfp4_data_check &check = *record.check;
+  std::string error =
+      record.row < 0 ? format::wgmma::describeSpread(check.numbers[0],
+                                                     record.seen, record.before)
+      : record.column < 0
+          ? format::wgmma::describeSign(record.row)
+          : format::wgmma::describeInfinity(record.row, record.column);
+  std::string which =
+      record.limit < 0 ? "" : " of matrix " + std::to_string(record.limit);
+  return std::string(check.where) + ": " + error + which + " [" + check.label +
+         "]";
 }
 
 static std::string explain(const nvfp4_data_record &record) {
@@ -54,6 +71,8 @@ static std::string explain(const nvfp4_data_record &record) {
   case NVFP4_DATA_ROOM:
     return explainRoom(check.where, check.label, check.what, record.seen,
                        record.limit);
+  case NVFP4_DATA_WEIGHTS:
+    return explainWeights(record);
   }
   return {};
 }

@@ -88,3 +88,18 @@ func.func @combine(%x: memref<64x256xf32, #global>, %r: memref<8x4xi32, #global>
   grouped_scaled_gemm.combine(%x : memref<64x256xf32, #global>) by(%r : memref<8x4xi32, #global>) outs(%y : memref<8x256xf32, #global>)
   return
 }
+
+// Scales of MXFP4 that are too far apart are found where factors are stored.
+// CHECK-LABEL: func.func @pack
+// CHECK: warpspec.data_checks "{{.*}}: grouped_scaled_gemm.relayout_weights" [#warpspec.data_check<weights, "relayout_weights_c4", "", [{{[0-9]+}}]>]
+// CHECK: arith.cmpi sgt, %{{.*}} : i32
+// CHECK: scf.if
+// CHECK: llvm.cmpxchg
+// CHECK-NOT: llvm.cmpxchg
+// CHECK: return
+func.func @pack(%w: memref<64x64xi8, #global>, %s: memref<64x4xf8E8M0FNU, #global>, %out: memref<1x2x2304xi8, #global>,
+                %factors: memref<1xf32, #global>) {
+  grouped_scaled_gemm.relayout_weights(%w scaled_by %s : memref<64x64xi8, #global>, memref<64x4xf8E8M0FNU, #global> as !grouped_scaled_gemm.scaled<64x128, mxfp4>)
+      outs(%out scaled_by %factors : memref<1x2x2304xi8, #global>, memref<1xf32, #global> as !grouped_scaled_gemm.scaled<64x128, mxfp4, wgmma>)
+  return
+}

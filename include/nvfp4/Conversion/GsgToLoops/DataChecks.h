@@ -82,6 +82,7 @@ public:
                         llvm::StringRef what);
   static Check getPositive(mlir::MLIRContext *context);
   static Check getFactor(mlir::MLIRContext *context, BlockFormat format);
+  static Check getWeights(mlir::MLIRContext *context, int64_t spread);
   static Check getRoom(mlir::MLIRContext *context, llvm::StringRef what);
 
 private:

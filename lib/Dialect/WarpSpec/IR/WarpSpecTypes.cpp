@@ -37,9 +37,11 @@ LogicalResult
 DataCheckAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       DataKind kind, StringRef, StringRef,
                       ArrayRef<int64_t> numbers) {
-  size_t expected = kind == DataKind::Groups   ? 2
-                    : kind == DataKind::Factor ? 1
-                                               : 0;
+  size_t expected = 0;
+  if (kind == DataKind::Groups)
+    expected = 2;
+  else if (kind == DataKind::Factor || kind == DataKind::Weights)
+    expected = 1;
   if (numbers.size() != expected)
     return emitError() << "expected " << expected << " numbers of "
                        << stringifyDataKind(kind) << ", but got "

@@ -61,7 +61,8 @@ def WarpSpec_DataCheckAttr : AttrDef<WarpSpec_Dialect, "DataCheck"> {
     `label` is the constraint's in docs/Spec.md and `what` the operand, for the
     message; `groups` and `factor` have messages of their own. The numbers are by
     kind: for `groups` 0 for ends, 1 for starts or 2 for counts, and the
-    alignment; for `factor` the format of packed weights; none for others.
+    alignment; for `factor` the format of packed weights; for `weights` how many
+    powers of two their scales may be apart; none for others.
 
     Example:
 

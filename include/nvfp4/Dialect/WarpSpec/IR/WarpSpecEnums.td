@@ -72,7 +72,8 @@ def WarpSpec_DataKind : WarpSpec_Enum<"DataKind",
   I32EnumAttrCase<"Index", 1, "index">,
   I32EnumAttrCase<"Positive", 2, "positive">,
   I32EnumAttrCase<"Factor", 3, "factor">,
-  I32EnumAttrCase<"Room", 4, "room">]>;
+  I32EnumAttrCase<"Room", 4, "room">,
+  I32EnumAttrCase<"Weights", 5, "weights">]>;
 
 class WarpSpec_EnumAttr<EnumAttrInfo info, string mnemonic>
     : EnumAttr<WarpSpec_Dialect, info, mnemonic> {
