@@ -16,6 +16,7 @@
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 #include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/EpilogueColumns.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -41,17 +42,21 @@ public:
   Value get(Value value) { return getLanes(value, 0, count); }
 
   void emit(Block::iterator begin, Block::iterator end) {
+    emit(llvm::map_to_vector(llvm::make_range(begin, end),
+                             [](Operation &op) { return &op; }));
+  }
+  void emit(ArrayRef<Operation *> operations) {
     SmallVector<Operation *> run;
     auto finishRun = [&] {
       if (!run.empty())
         emitRun(run);
       run.clear();
     };
-    for (Operation &op : llvm::make_range(begin, end)) {
-      if (op.hasTrait<OpTrait::ConstantLike>())
+    for (Operation *op : operations) {
+      if (op->hasTrait<OpTrait::ConstantLike>())
         continue;
       if (!isa<LoadClauseOp, StorePreactOp, FoldAmaxOp, StoreResultOp>(op)) {
-        run.push_back(&op);
+        run.push_back(op);
         continue;
       }
       finishRun();
@@ -173,6 +178,7 @@ void arithmetic::emitColumnsOfResult(OpBuilder &builder, Location loc,
   PairColumnsOp pair = getPairColumns(epilogue);
   emitter.map(pair.getGate(), gate);
   emitter.map(pair.getUp(), up);
+  emitter.emit(getColumnFree(epilogue).getArrayRef());
   emitter.emit(std::next(pair->getIterator()), epilogue.end());
 }
 

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/EpilogueColumns.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -47,6 +47,28 @@ PairColumnsOp nvfp4::gsg::getPairColumns(Block &epilogue) {
   return pairs.empty() ? PairColumnsOp() : *pairs.begin();
 }
 
+bool nvfp4::gsg::belongsToColumn(EpilogueClause clause) {
+  return clause == EpilogueClause::Alpha || clause == EpilogueClause::Addend ||
+         clause == EpilogueClause::Bias || clause == EpilogueClause::Column;
+}
+
+llvm::SetVector<Operation *> nvfp4::gsg::getColumnFree(Block &epilogue) {
+  llvm::SetVector<Operation *> columnFree;
+  for (Operation &op : epilogue) {
+    if (isa<PairColumnsOp>(op))
+      break;
+    auto load = dyn_cast<LoadClauseOp>(op);
+    bool isFree = load ? !belongsToColumn(load.getClause())
+                       : llvm::all_of(op.getOperands(), [&](Value operand) {
+                           Operation *def = operand.getDefiningOp();
+                           return def && columnFree.contains(def);
+                         });
+    if (isFree && op.getNumResults())
+      columnFree.insert(&op);
+  }
+  return columnFree;
+}
+
 LogicalResult SigmoidOp::verify() {
   // epilogue_c10
   if (getFast() && !getInput().getType().isF32())
@@ -70,7 +92,8 @@ struct ExpectedEpilogue {
 class EpilogueChecker {
 public:
   EpilogueChecker(Operation *op, Block &block, ExpectedEpilogue expected)
-      : op(op), block(block), expected(expected), pair(getPairColumns(block)) {}
+      : op(op), block(block), expected(expected), pair(getPairColumns(block)),
+        columnFree(getColumnFree(block)) {}
 
   LogicalResult check() {
     // epilogue_c1
@@ -140,10 +163,8 @@ private:
     // epilogue_c6
     if (auto load = dyn_cast<LoadClauseOp>(inner)) {
       EpilogueClause clause = load.getClause();
-      bool ofProduct = clause == EpilogueClause::Alpha ||
-                       clause == EpilogueClause::Addend ||
-                       clause == EpilogueClause::Bias;
-      if (isBefore ? clause == EpilogueClause::Column : ofProduct)
+      bool ofResult = clause == EpilogueClause::Column;
+      if (belongsToColumn(clause) && isBefore == ofResult)
         return load.emitOpError("expected '")
                << stringifyEpilogueClause(clause) << "', which belongs to a "
                << "column of the " << (isBefore ? "result" : "product") << ", "
@@ -152,7 +173,7 @@ private:
     if (isBefore ? isa<FoldAmaxOp>(inner) : isa<StorePreactOp>(inner))
       return refuse(inner, "expected store_preact before and fold_amax after "
                            "pair_columns");
-    if (!isBefore || inner.hasTrait<OpTrait::ConstantLike>())
+    if (!isBefore || columnFree.contains(&inner))
       return success();
     for (Operation *user : inner.getUsers())
       if (user != pair && !isBeforePair(*user))
@@ -202,6 +223,7 @@ private:
   Block &block;
   ExpectedEpilogue expected;
   PairColumnsOp pair;
+  llvm::SetVector<Operation *> columnFree;
 };
 } // namespace
 
