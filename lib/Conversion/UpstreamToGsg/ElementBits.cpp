@@ -136,7 +136,9 @@ ElementTrace::traceBitsOf(const Element &element, Operation *op) {
     AffineConstantExpr bound = getNumber(1);
     std::optional<std::pair<int64_t, int64_t>> range =
         bits ? bits->getRange(getWidth(op->getResult(0))) : std::nullopt;
-    return range && bound &&
+    // Without a sign a number below zero is a great one.
+    bool isOrdered = range && (range->first >= 0 || !isa<arith::MinUIOp>(op));
+    return isOrdered && bound &&
                    (isa<arith::MaxSIOp>(op) ? bound.getValue() <= range->first
                                             : bound.getValue() >= range->second)
                ? bits

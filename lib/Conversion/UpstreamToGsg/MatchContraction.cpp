@@ -43,8 +43,8 @@ static Value getTerm(linalg::LinalgOp op) {
                                : Value();
 }
 
-/// What `adder` adds to the results of `op`, in its body; null if it does
-/// anything else.
+/// The value that the body of `adder` adds to the results of `op`; null if it
+/// does anything else.
 static Value getBias(linalg::LinalgOp op, linalg::LinalgOp adder) {
   auto add = adder.getBlock()
                  ->getTerminator()
@@ -301,8 +301,10 @@ linalg::LinalgOp nvfp4::gsg::findAdder(linalg::LinalgOp op) {
   if (op->getNumResults() != 1 || !op->hasOneUse())
     return {};
   auto adder = dyn_cast<linalg::LinalgOp>(*op->user_begin());
+  // The body of a loop may run often.
   bool isAdder =
-      isElementwise(adder) && getBias(op, adder) &&
+      isElementwise(adder) && adder->getBlock() == op->getBlock() &&
+      getBias(op, adder) &&
       adder.getMatchingIndexingMap(adder.getDpsInitOperand(0)).isIdentity() &&
       adder->getResult(0).getType() == op->getResult(0).getType();
   return isAdder ? adder : linalg::LinalgOp();

@@ -26,8 +26,8 @@ std::optional<ScaledContraction> matchContraction(mlir::linalg::LinalgOp op,
                                                   const RaiseOptions &options,
                                                   std::string &reason);
 
-/// The operation that adds a bias to the results of `op`, which has no other
-/// use; null if there is none.
+/// The operation of the same block that adds a bias to the results of `op`,
+/// which has no other use; null if there is none.
 mlir::linalg::LinalgOp findAdder(mlir::linalg::LinalgOp op);
 
 /// The product that `op` and `adder` are.

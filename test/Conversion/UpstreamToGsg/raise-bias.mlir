@@ -1,5 +1,5 @@
-// What is added to the columns of a product is its bias. Each edit makes it
-// something else, and then it stays behind the product.
+// A vector that is added to the columns of a product is its bias. Each edit makes it
+// something else, and then it stays after the product.
 
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm | FileCheck %s
 
@@ -93,5 +93,45 @@ func.func @looked_up(%x: tensor<8x64xbf16>, %w: tensor<4x16x64xf8E4M3FN>, %ws: t
     %r1 = arith.addf %v, %bv : f32
     linalg.yield %r1 : f32
   } -> tensor<8x16xf32>
+  return %r : tensor<8x16xf32>
+}
+
+// A loop may add it often to sums that are computed once.
+
+// CHECK-LABEL: func.func @in_a_loop(
+// CHECK:         %[[Y:.*]] = grouped_scaled_gemm.matmul <dense>
+// CHECK-NOT:     bias(
+// CHECK:         scf.for
+// CHECK-NOT:     grouped_scaled_gemm.matmul
+// CHECK:           linalg.generic {{.*}} ins(%[[Y]], %{{.*}} : tensor<8x16xf32>, tensor<16xf32>)
+func.func @in_a_loop(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>, %b: tensor<16xf32>,
+                     %out: tensor<8x16xf32>, %sum: tensor<8x16xf32>, %n: index) -> tensor<8x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = linalg.generic {indexing_maps = [#x, #w, #s, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w, %ws : tensor<8x64xbf16>, tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>) outs(%out : tensor<8x16xf32>) {
+  ^bb0(%a: bf16, %c: f8E4M3FN, %cs: f8E8M0FNU, %acc: f32):
+    %ae = arith.extf %a : bf16 to f32
+    %ce = arith.scaling_extf %c, %cs : f8E4M3FN, f8E8M0FNU to f32
+    %p = arith.mulf %ae, %ce : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%carried = %sum) -> tensor<8x16xf32> {
+    %e = tensor.empty() : tensor<8x16xf32>
+    %t = linalg.generic {indexing_maps = [#id, #bias, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%y, %b : tensor<8x16xf32>, tensor<16xf32>) outs(%e : tensor<8x16xf32>) {
+    ^bb0(%v: f32, %bv: f32, %o: f32):
+      %t1 = arith.addf %v, %bv : f32
+      linalg.yield %t1 : f32
+    } -> tensor<8x16xf32>
+    %next = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%carried, %t : tensor<8x16xf32>, tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) {
+    ^bb0(%v: f32, %tv: f32, %o: f32):
+      %m = arith.mulf %v, %tv : f32
+      linalg.yield %m : f32
+    } -> tensor<8x16xf32>
+    scf.yield %next : tensor<8x16xf32>
+  }
   return %r : tensor<8x16xf32>
 }

@@ -30,6 +30,10 @@
 // RUN: sed 's/%%e = arith.extui %%byte : i8 to i32/%%e0 = arith.extui %%byte : i8 to WIDE\n    %%one = arith.constant 1 : WIDE\n    %%e1 = arith.addi %%e0, %%one : WIDE\n    %%e = arith.extsi %%e1 : WIDE to i32/; s/constant 127 : i32/constant 128 : i32/' %s > %t.wide
 // RUN: sed 's/WIDE/i10/' %t.wide | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s
 // RUN: sed 's/WIDE/i9/' %t.wide | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
+// A bound above every exponent, but below one that is negative and has no sign.
+// RUN: sed 's/%%f = arith.sitofp %%i :/%%most = arith.constant 300 : i32\n    %%least = arith.MIN %%i, %%most : i32\n    %%f = arith.sitofp %%least :/' %s > %t.bound
+// RUN: sed 's/MIN/minsi/' %t.bound | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s
+// RUN: sed 's/MIN/minui/' %t.bound | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=LOOKUP
 
 // RESOURCE-LABEL: func.func @stacked(
 // RESOURCE:         grouped_scaled_gemm.matmul
