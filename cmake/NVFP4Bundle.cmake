@@ -15,7 +15,7 @@ endif()
 
 # Code is generated for x86-64 and NVPTX. One file of MLIR starts all targets of
 # LLVM, which would take more room than all the rest: the others start nothing.
-set(_nvfp4_starts "/* What MLIR starts of targets that are not linked. */\n")
+set(_nvfp4_starts "/* Initialisers of targets that are not linked. */\n")
 set(_nvfp4_others)
 foreach(target ${LLVM_TARGETS_TO_BUILD})
   if(NOT target MATCHES "^(X86|NVPTX)$")

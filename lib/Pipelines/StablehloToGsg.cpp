@@ -27,8 +27,8 @@ void nvfp4::buildStablehloToGsgPipeline(OpPassManager &pm,
   pm.addPass(target::createPackEntryPointsPass());
   gsg::RaiseToGroupedScaledGemmPassOptions raise;
   raise.moveGlobalScales = options.moveGlobalScales;
-  // What works on the result of a product is raised where that is no longer
-  // behind several changes of shape.
+  // Operations on the result of a product are raised by the second run, after
+  // canonicalization has removed changes of shape between them.
   for (bool isLast : {false, true}) {
     raise.explain = isLast && options.explain;
     pm.addPass(gsg::createRaiseToGroupedScaledGemmPass(raise));

@@ -40,7 +40,7 @@ def main():
             program.save(folder + "/f.so")
             assert nvfp4.load(folder + "/f.so").run(np.zeros(3, np.float32)) is None
     if "--bundled" in sys.argv:
-        # Whatever else of LLVM is on this machine was not loaded.
+        # No other LLVM of this machine was loaded.
         mapped = pathlib.Path("/proc/self/maps").read_text()
         used = set(re.findall(r"/\S*(?:LLVM|MLIR|libomp|NVFP4|nvfp4)\S*\.so\S*", mapped))
         assert used and all(pathlib.Path(path).parent == place.parent / "lib" for path in used), used

@@ -22,12 +22,11 @@ struct StablehloToGsgOptions
     : mlir::PassPipelineOptions<StablehloToGsgOptions> {
   Option<bool> moveGlobalScales{
       *this, "move-global-scales",
-      llvm::cl::desc("Factors that are one number a matrix become alpha"),
+      llvm::cl::desc("That of raise-to-grouped-scaled-gemm"),
       llvm::cl::init(false)};
-  Option<bool> explain{
-      *this, "explain",
-      llvm::cl::desc("Say at each operation that is left why it is"),
-      llvm::cl::init(false)};
+  Option<bool> explain{*this, "explain",
+                       llvm::cl::desc("That of raise-to-grouped-scaled-gemm"),
+                       llvm::cl::init(false)};
 };
 
 /// Modules of StableHLO to linalg with products of the dialect: functions are

@@ -115,7 +115,7 @@ size_t ContractionMatcher::countRepeats(ArrayRef<unsigned> outLoops) {
       starts.push_back(i);
     owners.push_back(second);
   }
-  // Rows behind the columns of each of several matrices, which are one unless
+  // Rows after the columns of each of several matrices, which are one unless
   // each has a factor of its own.
   if (starts.size() == 2 && owners.front() && hasPlainRows)
     return std::min<size_t>(
@@ -155,7 +155,7 @@ bool ContractionMatcher::orderLoops(ArrayRef<unsigned> outLoops) {
     }
     Dim kind = first && second ? Batch : first ? Row : Column;
     isOrdered &= kind >= last;
-    // Rows behind the columns.
+    // Rows after the columns.
     isExchanged &=
         kind == last || last == Batch || (last == Column && kind == Row);
     last = kind;

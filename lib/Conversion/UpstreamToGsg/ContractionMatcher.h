@@ -65,7 +65,7 @@ private:
   mlir::AffineExpr zero() { return mlir::getAffineConstantExpr(0, context); }
 
   std::optional<Product> traceProduct();
-  /// What `adder` adds, as an element of a tensor.
+  /// Traces the element that `adder` adds.
   bool traceBias(ElementTrace &trace);
   std::optional<Arrangement> describeBias();
   bool leaveDepthLoop(Product &product);
@@ -128,7 +128,7 @@ private:
   std::optional<RowMask> mask;
   /// The rows are those of every matrix of a batch.
   bool isRepeated = false;
-  /// The rows are behind the columns in the result.
+  /// The rows follow the columns in the result.
   bool isTransposed = false;
   /// Extents of the loops: of `op`, and of those that one of it is split into.
   llvm::SmallVector<int64_t> ranges;

@@ -30,7 +30,7 @@ struct Factor {
   mlir::AffineExpr nibble;
   /// The element is divided by it.
   bool isDivisor = false;
-  /// What computes the element, if that is nothing that a trace goes through.
+  /// The operation that computes the element, if traces do not follow it.
   mlir::Operation *computedBy = nullptr;
 
   /// Applies `function` to each index.
@@ -145,8 +145,8 @@ private:
   std::optional<Bits> traceBitsOf(const Element &element, mlir::Operation *op);
   std::optional<Bits> traceInterleavedBits(const Element &element);
   std::optional<Halves> enterHalves(const Element &element);
-  /// What a comparison of bits with constants always is; nothing if that is not
-  /// known.
+  /// The constant value of a comparison of bits with constants; nothing if it is
+  /// not known.
   std::optional<bool> isKnown(const Element &condition);
   std::optional<RowMask> traceMask(const Element &condition);
   std::optional<RowMask> traceRange(const Element &condition);

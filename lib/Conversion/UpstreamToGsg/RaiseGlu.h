@@ -1,4 +1,4 @@
-//===- RaiseGlu.h - SwiGLU behind a product ---------------------*- C++ -*-===//
+//===- RaiseGlu.h - SwiGLU after a product ----------------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

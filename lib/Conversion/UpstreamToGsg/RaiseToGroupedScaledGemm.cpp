@@ -45,7 +45,7 @@ static Value transpose(PatternRewriter &rewriter, Location loc, Value value) {
       ->getResult(0);
 }
 
-/// As `makeResult`, where rows are behind the columns.
+/// As `makeResult`, where the rows follow the columns.
 static Value makeTransposedResult(PatternRewriter &rewriter, Location loc,
                                   const ScaledContraction &product,
                                   Value init) {
@@ -253,7 +253,7 @@ void nvfp4::gsg::populateRaiseToGroupedScaledGemmPatterns(
   populateRaiseGluPatterns(patterns);
 }
 
-/// Why an operation on the elements of a product stays behind it.
+/// Why an operation on the elements of a product stays after it.
 static std::optional<std::string> explainEpilogue(linalg::LinalgOp op) {
   if (op.getNumReductionLoops() != 0 ||
       llvm::none_of(op.getDpsInputs(), isOfProduct))

@@ -37,7 +37,7 @@ func.func @ragged_dot(%x: tensor<8x16xbf16>, %w: tensor<3x16x4xbf16>, %sizes: te
   return %0 : tensor<8x4xf32>
 }
 
-// What reduces one element is no loop.
+// A reduction of one element is no loop.
 
 // CHECK-LABEL: func.func @of_one(
 // CHECK-NOT:     "reduction"

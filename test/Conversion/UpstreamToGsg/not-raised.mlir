@@ -367,7 +367,7 @@ func.func @rounded_rows(%x: tensor<8x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: 
 
 // -----
 
-// Rows behind the columns, of which it is not known how many they are.
+// Rows after the columns, of which it is not known how many they are.
 
 func.func @weights_first(%x: tensor<?x64xbf16>, %w: tensor<16x64xf8E4M3FN>, %ws: tensor<16x2xf8E8M0FNU>,
                          %out: tensor<16x?xf32>) -> tensor<16x?xf32> {

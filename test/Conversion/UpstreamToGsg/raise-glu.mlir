@@ -3,8 +3,9 @@
 
 // RUN: nvfp4-opt %s --raise-to-grouped-scaled-gemm | FileCheck %s
 
-// No gate beside the sigmoid, another number, another limit, other columns, no
-// quotient, a clamp on the wrong side, rounding on the way.
+// No gate beside the sigmoid, another number, other columns, no quotient; another
+// limit of the second factor, a clamp of the gate from below, an exponent of the gate
+// before its clamp, and one of another sign.
 // RUN: sed 's/mulf %%s1, %%g1/mulf %%s1, %%one/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/addf %%one, %%e1/addf %%two, %%e1/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/%%y\[0, 32\]/%%y[0, 31]/' %s | nvfp4-opt --raise-to-grouped-scaled-gemm | FileCheck %s --check-prefix=KEPT
@@ -96,7 +97,7 @@ func.func @clamped(%x: tensor<8x64xbf16>, %codes: tensor<64x32xi8>, %scales: ten
   return %h : tensor<8x32xf32>
 }
 
-// In the order of tokens: the rows are permuted behind the activation.
+// In the order of tokens: the rows are permuted after the activation.
 
 // CHECK-LABEL: func.func @permuted(
 // CHECK-SAME:    %[[PLACES:[a-z0-9]+]]: tensor<8xi32>

@@ -55,7 +55,7 @@ func.func @guarded(%x: tensor<8x64xbf16>, %w: tensor<16x32xi8>, %ws: tensor<16x2
   %first = tensor.insert_slice %low into %pair[0, 0, 0] [16, 32, 1] [1, 1, 1] : tensor<16x32x1xi8> into tensor<16x32x2xi8>
   %both = tensor.insert_slice %high into %first[0, 0, 1] [16, 32, 1] [1, 1, 1] : tensor<16x32x1xi8> into tensor<16x32x2xi8>
   %codes = tensor.collapse_shape %both [[0], [1, 2]] : tensor<16x32x2xi8> into tensor<16x64xi8>
-  // What does not depend on the index inside of one body stands in another.
+  // A guard that does not depend on the index within one body stands in another.
   %ge = tensor.empty() : tensor<16x64xi1>
   %guards = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]}
       ins(%codes : tensor<16x64xi8>) outs(%ge : tensor<16x64xi1>) {

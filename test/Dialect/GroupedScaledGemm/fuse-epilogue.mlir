@@ -76,7 +76,7 @@ func.func @defined_tail(%a: !a, %b: !b, %ends: tensor<4xi32>,
 
 // -----
 
-// Zeros outside every group are zeros behind the activation, too; they get the
+// Zeros outside every group are zeros after the activation, too; they get the
 // other sign where a number below zero is added to the second factor.
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>

@@ -90,7 +90,7 @@ def RaiseToGroupedScaledGemmPass : Pass<"raise-to-grouped-scaled-gemm"> {
     factors times what a sum over K gave, if nothing else reads that. Numbers of no
     expert give zero, and masked terms vanish as above.
 
-    Rows of bf16 or f16 may be behind the columns in a result of known extents, which
+    Rows of bf16 or f16 may follow the columns in a result of known extents, which
     then is a transposed product.
 
     A number for each column that is added to all rows of a product, or of an
