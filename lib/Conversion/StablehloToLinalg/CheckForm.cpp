@@ -12,10 +12,12 @@
 
 #include "HloOp.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
-using namespace nvfp4;
+using namespace nvfp4::hlo;
 
 using List = ArrayRef<int64_t>;
 
@@ -84,8 +86,11 @@ private:
   bool isBroadcast() const;
   bool isWindow() const;
   bool isDot() const;
-  bool isIndexed(StringRef numbers, List loops, List source, List indices,
-                 StringRef windowField, StringRef noWindowField,
+  bool isBitcast() const;
+  bool isReduce() const;
+  /// `sizes`: the extents of `source` that a window may have.
+  bool isIndexed(StringRef numbers, List loops, List source, List sizes,
+                 List indices, StringRef windowField, StringRef noWindowField,
                  StringRef batchField, StringRef indicesBatchField,
                  StringRef indexedField) const;
 
@@ -139,13 +144,42 @@ bool FormCheck::isDot() const {
   if (lhs.size() != rhs.size() || !areDims(lhs, rank(0)) ||
       !areDims(rhs, rank(1)))
     return false;
-  return llvm::all_of(llvm::zip_equal(lhs, rhs), [&](auto pair) {
-    return shape(0)[std::get<0>(pair)] == shape(1)[std::get<1>(pair)];
-  });
+  size_t free = rank(0) - lhs.size() + rank(1) - rhs.size();
+  return result().size() == numBatch + free &&
+         llvm::all_of(llvm::zip_equal(lhs, rhs), [&](auto pair) {
+           return shape(0)[std::get<0>(pair)] == shape(1)[std::get<1>(pair)];
+         });
+}
+
+/// Elements of one width, or a last dimension of the parts of the wider ones.
+bool FormCheck::isBitcast() const {
+  if (!has(1))
+    return false;
+  int64_t from = getElementTypeOrSelf(op->getOperand(0).getType())
+                     .getIntOrFloatBitWidth(),
+          to = getElementTypeOrSelf(op->getResult(0).getType())
+                   .getIntOrFloatBitWidth();
+  if (from == to)
+    return shape(0) == result();
+  List whole = from > to ? shape(0) : result(),
+       parts = from > to ? result() : shape(0);
+  return !parts.empty() && parts.drop_back() == whole &&
+         parts.back() * std::min(from, to) == std::max(from, to);
+}
+
+bool FormCheck::isReduce() const {
+  SmallVector<int64_t> dims = hlo.getIntegers("dimensions");
+  if (!isReduction() || !areDims(dims, rank(0)))
+    return false;
+  SmallVector<int64_t> kept;
+  for (auto [dim, extent] : llvm::enumerate(shape(0)))
+    if (!llvm::is_contained(dims, dim))
+      kept.push_back(extent);
+  return result() == List(kept);
 }
 
 bool FormCheck::isIndexed(StringRef numbers, List loops, List source,
-                          List indices, StringRef windowField,
+                          List sizes, List indices, StringRef windowField,
                           StringRef noWindowField, StringRef batchField,
                           StringRef indicesBatchField,
                           StringRef indexedField) const {
@@ -163,14 +197,28 @@ bool FormCheck::isIndexed(StringRef numbers, List loops, List source,
   size_t numIndexed = isVector ? indices[vectorDim] : 1;
   SmallVector<int64_t> without(noWindow);
   llvm::append_range(without, batch);
-  return areDims(window, loops.size()) && areDims(without, source.size()) &&
-         areDims(indexed, source.size()) &&
-         areDims(indicesBatch, indicesRank) &&
-         !llvm::is_contained(indicesBatch, vectorDim) &&
-         indicesBatch.size() == batch.size() && indexed.size() == numIndexed &&
-         window.size() + without.size() == source.size() &&
-         loops.size() - window.size() ==
-             static_cast<size_t>(indicesRank - isVector);
+  if (!areDims(window, loops.size()) || !areDims(without, source.size()) ||
+      !areDims(indexed, source.size()) || !areDims(indicesBatch, indicesRank) ||
+      llvm::is_contained(indicesBatch, vectorDim) ||
+      indicesBatch.size() != batch.size() || indexed.size() != numIndexed ||
+      window.size() + without.size() != source.size())
+    return false;
+  // Extents of a window, those of the other loops, and of matrices of a batch.
+  SmallVector<int64_t> extents, most, others, vectors(indices);
+  for (int64_t loop : window)
+    extents.push_back(loops[loop]);
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (!llvm::is_contained(without, dim))
+      most.push_back(size);
+  for (auto [loop, extent] : llvm::enumerate(loops))
+    if (!llvm::is_contained(window, loop))
+      others.push_back(extent);
+  if (isVector)
+    vectors.erase(vectors.begin() + vectorDim);
+  return fitInto(extents, most) && others == vectors &&
+         llvm::all_of(llvm::zip_equal(batch, indicesBatch), [&](auto pair) {
+           return source[std::get<0>(pair)] == indices[std::get<1>(pair)];
+         });
 }
 
 bool FormCheck::check() const {
@@ -181,8 +229,13 @@ bool FormCheck::check() const {
              return operand.empty() || operand == result();
            });
   name.consume_front("stablehlo.");
-  if (name == "constant")
-    return has(0);
+  if (name == "composite")
+    return op->getNumResults() && op->getNumRegions() == 0 &&
+           (!isRaggedComposite(op) || has(3));
+  if (name == "constant") {
+    auto value = op->getAttrOfType<TypedAttr>("value");
+    return has(0) && value && value.getType() == op->getResult(0).getType();
+  }
   if (name == "iota")
     return has(0) && isDim(hlo.getInteger("iota_dimension", -1), resultRank());
   if (name == "broadcast_in_dim")
@@ -191,13 +244,7 @@ bool FormCheck::check() const {
     return has(1) && ShapedType::getNumElements(shape(0)) ==
                          ShapedType::getNumElements(result());
   if (name == "bitcast_convert")
-    return has(1) && llvm::is_contained({rank(0), rank(0) + 1}, resultRank()) &&
-           (rank(0) == resultRank()) ==
-               (getElementTypeOrSelf(op->getOperand(0).getType())
-                    .getIntOrFloatBitWidth() ==
-                getElementTypeOrSelf(op->getResult(0).getType())
-                    .getIntOrFloatBitWidth()) &&
-           result().take_front(rank(0)) == shape(0);
+    return isBitcast();
   if (name == "transpose") {
     SmallVector<int64_t> order = hlo.getIntegers("permutation");
     return has(1) && resultRank() == rank(0) &&
@@ -238,29 +285,27 @@ bool FormCheck::check() const {
     return isDot();
   if (name == "chlo.ragged_dot")
     return has(3);
-  if (name == "reduce") {
-    SmallVector<int64_t> dims = hlo.getIntegers("dimensions");
-    return isReduction() && areDims(dims, rank(0)) &&
-           resultRank() + static_cast<int64_t>(dims.size()) == rank(0);
-  }
+  if (name == "reduce")
+    return isReduce();
   if (name == "reduce_window")
     return isWindow();
   if (name == "gather")
     return has(2) && fitInto(hlo.getIntegers("slice_sizes"), shape(0)) &&
-           isIndexed("dimension_numbers", result(), shape(0), shape(1),
-                     "offset_dims", "collapsed_slice_dims",
-                     "operand_batching_dims", "start_indices_batching_dims",
-                     "start_index_map");
+           isIndexed("dimension_numbers", result(), shape(0),
+                     hlo.getIntegers("slice_sizes"), shape(1), "offset_dims",
+                     "collapsed_slice_dims", "operand_batching_dims",
+                     "start_indices_batching_dims", "start_index_map");
   if (name == "scatter")
     return has(3, 1, 1) &&
-           isIndexed("scatter_dimension_numbers", shape(2), shape(0), shape(1),
-                     "update_window_dims", "inserted_window_dims",
+           isIndexed("scatter_dimension_numbers", shape(2), shape(0), shape(0),
+                     shape(1), "update_window_dims", "inserted_window_dims",
                      "input_batching_dims", "scatter_indices_batching_dims",
                      "scatter_dims_to_operand_dims");
   if (name == "sort") {
     int64_t dim = hlo.getInteger("dimension", -1);
     unsigned count = op->getNumOperands();
     return count && has(count, count, 1) && dim >= -rank(0) && dim < rank(0) &&
+           op->getOperandTypes() == op->getResultTypes() &&
            llvm::all_of(
                op->getOperandTypes(),
                [&](Type type) {
@@ -273,4 +318,4 @@ bool FormCheck::check() const {
   return op->getNumResults() > 0;
 }
 
-bool nvfp4::hasForm(Operation *op) { return FormCheck(op).check(); }
+bool nvfp4::hlo::hasForm(Operation *op) { return FormCheck(op).check(); }

@@ -29,6 +29,7 @@ namespace nvfp4 {
 
 using namespace mlir;
 using namespace nvfp4;
+using namespace nvfp4::hlo;
 
 namespace {
 
@@ -40,8 +41,7 @@ static bool isHlo(Operation *op) {
 /// A composite is what its decomposition computes, but for ragged_dot, which
 /// would be a product for each group.
 static SmallVector<Value> convertComposite(const HloOp &op, LocBuilder &b) {
-  auto name = op.getOperation()->getAttrOfType<StringAttr>("name");
-  if (name && name.getValue() == "chlo.ragged_dot")
+  if (isRaggedComposite(op.getOperation()))
     return convertRaggedDot(op, b);
   auto callee =
       op.getOperation()->getAttrOfType<FlatSymbolRefAttr>("decomposition");
@@ -110,16 +110,19 @@ struct ConvertStablehloToLinalg
   }
 
 private:
-  /// Emits an error at each operation that is not in the table.
+  /// Emits an error at each operation that is not in the table or has other
+  /// types than static tensors of numbers, or another form.
   bool isKnown(const ConversionTable &table) {
     bool isKnown = true;
     getOperation()->walk([&](Operation *op) {
       StringRef name = op->getName().getStringRef();
-      if (!isHlo(op) || name == "stablehlo.return")
+      if (!isHlo(op))
+        return;
+      if (name == "stablehlo.return" && isHlo(op->getParentOp()))
         return;
       if (!table.contains(name)) {
         op->emitError("expected an operation that convert-stablehlo-to-linalg "
-                      "converts (its description lists them), but got ")
+                      "converts, but got ")
             << name;
         isKnown = false;
         return;

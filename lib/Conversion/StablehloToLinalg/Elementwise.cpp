@@ -14,10 +14,13 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
-using namespace nvfp4;
+using namespace nvfp4::hlo;
 
 static Value widen(LocBuilder &b, Value value) {
   auto type = dyn_cast<FloatType>(value.getType());
@@ -157,7 +160,7 @@ static Value emitShift(LocBuilder &b, const HloOp &, Scalars scalars) {
   return arith::SelectOp::create(b, fits, shifted, makeConstant(b, type, 0));
 }
 
-Value nvfp4::makeOrderedBits(LocBuilder &b, Value value) {
+Value nvfp4::hlo::makeOrderedBits(LocBuilder &b, Value value) {
   auto type = b.getIntegerType(value.getType().getIntOrFloatBitWidth());
   Value bits = arith::BitcastOp::create(b, type, value);
   Value sign = arith::ShRSIOp::create(
@@ -184,8 +187,9 @@ static Value emitCompare(LocBuilder &b, const HloOp &op, Scalars scalars) {
                          .Default(std::nullopt);
     if (!predicate)
       return {};
-    return arith::CmpFOp::create(b, *predicate, widen(b, left),
-                                 widen(b, right));
+    left = widen(b, left);
+    right = widen(b, right);
+    return arith::CmpFOp::create(b, *predicate, left, right);
   }
   if (isTotal && isa<FloatType>(left.getType())) {
     left = makeOrderedBits(b, left);
@@ -214,8 +218,11 @@ static Value emitClamp(LocBuilder &b, const HloOp &op, Scalars scalars) {
   Value low = scalars[0], x = scalars[1], high = scalars[2];
   Type type = x.getType();
   if (isa<FloatType>(type)) {
-    Value above = arith::MaximumFOp::create(b, widen(b, x), widen(b, low));
-    return round(b, arith::MinimumFOp::create(b, above, widen(b, high)), type);
+    x = widen(b, x);
+    low = widen(b, low);
+    high = widen(b, high);
+    Value above = arith::MaximumFOp::create(b, x, low);
+    return round(b, arith::MinimumFOp::create(b, above, high), type);
   }
   if (op.isUnsigned(1))
     return arith::MinUIOp::create(b, arith::MaxUIOp::create(b, x, low), high);
@@ -247,13 +254,14 @@ static Value emitConvert(LocBuilder &b, const HloOp &op, Scalars scalars) {
       return arith::ExtFOp::create(b, to, x);
     return round(b, widen(b, x), to);
   }
-  if (isa<FloatType>(from) && to.isInteger(1))
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, widen(b, x),
-                                 makeConstant(b, widen(b, x).getType(), 0));
   if (isa<FloatType>(from)) {
+    Value wide = widen(b, x);
+    if (to.isInteger(1))
+      return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, wide,
+                                   makeConstant(b, wide.getType(), 0));
     if (op.isResultUnsigned())
-      return arith::FPToUIOp::create(b, to, widen(b, x));
-    return arith::FPToSIOp::create(b, to, widen(b, x));
+      return arith::FPToUIOp::create(b, to, wide);
+    return arith::FPToSIOp::create(b, to, wide);
   }
   if (isa<FloatType>(to)) {
     Type wide = to.getIntOrFloatBitWidth() >= 32 ? to : b.getF32Type();
@@ -323,7 +331,7 @@ static const llvm::StringMap<Emit> &getEmitters() {
   return emitters;
 }
 
-unsigned nvfp4::getNumElementOperands(StringRef name) {
+unsigned nvfp4::hlo::getNumElementOperands(StringRef name) {
   if (!getEmitters().contains(name))
     return 0;
   name.consume_front("stablehlo.");
@@ -338,13 +346,15 @@ unsigned nvfp4::getNumElementOperands(StringRef name) {
              : 1;
 }
 
-Value nvfp4::emitElement(LocBuilder &b, const HloOp &op, ValueRange scalars) {
+Value nvfp4::hlo::emitElement(LocBuilder &b, const HloOp &op,
+                              ValueRange scalars) {
   Emit emit = getEmitters().lookup(op.getName());
   return emit ? emit(b, op, scalars) : Value();
 }
 
-SmallVector<Value> nvfp4::emitBody(LocBuilder &b, const HloOp &op,
-                                   Region &region, ValueRange scalars) {
+SmallVector<Value> nvfp4::hlo::emitBody(LocBuilder &b, const HloOp &op,
+                                        Region &region, ValueRange scalars,
+                                        unsigned numResults) {
   if (region.getNumArguments() != scalars.size())
     return op.fail("expected a body of {0} arguments, but got {1}",
                    scalars.size(), region.getNumArguments());
@@ -359,8 +369,12 @@ SmallVector<Value> nvfp4::emitBody(LocBuilder &b, const HloOp &op,
       operands.push_back(scalar);
     }
     if (inner.hasTrait<OpTrait::IsTerminator>() ||
-        inner.getName().getStringRef() == "stablehlo.return")
-      return operands;
+        inner.getName().getStringRef() == "stablehlo.return") {
+      if (operands.size() == numResults)
+        return operands;
+      return op.fail("expected a body that returns {0} values, but got {1}",
+                     numResults, operands.size());
+    }
     Value result;
     auto constant = inner.getAttrOfType<DenseElementsAttr>("value");
     if (inner.getName().getStringRef() == "stablehlo.constant" && constant) {
@@ -419,7 +433,7 @@ static SmallVector<Value> convertElementwise(const HloOp &op, LocBuilder &b) {
   return results;
 }
 
-void nvfp4::addElementwise(ConversionTable &table) {
+void nvfp4::hlo::addElementwise(ConversionTable &table) {
   for (StringRef name : getEmitters().keys())
     table[name] = convertElementwise;
 }

@@ -16,11 +16,13 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
-using namespace nvfp4;
+using namespace nvfp4::hlo;
 
-Type nvfp4::getSignless(Type type) {
+Type nvfp4::hlo::getSignless(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor.clone(getSignless(tensor.getElementType()));
   if (auto integer = dyn_cast<IntegerType>(type))
@@ -90,7 +92,7 @@ TypedAttr HloOp::getSplat(unsigned i) const {
   return IntegerAttr::get(type, value.getSplatValue<APInt>());
 }
 
-SmallVector<int64_t> nvfp4::readIntegers(Attribute value) {
+SmallVector<int64_t> nvfp4::hlo::readIntegers(Attribute value) {
   if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(value))
     return SmallVector<int64_t>(array.asArrayRef());
   if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(value))
@@ -123,7 +125,7 @@ StringRef HloOp::getWord(StringRef name, std::string &text) const {
   return start == StringRef::npos ? word : word.drop_front(start + 1);
 }
 
-/// What follows `field =` in the text of an attribute.
+/// The text after `field =` in an attribute.
 static StringRef findField(StringRef text, StringRef field) {
   for (size_t at = text.find(field); at != StringRef::npos;
        at = text.find(field, at + 1)) {
@@ -142,10 +144,9 @@ SmallVector<int64_t> HloOp::getIntegers(StringRef name, StringRef field) const {
   if (!rest.consume_front("["))
     return list;
   int64_t value;
-  while (!rest.ltrim(" ,").consumeInteger(10, value)) {
+  for (rest = rest.ltrim(" ,"); !rest.consumeInteger(10, value);
+       rest = rest.ltrim(" ,"))
     list.push_back(value);
-    rest = rest.ltrim(" ,").drop_while(llvm::isDigit);
-  }
   return list;
 }
 
@@ -157,10 +158,10 @@ int64_t HloOp::getInteger(StringRef name, StringRef field,
   return rest.consumeInteger(10, value) ? otherwise : value;
 }
 
-SmallVector<Value> nvfp4::makeElements(LocBuilder &b, ValueRange inputs,
-                                       ArrayRef<AffineMap> maps,
-                                       ArrayRef<RankedTensorType> types,
-                                       ElementBody body) {
+SmallVector<Value> nvfp4::hlo::makeElements(LocBuilder &b, ValueRange inputs,
+                                            ArrayRef<AffineMap> maps,
+                                            ArrayRef<RankedTensorType> types,
+                                            ElementBody body) {
   int64_t rank = types.front().getRank();
   SmallVector<AffineMap> all(maps);
   SmallVector<Value> outs;
@@ -182,11 +183,16 @@ SmallVector<Value> nvfp4::makeElements(LocBuilder &b, ValueRange inputs,
   return SmallVector<Value>(op.getResults());
 }
 
-Value nvfp4::reshape(LocBuilder &b, Value value, ArrayRef<int64_t> shape) {
+Value nvfp4::hlo::reshape(LocBuilder &b, Value value, ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(value.getType());
   auto result = type.clone(shape);
+  assert(type.getNumElements() == result.getNumElements() &&
+         "expected another shape for the same elements");
   if (type == result)
     return value;
+  // One of no elements may have no groups of dimensions in common with another.
+  if (result.getNumElements() == 0)
+    return tensor::EmptyOp::create(b, shape, type.getElementType());
   if (auto groups = getReassociationIndicesForReshape(type, result)) {
     if (type.getRank() > result.getRank())
       return tensor::CollapseShapeOp::create(b, result, value, *groups);
@@ -195,20 +201,21 @@ Value nvfp4::reshape(LocBuilder &b, Value value, ArrayRef<int64_t> shape) {
   return reshape(b, reshape(b, value, {type.getNumElements()}), shape);
 }
 
-Value nvfp4::fill(LocBuilder &b, RankedTensorType type, Value scalar) {
+Value nvfp4::hlo::fill(LocBuilder &b, RankedTensorType type, Value scalar) {
   Value empty =
       tensor::EmptyOp::create(b, type.getShape(), type.getElementType());
   return linalg::FillOp::create(b, scalar, empty).getResult(0);
 }
 
-Value nvfp4::getScalar(LocBuilder &b, Value value) {
+Value nvfp4::hlo::getScalar(LocBuilder &b, Value value) {
   DenseElementsAttr constant;
   if (matchPattern(value, m_Constant(&constant)) && constant.isSplat())
     return arith::ConstantOp::create(b, constant.getSplatValue<TypedAttr>());
   return tensor::ExtractOp::create(b, value, ValueRange{});
 }
 
-Value nvfp4::castIndex(LocBuilder &b, Value value, Type type, bool isUnsigned) {
+Value nvfp4::hlo::castIndex(LocBuilder &b, Value value, Type type,
+                            bool isUnsigned) {
   if (value.getType() == type)
     return value;
   if (isUnsigned)

@@ -19,7 +19,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
-namespace nvfp4 {
+namespace nvfp4::hlo {
 
 using LocBuilder = mlir::ImplicitLocOpBuilder;
 
@@ -72,7 +72,8 @@ private:
   mlir::ValueRange operands;
 };
 
-/// Makes what an operation computes. Without results it has emitted an error.
+/// Emits the operations that compute the results of `op`, of which there are
+/// some; no values after an error.
 using Conversion = llvm::SmallVector<mlir::Value> (*)(const HloOp &op,
                                                       LocBuilder &b);
 using ConversionTable = llvm::StringMap<Conversion>;
@@ -80,8 +81,11 @@ using ConversionTable = llvm::StringMap<Conversion>;
 /// Integers in an array or in a tensor; none if `value` is neither.
 llvm::SmallVector<int64_t> readIntegers(mlir::Attribute value);
 
-/// Of composites, too, which have the numbers of dimensions in an attribute of
-/// their own.
+/// True for a `stablehlo.composite` that is a `chlo.ragged_dot`.
+bool isRaggedComposite(mlir::Operation *op);
+
+/// Converts composites, too, which have the numbers of dimensions in an
+/// attribute of their own.
 llvm::SmallVector<mlir::Value> convertRaggedDot(const HloOp &op, LocBuilder &b);
 
 /// Adds the operations that compute an element from one of each operand.
@@ -104,16 +108,17 @@ unsigned getNumElementOperands(llvm::StringRef name);
 /// of the operation, all of which are tensors of static shape.
 bool hasForm(mlir::Operation *op);
 
-/// What elementwise operation `op` makes of scalars; null if it is none or none
-/// of these types.
+/// Emits elementwise operation `op` on scalars; null if it is not one that has
+/// these types.
 mlir::Value emitElement(LocBuilder &b, const HloOp &op,
                         mlir::ValueRange scalars);
 
-/// What a region makes of scalars in place of tensors of rank 0; none after an
-/// error at `op`.
+/// Emits a region that returns `numResults` values on scalars in place of
+/// tensors of rank 0; no values after an error at `op`.
 llvm::SmallVector<mlir::Value> emitBody(LocBuilder &b, const HloOp &op,
                                         mlir::Region &region,
-                                        mlir::ValueRange scalars);
+                                        mlir::ValueRange scalars,
+                                        unsigned numResults);
 
 /// A `linalg.generic` that computes each element of `types` from those of
 /// `inputs`, with the identity as maps of the results. `body` makes an element
@@ -140,6 +145,6 @@ mlir::Value getScalar(LocBuilder &b, mlir::Value value);
 mlir::Value castIndex(LocBuilder &b, mlir::Value value, mlir::Type type,
                       bool isUnsigned = false);
 
-} // namespace nvfp4
+} // namespace nvfp4::hlo
 
 #endif // NVFP4_LIB_CONVERSION_STABLEHLOTOLINALG_HLOOP_H

@@ -15,9 +15,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
-using namespace nvfp4;
+using namespace nvfp4::hlo;
 
 namespace {
 
@@ -68,6 +69,10 @@ AffineMap IndexedLoops::getIndexMap(MLIRContext *context, int64_t rank,
   return AffineMap::get(rank, 0, exprs, context);
 }
 
+static Value makeIndex(LocBuilder &b, int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
 static SmallVector<Value> convertGather(const HloOp &op, LocBuilder &b) {
   constexpr StringLiteral kNumbers = "dimension_numbers";
   IndexedLoops at;
@@ -89,9 +94,6 @@ static SmallVector<Value> convertGather(const HloOp &op, LocBuilder &b) {
   return makeElements(
       b, inputs, maps, type,
       [&](LocBuilder &inner, ValueRange starts) -> SmallVector<Value> {
-        auto getConstant = [&](int64_t value) -> Value {
-          return arith::ConstantIndexOp::create(inner, value);
-        };
         SmallVector<Value> place;
         auto *window = at.windowLoops.begin();
         for (int64_t dim = 0; dim < source.getRank(); ++dim) {
@@ -102,9 +104,9 @@ static SmallVector<Value> convertGather(const HloOp &op, LocBuilder &b) {
             // The slice stays inside the tensor.
             Value start = castIndex(inner, starts[it - at.indexed.begin()],
                                     inner.getIndexType(), op.isUnsigned(1));
-            index = arith::MinSIOp::create(
-                inner, arith::MaxSIOp::create(inner, start, getConstant(0)),
-                getConstant(most));
+            Value low =
+                arith::MaxSIOp::create(inner, start, makeIndex(inner, 0));
+            index = arith::MinSIOp::create(inner, low, makeIndex(inner, most));
           } else if (auto *it = llvm::find(at.batch, dim);
                      it != at.batch.end()) {
             int64_t indicesDim = at.indicesBatch[it - at.batch.begin()];
@@ -117,7 +119,7 @@ static SmallVector<Value> convertGather(const HloOp &op, LocBuilder &b) {
                 index ? arith::AddIOp::create(inner, index, offset).getResult()
                       : offset;
           }
-          place.push_back(index ? index : getConstant(0));
+          place.push_back(index ? index : makeIndex(inner, 0));
         }
         return {tensor::ExtractOp::create(inner, op.getOperand(0), place)};
       });
@@ -141,24 +143,18 @@ static SmallVector<Value> convertScatter(const HloOp &op, LocBuilder &b) {
   Value indices = op.getOperand(1);
   int64_t rank = updates.getRank(),
           indicesRank = op.getOperandType(1).getRank();
-  auto getConstant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
-  SmallVector<Value> lows(rank, getConstant(0)), steps(rank, getConstant(1)),
+  SmallVector<Value> lows(rank, makeIndex(b, 0)), steps(rank, makeIndex(b, 1)),
       highs;
   for (int64_t extent : updates.getShape())
-    highs.push_back(getConstant(extent));
+    highs.push_back(makeIndex(b, extent));
 
   bool isMade = true;
   auto emit = [&](LocBuilder &inner, ValueRange loops, Value result) {
-    auto getInner = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(inner, value);
-    };
     SmallVector<Value> place;
     Value isInside = arith::ConstantOp::create(inner, inner.getBoolAttr(true));
     auto *window = at.windowLoops.begin();
     for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      Value index = getInner(0);
+      Value index = makeIndex(inner, 0);
       if (auto *it = llvm::find(at.indexed, dim); it != at.indexed.end()) {
         AffineMap map = at.getIndexMap(b.getContext(), rank,
                                        it - at.indexed.begin(), indicesRank);
@@ -166,7 +162,7 @@ static SmallVector<Value> convertScatter(const HloOp &op, LocBuilder &b) {
         for (AffineExpr expr : map.getResults()) {
           auto constant = dyn_cast<AffineConstantExpr>(expr);
           where.push_back(constant
-                              ? getInner(constant.getValue())
+                              ? makeIndex(inner, constant.getValue())
                               : loops[cast<AffineDimExpr>(expr).getPosition()]);
         }
         index =
@@ -178,8 +174,9 @@ static SmallVector<Value> convertScatter(const HloOp &op, LocBuilder &b) {
       if (!at.hasNoWindow(dim))
         index = arith::AddIOp::create(inner, index, loops[*window++]);
       // One comparison without sign is two with.
-      Value fits = arith::CmpIOp::create(inner, arith::CmpIPredicate::ult,
-                                         index, getInner(type.getDimSize(dim)));
+      Value fits =
+          arith::CmpIOp::create(inner, arith::CmpIPredicate::ult, index,
+                                makeIndex(inner, type.getDimSize(dim)));
       isInside = arith::AndIOp::create(inner, isInside, fits);
       place.push_back(index);
     }
@@ -190,8 +187,8 @@ static SmallVector<Value> convertScatter(const HloOp &op, LocBuilder &b) {
           LocBuilder then(loc, nested);
           Value old = tensor::ExtractOp::create(then, result, place);
           SmallVector<Value> values = emitBody(
-              then, op, op.getOperation()->getRegion(0), {old, update});
-          isMade = values.size() == 1;
+              then, op, op.getOperation()->getRegion(0), {old, update}, 1);
+          isMade = !values.empty();
           Value value = isMade ? values[0] : old;
           scf::YieldOp::create(
               then,
@@ -247,20 +244,20 @@ static Value makeOrder(LocBuilder &b, ValueRange keys, int64_t dim,
           [&](OpBuilder &nested, Location loc, ValueRange v) {
             LocBuilder inner(loc, nested);
             // Operands of a comparison alternate: both elements of each key.
-            SmallVector<Value> ahead, behind;
+            SmallVector<Value> ahead, after;
             for (size_t i = 0; i < keys.size(); ++i) {
               ahead.append({v[keys.size() + i], v[i]});
-              behind.append({v[i], v[keys.size() + i]});
+              after.append({v[i], v[keys.size() + i]});
             }
             Value isBefore = before(inner, ahead);
-            Value isAfter = isBefore ? before(inner, behind) : Value();
+            Value isAfter = isBefore ? before(inner, after) : Value();
             isMade = isAfter != nullptr;
             if (!isMade)
               return linalg::YieldOp::create(inner, v.back()), void();
-            Value isEarlier =
-                arith::CmpIOp::create(inner, arith::CmpIPredicate::ult,
-                                      linalg::IndexOp::create(inner, rank),
-                                      linalg::IndexOp::create(inner, dim));
+            Value own = linalg::IndexOp::create(inner, dim);
+            Value other = linalg::IndexOp::create(inner, rank);
+            Value isEarlier = arith::CmpIOp::create(
+                inner, arith::CmpIPredicate::ult, other, own);
             Value counts = arith::SelectOp::create(
                 inner, isBefore, isBefore,
                 arith::SelectOp::create(
@@ -324,7 +321,7 @@ static SmallVector<Value> convertSort(const HloOp &op, LocBuilder &b) {
   Value order = makeOrder(b, op.getOperands(), dim, type.getDimSize(dim),
                           [&](LocBuilder &inner, ValueRange pairs) -> Value {
                             SmallVector<Value> result =
-                                emitBody(inner, op, region, pairs);
+                                emitBody(inner, op, region, pairs, 1);
                             return result.empty() ? Value() : result[0];
                           });
   if (!order)
@@ -341,22 +338,23 @@ static SmallVector<Value> convertTopK(const HloOp &op, LocBuilder &b) {
   int64_t dim = type.getRank() - 1;
   bool isFloat = isa<FloatType>(type.getElementType());
   bool isUnsigned = op.isUnsigned(0);
-  Value order = makeOrder(
-      b, values, dim, op.getType().getDimSize(dim),
-      [&](LocBuilder &inner, ValueRange pair) -> Value {
-        if (isFloat)
-          return arith::CmpIOp::create(inner, arith::CmpIPredicate::sgt,
-                                       makeOrderedBits(inner, pair[0]),
-                                       makeOrderedBits(inner, pair[1]));
-        return arith::CmpIOp::create(inner,
-                                     isUnsigned ? arith::CmpIPredicate::ugt
-                                                : arith::CmpIPredicate::sgt,
-                                     pair[0], pair[1]);
-      });
+  Value order = makeOrder(b, values, dim, op.getType().getDimSize(dim),
+                          [&](LocBuilder &inner, ValueRange pair) -> Value {
+                            Value first = pair[0], second = pair[1];
+                            if (isFloat) {
+                              first = makeOrderedBits(inner, first);
+                              second = makeOrderedBits(inner, second);
+                            }
+                            return arith::CmpIOp::create(
+                                inner,
+                                isUnsigned ? arith::CmpIPredicate::ugt
+                                           : arith::CmpIPredicate::sgt,
+                                first, second);
+                          });
   return {takeInOrder(b, values, order, dim), order};
 }
 
-void nvfp4::addIndices(ConversionTable &table) {
+void nvfp4::hlo::addIndices(ConversionTable &table) {
   table["chlo.top_k"] = convertTopK;
   table["stablehlo.gather"] = convertGather;
   table["stablehlo.scatter"] = convertScatter;

@@ -16,7 +16,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace nvfp4;
+using namespace nvfp4::hlo;
 
 /// Loops of which the first `numParallel` are parallel, and the operation on
 /// them; `inits` are reduced into, with `outMap` for all.
@@ -45,18 +45,17 @@ static Value fillZero(LocBuilder &b, RankedTensorType type) {
 /// `sum + x * y`, in the type of the sum.
 static Value addProduct(LocBuilder &b, Value sum, Value x, Value y) {
   Type type = sum.getType();
-  auto cast = [&](Value v) -> Value {
-    if (v.getType() == type)
-      return v;
+  for (Value *v : {&x, &y}) {
+    if (v->getType() == type)
+      continue;
     if (isa<FloatType>(type))
-      return arith::ExtFOp::create(b, type, v);
-    return arith::ExtSIOp::create(b, type, v);
-  };
+      *v = arith::ExtFOp::create(b, type, *v);
+    else
+      *v = arith::ExtSIOp::create(b, type, *v);
+  }
   if (isa<FloatType>(type))
-    return arith::AddFOp::create(b, sum,
-                                 arith::MulFOp::create(b, cast(x), cast(y)));
-  return arith::AddIOp::create(b, sum,
-                               arith::MulIOp::create(b, cast(x), cast(y)));
+    return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, x, y));
+  return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, x, y));
 }
 
 /// The type of the sums of a product with a result of `type`.
@@ -82,18 +81,18 @@ static SmallVector<Value> roundSums(LocBuilder &b, Value sums,
 
 /// True if a product with these elements is made; else there is an error.
 static bool isProduct(const HloOp &op) {
-  Type x = op.getOperandType(0).getElementType();
-  Type y = op.getOperandType(1).getElementType();
-  Type sum = op.getType().getElementType();
+  Type x = getElementTypeOrSelf(op.getOperation()->getOperand(0).getType());
+  Type y = getElementTypeOrSelf(op.getOperation()->getOperand(1).getType());
+  Type sum = getElementTypeOrSelf(op.getOperation()->getResult(0).getType());
   auto fits = [&](Type type) {
     return isa<FloatType>(type) == isa<FloatType>(sum) &&
-           (type == sum ||
+           (getSignless(type) == getSignless(sum) ||
             type.getIntOrFloatBitWidth() < sum.getIntOrFloatBitWidth());
   };
   if (fits(x) && fits(y) && !op.isUnsigned(0) && !op.isUnsigned(1))
     return true;
-  op.fail("expected a product of numbers that fit into the type of the result, "
-          "but got {0} and {1} for {2}",
+  op.fail("expected a product of signed integers or floats that fit into the "
+          "type of the result, but got {0} and {1} for {2}",
           x, y, sum);
   return false;
 }
@@ -125,8 +124,6 @@ static SmallVector<Value> convertDotGeneral(const HloOp &op, LocBuilder &b) {
     }
     maps.push_back(AffineMap::get(numLoops, 0, indices, b.getContext()));
   }
-  if (free != rank)
-    return op.fail("expected a result of rank {0}, but got {1}", free, rank);
   maps.push_back(AffineMap::getMultiDimIdentityMap(numLoops, b.getContext())
                      .getSliceMap(0, rank));
   SmallVector<Value> sums = makeReduction(
@@ -137,7 +134,8 @@ static SmallVector<Value> convertDotGeneral(const HloOp &op, LocBuilder &b) {
   return roundSums(b, sums[0], type);
 }
 
-/// Of group sizes the ends, and the starts, which are the ends of those before.
+/// The starts and the ends of groups of these sizes; a start is the end before
+/// it.
 static std::pair<Value, Value> makeGroups(LocBuilder &b, Value sizes) {
   auto type = cast<RankedTensorType>(sizes.getType());
   Type element = type.getElementType();
@@ -148,9 +146,10 @@ static std::pair<Value, Value> makeGroups(LocBuilder &b, Value sizes) {
       {AffineMap::get(2, 0, other, context),
        AffineMap::get(2, 0, group, context)},
       1, [&](LocBuilder &inner, ValueRange v) -> SmallVector<Value> {
-        Value isBefore = arith::CmpIOp::create(
-            inner, arith::CmpIPredicate::ule, linalg::IndexOp::create(inner, 1),
-            linalg::IndexOp::create(inner, 0));
+        Value own = linalg::IndexOp::create(inner, 0);
+        Value other = linalg::IndexOp::create(inner, 1);
+        Value isBefore =
+            arith::CmpIOp::create(inner, arith::CmpIPredicate::ule, other, own);
         Value zero =
             arith::ConstantOp::create(inner, inner.getZeroAttr(element));
         Value size = arith::SelectOp::create(inner, isBefore, v[0], zero);
@@ -177,9 +176,16 @@ static std::pair<Value, Value> makeGroups(LocBuilder &b, Value sizes) {
   return {starts, ends};
 }
 
+bool nvfp4::hlo::isRaggedComposite(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>("name");
+  return op->getName().getStringRef() == "stablehlo.composite" && name &&
+         name.getValue() == "chlo.ragged_dot";
+}
+
 /// Groups of rows: a sum over groups and K of terms that are zero outside the
 /// rows of a group, which is what the decomposition of the exporter computes.
-SmallVector<Value> nvfp4::convertRaggedDot(const HloOp &op, LocBuilder &b) {
+SmallVector<Value> nvfp4::hlo::convertRaggedDot(const HloOp &op,
+                                                LocBuilder &b) {
   if (!isProduct(op))
     return {};
   // As fields of one attribute, or as the lists of a composite.
@@ -199,14 +205,15 @@ SmallVector<Value> nvfp4::convertRaggedDot(const HloOp &op, LocBuilder &b) {
                                        : List();
   auto &[lhsBatch, rhsBatch, lhsDepth, depth, ragged, group] = lists;
   if (ragged != List{0} || lhsDepth != List{1} || group != List{0} ||
-      depth.size() != 1 || !lhsBatch.empty() || !rhsBatch.empty() ||
-      op.getOperandType(0).getRank() != 2 ||
+      (depth != List{1} && depth != List{2}) || !lhsBatch.empty() ||
+      !rhsBatch.empty() || op.getOperandType(0).getRank() != 2 ||
       op.getOperandType(1).getRank() != 3 ||
-      op.getOperandType(2).getRank() != 1)
-    return op.fail("expected groups of rows, [M, K] times [G, K, N] or "
-                   "[G, N, K] with sizes [G], but got {0} and {1} with {2}",
-                   op.getOperandType(0), op.getOperandType(1),
-                   op.getOperandType(2));
+      op.getOperandType(2).getRank() != 1 ||
+      op.getOperandType(2).getNumElements() == 0)
+    return op.fail(
+        "expected groups of rows, [M, K] times [G, K, N] or "
+        "[G, N, K] with sizes [G], G at least 1, but got {0} and {1} with {2}",
+        op.getOperandType(0), op.getOperandType(1), op.getOperandType(2));
   auto [starts, ends] = makeGroups(b, op.getOperand(2));
   MLIRContext *context = b.getContext();
   AffineExpr m = b.getAffineDimExpr(0), n = b.getAffineDimExpr(1),
@@ -227,9 +234,10 @@ SmallVector<Value> nvfp4::convertRaggedDot(const HloOp &op, LocBuilder &b) {
         Value row =
             castIndex(inner, linalg::IndexOp::create(inner, 0), v[2].getType());
         using P = arith::CmpIPredicate;
-        Value isInside = arith::AndIOp::create(
-            inner, arith::CmpIOp::create(inner, P::sle, v[2], row),
-            arith::CmpIOp::create(inner, P::slt, row, v[3]));
+        Value isAfterStart = arith::CmpIOp::create(inner, P::sle, v[2], row);
+        Value isBeforeEnd = arith::CmpIOp::create(inner, P::slt, row, v[3]);
+        Value isInside =
+            arith::AndIOp::create(inner, isAfterStart, isBeforeEnd);
         Value zero =
             arith::ConstantOp::create(inner, inner.getZeroAttr(v[0].getType()));
         Value x = arith::SelectOp::create(inner, isInside, v[0], zero);
@@ -257,14 +265,14 @@ static SmallVector<Value> reduce(const HloOp &op, LocBuilder &b,
         SmallVector<Value> pairs(v.take_back(count));
         llvm::append_range(pairs, v.take_front(count));
         SmallVector<Value> reduced =
-            emitBody(inner, op, op.getOperation()->getRegion(0), pairs);
+            emitBody(inner, op, op.getOperation()->getRegion(0), pairs, count);
         isMade = !reduced.empty();
         return isMade ? reduced : SmallVector<Value>(v.take_back(count));
       });
   return isMade ? results : SmallVector<Value>();
 }
 
-/// A reduction of one element, which is no loop.
+/// A reduction of one element is no loop.
 static SmallVector<Value> reduceOne(const HloOp &op, LocBuilder &b) {
   unsigned count = op.getOperation()->getNumResults();
   SmallVector<Value> inputs, inits;
@@ -282,7 +290,7 @@ static SmallVector<Value> reduceOne(const HloOp &op, LocBuilder &b) {
         SmallVector<Value> pairs(inits);
         llvm::append_range(pairs, v);
         SmallVector<Value> reduced =
-            emitBody(inner, op, op.getOperation()->getRegion(0), pairs);
+            emitBody(inner, op, op.getOperation()->getRegion(0), pairs, count);
         isMade = !reduced.empty();
         return isMade ? reduced : SmallVector<Value>(v);
       });
@@ -353,7 +361,7 @@ static SmallVector<Value> convertReduceWindow(const HloOp &op, LocBuilder &b) {
   return reduce(op, b, inputs, maps, identity.getSliceMap(0, rank));
 }
 
-void nvfp4::addReductions(ConversionTable &table) {
+void nvfp4::hlo::addReductions(ConversionTable &table) {
   table["chlo.ragged_dot"] = convertRaggedDot;
   table["stablehlo.dot_general"] = convertDotGeneral;
   table["stablehlo.reduce"] = convertReduce;

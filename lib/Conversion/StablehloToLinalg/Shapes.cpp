@@ -17,7 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace nvfp4;
+using namespace nvfp4::hlo;
 
 static SmallVector<Value> convertConstant(const HloOp &op, LocBuilder &b) {
   auto value = op.getOperation()->getAttrOfType<ElementsAttr>("value");
@@ -212,7 +212,7 @@ static SmallVector<Value> convertBitcast(const HloOp &op, LocBuilder &b) {
       });
 }
 
-void nvfp4::addShapes(ConversionTable &table) {
+void nvfp4::hlo::addShapes(ConversionTable &table) {
   table["stablehlo.bitcast_convert"] = convertBitcast;
   table["stablehlo.broadcast_in_dim"] = convertBroadcast;
   table["stablehlo.concatenate"] = convertConcatenate;

@@ -33,3 +33,16 @@ func.func @nibbles(%x: tensor<4xui8>) -> (tensor<4xf32>, tensor<4xi1>) {
       : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xi1>
   return %1, %2 : tensor<4xf32>, tensor<4xi1>
 }
+
+// Operands are converted in their order.
+
+// CHECK-LABEL: func.func @order(
+// CHECK:         ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: i1):
+// CHECK-NEXT:      %[[AE:.*]] = arith.extf %[[A]]
+// CHECK-NEXT:      %[[BE:.*]] = arith.extf %[[B]]
+// CHECK-NEXT:      arith.cmpf olt, %[[AE]], %[[BE]]
+func.func @order(%x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xi1> {
+  %0 = "stablehlo.compare"(%x, %y) <{comparison_direction = #stablehlo<comparison_direction LT>}>
+      : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}

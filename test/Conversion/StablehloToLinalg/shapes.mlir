@@ -46,3 +46,13 @@ func.func @composite(%x: tensor<4xui8>) -> tensor<4xui8> {
 func.func private @inner(%x: tensor<4xui8>) -> tensor<4xui8> {
   return %x : tensor<4xui8>
 }
+
+// No elements are the same in any shape.
+
+// CHECK-LABEL: func.func @no_elements(
+// CHECK:         %[[E:.*]] = tensor.empty() : tensor<4x0xf32>
+// CHECK-NEXT:    return %[[E]]
+func.func @no_elements(%x: tensor<0x4xf32>) -> tensor<4x0xf32> {
+  %0 = "stablehlo.reshape"(%x) : (tensor<0x4xf32>) -> tensor<4x0xf32>
+  return %0 : tensor<4x0xf32>
+}

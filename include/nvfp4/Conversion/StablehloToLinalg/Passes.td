@@ -28,9 +28,9 @@ def ConvertStablehloToLinalgPass : Pass<"convert-stablehlo-to-linalg", "::mlir::
     operations, `convert` and `bitcast_convert`, constants and `iota`, broadcasts,
     reshapes, transpositions, slices (also dynamic ones), concatenation and
     padding; `dot_general` and `chlo.ragged_dot` by groups of rows; `reduce` and
-    `reduce_window`; `gather` and `scatter`; `sort` and `chlo.top_k`. A
-    `composite` becomes a call of its decomposition, that of `chlo.ragged_dot` what
-    this operation becomes.
+    `reduce_window`; `gather` and `scatter`; `sort` and `chlo.top_k`; and
+    `optimization_barrier`, of which nothing is left. A `composite` becomes a call
+    of its decomposition, that of `chlo.ragged_dot` what this operation becomes.
 
     The spelling is one that `raise-to-grouped-scaled-gemm` follows:
     `dot_general` is one `linalg.generic` with sums in f32 also where the result
