@@ -82,6 +82,18 @@ def test_binary_of_integers(operation, function, element):
     check("stablehlo." + operation, [a, b], function(a, b).astype(element))
 
 
+@pytest.mark.parametrize("element", [np.int8, np.uint8, np.int32, np.int64, np.uint32])
+def test_every_division_has_a_result(element):
+    """As XLA has them: x / 0 = -1, x % 0 = x, and the least number by -1 is itself, with a remainder of 0."""
+    least, ones = np.iinfo(element).min, np.array(-1).astype(element)
+    a = np.array([0, 7, least, np.iinfo(element).max, least, 5, least], element)
+    b = np.array([0, 0, 0, 0, ones, ones, 2], element)
+    signed = least < 0
+    check("stablehlo.divide", [a, b],
+          np.array([ones, ones, ones, ones, least, -5 if signed else 0, int(least) // 2], element))
+    check("stablehlo.remainder", [a, b], np.array([0, 7, least, np.iinfo(element).max, 0, 0 if signed else 5, 0], element))
+
+
 @pytest.mark.parametrize("operation, function", [
     ("add", np.logical_or), ("multiply", np.logical_and), ("maximum", np.logical_or), ("minimum", np.logical_and),
     ("xor", np.logical_xor)])

@@ -78,6 +78,39 @@ static Value emitAnyOrBool(LocBuilder &b, const HloOp &op, Scalars scalars) {
   return emitAny<FloatTy, IntTy>(b, op, scalars);
 }
 
+/// Quotients and remainders of integers, all of which are numbers as XLA has
+/// them: with a divisor of 0, -1 and the dividend; of the least number and -1,
+/// the least number and 0. Division by 1 takes the place of both.
+template <typename FloatTy, typename SignedTy, typename UnsignedTy>
+static Value emitDivision(LocBuilder &b, const HloOp &op, Scalars scalars) {
+  Value x = scalars[0], y = scalars[1];
+  auto type = dyn_cast<IntegerType>(x.getType());
+  APInt known;
+  if (!type || (matchPattern(y, m_ConstantInt(&known)) && !known.isZero() &&
+                !known.isAllOnes()))
+    return emitAny<FloatTy, SignedTy, UnsignedTy>(b, op, scalars);
+  constexpr bool kIsQuotient = std::is_same_v<SignedTy, arith::DivSIOp>;
+  auto isEqual = [&](Value value, const APInt &number) -> Value {
+    Value constant =
+        arith::ConstantOp::create(b, b.getIntegerAttr(type, number));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, constant);
+  };
+  unsigned width = type.getWidth();
+  Value isZero = isEqual(y, APInt::getZero(width)), needsOne = isZero;
+  if (!op.isUnsigned(0)) {
+    Value isLeast = isEqual(x, APInt::getSignedMinValue(width));
+    Value isNegated = isEqual(y, APInt::getAllOnes(width));
+    Value leaves = arith::AndIOp::create(b, isLeast, isNegated);
+    needsOne = arith::OrIOp::create(b, isZero, leaves);
+  }
+  Value one = makeConstant(b, type, 1);
+  Value divisor = arith::SelectOp::create(b, needsOne, one, y);
+  Value result =
+      emitAny<FloatTy, SignedTy, UnsignedTy>(b, op, ValueRange{x, divisor});
+  Value ofZero = kIsQuotient ? makeConstant(b, type, -1) : x;
+  return arith::SelectOp::create(b, isZero, ofZero, result);
+}
+
 template <typename OpTy>
 static Value emitBits(LocBuilder &b, const HloOp &, Scalars scalars) {
   if (!isa<IntegerType>(scalars[0].getType()))
@@ -293,7 +326,7 @@ static const llvm::StringMap<Emit> &getEmitters() {
       {"stablehlo.convert", emitConvert},
       {"stablehlo.cosine", emitFloat<math::CosOp>},
       {"stablehlo.divide",
-       emitAny<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>},
+       emitDivision<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>},
       {"stablehlo.exponential", emitFloat<math::ExpOp>},
       {"stablehlo.exponential_minus_one", emitFloat<math::ExpM1Op>},
       {"stablehlo.floor", emitFloat<math::FloorOp>},
@@ -312,7 +345,7 @@ static const llvm::StringMap<Emit> &getEmitters() {
       {"stablehlo.or", emitBits<arith::OrIOp>},
       {"stablehlo.power", emitPower},
       {"stablehlo.remainder",
-       emitAny<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>},
+       emitDivision<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>},
       {"stablehlo.round_nearest_afz", emitFloat<math::RoundOp>},
       {"stablehlo.round_nearest_even", emitFloat<math::RoundEvenOp>},
       {"stablehlo.rsqrt", emitFloat<math::RsqrtOp>},

@@ -34,7 +34,8 @@ func.func @nibbles(%x: tensor<4xui8>) -> (tensor<4xf32>, tensor<4xi1>) {
   return %1, %2 : tensor<4xf32>, tensor<4xi1>
 }
 
-// Operands are converted in their order.
+// Operands are converted in their order. Division by zero has a result, and that by any
+// other known number needs no guard.
 
 // CHECK-LABEL: func.func @order(
 // CHECK:         ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: i1):
@@ -45,4 +46,19 @@ func.func @order(%x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xi1> {
   %0 = "stablehlo.compare"(%x, %y) <{comparison_direction = #stablehlo<comparison_direction LT>}>
       : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xi1>
   return %0 : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @divide(
+// CHECK:         ^bb0(%[[A:.*]]: i32, %[[B:.*]]: i32, %{{.*}}: i32):
+// CHECK:           %[[ZERO:.*]] = arith.cmpi eq, %[[B]], %c0_i32
+// CHECK:           %[[BY:.*]] = arith.select %{{.*}}, %c1_i32, %[[B]]
+// CHECK-NEXT:      %[[Q:.*]] = arith.divsi %[[A]], %[[BY]]
+// CHECK-NEXT:      arith.select %[[ZERO]], %c-1_i32, %[[Q]]
+// CHECK:         ^bb0(%[[C:.*]]: i32, %{{.*}}: i32):
+// CHECK-NEXT:      arith.remsi %[[C]], %c2_i32
+func.func @divide(%x: tensor<4xi32>, %y: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %0 = "stablehlo.divide"(%x, %y) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %c = "stablehlo.constant"() <{value = dense<2> : tensor<4xi32>}> : () -> tensor<4xi32>
+  %1 = "stablehlo.remainder"(%x, %c) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  return %0, %1 : tensor<4xi32>, tensor<4xi32>
 }

@@ -35,8 +35,10 @@ def ConvertStablehloToLinalgPass : Pass<"convert-stablehlo-to-linalg", "::mlir::
     The spelling is one that `raise-to-grouped-scaled-gemm` follows:
     `dot_general` is one `linalg.generic` with sums in f32 also where the result
     is bf16 or f16 and is rounded after it. Sums keep no particular order, as in
-    StableHLO. `sort` counts for each element those before it, which takes the
-    square of the extent; it is always stable.
+    StableHLO. Integers divided by zero give -1, with themselves as the remainder;
+    the least number divided by -1 is itself, with a remainder of 0. `sort` counts
+    for each element those before it, which takes the square of the extent; it is
+    always stable.
 
     Before:
 
