@@ -145,8 +145,8 @@ private:
   std::optional<Bits> traceBitsOf(const Element &element, mlir::Operation *op);
   std::optional<Bits> traceInterleavedBits(const Element &element);
   std::optional<Halves> enterHalves(const Element &element);
-  /// The constant value of a comparison of bits with constants; nothing if it is
-  /// not known.
+  /// The constant value of a comparison of bits with constants; nothing if it
+  /// is not known.
   std::optional<bool> isKnown(const Element &condition);
   std::optional<RowMask> traceMask(const Element &condition);
   std::optional<RowMask> traceRange(const Element &condition);
