@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The steps from accumulator to result in the order that docs/Spec.md fixes
-// (section 3, steps 2 to 12). Targets do not know this order; they lower the region. Every
-// product and sum is rounded on its own.
+// (section 3, steps 2 to 12). Targets do not know this order; they lower the
+// region. Every product and sum is rounded on its own.
 //
 //===----------------------------------------------------------------------===//
 
