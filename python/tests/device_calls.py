@@ -7,6 +7,7 @@ import contextlib
 import numpy as np
 
 import nvfp4
+from nvfp4 import _repeats
 from nvfp4._calls import Call
 from sim_driver import SimMemory
 
@@ -15,8 +16,9 @@ from sim_driver import SimMemory
 def calls_on(target, checks=True):
     """Within it, one-operation functions of the package run as kernels for ``target``: arrays are copied there and back.
 
-    What kernels find wrong with their data is an error as that of the CPU's code, unless ``checks`` is false."""
-    memory, on_host = SimMemory(), (Call.program, Call.call)
+    What kernels find wrong with their data is an error as that of the CPU's code, unless ``checks`` is false. The value
+    is a list of the functions that ran there."""
+    memory, on_host, bind, ran = SimMemory(), (Call.program, Call.call), _repeats._bind, []
 
     def program(call, *_):
         return nvfp4.compile(call.text(), f"{target}+sim", memory="device")
@@ -28,6 +30,7 @@ def calls_on(target, checks=True):
         placed = [memory.put(array) if there else array for array, there in zip(call.arrays, is_tensor, strict=True)]
         workspace = memory.put(np.full(function.workspace(*placed) + 1, 0x7f, np.uint8))
         function.run(placed, [], workspace)
+        ran.append(function)
         for array, tensor in zip(call.arrays, placed):
             if tensor is not array and array.flags.writeable:
                 array[...] = memory.get(tensor)
@@ -38,10 +41,14 @@ def calls_on(target, checks=True):
                 raise call.explain(error) from None
 
     Call.program, Call.call = program, call_on_device
+    # What was called on the CPU is called here, too.
+    _repeats.forget()
+    _repeats._bind = lambda *_: None
     try:
-        yield
+        yield ran
     finally:
         Call.program, Call.call = on_host
+        _repeats._bind = bind
 
 
 def get_bytes(array):
@@ -55,8 +62,9 @@ def get_bytes(array):
 def check_call(target, function, *arguments, **options):
     """The bytes of the result are those of the CPU's code."""
     wanted = function(*arguments, **options)
-    with calls_on(target):
+    with calls_on(target) as ran:
         got = function(*arguments, **options)
+    assert ran, "the call did not run on the device"
     pairs = [(wanted, got)]
     if isinstance(wanted, nvfp4.ScaledTensor):
         pairs = [(wanted.values, got.values), (wanted.scales, got.scales)]
