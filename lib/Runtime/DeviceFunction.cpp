@@ -194,7 +194,7 @@ static nvfp4_status readCheckMode(bool &isSync) {
                   std::string(mode) + "'");
 }
 
-/// An error if the stream captures, so that nobody can wait for its work.
+/// An error if the stream captures: its work cannot be waited for.
 static nvfp4_status refuseCapture(const LaunchDevice &device,
                                   nvfp4_stream *stream,
                                   const std::string &name) {
@@ -309,13 +309,16 @@ extern "C" nvfp4_status nvfp4_function_run(const nvfp4_function *function,
   if (entered.status)
     return entered.status;
   call.run(function->entry, values.get());
+  // The kernels of a call that fails may write its record, too, as long as they
+  // run; another call gets it then.
+  nvfp4_status waited =
+      isSync ? nvfp4_stream_synchronize(device->device, queue) : NVFP4_OK;
+  std::string waitError = waited ? nvfp4_last_error() : "";
   if (nvfp4_status status = report(*function, call))
     return status;
-  if (!isSync)
-    return NVFP4_OK;
-  if (nvfp4_status status = nvfp4_stream_synchronize(device->device, queue))
-    return status;
-  return reportData(*function, record);
+  if (waited)
+    return fail(waited, std::move(waitError));
+  return isSync ? reportData(*function, record) : NVFP4_OK;
 } catch (...) {
   return failWithException();
 }

@@ -53,7 +53,7 @@ struct DataRecordsOfDevices : testing::Test {
     ASSERT_EQ(nvfp4_function_prepare(checked, kFirst), NVFP4_OK)
         << nvfp4_last_error();
   }
-  /// What is recorded of the function on a device; empty for nothing.
+  /// The violation recorded of the function on a device; empty for none.
   std::string take(DLDevice place = kFirst) {
     nvfp4_status status = nvfp4_function_take_violation(checked, place);
     if (status == NVFP4_OK)
@@ -160,6 +160,54 @@ TEST_F(DataRecordsOfDevices, CheckSyncMakesViolationsErrorsOfTheirCalls) {
   ASSERT_EQ(cuStreamEndCapture(stream, &graph), cuda::Success);
   EXPECT_EQ(cuGraphDestroy(graph), cuda::Success);
   EXPECT_EQ(take(), "");
+}
+
+TEST_F(DataRecordsOfDevices, OneOfSeveralThreadsTakesAViolation) {
+  const nvfp4_function *record = artefact.function("record");
+  constexpr int kTurns = 50000;
+  std::atomic<int> taken = 0;
+  std::atomic<bool> isDone = false;
+  auto ask = [&] {
+    taken += nvfp4_function_take_violation(record, kFirst) != NVFP4_OK;
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      while (!isDone)
+        ask();
+    });
+  Checked call(record, kFirst, {0}, /*limit=*/4);
+  for (int turn = 1; turn <= kTurns; ++turn) {
+    EXPECT_EQ(call.run(nullptr), NVFP4_OK) << nvfp4_last_error();
+    ask();
+    while (taken < turn)
+      std::this_thread::yield();
+  }
+  isDone = true;
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(taken, kTurns);
+}
+
+TEST_F(DataRecordsOfDevices, CallsThatFailWaitForTheirKernels) {
+  // Devices that reach each other work when a call waits, and not before.
+  cuda::Context first = nullptr, second = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&first, 0), cuda::Success);
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&second, 1), cuda::Success);
+  ASSERT_EQ(cuCtxPushCurrent_v2(first), cuda::Success);
+  ASSERT_EQ(cuCtxEnablePeerAccess(second, 0), cuda::Success);
+  setenv("NVFP4_CHECK", "sync", 1);
+  Checked bad(artefact.function("misuse"), kFirst, {7, 7, 7, 7}, /*limit=*/5),
+      good(checked, kFirst, {0, 1, 3});
+  cuda::Stream stream = makeStream(kFirst);
+  EXPECT_EQ(bad.run(stream), NVFP4_INVALID_DATA);
+  EXPECT_TRUE(says("'misuse': misuse: expected an extent to be 4, but got 3"))
+      << nvfp4_last_error();
+  // The next call has the same record.
+  EXPECT_EQ(good.run(stream), NVFP4_OK) << nvfp4_last_error();
+  unsetenv("NVFP4_CHECK");
+  EXPECT_EQ(cuCtxDisablePeerAccess(second), cuda::Success);
+  EXPECT_EQ(cuCtxPopCurrent_v2(nullptr), cuda::Success);
 }
 
 TEST_F(DataRecordsOfDevices, CallsWithHostTensorsFail) {

@@ -123,19 +123,24 @@ void nvfp4_entry_chain(void **values) {
   *result = (struct memref2){out, out, 0, {rows, 4}, {4, 1}};
 }
 
-/* Checks that the entries of the argument are below the scalar. */
-void nvfp4_entry_checked(void **values) {
+/* Checks that `count` entries are in [-1, limit). */
+static void startCheck(void *data, int64_t count, int32_t limit,
+                       nvfp4_stream *stream) {
   static const nvfp4_data_check description = {
       "here", "label_c2", "ids", NVFP4_DATA_INDEX, {0, 0}};
-  const struct memref1 *x = values[0];
-  nvfp4_stream *stream = mgpuStreamCreate();
   nvfp4_data_record *record = nvfp4_kernel_data_record("checked");
   const nvfp4_data_check *address = &description;
-  int32_t limit = *(const int32_t *)values[1];
-  int32_t count = nvfp4_kernel_extent("checked", x->sizes[0]);
-  void *data = x->aligned + x->offset;
-  void *parameters[] = {&data, &record, &address, &count, &limit};
+  int32_t extent = nvfp4_kernel_extent("checked", count);
+  void *parameters[] = {&data, &record, &address, &extent, &limit};
   nvfp4_kernel_start(&check, "checked", 1, stream, parameters);
+}
+
+/* Checks that the entries of the argument are below the scalar. */
+void nvfp4_entry_checked(void **values) {
+  const struct memref1 *x = values[0];
+  nvfp4_stream *stream = mgpuStreamCreate();
+  startCheck(x->aligned + x->offset, x->sizes[0], *(const int32_t *)values[1],
+             stream);
   mgpuStreamSynchronize(stream);
   mgpuStreamDestroy(stream);
 }
@@ -167,9 +172,13 @@ void nvfp4_entry_record(void **values) {
   if (!record) /* a call that only measures */
     return;
   const int64_t *numbers = found[number];
-  *record =
-      (nvfp4_data_record){&checks[number], 1,          numbers[0], numbers[1],
-                          numbers[2],      numbers[3], numbers[4], 0};
+  record->check = &checks[number];
+  record->row = numbers[0];
+  record->column = numbers[1];
+  record->seen = numbers[2];
+  record->before = numbers[3];
+  record->limit = numbers[4];
+  __atomic_store_n(&record->is_complete, 1, __ATOMIC_RELEASE);
 }
 
 /* Entry i is 128 bytes of the value i. */
@@ -203,6 +212,9 @@ void nvfp4_entry_misuse(void **values) {
   case 3: /* an extent that no kernel holds */
     nvfp4_kernel_extent("misuse", INT64_C(1) << 31);
     break;
+  case 5: /* a check of shapes after a kernel that records a violation */
+    startCheck(x->aligned, 4, 0, stream);
+    /* fall through */
   case 4: /* a check of shapes */
     nvfp4_check_equal("misuse", "label_c1", "an extent", 3, 4);
     break;

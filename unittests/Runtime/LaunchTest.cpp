@@ -78,6 +78,17 @@ template <int Architecture> void *lookUp(const char *symbol, void *) {
              : nullptr;
 }
 
+/// The same with a kernel that would record violations.
+void recordAndStore(void **values) {
+  nvfp4_kernel_data_record("a place");
+  store<100>(values);
+}
+void *lookUpRecorded(const char *symbol, void *context) {
+  return std::string_view(symbol) == "nvfp4_entry_store"
+             ? reinterpret_cast<void *>(recordAndStore)
+             : lookUp<100>(symbol, context);
+}
+
 struct StoreModule {
   explicit StoreModule(void *(*lookup)(const char *, void *)) {
     EXPECT_EQ(nvfp4_module_from_symbols(lookup, nullptr, &module), NVFP4_OK)
@@ -143,6 +154,18 @@ TEST_F(Launch, ExtentsAreBelow2To31) {
     expectError(extent, "expected extents and numbers of rows below 2147483648 "
                         "on a GPU, but got " +
                             std::to_string(extent));
+}
+
+TEST_F(Launch, ModulesOnHostMemoryHaveNoRecords) {
+  StoreModule recorded(lookUpRecorded);
+  int32_t word = 0;
+  EXPECT_EQ(recorded.call("sim", 7, word), NVFP4_UNSUPPORTED);
+  EXPECT_NE(std::string(nvfp4_last_error())
+                .find("a place: expected kernels with data checks in a module "
+                      "on device memory (--memory=device)"),
+            std::string::npos)
+      << nvfp4_last_error();
+  EXPECT_EQ(word, -1);
 }
 
 TEST_F(Launch, FailedSwitchesLeaveTheDevice) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What tests of functions on device memory share: memory and streams of two
-// devices, and the artefact.
+// Memory and streams of two devices, and the artefact, for all tests of
+// functions on device memory.
 //
 //===----------------------------------------------------------------------===//
 

@@ -102,7 +102,7 @@ NVFP4_API void *nvfp4_kernel_result(const char *where, int32_t index,
 
 /*===- Checks of data that only the device sees --------------------------===*/
 
-/* What a kernel checks. */
+/* The kind of a check. */
 typedef enum nvfp4_data_kind {
   /* grouping_c6 to grouping_c8 of entry `row`, after the entry `before` it, of
    * groups that cut `limit`; `column` is 1 for the last entry. Numbers:

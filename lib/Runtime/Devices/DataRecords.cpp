@@ -1,4 +1,4 @@
-//===- DataRecords.cpp - Violations that kernels find -------*- C++ -*-===//
+//===- DataRecords.cpp - Violations that kernels find -----------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 using namespace nvfp4;
 using namespace nvfp4::runtime;
@@ -78,14 +79,16 @@ static std::string explain(const nvfp4_data_record &record) {
 }
 
 std::string nvfp4::runtime::takeViolation(nvfp4_data_record &record) {
+  // Of several threads that ask, one gets the violation. A question without an
+  // answer is a load.
   std::atomic_ref<int64_t> isComplete(record.is_complete);
-  if (!isComplete.load(std::memory_order_acquire))
+  if (!isComplete.load(std::memory_order_relaxed) ||
+      !isComplete.exchange(0, std::memory_order_acquire))
     return {};
   std::string text = explain(record);
   if (text.empty())
     text = std::string(record.check->where) +
            ": a kernel has refused data that the runtime accepts";
-  isComplete.store(0, std::memory_order_relaxed);
   // Kernels may write it again from here on.
   std::atomic_ref<const nvfp4_data_check *>(record.check)
       .store(nullptr, std::memory_order_release);

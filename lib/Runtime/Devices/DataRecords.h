@@ -1,4 +1,4 @@
-//===- DataRecords.h - Violations that kernels find ---------*- C++ -*-===//
+//===- DataRecords.h - Violations that kernels find -------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,6 +24,7 @@
 namespace nvfp4::runtime {
 
 /// The violation in `record`, or an empty text; the record is empty afterwards.
+/// Of several threads that ask at a time, one gets it.
 std::string takeViolation(nvfp4_data_record &record);
 
 class DataRecords {
@@ -35,6 +36,8 @@ public:
 
   /// Makes records for so many functions, which `device` can write.
   nvfp4_status make(nvfp4_device *device, size_t functions);
+  /// Nobody must ask an empty one for records.
+  bool isEmpty() const { return !records; }
   nvfp4_data_record &ofFunction(size_t index) { return records[index]; }
 
   /// A record that belongs to one call, empty at first. While other calls have
@@ -61,7 +64,7 @@ private:
   nvfp4_data_record *records = nullptr;
   std::mutex mutex;
   std::condition_variable isReleased;
-  /// Those that no call has.
+  /// Records that no call has.
   std::vector<nvfp4_data_record *> available;
 };
 

@@ -118,6 +118,10 @@ nvfp4_status OwnFrame::allocateResult(size_t, std::span<const int64_t>,
 nvfp4_status OwnFrame::getDataRecord(nvfp4_data_record *&record) {
   if (nvfp4_status status = prepare())
     return status;
+  if (kernels->getRecords().isEmpty())
+    return fail(NVFP4_UNSUPPORTED, "expected kernels with data checks in a "
+                                   "module on device memory "
+                                   "(--memory=device)");
   if (!this->record)
     this->record.emplace(kernels->getRecords());
   record = &this->record->get();
