@@ -1,4 +1,4 @@
-//===- DataChecks.cpp - Kernels that check their data -------*- C++ -*-===//
+//===- DataChecks.cpp - Kernels that check their data -----------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,6 +30,16 @@ using namespace nvfp4::gsg::loops;
 using Predicate = arith::CmpIPredicate;
 using FloatPredicate = arith::CmpFPredicate;
 using warpspec::DataKind;
+
+bool loops::isSingleNumber(Value value) {
+  auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
+  return type && type.hasStaticShape() && type.getNumElements() == 1;
+}
+
+std::string loops::describeRoom(StringRef name, bool cutsLines) {
+  return ((cutsLines ? "blocks" : "rows") + Twine(" of the scales of ") + name)
+      .str();
+}
 
 DataChecks::DataChecks(OpBuilder &host, Operation *op, ArrayRef<Check> checks)
     : checks(checks) {
@@ -177,7 +187,8 @@ void DataChecks::checkFactor(MathBuilder &b, Value number, Value index,
     Value below = b.add(bits, -1);
     Value isSmall = b.cmp(Predicate::ult, below, least - 1);
     Value hasOne = b.cmp(Predicate::eq, b.bitAnd(bits, below), 0);
-    isGood = b.bitOr(b.bitAnd(isNormal, hasNone), b.bitAnd(isSmall, hasOne));
+    Value isPower = b.bitAnd(isNormal, hasNone);
+    isGood = b.bitOr(isPower, b.bitAnd(isSmall, hasOne));
   }
   Finding finding;
   finding.row = index;

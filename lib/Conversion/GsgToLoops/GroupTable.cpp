@@ -148,9 +148,13 @@ SmallVector<Value> GroupTable::emitRow(Value g, ValueRange carried,
   store(begin, 0);
   store(size, 1);
   Value isKnown;
-  if (lines.checksRoom())
-    isKnown =
-        mb.bitAnd(carried.back(), mb.logicalNot(lines.readGroup(mb, g).isBad));
+  if (lines.checksRoom()) {
+    Value isBad = lines.readGroup(mb, g).isBad;
+    // The next start is the end of the group.
+    if (!ends)
+      isBad = mb.bitOr(isBad, lines.readGroup(mb, mb.add(g, 1)).isBad);
+    isKnown = mb.bitAnd(carried.back(), mb.logicalNot(isBad));
+  }
   for (size_t i = 0; i < lines.scales.size(); ++i) {
     Value start = startOf(i, g, begin, carried[i + 1]);
     store(start, static_cast<int64_t>(i) + 2);

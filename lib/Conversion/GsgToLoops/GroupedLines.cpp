@@ -24,19 +24,6 @@ bool GroupedLines::cutsLines() const {
   return !form.coversRows() && type.getAxis() == type.getRank() - 2;
 }
 
-/// Whether the host would check it if it could read the memory.
-static bool isSingleNumber(Value value) {
-  auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
-  return type && type.hasStaticShape() && type.getNumElements() == 1;
-}
-
-/// The operand of a check that the scales of `name` have room.
-static std::string describeRoom(const GroupedLines &lines, StringRef name) {
-  return ((lines.cutsLines() ? "blocks" : "rows") +
-          Twine(" of the scales of ") + name)
-      .str();
-}
-
 void GroupedLines::addChecks(LoopBuilder &mb, Operation *op,
                              ArrayRef<StringRef> names, Value globalScale) {
   SmallVector<DataChecks::Check> list;
@@ -46,7 +33,8 @@ void GroupedLines::addChecks(LoopBuilder &mb, Operation *op,
   if (groups && getForm(grouping).hasOffsets())
     for (auto [tensor, name] : llvm::zip_equal(scales, names))
       if (tensor.type.getGroupStart() != GroupStart::Whole)
-        list.push_back(DataChecks::getRoom(context, describeRoom(*this, name)));
+        list.push_back(
+            DataChecks::getRoom(context, describeRoom(name, cutsLines())));
   if (isSingleNumber(globalScale))
     list.push_back(DataChecks::getPositive(context));
   checks = DataChecks(mb.builder, op, list);
@@ -84,8 +72,8 @@ void GroupedLines::checkRoom(LoopBuilder &mb, size_t tensor, Value isKnown,
   }
   Value hasGroups =
       mb.bitAnd(isKnown, mb.cmp(arith::CmpIPredicate::ne, size, 0));
-  checks.checkRoom(mb, describeRoom(*this, roomNames[tensor]), hasGroups, room,
-                   mb.add(start, needed));
+  checks.checkRoom(mb, describeRoom(roomNames[tensor], cutsLines()), hasGroups,
+                   room, mb.add(start, needed));
 }
 
 Value loops::emitGroupEntry(MathBuilder &mb, Value value, Value group) {

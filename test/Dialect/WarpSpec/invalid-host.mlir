@@ -218,3 +218,15 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  warpspec.kernel @product() {
+    warpspec.roles
+    role @work warps(4) {
+      // expected-error @below {{expected to be on the host; pass its result to the kernel as a parameter}}
+      %checks = warpspec.data_checks "f.mlir:1:2: op" [#warpspec.data_check<index, "a_c1", "a">]
+    }
+  }
+}

@@ -1,4 +1,4 @@
-//===- DataChecks.h - Kernels that check their data ---------*- C++ -*-===//
+//===- DataChecks.h - Kernels that check their data -------------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Offsets, indices and factors in memory of a device are checked by the kernels
-// that read them anyway. What they find goes to the record of the call
-// (nvfp4_data_record), so a check costs the comparison and no launch.
+// that read them anyway. A violation goes to the record of the call
+// (nvfp4_data_record); a check costs a comparison and no launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,9 @@
 #include "nvfp4/Conversion/GsgArithmetic/MathBuilder.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
+
+#include <optional>
+#include <string>
 
 namespace nvfp4::gsg::loops {
 
@@ -44,8 +47,8 @@ public:
   std::optional<size_t> find(warpspec::DataKind kind,
                              llvm::StringRef what = "") const;
 
-  /// What a kernel has found, i64; see nvfp4_data_record. Null is 0, and -1 for
-  /// the column.
+  /// The numbers of a violation, i64; see nvfp4_data_record. Null is 0, and -1
+  /// for the column.
   struct Finding {
     Value row = {}, column = {}, seen = {}, before = {}, limit = {};
   };
@@ -89,6 +92,14 @@ private:
   llvm::SmallVector<Check> checks;
   Value record, address;
 };
+
+/// Whether `value` is a global scale in memory that the host would check if it
+/// could read it: one number.
+bool isSingleNumber(mlir::Value value);
+
+/// The operand of a check that the scales of the operand `name` have room: rows
+/// of scales, or blocks if groups cut lines.
+std::string describeRoom(llvm::StringRef name, bool cutsLines);
 
 } // namespace nvfp4::gsg::loops
 

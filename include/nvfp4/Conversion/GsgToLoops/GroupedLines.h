@@ -32,8 +32,8 @@ struct GroupedLines {
   /// Neighbouring threads of a device have neighbouring lines, for memory in
   /// which those are columns; else neighbouring blocks.
   bool areColumns = false;
-  /// What kernels check of the groups and, where those do not start as `whole`,
-  /// of each of `scales`.
+  /// The checks of the groups and, for scales that do not start as `whole`, of
+  /// their room.
   DataChecks checks;
 
   /// Sets `checks` for `op`, whose operands `names` have the scales, and which

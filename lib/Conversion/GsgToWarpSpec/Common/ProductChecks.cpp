@@ -1,4 +1,4 @@
-//===- ProductChecks.cpp - Products that check their data ----*- C++ -*-===//
+//===- ProductChecks.cpp - Products that check their data -------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,13 +28,6 @@ using namespace nvfp4::gsg::kernels;
 using loops::DataChecks;
 using Predicate = arith::CmpIPredicate;
 
-/// A global scale of one element, which the host would check if it could read
-/// it.
-static bool isSingleNumber(Value value) {
-  auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
-  return type && type.hasStaticShape() && type.getNumElements() == 1;
-}
-
 namespace {
 /// An operand whose scales start by group, and how many rows or blocks of
 /// scales it has.
@@ -56,9 +49,7 @@ static void findGroupedScales(Launch &launch, MatmulOp op, StringRef name,
   bool isAlong = ragged == type.getAxis();
   int64_t rows = getRowTile(type.getLayout());
   CheckedScales scales;
-  scales.what =
-      ((isAlong ? "blocks" : "rows") + Twine(" of the scales of ") + name)
-          .str();
+  scales.what = loops::describeRoom(name, /*cutsLines=*/isAlong);
   scales.isUpperBound = type.getGroupStart() == GroupStart::UpperBound;
   scales.tile = !isAlong ? rows : isLinear ? 1 : 4;
   scales.block = isAlong ? type.getBlockSize() : 0;
@@ -97,7 +88,7 @@ void kernels::addDataChecks(Launch &launch, MatmulOp op, KernelParameters &p) {
   SmallVector<GroupedScales> grouped = findGroupedScales(launch, op);
   for (const GroupedScales &each : grouped)
     list.push_back(DataChecks::getRoom(context, each.scales.what));
-  if (isSingleNumber(op.getGlobalScale())) {
+  if (loops::isSingleNumber(op.getGlobalScale())) {
     list.push_back(DataChecks::getPositive(context));
     data.hasGlobalScale = true;
   }
@@ -111,8 +102,8 @@ void kernels::addDataChecks(Launch &launch, MatmulOp op, KernelParameters &p) {
   if (list.empty())
     return;
   DataChecks checks(launch.host, op, list);
-  data.checks = checks.inKernel(launch.addAddress(checks.getRecord()),
-                                launch.addAddress(checks.getAddress()));
+  Value record = launch.addAddress(checks.getRecord());
+  data.checks = checks.inKernel(record, launch.addAddress(checks.getAddress()));
   for (GroupedScales &each : grouped) {
     each.scales.have = launch.addNumber(each.have);
     data.scales.push_back(each.scales);
@@ -169,7 +160,7 @@ private:
     return hasStarts(c.getOp().getGrouping()) ? c.add(groups, c.i32(1))
                                               : groups;
   }
-  /// What they cut, i64.
+  /// The extent that the groups cut, i64.
   Value getExtent() {
     return wide(c.parameters.depth ? c.parameters.depth
                                    : c.parameters.extents.rows);
@@ -201,9 +192,9 @@ private:
     }
     most = mb.add(most, mb.mul(wide(c.parameters.groups), perGroup));
     Value have = wide(scales.have);
-    Value isWalked = mb.bitAnd(mb.cmp(Predicate::eq, thread, 0),
-                               mb.cmp(Predicate::slt, have, most));
-    mb.ifThen(isWalked, [&] {
+    Value isFirst = mb.cmp(Predicate::eq, thread, 0);
+    Value isShort = mb.cmp(Predicate::slt, have, most);
+    mb.ifThen(mb.bitAnd(isFirst, isShort), [&] {
       auto [needed, isKnown] = walk(scales);
       data.checks.checkRoom(mb, scales.what, isKnown, have, needed);
     });
@@ -236,8 +227,8 @@ private:
             Value bound = mb.add(begin, mb.mul(group, scales.tile - 1));
             start = mb.mul(mb.div(bound, scales.tile), scales.tile);
           }
-          Value end = mb.select(mb.cmp(Predicate::eq, size, 0), zero,
-                                mb.add(start, size));
+          Value isEmpty = mb.cmp(Predicate::eq, size, 0);
+          Value end = mb.select(isEmpty, zero, mb.add(start, size));
           return {mb.add(packed, mb.roundUp(size, scales.tile)),
                   mb.maxS(needed, end),
                   mb.bitAnd(carried[2], mb.logicalNot(entry.isBad))};

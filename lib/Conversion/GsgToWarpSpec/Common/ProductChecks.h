@@ -1,4 +1,4 @@
-//===- ProductChecks.h - Products that check their data ------*- C++ -*-===//
+//===- ProductChecks.h - Products that check their data ---------*- C++ -*-===//
 //
 // Part of the NVFP4 project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -281,14 +281,19 @@ LogicalResult ResultOp::verify() {
 // data_record and data_checks
 //===----------------------------------------------------------------------===//
 
-LogicalResult DataRecordOp::verify() {
-  if ((*this)->getParentOfType<gpu::GPUModuleOp>())
-    return emitOpError("expected to be on the host; pass its result to the "
-                       "kernel as a parameter");
+/// Its result is an address of the host's constants or records.
+static LogicalResult verifyOnHost(Operation *op) {
+  if (op->getParentOfType<gpu::GPUModuleOp>())
+    return op->emitOpError("expected to be on the host; pass its result to the "
+                           "kernel as a parameter");
   return success();
 }
 
+LogicalResult DataRecordOp::verify() { return verifyOnHost(*this); }
+
 LogicalResult DataChecksOp::verify() {
+  if (failed(verifyOnHost(*this)))
+    return failure();
   if (getChecks().empty())
     return emitOpError("expected at least one check");
   return success();
