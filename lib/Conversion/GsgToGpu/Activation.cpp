@@ -185,7 +185,8 @@ private:
     if (zeros.empty())
       return Value();
     Value y = emitActivation(b.builder, b.loc, activation, params, z);
-    Value terms = b.mulF(b.widen(d), b.widen(y));
+    Value wide = b.widen(d);
+    Value terms = b.mulF(wide, b.widen(y));
     Value sum = loop.getRegionIterArg(0);
     for (int64_t i = 0; i < lanes; ++i)
       sum = b.addF(sum, lanes == 1 ? terms

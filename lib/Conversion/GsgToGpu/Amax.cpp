@@ -56,8 +56,8 @@ struct AmaxEmitter {
   void emit() {
     Value batches = input.getRank() > 2 ? input.sizes[0] : b.i64Constant(1);
     b.parallel(b.toIndex(batches), [&](Value batch) {
-      b.store(b.constantF32(b.f32, 0.0f), addressOf(b.toI64(batch)),
-              /*bytes=*/0, /*alignment=*/4);
+      Value zero = b.constantF32(b.f32, 0.0f);
+      b.store(zero, addressOf(b.toI64(batch)), /*bytes=*/0, /*alignment=*/4);
     });
     Value inRow = ceilDiv(columns, lanes);
     Value pieces = b.mul(ceilDiv(rows, rowsOfPiece), inRow);
@@ -67,8 +67,8 @@ struct AmaxEmitter {
                  [&](const BlockCode &code) {
                    Value number = b.toI64(code.block);
                    Value batch = b.div(number, blocks);
-                   Value first = b.add(b.mul(b.rem(number, blocks), kThreads),
-                                       b.toI64(code.thread));
+                   Value ofBlock = b.mul(b.rem(number, blocks), kThreads);
+                   Value first = b.add(ofBlock, b.toI64(code.thread));
                    Value step = b.mul(blocks, kThreads);
                    share(batch, overPieces(batch, first, pieces, step, inRow));
                  });
@@ -126,8 +126,10 @@ private:
     auto emitRun = [&](Value count) {
       Value x = getLines().load(b, at, kRun, count);
       Value y = emitHadamard(b, x, attr.getNormalized(), attr.getSignMask());
-      if (count)
-        y = b.select(emitLaneMask(b, count, kRun), y, b.real(y, 0.0));
+      if (count) {
+        Value mask = emitLaneMask(b, count, kRun);
+        y = b.select(mask, y, b.real(y, 0.0));
+      }
       return magnitude(y);
     };
     return b.branch(

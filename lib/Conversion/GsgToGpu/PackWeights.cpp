@@ -95,8 +95,8 @@ private:
   std::pair<Value, Value> load(const Quad &quad, Value row,
                                const ColumnPiece &piece) {
     auto type = VectorType::get(kStep, b.i8);
-    Value isThere = b.bitAnd(b.cmp(Predicate::slt, row, weights.rows),
-                             b.cmp(Predicate::sgt, piece.count, 0));
+    Value isRow = b.cmp(Predicate::slt, row, weights.rows);
+    Value isThere = b.bitAnd(isRow, b.cmp(Predicate::sgt, piece.count, 0));
     auto found =
         scf::IfOp::create(b.builder, b.loc, TypeRange{type, b.i8}, isThere,
                           /*addElseBlock=*/true);
@@ -146,8 +146,8 @@ private:
     constexpr int64_t infinity = 0x7C;
     if (!weights.checks || weights.coding.element != ElementKind::E5M2)
       return;
-    Value isBad = b.bitAnd(b.cmp(Predicate::eq, largest(magnitudes), infinity),
-                           b.cmp(Predicate::ne, scale, 0xFF));
+    Value isInfinite = b.cmp(Predicate::eq, largest(magnitudes), infinity);
+    Value isBad = b.bitAnd(isInfinite, b.cmp(Predicate::ne, scale, 0xFF));
     b.ifThen(isBad, [&] {
       Value first = b.i64Constant(0);
       for (int64_t i = kStep - 1; i >= 0; --i) {
@@ -205,8 +205,8 @@ private:
     FieldRange range = getFieldRange(weights.coding);
     Value field = b.sub(b.add(step.exponent, range.offset), shift);
     Value nan = i32(getPackedNan(weights.coding));
-    step.stored = b.select(isPower, b.shl(field, range.shift),
-                           b.select(isNan, nan, i32(0)));
+    Value power = b.shl(field, range.shift);
+    step.stored = b.select(isPower, power, b.select(isNan, nan, i32(0)));
     return step;
   }
 
@@ -230,16 +230,16 @@ private:
                        b.zeroExtend(b.shl(b.bitAnd(scale, 7), 3), b.i64)),
                  0xFF),
         b.i32);
-    Value packed = b.select(b.cmp(Predicate::slt, scale, normal), small,
-                            b.add(scale, offset));
+    Value isSmall = b.cmp(Predicate::slt, scale, normal);
+    Value packed = b.select(isSmall, small, b.add(scale, offset));
     return b.select(b.cmp(Predicate::sge, scale, 0x7F), i32(kPackedNan),
                     packed);
   }
 
   /// Rows row and row + 8 in the steps of a block.
   void readSteps(const Quad &quad, Value shift, RowStep (&steps)[kSteps][2]) {
-    Value inStrip = b.add(b.mul(b.div(quad.number, 8), 16),
-                          b.rem(quad.number, b.i64Constant(8)));
+    Value pair = b.mul(b.div(quad.number, 8), 16);
+    Value inStrip = b.add(pair, b.rem(quad.number, b.i64Constant(8)));
     Value row = b.add(b.mul(quad.strip, kBlockRows), inStrip);
     for (int64_t step = 0; step < kSteps; ++step) {
       Value target = b.add(b.mul(quad.block, kBlockColumns), step * kStep);
@@ -311,9 +311,9 @@ private:
     Value low = getRange(matrix, 0), high = getRange(matrix, 1);
     Value over = b.add(high, range.offset - range.high);
     Value under = b.add(low, range.offset - range.low);
-    Value shift =
-        b.select(b.cmp(Predicate::sgt, over, 0), over,
-                 b.select(b.cmp(Predicate::slt, under, 0), under, i32(0)));
+    Value isOver = b.cmp(Predicate::sgt, over, 0);
+    Value isUnder = b.cmp(Predicate::slt, under, 0);
+    Value shift = b.select(isOver, over, b.select(isUnder, under, i32(0)));
     return b.select(b.cmp(Predicate::sle, low, high), shift, i32(0));
   }
 
@@ -348,9 +348,8 @@ private:
     readSteps(quad, shift, steps);
     const Coding &coding = weights.coding;
     Value block = b.add(b.mul(quad.strip, weights.blocks), quad.block);
-    Value to =
-        b.ptrAdd(b.ptrAdd(out.address, b.mul(quad.matrix, weights.pitch)),
-                 b.mul(block, coding.blockBytes()));
+    Value matrix = b.ptrAdd(out.address, b.mul(quad.matrix, weights.pitch));
+    Value to = b.ptrAdd(matrix, b.mul(block, coding.blockBytes()));
     Value words[kLanesOfQuad][2 * kSteps];
     for (int lane = 0; lane < kLanesOfQuad; ++lane)
       packLane(steps, lane, words[lane]);
@@ -387,7 +386,10 @@ private:
   }
 
   Value rotateRight(Value x, int64_t bits) {
-    return bits == 0 ? x : b.bitOr(b.shr(x, bits), b.shl(x, 32 - bits));
+    if (bits == 0)
+      return x;
+    Value low = b.shr(x, bits);
+    return b.bitOr(low, b.shl(x, 32 - bits));
   }
 
   void packLane(RowStep (&steps)[kSteps][2], int lane, Value *words) {
@@ -408,8 +410,9 @@ private:
         auto at = [&](int below, int half, int64_t shift) {
           return b.shl(codeOf(steps[step], lane, 2 * i + below, half), shift);
         };
-        words[2 * step + i] = b.bitOr(b.bitOr(at(0, 0, 8), at(0, 1, 24)),
-                                      b.bitOr(at(1, 0, 0), at(1, 1, 16)));
+        Value first = at(0, 0, 8), above = b.bitOr(first, at(0, 1, 24));
+        Value second = at(1, 0, 0), below = b.bitOr(second, at(1, 1, 16));
+        words[2 * step + i] = b.bitOr(above, below);
       }
   }
 
@@ -428,16 +431,19 @@ private:
   /// Two codes at their places in a register of the decoder.
   Value place(RowStep (&step)[2], int lane, int i) {
     Value low = codeOf(step, lane, i, 0), high = codeOf(step, lane, i, 1);
-    return b.bitOr(
-        b.bitOr(b.shl(b.bitAnd(low, 8), 12), b.shl(b.bitAnd(low, 7), 6)),
-        b.bitOr(b.shl(b.bitAnd(high, 8), 28), b.shl(b.bitAnd(high, 7), 22)));
+    auto at = [&](Value code, int64_t sign, int64_t rest) {
+      Value top = b.shl(b.bitAnd(code, 8), sign);
+      return b.bitOr(top, b.shl(b.bitAnd(code, 7), rest));
+    };
+    Value right = at(low, 12, 6);
+    return b.bitOr(right, at(high, 28, 22));
   }
 
   void packForBF16(RowStep (&first)[2], RowStep (&second)[2], int lane,
                    Value *words) {
-    Value pool =
-        b.bitOr(rotateRight(place(first, lane, 3), kPoolRotations[0]),
-                rotateRight(place(second, lane, 3), kPoolRotations[1]));
+    Value ofFirst = rotateRight(place(first, lane, 3), kPoolRotations[0]);
+    Value ofSecond = rotateRight(place(second, lane, 3), kPoolRotations[1]);
+    Value pool = b.bitOr(ofFirst, ofSecond);
     Value x = b.bitAnd(pool, kPoolMask);
     Value y = rotateRight(b.bitAnd(pool, static_cast<uint32_t>(~kPoolMask)),
                           kPoolShift);
@@ -451,10 +457,10 @@ private:
 
   /// packScales of WgmmaBlock.h.
   Value packScaleWord(RowStep (&first)[2], RowStep (&second)[2]) {
-    Value bytes = b.bitOr(
-        b.bitOr(first[0].stored, b.shl(second[1].stored, 8)),
-        b.bitOr(b.shl(first[1].stored, 16), b.shl(second[0].stored, 24)));
-    return rotateRight(bytes, 28);
+    Value low = b.bitOr(first[0].stored, b.shl(second[1].stored, 8));
+    Value third = b.shl(first[1].stored, 16);
+    Value high = b.bitOr(third, b.shl(second[0].stored, 24));
+    return rotateRight(b.bitOr(low, high), 28);
   }
 };
 } // namespace

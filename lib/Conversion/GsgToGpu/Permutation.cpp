@@ -68,9 +68,11 @@ struct LowerPermute : LowerToLaunch<PermuteOp> {
               isRow(b, token, b.dim(input, 0)),
               [&] { return loadLanes(b, input, token, column, lanes); },
               [&]() -> Value {
-                if (checks)
-                  reportEntry(b, checks, isBadEntry(b, token), token,
-                              b.dim(input, 0), column, row);
+                if (checks) {
+                  Value isBad = isBadEntry(b, token);
+                  reportEntry(b, checks, isBad, token, b.dim(input, 0), column,
+                              row);
+                }
                 return arith::ConstantOp::create(
                     b.builder, b.loc, lane,
                     cast<TypedAttr>(b.builder.getZeroAttr(lane)));

@@ -155,8 +155,9 @@ private:
   Value emitGroupKey(ArrayRef<Value> groupOf, int64_t g) {
     SmallVector<Value> best{i32(kTakenKey), i32(kTakenKey)};
     auto add = [&](ValueRange two, ValueRange other) -> SmallVector<Value> {
-      return {b.maxS(two[0], other[0]),
-              b.maxS(b.minS(two[0], other[0]), b.maxS(two[1], other[1]))};
+      Value first = b.maxS(two[0], other[0]);
+      Value second = b.minS(two[0], other[0]);
+      return {first, b.maxS(second, b.maxS(two[1], other[1]))};
     };
     for (auto [key, group] : llvm::zip(keys, groupOf)) {
       Value isMember = b.cmp(Predicate::eq, group, g);
@@ -190,8 +191,9 @@ private:
                 Value best = combine(
                     largest(current),
                     [&](ValueRange x, ValueRange y) -> SmallVector<Value> {
-                      Value isTie = b.bitAnd(b.cmp(Predicate::eq, y[0], x[0]),
-                                             b.cmp(Predicate::slt, y[1], x[1]));
+                      Value isEqual = b.cmp(Predicate::eq, y[0], x[0]);
+                      Value isTie =
+                          b.bitAnd(isEqual, b.cmp(Predicate::slt, y[1], x[1]));
                       Value better =
                           b.bitOr(b.cmp(Predicate::sgt, y[0], x[0]), isTie);
                       return {b.select(better, y[0], x[0]),

@@ -89,7 +89,8 @@ private:
       b.store(b.load(counts, {e}), table, {code.block, e});
     });
     Value rows = op.getTokenOfRowOut();
-    share(at, b.dim(rows, 0), b.mul(numPieces, threads),
+    Value numRows = b.dim(rows, 0);
+    share(at, numRows, b.mul(numPieces, threads),
           [&](Value r) { b.store(i32(-1), rows, {r}); });
   }
 
@@ -138,9 +139,11 @@ private:
           isExpert(b.toIndex(entry)), [&] { placeEntry(code, at, entry); },
           [&] {
             b.store(i32(-1), rowOfSlot, {at});
-            if (checks)
-              reportStray(b, op, at, b.toIndex(entry),
-                          b.cmp(Predicate::ne, entry, -1), checks);
+            if (checks) {
+              Value stray = b.toIndex(entry);
+              reportStray(b, op, at, stray, b.cmp(Predicate::ne, entry, -1),
+                          checks);
+            }
           });
     });
   }
@@ -153,12 +156,14 @@ private:
     })[0];
     Value row = b.add(b.load(table, {code.block, b.toIndex(entry)}), rank);
     Value tokenOfRow = op.getTokenOfRowOut();
-    Value isRow = b.cmp(Predicate::ult, b.toIndex(row), b.dim(tokenOfRow, 0));
+    Value place = b.toIndex(row);
+    Value isRow = b.cmp(Predicate::ult, place, b.dim(tokenOfRow, 0));
     b.store(b.select(isRow, row, i32(-1)), rowOfSlot, {at});
     b.ifThen(isRow, [&] {
       Value numSlots = b.dim(op.getExperts(), 1);
       Value token = arith::DivUIOp::create(b.builder, b.loc, at, numSlots);
-      b.store(b.toI32(token), tokenOfRow, {b.toIndex(row)});
+      Value stored = b.toI32(token);
+      b.store(stored, tokenOfRow, {b.toIndex(row)});
     });
   }
 };

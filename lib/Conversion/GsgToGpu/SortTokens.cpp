@@ -93,7 +93,7 @@ private:
   Value isExpert(Value entry) {
     return b.cmp(Predicate::ult, entry, numExperts);
   }
-  /// Of an entry that names no expert.
+  /// Whether an entry that names no expert is none of -1.
   Value isBad(Value entry) { return b.cmp(Predicate::ne, entry, b.index(-1)); }
   Value isOwn(Value entry) { return b.cmp(Predicate::eq, entry, expert); }
   Value i32(int32_t value) { return b.constant(b.i32, value); }
@@ -195,9 +195,10 @@ private:
     Value numRows = b.dim(tokenOfRow, 0);
     Value last =
         arith::SubIOp::create(b.builder, b.loc, numExperts, b.index(1));
-    Value next = arith::SelectOp::create(
-        b.builder, b.loc, b.cmp(Predicate::eq, expert, last), numRows,
-        least(b.toIndex(roundUp(end)), numRows));
+    Value isLast = b.cmp(Predicate::eq, expert, last);
+    Value start = least(b.toIndex(roundUp(end)), numRows);
+    Value next =
+        arith::SelectOp::create(b.builder, b.loc, isLast, numRows, start);
     share(b.toIndex(end), next,
           [&](Value r) { b.store(i32(-1), tokenOfRow, {r}); });
   }

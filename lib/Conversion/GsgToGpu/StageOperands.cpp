@@ -92,8 +92,9 @@ private:
     Value isInfinite = b.cmpF(FloatPredicate::OEQ, magnitude, INFINITY);
     Value isSmall = b.cmpF(FloatPredicate::OLT, magnitude, 0x1p-126);
     Value isLarge = b.cmpF(FloatPredicate::OGE, magnitude, 0x1p128);
-    Value isOutside = b.bitOr(b.bitAnd(isSmall, b.logicalNot(isZero)),
-                              b.bitAnd(isLarge, b.logicalNot(isInfinite)));
+    Value isBelow = b.bitAnd(isSmall, b.logicalNot(isZero));
+    Value isAbove = b.bitAnd(isLarge, b.logicalNot(isInfinite));
+    Value isOutside = b.bitOr(isBelow, isAbove);
     Value narrow = b.narrow(wide);
     return b.select(isOutside, b.real(narrow, std::nan("")), narrow);
   }
@@ -108,7 +109,8 @@ void forPieces(LoopBuilder &b, Value rows, const MemRefParts &out,
   Value pieces = b.div(out.columns(b), length);
   b.parallel(b.toIndex(b.mul(rows, pieces)), [&](Value index) {
     Value number = b.toI64(index);
-    body(b.div(number, pieces), b.rem(number, pieces));
+    Value row = b.div(number, pieces);
+    body(row, b.rem(number, pieces));
   });
 }
 
@@ -235,8 +237,8 @@ struct LowerStageScales : OpRewritePattern<warpspec::StageScalesOp> {
       for (int64_t i = 0; i < kTileColumns; ++i) {
         Value column = b.add(b.mul(tile, kTileColumns), i);
         ColumnPiece piece = source.find(b.mul(column, block), block);
-        Value isThere = b.bitAnd(b.cmp(Predicate::slt, row, from.rows(b)),
-                                 b.cmp(Predicate::sgt, piece.count, 0));
+        Value isRow = b.cmp(Predicate::slt, row, from.rows(b));
+        Value isThere = b.bitAnd(isRow, b.cmp(Predicate::sgt, piece.count, 0));
         Value scale = b.branch(
             isThere,
             [&] {
@@ -247,8 +249,8 @@ struct LowerStageScales : OpRewritePattern<warpspec::StageScalesOp> {
         word = b.bitOr(word, b.shl(b.zeroExtend(scale, b.i32), 8 * i));
       }
       Value inTile = b.rem(row, b.i64Constant(kTileRows));
-      Value offset = b.add(b.mul(b.rem(inTile, b.i64Constant(32)), 16),
-                           b.mul(b.div(inTile, 32), kTileColumns));
+      Value inColumn = b.mul(b.rem(inTile, b.i64Constant(32)), 16);
+      Value offset = b.add(inColumn, b.mul(b.div(inTile, 32), kTileColumns));
       Value line = to.rowAddress(b, b.div(row, kTileRows));
       Value at = b.add(b.mul(tile, warpspec::kScaleAtomBytes), offset);
       b.store(word, b.ptrAdd(line, at), /*bytes=*/0, /*alignment=*/4);
@@ -321,8 +323,8 @@ struct LowerStageOddValues : OpRewritePattern<warpspec::StageOddValuesOp> {
             return b.load(b.i8, b.ptrAdd(from.rowAddress(b, row), column));
           },
           [&] { return b.constant(b.i8, 0); });
-      Value cut = b.select(b.cmp(Predicate::eq, column, last),
-                           b.bitAnd(byte, 15), byte);
+      Value isLast = b.cmp(Predicate::eq, column, last);
+      Value cut = b.select(isLast, b.bitAnd(byte, 15), byte);
       b.store(cut, b.ptrAdd(to.rowAddress(b, row), column));
     });
     rewriter.eraseOp(op);

@@ -64,9 +64,10 @@ struct SumRowsEmitter {
     launchBlocks(b, "sum_rows", blocks, kWarps * kWarp, {perBlock},
                  [&](const BlockCode &code) {
                    Value block = b.toI64(code.block);
-                   emitBlock(b.div(block, pieces),
-                             b.mul(b.rem(block, pieces), width), columns,
-                             b.toI64(code.thread), code.shared.front());
+                   Value group = b.div(block, pieces);
+                   Value first = b.mul(b.rem(block, pieces), width);
+                   emitBlock(group, first, columns, b.toI64(code.thread),
+                             code.shared.front());
                  });
     groups.free();
   }
@@ -120,9 +121,9 @@ private:
   }
 
   Value load(Value row, Value column) {
-    Value address = b.ptrAdd(
-        input.rowAddress(b, row),
-        b.mul(b.mul(column, input.strides.back()), input.elementBytes));
+    Value line = input.rowAddress(b, row);
+    Value inLine = b.mul(column, input.strides.back());
+    Value address = b.ptrAdd(line, b.mul(inLine, input.elementBytes));
     Value x =
         b.widen(emitLoadReals(b, input.element, address, lanes,
                               /*mask=*/Value(), lanes * input.elementBytes));
@@ -155,22 +156,22 @@ private:
       Value sum = vector::ExtractOp::create(b.builder, b.loc, sums, i);
       sum = addOverWarp(b, sum, kShare);
       // [warp, column of the block]
-      Value place =
-          b.add(b.mul(warp, kShare * lanes), b.add(b.mul(inRow, lanes), i));
+      Value ofWarp = b.mul(warp, kShare * lanes);
+      Value place = b.add(ofWarp, b.add(b.mul(inRow, lanes), i));
       b.ifThen(isFirst, [&] { storeF64(shared, place, sum); });
     }
     gpu::BarrierOp::create(b.builder, b.loc);
     Value mine = b.add(first, thread);
-    Value has = b.bitAnd(b.cmp(Predicate::slt, thread, kShare * lanes),
-                         b.cmp(Predicate::slt, mine, columns));
+    Value isSum = b.cmp(Predicate::slt, thread, kShare * lanes);
+    Value has = b.bitAnd(isSum, b.cmp(Predicate::slt, mine, columns));
     b.ifThen(has, [&] {
       Value total = loadF64(shared, thread);
       for (int64_t w = 1; w < kWarps; ++w)
         total =
             b.addF(total, loadF64(shared, b.add(thread, w * kShare * lanes)));
-      Value address =
-          b.ptrAdd(out.rowAddress(b, group),
-                   b.mul(b.mul(mine, out.strides.back()), out.elementBytes));
+      Value line = out.rowAddress(b, group);
+      Value inLine = b.mul(mine, out.strides.back());
+      Value address = b.ptrAdd(line, b.mul(inLine, out.elementBytes));
       b.store(b.narrow(total), address, /*bytes=*/0, /*alignment=*/4);
     });
   }

@@ -39,8 +39,8 @@ void LinePart::forEachBlock(MathBuilder &mb, int64_t length,
             [&] { body(block, Value()); });
   if (!hasRest)
     return;
-  Value isRest = mb.bitAnd(mb.cmp(IntPredicate::eq, block, full),
-                           mb.cmp(IntPredicate::ne, rest, 0));
+  Value isLast = mb.cmp(IntPredicate::eq, block, full);
+  Value isRest = mb.bitAnd(isLast, mb.cmp(IntPredicate::ne, rest, 0));
   mb.ifThen(isRest, [&] { body(block, rest); });
 }
 
@@ -168,8 +168,10 @@ struct LineLoop {
     Value total = mb.mul(mb.mul(blocks, units), batches);
     mb.parallel(mb.toIndex(total), [&](Value index) {
       Value n = mb.toI64(index);
-      if (!lines.areColumns)
-        return runUnitOfAll(mb.div(n, blocks), mb.rem(n, blocks));
+      if (!lines.areColumns) {
+        Value unit = mb.div(n, blocks);
+        return runUnitOfAll(unit, mb.rem(n, blocks));
+      }
       Value number = mb.div(n, units);
       Value batch = isBatched() ? mb.div(number, blocks) : mb.i64Constant(0);
       Value block = isBatched() ? mb.rem(number, blocks) : number;

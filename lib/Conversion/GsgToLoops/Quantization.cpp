@@ -103,9 +103,10 @@ private:
   Value transform(HadamardAttr hadamard, Value x, Value count) {
     Value y =
         emitHadamard(mb, x, hadamard.getNormalized(), hadamard.getSignMask());
-    return count ? mb.select(emitLaneMask(mb, count, quantizer.getBlockSize()),
-                             y, mb.real(y, 0.0))
-                 : y;
+    if (!count)
+      return y;
+    Value mask = emitLaneMask(mb, count, quantizer.getBlockSize());
+    return mb.select(mask, y, mb.real(y, 0.0));
   }
 
   /// The larger of the maxima of 16 threads, as bits.

@@ -120,14 +120,16 @@ Value emitSourceRow(MathBuilder &mb, GateAttr from, GateAttr to, Value rows,
   };
   Value toRun = run(to), fromRun = run(from);
   Value number = mb.div(row, toRun);
-  Value column = mb.add(mb.mul(mb.shr(number, 1), toRun), mb.rem(row, toRun));
+  Value ofPair = mb.mul(mb.shr(number, 1), toRun);
+  Value column = mb.add(ofPair, mb.rem(row, toRun));
   // Runs alternate; whether a row is in the first or second of a pair changes
   // with the order.
   Value second = mb.bitAnd(number, 1);
   if (from.getOrder() != to.getOrder())
     second = mb.bitXor(second, mb.i64Constant(1));
   Value pair = mb.mul(mb.shl(mb.div(column, fromRun), 1), fromRun);
-  return mb.add(mb.add(pair, mb.rem(column, fromRun)), mb.mul(second, fromRun));
+  Value inPair = mb.add(pair, mb.rem(column, fromRun));
+  return mb.add(inPair, mb.mul(second, fromRun));
 }
 
 struct LowerRelayoutGate : OpRewritePattern<RelayoutGateOp> {
@@ -163,8 +165,8 @@ private:
     forElements(mb, out.rows(mb), columns, [&](Value row, Value c) {
       auto at = [&](const MemRefParts &parts, Value column) {
         Value element = mb.mul(column, parts.strides.back());
-        return mb.ptrAdd(parts.rowAddress(mb, row),
-                         mb.mul(element, parts.elementBytes));
+        Value start = parts.rowAddress(mb, row);
+        return mb.ptrAdd(start, mb.mul(element, parts.elementBytes));
       };
       Value source = emitSourceRow(mb, op.getFrom(), op.getTo(), columns, c);
       Value element = mb.load(bits, at(input, source), /*bytes=*/0, alignment);
@@ -229,7 +231,8 @@ private:
     if (mb.isOnDevice()) {
       mb.parallel(mb.toIndex(mb.mul(rows, columns)), [&](Value index) {
         Value number = mb.toI64(index);
-        body(mb.div(number, columns), mb.rem(number, columns));
+        Value row = mb.div(number, columns);
+        body(row, mb.rem(number, columns));
       });
       return;
     }

@@ -313,11 +313,13 @@ Value RealLines::address(MathBuilder &mb, const Position &at) const {
 
 Value RealLines::load(MathBuilder &mb, const Position &at, int64_t lanes,
                       Value count) const {
-  if (!transposed && parts.isContiguous)
+  if (!transposed && parts.isContiguous) {
+    Value source = address(mb, at);
     return emitLoadReals(
-        mb, parts.element, address(mb, at), lanes,
+        mb, parts.element, source, lanes,
         count ? emitLaneMask(mb, count, lanes) : Value(),
         alignmentOf(mb, parts, lanes * parts.elementBytes, anyPhase));
+  }
   Type bits = bitsOf(mb, parts.element);
   Value zero = mb.constant(VectorType::get(lanes, bits), 0);
   Value found = forLanes(mb, count, lanes, zero, [&](Value k, ValueRange v) {
@@ -338,7 +340,8 @@ void RealLines::store(MathBuilder &mb, Value values, const Position &at,
   Value rounded = emitToReal(mb.builder, mb.loc, values, parts.element);
   Value bits = mb.bitcastLike(rounded, bitsOf(mb, parts.element));
   forLanes(mb, count, lanes, {}, [&](Value k, ValueRange) {
-    mb.store(extractLane(mb, bits, k), address(mb, advanced(mb, at, k)),
+    Value lane = extractLane(mb, bits, k);
+    mb.store(lane, address(mb, advanced(mb, at, k)),
              /*bytes=*/0, alignmentOf(mb, parts, 1, /*anyPhase=*/true));
     return SmallVector<Value>();
   });
@@ -374,9 +377,11 @@ Value CodeLines::loadOneByOne(MathBuilder &mb, const Position &at,
 void CodeLines::storeOneByOne(MathBuilder &mb, Value codes, const Position &at,
                               int64_t lanes, Value count) const {
   Value isLast;
-  if (transposed && lines)
-    isLast = mb.bitAnd(mb.cmp(IntPredicate::eq, mb.add(at.line, 1), lines),
-                       mb.cmp(IntPredicate::eq, mb.bitAnd(at.line, 1), 0));
+  if (transposed && lines) {
+    isLast = mb.cmp(IntPredicate::eq, mb.add(at.line, 1), lines);
+    Value isEven = mb.cmp(IntPredicate::eq, mb.bitAnd(at.line, 1), 0);
+    isLast = mb.bitAnd(isLast, isEven);
+  }
   forLanes(mb, count, lanes, {}, [&](Value k, ValueRange) {
     auto [address, shift] = locate(mb, advanced(mb, at, k));
     Value code = extractLane(mb, codes, k);
@@ -386,8 +391,8 @@ void CodeLines::storeOneByOne(MathBuilder &mb, Value codes, const Position &at,
           mb.shl(mb.constant(mb.i8, 15), mb.sub(mb.constant(mb.i8, 4), shift));
       if (isLast)
         other = mb.select(isLast, mb.constant(mb.i8, 0), other);
-      code = mb.bitOr(mb.bitAnd(mb.load(mb.i8, address), other),
-                      mb.shl(code, shift));
+      Value kept = mb.bitAnd(mb.load(mb.i8, address), other);
+      code = mb.bitOr(kept, mb.shl(code, shift));
     }
     mb.store(code, address);
     return SmallVector<Value>();
@@ -397,8 +402,8 @@ void CodeLines::storeOneByOne(MathBuilder &mb, Value codes, const Position &at,
 /// Even lanes of the low, odd ones of the high nibbles.
 static Value unpackNibbles(MathBuilder &mb, Value bytes) {
   Value wide = mb.zeroExtend(bytes, mb.i16);
-  Value pairs =
-      mb.bitOr(mb.bitAnd(wide, 0xF), mb.shl(mb.bitAnd(wide, 0xF0), 4));
+  Value low = mb.bitAnd(wide, 0xF);
+  Value pairs = mb.bitOr(low, mb.shl(mb.bitAnd(wide, 0xF0), 4));
   return mb.bitcast(pairs, mb.i8);
 }
 

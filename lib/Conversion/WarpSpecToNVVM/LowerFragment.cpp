@@ -158,16 +158,18 @@ struct StageFragmentLowering : KernelPattern<StageFragmentOp> {
     Value base;
     if (isWide) {
       Value row = b.add(firstRow, b.bitAnd(b.shiftRight(thread, 2), 7));
-      base = b.add(b.add(start, b.multiply(b.bitAnd(thread, 3), 2 * pitch)),
-                   b.multiply(row, 4));
+      Value column = b.multiply(b.bitAnd(thread, 3), 2 * pitch);
+      Value inColumn = b.add(start, column);
+      base = b.add(inColumn, b.multiply(row, 4));
     } else {
       // Lane l of a warp gives stmatrix row l % 8 of matrix l / 8: columns of
       // the fragment by eight, then rows by eight.
       Value matrix = b.bitAnd(b.shiftRight(thread, 3), 3);
-      Value column =
-          b.add(b.multiply(b.shiftRight(matrix, 1), 8), b.bitAnd(thread, 7));
+      Value first = b.multiply(b.shiftRight(matrix, 1), 8);
+      Value column = b.add(first, b.bitAnd(thread, 7));
       Value row = b.add(firstRow, b.multiply(b.bitAnd(matrix, 1), 8));
-      base = b.add(b.add(start, b.multiply(column, pitch)), b.multiply(row, 2));
+      Value inColumn = b.add(start, b.multiply(column, pitch));
+      base = b.add(inColumn, b.multiply(row, 2));
     }
     auto meet = [&] {
       NVVM::BarrierOp::create(

@@ -114,18 +114,20 @@ struct MmaScaledLowering : KernelPattern<MmaScaledOp> {
       Value aScales = b.add(adaptor.getAScales(), atom * 4);
       Value bScales =
           b.add(adaptor.getBScales(), atom * 4 * llvm::divideCeil(n, 128));
+      Value acc = b.getPointer(Space::Tensor, adaptor.getAcc());
+      Value aStep = getStepDescriptor(b, aTile, aType, step);
+      Value bStep = getStepDescriptor(b, bTile, bType, step);
+      Value description = b.constant(instruction);
+      Value aScalesAt = b.getPointer(Space::Tensor, aScales);
+      Value bScalesAt = b.getPointer(Space::Tensor, bScales);
       NVVM::Tcgen05MMABlockScaleOp::create(
           rewriter, loc, getKind(op.getKind()), getCtaGroup(pair),
           op.getKind() == ScaledKind::MXF4NVF4
               ? NVVM::Tcgen05MMABlockScale::BLOCK16
               : NVVM::Tcgen05MMABlockScale::DEFAULT,
-          NVVM::Tcgen05MMACollectorOp::DISCARD,
-          b.getPointer(Space::Tensor, adaptor.getAcc()),
-          getStepDescriptor(b, aTile, aType, step),
-          getStepDescriptor(b, bTile, bType, step), b.constant(instruction),
+          NVVM::Tcgen05MMACollectorOp::DISCARD, acc, aStep, bStep, description,
           step == 0 && op.getAccumulate() ? adaptor.getAccumulate() : isTrue,
-          b.getPointer(Space::Tensor, aScales),
-          b.getPointer(Space::Tensor, bScales));
+          aScalesAt, bScalesAt);
     }
     rewriter.eraseOp(op);
     return success();

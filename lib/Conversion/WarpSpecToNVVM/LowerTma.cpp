@@ -164,11 +164,12 @@ struct TmaStoreLowering : KernelPattern<TmaStoreOp> {
   matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     AddressBuilder b(rewriter, op.getLoc());
+    Value source = b.getPointer(Space::Shared, adaptor.getSource());
+    Value policy = getCachePolicy(b, op.getCache());
     NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-        rewriter, op.getLoc(), adaptor.getMap(),
-        b.getPointer(Space::Shared, adaptor.getSource()),
-        reversed(adaptor.getCoordinates()), getCachePolicy(b, op.getCache()),
-        NVVM::TMAStoreMode::TILE, Value());
+        rewriter, op.getLoc(), adaptor.getMap(), source,
+        reversed(adaptor.getCoordinates()), policy, NVVM::TMAStoreMode::TILE,
+        Value());
     rewriter.eraseOp(op);
     return success();
   }

@@ -73,10 +73,11 @@ static void decompose(RewriterBase &b, ExchangeRowsOp op) {
   Type order = RankedTensorType::get(rowsType.getDimSize(0), b.getI32Type());
   SmallVector<Type> types{op.getEnds().getType(), order,
                           op.getRowOfSlot().getType()};
+  Value ends = makeEmpty(b, loc, types[0], {});
+  Value sorted = makeEmpty(b, loc, order, {slots});
+  Value rowOfSlot = makeEmpty(b, loc, types[2], {count, k});
   auto sort = SortTokensOp::create(b, loc, types, op.getExperts(), /*align=*/1,
-                                   makeEmpty(b, loc, types[0], {}),
-                                   makeEmpty(b, loc, order, {slots}),
-                                   makeEmpty(b, loc, types[2], {count, k}));
+                                   ends, sorted, rowOfSlot);
   Value init = makeEmpty(b, loc, rowsType, {slots, dim(op.getInput(), 1)});
   auto rows = PermuteOp::create(b, loc, rowsType, op.getInput(),
                                 sort.getResult(1), init);

@@ -25,10 +25,10 @@ void KernelFrame::enter() {
   Value five = createI32(rewriter, loc, 5);
   Value raw = arith::ShRUIOp::create(rewriter, loc, thread, five);
   // From one lane, so that branches on it are uniform.
-  warp = NVVM::ShflOp::create(rewriter, loc, i32, createI32(rewriter, loc, -1),
-                              raw, createI32(rewriter, loc, 0),
-                              createI32(rewriter, loc, 31), NVVM::ShflKind::idx,
-                              UnitAttr());
+  Value all = createI32(rewriter, loc, -1), zero = createI32(rewriter, loc, 0);
+  Value most = createI32(rewriter, loc, 31);
+  warp = NVVM::ShflOp::create(rewriter, loc, i32, all, raw, zero, most,
+                              NVVM::ShflKind::idx, UnitAttr());
   inWarp(0, [&] {
     Value elected =
         NVVM::ElectSyncOp::create(rewriter, loc, rewriter.getI1Type(), Value());
