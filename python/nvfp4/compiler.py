@@ -387,8 +387,9 @@ class Program(_Loaded):
         """The text at a stage: one of :attr:`stages`, or a name for a point of the pipeline.
 
         ``input`` is the module as it was verified; ``decomposed`` has values and scales apart, ``bufferized`` memrefs,
-        ``epilogues`` a region with all steps of each product, ``loops`` upstream dialects only, ``warpspec`` and ``kernels`` the kernels for a GPU. Raises CompileError where
-        a stage cannot be made and NotFoundError for other names.
+        ``epilogues`` a region with all steps of each product, ``loops`` upstream dialects only, ``warpspec`` and
+        ``kernels`` the kernels for a GPU. Raises CompileError where a stage cannot be made and NotFoundError for other
+        names.
         """
         if stage == "input":
             return self._collect(self._library.nvfp4ModulePrint, self._module)

@@ -123,7 +123,7 @@ template <typename OpTy> struct LowerToLaunch : mlir::OpRewritePattern<OpTy> {
   virtual void lower(OpTy op, LoopBuilder &b) const = 0;
 
 protected:
-  /// Those of `op`, if kernels check their data.
+  /// The checks of `op`, if kernels check their data.
   loops::DataChecks makeChecks(LoopBuilder &b, OpTy op,
                                loops::DataChecks::Check check) const {
     return checksData ? loops::DataChecks(b.builder, op, check)

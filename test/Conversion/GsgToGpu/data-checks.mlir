@@ -64,7 +64,7 @@ func.func @sums(%x: memref<3x20x64xf32, #global>, %g: memref<3xi32, #global>, %y
   return
 }
 
-// What has no such data has no checks.
+// An operation without such data has no checks.
 // CHECK-LABEL: func.func @glu
 // CHECK-NOT: warpspec.data
 // CHECK: return

@@ -37,7 +37,7 @@ func.func @fast_silu(%a: !a, %b: !b, %c: tensor<16x64xf32>) -> tensor<16x64xf32>
   return %d : tensor<16x64xf32>
 }
 
-// What is rounded to bf16 first is exact.
+// The sigmoid of a rounded z is exact.
 // CHECK-LABEL: func @rounded_silu(
 // CHECK:         activation = <custom> epilogue
 // CHECK:           %[[Z:.*]] = grouped_scaled_gemm.round_bf16 %{{.*}}

@@ -39,7 +39,7 @@ func.func @waits(%a: !bytes, %out: !words, %rows: index, %alpha: f32) -> !words 
   return %y : !words
 }
 
-// What kernels need to report bad data.
+// Operations for reports of bad data.
 // CHECK-LABEL: func.func @checks
 func.func @checks() -> (i64, i64) {
   // CHECK: warpspec.data_record

@@ -37,8 +37,8 @@ def ConvertGsgToGpuPass : Pass<"convert-gsg-to-gpu", "::mlir::ModuleOp"> {
     `quantize` and `dequantize` a thread has one block of values under one scale.
     For `route`, which takes at most 1024 experts and 32 slots, a warp has a token.
 
-    With `data-checks` kernels hold what they read of offsets, indices and global
-    scales against docs/Spec.md, and record the first violation of a call
+    With `data-checks` kernels check offsets, indices and global scales by
+    docs/Spec.md, and record the first violation of a call
     (`warpspec.data_record`). With or without it none of them touches memory
     outside of its operands.
 

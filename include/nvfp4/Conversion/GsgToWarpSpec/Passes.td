@@ -97,9 +97,9 @@ def ConvertGsgToWarpSpecPass
     multiplied and not stored. What lies beyond K is zero.
 
     With `data-checks` the role of the results, while it waits for its first tile
-    in block 0, holds group offsets, a single global scale and the factors of
-    packed weights against docs/Spec.md, and records the first violation of a
-    call (`warpspec.data_record`).
+    in block 0, checks group offsets, a single global scale and the factors of
+    packed weights by docs/Spec.md, and records the first violation of a call
+    (`warpspec.data_record`).
 
     The strategy of a product gives the tile and the number of stages; without one
     the tile is 128 x 128 with as many stages as fit. With `swap_ab` weights lie on M

@@ -43,7 +43,7 @@ struct CheckedScales {
   mlir::Value have;
 };
 
-/// What the kernel checks: the group offsets, and what is here.
+/// The checks of a kernel: of group offsets, and of the members below.
 struct CheckedData {
   loops::DataChecks checks;
   llvm::SmallVector<CheckedScales, 2> scales;

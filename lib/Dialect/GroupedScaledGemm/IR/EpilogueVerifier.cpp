@@ -78,7 +78,8 @@ LogicalResult SigmoidOp::verify() {
 }
 
 namespace {
-/// What the operands of a product ask of its expanded epilogue.
+/// The operations that the operands of a product require in its expanded
+/// epilogue.
 struct ExpectedEpilogue {
   /// The number of operands of each clause.
   size_t count[getMaxEnumValForEpilogueClause() + 1] = {};

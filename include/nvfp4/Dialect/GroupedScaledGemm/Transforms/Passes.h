@@ -38,7 +38,7 @@ void populateDecomposeScaledPatterns(const mlir::TypeConverter &converter,
 /// Adds the patterns of gsg-fuse-epilogue.
 void populateFuseEpiloguePatterns(mlir::RewritePatternSet &patterns);
 
-/// What gsg-expand-epilogue does to one product; nothing if it is expanded.
+/// Applies gsg-expand-epilogue to one product; does nothing if it is expanded.
 void expandEpilogue(MatmulOp op);
 void expandEpilogue(MatmulListOp op);
 /// An error if `op` is a product whose epilogue is not expanded.
