@@ -25,9 +25,6 @@ static_assert(static_cast<int>(DataKind::Groups) == NVFP4_DATA_GROUPS &&
               static_cast<int>(DataKind::Factor) == NVFP4_DATA_FACTOR &&
               static_cast<int>(DataKind::Room) == NVFP4_DATA_ROOM &&
               static_cast<int>(DataKind::Weights) == NVFP4_DATA_WEIGHTS);
-static_assert(sizeof(nvfp4_data_check) == warpspec::DataChecksOp::kCheckBytes &&
-              sizeof(nvfp4_data_record) ==
-                  warpspec::DataRecordOp::kRecordBytes);
 
 namespace {
 struct LowerDataRecord : HostPattern<warpspec::DataRecordOp> {

@@ -206,9 +206,6 @@ def WarpSpec_DataRecordOp : WarpSpec_Op<"data_record", [Pure]> {
   }];
   let results = (outs I64:$address);
   let assemblyFormat = "attr-dict";
-  let extraClassDeclaration = [{
-    static constexpr int64_t kRecordBytes = 64;
-  }];
 }
 
 def WarpSpec_DataChecksOp : WarpSpec_Op<"data_checks", [Pure]> {
@@ -230,9 +227,6 @@ def WarpSpec_DataChecksOp : WarpSpec_Op<"data_checks", [Pure]> {
   let arguments = (ins StrAttr:$place, WarpSpec_DataCheckArrayAttr:$checks);
   let results = (outs I64:$address);
   let assemblyFormat = "$place $checks attr-dict";
-  let extraClassDeclaration = [{
-    static constexpr int64_t kCheckBytes = 48;
-  }];
 }
 
 #endif // NVFP4_DIALECT_WARPSPEC_IR_HOSTOPS_TD
