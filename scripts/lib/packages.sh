@@ -5,8 +5,8 @@
 # carries LLVM 22 in its security suite, Debian 13 in the main one. CUDA is in
 # neither: tests that need ptxas are gated by a lit feature.
 
-# Without -dev packages that LLVM's CMake files name (libzstd and others):
-# they are needed only by LLVM's static components, which nothing here links.
+# Without -dev packages that LLVM's CMake files name (libzstd and others): only
+# LLVM's static components need them, which the wheel alone links.
 NVFP4_BUILD_PACKAGES=(
   ca-certificates git
   clang-22 lld-22 cmake ninja-build ccache
