@@ -13,6 +13,7 @@
 #include "AssemblyFormat.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 using namespace nvfp4::gsg;
