@@ -16,12 +16,14 @@
 
 #include "nvfp4/Target/Versions.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -66,11 +68,17 @@ static bool isLongWithoutLoops(Function &function) {
 /// as the square of their length.
 static void cutBlocks(Function &function) {
   static constexpr unsigned length = 64;
+  // An allocation of known size is a slot of the frame in the first block
+  // alone.
+  BasicBlock &entry = function.getEntryBlock();
+  for (Instruction &instruction : make_early_inc_range(entry))
+    if (auto *slot = dyn_cast<AllocaInst>(&instruction);
+        slot && slot->isStaticAlloca())
+      slot->moveBefore(entry, entry.begin());
   SmallVector<Instruction *> cuts;
   for (BasicBlock &block : function) {
     unsigned number = 0;
     for (Instruction &instruction : block)
-      // A slot of the frame stays in the first block, a call beside its end.
       if (!isa<AllocaInst, PHINode>(instruction) && ++number % length == 0 &&
           !instruction.isTerminator())
         cuts.push_back(&instruction);

@@ -79,13 +79,19 @@ TEST(LLVMIR, SurvivesWhatTheTargetCannotDo) {
 }
 #endif
 
-/// A function of `count` additions one after the other.
+/// A function of `count` additions one after the other, and a slot of its frame
+/// that comes last.
 static std::string makeChain(int count) {
-  std::string text = "llvm.func @chain(%v0: i32) -> i32 {\n";
+  std::string text = "llvm.func @chain(%v0: i32) -> i32 {\n"
+                     "%c1 = llvm.mlir.constant(1 : i32) : i32\n";
   for (int i = 0; i < count; ++i)
     text += "%v" + std::to_string(i + 1) + " = llvm.add %v" +
             std::to_string(i) + ", %v0 : i32\n";
-  return text + "llvm.return %v" + std::to_string(count) + " : i32\n}";
+  std::string last = "%v" + std::to_string(count);
+  return text +
+         "%slot = llvm.alloca %c1 x i32 : (i32) -> !llvm.ptr\n"
+         "llvm.store volatile " +
+         last + ", %slot : i32, !llvm.ptr\nllvm.return " + last + " : i32\n}";
 }
 
 TEST(LLVMIR, LongFunctionsWithoutLoopsAreLeftAsTheyAre) {
@@ -110,4 +116,9 @@ TEST(LLVMIR, LongFunctionsWithoutLoopsAreLeftAsTheyAre) {
     additions += own;
   }
   EXPECT_EQ(additions, 3000u);
+  // The slot belongs to the frame: it stands in the first block.
+  ASSERT_FALSE(blocks.empty());
+  size_t slot = text.find(" = alloca i32"), first = text.find(" = add i32");
+  ASSERT_NE(slot, std::string::npos);
+  EXPECT_LT(slot, first);
 }
