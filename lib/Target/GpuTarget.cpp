@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -121,7 +122,11 @@ FailureOr<SmallVector<KernelPtx>>
 nvfp4::target::emitKernels(gpu::GPUModuleOp module, const GpuTarget &target) {
   SmallVector<OwningOpRef<ModuleOp>> modules = splitKernels(module);
   SmallVector<KernelPtx> parts(modules.size());
+  // Diagnostics of several threads in the order of the kernels.
+  ParallelDiagnosticHandler diagnostics(module.getContext());
   auto emit = [&](size_t index) -> LogicalResult {
+    diagnostics.setOrderIDForThread(index);
+    llvm::scope_exit forgetOrder([&] { diagnostics.eraseOrderIDForThread(); });
     FailureOr<std::string> text = emitPtx(*modules[index], target);
     if (failed(text))
       return failure();
@@ -151,7 +156,7 @@ std::string nvfp4::target::joinPtx(ArrayRef<KernelPtx> parts) {
     text = text.drop_front(header);
     while (!text.empty()) {
       bool isExtern = text.starts_with(".extern ");
-      // Of functions they take several lines.
+      // A function takes several lines.
       size_t end = text.find('\n', isExtern ? text.find(';') : 0);
       StringRef piece = text.take_front(end == StringRef::npos ? end : end + 1);
       if (!isExtern || declarations.insert(piece).second)
