@@ -282,24 +282,25 @@ def test_tables_of_sixteen_numbers(name, dtype):
     np.testing.assert_array_equal(got, expected.astype(np.float32))
 
 
+def check_codes(name, file, rng, x, columns, scales, scale_type, block):
+    """Function ``name``, which dequantises packed codes [columns, 32] and adds their product with ``x`` to a result."""
+    w, ws = rng.integers(0, 256, (columns, 32), np.uint8), scales(rng, (columns, 64 // block))
+    out = rng.integers(-64, 64, (len(x), columns)).astype(np.float32)
+    weights = unpack(w) * spread(decode(ws, scale_type), block)
+    got = getattr(module(name, file=file), name)(x, w, ws, out)
+    np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
+
+
 def test_stacked_codes():
     rng = np.random.default_rng(13)
     x = rng.integers(-8, 9, (5, 64)).astype(np.float16)
-    w, ws = rng.integers(0, 256, (48, 32), np.uint8), e4m3_scales(rng, (48, 4))
-    out = rng.integers(-64, 64, (5, 48)).astype(np.float32)
-    weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e4m3fn), 16)
-    got = module("stacked_codes", file="raise-tables.mlir").stacked_codes(x, w, ws, out)
-    np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
+    check_codes("stacked_codes", "raise-tables.mlir", rng, x, 48, e4m3_scales, ml_dtypes.float8_e4m3fn, 16)
 
 
 def test_guarded_look_ups():
     rng = np.random.default_rng(15)
     x = rng.integers(-8, 9, (8, 64)).astype(ml_dtypes.bfloat16)
-    w, ws = rng.integers(0, 256, (16, 32), np.uint8), e8m0_scales(rng, (16, 2))
-    out = rng.integers(-64, 64, (8, 16)).astype(np.float32)
-    weights = unpack(w) * spread(decode(ws, ml_dtypes.float8_e8m0fnu), 32)
-    got = module("guarded", file="raise-guards.mlir").guarded(x, w, ws, out)
-    np.testing.assert_array_equal(got, (out + x.astype(np.float64) @ weights.T).astype(np.float32))
+    check_codes("guarded", "raise-guards.mlir", rng, x, 16, e8m0_scales, ml_dtypes.float8_e8m0fnu, 32)
 
 
 @pytest.mark.parametrize("name", ["dense", "looked_up"])

@@ -69,19 +69,28 @@ AffineMap IndexedLoops::getIndexMap(MLIRContext *context, int64_t rank,
   return AffineMap::get(rank, 0, exprs, context);
 }
 
+/// The loops that attribute `numbers` describes; `fields` are its names for the
+/// first five members.
+static IndexedLoops readLoops(const HloOp &op, StringRef numbers,
+                              const std::array<StringRef, 5> &fields) {
+  IndexedLoops at;
+  SmallVector<int64_t> *members[] = {&at.windowLoops, &at.noWindow, &at.batch,
+                                     &at.indicesBatch, &at.indexed};
+  for (auto [member, field] : llvm::zip_equal(members, fields))
+    *member = op.getIntegers(numbers, field);
+  at.vectorDim = op.getInteger(numbers, "index_vector_dim", 0);
+  return at;
+}
+
 static Value makeIndex(LocBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
 static SmallVector<Value> convertGather(const HloOp &op, LocBuilder &b) {
-  constexpr StringLiteral kNumbers = "dimension_numbers";
-  IndexedLoops at;
-  at.windowLoops = op.getIntegers(kNumbers, "offset_dims");
-  at.noWindow = op.getIntegers(kNumbers, "collapsed_slice_dims");
-  at.batch = op.getIntegers(kNumbers, "operand_batching_dims");
-  at.indicesBatch = op.getIntegers(kNumbers, "start_indices_batching_dims");
-  at.indexed = op.getIntegers(kNumbers, "start_index_map");
-  at.vectorDim = op.getInteger(kNumbers, "index_vector_dim", 0);
+  IndexedLoops at =
+      readLoops(op, "dimension_numbers",
+                {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+                 "start_indices_batching_dims", "start_index_map"});
   SmallVector<int64_t> sizes = op.getIntegers("slice_sizes");
   RankedTensorType type = op.getType(), source = op.getOperandType(0);
   Value indices = op.getOperand(1);
@@ -131,14 +140,10 @@ static SmallVector<Value> convertScatter(const HloOp &op, LocBuilder &b) {
   if (op.getOperands().size() != 3)
     return op.fail("expected updates of one tensor, but got {0} operands",
                    op.getOperands().size());
-  constexpr StringLiteral kNumbers = "scatter_dimension_numbers";
-  IndexedLoops at;
-  at.windowLoops = op.getIntegers(kNumbers, "update_window_dims");
-  at.noWindow = op.getIntegers(kNumbers, "inserted_window_dims");
-  at.batch = op.getIntegers(kNumbers, "input_batching_dims");
-  at.indicesBatch = op.getIntegers(kNumbers, "scatter_indices_batching_dims");
-  at.indexed = op.getIntegers(kNumbers, "scatter_dims_to_operand_dims");
-  at.vectorDim = op.getInteger(kNumbers, "index_vector_dim", 0);
+  IndexedLoops at = readLoops(
+      op, "scatter_dimension_numbers",
+      {"update_window_dims", "inserted_window_dims", "input_batching_dims",
+       "scatter_indices_batching_dims", "scatter_dims_to_operand_dims"});
   RankedTensorType type = op.getType(), updates = op.getOperandType(2);
   Value indices = op.getOperand(1);
   int64_t rank = updates.getRank(),
