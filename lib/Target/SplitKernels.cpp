@@ -75,7 +75,7 @@ nvfp4::target::splitKernels(gpu::GPUModuleOp module) {
         classes.unionSets(op, used);
     }
   }
-  // What no kernel reaches goes with the first one.
+  // Definitions that no kernel reaches go with the first one.
   for (Operation *op : members) {
     if (!first || isDeclaration(op) || classes.contains(op))
       continue;

@@ -41,7 +41,7 @@ def calls_on(target, checks=True):
                 raise call.explain(error) from None
 
     Call.program, Call.call = program, call_on_device
-    # What was called on the CPU is called here, too.
+    # Calls that the CPU has bound are stated here anew.
     _repeats.forget()
     _repeats._bind = lambda *_: None
     try:

@@ -32,7 +32,7 @@ struct PackedWeights {
   mlir::Value matrices = {}, rows = {};
   /// Blocks of 64 columns of a strip of 64 rows, and bytes of a matrix of them.
   mlir::Value blocks = {}, pitch = {};
-  /// What kernels report of the weights, or nothing.
+  /// The checks of the weights that kernels report, or nothing.
   loops::DataChecks checks = {};
 
   /// Sets `checks` for `op`.

@@ -79,7 +79,7 @@ static std::string explain(const nvfp4_data_record &record) {
 }
 
 std::string nvfp4::runtime::takeViolation(nvfp4_data_record &record) {
-  // Of several threads that ask, one gets the violation. A question without an
+  // One of the threads that ask gets the violation. A question without an
   // answer is a load.
   std::atomic_ref<int64_t> isComplete(record.is_complete);
   if (!isComplete.load(std::memory_order_relaxed) ||

@@ -24,7 +24,7 @@
 namespace nvfp4::runtime {
 
 /// The violation in `record`, or an empty text; the record is empty afterwards.
-/// Of several threads that ask at a time, one gets it.
+/// One of the threads that ask at a time gets it.
 std::string takeViolation(nvfp4_data_record &record);
 
 class DataRecords {

@@ -140,8 +140,8 @@ def Gsg_SigmoidOp : Gsg_EpilogueOp<"sigmoid",
     [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "1 / (1 + exp(-x))";
   let description = [{
-    Of an f32 within 0.51 ulp; of an f64 as accurately as an f32 that is rounded
-    from it needs. Every target gives the same bits. With `fast` a target may
+    The result of an f32 is within 0.51 ulp, that of an f64 as accurate as an f32
+    that is rounded from it needs. Every target gives the same bits. With `fast` a target may
     take what it has for an f32: an approximation on GPUs.
 
     Example:
