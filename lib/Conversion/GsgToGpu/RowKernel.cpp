@@ -91,12 +91,14 @@ void togpu::launchRows(LoopBuilder &b, StringRef name, Value out, int64_t lanes,
 
 void togpu::launchBlocks(LoopBuilder &b, StringRef name, Value blocks,
                          int64_t threads, ArrayRef<int64_t> shared,
-                         function_ref<void(const BlockCode &)> body) {
+                         function_ref<void(const BlockCode &)> body,
+                         Type element) {
   auto space = gpu::AddressSpaceAttr::get(b.builder.getContext(),
                                           gpu::AddressSpace::Workgroup);
   SmallVector<Type> buffers;
   for (int64_t count : shared)
-    buffers.push_back(MemRefType::get(count, b.i32, AffineMap(), space));
+    buffers.push_back(
+        MemRefType::get(count, element ? element : b.i32, AffineMap(), space));
   Value one = b.index(1);
   auto launch = gpu::LaunchOp::create(
       b.builder, b.loc, blocks, one, one, b.index(threads), one, one,

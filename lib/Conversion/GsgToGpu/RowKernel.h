@@ -49,14 +49,16 @@ void launchRows(
     bool startEarly = true);
 
 /// A launch of `blocks` blocks of `threads` threads, with `shared` arrays of
-/// i32 of so many elements in shared memory; `body` emits the code of a thread.
+/// so many elements in shared memory, which are i32 unless `element` is another
+/// type; `body` emits the code of a thread.
 struct BlockCode {
   mlir::Value block, thread;
   mlir::ValueRange shared;
 };
 void launchBlocks(LoopBuilder &b, llvm::StringRef name, mlir::Value blocks,
                   int64_t threads, llvm::ArrayRef<int64_t> shared,
-                  llvm::function_ref<void(const BlockCode &)> body);
+                  llvm::function_ref<void(const BlockCode &)> body,
+                  mlir::Type element = mlir::Type());
 
 /// The neighbours of a matrix from a column on, as they are stored: a vector of
 /// `lanes` elements, or a scalar for one.

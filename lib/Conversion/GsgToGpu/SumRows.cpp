@@ -56,19 +56,21 @@ struct SumRowsEmitter {
   }
 
   void emit() {
-    constexpr int64_t perBlock = kWarps * kShare * 8 * 2;
+    constexpr int64_t perBlock = kWarps * kShare * 8;
     Value columns = input.columns(b);
     int64_t width = kShare * lanes;
     Value pieces = b.div(b.add(columns, width - 1), width);
     Value blocks = b.toIndex(b.mul(groups.getCount(), pieces));
-    launchBlocks(b, "sum_rows", blocks, kWarps * kWarp, {perBlock},
-                 [&](const BlockCode &code) {
-                   Value block = b.toI64(code.block);
-                   Value group = b.div(block, pieces);
-                   Value first = b.mul(b.rem(block, pieces), width);
-                   emitBlock(group, first, columns, b.toI64(code.thread),
-                             code.shared.front());
-                 });
+    launchBlocks(
+        b, "sum_rows", blocks, kWarps * kWarp, {perBlock},
+        [&](const BlockCode &code) {
+          Value block = b.toI64(code.block);
+          Value group = b.div(block, pieces);
+          Value first = b.mul(b.rem(block, pieces), width);
+          emitBlock(group, first, columns, b.toI64(code.thread),
+                    code.shared.front());
+        },
+        b.f64);
     groups.free();
   }
 
@@ -158,35 +160,25 @@ private:
       // [warp, column of the block]
       Value ofWarp = b.mul(warp, kShare * lanes);
       Value place = b.add(ofWarp, b.add(b.mul(inRow, lanes), i));
-      b.ifThen(isFirst, [&] { storeF64(shared, place, sum); });
+      b.ifThen(isFirst, [&] { b.store(sum, shared, {b.toIndex(place)}); });
     }
     gpu::BarrierOp::create(b.builder, b.loc);
     Value mine = b.add(first, thread);
     Value isSum = b.cmp(Predicate::slt, thread, kShare * lanes);
     Value has = b.bitAnd(isSum, b.cmp(Predicate::slt, mine, columns));
     b.ifThen(has, [&] {
-      Value total = loadF64(shared, thread);
+      auto sumOf = [&](int64_t warp) {
+        return b.load(shared,
+                      {b.toIndex(b.add(thread, warp * kShare * lanes))});
+      };
+      Value total = sumOf(0);
       for (int64_t w = 1; w < kWarps; ++w)
-        total =
-            b.addF(total, loadF64(shared, b.add(thread, w * kShare * lanes)));
+        total = b.addF(total, sumOf(w));
       Value line = out.rowAddress(b, group);
       Value inLine = b.mul(mine, out.strides.back());
       Value address = b.ptrAdd(line, b.mul(inLine, out.elementBytes));
       b.store(b.narrow(total), address, /*bytes=*/0, /*alignment=*/4);
     });
-  }
-
-  /// Number `place` of an array of f64 that is kept in halves.
-  void storeF64(Value shared, Value place, Value value) {
-    auto [low, high] = splitF64(b, value);
-    Value index = b.toIndex(b.mul(place, 2));
-    b.store(low, shared, {index});
-    b.store(high, shared, {b.add(index, b.index(1))});
-  }
-  Value loadF64(Value shared, Value place) {
-    Value index = b.toIndex(b.mul(place, 2));
-    Value low = b.load(shared, {index});
-    return joinF64(b, low, b.load(shared, {b.add(index, b.index(1))}));
   }
 };
 

@@ -10,7 +10,7 @@
 // CHECK-LABEL: func @f
 // CHECK:       gpu.launch {{.*}}function(@nvfp4_sum_rows)
 // CHECK:       gpu.launch {{.*}}function(@nvfp4_sum_rows)
-// CHECK-SAME:    workgroup(%{{.*}} : memref<256xi32, #gpu.address_space<workgroup>>)
+// CHECK-SAME:    workgroup(%{{.*}} : memref<128xf64, #gpu.address_space<workgroup>>)
 // CHECK:         scf.while
 // CHECK-COUNT-4:   llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<8xi16>
 // CHECK:         scf.while
