@@ -72,6 +72,37 @@ std::string storeReports(const std::string &store) {
       .reports;
 }
 
+TEST(Findings, StoresOfPartsOfFloatingPointRegisters) {
+  auto reports = [](const std::string &code) {
+    RunOptions options;
+    options.check = true;
+    return run(moduleAround(prologue() + code + "\n    ret;"), {}, 1, options)
+        .reports;
+  };
+  const std::string number = "mov.b64 %rd3, 0;\n"
+                             "add.rn.f64 %rd4, %rd3, %rd3;\n"
+                             "mov.b64 %rd5, %rd4;\n"
+                             "cvt.rn.f32.f64 %r1, %rd4;\n"
+                             "cvt.u32.u64 %r2, %rd4;\n";
+  for (const char *store :
+       {"st.global.b32 [%rd1], %rd4;", "st.global.b8 [%rd1], %rd4;",
+        "st.volatile.global.u16 [%rd1], %r1;",
+        "st.global.v2.b32 [%rd1], {%r2, %rd4};"}) {
+    std::string report = reports(number + store);
+    EXPECT_NE(report.find("lint: the low bits of register %r"),
+              std::string::npos)
+        << store << "\n"
+        << report;
+    EXPECT_NE(report.find("store a register that a mov has copied it to"),
+              std::string::npos);
+  }
+  for (const char *store :
+       {"st.global.b64 [%rd1], %rd4;", "st.global.b32 [%rd1], %rd5;",
+        "st.global.b32 [%rd1], %r1;", "st.global.b16 [%rd1], %r2;",
+        "st.global.v2.b32 [%rd1], {%r1, %r2};"})
+    EXPECT_EQ(reports(number + store), "") << store;
+}
+
 /// Reports of CTAs that find the largest number by atom.cas, whose value to
 /// compare comes from `load`.
 std::string swapReports(const std::string &load, CheckProfile profile) {

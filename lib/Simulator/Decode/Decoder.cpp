@@ -205,6 +205,7 @@ std::unique_ptr<Kernel> decodeKernel(const Module &module,
       kernel->reconvergence[i] = graph.blocks[block].begin;
   }
 
+  kernel->narrowStores = findNarrowStores(function);
   for (const DelayedUse &use : findDelayedUses(graph, effects)) {
     kernel->unwaitedUses.push_back(
         {use.use, use.load, function.registers[use.reg].name, use.indirect});

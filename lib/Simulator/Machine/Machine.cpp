@@ -256,9 +256,26 @@ void Machine::reportUnwaitedUses() {
   }
 }
 
+void Machine::reportNarrowStores() {
+  for (const NarrowStore &store : kernel.narrowStores) {
+    Report found;
+    found.kind = ReportKind::Lint;
+    found.message = "the low bits of register " +
+                    kernel.function->registers[store.reg].name +
+                    ", which has a floating-point number, are stored: ptxas "
+                    "converts the number to an integer; store a register that "
+                    "a mov has copied it to";
+    found.pc = store.store;
+    found.otherPc = store.write;
+    report(std::move(found));
+  }
+}
+
 bool Machine::begin() {
   if (!validate())
     return false;
+  if (options.check)
+    reportNarrowStores();
   if (options.check && options.profile == CheckProfile::Strict)
     reportUnwaitedUses();
   uint64_t total = product(clusterGrid);

@@ -14,6 +14,7 @@
 #ifndef NVFP4_SIMULATOR_DECODE_KERNEL_H
 #define NVFP4_SIMULATOR_DECODE_KERNEL_H
 
+#include "nvfp4/Simulator/Analysis/NarrowStore.h"
 #include "nvfp4/Simulator/Decode/Inst.h"
 #include "nvfp4/Simulator/Ptx/Ast.h"
 
@@ -126,6 +127,7 @@ struct Kernel {
   std::vector<std::pair<uint32_t, std::string>> trackedRegisters;
   std::unordered_map<uint32_t, TrackedAccess> trackedAccesses;
   std::vector<UnwaitedUse> unwaitedUses;
+  std::vector<NarrowStore> narrowStores;
   /// The loads of each instruction with FlagUsesLoads.
   std::unordered_map<uint32_t, std::vector<uint32_t>> loadsUsed;
   /// Virtual registers the text declares, and planes after compaction.

@@ -243,6 +243,7 @@ private:
   void startClusters();
   bool validate();
   void reportUnwaitedUses();
+  void reportNarrowStores();
   void startCluster(uint32_t index);
   void fillEnvironment(Warp &warp);
   void runWarp(Warp &warp, unsigned quantum);
