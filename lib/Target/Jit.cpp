@@ -18,6 +18,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -74,9 +75,14 @@ translate(ModuleOp module, llvm::TargetMachine &machine, unsigned optLevel,
   return llvm::orc::ThreadSafeModule(std::move(translated), std::move(context));
 }
 
-/// An engine that compiles with `machine`. JITLink puts all sections of a
-/// module into one piece of memory; RuntimeDyld does not, and where the address
-/// space is fragmented its references silently miss what is 2 GiB away.
+/// The memory that an engine reserves at a time. Code and the objects of the
+/// library of kernels that it calls fit it several times.
+static constexpr size_t kReservedBytes = size_t(16) << 20;
+
+/// An engine that compiles with `machine`. Its code calls the objects that are
+/// linked with it by offsets of 32 bits, so that all of them are in one piece
+/// of memory: mapped one by one, they can be 2 GiB apart in a process with much
+/// other memory, such as one that uses a GPU.
 static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
 createEngine(std::unique_ptr<llvm::TargetMachine> machine) {
   llvm::orc::JITTargetMachineBuilder target(machine->getTargetTriple());
@@ -90,9 +96,17 @@ createEngine(std::unique_ptr<llvm::TargetMachine> machine) {
             return std::make_unique<llvm::orc::TMOwningSimpleCompiler>(
                 std::move(machine));
           })
-      .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession &session) {
-        return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
-      })
+      .setObjectLinkingLayerCreator(
+          [](llvm::orc::ExecutionSession &session)
+              -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
+            auto memory =
+                llvm::orc::MapperJITLinkMemoryManager::CreateWithMapper<
+                    llvm::orc::InProcessMemoryMapper>(kReservedBytes);
+            if (!memory)
+              return memory.takeError();
+            return std::make_unique<llvm::orc::ObjectLinkingLayer>(
+                session, std::move(*memory));
+          })
       .create();
 }
 
