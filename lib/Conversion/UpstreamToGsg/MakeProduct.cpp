@@ -53,7 +53,8 @@ static Value makeOperand(OpBuilder &b, Location loc,
     shape[0] = cast<RankedTensorType>(tokens.getType()).getDimSize(0);
     type = ScaledType::get(b.getContext(), shape, type.getFormat());
   }
-  return MakeScaledOp::create(b, loc, type, order(data), order(scales));
+  Value ordered = order(data);
+  return MakeScaledOp::create(b, loc, type, ordered, order(scales));
 }
 
 /// The product of the further factors of matrix `number`, in f32.
