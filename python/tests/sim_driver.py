@@ -1,9 +1,12 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory, streams and graphs of the simulator, as another library in the process makes them."""
+"""Memory, streams and graphs of the simulator, as another library in the process makes them.
+
+With NVFP4_SIM_LIBRARY=libcuda.so.1 they, and with them all tests of the simulated device, are those of a GPU."""
 
 import ctypes
 import gc
+import os
 
 import numpy as np
 
@@ -39,7 +42,7 @@ class Driver:
     """What another library would do by the driver: streams and graphs of the simulator's first device."""
 
     def __init__(self):
-        self._calls = ctypes.CDLL(str(library_folders()[0] / "libnvfp4_sim.so.0"))
+        self._calls = ctypes.CDLL(os.environ.get("NVFP4_SIM_LIBRARY") or str(library_folders()[0] / "libnvfp4_sim.so.0"))
         context = ctypes.c_void_p()
         self("cuInit", 0)
         self("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
