@@ -134,10 +134,13 @@ Value nvfp4::gsg::makeProduct(OpBuilder &b, Location loc,
              /*outer_gate=*/GateAttr(), /*activation_params=*/Value(),
              /*row=*/ValueRange(), /*column=*/ValueRange(),
              /*group=*/ValueRange(), QuantizerAttr(), /*global_scale=*/Value(),
-             /*seed=*/Value(), MathMode::Strict, TailMode::Preserve,
-             Determinism::Deterministic, StrategyAttr(),
+             /*seed=*/Value(), /*copies=*/ArrayAttr(),
+             /*copy_global_scales=*/ValueRange(), /*copy_seeds=*/ValueRange(),
+             MathMode::Strict, TailMode::Preserve, Determinism::Deterministic,
+             StrategyAttr(),
              /*expected_rows=*/IntegerAttr(), /*preact_out=*/Value(), out,
              /*out_scales=*/Value(), /*out_types=*/ArrayAttr(),
-             /*amax_out=*/Value())
+             /*amax_out=*/Value(), /*copy_outs=*/ValueRange(),
+             /*copy_out_scales=*/ValueRange(), /*copy_types=*/ArrayAttr())
       ->getResult(0);
 }

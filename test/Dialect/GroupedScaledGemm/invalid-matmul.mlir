@@ -20,7 +20,7 @@ func.func @matmul_c1(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
 func.func @matmul_c1(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
   // expected-error @below {{expected 1 lhs and at least 1 rhs, but got 1 and 0}}
   %d = "grouped_scaled_gemm.matmul"(%a, %c) <{grouping = #grouped_scaled_gemm.grouping<dense>,
-      operandSegmentSizes = array<i32: 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> ({})
+      operandSegmentSizes = array<i32: 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0>}> ({})
       : (!a, tensor<16x32xf32>) -> tensor<16x32xf32>
   return
 }

@@ -202,7 +202,7 @@ func.func @matmul_c32(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @matmul_c33(%a: !a, %b: !b) {
-  // expected-error @below {{expected outs or a result of type scaled, but got neither}}
+  // expected-error @below {{expected outs, a result of type scaled or copies, but got none}}
   grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
   return
 }

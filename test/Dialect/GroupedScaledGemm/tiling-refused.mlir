@@ -127,3 +127,29 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Copies.
+
+func.func @copies(%a: tensor<32x32xi8>, %as: tensor<32x4xf8E4M3FN>,
+                  %b: tensor<64x32xi8>, %bs: tensor<64x4xf8E4M3FN>, %c: tensor<32x64xf32>,
+                  %v: tensor<64x16xi8>, %s: tensor<64x2xf8E4M3FN>) -> tensor<32x64xf32> {
+  // CHECK: error: {{.*}} expected no copies to tile, whose blocks may cross tiles; tile before the product has them
+  %e:3 = grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : tensor<32x32xi8>, tensor<32x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<32x64, nvfp4>)
+      rhs(%b scaled_by %bs : tensor<64x32xi8>, tensor<64x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<64x64, nvfp4>)
+      outs(%c : tensor<32x64xf32>)
+      copies(<te> transposed outs(%v scaled_by %s : tensor<64x16xi8>, tensor<64x2xf8E4M3FN> as !grouped_scaled_gemm.scaled<64x32, nvfp4>))
+      -> tensor<32x64xf32>, tensor<64x16xi8>, tensor<64x2xf8E4M3FN>
+  return %e#0 : tensor<32x64xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %mm = transform.structured.match ops{["grouped_scaled_gemm.matmul"]} in %root
+        : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %mm tile_sizes [0, 32]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

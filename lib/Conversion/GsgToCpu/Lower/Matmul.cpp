@@ -191,7 +191,8 @@ void MatmulOperands::fillDiscreteRhs(Value table) {
 }
 
 std::string cpu::explainUnsupportedMatmul(MatmulOp op) {
-  if (op.getLhs().size() != 1 || op.getRhs().empty() || !op.getOut())
+  if (op.getLhs().size() != 1 || op.getRhs().empty() ||
+      (!op.getOut() && !op.getCopies()))
     return "expected one lhs, weights and a destination";
   if (op.getOuterGate())
     return "expected no outer_gate: addend and preact_outs in the gate layout "

@@ -8,7 +8,8 @@
 // A tile has 128 rows of 64 columns and reads four neighbouring scales at a
 // time. Blocks along rows of the result cross tiles, and groups along K may
 // start within four tiled scales. Both become operations beside the product:
-// `quantize` on y in f32 after it, `relayout_scales` to linear before it.
+// `quantize` on y in f32 after it, `relayout_scales` to linear before it. So
+// does a second quantised result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,13 +102,13 @@ static void separateRelayout(PatternRewriter &rewriter, MatmulOp op) {
 // Either
 //===----------------------------------------------------------------------===//
 
-static bool hasBlocksAlongRows(MatmulOp op) {
+static bool hasSeparateQuantization(MatmulOp op) {
   ScaledType type = op.getQuantizedType();
-  return type && !type.isKMajor();
+  return op.getCopies() || (type && !type.isKMajor());
 }
 
 bool cpu::needsSeparation(MatmulOp op) {
-  return hasBlocksAlongRows(op) ||
+  return hasSeparateQuantization(op) ||
          splitsScaleWords(op.getLhsType(), op.getGrouping()) ||
          splitsScaleWords(op.getRhsType(), op.getGrouping());
 }
@@ -123,7 +124,7 @@ struct SeparateMatmul : OpRewritePattern<MatmulOp> {
     if (!needsSeparation(op))
       return rewriter.notifyMatchFailure(op, "is one for tiles as it is");
     separateRelayout(rewriter, op);
-    if (hasBlocksAlongRows(op))
+    if (hasSeparateQuantization(op))
       separateQuantization(rewriter, op);
     return success();
   }

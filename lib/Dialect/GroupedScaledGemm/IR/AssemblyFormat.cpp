@@ -150,6 +150,106 @@ void nvfp4::gsg::printProbClause(OpAsmPrinter &printer, MatmulOp op, Value prob,
     printer << " at " << stringifyProbPosition(position.getValue());
 }
 
+ParseResult
+nvfp4::gsg::parseCopies(OpAsmParser &parser, ArrayAttr &copies,
+                        SmallVectorImpl<UnresolvedOperand> &globalScales,
+                        SmallVectorImpl<Type> &globalScaleTypes,
+                        SmallVectorImpl<UnresolvedOperand> &seeds,
+                        SmallVectorImpl<UnresolvedOperand> &outs,
+                        SmallVectorImpl<Type> &outTypes,
+                        SmallVectorImpl<UnresolvedOperand> &scales,
+                        SmallVectorImpl<Type> &scaleTypes, ArrayAttr &types) {
+  SmallVector<Attribute> attributes, scaledTypes;
+  auto parseOne = [&]() -> ParseResult {
+    QuantizerAttr quantizer;
+    HadamardAttr hadamard;
+    if (parser.parseCustomAttributeWithFallback(quantizer))
+      return failure();
+    bool isTransposed = succeeded(parser.parseOptionalKeyword("transposed"));
+    if (succeeded(parser.parseOptionalKeyword("hadamard")) &&
+        (parser.parseEqual() ||
+         parser.parseCustomAttributeWithFallback(hadamard)))
+      return failure();
+    bool hasScale = succeeded(parser.parseOptionalKeyword("global_scale"));
+    if (hasScale && (parser.parseLParen() ||
+                     parser.parseOperand(globalScales.emplace_back()) ||
+                     parser.parseColonType(globalScaleTypes.emplace_back()) ||
+                     parser.parseRParen()))
+      return failure();
+    SMLoc seedLoc = parser.getCurrentLocation();
+    bool hasSeed = succeeded(parser.parseOptionalKeyword("seed"));
+    if (hasSeed &&
+        (parser.parseLParen() || parser.parseOperand(seeds.emplace_back()) ||
+         parser.parseRParen()))
+      return failure();
+    // quantizer_c4; seeds belong to the copies that need one, in order.
+    bool isStochastic = quantizer.getRounding() == Rounding::Stochastic;
+    if (hasSeed != isStochastic)
+      return parser.emitError(seedLoc, "expected ")
+             << (isStochastic ? "a seed" : "no seed") << " for the copy by "
+             << quantizer << ", but got " << (hasSeed ? "one" : "none");
+    attributes.push_back(CopyAttr::get(parser.getContext(), quantizer, hadamard,
+                                       isTransposed, hasScale));
+    if (failed(parser.parseOptionalKeyword("outs")))
+      return success();
+    std::optional<UnresolvedOperand> out, scale;
+    Type outType, scaleType;
+    ArrayAttr type;
+    if (parser.parseLParen() ||
+        parseOptionalScaledOperand(parser, out, outType, scale, scaleType,
+                                   type) ||
+        parser.parseRParen())
+      return failure();
+    outs.push_back(*out);
+    outTypes.push_back(outType);
+    if (scale) {
+      scales.push_back(*scale);
+      scaleTypes.push_back(scaleType);
+      llvm::append_range(scaledTypes, type);
+    }
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(
+          [&]() -> ParseResult { return parseOne(); }))
+    return failure();
+  copies = parser.getBuilder().getArrayAttr(attributes);
+  if (!scaledTypes.empty())
+    types = parser.getBuilder().getArrayAttr(scaledTypes);
+  return success();
+}
+
+void nvfp4::gsg::printCopies(OpAsmPrinter &printer, MatmulOp op, ArrayAttr,
+                             OperandRange, TypeRange, OperandRange,
+                             OperandRange, TypeRange, OperandRange, TypeRange,
+                             ArrayAttr) {
+  llvm::interleaveComma(
+      op.getCopyList(), printer, [&](const ProductCopy &copy) {
+        printer.printStrippedAttrOrType(copy.attr.getQuantizer());
+        if (copy.attr.getTransposed())
+          printer << " transposed";
+        if (copy.attr.getHadamard()) {
+          printer << " hadamard = ";
+          printer.printStrippedAttrOrType(copy.attr.getHadamard());
+        }
+        if (copy.globalScale)
+          printer << " global_scale(" << copy.globalScale << " : "
+                  << copy.globalScale.getType() << ")";
+        if (copy.seed)
+          printer << " seed(" << copy.seed << ")";
+        if (!copy.out.data)
+          return;
+        printer << " outs(";
+        printOptionalScaledOperand(
+            printer, op, copy.out.data, copy.out.data.getType(),
+            copy.out.scales,
+            copy.out.scales ? copy.out.scales.getType() : Type(),
+            copy.out.type
+                ? ArrayAttr::get(op.getContext(), TypeAttr::get(copy.out.type))
+                : ArrayAttr());
+        printer << ")";
+      });
+}
+
 ParseResult nvfp4::gsg::parseEpilogueRegion(OpAsmParser &parser,
                                             Region &region) {
   return parser.parseRegion(region, /*arguments=*/{},

@@ -60,6 +60,25 @@ mlir::ParseResult parseProbClause(mlir::OpAsmParser &parser,
 void printProbClause(mlir::OpAsmPrinter &printer, MatmulOp op, mlir::Value prob,
                      mlir::Type type, ProbPositionAttr position);
 
+/// `<quantizer> transposed hadamard = <> global_scale(..) seed(..) outs(..)`
+/// for each copy, with all but the first optional.
+mlir::ParseResult
+parseCopies(mlir::OpAsmParser &parser, mlir::ArrayAttr &copies,
+            llvm::SmallVectorImpl<UnresolvedOperand> &globalScales,
+            llvm::SmallVectorImpl<mlir::Type> &globalScaleTypes,
+            llvm::SmallVectorImpl<UnresolvedOperand> &seeds,
+            llvm::SmallVectorImpl<UnresolvedOperand> &outs,
+            llvm::SmallVectorImpl<mlir::Type> &outTypes,
+            llvm::SmallVectorImpl<UnresolvedOperand> &scales,
+            llvm::SmallVectorImpl<mlir::Type> &scaleTypes,
+            mlir::ArrayAttr &types);
+void printCopies(mlir::OpAsmPrinter &printer, MatmulOp op,
+                 mlir::ArrayAttr copies, mlir::OperandRange globalScales,
+                 mlir::TypeRange globalScaleTypes, mlir::OperandRange seeds,
+                 mlir::OperandRange outs, mlir::TypeRange outTypes,
+                 mlir::OperandRange scales, mlir::TypeRange scaleTypes,
+                 mlir::ArrayAttr types);
+
 /// A region whose names may repeat those around it, because it is isolated.
 mlir::ParseResult parseEpilogueRegion(mlir::OpAsmParser &parser,
                                       mlir::Region &region);

@@ -71,8 +71,9 @@ void nvfp4::gsg::attachDestinationStyle(MLIRContext *context) {
 }
 
 MutableOperandRange MatmulOp::getDpsInitsMutable() {
-  return getLastOperands(*this, !!getPreactOut() + !!getOut() +
-                                    !!getOutScales() + !!getAmaxOut());
+  return getLastOperands(
+      *this, !!getPreactOut() + !!getOut() + !!getOutScales() + !!getAmaxOut() +
+                 getCopyOuts().size() + getCopyOutScales().size());
 }
 MutableOperandRange MatmulListOp::getDpsInitsMutable() {
   return getOutsMutable();

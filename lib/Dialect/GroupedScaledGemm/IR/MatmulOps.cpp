@@ -49,10 +49,39 @@ ScaledType MatmulOp::getQuantizedType() {
   if (ArrayAttr types = getOutTypesAttr(); types && !types.empty())
     if (auto attr = dyn_cast<TypeAttr>(types[0]))
       return dyn_cast<ScaledType>(attr.getValue());
-  for (Type type : getResultTypes())
-    if (auto scaled = dyn_cast<ScaledType>(type))
-      return scaled;
-  return {};
+  auto scaled =
+      llvm::make_filter_range(getResultTypes(), llvm::IsaPred<ScaledType>);
+  // In value form those of copies come last.
+  size_t numCopies = getCopies() ? getCopies()->size() : 0;
+  return llvm::range_size(scaled) > numCopies
+             ? cast<ScaledType>(*scaled.begin())
+             : ScaledType();
+}
+
+SmallVector<ProductCopy> MatmulOp::getCopyList() {
+  SmallVector<ProductCopy> list;
+  if (!getCopies())
+    return list;
+  auto scales = getCopyGlobalScales();
+  auto seeds = getCopySeeds();
+  auto outs =
+      getScaledOperands(getCopyOuts(), getCopyOutScales(), getCopyTypesAttr());
+  size_t nextScale = 0, nextSeed = 0, numCopies = getCopies()->size();
+  for (auto [i, attr] : llvm::enumerate(getCopies()->getAsRange<CopyAttr>())) {
+    ProductCopy &copy = list.emplace_back();
+    copy.attr = attr;
+    if (attr.getHasGlobalScale() && nextScale < scales.size())
+      copy.globalScale = scales[nextScale++];
+    if (attr.getQuantizer().getRounding() == Rounding::Stochastic &&
+        nextSeed < seeds.size())
+      copy.seed = seeds[nextSeed++];
+    if (i < outs.size())
+      copy.out = outs[i];
+    else if (outs.empty() && numCopies <= getNumResults())
+      copy.out.type = dyn_cast<ScaledType>(
+          getResult(getNumResults() - numCopies + i).getType());
+  }
+  return list;
 }
 
 int64_t MatmulOp::getNumGroups() {

@@ -111,6 +111,9 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
   if (getAmaxOut() && !isFullTile(builder, offsets, sizes))
     return emitOpError("expected no amax_outs to tile rows or columns: it is a "
                        "maximum over the whole group");
+  if (getCopies())
+    return emitOpError("expected no copies to tile, whose blocks may cross "
+                       "tiles; tile before the product has them");
   if (hasDiscreteRhs() && slicer.group)
     return emitOpError("expected stacked weights to tile groups");
   if (ScaledType quantized = getQuantizedType();

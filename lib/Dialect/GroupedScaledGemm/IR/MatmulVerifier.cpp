@@ -41,7 +41,8 @@ public:
     for (auto check : {&MatmulChecker::operands, &MatmulChecker::factors,
                        &MatmulChecker::groups, &MatmulChecker::terms,
                        &MatmulChecker::activation, &MatmulChecker::outerGate,
-                       &MatmulChecker::result, &MatmulChecker::destinations})
+                       &MatmulChecker::result, &MatmulChecker::copies,
+                       &MatmulChecker::destinations})
       if (failed((this->*check)()))
         return failure();
     return success();
@@ -378,6 +379,102 @@ private:
                            op.getGrouping().hasGroupsOperand());
   }
 
+  /// What the clause `copies` has operands and results for.
+  LogicalResult copies() {
+    size_t count = op.getCopies() ? op.getCopies()->size() : 0;
+    if (!count && op.getCopyOuts().empty() && op.getCopyOutScales().empty() &&
+        op.getCopyGlobalScales().empty() && op.getCopySeeds().empty())
+      return success();
+    // storage_c1 to storage_c9
+    if (failed(verifyScaledOperands(op, "copies", op.getCopyOuts(),
+                                    op.getCopyOutScales(),
+                                    op.getCopyTypesAttr())))
+      return failure();
+    auto countOf = [&](auto &&predicate) {
+      return op.getCopies()
+                 ? llvm::count_if(op.getCopies()->getAsRange<CopyAttr>(),
+                                  predicate)
+                 : 0;
+    };
+    auto numScales = static_cast<size_t>(
+        countOf([](CopyAttr copy) { return copy.getHasGlobalScale(); }));
+    auto numSeeds = static_cast<size_t>(countOf([](CopyAttr copy) {
+      return copy.getQuantizer().getRounding() == Rounding::Stochastic;
+    }));
+    bool isStorage = !op.getRhsScales().empty();
+    // copies_c1
+    for (auto [name, expected, got] :
+         {std::tuple<StringRef, size_t, size_t>(
+              "global scales", numScales, op.getCopyGlobalScales().size()),
+          {"seeds", numSeeds, op.getCopySeeds().size()},
+          {"destinations of values", isStorage ? count : 0,
+           op.getCopyOuts().size()},
+          {"destinations of scales", isStorage ? count : 0,
+           op.getCopyOutScales().size()}})
+      if (expected != got)
+        return op.emitOpError("expected ")
+               << expected << " " << name << " for " << count << " copies"
+               << (isStorage ? " in storage form" : " in value form")
+               << ", but got " << got;
+    for (const ProductCopy &copy : op.getCopyList())
+      if (failed(verifyCopy(copy)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult verifyCopy(const ProductCopy &copy) {
+    ScaledType type = copy.out.type;
+    // copies_c1
+    if (!type)
+      return op.emitOpError("expected a result of type scaled for each copy, "
+                            "the last results, but got ")
+             << op.getResultTypes();
+    if (failed(verifyUncoded(op, "a copy", type)))
+      return failure();
+    bool isTransposed = copy.attr.getTransposed();
+    // copies_c4
+    if (isTransposed && form.hasCounts())
+      return op.emitOpError("expected no transposed copy for grouping '")
+             << stringifyGroupingKind(kind)
+             << "', whose rows beyond the counts would be within blocks; give "
+                "the copy a type with blocks along axis "
+             << type.getRank() - 2 << " instead";
+    NamedShape shape = productShape(dims.columns);
+    if (isTransposed)
+      std::swap(shape.extents[shape.extents.size() - 2], shape.extents.back());
+    // copies_c2
+    if (failed(verifyShape(op, isTransposed ? "transposed copy" : "copy", type,
+                           shape)))
+      return failure();
+    // copies_c3
+    if (failed(verifyShape(op, "global_scale of a copy",
+                           typeOf(copy.globalScale), {{{dims.groups}, "[G]"}},
+                           /*orScalar=*/true)))
+      return failure();
+    int64_t block = type.getBlockSize();
+    // copies_c5
+    if (copy.hasBlocksAlongColumns() && !ShapedType::isDynamic(dims.columns) &&
+        dims.columns % block != 0)
+      return op.emitOpError("expected columns of a copy to be a multiple of "
+                            "the block size ")
+             << block << ", but got N_out = " << dims.columns
+             << " (nearest: " << llvm::divideCeil(dims.columns, block) * block
+             << ")";
+    // copies_c6
+    if (copy.attr.getHadamard() && copy.attr.getQuantizer().getTwoD())
+      return op.emitOpError("expected no hadamard with two_d, whose blocks are "
+                            "of several lines");
+    std::optional<int64_t> raggedDim;
+    if (form.cutsRows())
+      raggedDim = isTransposed ? 1 : 0;
+    if (failed(verifyGroupStarts(op, "a copy", type, op.getGrouping(),
+                                 op.getGroups(), raggedDim)))
+      return failure();
+    return verifyQuantizer(op, copy.attr.getQuantizer(), type, copy.seed,
+                           copy.globalScale,
+                           op.getGrouping().hasGroupsOperand());
+  }
+
   LogicalResult destinations() {
     // matmul_c30
     if (failed(verifyShape(op, "preact_outs", typeOf(op.getPreactOut()),
@@ -388,8 +485,8 @@ private:
                            {{{dims.groups}, "[G]"}})))
       return failure();
     SmallVector<Type> expected = getInitTypes(op.getDpsInitsMutable());
-    bool scaledResult =
-        llvm::any_of(op.getResultTypes(), llvm::IsaPred<ScaledType>);
+    ScaledType quantized = op.getQuantizedType();
+    bool scaledResult = quantized && !op.getOutTypesAttr();
     if (scaledResult) {
       // matmul_c32
       if (op.getOut())
@@ -397,12 +494,15 @@ private:
                               "but got ")
                << op.getOut().getType();
       expected.insert(expected.begin() + (op.getPreactOut() ? 1 : 0),
-                      op.getQuantizedType());
+                      quantized);
     }
+    if (op.getCopyOuts().empty())
+      for (const ProductCopy &copy : op.getCopyList())
+        expected.push_back(copy.out.type);
     // matmul_c33
-    if (!op.getOut() && !scaledResult)
-      return op.emitOpError("expected outs or a result of type scaled, but got "
-                            "neither");
+    if (!op.getOut() && !scaledResult && !op.getCopies())
+      return op.emitOpError("expected outs, a result of type scaled or copies, "
+                            "but got none");
     return verifyDestinations(op, op.getDpsInitsMutable(), expected);
   }
 

@@ -84,7 +84,9 @@ template <> struct StorageTraits<MatmulOp> {
       {1, 2, &MatmulOp::Properties::lhs_types},
       {3, 4, &MatmulOp::Properties::rhs_types}};
   static constexpr ScaledGroup<MatmulOp> kOut = {
-      17, 18, &MatmulOp::Properties::out_types};
+      19, 20, &MatmulOp::Properties::out_types};
+  static constexpr ScaledGroup<MatmulOp> kCopies = {
+      22, 23, &MatmulOp::Properties::copy_types};
 };
 template <> struct StorageTraits<MatmulListOp> {
   static constexpr ScaledGroup<MatmulListOp> kInputs[] = {
@@ -131,12 +133,15 @@ template <typename OpTy> struct DecomposeOp : OpConversionPattern<OpTy> {
     typename OpTy::Properties properties = op.getProperties();
     Segments segments = splitOperands(op, adaptor, properties, rewriter);
     SmallVector<Type> resultTypes;
-    for (OpResult result : op->getResults()) {
-      if (isa<ScaledType>(result.getType()))
-        addDestinations(op, segments, properties, resultTypes, rewriter);
+    unsigned numCopies = countCopies(op);
+    for (Type type : llvm::drop_end(op->getResultTypes(), numCopies)) {
+      if (auto scaled = dyn_cast<ScaledType>(type))
+        addDestinations(op, scaled, segments, properties, resultTypes,
+                        rewriter);
       else
-        resultTypes.push_back(result.getType());
+        resultTypes.push_back(type);
     }
+    addCopies(op, numCopies, segments, properties, resultTypes, rewriter);
 
     SmallVector<Value> operands;
     for (auto [segment, size] :
@@ -185,12 +190,42 @@ private:
     return values;
   }
 
-  static void addDestinations(OpTy op, Segments &segments,
+  /// Results of type scaled that are copies; they are the last.
+  static unsigned countCopies(OpTy op) {
+    if constexpr (std::is_same_v<OpTy, MatmulOp>)
+      if (op.getCopies() && op.getCopyOuts().empty())
+        return op.getCopies()->size();
+    return 0;
+  }
+
+  /// Destinations of copies: all values, then all scales.
+  static void addCopies(OpTy op, unsigned numCopies, Segments &segments,
+                        typename OpTy::Properties &properties,
+                        SmallVector<Type> &resultTypes, OpBuilder &builder) {
+    if constexpr (std::is_same_v<OpTy, MatmulOp>) {
+      if (!numCopies)
+        return;
+      SmallVector<Type> types;
+      for (const ProductCopy &copy : op.getCopyList()) {
+        StorageDestinations destinations = createStorageDestinations(
+            builder, op, copy.out.type, segments, copy.attr.getTransposed());
+        segments[Traits::kCopies.values].push_back(destinations.values);
+        segments[Traits::kCopies.scales].push_back(destinations.scales);
+        types.push_back(copy.out.type);
+      }
+      properties.*Traits::kCopies.types = builder.getTypeArrayAttr(types);
+      for (unsigned segment : {Traits::kCopies.values, Traits::kCopies.scales})
+        llvm::append_range(resultTypes,
+                           ValueRange(segments[segment]).getTypes());
+    }
+  }
+
+  static void addDestinations(OpTy op, ScaledType type, Segments &segments,
                               typename OpTy::Properties &properties,
                               SmallVector<Type> &resultTypes,
                               OpBuilder &builder) {
     StorageDestinations destinations =
-        createStorageDestinations(builder, op, segments);
+        createStorageDestinations(builder, op, type, segments);
     if constexpr (std::is_same_v<OpTy, RelayoutScalesOp>) {
       // The values stay as they are.
       segments[3] = {destinations.scales};
@@ -211,7 +246,8 @@ private:
     Location loc = op.getLoc();
     SmallVector<SmallVector<Value>> replacements;
     unsigned next = 0;
-    for (Type type : op->getResultTypes()) {
+    unsigned numCopies = countCopies(op);
+    for (Type type : llvm::drop_end(op->getResultTypes(), numCopies)) {
       SmallVector<Value> &values = replacements.emplace_back();
       auto scaled = dyn_cast<ScaledType>(type);
       if (!scaled) {
@@ -225,6 +261,15 @@ private:
                                 scaled.getDataTensorType()));
       values.push_back(castTo(rewriter, loc, storage->getResult(next++),
                               scaled.getScaleTensorType()));
+    }
+    for (unsigned i = 0; i < numCopies; ++i) {
+      auto scaled = cast<ScaledType>(
+          op->getResult(op->getNumResults() - numCopies + i).getType());
+      replacements.push_back(
+          {castTo(rewriter, loc, storage->getResult(next + i),
+                  scaled.getDataTensorType()),
+           castTo(rewriter, loc, storage->getResult(next + numCopies + i),
+                  scaled.getScaleTensorType())});
     }
     rewriter.replaceOpWithMultiple(op, std::move(replacements));
   }

@@ -50,7 +50,7 @@ FailureOr<MatmulOp> getProducer(Value value, Operation *user,
   auto matmul = value.getDefiningOp<MatmulOp>();
   if (!matmul)
     return rewriter.notifyMatchFailure(user, "operand is no product");
-  if (matmul.getQuantizedType())
+  if (matmul.getQuantizedType() || matmul.getCopies())
     return rewriter.notifyMatchFailure(user, "product is quantised");
   if (value != matmul->getResult(matmul.getPreactOut() ? 1 : 0))
     return rewriter.notifyMatchFailure(user, "operand is not y of the product");

@@ -112,6 +112,8 @@ std::string nvfp4::gsg::explainNoDeviceCode(Operation *op) {
 }
 
 bool nvfp4::gsg::needsSeparateQuantization(MatmulOp op) {
+  if (op.getCopies())
+    return true;
   QuantizerAttr quantizer = op.getQuantizerAttr();
   if (!quantizer)
     return false;
@@ -122,6 +124,8 @@ bool nvfp4::gsg::needsSeparateQuantization(MatmulOp op) {
 }
 
 static std::string findUnsupportedResult(MatmulOp op) {
+  if (op.getCopies())
+    return "copies; run gsg-separate-quantization after one-shot-bufferize";
   if (!op.getQuantizerAttr())
     return "";
   if (needsSeparateQuantization(op))

@@ -48,10 +48,14 @@ MatmulOp nvfp4::gsg::createProblem(OpBuilder &b, MatmulListOp op, int64_t i,
       activation, /*outer_gate=*/GateAttr(),
       /*activation_params=*/Value(), /*row=*/ValueRange(),
       /*column=*/ValueRange(), /*group=*/ValueRange(), QuantizerAttr(),
-      /*global_scale=*/Value(), /*seed=*/Value(), MathMode::Strict,
-      TailMode::Preserve, op.getDeterminism(), op.getStrategyAttr(),
+      /*global_scale=*/Value(), /*seed=*/Value(), /*copies=*/ArrayAttr(),
+      /*copy_global_scales=*/ValueRange(), /*copy_seeds=*/ValueRange(),
+      MathMode::Strict, TailMode::Preserve, op.getDeterminism(),
+      op.getStrategyAttr(),
       /*expected_rows=*/IntegerAttr(), /*preact_out=*/Value(), op.getOuts()[i],
-      /*out_scales=*/Value(), /*out_types=*/ArrayAttr(), /*amax_out=*/Value());
+      /*out_scales=*/Value(), /*out_types=*/ArrayAttr(), /*amax_out=*/Value(),
+      /*copy_outs=*/ValueRange(), /*copy_out_scales=*/ValueRange(),
+      /*copy_types=*/ArrayAttr());
   IRMapping mapping;
   op.getEpilogue().cloneInto(&problem.getEpilogue(), mapping);
   return problem;

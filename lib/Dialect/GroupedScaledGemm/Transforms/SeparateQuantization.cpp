@@ -29,47 +29,65 @@ namespace nvfp4::gsg {
 using namespace mlir;
 using namespace nvfp4::gsg;
 
-/// The extents of y, as far as the type of the result leaves them open.
-static SmallVector<Value> getDynamicExtents(OpBuilder &b, MatmulOp op) {
+/// Memory for y in f32 while `op` and what follows it run.
+static Value allocateResult(OpBuilder &b, MatmulOp op) {
   Location loc = op.getLoc();
-  ScaledType type = op.getQuantizedType();
-  auto dim = [&](Value memref, int64_t index) -> Value {
-    return memref::DimOp::create(b, loc, memref, index);
+  const GroupingForm &form = getForm(op.getGrouping());
+  SmallVector<int64_t, 3> shape;
+  SmallVector<Value> extents;
+  auto addDim = [&](int64_t known, function_ref<Value()> read) {
+    shape.push_back(known);
+    if (ShapedType::isDynamic(known))
+      extents.push_back(read());
+  };
+  auto dimOf = [&](Value memref, int64_t d) -> Value {
+    return memref::DimOp::create(b, loc, memref, d);
   };
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
-  int64_t last = type.getRank() - 1;
-  SmallVector<Value> extents;
-  for (int64_t d = 0; d < last; ++d)
-    if (type.isDynamicDim(d))
-      extents.push_back(dim(op.getOut(), d));
-  if (!type.isDynamicDim(last))
-    return extents;
-  Value columns = dim(op.getOut(), last);
-  if (type.isFP4()) {
-    Value stored = arith::MulIOp::create(b, loc, columns, number(2));
-    columns = stored;
-    // Blocks along columns are whole: their number is even (matmul_c29). Else
-    // the values do not tell an odd number of columns. Coded weights are
-    // padded, but there is a scale for each column; an extent that disagrees
-    // does not lead outside the values.
-    if (!type.isKMajor()) {
-      if (op.getRhsType().isCoded()) {
-        Value scales = op.getOutScales();
-        columns = dim(scales, cast<MemRefType>(scales.getType()).getRank() - 1);
-      } else {
-        Value weights = op.getRhs().front();
-        columns =
-            dim(weights, cast<MemRefType>(weights.getType()).getRank() - 2);
-        if (op.getActivationOrIdentity().isPaired())
-          columns = arith::DivUIOp::create(b, loc, columns, number(2));
-      }
-      columns = arith::MinSIOp::create(b, loc, columns, stored);
+  Value lhs = op.getLhs()[0];
+  auto lhsType = cast<MemRefType>(lhs.getType());
+  int64_t rows = form.stacksRows ? 1 : 0;
+  if (form.stacksResult)
+    addDim(op.getNumGroups(), [&]() -> Value {
+      if (form.stacksRows)
+        return dimOf(lhs, 0);
+      Value count = dimOf(op.getGroups(), 0);
+      if (!hasStarts(op.getGrouping()))
+        return count;
+      return arith::SubIOp::create(b, loc, count, number(1));
+    });
+  // Extents that disagree do not lead outside the destinations.
+  auto limit = [&](Value extent, int64_t fromEnd) {
+    SmallVector<std::pair<ScaledOperand, bool>> outs;
+    if (ScaledType type = op.getQuantizedType())
+      outs.push_back({{op.getOut(), op.getOutScales(), type}, false});
+    for (const ProductCopy &copy : op.getCopyList())
+      outs.push_back({copy.out, copy.attr.getTransposed()});
+    for (const auto &[out, isTransposed] : outs) {
+      bool isLast = (fromEnd == 1) != isTransposed;
+      int64_t d = out.type.getRank() - (isLast ? 1 : 2);
+      if (!out.type.isDynamicDim(static_cast<unsigned>(d)))
+        continue;
+      Value stored = dimOf(out.data, d);
+      if (isLast && out.type.isFP4())
+        stored = arith::MulIOp::create(b, loc, stored, number(2));
+      extent = arith::MinSIOp::create(b, loc, extent, stored);
     }
-  }
-  extents.push_back(columns);
-  return extents;
+    return extent;
+  };
+  addDim(lhsType.getDimSize(rows), [&] { return limit(dimOf(lhs, rows), 2); });
+  // N of packed weights is known (scaled_c8).
+  addDim(op.getNumOutputColumns(), [&]() -> Value {
+    Value weights = op.getRhs().front();
+    Value n = dimOf(weights, cast<MemRefType>(weights.getType()).getRank() - 2);
+    if (op.getActivationOrIdentity().isPaired())
+      n = arith::DivUIOp::create(b, loc, n, number(2));
+    return limit(n, 1);
+  });
+  return memref::AllocOp::create(b, loc, MemRefType::get(shape, b.getF32Type()),
+                                 extents, b.getI64IntegerAttr(64));
 }
 
 /// Bytes of zero for every element of `memref`.
@@ -84,28 +102,54 @@ static void clear(OpBuilder &b, Location loc, Value memref) {
   linalg::FillOp::create(b, loc, value, memref);
 }
 
+/// The groups of a `quantize` of the result of `op`.
+static GroupingAttr getResultGrouping(MatmulOp op, bool isTransposed) {
+  GroupingAttr grouping = op.getGrouping();
+  // Groups along K have a matrix of the result each.
+  if (!grouping.hasGroupsOperand() || getForm(grouping).cutsK())
+    return {};
+  if (!isTransposed)
+    return grouping;
+  return GroupingAttr::get(op.getContext(), GroupingKind::RaggedK,
+                           grouping.getOffsets(), grouping.getAlign());
+}
+
 void nvfp4::gsg::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
   Location loc = op.getLoc();
-  auto type =
-      MemRefType::get(op.getQuantizedType().getShape(), rewriter.getF32Type());
-  Value y = memref::AllocOp::create(rewriter, loc, type,
-                                    getDynamicExtents(rewriter, op),
-                                    rewriter.getI64IntegerAttr(64));
-  GroupingAttr grouping = op.getGrouping();
+  auto quantize = [&](QuantizerAttr quantizer, Value y, Value globalScale,
+                      Value seed, const ScaledOperand &out,
+                      HadamardAttr hadamard, bool isTransposed) {
+    GroupingAttr grouping = getResultGrouping(op, isTransposed);
+    QuantizeOp::create(rewriter, loc, TypeRange(), quantizer, y,
+                       grouping ? op.getGroups() : Value(), grouping,
+                       globalScale, seed, out.data, out.scales,
+                       rewriter.getTypeArrayAttr(Type(out.type)), hadamard,
+                       isTransposed);
+  };
+  SmallVector<ProductCopy> copies = op.getCopyList();
+  ScaledOperand out{op.getOut(), op.getOutScales(), op.getQuantizedType()};
+  bool hasOwnMemory = out.type || !out.data;
+  Value y = hasOwnMemory ? allocateResult(rewriter, op) : out.data;
   if (op.getTail() == TailMode::Zero) {
-    clear(rewriter, loc, op.getOut());
-    clear(rewriter, loc, op.getOutScales());
+    if (out.type) {
+      clear(rewriter, loc, out.data);
+      clear(rewriter, loc, out.scales);
+    }
+    for (const ProductCopy &copy : copies) {
+      clear(rewriter, loc, copy.out.data);
+      clear(rewriter, loc, copy.out.scales);
+    }
   }
-  // Groups along K have a matrix of the result each.
-  bool cutsResult = grouping.hasGroupsOperand() && !getForm(grouping).cutsK();
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointAfter(op);
-  QuantizeOp::create(rewriter, loc, TypeRange(), op.getQuantizerAttr(), y,
-                     cutsResult ? op.getGroups() : Value(),
-                     cutsResult ? grouping : GroupingAttr(),
-                     op.getGlobalScale(), op.getSeed(), op.getOut(),
-                     op.getOutScales(), op.getOutTypesAttr(), HadamardAttr());
-  memref::DeallocOp::create(rewriter, loc, y);
+  if (out.type)
+    quantize(op.getQuantizerAttr(), y, op.getGlobalScale(), op.getSeed(), out,
+             HadamardAttr(), /*isTransposed=*/false);
+  for (const ProductCopy &copy : copies)
+    quantize(copy.attr.getQuantizer(), y, copy.globalScale, copy.seed, copy.out,
+             copy.attr.getHadamard(), copy.attr.getTransposed());
+  if (hasOwnMemory)
+    memref::DeallocOp::create(rewriter, loc, y);
   rewriter.modifyOpInPlace(op, [&] {
     op.removeQuantizerAttr();
     op.removeOutTypesAttr();
@@ -113,6 +157,12 @@ void nvfp4::gsg::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
     op.getSeedMutable().clear();
     op.getOutScalesMutable().clear();
     op.getOutMutable().assign(y);
+    op.removeCopiesAttr();
+    op.removeCopyTypesAttr();
+    op.getCopyGlobalScalesMutable().clear();
+    op.getCopySeedsMutable().clear();
+    op.getCopyOutsMutable().clear();
+    op.getCopyOutScalesMutable().clear();
   });
 }
 
@@ -124,9 +174,7 @@ struct SeparateQuantization
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     getOperation()->walk([&](MatmulOp op) {
-      // With a destination of scales it is in storage form.
-      Value scales = op.getOutScales();
-      if (!scales || !isa<MemRefType>(scales.getType()) ||
+      if (op->getNumResults() || op.getRhsScales().empty() ||
           !needsSeparateQuantization(op))
         return;
       rewriter.setInsertionPoint(op);

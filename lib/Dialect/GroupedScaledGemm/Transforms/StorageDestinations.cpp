@@ -54,9 +54,10 @@ struct Extents {
 };
 
 /// The logical extents of the scaled result, taken from operands.
-SmallVector<OpFoldResult>
-getLogicalShape(Extents &extents, Operation *op, ScaledType type,
-                ArrayRef<SmallVector<Value>> segments) {
+SmallVector<OpFoldResult> getLogicalShape(Extents &extents, Operation *op,
+                                          ScaledType type,
+                                          ArrayRef<SmallVector<Value>> segments,
+                                          bool transposed) {
   SmallVector<OpFoldResult> shape;
   int64_t rank = type.getRank();
   Value like = TypeSwitch<Operation *, Value>(op)
@@ -68,7 +69,9 @@ getLogicalShape(Extents &extents, Operation *op, ScaledType type,
       continue;
     }
     auto matmul = dyn_cast<MatmulOp>(op);
-    if (matmul && i == rank - 1) {
+    // The dimension of y, if `op` is a product.
+    int64_t d = transposed && i >= rank - 2 ? 2 * rank - 3 - i : i;
+    if (matmul && d == rank - 1) {
       // Output columns: rows of the weights, halved by pairs. Memory of coded
       // weights has other extents than they, but N of them is known.
       Value rhs = segments[3].front();
@@ -91,7 +94,7 @@ getLogicalShape(Extents &extents, Operation *op, ScaledType type,
     auto quantize = dyn_cast<QuantizeOp>(op);
     OpFoldResult size = extents.dim(like, isStacked  ? 0
                                           : quantize ? quantize.getInputDim(i)
-                                                     : i);
+                                                     : d);
     // The packed extent of an input that is scaled itself is half of the
     // logical one; an odd logical extent must be static.
     bool packed =
@@ -112,12 +115,13 @@ struct ResultGroups {
 
 /// Groups of the result of `op`, if it names any. `starts` offsets have one
 /// entry more than there are groups, which keeps the bound.
-std::optional<ResultGroups> getResultGroups(Extents &extents, Operation *op) {
+std::optional<ResultGroups> getResultGroups(Extents &extents, Operation *op,
+                                            bool transposed) {
   return TypeSwitch<Operation *, std::optional<ResultGroups>>(op)
       .Case([&](MatmulOp matmul) -> std::optional<ResultGroups> {
         if (!matmul.getGroups())
           return std::nullopt;
-        return ResultGroups{extents.dim(matmul.getGroups(), 0), 0};
+        return ResultGroups{extents.dim(matmul.getGroups(), 0), transposed};
       })
       .Case<QuantizeOp, RelayoutScalesOp>(
           [&](auto grouped) -> std::optional<ResultGroups> {
@@ -132,7 +136,8 @@ std::optional<ResultGroups> getResultGroups(Extents &extents, Operation *op) {
 /// Storage extents of the scales of a result of the given logical shape.
 SmallVector<OpFoldResult> getScaleShape(Extents &extents, Operation *op,
                                         ScaledType type,
-                                        ArrayRef<OpFoldResult> logical) {
+                                        ArrayRef<OpFoldResult> logical,
+                                        bool transposed) {
   Builder &builder = extents.builder;
   SmallVector<OpFoldResult> shape(logical);
   AffineExpr size = builder.getAffineDimExpr(0);
@@ -141,7 +146,7 @@ SmallVector<OpFoldResult> getScaleShape(Extents &extents, Operation *op,
       extents.ceilDiv(shape[type.getAxis()], type.getBlockSize());
   std::optional<ResultGroups> starts;
   if (type.getGroupStart() != GroupStart::Whole)
-    starts = getResultGroups(extents, op);
+    starts = getResultGroups(extents, op, transposed);
   // Scales of each group along the blocks are padded to 4, and a group may end
   // in a block that is not full.
   bool cutsBlocks = starts && starts->ragged == type.getAxis();
@@ -195,16 +200,11 @@ Value fill(OpBuilder &builder, Location loc, Value tensor) {
 }
 } // namespace
 
-StorageDestinations
-nvfp4::gsg::createStorageDestinations(OpBuilder &builder, Operation *op,
-                                      ArrayRef<SmallVector<Value>> segments) {
+StorageDestinations nvfp4::gsg::createStorageDestinations(
+    OpBuilder &builder, Operation *op, ScaledType type,
+    ArrayRef<SmallVector<Value>> segments, bool transposed) {
   Location loc = op->getLoc();
   Extents extents{builder, loc};
-  ScaledType type;
-  for (Type result : op->getResultTypes())
-    if (auto scaled = dyn_cast<ScaledType>(result))
-      type = scaled;
-
   if (type.isCoded()) {
     // Of the extents only the number of matrices may be dynamic.
     auto empty = [&](ArrayRef<int64_t> shape, Type element) {
@@ -220,7 +220,7 @@ nvfp4::gsg::createStorageDestinations(OpBuilder &builder, Operation *op,
   }
 
   SmallVector<OpFoldResult> logical =
-      getLogicalShape(extents, op, type, segments);
+      getLogicalShape(extents, op, type, segments, transposed);
   SmallVector<OpFoldResult> valueShape(logical);
   if (type.isFP4())
     valueShape.back() = extents.ceilDiv(valueShape.back(), 2);
@@ -232,7 +232,7 @@ nvfp4::gsg::createStorageDestinations(OpBuilder &builder, Operation *op,
       destinations.values = fill(builder, loc, destinations.values);
   }
   destinations.scales = tensor::EmptyOp::create(
-      builder, loc, getScaleShape(extents, op, type, logical),
+      builder, loc, getScaleShape(extents, op, type, logical, transposed),
       type.getScaleElementType());
   // Tiles of a layout may hold padding that no row writes.
   if (leavesRows(op) || type.getLayout() != ScaleLayout::Linear ||

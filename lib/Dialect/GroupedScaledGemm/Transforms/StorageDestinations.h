@@ -24,13 +24,14 @@ struct StorageDestinations {
   ScaledType type;
 };
 
-/// Creates destinations for the scaled result of `op`. `segments` are the
-/// operand segments of the op in storage form; they give the dynamic extents.
-/// Elements that the op may leave unwritten are zero (values) and finite
-/// (scales).
+/// Creates destinations for a result of `op` of type `type`, which is of the
+/// transposed matrices with `transposed`. `segments` are the operand segments
+/// of the op in storage form; they give the dynamic extents. Elements that the
+/// op may leave unwritten are zero (values) and finite (scales).
 StorageDestinations createStorageDestinations(
-    mlir::OpBuilder &builder, mlir::Operation *op,
-    llvm::ArrayRef<llvm::SmallVector<mlir::Value>> segments);
+    mlir::OpBuilder &builder, mlir::Operation *op, ScaledType type,
+    llvm::ArrayRef<llvm::SmallVector<mlir::Value>> segments,
+    bool transposed = false);
 
 } // namespace nvfp4::gsg
 

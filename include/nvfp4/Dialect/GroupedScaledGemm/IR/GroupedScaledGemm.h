@@ -34,9 +34,6 @@
 #define GET_TYPEDEF_CLASSES
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmTypes.h.inc"
 
-#define GET_OP_CLASSES
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmOps.h.inc"
-
 namespace nvfp4::gsg {
 
 /// One block-scaled operand: a value of type `scaled`, or values and scales in
@@ -50,6 +47,26 @@ struct ScaledOperand {
   ScaledType type;
   bool isStorageForm() const { return static_cast<bool>(scales); }
 };
+
+/// One of the `copies` of a product and its operands. In value form `out` has
+/// a type only.
+struct ProductCopy {
+  CopyAttr attr;
+  /// Null if absent.
+  mlir::Value globalScale, seed;
+  ScaledOperand out;
+  /// True if blocks lie along the columns of the product's result.
+  bool hasBlocksAlongColumns() const {
+    return out.type.isKMajor() != attr.getTransposed();
+  }
+};
+
+} // namespace nvfp4::gsg
+
+#define GET_OP_CLASSES
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmOps.h.inc"
+
+namespace nvfp4::gsg {
 
 /// Pairs operands, scales and types of one operand group. `types` is null in
 /// value form.

@@ -185,6 +185,27 @@ def Gsg_HadamardAttr : Gsg_Attr<"Hadamard", "hadamard"> {
   let genVerifyDecl = 1;
 }
 
+def Gsg_CopyAttr : Gsg_Attr<"Copy", "copy"> {
+  let summary = "a further quantised result of a product";
+  let description = [{
+    How the numbers of a product's result become one of its `copies`: the
+    quantiser; a transform before it; whether the copy is of the transposed
+    matrices; whether the copy has a `global_scale`. Programs write these in the
+    clause `copies`.
+
+    ```
+    #grouped_scaled_gemm.copy<quantizer = <te>>
+    #grouped_scaled_gemm.copy<quantizer = <te, rounding = stochastic>, hadamard = <normalized>, transposed = true, has_global_scale = true>
+    ```
+  }];
+  let parameters = (ins
+    "QuantizerAttr":$quantizer,
+    OptionalParameter<"HadamardAttr">:$hadamard,
+    DefaultValuedParameter<"bool", "false">:$transposed,
+    DefaultValuedParameter<"bool", "false">:$has_global_scale);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Gsg_StrategyAttr : Gsg_Attr<"Strategy", "strategy"> {
   let summary = "how a target executes a product";
   let description = [{

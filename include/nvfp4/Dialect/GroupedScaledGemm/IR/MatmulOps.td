@@ -38,6 +38,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     y   = y * prob[m]                         (at `post_activation`)
     out[m,n] = y, rounded to the element type or quantised by `quantizer`
     amax_out[g] = max |y| over the group
+    copies: out, or y without outs, each quantised by a quantiser of its own
     ```
 
     `lhs` may be bf16 or f16 without scales. `rhs` holds one `[N, K]` matrix a
@@ -58,6 +59,14 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     lies outside every group is zero); in storage form values and scales have
     destinations. `global_scale` is the second-level scale of the quantiser,
     scalar or `[G]`.
+
+    `copies` are further quantised results, each with its own format, layout and
+    quantiser. They hold the numbers of `outs`; without `outs`, or if it is
+    quantised, those of y in f32. A copy is to the bit what `quantize` with the
+    same clauses makes of these numbers, within the groups of the product.
+    `transposed` exchanges rows and columns: blocks of a K-major copy then lie
+    along the rows of each group, as the products of gradients read them. A
+    product with copies may have no `outs`.
 
     Groups may be empty; with K = 0 `acc` is zero. Rows outside every group are
     never written (`tail = preserve`) or written as zero (`tail = zero`).
@@ -100,6 +109,23 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
           outs(%init : tensor<?x2880xbf16>) -> tensor<?x2880xbf16>
       return %y : tensor<?x2880xbf16>
     }
+
+    !rows = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+    !columns = !grouped_scaled_gemm.scaled<64x?, nvfp4>
+    func.func @both(%x: !grouped_scaled_gemm.scaled<?x128, nvfp4>,
+                    %w: !grouped_scaled_gemm.scaled<4x64x128, nvfp4>,
+                    %ends: tensor<4xi32>, %s: f32, %seed: i64)
+        -> (!rows, !columns) {
+      %r:2 = grouped_scaled_gemm.matmul <ragged_rows, ends, align = 16>
+          groups(%ends : tensor<4xi32>)
+          lhs(%x : !grouped_scaled_gemm.scaled<?x128, nvfp4>)
+          rhs(%w : !grouped_scaled_gemm.scaled<4x64x128, nvfp4>)
+          copies(<te> global_scale(%s : f32),
+                 <te, rounding = stochastic> transposed hadamard = <normalized>
+                     global_scale(%s : f32) seed(%seed))
+          -> !rows, !columns
+      return %r#0, %r#1 : !rows, !columns
+    }
     ```
   }];
   let arguments = (ins
@@ -128,6 +154,9 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     OptionalAttr<Gsg_QuantizerAttr>:$quantizer,
     Arg<Optional<Gsg_F32OrShaped>, "scalar or [G]">:$global_scale,
     Arg<Optional<I64>, "seed of stochastic rounding">:$seed,
+    OptionalAttr<TypedArrayAttrBase<Gsg_CopyAttr, "array of copies">>:$copies,
+    Arg<Variadic<Gsg_F32OrShaped>, "scalar or [G], of copies">:$copy_global_scales,
+    Arg<Variadic<I64>, "seeds of copies">:$copy_seeds,
     DefaultValuedAttr<Gsg_MathModeAttr, "MathMode::Strict">:$math,
     DefaultValuedAttr<Gsg_TailModeAttr, "TailMode::Preserve">:$tail,
     DefaultValuedAttr<Gsg_DeterminismAttr,
@@ -139,7 +168,10 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     Arg<Optional<Gsg_AnyShaped>, "destination of y, or of its values">:$out,
     Arg<Optional<Gsg_AnyShaped>, "destination of the scales of y">:$out_scales,
     OptionalAttr<ArrayAttr>:$out_types,
-    Arg<Optional<Gsg_F32Shaped>, "[G]">:$amax_out);
+    Arg<Optional<Gsg_F32Shaped>, "[G]">:$amax_out,
+    Arg<Variadic<Gsg_AnyShaped>, "destinations of copies' values">:$copy_outs,
+    Arg<Variadic<Gsg_AnyShaped>, "destinations of copies' scales">:$copy_out_scales,
+    OptionalAttr<ArrayAttr>:$copy_types);
   let results = (outs Variadic<Gsg_ScaledOrTensor>:$results);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
@@ -167,6 +199,10 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     (`outs` `(` custom<OptionalScaledOperand>($out, type($out), $out_scales,
                               type($out_scales), $out_types)^ `)`)?
     (`amax_outs` `(` $amax_out^ `:` type($amax_out) `)`)?
+    (`copies` `(` custom<Copies>($copies, $copy_global_scales,
+                                 type($copy_global_scales), $copy_seeds,
+                                 $copy_outs, type($copy_outs), $copy_out_scales,
+                                 type($copy_out_scales), $copy_types)^ `)`)?
     attr-dict (`->` type($results)^)?
   }];
   let extraClassDeclaration = destinationDeclaration # [{
@@ -179,6 +215,8 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     ActivationAttr getActivationOrIdentity();
     /// The scaled type of a quantised result, or null.
     ScaledType getQuantizedType();
+    /// The copies with their operands; a copy without scaled type is malformed.
+    ::llvm::SmallVector<ProductCopy> getCopyList();
     /// Number of groups; dynamic if only known where the op runs.
     int64_t getNumGroups();
     /// Columns of the product (rows of each weight matrix).
