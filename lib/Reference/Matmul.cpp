@@ -35,7 +35,12 @@ private:
   llvm::Error makeDestinations();
   llvm::Error runGroup(int64_t group);
   llvm::Error runRow(const EpiloguePlace &at, llvm::ArrayRef<Real> acc);
-  llvm::Error writeQuantized(std::vector<Value> &results);
+  /// y as `type`, within the groups of the product.
+  llvm::Expected<ScaledValue>
+  quantizeResult(const gsg::ScaledOperand &out, gsg::QuantizerAttr quantizer,
+                 mlir::Value globalScale, mlir::Value seed,
+                 bool isTransposed = false, gsg::HadamardAttr hadamard = {});
+  llvm::Error appendCopies(std::vector<Value> &results);
 
   int64_t rowsOf(int64_t group) const {
     return kind == GroupingKind::RaggedRows || kind == GroupingKind::Masked
@@ -233,9 +238,15 @@ llvm::Error MatmulEvaluation::makeDestinations() {
     if (!t)
       return t.takeError();
     y = std::move(*t);
-  } else {
-    if (!op.getOut())
+  } else if (!op.getOut()) {
+    // matmul_c33
+    if (!op.getCopies())
       return makeError("expected a destination");
+    llvm::Expected<Tensor> t = evaluator.allocate(Element::F32, shape);
+    if (!t)
+      return t.takeError();
+    y = std::move(*t);
+  } else {
     llvm::Expected<Tensor> t = start(op.getOut(), outputColumns, "outs");
     if (!t)
       return t.takeError();
@@ -318,40 +329,77 @@ llvm::Error MatmulEvaluation::runGroup(int64_t group) {
   return llvm::Error::success();
 }
 
-llvm::Error MatmulEvaluation::writeQuantized(std::vector<Value> &results) {
+llvm::Expected<ScaledValue> MatmulEvaluation::quantizeResult(
+    const gsg::ScaledOperand &out, gsg::QuantizerAttr quantizer,
+    mlir::Value globalScale, mlir::Value seed, bool isTransposed,
+    gsg::HadamardAttr hadamard) {
   // The groups of the result; with ragged K each has a matrix of its own.
   ResolvedGroups resultGroups = groups;
   if (kind == GroupingKind::RaggedK)
     resultGroups = {GroupingKind::Batched, {}};
+  else if (kind == GroupingKind::RaggedRows && isTransposed)
+    resultGroups.kind = GroupingKind::RaggedK;
   llvm::Expected<ScaledValue> target =
-      evaluator.allocateScaled(quantized, resultGroups);
+      evaluator.allocateScaled(out.type, resultGroups);
   if (!target)
     return target.takeError();
-  bool zeroTail = op.getTail() == gsg::TailMode::Zero;
-  if (op.getOut()) {
-    llvm::Expected<ScaledValue> out =
-        makeScaled(quantized, evaluator.tensor(op.getOut()),
-                   evaluator.tensor(op.getOutScales()));
-    if (!out)
-      return out.takeError();
-    out->groups = target->groups;
-    if (zeroTail) {
-      out->data = Tensor::zeros(out->data.element(), out->data.shape());
-      out->scales = Tensor::zeros(out->scales.element(), out->scales.shape());
+  if (out.data) {
+    llvm::Expected<ScaledValue> stored = makeScaled(
+        out.type, evaluator.tensor(out.data), evaluator.tensor(out.scales));
+    if (!stored)
+      return stored.takeError();
+    stored->groups = target->groups;
+    if (op.getTail() == gsg::TailMode::Zero) {
+      stored->data =
+          Tensor::zeros(stored->data.element(), stored->data.shape());
+      stored->scales =
+          Tensor::zeros(stored->scales.element(), stored->scales.shape());
     }
-    target = std::move(out);
+    target = std::move(stored);
   }
   target->hasScalesOutside = true;
   if (llvm::Error error =
-          evaluator.quantizeInto(y, *target, resultGroups, *op.getQuantizer(),
-                                 op.getGlobalScale(), op.getSeed()))
+          evaluator.quantizeInto(y, *target, resultGroups, quantizer,
+                                 globalScale, seed, isTransposed, hadamard))
     return error;
-  if (op.getOut()) {
-    results.emplace_back(target->data);
-    results.emplace_back(target->scales);
-  } else {
-    results.emplace_back(std::move(*target));
+  return target;
+}
+
+llvm::Error MatmulEvaluation::appendCopies(std::vector<Value> &results) {
+  std::vector<Value> scales;
+  for (gsg::ProductCopy copy : op.getCopyList()) {
+    llvm::SmallVector<int64_t> shape = rowShape;
+    shape.push_back(outputColumns);
+    // copies_c5
+    if (int64_t block = copy.out.type.getBlockSize();
+        copy.hasBlocksAlongColumns() && outputColumns % block != 0)
+      return makeError("expected columns of a copy to be a multiple of the "
+                       "block size " +
+                       llvm::Twine(block) +
+                       ", but got N_out = " + llvm::Twine(outputColumns));
+    if (copy.attr.getTransposed())
+      std::swap(shape[shape.size() - 2], shape.back());
+    // copies_c2
+    for (auto [known, extent] :
+         llvm::zip_equal(copy.out.type.getShape(), shape))
+      if (!mlir::ShapedType::isDynamic(known) && known != extent)
+        return makeError("expected an extent of a copy to be " +
+                         llvm::Twine(extent) + ", but got " +
+                         llvm::Twine(known));
+    copy.out.type = copy.out.type.withShape(shape);
+    llvm::Expected<ScaledValue> value = quantizeResult(
+        copy.out, copy.attr.getQuantizer(), copy.globalScale, copy.seed,
+        copy.attr.getTransposed(), copy.attr.getHadamard());
+    if (!value)
+      return value.takeError();
+    if (!copy.out.data) {
+      results.emplace_back(std::move(*value));
+      continue;
+    }
+    results.emplace_back(value->data);
+    scales.emplace_back(value->scales);
   }
+  llvm::append_range(results, scales);
   return llvm::Error::success();
 }
 
@@ -403,13 +451,24 @@ llvm::Error MatmulEvaluation::run() {
   if (op.getPreactOut())
     results.emplace_back(std::move(preact));
   if (quantized) {
-    if (llvm::Error error = writeQuantized(results))
-      return error;
-  } else {
-    results.emplace_back(std::move(y));
+    llvm::Expected<ScaledValue> value =
+        quantizeResult({op.getOut(), op.getOutScales(), quantized},
+                       *op.getQuantizer(), op.getGlobalScale(), op.getSeed());
+    if (!value)
+      return value.takeError();
+    if (op.getOut()) {
+      results.emplace_back(value->data);
+      results.emplace_back(value->scales);
+    } else {
+      results.emplace_back(std::move(*value));
+    }
+  } else if (op.getOut()) {
+    results.emplace_back(y);
   }
   if (op.getAmaxOut())
     results.emplace_back(std::move(amax));
+  if (llvm::Error error = appendCopies(results))
+    return error;
   if (op->getNumResults() != results.size())
     return makeError("expected tensors, but got memrefs");
   evaluator.setResults(op, std::move(results));

@@ -28,6 +28,7 @@ public:
   void groups();
   void terms();
   void results();
+  void copies();
 
 private:
   /// `[M, columns]` with the group in front where the form has one.
@@ -149,8 +150,11 @@ void MatmulChecks::results() {
   product("matmul_c30", "preact_outs", op.getPreactOut(), columns, "N");
   check.shape("matmul_c31", "amax_outs", op.getAmaxOut(), {{"G", numGroups}});
   ScaledType quantized = op.getQuantizedType();
-  if (!quantized)
-    return product("matmul_c25", "outs", op.getOut(), outputColumns, "N_out");
+  if (!quantized) {
+    if (op.getOut())
+      product("matmul_c25", "outs", op.getOut(), outputColumns, "N_out");
+    return;
+  }
   if (quantized.isKMajor())
     check.multiple("matmul_c29", "N_out of the quantised result", outputColumns,
                    quantized.getBlockSize());
@@ -169,12 +173,42 @@ void MatmulChecks::results() {
     check.scaleRoom("outs", out, shape, op.getGrouping(), op.getGroups(), 0);
 }
 
+void MatmulChecks::copies() {
+  for (auto [i, copy] : llvm::enumerate(op.getCopyList())) {
+    std::string name = "copy #" + std::to_string(i);
+    ScaledType type = copy.out.type;
+    bool isTransposed = copy.attr.getTransposed();
+    SmallVector<Extent, 3> shape;
+    if (type.getRank() == 3)
+      shape.push_back(numGroups);
+    shape.append({rows, outputColumns});
+    if (copy.hasBlocksAlongColumns())
+      check.multiple("copies_c5", "N_out of " + name, outputColumns,
+                     type.getBlockSize());
+    if (isTransposed)
+      std::swap(shape[shape.size() - 2], shape.back());
+    for (auto [d, extent] : llvm::enumerate(shape))
+      if (!type.isDynamicDim(static_cast<unsigned>(d)))
+        check.equal("copies_c2", "dimension " + Twine(d) + " of " + name,
+                    check.constant(type.getDimSize(static_cast<unsigned>(d))),
+                    extent);
+    check.perGroup("copies_c3", "global_scale of " + name, copy.globalScale,
+                   numGroups);
+    check.globalScale(copy.globalScale, shape);
+    check.storage(name, copy.out, shape);
+    if (form.cutsRows())
+      check.scaleRoom(name, copy.out, shape, op.getGrouping(), op.getGroups(),
+                      isTransposed);
+  }
+}
+
 void checks::emitMatmulChecks(CheckBuilder &check, MatmulOp op) {
   MatmulChecks checks(check, op);
   checks.factors();
   checks.groups();
   checks.terms();
   checks.results();
+  checks.copies();
 }
 
 void checks::emitMatmulListChecks(CheckBuilder &check, MatmulListOp op) {
