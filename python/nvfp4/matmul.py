@@ -7,6 +7,7 @@ Rows may also be numbers of bf16 or f16, without scales (weight-only quantisatio
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Union
 
@@ -16,18 +17,18 @@ from . import _dlpack
 from ._calls import DIALECT, FLOATS, Call
 from ._launcher import HostLauncher
 from ._repeats import repeat
-from ._scalars import check_count, float32s
+from ._scalars import check_count, check_flag, float32s
 from .compiler import Program
-from .errors import ArgumentError, DataError, check_keywords
-from .options import ActivationLike, GateLike, QuantizerLike, activation_of, gate_of, quantizer_of, word_of
-from .quantization import scaled_destination, stored_scales
-from .tensors import Grouping, ScaledTensor, dense
+from .errors import ArgumentError, DataError, check_keywords, check_one_of
+from .options import ActivationLike, GateLike, Hadamard, QuantizerLike, activation_of, gate_of, quantizer_of, word_of
+from .quantization import scaled_destination, stored_scales, write_hadamard
+from .tensors import FORMATS, Grouping, ScaledTensor, dense
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["grouped_matmul", "Lhs", "MatmulOptions", "MatmulResult", "MatmulPlan", "plan_matmul",
-           "Strategy"]
+__all__ = ["grouped_matmul", "Lhs", "MatmulCopies", "MatmulOptions", "MatmulResult", "MatmulPlan", "QuantizedCopy",
+           "plan_matmul", "Strategy"]
 
 #: Rows of a product: scaled, or numbers of bf16, f16 or f32 (numpy with ml_dtypes, or any DLPack tensor of the CPU).
 Lhs = Union[ScaledTensor, np.ndarray, Any]
@@ -42,6 +43,34 @@ class MatmulResult(NamedTuple):
     out: Any
     preact: np.ndarray | None
     amax: np.ndarray | None
+
+
+class MatmulCopies(NamedTuple):
+    """What :func:`grouped_matmul` returns when asked for copies; ``out`` is None if there is no result beside them."""
+
+    out: Any
+    preact: np.ndarray | None
+    amax: np.ndarray | None
+    copies: tuple[ScaledTensor, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class QuantizedCopy:
+    """A further quantised result of :func:`grouped_matmul`: what :func:`nvfp4.quantize` makes of the product with the same
+    options. ``transposed`` exchanges rows and columns, ``[N, R]`` (``[G, N, M]`` if batched or ragged in K): its blocks then
+    lie along the rows of each group, as products of gradients read them. ``format`` is by default that of ``lhs``, or of
+    ``rhs`` where that has none. ``out`` is a destination; without it, what lies outside the groups is zero."""
+
+    format: str | None = None
+    quantizer: QuantizerLike | None = None
+    transposed: bool = False
+    hadamard: Hadamard | None = None
+    global_scale: Any = None
+    seed: int | None = None
+    layout: str = "linear"
+    starts: str = "whole"
+    axis: int = -1
+    out: ScaledTensor | None = None
 
 
 class MatmulPlan:
@@ -124,6 +153,7 @@ class MatmulOptions(TypedDict, total=False):
     dtype: Any
     preact: Any
     amax: Any
+    copies: Sequence[QuantizedCopy]
     math: str | None
     tail: str | None
     determinism: str | None
@@ -194,7 +224,8 @@ def _lhs_of(value: Lhs, rhs: Any) -> ScaledTensor | np.ndarray:
 
 # The operands of the dialect's matmul in the order in which it has them.
 _MATMUL = ("groups", "lhs", "lhs.scales", "rhs", "rhs.scales", "alpha", "bias", "prob", "beta", "addend", "activation_params",
-           "row", "column", "group", "global_scale", "seed", "preact", "out", "out.scales", "amax")
+           "row", "column", "group", "global_scale", "seed", "copies.global_scale", "copies.seed", "preact", "out", "out.scales",
+           "amax", "copies", "copies.scales")
 
 
 class _Builder:
@@ -264,6 +295,40 @@ class _Builder:
         self.call.write(f" {keyword}({', '.join(names)} : {', '.join(types)})", keyword)
 
 
+    def copies(self, copies: Sequence[QuantizedCopy], shape: tuple[int, ...]) -> tuple[ScaledTensor, ...]:
+        """The clause of copies of a result of ``shape``, and their destinations."""
+        results = []
+        for i, copy in enumerate(copies):
+            name = f"copies[{i}]"
+            if not isinstance(copy, QuantizedCopy):
+                raise ArgumentError(f"expected {name} as nvfp4.QuantizedCopy, but got {type(copy).__name__}")
+            source = copy.out or (self.lhs if isinstance(self.lhs, ScaledTensor) else self.rhs[0])
+            fmt = copy.format or source.format
+            check_one_of(f"{name}.format", fmt, FORMATS)
+            self.call.write(f"{', ' if i else ' copies('}{quantizer_of(copy.quantizer, fmt)}", name)
+            if check_flag(f"{name}.transposed", copy.transposed):
+                self.call.write(" transposed", name)
+            write_hadamard(self.call, copy.hadamard, name)
+            if copy.global_scale is not None:
+                operand = self.call.floats(f"copy{i}_global_scale", copy.global_scale, f"{name}.global_scale")
+                self.call.write(f" global_scale({operand})", name)
+            if copy.seed is not None:
+                self.call.scalar(f"copy{i}_seed", copy.seed, "i64", f"{name}.seed")
+                self.call.write(f" seed(%copy{i}_seed)", name)
+            groups = self.grouping if self.grouping.kind == "ragged_rows" else None
+            wanted = shape
+            if copy.transposed:
+                wanted = (*shape[:-2], shape[-1], shape[-2])
+                groups = dataclasses.replace(groups, kind="ragged_k") if groups else None
+            scales = stored_scales(wanted, fmt, copy.layout, copy.starts, copy.axis, groups)
+            out = scaled_destination(copy.out, wanted, fmt, copy.layout, copy.starts, copy.axis, scales)
+            self.call.write(f" outs({self.call.scaled(f'copy{i}', out, name)})", name)
+            results.append(out)
+        if results:
+            self.call.write(")", "copies")
+        return tuple(results)
+
+
 def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None, *,
                 alpha: Any = None, beta: Any = None, addend: Any = None, bias: Any = None, prob: Any = None,
                 prob_at: str | None = None, activation: ActivationLike | None = None,
@@ -271,8 +336,8 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
                 group: Sequence[Any] = (), epilogue: str | None = None, quantizer: QuantizerLike | None = None,
                 out_format: str | None = None, out_layout: str | None = None, out_starts: str | None = None,
                 out_axis: int | None = None, global_scale: Any = None, seed: int | None = None, out: Any = None,
-                dtype: Any = None, preact: Any = None, amax: Any = None, math: str | None = None,
-                tail: str | None = None, determinism: str | None = None, strategy: Strategy | None = None,
+                dtype: Any = None, preact: Any = None, amax: Any = None, copies: Sequence[QuantizedCopy] = (),
+                math: str | None = None, tail: str | None = None, determinism: str | None = None, strategy: Strategy | None = None,
                 expected_rows: int | None = None, target: str = "cpu", device: str | None = None) -> MatmulPlan:
     """:func:`grouped_matmul` with its arguments bound, not yet computed."""
     grouping = dense() if grouping is None else grouping
@@ -326,13 +391,17 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
         scales = stored_scales(y_shape, fmt, layout, starts, axis, by_group)
         out = scaled_destination(out, y_shape, fmt, layout, starts, axis, scales)
         b.call.write(f" outs({b.call.scaled('out', out)})", "out")
-    else:
+    elif not len(copies) or out is not None or dtype is not None:
         out = _dlpack.destination(out, y_shape, dtype)
         b.tensor("outs", out, writes=True, name="out")
     amax = _make(amax, (count,))
     b.tensor("amax_outs", amax, ("f32",), writes=True, name="amax")
+    results = b.copies(copies, y_shape)
     write_attributes(b.call, target, math, tail, determinism, strategy, expected_rows)
-    result = out if preact is None and amax is None else MatmulResult(out, preact, amax)
+    if results:
+        result: Any = MatmulCopies(out, preact, amax, results)
+    else:
+        result = out if preact is None and amax is None else MatmulResult(out, preact, amax)
     return MatmulPlan(b.call, result, target, device)
 
 
@@ -384,12 +453,15 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
       default, float16, bfloat16) full of zeros. Rows of no group are not written, or with ``tail="zero"`` written as zero
     - ``quantizer``, ``out_format``, ``out_layout``, ``out_starts``, ``out_axis``, ``global_scale`` (number or ``[G]``),
       ``seed``: a quantised result
+    - ``copies``: further quantised results, :class:`QuantizedCopy` each, of the numbers of ``out``; without ``out``, ``dtype``
+      and quantiser they are the only results, of the product in float32
     - ``preact``: True, a type, or a destination ``[.., N]`` for z; ``amax``: True or a destination ``[G]`` for max |y|
     - ``math``: ``strict`` or ``fast``; ``determinism``: ``deterministic``, ``batch_invariant``, ``relaxed``;
       ``strategy``: how a GPU tiles, for targets that are one; ``expected_rows``: a hint for its choice; ``target``,
       ``device``: as for :func:`compile`
 
-    Returns the array or ScaledTensor ``out``, or a :class:`MatmulResult` with ``preact`` or ``amax``; arrays are tensors of torch
+    Returns the array or ScaledTensor ``out``, or a :class:`MatmulResult` with ``preact`` or ``amax``, or with ``copies`` a
+    :class:`MatmulCopies`; arrays are tensors of torch
     where ``lhs`` is one. Compiled once for
     each combination of options and types; sizes and offsets are data. Raises ArgumentError for what is no tensor of the
     right kind, CompileError for options that do not go together, DataError for offsets out of range, and TypeError for
@@ -402,6 +474,9 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
     result = repeat("grouped_matmul", ("lhs", "rhs", "grouping", *options), (lhs, rhs, grouping, *options.values()), state)
     if isinstance(result, (ScaledTensor, np.ndarray)) and isinstance(lhs, (ScaledTensor, np.ndarray)):
         return result
+    if isinstance(result, MatmulCopies):
+        arrays = [each if isinstance(each, ScaledTensor) or each is None else _dlpack.like(each, lhs) for each in result[:3]]
+        return MatmulCopies(*arrays, result.copies)
     if isinstance(result, MatmulResult):
         return MatmulResult(*(each if isinstance(each, ScaledTensor) else _dlpack.like(each, lhs) for each in result))
     return result if isinstance(result, ScaledTensor) else _dlpack.like(result, lhs)

@@ -123,7 +123,7 @@ def quantize_call(x: Any, format: str = "nvfp4", quantizer: QuantizerLike | None
     call.write(f"{DIALECT}.quantize ")
     call.write(str(quant), "quantizer")
     call.write(f"({call.memref('x', array, 'x', FLOATS)})", "x")
-    _write_hadamard(call, hadamard)
+    write_hadamard(call, hadamard)
     _write_groups(call, groups, global_scale)
     if seed is not None:
         call.scalar("seed", seed, "i64")
@@ -144,7 +144,7 @@ def amax(x: Any, *, hadamard: Hadamard | None = None, transposed: bool = False, 
         raise ArgumentError(f"expected x of shape [M, N] or [G, M, N], but got {array.shape}")
     call = Call("amax")
     call.write(f"{DIALECT}.amax({call.memref('x', array, 'x', FLOATS)})", "x")
-    _write_hadamard(call, hadamard)
+    write_hadamard(call, hadamard)
     result = _dlpack.destination(out, array.shape[:-2], np.float32)
     call.write(f" outs({call.memref('out', result, 'out', ('f32',), writes=True)})", "out")
     call.write(" {transposed}" if check_flag("transposed", transposed) else "", "transposed")
@@ -152,12 +152,14 @@ def amax(x: Any, *, hadamard: Hadamard | None = None, transposed: bool = False, 
     return result if out is not None or result.ndim else np.float32(result)
 
 
-def _write_hadamard(call: Call, hadamard: Hadamard | None) -> None:
+def write_hadamard(call: Call, hadamard: Hadamard | None, argument: str = "") -> None:
+    """The clause of a transform; ``argument`` is where the caller gave it, if not as ``hadamard``."""
     if hadamard is None:
         return
     if not isinstance(hadamard, Hadamard):
-        raise ArgumentError(f"expected hadamard of type nvfp4.Hadamard or None, but got {hadamard!r}")
-    call.write(f" hadamard = {hadamard}", "hadamard")
+        name = f"{argument}.hadamard" if argument else "hadamard"
+        raise ArgumentError(f"expected {name} of type nvfp4.Hadamard or None, but got {hadamard!r}")
+    call.write(f" hadamard = {hadamard}", argument or "hadamard")
 
 
 def dequantize(x: ScaledTensor, *, global_scale: Any = None, dtype: Any = None, groups: Grouping | None = None,
