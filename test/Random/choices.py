@@ -77,6 +77,13 @@ MATMUL = {
     "expected_rows": ["none", "1", "500"],
     "before": ["none", "quantize", "relayout", "matmul"],
     "after": ["none", "glu", "quantize", "dequantize", "matmul"],
+    # A further quantised result: as it is, transposed, or with blocks across rows.
+    "copy": ["none"] + QUANTIZED,
+    "copy_form": ["rows", "columns", "across"],
+    "copy_mode": ["plain", "flush", "stochastic", "two_d", "hadamard"],
+    "copy_layout": ["linear", "blocked", "blocked_8x4"],
+    "copy_starts": ["whole", "compact", "upper_bound"],
+    "copy_global": ["none", "scalar", "group"],
 }
 
 LIST = {

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Epilogue and results of a random product, and the whole function."""
 
+import dataclasses
+
 import numpy as np
 
 import chain
@@ -13,6 +15,11 @@ from program import PARAMETERS, REGION, Builder, Program, powers, quarters
 from writer import DIALECT, Inexpressible, scaled_type, storage_types
 
 SEED = 0x5EED
+#: Of copies, which are other numbers than the result.
+COPY_SEED = -0x5EED0000DEED
+SIGNS = 0x5A31
+MODES = {"plain": "", "flush": ", neg_zero = flush", "stochastic": ", rounding = stochastic", "two_d": ", two_d",
+         "hadamard": ""}
 
 
 class Function(Builder):
@@ -88,19 +95,21 @@ class Function(Builder):
             text += " " + REGION.format(arguments=", ".join(f"%{n}: f32" for n in names))
         return text
 
+    def global_scale(self, name, kind):
+        """The clause of a second-level scale, a fact of this name."""
+        if kind == "none":
+            return ""
+        shape = () if kind == "scalar" else (len(self.groups),)
+        array = self.fact(name, np.abs(powers(self.rng, *shape, low=-2, high=4)) * np.float32(1.5))
+        return " global_scale(" + (self.writer.scalar(name, array) if kind == "scalar" else
+                                   self.writer.tensor(name, [self.g()], "f32", array)) + ")"
+
     def quantizer(self):
         c = self.c
         if ":" not in c["out"]:
             return ""
-        name = c["out"].split(":")[0]
-        mode = {"plain": "", "flush": ", neg_zero = flush", "stochastic": ", rounding = stochastic",
-                "two_d": ", two_d"}[c["out_mode"]]
-        text = f" quantizer = <{name}{mode}>"
-        if c["global"] != "none":
-            shape = () if c["global"] == "scalar" else (len(self.groups),)
-            array = self.fact("global_scale", np.abs(powers(self.rng, *shape, low=-2, high=4)) * np.float32(1.5))
-            text += " global_scale(" + (self.writer.scalar("global_scale", array) if c["global"] == "scalar" else
-                                        self.writer.tensor("global_scale", [self.g()], "f32", array)) + ")"
+        text = f" quantizer = <{c['out'].split(':')[0]}{MODES[c['out_mode']]}>"
+        text += self.global_scale("global_scale", c["global"])
         if c["out_mode"] == "stochastic":
             self.writer.scalar("seed", np.int64(SEED), "i64")
             text += " seed(%seed)"
@@ -141,7 +150,47 @@ class Function(Builder):
             operand = w.tensor("amax", [self.g()], "f32", self.fact("amax", poison((len(self.groups),), "f32")))
             text += f" amax_outs({operand})"
             outs.append(("amax", [w.shaped([self.g()], "f32")], None))
-        return text, outs
+        return text + self.copy(outs), outs
+
+    def copy(self, outs):
+        """The clause of a copy."""
+        c, w = self.c, self.writer
+        if c["copy"] == "none":
+            return ""
+        quantizer, fmt = c["copy"].split(":")
+        info, is_turned = FORMATS[fmt], c["copy_form"] == "columns"
+        text = f" copies(<{quantizer}{MODES[c['copy_mode']]}>" + (" transposed" if is_turned else "")
+        if c["copy_mode"] == "hadamard":
+            text += f" hadamard = <normalized, sign_mask = {SIGNS}>"
+        text += self.global_scale("copy_scale", c["copy_global"])
+        if c["copy_mode"] == "stochastic":
+            w.scalar("copy_seed", np.int64(COPY_SEED), "i64")
+            text += " seed(%copy_seed)"
+        dims, shape, groups = self.out_dims(self.columns), self.out_shape(self.columns), self.groups
+        if self.along_k:
+            groups = batched(len(groups), self.m)
+        if is_turned:
+            if groups.kind == "masked":
+                raise Inexpressible("a transposed copy of masked rows", excluded=True)
+            dims, shape = dims[:-2] + dims[:-3:-1], shape[:-2] + shape[:-3:-1]
+            groups = dataclasses.replace(groups, kind="ragged_k") if groups.kind == "ragged_rows" else groups
+            if groups.kind in ("dense", "batched"):
+                groups = dataclasses.replace(groups, extent=self.columns, counts=[self.columns] * len(groups))
+            if info.is_fp4 and shape[-1] % 2 and dims[-1] == "?" and c["storage"] == "value":
+                raise Inexpressible("an odd M that the type does not say")
+        axis = len(dims) - 2 if c["copy_form"] == "across" else None
+        words = (fmt, c["copy_layout"], c["copy_starts"], axis)
+        if axis is not None and c["copy_layout"] != "linear":
+            raise Inexpressible("column scales in tiles", scaled_type(dims, *words))
+        places = self.facts["copy_places"] = Places(groups, shape, info.block, c["copy_layout"], c["copy_starts"],
+                                                    "columns" if axis is None else "rows")
+        self.facts["copy_shape"] = shape
+        if c["storage"] != "value":
+            values = shape[:-1] + ((ceil_div(shape[-1], 2),) if info.is_fp4 else shape[-1:])
+            stored = [destination(values, shape[-1], info), places.destination(info)]
+            text += f" outs({w.scaled('copy', stored, dims, *words)})"
+        outs.append(("copy", storage_types(w.shell, dims, *words), scaled_type(dims, *words)))
+        return text + ")"
 
     def places(self, shape, block):
         """Of the scales of the result; groups along K have a matrix each."""

@@ -22,6 +22,8 @@ def active_axes(c):
         return out
     if ":" not in c["out"]:
         out -= {"out_axis", "out_layout", "out_starts", "out_mode", "global"}
+    if c["copy"] == "none":
+        out -= {"copy_form", "copy_mode", "copy_layout", "copy_starts", "copy_global"}
     if c["activation"] == "none":
         out -= {"gate", "round"}
     if c["form"] in ("dense", "k_ends", "k_starts"):
@@ -36,7 +38,7 @@ def active_axes(c):
 
 
 #: Axes that say which others matter.
-GOVERNING = ("op", "form", "out", "activation", "lhs")
+GOVERNING = ("op", "form", "out", "activation", "lhs", "copy")
 KINDS = ("refused", "inapplicable", "unreachable")
 
 

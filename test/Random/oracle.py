@@ -10,11 +10,11 @@ import numpy as np
 
 from approximate import (Approximate, compare, geglu_tanh, gelu_tanh, maximum, product as multiply, reglu, silu, square,
                          swiglu)
-from clauses import SEED
+from clauses import COPY_SEED, SEED
 from nvfp4_cases import assert_equal, assert_within, gate_rows, round_to
 from nvfp4_formats import FORMATS, ceil_div, round_up, unpack
 from program import PAIRED
-from quantizers import numbers_of_elements, quantize, uniforms
+from quantizers import numbers_of_elements, quantize, transform, uniforms
 
 OAI = (float(np.float32(1.702)), 1.0, 7.0)
 
@@ -112,6 +112,10 @@ class Oracle:
             z = self.pre_activation(g, index, a.values(), b.values())
             y = self.activate(z, g, index)
             written.append(index)
+            if "copy" in results:
+                self.has_uncertain_codes |= not y.is_exact
+                if y.is_exact:
+                    self.compare_copy(results, g, index, y.value)
             if "preact" in results:
                 compare(results["preact"][index], z, self.c["preact"], f"pre-activation of group {g}")
             if "amax" in results:
@@ -164,6 +168,26 @@ class Oracle:
             assert_equal(codes, wanted, f"codes of group {g}")
             return
         self.compare_dequantized((codes, scales), (wanted, bytes_), info, along_rows, f"group {g}")
+
+    def compare_copy(self, results, g, index, y):
+        """What a quantiser makes of the numbers of the result, or of y where that is quantised."""
+        c, places = self.c, self.facts["copy_places"]
+        y = (y if ":" in c["out"] else round_to(y, c["out"])).astype(np.float32)
+        quantizer, fmt = c["copy"].split(":")
+        along_rows, where = c["copy_form"] == "across", index
+        if c["copy_form"] == "columns":
+            y, where = np.ascontiguousarray(y.T), index[:-1] + (slice(None), index[-1])
+            if self.groups.kind == "ragged_k":
+                where = index
+        if c["copy_mode"] == "hadamard":
+            y = transform(y.T).T if along_rows else transform(y)
+        draws = uniforms(COPY_SEED % 2**64, numbers_of_elements(self.facts["copy_shape"], along_rows)[where]) \
+            if c["copy_mode"] == "stochastic" else None
+        wanted, bytes_ = quantize(y, quantizer, fmt, along_rows=along_rows, factor=self.factor("copy_scale", g),
+                                  mode=c["copy_mode"], draws=draws)
+        codes = unpack(FORMATS[fmt], results["copy"], self.facts["copy_shape"][-1])[where]
+        assert_equal(places.read(results["copy_s"], g), bytes_, f"scales of the copy of group {g}")
+        assert_equal(codes, wanted, f"codes of the copy of group {g}")
 
     def compare_chained(self, results, g, index, y):
         """The result of another operation for y; for an inexact y the interpreter knows more."""

@@ -62,6 +62,19 @@ def numbers_of_elements(shape, along_rows):
     return np.arange(np.prod(shape, dtype=np.int64)).reshape(transposed).swapaxes(-1, -2)
 
 
+def transform(x, signs=0x5A31):
+    """Runs of 16 of each line by a Hadamard matrix with signs, normalised, in f32; after the end of a line are zeros."""
+    padded = np.zeros((x.shape[0], round_up(x.shape[1], 16)), np.float32)
+    padded[:, :x.shape[1]] = x
+    shape = x.shape[0], padded.shape[1] // 16, 16
+    runs = padded.reshape(shape) * np.where(signs >> np.arange(16) & 1, np.float32(-1), np.float32(1))
+    for distance in (1, 2, 4, 8):
+        pairs = runs.reshape(*shape[:2], 8 // distance, 2, distance)
+        runs = np.stack([pairs[..., 0, :] + pairs[..., 1, :], pairs[..., 0, :] - pairs[..., 1, :]], -2)
+        runs = runs.reshape(shape)
+    return (runs * np.float32(0.25)).reshape(padded.shape)[:, :x.shape[1]]
+
+
 def _blocks(x, block):
     padded = np.zeros((x.shape[0], round_up(x.shape[1], block)), x.dtype)
     padded[:, :x.shape[1]] = x
