@@ -33,6 +33,13 @@ nvfp4::warpspec::encodeInstruction(const ScaledInstruction &instruction) {
   return bits;
 }
 
+uint32_t nvfp4::warpspec::encodeInstruction(Type element, int64_t n) {
+  constexpr uint32_t f32 = 1, m = 128;
+  uint32_t format = element.isBF16() ? 1 : 0;
+  return f32 << 4 | format << 7 | format << 10 |
+         static_cast<uint32_t>(n >> 3) << 17 | m >> 4 << 24;
+}
+
 /// Bits 46 to 48 are a constant 1; byte offsets are in units of 16.
 static uint64_t encode(uint64_t strideBytes, uint64_t swizzleCode) {
   return strideBytes / 16 << 32 | uint64_t(1) << 46 | swizzleCode << 61;

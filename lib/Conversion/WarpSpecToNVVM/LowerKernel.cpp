@@ -223,6 +223,7 @@ void nvfp4::warpspec::populateWarpSpecToNVVMConversionPatterns(
   populateTmaToNVVMPatterns(converter, kernels, patterns);
   populateHandOverToNVVMPatterns(converter, kernels, patterns);
   populateTensorCoreToNVVMPatterns(converter, kernels, patterns);
+  populateDecodeCodesToNVVMPatterns(converter, kernels, patterns);
   populateDecodedToNVVMPatterns(converter, kernels, patterns);
   populateFragmentToNVVMPatterns(converter, kernels, patterns);
 }

@@ -133,6 +133,37 @@ struct MmaScaledLowering : KernelPattern<MmaScaledOp> {
     return success();
   }
 };
+
+struct MmaLowering : KernelPattern<MmaOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(MmaOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    AddressBuilder b(rewriter, loc);
+    MemRefType type = op.getB().getType();
+    int64_t n = op.getAcc().getType().getDimSize(1);
+    // Words of tensor memory that one instruction takes of A.
+    constexpr int64_t stepWords = kStepBytes / 4;
+    Value bTile =
+        getDescriptor(b, adaptor.getB(), encodeOperand(getSwizzle(type)));
+    Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+    Value description = b.constant(encodeInstruction(type.getElementType(), n));
+    for (int64_t step = 0; step < op.getStepCount(); ++step) {
+      Value a =
+          b.getPointer(Space::Tensor, b.add(adaptor.getA(), step * stepWords));
+      Value acc = b.getPointer(Space::Tensor, adaptor.getAcc());
+      NVVM::Tcgen05MMAOp::create(
+          rewriter, loc, NVVM::Tcgen05MMAKind::F16, getCtaGroup(false),
+          NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false, acc, a,
+          getStepDescriptor(b, bTile, type, step), description,
+          step == 0 && op.getAccumulate() ? adaptor.getAccumulate() : isTrue,
+          /*scaleInputD=*/Value(), /*disableOutputLane=*/Value());
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -304,7 +335,8 @@ struct ReleaseTmemLowering : KernelPattern<ReleaseTmemOp> {
 void nvfp4::warpspec::populateTensorCoreToNVVMPatterns(
     const TypeConverter &converter, const KernelAnalysis &kernels,
     RewritePatternSet &patterns) {
-  patterns.add<CopyScalesLowering, MmaScaledLowering, TmemLoadLowering,
-               TmemStoreLowering, TmemWaitLowering, ReserveTmemLowering,
-               ReleaseTmemLowering>(converter, patterns.getContext(), kernels);
+  patterns.add<CopyScalesLowering, MmaScaledLowering, MmaLowering,
+               TmemLoadLowering, TmemStoreLowering, TmemWaitLowering,
+               ReserveTmemLowering, ReleaseTmemLowering>(
+      converter, patterns.getContext(), kernels);
 }

@@ -93,4 +93,33 @@ gpu.module @m [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     %s = warpspec.tmem_alloc at(0) : memref<128x4xi32, #warpspec.tmem>
     warpspec.copy_scales %a to %s row(%r) : memref<2x512xi8, #warpspec.smem> to memref<128x4xi32, #warpspec.tmem>
   } shared_bytes(32768) tmem_columns(32) threads(32)
+
+  // Without scales: 0x08200490, A 8 columns and B 2 units further each step; the
+  // fifth step is in the next K block, of 16384 bytes.
+  // CHECK-LABEL: llvm.func @bf16
+  // CHECK-DAG: %[[I:.*]] = arith.constant 136316048 : i32
+  // CHECK-DAG: arith.constant 136 : i32
+  // CHECK-DAG: arith.constant 1024 : i64
+  // CHECK-COUNT-8: nvvm.tcgen05.mma {{.*}}, {{.*}}, {{.*}}, %[[I]], {{.*}}kind = #nvvm.tcgen05_mma_kind<f16>{{.*}} : (!llvm.ptr<6>, !llvm.ptr<6>, i64, i32, i1)
+  // CHECK-NOT: nvvm.tcgen05.mma
+  warpspec.kernel @bf16() {
+    %b = warpspec.smem_alloc at(0) : memref<2x128x64xbf16, #warpspec.smem<128>>
+    %acc = warpspec.tmem_alloc at(0) : memref<128x128xf32, #warpspec.tmem>
+    %a = warpspec.tmem_alloc at(128) : memref<128x64xi32, #warpspec.tmem>
+    warpspec.mma %acc += %a, %b
+        : memref<128x128xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem>, memref<2x128x64xbf16, #warpspec.smem<128>>
+  } shared_bytes(32768) tmem_columns(256) threads(32)
+
+  // N = 16 of f16: 0x08040010.
+  // CHECK-LABEL: llvm.func @f16
+  // CHECK: arith.constant 134479888 : i32
+  // CHECK-COUNT-2: nvvm.tcgen05.mma {{.*}}<f16>
+  // CHECK-NOT: nvvm.tcgen05.mma
+  warpspec.kernel @f16() {
+    %b = warpspec.smem_alloc at(0) : memref<16x32xf16, #warpspec.smem<64>>
+    %acc = warpspec.tmem_alloc at(0) : memref<128x16xf32, #warpspec.tmem>
+    %a = warpspec.tmem_alloc at(16) : memref<128x16xi32, #warpspec.tmem>
+    warpspec.mma %acc += %a, %b
+        : memref<128x16xf32, #warpspec.tmem>, memref<128x16xi32, #warpspec.tmem>, memref<16x32xf16, #warpspec.smem<64>>
+  } shared_bytes(1024) tmem_columns(32) threads(32)
 }

@@ -151,3 +151,93 @@ func.func @lanes(%s: memref<1x512xi8, #warpspec.smem>, %t: memref<64x999xf16, #w
   warpspec.copy_scales %s to %t : memref<1x512xi8, #warpspec.smem> to memref<64x999xf16, #warpspec.tmem>
   return
 }
+
+// -----
+
+func.func @mma_element(%acc: memref<128x16xf32, #warpspec.tmem>, %a: memref<128x64xi32, #warpspec.tmem>, %b: memref<2x16x64xf32, #warpspec.smem<128>>) {
+  // expected-error @below {{expected B as [rows, k] or [k blocks, rows, k] of bf16 or f16, with rows of the bytes of its swizzle, but got 'memref<2x16x64xf32, #warpspec.smem<128>>'}}
+  warpspec.mma %acc += %a, %b : memref<128x16xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem>, memref<2x16x64xf32, #warpspec.smem<128>>
+  return
+}
+
+// -----
+
+func.func @mma_swizzle(%acc: memref<128x16xf32, #warpspec.tmem>, %a: memref<128x64xi32, #warpspec.tmem>, %b: memref<2x16x64xbf16, #warpspec.smem<64>>) {
+  // expected-error @below {{expected B as [rows, k] or [k blocks, rows, k] of bf16 or f16, with rows of the bytes of its swizzle, but got 'memref<2x16x64xbf16, #warpspec.smem<64>>'}}
+  warpspec.mma %acc += %a, %b : memref<128x16xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem>, memref<2x16x64xbf16, #warpspec.smem<64>>
+  return
+}
+
+// -----
+
+func.func @mma_n(%acc: memref<128x8xf32, #warpspec.tmem>, %a: memref<128x64xi32, #warpspec.tmem>, %b: memref<2x8x64xbf16, #warpspec.smem<128>>) {
+  // expected-error @below {{expected N as a multiple of 16 in [16, 256], but got 8}}
+  warpspec.mma %acc += %a, %b : memref<128x8xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem>, memref<2x8x64xbf16, #warpspec.smem<128>>
+  return
+}
+
+// -----
+
+func.func @mma_words(%acc: memref<128x16xf32, #warpspec.tmem>, %a: memref<128x32xi32, #warpspec.tmem>, %b: memref<2x16x64xbf16, #warpspec.smem<128>>) {
+  // expected-error @below {{expected A of 128x64xi32, two values in each, but got 'memref<128x32xi32, #warpspec.tmem>'}}
+  warpspec.mma %acc += %a, %b : memref<128x16xf32, #warpspec.tmem>, memref<128x32xi32, #warpspec.tmem>, memref<2x16x64xbf16, #warpspec.smem<128>>
+  return
+}
+
+// -----
+
+func.func @mma_acc(%acc: memref<128x32xf32, #warpspec.tmem>, %a: memref<128x64xi32, #warpspec.tmem>, %b: memref<2x16x64xbf16, #warpspec.smem<128>>) {
+  // expected-error @below {{expected an accumulator of 128x16xf32, but got 'memref<128x32xf32, #warpspec.tmem>'}}
+  warpspec.mma %acc += %a, %b : memref<128x32xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem>, memref<2x16x64xbf16, #warpspec.smem<128>>
+  return
+}
+
+// -----
+
+warpspec.kernel @mma_pair() {
+  %b = warpspec.smem_alloc : memref<2x16x64xbf16, #warpspec.smem<128>>
+  %acc = warpspec.tmem_alloc : memref<128x16xf32, #warpspec.tmem>
+  %a = warpspec.tmem_alloc : memref<128x64xi32, #warpspec.tmem>
+  // expected-error @below {{expected a kernel without pair}}
+  warpspec.mma %acc += %a, %b : memref<128x16xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem>, memref<2x16x64xbf16, #warpspec.smem<128>>
+} cluster(2) pair
+
+// -----
+
+func.func @decode_f16(%c: vector<16xi8>, %s: vector<1xi8>) {
+  // expected-error @below {{expected bf16, or f16 with e2m1_ue4m3, but got 'f16' with e2m1_ue8m0}}
+  %w = warpspec.decode_codes %c scaled_by %s of e2m1_ue8m0 to f16 : vector<16xi8>, vector<1xi8> -> vector<16xi32>
+  return
+}
+
+// -----
+
+func.func @decode_f32(%c: vector<8xi8>, %s: vector<1xi8>) {
+  // expected-error @below {{expected bf16, or f16 with e2m1_ue4m3, but got 'f32' with e2m1_ue4m3}}
+  %w = warpspec.decode_codes %c scaled_by %s of e2m1_ue4m3 to f32 : vector<8xi8>, vector<1xi8> -> vector<8xi32>
+  return
+}
+
+// -----
+
+func.func @decode_bytes(%c: vector<6xi8>, %s: vector<1xi8>) {
+  // expected-error @below {{expected a multiple of 4 bytes of codes, but got 6}}
+  %w = warpspec.decode_codes %c scaled_by %s of e2m1_ue4m3 to bf16 : vector<6xi8>, vector<1xi8> -> vector<6xi32>
+  return
+}
+
+// -----
+
+func.func @decode_words(%c: vector<32xi8>, %s: vector<1xi8>) {
+  // expected-error @below {{expected 16 words of two values, but got 32}}
+  %w = warpspec.decode_codes %c scaled_by %s of e4m3_ue8m0 to bf16 : vector<32xi8>, vector<1xi8> -> vector<32xi32>
+  return
+}
+
+// -----
+
+func.func @decode_scales(%c: vector<32xi8>, %s: vector<1xi8>) {
+  // expected-error @below {{expected a scale for each 16 or 32 of 64 values, but got 1}}
+  %w = warpspec.decode_codes %c scaled_by %s of e2m1_ue8m0 to bf16 : vector<32xi8>, vector<1xi8> -> vector<32xi32>
+  return
+}

@@ -32,6 +32,10 @@ struct ScaledInstruction {
 /// The 32-bit instruction descriptor.
 uint32_t encodeInstruction(const ScaledInstruction &instruction);
 
+/// The same of a multiplication without scales, 128 by `n`, of `element`: bf16
+/// or f16, summed in f32.
+uint32_t encodeInstruction(mlir::Type element, int64_t n);
+
 /// The descriptor of a K-major operand with `swizzle` bytes of span, without
 /// its address.
 uint64_t encodeOperand(unsigned swizzle);

@@ -54,6 +54,10 @@ void populateHandOverToNVVMPatterns(const mlir::TypeConverter &converter,
 void populateTensorCoreToNVVMPatterns(const mlir::TypeConverter &converter,
                                       const KernelAnalysis &kernels,
                                       mlir::RewritePatternSet &patterns);
+/// Weights decoded for tensor memory:
+void populateDecodeCodesToNVVMPatterns(const mlir::TypeConverter &converter,
+                                       const KernelAnalysis &kernels,
+                                       mlir::RewritePatternSet &patterns);
 /// Weights decoded in registers, for `wgmma`:
 void populateDecodedToNVVMPatterns(const mlir::TypeConverter &converter,
                                    const KernelAnalysis &kernels,

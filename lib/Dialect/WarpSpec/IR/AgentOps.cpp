@@ -137,6 +137,13 @@ void MmaScaledOp::getAccesses(Accesses &accesses) {
   read(accesses, getBScalesMutable());
 }
 
+Agent MmaOp::getAgent() { return Agent::TensorCore; }
+void MmaOp::getAccesses(Accesses &accesses) {
+  accesses.push_back({&getAccMutable(), /*reads=*/true, /*writes=*/true});
+  read(accesses, getAMutable());
+  read(accesses, getBMutable());
+}
+
 // Waits for slots itself; no buffer is named.
 Agent MmaDecodedOp::getAgent() { return Agent::Threads; }
 void MmaDecodedOp::getAccesses(Accesses &) {}

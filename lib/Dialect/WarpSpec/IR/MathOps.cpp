@@ -157,6 +157,84 @@ LogicalResult MmaScaledOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// mma and decode_codes
+//===----------------------------------------------------------------------===//
+
+int64_t MmaOp::getStepCount() { return getTmemColumns(getA().getType()) / 8; }
+
+LogicalResult MmaOp::verify() {
+  MemRefType a = getA().getType(), b = getB().getType();
+  MemRefType acc = getAcc().getType();
+  Type element = b.getElementType();
+  if (!b.hasStaticShape() || !b.getLayout().isIdentity() ||
+      (b.getRank() != 2 && b.getRank() != 3) ||
+      !(element.isBF16() || element.isF16()) || getSwizzle(b) == 0 ||
+      2 * b.getShape().back() != getSwizzle(b) || countElements(b) == 0)
+    return emitOpError("expected B as [rows, k] or [k blocks, rows, k] of bf16 "
+                       "or f16, with rows of the bytes of its swizzle, but "
+                       "got ")
+           << b;
+  int64_t n = getRows(b), words = countElements(b) / n / 2;
+  if (n < 16 || n > 256 || n % 16 != 0)
+    return emitOpError("expected N as a multiple of 16 in [16, 256], but got ")
+           << n;
+  auto isTile = [](MemRefType type) {
+    return type.getRank() == 2 && type.hasStaticShape() &&
+           type.getDimSize(0) == kTmemLanes;
+  };
+  if (!isTile(a) || a.getDimSize(1) != words ||
+      !a.getElementType().isInteger(32))
+    return emitOpError("expected A of 128x")
+           << words << "xi32, two values in each, but got " << a;
+  if (!isTile(acc) || !acc.getElementType().isF32() || acc.getDimSize(1) != n)
+    return emitOpError("expected an accumulator of 128x")
+           << n << "xf32, but got " << acc;
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (kernel && kernel.getPair())
+    return emitOpError("expected a kernel without pair");
+  return success();
+}
+
+int64_t DecodeCodesOp::getExponent(WeightCode code) {
+  switch (code) {
+  case WeightCode::E2M1_UE4M3:
+    return 0;
+  case WeightCode::E2M1_UE8M0:
+    return -2;
+  case WeightCode::E4M3_UE8M0:
+    return 3;
+  case WeightCode::E5M2_UE8M0:
+    return 10;
+  }
+  llvm_unreachable("covered switch");
+}
+
+LogicalResult DecodeCodesOp::verify() {
+  auto count = [](Value vector) {
+    return cast<VectorType>(vector.getType()).getNumElements();
+  };
+  WeightCode code = getCode();
+  bool isFP4 = code == WeightCode::E2M1_UE4M3 || code == WeightCode::E2M1_UE8M0;
+  bool isUE4M3 = code == WeightCode::E2M1_UE4M3;
+  if (!getElement().isBF16() && !(getElement().isF16() && isUE4M3))
+    return emitOpError("expected bf16, or f16 with e2m1_ue4m3, but got ")
+           << getElement() << " with " << stringifyWeightCode(code);
+  int64_t codes = count(getCodes()), values = isFP4 ? 2 * codes : codes;
+  if (codes % 4 != 0)
+    return emitOpError("expected a multiple of 4 bytes of codes, but got ")
+           << codes;
+  if (count(getResult()) != values / 2)
+    return emitOpError("expected ")
+           << values / 2 << " words of two values, but got "
+           << count(getResult());
+  int64_t block = values / count(getScales());
+  if (values % count(getScales()) != 0 || (block != 16 && block != 32))
+    return emitOpError("expected a scale for each 16 or 32 of ")
+           << values << " values, but got " << count(getScales());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // mma_decoded
 //===----------------------------------------------------------------------===//
 

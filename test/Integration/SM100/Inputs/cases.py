@@ -82,6 +82,32 @@ def quantise(rows, k):
                 expected_s=np.concatenate(parts).view(np.uint16))
 
 
+def decode(code, element):
+    """Rows of each scale code, all codes of elements in order, as bits of bf16 or f16."""
+    kind, scale = code.split("_")
+    scales = np.arange(256, dtype=np.uint8)
+    codes = np.arange(256, dtype=np.uint8)
+    if kind == "e2m1":
+        codes = codes[:8] * 2 | (codes[:8] * 2 + 1) << 4
+        values = unpack(codes[None])[0]
+    else:
+        values = codes.view(FP8 if kind == "e4m3" else ml_dtypes.float8_e5m2).astype(np.float64)
+    # The sign of UE4M3 is ignored.
+    factors = ((scales & 0x7F).view(FP8) if scale == "ue4m3"
+               else scales.view(ml_dtypes.float8_e8m0fnu)).astype(np.float64)
+    exponent = {"e2m1_ue4m3": 0, "e2m1_ue8m0": -2, "e4m3_ue8m0": 3, "e5m2_ue8m0": 10}[code]
+    type = ml_dtypes.bfloat16 if element == "bf16" else np.float16
+    with np.errstate(all="ignore"):
+        exact = values * factors[:, None] * 2.0**exponent
+        rounded = exact.astype(type)
+        limit = 2.0**128 if element == "bf16" else 2.0**16
+        wrong = (rounded.astype(np.float64) != exact) & (np.abs(exact) < limit)
+    assert not (wrong & ~np.isnan(exact)).any(), "bits are lost"
+    expected = rounded.view(np.uint16).copy()
+    expected[np.isnan(exact)] = 0x7FFF
+    return dict(codes=codes, scales=scales, expected=expected)
+
+
 CASES = {
     # More groups than one warp counts at a time.
     "quantise": lambda: quantise([130, 0, 1, 200] + [0] * 40 + [128, 5], 192),
@@ -90,6 +116,9 @@ CASES = {
     "accumulators": lambda: gemm(512, 128, 256),
     "pairs": lambda: gemm(512, 256, 1536),
     "tiles": lambda: gemm(384, 256, 1536),
+    **{f"decode_{code}_{element}": lambda code=code, element=element: decode(code, element)
+       for code, element in (("e2m1_ue4m3", "bf16"), ("e2m1_ue4m3", "f16"), ("e2m1_ue8m0", "bf16"),
+                             ("e4m3_ue8m0", "bf16"), ("e5m2_ue8m0", "bf16"))},
 }
 
 

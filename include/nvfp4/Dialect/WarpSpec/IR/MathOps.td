@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Multiplications of tiles, block-scaled or of decoded weights, and what brings
-// scale factors to where the tensor core reads them.
+// scale factors and decoded weights to where the tensor core reads them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,6 +110,89 @@ def WarpSpec_MmaScaledOp : WarpSpec_AgentOp<"mma_scaled"> {
     int64_t getScalesPerStep();
     /// True if this operation is one of a kernel with `pair`.
     bool isPair();
+  }];
+}
+
+def WarpSpec_MmaOp : WarpSpec_AgentOp<"mma"> {
+  let summary = "multiply a tile in tensor memory by one in shared memory";
+  let description = [{
+    `acc[m, n] (+)= sum over k of a[m, k] * b[n, k]`, without scales.
+
+    `a` is a tile of 128 rows in tensor memory, one a lane; each of its words
+    holds two values, the one of the lower k in the lower half, as
+    `decode_codes` makes them. `b` is a K-major tile `[rows, k]` or
+    `[k blocks, rows, k]` of bf16 or f16, with rows of the bytes of its swizzle;
+    the values of `a` are of the same type. K steps of 16 run in order.
+
+    `accumulate` adds to `acc`; where it is false the first step overwrites it.
+    Absent means true. Kernels with `pair` do not have it.
+
+    Example:
+
+    ```mlir
+    func.func @f(%acc: memref<128x16xf32, #warpspec.tmem>, %first: i1,
+                 %a: memref<128x64xi32, #warpspec.tmem>,
+                 %b: memref<2x16x64xbf16, #warpspec.smem<128>>) {
+      warpspec.mma %acc += %a, %b accumulate(%first)
+          : memref<128x16xf32, #warpspec.tmem>, memref<128x64xi32, #warpspec.tmem>,
+            memref<2x16x64xbf16, #warpspec.smem<128>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins WarpSpec_TmemBuffer:$acc, WarpSpec_TmemBuffer:$a,
+                       WarpSpec_SmemBuffer:$b, Optional<I1>:$accumulate);
+  let assemblyFormat = [{
+    $acc `+` `` `=` $a `,` $b (`accumulate` `(` $accumulate^ `)`)? attr-dict
+    `:` type($acc) `,` type($a) `,` type($b)
+  }];
+  let extraClassDeclaration = [{
+    /// Instructions along K, each of 16 values.
+    int64_t getStepCount();
+  }];
+}
+
+def WarpSpec_DecodeCodesOp : WarpSpec_Op<"decode_codes", [Pure]> {
+  let summary = "codes and their scales to words of bf16 or f16";
+  let description = [{
+    Values of one row of weights in the order of K: `codes` are bytes of two
+    E2M1 codes, the lower half first, or of one FP8 code; `scales` are those of
+    their blocks, which all have the same number of values. Word i of the result
+    holds values 2 i and 2 i + 1, each its element times its scale times a power
+    of two that depends on `of` alone, so that no exponent of UE8M0 leaves the
+    range of bf16 at the lower end:
+
+    | `of`         | factor | to bf16                                       | to f16 |
+    |--------------|--------|-----------------------------------------------|--------|
+    | `e2m1_ue4m3` | 1      | exact                                         | exact  |
+    | `e2m1_ue8m0` | 2^-2   | exact                                         | none   |
+    | `e4m3_ue8m0` | 2^3    | exact; infinite from 2^125 on, with scales from 2^117 on | none |
+    | `e5m2_ue8m0` | 2^10   | exact; infinite from 2^118 on, with scales from 2^103 on | none |
+
+    A NaN in an element makes one value NaN, one in a scale all of its block.
+    The sign of a UE4M3 scale is ignored, as `tcgen05.mma` does.
+
+    Example:
+
+    ```mlir
+    func.func @f(%codes: vector<32xi8>, %scales: vector<4xi8>) -> vector<32xi32> {
+      %words = warpspec.decode_codes %codes scaled_by %scales of e2m1_ue4m3 to bf16
+          : vector<32xi8>, vector<4xi8> -> vector<32xi32>
+      return %words : vector<32xi32>
+    }
+    ```
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [I8]>:$codes,
+                       VectorOfRankAndType<[1], [I8]>:$scales,
+                       WarpSpec_WeightCodeAttr:$code, TypeAttr:$element);
+  let results = (outs VectorOfRankAndType<[1], [I32]>:$result);
+  let assemblyFormat = [{
+    $codes `scaled_by` $scales `of` $code `to` $element attr-dict
+    `:` type($codes) `,` type($scales) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// The exponent of the power of two by which a result is too large.
+    static int64_t getExponent(WeightCode code);
   }];
 }
 
