@@ -37,6 +37,8 @@ int64_t Problem::getRowsPerGroup() const {
 }
 
 InstructionKind strategy::getInstructionKind(const Problem &problem) {
+  if (problem.unscaledRows)
+    return InstructionKind::F16;
   if (format::elementBits(problem.lhs) == 8 ||
       format::elementBits(problem.rhs) == 8)
     return InstructionKind::MXF8F6F4;
@@ -45,11 +47,18 @@ InstructionKind strategy::getInstructionKind(const Problem &problem) {
 }
 
 int64_t strategy::getTileK(const Problem &problem) {
-  return getInstructionKind(problem) == InstructionKind::MXF8F6F4 ? 128 : 256;
+  InstructionKind kind = getInstructionKind(problem);
+  bool isWide =
+      kind == InstructionKind::MXF8F6F4 || kind == InstructionKind::F16;
+  return isWide ? 128 : 256;
 }
 
 double strategy::storedBits(BlockFormat format) {
   return format::elementBits(format) + 8.0 / format::blockSize(format);
+}
+
+double strategy::storedRowBits(const Problem &problem) {
+  return problem.unscaledRows ? 16 : storedBits(problem.lhs);
 }
 
 /// Rows at the middle of `parts` equal parts of the probability, of a binomial

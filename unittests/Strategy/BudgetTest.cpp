@@ -224,4 +224,34 @@ TEST(Complete, OneMoreStageWouldNotFit) {
     }
 }
 
+TEST(UnscaledRows, HaveCodesAndDecodedWeights) {
+  Problem problem = makeProblem(BlockFormat::NVFP4, BlockFormat::NVFP4);
+  problem.unscaledRows = problem.forKernels = true;
+  EXPECT_EQ(getTileK(problem), 128);
+  Tile tile = {.m = 128, .n = 64, .k = 128, .swapAB = true};
+  StageBytes bytes = stageBytes(tile, problem);
+  EXPECT_EQ(bytes.a, 128 * 64);
+  EXPECT_EQ(bytes.b, 64 * 256);
+  EXPECT_EQ(bytes.scalesA, 2 * 512);
+  EXPECT_EQ(bytes.scalesB, 0);
+  EXPECT_EQ(transactionBytes(tile, problem), bytes.getTotal());
+  problem.rhs = BlockFormat::MXFP8_E4M3;
+  bytes = stageBytes(tile, problem);
+  EXPECT_EQ(bytes.a, 128 * 128);
+  EXPECT_EQ(bytes.scalesA, 512);
+  // Two buffers of 64 columns beside two accumulators; those of 256 columns
+  // share half of them.
+  auto plan = [&](int64_t n) {
+    tile.n = n;
+    return *planTensorMemory(complete(tile, problem, kMachine), problem,
+                             kMachine);
+  };
+  EXPECT_EQ(plan(64).used, 2 * 64 + 2 * 64);
+  EXPECT_EQ(plan(192).used, 512);
+  EXPECT_FALSE(plan(192).overlapped);
+  EXPECT_EQ(plan(256).used, 512);
+  EXPECT_EQ(plan(256).accumulatorStride, 128);
+  EXPECT_EQ(plan(256).scaleStages, 2);
+}
+
 } // namespace

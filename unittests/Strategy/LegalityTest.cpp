@@ -435,4 +435,31 @@ TEST(Legality, RefusesHugeNumbers) {
                 text + "; the nearest is 9223372036854775776");
 }
 
+TEST(Legality, DecodesWeightsOnMBesideUnscaledRows) {
+  Problem problem = makeProblem();
+  problem.unscaledRows = problem.forKernels = true;
+  for (int64_t n : {16, 32, 64, 128, 192, 256})
+    EXPECT_EQ(why({.m = 128, .n = n, .k = 128, .swapAB = true}, problem), "");
+  EXPECT_EQ(why({.m = 128, .n = 128, .k = 256, .swapAB = true}, problem),
+            "expected k = 128 beside rows without scales, but got 256");
+  EXPECT_EQ(why({.m = 128, .n = 128, .k = 128}, problem),
+            "expected swap_ab = true beside rows without scales, as decoded "
+            "weights are operand A, but got false");
+  EXPECT_EQ(
+      why({.m = 256, .n = 64, .k = 128, .ctas = 2, .swapAB = true}, problem),
+      "expected ctas = 1 beside rows without scales, for which there are "
+      "kernels, but got 2");
+  EXPECT_EQ(why({.m = 128, .n = 8, .k = 128, .swapAB = true}, problem),
+            "expected n = 16, 32, 64, 128, 192 or 256, but got 8");
+  EXPECT_EQ(nearest({.m = 256, .n = 8, .k = 256, .ctas = 2}, problem),
+            nearest({.m = 128, .n = 16, .k = 128, .swapAB = true}, problem));
+  // Rows that TMA can address have a multiple of 16 bytes of codes.
+  problem.forKernels = false;
+  problem.groups.front().k = 48;
+  auto violation = findOperandViolation(problem);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->text, "expected K a multiple of 32, which TMA can "
+                             "address, but got 48; the nearest is 64");
+}
+
 } // namespace

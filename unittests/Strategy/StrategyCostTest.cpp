@@ -68,6 +68,23 @@ TEST(Floor, IsBoundByProductsForManyRows) {
   EXPECT_GT(floor.math, floor.memory);
   problem.lhs = problem.rhs = BlockFormat::MXFP8_E4M3;
   EXPECT_NEAR(computeFloor(problem, kMachine).math, 2 * floor.math, 1e-9);
+  problem.unscaledRows = true;
+  EXPECT_NEAR(computeFloor(problem, kMachine).math, 4 * floor.math, 1e-9);
+  EXPECT_EQ(storedRowBits(problem), 16);
+}
+
+// A narrow tile waits for its weights, a wide one for its rows, of which 128
+// columns of the result share one load.
+TEST(Predict, DecodesWeightsBesideUnscaledRows) {
+  Problem problem;
+  problem.groups = {{1, 8192, 8192, 8192}};
+  problem.unscaledRows = true;
+  auto getLimit = [&](int64_t n) {
+    Tile tile = {.m = 128, .n = n, .k = 128, .swapAB = true};
+    return predict(complete(tile, problem, kMachine), problem, kMachine).limit;
+  };
+  EXPECT_EQ(getLimit(16), Limit::Decode);
+  EXPECT_EQ(getLimit(256), Limit::Fill);
 }
 
 // Cycles that others measured, in the steady state of SS products.

@@ -284,4 +284,18 @@ TEST(Explain, SaysWhyEveryCandidateLost) {
   EXPECT_NE(text.find("predictions, not measurements"), std::string::npos);
 }
 
+TEST(Search, ChoosesWeightsOnMBesideUnscaledRows) {
+  Problem problem = makeProblem(32, 64, 5760, 2880);
+  problem.unscaledRows = problem.forKernels = true;
+  int64_t pairs = 0;
+  for (const Candidate &candidate : searchStrategies(problem, kMachine)) {
+    pairs += candidate.tile.ctas == 2;
+    EXPECT_TRUE(candidate.violation || candidate.tile.swapAB);
+  }
+  EXPECT_EQ(pairs, 1);
+  EXPECT_EQ(choose(problem).n, 64);
+  problem.groups.front().rows = 4096;
+  EXPECT_EQ(choose(problem).n, 256);
+}
+
 } // namespace

@@ -19,8 +19,8 @@
 
 namespace nvfp4::strategy {
 
-/// The `kind` of the block-scaled tcgen05.mma.
-enum class InstructionKind { MXF4NVF4, MXF4, MXF8F6F4 };
+/// The `kind` of tcgen05.mma: block-scaled, or of weights decoded to 16 bits.
+enum class InstructionKind { MXF4NVF4, MXF4, MXF8F6F4, F16 };
 
 /// What happens to the accumulator; bits are for one element of the product z.
 struct Epilogue {
@@ -50,6 +50,8 @@ struct Problem {
   std::vector<Group> groups;
   format::BlockFormat lhs = format::BlockFormat::NVFP4;
   format::BlockFormat rhs = format::BlockFormat::NVFP4;
+  /// Rows are of 16 bits without scales, and `lhs` says nothing.
+  bool unscaledRows = false;
   Epilogue epilogue;
   /// K is grouped (ragged_k): `wholeK` is what the groups share.
   bool groupedK = false;
@@ -76,11 +78,14 @@ struct Problem {
 InstructionKind getInstructionKind(const Problem &problem);
 
 /// Elements along K of one tile: 128 bytes of shared memory a row, the span of
-/// the widest swizzle. 256 for FP4 x FP4, else 128.
+/// the widest swizzle, for scaled operands. 256 for FP4 x FP4, else 128.
 int64_t getTileK(const Problem &problem);
 
 /// Stored bits of an element with its share of the scale: 4.5, 4.25 or 8.25.
 double storedBits(format::BlockFormat format);
+
+/// The same of an element of the rows, which are 16 without scales.
+double storedRowBits(const Problem &problem);
 
 /// Groups of a product of `rows` rows over `count` groups, when tokens choose
 /// `choices` different groups each at random: the numbers of rows are quantiles

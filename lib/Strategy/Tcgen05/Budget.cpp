@@ -29,8 +29,9 @@ static constexpr int64_t kTurnedPadding = 4;
 
 /// Atoms along K of one tile.
 static int64_t kAtoms(const Tile &tile, const Problem &problem) {
-  return std::max<int64_t>(
-      tile.k / format::blockSize(problem.lhs) / kAtomColumns, 1);
+  format::BlockFormat scaled = problem.unscaledRows ? problem.rhs : problem.lhs;
+  return std::max<int64_t>(tile.k / format::blockSize(scaled) / kAtomColumns,
+                           1);
 }
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -44,6 +45,12 @@ int64_t strategy::scaleAtoms(int64_t rows) {
 
 StageBytes strategy::stageBytes(const Tile &tile, const Problem &problem) {
   int64_t atomBytes = kAtoms(tile, problem) * kAtomBytes;
+  // Codes of weights, and rows as they are multiplied.
+  if (problem.unscaledRows)
+    return {.a = tile.m * tile.k * format::elementBits(problem.rhs) / 8,
+            .b = tile.n * tile.k * 2,
+            .scalesA = scaleAtoms(tile.m) * atomBytes,
+            .scalesB = 0};
   // A tile of K spans 128 bytes of a row; FP4 next to FP8 is padded to it.
   int64_t spans = std::max<int64_t>(tile.k / getTileK(problem), 1);
   return {.a = tile.m / tile.ctas * spans * kRowBytes,
@@ -90,6 +97,9 @@ strategy::planTensorMemory(const Tile &tile, const Problem &problem,
   plan.scaleStages = tile.scaleStages;
   plan.scalesB = atoms * scaleAtoms(tile.m / tile.ctas);
   plan.scaleStride = plan.scalesB + atoms * scaleAtoms(tile.n);
+  // Decoded weights, two values in a column.
+  if (problem.unscaledRows)
+    plan.scaleStride = plan.scalesB = tile.k / 2;
   int64_t columns = machine.tensorMemoryColumns;
   int64_t scales = plan.scaleStages * plan.scaleStride;
 
@@ -130,8 +140,9 @@ static void chooseTensorMemory(Tile &tile, const Problem &problem,
         wish.accumulatorStages ? wish.accumulatorStages : accumulators;
     tile.scaleStages = wish.scaleStages ? wish.scaleStages : scales;
     auto plan = planTensorMemory(tile, problem, machine);
+    // Nothing else hides the time in which weights are decoded.
     bool isGivenUp = plan && plan->overlapped && tile.scaleStages == 2 &&
-                     wish.scaleStages == 0;
+                     wish.scaleStages == 0 && !problem.unscaledRows;
     if (plan && !isGivenUp)
       return;
   }

@@ -51,6 +51,8 @@ nvfp4::strategy::findMissingKernel(const Tile &tile, const Problem &problem) {
     return "expected " + what + ", for which there are kernels, but got " +
            std::to_string(got);
   };
+  if (problem.unscaledRows && tile.ctas != 1)
+    return expected("ctas = 1 beside rows without scales", tile.ctas);
   if (tile.clusterM != 1)
     return expected("cluster_m = 1", tile.clusterM);
   if (tile.clusterN != 1)

@@ -103,10 +103,15 @@ static std::string listWeightsOnN(const Tile &wish, const Problem &problem,
          list(findLegalValues(tile, &Tile::n, values, problem, machine));
 }
 
+/// The steps of N, from one of which on it is legal.
+static int64_t getTokenStep(const Tile &tile, const Problem &problem) {
+  return (problem.unscaledRows ? 16 : 8) * tile.ctas;
+}
+
 /// The same with tokens on n, for a message that needs no more than the step.
 static std::string listTokensOnN(const Tile &wish, const Problem &problem,
                                  const Machine &machine) {
-  int64_t step = 8 * wish.ctas;
+  int64_t step = getTokenStep(wish, problem);
   if (!problem.forKernels)
     return "n a multiple of " + str(step) + " from " + str(step) + " to 256";
   std::vector<int64_t> values;
@@ -138,9 +143,15 @@ static Text checkInstruction(const Tile &tile, const Problem &problem,
                     tile.m);
   if (tile.k != getTileK(problem))
     return expected("k = " + str(getTileK(problem)) +
-                        " for these formats, 128 bytes of a row",
+                        (problem.unscaledRows
+                             ? " beside rows without scales"
+                             : " for these formats, 128 bytes of a row"),
                     tile.k);
-  int64_t step = 8 * tile.ctas;
+  // Threads decode weights into tensor memory, where only A may lie.
+  if (problem.unscaledRows && !tile.swapAB)
+    return "expected swap_ab = true beside rows without scales, as decoded "
+           "weights are operand A, but got false";
+  int64_t step = getTokenStep(tile, problem);
   if (tile.swapAB && (tile.n < step || tile.n > 256 || tile.n % step != 0))
     return advise ? expected(listTokensOnN(tile, problem, machine), tile.n)
                   : withoutAdvice();
@@ -182,7 +193,9 @@ static Text checkPairs(const Tile &tile, const Problem &problem,
       "expected whole pairs of gate and up rows in the " + str(weights) +
       " weight rows of a tile, but got " +
       (granularity ? "gate blocks of " + str(granularity) : "gate = halves");
-  std::string others = listWeightsOnN(tile, problem, machine);
+  std::string others = problem.unscaledRows
+                           ? std::string()
+                           : listWeightsOnN(tile, problem, machine);
   if (!others.empty())
     text +=
         "; " + others + (tile.swapAB ? " without swap_ab" : "") + " takes them";
@@ -290,8 +303,9 @@ strategy::findOperandViolation(const Problem &problem) {
   if (problem.forKernels)
     return std::nullopt;
   // Rows start at multiples of 16 bytes; unpacked FP4 comes in 128 elements.
-  int64_t step = 128 / std::min<int64_t>(bits(problem.lhs), bits(problem.rhs));
-  if (bits(problem.lhs) != bits(problem.rhs))
+  int64_t lhsBits = problem.unscaledRows ? 16 : bits(problem.lhs);
+  int64_t step = 128 / std::min<int64_t>(lhsBits, bits(problem.rhs));
+  if (!problem.unscaledRows && lhsBits != bits(problem.rhs))
     step = 128;
   // Where groups cut K, TMA addresses the rows that they share.
   std::vector<int64_t> extents;

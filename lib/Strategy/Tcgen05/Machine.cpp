@@ -23,6 +23,7 @@ static constexpr Machine b200 = {
     .peakDram = 8.0e12,
     .peakFp4 = 9.0e15,
     .peakFp8 = 4.5e15,
+    .peakBf16 = 2.25e15,
     .dramInFlight = {{{512, 0.166e12},
                       {1024, 0.32e12},
                       {2048, 0.6e12},
@@ -42,12 +43,17 @@ static constexpr Machine b200 = {
     .tileNumber = 0.6e-6,
     .epilogueCyclesPerColumn = 8,
     .heavyEpilogueCyclesPerColumn = 16,
+    // Instructions: 216 and 256 of each of eight warps for 64 codes of a lane,
+    // and conversions at half the rate.
+    .decodeFp4CyclesPerColumn = 3.4,
+    .decodeFp8CyclesPerColumn = 4.4,
 };
 
 static constexpr Machine makeB300() {
   Machine machine = b200;
   machine.peakFp4 = 15.0e15;
   machine.peakFp8 = 5.0e15;
+  machine.peakBf16 = 2.5e15;
   return machine;
 }
 

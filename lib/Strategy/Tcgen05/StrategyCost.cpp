@@ -45,7 +45,7 @@ double strategy::uniqueBytes(const Problem &problem) {
     double rows = double(group.rows), n = double(group.n), k = double(group.k);
     bits +=
         double(group.count) *
-        (n * k * storedBits(problem.rhs) + rows * k * storedBits(problem.lhs) +
+        (n * k * storedBits(problem.rhs) + rows * k * storedRowBits(problem) +
          rows * n * (epilogue.storedBits + epilogue.loadedBits));
   }
   return bits / 8;
@@ -56,8 +56,10 @@ Floor strategy::computeFloor(const Problem &problem, const Machine &machine) {
   for (const Problem::Group &group : problem.groups)
     operations += 2.0 * double(group.count) * double(group.rows) *
                   double(group.n) * double(group.k);
-  bool isFp8 = getInstructionKind(problem) == InstructionKind::MXF8F6F4;
-  double rate = isFp8 ? machine.peakFp8 : machine.peakFp4;
+  InstructionKind kind = getInstructionKind(problem);
+  double rate = kind == InstructionKind::F16        ? machine.peakBf16
+                : kind == InstructionKind::MXF8F6F4 ? machine.peakFp8
+                                                    : machine.peakFp4;
   return {uniqueBytes(problem) / machine.peakDram * 1e6,
           operations / rate * 1e6};
 }
@@ -176,11 +178,23 @@ static TileCost costOfTile(const Tile &tile, int64_t k, const Problem &problem,
   cost.stageBytes = double(stageBytes(tile, problem).getTotal());
   double product =
       kRowBytes / kInstructionBytes * issueInterval(tile.m, tile.n, tile.ctas);
+  double decode = 0;
+  if (problem.unscaledRows) {
+    // Rows of 16 bits, by A in tensor memory, which is no load on shared
+    // memory.
+    product = 2 * double(tile.k) / kInstructionBytes * double(tile.n) / 2;
+    decode = double(tile.k) * (format::elementBits(problem.rhs) == 4
+                                   ? machine.decodeFp4CyclesPerColumn
+                                   : machine.decodeFp8CyclesPerColumn);
+  }
   double fillRate =
       getFillRate(tile, machine) / double(machine.sms) / machine.clock;
   double fill = cost.stageBytes / fillRate;
   int64_t steps = ceilDiv(ceilDiv(k, tile.k), tile.splitK);
-  double loop = double(steps) * std::max(product, fill);
+  double loop = double(steps) * std::max({product, fill, decode});
+  Limit loopLimit = decode > std::max(product, fill) ? Limit::Decode
+                    : product > fill                 ? Limit::Product
+                                                     : Limit::Fill;
 
   double lanes = double(tile.m / tile.ctas), columns = double(tile.n);
   cost.epilogue =
@@ -190,12 +204,10 @@ static TileCost costOfTile(const Tile &tile, int64_t k, const Problem &problem,
   cost.epilogue += double(tile.splitK - 1) * lanes * columns * 4 / fillRate;
   if (tile.accumulatorStages == 1) {
     cost.cycles = loop + cost.epilogue;
-    cost.limit = product > fill ? Limit::Product : Limit::Fill;
+    cost.limit = loopLimit;
   } else {
     cost.cycles = std::max(loop, cost.epilogue);
-    cost.limit = cost.epilogue > loop ? Limit::Epilogue
-                 : product > fill     ? Limit::Product
-                                      : Limit::Fill;
+    cost.limit = cost.epilogue > loop ? Limit::Epilogue : loopLimit;
   }
   return cost;
 }

@@ -41,11 +41,19 @@ static std::vector<Tile> enumerate(const Problem &problem,
     if (isMentioned && splitK > 2)
       break;
     for (int64_t ctas : {1, 2}) {
+      // Of what rows without scales do not have, one line each.
+      bool isOne = problem.unscaledRows;
+      if (isOne && ctas == 2) {
+        if (splitK == 1)
+          add(128, ctas, /*swapAB=*/true, splitK);
+        break;
+      }
       for (int64_t n : {64, 128, 192, 256})
-        if (!isMentioned)
+        if (!isMentioned && (!isOne || (n == 128 && splitK == 1)))
           add(n, ctas, /*swapAB=*/false, splitK);
       for (int64_t n : {8, 16, 32, 64, 128, 192, 256})
-        if (isMentioned ? ctas == 2 && n == 64 : n >= 8 * ctas)
+        if (isMentioned ? ctas == (isOne ? 1 : 2) && n == 64
+                        : n >= (isOne ? 16 : 8) * ctas)
           add(n, ctas, /*swapAB=*/true, splitK);
     }
   }

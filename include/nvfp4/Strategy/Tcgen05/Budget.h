@@ -42,7 +42,8 @@ struct StageBytes {
 /// that begins in the middle of an atom reads. Each part is a multiple of 512
 /// bytes, and a and b are multiples of 1024. The CTAs of a pair hold half of
 /// the rows of A and B, the scales of their own rows of A, and the scales of
-/// all rows of B.
+/// all rows of B. Beside unscaled rows A has codes of weights as they are
+/// stored.
 StageBytes stageBytes(const Tile &tile, const Problem &problem);
 
 /// Bytes that the loads of one stage report to the mbarrier on which they
@@ -78,7 +79,8 @@ struct TensorMemoryPlan {
   int64_t accumulatorStages;
   int64_t accumulatorStride;
   /// Scales of buffer i start at `scales + i * scaleStride`: those of A, then
-  /// those of B `scalesB` columns later.
+  /// those of B `scalesB` columns later. Beside unscaled rows these are buffers
+  /// of decoded weights, and B has none.
   int64_t scaleStages;
   int64_t scales;
   int64_t scalesB;

@@ -41,6 +41,7 @@ struct Machine {
   double peakDram;
   double peakFp4;
   double peakFp8;
+  double peakBf16;
 
   /// For predictions: what was measured.
   std::array<InFlightPoint, 9> dramInFlight;
@@ -64,6 +65,10 @@ struct Machine {
   /// activation or a quantiser.
   double epilogueCyclesPerColumn;
   double heavyEpilogueCyclesPerColumn;
+  /// Cycles in which a multiprocessor decodes a tile's weights of one column
+  /// of K, 128 codes of 4 or of 8 bits.
+  double decodeFp4CyclesPerColumn;
+  double decodeFp8CyclesPerColumn;
 };
 
 /// Devices of sm_100a, and the fastest ones of sm_103a.
