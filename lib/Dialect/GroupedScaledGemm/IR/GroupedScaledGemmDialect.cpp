@@ -13,6 +13,7 @@
 #include "RowTiling.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/Exchange.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OneLaunch.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -70,6 +71,10 @@ void GroupedScaledGemmDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/ExchangeOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/LaunchOps.cpp.inc"
       >();
   addInterfaces<GroupedScaledGemmAsmInterface,
                 GroupedScaledGemmInlinerInterface>();

@@ -15,6 +15,7 @@
 
 include "nvfp4/Dialect/GroupedScaledGemm/IR/EpilogueOps.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/ExchangeOps.td"
+include "nvfp4/Dialect/GroupedScaledGemm/IR/LaunchOps.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/MatmulOps.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/MoeOps.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/QuantizationOps.td"

@@ -1,0 +1,102 @@
+// RUN: nvfp4-opt %s -split-input-file -verify-diagnostics
+
+// Constraints of one_launch; each case names the one of docs/Spec.md that it breaks.
+
+// launch_c1: operations that have a kernel together
+func.func @launch_c1(%e: memref<?x4xi32>, %n: memref<32xi32>, %t: memref<?xi32>, %r: memref<?x4xi32>) {
+  // expected-error @below {{expected route and sort_tokens; or route, sort_tokens and permute; or permute and quantize, but got sort_tokens}}
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.sort_tokens(%e : memref<?x4xi32>) outs(%n, %t, %r : memref<32xi32>, memref<?xi32>, memref<?x4xi32>)
+  }
+  return
+}
+
+// -----
+
+// launch_c1: some
+func.func @launch_c1_none() {
+  // expected-error @below {{permute and quantize, but got nothing}}
+  grouped_scaled_gemm.one_launch {
+  }
+  return
+}
+
+// -----
+
+// launch_c2: storage form
+func.func @launch_c2(%l: tensor<8x32xf32>, %w: tensor<8x4xf32>, %e: tensor<8x4xi32>, %n: tensor<32xi32>, %t: tensor<32xi32>) {
+  grouped_scaled_gemm.one_launch attributes {most_tokens = 8 : i64} {
+    // expected-error @below {{expected memrefs in storage form as operands in a launch, but got 'tensor<8x32xf32>'}}
+    %a, %b = grouped_scaled_gemm.route topk_softmax (%l : tensor<8x32xf32>) outs(%w, %e : tensor<8x4xf32>, tensor<8x4xi32>)
+        -> tensor<8x4xf32>, tensor<8x4xi32>
+    %s:3 = grouped_scaled_gemm.sort_tokens(%b : tensor<8x4xi32>) outs(%n, %t, %e : tensor<32xi32>, tensor<32xi32>, tensor<8x4xi32>)
+        -> tensor<32xi32>, tensor<32xi32>, tensor<8x4xi32>
+  }
+  return
+}
+
+// -----
+
+// launch_c3: a bound of tokens beside route
+func.func @launch_c3(%l: memref<?x32xf32>, %w: memref<?x4xf32>, %e: memref<?x4xi32>, %n: memref<32xi32>, %t: memref<?xi32>,
+                     %r: memref<?x4xi32>) {
+  // expected-error @below {{expected most_tokens from 1 to 128 beside route, but got 129}}
+  grouped_scaled_gemm.one_launch attributes {most_tokens = 129 : i64} {
+    grouped_scaled_gemm.route topk_softmax (%l : memref<?x32xf32>) outs(%w, %e : memref<?x4xf32>, memref<?x4xi32>)
+    grouped_scaled_gemm.sort_tokens(%e : memref<?x4xi32>) outs(%n, %t, %r : memref<32xi32>, memref<?xi32>, memref<?x4xi32>)
+  }
+  return
+}
+
+// -----
+
+// launch_c3: and none without it
+func.func @launch_c3_none(%x: memref<?x64xbf16>, %t: memref<?xi32>, %p: memref<?x64xbf16>, %q: memref<?x32xi8>, %s: memref<?x4xf8E4M3FN>) {
+  // expected-error @below {{expected no most_tokens without route, but got 8}}
+  grouped_scaled_gemm.one_launch attributes {most_tokens = 8 : i64} {
+    grouped_scaled_gemm.permute(%x : memref<?x64xbf16>) by(%t : memref<?xi32>) outs(%p : memref<?x64xbf16>)
+    grouped_scaled_gemm.quantize <trtllm>(%p : memref<?x64xbf16>)
+        outs(%q scaled_by %s : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<?x64, nvfp4>)
+  }
+  return
+}
+
+// -----
+
+// launch_c4: what one writes the next one reads
+func.func @launch_c4(%l: memref<?x32xf32>, %w: memref<?x4xf32>, %e: memref<?x4xi32>, %f: memref<?x4xi32>, %n: memref<32xi32>,
+                     %t: memref<?xi32>, %r: memref<?x4xi32>) {
+  grouped_scaled_gemm.one_launch attributes {most_tokens = 8 : i64} {
+    grouped_scaled_gemm.route topk_softmax (%l : memref<?x32xf32>) outs(%w, %e : memref<?x4xf32>, memref<?x4xi32>)
+    // expected-error @below {{expected to read the experts that 'grouped_scaled_gemm.route' of the launch writes}}
+    grouped_scaled_gemm.sort_tokens(%f : memref<?x4xi32>) outs(%n, %t, %r : memref<32xi32>, memref<?xi32>, memref<?x4xi32>)
+  }
+  return
+}
+
+// -----
+
+// launch_c4: rows of permute
+func.func @launch_c4_rows(%x: memref<?x64xbf16>, %t: memref<?xi32>, %p: memref<?x64xbf16>, %q: memref<?x32xi8>, %s: memref<?x4xf8E4M3FN>) {
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.permute(%x : memref<?x64xbf16>) by(%t : memref<?xi32>) outs(%p : memref<?x64xbf16>)
+    // expected-error @below {{expected to read the rows that 'grouped_scaled_gemm.permute' of the launch writes}}
+    grouped_scaled_gemm.quantize <trtllm>(%x : memref<?x64xbf16>)
+        outs(%q scaled_by %s : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<?x64, nvfp4>)
+  }
+  return
+}
+
+// -----
+
+// launch_c4: the order of permute
+func.func @launch_c4_order(%l: memref<?x32xf32>, %w: memref<?x4xf32>, %e: memref<?x4xi32>, %n: memref<32xi32>, %t: memref<?xi32>,
+                           %u: memref<?xi32>, %r: memref<?x4xi32>, %x: memref<?x64xbf16>, %p: memref<?x64xbf16>) {
+  grouped_scaled_gemm.one_launch attributes {most_tokens = 8 : i64} {
+    grouped_scaled_gemm.route topk_softmax (%l : memref<?x32xf32>) outs(%w, %e : memref<?x4xf32>, memref<?x4xi32>)
+    grouped_scaled_gemm.sort_tokens(%e : memref<?x4xi32>) outs(%n, %t, %r : memref<32xi32>, memref<?xi32>, memref<?x4xi32>)
+    // expected-error @below {{expected to read the tokens of rows that 'grouped_scaled_gemm.sort_tokens' of the launch writes}}
+    grouped_scaled_gemm.permute(%x : memref<?x64xbf16>) by(%u : memref<?xi32>) outs(%p : memref<?x64xbf16>)
+  }
+  return
+}
