@@ -40,6 +40,9 @@ struct ConvertGsgToGpu
   using ConvertGsgToGpuPassBase::ConvertGsgToGpuPassBase;
 
   void runOnOperation() override {
+    RewritePatternSet together(&getContext());
+    togpu::populateOneLaunchPatterns(together, dataChecks);
+    walkAndApplyPatterns(getOperation(), std::move(together));
     RewritePatternSet patterns(&getContext());
     togpu::populatePermutationPatterns(patterns, dataChecks);
     togpu::populateActivationPatterns(patterns);

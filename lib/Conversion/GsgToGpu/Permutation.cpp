@@ -23,8 +23,7 @@ using namespace mlir;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::togpu;
 
-/// Whether `entry`, an i32 as an index, names one of `count` rows.
-static Value isRow(LoopBuilder &b, Value entry, Value count) {
+Value togpu::isRow(LoopBuilder &b, Value entry, Value count) {
   return b.cmp(arith::CmpIPredicate::ult, entry, count);
 }
 
@@ -47,37 +46,45 @@ static void reportEntry(LoopBuilder &b, const loops::DataChecks &checks,
   checks.report(b, 0, isBad, finding);
 }
 
+loops::DataChecks::Check togpu::getPermuteCheck(MLIRContext *context) {
+  return loops::DataChecks::getIndex(context, "permute_c4", "token_of_row");
+}
+
+Value togpu::loadToken(LoopBuilder &b, PermuteOp op, Value token, Value row,
+                       Value column, int64_t lanes,
+                       const loops::DataChecks &checks) {
+  Value input = op.getInput(), count = b.dim(input, 0);
+  auto type = cast<MemRefType>(input.getType());
+  Type lane = getLaneType(type.getElementType(), lanes);
+  return b.branch(
+      isRow(b, token, count),
+      [&] { return loadLanes(b, input, token, column, lanes); },
+      [&]() -> Value {
+        if (checks)
+          reportEntry(b, checks, isBadEntry(b, token), token, count, column,
+                      row);
+        return arith::ConstantOp::create(
+            b.builder, b.loc, lane,
+            cast<TypedAttr>(b.builder.getZeroAttr(lane)));
+      });
+}
+
 namespace {
 struct LowerPermute : LowerToLaunch<PermuteOp> {
   using LowerToLaunch::LowerToLaunch;
 
   void lower(PermuteOp op, LoopBuilder &b) const override {
-    Value input = op.getInput(), out = op.getOut();
-    auto type = cast<MemRefType>(out.getType());
-    int64_t lanes = countLanes({input, out}, type.getDimSize(1));
-    Type lane = getLaneType(type.getElementType(), lanes);
+    Value out = op.getOut();
+    int64_t columns = cast<MemRefType>(out.getType()).getDimSize(1);
+    int64_t lanes = countLanes({op.getInput(), out}, columns);
     loops::DataChecks checks =
-        makeChecks(b, op,
-                   loops::DataChecks::getIndex(op.getContext(), "permute_c4",
-                                               "token_of_row"));
+        makeChecks(b, op, getPermuteCheck(op.getContext()));
     launchRows(
         b, "permute", out, lanes,
         [&](Value row, Value column) {
           Value token = b.toIndex(b.load(op.getTokenOfRow(), {row}));
-          Value value = b.branch(
-              isRow(b, token, b.dim(input, 0)),
-              [&] { return loadLanes(b, input, token, column, lanes); },
-              [&]() -> Value {
-                if (checks) {
-                  Value isBad = isBadEntry(b, token);
-                  reportEntry(b, checks, isBad, token, b.dim(input, 0), column,
-                              row);
-                }
-                return arith::ConstantOp::create(
-                    b.builder, b.loc, lane,
-                    cast<TypedAttr>(b.builder.getZeroAttr(lane)));
-              });
-          storeLanes(b, value, out, row, column);
+          storeLanes(b, loadToken(b, op, token, row, column, lanes, checks),
+                     out, row, column);
         },
         /*startEarly=*/false);
   }

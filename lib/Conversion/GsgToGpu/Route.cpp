@@ -44,13 +44,13 @@ public:
       numbers.push_back(b.add(lane32, first));
   }
 
-  void build() {
+  RoutedSlot build() {
     loadLogits();
     rank();
     if (method == RoutingMethod::DeepSeekV3 && op.getNGroup() > 1)
       closeGroups();
     choose();
-    weigh();
+    return {expert, emitWeight(chosenLogit())};
   }
 
 private:
@@ -207,13 +207,6 @@ private:
                 next.push_back(b.select(isMine, best, carried.back()));
                 return next;
               }).back();
-    storeOwn(expert, op.getExpertsOut());
-  }
-
-  /// Stores the lane's value in the slot that it has, if any.
-  void storeOwn(Value value, Value memref) {
-    b.ifThen(b.cmp(Predicate::ult, lane, b.index(slots)),
-             [&] { b.store(value, memref, {token, lane}); });
   }
 
   /// The f32 logit of the expert of the lane's slot; -infinity if there is
@@ -223,11 +216,6 @@ private:
         b.cmp(Predicate::sge, expert, 0),
         [&] { return loadF32(op.getLogits(), {token, b.toIndex(expert)}); },
         [&] { return f32(-INFINITY); });
-  }
-
-  void weigh() {
-    Value logit = chosenLogit();
-    storeOwn(emitWeight(logit), op.getWeightsOut());
   }
 
   Value emitWeight(Value logit) {
@@ -318,13 +306,27 @@ struct LowerRoute : OpRewritePattern<RouteOp> {
       Value warp = b.index(kWarp);
       Value token = arith::DivUIOp::create(rewriter, b.loc, thread, warp);
       Value lane = arith::RemUIOp::create(rewriter, b.loc, thread, warp);
-      RouteWarp(b, op, token, lane).build();
+      RoutedSlot slot = emitRoute(b, op, token, lane);
+      b.ifThen(hasSlot(b, op, lane), [&] {
+        b.store(slot.expert, op.getExpertsOut(), {token, lane});
+        b.store(slot.weight, op.getWeightsOut(), {token, lane});
+      });
     });
     rewriter.eraseOp(op);
     return success();
   }
 };
 } // namespace
+
+RoutedSlot togpu::emitRoute(LoopBuilder &b, RouteOp op, Value token,
+                            Value lane) {
+  return RouteWarp(b, op, token, lane).build();
+}
+
+Value togpu::hasSlot(LoopBuilder &b, RouteOp op, Value lane) {
+  int64_t slots = cast<MemRefType>(op.getWeightsOut().getType()).getDimSize(1);
+  return b.cmp(Predicate::ult, lane, b.index(slots));
+}
 
 void togpu::populateRoutePatterns(RewritePatternSet &patterns) {
   patterns.add<LowerRoute>(patterns.getContext());

@@ -84,6 +84,17 @@ branchValues(LoopBuilder &b, mlir::Value condition,
 /// `element`, or vectors of it.
 mlir::Type getLaneType(mlir::Type element, int64_t lanes);
 
+/// Whether `entry`, an entry of token_of_row or row_of_slot as an index, names
+/// one of `count` rows.
+mlir::Value isRow(LoopBuilder &b, mlir::Value entry, mlir::Value count);
+/// The neighbours from `column` on of the row of `permute`'s input that `token`
+/// names, or zeros; reports one that is not -1.
+mlir::Value loadToken(LoopBuilder &b, PermuteOp op, mlir::Value token,
+                      mlir::Value row, mlir::Value column, int64_t lanes,
+                      const loops::DataChecks &checks);
+/// The check of the entries of token_of_row.
+loops::DataChecks::Check getPermuteCheck(mlir::MLIRContext *context);
+
 /// With `checksData` kernels check what they read (DataChecks.h).
 void populatePermutationPatterns(mlir::RewritePatternSet &patterns,
                                  bool checksData);
@@ -101,7 +112,19 @@ void launchManyTokens(LoopBuilder &b, SortTokensOp op, mlir::Value entries,
 void reportStray(LoopBuilder &b, SortTokensOp op, mlir::Value at,
                  mlir::Value entry, mlir::Value isBad,
                  const loops::DataChecks &checks);
+/// What a lane of the warp of `token` finds for the slot of its number: the
+/// expert, i32, and its weight, f32. All lanes of the warp run the code.
+struct RoutedSlot {
+  mlir::Value expert, weight;
+};
+RoutedSlot emitRoute(LoopBuilder &b, RouteOp op, mlir::Value token,
+                     mlir::Value lane);
+/// Whether there is a slot of the lane's number.
+mlir::Value hasSlot(LoopBuilder &b, RouteOp op, mlir::Value lane);
 void populateRoutePatterns(mlir::RewritePatternSet &patterns);
+/// Launches of several operations, before those of single ones.
+void populateOneLaunchPatterns(mlir::RewritePatternSet &patterns,
+                               bool checksData);
 void populateStagingPatterns(mlir::RewritePatternSet &patterns);
 void populatePackingPatterns(mlir::RewritePatternSet &patterns,
                              bool checksData);

@@ -12,6 +12,7 @@
 #include "CheckBuilder.h"
 #include "nvfp4/Conversion/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OneLaunch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -252,17 +253,56 @@ static void emitChecks(CheckBuilder &check, CombineOp op) {
                 check.dim(op.getInput(), 0));
 }
 
+/// The checks of an operation; null if none is needed, else whether they hold.
+static Value emitChecksOf(CheckModule &module, Operation *op, bool data) {
+  CheckBuilder check(module, op, data);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](MatmulOp matmul) { emitMatmulChecks(check, matmul); })
+      .Case([&](MatmulListOp list) { emitMatmulListChecks(check, list); })
+      .Case<QuantizeOp, DequantizeOp, HadamardOp, GluOp, GluBackwardOp,
+            SumRowsOp, AmaxOp, RelayoutScalesOp, RelayoutGateOp,
+            RelayoutWeightsOp, RouteOp, SortTokensOp, PermuteOp, CombineOp>(
+          [&](auto other) { emitChecks(check, other); });
+  check.destinations(op);
+  return check.allHold();
+}
+
+/// The same for all operations of a launch, which run together or not at all.
+static Value emitChecksOf(CheckModule &module, OneLaunchOp launch, bool data) {
+  OpBuilder builder(launch);
+  Value all;
+  for (Operation &op : *launch.getBody()) {
+    // Checks stand before their operation.
+    Operation *before = builder.clone(op);
+    Value condition = emitChecksOf(module, before, data);
+    before->erase();
+    if (all && condition)
+      all = arith::AndIOp::create(builder, op.getLoc(), all, condition);
+    else if (condition)
+      all = condition;
+  }
+  return all;
+}
+
+/// The integers that `op` writes.
+static void findIntegers(Operation *op, SmallVectorImpl<Value> &integers) {
+  if (auto sort = dyn_cast<SortTokensOp>(op))
+    integers.append(
+        {sort.getEndsOut(), sort.getTokenOfRowOut(), sort.getRowOfSlotOut()});
+  else if (auto route = dyn_cast<RouteOp>(op))
+    integers.push_back(route.getExpertsOut());
+  else if (auto launch = dyn_cast<OneLaunchOp>(op))
+    for (Operation &inner : *launch.getBody())
+      findIntegers(&inner, integers);
+}
+
 /// Runs `op` only if `condition` holds. Its integers, which may address or
 /// count something later, are defined in any case.
 static void guard(Operation *op, Value condition) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
   SmallVector<Value> integers;
-  if (auto sort = dyn_cast<SortTokensOp>(op))
-    integers = {sort.getEndsOut(), sort.getTokenOfRowOut(),
-                sort.getRowOfSlotOut()};
-  else if (auto route = dyn_cast<RouteOp>(op))
-    integers = {route.getExpertsOut()};
+  findIntegers(op, integers);
   auto branch = scf::IfOp::create(builder, loc, condition,
                                   /*withElseRegion=*/!integers.empty());
   op->moveBefore(branch.thenBlock()->getTerminator());
@@ -287,7 +327,7 @@ struct EmitRuntimeChecks
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa_and_nonnull<GroupedScaledGemmDialect>(op->getDialect()) &&
-          !isInEpilogue(op))
+          !isInEpilogue(op) && !isa<OneLaunchOp>(op->getParentOp()))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -298,16 +338,9 @@ struct EmitRuntimeChecks
                         "gsg-decompose-scaled and one-shot-bufferize first");
         return signalPassFailure();
       }
-      CheckBuilder check(module, op, data);
-      llvm::TypeSwitch<Operation *>(op)
-          .Case([&](MatmulOp matmul) { emitMatmulChecks(check, matmul); })
-          .Case([&](MatmulListOp list) { emitMatmulListChecks(check, list); })
-          .Case<QuantizeOp, DequantizeOp, HadamardOp, GluOp, GluBackwardOp,
-                SumRowsOp, AmaxOp, RelayoutScalesOp, RelayoutGateOp,
-                RelayoutWeightsOp, RouteOp, SortTokensOp, PermuteOp, CombineOp>(
-              [&](auto other) { emitChecks(check, other); });
-      check.destinations(op);
-      if (Value condition = check.allHold())
+      auto launch = dyn_cast<OneLaunchOp>(op);
+      if (Value condition = launch ? emitChecksOf(module, launch, data)
+                                   : emitChecksOf(module, op, data))
         guard(op, condition);
     }
   }
