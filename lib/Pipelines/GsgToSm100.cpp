@@ -52,6 +52,12 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   pm.addPass(gsg::createVerifyTargetPass(verify));
   buildDecomposePipeline(pm, options.target, options.memory);
   buildBufferizePipeline(pm);
+  // Before checks, which come between operations.
+  if (isOnDevice(options) && options.fuseLaunches) {
+    gsg::FuseLaunchesPassOptions fuse;
+    fuse.explain = explain;
+    pm.addPass(gsg::createFuseLaunchesPass(fuse));
+  }
   if (options.runtimeChecks) {
     EmitRuntimeChecksPassOptions checks;
     checks.data = !isOnDevice(options);

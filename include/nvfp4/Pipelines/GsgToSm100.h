@@ -45,6 +45,11 @@ struct GsgToSm100Options : GsgToCpuOptions {
           "Kernels for few and for many rows of a product whose rows "
           "are known only when it runs, at most; 1 for none"),
       llvm::cl::init(1)};
+  Option<bool> fuseLaunches{
+      *this, "fuse-launches",
+      llvm::cl::desc("One launch for operations beside products where it is "
+                     "predicted to be faster, on memory of the device"),
+      llvm::cl::init(true)};
   Option<bool> assemble{
       *this, "assemble",
       llvm::cl::desc("Machine code beside the PTX; needs NVIDIA's ptxas"),

@@ -252,6 +252,37 @@ def ExpandEpiloguePass : Pass<"gsg-expand-epilogue"> {
                            "::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
 
+def FuseLaunchesPass : Pass<"gsg-fuse-launches"> {
+  let summary = "make one launch of operations beside products where it pays";
+  let description = [{
+    Accepts memrefs, which will be on a device. `route`, the `sort_tokens` that reads its
+    experts, and the `permute` that reads their order become `one_launch`
+    where that is predicted to be faster than a launch of each
+    (`nvfp4/KernelTarget/LaunchCosts.h`). Every block of that kernel routes and
+    sorts all tokens, so it is for few of them: without a known number of tokens
+    the host chooses when it runs, by the extent of the logits.
+
+    They stay apart, or `permute` does, if an operation with effects on memory
+    stands between them, or if they write memory that another of them may have.
+    Results have the same bits. With `explain` a remark at each `route` has the
+    choice, the predicted times and what kept others out.
+
+    After, shortened:
+
+    ```
+    %few = arith.cmpi ule, %tokens, %c128
+    scf.if %few {
+      grouped_scaled_gemm.one_launch attributes {most_tokens = 128 : i64} {
+        grouped_scaled_gemm.route ...
+        grouped_scaled_gemm.sort_tokens ...
+      }
+    } else { the same without one_launch }
+    ```
+  }];
+  let options = [Option<"explain", "explain", "bool", "false", "say what is one launch and why">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def LayOutWeightsPass : Pass<"gsg-lay-out-weights", "::mlir::ModuleOp"> {
   let summary = "make functions expect weights laid out for sm_90a";
   let description = [{

@@ -1,0 +1,38 @@
+//===- LaunchCosts.h - Times of kernels beside products ---------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Predicted times, in microseconds, of the kernels that route, sort, move and
+// quantise tokens, and of one kernel that does some of these. The constants are
+// those of an H200, from launches replayed from a graph (docs/Hopper.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NVFP4_KERNELTARGET_LAUNCHCOSTS_H
+#define NVFP4_KERNELTARGET_LAUNCHCOSTS_H
+
+#include <cstdint>
+
+namespace nvfp4::strategy {
+
+/// What moves tokens to experts: `experts` of which a token has `slots`, and
+/// rows of `rowBytes`.
+struct TokenMoves {
+  int64_t experts;
+  int64_t slots;
+  int64_t rowBytes;
+
+  double predictRoute(int64_t tokens) const;
+  double predictSort(int64_t tokens) const;
+  double predictPermute(int64_t tokens) const;
+  /// All of it in one kernel, in which every block routes and sorts all tokens
+  /// by so many warps; without moving rows if `movesRows` is false.
+  double predictOneLaunch(int64_t tokens, int64_t warps, bool movesRows) const;
+};
+
+} // namespace nvfp4::strategy
+
+#endif // NVFP4_KERNELTARGET_LAUNCHCOSTS_H

@@ -1,0 +1,111 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations that share a launch give the bits of the CPU's code, which has each of them alone."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import nvfp4
+from sim_driver import SimMemory
+
+DTYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
+TARGETS = ["sm_90a", "sm_100a"]
+
+
+def cross(*axes):
+    """Every choice of each axis, with those of the others in turn."""
+    return [tuple(axis[(i + i // len(axis) * j) % len(axis)] for j, axis in enumerate(axes))
+            for i in range(max(map(len, axes)) * 3)]
+
+
+def run_both(text, target, results, *arguments):
+    """The text of kernels, after the bits of results in memory that was used before have been compared with the CPU's."""
+    wanted = nvfp4.compile(text, "cpu").run(*arguments)
+    program = nvfp4.compile(text, f"{target}+sim", memory="device")
+    function = nvfp4.on_device(program, "sim")
+    memory = SimMemory()
+    placed = [memory.put(each) for each in arguments]
+    outs = []
+    for each in map(np.asarray, wanted):
+        out = memory.put(np.full(max(each.nbytes, 1), 0x7f, np.uint8))
+        outs.append(nvfp4.DeviceTensor(out.address, each.shape, each.dtype, "sim"))
+    function.run(placed, outs, memory.put(np.full(function.workspace(*placed) + 1, 0x7f, np.uint8)))
+    for name, each, out in zip(results, map(np.asarray, wanted), outs, strict=True):
+        assert memory.get(out).tobytes() == each.tobytes(), name
+    return program.ir("gpu-kernel-outlining")
+
+
+def make_layer(method, tokens, experts, slots, align, extra, columns, element, logits, moves):
+    """Routing, the order of tokens and, if it `moves` them, their rows; all results."""
+    x, l = f"tensor<{tokens}x{columns}x{element}>", f"tensor<{tokens}x{experts}x{logits}>"
+    w, e, n, t = f"tensor<{tokens}x{slots}xf32>", f"tensor<{tokens}x{slots}xi32>", f"tensor<{experts}xi32>", "tensor<?xi32>"
+    p = f"tensor<?x{columns}x{element}>"
+    name, bias, attributes = method
+    size = "%tokens" if tokens == "?" else ""
+    given = f"bias(%b : tensor<{experts}xf32>) " if bias else ""
+    empty = "%p0 = tensor.empty(%rows{}) : {}".format(", %columns" if columns == "?" else "", p)
+    permute = f"""
+  %columns = tensor.dim %x, %c1 : {x}
+  {empty}
+  %p = grouped_scaled_gemm.permute(%x : {x}) by(%t : {t}) outs(%p0 : {p}) -> {p}"""
+    if not moves:
+        permute, last, types = "", "", ""
+    else:
+        last, types = ", %p", f", {p}"
+    return f"""func.func @f(%x: {x}, %l: {l}, %b: tensor<{experts}xf32>) -> ({w}, {e}, {n}, {t}, {e}{types}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %tokens = tensor.dim %l, %c0 : {l}
+  %slots = arith.constant {slots} : index
+  %extra = arith.constant {experts * (align - 1) + extra} : index
+  %entries = arith.muli %tokens, %slots : index
+  %rows = arith.addi %entries, %extra : index
+  %w0 = tensor.empty({size}) : {w}
+  %e0 = tensor.empty({size}) : {e}
+  %w, %e = grouped_scaled_gemm.route {name} (%l : {l}) {given}outs(%w0, %e0 : {w}, {e}) {attributes}-> {w}, {e}
+  %n0 = tensor.empty() : {n}
+  %t0 = tensor.empty(%rows) : {t}
+  %r0 = tensor.empty({size}) : {e}
+  %n, %t, %r = grouped_scaled_gemm.sort_tokens(%e : {e}) outs(%n0, %t0, %r0 : {n}, {t}, {e}) {{align = {align} : i64}} -> {n}, {t}, {e}{permute}
+  return %w, %e, %n, %t, %r{last} : {w}, {e}, {n}, {t}, {e}{types}
+}}"""
+
+
+METHODS = [("topk_softmax", False, ""), ("deepseek_v3", True, "{n_group = 4 : i64, topk_group = 2 : i64} "), ("softmax_topk", False, ""),
+           ("llama4", False, "")]
+RESULTS = ("weights", "experts", "ends", "token_of_row", "row_of_slot", "rows")
+
+
+@pytest.mark.parametrize("target, tokens, extent, experts, slots, align, extra, columns, element, logits, method, moves",
+                         cross(TARGETS, [9, 0, 1, 128, 33, 64], ["?", "?", "static"], [8, 32, 40, 128, 300], [4, 1, 8], [1, 8, 1],
+                               [0, 3, 0], [(256, "256"), (36, "36"), (33, "33"), (64, "?")], list(DTYPES), ["f32", "bf16"],
+                               METHODS, [True, True, False]))
+def test_route_sort_permute(rng, target, tokens, extent, experts, slots, align, extra, columns, element, logits, method, moves):
+    """All tokens for one expert too, and equal logits, so that order decides."""
+    size, width = columns
+    slots = 1 if method[0] == "llama4" else slots
+    text = make_layer(method, "?" if extent == "?" else tokens, experts, slots, align, extra, width, element, logits, moves)
+    values = rng.integers(-3, 3, (tokens, experts)) + 9 * (np.arange(experts) == experts // 2)
+    arguments = [rng.standard_normal((tokens, size)).astype(DTYPES[element]), values.astype(DTYPES[logits]),
+                 rng.standard_normal(experts).astype(np.float32)]
+    kernels = run_both(text, target, RESULTS[:5 + moves], *arguments)
+    assert ("nvfp4_route_sort_permute" if moves else "nvfp4_route_sort") in kernels
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_more_tokens_have_launches_of_their_own(rng, target):
+    text = make_layer(METHODS[0], "?", 16, 2, 1, 0, 64, "bf16", "f32", True)
+    arguments = [rng.standard_normal((129, 64)).astype(ml_dtypes.bfloat16), rng.standard_normal((129, 16)).astype(np.float32),
+                 np.zeros(16, np.float32)]
+    kernels = run_both(text, target, RESULTS, *arguments)
+    assert "nvfp4_route_sort_permute" in kernels and "nvfp4_sort_tokens" in kernels
+
+
+def test_rows_that_no_token_has_are_reported(rng):
+    """More logits than rows of tokens: entries of token_of_row that name no row."""
+    text = make_layer(METHODS[0], "?", 16, 2, 1, 0, 64, "bf16", "f32", True)
+    program = nvfp4.compile(text, "sm_90a+sim", memory="device")
+    arguments = [np.zeros((4, 64), ml_dtypes.bfloat16), rng.standard_normal((7, 16)).astype(np.float32), np.zeros(16, np.float32)]
+    with pytest.raises(nvfp4.NVFP4Error, match=r"expected token_of_row.*permute_c4"):
+        program.run(*arguments)
