@@ -46,33 +46,6 @@ int tools::reportError(const CodeOptions &options, const Twine &message) {
   return 1;
 }
 
-LogicalResult tools::explainStrategies(ModuleOp module,
-                                       const std::string &target,
-                                       int64_t versions,
-                                       int64_t multiprocessors) {
-  PassManager pm(module->getName());
-  if (target::GpuTarget::isName(target)) {
-    GsgToSm100Options options;
-    options.target = target;
-    options.versions = versions;
-    options.multiprocessors = multiprocessors;
-    // A product that any later pass refuses gets no strategy.
-    OwningOpRef<ModuleOp> trial = module.clone();
-    PassManager kernels(module->getName());
-    buildGsgToKernelsPipeline(kernels, options);
-    if (failed(kernels.run(*trial)))
-      return failure();
-    buildSelectKernelsPipeline(pm, options, /*explain=*/true);
-    return pm.run(module);
-  }
-  gsg::SelectStrategyPassOptions pass;
-  pass.target = target;
-  pass.multiprocessors = multiprocessors;
-  pass.explain = true;
-  pm.addPass(gsg::createSelectStrategyPass(pass));
-  return pm.run(module);
-}
-
 static SmallVector<std::string> splitIsas(const CodeOptions &options) {
   SmallVector<StringRef> names;
   StringRef(options.isa).split(names, ',');
@@ -168,8 +141,36 @@ static void copyOptions(const CodeOptions &options,
   pipeline.target = options.target;
   pipeline.memory = options.memory;
   pipeline.versions = options.versions;
+  pipeline.fuseLaunches = options.fuseLaunches;
   pipeline.multiprocessors = options.multiprocessors;
   pipeline.assemble = options.assemble;
+}
+
+LogicalResult tools::explainStrategies(ModuleOp module,
+                                       const CodeOptions &options) {
+  PassManager pm(module->getName());
+  if (target::GpuTarget::isName(options.target)) {
+    GsgToSm100Options pipeline;
+    pipeline.target = options.target;
+    pipeline.memory = options.memory;
+    pipeline.versions = options.versions;
+    pipeline.fuseLaunches = options.fuseLaunches;
+    pipeline.multiprocessors = options.multiprocessors;
+    // A product that any later pass refuses gets no strategy.
+    OwningOpRef<ModuleOp> trial = module.clone();
+    PassManager kernels(module->getName());
+    buildGsgToKernelsPipeline(kernels, pipeline);
+    if (failed(kernels.run(*trial)))
+      return failure();
+    buildSelectKernelsPipeline(pm, pipeline, /*explain=*/true);
+    return pm.run(module);
+  }
+  gsg::SelectStrategyPassOptions pass;
+  pass.target = options.target;
+  pass.multiprocessors = options.multiprocessors;
+  pass.explain = true;
+  pm.addPass(gsg::createSelectStrategyPass(pass));
+  return pm.run(module);
 }
 
 LogicalResult

@@ -127,8 +127,7 @@ int tools::runCompile(CompileOptions options) {
                                       options.target + "'");
     auto module = ParsedModule::parse(options.input, options);
     return !module || failed(chooseStrategies(module->get(), options)) ||
-           failed(explainStrategies(module->get(), options.target,
-                                    options.versions, options.multiprocessors));
+           failed(explainStrategies(module->get(), options));
   }
   // An artefact may meet another CPU, text is for this one.
   if (options.isa.empty())

@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
   Opt<bool> runtimeChecks("runtime-checks", cl::cat(category), cl::desc("Check offsets, indices and dynamic extents where the code runs (default)"), cl::location(compile.runtimeChecks));
   Opt<std::string> memory("memory", cl::cat(category), cl::desc("Where arguments and results of functions for a GPU are: host (default), or device for nvfp4_function_run, which copies nothing"), cl::location(compile.memory));
   Opt<int64_t> versions("versions", cl::cat(category), cl::desc("Kernels for few and for many rows of a product whose rows are known only where the code runs, at most (4)"), cl::location(compile.versions));
+  Opt<bool> fuseLaunches("fuse-launches", cl::cat(category), cl::desc("One launch for operations beside products where it is predicted to be faster, with --memory=device (default)"), cl::location(compile.fuseLaunches));
   Opt<int64_t> multiprocessors("multiprocessors", cl::cat(category), cl::desc("Multiprocessors of the GPU to choose tiles for; those of the target's largest device by default"), cl::location(compile.multiprocessors));
   Opt<bool> assemble("assemble", cl::cat(category), cl::desc("Store machine code by NVIDIA's ptxas beside the PTX of kernels, so that loading assembles nothing"), cl::location(compile.assemble));
   Opt<unsigned> optLevel("O", cl::Prefix, cl::cat(category), cl::desc("Optimisation level, 0 to 3"), cl::location(compile.optLevel));

@@ -50,6 +50,9 @@ struct CodeOptions {
   /// Kernels for few and for many rows of a product whose rows are known only
   /// where the code runs, at most.
   int64_t versions = 4;
+  /// One launch for operations beside products where it is predicted to be
+  /// faster, on memory of the device.
+  bool fuseLaunches = true;
   /// Multiprocessors of the GPU to choose tiles for, 0 for those of the
   /// target's largest device.
   int64_t multiprocessors = 0;
@@ -108,13 +111,11 @@ mlir::FailureOr<std::string> emitKernelCode(mlir::ModuleOp module,
                                             llvm::StringRef emit);
 
 /// Prints, as a remark at each product, which strategies the cost model
-/// considers for the GPU `target`, their predicted times and why each lost.
-/// Nothing is printed but errors if a product gets no kernel. `versions` and
-/// `multiprocessors` are those of CodeOptions.
+/// considers for the GPU of `options`, their predicted times and why each lost;
+/// with memory of the device also which other operations share a launch.
+/// Nothing is printed but errors if a product gets no kernel.
 mlir::LogicalResult explainStrategies(mlir::ModuleOp module,
-                                      const std::string &target,
-                                      int64_t versions,
-                                      int64_t multiprocessors = 0);
+                                      const CodeOptions &options);
 
 } // namespace nvfp4::tools
 

@@ -168,6 +168,7 @@ MlirLogicalResult nvfp4ModuleExplain(MlirModule module, MlirStringRef target,
   if (!copy)
     return {0};
   DiagnosticScope scope(copy->getContext(), sink);
-  return wrap(tools::explainStrategies(*copy, toString(target).str(),
-                                       tools::CodeOptions().versions));
+  tools::CodeOptions options;
+  options.target = toString(target).str();
+  return wrap(tools::explainStrategies(*copy, options));
 }
