@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Straight lines through the times of gpt-oss-20b (32 experts, top 4) and
-// Qwen3-30B-A3B (128 experts, top 8) from 1 to 4096 tokens, within 15 % of each.
+// Qwen3-30B-A3B (128 experts, top 8) from 1 to 4096 tokens, within 15 % of
+// each.
 //
 //===----------------------------------------------------------------------===//
 

@@ -70,37 +70,35 @@ struct RoutedTokens {
                                       b.index(kMostBlocks));
       blocks = arith::MaxUIOp::create(b.builder, b.loc, shares, blocks);
     }
-    launchBlocks(
-        b, permute ? "route_sort_permute" : "route_sort", blocks, numThreads,
-        {numExperts * int64_t(llvm::divideCeil(mostTokens, kWarp)), numExperts,
-         mostTokens * numSlots},
-        [&](const BlockCode &code) {
-          block = code.block;
-          thread = code.thread;
-          numBlocks = blocks;
-          bits = code.shared[0];
-          starts = code.shared[1];
-          slots = code.shared[2];
-          build();
-        });
+    launchBlocks(b, permute ? "route_sort_permute" : "route_sort", blocks,
+                 numThreads,
+                 {numExperts * int64_t(llvm::divideCeil(mostTokens, kWarp)),
+                  numExperts, mostTokens * numSlots},
+                 [&](const BlockCode &code) {
+                   block = code.block;
+                   thread = code.thread;
+                   numBlocks = blocks;
+                   bits = code.shared[0];
+                   starts = code.shared[1];
+                   slots = code.shared[2];
+                   build();
+                 });
   }
 
 private:
   void build() {
-    numTokens = arith::MinUIOp::create(b.builder, b.loc,
-                                       b.dim(route.getLogits(), 0),
-                                       b.index(mostTokens));
+    numTokens = arith::MinUIOp::create(
+        b.builder, b.loc, b.dim(route.getLogits(), 0), b.index(mostTokens));
     numEntries = b.mul(numTokens, b.index(numSlots));
     numRows = b.dim(sort.getTokenOfRowOut(), 0);
-    numWords = arith::CeilDivUIOp::create(b.builder, b.loc, numTokens,
-                                          b.index(kWarp));
+    numWords =
+        arith::CeilDivUIOp::create(b.builder, b.loc, numTokens, b.index(kWarp));
     share(b.mul(numWords, b.index(numExperts)),
           [&](Value i) { b.store(i32(0), bits, {i}); });
     barrier();
     routeTokens();
     barrier();
-    b.ifThen(b.cmp(Predicate::ult, thread, b.index(kWarp)),
-             [&] { addUp(); });
+    b.ifThen(b.cmp(Predicate::ult, thread, b.index(kWarp)), [&] { addUp(); });
     barrier();
     place();
     if (!permute)
@@ -188,8 +186,9 @@ private:
     auto align = static_cast<int64_t>(sort.getAlign());
     if (align == 1)
       return count;
-    return b.mul(arith::CeilDivUIOp::create(b.builder, b.loc, count, i32(align)),
-                 i32(align));
+    return b.mul(
+        arith::CeilDivUIOp::create(b.builder, b.loc, count, i32(align)),
+        i32(align));
   }
 
   /// Where the rows of each expert start: a lane of the first warp has some
@@ -197,9 +196,8 @@ private:
   void addUp() {
     int64_t length = llvm::divideCeil(numExperts, kWarp);
     Value first = b.mul(thread, b.index(length));
-    Value end = arith::MinUIOp::create(b.builder, b.loc,
-                                       b.add(first, b.index(length)),
-                                       b.index(numExperts));
+    Value end = arith::MinUIOp::create(
+        b.builder, b.loc, b.add(first, b.index(length)), b.index(numExperts));
     auto forOwn = [&](Value init, function_ref<Value(Value, Value)> body) {
       auto loop = scf::ForOp::create(b.builder, b.loc, first, end, b.index(1),
                                      ValueRange{init});
@@ -216,15 +214,14 @@ private:
     for (int32_t distance = 1; distance < kWarp; distance *= 2) {
       auto other = gpu::ShuffleOp::create(b.builder, b.loc, sum, distance,
                                           kWarp, gpu::ShuffleMode::UP);
-      sum = b.select(other.getValid(), b.add(sum, other.getShuffleResult()),
-                     sum);
+      sum =
+          b.select(other.getValid(), b.add(sum, other.getShuffleResult()), sum);
     }
     forOwn(b.sub(sum, own), [&](Value expert, Value start) {
       b.store(start, starts, {expert});
       Value count = countRows(expert);
-      ifFirstBlock([&] {
-        b.store(b.add(start, count), sort.getEndsOut(), {expert});
-      });
+      ifFirstBlock(
+          [&] { b.store(b.add(start, count), sort.getEndsOut(), {expert}); });
       return b.add(start, padded(count));
     });
   }
@@ -232,8 +229,7 @@ private:
   /// The row of a slot whose token is `token`.
   Value findRow(Value expert, Value token) {
     Value word = divide(token, b.index(kWarp));
-    Value below =
-        b.bitAnd(loadWord(expert, word), b.sub(bitOf(token), i32(1)));
+    Value below = b.bitAnd(loadWord(expert, word), b.sub(bitOf(token), i32(1)));
     Value before = b.add(countTokens(expert, word), countBits(below));
     return b.add(b.load(starts, {expert}), before);
   }
@@ -272,8 +268,7 @@ private:
   /// Calls `body(from, to)` for the rows behind those of experts.
   void forGaps(function_ref<void(Value, Value)> body) {
     auto endOf = [&](Value expert) {
-      Value end =
-          b.toIndex(b.add(b.load(starts, {expert}), countRows(expert)));
+      Value end = b.toIndex(b.add(b.load(starts, {expert}), countRows(expert)));
       return arith::MinUIOp::create(b.builder, b.loc, end, numRows).getResult();
     };
     Value last = b.index(numExperts - 1);
@@ -308,7 +303,8 @@ private:
     });
     forGaps([&](Value from, Value to) {
       forPieces(from, b.sub(to, from), [&](Value row, Value column) {
-        storeLanes(b, loadToken(b, permute, b.index(-1), row, column, lanes, {}),
+        storeLanes(b,
+                   loadToken(b, permute, b.index(-1), row, column, lanes, {}),
                    out, row, column);
       });
     });
@@ -333,13 +329,13 @@ struct LowerOneLaunch : OpRewritePattern<OneLaunchOp> {
       lanes = countLanes({permute.getInput(), out},
                          cast<MemRefType>(out.getType()).getDimSize(1));
       if (checksData)
-        checks = loops::DataChecks(rewriter, permute,
-                                   getPermuteCheck(getContext()));
+        checks =
+            loops::DataChecks(rewriter, permute, getPermuteCheck(getContext()));
     }
     int64_t most = *op.getMostTokens();
     int64_t threads = OneLaunchOp::countWarps(route, most) * kWarp;
-    RoutedTokens{b,      route, op.find<SortTokensOp>(), permute,
-                 checks, most,  threads,                 lanes}
+    RoutedTokens{b,       route, op.find<SortTokensOp>(), permute, checks, most,
+                 threads, lanes}
         .launch();
     rewriter.eraseOp(op);
     return success();

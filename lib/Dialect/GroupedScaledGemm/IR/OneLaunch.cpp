@@ -19,8 +19,9 @@ using namespace nvfp4::gsg;
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/LaunchOps.cpp.inc"
 
 /// launch_c4: what the first operation writes, the second one reads.
-static LogicalResult verifyFlow(Operation &reader, Value read, Operation &writer,
-                                Value written, StringRef what) {
+static LogicalResult verifyFlow(Operation &reader, Value read,
+                                Operation &writer, Value written,
+                                StringRef what) {
   if (read == written)
     return success();
   return reader.emitOpError("expected to read the ")

@@ -227,7 +227,8 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
       return;
     }
     int64_t most = chain.findMostTokens();
-    int64_t tokens = cast<MemRefType>(route.getLogits().getType()).getDimSize(0);
+    int64_t tokens =
+        cast<MemRefType>(route.getLogits().getType()).getDimSize(0);
     bool isKnown = !ShapedType::isDynamic(tokens);
     if (explain)
       remark(chain, most, isKnown ? tokens : 1);
@@ -240,8 +241,8 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
       return join(b, loc, ops, std::max<int64_t>(tokens, 1));
     Value limit = arith::ConstantIndexOp::create(b, loc, most);
     Value count = memref::DimOp::create(b, loc, route.getLogits(), 0);
-    Value isFew = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
-                                        count, limit);
+    Value isFew =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, count, limit);
     auto branch = scf::IfOp::create(b, loc, isFew, /*withElseRegion=*/true);
     OpBuilder apart = branch.getElseBodyBuilder();
     for (Operation *op : ops)
@@ -270,8 +271,8 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
     InFlightDiagnostic remark =
         chain.route->emitRemark(chain.getNames())
         << ": " << limit
-        << llvm::formatv("; {0} token(s): {1:F1} us instead of {2:F1} us", tokens,
-                         chain.predictTogether(tokens),
+        << llvm::formatv("; {0} token(s): {1:F1} us instead of {2:F1} us",
+                         tokens, chain.predictTogether(tokens),
                          chain.predictApart(tokens))
                .str();
     if (!chain.reason.empty())
