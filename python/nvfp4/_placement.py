@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Union
 
+import numpy as np
 import torch
 
 from ._scalars import check_count
@@ -101,3 +102,17 @@ class Placement:
         longest = max(map(len, entries))
         table = torch.tensor([[entry[i % len(entry)] for i in range(longest)] for entry in entries])
         return table, torch.tensor([len(entry) for entry in entries])
+
+    def rank_of(self, expert: int, token: int, rank: int) -> int:
+        """Where a slot of a token of a rank goes."""
+        entry = self.table[expert]
+        return rank if rank in entry else entry[(token + rank) % len(entry)]
+
+    def codes(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
+        """For tokens of a rank the codes of each expert, ``[E, n]`` int32, and how many are different: 65536 times a rank
+        that it may go to, plus its number there. Entry (t + rank) mod n is that of token t, as for :meth:`choices`."""
+        entries = [(rank,) if rank in entry else entry for entry in self.table]
+        longest = max(map(len, entries))
+        codes = [[entry[i % len(entry)] << 16 | self.local[entry[i % len(entry)]].index(expert) for i in range(longest)]
+                 for expert, entry in enumerate(entries)]
+        return np.array(codes, np.int32), np.array([len(entry) for entry in entries], np.int32)
