@@ -61,6 +61,10 @@ class Arrived:
         ends = [sum(sizes[:i + 1]) for i in range(len(sizes))]
         return [self.rows[:, end - size:end] for size, end in zip(sizes, ends)]
 
+    def take(self, order: Order, sizes: Sequence[int]) -> list[torch.Tensor]:
+        """The parts of rows in the order of their experts."""
+        return [part[order.message] for part in self.split(sizes)]
+
     def sort(self, order: str) -> Order:
         """A stable order of the slots by expert. With order ``slot`` each slot is a row to send back, else each message."""
         ends, message, place = sort_slots(self.numbers, self.count)
@@ -201,14 +205,18 @@ class _Plan:
         numbers = self.exchange.numbers[torch.where(ids < 0, self.exchange.count, ids)]
         return Arrived(rows, numbers, weights, self.exchange.local, sum(self.in_slots))
 
-    def send_back(self, parts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Rows ``[N, size]`` of bytes to the ranks of their tokens; those of this rank."""
+    def send_back(self, parts: Sequence[torch.Tensor]) -> None:
+        """Rows ``[N, size]`` of bytes to the ranks of their tokens."""
         grouped = self.message.weights is not None
         there, here = (self.in_rows, self.out_rows) if grouped else (self.in_slots, self.out_slots)
         outgoing = parts[0] if len(parts) == 1 else torch.cat(list(parts), 1)
         result = outgoing.new_empty((sum(here), outgoing.shape[1]))
         dist.all_to_all_single(result, outgoing, here, there, group=self.exchange.group)
-        return list(result.split([part.shape[1] for part in parts], 1))
+        self.result = list(result.split([part.shape[1] for part in parts], 1))
+
+    def returned(self) -> list[torch.Tensor]:
+        """What has come back to this rank."""
+        return self.result
 
     def places(self, order: str) -> torch.Tensor:
         """Where the rows of each token are in what came back: ``[T, k]`` by slot, or ``[T, R]`` by rank; -1 is none."""
@@ -284,12 +292,16 @@ class _StaticPlan:
         ids = torch.where(is_here, codes % exchange.count, exchange.count)
         return Arrived(rows, exchange.numbers[ids], weights, exchange.local, None)
 
-    def send_back(self, parts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Rows ``[R * N, size]`` of bytes to the ranks of their tokens; those of this rank."""
+    def send_back(self, parts: Sequence[torch.Tensor]) -> None:
+        """Rows ``[R * N, size]`` of bytes to the ranks of their tokens."""
         outgoing = parts[0] if len(parts) == 1 else torch.cat(list(parts), 1)
         result = torch.empty_like(outgoing)
         dist.all_to_all_single(result, outgoing, group=self.exchange.group)
-        return list(result.split([part.shape[1] for part in parts], 1))
+        self.result = list(result.split([part.shape[1] for part in parts], 1))
+
+    def returned(self) -> list[torch.Tensor]:
+        """What has come back to this rank."""
+        return self.result
 
     def places(self, order: str) -> torch.Tensor:
         """As of a plan with counts."""

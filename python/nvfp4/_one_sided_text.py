@@ -23,8 +23,8 @@ import functools
 import math
 from collections.abc import Sequence
 
-__all__ = ["DISPATCH", "FAILURE", "FAILURE_WORDS", "REFUSED", "RETURN", "STATE_WORDS", "Layout", "await_text", "fetch_text",
-           "give_back_text", "number_text", "push_text"]
+__all__ = ["DISPATCH", "FAILURE", "FAILURE_WORDS", "MOST_RANKS", "REFUSED", "RETURN", "STATE_WORDS", "Layout", "await_text",
+           "fetch_text", "give_back_text", "number_text", "push_text"]
 
 #: Words of ``state``: the epoch, blocks that have ended by kernel, and what the first wait that failed has seen.
 EPOCH, PUSHED, GIVEN, FAILURE = 0, 1, 2, 4
@@ -41,6 +41,8 @@ ABORT = 0
 #: Experts of a rank, in the lower half of a code.
 _NUMBER_BITS = 16
 _THREADS, _MOST_BLOCKS = 256, 512
+#: Ranks that a token visits are bits of a word.
+MOST_RANKS = 32
 
 
 def _round(size: int, to: int) -> int:

@@ -1,6 +1,7 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expert parallelism for torch: the experts of a layer on the ranks of a process group, rows exchanged by its collectives.
+"""Expert parallelism for torch: the experts of a layer on the ranks of a process group, rows exchanged by its collectives or
+by kernels that write into the memory of other ranks.
 
 A row visits the ranks of its experts, quantised by the rank of its token as the products take it, and that rank adds up the
 rows that return, in the order of the slots and in float32. The sums therefore have the same bits for every number of ranks
@@ -10,6 +11,7 @@ and every placement of experts. docs/ExpertParallel.md has the protocol.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import torch.distributed as dist
 
 from ._exchange import Exchange, Message, StaticExchange
 from ._expert_programs import Wire, input_wire, run_experts, sum_slots, wire_of
+from ._one_sided import OneSidedExchange, SymmetricMemory, VirtualRank, VirtualRanks, finish
 from ._placement import Placement, PlacementLike, balanced_placement, experts_of
 from ._replicated import replicated_experts
 from ._torch_device import DTYPES
@@ -26,10 +29,11 @@ from .errors import ArgumentError, check_one_of
 from .layer import MoEWeights
 from .tensors import FORMATS
 
-__all__ = ["MoE", "balanced_placement", "experts_of", "replicated_experts"]
+__all__ = ["MoE", "VirtualRanks", "balanced_placement", "experts_of", "replicated_experts"]
 
 _ELEMENTS = ("f32", "bf16", "f16")
 ORDERS = ("slot", "rank_grouped")
+EXCHANGES = ("collectives", "one_sided")
 
 
 def _slice(weights: MoEWeights, experts: Any) -> MoEWeights:
@@ -84,6 +88,12 @@ class MoE(torch.nn.Module):
     - ``static``: buffers for ``max_tokens`` tokens of ``top_k`` slots from each rank to each, whatever the counts. The host
       waits for nothing, so a CUDA graph may capture a call after the first one; meant for few tokens. On a GPU an error
       of another rank then shows in :meth:`check` only.
+    - ``exchange``: ``collectives`` of the group's backend, or ``one_sided``, kernels on GPUs that reach each other's memory:
+      they write rows where they are needed, and wait for others in a stream, never on the host. It takes ``max_tokens``,
+      ``top_k`` and graphs as ``static`` does, errors of other ranks show in :meth:`check` too, and ``group`` may be one of
+      :class:`VirtualRanks`.
+    - ``timeout``: seconds that a kernel of ``one_sided`` waits for a rank. All ranks then end, with results that mean
+      nothing, and :meth:`check` raises DeviceError.
 
     The constructor is collective. ArgumentError for options that do not go together, and where ranks have different ones.
     """
@@ -103,22 +113,35 @@ class MoE(torch.nn.Module):
     def __init__(self, weights: MoEWeights, *, group: Any = None, mesh: Any = None, device: Any = None,
                  activation_format: str | None = None, quantizer: Any = None, placement: PlacementLike | None = None,
                  shared: MoEWeights | None = None, dispatch_format: str | None = None, return_format: str | None = None,
-                 order: str = "slot", max_tokens: int | None = None, static: bool = False, top_k: int | None = None):
+                 order: str = "slot", max_tokens: int | None = None, static: bool = False, top_k: int | None = None,
+                 exchange: str = "collectives", timeout: float = 60.0):
         super().__init__()
+        check_one_of("exchange", exchange, EXCHANGES)
+        is_virtual, is_one_sided = isinstance(group, VirtualRank), exchange == "one_sided"
+        if is_virtual and not is_one_sided:
+            raise ArgumentError("expected exchange one_sided with VirtualRanks, but got collectives")
         for name, value in (("weights", weights), ("shared", shared)):
             if not isinstance(value, MoEWeights) and not (name == "shared" and value is None):
                 raise ArgumentError(f"expected {name} as MoEWeights(w13, w2, ...), but got {type(value).__name__}")
-        if not dist.is_initialized():
+        if not is_virtual and not dist.is_initialized():
             raise ArgumentError("expected a process group, which torch.distributed.init_process_group makes, but got none")
         self.group, self.count, self.hidden = _group_of(group, mesh), weights.experts, weights.hidden
-        self.ranks, self.rank = dist.get_world_size(self.group), dist.get_rank(self.group)
+        if is_virtual:
+            self.ranks, self.rank = len(group.ranks), group.rank
+        else:
+            self.ranks, self.rank = dist.get_world_size(self.group), dist.get_rank(self.group)
         if self.rank < 0:
             raise ArgumentError("expected a rank of the group, but got one outside of it")
         check_one_of("order", order, ORDERS)
         if shared is not None and shared.hidden != self.hidden:
             raise ArgumentError(f"expected shared experts of hidden size {self.hidden}, but got {shared.hidden}")
-        if static and (max_tokens is None or top_k is None):
-            raise ArgumentError("expected max_tokens= and top_k= with static, whose buffers they measure")
+        if (static or is_one_sided) and (max_tokens is None or top_k is None):
+            raise ArgumentError(f"expected max_tokens= and top_k= with {'exchange one_sided' if is_one_sided else 'static'}, whose "
+                                "buffers they measure")
+        if static and is_one_sided:
+            raise ArgumentError("expected static or exchange one_sided, whose buffers have one size too, but got both")
+        if not timeout > 0:
+            raise ArgumentError(f"expected a timeout of more than 0 seconds, but got {timeout}")
         self.order, self.max_tokens, self.top_k = order, max_tokens, top_k
         self.placement = Placement(self.count, self.ranks, placement)
         # Rows have the same bits however many there are.
@@ -130,9 +153,14 @@ class MoE(torch.nn.Module):
         self._sent = self._dispatch_wire(dispatch_format)
         check_one_of("return_format", return_format or "f32", (*_ELEMENTS, *FORMATS))
         self._returned = wire_of(return_format or "f32", self.hidden)
-        kind = StaticExchange if static else Exchange
-        self._exchange = kind(self.group, self.placement, self.rank, self.device, max_tokens, top_k)
-        self._compare(static)
+        self._compare(exchange, static, timeout)
+        if is_one_sided:
+            memory = group if is_virtual else SymmetricMemory(self.group, self.device)
+            self._exchange: Exchange = OneSidedExchange(memory, self.placement, self.rank, self.device, max_tokens, top_k,
+                                                        self._sent.sizes, self._returned.sizes, order != "slot", timeout)
+        else:
+            kind = StaticExchange if static else Exchange
+            self._exchange = kind(self.group, self.placement, self.rank, self.device, max_tokens, top_k)
 
     @property
     def device(self) -> torch.device:
@@ -149,13 +177,18 @@ class MoE(torch.nn.Module):
                                 f"{', '.join(_ELEMENTS)}, but got {form}, which would quantise twice")
         return wire_of(form, self.hidden)
 
-    def _compare(self, static: bool) -> None:
+    def _compare(self, exchange: str, static: bool, timeout: float) -> None:
         """ArgumentError on every rank where ranks have made different layers."""
         own = {"placement": self.placement.table, "hidden size": self.hidden, "activations": self._taken,
                "dispatch_format": self._sent, "return_format": self._returned, "order": self.order,
-               "max_tokens": self.max_tokens, "static": static, "top_k": self.top_k if static else None}
+               "max_tokens": self.max_tokens, "exchange": exchange, "static": static,
+               "top_k": self.top_k if static or exchange == "one_sided" else None,
+               "timeout": timeout if exchange == "one_sided" else None}
         of_ranks: list[Any] = [None] * self.ranks
-        dist.all_gather_object(of_ranks, own, group=self.group)
+        if isinstance(self.group, VirtualRank):
+            of_ranks = self.group.compare(own)
+        else:
+            dist.all_gather_object(of_ranks, own, group=self.group)
         for rank, other in enumerate(of_ranks):
             for name, value in other.items():
                 if value != of_ranks[0][name]:
@@ -198,6 +231,11 @@ class MoE(torch.nn.Module):
         ArgumentError on every rank for shapes and types of a rank that do not go together, and for more than
         ``max_tokens`` tokens.
         """
+        return finish(self.steps(x, topk_ids, topk_weights, shared_weights))
+
+    def steps(self, x: torch.Tensor, topk_ids: torch.Tensor, topk_weights: torch.Tensor,
+              shared_weights: torch.Tensor | None = None) -> Generator[None, None, torch.Tensor]:
+        """A call in steps, each of which ends before this rank waits for others."""
         refusal: ArgumentError | None = None
         claimed = x.shape[0] if isinstance(x, torch.Tensor) and x.ndim else 0
         try:
@@ -213,8 +251,11 @@ class MoE(torch.nn.Module):
         message = Message(self._sent.pack(x), topk_ids, factors if self.order == "rank_grouped" else None, claimed)
         plan = self._exchange.begin(message, refusal)
         own_rows = self._shared_rows(x) if refusal is None else None
+        yield
         arrived = plan.finish()
-        returned = plan.send_back(self._returned.pack(self._compute(arrived)))
+        plan.send_back(self._returned.pack(self._compute(arrived)))
+        yield
+        returned = plan.returned()
         self._exchange.settle(refusal)
         rows = self._returned.unpack(returned, "f32" if own_rows is not None or not self._returned.is_plain
                                      else self._returned.form)
@@ -231,12 +272,15 @@ class MoE(torch.nn.Module):
 
     def _compute(self, arrived: Any) -> torch.Tensor:
         """Rows to return for the rows that arrived."""
-        parts = arrived.split(self._sent.sizes)
-        if self._sent is not self._taken:
-            parts = self._taken.pack(self._sent.unpack(parts, self._taken.form if self._taken.is_plain else "f32"))
         order = arrived.sort(self.order)
+        if self._sent is self._taken:
+            parts = arrived.take(order, self._sent.sizes)
+        else:
+            # Once for each row, which may have several slots here.
+            whole = self._sent.unpack(arrived.split(self._sent.sizes), self._taken.form if self._taken.is_plain else "f32")
+            parts = [part[order.message] for part in self._taken.pack(whole)]
         out = self._returned.form if self._returned.is_plain else "f32"
-        return run_experts(self.experts, [part[order.message] for part in parts], order.ends, order.places, order.weights, out)
+        return run_experts(self.experts, parts, order.ends, order.places, order.weights, out)
 
     def _shared_rows(self, x: torch.Tensor) -> torch.Tensor | None:
         """``[S * T, H]`` in float32: the rows of each shared expert."""

@@ -1,0 +1,307 @@
+# Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exchange of rows by kernels that write into the memory of other ranks: windows, and what a layer does with them.
+
+A window is memory that the kernels of all ranks reach. SymmetricMemory makes it with torch's symmetric memory, one process for
+each GPU; VirtualRanks are ranks of one process on one device. The kernels are those of _one_sided_text.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import torch
+
+from . import _expert_programs as programs
+from . import _one_sided_text as kernels
+from ._exchange import Arrived, Exchange, Message, Order
+from ._placement import Placement
+from .errors import ArgumentError, DeviceError
+
+__all__ = ["OneSidedExchange", "SymmetricMemory", "VirtualRank", "VirtualRanks", "finish"]
+
+_ROLES = {kernels.DISPATCH: "rows", kernels.RETURN: "results"}
+
+
+class SymmetricMemory:
+    """Windows of the processes of a group, by torch's symmetric memory; without NVLink's multicast."""
+
+    def __init__(self, group: Any, device: torch.device):
+        self.group, self.device = group, device
+        self.rank = torch.distributed.get_rank(group)
+
+    def allocate(self, size: int) -> None:
+        """Makes the windows, of zeros; collective."""
+        import torch.distributed as dist
+        import torch.distributed._symmetric_memory as symmetric
+        os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
+        group = dist.group.WORLD if self.group is None else self.group
+        self._window = symmetric.empty(size, dtype=torch.uint8, device=self.device)
+        self._handle = symmetric.rendezvous(self._window, group=group)
+        self._window.zero_()
+        torch.cuda.synchronize(self.device)
+        addresses = [int(each) for each in self._handle.buffer_ptrs]
+        # Another address of the same memory would need a fence of its own.
+        addresses[self.rank] = self._window.data_ptr()
+        self.peers = torch.tensor(addresses, dtype=torch.int64, device=self.device)
+        # Nobody writes into a window that is not of zeros yet.
+        dist.all_gather_object([None] * len(addresses), size, group=self.group)
+
+    def view(self, offset: int, rows: int, width: int) -> torch.Tensor:
+        """Bytes ``[rows, width]`` of this rank's window."""
+        return self._window[offset:offset + rows * width].view(rows, width)
+
+
+class VirtualRank:
+    """One of :class:`VirtualRanks`, at the place of a process group."""
+
+    def __init__(self, ranks: VirtualRanks, rank: int):
+        self.ranks, self.rank, self._made = ranks, rank, 0
+
+    def compare(self, own: dict[str, Any]) -> list[dict[str, Any]]:
+        """What the first rank said of its layer, and what this one says."""
+        layers = self.ranks.layers
+        if self._made == len(layers):
+            layers.append((own, {}))
+        return [layers[self._made][0], own]
+
+    def allocate(self, size: int) -> None:
+        """Makes the window of this rank's next layer."""
+        self._windows = self.ranks.layers[self._made][1]
+        self._windows[self.rank] = self.ranks.make_window(size)
+        self._made += 1
+
+    @property
+    def peers(self) -> torch.Tensor:
+        """The addresses of the windows; ArgumentError where a rank has no layer yet."""
+        missing = [rank for rank in range(len(self.ranks)) if rank not in self._windows]
+        if missing:
+            raise ArgumentError(f"expected a layer of every virtual rank before a call, but got none of rank {missing[0]}")
+        if not hasattr(self, "_peers"):
+            addresses = [self.ranks.address(self._windows[rank]) for rank in range(len(self.ranks))]
+            self._peers = torch.tensor(addresses, dtype=torch.int64, device=self.ranks.device)
+        return self._peers
+
+    def view(self, offset: int, rows: int, width: int) -> torch.Tensor:
+        """As of SymmetricMemory."""
+        return self.ranks.bytes_of(self._windows[self.rank])[offset:offset + rows * width].view(rows, width)
+
+
+class VirtualRanks:
+    """Ranks of one process on one device, for tests: ``ranks[i]`` is at the place of the group of a layer.
+
+    Calling it with a layer of each rank and the arguments of each computes all of them in one stream, and no rank waits
+    while another has work to do. The kernels are those of ranks with a GPU each.
+    """
+
+    layers: list[tuple[dict[str, Any], dict[int, Any]]]
+
+    def __init__(self, ranks: int, device: Any):
+        if not 1 <= ranks <= kernels.MOST_RANKS:
+            raise ArgumentError(f"expected from 1 to {kernels.MOST_RANKS} ranks, but got {ranks}")
+        self.device = torch.device(device)
+        self.layers = []
+        self._ranks = [VirtualRank(self, rank) for rank in range(ranks)]
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def __getitem__(self, rank: int) -> VirtualRank:
+        return self._ranks[rank]
+
+    def make_window(self, size: int) -> Any:
+        """Memory of zeros that kernels reach."""
+        return torch.zeros(size, dtype=torch.uint8, device=self.device)
+
+    def address(self, window: Any) -> int:
+        """Where kernels find it."""
+        return window.data_ptr()
+
+    def bytes_of(self, window: Any) -> torch.Tensor:
+        """The bytes of a window."""
+        return window
+
+    def turn(self, rank: int) -> None:
+        """The next kernels are those of this rank."""
+
+    @torch.no_grad()
+    def __call__(self, layers: Sequence[Any], arguments: Sequence[Sequence[Any]]) -> list[torch.Tensor]:
+        """The results of each rank. The error of the first rank that has one is raised after all have ended."""
+        if not len(layers) == len(arguments) == len(self):
+            raise ArgumentError(f"expected a layer and arguments of each of {len(self)} ranks, but got {len(layers)} and "
+                                f"{len(arguments)}")
+        waiting = {rank: layer.steps(*given) for rank, (layer, given) in enumerate(zip(layers, arguments))}
+        results: dict[int, torch.Tensor] = {}
+        errors = []
+        while waiting:
+            for rank, steps in list(waiting.items()):
+                self.turn(rank)
+                try:
+                    next(steps)
+                except StopIteration as done:
+                    results[rank] = done.value
+                except ArgumentError as error:
+                    errors.append(error)
+                else:
+                    continue
+                del waiting[rank]
+        for error in errors:
+            raise error
+        return [results[rank] for rank in range(len(self))]
+
+
+def finish(steps: Generator[None, None, torch.Tensor]) -> torch.Tensor:
+    """The result of steps between which nobody has to do anything."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
+class _Arrived(Arrived):
+    """Messages in the window."""
+
+    plan: _OneSidedPlan
+
+    def take(self, order: Order, sizes: Sequence[int]) -> list[torch.Tensor]:
+        return self.plan.fetch(order)[:len(sizes)]
+
+    def sort(self, order: str) -> Order:
+        found = super().sort(order)
+        self.plan.sorted = found
+        return found
+
+
+class OneSidedExchange(Exchange):
+    """Exchanges by kernels, of at most ``max_tokens`` tokens of ``top_k`` slots from each rank, through the windows that
+    ``memory`` makes. ``sent`` and ``returned`` are the bytes of a row on its way, by parts."""
+
+    def __init__(self, memory: Any, placement: Placement, rank: int, device: torch.device, max_tokens: int, top_k: int,
+                 sent: Sequence[int], returned: Sequence[int], grouped: bool, timeout: float):
+        super().__init__(None, placement, rank, device, max_tokens, top_k)
+        if placement.ranks > kernels.MOST_RANKS:
+            raise ArgumentError(f"expected at most {kernels.MOST_RANKS} ranks with exchange one_sided, but got {placement.ranks}")
+        if programs.find_device(torch.empty(0, device=device)) is None:
+            raise ArgumentError(f"expected device cuda with exchange one_sided, but got {device}")
+        self.memory, self.top_k, self.returned, self.timeout = memory, top_k, list(returned), timeout
+        parts = [*sent, 4 * top_k] if grouped else sent
+        self.layout = kernels.Layout(self.ranks, max_tokens, top_k, tuple(parts), sum(returned), grouped)
+        memory.allocate(self.layout.size)
+        self.codes, self.choices = (torch.from_numpy(each).to(device) for each in placement.codes(rank))
+        self.state = torch.zeros(kernels.STATE_WORDS, dtype=torch.int32, device=device)
+        self.heard = torch.zeros((self.ranks, 2), dtype=torch.int32, device=device)
+
+    def check(self, tokens: int, top_k: int) -> None:
+        if top_k != self.top_k:
+            raise ArgumentError(f"expected topk_ids of {self.top_k} slots (top_k) with exchange one_sided, but got {top_k}")
+        error = self.explain(self.rank, tokens, 0)
+        if error is not None:
+            raise error
+
+    def begin(self, message: Message, refusal: ArgumentError | None) -> _OneSidedPlan:  # type: ignore[override]
+        return _OneSidedPlan(self, message, refusal)
+
+    def settle(self, refusal: ArgumentError | None) -> None:
+        if refusal is not None:
+            self.heard.zero_()
+            raise refusal
+
+    def wait(self, role: int) -> None:
+        """Waits on the device for the cells of all ranks."""
+        programs.run(kernels.await_text(self.layout, self.rank, role), [self.state], [], [self.memory.peers],
+                     (int(self.timeout * 1e9),))
+
+    def raise_refusals(self) -> None:
+        first = kernels.FAILURE
+        failed, role, rank, seen, expected, by = self.state.tolist()[first:first + kernels.FAILURE_WORDS]
+        if failed and by:
+            raise DeviceError(f"rank {self.rank}: expected the {_ROLES[role]} of rank {rank}, but rank {by - 1} has ended the "
+                              f"exchange of call {expected}; its error says why, and the layer has to be made anew")
+        if failed:
+            raise DeviceError(f"rank {self.rank}: expected the {_ROLES[role]} of rank {rank} within {self.timeout} s (timeout), "
+                              f"but its cell (byte {self.layout.cells(role) + 8 * rank} of the window) has call {seen} instead of "
+                              f"{expected}; the layer has to be made anew")
+        refused = self.heard.tolist()
+        self.heard.zero_()
+        for rank, (tokens, is_refused) in enumerate(refused):
+            error = self.explain(rank, tokens, is_refused)
+            if error is not None:
+                raise error
+
+
+def _aligned(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, without gaps and where kernels may read 16 bytes at once."""
+    tensor = tensor.contiguous()
+    return tensor.clone() if tensor.data_ptr() % 16 else tensor
+
+
+class _OneSidedPlan:
+    """One exchange: rows there, rows back."""
+
+    sorted: Order
+
+    def __init__(self, exchange: OneSidedExchange, message: Message, refusal: ArgumentError | None):
+        self.exchange, self.message = exchange, message
+        parts = [_aligned(part) for part in message.parts]
+        if message.weights is not None:
+            parts.append(_aligned(message.weights.view(torch.uint8)))
+        ids = _aligned(message.ids)
+        self.slots_at = torch.empty(ids.shape, dtype=torch.int32, device=ids.device)
+        said = -1 if refusal is None else (message.claimed | kernels.REFUSED) - (1 << 32)
+        text = kernels.push_text(exchange.layout, exchange.rank, programs.ELEMENTS[ids.dtype], tuple(exchange.codes.shape))
+        programs.run(text, [*parts, ids, self.slots_at], [],
+                     [exchange.codes, exchange.choices, exchange.memory.peers, exchange.state], (said,))
+
+    def finish(self) -> Arrived:
+        """The messages of all ranks, as soon as they are there."""
+        exchange, layout = self.exchange, self.exchange.layout
+        exchange.wait(kernels.DISPATCH)
+        messages = layout.ranks * layout.tokens
+        numbers = torch.empty((messages, layout.slots), dtype=torch.int32, device=exchange.state.device)
+        programs.run(kernels.number_text(layout, exchange.rank, exchange.local), [numbers, exchange.heard], [],
+                     [exchange.memory.peers, exchange.state])
+        rows, weights = exchange.memory.view(layout.rows, messages, layout.width), None
+        if self.message.weights is not None:
+            start = sum(layout.parts[:-1])
+            weights = rows[:, start:start + layout.parts[-1]].contiguous().view(torch.float32)
+        arrived = _Arrived(rows, numbers, weights, exchange.local, None)
+        arrived.plan = self
+        return arrived
+
+    def fetch(self, order: Order) -> list[torch.Tensor]:
+        """Parts of rows in the order of their experts."""
+        exchange, layout = self.exchange, self.exchange.layout
+        made = [torch.empty((order.message.shape[0], size), dtype=torch.uint8, device=order.message.device)
+                for size in layout.parts]
+        programs.run(kernels.fetch_text(layout, exchange.rank, exchange.local), [*made, order.message, order.ends], [],
+                     [exchange.memory.peers])
+        return made
+
+    def send_back(self, parts: Sequence[torch.Tensor]) -> None:
+        """Rows ``[N, size]`` of bytes to the ranks of their tokens: of each slot, or of each message."""
+        exchange, layout = self.exchange, self.exchange.layout
+        outgoing = parts[0] if len(parts) == 1 else torch.cat(list(parts), 1)
+        number = torch.arange(len(outgoing), dtype=torch.int32, device=outgoing.device)
+        has_row = (self.sorted.places >= 0).any(1)
+        row_of = torch.where(has_row, number, -1).reshape(layout.ranks * layout.tokens, -1)
+        programs.run(kernels.give_back_text(layout, exchange.rank), [_aligned(outgoing), row_of], [],
+                     [exchange.memory.peers, exchange.state])
+
+    def returned(self) -> list[torch.Tensor]:
+        """What has come back to this rank."""
+        exchange, layout = self.exchange, self.exchange.layout
+        exchange.wait(kernels.RETURN)
+        rows = exchange.memory.view(layout.returned, layout.tokens * layout.back_slots, layout.back_width)
+        return list(rows[:, :layout.back].split(exchange.returned, 1))
+
+    def places(self, order: str) -> torch.Tensor:
+        """As of other plans."""
+        if order == "slot":
+            return self.slots_at
+        exchange = self.exchange
+        visits = exchange.visits(exchange.owners(self.message.ids)[1])
+        place = torch.arange(visits.shape[0], device=visits.device)[:, None] * exchange.ranks + exchange.all_ranks
+        return torch.where(visits < 0, -1, place).int()
