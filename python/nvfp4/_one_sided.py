@@ -9,7 +9,7 @@ each GPU; VirtualRanks are ranks of one process on one device. The kernels are t
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from ._exchange import Arrived, Exchange, Message, Order
 from ._placement import Placement
 from .errors import ArgumentError, DeviceError
 
-__all__ = ["OneSidedExchange", "SymmetricMemory", "VirtualRank", "VirtualRanks", "finish"]
+__all__ = ["OneSidedExchange", "SymmetricMemory", "VirtualRank", "VirtualRanks", "finish", "texts_of_rank"]
 
 _ROLES = {kernels.DISPATCH: "rows", kernels.RETURN: "results"}
 
@@ -33,21 +33,37 @@ class SymmetricMemory:
         self.rank = torch.distributed.get_rank(group)
 
     def allocate(self, size: int) -> None:
-        """Makes the windows, of zeros; collective."""
+        """Makes the windows, of zeros; collective. DeviceError where the memory of a rank is not that of the others."""
         import torch.distributed as dist
+        ranks = dist.get_world_size(self.group)
+        if ranks == 1:
+            self.handle, self._window = None, torch.zeros(size, dtype=torch.uint8, device=self.device)
+            self.peers = torch.tensor([self._window.data_ptr()], dtype=torch.int64, device=self.device)
+            return
         import torch.distributed._symmetric_memory as symmetric
         os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
-        group = dist.group.WORLD if self.group is None else self.group
-        self._window = symmetric.empty(size, dtype=torch.uint8, device=self.device)
-        self._handle = symmetric.rendezvous(self._window, group=group)
+        # An allocation of its own: tensors of a pool may have the addresses of others (pytorch issue 190977).
+        self._window = symmetric._SymmetricMemory.empty_strided_p2p((size,), (1,), torch.uint8, self.device)
+        self.handle = symmetric.rendezvous(self._window, dist.group.WORLD if self.group is None else self.group)
         self._window.zero_()
+        # Word 8 of a window says whose it is, until the ranks have read that of each other.
+        words = self._window.view(torch.int64)
+        words[8] = self.rank + 1
         torch.cuda.synchronize(self.device)
-        addresses = [int(each) for each in self._handle.buffer_ptrs]
-        # Another address of the same memory would need a fence of its own.
-        addresses[self.rank] = self._window.data_ptr()
+        addresses = [int(each) for each in self.handle.buffer_ptrs]
+        self._meet(addresses)
+        said = [int(self.handle.get_buffer(other, (1,), torch.int64, 8).item()) for other in range(ranks)]
+        if said != list(range(1, ranks + 1)) or addresses[self.rank] != self._window.data_ptr():
+            raise DeviceError(f"rank {self.rank}: expected windows of ranks 1 to {ranks}, the own one at {self._window.data_ptr():#x}, "
+                              f"but torch's symmetric memory has {said} at {[hex(each) for each in addresses]}")
         self.peers = torch.tensor(addresses, dtype=torch.int64, device=self.device)
-        # Nobody writes into a window that is not of zeros yet.
-        dist.all_gather_object([None] * len(addresses), size, group=self.group)
+        # Nobody writes into a window that others still look at.
+        self._meet(addresses)
+
+    def _meet(self, said: Any) -> None:
+        """Waits on the host for all ranks."""
+        import torch.distributed as dist
+        dist.all_gather_object([None] * dist.get_world_size(self.group), said, group=self.group)
 
     def view(self, offset: int, rows: int, width: int) -> torch.Tensor:
         """Bytes ``[rows, width]`` of this rank's window."""
@@ -230,6 +246,19 @@ class OneSidedExchange(Exchange):
             error = self.explain(rank, tokens, is_refused)
             if error is not None:
                 raise error
+
+
+def texts_of_rank(placement: Placement, rank: int, max_tokens: int, top_k: int, sent: Sequence[int],
+                  returned: Sequence[int]) -> Iterator[str]:
+    """The kernels of a rank of :class:`OneSidedExchange` with order ``slot`` and experts in int64, to compile them elsewhere."""
+    layout = kernels.Layout(placement.ranks, max_tokens, top_k, tuple(sent), sum(returned))
+    experts, codes = len(placement.local[rank]), placement.codes(rank)[0]
+    yield kernels.push_text(layout, rank, "i64", codes.shape)
+    for role in _ROLES:
+        yield kernels.await_text(layout, rank, role)
+    yield kernels.number_text(layout, rank, experts)
+    yield kernels.fetch_text(layout, rank, experts)
+    yield kernels.give_back_text(layout, rank)
 
 
 def _aligned(tensor: torch.Tensor) -> torch.Tensor:
