@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from ._expert_programs import sort_slots
+from ._expert_programs import Wire, sort_slots
 from ._placement import Placement
 from .errors import ArgumentError
 
@@ -26,12 +26,14 @@ __all__ = ["Arrived", "Exchange", "Message", "Order", "StaticExchange"]
 @dataclasses.dataclass
 class Message:
     """The tokens of a rank: parts ``[T, size]`` of bytes, experts ``[T, k]``, and weights ``[T, k]`` or None. ``claimed``
-    is T of the call, which differs where the rank refused it and has no tokens."""
+    is T of the call, which differs where the rank refused it and has no tokens. With a ``wire`` the exchange quantises the
+    one part, numbers ``[T, hidden]``."""
 
     parts: list[torch.Tensor]
     ids: torch.Tensor
     weights: torch.Tensor | None
     claimed: int
+    wire: Wire | None = None
 
 
 @dataclasses.dataclass

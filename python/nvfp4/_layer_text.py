@@ -57,7 +57,7 @@ class LayerText:
         """Rows of bf16 or f16 are multiplied as they are."""
         return self.act in PLAIN
 
-    def _types(self) -> str:
+    def types(self) -> str:
         scaled = "" if self.is_plain else f"!act = {self.act}\n!glu = {self.act2}\n"
         return f"{scaled}!w13 = {self.w13}\n!w2 = {self.w2}\n"
 
@@ -122,13 +122,13 @@ class LayerText:
   }} -> tensor<?x{k}x{wanted}>
 """
 
-    def _down(self, clauses: str, ends: str = "%s#0") -> str:
-        """From %h to %y, the row of each expert in float32."""
+    def _down(self, clauses: str, ends: str = "%s#0", element: str = "f32") -> str:
+        """From %h to %y, the row of each expert in an element type."""
         h = self.hidden
-        return f"""%ye = tensor.empty(%rows) : tensor<?x{h}xf32>
+        return f"""%ye = tensor.empty(%rows) : tensor<?x{h}x{element}>
   %y = {DIALECT}.matmul <ragged_rows, ends> groups({ends} : tensor<{self.experts}xi32>)
       lhs(%h : {self.act2 if self.is_plain else '!glu'}) rhs(%w2 : !w2){clauses}
-      outs(%ye : tensor<?x{h}xf32>){self.attributes} -> tensor<?x{h}xf32>"""
+      outs(%ye : tensor<?x{h}x{element}>){self.attributes} -> tensor<?x{h}x{element}>"""
 
     def _constants(self, arguments: list[str]) -> dict[str, str]:
         """Adds the constants to the arguments in the order of use; the clause of each, with a space before."""
@@ -151,6 +151,14 @@ class LayerText:
         optional("global_scale", "encode2", self.encode2)
         return clauses
 
+    def products(self, arguments: list[str], ends: str, element: str) -> str:
+        """From %p, or quantised %q, of %rows rows to %y, the row of each expert in an element type; adds the constants to the
+        arguments in the order of use."""
+        clauses = self._constants(arguments)
+        gate_up = self._gate_up(clauses["alpha13"] + clauses["bias13"], "", clauses["encode2"], ends, not self.is_plain)
+        return f"""{gate_up}
+  {self._down(clauses["alpha2"] + clauses["bias2"], ends, element)}"""
+
     def rows_text(self) -> str:
         """The module of the products alone, whose function ``rows`` takes rows in the order of their experts, quantised
         where products take them so, the ends of the experts, places ``[N, top_k]`` and weights of the same shape, and all
@@ -160,15 +168,13 @@ class LayerText:
         rows = f"tensor<?x{h}x{self.element}>" if self.is_plain else "!act"
         name = "%p" if self.is_plain else "%q"
         arguments = [f"{name}: {rows}", f"%ends: tensor<{e}xi32>", f"%places: tensor<?x{k}xi32>", f"%weights: tensor<?x{k}xf32>"]
-        clauses = self._constants(arguments)
-        gate_up = self._gate_up(clauses["alpha13"] + clauses["bias13"], "", clauses["encode2"], "%ends", not self.is_plain)
+        products = self.products(arguments, "%ends", "f32")
         split = "" if self.is_plain else f"%qv, %qs = {DIALECT}.split_scaled %q : !act -> {self.rows}\n  "
         counted = f"%p, %c0 : {rows}" if self.is_plain else f"%qv, %c0 : {self.rows.partition('>')[0]}>"
-        return f"""{self._types()}func.func @rows({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
+        return f"""{self.types()}func.func @rows({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
   %c0 = arith.constant 0 : index
   {split}%rows = tensor.dim {counted}
-  {gate_up}
-  {self._down(clauses["alpha2"] + clauses["bias2"], "%ends")}
+  {products}
   %tokens = tensor.dim %places, %c0 : tensor<?x{k}xi32>
   %oe = tensor.empty(%tokens) : tensor<?x{h}x{self.out}>
   %o = {DIALECT}.combine(%y : tensor<?x{h}xf32>) by(%places : tensor<?x{k}xi32>)
@@ -189,7 +195,7 @@ class LayerText:
             arguments.append(f"%{'weights' if self._has('weights') else 'scores'}: tensor<?x{k}x{self.scores}>")
         clauses = self._constants(arguments)
         gate_up = self._gate_up(clauses["alpha13"] + clauses["bias13"], clauses["encode13"], clauses["encode2"])
-        return f"""{self._types()}func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
+        return f"""{self.types()}func.func @layer({', '.join(arguments)}) -> tensor<?x{h}x{self.out}> {{
   %c0 = arith.constant 0 : index
   %ck = arith.constant {k} : index
   %tokens = tensor.dim %x, %c0 : tensor<?x{h}x{self.element}>

@@ -15,9 +15,12 @@ from typing import Any
 import torch
 
 from . import _expert_programs as programs
+from . import _one_sided_programs as fused
 from . import _one_sided_text as kernels
 from ._exchange import Arrived, Exchange, Message, Order
+from ._expert_programs import Wire
 from ._placement import Placement
+from ._torch_layer import MoELayer
 from .errors import ArgumentError, DeviceError
 
 __all__ = ["OneSidedExchange", "SymmetricMemory", "VirtualRank", "VirtualRanks", "finish", "texts_of_rank"]
@@ -204,7 +207,7 @@ class OneSidedExchange(Exchange):
             raise ArgumentError(f"expected device cuda with exchange one_sided, but got {device}")
         self.memory, self.top_k, self.returned, self.timeout = memory, top_k, list(returned), timeout
         parts = [*sent, 4 * top_k] if grouped else sent
-        self.layout = kernels.Layout(self.ranks, max_tokens, top_k, tuple(parts), sum(returned), grouped)
+        self.layout = kernels.Layout(self.ranks, max_tokens, top_k, tuple(parts), tuple(returned), grouped)
         memory.allocate(self.layout.size)
         self.codes, self.choices = (torch.from_numpy(each).to(device) for each in placement.codes(rank))
         self.state = torch.zeros(kernels.STATE_WORDS, dtype=torch.int32, device=device)
@@ -220,6 +223,11 @@ class OneSidedExchange(Exchange):
     def begin(self, message: Message, refusal: ArgumentError | None) -> _OneSidedPlan:  # type: ignore[override]
         return _OneSidedPlan(self, message, refusal)
 
+    @property
+    def limit(self) -> int:
+        """Nanoseconds of a wait."""
+        return int(self.timeout * 1e9)
+
     def settle(self, refusal: ArgumentError | None) -> None:
         if refusal is not None:
             self.heard.zero_()
@@ -228,7 +236,7 @@ class OneSidedExchange(Exchange):
     def wait(self, role: int) -> None:
         """Waits on the device for the cells of all ranks."""
         programs.run(kernels.await_text(self.layout, self.rank, role), [self.state], [], [self.memory.peers],
-                     (int(self.timeout * 1e9),))
+                     (self.limit,))
 
     def raise_refusals(self) -> None:
         first = kernels.FAILURE
@@ -248,17 +256,21 @@ class OneSidedExchange(Exchange):
                 raise error
 
 
-def texts_of_rank(placement: Placement, rank: int, max_tokens: int, top_k: int, sent: Sequence[int],
-                  returned: Sequence[int]) -> Iterator[str]:
-    """The kernels of a rank of :class:`OneSidedExchange` with order ``slot`` and experts in int64, to compile them elsewhere."""
-    layout = kernels.Layout(placement.ranks, max_tokens, top_k, tuple(sent), sum(returned))
-    experts, codes = len(placement.local[rank]), placement.codes(rank)[0]
-    yield kernels.push_text(layout, rank, "i64", codes.shape)
-    for role in _ROLES:
-        yield kernels.await_text(layout, rank, role)
-    yield kernels.number_text(layout, rank, experts)
-    yield kernels.fetch_text(layout, rank, experts)
-    yield kernels.give_back_text(layout, rank)
+def texts_of_rank(placement: Placement, rank: int, max_tokens: int, top_k: int, layer: MoELayer, sent: Wire, returned: Wire,
+                  out: torch.dtype) -> Iterator[str]:
+    """The functions of a rank of :class:`OneSidedExchange` with order ``slot``, rows ``sent`` as products take them, experts in
+    int64 and tokens and results of type ``out``, to compile them elsewhere."""
+    layout = kernels.Layout(placement.ranks, max_tokens, top_k, sent.sizes, returned.sizes)
+    entries = placement.codes(rank)[0].shape
+    if sent.is_plain:
+        yield kernels.push_text(layout, rank, "i64", entries)
+    else:
+        yield fused.push_text(layout, rank, sent, programs.ELEMENTS[out], "i64", entries)
+    yield fused.experts_text(layout, rank, layer._signature, sent, returned)
+    if returned.is_plain:
+        yield fused.sum_text(layout, rank, returned, out)
+    else:
+        yield kernels.await_text(layout, rank, kernels.RETURN)
 
 
 def _aligned(tensor: torch.Tensor) -> torch.Tensor:
@@ -279,10 +291,16 @@ class _OneSidedPlan:
             parts.append(_aligned(message.weights.view(torch.uint8)))
         ids = _aligned(message.ids)
         self.slots_at = torch.empty(ids.shape, dtype=torch.int32, device=ids.device)
-        said = -1 if refusal is None else (message.claimed | kernels.REFUSED) - (1 << 32)
-        text = kernels.push_text(exchange.layout, exchange.rank, programs.ELEMENTS[ids.dtype], tuple(exchange.codes.shape))
+        scalars = [-1 if refusal is None else (message.claimed | kernels.REFUSED) - (1 << 32)]
+        layout, element = exchange.layout, programs.ELEMENTS[ids.dtype]
+        if message.wire is None:
+            text = kernels.push_text(layout, exchange.rank, element, tuple(exchange.codes.shape))
+        else:
+            text = fused.push_text(layout, exchange.rank, message.wire, programs.ELEMENTS[parts[0].dtype], element,
+                                   tuple(exchange.codes.shape))
+            scalars += [] if message.wire.encode is None else [message.wire.encode]
         programs.run(text, [*parts, ids, self.slots_at], [],
-                     [exchange.codes, exchange.choices, exchange.memory.peers, exchange.state], (said,))
+                     [exchange.codes, exchange.choices, exchange.memory.peers, exchange.state], scalars)
 
     def finish(self) -> Arrived:
         """The messages of all ranks, as soon as they are there."""
@@ -300,6 +318,23 @@ class _OneSidedPlan:
         arrived.plan = self
         return arrived
 
+    def run_experts(self, layer: MoELayer, sent: Wire, returned: Wire) -> None:
+        """Waits for rows, and returns those of the products, with order ``slot``; ``sent`` is how products take rows."""
+        exchange, memory = self.exchange, self.exchange.memory
+        text = fused.experts_text(exchange.layout, exchange.rank, layer._signature, sent, returned)
+        constants = [layer._buffers[name] for name in layer._names]
+        programs.run(text, [exchange.heard], [], [*constants, memory.peers, exchange.state],  # type: ignore[list-item]
+                     [exchange.limit, *layer._scalars])
+
+    def sum_slots(self, returned: Wire, weights: torch.Tensor, out: torch.dtype) -> torch.Tensor:
+        """Waits for results that are not quantised, and sums those of each token in the order of its slots."""
+        exchange, layout = self.exchange, self.exchange.layout
+        rows = exchange.memory.view(layout.returned, layout.tokens * layout.slots, layout.back_width)
+        made = (self.slots_at.shape[0], returned.hidden), out
+        return programs.run(fused.sum_text(layout, exchange.rank, returned, out),
+                            [rows.view(programs.DTYPES[returned.form]), self.slots_at, _aligned(weights), exchange.state], [made],
+                            [exchange.memory.peers], [exchange.limit])[0]
+
     def fetch(self, order: Order) -> list[torch.Tensor]:
         """Parts of rows in the order of their experts."""
         exchange, layout = self.exchange, self.exchange.layout
@@ -312,11 +347,10 @@ class _OneSidedPlan:
     def send_back(self, parts: Sequence[torch.Tensor]) -> None:
         """Rows ``[N, size]`` of bytes to the ranks of their tokens: of each slot, or of each message."""
         exchange, layout = self.exchange, self.exchange.layout
-        outgoing = parts[0] if len(parts) == 1 else torch.cat(list(parts), 1)
-        number = torch.arange(len(outgoing), dtype=torch.int32, device=outgoing.device)
+        number = torch.arange(len(parts[0]), dtype=torch.int32, device=parts[0].device)
         has_row = (self.sorted.places >= 0).any(1)
         row_of = torch.where(has_row, number, -1).reshape(layout.ranks * layout.tokens, -1)
-        programs.run(kernels.give_back_text(layout, exchange.rank), [_aligned(outgoing), row_of], [],
+        programs.run(kernels.give_back_text(layout, exchange.rank), [*map(_aligned, parts), row_of], [],
                      [exchange.memory.peers, exchange.state])
 
     def returned(self) -> list[torch.Tensor]:
@@ -324,7 +358,7 @@ class _OneSidedPlan:
         exchange, layout = self.exchange, self.exchange.layout
         exchange.wait(kernels.RETURN)
         rows = exchange.memory.view(layout.returned, layout.tokens * layout.back_slots, layout.back_width)
-        return list(rows[:, :layout.back].split(exchange.returned, 1))
+        return list(rows[:, :sum(layout.back)].split(exchange.returned, 1))
 
     def places(self, order: str) -> torch.Tensor:
         """As of other plans."""

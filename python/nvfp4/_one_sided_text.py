@@ -52,13 +52,13 @@ def _round(size: int, to: int) -> int:
 @dataclasses.dataclass(frozen=True)
 class Layout:
     """The window of a layer: for at most ``tokens`` tokens of ``slots`` slots from each of ``ranks`` ranks, whose rows are
-    ``parts`` (bytes); ``back`` bytes return for each slot, or with ``grouped`` for each token and rank."""
+    ``parts`` (bytes); rows of the parts ``back`` return for each slot, or with ``grouped`` for each token and rank."""
 
     ranks: int
     tokens: int
     slots: int
     parts: tuple[int, ...]
-    back: int
+    back: tuple[int, ...]
     grouped: bool = False
 
     @property
@@ -69,7 +69,7 @@ class Layout:
     @property
     def back_width(self) -> int:
         """The same of rows that return."""
-        return _round(self.back, 16)
+        return _round(sum(self.back), 16)
 
     @property
     def back_slots(self) -> int:
@@ -192,13 +192,14 @@ def _element(unit: int) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int]) -> str:
-    """The text of ``push``: parts of rows [T, size] in bytes, experts [T, slots] of an element type, the place of each slot
+def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int], types: tuple[str, ...] = ()) -> str:
+    """The text of ``push``: parts of rows [T, size] in bytes, or of other ``types`` of memory of that size, experts [T, slots] of an element type, the place of each slot
     in what returns, and what the rank says of its call (-1: T). ``table`` are the codes of experts, 65536 times the rank plus the
     number there, and ``copies`` how many of an expert's ``entries`` differ."""
     ranks, slots, tokens = layout.ranks, layout.slots, layout.tokens
     experts, columns = entries
-    arguments = [f"%p{i}: memref<?x{size}xi8>" for i, size in enumerate(layout.parts)]
+    types = types or _bytes(layout.parts)
+    arguments = [f"%p{i}: {kind}" for i, kind in enumerate(types)]
     arguments += [f"%ids: memref<?x{slots}x{ids}>", f"%places: memref<?x{slots}xi32>", "%given: i32",
                   f"%table: memref<{experts}x{columns}xi32>", f"%copies: memref<{experts}xi32>",
                   f"%peers: memref<{ranks}xi64>", f"%state: memref<{STATE_WORDS}xi32>"]
@@ -231,7 +232,7 @@ def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int]) -> 
     for i, size in enumerate(layout.parts):
         kind = _element(unit)
         copies += f"""
-      %base{i}_i = memref.extract_aligned_pointer_as_index %p{i} : memref<?x{size}xi8> -> index
+      %base{i}_i = memref.extract_aligned_pointer_as_index %p{i} : {types[i]} -> index
       %base{i} = arith.index_cast %base{i}_i : index to i64
       %size{i} = arith.constant {size} : index
       %from{i} = arith.muli %t, %size{i} : index
@@ -483,6 +484,31 @@ def number_text(layout: Layout, rank: int, experts: int) -> str:
 {_launch("%blocks", _THREADS, body, (rank, slots))}"""
 
 
+def _bytes(sizes: Sequence[int]) -> tuple[str, ...]:
+    """The types of rows in bytes, by parts."""
+    return tuple(f"memref<?x{size}xi8>" for size in sizes)
+
+
+def _copy_parts(parts: Sequence[int], types: Sequence[str], row: str, window: str, line: str, region: int, to_window: bool) -> str:
+    """Copies the parts of a row of arguments %p0, ... to or from where ``line`` (bytes) is in a region of a window."""
+    unit, start, copies = _unit(parts), 0, ""
+    for i, (size, kind) in enumerate(zip(parts, types)):
+        here, there = ("%base", "%own_at"), (window, "%there")
+        copies += f"""
+      scf.execute_region {{
+        %base_i = memref.extract_aligned_pointer_as_index %p{i} : {kind} -> index
+        %base = arith.index_cast %base_i : index to i64
+        %size = arith.constant {size} : index
+        %own_at = arith.muli {row}, %size : index
+        %region = arith.constant {region + start} : index
+        %there = arith.addi {line}, %region : index
+        {_copy(size // unit, unit, *((here, there) if to_window else (there, here)))}
+        scf.yield
+      }}"""
+        start += size
+    return copies
+
+
 def _copy(count: int, unit: int, source: tuple[str, str], target: tuple[str, str]) -> str:
     """The threads of a block copy ``count`` units from a base and an offset to others."""
     kind = _element(unit)
@@ -500,23 +526,11 @@ def _copy(count: int, unit: int, source: tuple[str, str], target: tuple[str, str
 
 
 @functools.lru_cache(maxsize=64)
-def fetch_text(layout: Layout, rank: int, experts: int) -> str:
-    """The text of ``fetch``: parts of rows [N, size] in bytes, row n the one of ``messages[n]``, up to the last of the
-    ``ends`` of experts."""
-    ranks, unit, start, copies = layout.ranks, _unit(layout.parts), 0, ""
-    for i, size in enumerate(layout.parts):
-        copies += f"""
-      scf.execute_region {{
-        %base_i = memref.extract_aligned_pointer_as_index %p{i} : memref<?x{size}xi8> -> index
-        %base = arith.index_cast %base_i : index to i64
-        %size = arith.constant {size} : index
-        %to = arith.muli %row, %size : index
-        %region = arith.constant {layout.rows + start} : index
-        %from = arith.addi %line, %region : index
-        {_copy(size // unit, unit, ("%own", "%from"), ("%base", "%to"))}
-        scf.yield
-      }}"""
-        start += size
+def fetch_text(layout: Layout, rank: int, experts: int, types: tuple[str, ...] = ()) -> str:
+    """The text of ``fetch``: parts of rows [N, size] in bytes, or of other ``types`` of memory of that size, row n the one of
+    message ``messages[n]``, up to the last of the ``ends`` of experts."""
+    ranks, types = layout.ranks, types or _bytes(layout.parts)
+    copies = _copy_parts(layout.parts, types, "%row", "%own", "%line", layout.rows, to_window=False)
     body = f"""    {_peer("own", f"%c{rank}", ranks)}
     %last = arith.constant {experts - 1} : index
     %end32 = memref.load %ends[%last] : memref<{experts}xi32>
@@ -527,7 +541,7 @@ def fetch_text(layout: Layout, rank: int, experts: int) -> str:
       %width = arith.constant {layout.width} : index
       %line = arith.muli %message, %width : index{copies}
     }}"""
-    arguments = [f"%p{i}: memref<?x{size}xi8>" for i, size in enumerate(layout.parts)]
+    arguments = [f"%p{i}: {kind}" for i, kind in enumerate(types)]
     return f"""func.func @fetch({', '.join(arguments)}, %messages: memref<?xi32>, %ends: memref<{experts}xi32>, %peers: memref<{ranks}xi64>) {{
   %zero = arith.constant 0 : index
   %rows = memref.dim %messages, %zero : memref<?xi32>
@@ -535,15 +549,13 @@ def fetch_text(layout: Layout, rank: int, experts: int) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def give_back_text(layout: Layout, rank: int) -> str:
-    """The text of ``give_back``: rows [N, back] in bytes, and which of them each slot gets, [ranks * tokens, slots] (-1:
-    none), or with ``grouped`` each message, [ranks * tokens, 1]."""
-    ranks, tokens = layout.ranks, layout.tokens
+def give_back_text(layout: Layout, rank: int, types: tuple[str, ...] = ()) -> str:
+    """The text of ``give_back``: parts of rows [N, size] as ``fetch`` has them, and which of them each slot gets,
+    [ranks * tokens, slots] (-1: none), or with ``grouped`` each message, [ranks * tokens, 1]."""
+    ranks, tokens, types = layout.ranks, layout.tokens, types or _bytes(layout.back)
     slots = 1 if layout.grouped else layout.slots
-    unit = _unit((layout.back,))
-    room = layout.back_width
-    which = (f"%line = arith.muli %t, %c{ranks} : index\n      %slot = arith.addi %line, %c{rank} : index" if layout.grouped
-             else f"%line = arith.muli %t, %c{slots} : index\n      %slot = arith.addi %line, %k : index")
+    which = (f"%line = arith.muli %t, %c{ranks} : index\n        %slot = arith.addi %line, %c{rank} : index" if layout.grouped
+             else f"%line = arith.muli %t, %c{slots} : index\n        %slot = arith.addi %line, %k : index")
     body = f"""    %epoch = memref.load %state[%c0] : memref<{STATE_WORDS}xi32>
     %none = arith.constant 0 : i32
     scf.for %entry = %bx to %all step %gx {{
@@ -558,19 +570,13 @@ def give_back_text(layout: Layout, rank: int) -> str:
         %t = arith.remui %message, %per_rank : index
         {_peer("window", "%r", ranks)}
         {which}
-        %room = arith.constant {room} : index
-        %offset = arith.muli %slot, %room : index
-        %region = arith.constant {layout.returned} : index
-        %to = arith.addi %offset, %region : index
-        %base_i = memref.extract_aligned_pointer_as_index %y : memref<?x{layout.back}xi8> -> index
-        %base = arith.index_cast %base_i : index to i64
-        %size = arith.constant {layout.back} : index
-        %from = arith.muli %row, %size : index
-        {_copy(layout.back // unit, unit, ("%base", "%from"), ("%window", "%to"))}
+        %room = arith.constant {layout.back_width} : index
+        %offset = arith.muli %slot, %room : index{_copy_parts(layout.back, types, "%row", "%window", "%offset", layout.returned, to_window=True)}
       }}
     }}
 {_publish(layout, rank, GIVEN, RETURN, "%none")}"""
-    return f"""func.func @give_back(%y: memref<?x{layout.back}xi8>, %row_of: memref<{ranks * tokens}x{slots}xi32>,
+    arguments = [f"%p{i}: {kind}" for i, kind in enumerate(types)]
+    return f"""func.func @give_back({', '.join(arguments)}, %row_of: memref<{ranks * tokens}x{slots}xi32>,
                      %peers: memref<{ranks}xi64>, %state: memref<{STATE_WORDS}xi32>) {{
   %all = arith.constant {ranks * tokens * slots} : index
 {_blocks("%all")}{_launch("%blocks", _THREADS, body, (rank, slots, ranks, ranks * tokens * slots))}"""

@@ -153,6 +153,8 @@ class MoE(torch.nn.Module):
         self._sent = self._dispatch_wire(dispatch_format)
         check_one_of("return_format", return_format or "f32", (*_ELEMENTS, *FORMATS))
         self._returned = wire_of(return_format or "f32", self.hidden)
+        # Kernels of exchange and products in one function.
+        self._is_fused = is_one_sided and order == "slot" and self._sent is self._taken
         self._compare(exchange, static, timeout)
         if is_one_sided:
             memory = group if is_virtual else SymmetricMemory(self.group, self.device)
@@ -248,13 +250,22 @@ class MoE(torch.nn.Module):
                            ((self.hidden, torch.bfloat16), (self.top_k or 1, torch.int32)))
             topk_weights = torch.empty(topk_ids.shape, device=self.device)
         factors = topk_weights.float().contiguous()
-        message = Message(self._sent.pack(x), topk_ids, factors if self.order == "rank_grouped" else None, claimed)
+        message = Message([x.contiguous()] if self._is_fused and not self._sent.is_plain else self._sent.pack(x), topk_ids,
+                          factors if self.order == "rank_grouped" else None, claimed,
+                          self._sent if self._is_fused and not self._sent.is_plain else None)
         plan = self._exchange.begin(message, refusal)
         own_rows = self._shared_rows(x) if refusal is None else None
         yield
-        arrived = plan.finish()
-        plan.send_back(self._returned.pack(self._compute(arrived)))
+        if self._is_fused:
+            plan.run_experts(self.experts, self._sent, self._returned)
+        else:
+            arrived = plan.finish()
+            plan.send_back(self._returned.pack(self._compute(arrived)))
         yield
+        if self._is_fused and own_rows is None and self._returned.is_plain:
+            result = plan.sum_slots(self._returned, factors, x.dtype)
+            self._exchange.settle(refusal)
+            return result
         returned = plan.returned()
         self._exchange.settle(refusal)
         rows = self._returned.unpack(returned, "f32" if own_rows is not None or not self._returned.is_plain

@@ -132,7 +132,7 @@ def main(ranks, fault=None, seed=0):
     enable_peers(ranks)
     table = None if ranks != 2 else [0, 1, [0, 1], 1]
     placement = Placement(EXPERTS, ranks, table)
-    layout = kernels.Layout(ranks, TOKENS, SLOTS, (4 * HIDDEN, 8 * SLOTS), 4 * HIDDEN)
+    layout = kernels.Layout(ranks, TOKENS, SLOTS, (4 * HIDDEN, 8 * SLOTS), (4 * HIDDEN,))
     all_ranks = [Rank(rank, layout, placement, FAULTS.get(fault)) for rank in range(ranks)]
     for each in all_ranks:
         each.connect([other.window for other in all_ranks])

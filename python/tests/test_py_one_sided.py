@@ -16,6 +16,7 @@ if not torch.distributed.is_available():
 
 import distributed_work as cases  # noqa: E402
 import nvfp4  # noqa: E402
+import nvfp4.torch  # noqa: E402
 import one_sided_ranks  # noqa: E402
 from nvfp4 import _expert_programs, _torch_layer  # noqa: E402
 from nvfp4.distributed import MoE, VirtualRanks  # noqa: E402
@@ -67,11 +68,12 @@ def simulated(monkeypatch):
     return device
 
 
-def make_layers(ranks, case, **more):
-    """A layer of each virtual rank for a case of distributed_work."""
-    options = {**cases.options_of(case, ranks), "exchange": "one_sided", "max_tokens": cases.ALL, "top_k": cases.TOP_K, **more}
+def make_layers(ranks, form, **options):
+    """A layer of each virtual rank."""
+    weights, act = cases.FORMS[form]
+    options = {"activation_format": act, "exchange": "one_sided", "max_tokens": cases.ALL, "top_k": cases.TOP_K, **options}
     group = SimulatedRanks(ranks, "cpu")
-    layers = [MoE(group=group[rank], **options) for rank in range(ranks)]
+    layers = [MoE(cases.make_weights(weights, EXPERTS), group=group[rank], **options) for rank in range(ranks)]
     for layer in layers:
         layer.experts._repack(True)
         if layer.shared is not None:
@@ -79,20 +81,53 @@ def make_layers(ranks, case, **more):
     return group, layers
 
 
-def test_bits_of_one_rank(simulated):
-    import time
-    case = ("w4a4", "uniform", ())
-    x, ids, factors = cases.make_tokens("uniform")
-    found = {}
-    for ranks in (1, 2, 4):
-        group, layers = make_layers(ranks, case)
-        for tokens in cases.TOKENS[ranks]:
-            ends = np.cumsum((0, *tokens))
-            parts = [tuple(each[a:b] for each in (x, ids, factors)) for a, b in zip(ends, ends[1:])]
-            t = time.time()
-            found[ranks, tokens] = torch.cat(group(layers, parts))
-            print(ranks, tokens, time.time() - t)
-    one = found[1, (23,)]
-    assert one.any()
-    for key, got in found.items():
-        assert torch.equal(got, one), key
+def make_tokens(routing):
+    x, ids, factors = cases.make_tokens(routing)
+    # More experts than there, so that eight ranks have some.
+    return x, torch.where((ids >= 0) & (ids < cases.EXPERTS), (3 * ids + torch.arange(cases.ALL)[:, None] % 2) % EXPERTS,
+                          torch.where(ids < 0, ids, EXPERTS)), factors
+
+
+def split(tokens, *tensors):
+    """The tensors of each rank."""
+    ends = np.cumsum((0, *tokens))
+    return [tuple(each[a:b] for each in tensors) for a, b in zip(ends, ends[1:])]
+
+
+#: The experts of the layers, and the tokens of each rank.
+EXPERTS = 9
+TOKENS = {1: [(23,)], 2: [(11, 12), (0, 23), (23, 0)], 4: [(0, 22, 0, 1), (6, 6, 6, 5)], 8: [(3, 0, 5, 1, 0, 0, 9, 5), (0,) * 7 + (23,)]}
+#: Forms and options; those with another order or rounding are compared with one rank of the same.
+OPTIONS = {"plain": {}, "shared": dict(shared=True), "table": dict(placement=True), "sent": dict(dispatch_format="mxfp8_e4m3"),
+           "bf16": dict(return_format="bf16"), "back": dict(return_format="mxfp8_e4m3"), "f32": dict(dispatch_format="f32")}
+CASES = [("w4a4", "plain", (1, 2, 4)), ("w4a16", "back", (1, 2))]
+FULL = [*((form, "plain", (1, 2, 4, 8)) for form in cases.FORMS), ("w4a16", "sent", (1, 2, 4)), ("w4a4", "f32", (1, 2)),
+        *((form, option, (1, 2)) for form in ("w4a16", "mxfp8") for option in ("shared", "table", "bf16", "back"))]
+
+
+@pytest.mark.parametrize("form, option, ranks", FULL if IS_FULL else CASES)
+def test_bits_of_one_rank(simulated, form, option, ranks):
+    options, wanted = OPTIONS[option], {}
+    for count in ranks:
+        given = dict(options)
+        if given.pop("shared", False):
+            given["shared"] = cases.make_weights(cases.FORMS[form][0], 2, 11)
+        if given.pop("placement", False):
+            given["placement"] = [[0, count - 1] if expert == 4 and count > 1 else expert % count for expert in range(EXPERTS)]
+        group, layers = make_layers(count, form, **given)
+        for routing in cases.ROUTINGS:
+            for tokens in TOKENS[count]:
+                got = torch.cat(group(layers, split(tokens, *make_tokens(routing))))
+                one = wanted.setdefault(routing, got)
+                assert torch.equal(got.view(torch.int16), one.view(torch.int16)), (count, routing, tokens)
+                assert torch.any(got != 0) == (routing != "empty" or option == "shared")
+        for layer in layers:
+            layer.check()
+    if option != "plain":
+        return
+    # The same layer as one function.
+    weights, act = cases.FORMS[form]
+    whole = nvfp4.torch.MoELayer(cases.make_weights(weights, EXPERTS), activation_format=act, determinism="batch_invariant")
+    whole._repack(True)
+    x, ids, factors = make_tokens("uniform")
+    assert torch.equal(whole(x, topk_ids=ids, topk_weights=factors), wanted["uniform"])
