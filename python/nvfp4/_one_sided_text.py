@@ -366,7 +366,10 @@ def await_text(layout: Layout, rank: int, role: int) -> str:
         %stops = arith.ori %ends, %is_ready : i1
         %yes = arith.constant true
         %again = arith.xori %stops, %yes : i1
-        scf.condition(%again) %is_ready, %seen, %abort : i1, i32, i32
+        // Cells of a rank that has aborted come after its abort word, and mean nothing.
+        %is_alone = arith.xori %is_aborted, %yes : i1
+        %is_good = arith.andi %is_ready, %is_alone : i1
+        scf.condition(%again) %is_good, %seen, %abort : i1, i32, i32
       }} do {{
       ^bb0(%a: i1, %b: i32, %c: i32):
         scf.yield %a, %b, %c : i1, i32, i32

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernels of the one-sided exchange on several simulated devices at the same time, beside numpy.
 
-    NVFP4_SIM_OPTIONS="--check --devices 2 --seed 3" python one_sided_ranks.py 2 [FAULT]
+    NVFP4_SIM_OPTIONS="--check --devices 2 --seed 3" python one_sided_ranks.py 2 [FAULT | dead]
 
 Every device has all launches of all rounds in its stream before the host waits, so that rounds of different ranks meet. The
 experts give rows back as they come, and every round has other tokens. A FAULT is a change of the kernels; the exit status is
-then 1 if it is found: by the simulator, or because results are others.
+then 1 if it is found: by the simulator, or because results are others. With `dead` the last rank makes no call in the second
+round, and the others print what they have noted of it.
 """
 
 import ctypes
@@ -128,12 +129,26 @@ def draw(rng, rank, number, ranks):
     return rng.standard_normal((count, HIDDEN)).astype(np.float32), ids, rng.random((count, SLOTS)).astype(np.float32)
 
 
+def run_with_dead(all_ranks, rounds):
+    """The others end, and say of whom they have not heard."""
+    for number, of_ranks in enumerate(rounds):
+        for each, (_, calls, _, _) in zip(all_ranks, of_ranks):
+            if number == 0 or each.rank < len(all_ranks) - 1:
+                for call in calls:
+                    call.launch()
+    for each in all_ranks[:-1]:
+        words = each.state.numpy()[kernels.FAILURE:kernels.FAILURE + kernels.FAILURE_WORDS].tolist()
+        print(each.rank, *words)
+
+
 def main(ranks, fault=None, seed=0):
     enable_peers(ranks)
     table = None if ranks != 2 else [0, 1, [0, 1], 1]
     placement = Placement(EXPERTS, ranks, table)
     layout = kernels.Layout(ranks, TOKENS, SLOTS, (4 * HIDDEN, 8 * SLOTS), (4 * HIDDEN,))
-    all_ranks = [Rank(rank, layout, placement, FAULTS.get(fault)) for rank in range(ranks)]
+    # Kernels of a healthy run wait for much less.
+    limit = 200_000 if fault == "dead" else 10**9
+    all_ranks = [Rank(rank, layout, placement, FAULTS.get(fault), limit) for rank in range(ranks)]
     for each in all_ranks:
         each.connect([other.window for other in all_ranks])
     rng = np.random.default_rng(seed)
@@ -141,6 +156,8 @@ def main(ranks, fault=None, seed=0):
     for number in range(ROUNDS):
         given = [draw(rng, rank, number, ranks) for rank in range(ranks)]
         rounds.append([(data, *each.round(*data)) for each, data in zip(all_ranks, given)])
+    if fault == "dead":
+        return run_with_dead(all_ranks, rounds)
     for of_ranks in rounds:
         for _, calls, _, _ in of_ranks:
             for call in calls:

@@ -19,6 +19,8 @@ import nvfp4  # noqa: E402
 import nvfp4.torch  # noqa: E402
 import one_sided_ranks  # noqa: E402
 from nvfp4 import _expert_programs, _torch_layer  # noqa: E402
+from nvfp4 import _one_sided_text as kernels  # noqa: E402
+from nvfp4._one_sided import finish  # noqa: E402
 from nvfp4.distributed import MoE, VirtualRanks  # noqa: E402
 from torch_sim import SimulatedDevice  # noqa: E402
 
@@ -45,6 +47,20 @@ def test_kernels_of_several_devices(ranks, seed):
 def test_faults_are_found(fault):
     status, output = run_ranks(2, fault)
     assert status != 0 and ("data-race" in output or "livelock" in output), output
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_rank_that_makes_no_call(ranks):
+    """The others end, with the role, the rank, the epochs seen and expected, and who ended the exchange first."""
+    status, output = run_ranks(ranks, "dead")
+    assert status == 0, output
+    found = [list(map(int, line.split())) for line in output.splitlines()]
+    assert [line[0] for line in found] == list(range(ranks - 1))
+    # Words of a failure: failed, role, rank waited for, seen, expected, and 1 + the rank that told of it.
+    for rank, *words in found:
+        assert words[:2] == [1, kernels.DISPATCH] and words[4] == 2 and words[5] - 1 != rank
+        assert words[2:4] == [ranks - 1, 1] or words[5]
+    assert any(words[-1] == 0 for words in found)
 
 
 class SimulatedRanks(VirtualRanks):
@@ -131,3 +147,61 @@ def test_bits_of_one_rank(simulated, form, option, ranks):
     whole._repack(True)
     x, ids, factors = make_tokens("uniform")
     assert torch.equal(whole(x, topk_ids=ids, topk_weights=factors), wanted["uniform"])
+
+
+def test_errors_of_ranks(simulated):
+    group, layers = make_layers(2, "w4a16", max_tokens=12, timeout=1e-4)
+    parts = split((11, 12), *make_tokens("uniform"))
+    wanted = group(layers, parts)
+    for wrong, message, of_others in (
+            (split((10, 13), *make_tokens("uniform"))[1], "expected at most 12 tokens \\(max_tokens\\) on every rank, but got 13 on rank 1", None),
+            ((parts[1][0][:, 1:], *parts[1][1:]), r"expected x of shape \[T, 64\], but got \(12, 63\)",
+             "expected arguments that go together on every rank, but rank 1 refused its own"),
+            ((parts[1][0], parts[1][1][:, :2], parts[1][2][:, :2]), "expected topk_ids of 3 slots \\(top_k\\) with exchange one_sided, but got 2",
+             "expected arguments that go together on every rank, but rank 1 refused its own")):
+        with pytest.raises(nvfp4.ArgumentError, match=message):
+            group(layers, [parts[0], wrong])
+        with pytest.raises(nvfp4.ArgumentError, match=of_others or message):
+            layers[0].check()
+        for got, one in zip(group(layers, parts), wanted):
+            assert torch.equal(got, one)
+        for layer in layers:
+            layer.check()
+    # Rank 1 makes no call: rank 0 ends, and rank 1 hears of it in its next one.
+    calls = [layer.steps(*part) for layer, part in zip(layers, parts)]
+    assert finish(calls[0]).shape == parts[0][0].shape
+    message = (r"rank 0: expected the rows of rank 1 within 0.0001 s \(timeout\), but its cell \(byte 264 of the window\) has call 7 "
+               "instead of 8; the layer has to be made anew")
+    for _ in range(2):
+        with pytest.raises(nvfp4.DeviceError, match=message):
+            layers[0].check()
+    finish(calls[1])
+    with pytest.raises(nvfp4.DeviceError, match="rank 1: expected the rows of rank [01], but rank 0 has ended the exchange of call 8"):
+        layers[1].check()
+
+
+def test_options(simulated):
+    weights, group = cases.make_weights("nvfp4"), SimulatedRanks(2, "cpu")
+    options = dict(exchange="one_sided", max_tokens=4, top_k=2)
+    for more, message in ((dict(max_tokens=None), "expected max_tokens= and top_k= with exchange one_sided"),
+                          (dict(static=True), "expected static or exchange one_sided, whose buffers have one size too, but got both"),
+                          (dict(exchange="two_sided"), "expected exchange collectives, one_sided"),
+                          (dict(exchange="collectives"), "expected exchange one_sided with VirtualRanks, but got collectives"),
+                          (dict(timeout=0), "expected a timeout of more than 0 seconds, but got 0")):
+        with pytest.raises(nvfp4.ArgumentError, match=message):
+            MoE(weights, group=group[0], **{**options, **more})
+    first = MoE(weights, group=group[0], **options)
+    x, ids, factors = (each[:4] for each in cases.make_tokens("uniform"))
+    with pytest.raises(nvfp4.ArgumentError, match="expected a layer of every virtual rank before a call, but got none of rank 1"):
+        first(x, ids[:, :2], factors[:, :2])
+    with pytest.raises(nvfp4.ArgumentError, match="expected one max_tokens on every rank, but got 4 on rank 0 and 5 on rank 1"):
+        MoE(weights, group=group[1], **{**options, "max_tokens": 5})
+    with pytest.raises(nvfp4.ArgumentError, match="expected from 1 to 32 ranks, but got 33"):
+        VirtualRanks(33, "cpu")
+    with pytest.raises(nvfp4.ArgumentError, match="expected a layer and arguments of each of 2 ranks, but got 1 and 0"):
+        group([first], [])
+
+
+def test_windows_need_a_gpu():
+    with pytest.raises(nvfp4.ArgumentError, match="expected device cuda with exchange one_sided, but got cpu"):
+        MoE(cases.make_weights("nvfp4"), group=VirtualRanks(1, "cpu")[0], exchange="one_sided", max_tokens=4, top_k=2)
