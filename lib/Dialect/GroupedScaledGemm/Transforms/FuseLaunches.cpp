@@ -169,9 +169,7 @@ struct RoutedChain {
         bool(permute));
   }
   double predictApart(int64_t tokens) {
-    strategy::TokenMoves moves = getMoves();
-    double time = moves.predictRoute(tokens) + moves.predictSort(tokens);
-    return permute ? time + moves.predictPermute(tokens) : time;
+    return getMoves().predictApart(tokens, bool(permute));
   }
 
   /// Up to so many tokens one launch is predicted to be faster.
