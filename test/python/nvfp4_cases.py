@@ -231,7 +231,8 @@ class Product:
             return operand, [join_along_k(self.lhs, g, lhs_layout, lhs_starts, filler),
                              join_along_k(self.rhs, g, rhs_layout, rhs_starts, filler)]
         pieces = None
-        if g.kind == "ragged_rows" and lhs_starts != "whole":
+        # Rows without scales lie as they are.
+        if g.kind == "ragged_rows" and lhs_starts != "whole" and isinstance(self.lhs, Scaled):
             pieces = row_pieces(lhs_starts, lhs_layout, g.begins, g.counts,
                                 self.lhs.scales.shape[-1], g.extent)
         lhs = self.lhs.store(lhs_layout, pieces, poison, filler)

@@ -17,7 +17,7 @@ using namespace nvfp4::strategy;
 
 const KernelFeatures &Tcgen05Target::getFeatures() const {
   static constexpr KernelFeatures features = {.linearScales = false,
-                                              .unscaledRows = false,
+                                              .f16BesideUE8M0 = false,
                                               .packedWeights = false,
                                               .longestGateRun = 64,
                                               .outerGate = true,
@@ -33,7 +33,8 @@ Machine Tcgen05Target::getMachine(const Problem &problem) const {
   part.sms = problem.multiprocessors;
   for (double Machine::*rate :
        {&Machine::sharedMemoryFill, &Machine::fillSharedByTwo,
-        &Machine::fillSharedByMore, &Machine::peakFp4, &Machine::peakFp8})
+        &Machine::fillSharedByMore, &Machine::peakFp4, &Machine::peakFp8,
+        &Machine::peakBf16})
     part.*rate *= share;
   // DRAM serves what all have in flight together.
   for (InFlightPoint &point : part.dramInFlight)
@@ -68,7 +69,7 @@ Tcgen05Target::rankTiles(const Problem &problem,
 }
 
 Tile Tcgen05Target::getDefaultTile(const Problem &problem) const {
-  return {.k = getTileK(problem)};
+  return {.k = getTileK(problem), .swapAB = problem.unscaledRows};
 }
 
 Floor Tcgen05Target::computeFloor(const Problem &problem) const {

@@ -17,7 +17,7 @@ using namespace nvfp4::strategy;
 
 const KernelFeatures &WgmmaTarget::getFeatures() const {
   static constexpr KernelFeatures features = {.linearScales = true,
-                                              .unscaledRows = true,
+                                              .f16BesideUE8M0 = true,
                                               .packedWeights = true,
                                               .longestGateRun = 32,
                                               .outerGate = false,

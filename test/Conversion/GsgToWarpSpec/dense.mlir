@@ -31,9 +31,9 @@ func.func @dense(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
 // CHECK-LABEL: gpu.module @nvfp4_kernels
 // CHECK: warpspec.kernel @nvfp4_gemm_0(%[[A:.*]]: !warpspec.tensor_map<128x128xi8, swizzle = 128>, %[[B:.*]]: !warpspec.tensor_map<128x128xi8, swizzle = 128>, %[[SA:.*]]: !warpspec.tensor_map<4x1x256xi16>, %[[SB:.*]]: !warpspec.tensor_map<4x1x256xi16>, %[[M:.*]]: i32, %[[ALPHA:.*]]: f32, %[[OUT:.*]]: memref<?xbf16, 1>, %[[BOX:.*]]: !warpspec.tensor_map<128x64xi8, swizzle = 64>)
 // Five stages fit beside two boxes of results.
-// CHECK: warpspec.smem_alloc : memref<5x128x128xi8, #warpspec.smem<128>>
 // CHECK: warpspec.tmem_alloc : memref<2x128x128xf32, #warpspec.tmem>
 // CHECK: warpspec.pipeline{{.*}} tensor_core to threads
+// CHECK: warpspec.smem_alloc : memref<5x128x128xi8, #warpspec.smem<128>>
 // CHECK: warpspec.tmem_alloc : memref<2x128x16xi32, #warpspec.tmem>
 // CHECK: warpspec.pipeline{{.*}} tma to tensor_core
 // CHECK: warpspec.pipeline{{.*}} tensor_core to tensor_core

@@ -17,9 +17,9 @@ func.func @few(%a: memref<?x256xi8>, %as: memref<?x8x32x4x4xf8E4M3FN>,
 // Boxes of 8 rows, of 128 rows of weights, and of an atom of scales more than a stage has.
 // CHECK-LABEL: warpspec.kernel @nvfp4_gemm_0
 // CHECK-SAME: (%[[A:.*]]: !warpspec.tensor_map<8x128xi8, swizzle = 128>, %[[B:.*]]: !warpspec.tensor_map<128x128xi8, swizzle = 128>, %[[SA:.*]]: !warpspec.tensor_map<5x1x256xi16>, %[[SB:.*]]: !warpspec.tensor_map<4x1x256xi16>, %[[M:.*]]: i32, %[[OUT:.*]]: memref<?xbf16, 1>)
+// CHECK: warpspec.tmem_alloc : memref<2x128x8xf32, #warpspec.tmem>
 // CHECK: warpspec.smem_alloc : memref<10x128x128xi8, #warpspec.smem<128>>
 // CHECK: warpspec.smem_alloc : memref<10x8x128xi8, #warpspec.smem<128>>
-// CHECK: warpspec.tmem_alloc : memref<2x128x8xf32, #warpspec.tmem>
 // CHECK: warpspec.smem_alloc : memref<1x8x132xf32, #warpspec.smem>
 // CHECK: warpspec.pipeline{{.*}} threads to threads
 // CHECK: role @load

@@ -90,6 +90,7 @@ def ConvertGsgToWarpSpecPass
     | `load`     | 1     | tiles of A and B and their scales, by TMA |
     | `mma`      | 1     | scales to tensor memory, products |
     | `epilogue` | 4     | accumulators to results, one row a thread; whole boxes leave by TMA |
+    | `decode`   | 8     | beside rows without scales: weights to tensor memory, as bf16 or f16 |
 
     All roles go over the tiles of all groups, whose places they read from the
     group offsets in device memory. Matrices of several groups are one matrix of
@@ -106,7 +107,8 @@ def ConvertGsgToWarpSpecPass
     and rows on columns of the accumulator, which the epilogue turns in shared
     memory. With `ctas = 2` the kernel is one of pairs. A `matmul_list` is one
     kernel, which reads extents and tensor maps of its problems from a table.
-    What kernels cannot do (rows without scales, clusters, what
+    Beside rows without scales the tile has `swap_ab`.
+    What kernels cannot do (rows of f16 beside UE8M0 scales, clusters, what
     `gsg-separate-quantization` takes out of them, `math` in epilogue regions) is
     an error that names the nearest form that
     they can.

@@ -157,3 +157,19 @@ void nvfp4::gsg::kernels::addCommonParameters(Launch &launch, MatmulOp op,
     p.amax = launch.addPointer(op.getAmaxOut(), Launch::Zero | Launch::Write,
                                launch.host.getI32Type());
 }
+
+warpspec::WeightCode nvfp4::gsg::kernels::getWeightCode(ScaledType weights) {
+  using warpspec::WeightCode;
+  switch (weights.getFormat()) {
+  case BlockFormat::NVFP4:
+    return WeightCode::E2M1_UE4M3;
+  case BlockFormat::MXFP4:
+  case BlockFormat::NVFP4_E8M0:
+    return WeightCode::E2M1_UE8M0;
+  case BlockFormat::MXFP8_E4M3:
+    return WeightCode::E4M3_UE8M0;
+  case BlockFormat::MXFP8_E5M2:
+    return WeightCode::E5M2_UE8M0;
+  }
+  llvm_unreachable("covered switch");
+}

@@ -119,6 +119,9 @@ HostNumber countK(HostMath &math, const ScaledOperand &a,
 /// The product of the leading extents of a memref, all but `last`.
 HostNumber countRows(HostMath &math, mlir::Value memref, int64_t last);
 
+/// Elements and scales of weights that kernels decode.
+warpspec::WeightCode getWeightCode(ScaledType weights);
+
 } // namespace nvfp4::gsg::kernels
 
 #endif // NVFP4_LIB_CONVERSION_GSGTOWARPSPEC_COMMON_KERNELPARAMETERS_H

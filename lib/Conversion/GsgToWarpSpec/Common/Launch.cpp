@@ -280,7 +280,7 @@ SmallVector<Value> Launch::addTokenMaps(const Buffer &buffer, Type element,
                                         int64_t most, int64_t blocks) {
   SmallVector<Value> maps;
   for (int64_t rows = 8; rows <= most; rows += 8)
-    maps.push_back(addTokenMapOf(buffer, element, rows, blocks));
+    maps.push_back(addTokenMap(buffer, element, rows, blocks));
   return maps;
 }
 

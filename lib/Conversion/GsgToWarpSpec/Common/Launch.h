@@ -111,7 +111,12 @@ public:
   llvm::SmallVector<mlir::Value> addTokenMaps(const Buffer &buffer,
                                               mlir::Type element, int64_t most,
                                               int64_t blocks);
-  /// The one with boxes of `rows` rows, in a table.
+  /// The one with boxes of `rows` rows.
+  mlir::Value addTokenMap(const Buffer &buffer, mlir::Type element,
+                          int64_t rows, int64_t blocks) {
+    return addTokenMapOf(buffer, element, rows, blocks);
+  }
+  /// The same of as many rows as the host says, in a table.
   void addTokenMap(const Buffer &buffer, mlir::Type element, HostNumber rows,
                    int64_t blocks);
 

@@ -16,6 +16,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
@@ -150,6 +152,14 @@ Value EpilogueRole::loadColumns(const AccumulatorView &view, Value offset,
     offset = sub(offset, view.firstColumn);
   Value slice = TmemSliceOp::create(b, loc, sliceType, view.columns, offset);
   Value sums = TmemLoadOp::create(b, loc, slice).getResult();
+  int64_t exponent = plan.decodes ? DecodeCodesOp::getExponent(plan.code) : 0;
+  if (exponent) {
+    // A power of two, which weights were decoded with.
+    auto factor = arith::ConstantOp::create(
+        b, loc,
+        b.getF32FloatAttr(std::ldexp(1.0f, static_cast<int>(-exponent))));
+    sums = arith::MulFOp::create(b, loc, sums, broadcast(factor, sums));
+  }
   return view.firstSums ? addParts(sums, view.firstSums, column) : sums;
 }
 

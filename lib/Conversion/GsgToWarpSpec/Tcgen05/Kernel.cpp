@@ -50,32 +50,27 @@ static void allocateSharedAccumulators(const KernelContext &c, const Plan &plan,
   buffers.sharedColumns = make(1, plan.sharedColumns, own, IntegerAttr());
 }
 
-static Buffers allocateBuffers(const KernelContext &c, const Plan &plan) {
+/// Stages of scaled operands, and columns for their scales.
+static void allocateScaledInput(const KernelContext &c, const Plan &plan,
+                                Buffers &buffers) {
   OpBuilder &b = c.b;
-  Buffers buffers;
   auto shared = [&](ArrayRef<int64_t> slot, Type element, unsigned swizzle) {
     SmallVector<int64_t> shape{plan.stages};
     shape.append(slot.begin(), slot.end());
     return allocateShared(c, shape, element, swizzle);
   };
-  auto rowOf = [&](const OperandPlan &side) {
-    return side.element.isInteger(8) ? Plan::kRowBytes : plan.k;
+  auto tile = [&](const OperandPlan &side, int64_t rows) {
+    int64_t values = side.element.isInteger(8) ? side.rowBytes : plan.k;
+    return shared({rows / plan.ctas, values}, side.element,
+                  static_cast<unsigned>(side.rowBytes));
   };
-  constexpr unsigned swizzle = Plan::kRowBytes;
-  const OperandPlan &onM = plan.getMOperand(), &onN = plan.getNOperand();
-  Value mTile = shared({plan.m / plan.ctas, rowOf(onM)}, onM.element, swizzle);
-  Value nTile = shared({plan.n / plan.ctas, rowOf(onN)}, onN.element, swizzle);
+  Value mTile = tile(plan.getMOperand(), plan.m);
+  Value nTile = tile(plan.getNOperand(), plan.n);
   auto atoms = [&](int64_t count) {
     return shared({count, kScaleAtomBytes}, b.getI8Type(), 0);
   };
   Value mAtoms = atoms(plan.getMStageAtoms());
   Value nAtoms = atoms(plan.getNStageAtoms());
-  if (!plan.sharedColumns)
-    buffers.accumulators = makePipeline(
-        c, allocateColumns(c, plan.accumulators, plan.n, b.getF32Type()),
-        plan.accumulators, Agent::TensorCore, Agent::Threads);
-  else
-    allocateSharedAccumulators(c, plan, buffers);
   int64_t depth = plan.scaleBuffers > 1 ? plan.scaleBuffers : 0;
   int64_t mColumns = 4 * plan.scaleAtoms;
   buffers.mScales = allocateColumns(c, depth, mColumns, b.getI32Type());
@@ -87,6 +82,43 @@ static Buffers allocateBuffers(const KernelContext &c, const Plan &plan) {
     buffers.scaleColumns =
         makePipeline(c, {buffers.mScales, buffers.nScales}, depth,
                      Agent::TensorCore, Agent::TensorCore);
+}
+
+/// Stages of unscaled rows and of codes, and columns for decoded weights.
+static void allocateDecodedInput(const KernelContext &c, const Plan &plan,
+                                 Buffers &buffers) {
+  Type i8 = c.b.getI8Type();
+  const OperandPlan &weights = plan.b, &rows = plan.a;
+  Value codes = allocateShared(c, {plan.stages, plan.m, weights.rowBytes}, i8,
+                               static_cast<unsigned>(weights.rowBytes));
+  Value tile = allocateShared(
+      c, {plan.stages, plan.getRowBlocks(), plan.n, Plan::kBlockValues},
+      rows.element, static_cast<unsigned>(rows.rowBytes));
+  Value atoms = allocateShared(
+      c, {plan.stages, plan.getMStageAtoms(), kScaleAtomBytes}, i8, 0);
+  Value decoded = allocateColumns(c, plan.scaleBuffers,
+                                  plan.getDecodedColumns(), c.b.getI32Type());
+  buffers.codes =
+      makePipeline(c, {codes, atoms}, plan.stages, Agent::Tma, Agent::Threads);
+  buffers.input =
+      makePipeline(c, tile, plan.stages, Agent::Tma, Agent::TensorCore);
+  buffers.decoded = makePipeline(c, decoded, plan.scaleBuffers, Agent::Threads,
+                                 Agent::TensorCore);
+}
+
+static Buffers allocateBuffers(const KernelContext &c, const Plan &plan) {
+  OpBuilder &b = c.b;
+  Buffers buffers;
+  if (!plan.sharedColumns)
+    buffers.accumulators = makePipeline(
+        c, allocateColumns(c, plan.accumulators, plan.n, b.getF32Type()),
+        plan.accumulators, Agent::TensorCore, Agent::Threads);
+  else
+    allocateSharedAccumulators(c, plan, buffers);
+  if (plan.decodes)
+    allocateDecodedInput(c, plan, buffers);
+  else
+    allocateScaledInput(c, plan, buffers);
   if (plan.swap) {
     Value transposed = allocateShared(
         c, {1, plan.getChunkRows(), kTransposedRow}, b.getF32Type(), 0);
@@ -127,10 +159,21 @@ void tcgen05::buildKernel(Launch &launch, const Plan &plan,
         NVVM::ClusterId::create(context.b, context.loc, context.b.getI32Type());
   }
   Kernel kernel(context, plan, parameters.maps, buffers, rank);
-  buildRoles(context, {{"load", 1, 0, [&] { buildLoadRole(kernel); }},
-                       {"mma", 1, 0, [&] { buildMmaRole(kernel); }},
-                       {"epilogue", 4, 0, [&] {
-                          emitDataChecks(kernel, kTmemLanes);
-                          buildEpilogueRole(kernel);
-                        }}});
+  auto buildEpilogue = [&] {
+    emitDataChecks(kernel, kTmemLanes);
+    buildEpilogueRole(kernel);
+  };
+  auto buildLoad = [&] { buildLoadRole(kernel); };
+  auto buildMma = [&] { buildMmaRole(kernel); };
+  if (!plan.decodes)
+    return buildRoles(context, {{"load", 1, 0, buildLoad},
+                                {"mma", 1, 0, buildMma},
+                                {"epilogue", 4, 0, buildEpilogue}});
+  // So many threads leave each 128 registers, which is too few for epilogues
+  // in f64. The other roles need less.
+  buildRoles(context,
+             {{"load", 1, 80, buildLoad},
+              {"mma", 1, 80, buildMma},
+              {"decode", kDecodeWarps, 96, [&] { buildDecodeRole(kernel); }},
+              {"epilogue", 4, 232, buildEpilogue}});
 }

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Three roles: TMA loads stages, the tensor core multiplies them into tensor
-// memory, threads finish what is there.
+// memory, threads finish what is there. Beside unscaled rows there is a fourth,
+// whose threads decode weights from shared into tensor memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,13 @@ namespace nvfp4::gsg::tcgen05 {
 struct Buffers {
   mlir::Value input, accumulators, sharedColumns, scaleColumns, mScales,
       nScales, transposed, staging;
+  /// Beside unscaled rows: `input` has the rows alone, `codes` has weights with
+  /// their scales, and `decoded` what the tensor core multiplies.
+  mlir::Value codes, decoded;
 };
+
+/// Warps that decode, each of them a part of K of 32 lanes.
+inline constexpr int64_t kDecodeWarps = 8;
 
 /// Floats of a row of transposed accumulators: 128, and 16 bytes so that the
 /// rows that threads of a warp read lie in different banks.
@@ -63,6 +70,7 @@ void buildKernel(kernels::Launch &launch, const Plan &plan,
 /// Each role, at the insertion point.
 void buildLoadRole(const Kernel &kernel);
 void buildMmaRole(const Kernel &kernel);
+void buildDecodeRole(const Kernel &kernel);
 void buildEpilogueRole(const Kernel &kernel);
 
 } // namespace nvfp4::gsg::tcgen05

@@ -26,6 +26,8 @@ static bool isAlongK(MatmulOp op) {
 /// of FP4 are finite and the scales are those of the block that K ends in.
 /// Beside FP8 TMA fills in these zeros.
 static bool hasHalfBytes(ScaledType a, ScaledType b) {
+  if (!a)
+    return false;
   auto isOdd = [](int64_t k) { return ShapedType::isStatic(k) && k % 2 != 0; };
   return a.isFP4() && b.isFP4() &&
          (isOdd(a.getShape().back()) || isOdd(b.getShape().back()));
@@ -54,7 +56,7 @@ static Value addValues(Launch &launch, const OperandPlan &side, int64_t boxRows,
   bool isPacked = isFP4 && !side.isPadded;
   return launch.addMatrixMap(buffer, boxRows, side.element,
                              isPacked ? rowValues / 2 : rowValues,
-                             Plan::kRowBytes);
+                             side.rowBytes);
 }
 
 /// Scales [..., rows / 128, K atoms, 32, 4, 4].
@@ -105,6 +107,16 @@ HostNumber tcgen05::addPartials(Launch &launch, const Plan &plan,
 OperandMaps tcgen05::addOperandMaps(Launch &launch, const Plan &plan,
                                     HostNumber k, bool isAlongK) {
   OperandMaps maps;
+  if (plan.decodes) {
+    // The half of a byte after an odd K is multiplied by a zero of TMA.
+    Buffer rows = launch.addTokens(plan.a.operand, k, plan.a.element);
+    maps.a = launch.addTokenMap(rows, plan.a.element, plan.getOwnRows(),
+                                plan.getRowBlocks());
+    maps.b =
+        addValues(launch, plan.b, plan.getOwnColumns(), plan.k, k, isAlongK);
+    maps.bScales = addScales(launch, plan.b, plan, /*isOnM=*/true, k, isAlongK);
+    return maps;
+  }
   // Cleared in A, which is one operand: weights are copied as they are.
   maps.a = addValues(launch, plan.a, plan.getOwnRows(), plan.k, k, isAlongK,
                      hasHalfBytes(plan.a.operand.type, plan.b.operand.type));
@@ -126,8 +138,8 @@ Parameters tcgen05::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
   if (isGathered)
     launch.setGroups(op.getGrouping(), op.getGroups(), plan.k);
   parameters.maps = addOperandMaps(launch, plan, k, isGathered);
-  p.startsByGroup =
-      plan.a.operand.type.getGroupStart() == GroupStart::UpperBound;
+  ScaledType rows = plan.a.operand.type;
+  p.startsByGroup = rows && rows.getGroupStart() == GroupStart::UpperBound;
   addCommonParameters(launch, op, math.ceilDiv(k, plan.k),
                       plan.staged ? plan.resultColumns : 0, p);
   if (isGathered)

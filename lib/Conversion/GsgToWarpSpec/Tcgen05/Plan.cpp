@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "../Common/KernelParameters.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
@@ -35,9 +36,25 @@ static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
   return "";
 }
 
+/// Weights decoded to the type of rows without scales.
+static void chooseDecoding(Plan &plan) {
+  ScaledType weights = plan.b.operand.type;
+  plan.decodes = true;
+  plan.code = kernels::getWeightCode(weights);
+  plan.k = 128;
+  plan.scaleAtoms = plan.k / weights.getBlockSize() / 4;
+  plan.a.element =
+      cast<MemRefType>(plan.a.operand.data.getType()).getElementType();
+  // Codes of FP8 are bytes, too.
+  plan.b.element = IntegerType::get(weights.getContext(), 8);
+  plan.b.rowBytes = weights.isFP4() ? plan.k / 2 : plan.k;
+}
+
 /// The instruction for the formats of both operands.
 static void chooseInstruction(Plan &plan) {
   ScaledType a = plan.a.operand.type, b = plan.b.operand.type;
+  if (!a)
+    return chooseDecoding(plan);
   BlockFormat format = a.getFormat();
   if (a.isFP4() != b.isFP4()) {
     for (OperandPlan *side : {&plan.a, &plan.b}) {
@@ -103,8 +120,8 @@ static std::string makePlan(Plan &plan, MatmulOp op,
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())
           .front();
   GroupingKind kind = op.getGrouping().getKind();
-  for (const OperandPlan *side : {&plan.a, &plan.b})
-    if (std::string what = findUnsupportedSide(side->operand.type, kind);
+  for (ScaledType type : {plan.a.operand.type, plan.b.operand.type})
+    if (std::string what = type ? findUnsupportedSide(type, kind) : "";
         !what.empty())
       return what;
   chooseInstruction(plan);

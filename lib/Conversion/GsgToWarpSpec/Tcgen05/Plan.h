@@ -25,6 +25,8 @@ struct OperandPlan {
   mlir::Type element;
   /// FP4 that TMA pads, 16 values to 16 bytes.
   bool isPadded = false;
+  /// Bytes of a row of a stage, or of a K block of it: the span of the swizzle.
+  int64_t rowBytes = 128;
 };
 
 /// The sizes of a product's kernel and the instruction it uses. Bytes are of
@@ -50,9 +52,11 @@ struct Plan {
   warpspec::ScaledKind kind = warpspec::ScaledKind::MXF4NVF4;
   bool ue8m0 = false;
   OperandPlan a, b;
+  /// The rows have no scales: threads decode weights to the rows' element, and
+  /// `scaleBuffers` is how many buffers of decoded weights there are.
+  bool decodes = false;
+  warpspec::WeightCode code = warpspec::WeightCode::E2M1_UE4M3;
 
-  /// Bytes of a row of a stage: the span of the swizzle.
-  static constexpr int64_t kRowBytes = 128;
   /// Scales of a row in a stage, in atoms of 4.
   int64_t scaleAtoms = 4;
   /// Rows and columns of the result that a tile covers, and those of A and of
@@ -74,6 +78,12 @@ struct Plan {
   /// Rows of the result that pass through shared memory at a time if they lie
   /// on N: one a lane.
   int64_t getChunkRows() const { return n < 32 ? n : 32; }
+  /// K blocks of a stage of unscaled rows, each of the span of the swizzle.
+  static constexpr int64_t kBlockValues = 64;
+  int64_t getRowBlocks() const { return k / kBlockValues; }
+  /// Columns of tensor memory of a stage of decoded weights, two values in
+  /// each.
+  int64_t getDecodedColumns() const { return k / 2; }
   /// What lies on M and on N of the instruction.
   const OperandPlan &getMOperand() const { return swap ? b : a; }
   const OperandPlan &getNOperand() const { return swap ? a : b; }

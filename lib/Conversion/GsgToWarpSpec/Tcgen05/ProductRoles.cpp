@@ -84,7 +84,8 @@ void tcgen05::buildLoadRole(const Kernel &kernel) {
     Value g = tile.group;
     Value aMap = getMap(kernel, kernel.maps.a, g, 0);
     Value bMap = getMap(kernel, kernel.maps.b, g, 1);
-    Value aScaleMap = getMap(kernel, kernel.maps.aScales, g, 2);
+    Value aScaleMap =
+        plan.decodes ? Value() : getMap(kernel, kernel.maps.aScales, g, 2);
     Value bScaleMap = getMap(kernel, kernel.maps.bScales, g, 3);
     Value rowInGroup = mul(tile.m, plan.getTileRows());
     Value column = mul(tile.n, plan.getTileColumns());
@@ -103,6 +104,28 @@ void tcgen05::buildLoadRole(const Kernel &kernel) {
     auto weightHint =
         plan.swap ? CacheHintAttr::get(b.getContext(), CacheHint::EvictFirst)
                   : CacheHintAttr();
+    if (plan.decodes) {
+      // Codes first: decoding them takes longest.
+      auto fillStage = [&](Value k, AcquireOp codes) {
+        if (place.step)
+          k = add(place.step, k);
+        auto load = [&](Value map, ArrayRef<Value> at, AcquireOp fill,
+                        unsigned slot, CacheHintAttr cache) {
+          TmaLoadOp::create(b, loc, map, at, fill.getSlot()[slot],
+                            fill.getToken(), cache);
+        };
+        Value zero = kernel.i32(0);
+        load(bMap, {weightRow, mul(k, plan.b.rowBytes)}, codes, 0, weightHint);
+        load(bScaleMap, {mul(k, plan.scaleAtoms), columnAtom, zero}, codes, 1,
+             weightHint);
+        auto rows = open<AcquireOp>(kernel, kernel.buffers.input);
+        load(aMap, {mul(k, plan.getRowBlocks()), row, zero}, rows, 0, rowHint);
+        CommitOp::create(b, loc, rows.getToken());
+      };
+      fillStages(kernel, kernel.buffers.codes, kernel.i32(0), place.steps,
+                 fillStage);
+      return;
+    }
     unsigned rowSlot = plan.swap, columnSlot = !plan.swap;
     auto fillStage = [&](Value k, AcquireOp fill) {
       if (place.step)
@@ -126,6 +149,56 @@ void tcgen05::buildLoadRole(const Kernel &kernel) {
   });
 }
 
+/// Multiplies a stage of decoded weights by one of rows, which `rows` has.
+static void multiplyDecoded(const Kernel &kernel, Value acc, WaitOp rows,
+                            Value more) {
+  auto decoded = open<WaitOp>(kernel, kernel.buffers.decoded);
+  MmaOp::create(kernel.b, kernel.loc, acc, decoded.getSlot()[0],
+                rows.getSlot()[0], more);
+  ReleaseOp::create(kernel.b, kernel.loc, decoded.getToken());
+}
+
+/// Multiplies a stage of scaled operands, which `drain` has; N of the tile
+/// begins at `inAtom` within 128 rows of scales, and at lane `inLanes` if that
+/// is not null. With `more` products are added to `acc`.
+static void multiply(const Kernel &kernel, Value acc, WaitOp drain, Value more,
+                     Value inAtom, Value inLanes) {
+  OpBuilder &b = kernel.b;
+  Location loc = kernel.loc;
+  const Plan &plan = kernel.plan;
+  const Buffers &buffers = kernel.buffers;
+  Value sa = buffers.mScales, sb = buffers.nScales;
+  auto copy = [&](unsigned slot, Value to, Value row) {
+    CopyScalesOp::create(b, loc, drain.getSlot()[slot], to, row);
+  };
+  WaitOp scales;
+  if (buffers.scaleColumns) {
+    auto copied = open<AcquireOp>(kernel, buffers.scaleColumns);
+    copy(2, copied.getSlot()[0], Value());
+    copy(3, copied.getSlot()[1], inLanes);
+    CommitOp::create(b, loc, copied.getToken());
+    scales = open<WaitOp>(kernel, buffers.scaleColumns);
+    sa = scales.getSlot()[0];
+    sb = scales.getSlot()[1];
+  } else {
+    copy(2, sa, Value());
+    copy(3, sb, inLanes);
+  }
+  if (plan.n % 128 != 0) {
+    // A tile that begins in the middle of an atom: at one of its columns.
+    auto type = cast<MemRefType>(sb.getType());
+    int64_t last = plan.n % 64 == 0 ? 2 : 3;
+    auto shorter = MemRefType::get(
+        {kTmemLanes, type.getDimSize(1) - last}, type.getElementType(),
+        MemRefLayoutAttrInterface(), type.getMemorySpace());
+    sb = TmemSliceOp::create(b, loc, shorter, sb, kernel.div(inAtom, 32));
+  }
+  MmaScaledOp::create(b, loc, plan.kind, acc, drain.getSlot()[0], sa,
+                      drain.getSlot()[1], sb, more, plan.ue8m0);
+  if (scales)
+    ReleaseOp::create(b, loc, scales.getToken());
+}
+
 void tcgen05::buildMmaRole(const Kernel &kernel) {
   OpBuilder &b = kernel.b;
   Location loc = kernel.loc;
@@ -134,11 +207,13 @@ void tcgen05::buildMmaRole(const Kernel &kernel) {
   auto i32 = [&](int64_t value) { return kernel.i32(value); };
   kernel.forEachTile(/*isEpilogue=*/false, [&](const TileState &tile) {
     // Where N of the tile begins within an atom of 128 rows.
-    Value start = kernel.mul(plan.swap ? tile.m : tile.n, plan.n);
-    Value inAtom = arith::AndIOp::create(b, loc, start, i32(127));
-    Value inLanes;
-    if (plan.isNarrow())
-      inLanes = arith::AndIOp::create(b, loc, start, i32(31));
+    Value inAtom, inLanes;
+    if (!plan.decodes) {
+      Value start = kernel.mul(plan.swap ? tile.m : tile.n, plan.n);
+      inAtom = arith::AndIOp::create(b, loc, start, i32(127));
+      if (plan.isNarrow())
+        inLanes = arith::AndIOp::create(b, loc, start, i32(31));
+    }
     auto fill = open<AcquireOp>(kernel, buffers.accumulators);
     Value acc = fill.getSlot()[0];
     AcquireOp shared;
@@ -155,42 +230,64 @@ void tcgen05::buildMmaRole(const Kernel &kernel) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       auto drain = open<WaitOp>(kernel, buffers.input);
-      Value sa = buffers.mScales, sb = buffers.nScales;
-      auto copy = [&](unsigned slot, Value to, Value row) {
-        CopyScalesOp::create(b, loc, drain.getSlot()[slot], to, row);
-      };
-      WaitOp scales;
-      if (buffers.scaleColumns) {
-        auto copied = open<AcquireOp>(kernel, buffers.scaleColumns);
-        copy(2, copied.getSlot()[0], Value());
-        copy(3, copied.getSlot()[1], inLanes);
-        CommitOp::create(b, loc, copied.getToken());
-        scales = open<WaitOp>(kernel, buffers.scaleColumns);
-        sa = scales.getSlot()[0];
-        sb = scales.getSlot()[1];
-      } else {
-        copy(2, sa, Value());
-        copy(3, sb, inLanes);
-      }
-      if (plan.n % 128 != 0) {
-        // A tile that begins in the middle of an atom: at one of its columns.
-        auto type = cast<MemRefType>(sb.getType());
-        int64_t last = plan.n % 64 == 0 ? 2 : 3;
-        auto shorter = MemRefType::get(
-            {kTmemLanes, type.getDimSize(1) - last}, type.getElementType(),
-            MemRefLayoutAttrInterface(), type.getMemorySpace());
-        sb = TmemSliceOp::create(b, loc, shorter, sb, kernel.div(inAtom, 32));
-      }
       Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
                                          loop.getInductionVar(), zero);
-      MmaScaledOp::create(b, loc, plan.kind, acc, drain.getSlot()[0], sa,
-                          drain.getSlot()[1], sb, more, plan.ue8m0);
-      if (scales)
-        ReleaseOp::create(b, loc, scales.getToken());
+      if (plan.decodes)
+        multiplyDecoded(kernel, acc, drain, more);
+      else
+        multiply(kernel, acc, drain, more, inAtom, inLanes);
       ReleaseOp::create(b, loc, drain.getToken());
     }
     CommitOp::create(b, loc, fill.getToken());
     if (shared)
       CommitOp::create(b, loc, shared.getToken());
+  });
+}
+
+void tcgen05::buildDecodeRole(const Kernel &kernel) {
+  OpBuilder &b = kernel.b;
+  Location loc = kernel.loc;
+  const Plan &plan = kernel.plan;
+  auto i32 = [&](int64_t value) { return kernel.i32(value); };
+  Type i8 = b.getI8Type();
+  // A thread has a lane, which is a row of weights, and a part of K.
+  constexpr int64_t parts = 32 * kDecodeWarps / kTmemLanes;
+  int64_t columns = plan.getDecodedColumns() / parts, values = 2 * columns;
+  int64_t bytes = plan.b.rowBytes / parts;
+  int64_t scales = values / plan.b.operand.type.getBlockSize();
+  Value thread = ThreadIndexOp::create(b, loc, b.getI32Type());
+  Value lane = arith::AndIOp::create(b, loc, thread, i32(kTmemLanes - 1));
+  Value part = kernel.div(thread, kTmemLanes);
+  // Rows r of a scale tile have 16 bytes for r, r + 32, r + 64 and r + 96.
+  Value scale = kernel.mul(part, scales);
+  Value atom = kernel.div(scale, 4);
+  Value inAtom =
+      kernel.add(kernel.mul(arith::AndIOp::create(b, loc, lane, i32(31)), 16),
+                 kernel.add(kernel.mul(kernel.div(lane, 32), 4),
+                            kernel.sub(scale, kernel.mul(atom, 4))));
+  auto decoded = MemRefType::get({kTmemLanes, columns}, b.getI32Type(),
+                                 MemRefLayoutAttrInterface(),
+                                 TmemAttr::get(b.getContext()));
+  kernel.forEachTile(/*isEpilogue=*/false, [&](const TileState &tile) {
+    auto loop =
+        scf::ForOp::create(b, loc, i32(0), getSteps(kernel, tile), i32(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    auto stage = open<WaitOp>(kernel, kernel.buffers.codes);
+    Value codes = SmemLoadOp::create(b, loc, VectorType::get({bytes}, i8),
+                                     stage.getSlot()[0],
+                                     ValueRange{lane, kernel.mul(part, bytes)});
+    Value factors =
+        SmemLoadOp::create(b, loc, VectorType::get({scales}, i8),
+                           stage.getSlot()[1], ValueRange{atom, inAtom});
+    ReleaseOp::create(b, loc, stage.getToken());
+    Value words = DecodeCodesOp::create(
+        b, loc, VectorType::get({columns}, b.getI32Type()), codes, factors,
+        plan.code, plan.a.element);
+    auto fill = open<AcquireOp>(kernel, kernel.buffers.decoded);
+    Value own = TmemSliceOp::create(b, loc, decoded, fill.getSlot()[0],
+                                    kernel.mul(part, columns));
+    TmemStoreOp::create(b, loc, words, own);
+    CommitOp::create(b, loc, fill.getToken());
   });
 }

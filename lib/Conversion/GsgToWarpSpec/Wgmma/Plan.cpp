@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "../Common/KernelParameters.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Format/WgmmaWeights.h"
@@ -43,23 +44,8 @@ static std::string findUnsupportedLayout(ScaledType rows, ScaledType weights) {
 }
 
 static void setFormats(Plan &plan) {
-  using warpspec::WeightCode;
   ScaledType weights = plan.weights.type;
-  switch (weights.getFormat()) {
-  case BlockFormat::NVFP4:
-    plan.code = WeightCode::E2M1_UE4M3;
-    break;
-  case BlockFormat::MXFP4:
-  case BlockFormat::NVFP4_E8M0:
-    plan.code = WeightCode::E2M1_UE8M0;
-    break;
-  case BlockFormat::MXFP8_E4M3:
-    plan.code = WeightCode::E4M3_UE8M0;
-    break;
-  case BlockFormat::MXFP8_E5M2:
-    plan.code = WeightCode::E5M2_UE8M0;
-    break;
-  }
+  plan.code = kernels::getWeightCode(weights);
   format::wgmma::Coding coding{
       format::elementKind(
           static_cast<format::BlockFormat>(weights.getFormat())),

@@ -133,14 +133,20 @@ strategy::Problem gsg::forKernels(strategy::Problem problem) {
 LogicalResult gsg::requireSupportedRows(MatmulOp op,
                                         const KernelTarget &target) {
   // target_c7
-  if (op.getLhsType() || target.getFeatures().unscaledRows)
+  if (op.getLhsType() || target.getFeatures().f16BesideUE8M0 ||
+      !getElementTypeOrSelf(op.getLhs()[0].getType()).isF16() ||
+      op.getRhsType().getFormat() == BlockFormat::NVFP4)
     return success();
-  std::vector<std::string> others = strategy::getTargetNames(
-      [](const KernelTarget &each) { return each.getFeatures().unscaledRows; });
+  std::vector<std::string> others =
+      strategy::getTargetNames([](const KernelTarget &each) {
+        return each.getFeatures().f16BesideUE8M0;
+      });
   others.push_back("cpu");
-  return refuseKernel(op, target,
-                      "rows without scales; quantise them, or use target " +
-                          strategy::joinAlternatives(others));
+  return refuseKernel(
+      op, target,
+      "rows of f16 beside weights with UE8M0 scales, whose range f16 does not "
+      "have; use rows of bf16, NVFP4 weights, or target " +
+          strategy::joinAlternatives(others));
 }
 
 strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
@@ -149,6 +155,7 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
   ScaledType lhs = op.getLhsType(), rhs = op.getRhsType();
   if (lhs)
     problem.lhs = toFormat(lhs.getFormat());
+  problem.unscaledRows = !lhs;
   problem.rhs = toFormat(rhs.getFormat());
   problem.epilogue = describeEpilogue(op);
   problem.anyK = ShapedType::isDynamic(op.getK());

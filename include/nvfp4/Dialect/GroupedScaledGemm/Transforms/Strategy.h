@@ -48,7 +48,7 @@ std::string explainIllegalTile(const strategy::Tile &tile,
 /// `isSwapped`, where the four warps share the 64 pairs of a row.
 int64_t getResultColumns(MatmulOp op, bool isSwapped = false);
 
-/// Success if the rows of `op` have scales or kernels for `target` take others
+/// Success if kernels for `target` multiply the rows of `op` by its weights
 /// (target_c7); else failure after a diagnostic.
 mlir::LogicalResult requireSupportedRows(MatmulOp op,
                                          const strategy::KernelTarget &target);
