@@ -309,9 +309,14 @@ def test_fast_math_has_the_bits_of_strict_math(rng):
     assert got.tobytes() == strict.tobytes()
 
 
+def spoil_row(lhs, row):
+    """Makes a row of an operand NaN."""
+    lhs.scales[row, 0] = FORMATS["nvfp4"].nan_scale
+
+
 def test_amax_of_empty_groups_and_nan(rng):
     product = make(rng)
-    product.lhs.scales[10, 0] = FORMATS["nvfp4"].nan_scale  # a row of group 2
+    spoil_row(product.lhs, 10)  # of group 2
     alpha = np.array([1, 1, 1, 0, -2], np.float32)
     got, amax = call(more_module(), "amax_only", product, alpha, product.destination("bf16"),
                      np.full(5, np.nan, np.float32))

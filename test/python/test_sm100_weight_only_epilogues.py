@@ -32,8 +32,8 @@ def rows(monkeypatch):
     """Rows of the operands as bf16, which holds their values; NaN where no group has any."""
     scaled = cases.make
 
-    def make(*arguments):
-        product = scaled(*arguments)
+    def make(*arguments, **extents):
+        product = scaled(*arguments, **extents)
         data = product.lhs.values()
         owned = np.zeros(len(data), bool)
         for begin, count in zip(product.groups.begins, product.groups.counts):
@@ -41,7 +41,11 @@ def rows(monkeypatch):
         data[~owned] = np.nan
         return Product(product.groups, Plain(data.astype(OUT["bf16"])), product.rhs)
 
+    def spoil_row(lhs, row):
+        lhs.data[row, 0] = np.nan
+
     monkeypatch.setattr(cases, "make", make)
+    monkeypatch.setattr(cases, "spoil_row", spoil_row)
     monkeypatch.setattr(cases, "ACT", "tensor<?x?xbf16>")
 
 
