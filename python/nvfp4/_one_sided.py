@@ -210,7 +210,9 @@ class OneSidedExchange(Exchange):
         self.layout = kernels.Layout(self.ranks, max_tokens, top_k, tuple(parts), tuple(returned), grouped)
         memory.allocate(self.layout.size)
         self.codes, self.choices = (torch.from_numpy(each).to(device) for each in placement.codes(rank))
-        self.state = torch.zeros(kernels.STATE_WORDS, dtype=torch.int32, device=device)
+        state = torch.zeros(kernels.STATE_WORDS, dtype=torch.int32)
+        state[kernels.RANK] = rank
+        self.state = state.to(device)
         self.heard = torch.zeros((self.ranks, 2), dtype=torch.int32, device=device)
 
     def check(self, tokens: int, top_k: int) -> None:
@@ -233,9 +235,9 @@ class OneSidedExchange(Exchange):
             self.heard.zero_()
             raise refusal
 
-    def wait(self, role: int) -> None:
+    def wait(self, role: int, places: torch.Tensor) -> None:
         """Waits on the device for the cells of all ranks."""
-        programs.run(kernels.await_text(self.layout, self.rank, role), [self.state], [], [self.memory.peers],
+        programs.run(kernels.await_text(self.layout, role), [self.state, places], [], [self.memory.peers],
                      (self.limit,))
 
     def raise_refusals(self) -> None:
@@ -263,14 +265,14 @@ def texts_of_rank(placement: Placement, rank: int, max_tokens: int, top_k: int, 
     layout = kernels.Layout(placement.ranks, max_tokens, top_k, sent.sizes, returned.sizes)
     entries = placement.codes(rank)[0].shape
     if sent.is_plain:
-        yield kernels.push_text(layout, rank, "i64", entries)
+        yield kernels.push_text(layout, "i64", entries)
     else:
-        yield fused.push_text(layout, rank, sent, programs.ELEMENTS[out], "i64", entries)
-    yield fused.experts_text(layout, rank, layer._signature, sent, returned)
+        yield fused.push_text(layout, sent, programs.ELEMENTS[out], "i64", entries)
+    yield fused.experts_text(layout, layer._signature, sent, returned)
     if returned.is_plain:
-        yield fused.sum_text(layout, rank, returned, out)
+        yield fused.sum_text(layout, returned, out)
     else:
-        yield kernels.await_text(layout, rank, kernels.RETURN)
+        yield kernels.await_text(layout, kernels.RETURN)
 
 
 def _aligned(tensor: torch.Tensor) -> torch.Tensor:
@@ -294,9 +296,9 @@ class _OneSidedPlan:
         scalars = [-1 if refusal is None else (message.claimed | kernels.REFUSED) - (1 << 32)]
         layout, element = exchange.layout, programs.ELEMENTS[ids.dtype]
         if message.wire is None:
-            text = kernels.push_text(layout, exchange.rank, element, tuple(exchange.codes.shape))
+            text = kernels.push_text(layout, element, tuple(exchange.codes.shape))
         else:
-            text = fused.push_text(layout, exchange.rank, message.wire, programs.ELEMENTS[parts[0].dtype], element,
+            text = fused.push_text(layout, message.wire, programs.ELEMENTS[parts[0].dtype], element,
                                    tuple(exchange.codes.shape))
             scalars += [] if message.wire.encode is None else [message.wire.encode]
         programs.run(text, [*parts, ids, self.slots_at], [],
@@ -305,10 +307,10 @@ class _OneSidedPlan:
     def finish(self) -> Arrived:
         """The messages of all ranks, as soon as they are there."""
         exchange, layout = self.exchange, self.exchange.layout
-        exchange.wait(kernels.DISPATCH)
+        exchange.wait(kernels.DISPATCH, self.slots_at)
         messages = layout.ranks * layout.tokens
         numbers = torch.empty((messages, layout.slots), dtype=torch.int32, device=exchange.state.device)
-        programs.run(kernels.number_text(layout, exchange.rank, exchange.local), [numbers, exchange.heard], [],
+        programs.run(kernels.number_text(layout, exchange.local), [numbers, exchange.heard], [],
                      [exchange.memory.peers, exchange.state])
         rows, weights = exchange.memory.view(layout.rows, messages, layout.width), None
         if self.message.weights is not None:
@@ -321,9 +323,9 @@ class _OneSidedPlan:
     def run_experts(self, layer: MoELayer, sent: Wire, returned: Wire) -> None:
         """Waits for rows, and returns those of the products, with order ``slot``; ``sent`` is how products take rows."""
         exchange, memory = self.exchange, self.exchange.memory
-        text = fused.experts_text(exchange.layout, exchange.rank, layer._signature, sent, returned)
+        text = fused.experts_text(exchange.layout, layer._signature, sent, returned)
         constants = [layer._buffers[name] for name in layer._names]
-        programs.run(text, [exchange.heard], [], [*constants, memory.peers, exchange.state],  # type: ignore[list-item]
+        programs.run(text, [exchange.heard, self.slots_at], [], [*constants, memory.peers, exchange.state],  # type: ignore[list-item]
                      [exchange.limit, *layer._scalars])
 
     def sum_slots(self, returned: Wire, weights: torch.Tensor, out: torch.dtype) -> torch.Tensor:
@@ -331,8 +333,8 @@ class _OneSidedPlan:
         exchange, layout = self.exchange, self.exchange.layout
         rows = exchange.memory.view(layout.returned, layout.tokens * layout.slots, layout.back_width)
         made = (self.slots_at.shape[0], returned.hidden), out
-        return programs.run(fused.sum_text(layout, exchange.rank, returned, out),
-                            [rows.view(programs.DTYPES[returned.form]), self.slots_at, _aligned(weights), exchange.state], [made],
+        return programs.run(fused.sum_text(layout, returned, out),
+                            [rows.view(programs.DTYPES[returned.form]), _aligned(weights), exchange.state, self.slots_at], [made],
                             [exchange.memory.peers], [exchange.limit])[0]
 
     def fetch(self, order: Order) -> list[torch.Tensor]:
@@ -340,8 +342,8 @@ class _OneSidedPlan:
         exchange, layout = self.exchange, self.exchange.layout
         made = [torch.empty((order.message.shape[0], size), dtype=torch.uint8, device=order.message.device)
                 for size in layout.parts]
-        programs.run(kernels.fetch_text(layout, exchange.rank, exchange.local), [*made, order.message, order.ends], [],
-                     [exchange.memory.peers])
+        programs.run(kernels.fetch_text(layout, exchange.local), [*made, order.message, order.ends], [],
+                     [exchange.memory.peers, exchange.state])
         return made
 
     def send_back(self, parts: Sequence[torch.Tensor]) -> None:
@@ -350,13 +352,13 @@ class _OneSidedPlan:
         number = torch.arange(len(parts[0]), dtype=torch.int32, device=parts[0].device)
         has_row = (self.sorted.places >= 0).any(1)
         row_of = torch.where(has_row, number, -1).reshape(layout.ranks * layout.tokens, -1)
-        programs.run(kernels.give_back_text(layout, exchange.rank), [*map(_aligned, parts), row_of], [],
+        programs.run(kernels.give_back_text(layout), [*map(_aligned, parts), row_of], [],
                      [exchange.memory.peers, exchange.state])
 
     def returned(self) -> list[torch.Tensor]:
         """What has come back to this rank."""
         exchange, layout = self.exchange, self.exchange.layout
-        exchange.wait(kernels.RETURN)
+        exchange.wait(kernels.RETURN, self.slots_at)
         rows = exchange.memory.view(layout.returned, layout.tokens * layout.back_slots, layout.back_width)
         return list(rows[:, :sum(layout.back)].split(exchange.returned, 1))
 

@@ -55,9 +55,9 @@ def _to_memory(name: str, source: str, memref: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def push_text(layout: Layout, rank: int, sent: Wire, element: str, ids: str, entries: tuple[int, int]) -> str:
+def push_text(layout: Layout, sent: Wire, element: str, ids: str, entries: tuple[int, int]) -> str:
     """Quantises rows ``x`` of an element type and pushes them; the other operands are those of the kernel."""
-    inner = kernels.push_text(layout, rank, ids, entries, tuple(_types(sent)))
+    inner = kernels.push_text(layout, ids, entries, tuple(_types(sent)))
     others = _parameters(inner)[len(sent.sizes):]
     x, scaled = f"tensor<?x{sent.hidden}x{element}>", sent.type
     scale, more = "", []
@@ -77,8 +77,8 @@ func.func @push_quantized({arguments}) {{
 
 
 @functools.lru_cache(maxsize=64)
-def experts_text(layout: Layout, rank: int, signature: str, sent: Wire, returned: Wire) -> str:
-    """Waits for rows, and returns those of the products: ``limit``, ``heard``, the constants of the layer, ``peers`` and
+def experts_text(layout: Layout, signature: str, sent: Wire, returned: Wire) -> str:
+    """Waits for rows, and returns those of the products: ``limit``, ``heard``, ``places``, the constants of the layer, ``peers`` and
     ``state``. ``sent`` is how products take rows."""
     described = parse_signature(signature)
     text = described.given(0, (0, 1), (0, 1), None, element=sent.form if sent.is_plain else "bf16", ids="i32", scores="f32")
@@ -86,12 +86,12 @@ def experts_text(layout: Layout, rank: int, signature: str, sent: Wire, returned
     experts, slots = described.experts, layout.slots
     messages = layout.ranks * layout.tokens
     there, back = _types(sent), _types(returned)
-    wait = kernels.await_text(layout, rank, kernels.DISPATCH)
-    number = kernels.number_text(layout, rank, experts)
-    fetch = kernels.fetch_text(layout, rank, experts, tuple(there))
-    give = kernels.give_back_text(layout, rank, tuple(back))
+    wait = kernels.await_text(layout, kernels.DISPATCH)
+    number = kernels.number_text(layout, experts)
+    fetch = kernels.fetch_text(layout, experts, tuple(there))
+    give = kernels.give_back_text(layout, tuple(back))
     ends, origin, table = f"memref<{experts}xi32>", f"memref<{messages * slots}xi32>", f"memref<{messages}x{slots}xi32>"
-    arguments = ["%limit: i64", f"%heard: memref<{layout.ranks}x2xi32>"]
+    arguments = ["%limit: i64", f"%heard: memref<{layout.ranks}x2xi32>", f"%places: memref<?x{slots}xi32>"]
     out = returned.form if returned.is_plain else "f32"
     products = text.products(arguments, "%s#0", out)
     arguments += [f"%peers: memref<{layout.ranks}xi64>", f"%state: memref<{STATE_WORDS}xi32>"]
@@ -113,7 +113,7 @@ def experts_text(layout: Layout, rank: int, signature: str, sent: Wire, returned
 func.func @experts({', '.join(arguments)}) {{
   %c0 = arith.constant 0 : index
   %rows = arith.constant {messages * slots} : index
-  {_call(wait, "%state", "%peers", "%limit")}
+  {_call(wait, "%state", "%places", "%peers", "%limit")}
   %numbers = memref.alloc() : {table}
   {_call(number, "%numbers", "%heard", "%peers", "%state")}
   {_to_tensor("slots", "numbers", table)}
@@ -127,7 +127,7 @@ func.func @experts({', '.join(arguments)}) {{
   {_to_memory("row_of", "%s#2", table)}
   {rooms}
   %messages = memref.cast %origin : {origin} to {flat}
-  {_call(fetch, *(f"%part{i}" for i in range(len(there))), "%messages", "%ends", "%peers")}
+  {_call(fetch, *(f"%part{i}" for i in range(len(there))), "%messages", "%ends", "%peers", "%state")}
   {rows}
   {products}
   {made}
@@ -138,20 +138,21 @@ func.func @experts({', '.join(arguments)}) {{
 
 
 @functools.lru_cache(maxsize=64)
-def sum_text(layout: Layout, rank: int, returned: Wire, out: torch.dtype) -> str:
+def sum_text(layout: Layout, returned: Wire, out: torch.dtype) -> str:
     """Waits for results, and sums those of each token in the order of its slots: ``back``, this rank's rows in the window,
-    ``places`` and ``weights`` [T, slots], ``state``, ``peers``, ``limit``."""
-    wait, slots = kernels.await_text(layout, rank, kernels.RETURN), layout.slots
+    ``weights`` [T, slots], ``state``, ``places``, ``peers``, ``limit``."""
+    wait, slots = kernels.await_text(layout, kernels.RETURN), layout.slots
     y, o = f"tensor<?x{returned.hidden}x{returned.form}>", f"tensor<?x{returned.hidden}x{ELEMENTS[out]}>"
-    arguments = [f"%y: {y}", f"%places: tensor<?x{slots}xi32>", f"%weights: tensor<?x{slots}xf32>",
-                 *(f"{name}: {kind}" for name, kind in _parameters(wait))]
+    places = f"memref<?x{slots}xi32>"
+    arguments = [f"%y: {y}", f"%weights: tensor<?x{slots}xf32>", *(f"{name}: {kind}" for name, kind in _parameters(wait))]
     return f"""{_private(wait)}
 func.func @sum({', '.join(arguments)}) -> {o} {{
-  {_call(wait, "%state", "%peers", "%limit")}
+  {_call(wait, "%state", "%places", "%peers", "%limit")}
   %c0 = arith.constant 0 : index
-  %tokens = tensor.dim %places, %c0 : tensor<?x{slots}xi32>
+  %tokens = memref.dim %places, %c0 : {places}
+  {_to_tensor("by", "places", places)}
   %e = tensor.empty(%tokens) : {o}
-  %o = {DIALECT}.combine(%y : {y}) by(%places : tensor<?x{slots}xi32>)
+  %o = {DIALECT}.combine(%y : {y}) by(%by : tensor<?x{slots}xi32>)
       weights(%weights : tensor<?x{slots}xf32>) outs(%e : {o}) -> {o}
   return %o : {o}
 }}

@@ -23,11 +23,12 @@ import functools
 import math
 from collections.abc import Sequence
 
-__all__ = ["DISPATCH", "FAILURE", "FAILURE_WORDS", "MOST_RANKS", "REFUSED", "RETURN", "STATE_WORDS", "Layout", "await_text",
+__all__ = ["DISPATCH", "FAILURE", "FAILURE_WORDS", "MOST_RANKS", "RANK", "REFUSED", "RETURN", "STATE_WORDS", "Layout", "await_text",
            "fetch_text", "give_back_text", "number_text", "push_text"]
 
-#: Words of ``state``: the epoch, blocks that have ended by kernel, and what the first wait that failed has seen.
-EPOCH, PUSHED, GIVEN, FAILURE = 0, 1, 2, 4
+#: Words of ``state``: the epoch, blocks that have ended by kernel, the number of the rank, and what the first wait that failed
+#: has seen.
+EPOCH, PUSHED, GIVEN, RANK, FAILURE = 0, 1, 2, 3, 4
 #: Words of a failure: whether there is one, the role, the rank waited for, the epochs seen and expected, and the word that
 #: another rank aborts with.
 FAILURE_WORDS = 6
@@ -146,7 +147,19 @@ def _peer(name: str, rank: str, ranks: int) -> str:
     return f"%{name} = memref.load %peers[{rank}] : memref<{ranks}xi64>"
 
 
-def _publish(layout: Layout, rank: int, counter: int, role: int, said: str, more: str = "") -> str:
+def _own_rank() -> str:
+    """%rank and %rank32, the number of this rank, since kernels are the same on all; and whether it %is_well: after a wait that
+    has failed it writes into no window."""
+    return f"""    %lost_word = arith.constant {FAILURE} : index
+    %lost32 = memref.load %state[%lost_word] : memref<{STATE_WORDS}xi32>
+    %lost_none = arith.constant 0 : i32
+    %is_well = arith.cmpi eq, %lost32, %lost_none : i32
+    %rank_word = arith.constant {RANK} : index
+    %rank32 = memref.load %state[%rank_word] : memref<{STATE_WORDS}xi32>
+    %rank = arith.index_cast %rank32 : i32 to index"""
+
+
+def _publish(layout: Layout, counter: int, role: int, said: str, more: str = "") -> str:
     """Counts the blocks that are done; the last one writes this rank's cells, {epoch, %said}, to all ranks."""
     ranks = layout.ranks
     release = _asm("fence.acq_rel.sys;", "")
@@ -155,7 +168,8 @@ def _publish(layout: Layout, rank: int, counter: int, role: int, said: str, more
     # Not `gpu.barrier`, which the deallocation of buffers refuses; not `.aligned`, so that a copy of it is as good.
     barrier = _asm("barrier.sync 0;", "")
     return f"""    {barrier}
-    %is_first = arith.cmpi eq, %tx, %c0 : index
+    %is_leader = arith.cmpi eq, %tx, %c0 : index
+    %is_first = arith.andi %is_leader, %is_well : i1
     scf.if %is_first {{
       %state_i = memref.extract_aligned_pointer_as_index %state : memref<{STATE_WORDS}xi32> -> index
       %state_a = arith.index_cast %state_i : index to i64
@@ -171,10 +185,14 @@ def _publish(layout: Layout, rank: int, counter: int, role: int, said: str, more
         %half = arith.constant 32 : i64
         %high = arith.shli %wide, %half : i64
         %cell = arith.ori %high, %low : i64
+        %cells = arith.constant {layout.cells(role)} : i64
+        %rank64 = arith.extui %rank32 : i32 to i64
+        %cell_bytes = arith.constant 8 : i64
+        %in_cells = arith.muli %rank64, %cell_bytes : i64
+        %cell_at = arith.addi %cells, %in_cells : i64
         {release}
         scf.for %d = %c0 to %c{ranks} step %c1 {{
           {_peer("window", "%d", ranks)}
-          %cell_at = arith.constant {layout.cells(role) + 8 * rank} : i64
           %cell_a = arith.addi %window, %cell_at : i64
           {store}
         }}
@@ -192,7 +210,7 @@ def _element(unit: int) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int], types: tuple[str, ...] = ()) -> str:
+def push_text(layout: Layout, ids: str, entries: tuple[int, int], types: tuple[str, ...] = ()) -> str:
     """The text of ``push``: parts of rows [T, size] in bytes, or of other ``types`` of memory of that size, experts [T, slots] of an element type, the place of each slot
     in what returns, and what the rank says of its call (-1: T). ``table`` are the codes of experts, 65536 times the rank plus the
     number there, and ``copies`` how many of an expert's ``entries`` differ."""
@@ -211,12 +229,13 @@ def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int], typ
         %{name}_end = arith.constant {experts} : {ids}
         %{name}_low = arith.cmpi sge, %{name}_id, %{name}_least : {ids}
         %{name}_high = arith.cmpi slt, %{name}_id, %{name}_end : {ids}
-        %{name}_known = arith.andi %{name}_low, %{name}_high : i1
+        %{name}_in = arith.andi %{name}_low, %{name}_high : i1
+        %{name}_known = arith.andi %{name}_in, %is_well : i1
         %{name} = scf.if %{name}_known -> i32 {{
           %e = arith.index_cast %{name}_id : {ids} to index
           %n32 = memref.load %copies[%e] : memref<{experts}xi32>
           %n = arith.index_cast %n32 : i32 to index
-          %shifted = arith.addi %t, %c{rank} : index
+          %shifted = arith.addi %t, %rank : index
           %column = arith.remui %shifted, %n : index
           %found = memref.load %table[%e, %column] : memref<{experts}x{columns}xi32>
           scf.yield %found : i32
@@ -225,7 +244,8 @@ def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int], typ
           scf.yield %none : i32
         }}"""
 
-    row = f"""%first = arith.constant {rank * tokens} : index
+    row = f"""%per_rank = arith.constant {tokens} : index
+      %first = arith.muli %rank, %per_rank : index
       %row = arith.addi %t, %first : index"""
     copies = ""
     unit, start = _unit(layout.parts), 0
@@ -261,7 +281,8 @@ def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int], typ
       }}"""
         start += size
     keep = f"      memref.store %epoch, %state[%c0] : memref<{STATE_WORDS}xi32>\n"
-    body = f"""    %done = memref.load %state[%c0] : memref<{STATE_WORDS}xi32>
+    body = f"""{_own_rank()}
+    %done = memref.load %state[%c0] : memref<{STATE_WORDS}xi32>
     %next = arith.constant 1 : i32
     %epoch = arith.addi %done, %next : i32
     scf.for %t = %bx to %tokens step %gx {{
@@ -286,8 +307,10 @@ def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int], typ
         %head_bytes = arith.muli %in_line, %four : index
         %heads_at = arith.constant {layout.heads} : index
         %head_at = arith.addi %head_bytes, %heads_at : index
-        {_pointer("head_p", "%window", "%head_at")}
-        llvm.store %head, %head_p {{alignment = 4 : i64}} : i32, !llvm.ptr<1>
+        scf.if %is_well {{
+          {_pointer("head_p", "%window", "%head_at")}
+          llvm.store %head, %head_p {{alignment = 4 : i64}} : i32, !llvm.ptr<1>
+        }}
         // Once: where this slot's row will come back.
         %is_mine = arith.cmpi eq, %d, %c0 : index
         scf.if %is_mine {{
@@ -315,19 +338,20 @@ def push_text(layout: Layout, rank: int, ids: str, entries: tuple[int, int], typ
     %minus = arith.constant -1 : i32
     %is_count = arith.cmpi eq, %given, %minus : i32
     %said = arith.select %is_count, %counted, %given : i32
-{_publish(layout, rank, PUSHED, DISPATCH, "%said", "  " + keep)}"""
+{_publish(layout, PUSHED, DISPATCH, "%said", "  " + keep)}"""
     zero = "    %bits_0 = arith.constant 0 : i32\n"
     return f"""func.func @push({', '.join(arguments)}) {{
   %zero = arith.constant 0 : index
   %tokens = memref.dim %ids, %zero : memref<?x{slots}x{ids}>
-{_blocks("%tokens")}{_launch("%blocks", _THREADS, zero + body, (rank, slots, ranks))}"""
+{_blocks("%tokens")}{_launch("%blocks", _THREADS, zero + body, (slots, ranks))}"""
 
 
 @functools.lru_cache(maxsize=64)
-def await_text(layout: Layout, rank: int, role: int) -> str:
+def await_text(layout: Layout, role: int) -> str:
     """The text of ``await``: until every rank's cell of the role has the epoch, another rank has aborted, or ``limit``
-    nanoseconds have passed. What the first wait that fails has seen is in ``state``, and all ranks hear of it."""
-    ranks = layout.ranks
+    nanoseconds have passed. What the first wait that fails has seen is in ``state``, all ranks hear of it, and no row that
+    should have come has a place in ``places`` [T, slots]."""
+    ranks, places = layout.ranks, f"memref<?x{layout.slots}xi32>"
     clock = _asm("mov.u64 $0, %globaltimer;", "=l", result="i64")
     acquire = _asm("ld.acquire.sys.global.b64 $0, [$1];", "=l,l", "%cell_a", "i64", "i64")
     look = _asm("ld.relaxed.sys.global.u32 $0, [$1];", "=r,l", "%abort_a", "i64", "i32")
@@ -337,11 +361,12 @@ def await_text(layout: Layout, rank: int, role: int) -> str:
           %at{i} = arith.constant {FAILURE + 1 + i} : index
           memref.store {value}, %state[%at{i}] : memref<{STATE_WORDS}xi32>"""
                     for i, value in enumerate(("%role", "%from", "%seen_epoch", "%epoch", "%aborted")))
-    body = f"""    %ranks_c = arith.constant {ranks} : index
+    body = f"""{_own_rank()}
+    %ranks_c = arith.constant {ranks} : index
     %waits = arith.cmpi slt, %tx, %ranks_c : index
     scf.if %waits {{
       %epoch = memref.load %state[%c0] : memref<{STATE_WORDS}xi32>
-      {_peer("own", f"%c{rank}", ranks)}
+      {_peer("own", "%rank", ranks)}
       %cell_bytes = arith.constant 8 : index
       %eight = arith.muli %tx, %cell_bytes : index
       %cells = arith.constant {layout.cells(role)} : index
@@ -377,6 +402,13 @@ def await_text(layout: Layout, rank: int, role: int) -> str:
       %true = arith.constant true
       %failed = arith.xori %ready#0, %true : i1
       scf.if %failed {{
+        %nowhere = arith.constant -1 : i32
+        %tokens = memref.dim %places, %c0 : {places}
+        scf.for %t = %c0 to %tokens step %c1 {{
+          scf.for %k = %c0 to %c{layout.slots} step %c1 {{
+            memref.store %nowhere, %places[%t, %k] : {places}
+          }}
+        }}
         %state_i = memref.extract_aligned_pointer_as_index %state : memref<{STATE_WORDS}xi32> -> index
         %state_a = arith.index_cast %state_i : index to i64
         %failure_o = arith.constant {4 * FAILURE} : i64
@@ -388,7 +420,8 @@ def await_text(layout: Layout, rank: int, role: int) -> str:
           %from = arith.index_cast %tx : index to i32
           %seen_epoch = arith.addi %ready#1, %none : i32
           %aborted = arith.addi %ready#2, %none : i32{words}
-          %mine = arith.constant {rank + 1} : i32
+          %next = arith.constant 1 : i32
+          %mine = arith.addi %rank32, %next : i32
           scf.for %d = %c0 to %ranks_c step %c1 {{
             {_peer("window", "%d", ranks)}
             %other_a = arith.addi %window, %abort_o : i64
@@ -398,12 +431,13 @@ def await_text(layout: Layout, rank: int, role: int) -> str:
       }}
     }}"""
     name = "await_rows" if role == DISPATCH else "await_results"
-    return f"""func.func @{name}(%state: memref<{STATE_WORDS}xi32>, %peers: memref<{ranks}xi64>, %limit: i64) {{
-{_launch("%one", _round(ranks, 32), body, (rank,))}"""
+    return f"""func.func @{name}(%state: memref<{STATE_WORDS}xi32>, %places: {places}, %peers: memref<{ranks}xi64>,
+                       %limit: i64) {{
+{_launch("%one", _round(ranks, 32), body, (layout.slots,))}"""
 
 
 @functools.lru_cache(maxsize=64)
-def number_text(layout: Layout, rank: int, experts: int) -> str:
+def number_text(layout: Layout, experts: int) -> str:
     """The text of ``number``: the number of the expert of each slot [ranks * tokens, slots], of which this rank has
     ``experts``, -1 for those that are none or elsewhere; and in ``heard`` [ranks, 2] the most tokens of each rank so far,
     and whether it has refused a call."""
@@ -429,8 +463,9 @@ def number_text(layout: Layout, rank: int, experts: int) -> str:
       %is_refused = arith.cmpi slt, %said, %none : i32"""
 
     heard = f"memref<{ranks}x2xi32>"
-    body = f"""    %epoch = memref.load %state[%c0] : memref<{STATE_WORDS}xi32>
-    {_peer("own", f"%c{rank}", ranks)}
+    body = f"""{_own_rank()}
+    %epoch = memref.load %state[%c0] : memref<{STATE_WORDS}xi32>
+    {_peer("own", "%rank", ranks)}
     %none = arith.constant 0 : i32
     %first = arith.muli %bx, %nx : index
     %entry = arith.addi %first, %tx : index
@@ -447,7 +482,8 @@ def number_text(layout: Layout, rank: int, experts: int) -> str:
       %is_token = arith.cmpi slt, %t32, %count : i32
       %true = arith.constant true
       %is_taken = arith.xori %is_refused, %true : i1
-      %is_valid = arith.andi %is_fresh, %is_taken : i1
+      %is_heard = arith.andi %is_fresh, %is_taken : i1
+      %is_valid = arith.andi %is_heard, %is_well : i1
       %has_head = arith.andi %is_valid, %is_token : i1
       %nothing = arith.constant -1 : i32
       %head = scf.if %has_head -> i32 {{
@@ -484,7 +520,7 @@ def number_text(layout: Layout, rank: int, experts: int) -> str:
     return f"""func.func @number(%numbers: memref<{ranks * tokens}x{slots}xi32>, %heard: {heard}, %peers: memref<{ranks}xi64>,
                   %state: memref<{STATE_WORDS}xi32>) {{
   %blocks = arith.constant {blocks} : index
-{_launch("%blocks", _THREADS, body, (rank, slots))}"""
+{_launch("%blocks", _THREADS, body, (slots,))}"""
 
 
 def _bytes(sizes: Sequence[int]) -> tuple[str, ...]:
@@ -529,12 +565,13 @@ def _copy(count: int, unit: int, source: tuple[str, str], target: tuple[str, str
 
 
 @functools.lru_cache(maxsize=64)
-def fetch_text(layout: Layout, rank: int, experts: int, types: tuple[str, ...] = ()) -> str:
+def fetch_text(layout: Layout, experts: int, types: tuple[str, ...] = ()) -> str:
     """The text of ``fetch``: parts of rows [N, size] in bytes, or of other ``types`` of memory of that size, row n the one of
     message ``messages[n]``, up to the last of the ``ends`` of experts."""
     ranks, types = layout.ranks, types or _bytes(layout.parts)
     copies = _copy_parts(layout.parts, types, "%row", "%own", "%line", layout.rows, to_window=False)
-    body = f"""    {_peer("own", f"%c{rank}", ranks)}
+    body = f"""{_own_rank()}
+    {_peer("own", "%rank", ranks)}
     %last = arith.constant {experts - 1} : index
     %end32 = memref.load %ends[%last] : memref<{experts}xi32>
     %end = arith.index_cast %end32 : i32 to index
@@ -545,27 +582,30 @@ def fetch_text(layout: Layout, rank: int, experts: int, types: tuple[str, ...] =
       %line = arith.muli %message, %width : index{copies}
     }}"""
     arguments = [f"%p{i}: {kind}" for i, kind in enumerate(types)]
-    return f"""func.func @fetch({', '.join(arguments)}, %messages: memref<?xi32>, %ends: memref<{experts}xi32>, %peers: memref<{ranks}xi64>) {{
+    return f"""func.func @fetch({', '.join(arguments)}, %messages: memref<?xi32>, %ends: memref<{experts}xi32>, %peers: memref<{ranks}xi64>,
+                 %state: memref<{STATE_WORDS}xi32>) {{
   %zero = arith.constant 0 : index
   %rows = memref.dim %messages, %zero : memref<?xi32>
-{_blocks("%rows")}{_launch("%blocks", _THREADS, body, (rank,))}"""
+{_blocks("%rows")}{_launch("%blocks", _THREADS, body, ())}"""
 
 
 @functools.lru_cache(maxsize=64)
-def give_back_text(layout: Layout, rank: int, types: tuple[str, ...] = ()) -> str:
+def give_back_text(layout: Layout, types: tuple[str, ...] = ()) -> str:
     """The text of ``give_back``: parts of rows [N, size] as ``fetch`` has them, and which of them each slot gets,
     [ranks * tokens, slots] (-1: none), or with ``grouped`` each message, [ranks * tokens, 1]."""
     ranks, tokens, types = layout.ranks, layout.tokens, types or _bytes(layout.back)
     slots = 1 if layout.grouped else layout.slots
-    which = (f"%line = arith.muli %t, %c{ranks} : index\n        %slot = arith.addi %line, %c{rank} : index" if layout.grouped
+    which = (f"%line = arith.muli %t, %c{ranks} : index\n        %slot = arith.addi %line, %rank : index" if layout.grouped
              else f"%line = arith.muli %t, %c{slots} : index\n        %slot = arith.addi %line, %k : index")
-    body = f"""    %epoch = memref.load %state[%c0] : memref<{STATE_WORDS}xi32>
+    body = f"""{_own_rank()}
+    %epoch = memref.load %state[%c0] : memref<{STATE_WORDS}xi32>
     %none = arith.constant 0 : i32
     scf.for %entry = %bx to %all step %gx {{
       %k = arith.remui %entry, %c{slots} : index
       %message = arith.divui %entry, %c{slots} : index
       %row32 = memref.load %row_of[%message, %k] : memref<{ranks * tokens}x{slots}xi32>
-      %is_row = arith.cmpi sge, %row32, %none : i32
+      %has_row = arith.cmpi sge, %row32, %none : i32
+      %is_row = arith.andi %has_row, %is_well : i1
       scf.if %is_row {{
         %row = arith.index_cast %row32 : i32 to index
         %per_rank = arith.constant {tokens} : index
@@ -577,9 +617,9 @@ def give_back_text(layout: Layout, rank: int, types: tuple[str, ...] = ()) -> st
         %offset = arith.muli %slot, %room : index{_copy_parts(layout.back, types, "%row", "%window", "%offset", layout.returned, to_window=True)}
       }}
     }}
-{_publish(layout, rank, GIVEN, RETURN, "%none")}"""
+{_publish(layout, GIVEN, RETURN, "%none")}"""
     arguments = [f"%p{i}: {kind}" for i, kind in enumerate(types)]
     return f"""func.func @give_back({', '.join(arguments)}, %row_of: memref<{ranks * tokens}x{slots}xi32>,
                      %peers: memref<{ranks}xi64>, %state: memref<{STATE_WORDS}xi32>) {{
   %all = arith.constant {ranks * tokens * slots} : index
-{_blocks("%all")}{_launch("%blocks", _THREADS, body, (rank, slots, ranks, ranks * tokens * slots))}"""
+{_blocks("%all")}{_launch("%blocks", _THREADS, body, (slots, ranks, ranks * tokens * slots))}"""

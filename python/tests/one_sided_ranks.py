@@ -11,6 +11,7 @@ round, and the others print what they have noted of it.
 """
 
 import ctypes
+import functools
 import sys
 
 import numpy as np
@@ -51,13 +52,25 @@ def enable_peers(ranks):
                 driver("cuCtxEnablePeerAccess", peer, 0)
 
 
+@functools.cache
+def compiled(text):
+    return nvfp4.compile(text, "sm_90a+sim", memory="device")
+
+
+@functools.cache
+def load(text, device):
+    return nvfp4.on_device(compiled(text), device)
+
+
 class Rank:
     """What a rank has on its device, and its launches."""
 
     def __init__(self, rank, layout, placement, fault=None, limit=10**9):
         self.rank, self.layout, self.device, self.fault, self.limit = rank, layout, f"sim:{rank}", fault, limit
         self.window = self.put(np.zeros(layout.size, np.uint8))
-        self.state = self.put(np.zeros(kernels.STATE_WORDS, np.int32))
+        state = np.zeros(kernels.STATE_WORDS, np.int32)
+        state[kernels.RANK] = rank
+        self.state = self.put(state)
         self.heard = self.put(np.zeros((layout.ranks, 2), np.int32))
         self.experts = len(placement.local[rank])
         table, copies = placement.codes(rank)
@@ -76,8 +89,7 @@ class Rank:
             if f"@{kernel}(" in text:
                 assert old in text, old
                 text = text.replace(old, new)
-        program = nvfp4.compile(text, "sm_90a+sim", memory="device")
-        function = nvfp4.on_device(program, self.device)
+        function = load(text, self.device)
         size = function.workspace(*arguments)
         call = function.bind(arguments, list(results), self.put(np.full(size + 1, 0x7f, np.uint8)))
         self.bound.append(call)
@@ -96,14 +108,14 @@ class Rank:
         back = nvfp4.DeviceTensor(self.window.address + layout.returned, (layout.tokens * SLOTS, HIDDEN), np.float32, self.device)
         self.bound.append((rows, numbers))
         calls = [
-            self.bind(kernels.push_text(layout, rank, "i64", self.table.shape), *parts, ids, places, said, self.table,
+            self.bind(kernels.push_text(layout, "i64", self.table.shape), *parts, ids, places, said, self.table,
                       self.copies, self.peers, self.state),
-            self.bind(kernels.await_text(layout, rank, kernels.DISPATCH), self.state, self.peers, self.limit),
-            self.bind(kernels.number_text(layout, rank, self.experts), numbers, self.heard, self.peers, self.state),
+            self.bind(kernels.await_text(layout, kernels.DISPATCH), self.state, places, self.peers, self.limit),
+            self.bind(kernels.number_text(layout, self.experts), numbers, self.heard, self.peers, self.state),
             self.bind(sort_text(SLOTS, self.experts), numbers, results=[ends, origin, row_of]),
-            self.bind(kernels.fetch_text(layout, rank, self.experts), *rows, origin, ends, self.peers),
-            self.bind(kernels.give_back_text(layout, rank), rows[0], row_of, self.peers, self.state),
-            self.bind(kernels.await_text(layout, rank, kernels.RETURN), self.state, self.peers, self.limit)]
+            self.bind(kernels.fetch_text(layout, self.experts), *rows, origin, ends, self.peers, self.state),
+            self.bind(kernels.give_back_text(layout), rows[0], row_of, self.peers, self.state),
+            self.bind(kernels.await_text(layout, kernels.RETURN), self.state, places, self.peers, self.limit)]
         if count:
             import torch
             calls.append(self.bind(sum_text(torch.float32, HIDDEN, SLOTS, torch.float32), back, places, weights, results=[out]))
@@ -175,7 +187,7 @@ def main(ranks, fault=None, seed=0):
             np.testing.assert_array_equal(numbers.numpy(), wanted)
     for each in all_ranks:
         state = each.state.numpy()
-        assert state[0] == ROUNDS and not state[1:].any(), state
+        assert state[0] == ROUNDS and state[kernels.RANK] == each.rank and not np.delete(state, (0, kernels.RANK)).any(), state
         counts = [max(len(of_ranks[other][0][0]) for of_ranks in rounds) for other in range(ranks)]
         np.testing.assert_array_equal(each.heard.numpy(), [[count, 0] for count in counts])
     print("equal")
