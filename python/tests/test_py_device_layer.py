@@ -54,3 +54,56 @@ def test_layer(rng, arguments, target, tokens):
     assert got.shape == wanted.shape and np.isfinite(got).all()
     if tokens:
         assert np.abs(wanted).max() > 0.01 and np.abs(got - wanted).max() < 0.02 * np.abs(wanted).max()
+
+
+# The experts of gpt-oss as they are published, with smaller matrices: rows of bf16, MXFP4 weights, gate and up in turn,
+# biases, and SwiGLU of values that are clamped.
+GPT_OSS = """
+!up = !grouped_scaled_gemm.scaled<8x384x320, mxfp4>
+!down = !grouped_scaled_gemm.scaled<8x320x192, mxfp4>
+func.func @layer(%x: tensor<?x320xbf16>, %logits: tensor<?x8xf32>, %w13: !up, %b13: tensor<8x384xbf16>, %w2: !down,
+                 %b2: tensor<8x320xbf16>) -> tensor<?x320xbf16> {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %n = tensor.dim %x, %c0 : tensor<?x320xbf16>
+  %rows = arith.muli %n, %c4 : index
+  %we = tensor.empty(%n) : tensor<?x4xf32>
+  %ee = tensor.empty(%n) : tensor<?x4xi32>
+  %weights, %experts = grouped_scaled_gemm.route topk_softmax(%logits : tensor<?x8xf32>)
+      outs(%we, %ee : tensor<?x4xf32>, tensor<?x4xi32>) -> tensor<?x4xf32>, tensor<?x4xi32>
+  %se = tensor.empty() : tensor<8xi32>
+  %st = tensor.empty(%rows) : tensor<?xi32>
+  %sr = tensor.empty(%n) : tensor<?x4xi32>
+  %ends, %tokens, %slots = grouped_scaled_gemm.sort_tokens(%experts : tensor<?x4xi32>)
+      outs(%se, %st, %sr : tensor<8xi32>, tensor<?xi32>, tensor<?x4xi32>) -> tensor<8xi32>, tensor<?xi32>, tensor<?x4xi32>
+  %pe = tensor.empty(%rows) : tensor<?x320xbf16>
+  %p = grouped_scaled_gemm.permute(%x : tensor<?x320xbf16>) by(%tokens : tensor<?xi32>)
+      outs(%pe : tensor<?x320xbf16>) -> tensor<?x320xbf16>
+  %he = tensor.empty(%rows) : tensor<?x192xbf16>
+  %h = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<8xi32>) lhs(%p : tensor<?x320xbf16>)
+      rhs(%w13 : !up) bias(%b13 : tensor<8x384xbf16>)
+      activation = <swiglu, alpha = 1.702, beta = 1.0, limit = 7.0, gate = <1, gate_first>>
+      outs(%he : tensor<?x192xbf16>) {math = #grouped_scaled_gemm<math fast>} -> tensor<?x192xbf16>
+  %ye = tensor.empty(%rows) : tensor<?x320xbf16>
+  %y = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<8xi32>) lhs(%h : tensor<?x192xbf16>)
+      rhs(%w2 : !down) bias(%b2 : tensor<8x320xbf16>) outs(%ye : tensor<?x320xbf16>) -> tensor<?x320xbf16>
+  %oe = tensor.empty(%n) : tensor<?x320xbf16>
+  %out = grouped_scaled_gemm.combine(%y : tensor<?x320xbf16>) by(%slots : tensor<?x4xi32>)
+      weights(%weights : tensor<?x4xf32>) outs(%oe : tensor<?x320xbf16>) -> tensor<?x320xbf16>
+  return %out : tensor<?x320xbf16>
+}
+"""
+
+
+@pytest.mark.parametrize("target, tokens", [("sm_90a", 9), ("sm_100a", 9), ("sm_100a", 1), ("sm_100a", 0), ("sm_100a", 70)])
+def test_experts_of_gpt_oss(rng, target, tokens):
+    up, down = (nvfp4.quantize(rng.standard_normal(shape).astype(np.float32) / 8, "mxfp4")
+                for shape in ((8, 384, 320), (8, 320, 192)))
+    biases = [rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((8, 384), (8, 320))]
+    arguments = [rng.standard_normal((tokens, 320)).astype(ml_dtypes.bfloat16), rng.standard_normal((tokens, 8)).astype(np.float32),
+                 up, biases[0], down, biases[1]]
+    wanted, got = (np.asarray(nvfp4.compile(GPT_OSS, where, versions=1, **options).run(*arguments)).astype(np.float32)
+                   for where, options in (("cpu", {}), (target + "+sim", {"memory": "device"})))
+    assert got.shape == wanted.shape and np.isfinite(got).all()
+    if tokens:
+        assert np.abs(wanted).max() > 0.1 and np.abs(got - wanted).max() < 0.02 * np.abs(wanted).max()

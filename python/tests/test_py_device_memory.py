@@ -55,6 +55,23 @@ def test_blocked_scales_on_blackwell(rng, form, clauses, format):
              versions=2)
 
 
+# Each clause with each form, and formats and layouts of scales in turn.
+ROWS = [(form, clauses, *[("nvfp4", "f16", ""), ("mxfp4", "bf16", ", blocked"), ("mxfp8_e4m3", "bf16", "")][(i + j) % 3])
+        for i, form in enumerate(FORMS) for j, clauses in enumerate(CLAUSES)]
+
+
+@pytest.mark.parametrize("form, clauses, format, element, layout", ROWS)
+def test_unscaled_rows_on_blackwell(rng, form, clauses, format, element, layout):
+    clause, result, columns = CLAUSES[clauses]
+    _, _, x, w, y = FORMS[form]
+    text = make_text(form, element, format, "", layout, clause.format(get_bias(form)[0]), result, columns=columns)
+    values = rng.standard_normal(x).astype(ml_dtypes.bfloat16 if element == "bf16" else np.float16)
+    weights = random_scaled(rng, w, format, lattice=False).store("blocked" if layout else "linear")
+    out = np.full((*y[:-1], columns), np.nan, np.float32 if result == "f32" else ml_dtypes.bfloat16)
+    run_both(text, "sm_100a", values, weights, *make_groups(form),
+             rng.standard_normal(get_bias(form)[1]).astype(np.float32), np.float32(0.5), out, versions=2)
+
+
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
 @pytest.mark.parametrize("format", ["nvfp4", "mxfp4"])
 def test_tails_of_quantised_results_are_zero_bits(rng, target, format):

@@ -204,7 +204,7 @@ class Function(Builder):
         pairs = [f"{name} = #{DIALECT}<{name} {c[name]}>" for name, plain in
                  (("tail", "preserve"), ("math", "strict"), ("determinism", "deterministic")) if c[name] != plain]
         if c["strategy"] != "open":
-            depth = 128 if "8" in c["lhs"][:4] + c["rhs"][:4] else 256
+            depth = 128 if "8" in c["lhs"][:4] + c["rhs"][:4] or c["lhs"] in ("bf16", "f16") else 256
             pairs.append(f"strategy = #{DIALECT}.strategy<{STRATEGIES.get(c['strategy'], c['strategy']).format(k=depth)}>")
         if c["expected_rows"] != "none":
             pairs.append(f"expected_rows = {c['expected_rows']} : i64")
