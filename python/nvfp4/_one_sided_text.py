@@ -23,8 +23,8 @@ import functools
 import math
 from collections.abc import Sequence
 
-__all__ = ["DISPATCH", "FAILURE", "FAILURE_WORDS", "MOST_RANKS", "RANK", "REFUSED", "RETURN", "STATE_WORDS", "Layout", "await_text",
-           "fetch_text", "give_back_text", "number_text", "push_text"]
+__all__ = ["DISPATCH", "EPOCH", "FAILURE", "FAILURE_WORDS", "MOST_RANKS", "RANK", "REFUSED", "RETURN", "STATE_WORDS", "Layout",
+           "await_text", "fetch_text", "give_back_text", "number_text", "push_text"]
 
 #: Words of ``state``: the epoch, blocks that have ended by kernel, the number of the rank, and what the first wait that failed
 #: has seen.

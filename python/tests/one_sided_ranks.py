@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernels of the one-sided exchange on several simulated devices at the same time, beside numpy.
 
-    NVFP4_SIM_OPTIONS="--check --devices 2 --seed 3" python one_sided_ranks.py 2 [FAULT | dead]
+    NVFP4_SIM_OPTIONS="--check --devices 2 --seed 3" python one_sided_ranks.py 2 [FAULT | dead | wrap]
 
 Every device has all launches of all rounds in its stream before the host waits, so that rounds of different ranks meet. The
 experts give rows back as they come, and every round has other tokens. A FAULT is a change of the kernels; the exit status is
 then 1 if it is found: by the simulator, or because results are others. With `dead` the last rank makes no call in the second
-round, and the others print what they have noted of it.
+round, and the others print what they have noted of it; with `wrap` the number of the call passes 2^32. All rows of windows are
+NaN before.
 """
 
 import ctypes
@@ -36,6 +37,9 @@ FAULTS = {
     "weak-cell": ("give_back", "st.relaxed.sys.global.b64", "st.global.b64"),
     "reused-epoch": ("push", "%epoch = arith.addi %done, %next", "%epoch = arith.ori %done, %next"),
     "no-wait-for-rows": ("await_rows", "%is_ready = arith.cmpi eq", "%is_ready = arith.cmpi ule"),
+    "no-tokens-no-cell": ("push", "%is_first = arith.andi %is_leader, %is_well : i1",
+                          "%has_tokens = arith.cmpi ne, %tokens, %c0 : index\n    %would = arith.andi %is_leader, %is_well : i1\n"
+                          "    %is_first = arith.andi %would, %has_tokens : i1"),
     "no-wait-for-results": ("await_results", "%is_ready = arith.cmpi eq", "%is_ready = arith.cmpi ule"),
 }
 
@@ -65,11 +69,13 @@ def load(text, device):
 class Rank:
     """What a rank has on its device, and its launches."""
 
-    def __init__(self, rank, layout, placement, fault=None, limit=10**9):
+    def __init__(self, rank, layout, placement, fault=None, limit=10**9, calls=0):
         self.rank, self.layout, self.device, self.fault, self.limit = rank, layout, f"sim:{rank}", fault, limit
-        self.window = self.put(np.zeros(layout.size, np.uint8))
+        window = np.full(layout.size, 0xFF, np.uint8)
+        window[:layout.heads] = 0
+        self.window = self.put(window)
         state = np.zeros(kernels.STATE_WORDS, np.int32)
-        state[kernels.RANK] = rank
+        state[kernels.RANK], state[kernels.EPOCH] = rank, calls
         self.state = self.put(state)
         self.heard = self.put(np.zeros((layout.ranks, 2), np.int32))
         self.experts = len(placement.local[rank])
@@ -133,7 +139,7 @@ def expected(x, ids, weights):
 
 def draw(rng, rank, number, ranks):
     """Tokens of a round: none for some ranks, all to one expert at times, and slots without an expert."""
-    count = int(rng.integers(0, TOKENS + 1)) if (rank + number) % 3 else TOKENS
+    count = (TOKENS, int(rng.integers(0, TOKENS + 1)), 0)[(rank + number) % 3]
     ids = np.array([rng.permutation(EXPERTS)[:SLOTS] for _ in range(count)], np.int64).reshape(count, SLOTS)
     if number % 3 == 2:
         ids[:] = EXPERTS - 1
@@ -159,8 +165,8 @@ def main(ranks, fault=None, seed=0):
     placement = Placement(EXPERTS, ranks, table)
     layout = kernels.Layout(ranks, TOKENS, SLOTS, (4 * HIDDEN, 8 * SLOTS), (4 * HIDDEN,))
     # Kernels of a healthy run wait for much less.
-    limit = 200_000 if fault == "dead" else 10**9
-    all_ranks = [Rank(rank, layout, placement, FAULTS.get(fault), limit) for rank in range(ranks)]
+    limit, before = 200_000 if fault in ("dead", "no-tokens-no-cell") else 10**9, -2 if fault == "wrap" else 0
+    all_ranks = [Rank(rank, layout, placement, FAULTS.get(fault), limit, before) for rank in range(ranks)]
     for each in all_ranks:
         each.connect([other.window for other in all_ranks])
     rng = np.random.default_rng(seed)
@@ -187,7 +193,7 @@ def main(ranks, fault=None, seed=0):
             np.testing.assert_array_equal(numbers.numpy(), wanted)
     for each in all_ranks:
         state = each.state.numpy()
-        assert state[0] == ROUNDS and state[kernels.RANK] == each.rank and not np.delete(state, (0, kernels.RANK)).any(), state
+        assert state[kernels.EPOCH] == before + ROUNDS and state[kernels.RANK] == each.rank and not np.delete(state, (kernels.EPOCH, kernels.RANK)).any(), state
         counts = [max(len(of_ranks[other][0][0]) for of_ranks in rounds) for other in range(ranks)]
         np.testing.assert_array_equal(each.heard.numpy(), [[count, 0] for count in counts])
     print("equal")

@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -43,10 +44,31 @@ def test_kernels_of_several_devices(ranks, seed):
     assert status == 0 and output.strip() == "equal", output
 
 
+def test_numbers_of_calls_pass_their_end():
+    status, output = run_ranks(2, "wrap")
+    assert status == 0 and output.strip() == "equal", output
+
+
 @pytest.mark.parametrize("fault", list(one_sided_ranks.FAULTS) if IS_FULL else list(one_sided_ranks.FAULTS)[::4])
 def test_faults_are_found(fault):
     status, output = run_ranks(2, fault)
-    assert status != 0 and ("data-race" in output or "livelock" in output), output
+    assert status != 0 and ("data-race" in output or fault == "no-tokens-no-cell" and "Mismatched elements" in output), output
+
+
+def test_order_and_scope_of_instructions():
+    """What kernels synchronise with, and nothing whose order or scope a compiler has dropped."""
+    layout, found = kernels.Layout(2, 3, 2, (64, 16), (64,)), {}
+    texts = [kernels.push_text(layout, "i64", (4, 1)), *(kernels.await_text(layout, role) for role in (kernels.DISPATCH, kernels.RETURN)),
+             kernels.number_text(layout, 4), kernels.fetch_text(layout, 4), kernels.give_back_text(layout)]
+    for text in texts:
+        ptx = nvfp4.compile(text, "sm_90a", memory="device").emit("ptx").decode()
+        name = re.search(r"entry (\w+)_kernel", ptx)[1]
+        found[name] = re.findall(r"^\s*((?:atom|red|fence|membar|bar|barrier|multimem|(?:ld|st)\.(?:acquire|relaxed|release|volatile))\S*)",
+                                 ptx, re.MULTILINE)
+    publish = ["barrier.sync", "atom.acq_rel.gpu.global.inc.u32", "fence.acq_rel.sys;", "st.relaxed.sys.global.b64"]
+    wait = ["ld.acquire.sys.global.b64", "ld.relaxed.sys.global.u32", "atom.relaxed.gpu.global.cas.b32", "st.relaxed.sys.global.u32"]
+    assert found == {"push": publish, "await_rows": wait, "await_results": wait, "number": ["ld.relaxed.sys.global.b64"] * 2,
+                     "fetch": [], "give_back": publish}
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
