@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exchange of rows by kernels that write into the memory of other ranks: windows, and what a layer does with them.
 
-A window is memory that the kernels of all ranks reach. SymmetricMemory makes it with torch's symmetric memory, one process for
-each GPU; VirtualRanks are ranks of one process on one device. The kernels are those of _one_sided_text.
+A window is memory that the kernels of all ranks reach. SymmetricMemory and IpcMemory make it for processes with a GPU each;
+VirtualRanks are ranks of one process on one device. The kernels are those of _one_sided_text.
 """
 
 from __future__ import annotations
@@ -23,54 +23,87 @@ from ._placement import Placement
 from ._torch_layer import MoELayer
 from .errors import ArgumentError, DeviceError
 
-__all__ = ["OneSidedExchange", "SymmetricMemory", "VirtualRank", "VirtualRanks", "finish", "texts_of_rank"]
+__all__ = ["MEMORIES", "OneSidedExchange", "VirtualRank", "VirtualRanks", "finish", "texts_of_rank"]
 
 _ROLES = {kernels.DISPATCH: "rows", kernels.RETURN: "results"}
 
 
-class SymmetricMemory:
-    """Windows of the processes of a group, by torch's symmetric memory; without NVLink's multicast."""
+class SharedMemory:
+    """Windows of the processes of a group. Derived classes make them."""
 
     def __init__(self, group: Any, device: torch.device):
         self.group, self.device = group, device
-        self.rank = torch.distributed.get_rank(group)
+        self.ranks, self.rank = torch.distributed.get_world_size(group), torch.distributed.get_rank(group)
+
+    def connect(self, size: int) -> list[torch.Tensor]:
+        """Bytes of the windows of all ranks, of which ``_window`` is that of this one; collective."""
+        raise NotImplementedError
 
     def allocate(self, size: int) -> None:
         """Makes the windows, of zeros; collective. DeviceError where the memory of a rank is not that of the others."""
-        import torch.distributed as dist
-        ranks = dist.get_world_size(self.group)
-        if ranks == 1:
-            self.handle, self._window = None, torch.zeros(size, dtype=torch.uint8, device=self.device)
-            self.peers = torch.tensor([self._window.data_ptr()], dtype=torch.int64, device=self.device)
-            return
-        import torch.distributed._symmetric_memory as symmetric
-        os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
-        # An allocation of its own: tensors of a pool may have the addresses of others (pytorch issue 190977).
-        self._window = symmetric._SymmetricMemory.empty_strided_p2p((size,), (1,), torch.uint8, self.device)
-        self.handle = symmetric.rendezvous(self._window, dist.group.WORLD if self.group is None else self.group)
+        windows = self.connect(size)
         self._window.zero_()
         # Word 8 of a window says whose it is, until the ranks have read that of each other.
-        words = self._window.view(torch.int64)
-        words[8] = self.rank + 1
+        self._window.view(torch.int64)[8] = self.rank + 1
         torch.cuda.synchronize(self.device)
-        addresses = [int(each) for each in self.handle.buffer_ptrs]
-        self._meet(addresses)
-        said = [int(self.handle.get_buffer(other, (1,), torch.int64, 8).item()) for other in range(ranks)]
-        if said != list(range(1, ranks + 1)) or addresses[self.rank] != self._window.data_ptr():
-            raise DeviceError(f"rank {self.rank}: expected windows of ranks 1 to {ranks}, the own one at {self._window.data_ptr():#x}, "
-                              f"but torch's symmetric memory has {said} at {[hex(each) for each in addresses]}")
+        self.meet()
+        said = [int(window[64:72].clone().view(torch.int64).item()) for window in windows]
+        # The own window by its local address: another one of the same memory would need a fence of its own.
+        addresses = [window.data_ptr() for window in windows]
+        if said != list(range(1, self.ranks + 1)) or addresses[self.rank] != self._window.data_ptr():
+            raise DeviceError(f"rank {self.rank}: expected windows of ranks 1 to {self.ranks}, the own one at "
+                              f"{self._window.data_ptr():#x}, but got {said} at {[hex(each) for each in addresses]}")
+        self._windows = windows
         self.peers = torch.tensor(addresses, dtype=torch.int64, device=self.device)
         # Nobody writes into a window that others still look at.
-        self._meet(addresses)
+        self.meet()
 
-    def _meet(self, said: Any) -> None:
-        """Waits on the host for all ranks."""
-        import torch.distributed as dist
-        dist.all_gather_object([None] * dist.get_world_size(self.group), said, group=self.group)
+    def meet(self, said: Any = None) -> list[Any]:
+        """Waits on the host for all ranks; what each says."""
+        of_ranks: list[Any] = [None] * self.ranks
+        torch.distributed.all_gather_object(of_ranks, said, group=self.group)
+        return of_ranks
 
     def view(self, offset: int, rows: int, width: int) -> torch.Tensor:
         """Bytes ``[rows, width]`` of this rank's window."""
         return self._window[offset:offset + rows * width].view(rows, width)
+
+
+class SymmetricMemory(SharedMemory):
+    """By torch's symmetric memory, without NVLink's multicast. A window outlives the process that made it."""
+
+    handle: Any = None
+
+    def connect(self, size: int) -> list[torch.Tensor]:
+        if self.ranks == 1:
+            self._window = torch.zeros(size, dtype=torch.uint8, device=self.device)
+            return [self._window]
+        import torch.distributed._symmetric_memory as symmetric
+        os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
+        group = torch.distributed.group.WORLD if self.group is None else self.group
+        # An allocation of its own: tensors of a pool may have the addresses of others (pytorch issue 190977).
+        self._window = symmetric._SymmetricMemory.empty_strided_p2p((size,), (1,), torch.uint8, self.device)
+        self.handle = symmetric.rendezvous(self._window, group)
+        return [self.handle.get_buffer(rank, (size,), torch.uint8) for rank in range(self.ranks)]
+
+
+class IpcMemory(SharedMemory):
+    """By CUDA's IPC handles, as torch.multiprocessing sends tensors. A window ends with the process that made it, so a rank that
+    dies may be an error of CUDA for others."""
+
+    def connect(self, size: int) -> list[torch.Tensor]:
+        from torch.multiprocessing.reductions import reduce_tensor
+        self._window = torch.zeros(size, dtype=torch.uint8, device=self.device)
+        handles = self.meet(reduce_tensor(self._window))
+        windows = [self._window if rank == self.rank else rebuild(*arguments) for rank, (rebuild, arguments) in enumerate(handles)]
+        for window in windows:
+            # torch enables access to the other GPU with its first copy.
+            torch.empty(8, dtype=torch.uint8, device=self.device).copy_(window[:8])
+        return windows
+
+
+#: Back ends of windows by name.
+MEMORIES = {"symmetric": SymmetricMemory, "ipc": IpcMemory}
 
 
 class VirtualRank:

@@ -20,7 +20,7 @@ import torch.distributed as dist
 
 from ._exchange import Exchange, Message, StaticExchange
 from ._expert_programs import Wire, input_wire, run_experts, sum_slots, wire_of
-from ._one_sided import OneSidedExchange, SymmetricMemory, VirtualRank, VirtualRanks, finish
+from ._one_sided import MEMORIES, OneSidedExchange, VirtualRank, VirtualRanks, finish
 from ._placement import Placement, PlacementLike, balanced_placement, experts_of
 from ._replicated import replicated_experts
 from ._torch_device import DTYPES
@@ -92,6 +92,7 @@ class MoE(torch.nn.Module):
       they write rows where they are needed, and wait for others in a stream, never on the host. It takes ``max_tokens``,
       ``top_k`` and graphs as ``static`` does, errors of other ranks show in :meth:`check` too, and ``group`` may be one of
       :class:`VirtualRanks`.
+    - ``memory``: what makes memory that other GPUs reach: ``symmetric``, torch's symmetric memory, or ``ipc``, handles of CUDA.
     - ``timeout``: seconds that a kernel of ``one_sided`` waits for a rank. All ranks then end, with results that mean
       nothing, and :meth:`check` raises DeviceError.
 
@@ -114,9 +115,10 @@ class MoE(torch.nn.Module):
                  activation_format: str | None = None, quantizer: Any = None, placement: PlacementLike | None = None,
                  shared: MoEWeights | None = None, dispatch_format: str | None = None, return_format: str | None = None,
                  order: str = "slot", max_tokens: int | None = None, static: bool = False, top_k: int | None = None,
-                 exchange: str = "collectives", timeout: float = 60.0):
+                 exchange: str = "collectives", memory: str = "symmetric", timeout: float = 60.0):
         super().__init__()
         check_one_of("exchange", exchange, EXCHANGES)
+        check_one_of("memory", memory, tuple(MEMORIES))
         is_virtual, is_one_sided = isinstance(group, VirtualRank), exchange == "one_sided"
         if is_virtual and not is_one_sided:
             raise ArgumentError("expected exchange one_sided with VirtualRanks, but got collectives")
@@ -155,10 +157,10 @@ class MoE(torch.nn.Module):
         self._returned = wire_of(return_format or "f32", self.hidden)
         # Kernels of exchange and products in one function.
         self._is_fused = is_one_sided and order == "slot" and self._sent is self._taken
-        self._compare(exchange, static, timeout)
+        self._compare(exchange, memory, static, timeout)
         if is_one_sided:
-            memory = group if is_virtual else SymmetricMemory(self.group, self.device)
-            self._exchange: Exchange = OneSidedExchange(memory, self.placement, self.rank, self.device, max_tokens, top_k,
+            windows = group if is_virtual else MEMORIES[memory](self.group, self.device)
+            self._exchange: Exchange = OneSidedExchange(windows, self.placement, self.rank, self.device, max_tokens, top_k,
                                                         self._sent.sizes, self._returned.sizes, order != "slot", timeout)
         else:
             kind = StaticExchange if static else Exchange
@@ -179,12 +181,13 @@ class MoE(torch.nn.Module):
                                 f"{', '.join(_ELEMENTS)}, but got {form}, which would quantise twice")
         return wire_of(form, self.hidden)
 
-    def _compare(self, exchange: str, static: bool, timeout: float) -> None:
+    def _compare(self, exchange: str, memory: str, static: bool, timeout: float) -> None:
         """ArgumentError on every rank where ranks have made different layers."""
         own = {"placement": self.placement.table, "hidden size": self.hidden, "activations": self._taken,
                "dispatch_format": self._sent, "return_format": self._returned, "order": self.order,
                "max_tokens": self.max_tokens, "exchange": exchange, "static": static,
                "top_k": self.top_k if static or exchange == "one_sided" else None,
+               "memory": memory if exchange == "one_sided" else None,
                "timeout": timeout if exchange == "one_sided" else None}
         of_ranks: list[Any] = [None] * self.ranks
         if isinstance(self.group, VirtualRank):

@@ -209,6 +209,7 @@ def test_options(simulated):
                           (dict(static=True), "expected static or exchange one_sided, whose buffers have one size too, but got both"),
                           (dict(exchange="two_sided"), "expected exchange collectives, one_sided"),
                           (dict(exchange="collectives"), "expected exchange one_sided with VirtualRanks, but got collectives"),
+                          (dict(memory="nvshmem"), "expected memory symmetric, ipc, but got 'nvshmem'"),
                           (dict(timeout=0), "expected a timeout of more than 0 seconds, but got 0")):
         with pytest.raises(nvfp4.ArgumentError, match=message):
             MoE(weights, group=group[0], **{**options, **more})
