@@ -40,9 +40,7 @@ struct ConvertGsgToGpu
   using ConvertGsgToGpuPassBase::ConvertGsgToGpuPassBase;
 
   void runOnOperation() override {
-    RewritePatternSet together(&getContext());
-    togpu::populateOneLaunchPatterns(together, dataChecks);
-    walkAndApplyPatterns(getOperation(), std::move(together));
+    togpu::lowerOneLaunches(getOperation(), dataChecks);
     RewritePatternSet patterns(&getContext());
     togpu::populatePermutationPatterns(patterns, dataChecks);
     togpu::populateActivationPatterns(patterns);

@@ -14,6 +14,7 @@
 
 #include "RowKernel.h"
 
+#include "nvfp4/Conversion/GsgToLoops/Patterns.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/OneLaunch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -310,43 +311,74 @@ private:
     });
   }
 };
-
-struct LowerOneLaunch : OpRewritePattern<OneLaunchOp> {
-  LowerOneLaunch(MLIRContext *context, bool checksData)
-      : OpRewritePattern(context), checksData(checksData) {}
-
-  LogicalResult matchAndRewrite(OneLaunchOp op,
-                                PatternRewriter &rewriter) const override {
-    auto route = op.find<RouteOp>();
-    if (!route)
-      return rewriter.notifyMatchFailure(op, "is of other operations");
-    auto permute = op.find<PermuteOp>();
-    LoopBuilder b(rewriter, getLaunchLoc(route));
-    loops::DataChecks checks;
-    int64_t lanes = 1;
-    if (permute) {
-      Value out = permute.getOut();
-      lanes = countLanes({permute.getInput(), out},
-                         cast<MemRefType>(out.getType()).getDimSize(1));
-      if (checksData)
-        checks =
-            loops::DataChecks(rewriter, permute, getPermuteCheck(getContext()));
-    }
-    int64_t most = *op.getMostTokens();
-    int64_t threads = OneLaunchOp::countWarps(route, most) * kWarp;
-    RoutedTokens{b,       route, op.find<SortTokensOp>(), permute, checks, most,
-                 threads, lanes}
-        .launch();
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-private:
-  const bool checksData;
-};
 } // namespace
 
-void togpu::populateOneLaunchPatterns(RewritePatternSet &patterns,
-                                      bool checksData) {
-  patterns.add<LowerOneLaunch>(patterns.getContext(), checksData);
+/// Takes memory away of which only extents are read, and which the launch did
+/// not write.
+static void freeUnused(IRRewriter &rewriter, Value memory) {
+  auto alloc = memory.getDefiningOp<gpu::AllocOp>();
+  if (!alloc || !llvm::all_of(alloc->getUsers(), [](Operation *user) {
+        return isa<gpu::DeallocOp, memref::DimOp>(user);
+      }))
+    return;
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto type = cast<MemRefType>(memory.getType());
+  for (Operation *user : llvm::make_early_inc_range(alloc->getUsers())) {
+    auto dim = dyn_cast<memref::DimOp>(user);
+    std::optional<int64_t> number = dim ? dim.getConstantIndex() : std::nullopt;
+    if (dim && !number)
+      return;
+    if (!dim) {
+      rewriter.eraseOp(user);
+      continue;
+    }
+    rewriter.setInsertionPoint(dim);
+    Value extent =
+        type.isDynamicDim(*number)
+            ? alloc.getDynamicSizes()[type.getDynamicDimIndex(*number)]
+            : arith::ConstantIndexOp::create(rewriter, dim.getLoc(),
+                                             type.getDimSize(*number))
+                  .getResult();
+    rewriter.replaceOp(dim, extent);
+  }
+  rewriter.eraseOp(alloc);
+}
+
+static void lower(IRRewriter &rewriter, OneLaunchOp op, bool checksData) {
+  rewriter.setInsertionPoint(op);
+  auto route = op.find<RouteOp>();
+  auto permute = op.find<PermuteOp>();
+  if (!route) {
+    Value rows = permute.getOut();
+    loops::lowerPermuteAndQuantize(rewriter, op, checksData);
+    return freeUnused(rewriter, rows);
+  }
+  LoopBuilder b(rewriter, getLaunchLoc(route));
+  loops::DataChecks checks;
+  int64_t lanes = 1;
+  if (permute) {
+    Value out = permute.getOut();
+    lanes = countLanes({permute.getInput(), out},
+                       cast<MemRefType>(out.getType()).getDimSize(1));
+    if (checksData)
+      checks = loops::DataChecks(rewriter, permute,
+                                 getPermuteCheck(op.getContext()));
+  }
+  int64_t most = *op.getMostTokens();
+  int64_t threads = OneLaunchOp::countWarps(route, most) * kWarp;
+  RoutedTokens{b,       route, op.find<SortTokensOp>(), permute, checks, most,
+               threads, lanes}
+      .launch();
+  rewriter.eraseOp(op);
+}
+
+void togpu::lowerOneLaunches(Operation *top, bool checksData) {
+  SmallVector<OneLaunchOp> launches;
+  top->walk([&](OneLaunchOp op) {
+    if (isDeviceMemory(op.getBody()->front().getOperand(0).getType()))
+      launches.push_back(op);
+  });
+  IRRewriter rewriter(top->getContext());
+  for (OneLaunchOp op : launches)
+    lower(rewriter, op, checksData);
 }

@@ -122,9 +122,8 @@ RoutedSlot emitRoute(LoopBuilder &b, RouteOp op, mlir::Value token,
 /// Whether there is a slot of the lane's number.
 mlir::Value hasSlot(LoopBuilder &b, RouteOp op, mlir::Value lane);
 void populateRoutePatterns(mlir::RewritePatternSet &patterns);
-/// Launches of several operations, before those of single ones.
-void populateOneLaunchPatterns(mlir::RewritePatternSet &patterns,
-                               bool checksData);
+/// Lowers every `one_launch` in `top`, before patterns find what is in them.
+void lowerOneLaunches(mlir::Operation *top, bool checksData);
 void populateStagingPatterns(mlir::RewritePatternSet &patterns);
 void populatePackingPatterns(mlir::RewritePatternSet &patterns,
                              bool checksData);

@@ -43,9 +43,10 @@ void loops::beginKernel(LoopBuilder &b) {
     NVVM::GriddepcontrolOp::create(b.builder, b.loc, kind);
 }
 
-DeviceLoopBuilder::DeviceLoopBuilder(OpBuilder &builder, Operation *op)
+DeviceLoopBuilder::DeviceLoopBuilder(OpBuilder &builder, Operation *op,
+                                     StringRef name)
     : LoopBuilder(builder, getLaunchLoc(op)),
-      name(op->getName().stripDialect()) {}
+      name(name.empty() ? op->getName().stripDialect() : name) {}
 
 void DeviceLoopBuilder::parallel(Value size, Body body) {
   Value one = index(1), threads = index(kThreads);

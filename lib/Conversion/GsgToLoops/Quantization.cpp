@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One block at a time, in registers. Elements are numbered for stochastic
+// One block at a time, in registers. Rows may be those of tokens that an order
+// names, in bf16 or quantised already. Elements are numbered for stochastic
 // rounding along lines, so the bytes depend neither on groups nor on threads.
 //
 //===----------------------------------------------------------------------===//
@@ -19,8 +20,10 @@
 #include "nvfp4/Conversion/GsgToLoops/LineParts.h"
 #include "nvfp4/Dialect/DeviceMemory.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OneLaunch.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -47,6 +50,70 @@ Position scaleOf(MathBuilder &mb, const Position &first, Value number) {
   return {first.batch, first.line, mb.add(first.along, number)};
 }
 
+/// The tokens whose rows are quantised, for rows that `permute` would move.
+struct TokenRows {
+  /// token_of_row, and the number of tokens.
+  MemRefParts tokenOfRow;
+  Value count;
+  DataChecks checks;
+  /// The rows of the tokens that are quantised already, if they are.
+  std::optional<CodeLines> codes;
+  std::optional<ScaleLines> scales;
+
+  TokenRows(LoopBuilder &mb, OneLaunchOp launch, bool checksData) {
+    auto permute = launch.find<PermuteOp>();
+    tokenOfRow = MemRefParts::getColumn(mb, permute.getTokenOfRow());
+    count = mb.toI64(mb.dim(permute.getInput(), 0));
+    if (checksData)
+      checks = DataChecks(mb.builder, permute,
+                          DataChecks::getIndex(permute.getContext(),
+                                               "permute_c4", "token_of_row"));
+    ScaledType type = launch.getTokensType();
+    if (!launch.getTokens())
+      return;
+    codes = CodeLines{MemRefParts::get(mb, launch.getTokens()),
+                      format::elementKind(toFormat(type.getFormat()))};
+    scales = ScaleLines::get(mb, launch.getTokenScales(), type);
+  }
+
+  /// The values of `found` where the row `at` is of a token, which lies at the
+  /// position it gets, and else those of `none`.
+  SmallVector<Value>
+  select(LoopBuilder &mb, const Position &at,
+         function_ref<SmallVector<Value>(const Position &)> found,
+         function_ref<SmallVector<Value>()> none) const {
+    Value address = tokenOfRow.rowAddress(mb, at.line);
+    Value entry = mb.load(mb.i32, address, /*bytes=*/0, /*alignment=*/4);
+    Value token = mb.signExtend(entry, mb.i64);
+    Value isToken = mb.cmp(IntPredicate::ult, token, count);
+    auto branch = scf::IfOp::create(
+        mb.builder, mb.loc, isToken,
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(mb.builder, mb.loc,
+                               found({at.batch, token, at.along}));
+        },
+        [&](OpBuilder &, Location) {
+          report(mb, at, token);
+          scf::YieldOp::create(mb.builder, mb.loc, none());
+        });
+    return SmallVector<Value>(branch.getResults());
+  }
+
+private:
+  /// Reports a token that is not -1, by the thread of the first block.
+  void report(LoopBuilder &mb, const Position &at, Value token) const {
+    if (!checks)
+      return;
+    Value isBad = mb.cmp(IntPredicate::ne, token, -1);
+    isBad = mb.bitAnd(isBad, mb.cmp(IntPredicate::eq, at.along, 0));
+    DataChecks::Finding finding;
+    finding.row = at.line;
+    finding.seen = token;
+    finding.limit = count;
+    checks.report(mb, 0, isBad, finding);
+  }
+};
+
 /// The pieces of one lowering of `quantize`.
 struct QuantizeEmitter {
   LoopBuilder &mb;
@@ -57,6 +124,8 @@ struct QuantizeEmitter {
   CodeLines codes;
   /// The threads of a warp have neighbouring lines, whole squares of them.
   bool hasWarps = false;
+  /// Null if rows are quantised where they lie.
+  const TokenRows *tokens = nullptr;
 
   void emitPart(const LinePart &part) {
     Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
@@ -79,7 +148,53 @@ private:
   void emitBlock(const LinePart &part, Value line, Value number, Value count,
                  Value global, Value amax) {
     Position at = elementAt(part, line, number);
-    Value x = input.load(mb, at, quantizer.getBlockSize(), count);
+    QuantizedBlock found =
+        tokens && tokens->codes
+            ? copyBlock(at, number, count, global)
+            : makeBlock(at, load(at, count), count, global, amax);
+    codes.store(mb, found.codes, at, count);
+    Position scale = scaleOf(mb, part.scales[0], number);
+    scale.line = mb.add(scale.line, mb.sub(line, part.begin.line));
+    mb.store(found.scale, lines.scales[0].address(mb, scale));
+  }
+
+  Value zeros() {
+    return mb.constantF32(VectorType::get(quantizer.getBlockSize(), mb.f32),
+                          0.0f);
+  }
+
+  Value load(const Position &at, Value count) {
+    auto loadAt = [&](const Position &from) {
+      return input.load(mb, from, quantizer.getBlockSize(), count);
+    };
+    if (!tokens)
+      return loadAt(at);
+    return tokens->select(
+        mb, at,
+        [&](const Position &from) { return SmallVector<Value>{loadAt(from)}; },
+        [&] { return SmallVector<Value>{zeros()}; })[0];
+  }
+
+  /// Block `number` of a token that is quantised; rows of none are zeros.
+  QuantizedBlock copyBlock(const Position &at, Value number, Value count,
+                           Value global) {
+    SmallVector<Value> found = tokens->select(
+        mb, at,
+        [&](const Position &from) -> SmallVector<Value> {
+          Value code =
+              tokens->codes->load(mb, from, quantizer.getBlockSize(), count);
+          Position scale{from.batch, from.line, number};
+          return {code, mb.load(mb.i8, tokens->scales->address(mb, scale))};
+        },
+        [&]() -> SmallVector<Value> {
+          QuantizedBlock zero = makeBlock(at, zeros(), count, global, Value());
+          return {zero.codes, zero.scale};
+        });
+    return {found[0], found[1]};
+  }
+
+  QuantizedBlock makeBlock(const Position &at, Value x, Value count,
+                           Value global, Value amax) {
     if (std::optional<HadamardAttr> hadamard = op.getHadamard())
       x = transform(*hadamard, x, count);
     QuantizeInputs inputs{global, {}, {}};
@@ -89,14 +204,9 @@ private:
       inputs.elementIndex =
           mb.add(mb.mul(lineNumber, lines.extents.length), at.along);
     }
-    QuantizedBlock found =
-        amax ? emitQuantizeBlockWithAmax(mb.builder, mb.loc, quantizer, inputs,
-                                         amax, x)
-             : emitQuantizeBlock(mb.builder, mb.loc, quantizer, inputs, x);
-    codes.store(mb, found.codes, at, count);
-    Position scale = scaleOf(mb, part.scales[0], number);
-    scale.line = mb.add(scale.line, mb.sub(line, part.begin.line));
-    mb.store(found.scale, lines.scales[0].address(mb, scale));
+    return amax ? emitQuantizeBlockWithAmax(mb.builder, mb.loc, quantizer,
+                                            inputs, amax, x)
+                : emitQuantizeBlock(mb.builder, mb.loc, quantizer, inputs, x);
   }
 
   /// The Hadamard transform of a block, which ends after `count` elements.
@@ -125,7 +235,7 @@ private:
     Value line = part.begin.line;
     int64_t block = quantizer.getBlockSize();
     part.forEachBlock(mb, block, [&](Value number, Value count) {
-      Value x = input.load(mb, elementAt(part, line, number), block, count);
+      Value x = load(elementAt(part, line, number), count);
       Value amax = emitBlockAmax(mb.builder, mb.loc, quantizer, x);
       emitBlock(part, line, number, count, global,
                 mb.fromBits(shareOverSquare(mb.toBits(amax))));
@@ -146,8 +256,7 @@ private:
         Value bits = mb.forLoop(
             first, end, 1, {mb.constant(mb.i32, 0)},
             [&](Value line, ValueRange largest) {
-              Value x =
-                  input.load(mb, elementAt(part, line, number), block, count);
+              Value x = load(elementAt(part, line, number), count);
               Value amax = emitBlockAmax(mb.builder, mb.loc, quantizer, x);
               // Not negative, so ordered like the bits.
               return SmallVector<Value>{mb.maxS(mb.toBits(amax), largest[0])};
@@ -174,6 +283,39 @@ bool beginAtEvenPlaces(GroupingAttr grouping) {
          grouping.getAlign() % 2 == 0;
 }
 
+/// The code of `op`; its rows are those of `rows`, or of tokens.
+void emitQuantize(LoopBuilder &mb, QuantizeOp op, Value rows,
+                  const TokenRows *tokens, bool checksData) {
+  ScaledType type = op.getScaledResultType();
+  RealLines input{MemRefParts::get(mb, rows),
+                  type.isKMajor() == op.getTransposed()};
+  GroupedLines lines;
+  lines.type = type;
+  MemRefParts logical = input.parts;
+  if (tokens)
+    logical.sizes[0] = tokens->tokenOfRow.sizes[0];
+  if (op.getTransposed())
+    std::swap(*std::prev(logical.sizes.end(), 2), logical.sizes.back());
+  lines.extents = LineExtents::get(mb, type, logical);
+  bool hasWarps =
+      mb.isOnDevice() && op.getQuantizer().getTwoD() && hasWarpsOfLines(type);
+  lines.areColumns = input.transposed || !type.isKMajor() || hasWarps;
+  lines.grouping = op.getGrouping().value_or(GroupingAttr());
+  lines.groups = op.getGroups();
+  lines.scales = {ScaleLines::get(mb, op.getOutScales(), type)};
+  input.anyPhase = lines.cutsLines();
+  lines.wholeLines = type.isFP4() && type.isKMajor() && lines.cutsLines() &&
+                     !beginAtEvenPlaces(lines.grouping);
+  if (checksData)
+    lines.addChecks(mb, op, {"outs"}, op.getGlobalScale());
+  CodeLines codes = codesOf(mb, op.getOut(), lines);
+  QuantizeEmitter emitter{
+      mb,       op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
+      lines,    input, codes,
+      hasWarps, tokens};
+  forEachPart(mb, lines, [&](const LinePart &part) { emitter.emitPart(part); });
+}
+
 struct LowerQuantize : OpRewritePattern<QuantizeOp> {
   LowerQuantize(MLIRContext *context, bool onDevice, bool checksData)
       : OpRewritePattern(context), onDevice(onDevice), checksData(checksData) {}
@@ -187,37 +329,7 @@ struct LowerQuantize : OpRewritePattern<QuantizeOp> {
       return rewriter.notifyMatchFailure(op, "is not in storage form");
     std::unique_ptr<LoopBuilder> loops =
         makeLoopBuilder(rewriter, op, op.getInput());
-    LoopBuilder &mb = *loops;
-    RealLines input{MemRefParts::get(mb, op.getInput()),
-                    type.isKMajor() == op.getTransposed()};
-    GroupedLines lines;
-    lines.type = type;
-    MemRefParts logical = input.parts;
-    if (op.getTransposed())
-      std::swap(*std::prev(logical.sizes.end(), 2), logical.sizes.back());
-    lines.extents = LineExtents::get(mb, type, logical);
-    bool hasWarps =
-        onDevice && op.getQuantizer().getTwoD() && hasWarpsOfLines(type);
-    lines.areColumns = input.transposed || !type.isKMajor() || hasWarps;
-    lines.grouping = op.getGrouping().value_or(GroupingAttr());
-    lines.groups = op.getGroups();
-    lines.scales = {ScaleLines::get(mb, op.getOutScales(), type)};
-    input.anyPhase = lines.cutsLines();
-    lines.wholeLines = type.isFP4() && type.isKMajor() && lines.cutsLines() &&
-                       !beginAtEvenPlaces(lines.grouping);
-    if (checksData)
-      lines.addChecks(mb, op, {"outs"}, op.getGlobalScale());
-    CodeLines codes = codesOf(mb, op.getOut(), lines);
-    QuantizeEmitter emitter{
-        mb,
-        op,
-        BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
-        lines,
-        input,
-        codes,
-        hasWarps};
-    forEachPart(mb, lines,
-                [&](const LinePart &part) { emitter.emitPart(part); });
+    emitQuantize(*loops, op, op.getInput(), /*tokens=*/nullptr, checksData);
     rewriter.eraseOp(op);
     return success();
   }
@@ -284,6 +396,18 @@ private:
   }
 };
 } // namespace
+
+void loops::lowerPermuteAndQuantize(RewriterBase &rewriter, OneLaunchOp launch,
+                                    bool checksData) {
+  auto quantize = launch.find<QuantizeOp>();
+  DeviceLoopBuilder mb(rewriter, quantize,
+                       launch.getTokens() ? "permute_quantized"
+                                          : "permute_quantize");
+  TokenRows tokens(mb, launch, checksData);
+  emitQuantize(mb, quantize, launch.find<PermuteOp>().getInput(), &tokens,
+               checksData);
+  rewriter.eraseOp(launch);
+}
 
 void loops::populateQuantizationPatterns(RewritePatternSet &patterns,
                                          bool onDevice, bool checksData) {

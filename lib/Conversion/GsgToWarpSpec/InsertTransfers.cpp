@@ -15,6 +15,7 @@
 #include "nvfp4/Conversion/GsgToWarpSpec/GsgToWarpSpec.h"
 #include "nvfp4/Dialect/DeviceLoad.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OneLaunch.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/WarpSpec/IR/MemoryUses.h"
 #include "nvfp4/Dialect/WarpSpec/IR/WarpSpec.h"
@@ -102,7 +103,9 @@ static Value makeDense(OpBuilder &b, Location loc, Value value) {
 /// `value` in memory of the device, where it comes from: the element of one
 /// that it is, or the work of one thread.
 static Value placeScalar(Operation *op, Value value) {
-  OpBuilder b(op);
+  Operation *launch = op->getParentOfType<OneLaunchOp>();
+  Operation *anchor = launch ? launch : op;
+  OpBuilder b(anchor);
   Location loc = op->getLoc();
   Attribute space = getDeviceSpace(op->getContext());
   auto type =
@@ -122,7 +125,7 @@ static Value placeScalar(Operation *op, Value value) {
   loops::DeviceLoopBuilder threads(b, op);
   threads.parallel(threads.index(1),
                    [&](Value) { threads.store(value, memref, ValueRange()); });
-  b.setInsertionPointAfter(op);
+  b.setInsertionPointAfter(anchor);
   gpu::DeallocOp::create(b, loc, /*asyncToken=*/Type(),
                          /*asyncDependencies=*/ValueRange(), memref);
   return memref;

@@ -100,3 +100,31 @@ func.func @launch_c4_order(%l: memref<?x32xf32>, %w: memref<?x4xf32>, %e: memref
   }
   return
 }
+
+// -----
+
+// launch_c5: quantised tokens of another format
+func.func @launch_c5(%x: memref<?x64xbf16>, %t: memref<?xi32>, %p: memref<?x64xbf16>, %q: memref<?x32xi8>, %s: memref<?x4xf8E4M3FN>,
+                     %a: memref<?x2xf8E8M0FNU>) {
+  // expected-error @below {{expected quantized rows of the format and length of '!grouped_scaled_gemm.scaled<?x64, nvfp4>' with linear scales, but got !grouped_scaled_gemm.scaled<?x64, mxfp4>}}
+  grouped_scaled_gemm.one_launch quantized(%q scaled_by %a : memref<?x32xi8>, memref<?x2xf8E8M0FNU> as !grouped_scaled_gemm.scaled<?x64, mxfp4>) {
+    grouped_scaled_gemm.permute(%x : memref<?x64xbf16>) by(%t : memref<?xi32>) outs(%p : memref<?x64xbf16>)
+    grouped_scaled_gemm.quantize <trtllm>(%p : memref<?x64xbf16>)
+        outs(%q scaled_by %s : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<?x64, nvfp4>)
+  }
+  return
+}
+
+// -----
+
+// launch_c5: quantised tokens where nothing is quantised
+func.func @launch_c5_none(%l: memref<?x32xf32>, %w: memref<?x4xf32>, %e: memref<?x4xi32>, %n: memref<32xi32>, %t: memref<?xi32>,
+                          %r: memref<?x4xi32>, %q: memref<?x32xi8>, %s: memref<?x4xf8E4M3FN>) {
+  // expected-error @below {{expected no quantized without quantize}}
+  grouped_scaled_gemm.one_launch quantized(%q scaled_by %s : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<?x64, nvfp4>)
+      attributes {most_tokens = 8 : i64} {
+    grouped_scaled_gemm.route topk_softmax (%l : memref<?x32xf32>) outs(%w, %e : memref<?x4xf32>, memref<?x4xi32>)
+    grouped_scaled_gemm.sort_tokens(%e : memref<?x4xi32>) outs(%n, %t, %r : memref<32xi32>, memref<?xi32>, memref<?x4xi32>)
+  }
+  return
+}

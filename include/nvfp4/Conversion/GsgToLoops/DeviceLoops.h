@@ -37,8 +37,9 @@ void beginKernel(LoopBuilder &b);
 /// iteration.
 class DeviceLoopBuilder final : public LoopBuilder {
 public:
-  /// Kernels are called after `op`.
-  DeviceLoopBuilder(mlir::OpBuilder &builder, mlir::Operation *op);
+  /// Kernels are called `name`, or without it after `op`.
+  DeviceLoopBuilder(mlir::OpBuilder &builder, mlir::Operation *op,
+                    llvm::StringRef name = "");
 
   bool isOnDevice() const override { return true; }
   void parallel(Value size, Body body) override;

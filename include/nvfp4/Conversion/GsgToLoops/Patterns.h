@@ -14,8 +14,13 @@
 #define NVFP4_CONVERSION_GSGTOLOOPS_PATTERNS_H
 
 namespace mlir {
+class RewriterBase;
 class RewritePatternSet;
 } // namespace mlir
+
+namespace nvfp4::gsg {
+class OneLaunchOp;
+} // namespace nvfp4::gsg
 
 namespace nvfp4::gsg::loops {
 
@@ -23,6 +28,10 @@ namespace nvfp4::gsg::loops {
 /// `checksData` kernels check what they read (DataChecks.h).
 void populateQuantizationPatterns(mlir::RewritePatternSet &patterns,
                                   bool onDevice, bool checksData = false);
+
+/// Replaces a `one_launch` of `permute` and `quantize` on memory of a device.
+void lowerPermuteAndQuantize(mlir::RewriterBase &rewriter, OneLaunchOp launch,
+                             bool checksData);
 
 /// `relayout_scales`, `relayout_gate`: those on memory of a device, or of the
 /// host.

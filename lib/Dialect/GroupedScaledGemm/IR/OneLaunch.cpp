@@ -33,6 +33,27 @@ int64_t OneLaunchOp::countWarps(RouteOp route, int64_t tokens) {
   return std::clamp<int64_t>(tokens, 8, experts > 256 ? 16 : 32);
 }
 
+ScaledType OneLaunchOp::getTokensType() {
+  return getTokenType() ? dyn_cast<ScaledType>(*getTokenType()) : ScaledType();
+}
+
+/// launch_c5: `quantized` is the input of `permute` as `quantize` makes it.
+static LogicalResult verifyTokens(OneLaunchOp op) {
+  if (!op.getTokens())
+    return success();
+  auto quantize = op.find<QuantizeOp>();
+  if (!quantize)
+    return op.emitOpError("expected no quantized without quantize");
+  ScaledType type = op.getTokensType(), result = quantize.getScaledResultType();
+  if (type && result && type.isKMajor() &&
+      type.getLayout() == ScaleLayout::Linear &&
+      type.getFormat() == result.getFormat() && type.getRank() == 2 &&
+      type.getDimSize(1) == result.getDimSize(1))
+    return success();
+  return op.emitOpError("expected quantized rows of the format and length of ")
+         << result << " with linear scales, but got " << op.getTokenTypeAttr();
+}
+
 LogicalResult OneLaunchOp::verifyRegions() {
   SmallVector<Operation *> ops;
   std::string names;
@@ -70,6 +91,9 @@ LogicalResult OneLaunchOp::verifyRegions() {
   if (!isRouted && most)
     return emitOpError("expected no most_tokens without route, but got ")
            << *most;
+  // launch_c5
+  if (failed(verifyTokens(*this)))
+    return failure();
   if (!isRouted) {
     auto permute = cast<PermuteOp>(ops[0]);
     return verifyFlow(*ops[1], cast<QuantizeOp>(ops[1]).getInput(), *ops[0],

@@ -12,6 +12,7 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/OneLaunch.h"
 #include "nvfp4/KernelTarget/Alternatives.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -72,7 +73,8 @@ static std::string findUnboundedDim(Value memref, int64_t d, int64_t most,
 
 std::string nvfp4::gsg::explainNoDeviceCode(Operation *op) {
   if (isa<MatmulOp, MatmulListOp, PermuteOp, CombineOp, QuantizeOp, SumRowsOp,
-          AmaxOp, DequantizeOp, RelayoutScalesOp, RelayoutGateOp>(op))
+          AmaxOp, DequantizeOp, RelayoutScalesOp, RelayoutGateOp, OneLaunchOp>(
+          op))
     return "";
   if (auto sort = dyn_cast<SortTokensOp>(op)) {
     if (!llvm::all_of(op->getOperands(), isIdentity))

@@ -16,7 +16,8 @@ include "mlir/IR/RegionKindInterface.td"
 include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemmBase.td"
 
 def Gsg_OneLaunchOp : Gsg_Op<"one_launch", [
-    RecursiveMemoryEffects, SingleBlock, NoTerminator, NoRegionArguments]> {
+    RecursiveMemoryEffects, SingleBlock, NoTerminator, NoRegionArguments,
+    AttrSizedOperandSegments]> {
   let summary = "operations that one kernel computes";
   let description = [{
     Operations on memory of the device, of which each reads what the one before
@@ -25,7 +26,9 @@ def Gsg_OneLaunchOp : Gsg_Op<"one_launch", [
     memory that `permute` writes for a `quantize`, which need not be written.
 
     `most_tokens` bounds the tokens that `route` has: the kernel keeps a bit for
-    each of them and each expert in shared memory.
+    each of them and each expert in shared memory. `quantized` names the rows of
+    the tokens as `quantize` would make them, from which the kernel takes the
+    rows that it is to quantise: each once and not once for each expert.
 
     Example:
 
@@ -44,15 +47,25 @@ def Gsg_OneLaunchOp : Gsg_Op<"one_launch", [
     }
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$most_tokens);
+  let arguments = (ins
+    OptionalAttr<I64Attr>:$most_tokens,
+    Arg<Optional<AnyMemRef>, "values of quantised tokens", [MemRead]>:$tokens,
+    Arg<Optional<AnyMemRef>, "their scales", [MemRead]>:$token_scales,
+    OptionalAttr<TypeAttr>:$token_type);
   let regions = (region SizedRegion<1>:$launched);
-  let assemblyFormat = "attr-dict-with-keyword $launched";
+  let assemblyFormat = [{
+    (`quantized` `(` $tokens^ `scaled_by` $token_scales `:` type($tokens) `,`
+                     type($token_scales) `as` $token_type `)`)?
+    attr-dict-with-keyword $launched
+  }];
   let extraClassDeclaration = [{
     /// The most that `most_tokens` may be.
     static constexpr int64_t kMostTokens = 128;
     /// Warps of a block that routes at most so many of `tokens`: one for each,
     /// where registers suffice for the keys of the experts.
     static int64_t countWarps(RouteOp route, int64_t tokens);
+    /// The type of `tokens`, or null.
+    ScaledType getTokensType();
     /// The operation of this type, or null.
     template <typename OpTy> OpTy find() {
       auto found = getBody()->template getOps<OpTy>();
