@@ -65,3 +65,27 @@ double TokenMoves::predictOneLaunch(int64_t tokens, int64_t warps,
   double moves = movesRows ? 0.2 + predictMove(*this, tokens) : 0;
   return kLaunch + choice + order + moves;
 }
+
+/// A kernel that quantises so many numbers: arithmetic, not memory, takes its
+/// time.
+static double predictQuantize(double numbers) {
+  constexpr double numbersOfMicrosecond = 0.66e6;
+  return kLaunch + 0.2 + numbers / numbersOfMicrosecond;
+}
+
+double QuantizedMoves::predictApart(int64_t tokens) const {
+  return TokenMoves{0, slots, rowBytes}.predictPermute(tokens) +
+         predictOneLaunch(tokens);
+}
+
+double QuantizedMoves::predictOneLaunch(int64_t tokens) const {
+  return predictQuantize(double(tokens * slots * columns));
+}
+
+double QuantizedMoves::predictOncePerToken(int64_t tokens) const {
+  // A thread has the few bytes of a block.
+  constexpr double moved = 2.0e6;
+  auto bytes = double(tokens * (slots + 1) * quantizedBytes);
+  return predictQuantize(double(tokens * columns)) + kLaunch + 0.2 +
+         bytes / moved;
+}

@@ -51,6 +51,8 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   verify.target = options.target;
   pm.addPass(gsg::createVerifyTargetPass(verify));
   buildDecomposePipeline(pm, options.target, options.memory);
+  if (isOnDevice(options) && options.fuseLaunches)
+    pm.addPass(gsg::createSeparateRowsPass());
   buildBufferizePipeline(pm);
   // Before checks, which come between operations.
   if (isOnDevice(options) && options.fuseLaunches) {

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 import nvfp4
+from format_blocks import CASES, has_global
 from sim_driver import SimMemory
 
 DTYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
 TARGETS = ["sm_90a", "sm_100a"]
 
 
-def cross(*axes):
+def cross(*axes, turns=1):
     """Every choice of each axis, with those of the others in turn."""
     return [tuple(axis[(i + i // len(axis) * j) % len(axis)] for j, axis in enumerate(axes))
-            for i in range(max(map(len, axes)) * 3)]
+            for i in range(max(map(len, axes)) * turns)]
 
 
 def run_both(text, target, results, *arguments):
@@ -80,7 +81,7 @@ RESULTS = ("weights", "experts", "ends", "token_of_row", "row_of_slot", "rows")
 @pytest.mark.parametrize("target, tokens, extent, experts, slots, align, extra, columns, element, logits, method, moves",
                          cross(TARGETS, [9, 0, 1, 128, 33, 64], ["?", "?", "static"], [8, 32, 40, 128, 300], [4, 1, 8], [1, 8, 1],
                                [0, 3, 0], [(256, "256"), (36, "36"), (33, "33"), (64, "?")], list(DTYPES), ["f32", "bf16"],
-                               METHODS, [True, True, False]))
+                               METHODS, [True, True, False], turns=3))
 def test_route_sort_permute(rng, target, tokens, extent, experts, slots, align, extra, columns, element, logits, method, moves):
     """All tokens for one expert too, and equal logits, so that order decides."""
     size, width = columns
@@ -109,3 +110,76 @@ def test_rows_that_no_token_has_are_reported(rng):
     arguments = [np.zeros((4, 64), ml_dtypes.bfloat16), rng.standard_normal((7, 16)).astype(np.float32), np.zeros(16, np.float32)]
     with pytest.raises(nvfp4.NVFP4Error, match=r"expected token_of_row.*permute_c4"):
         program.run(*arguments)
+
+
+def make_quantized(quantizer, form, columns, layout="linear", groups=False, is_scaled=True, tokens="?", rows="?"):
+    """Rows of tokens, quantised: only a quantize reads them."""
+    x, t, p = f"tensor<{tokens}x{columns}xbf16>", f"tensor<{rows}xi32>", f"tensor<{rows}x{columns}xbf16>"
+    q = f"!grouped_scaled_gemm.scaled<{rows}x{columns}, {form}{', blocked' if layout == 'blocked' else ''}>"
+    scale = "global_scale(%s : f32)" if is_scaled else ""
+    if groups:
+        scale = "groups(%n : tensor<3xi32>) as <ragged_rows, ends> global_scale(%g : tensor<3xf32>)"
+    size = "%rows" if rows == "?" else ""
+    return f"""func.func @f(%x: {x}, %t: {t}, %s: f32, %n: tensor<3xi32>, %g: tensor<3xf32>) -> {q} {{
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %t, %c0 : {t}
+  %p0 = tensor.empty({size}) : {p}
+  %p = grouped_scaled_gemm.permute(%x : {x}) by(%t : {t}) outs(%p0 : {p}) -> {p}
+  %q = grouped_scaled_gemm.quantize <{quantizer}>(%p : {p}) {scale} -> {q}
+  return %q : {q}
+}}"""
+
+
+def check_quantized(text, target, arguments):
+    wanted = nvfp4.compile(text, "cpu").run(*arguments)
+    program = nvfp4.compile(text, f"{target}+sim", memory="device")
+    got = program.run(*arguments)
+    assert wanted.values.tobytes() == got.values.tobytes() and wanted.scales.tobytes() == got.scales.tobytes()
+    kernels = program.ir("gpu-kernel-outlining")
+    assert "nvfp4_permute_quantize" in kernels and "@nvfp4_permute " not in kernels
+    return kernels
+
+
+@pytest.mark.parametrize("target, case, columns, rows, layout",
+                         cross(TARGETS, CASES, [64, 96, 40, 33, 32], [(9, 20), (1, 3), (0, 4), (5, 0)], ["linear"]))
+def test_permute_quantize(rng, target, case, columns, rows, layout):
+    quantizer, form = case
+    tokens, count = rows
+    order = rng.integers(-1, tokens, count).astype(np.int32)
+    arguments = [rng.standard_normal((tokens, columns)).astype(ml_dtypes.bfloat16), order, 37.5, np.zeros(3, np.int32), np.ones(3, np.float32)]
+    check_quantized(make_quantized(quantizer, form, columns, layout, is_scaled=has_global(quantizer, form)), target, arguments)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_permute_quantize_by_groups_and_in_tiles(rng, target):
+    """A global scale of each group; rows outside of groups; scales in tiles of 128 rows."""
+    x = rng.standard_normal((7, 96)).astype(ml_dtypes.bfloat16)
+    order = rng.integers(-1, 7, 128).astype(np.int32)
+    arguments = [x, order, 2.0, np.array([30, 30, 100], np.int32), np.array([1, 30, 500], np.float32)]
+    kernels = check_quantized(make_quantized("trtllm", "nvfp4", 96, groups=True), target, arguments)
+    assert "nvfp4_permute_quantized" not in kernels
+    check_quantized(make_quantized("trtllm", "nvfp4", 128, "blocked", rows=128), target,
+                    [rng.standard_normal((7, 128)).astype(ml_dtypes.bfloat16), *arguments[1:]])
+
+
+@pytest.mark.parametrize("target, case, columns, tokens, rows",
+                         cross(TARGETS, CASES, [8192, 8200, 8191, 8184], ["?", 2], ["?", 480, "?"]))
+def test_tokens_are_quantized_once(rng, target, case, columns, tokens, rows):
+    """Where they have many rows; rows without a token are those that the quantiser makes of zeros."""
+    quantizer, form = case
+    text = make_quantized(quantizer, form, columns, is_scaled=has_global(quantizer, form), tokens=tokens, rows=rows)
+    order = rng.integers(-1, 2, 480).astype(np.int32)
+    arguments = [rng.standard_normal((2, columns)).astype(ml_dtypes.bfloat16), order, 3.0, np.zeros(3, np.int32), np.ones(3, np.float32)]
+    assert "nvfp4_permute_quantized" in check_quantized(text, target, arguments)
+    if rows == "?":
+        check_quantized(text, target, [arguments[0], order[:3], *arguments[2:]])
+
+
+def test_more_rows_than_tokens_are_reported(rng):
+    """Entries of token_of_row that name no row, in both kernels."""
+    text = make_quantized("trtllm", "nvfp4", 8192)
+    program = nvfp4.compile(text, "sm_90a+sim", memory="device")
+    for count in (3, 480):
+        arguments = [np.zeros((2, 8192), ml_dtypes.bfloat16), np.full(count, 2, np.int32), 3.0, np.zeros(3, np.int32), np.ones(3, np.float32)]
+        with pytest.raises(nvfp4.DataError, match=r"token_of_row.*permute_c4"):
+            program.run(*arguments)

@@ -36,6 +36,23 @@ struct TokenMoves {
   double predictOneLaunch(int64_t tokens, int64_t warps, bool movesRows) const;
 };
 
+/// Rows of `columns` numbers of `rowBytes` that are quantised to
+/// `quantizedBytes`, codes and scales, behind a `permute` that makes `slots`
+/// rows of a token.
+struct QuantizedMoves {
+  int64_t columns;
+  int64_t slots;
+  int64_t rowBytes;
+  int64_t quantizedBytes;
+
+  /// `permute`, and `quantize` of all rows.
+  double predictApart(int64_t tokens) const;
+  /// Both in one kernel, which quantises a token once for each row.
+  double predictOneLaunch(int64_t tokens) const;
+  /// `quantize` of the tokens, and a kernel that moves what it made.
+  double predictOncePerToken(int64_t tokens) const;
+};
+
 } // namespace nvfp4::strategy
 
 #endif // NVFP4_KERNELTARGET_LAUNCHCOSTS_H

@@ -157,3 +157,74 @@ func.func @alone(%l: memref<?x32xf32>, %w: memref<?x4xf32>, %e: memref<?x4xi32>)
   grouped_scaled_gemm.route topk_softmax (%l : memref<?x32xf32>) outs(%w, %e : memref<?x4xf32>, memref<?x4xi32>)
   return
 }
+
+// -----
+
+!x = memref<?x1024xbf16>
+!t = memref<?xi32>
+!q = memref<?x512xi8>
+!s = memref<?x64xf8E4M3FN>
+!scaled = !grouped_scaled_gemm.scaled<?x1024, nvfp4>
+
+// With many more rows than tokens each token is quantised once.
+// CHECK-LABEL: func.func @quantized(
+// CHECK: %[[TOKENS:.*]] = memref.dim %arg0
+// CHECK: %[[MORE:.*]] = arith.addi %[[TOKENS]], %c1860
+// CHECK: %[[ROWS:.*]] = memref.dim %arg1
+// CHECK: %[[MANY:.*]] = arith.cmpi ugt, %[[ROWS]], %[[MORE]]
+// CHECK: scf.if %[[MANY]] {
+// CHECK: %[[CODES:.*]] = memref.alloc({{.*}}) : memref<?x512xi8>
+// CHECK: %[[SCALES:.*]] = memref.alloc({{.*}}) : memref<?x64xf8E4M3FN>
+// CHECK: quantize <trtllm>(%arg0 : memref<?x1024xbf16>) outs(%[[CODES]] scaled_by %[[SCALES]] :
+// CHECK-NEXT: one_launch quantized(%[[CODES]] scaled_by %[[SCALES]] :
+// CHECK-NEXT: permute
+// CHECK-NEXT: quantize
+// CHECK-NEXT: }
+// CHECK-NEXT: memref.dealloc %[[CODES]]
+// CHECK-NEXT: memref.dealloc %[[SCALES]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: one_launch {
+// CHECK-NEXT: permute
+// CHECK-NEXT: quantize
+func.func @quantized(%x: !x, %t: !t, %rows: index) -> (!q, !s) {
+  %p = memref.alloc(%rows) : !x
+  %q = memref.alloc(%rows) : !q
+  %s = memref.alloc(%rows) : !s
+  grouped_scaled_gemm.permute(%x : !x) by(%t : !t) outs(%p : !x)
+  // EXPLAIN: remark: permute and quantize: one launch, 1.9 us instead of 3.8 us for 1 token(s) of 4 rows; from 620 tokens on each is quantised once, 16.1 us instead of 27.3 us for 4096
+  grouped_scaled_gemm.quantize <trtllm>(%p : !x) outs(%q scaled_by %s : !q, !s as !scaled)
+  memref.dealloc %p : !x
+  return %q, %s : !q, !s
+}
+
+// A scale of each group: the bytes of a row are not those of its token.
+// CHECK-LABEL: func.func @by_groups(
+// CHECK-NOT: scf.if
+// CHECK: one_launch {
+// CHECK: return
+func.func @by_groups(%x: !x, %t: !t, %rows: index, %n: memref<4xi32>, %g: memref<4xf32>) -> (!q, !s) {
+  %p = memref.alloc(%rows) : !x
+  %q = memref.alloc(%rows) : !q
+  %s = memref.alloc(%rows) : !s
+  grouped_scaled_gemm.permute(%x : !x) by(%t : !t) outs(%p : !x)
+  // EXPLAIN: remark: permute and quantize: one launch, {{.*}}; the bytes of a row depend on more than its token
+  grouped_scaled_gemm.quantize <trtllm>(%p : !x) groups(%n : memref<4xi32>) as <ragged_rows, ends>
+      global_scale(%g : memref<4xf32>) outs(%q scaled_by %s : !q, !s as !scaled)
+  memref.dealloc %p : !x
+  return %q, %s : !q, !s
+}
+
+// CHECK-LABEL: func.func @read_again(
+// CHECK-NOT: one_launch
+// CHECK: return
+func.func @read_again(%x: !x, %t: !t, %rows: index, %y: !x) -> (!q, !s) {
+  %p = memref.alloc(%rows) : !x
+  %q = memref.alloc(%rows) : !q
+  %s = memref.alloc(%rows) : !s
+  grouped_scaled_gemm.permute(%x : !x) by(%t : !t) outs(%p : !x)
+  // EXPLAIN: remark: a launch of its own, behind that of permute: 'memref.copy' has the memory of its rows, too
+  grouped_scaled_gemm.quantize <trtllm>(%p : !x) outs(%q scaled_by %s : !q, !s as !scaled)
+  memref.copy %p, %y : !x to !x
+  memref.dealloc %p : !x
+  return %q, %s : !q, !s
+}

@@ -30,29 +30,6 @@ using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 
-/// Whether `op` touches no memory that is there before it.
-static bool isStill(Operation &op) {
-  if (isMemoryEffectFree(&op))
-    return true;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!effects)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> found;
-  effects.getEffects(found);
-  return llvm::all_of(found, [](const MemoryEffects::EffectInstance &each) {
-    return isa<MemoryEffects::Allocate>(each.getEffect());
-  });
-}
-
-/// What stands between `first` and `last` of one block and keeps them apart, or
-/// null.
-static Operation *findBarrier(Operation *first, Operation *last) {
-  for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
-    if (!isStill(*op))
-      return op;
-  return nullptr;
-}
-
 static SmallVector<Value> getMemory(Operation *op, bool isWritten) {
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(op).getEffects(effects);
@@ -62,6 +39,45 @@ static SmallVector<Value> getMemory(Operation *op, bool isWritten) {
         isWritten == isa<MemoryEffects::Write>(each.getEffect()))
       found.push_back(each.getValue());
   return found;
+}
+
+static bool doOverlap(Value memory, ArrayRef<Value> others) {
+  return llvm::any_of(others, [&](Value other) {
+    return getMemRefOverlap(memory, other) != Overlap::None;
+  });
+}
+
+/// Whether `ops`, which stand before `op`, may as well stand behind it.
+static bool canPass(Operation &op, ArrayRef<Operation *> ops) {
+  if (isMemoryEffectFree(&op))
+    return true;
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  return llvm::all_of(effects, [&](const MemoryEffects::EffectInstance &each) {
+    if (isa<MemoryEffects::Allocate>(each.getEffect()))
+      return true;
+    Value memory = each.getValue();
+    if (!memory || !isa<MemRefType>(memory.getType()))
+      return false;
+    return llvm::none_of(ops, [&](Operation *moved) {
+      return doOverlap(memory, getMemory(moved, /*isWritten=*/true)) ||
+             (!isa<MemoryEffects::Read>(each.getEffect()) &&
+              doOverlap(memory, getMemory(moved, /*isWritten=*/false)));
+    });
+  });
+}
+
+/// What stands between the last one of `ops` and `last` and keeps them apart,
+/// or null.
+static Operation *findBarrier(ArrayRef<Operation *> ops, Operation *last) {
+  for (Operation *op = ops.back()->getNextNode(); op != last;
+       op = op->getNextNode())
+    if (!canPass(*op, ops))
+      return op;
+  return nullptr;
 }
 
 /// Whether an operation of `ops` may write what another one reads or writes,
@@ -79,9 +95,7 @@ static bool doMeet(ArrayRef<Operation *> ops) {
           for (Value read : getMemory(other, /*isWritten=*/false))
             if (read != written)
               touched.push_back(read);
-        if (llvm::any_of(touched, [&](Value each) {
-              return getMemRefOverlap(written, each) != Overlap::None;
-            }))
+        if (doOverlap(written, touched))
           return true;
       }
   return false;
@@ -95,6 +109,21 @@ static OpTy findReader(Operation *writer, Value memref, unsigned number) {
       if (reader->getOperand(number) == memref)
         return reader;
   return OpTy();
+}
+
+/// What keeps `ops`, which follow one another, from one launch behind the last
+/// one; else empty.
+static std::string findReasonApart(ArrayRef<Operation *> ops) {
+  for (size_t i = 1; i < ops.size(); ++i)
+    if (Operation *barrier = findBarrier(ops.take_front(i), ops[i]))
+      return ("'" + barrier->getName().getStringRef() + "' stands before " +
+              ops[i]->getName().stripDialect())
+          .str();
+  if (!doMeet(ops))
+    return "";
+  return ("memory of " + ops.back()->getName().stripDialect() +
+          " may be that of another operation")
+      .str();
 }
 
 static bool hasNoGaps(Operation *op) {
@@ -183,23 +212,138 @@ struct RoutedChain {
 
 private:
   bool canJoin(ArrayRef<Operation *> others) {
-    Operation *last = route;
     SmallVector<Operation *> ops{route};
-    for (Operation *op : others) {
-      if (Operation *barrier = findBarrier(last, op)) {
-        reason = ("'" + barrier->getName().getStringRef() + "' stands before " +
-                  op->getName().stripDialect())
-                     .str();
-        return false;
+    ops.append(others.begin(), others.end());
+    reason = findReasonApart(ops);
+    return reason.empty();
+  }
+};
+
+/// permute and the quantize that alone reads its rows.
+struct QuantizedRows {
+  QuantizeOp quantize;
+  PermuteOp permute = {};
+  std::string reason = {};
+
+  static QuantizedRows find(QuantizeOp quantize) {
+    QuantizedRows rows{quantize};
+    auto alloc = quantize.getInput().getDefiningOp<memref::AllocOp>();
+    if (!alloc)
+      return rows;
+    Operation *other = nullptr;
+    PermuteOp permute;
+    for (Operation *user : alloc->getUsers())
+      if (auto writer = dyn_cast<PermuteOp>(user);
+          writer && writer.getOut() == alloc.getResult() && !permute)
+        permute = writer;
+      else if (user != quantize && !isa<memref::DeallocOp, memref::DimOp>(user))
+        other = user;
+    if (!permute)
+      return rows;
+    if (other)
+      rows.reason = ("'" + other->getName().getStringRef() +
+                     "' has the memory of its rows, too")
+                        .str();
+    else if (permute->getBlock() != quantize->getBlock())
+      rows.reason = "permute stands in another block";
+    else if (quantize.getTransposed() || quantize.getQuantizer().getTwoD() ||
+             !quantize.getScaledResultType().isKMajor())
+      rows.reason = "blocks do not lie in one row";
+    else
+      rows.reason = findReasonApart({permute, quantize});
+    if (rows.reason.empty())
+      rows.permute = permute;
+    return rows;
+  }
+
+  /// Whether the bytes of a row depend on nothing but the token.
+  bool canQuantizeTokens() {
+    Value scale = quantize.getGlobalScale();
+    bool isOneScale =
+        !scale || isa<FloatType>(scale.getType()) || !quantize.getGroups();
+    ScaledType type = quantize.getScaledResultType();
+    return isOneScale && !quantize.getSeed() && !type.isDynamicDim(1) &&
+           hasNoGaps(permute);
+  }
+
+  /// Rows of a token, if the order is that of a sort_tokens; else a guess.
+  int64_t countSlots() {
+    constexpr int64_t guess = 4;
+    Value order = permute.getTokenOfRow();
+    for (Operation *user : order.getUsers())
+      if (auto sort = dyn_cast<SortTokensOp>(user);
+          sort && sort.getTokenOfRowOut() == order) {
+        auto experts = cast<MemRefType>(sort.getExperts().getType());
+        return experts.isDynamicDim(1) ? guess : experts.getDimSize(1);
       }
-      ops.push_back(last = op);
-    }
-    if (!doMeet(ops))
-      return true;
-    reason = ("memory of " + last->getName().stripDialect() +
-              " may be that of another operation")
-                 .str();
-    return false;
+    return guess;
+  }
+
+  strategy::QuantizedMoves getMoves() {
+    ScaledType type = quantize.getScaledResultType();
+    auto input = cast<MemRefType>(permute.getInput().getType());
+    int64_t columns = type.isDynamicDim(1) ? 4096 : type.getDimSize(1);
+    int64_t codes = llvm::divideCeil(columns * type.getElementBits(), 8);
+    return {columns, countSlots(), columns * input.getElementTypeBitWidth() / 8,
+            codes + int64_t(llvm::divideCeil(columns, type.getBlockSize()))};
+  }
+
+  /// From so many tokens on they are better quantised once each; 0 for none.
+  int64_t findLeastTokens() {
+    constexpr int64_t most = 1 << 17;
+    strategy::QuantizedMoves moves = getMoves();
+    if (!canQuantizeTokens() || moves.slots < 2)
+      return 0;
+    int64_t tokens = 1;
+    while (tokens < most &&
+           moves.predictOncePerToken(tokens) >= moves.predictOneLaunch(tokens))
+      tokens += 1 + tokens / 16;
+    return tokens < most ? tokens : 0;
+  }
+
+  /// Quantises the tokens and then moves their rows.
+  void quantizeTokens(OpBuilder &b) {
+    Location loc = quantize.getLoc();
+    ScaledType type = quantize.getScaledResultType();
+    Value input = permute.getInput();
+    auto inputType = cast<MemRefType>(input.getType());
+    int64_t known = inputType.getDimSize(0);
+    SmallVector<Value> sizes;
+    if (inputType.isDynamicDim(0))
+      sizes.push_back(memref::DimOp::create(b, loc, input, 0));
+    auto allocate = [&](Value like, int64_t columns) -> Value {
+      Type element = cast<MemRefType>(like.getType()).getElementType();
+      return memref::AllocOp::create(
+          b, loc, MemRefType::get({known, columns}, element), sizes);
+    };
+    int64_t columns = type.getDimSize(1);
+    Value codes = allocate(quantize.getOut(),
+                           llvm::divideCeil(columns, type.isFP4() ? 2 : 1));
+    Value scales = allocate(quantize.getOutScales(),
+                            llvm::divideCeil(columns, type.getBlockSize()));
+    auto rowType = TypeAttr::get(
+        ScaledType::get(b.getContext(), {known, columns}, type.getFormat()));
+    auto tokens = cast<QuantizeOp>(b.clone(*quantize));
+    tokens.getInputMutable().assign(input);
+    tokens.getGroupsMutable().clear();
+    tokens.removeGroupingAttr();
+    tokens.getOutMutable().assign(codes);
+    tokens.getOutScalesMutable().assign(scales);
+    tokens.setOutTypesAttr(b.getArrayAttr(rowType));
+    launch(b, codes, scales, rowType);
+    memref::DeallocOp::create(b, loc, codes);
+    memref::DeallocOp::create(b, loc, scales);
+  }
+
+  /// One launch, of quantised tokens if they are given.
+  void launch(OpBuilder &b, Value codes = {}, Value scales = {},
+              TypeAttr type = {}) {
+    OpBuilder::InsertionGuard guard(b);
+    auto launch = OneLaunchOp::create(b, quantize.getLoc(), IntegerAttr(),
+                                      codes, scales, type);
+    b.createBlock(&launch.getLaunched());
+    b.clone(*permute);
+    b.clone(*quantize);
   }
 };
 
@@ -207,6 +351,14 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
   using FuseLaunchesPassBase::FuseLaunchesPassBase;
 
   void runOnOperation() override {
+    SmallVector<QuantizeOp> quantizers;
+    getOperation()->walk([&](QuantizeOp op) {
+      if (isa<MemRefType>(op.getInput().getType()) &&
+          !isa<OneLaunchOp>(op->getParentOp()))
+        quantizers.push_back(op);
+    });
+    for (QuantizeOp quantize : quantizers)
+      fuseQuantize(quantize);
     SmallVector<RouteOp> routes;
     getOperation()->walk([&](RouteOp op) {
       if (isa<MemRefType>(op.getWeightsOut().getType()) &&
@@ -215,6 +367,68 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
     });
     for (RouteOp route : routes)
       fuseRoute(route);
+  }
+
+  void fuseQuantize(QuantizeOp quantize) {
+    QuantizedRows rows = QuantizedRows::find(quantize);
+    if (explain && !rows.permute && !rows.reason.empty())
+      quantize.emitRemark("a launch of its own, behind that of permute: ")
+          << rows.reason;
+    if (!rows.permute)
+      return;
+    int64_t least = rows.findLeastTokens();
+    strategy::QuantizedMoves moves = rows.getMoves();
+    if (explain)
+      remark(rows, least);
+    OpBuilder b(quantize);
+    Location loc = quantize.getLoc();
+    int64_t tokens = getNumRows(rows.permute.getInput());
+    int64_t count = getNumRows(rows.permute.getOut());
+    // What is saved by quantising a token once.
+    int64_t saved = least * (moves.slots - 1);
+    if (least == 0) {
+      rows.launch(b);
+    } else if (!ShapedType::isDynamic(tokens) &&
+               !ShapedType::isDynamic(count)) {
+      count > tokens + saved ? rows.quantizeTokens(b) : rows.launch(b);
+    } else {
+      Value more = arith::AddIOp::create(
+          b, loc, memref::DimOp::create(b, loc, rows.permute.getInput(), 0),
+          arith::ConstantIndexOp::create(b, loc, saved));
+      Value isMany = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::ugt,
+          memref::DimOp::create(b, loc, rows.permute.getTokenOfRow(), 0), more);
+      auto branch = scf::IfOp::create(b, loc, isMany, /*withElseRegion=*/true);
+      OpBuilder once = branch.getThenBodyBuilder();
+      rows.quantizeTokens(once);
+      OpBuilder together = branch.getElseBodyBuilder();
+      rows.launch(together);
+    }
+    rows.permute.erase();
+    quantize.erase();
+  }
+
+  static int64_t getNumRows(Value memref) {
+    return cast<MemRefType>(memref.getType()).getDimSize(0);
+  }
+
+  static void remark(QuantizedRows &rows, int64_t least) {
+    strategy::QuantizedMoves moves = rows.getMoves();
+    std::string text =
+        llvm::formatv("permute and quantize: one launch, {0:F1} us instead of "
+                      "{1:F1} us for 1 token(s) of {2} rows",
+                      moves.predictOneLaunch(1), moves.predictApart(1),
+                      moves.slots)
+            .str();
+    if (least)
+      text += llvm::formatv("; from {0} tokens on each is quantised once, "
+                            "{1:F1} us instead of {2:F1} us for 4096",
+                            least, moves.predictOncePerToken(4096),
+                            moves.predictOneLaunch(4096))
+                  .str();
+    else if (!rows.canQuantizeTokens())
+      text += "; the bytes of a row depend on more than its token";
+    rows.quantize->emitRemark() << text;
   }
 
   void fuseRoute(RouteOp route) {
@@ -252,7 +466,8 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
   /// Moves `ops` into one launch.
   static void join(OpBuilder &b, Location loc, ArrayRef<Operation *> ops,
                    int64_t most) {
-    auto launch = OneLaunchOp::create(b, loc, b.getI64IntegerAttr(most));
+    auto launch = OneLaunchOp::create(b, loc, b.getI64IntegerAttr(most),
+                                      Value(), Value(), TypeAttr());
     Block *block = b.createBlock(&launch.getLaunched());
     for (Operation *op : ops)
       op->moveBefore(block, block->end());

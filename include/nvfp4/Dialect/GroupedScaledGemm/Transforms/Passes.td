@@ -262,25 +262,29 @@ def FuseLaunchesPass : Pass<"gsg-fuse-launches"> {
     sorts all tokens, so it is for few of them: without a known number of tokens
     the host chooses when it runs, by the extent of the logits.
 
-    They stay apart, or `permute` does, if an operation with effects on memory
-    stands between them, or if they write memory that another of them may have.
-    Results have the same bits. With `explain` a remark at each `route` has the
-    choice, the predicted times and what kept others out.
+    A `permute` and the `quantize` that alone reads its rows become `one_launch` as
+    well. From the number of tokens on where that is predicted to be faster, each
+    token is quantised once, and the launch moves what that made.
 
-    After, shortened:
+    They stay apart, or `permute` does, if what stands between them, or another
+    of them, may read or write their memory. Results have the same bits. With
+    `explain` remarks have the choice, the predicted times and what kept others out.
 
-    ```
-    %few = arith.cmpi ule, %tokens, %c128
-    scf.if %few {
-      grouped_scaled_gemm.one_launch attributes {most_tokens = 128 : i64} {
-        grouped_scaled_gemm.route ...
-        grouped_scaled_gemm.sort_tokens ...
-      }
-    } else { the same without one_launch }
-    ```
+    After: `scf.if` with `one_launch` in one branch and the operations in the other.
   }];
   let options = [Option<"explain", "explain", "bool", "false", "say what is one launch and why">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def SeparateRowsPass : Pass<"gsg-separate-rows"> {
+  let summary = "give rows that are only quantised memory of their own";
+  let description = [{
+    Accepts tensors. The `tensor.empty` that a `permute` writes becomes
+    `bufferization.alloc_tensor` if a `quantize` is the only use of its rows. The
+    rows then share no memory with later tensors, so gsg-fuse-launches sees that
+    nothing else reads them.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
 def LayOutWeightsPass : Pass<"gsg-lay-out-weights", "::mlir::ModuleOp"> {
