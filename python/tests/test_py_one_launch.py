@@ -73,6 +73,36 @@ def make_layer(method, tokens, experts, slots, align, extra, columns, element, l
 }}"""
 
 
+def make_one_launch(method, tokens, experts, slots, align, columns, element, logits, moves):
+    """The same on memory, whatever the compiler would predict: (for the CPU, in one launch)."""
+    x, l, b = f"memref<{tokens}x{columns}x{element}>", f"memref<{tokens}x{experts}x{logits}>", f"memref<{experts}xf32>"
+    w, e, n, t = f"memref<{tokens}x{slots}xf32>", f"memref<{tokens}x{slots}xi32>", f"memref<{experts}xi32>", "memref<?xi32>"
+    p = f"memref<?x{columns}x{element}>"
+    name, bias, attributes = method
+    given = f"bias(%b : {b}) " if bias else ""
+    permute = f"  grouped_scaled_gemm.permute(%x : {x}) by(%t : {t}) outs(%p : {p})\n" if moves else ""
+    body = f"""  grouped_scaled_gemm.route {name} (%l : {l}) {given}outs(%w, %e : {w}, {e}) {attributes}
+  grouped_scaled_gemm.sort_tokens(%e : {e}) outs(%n, %t, %r : {n}, {t}, {e}) {{align = {align} : i64}}
+{permute}"""
+    head = f"func.func @f(%x: {x}, %l: {l}, %b: {b}, %w: {w}, %e: {e}, %n: {n}, %t: {t}, %r: {e}, %p: {p}) {{\n"
+    launch = f"  grouped_scaled_gemm.one_launch attributes {{most_tokens = 128 : i64}} {{\n{body}  }}\n"
+    return tuple(f"{head}{code}  return\n}}" for code in (body, launch))
+
+
+def run_one_launch(texts, target, arguments, results):
+    """The text of kernels, after the bits of `results` have been compared with the CPU's, which writes them where they are."""
+    names, outs = zip(*results.items())
+    wanted = [np.full_like(each, -5) for each in outs]
+    nvfp4.compile(texts[0], "cpu").run(*arguments, *wanted)
+    program = nvfp4.compile(texts[1], f"{target}+sim", memory="device")
+    function, memory = nvfp4.on_device(program, "sim"), SimMemory()
+    placed = [memory.put(each) for each in (*arguments, *(np.full_like(each, -5) for each in outs))]
+    function.run(placed, [], memory.put(np.full(function.workspace(*placed) + 1, 0x7f, np.uint8)))
+    for name, each, there in zip(names, wanted, placed[len(arguments):], strict=True):
+        assert memory.get(there).tobytes() == each.tobytes(), name
+    return program.ir("gpu-kernel-outlining")
+
+
 METHODS = [("topk_softmax", False, ""), ("deepseek_v3", True, "{n_group = 4 : i64, topk_group = 2 : i64} "), ("softmax_topk", False, ""),
            ("llama4", False, "")]
 RESULTS = ("weights", "experts", "ends", "token_of_row", "row_of_slot", "rows")
@@ -86,11 +116,14 @@ def test_route_sort_permute(rng, target, tokens, extent, experts, slots, align, 
     """All tokens for one expert too, and equal logits, so that order decides."""
     size, width = columns
     slots = 1 if method[0] == "llama4" else slots
-    text = make_layer(method, "?" if extent == "?" else tokens, experts, slots, align, extra, width, element, logits, moves)
+    texts = make_one_launch(method, "?" if extent == "?" else tokens, experts, slots, align, width, element, logits, moves)
     values = rng.integers(-3, 3, (tokens, experts)) + 9 * (np.arange(experts) == experts // 2)
     arguments = [rng.standard_normal((tokens, size)).astype(DTYPES[element]), values.astype(DTYPES[logits]),
                  rng.standard_normal(experts).astype(np.float32)]
-    kernels = run_both(text, target, RESULTS[:5 + moves], *arguments)
+    rows = tokens * slots + experts * (align - 1) + extra
+    results = [np.zeros((tokens, slots), np.float32), np.zeros((tokens, slots), np.int32), np.zeros(experts, np.int32),
+               np.zeros(rows, np.int32), np.zeros((tokens, slots), np.int32), np.zeros((rows, size), DTYPES[element])]
+    kernels = run_one_launch(texts, target, arguments, dict(zip(RESULTS, results, strict=True)))
     assert ("nvfp4_route_sort_permute" if moves else "nvfp4_route_sort") in kernels
 
 

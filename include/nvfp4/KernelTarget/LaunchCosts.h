@@ -31,9 +31,9 @@ struct TokenMoves {
   /// route, sort_tokens and, if `movesRows` is true, permute one after the
   /// other, each of which starts while the one before it ends.
   double predictApart(int64_t tokens, bool movesRows) const;
-  /// All of it in one kernel, in which every block routes and sorts all tokens
-  /// by so many warps; without moving rows if `movesRows` is false.
-  double predictOneLaunch(int64_t tokens, int64_t warps, bool movesRows) const;
+  /// All of it in one kernel, in which every block routes and sorts all tokens;
+  /// without moving rows if `movesRows` is false.
+  double predictOneLaunch(int64_t tokens, bool movesRows) const;
 };
 
 /// Rows of `columns` numbers of `rowBytes` that are quantised to

@@ -193,9 +193,7 @@ struct RoutedChain {
   }
 
   double predictTogether(int64_t tokens) {
-    return getMoves().predictOneLaunch(
-        tokens, OneLaunchOp::countWarps(route, OneLaunchOp::kMostTokens),
-        bool(permute));
+    return getMoves().predictOneLaunch(tokens, bool(permute));
   }
   double predictApart(int64_t tokens) {
     return getMoves().predictApart(tokens, bool(permute));
