@@ -22,6 +22,7 @@ import one_sided_ranks  # noqa: E402
 from nvfp4 import _expert_programs, _torch_layer  # noqa: E402
 from nvfp4 import _one_sided_text as kernels  # noqa: E402
 from nvfp4._one_sided import finish  # noqa: E402
+from nvfp4._placement import Placement  # noqa: E402
 from nvfp4.distributed import MoE, VirtualRanks  # noqa: E402
 from torch_sim import SimulatedDevice  # noqa: E402
 
@@ -169,6 +170,33 @@ def test_bits_of_one_rank(simulated, form, option, ranks):
     whole._repack(True)
     x, ids, factors = make_tokens("uniform")
     assert torch.equal(whole(x, topk_ids=ids, topk_weights=factors), wanted["uniform"])
+
+
+def add(total, factors, rows):
+    """A fused multiply-add in float32."""
+    return (factors[:, None].double() * rows.double() + total.double()).float()
+
+
+def test_sums_by_rank(simulated):
+    """rank_grouped: the slots of each rank first, then the ranks in their order."""
+    x, ids, factors = make_tokens("uniform")
+    x, ones = x.float(), torch.ones(cases.ALL, 1)
+    group, layers = make_layers(1, "w4a4", top_k=1)
+    rows = [group(layers, [(x, ids[:, slot:slot + 1].contiguous(), ones)])[0] for slot in range(cases.TOP_K)]
+    placement = Placement(EXPERTS, 2)
+    owner = torch.tensor([[placement.rank_of(e, 0, 0) if 0 <= e < EXPERTS else -1 for e in line] for line in ids.tolist()])
+    wanted, in_order = torch.zeros(cases.ALL, cases.HIDDEN), torch.zeros(cases.ALL, cases.HIDDEN)
+    for rank in range(2):
+        part = torch.zeros_like(wanted)
+        for slot in range(cases.TOP_K):
+            part = add(part, torch.where(owner[:, slot] == rank, factors[:, slot], 0.0), rows[slot])
+        wanted = wanted + part
+    for slot in range(cases.TOP_K):
+        in_order = add(in_order, torch.where(owner[:, slot] >= 0, factors[:, slot], 0.0), rows[slot])
+    group, layers = make_layers(2, "w4a4", order="rank_grouped")
+    for tokens in TOKENS[2]:
+        assert torch.equal(torch.cat(group(layers, split(tokens, x, ids, factors))), wanted)
+    assert not torch.equal(wanted, in_order)
 
 
 def test_errors_of_ranks(simulated):
