@@ -35,6 +35,9 @@ struct Epilogue {
   /// alternate in the weights, 0 for halves.
   bool paired = false;
   int64_t gateGranularity = 0;
+  /// Tiles begin at multiples of so many rows within their group: those of the
+  /// blocks of transposed copies.
+  int64_t rowBlock = 1;
 };
 
 /// A grouped product. Rows are tokens, n are rows of the weights.

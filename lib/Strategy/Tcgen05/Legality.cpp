@@ -103,9 +103,11 @@ static std::string listWeightsOnN(const Tile &wish, const Problem &problem,
          list(findLegalValues(tile, &Tile::n, values, problem, machine));
 }
 
-/// The steps of N, from one of which on it is legal.
+/// Tokens on n are multiples of it: of rows of the instruction, and of blocks
+/// along rows, which are not of two tiles.
 static int64_t getTokenStep(const Tile &tile, const Problem &problem) {
-  return (problem.unscaledRows ? 16 : 8) * tile.ctas;
+  int64_t step = (problem.unscaledRows ? 16 : 8) * tile.ctas;
+  return std::max(step, problem.epilogue.rowBlock);
 }
 
 /// The same with tokens on n, for a message that needs no more than the step.

@@ -27,12 +27,14 @@ const KernelFeatures &WgmmaTarget::getFeatures() const {
 
 std::optional<Violation>
 WgmmaTarget::findViolation(const Tile &tile, const Problem &problem) const {
-  return findWgmmaViolation(tile, getKnownK(problem));
+  return findWgmmaViolation(tile, getKnownK(problem),
+                            problem.epilogue.rowBlock);
 }
 
 std::optional<Tile>
 WgmmaTarget::findNearestLegal(const Tile &tile, const Problem &problem) const {
-  return findNearestWgmmaTile(tile, getKnownK(problem));
+  return findNearestWgmmaTile(tile, getKnownK(problem),
+                              problem.epilogue.rowBlock);
 }
 
 std::string WgmmaTarget::explainNoModel(const Problem &problem) const {

@@ -49,8 +49,8 @@ int64_t nvfp4::strategy::countWgmmaStages(const Tile &tile, int64_t blockBytes,
 }
 
 std::optional<Violation>
-nvfp4::strategy::findWgmmaViolation(const Tile &tile,
-                                    std::optional<int64_t> k) {
+nvfp4::strategy::findWgmmaViolation(const Tile &tile, std::optional<int64_t> k,
+                                    int64_t rowBlock) {
   auto refuse = [](Rule rule, const std::string &expected,
                    const std::string &got) {
     return Violation{rule, "expected " + expected + ", but got " + got};
@@ -81,6 +81,11 @@ nvfp4::strategy::findWgmmaViolation(const Tile &tile,
                                 : "m a multiple of 8 up to 64, a multiple of "
                                   "16 up to 240, or 248 for n = 128",
                   str(tile.m));
+  if (tile.m % rowBlock != 0)
+    return refuse(Rule::Kernel,
+                  "m a multiple of " + str(rowBlock) +
+                      ", of which blocks along rows are",
+                  str(tile.m));
   if (!isDepthLegal(tile.k, k))
     return refuse(
         Rule::Shape,
@@ -92,9 +97,12 @@ nvfp4::strategy::findWgmmaViolation(const Tile &tile,
 }
 
 Tile nvfp4::strategy::findNearestWgmmaTile(const Tile &tile,
-                                           std::optional<int64_t> k) {
-  Tile legal = {.m = 8, .n = tile.n > 192 ? 256 : 128, .stages = tile.stages};
-  for (int64_t m = 8; m <= getMostRows(legal.n); m += 8)
+                                           std::optional<int64_t> k,
+                                           int64_t rowBlock) {
+  int64_t step = std::max<int64_t>(8, rowBlock);
+  Tile legal = {
+      .m = step, .n = tile.n > 192 ? 256 : 128, .stages = tile.stages};
+  for (int64_t m = step; m <= getMostRows(legal.n); m += step)
     if (areRowsLegal(m, legal.n) &&
         std::abs(tile.m - m) < std::abs(tile.m - legal.m))
       legal.m = m;

@@ -207,7 +207,9 @@ static std::optional<Violation> findStageViolation(const Tile &tile,
 Candidate nvfp4::strategy::examineWgmmaTile(const Tile &tile,
                                             const Problem &problem) {
   Candidate candidate = {
-      tile, findWgmmaViolation(tile, getKnownK(problem)), {}};
+      tile,
+      findWgmmaViolation(tile, getKnownK(problem), problem.epilogue.rowBlock),
+      {}};
   if (!candidate.violation)
     candidate.violation = findStageViolation(tile, problem);
   if (!candidate.violation)

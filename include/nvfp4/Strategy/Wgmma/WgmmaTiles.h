@@ -30,13 +30,16 @@ Floor computeWgmmaFloor(const Problem &problem);
 std::optional<int64_t> getKnownK(const Problem &problem);
 
 /// Why there is no kernel of `tile` for a product whose K is `k`, or not known
-/// before the launch. Says nothing of stages.
+/// before the launch, and whose tiles begin at multiples of `rowBlock` rows.
+/// Says nothing of stages.
 std::optional<Violation> findWgmmaViolation(const Tile &tile,
-                                            std::optional<int64_t> k);
+                                            std::optional<int64_t> k,
+                                            int64_t rowBlock = 1);
 
 /// The tile that kernels have and that differs least from `tile` in n, then in
 /// m. Its stages are those of `tile`.
-Tile findNearestWgmmaTile(const Tile &tile, std::optional<int64_t> k);
+Tile findNearestWgmmaTile(const Tile &tile, std::optional<int64_t> k,
+                          int64_t rowBlock = 1);
 
 /// The tile with why it is illegal, or its predicted times. These include its
 /// start, and DRAM its latency.
