@@ -69,7 +69,9 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   // Before versions, each of which would copy them.
   pm.addPass(gsg::createStackWeightsPass());
   // Before gate layouts are chosen, which quantised results narrow.
-  pm.addPass(gsg::createSeparateQuantizationPass());
+  gsg::SeparateQuantizationPassOptions separate;
+  separate.explain = explain;
+  pm.addPass(gsg::createSeparateQuantizationPass(separate));
   gsg::AssignScaleLayoutPassOptions layout;
   layout.target = options.target;
   pm.addPass(gsg::createAssignScaleLayoutPass(layout));

@@ -57,24 +57,25 @@ func.func @both(%a: !a, %b: !b, %ends: tensor<2xi32>, %s: f32, %t: tensor<2xf32>
 !a = !grouped_scaled_gemm.scaled<16x64, mxfp8_e4m3>
 !b = !grouped_scaled_gemm.scaled<32x64, mxfp8_e4m3>
 !c = !grouped_scaled_gemm.scaled<32x16, mxfp8_e4m3>
+!d = !grouped_scaled_gemm.scaled<16x32, mxfp8_e4m3>
 
-// Copies of rounded numbers read them where the product has put them, and the destination keeps its place.
+// A kernel makes the transposed copy, and leaves the copy of rows to an operation, which reads the numbers where the product
+// has put them.
 // PRINT-LABEL: func @beside_bf16(
 // STORE-LABEL: func @beside_bf16(
-// STORE:         %[[R:.*]]:4 = grouped_scaled_gemm.matmul
-// STORE-SAME:      -> tensor<16x32xbf16>, tensor<1xf32>, tensor<32x16xf8E4M3FN>, tensor<32x1xf8E8M0FNU>
+// STORE:         %[[R:.*]]:6 = grouped_scaled_gemm.matmul
+// STORE-SAME:      -> tensor<16x32xbf16>, tensor<1xf32>, tensor<32x16xf8E4M3FN>, tensor<16x32xf8E4M3FN>, tensor<32x1xf8E8M0FNU>, tensor<16x1xf8E8M0FNU>
 // SEPARATE-LABEL: func @beside_bf16(
 // SEPARATE-NOT:     f32>
 // SEPARATE:         grouped_scaled_gemm.matmul <dense>
-// SEPARATE:           outs(%[[OUT:[a-z0-9_]*]] : memref<16x32xbf16{{.*}}>) amax_outs(
-// SEPARATE:         grouped_scaled_gemm.quantize <ocp>(%[[OUT]] : memref<16x32xbf16{{.*}}>)
-// SEPARATE-SAME:      {transposed}
+// SEPARATE-SAME:      outs(%[[OUT:[a-z0-9_]*]] : memref<16x32xbf16, strided<[?, ?], offset: ?>>) amax_outs({{.*}}) copies(<ocp> transposed outs(%{{[a-z0-9_]*}} scaled_by %{{[a-z0-9_]*}} : memref<32x16xf8E4M3FN>, memref<32x1xf8E8M0FNU> as !{{[a-z0-9]*}}))
+// SEPARATE:         grouped_scaled_gemm.quantize <ue8m0_up>(%[[OUT]] : memref<16x32xbf16{{.*}}>)
 func.func @beside_bf16(%a: !a, %b: !b, %out: tensor<16x32xbf16>, %amax: tensor<1xf32>)
-    -> (tensor<16x32xbf16>, tensor<1xf32>, !c) {
-  %r:3 = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
-      outs(%out : tensor<16x32xbf16>) amax_outs(%amax : tensor<1xf32>) copies(<ocp> transposed)
-      -> tensor<16x32xbf16>, tensor<1xf32>, !c
-  return %r#0, %r#1, %r#2 : tensor<16x32xbf16>, tensor<1xf32>, !c
+    -> (tensor<16x32xbf16>, tensor<1xf32>, !c, !d) {
+  %r:4 = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
+      outs(%out : tensor<16x32xbf16>) amax_outs(%amax : tensor<1xf32>) copies(<ocp> transposed, <ue8m0_up>)
+      -> tensor<16x32xbf16>, tensor<1xf32>, !c, !d
+  return %r#0, %r#1, %r#2, %r#3 : tensor<16x32xbf16>, tensor<1xf32>, !c, !d
 }
 
 // -----
@@ -82,8 +83,9 @@ func.func @beside_bf16(%a: !a, %b: !b, %out: tensor<16x32xbf16>, %amax: tensor<1
 !a = !grouped_scaled_gemm.scaled<?x?, nvfp4>
 !b = !grouped_scaled_gemm.scaled<?x?, nvfp4>
 !c = !grouped_scaled_gemm.scaled<?x?x?, nvfp4>
+!d = !grouped_scaled_gemm.scaled<?x?x?, nvfp4, axis = 1>
 
-// The extents of y are those of operands: groups along K have a matrix each.
+// The extents of y are those of operands: groups along K have a matrix each. The transposed copy has blocks along features.
 // PRINT-LABEL: func @of_gradients(
 // STORE-LABEL: func @of_gradients(
 // SEPARATE-LABEL: func @of_gradients(
@@ -92,8 +94,32 @@ func.func @beside_bf16(%a: !a, %b: !b, %out: tensor<16x32xbf16>, %amax: tensor<1
 // SEPARATE-NOT:     groups
 // SEPARATE:         quantize <te>(
 // SEPARATE-SAME:      {transposed}
-func.func @of_gradients(%a: !a, %b: !b, %starts: tensor<?xi64>) -> (!c, !c) {
+func.func @of_gradients(%a: !a, %b: !b, %starts: tensor<?xi64>) -> (!c, !d) {
   %r:2 = grouped_scaled_gemm.matmul <ragged_k, starts, align = 16> groups(%starts : tensor<?xi64>)
-      lhs(%a : !a) rhs(%b : !b) quantizer = <te> copies(<te> transposed) -> !c, !c
-  return %r#0, %r#1 : !c, !c
+      lhs(%a : !a) rhs(%b : !b) quantizer = <te> copies(<te> transposed) -> !c, !d
+  return %r#0, %r#1 : !c, !d
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<?x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<2x64x64, nvfp4>
+!rows = !grouped_scaled_gemm.scaled<?x32, nvfp4>
+!columns = !grouped_scaled_gemm.scaled<32x?, nvfp4, blocked>
+
+// Both are the kernel's: the rows become the result.
+// PRINT-LABEL: func @within_a_kernel(
+// STORE-LABEL: func @within_a_kernel(
+// SEPARATE-LABEL: func @within_a_kernel(
+// SEPARATE-NOT:     alloc{{.*}}f32>
+// SEPARATE:         grouped_scaled_gemm.matmul
+// SEPARATE-SAME:      quantizer = <trtllm> outs(%{{[a-z0-9_]*}} scaled_by
+// SEPARATE-SAME:      copies(<te, rounding = stochastic> transposed hadamard = <normalized> seed(%{{.*}}) outs(
+// SEPARATE-NOT:     quantize
+func.func @within_a_kernel(%a: !a, %b: !b, %ends: tensor<2xi32>, %seed: i64) -> (!columns, !rows) {
+  %r:2 = grouped_scaled_gemm.matmul <ragged_rows, ends, align = 16> groups(%ends : tensor<2xi32>)
+      lhs(%a : !a) rhs(%b : !b) activation = <swiglu, gate = <halves, gate_first>>
+      copies(<te, rounding = stochastic> transposed hadamard = <normalized> seed(%seed), <trtllm>)
+      -> !columns, !rows
+  return %r#0, %r#1 : !columns, !rows
 }

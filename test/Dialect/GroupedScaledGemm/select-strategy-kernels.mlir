@@ -5,8 +5,8 @@
 !a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 func.func @squares(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x64, nvfp4> {
-  // HOPPER: error: {{.*}}kernels for sm_90a do not support results scaled by squares
-  // expected-error @below {{kernels for sm_100a do not support results scaled by squares, along rows, in blocked_8x4 or with starts = compact; run gsg-separate-quantization after one-shot-bufferize}}
+  // HOPPER: error: {{.*}}kernels for sm_90a do not support this quantised result: squares of rows and columns share a scale
+  // expected-error @below {{kernels for sm_100a do not support this quantised result: squares of rows and columns share a scale; run gsg-separate-quantization after one-shot-bufferize}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) quantizer = <te, two_d>
       -> !grouped_scaled_gemm.scaled<64x64, nvfp4>
   return %d : !grouped_scaled_gemm.scaled<64x64, nvfp4>
@@ -67,11 +67,23 @@ func.func @short_runs(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x32, mxfp
 !a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 !b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
 func.func @swizzled(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4> {
-  // HOPPER: error: {{.*}}kernels for sm_90a do not support results scaled by squares, along rows, in blocked_8x4
-  // expected-error @below {{kernels for sm_100a do not support results scaled by squares, along rows, in blocked_8x4 or with starts = compact; run gsg-separate-quantization after one-shot-bufferize}}
+  // HOPPER: error: {{.*}}kernels for sm_90a do not support this quantised result: its scales are in blocked_8x4
+  // expected-error @below {{kernels for sm_100a do not support this quantised result: its scales are in blocked_8x4; run gsg-separate-quantization after one-shot-bufferize}}
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) quantizer = <te>
       -> !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4>
   return %d : !grouped_scaled_gemm.scaled<64x64, nvfp4, blocked_8x4>
+}
+
+// -----
+
+!a = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<64x64, nvfp4>
+func.func @no_rows(%a: !a, %b: !b) -> !grouped_scaled_gemm.scaled<64x64, nvfp4> {
+  // HOPPER: error: {{.*}}kernels for sm_90a do not support this quantised result: a kernel stores rows beside transposed copies
+  // expected-error @below {{kernels for sm_100a do not support this quantised result: a kernel stores rows beside transposed copies; run gsg-separate-quantization after one-shot-bufferize}}
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) copies(<te> transposed)
+      -> !grouped_scaled_gemm.scaled<64x64, nvfp4>
+  return %d : !grouped_scaled_gemm.scaled<64x64, nvfp4>
 }
 
 // -----

@@ -43,6 +43,8 @@ struct TileRow {
   /// f32, null where the product has none: of the columns that come first and
   /// second of a pair, or of all.
   Value alpha, secondAlpha, beta, prob, globalScale;
+  /// f32, null where a copy has none.
+  llvm::SmallVector<Value> copyGlobalScales;
   /// f32, the operands of these clauses.
   llvm::SmallVector<Value> activationParams, rowNumbers, groupNumbers;
 };
@@ -147,6 +149,25 @@ private:
                 const arithmetic::QuantizeInputs &inputs, Value x);
   /// Where the scale of block `block` of the thread's row is stored.
   Value getScaleOffset(const TileRow &tile, ScaledType type, Value block);
+  /// The same in 128x4 tiles of `blocks` scales a row, of which `firstTile` is
+  /// the first.
+  Value getTiledOffset(Value firstTile, Value row, Value blocks, Value block);
+  // Transposed copies (EpilogueCopies.cpp), by all lanes of a warp.
+  /// Whether y is needed after its row has been stored.
+  bool keepsResult() { return !op.getQuantizer() || op.getCopies(); }
+  /// `value`, 32 bits, of another lane: number `operand`, or this one xor it.
+  Value shuffleLanes(Value value, Value operand, bool isXor);
+  /// Element i of lane j becomes element j of lane i, among as many lanes as
+  /// `x` has elements.
+  Value transposeLanes(Value x, Value lane);
+  /// `count` values at most of a block of a copy, at byte `at` of lines that
+  /// are `stride` bytes apart.
+  void storeBlock(const CopyParameters &copy, Value bytes, Value at,
+                  Value stride, Value count);
+  /// A block of columns of the warp's rows, from `column` on.
+  void storeSquare(const TileRow &tile, const CopyParameters &copy,
+                   Value globalScale, Value x, Value column, Value lane);
+  void storeCopies(const TileRow &tile, Value y, Value column);
   /// The larger of `amax` and the magnitudes of `y`, as bits of f32.
   Value foldAmax(const TileRow &tile, Value amax, Value y, Value column);
   /// A matrix of results: its columns, the elements from row to row, and the

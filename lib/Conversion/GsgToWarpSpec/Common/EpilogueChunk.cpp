@@ -62,13 +62,15 @@ Value Epilogue::buildStored(const TileRow &tile, Value isInside, Value isColumn,
                             llvm::function_ref<Values()> body) {
   Values otherwise;
   auto type = VectorType::get({width}, b.getF32Type());
-  if (!op.getQuantizer())
+  if (keepsResult())
     otherwise.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
   if (amax)
     otherwise.push_back(amax);
   Values results = buildIf(isInside, otherwise, body);
   if (!op.getQuantizer())
     storeRows(tile, results.front(), column, isInside, isColumn);
+  if (op.getCopies())
+    storeCopies(tile, results.front(), column);
   return amax ? results.back() : Value();
 }
 

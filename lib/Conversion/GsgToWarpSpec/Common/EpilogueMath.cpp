@@ -62,6 +62,11 @@ void Epilogue::loadGroupNumbers(TileRow &tile) {
   if (parameters.globalScale)
     tile.globalScale =
         perGroup(op.getGlobalScale(), parameters.globalScale, 1, 0);
+  for (const CopyParameters &copy : parameters.copies)
+    tile.copyGlobalScales.push_back(
+        copy.globalScale
+            ? perGroup(copy.globalScaleOperand, copy.globalScale, 1, 0)
+            : copy.globalScaleValue);
   if (parameters.activationParams)
     for (int64_t i = 0; i < 3; ++i)
       tile.activationParams.push_back(
@@ -267,7 +272,7 @@ public:
   void storeResult(Value y) override {
     if (op.getQuantizer())
       e.storeQuantized(tile, y, outColumn);
-    else
+    if (e.keepsResult())
       results.push_back(y);
     if (amax)
       results.push_back(amax);

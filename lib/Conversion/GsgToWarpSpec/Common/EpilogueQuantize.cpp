@@ -42,6 +42,11 @@ Value Epilogue::getScaleOffset(const TileRow &tile, ScaledType type,
     row = tile.rowInGroup;
     firstTile = div(add(start, mul(tile.group, 127)), 128);
   }
+  return getTiledOffset(firstTile, row, blocks, block);
+}
+
+Value Epilogue::getTiledOffset(Value firstTile, Value row, Value blocks,
+                               Value block) {
   auto rest = [&](Value value, int64_t by) -> Value {
     return arith::AndIOp::create(b, loc, value, i32(by - 1));
   };

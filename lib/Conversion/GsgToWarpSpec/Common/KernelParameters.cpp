@@ -151,6 +151,17 @@ void nvfp4::gsg::kernels::addCommonParameters(Launch &launch, MatmulOp op,
         launch.addPointer(op.getOutScales(), kept | Launch::Write, byte);
   if (op.getSeed())
     p.seed = launch.addLong(op.getSeed());
+  for (const ProductCopy &copy : op.getCopyList()) {
+    CopyParameters &in = p.copies.emplace_back();
+    in.attr = copy.attr;
+    in.type = copy.out.type;
+    in.values = launch.addPointer(copy.out.data, kept | Launch::Write, byte);
+    in.scales = launch.addPointer(copy.out.scales, kept | Launch::Write, byte);
+    in.globalScaleOperand = copy.globalScale;
+    addPerGroup(launch, copy.globalScale, in.globalScale, in.globalScaleValue);
+    if (copy.seed)
+      in.seed = launch.addLong(copy.seed);
+  }
   if (op.getPreactOut())
     p.preact = launch.addPointer(op.getPreactOut(), kept | Launch::Write);
   if (op.getAmaxOut())

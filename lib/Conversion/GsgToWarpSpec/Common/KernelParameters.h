@@ -54,6 +54,16 @@ struct CheckedData {
   mlir::Value factors, numFactors;
 };
 
+/// A transposed copy of the result: bytes of its values and scales; its global
+/// scale, in memory or f32, and seed (i64), null where it has none.
+struct CopyParameters {
+  CopyAttr attr;
+  ScaledType type;
+  mlir::Value values, scales, globalScale, globalScaleValue, seed;
+  /// The operand of the product.
+  mlir::Value globalScaleOperand;
+};
+
 /// Values in the kernel; null for operands that the product does not have.
 /// Matrices of all groups are one matrix of their rows.
 struct KernelParameters {
@@ -72,6 +82,7 @@ struct KernelParameters {
       globalScale, preact;
   /// Bytes of the result's scales.
   mlir::Value outScales;
+  llvm::SmallVector<CopyParameters> copies;
   /// Sums of parts of K, f32, and for each thread of a part an i32 that is 0
   /// until it has stored its own. For sm_90a of each block one part.
   mlir::Value partials, published;

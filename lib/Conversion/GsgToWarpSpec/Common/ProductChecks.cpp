@@ -88,10 +88,12 @@ void kernels::addDataChecks(Launch &launch, MatmulOp op, KernelParameters &p) {
   SmallVector<GroupedScales> grouped = findGroupedScales(launch, op);
   for (const GroupedScales &each : grouped)
     list.push_back(DataChecks::getRoom(context, each.scales.what));
-  if (loops::isSingleNumber(op.getGlobalScale())) {
+  data.hasGlobalScale = loops::isSingleNumber(op.getGlobalScale());
+  bool hasCopyScale = llvm::any_of(op.getCopyGlobalScales(), [](Value scale) {
+    return loops::isSingleNumber(scale);
+  });
+  if (data.hasGlobalScale || hasCopyScale)
     list.push_back(DataChecks::getPositive(context));
-    data.hasGlobalScale = true;
-  }
   ScaledOperand weights =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())
           .front();
@@ -134,10 +136,15 @@ struct ChecksEmitter {
         data.checks.checkFactor(mb, load(data.factors, index), wide(index),
                                 *data.format);
       });
+    SmallVector<Value> scales;
     if (data.hasGlobalScale)
-      mb.ifThen(mb.cmp(Predicate::eq, thread, 0), [&] {
-        data.checks.checkPositive(mb, load(c.parameters.globalScale, c.i32(0)));
-      });
+      scales.push_back(c.parameters.globalScale);
+    for (const CopyParameters &copy : c.parameters.copies)
+      if (loops::isSingleNumber(copy.globalScaleOperand))
+        scales.push_back(copy.globalScale);
+    for (Value scale : scales)
+      mb.ifThen(mb.cmp(Predicate::eq, thread, 0),
+                [&] { data.checks.checkPositive(mb, load(scale, c.i32(0))); });
   }
 
 private:

@@ -79,7 +79,7 @@ static std::string placeTile(Plan &plan, const strategy::Tile &tile) {
 /// The tile that fits and differs least from `wish`.
 static strategy::Tile findNearestTile(Plan plan, const strategy::Tile &wish,
                                       std::optional<int64_t> k) {
-  strategy::Tile tile = strategy::findNearestWgmmaTile(wish, k);
+  strategy::Tile tile = strategy::findNearestWgmmaTile(wish, k, plan.rowBlock);
   if (placeTile(plan, tile).empty())
     return tile;
   if (tile.stages)
@@ -91,8 +91,8 @@ static strategy::Tile findNearestTile(Plan plan, const strategy::Tile &wish,
     if (tile.k == 256)
       smaller.k = 128;
     else
-      smaller.m -= 8;
-    tile = strategy::findNearestWgmmaTile(smaller, k);
+      smaller.m -= std::max<int64_t>(8, plan.rowBlock);
+    tile = strategy::findNearestWgmmaTile(smaller, k, plan.rowBlock);
   }
   return tile;
 }
@@ -105,7 +105,7 @@ static std::string chooseTile(Plan &plan, StrategyAttr strategy,
   std::optional<int64_t> k;
   if (!ShapedType::isDynamic(values))
     k = values;
-  auto violation = strategy::findWgmmaViolation(tile, k);
+  auto violation = strategy::findWgmmaViolation(tile, k, plan.rowBlock);
   std::string text = violation ? violation->text : placeTile(plan, tile);
   if (text.empty())
     return "";
@@ -132,8 +132,8 @@ static bool storesSums(MatmulOp op) {
 bool wgmma::hasPlainResults(MatmulOp op) {
   auto out = cast<MemRefType>(op.getOut().getType());
   int64_t columns = out.getShape().back();
-  return !op.getQuantizer() && !op.getPreactOut() && !op.getAmaxOut() &&
-         storesSums(op) &&
+  return !op.getQuantizer() && !op.getCopies() && !op.getPreactOut() &&
+         !op.getAmaxOut() && storesSums(op) &&
          (out.getElementType().isBF16() || out.getElementType().isF16()) &&
          !ShapedType::isDynamic(columns) && columns % 8 == 0;
 }
@@ -191,6 +191,7 @@ static FailureOr<Plan> makePlan(MatmulOp op,
     return refuse(what);
   setFormats(plan);
   plan.isPlain = isPlain;
+  plan.rowBlock = getRowBlock(op);
   strategy::Tile tile = target.getDefaultTile(describe(op));
   setWarpgroups(plan, tile.n / 64);
   if (StrategyAttr strategy = op.getStrategyAttr())

@@ -18,6 +18,8 @@
 #include "nvfp4/Strategy/Wgmma/Target.h"
 #include "nvfp4/Strategy/Wgmma/WgmmaTiles.h"
 
+#include <algorithm>
+
 namespace nvfp4::gsg::wgmma {
 
 /// The sizes of a product's kernel.
@@ -26,6 +28,8 @@ struct Plan {
   int64_t warpgroups = 4;
   /// Most rows of the product in a tile, and steps of them beyond 64.
   int64_t width = 96, widthStep = 16;
+  /// Tiles begin at multiples of so many rows within their group.
+  int64_t rowBlock = 1;
   int64_t stages = 4;
   warpspec::WeightCode code = warpspec::WeightCode::E2M1_UE4M3;
   /// What both sides are multiplied in: bf16, or f16 if rows are.
@@ -92,8 +96,9 @@ Number chooseTileRows(Math &math, const Plan &plan, Number rows) {
   // Extents are asked of groups without rows, too.
   Number tiles = math.atLeastOne(math.ceilDiv(rows, plan.width));
   Number each = math.ceilDiv(rows, tiles);
-  Number narrow = roundUp(each, 8);
-  Number wide = math.atMost(roundUp(each, plan.widthStep), plan.width);
+  Number narrow = roundUp(each, std::max<int64_t>(8, plan.rowBlock));
+  Number wide = math.atMost(
+      roundUp(each, std::max(plan.widthStep, plan.rowBlock)), plan.width);
   return math.choose(each, 64, narrow, wide);
 }
 

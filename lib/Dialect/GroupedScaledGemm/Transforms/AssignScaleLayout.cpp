@@ -233,7 +233,8 @@ LogicalResult ProductScales::assignGateLayout() {
   int64_t q = gate.getGranularity();
   // A thread quantises what it finishes at a time: 16 pairs of shorter runs.
   bool hasWideBlocks =
-      op.getQuantizer() && op.getQuantizedType().getBlockSize() > 16;
+      getRowBlock(op) > 16 ||
+      (op.getQuantizer() && op.getQuantizedType().getBlockSize() > 16);
   // The two halves of a pair are in one thread's rows of the product.
   int64_t least = hasWideBlocks ? 32 : 1,
           most = target.getFeatures().longestGateRun;

@@ -20,6 +20,8 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace nvfp4::gsg;
 
@@ -113,30 +115,69 @@ std::string nvfp4::gsg::explainNoDeviceCode(Operation *op) {
                     "kernel";
 }
 
-bool nvfp4::gsg::needsSeparateQuantization(MatmulOp op) {
-  if (op.getCopies())
-    return true;
+std::string nvfp4::gsg::explainSeparateResult(MatmulOp op) {
   QuantizerAttr quantizer = op.getQuantizerAttr();
   if (!quantizer)
-    return false;
+    return "";
   ScaledType type = op.getQuantizedType();
-  return quantizer.getTwoD() || !type.isKMajor() ||
-         type.getLayout() == ScaleLayout::Blocked8x4 ||
-         type.getGroupStart() == GroupStart::Compact;
+  if (quantizer.getTwoD())
+    return "squares of rows and columns share a scale";
+  if (!type.isKMajor())
+    return "its blocks lie along rows, but its values do not";
+  if (type.getLayout() == ScaleLayout::Blocked8x4)
+    return "its scales are in blocked_8x4";
+  if (type.getGroupStart() == GroupStart::Compact)
+    return "its scales start compact";
+  return "";
+}
+
+std::string nvfp4::gsg::explainSeparateCopy(MatmulOp op,
+                                            const ProductCopy &copy) {
+  ScaledType type = copy.out.type;
+  if (copy.attr.getQuantizer().getTwoD())
+    return "squares of rows and columns share a scale";
+  if (!copy.attr.getTransposed())
+    return "a kernel stores rows once, and transposed copies beside them";
+  if (!type.isKMajor())
+    return "it is transposed, but its blocks lie along columns of the product";
+  if (type.getLayout() == ScaleLayout::Blocked8x4)
+    return "its scales are in blocked_8x4";
+  if (type.getGroupStart() != GroupStart::Whole)
+    return "its scales start compact, so that groups begin within blocks";
+  // Threads have 16 pairs of shorter runs at a time; halves become runs of 32
+  // where these split N.
+  GateAttr gate = op.getActivationOrIdentity().getGate();
+  int64_t n = op.getN(), q = gate ? gate.getGranularity() : 32;
+  bool splitsN = !ShapedType::isDynamic(n) && n % 64 == 0;
+  if (type.getBlockSize() > 16 && q < 32 && !(q == 0 && splitsN))
+    return "its blocks are of 32 rows, and pairs are not known to be in runs "
+           "of 32";
+  return "";
+}
+
+int64_t nvfp4::gsg::getRowBlock(MatmulOp op) {
+  int64_t block = 1;
+  for (const ProductCopy &copy : op.getCopyList())
+    block = std::max<int64_t>(block, copy.out.type.getBlockSize());
+  return block;
 }
 
 static std::string findUnsupportedResult(MatmulOp op) {
-  if (op.getCopies())
-    return "copies; run gsg-separate-quantization after one-shot-bufferize";
-  if (!op.getQuantizerAttr())
-    return "";
-  if (needsSeparateQuantization(op))
-    return "results scaled by squares, along rows, in blocked_8x4 or with "
-           "starts = compact; run gsg-separate-quantization after "
-           "one-shot-bufferize";
-  ScaledType type = op.getQuantizedType();
+  std::string reason = explainSeparateResult(op);
+  for (const ProductCopy &copy : op.getCopyList()) {
+    if (reason.empty())
+      reason = explainSeparateCopy(op, copy);
+    if (reason.empty() && !op.getOut() && !op.getQuantizerAttr())
+      reason = "a kernel stores rows beside transposed copies";
+  }
+  if (!reason.empty())
+    return "this quantised result: " + reason +
+           "; run gsg-separate-quantization after one-shot-bufferize";
   GateAttr gate = op.getActivationOrIdentity().getGate();
-  if (gate && gate.getGranularity() < 32 && type.getBlockSize() > 16)
+  bool hasWideBlocks =
+      getRowBlock(op) > 16 ||
+      (op.getQuantizerAttr() && op.getQuantizedType().getBlockSize() > 16);
+  if (gate && gate.getGranularity() < 32 && hasWideBlocks)
     return "blocks of 32 of pairs in runs shorter than 32; use gate = <32, "
            "...>";
   return "";

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel quantises the part of one row that a thread holds. A quantisation
-// that needs more becomes an operation beside the product, as it does on the
-// CPU where blocks cross tiles.
+// A kernel quantises the part of one row that a thread holds, and blocks of the
+// rows that the lanes of a warp hold. A quantisation that needs more becomes an
+// operation beside the product, as it does on the CPU where blocks cross tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,7 +114,37 @@ static GroupingAttr getResultGrouping(MatmulOp op, bool isTransposed) {
                            grouping.getOffsets(), grouping.getAlign());
 }
 
-void nvfp4::gsg::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
+/// Makes `copies` all that `op` has.
+static void setCopies(MatmulOp op, ArrayRef<ProductCopy> copies) {
+  SmallVector<Attribute> attributes, types;
+  SmallVector<Value> globalScales, seeds, values, scales;
+  for (const ProductCopy &copy : copies) {
+    attributes.push_back(copy.attr);
+    types.push_back(TypeAttr::get(copy.out.type));
+    if (copy.globalScale)
+      globalScales.push_back(copy.globalScale);
+    if (copy.seed)
+      seeds.push_back(copy.seed);
+    values.push_back(copy.out.data);
+    scales.push_back(copy.out.scales);
+  }
+  MLIRContext *context = op.getContext();
+  if (copies.empty()) {
+    op.removeCopiesAttr();
+    op.removeCopyTypesAttr();
+  } else {
+    op.setCopiesAttr(ArrayAttr::get(context, attributes));
+    op.setCopyTypesAttr(ArrayAttr::get(context, types));
+  }
+  op.getCopyGlobalScalesMutable().assign(globalScales);
+  op.getCopySeedsMutable().assign(seeds);
+  op.getCopyOutsMutable().assign(values);
+  op.getCopyOutScalesMutable().assign(scales);
+}
+
+void nvfp4::gsg::separateQuantization(
+    RewriterBase &rewriter, MatmulOp op,
+    function_ref<bool(const ProductCopy &)> keeps) {
   Location loc = op.getLoc();
   auto quantize = [&](QuantizerAttr quantizer, Value y, Value globalScale,
                       Value seed, const ScaledOperand &out,
@@ -126,7 +156,9 @@ void nvfp4::gsg::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
                        rewriter.getTypeArrayAttr(Type(out.type)), hadamard,
                        isTransposed);
   };
-  SmallVector<ProductCopy> copies = op.getCopyList();
+  SmallVector<ProductCopy> kept, copies;
+  for (const ProductCopy &copy : op.getCopyList())
+    (keeps && keeps(copy) ? kept : copies).push_back(copy);
   ScaledOperand out{op.getOut(), op.getOutScales(), op.getQuantizedType()};
   bool hasOwnMemory = out.type || !out.data;
   Value y = hasOwnMemory ? allocateResult(rewriter, op) : out.data;
@@ -157,12 +189,30 @@ void nvfp4::gsg::separateQuantization(RewriterBase &rewriter, MatmulOp op) {
     op.getSeedMutable().clear();
     op.getOutScalesMutable().clear();
     op.getOutMutable().assign(y);
-    op.removeCopiesAttr();
-    op.removeCopyTypesAttr();
-    op.getCopyGlobalScalesMutable().clear();
-    op.getCopySeedsMutable().clear();
-    op.getCopyOutsMutable().clear();
-    op.getCopyOutScalesMutable().clear();
+    setCopies(op, kept);
+  });
+}
+
+/// Makes a copy of rows the result of a product that has none.
+static void promoteCopy(RewriterBase &rewriter, MatmulOp op) {
+  SmallVector<ProductCopy> copies = op.getCopyList();
+  auto *rows = llvm::find_if(copies, [](const ProductCopy &copy) {
+    return !copy.attr.getTransposed() && !copy.attr.getHadamard();
+  });
+  if (op.getOut() || rows == copies.end())
+    return;
+  ProductCopy copy = *rows;
+  copies.erase(rows);
+  rewriter.modifyOpInPlace(op, [&] {
+    op.setQuantizerAttr(copy.attr.getQuantizer());
+    op.setOutTypesAttr(rewriter.getTypeArrayAttr(Type(copy.out.type)));
+    op.getOutMutable().assign(copy.out.data);
+    op.getOutScalesMutable().assign(copy.out.scales);
+    if (copy.globalScale)
+      op.getGlobalScaleMutable().assign(copy.globalScale);
+    if (copy.seed)
+      op.getSeedMutable().assign(copy.seed);
+    setCopies(op, copies);
   });
 }
 
@@ -174,12 +224,53 @@ struct SeparateQuantization
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     getOperation()->walk([&](MatmulOp op) {
-      if (op->getNumResults() || op.getRhsScales().empty() ||
-          !needsSeparateQuantization(op))
+      if (op->getNumResults() || op.getRhsScales().empty())
         return;
       rewriter.setInsertionPoint(op);
-      separateQuantization(rewriter, op);
+      promoteCopy(rewriter, op);
+      separate(rewriter, op);
     });
+  }
+
+private:
+  void separate(RewriterBase &rewriter, MatmulOp op) {
+    bool isQuantized = op.getQuantizedType() != nullptr;
+    std::string ofResult = explainSeparateResult(op);
+    SmallVector<std::string> ofCopies;
+    for (const ProductCopy &copy : op.getCopyList()) {
+      ofCopies.push_back(explainSeparateCopy(op, copy));
+      if (ofCopies.back().empty() && !op.getOut())
+        ofCopies.back() = "the product has no rows to store beside it";
+    }
+    bool isAny = !ofResult.empty() ||
+                 llvm::any_of(ofCopies, [](const std::string &reason) {
+                   return !reason.empty();
+                 });
+    if (!isAny)
+      return;
+    if (explain)
+      remark(op, isQuantized, ofResult, ofCopies);
+    // y in f32 takes the place of a quantised result.
+    if (isQuantized || !op.getOut())
+      return separateQuantization(rewriter, op);
+    separateQuantization(rewriter, op, [&](const ProductCopy &copy) {
+      return explainSeparateCopy(op, copy).empty();
+    });
+  }
+
+  static void remark(MatmulOp op, bool isQuantized, StringRef ofResult,
+                     ArrayRef<std::string> ofCopies) {
+    bool isTogether = isQuantized || !op.getOut();
+    InFlightDiagnostic diag = op.emitRemark()
+                              << "results are quantised by operations after "
+                                 "the product, in a second pass over memory:";
+    StringRef together = "the product writes f32 for the others";
+    if (isQuantized)
+      diag << "\n  the result: " << (ofResult.empty() ? together : ofResult);
+    for (auto [i, reason] : llvm::enumerate(ofCopies))
+      if (!reason.empty() || isTogether)
+        diag << "\n  copy " << i << ": "
+             << (reason.empty() ? together : StringRef(reason));
   }
 };
 } // namespace

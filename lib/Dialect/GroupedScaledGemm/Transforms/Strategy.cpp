@@ -72,7 +72,8 @@ int64_t gsg::getResultColumns(MatmulOp op, bool isSwapped) {
   if (run != 0 && run < 32)
     return 16;
   ScaledType quantized = op.getQuantizedType();
-  bool hasWideBlock = quantized && quantized.getBlockSize() == 32;
+  bool hasWideBlock =
+      getRowBlock(op) == 32 || (quantized && quantized.getBlockSize() == 32);
   bool isWide = op.getAddend() || op.getPreactOut() || hasWideBlock ||
                 (op.getMath() == MathMode::Fast && !isSwapped);
   return isWide ? 32 : 16;
@@ -111,6 +112,11 @@ static strategy::Epilogue describeEpilogue(MatmulOp op) {
   epilogue.storedBits += result;
   bool isWide = epilogue.paired && getResultColumns(op) == 32;
   addStaged(epilogue, isWide ? 2 * result : result);
+  for (const ProductCopy &copy : op.getCopyList())
+    epilogue.storedBits +=
+        strategy::storedBits(toFormat(copy.out.type.getFormat())) /
+        (epilogue.paired ? 2 : 1);
+  epilogue.rowBlock = getRowBlock(op);
   if (op.getPreactOut()) {
     epilogue.storedBits += bitsOf(op.getPreactOut().getType());
     addStaged(epilogue, bitsOf(op.getPreactOut().getType()));

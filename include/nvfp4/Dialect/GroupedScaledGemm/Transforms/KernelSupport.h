@@ -46,9 +46,17 @@ inline constexpr llvm::StringLiteral kOperationsOfKernels =
 /// operands that are on the device already.
 std::string explainNoDeviceCode(mlir::Operation *op);
 
-/// Kernels do not quantise the result of `op`: its blocks cross the rows or the
-/// tiles of threads, or its scales lie as no kernel stores them.
-bool needsSeparateQuantization(MatmulOp op);
+/// Why kernels do not quantise the result of `op`: its blocks cross the rows or
+/// the tiles of threads, or its scales lie as no kernel stores them. Empty if
+/// they do, or if it is not quantised.
+std::string explainSeparateResult(MatmulOp op);
+
+/// Why kernels do not make `copy` of the result of `op`; empty if they do.
+std::string explainSeparateCopy(MatmulOp op, const ProductCopy &copy);
+
+/// The rows that a tile begins at a multiple of within its group: those of the
+/// largest block of a copy of `op` that lies along rows; 1 without.
+int64_t getRowBlock(MatmulOp op);
 
 /// Gate layouts in runs of powers of two, for messages: `1, 2, 4 or 8`.
 std::string listGateRuns(int64_t least, int64_t most);

@@ -401,13 +401,22 @@ def SplitListPass : Pass<"gsg-split-list"> {
 
 def SeparateQuantizationPass : Pass<"gsg-separate-quantization"> {
   let summary = "make a quantisation that no kernel does an operation";
+  let options = [Option<"explain", "explain", "bool", /*default=*/"false",
+                        "say in a remark what becomes an operation, and why">];
   let description = [{
     Accepts any IR. Afterwards no `matmul` in storage form on memrefs has a
     result that is quantised by squares (`two_d`), has blocks along rows or
     scales in `blocked_8x4`, or starts `compact`. Such a product writes f32 into
-    memory that is freed after it, 4 bytes for each element, and a `quantize` on
-    the host follows. With `tail = zero` values and scales are zeroed first.
-    No result changes.
+    memory that is freed after it, 4 bytes for each element, and a `quantize`
+    follows. With `tail = zero` values and scales are zeroed first. No result
+    changes.
+
+    Kernels quantise rows, as the result of the product, and transposed K-major
+    copies: blocks along rows, groups that begin with a block (`starts = whole`),
+    scales in `linear` or `blocked`. A copy of rows becomes the result where there
+    is none. All other copies become a `quantize` each, of `outs` where it has
+    the numbers, or of y in f32 together with the result. With `explain` a
+    remark says which, and why.
 
     Before:
 

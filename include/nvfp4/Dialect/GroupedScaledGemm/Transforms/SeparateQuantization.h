@@ -22,9 +22,13 @@ class RewriterBase;
 namespace nvfp4::gsg {
 
 /// Makes the quantisation of the result of `op`, which is in storage form on
-/// memrefs, a `quantize` after it, of y in f32 in memory that is freed after
-/// both. The rewriter stands before `op`.
-void separateQuantization(mlir::RewriterBase &rewriter, MatmulOp op);
+/// memrefs, and of its copies a `quantize` each after it: of the result, or of
+/// y in f32 in memory that is freed after them. `keeps` says which copies stay
+/// with a product whose result is not quantised. The rewriter stands before
+/// `op`.
+void separateQuantization(
+    mlir::RewriterBase &rewriter, MatmulOp op,
+    llvm::function_ref<bool(const ProductCopy &)> keeps = nullptr);
 
 } // namespace nvfp4::gsg
 
