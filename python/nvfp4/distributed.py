@@ -247,10 +247,11 @@ class MoE(torch.nn.Module):
             self._check(x, topk_ids, topk_weights, shared_weights)
             self._exchange.check(*topk_ids.shape)
         except ArgumentError as error:
-            # The others learn of it where they wait for this rank.
+            # The others learn of it where they wait for this rank. Its message is one of torch.topk's numbers, whose kernels
+            # there are already: the others do not wait for a compiler.
             refusal = error
             x, topk_ids = (torch.empty((0, each), dtype=dtype, device=self.device) for each, dtype in
-                           ((self.hidden, torch.bfloat16), (self.top_k or 1, torch.int32)))
+                           ((self.hidden, torch.bfloat16), (self.top_k or 1, torch.int64)))
             topk_weights = torch.empty(topk_ids.shape, device=self.device)
         factors = topk_weights.float().contiguous()
         message = Message([x.contiguous()] if self._is_fused and not self._sent.is_plain else self._sent.pack(x), topk_ids,
