@@ -20,15 +20,6 @@ def target():
     return "sm_100a"
 
 
-@pytest.fixture(autouse=True)
-def has_kernel(request):
-    """target_c7: rows of f16 stand beside NVFP4 weights only."""
-    values = getattr(request.node, "callspec", None)
-    values = values.params if values else {}
-    if values.get("rows") == "f16" and values.get("fmt", "nvfp4") != "nvfp4":
-        pytest.skip("f16 does not hold these weights")
-
-
 def check_tile(rng, groups, n, k, attrs, fmt="nvfp4", rows="bf16", out="f32"):
     product, _ = plain_product(rng, groups, n, k, fmt, rows)
     text = plain_text("f", groups, fmt, rows, out, alpha="f32", attrs=attrs)
@@ -86,6 +77,42 @@ def test_scales_of_the_whole_range(rng, fmt, exponents):
         _, operands = product.arguments()
         got = compile_kernels("sm_100a", text).f(*operands, product.destination("f32"))
         assert_equal(got, expected_result(product, "f32"), exponent)
+
+
+@pytest.mark.parametrize("fmt", ["mxfp4", "nvfp4_e8m0", "mxfp8_e4m3", "mxfp8_e5m2"])
+@pytest.mark.parametrize("exponent", [20, 127, 220])
+def test_every_bit_of_f16_rows(rng, fmt, exponent):
+    """Beside scales that f16 does not hold; all bits of the rows count."""
+    data = rng.integers(-2047, 2048, (37, 160)).astype(np.float16)
+    data[0, :3] = 2.0**-24, 65504, -(2.0**-14)
+    rhs = random_scaled(rng, (136, 160), fmt)
+    rhs.scales[:] = exponent
+    rhs.codes[:, :3] = 0
+    rhs.codes[5, 0] = rhs.codes[6, 1] = rhs.codes[7, 2] = rhs.codes[9, 9]
+    rhs.codes[5:8, 3:] = 0
+    product = Product(dense(37), Plain(data), rhs)
+    for attrs in (None, {**rows_on_n(64, split_k=2), "determinism": "relaxed"}, rows_on_n(256)):
+        text = matmul_text("f", "<dense>", "tensor<?x?xf16>", scaled_type(fmt), "tensor<?x?xf32>", attrs=attrs)
+        _, operands = product.arguments()
+        got = compile_kernels("sm_100a", text).f(*operands, product.destination("f32"))
+        assert_equal(got, expected_result(product, "f32"), attrs)
+
+
+@pytest.mark.parametrize("fmt", ["mxfp4", "mxfp8_e5m2"])
+def test_numbers_of_f16_within_the_bound(rng, fmt):
+    data = rng.standard_normal((17, 1024)).astype(np.float16)
+    data[3, 5], data[4, 7] = np.inf, np.nan
+    rhs = random_scaled(rng, (65, 1024), fmt, lattice=False)
+    rhs.codes[:, 5] = rhs.codes[0, 0] = 2
+    rhs.codes[np.isinf(rhs.fmt.values[rhs.codes]) | np.isnan(rhs.fmt.values[rhs.codes])] = 0
+    text = matmul_text("f", "<dense>", "tensor<?x?xf16>", scaled_type(fmt), "tensor<?x?xf32>")
+    product = Product(dense(17), Plain(data), rhs)
+    _, operands = product.arguments()
+    got = compile_kernels("sm_100a", text).f(*operands, product.destination("f32"))
+    assert np.all(got[3] == np.inf) and np.all(np.isnan(got[4]))
+    (_, acc, magnitude), = Product(dense(17), Plain(np.where(np.isfinite(data), data, 0)), rhs).accumulators()
+    owned = np.delete(np.arange(17), [3, 4])
+    assert_within(got[owned], acc[owned], random_bound(acc, magnitude, 1024, 1)[owned], "f32")
 
 
 def test_too_large_for_bf16(rng):

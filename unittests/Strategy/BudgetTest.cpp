@@ -254,4 +254,23 @@ TEST(UnscaledRows, HaveCodesAndDecodedWeights) {
   EXPECT_EQ(plan(256).scaleStages, 2);
 }
 
+// Beside weights that f16 does not hold, rows are multiplied as two of bf16,
+// one part of a stage after the other.
+TEST(UnscaledRows, OfF16AreSplitBesideUE8M0) {
+  Problem problem = makeProblem(BlockFormat::NVFP4, BlockFormat::NVFP4);
+  problem.unscaledRows = problem.f16Rows = problem.forKernels = true;
+  Tile tile = {.m = 128, .n = 64, .k = 128, .stages = 2, .swapAB = true};
+  EXPECT_FALSE(splitsRows(problem));
+  int64_t whole = planSharedMemory(tile, problem).otherBytes;
+  problem.rhs = BlockFormat::MXFP4;
+  EXPECT_TRUE(splitsRows(problem));
+  EXPECT_EQ(planSharedMemory(tile, problem).otherBytes, whole + 64 * 256);
+  EXPECT_EQ(complete({.m = 128, .n = 256, .k = 128, .swapAB = true}, problem,
+                     kMachine)
+                .stages,
+            1);
+  problem.f16Rows = false;
+  EXPECT_FALSE(splitsRows(problem));
+}
+
 } // namespace

@@ -34,10 +34,6 @@ struct KernelFeatures {
   /// Scales are read in the linear layout, and the launch packs weights; else
   /// scales are in tiles of 128 x 4 (blocked).
   bool linearScales;
-  /// Rows of f16 may stand beside weights with UE8M0 scales, which need not
-  /// lie in the range of f16. All kernels take rows of f16 beside NVFP4 weights
-  /// and of bf16 beside any.
-  bool f16BesideUE8M0;
   /// Weights may be packed by relayout_weights.
   bool packedWeights;
   /// The longest run of gate or up columns whose pairs meet in one thread.

@@ -43,6 +43,11 @@ int64_t strategy::scaleAtoms(int64_t rows) {
   return ceilDiv(lastStart + rows, kAtomRows);
 }
 
+bool strategy::splitsRows(const Problem &problem) {
+  return problem.unscaledRows && problem.f16Rows &&
+         problem.rhs != format::BlockFormat::NVFP4;
+}
+
 StageBytes strategy::stageBytes(const Tile &tile, const Problem &problem) {
   int64_t atomBytes = kAtoms(tile, problem) * kAtomBytes;
   // Codes of weights, and rows as they are multiplied.
@@ -80,7 +85,7 @@ SharedMemoryPlan strategy::planSharedMemory(const Tile &tile,
   return {.stages = tile.stages,
           .stageBytes = stageBytes(tile, problem).getTotal(),
           .epilogueBytes = epilogue,
-          .otherBytes = 2048};
+          .otherBytes = 2048 + (splitsRows(problem) ? 2 * tile.n * tile.k : 0)};
 }
 
 int64_t strategy::stagesThatFit(int64_t capacity, int64_t stageBytes,

@@ -191,6 +191,8 @@ static TileCost costOfTile(const Tile &tile, int64_t k, const Problem &problem,
       getFillRate(tile, machine) / double(machine.sms) / machine.clock;
   double fill = cost.stageBytes / fillRate;
   int64_t steps = ceilDiv(ceilDiv(k, tile.k), tile.splitK);
+  if (splitsRows(problem))
+    steps *= 2;
   double loop = double(steps) * std::max({product, fill, decode});
   Limit loopLimit = decode > std::max(product, fill) ? Limit::Decode
                     : product > fill                 ? Limit::Product

@@ -17,7 +17,6 @@ using namespace nvfp4::strategy;
 
 const KernelFeatures &Tcgen05Target::getFeatures() const {
   static constexpr KernelFeatures features = {.linearScales = false,
-                                              .f16BesideUE8M0 = false,
                                               .packedWeights = false,
                                               .longestGateRun = 64,
                                               .outerGate = true,

@@ -17,7 +17,6 @@ using namespace nvfp4::strategy;
 
 const KernelFeatures &WgmmaTarget::getFeatures() const {
   static constexpr KernelFeatures features = {.linearScales = true,
-                                              .f16BesideUE8M0 = true,
                                               .packedWeights = true,
                                               .longestGateRun = 32,
                                               .outerGate = false,

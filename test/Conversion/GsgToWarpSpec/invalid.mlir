@@ -57,15 +57,6 @@ func.func @tile_of_a_list(%a: !a, %b: !b, %c: tensor<16x32xf32>, %d: tensor<16x3
 
 // -----
 
-!b = !grouped_scaled_gemm.scaled<32x64, mxfp8_e4m3>
-func.func @half_rows(%a: tensor<16x64xf16>, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
-  // expected-error@+1 {{kernels for sm_100a do not support rows of f16 beside weights with UE8M0 scales, whose range f16 does not have; use rows of bf16, NVFP4 weights, or target sm_90a or cpu}}
-  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : tensor<16x64xf16>) rhs(%b : !b) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
-  return %d : tensor<16x32xf32>
-}
-
-// -----
-
 !b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
 func.func @pair_of_rows(%a: tensor<16x64xbf16>, %b: !b, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
   // expected-error@+1 {{kernels for sm_100a do not support the strategy <m = 256, n = 128, k = 128, ctas = 2, swap_ab = true>: expected ctas = 1 beside rows without scales, for which there are kernels, but got 2; the nearest one is <m = 128, n = 128, k = 128, stages = 5, accumulator_stages = 2, scale_stages = 2, epilogue_n = 32, swap_ab = true>}}

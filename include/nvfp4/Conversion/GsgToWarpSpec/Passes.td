@@ -108,7 +108,7 @@ def ConvertGsgToWarpSpecPass
     memory. With `ctas = 2` the kernel is one of pairs. A `matmul_list` is one
     kernel, which reads extents and tensor maps of its problems from a table.
     Beside rows without scales the tile has `swap_ab`.
-    What kernels cannot do (rows of f16 beside UE8M0 scales, clusters, what
+    What kernels cannot do (clusters, what
     `gsg-separate-quantization` takes out of them, `math` in epilogue regions) is
     an error that names the nearest form that
     they can.

@@ -28,6 +28,10 @@ namespace nvfp4::strategy {
 /// these count.
 int64_t scaleAtoms(int64_t rows);
 
+/// True if rows of f16 are multiplied as two bf16 each, as f16 does not hold
+/// weights with UE8M0 scales.
+bool splitsRows(const Problem &problem);
+
 /// Bytes of one pipeline stage in the shared memory of one CTA. A and B are the
 /// operands of the instruction: with `swapAB` A holds weights.
 struct StageBytes {
@@ -58,7 +62,8 @@ struct SharedMemoryPlan {
   /// Two buffers through which `epilogueN` columns of results pass; with
   /// `swapAB` one, in which up to 32 rows of f32 are turned.
   int64_t epilogueBytes;
-  /// Barriers, the tensor memory address, alignment of the base to 1024.
+  /// Barriers, the tensor memory address, alignment of the base to 1024; and
+  /// the part of a stage of split rows that is multiplied.
   int64_t otherBytes;
   int64_t getTotal() const {
     return stages * stageBytes + epilogueBytes + otherBytes;

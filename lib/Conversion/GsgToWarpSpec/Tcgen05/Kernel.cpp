@@ -98,10 +98,19 @@ static void allocateDecodedInput(const KernelContext &c, const Plan &plan,
       c, {plan.stages, plan.getMStageAtoms(), kScaleAtomBytes}, i8, 0);
   Value decoded = allocateColumns(c, plan.scaleBuffers,
                                   plan.getDecodedColumns(), c.b.getI32Type());
-  buffers.codes =
-      makePipeline(c, {codes, atoms}, plan.stages, Agent::Tma, Agent::Threads);
-  buffers.input =
-      makePipeline(c, tile, plan.stages, Agent::Tma, Agent::TensorCore);
+  if (plan.splits) {
+    Value part = allocateShared(
+        c, {1, plan.getRowBlocks(), plan.n, Plan::kBlockValues},
+        plan.getMultiplicand(), static_cast<unsigned>(rows.rowBytes));
+    buffers.codes = makePipeline(c, {codes, atoms, tile}, plan.stages,
+                                 Agent::Tma, Agent::Threads);
+    buffers.input = makePipeline(c, part, 1, Agent::Threads, Agent::TensorCore);
+  } else {
+    buffers.codes = makePipeline(c, {codes, atoms}, plan.stages, Agent::Tma,
+                                 Agent::Threads);
+    buffers.input =
+        makePipeline(c, tile, plan.stages, Agent::Tma, Agent::TensorCore);
+  }
   buffers.decoded = makePipeline(c, decoded, plan.scaleBuffers, Agent::Threads,
                                  Agent::TensorCore);
 }

@@ -26,7 +26,8 @@ struct Buffers {
   mlir::Value input, accumulators, sharedColumns, scaleColumns, mScales,
       nScales, transposed, staging;
   /// Beside unscaled rows: `input` has the rows alone, `codes` has weights with
-  /// their scales, and `decoded` what the tensor core multiplies.
+  /// their scales, and `decoded` what the tensor core multiplies. Rows that are
+  /// split come with the codes, and threads fill `input`.
   mlir::Value codes, decoded;
 };
 

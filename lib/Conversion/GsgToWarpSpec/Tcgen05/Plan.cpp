@@ -45,6 +45,8 @@ static void chooseDecoding(Plan &plan) {
   plan.scaleAtoms = plan.k / weights.getBlockSize() / 4;
   plan.a.element =
       cast<MemRefType>(plan.a.operand.data.getType()).getElementType();
+  plan.splits =
+      plan.a.element.isF16() && plan.code != warpspec::WeightCode::E2M1_UE4M3;
   // Codes of FP8 are bytes, too.
   plan.b.element = IntegerType::get(weights.getContext(), 8);
   plan.b.rowBytes = weights.isFP4() ? plan.k / 2 : plan.k;
@@ -131,8 +133,6 @@ static std::string makePlan(Plan &plan, MatmulOp op,
 FailureOr<Plan> Plan::get(MatmulOp op, const strategy::Tcgen05Target &target) {
   if (std::string what = explainCodedWeights(op, &target); !what.empty())
     return op.emitOpError(what);
-  if (failed(requireSupportedRows(op, target)))
-    return failure();
   Plan plan;
   if (std::string what = makePlan(plan, op, target); !what.empty())
     return refuseKernel(op, target, what);

@@ -55,6 +55,10 @@ struct Plan {
   /// The rows have no scales: threads decode weights to the rows' element, and
   /// `scaleBuffers` is how many buffers of decoded weights there are.
   bool decodes = false;
+  /// Rows of f16 beside weights that f16 does not hold: threads split each
+  /// number into two bf16. K is gone through twice, first with the lower parts,
+  /// whose sums are so small that what they lose by rounding does not count.
+  bool splits = false;
   warpspec::WeightCode code = warpspec::WeightCode::E2M1_UE4M3;
 
   /// Scales of a row in a stage, in atoms of 4.
@@ -84,6 +88,10 @@ struct Plan {
   /// Columns of tensor memory of a stage of decoded weights, two values in
   /// each.
   int64_t getDecodedColumns() const { return k / 2; }
+  /// What decoded weights and rows are multiplied as.
+  mlir::Type getMultiplicand() const {
+    return splits ? mlir::BFloat16Type::get(a.element.getContext()) : a.element;
+  }
   /// What lies on M and on N of the instruction.
   const OperandPlan &getMOperand() const { return swap ? b : a; }
   const OperandPlan &getNOperand() const { return swap ? a : b; }

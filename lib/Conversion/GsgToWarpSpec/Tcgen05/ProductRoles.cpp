@@ -73,6 +73,17 @@ static Value getSteps(const Kernel &k, const TileState &tile) {
              : getPartSteps(k, tile, tile.extents.steps).second;
 }
 
+/// Rounds of the loop along K through so many stages.
+static Value getRounds(const Kernel &k, Value steps) {
+  return k.plan.splits ? k.mul(steps, 2) : steps;
+}
+
+/// Whether round `round` is one of the second time through K, of upper parts.
+static Value isSecondTime(const Kernel &k, Value round, Value steps) {
+  return arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::sge, round,
+                               steps);
+}
+
 void tcgen05::buildLoadRole(const Kernel &kernel) {
   OpBuilder &b = kernel.b;
   Location loc = kernel.loc;
@@ -107,6 +118,10 @@ void tcgen05::buildLoadRole(const Kernel &kernel) {
     if (plan.decodes) {
       // Codes first: decoding them takes longest.
       auto fillStage = [&](Value k, AcquireOp codes) {
+        if (plan.splits)
+          k = arith::SelectOp::create(b, loc,
+                                      isSecondTime(kernel, k, place.steps),
+                                      kernel.sub(k, place.steps), k);
         if (place.step)
           k = add(place.step, k);
         auto load = [&](Value map, ArrayRef<Value> at, AcquireOp fill,
@@ -118,12 +133,15 @@ void tcgen05::buildLoadRole(const Kernel &kernel) {
         load(bMap, {weightRow, mul(k, plan.b.rowBytes)}, codes, 0, weightHint);
         load(bScaleMap, {mul(k, plan.scaleAtoms), columnAtom, zero}, codes, 1,
              weightHint);
+        SmallVector<Value> at{mul(k, plan.getRowBlocks()), row, zero};
+        if (plan.splits)
+          return load(aMap, at, codes, 2, rowHint);
         auto rows = open<AcquireOp>(kernel, kernel.buffers.input);
-        load(aMap, {mul(k, plan.getRowBlocks()), row, zero}, rows, 0, rowHint);
+        load(aMap, at, rows, 0, rowHint);
         CommitOp::create(b, loc, rows.getToken());
       };
-      fillStages(kernel, kernel.buffers.codes, kernel.i32(0), place.steps,
-                 fillStage);
+      fillStages(kernel, kernel.buffers.codes, kernel.i32(0),
+                 getRounds(kernel, place.steps), fillStage);
       return;
     }
     unsigned rowSlot = plan.swap, columnSlot = !plan.swap;
@@ -225,7 +243,8 @@ void tcgen05::buildMmaRole(const Kernel &kernel) {
       acc = TmemJoinOp::create(b, loc, type, acc, shared.getSlot()[0]);
     }
     Value zero = i32(0), one = i32(1);
-    auto loop = scf::ForOp::create(b, loc, zero, getSteps(kernel, tile), one);
+    auto loop = scf::ForOp::create(
+        b, loc, zero, getRounds(kernel, getSteps(kernel, tile)), one);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
@@ -242,6 +261,49 @@ void tcgen05::buildMmaRole(const Kernel &kernel) {
     if (shared)
       CommitOp::create(b, loc, shared.getToken());
   });
+}
+
+/// Fills `input` with the upper or lower parts of the rows of a stage: the
+/// number in bf16, or what that leaves of it, which bf16 holds.
+static void splitRows(const Kernel &kernel, WaitOp stage, Value thread,
+                      Value isUpper) {
+  OpBuilder &b = kernel.b;
+  Location loc = kernel.loc;
+  const Plan &plan = kernel.plan;
+  auto fill = open<AcquireOp>(kernel, kernel.buffers.input);
+  // Threads take 16 bytes each, one row of a K block after the other.
+  constexpr int64_t values = 8, inRow = Plan::kBlockValues / values;
+  int64_t count = plan.getRowBlocks() * plan.n * inRow;
+  auto loop = scf::ForOp::create(b, loc, thread, kernel.i32(count),
+                                 kernel.i32(32 * kDecodeWarps));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value i = loop.getInductionVar();
+    Value line = kernel.div(i, inRow), block = kernel.div(line, plan.n);
+    SmallVector<Value> at{
+        block, kernel.sub(line, kernel.mul(block, plan.n)),
+        kernel.mul(kernel.sub(i, kernel.mul(line, inRow)), values)};
+    auto vector = [&](Type element) {
+      return VectorType::get({values}, element);
+    };
+    Type f32 = b.getF32Type(), bf16 = plan.getMultiplicand();
+    Value loaded = SmemLoadOp::create(b, loc, vector(plan.a.element),
+                                      stage.getSlot()[2], at);
+    Value x = arith::ExtFOp::create(b, loc, vector(f32), loaded);
+    Value upper = arith::TruncFOp::create(b, loc, vector(bf16), x);
+    Value lower = arith::SubFOp::create(
+        b, loc, x, arith::ExtFOp::create(b, loc, vector(f32), upper));
+    // Infinity is its upper part alone.
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(vector(bf16)));
+    Value isWhole =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, lower, lower);
+    lower = arith::TruncFOp::create(b, loc, vector(bf16), lower);
+    lower = arith::SelectOp::create(b, loc, isWhole, lower, zero);
+    Value part = arith::SelectOp::create(b, loc, isUpper, upper, lower);
+    SmemStoreOp::create(b, loc, part, fill.getSlot()[0], at);
+  }
+  CommitOp::create(b, loc, fill.getToken());
 }
 
 void tcgen05::buildDecodeRole(const Kernel &kernel) {
@@ -269,8 +331,9 @@ void tcgen05::buildDecodeRole(const Kernel &kernel) {
                                  MemRefLayoutAttrInterface(),
                                  TmemAttr::get(b.getContext()));
   kernel.forEachTile(/*isEpilogue=*/false, [&](const TileState &tile) {
+    Value steps = getSteps(kernel, tile);
     auto loop =
-        scf::ForOp::create(b, loc, i32(0), getSteps(kernel, tile), i32(1));
+        scf::ForOp::create(b, loc, i32(0), getRounds(kernel, steps), i32(1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     auto stage = open<WaitOp>(kernel, kernel.buffers.codes);
@@ -280,10 +343,13 @@ void tcgen05::buildDecodeRole(const Kernel &kernel) {
     Value factors =
         SmemLoadOp::create(b, loc, VectorType::get({scales}, i8),
                            stage.getSlot()[1], ValueRange{atom, inAtom});
+    if (plan.splits)
+      splitRows(kernel, stage, thread,
+                isSecondTime(kernel, loop.getInductionVar(), steps));
     ReleaseOp::create(b, loc, stage.getToken());
     Value words = DecodeCodesOp::create(
         b, loc, VectorType::get({columns}, b.getI32Type()), codes, factors,
-        plan.code, plan.a.element);
+        plan.code, plan.getMultiplicand());
     auto fill = open<AcquireOp>(kernel, kernel.buffers.decoded);
     Value own = TmemSliceOp::create(b, loc, decoded, fill.getSlot()[0],
                                     kernel.mul(part, columns));

@@ -132,8 +132,6 @@ FailureOr<StrategyAttr> SelectStrategy::select(const Request &request) {
 LogicalResult SelectStrategy::verify(Operation *op,
                                      const KernelTarget &target) {
   auto matmul = dyn_cast<MatmulOp>(op);
-  if (matmul && failed(requireSupportedRows(matmul, target)))
-    return failure();
   if (!kernels)
     return success();
   // target_c10: there is a kernel for what the op asks for, whatever the tile.

@@ -15,7 +15,6 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
-#include "nvfp4/KernelTarget/Alternatives.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -136,25 +135,6 @@ strategy::Problem gsg::forKernels(strategy::Problem problem) {
   return problem;
 }
 
-LogicalResult gsg::requireSupportedRows(MatmulOp op,
-                                        const KernelTarget &target) {
-  // target_c7
-  if (op.getLhsType() || target.getFeatures().f16BesideUE8M0 ||
-      !getElementTypeOrSelf(op.getLhs()[0].getType()).isF16() ||
-      op.getRhsType().getFormat() == BlockFormat::NVFP4)
-    return success();
-  std::vector<std::string> others =
-      strategy::getTargetNames([](const KernelTarget &each) {
-        return each.getFeatures().f16BesideUE8M0;
-      });
-  others.push_back("cpu");
-  return refuseKernel(
-      op, target,
-      "rows of f16 beside weights with UE8M0 scales, whose range f16 does not "
-      "have; use rows of bf16, NVFP4 weights, or target " +
-          strategy::joinAlternatives(others));
-}
-
 strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
                                 const AssumedExtents &assumed) {
   strategy::Problem problem;
@@ -162,6 +142,8 @@ strategy::Problem gsg::describe(MatmulOp op, int64_t expectedRows,
   if (lhs)
     problem.lhs = toFormat(lhs.getFormat());
   problem.unscaledRows = !lhs;
+  problem.f16Rows =
+      !lhs && getElementTypeOrSelf(op.getLhs()[0].getType()).isF16();
   problem.rhs = toFormat(rhs.getFormat());
   problem.epilogue = describeEpilogue(op);
   problem.anyK = ShapedType::isDynamic(op.getK());

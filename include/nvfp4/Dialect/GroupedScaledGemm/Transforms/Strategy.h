@@ -48,11 +48,6 @@ std::string explainIllegalTile(const strategy::Tile &tile,
 /// `isSwapped`, where the four warps share the 64 pairs of a row.
 int64_t getResultColumns(MatmulOp op, bool isSwapped = false);
 
-/// Success if kernels for `target` multiply the rows of `op` by its weights
-/// (target_c7); else failure after a diagnostic.
-mlir::LogicalResult requireSupportedRows(MatmulOp op,
-                                         const strategy::KernelTarget &target);
-
 /// The product of a verified op, in value or in storage form, whose weights
 /// have scales; where rows have none, the format of rows says nothing.
 /// `expectedRows` (0: none) is the number of rows of all groups where the op
