@@ -22,9 +22,8 @@ template <typename T> using Opt = cl::opt<T, true>;
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  // LLVM's library registers options of its own, some under our names.
+  // LLVM registers options under our names; the reset forgets the category too.
   cl::ResetCommandLineParser();
-  // The reset forgets the general category, and with it what --help lists.
   cl::OptionCategory category("Options");
   nvfp4::tools::CompileOptions compile;
   compile.report = [](const std::string &message) {

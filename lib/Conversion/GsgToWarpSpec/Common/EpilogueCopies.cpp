@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The lanes of a warp have neighbouring rows, and each the same columns. They
-// exchange squares of a block by a block, after which a lane has a block of rows
-// of one column and quantises it as it does a block of its row. Tiles begin at
-// multiples of a block within their group, so no block is of two warps.
+// exchange squares of a block by a block, after which a lane has a block of
+// rows of one column and quantises it as it does a block of its row. Tiles
+// begin at multiples of a block within their group, so no block is of two
+// warps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +56,8 @@ Value Epilogue::transposeLanes(Value x, Value lane) {
         continue;
       // The upper lane gives its lower element and gets the other's upper one.
       Value &low = elements[i], &high = elements[i + distance];
-      Value got = shuffleLanes(choose(low, high), i32(distance), /*isXor=*/true);
+      Value got =
+          shuffleLanes(choose(low, high), i32(distance), /*isXor=*/true);
       Value newLow = choose(got, low);
       high = choose(high, got);
       low = newLow;
@@ -75,8 +77,7 @@ void Epilogue::storeBlock(const CopyParameters &copy, Value bytes, Value at,
   int64_t alignment = std::min<int64_t>(16, length);
   Value rest =
       arith::AndIOp::create(b, loc, stride, i32(alignment - 1)).getResult();
-  Value isWhole =
-      compare(arith::CmpIPredicate::sge, count, length * perByte);
+  Value isWhole = compare(arith::CmpIPredicate::sge, count, length * perByte);
   Value isAligned = arith::AndIOp::create(
       b, loc, isWhole, compare(arith::CmpIPredicate::eq, rest, 0));
   buildIf(isAligned, {}, [&]() -> Values {
@@ -93,8 +94,7 @@ void Epilogue::storeBlock(const CopyParameters &copy, Value bytes, Value at,
     Value isOdd;
     if (perByte == 2)
       isOdd = arith::AndIOp::create(
-          b, loc,
-          compare(arith::CmpIPredicate::slt, count, length * perByte),
+          b, loc, compare(arith::CmpIPredicate::slt, count, length * perByte),
           compare(arith::CmpIPredicate::ne,
                   arith::AndIOp::create(b, loc, count, i32(1)), 0));
     auto loadLast = [&](int64_t mask) -> Value {

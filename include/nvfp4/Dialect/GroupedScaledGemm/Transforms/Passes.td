@@ -255,22 +255,20 @@ def ExpandEpiloguePass : Pass<"gsg-expand-epilogue"> {
 def FuseLaunchesPass : Pass<"gsg-fuse-launches"> {
   let summary = "make one launch of operations beside products where it pays";
   let description = [{
-    Accepts memrefs, which will be on a device. `route`, the `sort_tokens` that reads its
-    experts, and the `permute` that reads their order become `one_launch`
-    where that is predicted to be faster than a launch of each
-    (`nvfp4/KernelTarget/LaunchCosts.h`). Every block of that kernel routes and
-    sorts all tokens, so it is for few of them: without a known number of tokens
-    the host chooses when it runs, by the extent of the logits.
+    Accepts memrefs, which will be on a device. `route`, the `sort_tokens` that
+    reads its experts, and the `permute` that reads their order become `one_launch`
+    where that is predicted to be faster (`nvfp4/KernelTarget/LaunchCosts.h`). Every
+    block of that kernel routes and sorts all tokens, so it is for few of them:
+    without a known number the host chooses by the extent of the logits, between
+    `one_launch` and the operations, in the branches of an `scf.if`.
 
     A `permute` and the `quantize` that alone reads its rows become `one_launch` as
     well. From the number of tokens on where that is predicted to be faster, each
     token is quantised once, and the launch moves what that made.
 
-    They stay apart, or `permute` does, if what stands between them, or another
-    of them, may read or write their memory. Results have the same bits. With
-    `explain` remarks have the choice, the predicted times and what kept others out.
-
-    After: `scf.if` with `one_launch` in one branch and the operations in the other.
+    They stay apart, or `permute` does, if what stands between them, or another of
+    them, may read or write their memory. Results have the same bits. With `explain`
+    remarks have the choice, the predicted times and what kept others out.
   }];
   let options = [Option<"explain", "explain", "bool", "false", "say what is one launch and why">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
@@ -280,9 +278,8 @@ def SeparateRowsPass : Pass<"gsg-separate-rows"> {
   let summary = "give rows that are only quantised memory of their own";
   let description = [{
     Accepts tensors. The `tensor.empty` that a `permute` writes becomes
-    `bufferization.alloc_tensor` if a `quantize` is the only use of its rows. The
-    rows then share no memory with later tensors, so gsg-fuse-launches sees that
-    nothing else reads them.
+    `bufferization.alloc_tensor` if a `quantize` is the only use of its rows, which
+    then share no memory with later tensors: gsg-fuse-launches sees who reads them.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
@@ -347,8 +344,7 @@ def LayOutWeightsPass : Pass<"gsg-lay-out-weights", "::mlir::ModuleOp"> {
            "keep only the functions that lay out">,
     Option<"withoutFunctions", "without-functions", "bool", /*default=*/"false",
            "leave out the functions that lay out">];
-  let dependentDialects = ["::mlir::func::FuncDialect",
-                           "::nvfp4::gsg::GroupedScaledGemmDialect"];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::nvfp4::gsg::GroupedScaledGemmDialect"];
 }
 
 def SplitListPass : Pass<"gsg-split-list"> {
@@ -395,8 +391,7 @@ def SplitListPass : Pass<"gsg-split-list"> {
   }];
   let options = [Option<"all", "all", "bool", /*default=*/"false",
                         "make products of every list in storage form">];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def SeparateQuantizationPass : Pass<"gsg-separate-quantization"> {
@@ -591,9 +586,7 @@ def VersionProductsPass : Pass<"gsg-version-products"> {
            "multiprocessors to choose for, 0 for those of the largest device">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "list the versions of each product">];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
 def OutlineRepeatedPass : Pass<"gsg-outline-repeated", "::mlir::ModuleOp"> {
@@ -769,8 +762,7 @@ def VerifyTargetPass : Pass<"gsg-verify-target"> {
     | `sm_100a` | Blackwell, through tcgen05 | both                           |
     | `sm_103a`, `sm_100f` | the same, of that family | both                  |
 
-    All refuse memrefs with a memory space: operands lie in memory of the host,
-    from which launches copy them.
+    All refuse memrefs with a memory space: operands lie in memory of the host.
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
