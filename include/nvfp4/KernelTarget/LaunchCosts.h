@@ -28,6 +28,7 @@ struct TokenMoves {
   double predictRoute(int64_t tokens) const;
   double predictSort(int64_t tokens) const;
   double predictPermute(int64_t tokens) const;
+  double predictCombine(int64_t tokens) const;
   /// route, sort_tokens and, if `movesRows` is true, permute one after the
   /// other, each of which starts while the one before it ends.
   double predictApart(int64_t tokens, bool movesRows) const;
@@ -51,6 +52,8 @@ struct QuantizedMoves {
   double predictOneLaunch(int64_t tokens) const;
   /// `quantize` of the tokens, and a kernel that moves what it made.
   double predictOncePerToken(int64_t tokens) const;
+  /// Rows of the tokens themselves.
+  double predictQuantize(int64_t tokens) const;
 };
 
 } // namespace nvfp4::strategy

@@ -18,8 +18,12 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <functional>
 
 namespace nvfp4::gsg {
 #define GEN_PASS_DEF_FUSELAUNCHESPASS
@@ -126,6 +130,29 @@ static std::string findReasonApart(ArrayRef<Operation *> ops) {
       .str();
 }
 
+/// Extents of models where only the launch knows them.
+static constexpr int64_t kGuessedColumns = 4096, kGuessedSlots = 4;
+
+static int64_t getDim(Value memref, int64_t d) {
+  return cast<MemRefType>(memref.getType()).getDimSize(d);
+}
+
+static int64_t getRowBytes(Value rows) {
+  auto type = cast<MemRefType>(rows.getType());
+  int64_t columns = type.isDynamicDim(1) ? kGuessedColumns : type.getDimSize(1);
+  return columns * type.getElementTypeBitWidth() / 8;
+}
+
+/// Rows of a token, if `tokenOfRow` is the order of a sort_tokens.
+static int64_t countSlotsOf(Value tokenOfRow) {
+  for (Operation *user : tokenOfRow.getUsers())
+    if (auto sort = dyn_cast<SortTokensOp>(user);
+        sort && sort.getTokenOfRowOut() == tokenOfRow &&
+        !ShapedType::isDynamic(getDim(sort.getExperts(), 1)))
+      return getDim(sort.getExperts(), 1);
+  return kGuessedSlots;
+}
+
 static bool hasNoGaps(Operation *op) {
   return llvm::all_of(op->getOperandTypes(), [](Type type) {
     auto memref = dyn_cast<MemRefType>(type);
@@ -142,7 +169,9 @@ struct RoutedChain {
   /// Why it is shorter than it could be.
   std::string reason = {};
 
-  static RoutedChain find(RouteOp route) {
+  /// Without a permute that shares its launch with another operation.
+  static RoutedChain find(RouteOp route,
+                          const llvm::SmallPtrSetImpl<Operation *> &shared) {
     RoutedChain chain{route};
     if (!explainNoDeviceCode(route).empty())
       return chain;
@@ -158,7 +187,7 @@ struct RoutedChain {
     }
     Value tokens = chain.sort.getTokenOfRowOut();
     auto permute = findReader<PermuteOp>(chain.sort, tokens, 1);
-    if (!permute)
+    if (!permute || shared.contains(permute))
       chain.reason = "no permute of its block reads the order";
     else if (!hasNoGaps(permute))
       chain.reason = "memory of permute has gaps";
@@ -168,7 +197,9 @@ struct RoutedChain {
   }
 
   SmallVector<Operation *> getOps() {
-    SmallVector<Operation *> ops{route, sort};
+    SmallVector<Operation *> ops{route};
+    if (sort)
+      ops.push_back(sort);
     if (permute)
       ops.push_back(permute);
     return ops;
@@ -178,16 +209,7 @@ struct RoutedChain {
   }
 
   strategy::TokenMoves getMoves() {
-    auto getDim = [](Value memref, int64_t d) {
-      return cast<MemRefType>(memref.getType()).getDimSize(d);
-    };
-    int64_t bytes = 0;
-    if (permute) {
-      auto type = cast<MemRefType>(permute.getOut().getType());
-      // Extents that only the launch knows: as long as a model's.
-      int64_t columns = type.isDynamicDim(1) ? 4096 : type.getDimSize(1);
-      bytes = columns * type.getElementTypeBitWidth() / 8;
-    }
+    int64_t bytes = permute ? getRowBytes(permute.getOut()) : 0;
     return {getDim(route.getLogits(), 1), getDim(route.getWeightsOut(), 1),
             bytes};
   }
@@ -264,25 +286,13 @@ struct QuantizedRows {
            hasNoGaps(permute);
   }
 
-  /// Rows of a token, if the order is that of a sort_tokens; else a guess.
-  int64_t countSlots() {
-    constexpr int64_t guess = 4;
-    Value order = permute.getTokenOfRow();
-    for (Operation *user : order.getUsers())
-      if (auto sort = dyn_cast<SortTokensOp>(user);
-          sort && sort.getTokenOfRowOut() == order) {
-        auto experts = cast<MemRefType>(sort.getExperts().getType());
-        return experts.isDynamicDim(1) ? guess : experts.getDimSize(1);
-      }
-    return guess;
-  }
-
   strategy::QuantizedMoves getMoves() {
     ScaledType type = quantize.getScaledResultType();
-    auto input = cast<MemRefType>(permute.getInput().getType());
-    int64_t columns = type.isDynamicDim(1) ? 4096 : type.getDimSize(1);
+    int64_t columns =
+        type.isDynamicDim(1) ? kGuessedColumns : type.getDimSize(1);
     int64_t codes = llvm::divideCeil(columns * type.getElementBits(), 8);
-    return {columns, countSlots(), columns * input.getElementTypeBitWidth() / 8,
+    return {columns, permute ? countSlotsOf(permute.getTokenOfRow()) : 1,
+            permute ? getRowBytes(permute.getInput()) : 0,
             codes + int64_t(llvm::divideCeil(columns, type.getBlockSize()))};
   }
 
@@ -345,10 +355,102 @@ struct QuantizedRows {
   }
 };
 
+/// The launches of a function beside its products, with their predicted times.
+class LaunchTable {
+public:
+  using Predict = std::function<double(int64_t tokens)>;
+
+  /// Of all operations in `function`, before any is fused.
+  explicit LaunchTable(FunctionOpInterface function) {
+    // What has its launch with an operation that comes later.
+    llvm::SmallPtrSet<Operation *, 8> shared;
+    function.walk([&](QuantizeOp op) {
+      if (QuantizedRows rows = QuantizedRows::find(op); rows.permute)
+        shared.insert(rows.permute);
+    });
+    function.walk([&](Operation *op) {
+      if (op->getNumResults() || shared.contains(op))
+        return;
+      if (auto route = dyn_cast<RouteOp>(op)) {
+        RoutedChain chain = RoutedChain::find(route, shared);
+        addRoute(chain);
+        for (Operation *other : chain.getOps())
+          shared.insert(other);
+      } else if (auto sort = dyn_cast<SortTokensOp>(op)) {
+        strategy::TokenMoves moves{getDim(sort.getEndsOut(), 0),
+                                   getDim(sort.getExperts(), 1), 0};
+        add("sort_tokens", [=](int64_t n) { return moves.predictSort(n); });
+      } else if (auto permute = dyn_cast<PermuteOp>(op)) {
+        strategy::TokenMoves moves{0, countSlotsOf(permute.getTokenOfRow()),
+                                   getRowBytes(permute.getOut())};
+        add("permute", [=](int64_t n) { return moves.predictPermute(n); });
+      } else if (auto combine = dyn_cast<CombineOp>(op)) {
+        strategy::TokenMoves moves{0, getDim(combine.getRowOfSlot(), 1),
+                                   getRowBytes(combine.getOut())};
+        add("combine", [=](int64_t n) { return moves.predictCombine(n); });
+      } else if (auto quantize = dyn_cast<QuantizeOp>(op)) {
+        addQuantize(QuantizedRows::find(quantize));
+      }
+    });
+  }
+
+  void print(FunctionOpInterface function) const {
+    if (lines.empty())
+      return;
+    std::string text = "launches beside products, in us by the model for 1, 64 "
+                       "and 1024 tokens:";
+    for (const auto &[name, predict] : lines)
+      text += llvm::formatv("\n{0}: {1:F1}, {2:F1}, {3:F1}", name, predict(1),
+                            predict(64), predict(1024))
+                  .str();
+    function->emitRemark() << text;
+  }
+
+private:
+  SmallVector<std::pair<std::string, Predict>> lines;
+
+  void add(std::string name, Predict predict) {
+    lines.emplace_back(std::move(name), std::move(predict));
+  }
+
+  void addRoute(RoutedChain chain) {
+    int64_t most = chain.sort ? chain.findMostTokens() : 0;
+    strategy::TokenMoves moves = chain.getMoves();
+    if (!chain.sort)
+      return add("route", [=](int64_t n) { return moves.predictRoute(n); });
+    std::string note =
+        most ? " (one launch up to " + std::to_string(most) + " tokens)"
+             : " (a launch of each)";
+    add(chain.getNames() + note, [=](int64_t n) {
+      RoutedChain own(chain);
+      return n <= most ? own.predictTogether(n) : own.predictApart(n);
+    });
+  }
+
+  void addQuantize(QuantizedRows rows) {
+    strategy::QuantizedMoves moves = rows.getMoves();
+    if (!rows.permute)
+      return add("quantize",
+                 [=](int64_t n) { return moves.predictQuantize(n); });
+    int64_t least = rows.findLeastTokens();
+    std::string note = least ? " (each token once from " +
+                                   std::to_string(least) + " tokens on)"
+                             : "";
+    add("permute and quantize" + note, [=](int64_t n) {
+      return least && n >= least ? moves.predictOncePerToken(n)
+                                 : moves.predictOneLaunch(n);
+    });
+  }
+};
+
 struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
   using FuseLaunchesPassBase::FuseLaunchesPassBase;
 
   void runOnOperation() override {
+    if (explain)
+      getOperation()->walk([](FunctionOpInterface function) {
+        LaunchTable(function).print(function);
+      });
     SmallVector<QuantizeOp> quantizers;
     getOperation()->walk([&](QuantizeOp op) {
       if (isa<MemRefType>(op.getInput().getType()) &&
@@ -430,7 +532,8 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
   }
 
   void fuseRoute(RouteOp route) {
-    RoutedChain chain = RoutedChain::find(route);
+    RoutedChain chain =
+        RoutedChain::find(route, llvm::SmallPtrSet<Operation *, 1>());
     if (!chain.sort) {
       if (explain && !chain.reason.empty())
         route.emitRemark("a launch of its own: ") << chain.reason;

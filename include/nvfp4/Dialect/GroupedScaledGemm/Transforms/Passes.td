@@ -267,8 +267,8 @@ def FuseLaunchesPass : Pass<"gsg-fuse-launches"> {
     token is quantised once, and the launch moves what that made.
 
     They stay apart, or `permute` does, if what stands between them, or another of
-    them, may read or write their memory. Results have the same bits. With `explain`
-    remarks have the choice, the predicted times and what kept others out.
+    them, may read or write their memory. Results have the same bits. `explain`
+    lists launches with predicted times, each choice and what kept others out.
   }];
   let options = [Option<"explain", "explain", "bool", "false", "say what is one launch and why">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
