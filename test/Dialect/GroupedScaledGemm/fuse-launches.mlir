@@ -25,7 +25,7 @@
 // CHECK-NEXT: sort_tokens
 // CHECK-NEXT: permute
 // EXPLAIN: remark: launches beside products, in us by the model for 1, 64 and 1024 tokens:
-// EXPLAIN-NEXT: route, sort_tokens and permute (one launch up to 128 tokens): 2.9, 3.8, 18.8
+// EXPLAIN-NEXT: route, sort_tokens and permute (one launch up to 71 tokens): 3.9, 6.8, 17.9
 func.func @all(%l: !l, %x: !x, %tokens: index, %rows: index) -> !x {
   %w = memref.alloc(%tokens) : !w
   %e = memref.alloc(%tokens) : !e
@@ -113,7 +113,7 @@ func.func @known_many(%l: memref<256x32xf32>) {
 // CHECK-NEXT: memref.alloc
 // CHECK-NEXT: permute
 // EXPLAIN: remark: launches beside products, in us by the model for 1, 64 and 1024 tokens:
-// EXPLAIN-NEXT: route and sort_tokens (one launch up to 128 tokens): 2.6, 3.0, 8.2
+// EXPLAIN-NEXT: route and sort_tokens (one launch up to 39 tokens): 3.7, 5.1, 7.8
 // EXPLAIN-NEXT: permute: 1.9, 1.9, 2.1
 func.func @barrier(%l: !l, %x: !x, %y: !x, %tokens: index, %rows: index) {
   %w = memref.alloc(%tokens) : !w

@@ -30,7 +30,7 @@ static LogicalResult verifyFlow(Operation &reader, Value read,
 
 int64_t OneLaunchOp::countWarps(RouteOp route, int64_t tokens) {
   int64_t experts = cast<ShapedType>(route.getLogits().getType()).getDimSize(1);
-  return std::clamp<int64_t>(tokens, 8, experts > 256 ? 16 : 32);
+  return std::clamp<int64_t>(tokens, 8, experts > 256 ? 8 : 32);
 }
 
 ScaledType OneLaunchOp::getTokensType() {
