@@ -22,6 +22,7 @@ import pytest
 from nvfp4_cases import *  # noqa: F403
 from nvfp4_kernels import compile_kernels, simulated, tile
 from nvfp4_module import FULL, Module, scratch
+from weight_only import plain_product
 
 pytestmark = simulated("sm_100a")
 
@@ -34,7 +35,7 @@ DROPPED = ["tcgen05.fence", "tcgen05.wait", "tcgen05.commit", "tcgen05.cp", "tcg
            "st.release", "bar.sync", "bar.warp.sync", "barrier.cluster", "cp.async.bulk.tensor",
            "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "st.shared", "st.global.v"]
 # (name, pattern of a line, values for the number of its first group).
-CHANGED = [("slots", r"setp\.eq\.b32 \s*%p\d+, %r\d+, (2);", lambda n: [n - 1, n + 1])]
+CHANGED = [("slots", r"setp\.eq\.b32 \s*%p\d+, %r\d+, ([23]);", lambda n: [n - 1, n + 1])]
 # Orders of accesses of global memory that mean less.
 WEAKENED = [("st.release", "st.relaxed"), ("ld.acquire", "ld.relaxed")]
 # Constants of instructions come by registers: instruction, operand, values.
@@ -42,7 +43,7 @@ CONSTANTS = [("columns", r"tcgen05\.alloc\S* \s*\[%rd\d+\], (%r\d+);", lambda n:
              ("bytes", r"mbarrier\.arrive\.expect_tx\S* \S+ \[%rd\d+\], (%r\d+);",
               lambda n: [n - 16, n + 16]),
              ("count", r"mbarrier\.init\S* \s*\[%rd\d+\], (%r\d+);", lambda n: [n + 1, n - 1]),
-             ("instruction", r"tcgen05\.mma\S* \[%r\d+\], %rd\d+, %rd\d+, (%r\d+),",
+             ("instruction", r"tcgen05\.mma\S* \[%r\d+\], \[?%rd?\d+\]?, %rd\d+, (%r\d+),",
               lambda n: [n ^ 0x20, n ^ 0x20000])]
 
 
@@ -97,12 +98,19 @@ HARMLESS = [
     # An accumulator in two parts: who waits for both needs one fence after the last wait, and
     # each commit covers the products of both.
     r"shared columns: drop tcgen05\.fence [245]",
+    # Before its first product the tensor core waits for decoded weights, too, and has the
+    # fence of that wait.
+    r"(unscaled|split): drop tcgen05\.fence 2",
     # The slot's next product also waits for the shared columns of the tile in between, and
     # the epilogue hands those back after it has read all of this one.
     r"shared columns: drop (tcgen05\.fence 7|bar\.warp\.sync 1)",
     # Lanes of one warp turn rows among themselves. Between reading them and storing the next
     # they meet to hand back an accumulator.
-    r"turned( pair)?: drop bar\.warp\.sync 2",
+    r"turned( pair)?: drop bar\.warp\.sync 2", r"unscaled: drop bar\.warp\.sync 4",
+    r"split: drop bar\.warp\.sync 5",
+    # Lanes that have split rows meet again to hand back the codes, and before they hand over
+    # the decoded weights that the tensor core waits for as well.
+    r"split: drop bar\.warp\.sync [01]",
 ]
 
 
@@ -135,6 +143,9 @@ KERNELS = {"rows": (dict(m=128, n=64), [130, 9], 136),
            "turned": (dict(m=128, n=16, swap_ab="true"), [9, 0, 37], 136),
            "turned pair": (dict(m=256, n=32, ctas=2, swap_ab="true"), [9, 0, 37], 136),
            "parts": (dict(m=128, n=64, split_k=3), [130, 9], 136),
+           # Threads decode weights, and split the rows beside some.
+           "unscaled": (dict(m=128, k=128, n=16, swap_ab="true"), [9, 0, 37], 136, "nvfp4", "bf16"),
+           "split": (dict(m=128, k=128, n=32, stages=3, swap_ab="true"), [9, 0, 37], 136, "mxfp4", "f16"),
            # Threads read the destination, then TMA writes it.
            "beta": (dict(m=128, n=64), [130, 9], 136)}
 
@@ -143,14 +154,19 @@ class Subject:
     """A kernel, a call of it, and the lines of its PTX."""
 
     def __init__(self, rng, kernel):
-        strategy, counts, n = KERNELS[kernel]
-        product = make_product(rng, ragged(counts, extra=3), n, 1280, "nvfp4")
+        strategy, counts, n, *formats = KERNELS[kernel]
+        fmt, rows = formats or ("nvfp4", None)
+        if rows:
+            product, _ = plain_product(rng, ragged(counts, extra=3), n, 1280, fmt, rows)
+        else:
+            product = make_product(rng, ragged(counts, extra=3), n, 1280, fmt)
         beta = "f32" if kernel == "beta" else None
-        text = matmul_text("f", product.groups.attribute, scaled_type("nvfp4"),
-                           scaled_type("nvfp4", 3), "tensor<?x?xbf16>", alpha="f32", beta=beta,
-                           attrs={**tile(k=256, stages=2, **strategy), "determinism": "relaxed"})
+        text = matmul_text("f", product.groups.attribute, f"tensor<?x?x{rows}>" if rows else scaled_type(fmt),
+                           scaled_type(fmt, 3), "tensor<?x?xbf16>", alpha="f32", beta=beta,
+                           attrs={**tile(**{"k": 256, "stages": 2, **strategy}), "determinism": "relaxed"})
         operand, operands = product.arguments()
-        arguments = operand + [part for pair in operands for part in pair] + [np.float32(0.5)]
+        parts = [part for each in operands for part in (each if isinstance(each, tuple) else [each])]
+        arguments = operand + parts + [np.float32(0.5)]
         # 0.25 * 12 is added where a result is, and 12 stays elsewhere.
         start = 12 if beta else None
         arguments += [np.float32(0.25)] if beta else []
@@ -184,7 +200,7 @@ class Subject:
         return ""
 
 
-@pytest.mark.parametrize("kernel", KERNELS if FULL else ["turned pair", "parts"])
+@pytest.mark.parametrize("kernel", KERNELS if FULL else ["turned pair", "parts", "unscaled"])
 def test_every_fault_is_caught(rng, kernel):
     subject = Subject(rng, kernel)
     fences = sum(b"tcgen05.fence" in line for line in subject.lines)

@@ -52,6 +52,8 @@ class Sample:
         even = self.paired or self.quantized
         self.n = rng.choice(COLUMNS if even else COLUMNS + ODD_COLUMNS)
         self.groups = rng.choice(["?", 1, 8, 256])
+        # The type of rows without scales.
+        self.rows = rng.choice([None, None, None, "bf16", "f16"])
 
     def maybe(self, text, chance=0.3):
         return text if self.rng.random() < chance else ""
@@ -85,7 +87,8 @@ class Sample:
             starts += self.rng.choice([", starts = upper_bound", ", starts = compact"])
         if "ragged_k" in self.form:
             starts = layout = "linear, starts = compact"
-        text += " lhs" + self.operand("lhs", self.scaled(self.lhs_format, rows, starts))
+        text += " lhs" + self.operand("lhs", self.shaped(self.rows, *rows) if self.rows else
+                                      self.scaled(self.lhs_format, rows, starts))
         return text + " rhs" + self.operand("rhs", self.scaled(self.rhs_format, weights, layout))
 
     def get_product_shape(self, columns):
@@ -159,7 +162,7 @@ class Sample:
             return ""
         ctas, swap = rng.choice([1, 2]), rng.choice(["true", "false"])
         words = {"m": 128 * ctas, "n": rng.choice([8, 16, 32, 64, 128, 192, 256]),
-                 "k": 128 if "mxfp8" in self.lhs_format + self.rhs_format else 256,
+                 "k": 128 if self.rows or "mxfp8" in self.lhs_format + self.rhs_format else 256,
                  "ctas": ctas, "swap_ab": swap}
         for word, values in {"stages": [1, 2, 3, 16, 1 << 40], "split_k": [2, 16, 17],
                              "accumulator_stages": [1, 2, 3], "scale_stages": [1, 2, 1 << 62],
