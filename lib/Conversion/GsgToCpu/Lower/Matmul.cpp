@@ -16,6 +16,7 @@
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
 #include "nvfp4/Conversion/GsgToLoops/StorageAccess.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/Transforms/SeparateQuantization.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -98,6 +99,15 @@ void MatmulOperands::readExtents() {
         (paired ? 2 : 1) * (quantized && quantized.isFP4() ? 2 : 1));
   limit(op.getAddend(), 1);
   limit(op.getPreactOut(), 1);
+  for (const ProductCopy &copy : op.getCopyList()) {
+    auto type = cast<MemRefType>(copy.out.data.getType());
+    if (type.isDynamicDim(type.getRank() - 1))
+      rows = mb.minS(rows, mb.mul(read.dimFromEnd(copy.out.data, 1),
+                                  copy.out.type.isFP4() ? 2 : 1));
+    if (type.isDynamicDim(type.getRank() - 2))
+      columns = mb.minS(
+          columns, mb.mul(read.dimFromEnd(copy.out.data, 2), paired ? 2 : 1));
+  }
   if (op.getProb() && form.cutsRows() &&
       cast<MemRefType>(op.getProb().getType()).isDynamicDim(0))
     rows = mb.minS(rows, read.dim(op.getProb(), 0));
@@ -165,6 +175,19 @@ void MatmulOperands::readEpilogue() {
     product.globalScale = read.perGroup(op.getGlobalScale());
   if (op.getSeed())
     product.seed = product.frame.add(op.getSeed());
+  for (const ProductCopy &copy : op.getCopyList()) {
+    CopyRef &ref = product.copies.emplace_back();
+    ref.attr = copy.attr;
+    ref.format = copy.out.type.getFormat();
+    ref.out = read.matrix(copy.out.data);
+    ref.scales = read.scales(copy.out.type, copy.out.scales);
+    if (copy.globalScale)
+      ref.globalScale = read.perGroup(copy.globalScale);
+    if (copy.seed)
+      ref.seed = product.frame.add(copy.seed);
+    if (op.getTail() == TailMode::Zero)
+      clearCopy(mb.builder, mb.loc, copy);
+  }
   if (op.getAmaxOut())
     product.amax = product.frame.add(read.split(op.getAmaxOut()).address);
   product.zeroTail =

@@ -9,7 +9,7 @@
 // time. Blocks along rows of the result cross tiles, and groups along K may
 // start within four tiled scales. Both become operations beside the product:
 // `quantize` on y in f32 after it, `relayout_scales` to linear before it. So
-// does a second quantised result.
+// do further quantised results, but for transposed copies of whole blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,9 +102,18 @@ static void separateRelayout(PatternRewriter &rewriter, MatmulOp op) {
 // Either
 //===----------------------------------------------------------------------===//
 
+/// A tile has whole blocks of rows of a group.
+static bool isCopyOfTiles(const ProductCopy &copy) {
+  ScaledType type = copy.out.type;
+  return copy.attr.getTransposed() && type.isKMajor() &&
+         type.getGroupStart() == GroupStart::Whole &&
+         !copy.attr.getQuantizer().getTwoD();
+}
+
 static bool hasSeparateQuantization(MatmulOp op) {
   ScaledType type = op.getQuantizedType();
-  return op.getCopies() || (type && !type.isKMajor());
+  return !op.getOut() || (type && !type.isKMajor()) ||
+         !llvm::all_of(op.getCopyList(), isCopyOfTiles);
 }
 
 bool cpu::needsSeparation(MatmulOp op) {
@@ -124,8 +133,14 @@ struct SeparateMatmul : OpRewritePattern<MatmulOp> {
     if (!needsSeparation(op))
       return rewriter.notifyMatchFailure(op, "is one for tiles as it is");
     separateRelayout(rewriter, op);
-    if (hasSeparateQuantization(op))
-      separateQuantization(rewriter, op);
+    promoteCopy(rewriter, op);
+    if (hasSeparateQuantization(op)) {
+      // y in f32 takes the place of a quantised result.
+      bool takesAll = op.getQuantizer() || !op.getOut();
+      separateQuantization(rewriter, op, [&](const ProductCopy &copy) {
+        return !takesAll && isCopyOfTiles(copy);
+      });
+    }
     return success();
   }
 };

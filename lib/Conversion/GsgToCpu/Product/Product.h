@@ -132,6 +132,16 @@ struct ColumnRef {
   mlir::Type element;
 };
 
+/// A transposed copy of the result.
+struct CopyRef {
+  CopyAttr attr;
+  BlockFormat format;
+  MatrixRef out;
+  ScalesRef scales;
+  std::optional<GroupRef> globalScale;
+  std::optional<Frame::Slot> seed;
+};
+
 /// The functions of a kernel, and bytes of a row in a step of K that it
 /// prepared.
 struct KernelSlots {
@@ -168,7 +178,8 @@ struct Product {
   // prepared together, and the larger of the two bytes of a step. `untiledRows`
   // may be null.
   KernelSlots few, many;
-  Frame::Slot manyFrom, untiledRows, epilogue, store, tileRows, stepBytes;
+  Frame::Slot manyFrom, untiledRows, epilogue, store, copyTile, tileRows,
+      stepBytes;
   // Written by the functions of the product.
   Frame::Slot rowBlocks, prepareBlocks, panels, preparedBytes, prepared, maxima;
 
@@ -188,6 +199,7 @@ struct Product {
   BlockFormat outFormat = BlockFormat::NVFP4;
   std::optional<GroupRef> globalScale;
   std::optional<Frame::Slot> seed;
+  llvm::SmallVector<CopyRef> copies;
   std::optional<Frame::Slot> amax;
   bool zeroTail = false;
 

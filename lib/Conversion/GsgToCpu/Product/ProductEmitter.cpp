@@ -160,6 +160,8 @@ ProductEmitter::Functions ProductEmitter::emitFunctions() {
   functions.store = product.quantizer
                         ? once("_quantize", &ProductEmitter::emitQuantize)
                         : once("_store", &ProductEmitter::emitStore);
+  if (!product.copies.empty())
+    functions.copyTile = once("_copies", &ProductEmitter::emitCopies);
   functions.few = functions.many = kernels;
   functions.manyFrom = std::numeric_limits<int64_t>::max();
   const KernelPlan &other = manyRows ? manyRows->plan : plan;

@@ -35,6 +35,8 @@ public:
     /// Null where kernels compute every tile.
     Func untiledRows;
     Func epilogue, store;
+    /// Null without copies.
+    Func copyTile;
     /// Rows of a group from which on `many` are for it.
     int64_t manyFrom;
     /// Bytes of a prepared row in a step of K.
@@ -97,6 +99,16 @@ private:
   // TileStore.cpp: store(frame, group, row0, rows, first, columns, tile).
   Func emitStore();
   Func emitQuantize();
+  // TileCopies.cpp: copies(frame, group, row0, rows, first, columns, tile).
+  Func emitCopies();
+  /// The group, the row within it and the column of a block's first element.
+  struct CopyPlace {
+    Value group, row, column;
+  };
+  /// Quantises `count` numbers of a block along rows; `bytes` is scratch memory
+  /// for one.
+  void storeColumn(const CopyRef &copy, const CopyPlace &at, Value numbers,
+                   Value count, Value bytes);
   // TailTask.cpp: zero(frame, gap); GroupMaxima.cpp: maxima(frame).
   Func emitZeroTail();
   Func emitGroupMaxima();

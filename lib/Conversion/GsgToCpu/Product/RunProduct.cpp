@@ -83,7 +83,7 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
        {&product.few.prepareRows, &product.few.gemmTile, &product.few.stepBytes,
         &product.many.prepareRows, &product.many.gemmTile,
         &product.many.stepBytes, &product.manyFrom, &product.untiledRows,
-        &product.epilogue, &product.store, &product.tileRows,
+        &product.epilogue, &product.store, &product.copyTile, &product.tileRows,
         &product.stepBytes, &product.rowBlocks, &product.prepareBlocks,
         &product.panels, &product.preparedBytes, &product.prepared,
         &product.maxima})
@@ -131,6 +131,8 @@ LogicalResult cpu::runProduct(PatternRewriter &rewriter, Operation *op,
       set(product.untiledRows, 0);
     setAddress(product.epilogue, chosen.epilogue);
     setAddress(product.store, chosen.store);
+    if (chosen.copyTile)
+      setAddress(product.copyTile, chosen.copyTile);
     set(product.tileRows, chosen.tileRows);
     set(product.stepBytes, std::max(chosen.fewStepBytes, chosen.manyStepBytes));
   };

@@ -117,6 +117,9 @@ LLVM::LLVMFuncOp ProductEmitter::emitTileTask(ArrayRef<Functions> choices) {
         {frame, number, group, row0, rows, first, columns, weightRows, tile});
     callAt(slotPtr(product.store), choices.front().store,
            {frame, group, row0, rows, first, columns, tile});
+    if (choices.front().copyTile)
+      callAt(slotPtr(product.copyTile), choices.front().copyTile,
+             {frame, group, row0, rows, first, columns, tile});
   });
   endFunction();
   return func;

@@ -102,6 +102,12 @@ static void clear(OpBuilder &b, Location loc, Value memref) {
   linalg::FillOp::create(b, loc, value, memref);
 }
 
+void nvfp4::gsg::clearCopy(OpBuilder &builder, Location loc,
+                           const ProductCopy &copy) {
+  clear(builder, loc, copy.out.data);
+  clear(builder, loc, copy.out.scales);
+}
+
 /// The groups of a `quantize` of the result of `op`.
 static GroupingAttr getResultGrouping(MatmulOp op, bool isTransposed) {
   GroupingAttr grouping = op.getGrouping();
@@ -167,10 +173,8 @@ void nvfp4::gsg::separateQuantization(
       clear(rewriter, loc, out.data);
       clear(rewriter, loc, out.scales);
     }
-    for (const ProductCopy &copy : copies) {
-      clear(rewriter, loc, copy.out.data);
-      clear(rewriter, loc, copy.out.scales);
-    }
+    for (const ProductCopy &copy : copies)
+      clearCopy(rewriter, loc, copy);
   }
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointAfter(op);
@@ -193,8 +197,7 @@ void nvfp4::gsg::separateQuantization(
   });
 }
 
-/// Makes a copy of rows the result of a product that has none.
-static void promoteCopy(RewriterBase &rewriter, MatmulOp op) {
+void nvfp4::gsg::promoteCopy(RewriterBase &rewriter, MatmulOp op) {
   SmallVector<ProductCopy> copies = op.getCopyList();
   auto *rows = llvm::find_if(copies, [](const ProductCopy &copy) {
     return !copy.attr.getTransposed() && !copy.attr.getHadamard();

@@ -16,6 +16,7 @@
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 namespace mlir {
+class OpBuilder;
 class RewriterBase;
 } // namespace mlir
 
@@ -29,6 +30,14 @@ namespace nvfp4::gsg {
 void separateQuantization(
     mlir::RewriterBase &rewriter, MatmulOp op,
     llvm::function_ref<bool(const ProductCopy &)> keeps = nullptr);
+
+/// Makes the first copy of rows without a transform the result of a product
+/// that has none.
+void promoteCopy(mlir::RewriterBase &rewriter, MatmulOp op);
+
+/// Bytes of zero for every value and scale of a copy.
+void clearCopy(mlir::OpBuilder &builder, mlir::Location loc,
+               const ProductCopy &copy);
 
 } // namespace nvfp4::gsg
 

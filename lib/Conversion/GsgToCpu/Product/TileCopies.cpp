@@ -1,0 +1,136 @@
+//===- TileCopies.cpp - transposed copies of a tile -------------*- C++ -*-===//
+//
+// Part of the NVFP4 project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Quantises y block by block along the rows while it is in the tile. A tile
+// begins at a multiple of 128 rows of its group, and groups begin with a block,
+// so blocks and bytes belong to one task.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductEmitter.h"
+
+#include "nvfp4/Conversion/GsgArithmetic/Hadamard.h"
+#include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
+#include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
+
+using namespace mlir;
+using namespace nvfp4;
+using namespace nvfp4::gsg;
+using namespace nvfp4::gsg::arithmetic;
+using namespace nvfp4::gsg::cpu;
+using IntPredicate = arith::CmpIPredicate;
+
+LLVM::LLVMFuncOp ProductEmitter::emitCopies() {
+  auto func =
+      beginFunction("_copies", {mb.i64, mb.i64, mb.i64, mb.i64, mb.i64, mb.ptr},
+                    Scope::Vectors);
+  auto args = func.getArguments();
+  Value group = args[1], row0 = args[2], rows = args[3], first = args[4],
+        columns = args[5], tile = args[6];
+  static_assert(kTaskRows % 32 == 0, "whole blocks");
+  Value zero = mb.i64Constant(0);
+  Value numbers = buffer(4 * 32), bytes = buffer(32);
+  for (const CopyRef &copy : product.copies)
+    mb.forLoop(zero, columns, 1, [&](Value column) {
+      mb.forLoop(zero, rows, copy.scales.blockSize, [&](Value row) {
+        Value source =
+            mb.ptrAdd(tile, mb.add(mb.mul(row, 4 * kPanelColumns),
+                                   mb.shl(column, 2)));
+        Value count = mb.minS(mb.sub(rows, row), copy.scales.blockSize);
+        mb.forLoop(zero, count, 1, [&](Value i) {
+          Value at = mb.ptrAdd(source, mb.mul(i, 4 * kPanelColumns));
+          mb.store(mb.load(mb.f32, at), mb.ptrAdd(numbers, mb.shl(i, 2)));
+        });
+        storeColumn(copy, {group, mb.add(row0, row), mb.add(first, column)},
+                    numbers, count, bytes);
+      });
+    });
+  endFunction();
+  return func;
+}
+
+void ProductEmitter::storeColumn(const CopyRef &copy, const CopyPlace &at,
+                                 Value numbers, Value count, Value bytes) {
+  Location loc = product.loc;
+  BlockQuantizer quantizer =
+      BlockQuantizer::get(copy.attr.getQuantizer(), copy.format);
+  const int64_t block = quantizer.getBlockSize();
+  const format::ElementKind kind = format::elementKind(quantizer.format);
+  const int64_t perByte = kind == format::ElementKind::E2M1 ? 2 : 1;
+  lanes = block;
+  auto mask = [&](Value x) {
+    return mb.select(laneMask(count), x, mb.real(x, 0.0));
+  };
+  Value x = mask(mb.load(lanesOf(mb.f32), numbers));
+  // The numbers of the result, as it is stored.
+  if (Type element = product.out.element;
+      !product.quantizer && !element.isF32())
+    x = emitFromReal(builder, loc, emitToReal(builder, loc, x, element));
+  if (HadamardAttr hadamard = copy.attr.getHadamard())
+    x = mask(emitHadamard(mb, x, hadamard.getNormalized(),
+                          hadamard.getSignMask()));
+  bool perGroup = copy.out.perGroup;
+  Value firstRow = field(problemAt(at.group), problem::FirstRow);
+  Value row = perGroup ? at.row : mb.add(firstRow, at.row);
+  QuantizeInputs inputs;
+  if (copy.globalScale)
+    inputs.globalScale = groupValue(*copy.globalScale, at.group);
+  if (copy.seed) {
+    inputs.seed = slot(*copy.seed);
+    Value line = at.column;
+    if (perGroup)
+      line = mb.add(mb.mul(at.group, outputColumns(slot(product.columns))),
+                    line);
+    Value length = slot(perGroup ? product.rowsPerGroup : product.totalRows);
+    inputs.elementIndex = mb.add(mb.mul(line, length), row);
+  }
+  QuantizedBlock result = emitQuantizeBlock(builder, loc, quantizer, inputs, x);
+  // Codes past the end stand for zeros whatever the quantiser made of them.
+  Value codes = mb.select(laneMask(count), result.codes,
+                          mb.constant(result.codes.getType(), 0));
+  Value packed = emitPackCodes(builder, loc, kind, codes);
+  auto baseOf = [&](Slot address, Slot groupStride) {
+    return toPtr(mb.add(slot(address), mb.mul(at.group, slot(groupStride))));
+  };
+  Value target =
+      mb.ptrAdd(baseOf(copy.out.address, copy.out.groupStride),
+                mb.add(mb.mul(at.column, slot(copy.out.rowStride)),
+                       mb.div(row, perByte)));
+  mb.ifThenElse(
+      mb.cmp(IntPredicate::sge, count, block),
+      [&] { mb.store(packed, target); },
+      [&] {
+        mb.store(packed, bytes);
+        Value whole = mb.div(count, perByte);
+        mb.forLoop(mb.i64Constant(0), whole, 1, [&](Value i) {
+          mb.store(mb.load(mb.i8, mb.ptrAdd(bytes, i)), mb.ptrAdd(target, i));
+        });
+        if (perByte == 1)
+          return;
+        // Past the end of a ragged group the other half of a byte stays, past
+        // that of a matrix it is zero.
+        bool keeps = product.grouping.getKind() == GroupingKind::RaggedRows;
+        mb.ifThen(mb.cmp(IntPredicate::ne, mb.bitAnd(count, 1), 0), [&] {
+          Value last = mb.ptrAdd(target, whole);
+          Value byte = mb.load(mb.i8, mb.ptrAdd(bytes, whole));
+          if (keeps) {
+            Value other = mb.load(mb.i8, last);
+            byte = mb.bitOr(byte, mb.shl(mb.shr(other, 4), 4));
+          }
+          mb.store(byte, last);
+        });
+      });
+  Value number = mb.div(row, block);
+  Value offset = scaleRowOffset(copy.scales.layout, at.column,
+                                slot(copy.scales.tileStride));
+  offset = mb.add(offset,
+                  mb.mul(mb.shr(number, 2), slot(copy.scales.wordStride)));
+  offset = mb.add(offset, mb.bitAnd(number, 3));
+  mb.store(result.scale,
+           mb.ptrAdd(baseOf(copy.scales.address, copy.scales.groupStride),
+                     offset));
+}
