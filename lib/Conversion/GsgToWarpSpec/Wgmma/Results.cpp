@@ -156,11 +156,14 @@ void Results::build() {
     row.thread = thread;
     row.column = mul(strip, 64);
     row.outColumn = activation.isPaired() ? mul(strip, 32) : row.column;
+    // Lanes without a row take part in shuffles; LLVM may load for them, too.
+    Value ownRow = stagedRow;
+    if (!parameters.copies.empty())
+      ownRow = arith::SelectOp::create(b, loc, row.isRow, stagedRow, i32(0));
     auto load = [&](Value offset, int64_t columns) -> Value {
       auto type = VectorType::get({columns}, b.getF32Type());
-      Value loaded =
-          SmemLoadOp::create(b, loc, type, staged,
-                             ValueRange{product.warpgroup, stagedRow, offset});
+      Value loaded = SmemLoadOp::create(
+          b, loc, type, staged, ValueRange{product.warpgroup, ownRow, offset});
       return arith::MulFOp::create(
           b, loc, loaded, broadcast(getFactor(kernel, tile.group), loaded));
     };
