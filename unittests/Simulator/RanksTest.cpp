@@ -236,10 +236,10 @@ struct SmallModel {
 };
 
 const SmallModel smallModels[] = {
-    {barrier, {{"setp.lt.u32 %p4, %r5, 3;", "setp.lt.u32 %p4, %r5, 1;"}}, 193},
-    {pull, {{"setp.lt.u32 %p7, %r7, 3;", "setp.lt.u32 %p7, %r7, 1;"}}, 69},
-    {bulkPush, {}, 97},
-    {push, {{"setp.lt.u32 %p7, %r7, 3;", "setp.lt.u32 %p7, %r7, 1;"}}, 12'117},
+    {barrier, {{"setp.lt.u32 %p4, %r5, 3;", "setp.lt.u32 %p4, %r5, 1;"}}, 253},
+    {pull, {{"setp.lt.u32 %p7, %r7, 3;", "setp.lt.u32 %p7, %r7, 1;"}}, 83},
+    {bulkPush, {}, 105},
+    {push, {{"setp.lt.u32 %p7, %r7, 3;", "setp.lt.u32 %p7, %r7, 1;"}}, 13'457},
 };
 
 struct Exploration {

@@ -114,14 +114,17 @@ std::vector<Explorer::Object> Explorer::onlyRead() const {
   return objects;
 }
 
+bool Explorer::hasChanged() const {
+  return std::any_of(
+      inProgress.begin(), inProgress.end(), [](const auto &object) {
+        return object.second == Use::Arrive || object.second == Use::Write;
+      });
+}
+
 void Explorer::endStep() {
   if (depth && !redundant && !diverged)
     nodes[depth - 1].uses = inProgress;
-  for (const auto &[object, use] : inProgress)
-    if (use == Use::Arrive || use == Use::Write) {
-      ++changeCount;
-      break;
-    }
+  changeCount += hasChanged();
   inProgress.clear();
 }
 

@@ -84,8 +84,8 @@ public:
   bool hasUsed() const { return !inProgress.empty(); }
   /// The objects that the step in progress has read, if it did nothing else.
   std::vector<Object> onlyRead() const;
-  /// Counts steps that did more than read.
-  uint64_t changes() const { return changeCount; }
+  /// Counts steps that did more than read, also the one in progress.
+  uint64_t changes() const { return changeCount + hasChanged(); }
 
 private:
   using Uses = std::vector<std::pair<Object, Use>>;
@@ -108,6 +108,8 @@ private:
   enum class Relation : uint8_t { Commute, Ordered, Reversible };
 
   Relation relation(const Uses &first, const Uses &second) const;
+  /// Whether the step in progress has done more than read.
+  bool hasChanged() const;
   /// Ends the step in progress.
   void endStep();
   /// Adds the choices that reverse what depends on each other in the run.
