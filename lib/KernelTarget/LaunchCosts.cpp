@@ -22,8 +22,6 @@ using namespace nvfp4::strategy;
 static constexpr double kLaunch = 1.7;
 /// Bytes of a microsecond, read and written, of rows that move.
 static constexpr double kMoved = 3.4e6;
-/// Entries that one launch of sort_tokens counts.
-static constexpr int64_t kFewEntries = 2048;
 
 /// A warp that chooses the experts of a token.
 static double predictWarp(const TokenMoves &moves) {

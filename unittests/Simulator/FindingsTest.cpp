@@ -93,7 +93,7 @@ TEST(Findings, StoresOfPartsOfFloatingPointRegisters) {
               std::string::npos)
         << store << "\n"
         << report;
-    EXPECT_NE(report.find("store a register that a mov has copied it to"),
+    EXPECT_NE(report.find("store a register that a mov.b64 or mov.b32 has copied"),
               std::string::npos);
   }
   for (const char *store :

@@ -318,26 +318,26 @@ private:
 static void freeUnused(IRRewriter &rewriter, Value memory) {
   auto alloc = memory.getDefiningOp<gpu::AllocOp>();
   if (!alloc || !llvm::all_of(alloc->getUsers(), [](Operation *user) {
-        return isa<gpu::DeallocOp, memref::DimOp>(user);
+        auto dim = dyn_cast<memref::DimOp>(user);
+        return dim ? dim.getConstantIndex().has_value()
+                   : isa<gpu::DeallocOp>(user);
       }))
     return;
   OpBuilder::InsertionGuard guard(rewriter);
   auto type = cast<MemRefType>(memory.getType());
   for (Operation *user : llvm::make_early_inc_range(alloc->getUsers())) {
     auto dim = dyn_cast<memref::DimOp>(user);
-    std::optional<int64_t> number = dim ? dim.getConstantIndex() : std::nullopt;
-    if (dim && !number)
-      return;
     if (!dim) {
       rewriter.eraseOp(user);
       continue;
     }
+    int64_t number = *dim.getConstantIndex();
     rewriter.setInsertionPoint(dim);
     Value extent =
-        type.isDynamicDim(*number)
-            ? alloc.getDynamicSizes()[type.getDynamicDimIndex(*number)]
+        type.isDynamicDim(number)
+            ? alloc.getDynamicSizes()[type.getDynamicDimIndex(number)]
             : arith::ConstantIndexOp::create(rewriter, dim.getLoc(),
-                                             type.getDimSize(*number))
+                                             type.getDimSize(number))
                   .getResult();
     rewriter.replaceOp(dim, extent);
   }

@@ -16,6 +16,7 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
+#include "nvfp4/KernelTarget/LaunchCosts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -30,9 +31,6 @@ using Predicate = arith::CmpIPredicate;
 
 namespace {
 constexpr int64_t kThreads = 256;
-/// So many are counted faster by every block than by launches one after
-/// another.
-constexpr int64_t kFewEntries = 2048;
 
 /// The code of one block.
 struct SortBlock {
@@ -226,7 +224,8 @@ struct LowerSortTokens : OpRewritePattern<SortTokensOp> {
                             loops::DataChecks::getIndex(
                                 getContext(), "sort_tokens_c6", "experts"));
     b.ifThenElse(
-        b.cmp(Predicate::ule, b.dim(entries, 0), b.index(kFewEntries)),
+        b.cmp(Predicate::ule, b.dim(entries, 0),
+              b.index(strategy::TokenMoves::kFewEntries)),
         [&] { launchFew(b, op, entries, rowOfSlot, checks); },
         [&] { launchManyTokens(b, op, entries, rowOfSlot, checks); });
     rewriter.eraseOp(op);

@@ -264,7 +264,7 @@ void Machine::reportNarrowStores() {
                     kernel.function->registers[store.reg].name +
                     ", which has a floating-point number, are stored: ptxas "
                     "converts the number to an integer; store a register that "
-                    "a mov has copied it to";
+                    "a mov.b64 or mov.b32 has copied it to";
     found.pc = store.store;
     found.otherPc = store.write;
     report(std::move(found));

@@ -233,9 +233,39 @@ func.func @read_again(%x: !x, %t: !t, %rows: index, %y: !x) -> (!q, !s) {
   %q = memref.alloc(%rows) : !q
   %s = memref.alloc(%rows) : !s
   grouped_scaled_gemm.permute(%x : !x) by(%t : !t) outs(%p : !x)
-  // EXPLAIN: remark: a launch of its own, behind that of permute: 'memref.copy' has the memory of its rows, too
+  // EXPLAIN: remark: a launch of its own after that of permute: 'memref.copy' has the memory of its rows, too
   grouped_scaled_gemm.quantize <trtllm>(%p : !x) outs(%q scaled_by %s : !q, !s as !scaled)
   memref.copy %p, %y : !x to !x
+  memref.dealloc %p : !x
+  return %q, %s : !q, !s
+}
+
+// -----
+
+!x = memref<?x1024xbf16>
+!t = memref<?xi32>
+!q = memref<?x512xi8>
+!s = memref<?x64xf8E4M3FN>
+!scaled = !grouped_scaled_gemm.scaled<?x1024, nvfp4>
+
+// The rows of an earlier permute, and extents that only the launch knows.
+// CHECK-LABEL: func.func @rows_of_before(
+// CHECK-NOT: one_launch
+// CHECK: return
+// EXPLAIN: remark: launches beside products
+// EXPLAIN-NEXT: quantize: 1.9, 2.0, 3.5
+// EXPLAIN-NEXT: permute: 1.9, 2.1, 5.0
+// EXPLAIN-NEXT: combine: 2.3, 2.4, 3.5
+func.func @rows_of_before(%x: !x, %t: !t, %rows: index, %slots: index, %y: !x, %o: !x) -> (!q, !s) {
+  %p = memref.alloc(%rows) : !x
+  %q = memref.alloc(%rows) : !q
+  %s = memref.alloc(%rows) : !s
+  %r = memref.alloc(%rows, %slots) : memref<?x?xi32>
+  %w = memref.alloc(%rows, %slots) : memref<?x?xf32>
+  // EXPLAIN: remark: a launch of its own after that of permute: quantize stands before permute
+  grouped_scaled_gemm.quantize <trtllm>(%p : !x) outs(%q scaled_by %s : !q, !s as !scaled)
+  grouped_scaled_gemm.permute(%x : !x) by(%t : !t) outs(%p : !x)
+  grouped_scaled_gemm.combine(%y : !x) by(%r : memref<?x?xi32>) weights(%w : memref<?x?xf32>) outs(%o : !x)
   memref.dealloc %p : !x
   return %q, %s : !q, !s
 }

@@ -146,3 +146,17 @@ func.func @quantizer_c7(%a: !a, %b: !b, %ends: tensor<2xi32>) {
       copies(<te, two_d>) -> !grouped_scaled_gemm.scaled<?x32, nvfp4>
   return
 }
+
+// -----
+
+// copies_c1: the clause has one copy or more, which only the generic form can break
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @copies_c1(%a: !a, %b: !b) {
+  // expected-error @below {{expected at least one copy in copies, but got none; leave copies out}}
+  "grouped_scaled_gemm.matmul"(%a, %b) <{copies = [], determinism = #grouped_scaled_gemm<determinism deterministic>,
+      grouping = #grouped_scaled_gemm.grouping<dense>, math = #grouped_scaled_gemm<math strict>,
+      operandSegmentSizes = array<i32: 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
+      prob_position = #grouped_scaled_gemm<prob_position post_activation>, tail = #grouped_scaled_gemm<tail preserve>}> ({}) : (!a, !b) -> ()
+  return
+}

@@ -379,9 +379,13 @@ private:
                            op.getGrouping().hasGroupsOperand());
   }
 
-  /// What the clause `copies` has operands and results for.
+  /// Counts of operands and results of `copies`, then each copy.
   LogicalResult copies() {
     size_t count = op.getCopies() ? op.getCopies()->size() : 0;
+    // copies_c1
+    if (op.getCopies() && !count)
+      return op.emitOpError("expected at least one copy in copies, but got "
+                            "none; leave copies out");
     if (!count && op.getCopyOuts().empty() && op.getCopyOutScales().empty() &&
         op.getCopyGlobalScales().empty() && op.getCopySeeds().empty())
       return success();

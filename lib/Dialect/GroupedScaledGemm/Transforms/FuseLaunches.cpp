@@ -51,7 +51,7 @@ static bool doOverlap(Value memory, ArrayRef<Value> others) {
   });
 }
 
-/// Whether `ops`, which stand before `op`, may as well stand behind it.
+/// Whether `ops`, which stand before `op`, may as well stand after it.
 static bool canPass(Operation &op, ArrayRef<Operation *> ops) {
   if (isMemoryEffectFree(&op))
     return true;
@@ -74,8 +74,8 @@ static bool canPass(Operation &op, ArrayRef<Operation *> ops) {
   });
 }
 
-/// What stands between the last one of `ops` and `last` and keeps them apart,
-/// or null.
+/// The operation that keeps `last` apart from `ops`, or null; `last` stands
+/// after the last one of them in its block.
 static Operation *findBarrier(ArrayRef<Operation *> ops, Operation *last) {
   for (Operation *op = ops.back()->getNextNode(); op != last;
        op = op->getNextNode())
@@ -86,7 +86,7 @@ static Operation *findBarrier(ArrayRef<Operation *> ops, Operation *last) {
 
 /// Whether an operation of `ops` may write what another one reads or writes,
 /// but for the results that they hand on.
-static bool doMeet(ArrayRef<Operation *> ops) {
+static bool mayConflict(ArrayRef<Operation *> ops) {
   for (Operation *writer : ops)
     for (Value written : getMemory(writer, /*isWritten=*/true))
       for (Operation *other : ops) {
@@ -115,15 +115,15 @@ static OpTy findReader(Operation *writer, Value memref, unsigned number) {
   return OpTy();
 }
 
-/// What keeps `ops`, which follow one another, from one launch behind the last
-/// one; else empty.
+/// The reason why `ops`, which follow one another, cannot be one launch where
+/// the last one is; else empty.
 static std::string findReasonApart(ArrayRef<Operation *> ops) {
   for (size_t i = 1; i < ops.size(); ++i)
     if (Operation *barrier = findBarrier(ops.take_front(i), ops[i]))
       return ("'" + barrier->getName().getStringRef() + "' stands before " +
               ops[i]->getName().stripDialect())
           .str();
-  if (!doMeet(ops))
+  if (!mayConflict(ops))
     return "";
   return ("memory of " + ops.back()->getName().stripDialect() +
           " may be that of another operation")
@@ -131,10 +131,12 @@ static std::string findReasonApart(ArrayRef<Operation *> ops) {
 }
 
 /// Extents of models where only the launch knows them.
-static constexpr int64_t kGuessedColumns = 4096, kGuessedSlots = 4;
+static constexpr int64_t kGuessedColumns = 4096, kGuessedSlots = 4,
+                         kGuessedExperts = 128;
 
-static int64_t getDim(Value memref, int64_t d) {
-  return cast<MemRefType>(memref.getType()).getDimSize(d);
+static int64_t getDimOr(Value memref, int64_t d, int64_t guess) {
+  auto type = cast<MemRefType>(memref.getType());
+  return type.isDynamicDim(d) ? guess : type.getDimSize(d);
 }
 
 static int64_t getRowBytes(Value rows) {
@@ -148,8 +150,8 @@ static int64_t countSlotsOf(Value tokenOfRow) {
   for (Operation *user : tokenOfRow.getUsers())
     if (auto sort = dyn_cast<SortTokensOp>(user);
         sort && sort.getTokenOfRowOut() == tokenOfRow &&
-        !ShapedType::isDynamic(getDim(sort.getExperts(), 1)))
-      return getDim(sort.getExperts(), 1);
+        !cast<MemRefType>(sort.getExperts().getType()).isDynamicDim(1))
+      return getDimOr(sort.getExperts(), 1, kGuessedSlots);
   return kGuessedSlots;
 }
 
@@ -210,8 +212,8 @@ struct RoutedChain {
 
   strategy::TokenMoves getMoves() {
     int64_t bytes = permute ? getRowBytes(permute.getOut()) : 0;
-    return {getDim(route.getLogits(), 1), getDim(route.getWeightsOut(), 1),
-            bytes};
+    return {getDimOr(route.getLogits(), 1, kGuessedExperts),
+            getDimOr(route.getWeightsOut(), 1, kGuessedSlots), bytes};
   }
 
   double predictTogether(int64_t tokens) {
@@ -266,6 +268,8 @@ struct QuantizedRows {
                         .str();
     else if (permute->getBlock() != quantize->getBlock())
       rows.reason = "permute stands in another block";
+    else if (!permute->isBeforeInBlock(quantize))
+      rows.reason = "quantize stands before permute";
     else if (quantize.getTransposed() || quantize.getQuantizer().getTwoD() ||
              !quantize.getScaledResultType().isKMajor())
       rows.reason = "blocks do not lie in one row";
@@ -377,16 +381,18 @@ public:
         for (Operation *other : chain.getOps())
           shared.insert(other);
       } else if (auto sort = dyn_cast<SortTokensOp>(op)) {
-        strategy::TokenMoves moves{getDim(sort.getEndsOut(), 0),
-                                   getDim(sort.getExperts(), 1), 0};
+        strategy::TokenMoves moves{
+            getDimOr(sort.getEndsOut(), 0, kGuessedExperts),
+            getDimOr(sort.getExperts(), 1, kGuessedSlots), 0};
         add("sort_tokens", [=](int64_t n) { return moves.predictSort(n); });
       } else if (auto permute = dyn_cast<PermuteOp>(op)) {
         strategy::TokenMoves moves{0, countSlotsOf(permute.getTokenOfRow()),
                                    getRowBytes(permute.getOut())};
         add("permute", [=](int64_t n) { return moves.predictPermute(n); });
       } else if (auto combine = dyn_cast<CombineOp>(op)) {
-        strategy::TokenMoves moves{0, getDim(combine.getRowOfSlot(), 1),
-                                   getRowBytes(combine.getOut())};
+        strategy::TokenMoves moves{
+            0, getDimOr(combine.getRowOfSlot(), 1, kGuessedSlots),
+            getRowBytes(combine.getOut())};
         add("combine", [=](int64_t n) { return moves.predictCombine(n); });
       } else if (auto quantize = dyn_cast<QuantizeOp>(op)) {
         addQuantize(QuantizedRows::find(quantize));
@@ -472,7 +478,7 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
   void fuseQuantize(QuantizeOp quantize) {
     QuantizedRows rows = QuantizedRows::find(quantize);
     if (explain && !rows.permute && !rows.reason.empty())
-      quantize.emitRemark("a launch of its own, behind that of permute: ")
+      quantize.emitRemark("a launch of its own after that of permute: ")
           << rows.reason;
     if (!rows.permute)
       return;
