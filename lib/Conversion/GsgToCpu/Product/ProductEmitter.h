@@ -105,6 +105,9 @@ private:
   struct CopyPlace {
     Value group, row, column;
   };
+  /// Copies 16 columns of 16 rows of the tile to lines that are `pitch` bytes
+  /// apart, a column each.
+  void transposeSquare(Value source, Value target, int64_t pitch);
   /// Quantises `count` numbers of a block along rows; `bytes` is scratch memory
   /// for one.
   void storeColumn(const CopyRef &copy, const CopyPlace &at, Value numbers,

@@ -24,6 +24,9 @@ using namespace nvfp4::gsg::arithmetic;
 using namespace nvfp4::gsg::cpu;
 using IntPredicate = arith::CmpIPredicate;
 
+/// Rows and columns that are transposed in registers.
+static constexpr int64_t kSquare = 16;
+
 LLVM::LLVMFuncOp ProductEmitter::emitCopies() {
   auto func =
       beginFunction("_copies", {mb.i64, mb.i64, mb.i64, mb.i64, mb.i64, mb.ptr},
@@ -33,24 +36,57 @@ LLVM::LLVMFuncOp ProductEmitter::emitCopies() {
         columns = args[5], tile = args[6];
   static_assert(kTaskRows % 32 == 0, "whole blocks");
   Value zero = mb.i64Constant(0);
-  Value numbers = buffer(4 * 32), bytes = buffer(32);
-  for (const CopyRef &copy : product.copies)
-    mb.forLoop(zero, columns, 1, [&](Value column) {
-      mb.forLoop(zero, rows, copy.scales.blockSize, [&](Value row) {
-        Value source =
-            mb.ptrAdd(tile, mb.add(mb.mul(row, 4 * kPanelColumns),
-                                   mb.shl(column, 2)));
-        Value count = mb.minS(mb.sub(rows, row), copy.scales.blockSize);
-        mb.forLoop(zero, count, 1, [&](Value i) {
-          Value at = mb.ptrAdd(source, mb.mul(i, 4 * kPanelColumns));
-          mb.store(mb.load(mb.f32, at), mb.ptrAdd(numbers, mb.shl(i, 2)));
+  Value numbers = buffer(4 * kSquare * 32), bytes = buffer(32);
+  for (const CopyRef &copy : product.copies) {
+    int64_t block = copy.scales.blockSize;
+    mb.forLoop(zero, rows, block, [&](Value row) {
+      Value count = mb.minS(mb.sub(rows, row), block);
+      mb.forLoop(zero, columns, kSquare, [&](Value column) {
+        // Rows past the end are there, with numbers that are not used.
+        Value source = mb.ptrAdd(
+            tile, mb.add(mb.mul(row, 4 * kPanelColumns), mb.shl(column, 2)));
+        for (int64_t i = 0; i < block; i += kSquare)
+          transposeSquare(mb.ptrAdd(source, 4 * kPanelColumns * i),
+                          mb.ptrAdd(numbers, 4 * i), 4 * block);
+        Value width = mb.minS(mb.sub(columns, column), kSquare);
+        mb.forLoop(zero, width, 1, [&](Value i) {
+          storeColumn(
+              copy,
+              {group, mb.add(row0, row), mb.add(mb.add(first, column), i)},
+              mb.ptrAdd(numbers, mb.mul(i, 4 * block)), count, bytes);
         });
-        storeColumn(copy, {group, mb.add(row0, row), mb.add(first, column)},
-                    numbers, count, bytes);
       });
     });
+  }
   endFunction();
   return func;
+}
+
+void ProductEmitter::transposeSquare(Value source, Value target,
+                                     int64_t pitch) {
+  lanes = kSquare;
+  SmallVector<Value> lines;
+  for (int64_t i = 0; i < kSquare; ++i)
+    lines.push_back(
+        mb.load(lanesOf(mb.f32), mb.ptrAdd(source, 4 * kPanelColumns * i)));
+  for (int64_t distance = 1; distance < kSquare; distance *= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t i = 0; i < kSquare; ++i) {
+      bool isUpper = i & distance;
+      low.push_back(isUpper ? kSquare + i - distance : i);
+      high.push_back(isUpper ? kSquare + i : i + distance);
+    }
+    for (int64_t i = 0; i < kSquare; ++i) {
+      if (i & distance)
+        continue;
+      Value &a = lines[i], &b = lines[i + distance];
+      Value newA = mb.shuffle(a, b, low);
+      b = mb.shuffle(a, b, high);
+      a = newA;
+    }
+  }
+  for (int64_t i = 0; i < kSquare; ++i)
+    mb.store(lines[i], mb.ptrAdd(target, pitch * i));
 }
 
 void ProductEmitter::storeColumn(const CopyRef &copy, const CopyPlace &at,
@@ -71,8 +107,8 @@ void ProductEmitter::storeColumn(const CopyRef &copy, const CopyPlace &at,
       !product.quantizer && !element.isF32())
     x = emitFromReal(builder, loc, emitToReal(builder, loc, x, element));
   if (HadamardAttr hadamard = copy.attr.getHadamard())
-    x = mask(emitHadamard(mb, x, hadamard.getNormalized(),
-                          hadamard.getSignMask()));
+    x = mask(
+        emitHadamard(mb, x, hadamard.getNormalized(), hadamard.getSignMask()));
   bool perGroup = copy.out.perGroup;
   Value firstRow = field(problemAt(at.group), problem::FirstRow);
   Value row = perGroup ? at.row : mb.add(firstRow, at.row);
@@ -83,8 +119,8 @@ void ProductEmitter::storeColumn(const CopyRef &copy, const CopyPlace &at,
     inputs.seed = slot(*copy.seed);
     Value line = at.column;
     if (perGroup)
-      line = mb.add(mb.mul(at.group, outputColumns(slot(product.columns))),
-                    line);
+      line =
+          mb.add(mb.mul(at.group, outputColumns(slot(product.columns))), line);
     Value length = slot(perGroup ? product.rowsPerGroup : product.totalRows);
     inputs.elementIndex = mb.add(mb.mul(line, length), row);
   }
@@ -96,10 +132,9 @@ void ProductEmitter::storeColumn(const CopyRef &copy, const CopyPlace &at,
   auto baseOf = [&](Slot address, Slot groupStride) {
     return toPtr(mb.add(slot(address), mb.mul(at.group, slot(groupStride))));
   };
-  Value target =
-      mb.ptrAdd(baseOf(copy.out.address, copy.out.groupStride),
-                mb.add(mb.mul(at.column, slot(copy.out.rowStride)),
-                       mb.div(row, perByte)));
+  Value target = mb.ptrAdd(baseOf(copy.out.address, copy.out.groupStride),
+                           mb.add(mb.mul(at.column, slot(copy.out.rowStride)),
+                                  mb.div(row, perByte)));
   mb.ifThenElse(
       mb.cmp(IntPredicate::sge, count, block),
       [&] { mb.store(packed, target); },
@@ -127,10 +162,10 @@ void ProductEmitter::storeColumn(const CopyRef &copy, const CopyPlace &at,
   Value number = mb.div(row, block);
   Value offset = scaleRowOffset(copy.scales.layout, at.column,
                                 slot(copy.scales.tileStride));
-  offset = mb.add(offset,
-                  mb.mul(mb.shr(number, 2), slot(copy.scales.wordStride)));
+  offset =
+      mb.add(offset, mb.mul(mb.shr(number, 2), slot(copy.scales.wordStride)));
   offset = mb.add(offset, mb.bitAnd(number, 3));
-  mb.store(result.scale,
-           mb.ptrAdd(baseOf(copy.scales.address, copy.scales.groupStride),
-                     offset));
+  mb.store(
+      result.scale,
+      mb.ptrAdd(baseOf(copy.scales.address, copy.scales.groupStride), offset));
 }
