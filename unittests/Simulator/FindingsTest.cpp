@@ -93,8 +93,9 @@ TEST(Findings, StoresOfPartsOfFloatingPointRegisters) {
               std::string::npos)
         << store << "\n"
         << report;
-    EXPECT_NE(report.find("store a register that a mov.b64 or mov.b32 has copied"),
-              std::string::npos);
+    EXPECT_NE(
+        report.find("store a register that a mov.b64 or mov.b32 has copied"),
+        std::string::npos);
   }
   for (const char *store :
        {"st.global.b64 [%rd1], %rd4;", "st.global.b32 [%rd1], %rd5;",

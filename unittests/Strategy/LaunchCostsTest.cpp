@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The model against the table of docs/Hopper.md, and what it decides.
+// The model against times of benchmarks/h200/device-layer on an H200, and what
+// it decides.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,9 +8,9 @@
 // A store whose type is narrower than its register keeps the low bits (PTX ISA,
 // relaxed type checking of source operands). Where the register, of whatever
 // declared type, was written by an instruction whose result is f16, bf16, f32
-// or f64 (loads and `mov.f64` too), ptxas 12.8 to 13.0 converts its number to an
-// integer instead (F2I in the machine code, seen with both; wrong results on an
-// H200 with driver 580). A `mov.b64` between the two keeps the bits.
+// or f64 (loads and `mov.f64` too), ptxas 12.8 to 13.0 converts its number to
+// an integer instead (F2I in the machine code, seen with both; wrong results on
+// an H200 with driver 580). A `mov.b64` between the two keeps the bits.
 //
 //===----------------------------------------------------------------------===//
 

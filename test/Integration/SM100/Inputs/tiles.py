@@ -36,7 +36,7 @@ SPLIT = [(128, 64, 1, False, 2), (128, 256, 1, False, 16), (256, 192, 2, False, 
          (128, 8, 1, True, 8), (256, 64, 2, True, 3)]
 # Scale atoms of 128 rows in a stage along K.
 FORMATS = {"nvfp4": (256, 4), "mxfp4": (256, 2), "mxfp8_e4m3": (128, 1)}
-# Unscaled rows beside weights that threads decode: 448 threads, of which the epilogue's have more.
+# Unscaled rows beside weights that threads decode: 512 threads, of which the epilogue's have more.
 ROWS = """!b = !grouped_scaled_gemm.scaled<8x?x?, {format}, blocked>
 func.func @f(%a: tensor<?x?x{rows}>, %b: !b, %ends: tensor<8xi32>, %alpha: tensor<8xf32>,
              %c: tensor<?x?xbf16>) -> tensor<?x?xbf16> {{
