@@ -8,6 +8,8 @@ VirtualRanks are ranks of one process on one device. The kernels are those of _o
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import os
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
@@ -28,8 +30,29 @@ __all__ = ["MEMORIES", "OneSidedExchange", "VirtualRank", "VirtualRanks", "finis
 _ROLES = {kernels.DISPATCH: "rows", kernels.RETURN: "results"}
 
 
+@dataclasses.dataclass
+class Windows:
+    """The windows of a layer: the bytes of that of this rank, and the addresses of all of them, int64 ``[ranks]`` on the
+    device. Those of ``every`` rank, and a ``handle`` of them, have to live as long."""
+
+    own: torch.Tensor
+    peers: torch.Tensor
+    every: list[torch.Tensor]
+    handle: Any = None
+
+    def view(self, offset: int, rows: int, width: int) -> torch.Tensor:
+        """Bytes ``[rows, width]`` of this rank's window."""
+        return _view(self.own, offset, rows, width)
+
+
+def _view(window: torch.Tensor, offset: int, rows: int, width: int) -> torch.Tensor:
+    return window[offset:offset + rows * width].view(rows, width)
+
+
 class SharedMemory:
     """Windows of the processes of a group. Derived classes make them."""
+
+    handle: Any = None
 
     def __init__(self, group: Any, device: torch.device):
         self.group, self.device = group, device
@@ -39,8 +62,8 @@ class SharedMemory:
         """Bytes of the windows of all ranks, of which ``_window`` is that of this one; collective."""
         raise NotImplementedError
 
-    def allocate(self, size: int) -> None:
-        """Makes the windows, of zeros; collective. DeviceError where the memory of a rank is not that of the others."""
+    def allocate(self, size: int) -> Windows:
+        """The windows of a layer, of zeros; collective. DeviceError where the memory of a rank is not that of the others."""
         windows = self.connect(size)
         self._window.zero_()
         # Word 8 of a window says whose it is, until the ranks have read that of each other.
@@ -53,10 +76,10 @@ class SharedMemory:
         if said != list(range(1, self.ranks + 1)) or addresses[self.rank] != self._window.data_ptr():
             raise DeviceError(f"rank {self.rank}: expected windows of ranks 1 to {self.ranks}, the own one at "
                               f"{self._window.data_ptr():#x}, but got {said} at {[hex(each) for each in addresses]}")
-        self._windows = windows
-        self.peers = torch.tensor(addresses, dtype=torch.int64, device=self.device)
+        peers = torch.tensor(addresses, dtype=torch.int64, device=self.device)
         # Nobody writes into a window that others still look at.
         self.meet()
+        return Windows(self._window, peers, windows, self.handle)
 
     def meet(self, said: Any = None) -> list[Any]:
         """Waits on the host for all ranks; what each says."""
@@ -64,15 +87,9 @@ class SharedMemory:
         torch.distributed.all_gather_object(of_ranks, said, group=self.group)
         return of_ranks
 
-    def view(self, offset: int, rows: int, width: int) -> torch.Tensor:
-        """Bytes ``[rows, width]`` of this rank's window."""
-        return self._window[offset:offset + rows * width].view(rows, width)
-
 
 class SymmetricMemory(SharedMemory):
     """By torch's symmetric memory, without NVLink's multicast. A window outlives the process that made it."""
-
-    handle: Any = None
 
     def connect(self, size: int) -> list[torch.Tensor]:
         if self.ranks == 1:
@@ -106,39 +123,58 @@ class IpcMemory(SharedMemory):
 MEMORIES = {"symmetric": SymmetricMemory, "ipc": IpcMemory}
 
 
+@dataclasses.dataclass(eq=False)
+class _VirtualLayer:
+    """What each virtual rank said of a layer, and its window, by rank."""
+
+    said: dict[int, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    windows: dict[int, Any] = dataclasses.field(default_factory=dict)
+
+
+class VirtualWindows:
+    """The windows of a layer of virtual ranks, of which some may have no layer yet."""
+
+    def __init__(self, ranks: VirtualRanks, rank: int, windows: dict[int, Any]):
+        self._ranks, self._rank, self._windows = ranks, rank, windows
+
+    @functools.cached_property
+    def peers(self) -> torch.Tensor:
+        """As of Windows; ArgumentError where a rank has no layer yet."""
+        missing = [rank for rank in range(len(self._ranks)) if rank not in self._windows]
+        if missing:
+            raise ArgumentError(f"expected a layer of every virtual rank before a call, but got none of rank {missing[0]}")
+        addresses = [self._ranks.address(self._windows[rank]) for rank in range(len(self._ranks))]
+        return torch.tensor(addresses, dtype=torch.int64, device=self._ranks.device)
+
+    def view(self, offset: int, rows: int, width: int) -> torch.Tensor:
+        """As of Windows."""
+        return _view(self._ranks.bytes_of(self._windows[self._rank]), offset, rows, width)
+
+
 class VirtualRank:
     """One of :class:`VirtualRanks`, at the place of a process group."""
 
     def __init__(self, ranks: VirtualRanks, rank: int):
-        self.ranks, self.rank, self._made = ranks, rank, 0
+        self.ranks, self.rank = ranks, rank
 
-    def compare(self, own: dict[str, Any]) -> list[dict[str, Any]]:
-        """What the first rank said of its layer, and what this one says."""
-        layers = self.ranks.layers
-        if self._made == len(layers):
-            layers.append((own, {}))
-        return [layers[self._made][0], own]
+    def _next(self) -> _VirtualLayer:
+        """The first layer that this rank has not made."""
+        return next((layer for layer in self.ranks.layers if self.rank not in layer.windows), None) or _VirtualLayer()
 
-    def allocate(self, size: int) -> None:
-        """Makes the window of this rank's next layer."""
-        self._windows = self.ranks.layers[self._made][1]
-        self._windows[self.rank] = self.ranks.make_window(size)
-        self._made += 1
+    def compare(self, own: dict[str, Any]) -> dict[int, dict[str, Any]]:
+        """What each rank that has made its next layer said of it, and what this one says, by rank."""
+        self._own = own
+        return {**self._next().said, self.rank: own}
 
-    @property
-    def peers(self) -> torch.Tensor:
-        """The addresses of the windows; ArgumentError where a rank has no layer yet."""
-        missing = [rank for rank in range(len(self.ranks)) if rank not in self._windows]
-        if missing:
-            raise ArgumentError(f"expected a layer of every virtual rank before a call, but got none of rank {missing[0]}")
-        if not hasattr(self, "_peers"):
-            addresses = [self.ranks.address(self._windows[rank]) for rank in range(len(self.ranks))]
-            self._peers = torch.tensor(addresses, dtype=torch.int64, device=self.ranks.device)
-        return self._peers
-
-    def view(self, offset: int, rows: int, width: int) -> torch.Tensor:
-        """As of SymmetricMemory."""
-        return self.ranks.bytes_of(self._windows[self.rank])[offset:offset + rows * width].view(rows, width)
+    def allocate(self, size: int) -> VirtualWindows:
+        """The windows of this rank's next layer, that of :meth:`compare`."""
+        layers, layer = self.ranks.layers, self._next()
+        layer.windows[self.rank], layer.said[self.rank] = self.ranks.make_window(size), self._own
+        if len(layer.windows) == 1:
+            layers.append(layer)
+        if len(layer.windows) == len(self.ranks):
+            layers.remove(layer)
+        return VirtualWindows(self.ranks, self.rank, layer.windows)
 
 
 class VirtualRanks:
@@ -148,7 +184,8 @@ class VirtualRanks:
     while another has work to do. The kernels are those of ranks with a GPU each.
     """
 
-    layers: list[tuple[dict[str, Any], dict[int, Any]]]
+    #: Layers that some ranks have made and others have not, in the order of their making.
+    layers: list[_VirtualLayer]
 
     def __init__(self, ranks: int, device: Any):
         if not 1 <= ranks <= kernels.MOST_RANKS:
@@ -238,10 +275,10 @@ class OneSidedExchange(Exchange):
             raise ArgumentError(f"expected at most {kernels.MOST_RANKS} ranks with exchange one_sided, but got {placement.ranks}")
         if programs.find_device(torch.empty(0, device=device)) is None:
             raise ArgumentError(f"expected device cuda with exchange one_sided, but got {device}")
-        self.memory, self.top_k, self.returned, self.timeout = memory, top_k, list(returned), timeout
+        self.top_k, self.returned, self.timeout = top_k, list(returned), timeout
         parts = [*sent, 4 * top_k] if grouped else sent
         self.layout = kernels.Layout(self.ranks, max_tokens, top_k, tuple(parts), tuple(returned), grouped)
-        memory.allocate(self.layout.size)
+        self.windows = memory.allocate(self.layout.size)
         self.codes, self.choices = (torch.from_numpy(each).to(device) for each in placement.codes(rank))
         state = torch.zeros(kernels.STATE_WORDS, dtype=torch.int32)
         state[kernels.RANK] = rank
@@ -270,7 +307,7 @@ class OneSidedExchange(Exchange):
 
     def wait(self, role: int, places: torch.Tensor) -> None:
         """Waits on the device for the cells of all ranks."""
-        programs.run(kernels.await_text(self.layout, role), [self.state, places], [], [self.memory.peers],
+        programs.run(kernels.await_text(self.layout, role), [self.state, places], [], [self.windows.peers],
                      (self.limit,))
 
     def raise_refusals(self) -> None:
@@ -335,7 +372,7 @@ class _OneSidedPlan:
                                    tuple(exchange.codes.shape))
             scalars += [] if message.wire.encode is None else [message.wire.encode]
         programs.run(text, [*parts, ids, self.slots_at], [],
-                     [exchange.codes, exchange.choices, exchange.memory.peers, exchange.state], scalars)
+                     [exchange.codes, exchange.choices, exchange.windows.peers, exchange.state], scalars)
 
     def finish(self) -> Arrived:
         """The messages of all ranks, as soon as they are there."""
@@ -344,8 +381,8 @@ class _OneSidedPlan:
         messages = layout.ranks * layout.tokens
         numbers = torch.empty((messages, layout.slots), dtype=torch.int32, device=exchange.state.device)
         programs.run(kernels.number_text(layout, exchange.local), [numbers, exchange.heard], [],
-                     [exchange.memory.peers, exchange.state])
-        rows, weights = exchange.memory.view(layout.rows, messages, layout.width), None
+                     [exchange.windows.peers, exchange.state])
+        rows, weights = exchange.windows.view(layout.rows, messages, layout.width), None
         if self.message.weights is not None:
             start = sum(layout.parts[:-1])
             weights = rows[:, start:start + layout.parts[-1]].contiguous().view(torch.float32)
@@ -355,20 +392,20 @@ class _OneSidedPlan:
 
     def run_experts(self, layer: MoELayer, sent: Wire, returned: Wire) -> None:
         """Waits for rows, and returns those of the products, with order ``slot``; ``sent`` is how products take rows."""
-        exchange, memory = self.exchange, self.exchange.memory
+        exchange = self.exchange
         text = fused.experts_text(exchange.layout, layer._signature, sent, returned)
         constants = [layer._buffers[name] for name in layer._names]
-        programs.run(text, [exchange.heard, self.slots_at], [], [*constants, memory.peers, exchange.state],  # type: ignore[list-item]
+        programs.run(text, [exchange.heard, self.slots_at], [], [*constants, exchange.windows.peers, exchange.state],  # type: ignore[list-item]
                      [exchange.limit, *layer._scalars])
 
     def sum_slots(self, returned: Wire, weights: torch.Tensor, out: torch.dtype) -> torch.Tensor:
         """Waits for results that are not quantised, and sums those of each token in the order of its slots."""
         exchange, layout = self.exchange, self.exchange.layout
-        rows = exchange.memory.view(layout.returned, layout.tokens * layout.slots, layout.back_width)
+        rows = exchange.windows.view(layout.returned, layout.tokens * layout.slots, layout.back_width)
         made = (self.slots_at.shape[0], returned.hidden), out
         return programs.run(fused.sum_text(layout, returned, out),
                             [rows.view(programs.DTYPES[returned.form]), _aligned(weights), exchange.state, self.slots_at], [made],
-                            [exchange.memory.peers], [exchange.limit])[0]
+                            [exchange.windows.peers], [exchange.limit])[0]
 
     def fetch(self, order: Order) -> list[torch.Tensor]:
         """Parts of rows in the order of their experts."""
@@ -376,7 +413,7 @@ class _OneSidedPlan:
         made = [torch.empty((order.message.shape[0], size), dtype=torch.uint8, device=order.message.device)
                 for size in layout.parts]
         programs.run(kernels.fetch_text(layout, exchange.local), [*made, order.message, order.ends], [],
-                     [exchange.memory.peers, exchange.state])
+                     [exchange.windows.peers, exchange.state])
         return made
 
     def send_back(self, parts: Sequence[torch.Tensor]) -> None:
@@ -386,13 +423,13 @@ class _OneSidedPlan:
         has_row = (self.sorted.places >= 0).any(1)
         row_of = torch.where(has_row, number, -1).reshape(layout.ranks * layout.tokens, -1)
         programs.run(kernels.give_back_text(layout), [*map(_aligned, parts), row_of], [],
-                     [exchange.memory.peers, exchange.state])
+                     [exchange.windows.peers, exchange.state])
 
     def returned(self) -> list[torch.Tensor]:
         """What has come back to this rank."""
         exchange, layout = self.exchange, self.exchange.layout
         exchange.wait(kernels.RETURN, self.slots_at)
-        rows = exchange.memory.view(layout.returned, layout.tokens * layout.back_slots, layout.back_width)
+        rows = exchange.windows.view(layout.returned, layout.tokens * layout.back_slots, layout.back_width)
         return list(rows[:, :sum(layout.back)].split(exchange.returned, 1))
 
     def places(self, order: str) -> torch.Tensor:

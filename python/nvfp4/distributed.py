@@ -189,16 +189,18 @@ class MoE(torch.nn.Module):
                "top_k": self.top_k if static or exchange == "one_sided" else None,
                "memory": memory if exchange == "one_sided" else None,
                "timeout": timeout if exchange == "one_sided" else None}
-        of_ranks: list[Any] = [None] * self.ranks
         if isinstance(self.group, VirtualRank):
             of_ranks = self.group.compare(own)
         else:
-            dist.all_gather_object(of_ranks, own, group=self.group)
-        for rank, other in enumerate(of_ranks):
-            for name, value in other.items():
-                if value != of_ranks[0][name]:
-                    raise ArgumentError(f"expected one {name} on every rank, but got {of_ranks[0][name]} on rank 0 and {value} "
-                                        f"on rank {rank}")
+            gathered: list[Any] = [None] * self.ranks
+            dist.all_gather_object(gathered, own, group=self.group)
+            of_ranks = dict(enumerate(gathered))
+        first, *others = sorted(of_ranks)
+        for rank in others:
+            for name, value in of_ranks[rank].items():
+                if value != of_ranks[first][name]:
+                    raise ArgumentError(f"expected one {name} on every rank, but got {of_ranks[first][name]} on rank {first} and "
+                                        f"{value} on rank {rank}")
 
     def _check(self, x: torch.Tensor, topk_ids: torch.Tensor, topk_weights: torch.Tensor,
                shared_weights: torch.Tensor | None) -> None:

@@ -111,11 +111,11 @@ def simulated(monkeypatch):
     return device
 
 
-def make_layers(ranks, form, **options):
+def make_layers(ranks, form, group=None, **options):
     """A layer of each virtual rank."""
     weights, act = cases.FORMS[form]
     options = {"activation_format": act, "exchange": "one_sided", "max_tokens": cases.ALL, "top_k": cases.TOP_K, **options}
-    group = SimulatedRanks(ranks, "cpu")
+    group = group or SimulatedRanks(ranks, "cpu")
     layers = [MoE(cases.make_weights(weights, EXPERTS), group=group[rank], **options) for rank in range(ranks)]
     for layer in layers:
         layer.experts._repack(True)
@@ -251,10 +251,58 @@ def test_options(simulated):
         first(x, ids[:, :2], factors[:, :2])
     with pytest.raises(nvfp4.ArgumentError, match="expected one max_tokens on every rank, but got 4 on rank 0 and 5 on rank 1"):
         MoE(weights, group=group[1], **{**options, "max_tokens": 5})
+    # A refused layer is no reference, and ranks have their numbers.
+    three = SimulatedRanks(3, "cpu")
+    MoE(weights, group=three[1], **options)
+    for rank, ranks in ((2, "4 on rank 1 and 5 on rank 2"), (0, "5 on rank 0 and 4 on rank 1")):
+        with pytest.raises(nvfp4.ArgumentError, match=f"expected one max_tokens on every rank, but got {ranks}"):
+            MoE(weights, group=three[rank], **{**options, "max_tokens": 5})
+    for rank in (2, 0):
+        MoE(weights, group=three[rank], **options)
     with pytest.raises(nvfp4.ArgumentError, match="expected from 1 to 32 ranks, but got 33"):
         VirtualRanks(33, "cpu")
     with pytest.raises(nvfp4.ArgumentError, match="expected a layer and arguments of each of 2 ranks, but got 1 and 0"):
         group([first], [])
+
+
+def test_layers_of_one_group_have_windows_of_their_own(simulated):
+    """Two layers of different sizes, used in turn."""
+    group, large = make_layers(1, "w4a16", max_tokens=5, top_k=1)
+    _, small = make_layers(1, "w4a16", group, max_tokens=2, top_k=1)
+    assert not group.layers
+    x, ids, factors = (each[:5] for each in make_tokens("uniform"))
+    tokens = x, torch.arange(5)[:, None] % EXPERTS, factors[:, :1].contiguous()
+    wanted, = group(large, [tokens])
+    assert torch.all(torch.any(wanted != 0, 1))
+    for _ in range(2):
+        assert torch.equal(group(small, [tuple(each[3:] for each in tokens)])[0], wanted[3:])
+        assert torch.equal(group(large, [tokens])[0], wanted)
+    for layer in (*large, *small):
+        layer.check()
+
+
+def test_windows_of_virtual_ranks():
+    """Whose layers are made in any order; a layer that is refused leaves nothing."""
+    group = SimulatedRanks(3, "cpu")
+    said = group[1].compare({"size": 512})
+    first = group[1].allocate(512)
+    assert said == {1: {"size": 512}} == group[1].compare({"size": 512})
+    # The second layer of rank 1, the first of the others.
+    group[1].compare({"size": 256})
+    second = group[1].allocate(256)
+    assert group[0].compare({"size": 7}) == {0: {"size": 7}, 1: {"size": 512}} and len(group.layers) == 2
+    assert group[2].compare({"size": 512}) == {1: {"size": 512}, 2: {"size": 512}}
+    for rank in (2, 0):
+        with pytest.raises(nvfp4.ArgumentError, match="expected a layer of every virtual rank before a call, but got none of rank 0"):
+            first.peers  # noqa: B018
+        group[rank].compare({"size": 512})
+        windows = group[rank].allocate(512)
+    assert torch.equal(first.peers, windows.peers) and len(set(first.peers.tolist())) == 3 and len(group.layers) == 1
+    for rank in (0, 2):
+        group[rank].compare({"size": 256})
+        windows = group[rank].allocate(256)
+    assert torch.equal(second.peers, windows.peers) and not set(first.peers.tolist()) & set(second.peers.tolist())
+    assert not group.layers and first.view(256, 4, 64).shape == (4, 64)
 
 
 def test_windows_need_a_gpu():
