@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Generator, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 import torch
 
@@ -26,6 +26,8 @@ from ._torch_layer import MoELayer
 from .errors import ArgumentError, DeviceError
 
 __all__ = ["MEMORIES", "OneSidedExchange", "VirtualRank", "VirtualRanks", "finish", "texts_of_rank"]
+
+_T = TypeVar("_T")
 
 _ROLES = {kernels.DISPATCH: "rows", kernels.RETURN: "results"}
 
@@ -52,36 +54,60 @@ def _view(window: torch.Tensor, offset: int, rows: int, width: int) -> torch.Ten
 class SharedMemory:
     """Windows of the processes of a group. Derived classes make them."""
 
-    handle: Any = None
-
     def __init__(self, group: Any, device: torch.device):
         self.group, self.device = group, device
         self.ranks, self.rank = torch.distributed.get_world_size(group), torch.distributed.get_rank(group)
 
-    def connect(self, size: int) -> list[torch.Tensor]:
-        """Bytes of the windows of all ranks, of which ``_window`` is that of this one; collective."""
+    def make(self, size: int) -> tuple[torch.Tensor, Any]:
+        """The window of this rank, and what others open it by; waits for nobody."""
+        raise NotImplementedError
+
+    def open(self, own: torch.Tensor, made: Sequence[Any]) -> tuple[list[torch.Tensor], Any]:
+        """The bytes of the windows of all ranks, ``own`` for this one, by what :meth:`make` gave on each; and a handle of them."""
         raise NotImplementedError
 
     def allocate(self, size: int) -> Windows:
-        """The windows of a layer, of zeros; collective. DeviceError where the memory of a rank is not that of the others."""
-        windows = self.connect(size)
-        self._window.zero_()
-        # Word 8 of a window says whose it is, until the ranks have read that of each other.
-        self._window.view(torch.int64)[8] = self.rank + 1
-        torch.cuda.synchronize(self.device)
-        self.meet()
-        said = [int(window[64:72].clone().view(torch.int64).item()) for window in windows]
-        # The own window by its local address: another one of the same memory would need a fence of its own.
-        addresses = [window.data_ptr() for window in windows]
-        if said != list(range(1, self.ranks + 1)) or addresses[self.rank] != self._window.data_ptr():
-            raise DeviceError(f"rank {self.rank}: expected windows of ranks 1 to {self.ranks}, the own one at "
-                              f"{self._window.data_ptr():#x}, but got {said} at {[hex(each) for each in addresses]}")
-        peers = torch.tensor(addresses, dtype=torch.int64, device=self.device)
-        # Nobody writes into a window that others still look at.
-        self.meet()
-        return Windows(self._window, peers, windows, self.handle)
+        """The windows of a layer, of zeros; collective. DeviceError on every rank where one cannot make or open windows, or finds
+        that they are not those of the others."""
+        own, made = self.agree(lambda: self.make(size))
+        of_ranks = self.meet(made)
+        every, handle = self.agree(lambda: self._open_marked(own, of_ranks))
+        peers = self.agree(lambda: self._check(own, every))
+        # Nobody writes into a window that others still look at: all have met.
+        return Windows(own, peers, every, handle)
 
-    def meet(self, said: Any = None) -> list[Any]:
+    def _open_marked(self, own: torch.Tensor, made: Sequence[Any]) -> tuple[list[torch.Tensor], Any]:
+        found = self.open(own, made)
+        own.zero_()
+        # Word 8 of a window says whose it is, until the ranks have read that of each other.
+        own.view(torch.int64)[8] = self.rank + 1
+        if own.is_cuda:
+            torch.cuda.synchronize(self.device)
+        return found
+
+    def _check(self, own: torch.Tensor, every: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The addresses of the windows; DeviceError where one is not that of its rank."""
+        said = [int(window[64:72].clone().view(torch.int64).item()) for window in every]
+        # The own window by its local address: another one of the same memory would need a fence of its own.
+        addresses = [window.data_ptr() for window in every]
+        if said != list(range(1, self.ranks + 1)) or addresses[self.rank] != own.data_ptr():
+            raise DeviceError(f"expected windows of ranks 1 to {self.ranks}, the own one at {own.data_ptr():#x}, but got {said} at "
+                              f"{[hex(each) for each in addresses]}")
+        return torch.tensor(addresses, dtype=torch.int64, device=self.device)
+
+    def agree(self, step: Callable[[], _T]) -> _T:
+        """The result of a step of this rank; DeviceError on every rank where it fails on one. Collective."""
+        result, error = None, None
+        try:
+            result = step()
+        except (RuntimeError, OSError) as caught:
+            error = caught
+        for rank, failed in enumerate(self.meet(None if error is None else str(error))):
+            if failed is not None:
+                raise DeviceError(f"rank {rank}: {failed}") from error
+        return cast(_T, result)
+
+    def meet(self, said: Any) -> list[Any]:
         """Waits on the host for all ranks; what each says."""
         of_ranks: list[Any] = [None] * self.ranks
         torch.distributed.all_gather_object(of_ranks, said, group=self.group)
@@ -91,32 +117,38 @@ class SharedMemory:
 class SymmetricMemory(SharedMemory):
     """By torch's symmetric memory, without NVLink's multicast. A window outlives the process that made it."""
 
-    def connect(self, size: int) -> list[torch.Tensor]:
+    def make(self, size: int) -> tuple[torch.Tensor, Any]:
         if self.ranks == 1:
-            self._window = torch.zeros(size, dtype=torch.uint8, device=self.device)
-            return [self._window]
+            return torch.zeros(size, dtype=torch.uint8, device=self.device), None
         import torch.distributed._symmetric_memory as symmetric
         os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
-        group = torch.distributed.group.WORLD if self.group is None else self.group
         # An allocation of its own: tensors of a pool may have the addresses of others (pytorch issue 190977).
-        self._window = symmetric._SymmetricMemory.empty_strided_p2p((size,), (1,), torch.uint8, self.device)
-        self.handle = symmetric.rendezvous(self._window, group)
-        return [self.handle.get_buffer(rank, (size,), torch.uint8) for rank in range(self.ranks)]
+        return symmetric._SymmetricMemory.empty_strided_p2p((size,), (1,), torch.uint8, self.device), None
+
+    def open(self, own: torch.Tensor, made: Sequence[Any]) -> tuple[list[torch.Tensor], Any]:
+        if self.ranks == 1:
+            return [own], None
+        import torch.distributed._symmetric_memory as symmetric
+        # Collective itself.
+        handle = symmetric.rendezvous(own, torch.distributed.group.WORLD if self.group is None else self.group)
+        return [handle.get_buffer(rank, (len(own),), torch.uint8) for rank in range(self.ranks)], handle
 
 
 class IpcMemory(SharedMemory):
     """By CUDA's IPC handles, as torch.multiprocessing sends tensors. A window ends with the process that made it, so a rank that
     dies may be an error of CUDA for others."""
 
-    def connect(self, size: int) -> list[torch.Tensor]:
+    def make(self, size: int) -> tuple[torch.Tensor, Any]:
         from torch.multiprocessing.reductions import reduce_tensor
-        self._window = torch.zeros(size, dtype=torch.uint8, device=self.device)
-        handles = self.meet(reduce_tensor(self._window))
-        windows = [self._window if rank == self.rank else rebuild(*arguments) for rank, (rebuild, arguments) in enumerate(handles)]
-        for window in windows:
+        own = torch.zeros(size, dtype=torch.uint8, device=self.device)
+        return own, reduce_tensor(own)
+
+    def open(self, own: torch.Tensor, made: Sequence[Any]) -> tuple[list[torch.Tensor], Any]:
+        every = [own if rank == self.rank else rebuild(*arguments) for rank, (rebuild, arguments) in enumerate(made)]
+        for window in every:
             # torch enables access to the other GPU with its first copy.
             torch.empty(8, dtype=torch.uint8, device=self.device).copy_(window[:8])
-        return windows
+        return every, None
 
 
 #: Back ends of windows by name.

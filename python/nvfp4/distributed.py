@@ -185,7 +185,7 @@ class MoE(torch.nn.Module):
         """ArgumentError on every rank where ranks have made different layers."""
         own = {"placement": self.placement.table, "hidden size": self.hidden, "activations": self._taken,
                "dispatch_format": self._sent, "return_format": self._returned, "order": self.order,
-               "max_tokens": self.max_tokens, "exchange": exchange, "static": static,
+               "max_tokens": self.max_tokens, "exchange": exchange, "static": static, "kind of device": self.device.type,
                "top_k": self.top_k if static or exchange == "one_sided" else None,
                "memory": memory if exchange == "one_sided" else None,
                "timeout": timeout if exchange == "one_sided" else None}

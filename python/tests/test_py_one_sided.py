@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The one-sided exchange: its kernels on several simulated devices, with faults, and its layer on virtual ranks."""
 
+import concurrent.futures
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ import nvfp4.torch  # noqa: E402
 import one_sided_ranks  # noqa: E402
 from nvfp4 import _expert_programs, _torch_layer  # noqa: E402
 from nvfp4 import _one_sided_text as kernels  # noqa: E402
-from nvfp4._one_sided import finish  # noqa: E402
+from nvfp4._one_sided import SharedMemory, VirtualRank, finish  # noqa: E402
 from nvfp4._placement import Placement  # noqa: E402
 from nvfp4.distributed import MoE, VirtualRanks  # noqa: E402
 from torch_sim import SimulatedDevice  # noqa: E402
@@ -303,6 +305,76 @@ def test_windows_of_virtual_ranks():
         windows = group[rank].allocate(256)
     assert torch.equal(second.peers, windows.peers) and not set(first.peers.tolist()) & set(second.peers.tolist())
     assert not group.layers and first.view(256, 4, 64).shape == (4, 64)
+
+
+class ThreadMemory(SharedMemory):
+    """Windows of ranks that are threads, of which one may fail."""
+
+    def __init__(self, rank, gate, of_ranks, faults):
+        self.rank, self.ranks, self.device = rank, len(of_ranks), torch.device("cpu")
+        self.gate, self.of_ranks, self.faults = gate, of_ranks, faults
+
+    def make(self, size):
+        if self.faults.get("make") == self.rank:
+            raise RuntimeError("out of memory")
+        own = torch.full((size,), 7, dtype=torch.uint8)
+        return own, own
+
+    def open(self, own, made):
+        if self.faults.get("open") == self.rank:
+            raise RuntimeError("no access")
+        every = list(made)
+        if self.faults.get("swap") == self.rank:
+            every[0], every[1] = every[1], every[0]
+        if self.faults.get("alias") == self.rank:
+            every[self.rank] = every[self.rank].clone()
+        return every, "handle"
+
+    def meet(self, said):
+        self.of_ranks[self.rank] = said
+        self.gate.wait()
+        heard = list(self.of_ranks)
+        self.gate.wait()
+        return heard
+
+
+def allocate(faults):
+    """What each of three ranks gets, none of which waits for ever."""
+    gate, said = threading.Barrier(3, timeout=60), [None] * 3
+
+    def of_rank(rank):
+        try:
+            return ThreadMemory(rank, gate, said, faults).allocate(512)
+        except nvfp4.DeviceError as error:
+            return str(error)
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        return list(pool.map(of_rank, range(3)))
+
+
+def test_windows_of_processes():
+    windows = allocate({})
+    assert [each.own.data_ptr() for each in windows] == windows[0].peers.tolist()
+    for rank, each in enumerate(windows):
+        assert torch.equal(each.peers, windows[0].peers) and each.handle == "handle"
+        assert each.own[64] == rank + 1 and each.own.count_nonzero() == 1
+        assert torch.equal(each.view(64, 2, 8), each.own[64:80].view(2, 8))
+
+
+@pytest.mark.parametrize("fault, rank, message", [
+    ("make", 1, "rank 1: out of memory"), ("open", 2, "rank 2: no access"),
+    ("swap", 2, r"rank 2: expected windows of ranks 1 to 3, the own one at 0x\w+, but got \[2, 1, 3\] at .*"),
+    ("alias", 0, r"rank 0: expected windows of ranks 1 to 3, the own one at 0x\w+, but got \[\d+, 2, 3\] at .*")])
+def test_a_rank_without_windows_is_an_error_of_all(fault, rank, message):
+    errors = allocate({fault: rank})
+    assert re.fullmatch(message, errors[0]) and errors == errors[:1] * 3
+
+
+def test_ranks_of_different_devices(simulated, monkeypatch):
+    """Before any rank makes windows: one without a GPU would leave the others waiting."""
+    monkeypatch.setattr(VirtualRank, "compare", lambda rank, own: {0: {**own, "kind of device": "cuda"}, 1: own})
+    with pytest.raises(nvfp4.ArgumentError, match="expected one kind of device on every rank, but got cuda on rank 0 and cpu on rank 1"):
+        MoE(cases.make_weights("nvfp4"), group=SimulatedRanks(2, "cpu")[1], exchange="one_sided", max_tokens=4, top_k=2)
 
 
 def test_windows_need_a_gpu():
