@@ -18,7 +18,7 @@
 
 using namespace nvfp4::strategy;
 
-/// A kernel with nothing to do, behind another one.
+/// Microseconds of a kernel with nothing to do, after another one.
 static constexpr double kLaunch = 1.7;
 /// Bytes of a microsecond, read and written, of rows that move.
 static constexpr double kMoved = 3.4e6;

@@ -18,7 +18,7 @@
 
 namespace nvfp4::strategy {
 
-/// What moves tokens to experts: `experts` of which a token has `slots`, and
+/// Tokens that move to experts: `experts` of which a token has `slots`, and
 /// rows of `rowBytes`.
 struct TokenMoves {
   int64_t experts;
@@ -43,7 +43,7 @@ struct TokenMoves {
 };
 
 /// Rows of `columns` numbers of `rowBytes` that are quantised to
-/// `quantizedBytes`, codes and scales, behind a `permute` that makes `slots`
+/// `quantizedBytes`, codes and scales, after a `permute` that makes `slots`
 /// rows of a token.
 struct QuantizedMoves {
   int64_t columns;

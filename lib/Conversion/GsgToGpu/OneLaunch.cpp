@@ -58,7 +58,7 @@ struct RoutedTokens {
   int64_t numSlots =
       cast<MemRefType>(route.getWeightsOut().getType()).getDimSize(1);
   Value numTokens = {}, numEntries = {}, numRows = {};
-  /// Of bits for an expert.
+  /// `numWords`: words of the bits of an expert.
   Value numWords = {};
 
   void launch() {
@@ -182,7 +182,7 @@ private:
     })[0];
   }
   Value countRows(Value expert) { return countTokens(expert, numWords); }
-  /// The rows of an expert with the padding behind them.
+  /// The rows of an expert with the padding after them.
   Value padded(Value count) {
     auto align = static_cast<int64_t>(sort.getAlign());
     if (align == 1)
@@ -266,7 +266,7 @@ private:
     });
   }
 
-  /// Calls `body(from, to)` for the rows behind those of experts.
+  /// Calls `body(from, to)` for the rows after those of experts.
   void forGaps(function_ref<void(Value, Value)> body) {
     auto endOf = [&](Value expert) {
       Value end = b.toIndex(b.add(b.load(starts, {expert}), countRows(expert)));

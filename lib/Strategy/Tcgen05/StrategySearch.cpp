@@ -41,7 +41,8 @@ static std::vector<Tile> enumerate(const Problem &problem,
     if (isMentioned && splitK > 2)
       break;
     for (int64_t ctas : {1, 2}) {
-      // Of what rows without scales do not have, one line each.
+      // Rows without scales have no kernel for pairs or for weights on N: one
+      // candidate of each tells --explain why.
       bool isOne = problem.unscaledRows;
       if (isOne && ctas == 2) {
         if (splitK == 1)

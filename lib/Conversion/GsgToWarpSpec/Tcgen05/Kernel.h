@@ -31,7 +31,7 @@ struct Buffers {
   mlir::Value codes, decoded;
 };
 
-/// Warps that decode, each of them a part of K of 32 lanes.
+/// Warps that decode: each has 32 rows of weights and half of K of a stage.
 inline constexpr int64_t kDecodeWarps = 8;
 
 /// Floats of a row of transposed accumulators: 128, and 16 bytes so that the

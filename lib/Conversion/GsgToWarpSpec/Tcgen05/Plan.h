@@ -56,8 +56,9 @@ struct Plan {
   /// `scaleBuffers` is how many buffers of decoded weights there are.
   bool decodes = false;
   /// Rows of f16 beside weights that f16 does not hold: threads split each
-  /// number into two bf16. K is gone through twice, first with the lower parts,
-  /// whose sums are so small that what they lose by rounding does not count.
+  /// number into two bf16. K is gone through twice, first with the lower terms,
+  /// whose sums are at most 2^-8 of the others, and so is their rounding error:
+  /// with the 10.5 u of a step (docs/Spec.md, 3) the total stays below 16 u.
   bool splits = false;
   warpspec::WeightCode code = warpspec::WeightCode::E2M1_UE4M3;
 
@@ -88,7 +89,7 @@ struct Plan {
   /// Columns of tensor memory of a stage of decoded weights, two values in
   /// each.
   int64_t getDecodedColumns() const { return k / 2; }
-  /// What decoded weights and rows are multiplied as.
+  /// The type as which decoded weights and rows are multiplied.
   mlir::Type getMultiplicand() const {
     return splits ? mlir::BFloat16Type::get(a.element.getContext()) : a.element;
   }

@@ -364,9 +364,9 @@ class LaunchTable {
 public:
   using Predict = std::function<double(int64_t tokens)>;
 
-  /// Of all operations in `function`, before any is fused.
+  /// The table of all operations in `function`, before any is fused.
   explicit LaunchTable(FunctionOpInterface function) {
-    // What has its launch with an operation that comes later.
+    // Operations that share the launch of one that comes later.
     llvm::SmallPtrSet<Operation *, 8> shared;
     function.walk([&](QuantizeOp op) {
       if (QuantizedRows rows = QuantizedRows::find(op); rows.permute)
@@ -490,7 +490,7 @@ struct FuseLaunches : nvfp4::gsg::impl::FuseLaunchesPassBase<FuseLaunches> {
     Location loc = quantize.getLoc();
     int64_t tokens = getNumRows(rows.permute.getInput());
     int64_t count = getNumRows(rows.permute.getOut());
-    // What is saved by quantising a token once.
+    // Rows that are not quantised where each token is quantised once.
     int64_t saved = least * (moves.slots - 1);
     if (least == 0) {
       rows.launch(b);
