@@ -11,6 +11,7 @@ and every placement of experts. docs/ExpertParallel.md has the protocol.
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Generator
 from typing import Any
 
@@ -67,6 +68,21 @@ def _group_of(group: Any, mesh: Any) -> Any:
     return mesh.get_group()
 
 
+def _one_sided_options(is_one_sided: bool, is_virtual: bool, memory: str | None, timeout: float | None) -> tuple[str, float]:
+    """``memory`` and ``timeout``, or what None stands for."""
+    given = ", ".join(f"{name}={value!r}" for name, value in (("memory", memory), ("timeout", timeout)) if value is not None)
+    if given and not is_one_sided:
+        raise ArgumentError(f"expected memory= and timeout= only with exchange one_sided, but got {given}")
+    if memory is not None:
+        check_one_of("memory", memory, tuple(MEMORIES))
+        if is_virtual:
+            raise ArgumentError(f"expected memory= only with a process group, but got memory={memory!r} with VirtualRanks")
+    # A kernel has nanoseconds in 64 bits.
+    if timeout is not None and not (isinstance(timeout, numbers.Real) and 0 < timeout <= 9e9):
+        raise ArgumentError(f"expected a timeout of more than 0 and at most 9e9 seconds, but got {timeout!r}")
+    return memory or "symmetric", 60.0 if timeout is None else float(timeout)
+
+
 class MoE(torch.nn.Module):
     """The experts of a layer that the ranks of ``group`` (None: all), or of the one dimension of ``mesh``, share.
 
@@ -92,8 +108,9 @@ class MoE(torch.nn.Module):
       they write rows where they are needed, and wait for others in a stream, never on the host. It takes ``max_tokens``,
       ``top_k`` and graphs as ``static`` does, errors of other ranks show in :meth:`check` too, and ``group`` may be one of
       :class:`VirtualRanks`.
-    - ``memory``: what makes memory that other GPUs reach: ``symmetric``, torch's symmetric memory, or ``ipc``, handles of CUDA.
-    - ``timeout``: seconds that a kernel of ``one_sided`` waits for a rank. All ranks then end, with results that mean
+    - ``memory``: what makes the memory of ``one_sided`` that other GPUs reach: ``symmetric``, torch's symmetric memory (also for
+      None), or ``ipc``, handles of CUDA. VirtualRanks make their own.
+    - ``timeout``: seconds, at most 9e9, that a kernel of ``one_sided`` waits for a rank; 60 for None. All ranks then end, with results that mean
       nothing, and :meth:`check` raises DeviceError.
 
     The constructor is collective. ArgumentError for options that do not go together, and where ranks have different ones.
@@ -115,13 +132,13 @@ class MoE(torch.nn.Module):
                  activation_format: str | None = None, quantizer: Any = None, placement: PlacementLike | None = None,
                  shared: MoEWeights | None = None, dispatch_format: str | None = None, return_format: str | None = None,
                  order: str = "slot", max_tokens: int | None = None, static: bool = False, top_k: int | None = None,
-                 exchange: str = "collectives", memory: str = "symmetric", timeout: float = 60.0):
+                 exchange: str = "collectives", memory: str | None = None, timeout: float | None = None):
         super().__init__()
         check_one_of("exchange", exchange, EXCHANGES)
-        check_one_of("memory", memory, tuple(MEMORIES))
         is_virtual, is_one_sided = isinstance(group, VirtualRank), exchange == "one_sided"
         if is_virtual and not is_one_sided:
             raise ArgumentError("expected exchange one_sided with VirtualRanks, but got collectives")
+        memory, timeout = _one_sided_options(is_one_sided, is_virtual, memory, timeout)
         for name, value in (("weights", weights), ("shared", shared)):
             if not isinstance(value, MoEWeights) and not (name == "shared" and value is None):
                 raise ArgumentError(f"expected {name} as MoEWeights(w13, w2, ...), but got {type(value).__name__}")
@@ -142,8 +159,6 @@ class MoE(torch.nn.Module):
                                 "buffers they measure")
         if static and is_one_sided:
             raise ArgumentError("expected static or exchange one_sided, whose buffers have one size too, but got both")
-        if not timeout > 0:
-            raise ArgumentError(f"expected a timeout of more than 0 seconds, but got {timeout}")
         self.order, self.max_tokens, self.top_k = order, max_tokens, top_k
         self.placement = Placement(self.count, self.ranks, placement)
         # Rows have the same bits however many there are.

@@ -285,6 +285,8 @@ def test_wrong_calls(alone):
         experts_of(0, 4, 3)
     weights, (x, ids, factors) = cases.make_weights("nvfp4"), cases.make_tokens("uniform")
     for options, message in ((dict(static=True), "expected max_tokens= and top_k= with static"),
+                             (dict(memory="ipc"), "expected memory= and timeout= only with exchange one_sided, but got memory='ipc'$"),
+                             (dict(memory="symmetric", timeout=60.0), "with exchange one_sided, but got memory='symmetric', timeout=60.0$"),
                              (dict(order="any"), "expected order slot, rank_grouped, but got 'any'"),
                              (dict(dispatch_format="mxfp4"), "expected dispatch_format nvfp4, that of the activations, or one of"),
                              (dict(return_format="e3m4"), "expected return_format f32, bf16, f16, nvfp4"),

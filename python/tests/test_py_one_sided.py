@@ -244,10 +244,14 @@ def test_options(simulated):
                           (dict(exchange="two_sided"), "expected exchange collectives, one_sided"),
                           (dict(exchange="collectives"), "expected exchange one_sided with VirtualRanks, but got collectives"),
                           (dict(memory="nvshmem"), "expected memory symmetric, ipc, but got 'nvshmem'"),
-                          (dict(timeout=0), "expected a timeout of more than 0 seconds, but got 0")):
+                          (dict(memory="ipc"), "expected memory= only with a process group, but got memory='ipc' with VirtualRanks"),
+                          *((dict(timeout=wrong), f"expected a timeout of more than 0 and at most 9e9 seconds, but got {wrong!r}$")
+                            for wrong in (0, -1.0, float("inf"), float("nan"), 9.1e9, "5"))):
         with pytest.raises(nvfp4.ArgumentError, match=message):
             MoE(weights, group=group[0], **{**options, **more})
+    assert MoE(weights, group=SimulatedRanks(1, "cpu")[0], timeout=9e9, **options)._exchange.limit == 9 * 10**18 < 2**63
     first = MoE(weights, group=group[0], **options)
+    assert first._exchange.limit == 60 * 10**9
     x, ids, factors = (each[:4] for each in cases.make_tokens("uniform"))
     with pytest.raises(nvfp4.ArgumentError, match="expected a layer of every virtual rank before a call, but got none of rank 1"):
         first(x, ids[:, :2], factors[:, :2])
