@@ -234,6 +234,8 @@ class StaticExchange(Exchange):
         self.tokens, self.top_k = max_tokens or 0, top_k or 0
         #: The largest T of each rank, and whether it refused its arguments, in all calls so far.
         self.seen = torch.zeros((self.ranks, 2), dtype=torch.int32, device=device)
+        #: Whether calls raise what ``seen`` says; a GPU would have to be waited for.
+        self.is_seen = not self.seen.is_cuda
 
     def check(self, tokens: int, top_k: int) -> None:
         if top_k != self.top_k:
@@ -246,12 +248,12 @@ class StaticExchange(Exchange):
         return _StaticPlan(self, message, refusal)
 
     def settle(self, refusal: ArgumentError | None) -> None:
-        # A GPU would have to be waited for.
-        if not self.seen.is_cuda and refusal is None:
-            self.raise_refusals()
         if refusal is not None:
-            self.seen.zero_()
+            # All rows are of this call if earlier ones have raised theirs.
+            (self.seen if self.is_seen else self.seen[self.rank]).zero_()
             raise refusal
+        if self.is_seen:
+            self.raise_refusals()
 
     def raise_refusals(self) -> None:
         refused = self.seen.tolist()

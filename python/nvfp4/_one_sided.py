@@ -334,7 +334,8 @@ class OneSidedExchange(Exchange):
 
     def settle(self, refusal: ArgumentError | None) -> None:
         if refusal is not None:
-            self.heard.zero_()
+            # What it says of others may be of earlier calls.
+            self.heard[self.rank].zero_()
             raise refusal
 
     def wait(self, role: int, places: torch.Tensor) -> None:

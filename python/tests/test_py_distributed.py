@@ -18,6 +18,7 @@ if not torch.distributed.is_available():
 import distributed_work as cases  # noqa: E402
 import nvfp4.torch  # noqa: E402
 from nvfp4 import _expert_programs, _torch_layer  # noqa: E402
+from nvfp4._exchange import StaticExchange  # noqa: E402
 from nvfp4._placement import Placement  # noqa: E402
 from nvfp4.distributed import MoE, balanced_placement, experts_of  # noqa: E402
 from torch_sim import SimulatedDevice  # noqa: E402
@@ -232,6 +233,23 @@ def test_an_error_of_one_rank_is_one_of_all(two_ranks):
                 assert torch.equal(each[name, static, "after"], first["many", False, "after"])
     for name, what in (("options", "order on every rank, but got slot on rank 0 and rank_grouped"), ("wire", "return_format")):
         assert what in first[name] and first[name] == last[name]
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_a_refusal_hides_no_other_of_earlier_calls(is_seen):
+    """``is_seen``: calls raise the errors of other ranks, as on the CPU; else check() does, as on a GPU."""
+    exchange = StaticExchange(None, Placement(3, 3), 1, torch.device("cpu"), 4, 2)
+    assert exchange.is_seen
+    exchange.is_seen = is_seen
+    exchange.seen.copy_(torch.tensor([[3, 0], [9, 1], [6, 1]]))
+    with pytest.raises(nvfp4.ArgumentError, match="own"):
+        exchange.settle(nvfp4.ArgumentError("own"))
+    if not is_seen:
+        exchange.settle(None)
+        with pytest.raises(nvfp4.ArgumentError, match="expected at most 4 tokens .* but got 6 on rank 2"):
+            exchange.raise_refusals()
+    exchange.settle(None)
+    exchange.raise_refusals()
 
 
 @pytest.mark.skipif(not IS_FULL, reason="starts processes of its own")

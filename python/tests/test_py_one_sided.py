@@ -236,6 +236,18 @@ def test_errors_of_ranks(simulated):
         layers[1].check()
 
 
+def test_a_refusal_hides_no_other(simulated):
+    """Of another rank, in a call that nobody has checked."""
+    group = SimulatedRanks(3, "cpu")
+    layer = [MoE(cases.make_weights("nvfp4"), group=group[rank], exchange="one_sided", max_tokens=4, top_k=2) for rank in range(3)][1]
+    layer._exchange.heard.copy_(torch.tensor([[3, 0], [9, 1], [6, 1]]))
+    with pytest.raises(nvfp4.ArgumentError, match="own"):
+        layer._exchange.settle(nvfp4.ArgumentError("own"))
+    with pytest.raises(nvfp4.ArgumentError, match="expected at most 4 tokens .* but got 6 on rank 2"):
+        layer.check()
+    layer.check()
+
+
 def test_options(simulated):
     weights, group = cases.make_weights("nvfp4"), SimulatedRanks(2, "cpu")
     options = dict(exchange="one_sided", max_tokens=4, top_k=2)
