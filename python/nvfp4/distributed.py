@@ -100,7 +100,8 @@ class MoE(torch.nn.Module):
       each slot (``order = slot``), or each partial sum, to it, quantised with a global scale of 1.
     - ``order``: ``slot`` adds up the slots of a token in their order. ``rank_grouped`` adds up the slots of each rank
       there, in their order, and these sums in the order of ranks: less to send back, but bits that depend on the placement.
-    - ``max_tokens``: the most tokens of a rank in a call; more are an ArgumentError of every rank.
+    - ``max_tokens``: the most tokens of a rank in a call; more are an ArgumentError of every rank (with ``static`` on
+      a GPU, or ``one_sided``, on other ranks by :meth:`check`).
     - ``static``: buffers for ``max_tokens`` tokens of ``top_k`` slots from each rank to each, whatever the counts. The host
       waits for nothing, so a CUDA graph may capture a call after the first one; meant for few tokens. On a GPU an error
       of another rank then shows in :meth:`check` only.
@@ -299,7 +300,8 @@ class MoE(torch.nn.Module):
         return sum_slots(rows, places, weights, x.dtype)
 
     def check(self) -> None:
-        """Waits for the device and raises the ArgumentError of a rank in earlier calls, if ``static`` kept one."""
+        """Waits for the device and raises the ArgumentError of a rank in earlier calls, if ``static`` or ``one_sided``
+        kept one, and the DeviceError of an exchange that has ended."""
         self._exchange.raise_refusals()
 
     def _compute(self, arrived: Any) -> torch.Tensor:
