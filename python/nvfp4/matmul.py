@@ -38,7 +38,7 @@ Strategy = Union[str, Mapping[str, Any]]
 
 
 class MatmulResult(NamedTuple):
-    """What :func:`grouped_matmul` returns when asked for more than the product."""
+    """The results of :func:`grouped_matmul` with ``preact`` or ``amax``."""
 
     out: Any
     preact: np.ndarray | None
@@ -46,7 +46,7 @@ class MatmulResult(NamedTuple):
 
 
 class MatmulCopies(NamedTuple):
-    """What :func:`grouped_matmul` returns when asked for copies; ``out`` is None if there is no result beside them."""
+    """The results of :func:`grouped_matmul` with copies; ``out`` is None if there is no result beside them."""
 
     out: Any
     preact: np.ndarray | None
@@ -58,8 +58,8 @@ class MatmulCopies(NamedTuple):
 class QuantizedCopy:
     """A further quantised result of :func:`grouped_matmul`: what :func:`nvfp4.quantize` makes of the product with the same
     options. ``transposed`` exchanges rows and columns, ``[N, R]`` (``[G, N, M]`` if batched or ragged in K): its blocks then
-    lie along the rows of each group, as products of gradients read them. ``format`` is by default that of ``lhs``, or of
-    ``rhs`` where that has none. ``out`` is a destination; without it, what lies outside the groups is zero."""
+    lie along the rows of each group, as products of gradients read them. ``format`` is by default that of ``out``, else of
+    ``lhs``, else of ``rhs``. ``out`` is a destination; without it, what lies outside the groups is zero."""
 
     format: str | None = None
     quantizer: QuantizerLike | None = None
@@ -153,7 +153,7 @@ class MatmulOptions(TypedDict, total=False):
     dtype: Any
     preact: Any
     amax: Any
-    copies: Sequence[QuantizedCopy]
+    copies: Sequence[QuantizedCopy] | None
     math: str | None
     tail: str | None
     determinism: str | None
@@ -336,11 +336,12 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
                 group: Sequence[Any] = (), epilogue: str | None = None, quantizer: QuantizerLike | None = None,
                 out_format: str | None = None, out_layout: str | None = None, out_starts: str | None = None,
                 out_axis: int | None = None, global_scale: Any = None, seed: int | None = None, out: Any = None,
-                dtype: Any = None, preact: Any = None, amax: Any = None, copies: Sequence[QuantizedCopy] = (),
+                dtype: Any = None, preact: Any = None, amax: Any = None, copies: Sequence[QuantizedCopy] | None = (),
                 math: str | None = None, tail: str | None = None, determinism: str | None = None, strategy: Strategy | None = None,
                 expected_rows: int | None = None, target: str = "cpu", device: str | None = None) -> MatmulPlan:
     """:func:`grouped_matmul` with its arguments bound, not yet computed."""
     grouping = dense() if grouping is None else grouping
+    copies = tuple(copies or ())
     b = _Builder(lhs, rhs, grouping)
     lhs = b.lhs
     z_shape = _out_shape(lhs, b.rhs, grouping)
@@ -391,7 +392,7 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
         scales = stored_scales(y_shape, fmt, layout, starts, axis, by_group)
         out = scaled_destination(out, y_shape, fmt, layout, starts, axis, scales)
         b.call.write(f" outs({b.call.scaled('out', out)})", "out")
-    elif not len(copies) or out is not None or dtype is not None:
+    elif not copies or out is not None or dtype is not None:
         out = _dlpack.destination(out, y_shape, dtype)
         b.tensor("outs", out, writes=True, name="out")
     amax = _make(amax, (count,))

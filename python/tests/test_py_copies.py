@@ -209,6 +209,14 @@ def test_wrong_copies_are_named(rng, copies, message):
         nvfp4.grouped_matmul(lhs, rhs, copies=copies)
 
 
+def test_no_copies(rng):
+    lhs, rhs = operands(make_product(rng, dense(16), 32, 64, "nvfp4"))
+    wanted = nvfp4.grouped_matmul(lhs, rhs)
+    for none in (None, (), []):
+        got = nvfp4.grouped_matmul(lhs, rhs, copies=none)
+        assert isinstance(got, np.ndarray) and np.array_equal(got, wanted)
+
+
 def test_broken_data_is_named(rng):
     """The message has the label of the copy's constraint, and its number."""
     groups = ragged([16, 16], align=16)
