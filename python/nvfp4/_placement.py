@@ -33,8 +33,8 @@ def balanced_placement(loads: Sequence[float], ranks: int, copies: int = 0) -> l
     others or one less, and about equal loads.
 
     The experts with the most load for each copy get ``copies`` further ones, none two on a rank. Experts are then placed, those
-    with most copies first and then by falling load, on the ranks with the least so far. The same loads give the same table. ArgumentError for loads that are
-    negative or not finite, and for numbers of ranks or copies that do not fit.
+    with most copies first and then by falling load, on the ranks with the least so far. The same loads give the same table.
+    ArgumentError for loads that are negative or not finite, and for numbers of ranks or copies that do not fit.
     """
     experts = len(loads)
     values = [float(load) for load in loads]
@@ -102,11 +102,6 @@ class Placement:
         longest = max(map(len, entries))
         table = torch.tensor([[entry[i % len(entry)] for i in range(longest)] for entry in entries])
         return table, torch.tensor([len(entry) for entry in entries])
-
-    def rank_of(self, expert: int, token: int, rank: int) -> int:
-        """Where a slot of a token of a rank goes."""
-        entry = self.table[expert]
-        return rank if rank in entry else entry[(token + rank) % len(entry)]
 
     def codes(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
         """For tokens of a rank the codes of each expert, ``[E, n]`` int32, and how many are different: 65536 times a rank

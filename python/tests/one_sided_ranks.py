@@ -128,6 +128,12 @@ class Rank:
         return calls, out, numbers
 
 
+def rank_of(placement, expert, token, rank):
+    """The rank that a slot of a token of a rank goes to."""
+    entry = placement.table[expert]
+    return rank if rank in entry else entry[(token + rank) % len(entry)]
+
+
 def expected(x, ids, weights):
     """The sum of slots in their order, fused multiply-adds in float32."""
     total = np.zeros_like(x)
@@ -188,7 +194,7 @@ def main(ranks, fault=None, seed=0):
                 local = placement.numbers(rank).numpy()
                 for t, line in enumerate(other[1]):
                     for k, expert in enumerate(line):
-                        if 0 <= expert < EXPERTS and placement.rank_of(int(expert), t, source) == rank:
+                        if 0 <= expert < EXPERTS and rank_of(placement, int(expert), t, source) == rank:
                             wanted[source * TOKENS + t, k] = local[expert]
             np.testing.assert_array_equal(numbers.numpy(), wanted)
     for each in all_ranks:

@@ -190,7 +190,7 @@ def test_sums_by_rank(simulated):
     group, layers = make_layers(1, "w4a4", top_k=1)
     rows = [group(layers, [(x, ids[:, slot:slot + 1].contiguous(), ones)])[0] for slot in range(cases.TOP_K)]
     placement = Placement(EXPERTS, 2)
-    owner = torch.tensor([[placement.rank_of(e, 0, 0) if 0 <= e < EXPERTS else -1 for e in line] for line in ids.tolist()])
+    owner = torch.tensor([[one_sided_ranks.rank_of(placement, e, 0, 0) if 0 <= e < EXPERTS else -1 for e in line] for line in ids.tolist()])
     wanted, in_order = torch.zeros(cases.ALL, cases.HIDDEN), torch.zeros(cases.ALL, cases.HIDDEN)
     for rank in range(2):
         part = torch.zeros_like(wanted)
