@@ -4,7 +4,8 @@
 
 A message is one row of bytes for each token and rank that it visits: the number of the expert of each slot (i32, negative
 where the slot goes elsewhere), the weights (f32) where the rank of the experts needs them, and from the next multiple of 16
-bytes the parts of the row. Exchange sends as many messages as there are, after their counts; StaticExchange sends a fixed number and never waits for the device.
+bytes the parts of the row. Exchange sends as many messages as there are, after their counts; StaticExchange sends a fixed number
+and never waits for the device.
 """
 
 from __future__ import annotations
@@ -217,7 +218,7 @@ class _Plan:
         self.result = list(result.split([part.shape[1] for part in parts], 1))
 
     def returned(self) -> list[torch.Tensor]:
-        """What has come back to this rank."""
+        """The rows that have come back to this rank, by parts."""
         return self.result
 
     def places(self, order: str) -> torch.Tensor:
@@ -304,7 +305,7 @@ class _StaticPlan:
         self.result = list(result.split([part.shape[1] for part in parts], 1))
 
     def returned(self) -> list[torch.Tensor]:
-        """What has come back to this rank."""
+        """The rows that have come back to this rank, by parts."""
         return self.result
 
     def places(self, order: str) -> torch.Tensor:

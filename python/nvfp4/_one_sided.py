@@ -157,7 +157,7 @@ MEMORIES = {"symmetric": SymmetricMemory, "ipc": IpcMemory}
 
 @dataclasses.dataclass(eq=False)
 class _VirtualLayer:
-    """What each virtual rank said of a layer, and its window, by rank."""
+    """The descriptions of a layer by virtual ranks, and their windows, by rank."""
 
     said: dict[int, dict[str, Any]] = dataclasses.field(default_factory=dict)
     windows: dict[int, Any] = dataclasses.field(default_factory=dict)
@@ -194,7 +194,7 @@ class VirtualRank:
         return next((layer for layer in self.ranks.layers if self.rank not in layer.windows), None) or _VirtualLayer()
 
     def compare(self, own: dict[str, Any]) -> dict[int, dict[str, Any]]:
-        """What each rank that has made its next layer said of it, and what this one says, by rank."""
+        """The descriptions of this rank's next layer by the ranks that have made it, and its own, by rank."""
         self._own = own
         return {**self._next().said, self.rank: own}
 
@@ -459,7 +459,7 @@ class _OneSidedPlan:
                      [exchange.windows.peers, exchange.state])
 
     def returned(self) -> list[torch.Tensor]:
-        """What has come back to this rank."""
+        """The rows that have come back to this rank, by parts."""
         exchange, layout = self.exchange, self.exchange.layout
         exchange.wait(kernels.RETURN, self.slots_at)
         rows = exchange.windows.view(layout.returned, layout.tokens * layout.back_slots, layout.back_width)

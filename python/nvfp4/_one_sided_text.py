@@ -78,22 +78,22 @@ class Layout:
         return self.ranks if self.grouped else self.slots
 
     def cells(self, role: int) -> int:
-        """Where the cells of a role are: 8 bytes of each rank, the epoch and what the rank says of its call."""
+        """Offset in bytes of the cells of a role: 8 bytes of each rank, the epoch and what the rank says of its call."""
         return 256 + 256 * role
 
     @property
     def heads(self) -> int:
-        """Where the experts of slots are, i32 [rank][token][slot]."""
+        """Offset in bytes of the experts of slots, i32 [rank][token][slot]."""
         return 768
 
     @property
     def rows(self) -> int:
-        """Where rows are, [rank][token]."""
+        """Offset in bytes of rows, [rank][token]."""
         return self.heads + _round(4 * self.ranks * self.tokens * self.slots, 256)
 
     @property
     def returned(self) -> int:
-        """Where rows that return are, [token][slot], or [token][rank]."""
+        """Offset in bytes of rows that return, [token][slot], or [token][rank]."""
         return self.rows + _round(self.ranks * self.tokens * self.width, 256)
 
     @property
@@ -211,9 +211,9 @@ def _element(unit: int) -> str:
 
 @functools.lru_cache(maxsize=64)
 def push_text(layout: Layout, ids: str, entries: tuple[int, int], types: tuple[str, ...] = ()) -> str:
-    """The text of ``push``: parts of rows [T, size] in bytes, or of other ``types`` of memory of that size, experts [T, slots] of an element type, the place of each slot
-    in what returns, and what the rank says of its call (-1: T). ``table`` are the codes of experts, 65536 times the rank plus the
-    number there, and ``copies`` how many of an expert's ``entries`` differ."""
+    """The text of ``push``: parts of rows [T, size] in bytes, or of other ``types`` of memory of that size, experts [T, slots] of
+    an element type, the place of each slot in what returns, and what the rank says of its call (-1: T). ``table`` are the codes of
+    experts, 65536 times the rank plus the number there, and ``copies`` how many of an expert's ``entries`` differ."""
     ranks, slots, tokens = layout.ranks, layout.slots, layout.tokens
     experts, columns = entries
     types = types or _bytes(layout.parts)
