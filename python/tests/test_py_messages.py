@@ -71,7 +71,8 @@ def failure_of(call):
 def matmul_with(wrong):
     """A product with every operand, of which one has a type that operations have not."""
     call = Call("f", _MATMUL)
-    number = {"groups": (np.zeros(2, np.int32), "i32"), "seed": (np.zeros((), np.int64), "i64")}
+    seed = np.zeros((), np.int64), "i64"
+    number = {"groups": (np.zeros(2, np.int32), "i32"), "seed": seed, "copies.seed": seed}
 
     def operand(name):
         array, element = number.get(name, (np.zeros((2, 2), np.float32), "f32"))
@@ -81,7 +82,7 @@ def matmul_with(wrong):
 
     def clause(keyword, name):
         value, type_ = operand(name)
-        return f" {keyword}({value})" if name == "seed" else f" {keyword}({value} : {type_})"
+        return f" {keyword}({value})" if keyword == "seed" else f" {keyword}({value} : {type_})"
 
     scaled = "!grouped_scaled_gemm.scaled<?x?, nvfp4>"
 
@@ -94,11 +95,13 @@ def matmul_with(wrong):
                + clause("prob", "prob") + " at gemm" + "".join(clause(n, n) for n in ("activation_params", "row", "column",
                                                                                          "group"))
                + " quantizer = <trtllm>" + clause("global_scale", "global_scale") + clause("seed", "seed")
-               + clause("preact_outs", "preact") + pair("outs", "out") + clause("amax_outs", "amax"))
+               + clause("preact_outs", "preact") + pair("outs", "out") + clause("amax_outs", "amax")
+               + " copies(<te, rounding = stochastic>" + clause("global_scale", "copies.global_scale")
+               + clause("seed", "copies.seed") + pair("outs", "copies") + ")")
     return call
 
 
-@pytest.mark.parametrize("wrong", [name for name in _MATMUL if name != "seed"])
+@pytest.mark.parametrize("wrong", [name for name in _MATMUL if name.split(".")[-1] != "seed"])
 def test_operands_are_numbered_as_the_dialect_does(wrong):
     """The order in which the dialect has operands is not that of its text; it is said twice, and compared here."""
     text = failure_of(matmul_with(wrong))
