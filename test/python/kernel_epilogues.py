@@ -4,6 +4,8 @@
 whose modules the fixture `on_kernels` of the importing file compiles instead.
 """
 
+import re
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,14 @@ SHORT_RUNS = pytest.mark.parametrize("gate,n,quantizer,fmt", [
     ((1, 0), 128, "ue8m0_up", "mxfp8_e4m3"), ((1, 1), 0, "ocp", "mxfp4"),
     ((8, 0), 192, "ue8m0_up", "mxfp4"), ((16, 1), 0, "ocp", "mxfp8_e5m2"),
     ((0, 0), 0, "ue8m0_up", "mxfp8_e4m3"), ((3, 0), 192, "ocp", "mxfp8_e4m3")])
+
+
+def compile_with_strategy(target, text, strategy):
+    """What the tests of the CPU's code compile, with the strategy in every matmul."""
+    chosen = f"strategy = {strategy}"
+    text = re.sub(r" \{([^{}\n]+)\}\n      -> ", rf" {{\1, {chosen}}}\n      -> ", text)
+    text = re.sub(r"(?<!\})\n      -> ", rf" {{{chosen}}}\n      -> ", text)
+    return compile_kernels(target, text)
 
 
 @pytest.fixture(autouse=True)

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Epilogues of kernels for sm_100a: the tests of the CPU's code, on the simulator."""
 
-import re
-
 import numpy as np
 import pytest
 
 import test_epilogues as cases
 from kernel_epilogues import *  # noqa: F403
 from nvfp4_cases import *  # noqa: F403
-from nvfp4_kernels import compile_kernels, simulated
+from nvfp4_kernels import simulated
 from nvfp4_module import FULL
 
 pytestmark = simulated("sm_100a")
@@ -30,13 +28,7 @@ def strategy(request):
 
 @pytest.fixture
 def on_kernels(strategy):
-    """Compiles what the tests of the CPU's code compile, with the strategy in every matmul."""
-    def compile_text(text):
-        chosen = f"strategy = {strategy}"
-        text = re.sub(r" \{([^{}\n]+)\}\n      -> ", rf" {{\1, {chosen}}}\n      -> ", text)
-        text = re.sub(r"(?<!\})\n      -> ", rf" {{{chosen}}}\n      -> ", text)
-        return compile_kernels("sm_100a", text)
-    return compile_text
+    return lambda text: compile_with_strategy("sm_100a", text, strategy)
 
 
 @pytest.mark.parametrize("kind,gate", PAIRS)
