@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import nvfp4
+from nvfp4_cases import assert_within, random_bound
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples/moe_layer/layer.mlir"
 EXPERTS, HIDDEN, WIDTH = 16, 256, 128
@@ -62,7 +63,8 @@ GPT_OSS = """
 !up = !grouped_scaled_gemm.scaled<8x384x320, mxfp4>
 !down = !grouped_scaled_gemm.scaled<8x320x192, mxfp4>
 func.func @layer(%x: tensor<?x320xbf16>, %logits: tensor<?x8xf32>, %w13: !up, %b13: tensor<8x384xbf16>, %w2: !down,
-                 %b2: tensor<8x320xbf16>) -> tensor<?x320xbf16> {
+                 %b2: tensor<8x320xbf16>)
+    -> (tensor<?x320xbf16>, tensor<?x192xbf16>, tensor<?x320xbf16>, tensor<8xi32>, tensor<?x4xi32>, tensor<?x4xf32>) {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   %n = tensor.dim %x, %c0 : tensor<?x320xbf16>
@@ -83,27 +85,39 @@ func.func @layer(%x: tensor<?x320xbf16>, %logits: tensor<?x8xf32>, %w13: !up, %b
   %h = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<8xi32>) lhs(%p : tensor<?x320xbf16>)
       rhs(%w13 : !up) bias(%b13 : tensor<8x384xbf16>)
       activation = <swiglu, alpha = 1.702, beta = 1.0, limit = 7.0, gate = <1, gate_first>>
-      outs(%he : tensor<?x192xbf16>) {math = #grouped_scaled_gemm<math fast>} -> tensor<?x192xbf16>
+      outs(%he : tensor<?x192xbf16>) -> tensor<?x192xbf16>
   %ye = tensor.empty(%rows) : tensor<?x320xbf16>
   %y = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%ends : tensor<8xi32>) lhs(%h : tensor<?x192xbf16>)
       rhs(%w2 : !down) bias(%b2 : tensor<8x320xbf16>) outs(%ye : tensor<?x320xbf16>) -> tensor<?x320xbf16>
   %oe = tensor.empty(%n) : tensor<?x320xbf16>
   %out = grouped_scaled_gemm.combine(%y : tensor<?x320xbf16>) by(%slots : tensor<?x4xi32>)
       weights(%weights : tensor<?x4xf32>) outs(%oe : tensor<?x320xbf16>) -> tensor<?x320xbf16>
-  return %out : tensor<?x320xbf16>
+  return %out, %h, %y, %ends, %slots, %weights
+      : tensor<?x320xbf16>, tensor<?x192xbf16>, tensor<?x320xbf16>, tensor<8xi32>, tensor<?x4xi32>, tensor<?x4xf32>
 }
 """
 
 
 @pytest.mark.parametrize("target, tokens", [("sm_90a", 9), ("sm_100a", 9), ("sm_100a", 1), ("sm_100a", 0), ("sm_100a", 70)])
 def test_experts_of_gpt_oss(rng, target, tokens):
-    up, down = (nvfp4.quantize(rng.standard_normal(shape).astype(np.float32) / 8, "mxfp4")
-                for shape in ((8, 384, 320), (8, 320, 192)))
-    biases = [rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((8, 384), (8, 320))]
-    arguments = [rng.standard_normal((tokens, 320)).astype(ml_dtypes.bfloat16), rng.standard_normal((tokens, 8)).astype(np.float32),
-                 up, biases[0], down, biases[1]]
-    wanted, got = (np.asarray(nvfp4.compile(GPT_OSS, where, versions=1, **options).run(*arguments)).astype(np.float32)
+    """Sums of the first product are exact, so its strict activation has the CPU's bits; those of the second are in the bound."""
+    lattice = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+    up, down = (nvfp4.quantize(rng.choice(lattice, shape), "mxfp4") for shape in ((8, 384, 320), (8, 320, 192)))
+    b13, b2 = (rng.integers(-3, 4, shape).astype(ml_dtypes.bfloat16) for shape in ((8, 384), (8, 320)))
+    x = rng.integers(-2, 3, (tokens, 320)).astype(ml_dtypes.bfloat16) / ml_dtypes.bfloat16(16)
+    arguments = [x, rng.standard_normal((tokens, 8)).astype(np.float32), up, b13, down, b2]
+    wanted, got = (list(map(np.asarray, nvfp4.compile(GPT_OSS, where, versions=1, **options).run(*arguments)))
                    for where, options in (("cpu", {}), (target + "+sim", {"memory": "device"})))
-    assert got.shape == wanted.shape and np.isfinite(got).all()
-    if tokens:
-        assert np.abs(wanted).max() > 0.1 and np.abs(got - wanted).max() < 0.02 * np.abs(wanted).max()
+    out, h, y, ends, slots, weights = got
+    for i, name in ((1, "h"), (3, "ends"), (4, "slots"), (5, "weights")):
+        assert got[i].tobytes() == wanted[i].tobytes(), name
+    matrices = nvfp4.dequantize(down).astype(np.float64)
+    for g, (first, end) in enumerate(zip([0, *ends[:-1]], ends)):
+        a, w = h[first:end].astype(np.float64), matrices[g]
+        # Elements of 16 bits are terms of their own; the bias rounds once more.
+        exact, terms = a @ w.T + b2[g].astype(np.float64), np.abs(a) @ np.abs(w).T
+        bound = random_bound(None, terms, 192, block=1) + np.abs(exact) * 2.0**-24
+        assert_within(y[first:end], exact, bound, "bf16", f"y of expert {g}")
+    np.testing.assert_array_equal(out, nvfp4.combine(y, slots, weights))
+    assert tokens == 0 or len(np.unique(h)) > 20
+
