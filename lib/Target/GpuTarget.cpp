@@ -12,6 +12,7 @@
 
 #include "nvfp4/Target/GpuTarget.h"
 
+#include "NarrowStores.h"
 #include "SplitKernels.h"
 #include "nvfp4/KernelTarget/KernelTarget.h"
 #include "nvfp4/Target/LLVMIR.h"
@@ -115,7 +116,7 @@ static FailureOr<std::string> emitPtx(ModuleOp module,
     (void)llvmModule.release();
     return failure();
   }
-  return os.str().str();
+  return keepBitsOfNarrowStores(os.str().str());
 }
 
 FailureOr<SmallVector<KernelPtx>>

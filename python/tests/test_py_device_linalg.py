@@ -42,6 +42,29 @@ def test_elementwise(rng, target, shape):
     check(elementwise(body, len(shape)), target, *(rng.standard_normal(shape).astype(np.float32) for _ in range(3)))
 
 
+@pytest.mark.parametrize("number, whole, part", [("f32", "i32", "i16"), ("f32", "i32", "i8"), ("f64", "i64", "i32")])
+@pytest.mark.parametrize("target", TARGETS)
+def test_low_bits_of_numbers(rng, target, number, whole, part):
+    """Stores of a part of what floating-point instructions wrote, which ptxas would convert to an integer."""
+    x, out = f"tensor<?x{number}>", f"tensor<?x{part}>"
+    text = f"""func.func @f(%x: {x}, %o: {out}) -> {out} {{
+  %s = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}}
+      ins(%x : {x}) outs(%o : {out}) {{
+  ^bb0(%a: {number}, %c: {part}):
+    %p = arith.mulf %a, %a : {number}
+    %b = arith.bitcast %p : {number} to {whole}
+    %r = arith.trunci %b : {whole} to {part}
+    linalg.yield %r : {part}
+  }} -> {out}
+  return %s : {out}
+}}"""
+    types = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+    numbers = rng.standard_normal(100).astype(types[number])
+    wanted = (numbers * numbers).view(types[whole]).astype(types[part])
+    program = nvfp4.compile(text, target + "+sim", memory="device")
+    np.testing.assert_array_equal(program.run(numbers, np.zeros(100, types[part])), wanted)
+
+
 MATH = {"exp": np.exp, "exp2": np.exp2, "tanh": np.tanh, "sqrt": lambda x: np.sqrt(np.abs(x)), "absf": np.abs,
         "rsqrt": lambda x: 1 / np.sqrt(np.abs(x)), "log": lambda x: np.log(np.abs(x)), "floor": np.floor, "ceil": np.ceil,
         "erf": np.vectorize(math.erf)}
