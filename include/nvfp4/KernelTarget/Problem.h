@@ -55,7 +55,7 @@ struct Problem {
   format::BlockFormat rhs = format::BlockFormat::NVFP4;
   /// Rows are of 16 bits without scales, and `lhs` says nothing.
   bool unscaledRows = false;
-  /// Those rows are f16 and not bf16.
+  /// The unscaled rows are f16 and not bf16.
   bool f16Rows = false;
   Epilogue epilogue;
   /// K is grouped (ragged_k): `wholeK` is what the groups share.

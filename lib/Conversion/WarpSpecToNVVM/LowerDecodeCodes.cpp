@@ -182,9 +182,8 @@ void Decoder::convert(Value word, SmallVectorImpl<Value> &words) {
 
 SmallVector<Value> Decoder::decode(Value codes, Value scales) {
   SmallVector<Value> words;
-  bool isFP4 = code == WeightCode::E2M1_UE4M3 || code == WeightCode::E2M1_UE8M0;
   for (Value word : getWords(codes)) {
-    if (isFP4)
+    if (DecodeCodesOp::isFP4(code))
       lookUp(word, words);
     else
       convert(word, words);

@@ -108,10 +108,9 @@ def ConvertGsgToWarpSpecPass
     memory. With `ctas = 2` the kernel is one of pairs. A `matmul_list` is one
     kernel, which reads extents and tensor maps of its problems from a table.
     Beside rows without scales the tile has `swap_ab`.
-    What kernels cannot do (clusters, what
-    `gsg-separate-quantization` takes out of them, `math` in epilogue regions) is
-    an error that names the nearest form that
-    they can.
+    Clusters, `math` in epilogue regions and clauses that
+    `gsg-separate-quantization` takes out of products have no kernels: each is an
+    error that names the nearest form that has one.
 
     For `target` sm_90a the roles are two; rows of A with scales are dequantised
     to bf16 before, which is exact, and weights that are not packed are packed:

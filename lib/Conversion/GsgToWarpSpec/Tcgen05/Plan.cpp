@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a kernel cannot do is refused here, before anything is built.
+// Products without a kernel are refused here, before anything is built.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,18 +41,15 @@ static void chooseDecoding(Plan &plan) {
   ScaledType weights = plan.b.operand.type;
   plan.decodes = true;
   plan.code = kernels::getWeightCode(weights);
-  plan.k = 128;
   plan.scaleAtoms = plan.k / weights.getBlockSize() / 4;
   plan.a.element =
       cast<MemRefType>(plan.a.operand.data.getType()).getElementType();
-  plan.splits =
-      plan.a.element.isF16() && plan.code != warpspec::WeightCode::E2M1_UE4M3;
   // Codes of FP8 are bytes, too.
   plan.b.element = IntegerType::get(weights.getContext(), 8);
   plan.b.rowBytes = weights.isFP4() ? plan.k / 2 : plan.k;
 }
 
-/// The instruction for the formats of both operands.
+/// The instruction for the formats of both operands; `k` is chosen already.
 static void chooseInstruction(Plan &plan) {
   ScaledType a = plan.a.operand.type, b = plan.b.operand.type;
   if (!a)
@@ -71,12 +68,10 @@ static void chooseInstruction(Plan &plan) {
   }
   if (!a.isFP4() || !b.isFP4()) {
     plan.kind = warpspec::ScaledKind::MXF8F6F4;
-    plan.k = 128;
   } else {
     plan.kind = format == BlockFormat::MXFP4 ? warpspec::ScaledKind::MXF4
                                              : warpspec::ScaledKind::MXF4NVF4;
     plan.ue8m0 = format == BlockFormat::NVFP4_E8M0;
-    plan.k = 256;
   }
   plan.scaleAtoms = plan.k / a.getBlockSize() / 4;
 }
@@ -84,8 +79,8 @@ static void chooseInstruction(Plan &plan) {
 /// The tile that the strategy asks for, or what is missing. The budget is the
 /// one by which the strategy was found to be legal.
 static std::string chooseTile(Plan &plan, MatmulOp op,
+                              const strategy::Problem &problem,
                               const strategy::Tcgen05Target &target) {
-  strategy::Problem problem = forKernels(describe(op));
   strategy::Tile tile = target.getDefaultTile(problem);
   if (StrategyAttr given = op.getStrategyAttr())
     tile = getTile(given);
@@ -126,8 +121,11 @@ static std::string makePlan(Plan &plan, MatmulOp op,
     if (std::string what = type ? findUnsupportedSide(type, kind) : "";
         !what.empty())
       return what;
+  strategy::Problem problem = forKernels(describe(op));
+  plan.k = strategy::getTileK(problem);
+  plan.splits = strategy::splitsRows(problem);
   chooseInstruction(plan);
-  return chooseTile(plan, op, target);
+  return chooseTile(plan, op, problem, target);
 }
 
 FailureOr<Plan> Plan::get(MatmulOp op, const strategy::Tcgen05Target &target) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is decided before a kernel is built: instruction, tile, stages.
+// Decisions before a kernel is built: instruction, tile, stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +93,7 @@ struct Plan {
   mlir::Type getMultiplicand() const {
     return splits ? mlir::BFloat16Type::get(a.element.getContext()) : a.element;
   }
-  /// What lies on M and on N of the instruction.
+  /// The operands on M and on N of the instruction.
   const OperandPlan &getMOperand() const { return swap ? b : a; }
   const OperandPlan &getNOperand() const { return swap ? a : b; }
 

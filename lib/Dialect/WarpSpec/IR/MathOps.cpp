@@ -209,17 +209,20 @@ int64_t DecodeCodesOp::getExponent(WeightCode code) {
   llvm_unreachable("covered switch");
 }
 
+bool DecodeCodesOp::isFP4(WeightCode code) {
+  return code == WeightCode::E2M1_UE4M3 || code == WeightCode::E2M1_UE8M0;
+}
+
 LogicalResult DecodeCodesOp::verify() {
   auto count = [](Value vector) {
     return cast<VectorType>(vector.getType()).getNumElements();
   };
   WeightCode code = getCode();
-  bool isFP4 = code == WeightCode::E2M1_UE4M3 || code == WeightCode::E2M1_UE8M0;
   bool isUE4M3 = code == WeightCode::E2M1_UE4M3;
   if (!getElement().isBF16() && !(getElement().isF16() && isUE4M3))
     return emitOpError("expected bf16, or f16 with e2m1_ue4m3, but got ")
            << getElement() << " with " << stringifyWeightCode(code);
-  int64_t codes = count(getCodes()), values = isFP4 ? 2 * codes : codes;
+  int64_t codes = count(getCodes()), values = isFP4(code) ? 2 * codes : codes;
   if (codes % 4 != 0)
     return emitOpError("expected a multiple of 4 bytes of codes, but got ")
            << codes;
@@ -258,9 +261,7 @@ int64_t MmaDecodedOp::getKBlocks() {
 
 int64_t MmaDecodedOp::getBlockBytes() {
   // Codes of 64 rows by 64 columns, and a scale for each 16.
-  bool isFP4 = getCode() == WeightCode::E2M1_UE4M3 ||
-               getCode() == WeightCode::E2M1_UE8M0;
-  return (isFP4 ? 2048 : 4096) + 256;
+  return (DecodeCodesOp::isFP4(getCode()) ? 2048 : 4096) + 256;
 }
 
 SmallVector<int64_t> MmaDecodedOp::getWidths() {

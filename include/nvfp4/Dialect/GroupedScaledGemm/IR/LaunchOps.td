@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What gsg-fuse-launches makes for GPU targets, on memory of the device.
+// The operation that gsg-fuse-launches makes for GPU targets, on memory of the
+// device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,8 +62,8 @@ def Gsg_OneLaunchOp : Gsg_Op<"one_launch", [
   let extraClassDeclaration = [{
     /// The most that `most_tokens` may be.
     static constexpr int64_t kMostTokens = 128;
-    /// Warps of a block that routes at most so many of `tokens`: one for each,
-    /// where registers suffice for the keys of the experts.
+    /// Warps of a block that routes at most `tokens` tokens: one for each, from
+    /// 8 to 32; 8 beyond 256 experts, whose keys take the registers.
     static int64_t countWarps(RouteOp route, int64_t tokens);
     /// The type of `tokens`, or null.
     ScaledType getTokensType();

@@ -193,6 +193,8 @@ def WarpSpec_DecodeCodesOp : WarpSpec_Op<"decode_codes", [Pure]> {
   let extraClassDeclaration = [{
     /// The exponent of the power of two by which a result is too large.
     static int64_t getExponent(WeightCode code);
+    /// Whether a byte of codes has two of E2M1.
+    static bool isFP4(WeightCode code);
   }];
 }
 
