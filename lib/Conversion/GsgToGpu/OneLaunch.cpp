@@ -116,16 +116,9 @@ private:
   Value remain(Value a, Value by) {
     return arith::RemUIOp::create(b.builder, b.loc, a, by);
   }
-  void forRange(Value from, Value to, Value step,
-                function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(b.builder, b.loc, from, to, step);
-    OpBuilder::InsertionGuard guard(b.builder);
-    b.builder.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
-  }
   /// The thread's turns of `body` below `to`.
   void share(Value to, function_ref<void(Value)> body) {
-    forRange(thread, to, b.index(numThreads), body);
+    forRange(b, thread, to, b.index(numThreads), body);
   }
   void ifFirstBlock(function_ref<void()> body) {
     b.ifThen(b.cmp(Predicate::eq, block, b.index(0)), body);
@@ -138,7 +131,7 @@ private:
 
   void routeTokens() {
     Value warp = b.index(kWarp), lane = remain(thread, warp);
-    forRange(divide(thread, warp), numTokens, b.index(numThreads / kWarp),
+    forRange(b, divide(thread, warp), numTokens, b.index(numThreads / kWarp),
              [&](Value token) {
                RoutedSlot slot = emitRoute(b, route, token, lane);
                b.ifThen(hasSlot(b, route, lane),
@@ -259,9 +252,10 @@ private:
     });
     ifFirstBlock([&] {
       forGaps([&](Value from, Value to) {
-        forRange(b.add(from, thread), to, b.index(numThreads), [&](Value row) {
-          b.store(i32(-1), sort.getTokenOfRowOut(), {row});
-        });
+        forRange(b, b.add(from, thread), to, b.index(numThreads),
+                 [&](Value row) {
+                   b.store(i32(-1), sort.getTokenOfRowOut(), {row});
+                 });
       });
     });
   }
@@ -274,7 +268,7 @@ private:
     };
     Value last = b.index(numExperts - 1);
     if (sort.getAlign() != 1)
-      forRange(b.index(0), last, b.index(1), [&](Value expert) {
+      forRange(b, b.index(0), last, b.index(1), [&](Value expert) {
         Value next = b.toIndex(b.load(starts, {b.add(expert, b.index(1))}));
         next = arith::MinUIOp::create(b.builder, b.loc, next, numRows);
         body(endOf(expert), next);
@@ -289,7 +283,7 @@ private:
     Value step = b.mul(numBlocks, b.index(numThreads));
     auto forPieces = [&](Value from, Value count,
                          function_ref<void(Value, Value)> body) {
-      forRange(first, b.mul(count, pieces), step, [&](Value i) {
+      forRange(b, first, b.mul(count, pieces), step, [&](Value i) {
         Value column = b.mul(remain(i, pieces), b.index(lanes));
         body(b.add(from, divide(i, pieces)), column);
       });

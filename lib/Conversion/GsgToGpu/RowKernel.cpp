@@ -113,6 +113,14 @@ void togpu::launchBlocks(LoopBuilder &b, StringRef name, Value blocks,
   gpu::TerminatorOp::create(b.builder, b.loc);
 }
 
+void togpu::forRange(LoopBuilder &b, Value from, Value to, Value step,
+                     function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(b.builder, b.loc, from, to, step);
+  OpBuilder::InsertionGuard guard(b.builder);
+  b.builder.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
 SmallVector<Value>
 togpu::branchValues(LoopBuilder &b, Value condition,
                     function_ref<SmallVector<Value>()> thenValues,

@@ -60,6 +60,10 @@ void launchBlocks(LoopBuilder &b, llvm::StringRef name, mlir::Value blocks,
                   llvm::function_ref<void(const BlockCode &)> body,
                   mlir::Type element = mlir::Type());
 
+/// `body` for the numbers from `from` to `to`, all index, in steps of `step`.
+void forRange(LoopBuilder &b, mlir::Value from, mlir::Value to,
+              mlir::Value step, llvm::function_ref<void(mlir::Value)> body);
+
 /// The neighbours of a matrix from a column on, as they are stored: a vector of
 /// `lanes` elements, or a scalar for one.
 mlir::Value loadLanes(LoopBuilder &b, mlir::Value matrix, mlir::Value row,
@@ -112,8 +116,8 @@ void launchManyTokens(LoopBuilder &b, SortTokensOp op, mlir::Value entries,
 void reportStray(LoopBuilder &b, SortTokensOp op, mlir::Value at,
                  mlir::Value entry, mlir::Value isBad,
                  const loops::DataChecks &checks);
-/// What a lane of the warp of `token` finds for the slot of its number: the
-/// expert, i32, and its weight, f32. All lanes of the warp run the code.
+/// The expert, i32, and its weight, f32, that a lane of the warp of `token`
+/// finds for the slot of its number. All lanes of the warp run the code.
 struct RoutedSlot {
   mlir::Value expert, weight;
 };

@@ -54,14 +54,6 @@ struct ManyTokens {
 private:
   Value i32(int32_t value) { return b.constant(b.i32, value); }
   void barrier() { gpu::BarrierOp::create(b.builder, b.loc); }
-  /// `body` for numbers from the thread's on, in steps of all threads.
-  void share(Value first, Value end, Value step,
-             function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(b.builder, b.loc, first, end, step);
-    OpBuilder::InsertionGuard guard(b.builder);
-    b.builder.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
-  }
   Value entryOf(const BlockCode &code) {
     return b.add(b.mul(code.block, b.index(kPiece)), code.thread);
   }
@@ -72,8 +64,8 @@ private:
 
   void count(const BlockCode &code) {
     Value counts = code.shared[0], threads = b.index(kPiece);
-    share(code.thread, numExperts, threads,
-          [&](Value e) { b.store(i32(0), counts, {e}); });
+    forRange(b, code.thread, numExperts, threads,
+             [&](Value e) { b.store(i32(0), counts, {e}); });
     barrier();
     Value at = entryOf(code);
     b.ifThen(exists(at), [&] {
@@ -85,19 +77,19 @@ private:
       });
     });
     barrier();
-    share(code.thread, numExperts, threads, [&](Value e) {
+    forRange(b, code.thread, numExperts, threads, [&](Value e) {
       b.store(b.load(counts, {e}), table, {code.block, e});
     });
     Value rows = op.getTokenOfRowOut();
     Value numRows = b.dim(rows, 0);
-    share(at, numRows, b.mul(numPieces, threads),
-          [&](Value r) { b.store(i32(-1), rows, {r}); });
+    forRange(b, at, numRows, b.mul(numPieces, threads),
+             [&](Value r) { b.store(i32(-1), rows, {r}); });
   }
 
   void scan(const BlockCode &code) {
     // Starts are multiples of `align`, so that groups take padded sizes.
     Value sizes = code.shared[0], threads = b.index(kScanThreads);
-    share(code.thread, numExperts, threads, [&](Value e) {
+    forRange(b, code.thread, numExperts, threads, [&](Value e) {
       Value total =
           b.fold(numPieces, {i32(0)}, [&](Value piece, ValueRange sum) {
             return SmallVector<Value>{b.add(sum[0], b.load(table, {piece, e}))};
@@ -105,7 +97,7 @@ private:
       b.store(total, sizes, {e});
     });
     barrier();
-    share(code.thread, numExperts, threads, [&](Value e) {
+    forRange(b, code.thread, numExperts, threads, [&](Value e) {
       Value start = b.fold(e, {i32(0)}, [&](Value before, ValueRange sum) {
         return SmallVector<Value>{
             b.add(sum[0], padded(b.load(sizes, {before})))};

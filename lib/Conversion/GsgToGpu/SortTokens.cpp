@@ -64,11 +64,7 @@ private:
   }
   /// The thread's turns of `body`, from `from` on.
   void share(Value from, Value to, function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(b.builder, b.loc, b.add(from, thread), to,
-                                   b.index(kThreads));
-    OpBuilder::InsertionGuard guard(b.builder);
-    b.builder.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
+    forRange(b, b.add(from, thread), to, b.index(kThreads), body);
   }
   /// The thread's neighbours among the entries, with carried values.
   SmallVector<Value>
