@@ -334,7 +334,7 @@ class OneSidedExchange(Exchange):
 
     def settle(self, refusal: ArgumentError | None) -> None:
         if refusal is not None:
-            # What it says of others may be of earlier calls.
+            # The other ranks' entries may be of earlier calls.
             self.heard[self.rank].zero_()
             raise refusal
 

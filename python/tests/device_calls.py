@@ -16,7 +16,7 @@ from sim_driver import SimMemory
 def calls_on(target, checks=True):
     """Within it, one-operation functions of the package run as kernels for ``target``: arrays are copied there and back.
 
-    What kernels find wrong with their data is an error as that of the CPU's code, unless ``checks`` is false. The value
+    Bad data that kernels find are an error as that of the CPU's code, unless ``checks`` is false. The value
     is a list of the functions that ran there."""
     memory, on_host, bind, ran = SimMemory(), (Call.program, Call.call), _repeats._bind, []
 

@@ -41,7 +41,7 @@ class SimulatedDevice:
         room = nvfp4.DeviceArray.of(np.full(size + 1, 127, np.uint8), "sim")
         launcher.launch(room.address, size, 0)
         self.launches += 1
-        # What the launch has written: the host may have changed other tensors.
+        # Only tensors of the launch: the host may have changed others.
         used = {operand.tensor.data for operand in (*launcher.arguments, *launcher.results)}
         for tensor, array in self.placed.values():
             if array.address in used:
