@@ -78,12 +78,33 @@ void nvfp4::gsg::printScaledOperand(OpAsmPrinter &printer, Operation *op,
                              types);
 }
 
+namespace {
+/// The scales among operands of which some are in storage form.
+struct FoundScales {
+  SmallVectorImpl<OpAsmParser::UnresolvedOperand> &scales;
+  SmallVectorImpl<Type> &scaleTypes;
+  SmallVector<Attribute> scaledTypes = {};
+
+  void add(const OpAsmParser::UnresolvedOperand &scale, Type scaleType,
+           ArrayAttr type) {
+    scales.push_back(scale);
+    scaleTypes.push_back(scaleType);
+    llvm::append_range(scaledTypes, type);
+  }
+  /// The types of what is in storage form, or null if nothing is.
+  ArrayAttr getTypes(OpAsmParser &parser) const {
+    return scaledTypes.empty() ? ArrayAttr()
+                               : parser.getBuilder().getArrayAttr(scaledTypes);
+  }
+};
+} // namespace
+
 ParseResult nvfp4::gsg::parseScaledOperands(
     OpAsmParser &parser, SmallVectorImpl<UnresolvedOperand> &values,
     SmallVectorImpl<Type> &valueTypes,
     SmallVectorImpl<UnresolvedOperand> &scales,
     SmallVectorImpl<Type> &scaleTypes, ArrayAttr &types) {
-  SmallVector<Attribute> scaledTypes;
+  FoundScales found{scales, scaleTypes};
   auto parseOne = [&]() -> ParseResult {
     UnresolvedOperand value;
     std::optional<UnresolvedOperand> scale;
@@ -93,18 +114,13 @@ ParseResult nvfp4::gsg::parseScaledOperands(
       return failure();
     values.push_back(value);
     valueTypes.push_back(valueType);
-    if (scale) {
-      scales.push_back(*scale);
-      scaleTypes.push_back(scaleType);
-      llvm::append_range(scaledTypes, type);
-    }
+    if (scale)
+      found.add(*scale, scaleType, type);
     return success();
   };
-  if (parser.parseCommaSeparatedList(
-          [&]() -> ParseResult { return parseOne(); }))
+  if (parser.parseCommaSeparatedList(parseOne))
     return failure();
-  if (!scaledTypes.empty())
-    types = parser.getBuilder().getArrayAttr(scaledTypes);
+  types = found.getTypes(parser);
   return success();
 }
 
@@ -159,7 +175,8 @@ nvfp4::gsg::parseCopies(OpAsmParser &parser, ArrayAttr &copies,
                         SmallVectorImpl<Type> &outTypes,
                         SmallVectorImpl<UnresolvedOperand> &scales,
                         SmallVectorImpl<Type> &scaleTypes, ArrayAttr &types) {
-  SmallVector<Attribute> attributes, scaledTypes;
+  SmallVector<Attribute> attributes;
+  FoundScales found{scales, scaleTypes};
   auto parseOne = [&]() -> ParseResult {
     QuantizerAttr quantizer;
     HadamardAttr hadamard;
@@ -202,19 +219,14 @@ nvfp4::gsg::parseCopies(OpAsmParser &parser, ArrayAttr &copies,
       return failure();
     outs.push_back(*out);
     outTypes.push_back(outType);
-    if (scale) {
-      scales.push_back(*scale);
-      scaleTypes.push_back(scaleType);
-      llvm::append_range(scaledTypes, type);
-    }
+    if (scale)
+      found.add(*scale, scaleType, type);
     return success();
   };
-  if (parser.parseCommaSeparatedList(
-          [&]() -> ParseResult { return parseOne(); }))
+  if (parser.parseCommaSeparatedList(parseOne))
     return failure();
   copies = parser.getBuilder().getArrayAttr(attributes);
-  if (!scaledTypes.empty())
-    types = parser.getBuilder().getArrayAttr(scaledTypes);
+  types = found.getTypes(parser);
   return success();
 }
 
