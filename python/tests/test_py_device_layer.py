@@ -120,4 +120,3 @@ def test_experts_of_gpt_oss(rng, target, tokens):
         assert_within(y[first:end], exact, bound, "bf16", f"y of expert {g}")
     np.testing.assert_array_equal(out, nvfp4.combine(y, slots, weights))
     assert tokens == 0 or len(np.unique(h)) > 20
-
