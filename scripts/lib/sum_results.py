@@ -4,7 +4,7 @@
 
 Each check NAME leaves NAME.rc (its exit status). The runners also leave JUnit
 XML: unit.xml (one case per test executable) with gtest/*.xml (the cases inside
-each executable), lit.xml, pytest.xml and pytest-sm90.xml. The last line printed is
+each executable), lit.xml and one file of each pytest process. The last line printed is
 "N passed, N failed"; the exit status is 0 only if nothing failed, and a check
 whose exit status is not 0 counts as at least one failure.
 """
