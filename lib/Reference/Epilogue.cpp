@@ -70,7 +70,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
     return countError(what, "one entry or " + llvm::Twine(groups) + " entries",
                       t);
   };
-  // matmul_c14, matmul_c20
+  // matmul_c14, matmul_c20, matmul_c46
   auto perRow = [&](mlir::Value v,
                     llvm::StringRef what) -> llvm::Expected<Field> {
     const Tensor &t = tensorOf(v);
@@ -130,6 +130,10 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
   if (op.getBias())
     if (llvm::Error error =
             take(e.bias, perColumn(op.getBias(), shape.columns, "bias")))
+      return error;
+  if (op.getRowScale())
+    if (llvm::Error error =
+            take(e.rowScale, perRow(op.getRowScale(), "row_scale")))
       return error;
   if (op.getProb())
     if (llvm::Error error = take(e.prob, perRow(op.getProb(), "prob")))
@@ -202,6 +206,8 @@ Real Epilogue::preActivation(const EpiloguePlace &at, Real acc,
   Real z = acc;
   if (alpha)
     z = multiply(F32, read(*alpha, at, n, shape.columns), z);
+  if (rowScale)
+    z = multiply(F32, z, read(*rowScale, at, 0, 1));
   z = applyProb(gsg::ProbPosition::Gemm, at, z);
   if (addend) {
     Real c = addend->real(at.row * shape.columns + n);

@@ -70,7 +70,7 @@ private:
                  Real x) const;
 
   EpilogueShape shape;
-  std::optional<Field> alpha, beta, bias, prob;
+  std::optional<Field> alpha, rowScale, beta, bias, prob;
   std::optional<Tensor> addend;
   std::optional<Tensor> activationParams;
   llvm::SmallVector<Field> extra;

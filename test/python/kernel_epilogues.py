@@ -21,7 +21,8 @@ from test_epilogues import (test_activation_parameters_of_each_group,  # noqa: F
                             test_fused_and_separate_operations_give_the_same_bytes,
                             test_plain_activations_and_probability,
                             test_pre_activation_rounded_to_bf16,
-                            test_quantised_results_to_the_byte)
+                            test_quantised_results_to_the_byte,
+                            test_scale_of_each_row)
 
 # Activations of pairs, each in half of the gate layouts.
 PAIRS = [(kind, gate) for i, kind in enumerate(cases.PAIRED) for gate in cases.GATES[i % 2::2]]

@@ -106,7 +106,7 @@ def attributes_text(attrs):
 
 
 def matmul_text(name, grouping, lhs, rhs, out=None, *, weights=1, index="i32", alpha=None,
-                beta=None, addend=None, bias=None, prob=None, at="post_activation",
+                row_scale=None, beta=None, addend=None, bias=None, prob=None, at="post_activation",
                 activation=None, params=None, row=(), column=(), group=(), epilogue=None,
                 quantizer=None, quantized=None, global_scale=None, seed=False, preact=None,
                 amax=False, attrs=None):
@@ -133,7 +133,8 @@ def matmul_text(name, grouping, lhs, rhs, out=None, *, weights=1, index="i32", a
     body += clause("groups", "groups", f"tensor<?x{index}>" if has_groups else None)
     body += clause("lhs", "lhs", lhs)
     body += " rhs(" + ", ".join(operand(f"rhs{i}", rhs) for i in range(weights)) + ")"
-    body += clause("alpha", "alpha", alpha) + clause("beta", "beta", beta)
+    body += clause("alpha", "alpha", alpha) + clause("row_scale", "row_scale", row_scale)
+    body += clause("beta", "beta", beta)
     body += clause("addend", "addend", addend) + clause("bias", "bias", bias)
     body += clause("prob", "prob", prob) + (f" at {at}" if prob else "")
     body += f" activation = {activation}" if activation else ""

@@ -117,6 +117,42 @@ def test_every_term_at_once(rng):
     assert_equal(got, expected_result(product, "f16", epilogue=epilogue))
 
 
+def row_scale_text(at, pair):
+    activation = "<swiglu, gate = <16, gate_first>>" if pair else "<relu>"
+    return text("f", alpha="tensor<?x2xf32>" if pair else "f32", row_scale="tensor<?xf32>", addend="tensor<?x?xbf16>",
+                bias="tensor<?xf32>", prob=at and "tensor<?xf32>", at=at, activation=activation, preact="tensor<?x?xf32>")
+
+
+@pytest.mark.parametrize("pair", [False, True], ids=["relu", "swiglu"])
+@pytest.mark.parametrize("at", [None, "gemm", "bias", "pre_activation", "post_activation"])
+def test_scale_of_each_row(rng, at, pair):
+    product = make(rng)
+    alpha = powers(rng, len(COUNTS), 2) / 64 if pair else np.float32(1 / 64)
+    scale, prob = powers(rng, ROWS), powers(rng, ROWS)
+    scale[-3:] = prob[-3:] = np.nan
+    addend, bias = quarters(rng, (ROWS, 128), ml_dtypes.bfloat16), quarters(rng, 128)
+    columns = 64 if pair else 128
+    pre, got = call(compile_module(row_scale_text(at, pair)), "f", product, alpha, scale, addend, bias,
+                    *([prob] if at else []), product.destination("f32"), product.destination("f32", columns))
+    gate, up = gate_rows(16, False, 64)
+    for g, (index, acc, _) in enumerate(product.accumulators()):
+        factor = np.float64(alpha)
+        if pair:
+            factor = np.empty(128)
+            factor[gate], factor[up] = alpha[g]
+        p = prob[index[0], None].astype(np.float64)
+        z = acc * factor * scale[index[0], None] * (p if at == "gemm" else 1) + addend[index].astype(np.float64)
+        z = (z + bias * (p if at == "bias" else 1)) * (p if at == "pre_activation" else 1)
+        assert_equal(pre[index], z.astype(np.float32))
+        last = p if at == "post_activation" else 1
+        if pair:
+            y = swiglu(z[:, gate], z[:, up])
+            assert_within(got[index], y * last, activation_bound(y * last, z[:, gate]), "f32")
+        else:
+            assert_equal(got[index], (np.maximum(z, 0) * last).astype(np.float32))
+    assert np.all(is_poison(got[-3:])) and np.all(is_poison(pre[-3:]))
+
+
 # --- Activations ---------------------------------------------------------------
 
 

@@ -45,7 +45,7 @@ func.func @f(%x: {lhs}, %w: {rhs}{argument}{more}, %o: {out}) -> {out} {{
 
 
 VECTOR, MATRIX, STACK = "tensor<?xf32>", "tensor<?x?xf32>", "tensor<?x?x?xf32>"
-TERMS = (("alpha", VECTOR), ("beta", VECTOR), ("addend", MATRIX), ("bias", MATRIX),
+TERMS = (("alpha", VECTOR), ("row_scale", VECTOR), ("beta", VECTOR), ("addend", MATRIX), ("bias", MATRIX),
          ("prob", VECTOR))
 INDICES = "tensor<?x?xi32>"
 TEXTS = {
@@ -142,7 +142,7 @@ GOOD = {
     "compact": {**ROWS, "x": scaled(64, 64, scale_shape=(2, 1, 32, 4, 4))},
     "upper": {**ROWS, "x": scaled(64, 64, scale_shape=(2, 1, 32, 4, 4))},
     "terms": dict(x=scaled(64, 64), w=scaled(2, 96, 64), g=i32([32, 64]), alpha=f32(2),
-                  beta=f32(2), addend=f32(64, 96), bias=f32(2, 96), prob=f32(64), o=f32(64, 96)),
+                  row_scale=f32(64), beta=f32(2), addend=f32(64, 96), bias=f32(2, 96), prob=f32(64), o=f32(64, 96)),
     "gate": dict(x=scaled(64, 64), w=scaled(128, 64), o=f32(64, 64)),
     "list": dict(a=scaled(8, 64), b=scaled(16, 64), c=scaled(4, 32), d=scaled(24, 32), s=f32(2),
                  o=f32(8, 16), p=f32(4, 24)),
@@ -204,6 +204,7 @@ BAD = [
     ("terms", dict(addend=f32(64, 95)), "N of addend to be 96, but got 95 [matmul_c12]"),
     ("terms", dict(bias=f32(2, 97)), "N of bias to be 96, but got 97 [matmul_c13]"),
     ("terms", dict(bias=f32(1, 96)), "G of bias to be 2, but got 1 [matmul_c13]"),
+    ("terms", dict(row_scale=f32(60)), "M of row_scale to be 64, but got 60 [matmul_c46]"),
     ("terms", dict(prob=f32(60)), "M of prob to be 64, but got 60 [matmul_c14]"),
     ("gate", dict(w=scaled(96, 64), o=f32(64, 48)), "N to be a multiple of 64, but got 96 "
      "(nearest: 64) [gate_c2]"),

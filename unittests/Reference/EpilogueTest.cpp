@@ -92,6 +92,21 @@ void check(const Outcome &o, int64_t columns, double tolerance, Fn formula) {
   EXPECT_NEAR(o.tensor(2).real(0).value, largest, tolerance * largest);
 }
 
+TEST(Epilogue, ScaleOfEachRow) {
+  Case c;
+  auto row = [&](int64_t m) { return c.row[static_cast<size_t>(m)]; };
+  auto bias = [&](int64_t n) { return c.column[static_cast<size_t>(n)]; };
+  auto acc = [&](int64_t m, int64_t n) { return 0.25 * c.acc(m, n); };
+  check(c.run("row_scale(%v : tensor<3xf32>) bias(%b : tensor<8xf32>)", kN), kN,
+        0, [&](int64_t m, int64_t n) { return acc(m, n) * row(m) + bias(n); });
+  check(c.run("row_scale(%v : tensor<3xf32>) bias(%b : tensor<8xf32>) "
+              "prob(%v : tensor<3xf32>) at gemm",
+              kN),
+        kN, 0, [&](int64_t m, int64_t n) {
+          return acc(m, n) * row(m) * row(m) + bias(n);
+        });
+}
+
 TEST(Epilogue, PositionsOfProb) {
   Case c;
   auto at = [&](const std::string &position) {

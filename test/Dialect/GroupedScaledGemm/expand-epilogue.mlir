@@ -68,6 +68,30 @@ func.func @bias(%a: !a, %b: !b, %s: tensor<32xf16>, %c: tensor<16x32xf32>) -> te
 
 // -----
 
+// The second-level scale of each row follows alpha, and prob at gemm follows it.
+
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+
+// CHECK-LABEL: func @row_scale(
+// CHECK:         row_scale(%{{.*}} : tensor<16xf32>) beta(%{{.*}} : f32) prob(%{{.*}} : tensor<16xf32>)
+// CHECK:         ^bb0(%[[ACC:.*]]: f32):
+// CHECK-NEXT:      %[[ALPHA:.*]] = grouped_scaled_gemm.load_clause alpha
+// CHECK-NEXT:      %[[Z0:.*]] = arith.mulf %[[ALPHA]], %[[ACC]] : f32
+// CHECK-NEXT:      %[[SCALE:.*]] = grouped_scaled_gemm.load_clause row_scale
+// CHECK-NEXT:      %[[Z1:.*]] = arith.mulf %[[Z0]], %[[SCALE]] : f32
+// CHECK-NEXT:      %[[PROB:.*]] = grouped_scaled_gemm.load_clause prob
+// CHECK-NEXT:      %[[Z2:.*]] = arith.mulf %[[Z1]], %[[PROB]] : f32
+// CHECK-NEXT:      grouped_scaled_gemm.load_clause addend
+func.func @row_scale(%a: !a, %b: !b, %s: f32, %r: tensor<16xf32>, %p: tensor<16xf32>, %c: tensor<16x32xf32>)
+    -> tensor<16x32xf32> {
+  %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b) alpha(%s : f32) row_scale(%r : tensor<16xf32>)
+      beta(%s : f32) prob(%p : tensor<16xf32>) at gemm outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %d : tensor<16x32xf32>
+}
+
+// -----
+
 // The positions of prob, each with a bias and the stored pre-activation.
 
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>

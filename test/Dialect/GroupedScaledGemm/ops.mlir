@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: func @matmul_all_clauses(
 // CHECK:         grouped_scaled_gemm.matmul <dense> lhs(%{{[a-z0-9]*}} : !{{[a-z0-9]*}}) rhs(%{{[a-z0-9]*}} : !{{[a-z0-9]*}})
-// CHECK-SAME:      alpha(%{{[a-z0-9]*}} : tensor<1x2xf32>) beta(%{{[a-z0-9]*}} : f32) addend(%{{[a-z0-9]*}} : tensor<16x32xbf16>)
+// CHECK-SAME:      alpha(%{{[a-z0-9]*}} : tensor<1x2xf32>) row_scale(%{{[a-z0-9]*}} : tensor<16xf32>) beta(%{{[a-z0-9]*}} : f32) addend(%{{[a-z0-9]*}} : tensor<16x32xbf16>)
 // CHECK-SAME:      bias(%{{[a-z0-9]*}} : tensor<1x32xf16>) prob(%{{[a-z0-9]*}} : tensor<16xf32>) at{{ +}}bias
 // CHECK-SAME:      activation = <swiglu, gate = <8, up_first>> outer_gate = <halves, up_first> activation_params(%{{[a-z0-9]*}} : tensor<1x3xf32>)
 // CHECK-SAME:      quantizer = <te, rounding = stochastic> global_scale(%{{[a-z0-9]*}} : f32) seed(%{{[a-z0-9]*}})
@@ -22,7 +22,7 @@ func.func @matmul_all_clauses(%a: !a, %b: !b, %alpha: tensor<1x2xf32>, %beta: f3
     %params: tensor<1x3xf32>, %seed: i64, %z: tensor<16x32xbf16>, %amax: tensor<1xf32>)
     -> !grouped_scaled_gemm.scaled<16x16, nvfp4, blocked> {
   %d:3 = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
-      alpha(%alpha : tensor<1x2xf32>) beta(%beta : f32)
+      alpha(%alpha : tensor<1x2xf32>) row_scale(%p : tensor<16xf32>) beta(%beta : f32)
       addend(%add : tensor<16x32xbf16>) bias(%bias : tensor<1x32xf16>)
       prob(%p : tensor<16xf32>) at bias
       activation = <swiglu, gate = <8, up_first>> outer_gate = <halves, up_first>

@@ -8,6 +8,7 @@
 !b = !grouped_scaled_gemm.scaled<256x64, nvfp4>
 
 // CHECK-LABEL: func @dense(
+// CHECK-SAME:    %[[R:[a-z0-9]*]]: tensor<128xf32>, %{{[a-z0-9]*}}: tensor<256xf32>, %[[P:[a-z0-9]*]]: tensor<128xf32>,
 // CHECK:         scf.forall (%[[I:.*]], %[[J:.*]]) in (4, 4) shared_outs(%[[ACC:.*]] =
 // CHECK-DAG:       %[[M:.*]] = affine.apply {{.*}}(%[[I]])
 // CHECK-DAG:       %[[N:.*]] = affine.apply {{.*}}(%[[J]])
@@ -15,15 +16,16 @@
 // CHECK-DAG:       tensor.extract_slice %{{.*}}[%[[M]], 0] [32, 4] [1, 1] : tensor<128x4xf8E4M3FN>
 // CHECK-DAG:       tensor.extract_slice %{{.*}}[%[[N]], 0] [64, 32] [1, 1] : tensor<256x32xi8>
 // CHECK-DAG:       tensor.extract_slice %{{.*}}[%[[N]]] [64] [1] : tensor<256xf32>
-// CHECK-DAG:       tensor.extract_slice %{{.*}}[%[[M]]] [32] [1] : tensor<128xf32>
+// CHECK-DAG:       tensor.extract_slice %[[R]][%[[M]]] [32] [1] : tensor<128xf32>
+// CHECK-DAG:       tensor.extract_slice %[[P]][%[[M]]] [32] [1] : tensor<128xf32>
 // CHECK-DAG:       tensor.extract_slice %[[ACC]][%[[M]], %[[N]]] [32, 64] [1, 1]
 // CHECK:           grouped_scaled_gemm.matmul <dense>
 // CHECK-SAME:        -> tensor<32x64xf32>
 // CHECK:           tensor.parallel_insert_slice %{{.*}} into %[[ACC]][%[[M]], %[[N]]] [32, 64] [1, 1]
-func.func @dense(%a: !a, %b: !b, %bias: tensor<256xf32>, %p: tensor<128xf32>,
+func.func @dense(%a: !a, %b: !b, %r: tensor<128xf32>, %bias: tensor<256xf32>, %p: tensor<128xf32>,
                  %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
   %d = grouped_scaled_gemm.matmul <dense> lhs(%a : !a) rhs(%b : !b)
-      bias(%bias : tensor<256xf32>) prob(%p : tensor<128xf32>) at post_activation
+      row_scale(%r : tensor<128xf32>) bias(%bias : tensor<256xf32>) prob(%p : tensor<128xf32>) at post_activation
       outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
   return %d : tensor<128x256xf32>
 }

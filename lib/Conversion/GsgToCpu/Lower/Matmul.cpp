@@ -108,9 +108,10 @@ void MatmulOperands::readExtents() {
       columns = mb.minS(
           columns, mb.mul(read.dimFromEnd(copy.out.data, 2), paired ? 2 : 1));
   }
-  if (op.getProb() && form.cutsRows() &&
-      cast<MemRefType>(op.getProb().getType()).isDynamicDim(0))
-    rows = mb.minS(rows, read.dim(op.getProb(), 0));
+  for (Value factor : {op.getRowScale(), op.getProb()})
+    if (factor && form.cutsRows() &&
+        cast<MemRefType>(factor.getType()).isDynamicDim(0))
+      rows = mb.minS(rows, read.dim(factor, 0));
   if (!form.cutsRows())
     rowsPerGroup = rows;
   totalRows = rowsPerGroup ? mb.mul(numGroups, rowsPerGroup) : rows;
@@ -157,6 +158,8 @@ void MatmulOperands::readEpilogue() {
     product.beta = read.perGroup(op.getBeta());
   if (op.getBias())
     product.bias = read.perColumn(op.getBias());
+  if (op.getRowScale())
+    product.rowScale = read.perRow(op.getRowScale());
   if (op.getProb())
     product.prob = read.perRow(op.getProb());
   product.gate = op.getActivationOrIdentity().getGate();

@@ -186,7 +186,7 @@ struct Product {
   // The epilogue.
   std::optional<GroupRef> alpha, beta;
   std::optional<ColumnRef> bias;
-  std::optional<RowRef> prob;
+  std::optional<RowRef> rowScale, prob;
   /// Which columns are pairs; null without.
   GateAttr gate;
   std::optional<GroupRef> activationParams;

@@ -38,7 +38,7 @@ struct ProductEmitter::TileClauses {
   SmallVector<Value> alpha, activationParams, groupOperands;
   Value beta;
   /// Scalars of the row.
-  Value prob;
+  Value rowScale, prob;
   SmallVector<Value> rowOperands;
 };
 
@@ -64,6 +64,8 @@ public:
       return lanesAt(clauses.addend);
     case EpilogueClause::Bias:
       return lanesAt(clauses.bias);
+    case EpilogueClause::RowScale:
+      return clauses.rowScale;
     case EpilogueClause::Prob:
       return clauses.prob;
     case EpilogueClause::ActivationParams:
@@ -240,6 +242,9 @@ LLVM::LLVMFuncOp ProductEmitter::emitEpilogue() {
     Value rowInGroup = mb.add(row0, row);
     Value globalRow = mb.add(field(entry, problem::FirstRow), rowInGroup);
     Value accRow = mb.ptrAdd(tile, mb.mul(row, kTileRowBytes));
+    if (product.rowScale)
+      clauses.rowScale =
+          rowValue(*product.rowScale, group, rowInGroup, globalRow);
     if (product.prob)
       clauses.prob = rowValue(*product.prob, group, rowInGroup, globalRow);
     clauses.rowOperands.clear();

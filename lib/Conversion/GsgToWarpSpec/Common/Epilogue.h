@@ -42,7 +42,7 @@ struct TileRow {
   Value isWhole;
   /// f32, null where the product has none: of the columns that come first and
   /// second of a pair, or of all.
-  Value alpha, secondAlpha, beta, prob, globalScale;
+  Value alpha, secondAlpha, rowScale, beta, prob, globalScale;
   /// f32, null where a copy has none.
   llvm::SmallVector<Value> copyGlobalScales;
   /// f32, the operands of these clauses.

@@ -78,6 +78,8 @@ void Epilogue::loadGroupNumbers(TileRow &tile) {
   // Groups along K share their rows.
   if (op.getGrouping().getKind() == GroupingKind::RaggedK)
     row = sub(row, tile.groupStart);
+  if (parameters.rowScale)
+    tile.rowScale = load(parameters.rowScale, toIndex(row));
   if (parameters.prob)
     tile.prob = load(parameters.prob, toIndex(row));
   for (Value memref : parameters.row)
@@ -238,6 +240,8 @@ public:
     case EpilogueClause::Bias:
       return loadColumns(op.getBias(), parameters.bias, tile.extents.columns,
                          column, mask, parameters.knownColumns, like);
+    case EpilogueClause::RowScale:
+      return tile.rowScale;
     case EpilogueClause::Prob:
       return tile.prob;
     case EpilogueClause::ActivationParams:

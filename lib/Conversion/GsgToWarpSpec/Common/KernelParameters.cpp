@@ -133,6 +133,7 @@ void nvfp4::gsg::kernels::addCommonParameters(Launch &launch, MatmulOp op,
   p.offsets = pointer(op.getGroups());
   addFactors(launch, op, p);
   p.bias = pointer(op.getBias());
+  p.rowScale = pointer(op.getRowScale());
   p.prob = pointer(op.getProb());
   p.addend = pointer(op.getAddend());
   p.activationParams = pointer(op.getActivationParams());

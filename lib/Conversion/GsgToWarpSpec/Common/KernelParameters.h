@@ -78,8 +78,8 @@ struct KernelParameters {
   /// Columns where they are known while compiling.
   std::optional<int64_t> knownColumns, knownOutColumns;
   /// Pointers.
-  mlir::Value offsets, alpha, bias, prob, beta, addend, activationParams,
-      globalScale, preact;
+  mlir::Value offsets, alpha, rowScale, bias, prob, beta, addend,
+      activationParams, globalScale, preact;
   /// Bytes of the result's scales.
   mlir::Value outScales;
   llvm::SmallVector<CopyParameters> copies;

@@ -239,6 +239,7 @@ static LogicalResult verifyExpandedEpilogue(MatmulOp op) {
                           "beside an expanded epilogue, which says both");
   ExpectedEpilogue expected;
   expected[EpilogueClause::Alpha] = op.getAlpha() ? 1 : 0;
+  expected[EpilogueClause::RowScale] = op.getRowScale() ? 1 : 0;
   expected[EpilogueClause::Beta] = op.getBeta() ? 1 : 0;
   expected[EpilogueClause::Addend] = op.readsAddend() ? 1 : 0;
   expected[EpilogueClause::Bias] = op.getBias() ? 1 : 0;

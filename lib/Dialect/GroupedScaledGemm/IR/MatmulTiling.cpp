@@ -189,6 +189,7 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
   sliceEach(tile.getAmaxOutMutable(), perGroup);
   if (getForm(getGrouping()).hasCounts())
     sliceEach(tile.getGroupsMutable(), perGroup);
+  sliceEach(tile.getRowScaleMutable(), perRow);
   sliceEach(tile.getProbMutable(), perRow);
   sliceEach(tile.getRowMutable(), perRow);
   sliceEach(tile.getBiasMutable(), perWeightRow);

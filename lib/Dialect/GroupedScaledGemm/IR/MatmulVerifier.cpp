@@ -215,7 +215,7 @@ private:
 
   static Type typeOf(Value value) { return value ? value.getType() : Type(); }
 
-  /// alpha, beta, addend, bias, prob.
+  /// alpha, row_scale, beta, addend, bias, prob.
   LogicalResult terms() {
     bool paired = op.getActivationOrIdentity().isPaired();
     dims.columns =
@@ -246,6 +246,10 @@ private:
     if (failed(verifyShape(
             op, "bias", typeOf(op.getBias()),
             {{{dims.n}, "[N]"}, {{dims.groups, dims.n}, "[G, N]"}})))
+      return failure();
+    // matmul_c46
+    if (failed(
+            verifyShape(op, "row_scale", typeOf(op.getRowScale()), rowShape())))
       return failure();
     // matmul_c14
     if (failed(verifyShape(op, "prob", typeOf(op.getProb()), rowShape())))

@@ -81,42 +81,57 @@ template <typename OpTy> struct ScaledGroup {
 template <typename OpTy> struct StorageTraits;
 template <> struct StorageTraits<MatmulOp> {
   static constexpr ScaledGroup<MatmulOp> kInputs[] = {
-      {1, 2, &MatmulOp::Properties::lhs_types},
-      {3, 4, &MatmulOp::Properties::rhs_types}};
+      {MatmulOp::odsIndex_lhs, MatmulOp::odsIndex_lhs_scales,
+       &MatmulOp::Properties::lhs_types},
+      {MatmulOp::odsIndex_rhs, MatmulOp::odsIndex_rhs_scales,
+       &MatmulOp::Properties::rhs_types}};
   static constexpr ScaledGroup<MatmulOp> kOut = {
-      19, 20, &MatmulOp::Properties::out_types};
+      MatmulOp::odsIndex_out, MatmulOp::odsIndex_out_scales,
+      &MatmulOp::Properties::out_types};
   static constexpr ScaledGroup<MatmulOp> kCopies = {
-      22, 23, &MatmulOp::Properties::copy_types};
+      MatmulOp::odsIndex_copy_outs, MatmulOp::odsIndex_copy_out_scales,
+      &MatmulOp::Properties::copy_types};
 };
 template <> struct StorageTraits<MatmulListOp> {
   static constexpr ScaledGroup<MatmulListOp> kInputs[] = {
-      {0, 1, &MatmulListOp::Properties::lhs_types},
-      {2, 3, &MatmulListOp::Properties::rhs_types}};
+      {MatmulListOp::odsIndex_lhs, MatmulListOp::odsIndex_lhs_scales,
+       &MatmulListOp::Properties::lhs_types},
+      {MatmulListOp::odsIndex_rhs, MatmulListOp::odsIndex_rhs_scales,
+       &MatmulListOp::Properties::rhs_types}};
 };
 template <> struct StorageTraits<QuantizeOp> {
   static constexpr std::array<ScaledGroup<QuantizeOp>, 0> kInputs = {};
   static constexpr ScaledGroup<QuantizeOp> kOut = {
-      4, 5, &QuantizeOp::Properties::out_types};
+      QuantizeOp::odsIndex_out, QuantizeOp::odsIndex_out_scales,
+      &QuantizeOp::Properties::out_types};
 };
 template <> struct StorageTraits<DequantizeOp> {
   static constexpr ScaledGroup<DequantizeOp> kInputs[] = {
-      {0, 1, &DequantizeOp::Properties::input_types}};
+      {DequantizeOp::odsIndex_input, DequantizeOp::odsIndex_input_scales,
+       &DequantizeOp::Properties::input_types}};
 };
 template <> struct StorageTraits<RelayoutScalesOp> {
   static constexpr ScaledGroup<RelayoutScalesOp> kInputs[] = {
-      {0, 1, &RelayoutScalesOp::Properties::input_types}};
+      {RelayoutScalesOp::odsIndex_input,
+       RelayoutScalesOp::odsIndex_input_scales,
+       &RelayoutScalesOp::Properties::input_types}};
 };
 template <> struct StorageTraits<RelayoutGateOp> {
   static constexpr ScaledGroup<RelayoutGateOp> kInputs[] = {
-      {0, 1, &RelayoutGateOp::Properties::input_types}};
+      {RelayoutGateOp::odsIndex_input, RelayoutGateOp::odsIndex_input_scales,
+       &RelayoutGateOp::Properties::input_types}};
   static constexpr ScaledGroup<RelayoutGateOp> kOut = {
-      2, 3, &RelayoutGateOp::Properties::out_types};
+      RelayoutGateOp::odsIndex_out, RelayoutGateOp::odsIndex_out_scales,
+      &RelayoutGateOp::Properties::out_types};
 };
 template <> struct StorageTraits<RelayoutWeightsOp> {
   static constexpr ScaledGroup<RelayoutWeightsOp> kInputs[] = {
-      {0, 1, &RelayoutWeightsOp::Properties::input_types}};
+      {RelayoutWeightsOp::odsIndex_input,
+       RelayoutWeightsOp::odsIndex_input_scales,
+       &RelayoutWeightsOp::Properties::input_types}};
   static constexpr ScaledGroup<RelayoutWeightsOp> kOut = {
-      2, 3, &RelayoutWeightsOp::Properties::out_types};
+      RelayoutWeightsOp::odsIndex_out, RelayoutWeightsOp::odsIndex_out_scales,
+      &RelayoutWeightsOp::Properties::out_types};
 };
 
 /// Puts an op into storage form: scaled operands split into the segments of

@@ -75,6 +75,8 @@ private:
     Value z = acc;
     if (hasAlpha)
       z = mul(load(EpilogueClause::Alpha), z);
+    if (matmul && matmul.getRowScale())
+      z = mul(z, load(EpilogueClause::RowScale));
     z = applyProb(ProbPosition::Gemm, z);
     if (matmul ? matmul.readsAddend() : hasBeta) {
       Value addend = load(EpilogueClause::Addend);

@@ -31,7 +31,8 @@ def Gsg_EpilogueClause : I32EnumAttr<"EpilogueClause",
   I32EnumAttrCase<"ActivationParams", 5, "activation_params">,
   I32EnumAttrCase<"Row", 6, "row">,
   I32EnumAttrCase<"Column", 7, "column">,
-  I32EnumAttrCase<"Group", 8, "group">]> {
+  I32EnumAttrCase<"Group", 8, "group">,
+  I32EnumAttrCase<"RowScale", 9, "row_scale">]> {
   let cppNamespace = "::nvfp4::gsg";
 }
 

@@ -30,7 +30,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     ```
     acc = sum over blocks b of (sum over k in b of lhs[m,k] * rhs[n,k])
                                * lhs_scale[m,b] * rhs_scale[n,b]
-    z   = alpha[g] * acc                      (* prob[m] at `gemm`)
+    z   = alpha[g] * acc  * row_scale[m]      (* prob[m] at `gemm`)
         + beta * addend[m,n] + bias[g,n]      (bias * prob[m] at `bias`)
     z   = z * prob[m]                         (at `pre_activation`)
     preact_out[m,n] = z
@@ -43,8 +43,9 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
 
     `lhs` may be bf16 or f16 without scales. `rhs` holds one `[N, K]` matrix a
     group (weights, K-major), stacked or one operand each. Pairs halve columns
-    of the result; `alpha` may then be `[G, 2]` (gate, up). `beta` without `addend`
-    reads the destination, which accumulates in place. `activation_params`
+    of the result; `alpha` may then be `[G, 2]` (gate, up). `row_scale` is the
+    second-level scale of each row of lhs, as quantisers of tokens have it, beside
+    a `prob` at any position. `beta` without `addend` reads the destination, which accumulates in place. `activation_params`
     (`[G, 3]`: alpha, beta, limit) overrides the parameters of the activation
     for each group.
 
@@ -138,6 +139,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     Arg<Variadic<Gsg_AnyShaped>, "their scales, in storage form">:$rhs_scales,
     OptionalAttr<ArrayAttr>:$rhs_types,
     Arg<Optional<Gsg_F32OrShaped>, "scalar, [G] or [G, 2]">:$alpha,
+    Arg<Optional<Gsg_F32Shaped>, "one a row">:$row_scale,
     Arg<Optional<Gsg_RealShaped>, "[N] or [G, N]">:$bias,
     Arg<Optional<Gsg_F32Shaped>, "one a row">:$prob,
     DefaultValuedAttr<Gsg_ProbPositionAttr,
@@ -181,6 +183,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     `rhs` `(` custom<ScaledOperands>($rhs, type($rhs), $rhs_scales,
                                      type($rhs_scales), $rhs_types) `)`
     (`alpha` `(` $alpha^ `:` type($alpha) `)`)?
+    (`row_scale` `(` $row_scale^ `:` type($row_scale) `)`)?
     (`beta` `(` $beta^ `:` type($beta) `)`)?
     (`addend` `(` $addend^ `:` type($addend) `)`)?
     (`bias` `(` $bias^ `:` type($bias) `)`)?
