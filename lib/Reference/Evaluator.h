@@ -123,13 +123,14 @@ private:
 
   /// Quantises `source`, whose elements are f32 numbers, as `type`. `target`
   /// holds what rows outside every group keep. `transposed` exchanges the last
-  /// two dimensions of `source`.
+  /// two dimensions of `source`; `perRow`: `globalScale` has one number a row.
   llvm::Error quantizeInto(const Tensor &source, ScaledValue &target,
                            const ResolvedGroups &groups,
                            gsg::QuantizerAttr quantizer,
                            mlir::Value globalScale, mlir::Value seed,
                            bool transposed = false,
-                           gsg::HadamardAttr hadamard = {});
+                           gsg::HadamardAttr hadamard = {},
+                           bool perRow = false);
   /// A scaled value of zeros of `type` for groups of `groups`.
   llvm::Expected<ScaledValue> allocateScaled(gsg::ScaledType type,
                                              const ResolvedGroups &groups);

@@ -258,7 +258,8 @@ llvm::Expected<Real> Evaluator::entry(mlir::Value v, int64_t index,
   const Tensor &many = tensor(v);
   if (many.numElements() == 1)
     return many.real(0);
-  // quantize_c3, dequantize_c2, matmul_c28, copies_c3
+  // quantize_c3, quantize_c9, dequantize_c2, dequantize_c3, matmul_c28,
+  // copies_c3
   if (many.numElements() != count)
     return makeError("expected " + llvm::Twine(count) + " entries of " + what +
                      ", but got " + llvm::Twine(many.numElements()));

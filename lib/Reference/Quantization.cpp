@@ -58,8 +58,8 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
                                     const ResolvedGroups &groups,
                                     gsg::QuantizerAttr attr,
                                     mlir::Value globalScale, mlir::Value seed,
-                                    bool transposed,
-                                    gsg::HadamardAttr hadamard) {
+                                    bool transposed, gsg::HadamardAttr hadamard,
+                                    bool perRow) {
   uint64_t seedValue = seed ? static_cast<uint64_t>(integer(seed)) : 0;
   llvm::Expected<BlockQuantizer> quantizer =
       BlockQuantizer::create(attr, target.type.getFormat(), seedValue);
@@ -71,7 +71,8 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
     return address.takeError();
   bool fp4 = target.type.isFP4();
   int64_t block = address->blockSize();
-  int64_t entries = groupCount(*address, groups);
+  int64_t entries = perRow ? address->batches() * address->lines()
+                           : groupCount(*address, groups);
   llvm::MutableArrayRef<uint8_t> codes = target.data.mutableBytes();
   llvm::MutableArrayRef<uint8_t> scales = target.scales.mutableBytes();
   std::vector<double> bounds(codes.size() * (fp4 ? 2 : 1));
@@ -100,7 +101,9 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
       for (const GroupPiece &piece : piecesOf(*address, groups, batch, line)) {
         if (globalScale) {
           llvm::Expected<Real> scale =
-              entry(globalScale, piece.group, entries, "global_scale");
+              entry(globalScale,
+                    perRow ? batch * address->lines() + line : piece.group,
+                    entries, "global_scale");
           if (!scale)
             return scale.takeError();
           if (llvm::Error error = quantizer->setGlobalScale(*scale))
@@ -180,10 +183,10 @@ llvm::Error Evaluator::evaluateQuantize(gsg::QuantizeOp op) {
     target = std::move(out);
   }
   target->hasScalesOutside = true;
-  if (llvm::Error error =
-          quantizeInto(input, *target, *groups, op.getQuantizer(),
-                       op.getGlobalScale(), op.getSeed(), op.getTransposed(),
-                       op.getHadamard().value_or(gsg::HadamardAttr())))
+  if (llvm::Error error = quantizeInto(
+          input, *target, *groups, op.getQuantizer(), op.getGlobalScale(),
+          op.getSeed(), op.getTransposed(),
+          op.getHadamard().value_or(gsg::HadamardAttr()), op.getPerRow()))
     return fail(std::move(error));
   if (storageForm)
     setResults(op, {target->data, target->scales});
@@ -281,8 +284,11 @@ llvm::Error Evaluator::evaluateDequantize(gsg::DequantizeOp op) {
         Real global{1.0, 0.0};
         if (op.getGlobalScale()) {
           llvm::Expected<Real> given =
-              entry(op.getGlobalScale(), entries == 1 ? 0 : piece.group,
-                    entries, "global_scale");
+              op.getPerRow()
+                  ? entry(op.getGlobalScale(), batch * address->lines() + line,
+                          address->batches() * address->lines(), "global_scale")
+                  : entry(op.getGlobalScale(), entries == 1 ? 0 : piece.group,
+                          entries, "global_scale");
           if (!given)
             return fail(given.takeError());
           global = *given;

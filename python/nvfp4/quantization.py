@@ -20,13 +20,17 @@ from .tensors import (_STARTS, CODED, FORMATS, LAYOUTS, Grouping, ScaledTensor, 
 __all__ = ["quantize", "dequantize", "relayout", "encode_scale", "amax"]
 
 
-def encode_scale(x: Any, *, by_expert: bool = False) -> Any:
+def encode_scale(x: Any, *, by_expert: bool = False, per_row: bool = False) -> Any:
     """The encode scale S = 448 * 6 / max|x| of NVFP4 as float32, 1 where x is zero; with ``by_expert`` one for each
-    matrix of a stack ``[E, R, K]``. The multiplier of a product is its reciprocal."""
+    matrix of a stack ``[E, R, K]``, with ``per_row`` one for each row ``[..., K]``. The multiplier of a product (``alpha``,
+    or ``row_scale``) is its reciprocal."""
     array, by_expert = _dlpack.asarray(x), check_flag("by_expert", by_expert)
-    magnitude = np.abs(array).max((1, 2) if by_expert else None, initial=0).astype(np.float32)
+    if check_flag("per_row", per_row) and by_expert:
+        raise ArgumentError("expected by_expert or per_row, but got both")
+    axes = -1 if per_row else (1, 2) if by_expert else None
+    magnitude = np.abs(array).max(axes, initial=0).astype(np.float32)
     scale = np.float32(2688) / np.where(magnitude == 0, np.float32(2688), magnitude)
-    return scale.astype(np.float32) if by_expert else float(scale)
+    return scale.astype(np.float32) if by_expert or per_row else float(scale)
 
 
 def stored_scales(shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis: int,
@@ -59,10 +63,11 @@ def stored_scales(shape: tuple[int, ...], fmt: str, layout: str, starts: str, ax
     return tuple(whole)
 
 
-def _write_groups(call: Call, groups: Grouping | None, global_scale: Any = None) -> None:
+def _write_groups(call: Call, groups: Grouping | None, global_scale: Any, per_row: bool, rank: int) -> None:
     write_groups(call, groups)
     if global_scale is not None:
-        call.write(f" global_scale({call.floats('global_scale', global_scale, 'global_scale')})", "global_scale")
+        operand = call.floats("global_scale", global_scale, "global_scale", rank - 1 if per_row else None)
+        call.write(f" global_scale({operand})", "global_scale")
 
 
 def scaled_destination(out: ScaledTensor | None, shape: tuple[int, ...], fmt: str, layout: str, starts: str, axis: int,
@@ -79,17 +84,19 @@ def scaled_destination(out: ScaledTensor | None, shape: tuple[int, ...], fmt: st
 
 
 _QUANTIZE = ("x", "format", "quantizer", "global_scale", "layout", "starts", "axis", "groups", "seed", "out", "transposed",
-             "hadamard")
+             "hadamard", "per_row")
 
 
 def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None = None, global_scale: Any = None,
              layout: str = "linear", starts: str = "whole", axis: int = -1, groups: Grouping | None = None,
              seed: int | None = None, out: ScaledTensor | None = None, transposed: bool = False,
-             hadamard: Hadamard | None = None) -> ScaledTensor:
+             hadamard: Hadamard | None = None, per_row: bool = False) -> ScaledTensor:
     """Quantises ``x`` ``[..., R, K]`` (float32, float16, bfloat16), byte for byte as the named quantiser does.
 
     ``global_scale`` is the second-level scale in the quantiser's convention (see QUANTIZERS; :func:`encode_scale` makes
-    one), a number, or one a group (without groups: one for each matrix of a stack); None is 1. ``axis`` -1 or -2 is that
+    one), a number, or one a group (without groups: one for each matrix of a stack); None is 1. ``per_row``: it is one a
+    row, ``[R]`` (``[G, R]``), as :func:`amax` with ``per_row`` gives them, and ``row_scale`` of :func:`grouped_matmul`
+    takes them back. ``axis`` -1 or -2 is that
     of the blocks; ``layout`` and ``starts`` are those of the scales. With ``groups`` blocks never cross groups, and what
     lies outside every group is zero, or with ``out`` kept. ``seed`` goes with stochastic rounding. ``transposed`` quantises
     ``x`` with its last two dimensions exchanged: from activations ``[R, K]`` the operand ``[K, R]`` of a gradient of
@@ -98,14 +105,14 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
 
     Raises CompileError for what the dialect refuses, such as a quantiser that does not write the format's scales.
     """
-    given = x, format, quantizer, global_scale, layout, starts, axis, groups, seed, out, transposed, hadamard
+    given = x, format, quantizer, global_scale, layout, starts, axis, groups, seed, out, transposed, hadamard, per_row
     return repeat("quantize", _QUANTIZE, given, lambda: (*quantize_call(*given), "cpu", None))
 
 
 def quantize_call(x: Any, format: str = "nvfp4", quantizer: QuantizerLike | None = None, global_scale: Any = None,
                   layout: str = "linear", starts: str = "whole", axis: int = -1, groups: Grouping | None = None,
                   seed: int | None = None, out: ScaledTensor | None = None, transposed: bool = False,
-                  hadamard: Hadamard | None = None) -> tuple[Call, ScaledTensor]:
+                  hadamard: Hadamard | None = None, per_row: bool = False) -> tuple[Call, ScaledTensor]:
     """The operation of :func:`quantize`, and its result, which is not computed yet."""
     array = _dlpack.asarray(x)
     check_one_of("format", format, FORMATS)
@@ -124,24 +131,36 @@ def quantize_call(x: Any, format: str = "nvfp4", quantizer: QuantizerLike | None
     call.write(str(quant), "quantizer")
     call.write(f"({call.memref('x', array, 'x', FLOATS)})", "x")
     write_hadamard(call, hadamard)
-    _write_groups(call, groups, global_scale)
+    _write_groups(call, groups, global_scale, check_flag("per_row", per_row), array.ndim)
     if seed is not None:
         call.scalar("seed", seed, "i64")
         call.write(" seed(%seed)", "seed")
     call.write(f" outs({call.scaled('out', result)})", "out")
-    call.write(" {transposed}" if transposed else "", "transposed")
+    flags = [name for name, is_set in (("transposed", transposed), ("per_row", per_row)) if is_set]
+    call.write(f" {{{', '.join(flags)}}}" if flags else "", flags[-1] if flags else "")
     return call, result
 
 
-def amax(x: Any, *, hadamard: Hadamard | None = None, transposed: bool = False, out: Any = None) -> Any:
+def amax(x: Any, *, hadamard: Hadamard | None = None, transposed: bool = False, out: Any = None,
+         per_row: bool = False) -> Any:
     """max ``|x|`` of ``[M, N]`` as float32, or of each matrix of ``[G, M, N]``; 0 without elements, NaN if one is NaN.
+    With ``per_row`` that of each row, ``[M]`` or ``[G, M]``.
 
     With ``hadamard`` it is that of the numbers which :func:`quantize` with the same ``hadamard`` and ``transposed`` rounds.
-    A number without ``out``, which has shape ``[]`` or ``[G]``.
+    A number without ``out``, which has the shape of the result.
     """
     array = _dlpack.asarray(x)
     if array.ndim not in (2, 3):
         raise ArgumentError(f"expected x of shape [M, N] or [G, M, N], but got {array.shape}")
+    if check_flag("per_row", per_row):
+        if check_flag("transposed", transposed):
+            raise ArgumentError("expected per_row or transposed, but got both")
+        # Each row is a matrix.
+        rows = _dlpack.destination(out, array.shape[:-1], np.float32)
+        if not rows.flags.c_contiguous:
+            raise ArgumentError("expected out without gaps with per_row, but got one with strides")
+        amax(array.reshape(rows.size, 1, array.shape[-1]), hadamard=hadamard, out=rows.reshape(-1))
+        return rows
     call = Call("amax")
     call.write(f"{DIALECT}.amax({call.memref('x', array, 'x', FLOATS)})", "x")
     write_hadamard(call, hadamard)
@@ -163,17 +182,18 @@ def write_hadamard(call: Call, hadamard: Hadamard | None, argument: str = "") ->
 
 
 def dequantize(x: ScaledTensor, *, global_scale: Any = None, dtype: Any = None, groups: Grouping | None = None,
-               out: Any = None) -> np.ndarray:
+               out: Any = None, per_row: bool = False) -> np.ndarray:
     """``code * scale * global_scale`` as an array of ``x.shape`` and of ``dtype`` (float32, the default, float16, bfloat16).
 
-    The product of code and scale is exact; that with ``global_scale`` (a number, or one a group or matrix) is rounded to
+    The product of code and scale is exact; that with ``global_scale`` (a number, or one a group or matrix, or one a row with ``per_row``) is rounded to
     float32 and then to ``dtype``. With ``groups`` rows outside every group are zero, or with ``out`` kept.
     """
     call = Call("dequantize")
     call.write(f"{DIALECT}.dequantize({call.scaled('x', x)})", "x")
     result = _dlpack.destination(out, x.shape, dtype)
-    _write_groups(call, groups, global_scale)
+    _write_groups(call, groups, global_scale, check_flag("per_row", per_row), len(x.shape))
     call.write(f" outs({call.memref('out', result, 'out', FLOATS, writes=True)})", "out")
+    call.write(" {per_row}" if per_row else "", "per_row")
     call.run()
     return result
 
@@ -208,7 +228,7 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
     result = ScaledTensor(x.values, result.scales, x.format, x.shape, layout, starts, x.axis)
     call = Call("relayout")
     call.write(f"{DIALECT}.relayout_scales({call.scaled('x', x)})", "x")
-    _write_groups(call, groups)
+    write_groups(call, groups)
     type_ = Call.scales_type(result, False)
     dims = result.type()
     if "?" != dims[dims.index("<") + 1:].split(",")[0].split("x")[-1]:

@@ -114,6 +114,18 @@ private:
   }
 };
 
+/// The second-level scale of a part of a line, or null without.
+Value loadGlobalScale(LoopBuilder &mb, Value scale, bool perRow,
+                      const LinePart &part) {
+  if (!perRow)
+    return emitGroupEntry(mb, scale, part.group);
+  SmallVector<Value, 2> row;
+  if (cast<MemRefType>(scale.getType()).getRank() == 2)
+    row.push_back(mb.toIndex(part.begin.batch));
+  row.push_back(mb.toIndex(part.begin.line));
+  return mb.load(scale, row);
+}
+
 /// The pieces of one lowering of `quantize`.
 struct QuantizeEmitter {
   LoopBuilder &mb;
@@ -128,7 +140,8 @@ struct QuantizeEmitter {
   const TokenRows *tokens = nullptr;
 
   void emitPart(const LinePart &part) {
-    Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
+    Value global =
+        loadGlobalScale(mb, op.getGlobalScale(), op.getPerRow(), part);
     checkGlobalScale(mb, lines, part, op.getGlobalScale());
     if (op.getQuantizer().getTwoD())
       return emitSquares(part, global);
@@ -307,7 +320,8 @@ void emitQuantize(LoopBuilder &mb, QuantizeOp op, Value rows,
   lines.wholeLines = type.isFP4() && type.isKMajor() && lines.cutsLines() &&
                      !beginAtEvenPlaces(lines.grouping);
   if (checksData)
-    lines.addChecks(mb, op, {"outs"}, op.getGlobalScale());
+    lines.addChecks(mb, op, {"outs"},
+                    op.getPerRow() ? Value() : op.getGlobalScale());
   CodeLines codes = codesOf(mb, op.getOut(), lines);
   QuantizeEmitter emitter{
       mb,       op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
@@ -366,7 +380,8 @@ struct LowerDequantize : OpRewritePattern<DequantizeOp> {
     CodeLines codes = codesOf(mb, op.getInput(), lines);
     int64_t block = type.getBlockSize();
     forEachPart(mb, lines, [&](const LinePart &part) {
-      Value global = emitGroupEntry(mb, op.getGlobalScale(), part.group);
+      Value global =
+          loadGlobalScale(mb, op.getGlobalScale(), op.getPerRow(), part);
       part.forEachBlock(mb, block, [&](Value number, Value count) {
         Position at = blockBegin(mb, part.begin, number, block);
         Value code = codes.load(mb, at, block, count);

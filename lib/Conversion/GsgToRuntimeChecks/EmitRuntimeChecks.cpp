@@ -75,10 +75,17 @@ emitOptionalGroups(CheckBuilder &check, std::optional<GroupingAttr> grouping,
     check.scaleRoom(name, operand, shape, *grouping, groups, ragged);
 }
 
-/// One entry a group, or without groups one a matrix.
+/// One entry a row, or one a group, or without groups one a matrix.
 static void emitGlobalScale(CheckBuilder &check, StringRef label,
                             std::optional<GroupingAttr> grouping, Value groups,
-                            ArrayRef<Extent> shape, Value globalScale) {
+                            ArrayRef<Extent> shape, Value globalScale,
+                            bool perRow) {
+  if (perRow) {
+    if (shape.size() == 3)
+      return check.shape(label, "global_scale", globalScale,
+                         {{"G", shape[0]}, {"M", shape[1]}});
+    return check.shape(label, "global_scale", globalScale, {{"M", shape[0]}});
+  }
   Extent count = groups              ? check.numGroups(*grouping, groups)
                  : shape.size() == 3 ? shape[0]
                                      : check.constant(1);
@@ -100,9 +107,11 @@ static void emitChecks(CheckBuilder &check, QuantizeOp op) {
   check.storage("outs", out, shape);
   emitOptionalGroups(check, op.getGrouping(), op.getGroups(), shape,
                      {{"outs", out}});
-  emitGlobalScale(check, "quantize_c3", op.getGrouping(), op.getGroups(), shape,
-                  op.getGlobalScale());
-  check.globalScale(op.getGlobalScale(), shape);
+  emitGlobalScale(check, op.getPerRow() ? "quantize_c9" : "quantize_c3",
+                  op.getGrouping(), op.getGroups(), shape, op.getGlobalScale(),
+                  op.getPerRow());
+  if (!op.getPerRow())
+    check.globalScale(op.getGlobalScale(), shape);
 }
 
 static void emitChecks(CheckBuilder &check, DequantizeOp op) {
@@ -112,8 +121,9 @@ static void emitChecks(CheckBuilder &check, DequantizeOp op) {
   emitSameShape(check, "dequantize_c1", "outs", op.getOut(), shape);
   emitOptionalGroups(check, op.getGrouping(), op.getGroups(), shape,
                      {{"the input", input}});
-  emitGlobalScale(check, "dequantize_c2", op.getGrouping(), op.getGroups(),
-                  shape, op.getGlobalScale());
+  emitGlobalScale(check, op.getPerRow() ? "dequantize_c3" : "dequantize_c2",
+                  op.getGrouping(), op.getGroups(), shape, op.getGlobalScale(),
+                  op.getPerRow());
 }
 
 static void emitChecks(CheckBuilder &check, HadamardOp op) {

@@ -73,6 +73,65 @@ func.func @quantize_c3(%x: tensor<4x16xf32>, %g: tensor<2xi32>, %s: tensor<3xf32
 
 // -----
 
+// quantize_c9: per_row is of global scales
+func.func @quantize_c9(%x: tensor<4x16xf32>) {
+  // expected-error @below {{expected a global_scale with per_row, but got none}}
+  %q = grouped_scaled_gemm.quantize <te>(%x : tensor<4x16xf32>) {per_row} -> !grouped_scaled_gemm.scaled<4x16, nvfp4>
+  return
+}
+
+// -----
+
+// quantize_c9: one global scale a row
+func.func @quantize_c9(%x: tensor<4x16xf32>, %s: tensor<5xf32>) {
+  // expected-error @below {{expected global_scale with per_row of shape 4 ([M]), but got 5}}
+  %q = grouped_scaled_gemm.quantize <te>(%x : tensor<4x16xf32>) global_scale(%s : tensor<5xf32>) {per_row}
+      -> !grouped_scaled_gemm.scaled<4x16, nvfp4>
+  return
+}
+
+// -----
+
+// quantize_c9: one global scale a row of each matrix
+func.func @quantize_c9(%x: tensor<2x4x16xf32>, %s: tensor<4xf32>) {
+  // expected-error @below {{expected global_scale with per_row of shape 2x4 ([G, M]), but got 4}}
+  %q = grouped_scaled_gemm.quantize <te>(%x : tensor<2x4x16xf32>) global_scale(%s : tensor<4xf32>) {per_row}
+      -> !grouped_scaled_gemm.scaled<2x4x16, nvfp4>
+  return
+}
+
+// -----
+
+// quantize_c9: blocks lie along rows
+func.func @quantize_c9(%x: tensor<16x4xf32>, %s: tensor<16xf32>) {
+  // expected-error @below {{expected blocks along the last dimension of a matrix or of a stack of them with per_row}}
+  %q = grouped_scaled_gemm.quantize <te>(%x : tensor<16x4xf32>) global_scale(%s : tensor<16xf32>) {per_row}
+      -> !grouped_scaled_gemm.scaled<16x4, nvfp4, axis = 0>
+  return
+}
+
+// -----
+
+// quantize_c10: rows of a transposed result are columns
+func.func @quantize_c10(%x: tensor<16x4xf32>, %s: tensor<4xf32>) {
+  // expected-error @below {{expected per_row without transposed, whose rows are columns of the input}}
+  %q = grouped_scaled_gemm.quantize <te>(%x : tensor<16x4xf32>) global_scale(%s : tensor<4xf32>) {per_row, transposed}
+      -> !grouped_scaled_gemm.scaled<4x16, nvfp4>
+  return
+}
+
+// -----
+
+// quantize_c10: squares are of several rows
+func.func @quantize_c10(%x: tensor<16x16xf32>, %s: tensor<16xf32>) {
+  // expected-error @below {{expected per_row without two_d, whose blocks are of several rows}}
+  %q = grouped_scaled_gemm.quantize <te, two_d>(%x : tensor<16x16xf32>) global_scale(%s : tensor<16xf32>) {per_row}
+      -> !grouped_scaled_gemm.scaled<16x16, nvfp4>
+  return
+}
+
+// -----
+
 // quantize_c3: one global scale a matrix
 func.func @quantize_c3(%x: tensor<5x4x16xf32>, %s: tensor<4xf32>) {
   // expected-error @below {{expected global_scale to be a scalar or of shape 5 ([G]), but got 4}}
@@ -208,6 +267,16 @@ func.func @dequantize_c1(%a: !grouped_scaled_gemm.scaled<4x16, nvfp4>, %o: tenso
   // expected-error @below {{expected outs of shape 4x16 (that of the input), but got 4x8}}
   %d = grouped_scaled_gemm.dequantize(%a : !grouped_scaled_gemm.scaled<4x16, nvfp4>)
       outs(%o : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// dequantize_c3: one global scale a row
+func.func @dequantize_c3(%a: !grouped_scaled_gemm.scaled<4x16, nvfp4>, %o: tensor<4x16xf32>, %s: f32) {
+  // expected-error @below {{expected global_scale with per_row of shape 4 ([M]), but got scalar}}
+  %d = grouped_scaled_gemm.dequantize(%a : !grouped_scaled_gemm.scaled<4x16, nvfp4>) global_scale(%s : f32)
+      outs(%o : tensor<4x16xf32>) {per_row} -> tensor<4x16xf32>
   return
 }
 

@@ -36,8 +36,22 @@ static LogicalResult verifyGroupsAndGlobalScale(OpTy op, StringRef name,
                                op.getGrouping().value_or(GroupingAttr()),
                                op.getGroups(), raggedDim)))
     return failure();
-  // quantize_c3, dequantize_c2
   Value scale = op.getGlobalScale();
+  if (op.getPerRow()) {
+    // quantize_c9, dequantize_c3
+    if (!scale)
+      return op.emitOpError("expected a global_scale with per_row, but got "
+                            "none");
+    if (!type.isKMajor() || type.getRank() < 2)
+      return op.emitOpError("expected blocks along the last dimension of a "
+                            "matrix or of a stack of them with per_row, but "
+                            "got ")
+             << type;
+    return verifyShape(op, "global_scale with per_row", scale.getType(),
+                       {{llvm::to_vector<3>(type.getShape().drop_back()),
+                         type.getRank() == 2 ? "[M]" : "[G, M]"}});
+  }
+  // quantize_c3, dequantize_c2
   return verifyShape(
       op, "global_scale", scale ? scale.getType() : Type(),
       {{{getNumGlobalScales(op.getGrouping(), op.getGroups(), type)}, "[G]"}},
@@ -79,6 +93,12 @@ LogicalResult QuantizeOp::verify() {
   if (getHadamard() && getQuantizer().getTwoD())
     return emitOpError("expected no hadamard with two_d, whose blocks are of "
                        "several lines");
+  // quantize_c10
+  if (getPerRow() && (getTransposed() || getQuantizer().getTwoD()))
+    return emitOpError("expected per_row without ")
+           << (getTransposed()
+                   ? "transposed, whose rows are columns of the input"
+                   : "two_d, whose blocks are of several rows");
   // quantize_c2
   SmallVector<int64_t, 3> shape(type.getShape());
   if (getTransposed())

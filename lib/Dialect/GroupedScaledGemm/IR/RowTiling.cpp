@@ -128,8 +128,11 @@ static LogicalResult setRows(OperandSlicer &slicer, OpTy op, ScaledType type,
   return success();
 }
 
-/// One second-level scale a matrix follows the matrices.
-static Value sliceGlobalScale(OperandSlicer &slicer, Value scale) {
+/// One second-level scale a matrix follows the matrices, one a row the rows.
+static Value sliceGlobalScale(OperandSlicer &slicer, Value scale, bool perRow,
+                              const Spans &spans) {
+  if (scale && perRow)
+    return slicer.slice(scale, spans);
   auto type = scale ? dyn_cast<ShapedType>(scale.getType()) : ShapedType();
   bool isOneForAll = !type || type.getRank() == 0 || type.getDimSize(0) == 1;
   return isOneForAll ? scale : slicer.slice(scale, slicer.spansOfGroups(scale));
@@ -150,7 +153,8 @@ static LogicalResult sliceOperands(OperandSlicer &slicer, DequantizeOp op,
         Builder(op.getContext()).getTypeArrayAttr(Type(part->type)));
   }
   if (Value scale = op.getGlobalScale())
-    tile.getGlobalScaleMutable().assign(sliceGlobalScale(slicer, scale));
+    tile.getGlobalScaleMutable().assign(
+        sliceGlobalScale(slicer, scale, op.getPerRow(), spans));
   tile.getOutMutable().assign(slicer.slice(op.getOut(), spans));
   return success();
 }
@@ -181,7 +185,8 @@ static LogicalResult sliceOperands(OperandSlicer &slicer, QuantizeOp op,
       Builder(op.getContext()).getTypeArrayAttr(Type(part->type)));
   tile.getInputMutable().assign(slicer.slice(op.getInput(), spans));
   if (Value scale = op.getGlobalScale())
-    tile.getGlobalScaleMutable().assign(sliceGlobalScale(slicer, scale));
+    tile.getGlobalScaleMutable().assign(
+        sliceGlobalScale(slicer, scale, op.getPerRow(), spans));
   return success();
 }
 

@@ -164,6 +164,8 @@ struct FuseQuantize : OpRewritePattern<QuantizeOp> {
       return rewriter.notifyMatchFailure(op,
                                          "the result is transposed, or of a "
                                          "Hadamard transform");
+    if (op.getPerRow())
+      return rewriter.notifyMatchFailure(op, "each row has a global scale");
     if (!op.getInput().hasOneUse())
       return rewriter.notifyMatchFailure(op, "the product has other uses");
     if (!cast<ShapedType>(op.getInput().getType()).getElementType().isF32())

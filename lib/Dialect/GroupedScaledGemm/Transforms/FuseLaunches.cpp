@@ -283,8 +283,8 @@ struct QuantizedRows {
   /// Whether the bytes of a row depend on nothing but the token.
   bool canQuantizeTokens() {
     Value scale = quantize.getGlobalScale();
-    bool isOneScale =
-        !scale || isa<FloatType>(scale.getType()) || !quantize.getGroups();
+    bool isOneScale = !scale || isa<FloatType>(scale.getType()) ||
+                      (!quantize.getGroups() && !quantize.getPerRow());
     ScaledType type = quantize.getScaledResultType();
     return isOneScale && !quantize.getSeed() && !type.isDynamicDim(1) &&
            hasNoGaps(permute);

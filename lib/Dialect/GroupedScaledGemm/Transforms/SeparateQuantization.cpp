@@ -160,7 +160,7 @@ void nvfp4::gsg::separateQuantization(
                        grouping ? op.getGroups() : Value(), grouping,
                        globalScale, seed, out.data, out.scales,
                        rewriter.getTypeArrayAttr(Type(out.type)), hadamard,
-                       isTransposed);
+                       isTransposed, /*per_row=*/false);
   };
   SmallVector<ProductCopy> kept, copies;
   for (const ProductCopy &copy : op.getCopyList())

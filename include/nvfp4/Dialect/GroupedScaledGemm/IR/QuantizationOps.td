@@ -25,7 +25,10 @@ def Gsg_QuantizeOp : Gsg_DestinationOp<"quantize", [AttrSizedOperandSegments]> {
 
     `global_scale` is the second-level scale in the convention of the
     quantiser (encode scale or multiplier), one f32 or one a group (without
-    `groups`: one a matrix of rank 3); absent means 1. `seed` is required for stochastic rounding.
+    `groups`: one a matrix of rank 3); absent means 1. With `per_row` it is one a
+    row of the result, whose blocks lie along rows: each token has a second level
+    of its own, which `row_scale` of `matmul` takes back. `seed` is required for
+    stochastic rounding.
 
     With `groups`, rows outside every group are not read; their codes and
     scales are zero in value form and preserved in storage form.
@@ -62,7 +65,8 @@ def Gsg_QuantizeOp : Gsg_DestinationOp<"quantize", [AttrSizedOperandSegments]> {
     Arg<Optional<Gsg_AnyShaped>, "scales, in storage form">:$out_scales,
     OptionalAttr<ArrayAttr>:$out_types,
     OptionalAttr<Gsg_HadamardAttr>:$hadamard,
-    UnitAttr:$transposed);
+    UnitAttr:$transposed,
+    UnitAttr:$per_row);
   let results = (outs Variadic<Gsg_ScaledOrTensor>:$results);
   let assemblyFormat = [{
     $quantizer `(` $input `:` type($input) `)`
@@ -89,8 +93,9 @@ def Gsg_DequantizeOp : Gsg_DestinationOp<"dequantize",
   let description = [{
     `result = value * scale * global_scale`, the product of value and scale
     exact, the product with `global_scale` (absent: 1) rounded once to f32 and
-    then to the element type of the result. With `groups`, rows outside every
-    group keep what `outs` holds.
+    then to the element type of the result. `global_scale` has one number a
+    group, or with `per_row` one a row, as for `quantize`. With `groups`, rows
+    outside every group keep what `outs` holds.
 
     Example:
 
@@ -111,7 +116,8 @@ def Gsg_DequantizeOp : Gsg_DestinationOp<"dequantize",
     Arg<Optional<Gsg_Offsets>, "group offsets">:$groups,
     OptionalAttr<Gsg_GroupingAttr>:$grouping,
     Arg<Optional<Gsg_F32OrShaped>, "second-level scale (multiplier)">:$global_scale,
-    Arg<Gsg_RealShaped, "destination">:$out);
+    Arg<Gsg_RealShaped, "destination">:$out,
+    UnitAttr:$per_row);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     `(` custom<ScaledOperand>($input, type($input), $input_scales,
