@@ -23,7 +23,8 @@ from .options import Activation, Gate
 # Arguments of the operation in their order, and those with a gradient.
 _ARGUMENTS = ("lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
               "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts", "columns",
-              "addend", "beta", "activation_params", "swiglu_alpha", "swiglu_beta", "swiglu_limit", "round_bf16")
+              "addend", "beta", "activation_params", "swiglu_alpha", "swiglu_beta", "swiglu_limit", "round_bf16",
+              "row_scale")
 _NAMES = ("lhs", "alpha", "bias", "prob")
 
 

@@ -78,7 +78,7 @@ class PackedLinear(torch.nn.Module):
         if self.activation_format is not None:
             rows, scales = quantize(rows, self._encode, "trtllm")
         packed, columns = self._packed, self.out_features if self._packed.layout != "linear" else 0
-        y = multiply((rows, scales, self.values, self.scales, None, self.alpha, self.bias, None, None, None),
+        y = multiply((rows, scales, self.values, self.scales, None, self.alpha, self.bias, None, None, None, None),
                      (packed.format, packed.layout, "identity", 0, True, "dense", "ends", 1, "whole", columns, *[None] * 4, False),
                      dtype)
         return y.reshape(*x.shape[:-1], self.out_features)

@@ -31,7 +31,7 @@ ARGUMENTS = ("Tensor lhs, Tensor? lhs_scales, Tensor rhs, Tensor rhs_scales, Ten
              "int granularity=0, bool gate_first=True, ScalarType dtype=bfloat16, Tensor? prob=None, "
              "str grouping='ragged_rows', str offsets='ends', int align=1, str starts='whole', int columns=0, "
              "Tensor? addend=None, float? beta=None, Tensor? activation_params=None, float? swiglu_alpha=None, "
-             "float? swiglu_beta=None, float? swiglu_limit=None, bool round_bf16=False")
+             "float? swiglu_beta=None, float? swiglu_limit=None, bool round_bf16=False, Tensor? row_scale=None")
 
 
 def result_shape(lhs: torch.Tensor, rhs: torch.Tensor, ends: torch.Tensor | None, layout: str, activation: str,
@@ -108,7 +108,7 @@ def _overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
 def _state(stand_ins: Sequence[Any], options: tuple[Any, ...], device: bool, **quantised: Any) -> Any:
     """The operation, of arrays that stand in for its tensors; ArgumentError for what does not go together."""
     *product_options, beta, swiglu_alpha, swiglu_beta, swiglu_limit, round_bf16 = options
-    *operands, addend, params, prob, place = stand_ins
+    *operands, addend, params, prob, row_scale, place = stand_ins
     if device:
         _check_for_kernels(product_options[1])
     if beta is not None and addend is None:
@@ -122,8 +122,8 @@ def _state(stand_ins: Sequence[Any], options: tuple[Any, ...], device: bool, **q
         raise ArgumentError(f"expected an activation with {', '.join(changes)}, but got identity")
     if activation is not None:
         activation = dataclasses.replace(activation, **changes)
-    return matmul.plan_matmul(product.rows(), product.weights(), product.grouping(), alpha=operands[5], beta=beta,
-                              addend=addend, bias=operands[6], prob=prob, activation=activation,
+    return matmul.plan_matmul(product.rows(), product.weights(), product.grouping(), alpha=operands[5],
+                              row_scale=row_scale, beta=beta, addend=addend, bias=operands[6], prob=prob, activation=activation,
                               activation_params=params, out=place, **quantised).call
 
 
@@ -135,12 +135,12 @@ def _prepare(lhs: torch.Tensor, lhs_scales: torch.Tensor | None, rhs: torch.Tens
              columns: int = 0, addend: torch.Tensor | None = None, beta: float | None = None,
              activation_params: torch.Tensor | None = None, swiglu_alpha: float | None = None,
              swiglu_beta: float | None = None, swiglu_limit: float | None = None,
-             round_bf16: bool = False,
+             round_bf16: bool = False, row_scale: torch.Tensor | None = None,
              ) -> tuple[tuple[int, ...], torch.dtype, list[torch.Tensor | None], tuple[Any, ...]]:
     """Shape and type of the result, the tensors that the operation reads, and all else that says what it is."""
     shape = result_shape(lhs, rhs, ends, layout, activation, grouping, offsets, columns)
     tensors = [lhs, lhs_scales, rhs, rhs_scales, ends, _by_group(alpha, lhs, ends, grouping, offsets), bias, addend,
-               activation_params, None if prob is None else prob.float()]
+               activation_params, *(None if each is None else each.float() for each in (prob, row_scale))]
     return shape, dtype, [each if each is None else each.contiguous() for each in tensors], (
         format, layout, activation, granularity, gate_first, grouping, offsets, align, starts, columns, beta,
         swiglu_alpha, swiglu_beta, swiglu_limit, round_bf16)
@@ -176,8 +176,8 @@ def as_rows(lhs: torch.Tensor, lhs_scales: torch.Tensor | None, layout: str) -> 
 
 def multiply(tensors: tuple[torch.Tensor | None, ...], options: tuple[Any, ...], dtype: torch.dtype,
              out: torch.Tensor | None = None) -> torch.Tensor:
-    """A product of lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, addend, activation_params and prob, without the
-    dispatcher where it can be. ``options`` are the others as :func:`_prepare` returns them."""
+    """A product of lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, addend, activation_params, prob and
+    row_scale, without the dispatcher where it can be. ``options`` are the others as :func:`_prepare` returns them."""
     if tensors[1] is None and tensors[0].dtype == torch.float32:  # type: ignore[union-attr]
         tensors = as_rows(tensors[0], None, options[1]), *tensors[1:]  # type: ignore[arg-type]
     kinds = kinds_of(tensors)
@@ -189,9 +189,9 @@ def multiply(tensors: tuple[torch.Tensor | None, ...], options: tuple[Any, ...],
                 return direct(tensors)[0]
             if not any(each is not None and _overlap(out, each) for each in tensors) and direct.write(tensors, (out,)):
                 return out
-    lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, addend, params, prob = tensors
+    lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, addend, params, prob, row_scale = tensors
     arguments = (lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, *options[:5], dtype, prob, *options[5:10], addend, options[10],
-                 params, *options[11:])
+                 params, *options[11:], row_scale)
     if out is not None:
         if torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in tensors):
             raise ArgumentError("expected tensors without requires_grad with out, for what is written to has no gradient; use "

@@ -130,6 +130,7 @@ class MatmulOptions(TypedDict, total=False):
     """The options of :func:`grouped_matmul`, which explains them."""
 
     alpha: Any
+    row_scale: Any
     beta: Any
     addend: Any
     bias: Any
@@ -223,7 +224,7 @@ def _lhs_of(value: Lhs, rhs: Any) -> ScaledTensor | np.ndarray:
 
 
 # The operands of the dialect's matmul in the order in which it has them.
-_MATMUL = ("groups", "lhs", "lhs.scales", "rhs", "rhs.scales", "alpha", "bias", "prob", "beta", "addend", "activation_params",
+_MATMUL = ("groups", "lhs", "lhs.scales", "rhs", "rhs.scales", "alpha", "row_scale", "bias", "prob", "beta", "addend", "activation_params",
            "row", "column", "group", "global_scale", "seed", "copies.global_scale", "copies.seed", "preact", "out", "out.scales",
            "amax", "copies", "copies.scales")
 
@@ -330,8 +331,8 @@ class _Builder:
 
 
 def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None, *,
-                alpha: Any = None, beta: Any = None, addend: Any = None, bias: Any = None, prob: Any = None,
-                prob_at: str | None = None, activation: ActivationLike | None = None,
+                alpha: Any = None, row_scale: Any = None, beta: Any = None, addend: Any = None, bias: Any = None,
+                prob: Any = None, prob_at: str | None = None, activation: ActivationLike | None = None,
                 outer_gate: GateLike | None = None, activation_params: Any = None, row: Sequence[Any] = (), column: Sequence[Any] = (),
                 group: Sequence[Any] = (), epilogue: str | None = None, quantizer: QuantizerLike | None = None,
                 out_format: str | None = None, out_layout: str | None = None, out_starts: str | None = None,
@@ -348,12 +349,14 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
     halves = False
     if beta is not None and addend is None and out is None:
         raise ArgumentError("expected addend= or out= with beta, for it scales what is added, but got neither")
-    for keyword, value in (("alpha", alpha), ("beta", beta)):
-        b.floats(keyword, value)
+    row_rank = 2 if grouping.kind in ("batched", "masked") else 1
+    b.floats("alpha", alpha)
+    b.floats("row_scale", row_scale, row_rank)
+    b.floats("beta", beta)
     b.tensor("addend", addend)
     b.tensor("bias", bias)
     if prob is not None:
-        b.floats("prob", prob, 2 if grouping.kind in ("batched", "masked") else 1)
+        b.floats("prob", prob, row_rank)
         b.call.write(f" at {word_of('prob_at', prob_at or 'post_activation')}", "prob_at")
     elif prob_at is not None:
         raise ArgumentError(f"expected prob= with prob_at, but got prob_at='{prob_at}' alone")
@@ -441,6 +444,7 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
     to bfloat16, or to float16 for weights of layout ``wgmma_f16``. ``grouping`` is :func:`dense` (the default), :func:`batched`, :func:`ragged_rows`, :func:`masked` or :func:`ragged_k`. With z the pre-activation:
 
     - ``alpha``: number, ``[G]``, or ``[G, 2]`` (gate, up) for activations of pairs
+    - ``row_scale`` ``[R]`` (``[G, M]``): the second-level scale of each row of ``lhs``, multiplied after ``alpha``
     - ``beta``, ``addend``: adds ``beta * addend``; without ``addend`` the given ``out`` is accumulated on, and there must
       be one
     - ``bias``: ``[N]`` or ``[G, N]``

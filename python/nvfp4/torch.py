@@ -40,7 +40,8 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
                    columns: int = 0, addend: Optional[torch.Tensor] = None, beta: Optional[float] = None,
                    activation_params: Optional[torch.Tensor] = None, swiglu_alpha: Optional[float] = None,
                    swiglu_beta: Optional[float] = None, swiglu_limit: Optional[float] = None,
-                   round_bf16: bool = False, out: Optional[torch.Tensor] = None) -> torch.Tensor:
+                   round_bf16: bool = False, row_scale: Optional[torch.Tensor] = None,
+                   out: Optional[torch.Tensor] = None) -> torch.Tensor:
     """A grouped product, whose shapes follow from ``grouping``:
 
     ===============  ===============  ===============  ==================================  ===============
@@ -60,7 +61,7 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
     K is that of numbers: two to a byte of FP4. ``lhs`` without ``lhs_scales`` is of bfloat16 or float16 (W4A16), or of float32
     and rounded to bfloat16 (float16 for layout ``wgmma_f16``). Scales are in ``layout``; those of ``lhs``, and for ``ragged_k`` those of ``rhs`` too, start where ``starts`` says. ``offsets``
     says whether ``ends`` holds ``ends`` or ``starts``, of groups that begin at multiples of ``align``. ``prob`` has one
-    number a row. The gate layout of ``swiglu``, ``geglu_tanh`` and ``reglu``, which halve N, is ``granularity`` (0: halves) and
+    number a row, and so has ``row_scale``, the second-level scale of each row of ``lhs``. The gate layout of ``swiglu``, ``geglu_tanh`` and ``reglu``, which halve N, is ``granularity`` (0: halves) and
     ``gate_first``. ``beta * addend``, of the shape before the activation, is added (``beta`` 1 unless said);
     ``swiglu_alpha``, ``swiglu_beta`` and ``swiglu_limit`` are those of :func:`nvfp4.swiglu`, or ``activation_params``
     ``[G, 3]`` those of each group; ``round_bf16`` rounds to bfloat16 before the activation. Rows of no group are zero.
@@ -68,15 +69,15 @@ def grouped_matmul(lhs: torch.Tensor, lhs_scales: Optional[torch.Tensor], rhs: U
     tensor without gaps in memory of its own, it is written there, and is of its type.
 
     ``lhs`` of bfloat16 or float16, ``alpha``, ``bias`` and ``prob`` have gradients, computed in float32 from dequantised
-    weights on the CPU; quantised operands and scales have none, nor have products with an addend or with parameters of
-    the activation, which is an error where one is asked for.
+    weights on the CPU; quantised operands and scales have none, nor have products with an addend, a ``row_scale`` or
+    parameters of the activation, which is an error where one is asked for.
     """
     if isinstance(rhs, PackedWeights) or rhs_scales is None:
         rhs, rhs_scales, format, layout, columns = _weights(rhs, rhs_scales, format, layout, columns)
     if dtype is None:
         dtype = torch.bfloat16 if out is None else out.dtype
     return _torch_matmul.multiply(
-        (lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, addend, activation_params, prob),
+        (lhs, lhs_scales, rhs, rhs_scales, ends, alpha, bias, addend, activation_params, prob, row_scale),
         (format, layout, activation, granularity, gate_first, grouping, offsets, align, starts, columns, beta, swiglu_alpha,
          swiglu_beta, swiglu_limit, round_bf16), dtype, out)
 

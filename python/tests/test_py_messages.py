@@ -91,7 +91,7 @@ def matmul_with(wrong):
         return f" {keyword}({v} scaled_by {s} : {vt}, {st} as {scaled})"
 
     call.write("grouped_scaled_gemm.matmul <ragged_rows, ends>" + clause("groups", "groups") + pair("lhs", "lhs")
-               + pair("rhs", "rhs") + "".join(clause(name, name) for name in ("alpha", "beta", "addend", "bias"))
+               + pair("rhs", "rhs") + "".join(clause(name, name) for name in ("alpha", "row_scale", "beta", "addend", "bias"))
                + clause("prob", "prob") + " at gemm" + "".join(clause(n, n) for n in ("activation_params", "row", "column",
                                                                                          "group"))
                + " quantizer = <trtllm>" + clause("global_scale", "global_scale") + clause("seed", "seed")

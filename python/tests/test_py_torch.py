@@ -73,7 +73,8 @@ def test_arguments_keep_their_places(rng, ops):
     names = [argument.name for argument in ops.grouped_matmul.default._schema.arguments]
     assert names == ["lhs", "lhs_scales", "rhs", "rhs_scales", "ends", "alpha", "bias", "format", "layout", "activation",
                      "granularity", "gate_first", "dtype", "prob", "grouping", "offsets", "align", "starts", "columns",
-                     "addend", "beta", "activation_params", "swiglu_alpha", "swiglu_beta", "swiglu_limit", "round_bf16"]
+                     "addend", "beta", "activation_params", "swiglu_alpha", "swiglu_beta", "swiglu_limit", "round_bf16",
+                     "row_scale"]
 
 
 def test_rows_without_scales(rng, ops):

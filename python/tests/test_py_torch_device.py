@@ -121,11 +121,28 @@ def test_parameters_of_an_activation(rng, device, per_group):
             np.testing.assert_allclose(got.numpy()[index], wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("activation", ["identity", "swiglu"])
+def test_scale_of_each_row(rng, device, activation):
+    """On the path to a GPU and on the CPU, beside alpha and prob."""
+    product = make_product(rng, ragged([3, 5]), N, K, "nvfp4", codes="small")
+    tensors, options = packed_arguments(product)
+    _, (lhs, rhs) = product.arguments()
+    plain = [torch.from_numpy(np.ascontiguousarray(each)) for each in (*lhs, *rhs)]
+    scale, prob = (torch.from_numpy(np.exp2(rng.integers(-3, 4, 8)).astype(np.float32)) for _ in range(2))
+    given = dict(alpha=torch.tensor([0.5, 0.25]), row_scale=scale, prob=prob, activation=activation, dtype=torch.float32)
+    results = [_torch_matmul._multiply(device, *tensors, **options, **given), nvfp4.torch.grouped_matmul(*plain, tensors[4], **given)]
+    for g, (index, acc, _) in enumerate(product.accumulators()):
+        z = acc * (0.5, 0.25)[g] * scale.double().numpy()[index[0], None]
+        y = z if activation == "identity" else z[:, :N // 2] / (1 + np.exp(-z[:, :N // 2])) * z[:, N // 2:]
+        for got in results:
+            np.testing.assert_allclose(got.numpy()[index], y * prob.double().numpy()[index[0], None], rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("change, message", [
     (dict(beta=0.5), "addend= with beta"), (dict(swiglu_limit=7.0), "an activation with limit, but got identity"),
     (dict(grouping="grid"), "but got 'grid'"),
     (dict(bias=torch.zeros(N, dtype=torch.int32)), "bias of f32, f16, bf16, but got int32"),
-    (dict(prob=torch.zeros(8, 1)), "prob of rank 1"),
+    (dict(prob=torch.zeros(8, 1)), "prob of rank 1"), (dict(row_scale=torch.zeros(8, 1)), "row_scale of rank 1"),
     (dict(activation_params=torch.zeros(3)), "activation_params of rank 2")], ids=str)
 def test_fakes_refuse_what_the_run_refuses(rng, change, message):
     product = make_product(rng, ragged([3, 5]), N, K, "nvfp4")
@@ -170,6 +187,8 @@ def test_products_without_a_gradient_say_so(rng):
     assert rows.grad.shape == rows.shape
     with pytest.raises(nvfp4.ArgumentError, match="no addend where a gradient is asked for"):
         nvfp4.torch.grouped_matmul(rows, None, rhs, scales, ends, addend=torch.zeros(8, N))
+    with pytest.raises(nvfp4.ArgumentError, match="no row_scale where a gradient is asked for"):
+        nvfp4.torch.grouped_matmul(rows, None, rhs, scales, ends, row_scale=torch.ones(8))
     with torch.no_grad():
         assert not nvfp4.torch.grouped_matmul(rows, None, rhs, scales, ends, addend=torch.zeros(8, N)).any()
 

@@ -84,6 +84,7 @@ MATMUL = {
     "copy_layout": ["linear", "blocked", "blocked_8x4"],
     "copy_starts": ["whole", "compact", "upper_bound"],
     "copy_global": ["none", "scalar", "group"],
+    "row_scale": ["none", "row"],
 }
 
 LIST = {
@@ -120,7 +121,7 @@ SINGLE = {
     "axis": ["columns", "rows"],
     "quantizer": ["cutlass", "trtllm", "te", "modelopt", "mega16", "triton_nearest", "four_over_six", "ocp", "ue8m0_up"],
     "mode": ["plain", "flush", "stochastic", "two_d"],
-    "global": ["none", "scalar", "group"],
+    "global": ["none", "scalar", "group", "row"],
     "element": ["f32", "bf16", "f16"],
     "to": ["f32", "bf16", "f16"],
     "activation": ["identity", "relu", "relu2", "silu", "swiglu", "swiglu_oai", "geglu_tanh", "gelu_tanh",

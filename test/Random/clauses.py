@@ -44,6 +44,8 @@ class Function(Builder):
         c, rng, text = self.c, self.rng, ""
         # Small numbers, so that quantised results and sigmoids are not all of one kind.
         text += self.factor("alpha", c["alpha"], -8, -2)
+        if c["row_scale"] != "none":
+            text += f" row_scale({self.row_operand('row_scale')})"
         text += self.factor("beta", c["beta"], -3, 3)
         if c["addend"] != "none":
             array = self.fact("addend", quarters(rng, self.out_shape(self.n), c["addend"]))

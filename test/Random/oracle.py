@@ -55,6 +55,8 @@ class Oracle:
                 both[gate], both[up] = alpha
                 alpha = both
             z = z.times(alpha)
+        if c["row_scale"] != "none":
+            z = z.times(self.row("row_scale", index))
         if c["prob"] == "gemm":
             z = z.times(self.row("prob", index))
         if "addend" in facts or c["beta"] != "none":

@@ -47,11 +47,14 @@ class Single:
         if self.c["global"] == "none":
             return ""
         count = len(self.groups) if self.c["form"] != "none" else 1
-        shape = () if self.c["global"] == "scalar" else (count,)
+        shape = {"scalar": (), "group": (count,), "row": self.shape[:-1]}[self.c["global"]]
         array = self.facts["global_scale"] = (np.exp2(self.rng.integers(-2, 4, shape)) * 1.25).astype(np.float32)
         operand = self.writer.scalar("global_scale", array) if shape == () else self.writer.tensor(
             "global_scale", self.dims(shape), "f32", array)
         return f" global_scale({operand})"
+
+    def per_row(self):
+        return " {per_row}" if self.c["global"] == "row" else ""
 
     def type_words(self, layout="layout", starts="starts"):
         c = self.c
@@ -118,12 +121,12 @@ class Single:
             stored = [destination(values, self.shape[-1], info), places.destination(info)]
             text += f" outs({w.scaled('out', stored, self.dims(), *words)})"
         types = storage_types(w.shell, self.dims(), *words)
-        return text, [("out", types, scaled_type(self.dims(), *words))]
+        return text + self.per_row(), [("out", types, scaled_type(self.dims(), *words))]
 
     def dequantize(self):
         text = f"{DIALECT}.dequantize({self.scaled_operand()})" + self.clause() + self.scale()
         clause, outs = self.out(self.shape, self.c["element"])
-        return text + clause, outs
+        return text + clause + self.per_row(), outs
 
     def relayout(self):
         words = self.type_words("to_layout", "to_starts")
@@ -171,17 +174,28 @@ class SingleOracle:
     def check(self, results):
         getattr(self, self.c["op"])(results)
 
+    def factor(self, g, index):
+        """The second-level scale of a group: a number, or a column of those of its rows."""
+        factor = self.facts.get("global_scale", np.float32(1))
+        if self.c["global"] == "row":
+            rows = np.broadcast_to(factor[..., None], self.facts["shape"])
+            return rows[index][:, :1]
+        return factor if factor.ndim == 0 else factor[g]
+
     def quantize(self, results):
         c, places = self.c, self.facts["places"]
         info = FORMATS[c["format"]]
         codes = unpack(info, results["out"], self.facts["shape"][-1])
         numbers = numbers_of_elements(self.facts["shape"], c["axis"] == "rows")
         for g, index in places.groups():
-            factor = self.facts.get("global_scale", np.float32(1))
-            wanted, scales = quantize(
-                self.facts["x"][index].astype(np.float32), c["quantizer"], c["format"], along_rows=c["axis"] == "rows",
-                factor=factor if factor.ndim == 0 else factor[g], mode=c["mode"],
-                draws=uniforms(SEED, numbers[index]) if c["mode"] == "stochastic" else None)
+            x, factor = self.facts["x"][index].astype(np.float32), self.factor(g, index)
+            draws = uniforms(SEED, numbers[index]) if c["mode"] == "stochastic" else None
+            # Rows with numbers of their own are quantised one by one.
+            parts = [slice(i, i + 1) for i in range(len(x))] if c["global"] == "row" and len(x) else [slice(None)]
+            wanted, scales = (np.concatenate(each) for each in zip(*(
+                quantize(x[part], c["quantizer"], c["format"], along_rows=c["axis"] == "rows",
+                         factor=factor[part].reshape(()) if c["global"] == "row" and len(x) else np.float32(factor if np.ndim(factor) == 0 else 1),
+                         mode=c["mode"], draws=None if draws is None else draws[part]) for part in parts), strict=True))
             assert_equal(places.read(results["out_s"], g), scales, f"scales of group {g}")
             assert_equal(codes[index], wanted, f"codes of group {g}")
 
@@ -193,8 +207,7 @@ class SingleOracle:
             codes = self.facts["codes"][index]
             scales = np.repeat(info.scales[places.read(self.facts["scales"], g)], info.block, axis)
             value = info.values[codes] * scales[:codes.shape[0], :codes.shape[1]]
-            factor = self.facts.get("global_scale", np.float32(1))
-            value = value * np.float64(factor if factor.ndim == 0 else factor[g])
+            value = value * np.float64(self.factor(g, index))
             compare(results["out"][index], Approximate(value, np.zeros_like(value)).rounded(), self.c["element"],
                     f"group {g}")
             outside[index] = False
