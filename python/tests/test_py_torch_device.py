@@ -129,11 +129,13 @@ def test_scale_of_each_row(rng, device, activation):
     _, (lhs, rhs) = product.arguments()
     plain = [torch.from_numpy(np.ascontiguousarray(each)) for each in (*lhs, *rhs)]
     scale, prob = (torch.from_numpy(np.exp2(rng.integers(-3, 4, 8)).astype(np.float32)) for _ in range(2))
-    given = dict(alpha=torch.tensor([0.5, 0.25]), row_scale=scale, prob=prob, activation=activation, dtype=torch.float32)
+    granularity = 16 if activation == "swiglu" else 0
+    given = dict(alpha=torch.tensor([0.5, 0.25]), row_scale=scale, prob=prob, activation=activation, granularity=granularity, dtype=torch.float32)
     results = [_torch_matmul._multiply(device, *tensors, **options, **given), nvfp4.torch.grouped_matmul(*plain, tensors[4], **given)]
     for g, (index, acc, _) in enumerate(product.accumulators()):
         z = acc * (0.5, 0.25)[g] * scale.double().numpy()[index[0], None]
-        y = z if activation == "identity" else z[:, :N // 2] / (1 + np.exp(-z[:, :N // 2])) * z[:, N // 2:]
+        gate, up = (z.reshape(len(z), -1, 2, 16)[:, :, i].reshape(len(z), -1) for i in range(2))
+        y = z if activation == "identity" else gate / (1 + np.exp(-gate)) * up
         for got in results:
             np.testing.assert_allclose(got.numpy()[index], y * prob.double().numpy()[index[0], None], rtol=1e-5, atol=1e-5)
 
