@@ -178,8 +178,7 @@ class SingleOracle:
         """The second-level scale of a group: a number, or a column of those of its rows."""
         factor = self.facts.get("global_scale", np.float32(1))
         if self.c["global"] == "row":
-            rows = np.broadcast_to(factor[..., None], self.facts["shape"])
-            return rows[index][:, :1]
+            return factor[index[:factor.ndim]][:, None]
         return factor if factor.ndim == 0 else factor[g]
 
     def quantize(self, results):
@@ -191,11 +190,12 @@ class SingleOracle:
             x, factor = self.facts["x"][index].astype(np.float32), self.factor(g, index)
             draws = uniforms(SEED, numbers[index]) if c["mode"] == "stochastic" else None
             # Rows with numbers of their own are quantised one by one.
-            parts = [slice(i, i + 1) for i in range(len(x))] if c["global"] == "row" and len(x) else [slice(None)]
+            parts = [(slice(None), factor)]
+            if c["global"] == "row":
+                parts = [(slice(i, i + 1), f) for i, f in enumerate(factor[:, 0])] or [(slice(None), np.float32(1))]
             wanted, scales = (np.concatenate(each) for each in zip(*(
-                quantize(x[part], c["quantizer"], c["format"], along_rows=c["axis"] == "rows",
-                         factor=factor[part].reshape(()) if c["global"] == "row" and len(x) else np.float32(factor if np.ndim(factor) == 0 else 1),
-                         mode=c["mode"], draws=None if draws is None else draws[part]) for part in parts), strict=True))
+                quantize(x[part], c["quantizer"], c["format"], along_rows=c["axis"] == "rows", factor=f, mode=c["mode"],
+                         draws=None if draws is None else draws[part]) for part, f in parts), strict=True))
             assert_equal(places.read(results["out_s"], g), scales, f"scales of group {g}")
             assert_equal(codes[index], wanted, f"codes of group {g}")
 
