@@ -31,7 +31,7 @@ std::string nvfp4::runtime::describeValue(const nvfp4_function &function,
   if (value.role != NVFP4_ROLE_PLAIN)
     text +=
         std::string(value.role == NVFP4_ROLE_VALUES ? " (values" : " (scales") +
-        " of " + value.scaledType + ")";
+        " of " + value.scaled->text + ")";
   return text;
 }
 
@@ -199,22 +199,19 @@ nvfp4_status nvfp4::runtime::checkResult(const nvfp4_function &function,
 
 /// Rows to a tile of a scale layout, or 0 where the number of rows depends on
 /// groups or on another axis.
-static int64_t rowsPerTile(const std::string &scaledType) {
-  auto says = [&](const char *word) {
-    return scaledType.find(word) != std::string::npos;
-  };
-  if (says(", starts = ") || says(", axis = "))
+static int64_t rowsPerTile(const ScaledMetadata &type) {
+  if (type.starts != "whole" ||
+      type.axis + 1 != static_cast<int64_t>(type.shape.size()))
     return 0;
-  return says(", blocked_8x4") ? 8 : says(", blocked") ? 128 : 1;
+  return type.layout == "blocked_8x4" ? 8 : type.layout == "blocked" ? 128 : 1;
 }
 
 /// The leading extents that scales of `values` must have.
-static std::vector<int64_t> expectedRows(const DLTensor &values,
-                                         const std::string &scaledType,
-                                         int64_t tile) {
+static std::vector<int64_t>
+expectedRows(const DLTensor &values, const ScaledMetadata &type, int64_t tile) {
   // Weights for sm_90a: strips, blocks and bytes of each matrix, which has one
   // factor.
-  if (scaledType.find(", wgmma") != std::string::npos)
+  if (type.layout == "wgmma" || type.layout == "wgmma_f16")
     return {values.ndim > 3 ? values.shape[0] : 1};
   std::vector<int64_t> rows(values.shape, values.shape + values.ndim - 1);
   if (!rows.empty())
@@ -228,12 +225,14 @@ nvfp4::runtime::checkPairs(const nvfp4_function &function,
   const std::vector<ValueMetadata> &metadata = function.metadata.arguments;
   for (size_t i = 0; i + 1 < metadata.size(); ++i) {
     const ValueMetadata &values = metadata[i], &scales = metadata[i + 1];
-    int64_t tile = rowsPerTile(values.scaledType);
     if (values.role != NVFP4_ROLE_VALUES || scales.role != NVFP4_ROLE_SCALES ||
-        values.scaledType != scales.scaledType || !tile || values.shape.empty())
+        values.scaled != scales.scaled || values.shape.empty())
+      continue;
+    int64_t tile = rowsPerTile(*values.scaled);
+    if (!tile)
       continue;
     std::vector<int64_t> rows =
-        expectedRows(*arguments[i], values.scaledType, tile);
+        expectedRows(*arguments[i], *values.scaled, tile);
     std::span<const int64_t> found = arguments[i + 1].getShape();
     if (found.size() < rows.size() ||
         !std::equal(rows.begin(), rows.end(), found.begin()))

@@ -26,14 +26,38 @@ static nvfp4_status getInfo(const nvfp4_function *function,
                     " of " + what + " of '" + function->metadata.name +
                     "', but got " + std::to_string(index));
   const ValueMetadata &value = values[index];
-  *info = {value.type,
-           value.typeName.c_str(),
-           value.isScalar,
-           static_cast<int32_t>(value.shape.size()),
-           value.shape.data(),
-           value.isMutable,
-           value.role,
-           value.scaledType.empty() ? nullptr : value.scaledType.c_str()};
+  *info = {
+      value.type,         value.typeName.c_str(),
+      value.isScalar,     static_cast<int32_t>(value.shape.size()),
+      value.shape.data(), value.isMutable,
+      value.role,         value.scaled ? value.scaled->text.c_str() : nullptr};
+  return NVFP4_OK;
+}
+
+static nvfp4_status getScaled(const nvfp4_function *function,
+                              const std::vector<ValueMetadata> &values,
+                              const char *what, size_t index,
+                              nvfp4_scaled_info *info) {
+  nvfp4_value_info value;
+  if (!info)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  if (nvfp4_status status = getInfo(function, values, what, index, &value))
+    return status;
+  const std::optional<ScaledMetadata> &scaled = values[index].scaled;
+  if (!scaled)
+    return fail(NVFP4_INVALID_ARGUMENT,
+                "expected " + std::string(what) + " " + std::to_string(index) +
+                    " of '" + function->metadata.name +
+                    "' to be the values or scales of a block-scaled tensor, "
+                    "but it is a plain " +
+                    (value.is_scalar ? "scalar" : "tensor"));
+  *info = {scaled->text.c_str(),
+           static_cast<int32_t>(scaled->shape.size()),
+           scaled->shape.data(),
+           scaled->format.c_str(),
+           scaled->layout.c_str(),
+           scaled->starts.c_str(),
+           static_cast<int32_t>(scaled->axis)};
   return NVFP4_OK;
 }
 
@@ -70,6 +94,27 @@ extern "C" nvfp4_status nvfp4_function_result(const nvfp4_function *function,
   if (!function)
     return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
   return getInfo(function, function->metadata.results, "results", index, info);
+} catch (...) {
+  return failWithException();
+}
+
+extern "C" nvfp4_status
+nvfp4_function_argument_scaled(const nvfp4_function *function, size_t index,
+                               nvfp4_scaled_info *info) try {
+  if (!function)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  return getScaled(function, function->metadata.arguments, "argument", index,
+                   info);
+} catch (...) {
+  return failWithException();
+}
+
+extern "C" nvfp4_status
+nvfp4_function_result_scaled(const nvfp4_function *function, size_t index,
+                             nvfp4_scaled_info *info) try {
+  if (!function)
+    return fail(NVFP4_INVALID_ARGUMENT, "expected no null pointer");
+  return getScaled(function, function->metadata.results, "result", index, info);
 } catch (...) {
   return failWithException();
 }

@@ -33,6 +33,38 @@ static const json *getArray(const json &object, const char *key) {
   return it != object.end() && it->is_array() ? &*it : nullptr;
 }
 
+/// The extents called `key`, -1 or more each.
+static bool parseShape(const json &object, const char *key,
+                       std::vector<int64_t> &shape) {
+  const json *extents = getArray(object, key);
+  if (!extents)
+    return false;
+  for (const json &extent : *extents) {
+    // Numbers without a sign may be 2^63 and more.
+    if (!extent.is_number_integer() || extent.get<int64_t>() < -1 ||
+        (extent.is_number_unsigned() && extent.get<int64_t>() < 0))
+      return false;
+    shape.push_back(extent.get<int64_t>());
+  }
+  return true;
+}
+
+static bool parseScaled(const json &object, ScaledMetadata &scaled) {
+  scaled.text = getString(object, "text");
+  scaled.format = getString(object, "format");
+  scaled.layout = getString(object, "layout");
+  scaled.starts = getString(object, "starts");
+  if (scaled.text.empty() || scaled.format.empty() || scaled.layout.empty() ||
+      scaled.starts.empty() || !parseShape(object, "shape", scaled.shape))
+    return false;
+  auto axis = object.find("axis");
+  if (axis == object.end() || !axis->is_number_integer())
+    return false;
+  scaled.axis = axis->get<int64_t>();
+  return scaled.axis >= 0 &&
+         static_cast<size_t>(scaled.axis) < scaled.shape.size();
+}
+
 static bool parseValue(const json &object, ValueMetadata &value) {
   value.typeName = getString(object, "type");
   std::optional<DLDataType> type = parseElementType(value.typeName);
@@ -44,26 +76,18 @@ static bool parseValue(const json &object, ValueMetadata &value) {
     return false;
   value.isScalar = kind == "scalar";
   value.isMutable = kind == "memref";
-  if (!value.isScalar) {
-    const json *shape = getArray(object, "shape");
-    if (!shape)
-      return false;
-    for (const json &extent : *shape) {
-      // Numbers without a sign may be 2^63 and more.
-      if (!extent.is_number_integer() || extent.get<int64_t>() < -1 ||
-          (extent.is_number_unsigned() && extent.get<int64_t>() < 0))
-        return false;
-      value.shape.push_back(extent.get<int64_t>());
-    }
-  }
+  if (!value.isScalar && !parseShape(object, "shape", value.shape))
+    return false;
   std::string role = getString(object, "role");
   if (role != "values" && role != "scales" && object.contains("role"))
     return false;
   value.role = role == "values"   ? NVFP4_ROLE_VALUES
                : role == "scales" ? NVFP4_ROLE_SCALES
                                   : NVFP4_ROLE_PLAIN;
-  value.scaledType = getString(object, "scaled");
-  return true;
+  auto scaled = object.find("scaled");
+  if ((value.role == NVFP4_ROLE_PLAIN) != (scaled == object.end()))
+    return false;
+  return scaled == object.end() || parseScaled(*scaled, value.scaled.emplace());
 }
 
 static bool parseValues(const json &object, const char *key,

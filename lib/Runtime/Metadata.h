@@ -15,10 +15,24 @@
 
 #include "nvfp4/Runtime/nvfp4_runtime.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace nvfp4::runtime {
+
+/// A block-scaled type: its text in MLIR, and its parameters by the words of
+/// the dialect.
+struct ScaledMetadata {
+  std::string text;
+  /// -1 where any extent is accepted.
+  std::vector<int64_t> shape;
+  std::string format, layout, starts;
+  /// The dimension that blocks lie along.
+  int64_t axis = 0;
+
+  bool operator==(const ScaledMetadata &) const = default;
+};
 
 /// One argument or result.
 struct ValueMetadata {
@@ -29,7 +43,8 @@ struct ValueMetadata {
   /// -1 where any extent is accepted.
   std::vector<int64_t> shape;
   nvfp4_role role = NVFP4_ROLE_PLAIN;
-  std::string scaledType;
+  /// The type that this is the values or scales of; none for a plain one.
+  std::optional<ScaledMetadata> scaled;
 };
 
 struct FunctionMetadata {

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 #include "nvfp4/Runtime/ArtefactVersion.h"
 #include "nvfp4/Target/PackedArguments.h"
 #include "nvfp4/Target/Passes.h"
@@ -25,22 +26,42 @@ namespace nvfp4::target {
 } // namespace nvfp4::target
 
 using namespace mlir;
+using namespace nvfp4;
+using gsg::GroupedScaledGemmDialect;
 namespace json = llvm::json;
 
 static constexpr StringLiteral kMetadataSymbol = "nvfp4_metadata";
 
 /// Attributes of the halves of scaled arguments and results, with the words by
-/// which the description calls the halves. They are spelt here because this
-/// library links no dialect of ours.
+/// which the description calls the halves.
 static constexpr std::pair<StringLiteral, StringLiteral> kHalves[] = {
-    {"grouped_scaled_gemm.values_of", "values"},
-    {"grouped_scaled_gemm.scales_of", "scales"}};
+    {GroupedScaledGemmDialect::getValuesOfAttrName(), "values"},
+    {GroupedScaledGemmDialect::getScalesOfAttrName(), "scales"}};
 
 static std::string print(Type type) {
   std::string text;
   llvm::raw_string_ostream os(text);
   type.print(os);
   return text;
+}
+
+static json::Array describe(ArrayRef<int64_t> shape) {
+  json::Array extents;
+  for (int64_t size : shape)
+    extents.push_back(ShapedType::isDynamic(size) ? -1 : size);
+  return extents;
+}
+
+/// The text of a block-scaled type, and its parameters for readers that know no
+/// MLIR.
+static json::Object describe(gsg::ScaledType type) {
+  return json::Object{
+      {"text", print(type)},
+      {"shape", describe(type.getShape())},
+      {"format", gsg::stringifyBlockFormat(type.getFormat())},
+      {"layout", gsg::stringifyScaleLayout(type.getLayout())},
+      {"starts", gsg::stringifyGroupStart(type.getGroupStart())},
+      {"axis", type.getAxis()}};
 }
 
 static bool isAbiScalar(Type type) {
@@ -69,16 +90,13 @@ static json::Value describe(Type type, DictionaryAttr attributes) {
       return nullptr;
   value["kind"] = isa<MemRefType>(type) ? "memref" : "tensor";
   value["type"] = print(shaped.getElementType());
-  json::Array shape;
-  for (int64_t size : shaped.getShape())
-    shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
-  value["shape"] = std::move(shape);
+  value["shape"] = describe(shaped.getShape());
   if (!attributes)
     return value;
   for (auto [name, role] : kHalves) {
     if (auto scaled = attributes.getAs<TypeAttr>(name)) {
       value["role"] = role;
-      value["scaled"] = print(scaled.getValue());
+      value["scaled"] = describe(cast<gsg::ScaledType>(scaled.getValue()));
     }
   }
   return value;

@@ -21,7 +21,7 @@ from ._messages import Piece, explain_arguments, explain_data
 from ._scalars import float32s, scalar
 from .compiler import Program
 from .errors import ArgumentError, CompileError, DataError, NVFP4Error
-from .tensors import CODED, FORMATS, Grouping, ScaledTensor, known_dims, values_shape
+from .tensors import CODED, FORMATS, Grouping, ScaledTensor, dims_of, known_shape, values_shape
 
 DIALECT = "grouped_scaled_gemm"
 _ELEMENT_OF = {dtype: name for name, dtype in _dlpack.ELEMENTS.items() if name not in ("index",)}
@@ -134,14 +134,12 @@ class Call:
 
     def known(self, name: str, tensor: ScaledTensor, what: str = "") -> str:
         """As scaled, of weights with their N and K in the types."""
-        type_ = tensor.type(known_dims(tensor.shape))
+        type_ = tensor.type(known_shape(tensor.shape))
         coded = tensor.layout in CODED
 
         def memref(array: np.ndarray, element: str) -> str:
-            dims = list(map(str, array.shape))
-            if tensor.ndim == 3:
-                dims[0] = "?"
-            return f"memref<{'x'.join(dims)}x{element}>"
+            shape = (-1, *array.shape[1:]) if tensor.ndim == 3 else array.shape
+            return f"memref<{dims_of(shape)}x{element}>"
         values = memref(tensor.values, "i8" if coded else tensor.info.element)
         scales = memref(tensor.scales, "f32" if coded else tensor.info.scale_element)
         self._pair(name, tensor, values, scales, type_, what or name)
@@ -156,10 +154,10 @@ class Call:
         type_ = tensor.type()
         values = self.memref_type(tensor.values, fmt.element)
         # An odd K is in the type, and so in the storage of the type.
-        dims = type_[type_.index("<") + 1:].split(",")[0].split("x")
-        if dims[-1] != "?":
+        has_columns = tensor.static_shape[-1] >= 0
+        if has_columns:
             values = f"memref<{'?x' * (tensor.values.ndim - 1)}{tensor.values.shape[-1]}x{fmt.element}>"
-        scales = self.scales_type(tensor, dims[-1] != "?")
+        scales = self.scales_type(tensor, has_columns)
         self._pair(name, tensor, values, scales, type_, what)
         return f"%{name} scaled_by %{name}_s : {values}, {scales}"
 

@@ -104,7 +104,7 @@ class LayerSignature:
 
 def static_type(tensor: ScaledTensor) -> str:
     """The type of weights with every extent."""
-    return tensor.type("x".join(map(str, tensor.shape)))
+    return tensor.type(tensor.shape)
 
 
 class LayerConstants:

@@ -129,6 +129,13 @@ class ValueInfo(ctypes.Structure):
                 ("scaled_type", ctypes.c_char_p)]
 
 
+class ScaledInfo(ctypes.Structure):
+    """nvfp4_scaled_info."""
+
+    _fields_ = [("text", ctypes.c_char_p), ("ndim", ctypes.c_int32), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("format", ctypes.c_char_p), ("layout", ctypes.c_char_p), ("starts", ctypes.c_char_p), ("axis", ctypes.c_int32)]
+
+
 def string_ref(text: str | bytes) -> StringRef:
     """A view of `text`, which the returned object keeps alive."""
     data = text.encode() if isinstance(text, str) else text
@@ -186,6 +193,8 @@ def runtime() -> ctypes.CDLL:
         nvfp4_function_num_arguments=(_S, _P), nvfp4_function_num_results=(_S, _P),
         nvfp4_function_argument=(_I, _P, _S, ctypes.POINTER(ValueInfo)),
         nvfp4_function_result=(_I, _P, _S, ctypes.POINTER(ValueInfo)),
+        nvfp4_function_argument_scaled=(_I, _P, _S, ctypes.POINTER(ScaledInfo)),
+        nvfp4_function_result_scaled=(_I, _P, _S, ctypes.POINTER(ScaledInfo)),
         nvfp4_function_call_on=(_I, text, _P, _P, _S, _P, _S, _P),
         nvfp4_device_open=(_I, text, ctypes.POINTER(_P)), nvfp4_device_release=(None, _P),
         nvfp4_device_alloc=(_I, _P, _S, ctypes.POINTER(_P)), nvfp4_device_free=(_I, _P, _P),

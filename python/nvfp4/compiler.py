@@ -21,7 +21,7 @@ from ._library import Handle, Sink, StringRef, string_ref
 from ._scalars import check_count, check_flag, scalar
 from .errors import (ArgumentError, CheckError, CompileError, DataError, DeviceError, Diagnostic, NotFoundError, NVFP4Error,
                      UnsupportedError)
-from .tensors import ScaledTensor
+from .tensors import ScaledTensor, ScaledType
 
 __all__ = ["Program", "Function", "Value", "compile", "explain", "load", "set_num_threads", "num_threads", "cpu_isa"]
 
@@ -82,8 +82,8 @@ def cpu_isa() -> str:
 class Value:
     """One argument or result: ``element`` as MLIR spells it, ``shape`` with -1 for any extent.
 
-    ``role`` is ``values`` or ``scales`` for a part of a block-scaled tensor, whose type is then ``scaled_type``, and
-    else ``plain``. What ``is_mutable`` says is written by the function.
+    ``role`` is ``values`` or ``scales`` for a part of a block-scaled tensor, whose type is then ``scaled``, and else
+    ``plain``. The function writes to one that ``is_mutable``.
     """
 
     element: str
@@ -91,17 +91,17 @@ class Value:
     is_scalar: bool
     is_mutable: bool
     role: str
-    scaled_type: str
+    scaled: ScaledType | None = None
 
     @property
-    def columns(self) -> str:
-        """K of the block-scaled tensor, ``?`` where it may be any."""
-        return self.scaled_type[self.scaled_type.index("<") + 1:].split(",")[0].split("x")[-1]
+    def scaled_type(self) -> str:
+        """The block-scaled type as MLIR spells it, or nothing."""
+        return str(self.scaled or "")
 
     def __str__(self) -> str:
         dims = "".join("?x" if extent < 0 else f"{extent}x" for extent in self.shape)
         text = self.element if self.is_scalar else f"{'memref' if self.is_mutable else 'tensor'}<{dims}{self.element}>"
-        return f"{text} ({self.role} of {self.scaled_type})" if self.scaled_type else text
+        return f"{text} ({self.role} of {self.scaled})" if self.scaled else text
 
 
 class Function:
@@ -111,16 +111,23 @@ class Function:
         library = _library.runtime()
         self._program, self._pointer = program, pointer
         self.name: str = library.nvfp4_function_name(pointer).decode()
-        self.arguments: tuple[Value, ...] = self._values(library.nvfp4_function_num_arguments, library.nvfp4_function_argument)
-        self.results: tuple[Value, ...] = self._values(library.nvfp4_function_num_results, library.nvfp4_function_result)
+        self.arguments: tuple[Value, ...] = self._values(
+            library.nvfp4_function_num_arguments, library.nvfp4_function_argument, library.nvfp4_function_argument_scaled)
+        self.results: tuple[Value, ...] = self._values(
+            library.nvfp4_function_num_results, library.nvfp4_function_result, library.nvfp4_function_result_scaled)
         self._dtypes = [_dlpack.ELEMENTS[value.element] for value in self.arguments]
 
-    def _values(self, count: Any, get: Any) -> tuple[Value, ...]:
+    def _values(self, count: Any, get: Any, get_scaled: Any) -> tuple[Value, ...]:
         values = []
         for index in range(count(self._pointer)):
             info = _library.ValueInfo()
             _raise(get(self._pointer, index, ctypes.byref(info)))
-            scaled = info.scaled_type.decode() if info.scaled_type else ""
+            scaled = None
+            if _ROLES[info.role] != "plain":
+                type_ = _library.ScaledInfo()
+                _raise(get_scaled(self._pointer, index, ctypes.byref(type_)))
+                scaled = ScaledType(tuple(type_.shape[:type_.ndim]), type_.format.decode(), type_.layout.decode(),
+                                    type_.starts.decode(), type_.axis)
             values.append(Value(info.element_type.decode(), tuple(info.shape[i] for i in range(info.ndim)),
                                 bool(info.is_scalar), bool(info.is_mutable), _ROLES[info.role], scaled))
         return tuple(values)
@@ -177,8 +184,9 @@ class Function:
             return array.view(dtype)
         if array.dtype == _dlpack.FLOAT4 and value.element == "i8" and value.role == "values" and not value.is_mutable \
                 and array.ndim == len(value.shape):
-            if value.columns not in ("?", str(array.shape[-1])):
-                raise ArgumentError(f"argument {index} of '{self.name}': expected K = {value.columns}, but got "
+            columns = value.scaled.shape[-1] if value.scaled else -1
+            if columns not in (-1, array.shape[-1]):
+                raise ArgumentError(f"argument {index} of '{self.name}': expected K = {columns}, but got "
                                     f"{array.dtype} of shape {array.shape}")
             return _dlpack.pack(array)
         return _dlpack.as_stored(array, dtype, f"argument {index} of '{self.name}', {value},")
@@ -206,9 +214,9 @@ class Function:
         while index < len(results):
             value = self.results[index]
             pair = value.role == "values" and index + 1 < len(results) and \
-                self.results[index + 1].role == "scales" and self.results[index + 1].scaled_type == value.scaled_type
-            if pair:
-                yield ScaledTensor.of_type(value.scaled_type, results[index], results[index + 1])
+                self.results[index + 1].role == "scales" and self.results[index + 1].scaled == value.scaled
+            if value.scaled and pair:
+                yield ScaledTensor.of_type(value.scaled, results[index], results[index + 1])
             else:
                 yield results[index]
             index += 2 if pair else 1

@@ -229,10 +229,7 @@ def relayout(x: Any, *, layout: str | None = None, starts: str | None = None, gr
     call = Call("relayout")
     call.write(f"{DIALECT}.relayout_scales({call.scaled('x', x)})", "x")
     write_groups(call, groups)
-    type_ = Call.scales_type(result, False)
-    dims = result.type()
-    if "?" != dims[dims.index("<") + 1:].split(",")[0].split("x")[-1]:
-        type_ = Call.scales_type(result, True)
+    type_ = Call.scales_type(result, result.static_shape[-1] >= 0)
     call.add("out", result.scales, type_)
     call.write(f" outs(%out : {type_} as {result.type()})")
     call.run()

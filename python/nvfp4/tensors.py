@@ -61,6 +61,25 @@ def _ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
+@dataclasses.dataclass(frozen=True)
+class ScaledType:
+    """A block-scaled type: ``shape`` with -1 for any extent, the words of ScaledTensor, and the dimension that blocks lie
+    along. Its text is that of MLIR."""
+
+    shape: tuple[int, ...]
+    format: str
+    layout: str
+    starts: str
+    axis: int
+
+    def __str__(self) -> str:
+        text = f"!grouped_scaled_gemm.scaled<{dims_of(self.shape)}, {self.format}"
+        text += f", {self.layout}" if self.layout != "linear" else ""
+        text += f", starts = {self.starts}" if self.starts != "whole" else ""
+        text += f", axis = {self.axis}" if self.axis != len(self.shape) - 1 else ""
+        return text + ">"
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class ScaledTensor:
     """Values and their scales: element = code * scale of its block.
@@ -181,27 +200,28 @@ class ScaledTensor:
     __hash__: ClassVar[None]  # type: ignore[assignment]
     __hash__ = None
 
-    def type(self, dims: str | None = None) -> str:
-        """The type in MLIR, with ``dims`` (default: all ``?``, K where it is odd, N and K of weights for sm_90a)."""
-        if self.layout in CODED and dims is None:
-            dims = known_dims(self.shape)
-        return scaled_type(dims or dynamic_dims(self.shape, self.info.bits), self.format, self.layout, self.starts,
-                           self.axis if self.axis != self.ndim - 1 else None)
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The extents that the type has to say, -1 for others: K where it is odd, for it does not follow from the bytes, and
+        N and K of packed weights."""
+        if self.layout in CODED:
+            return known_shape(self.shape)
+        is_odd = self.info.bits == 4 and self.shape[-1] % 2
+        return (-1,) * (self.ndim - 1) + (self.shape[-1] if is_odd else -1,)
+
+    def type(self, shape: tuple[int, ...] | None = None) -> str:
+        """The type in MLIR, with ``shape`` (-1 for any extent) or else that of ``static_shape``."""
+        return str(ScaledType(shape or self.static_shape, self.format, self.layout, self.starts, self.axis))
 
     @classmethod
-    def of_type(cls, text: str, values: np.ndarray, scales: np.ndarray) -> ScaledTensor:
-        """Pairs values and scales under a type as MLIR spells it."""
-        body = text[text.index("<") + 1:text.rindex(">")]
-        dims, fmt, *rest = (part.strip() for part in body.split(","))
-        named = dict(part.split(" = ") for part in rest if "=" in part)
-        extents = dims.split("x")
-        shape = ()
-        layout = next((part for part in rest if "=" not in part), "linear")
-        if layout in CODED:
-            return cls(values, scales, fmt, (*values.shape[:-3], *map(int, extents[-2:])), layout)
-        if extents[-1] != "?" and int(extents[-1]) % 2 and FORMATS[fmt].bits == 4:
-            shape = values.shape[:-1] + (int(extents[-1]),)
-        return cls(values, scales, fmt, shape, layout, named.get("starts", "whole"), int(named.get("axis", -1)))
+    def of_type(cls, type_: ScaledType, values: np.ndarray, scales: np.ndarray) -> ScaledTensor:
+        """Pairs values and scales under a type."""
+        if type_.layout in CODED:
+            return cls(values, scales, type_.format, (*values.shape[:-3], *type_.shape[-2:]), type_.layout)
+        # An odd K does not follow from the bytes.
+        is_odd = type_.shape[-1] > 0 and type_.shape[-1] % 2 and FORMATS[type_.format].bits == 4
+        shape = (*values.shape[:-1], type_.shape[-1]) if is_odd else ()
+        return cls(values, scales, type_.format, shape, type_.layout, type_.starts, type_.axis)
 
     @property
     def _place(self) -> tuple[tuple[Any, ...], int, int]:
@@ -251,7 +271,7 @@ class ScaledTensor:
                             "values and scales")
 
     def __repr__(self) -> str:
-        return f"ScaledTensor({self.type('x'.join(map(str, self.shape)))})"
+        return f"ScaledTensor({self.type(self.shape)})"
 
 
 def axis_of(axis: Any, rank: int) -> int:
@@ -290,26 +310,14 @@ def scales_shape(shape: tuple[int, ...], fmt: str, layout: str = "linear", axis:
     return (*extents, _ceil(rows, tile_rows), _ceil(columns, tile_columns), *inner)
 
 
-def dynamic_dims(shape: tuple[int, ...], bits: int) -> str:
-    """``?x?``, with the last extent where it does not follow from the bytes."""
-    dims = ["?"] * len(shape)
-    if bits == 4 and shape[-1] % 2:
-        dims[-1] = str(shape[-1])
-    return "x".join(dims)
+def known_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """``(-1, N, K)``, or ``(N, K)``."""
+    return (-1,) * (len(shape) - 2) + shape[-2:]
 
 
-def known_dims(shape: tuple[int, ...]) -> str:
-    """``?xNxK``, or ``NxK``."""
-    return "x".join(["?"] * (len(shape) - 2) + [str(extent) for extent in shape[-2:]])
-
-
-def scaled_type(dims: str, fmt: str, layout: str = "linear", starts: str = "whole", axis: int | None = None) -> str:
-    """A scaled type in MLIR."""
-    text = f"!grouped_scaled_gemm.scaled<{dims}, {fmt}"
-    text += f", {layout}" if layout != "linear" else ""
-    text += f", starts = {starts}" if starts != "whole" else ""
-    text += f", axis = {axis}" if axis is not None else ""
-    return text + ">"
+def dims_of(shape: tuple[int, ...]) -> str:
+    """Extents in MLIR, ``?`` for -1."""
+    return "x".join("?" if extent < 0 else str(extent) for extent in shape)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@
 // CHECK-SAME: \22name\22:\22entry\22
 // CHECK-SAME: \22results\22:[{\22kind\22:\22scalar\22,\22type\22:\22f32\22}]
 // CHECK-SAME: \22target\22:\22cpu\22
-// CHECK-SAME: \22version\22:5
+// CHECK-SAME: \22version\22:6
 // CHECK-NOT: helper\22
 // CHECK-LABEL: func.func @entry
 // CHECK-SAME: tensor<?x8xbf16> {bufferization.writable = false}
@@ -29,8 +29,8 @@ func.func private @helper(%v: vector<4xf32>) {
 // The halves of a scaled argument or result name its type in the description,
 // and in the description only.
 // CHECK: llvm.mlir.global external constant @nvfp4_metadata
-// CHECK-SAME: \22role\22:\22values\22,\22scaled\22:\22!grouped_scaled_gemm.scaled<16x64, nvfp4>\22
-// CHECK-SAME: \22role\22:\22scales\22,\22scaled\22:\22!grouped_scaled_gemm.scaled<16x64, nvfp4>\22
+// CHECK-SAME: \22role\22:\22values\22,\22scaled\22:{\22axis\22:1,\22format\22:\22nvfp4\22,\22layout\22:\22linear\22,\22shape\22:[16,64],\22starts\22:\22whole\22,\22text\22:\22!grouped_scaled_gemm.scaled<16x64, nvfp4>\22}
+// CHECK-SAME: \22role\22:\22scales\22,\22scaled\22:{\22axis\22:1,\22format\22:\22nvfp4\22,\22layout\22:\22linear\22,\22shape\22:[16,64],\22starts\22:\22whole\22,\22text\22:\22!grouped_scaled_gemm.scaled<16x64, nvfp4>\22}
 // CHECK: func.func @scaled(%{{.*}}: tensor<16x32xi8> {bufferization.writable = false}, %{{.*}}) -> tensor<16x4xf8E4M3FN> attributes
 func.func @scaled(%v: tensor<16x32xi8> {grouped_scaled_gemm.values_of = !grouped_scaled_gemm.scaled<16x64, nvfp4>}, %s: tensor<16x4xf8E4M3FN>)
     -> (tensor<16x4xf8E4M3FN> {grouped_scaled_gemm.scales_of = !grouped_scaled_gemm.scaled<16x64, nvfp4>}) {

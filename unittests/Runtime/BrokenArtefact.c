@@ -8,5 +8,5 @@
  */
 
 const char nvfp4_metadata[] =
-    "{\"version\":5,\"device\":\"cpu\",\"functions\":["
+    "{\"version\":6,\"device\":\"cpu\",\"functions\":["
     "{\"name\":\"absent\",\"arguments\":[],\"results\":[]}]}";

@@ -16,7 +16,7 @@
 #include "nvfp4/Runtime/nvfp4_checks.h"
 
 const char nvfp4_metadata[] =
-    "{\"version\":5,\"device\":\"cpu\",\"memory\":\"device\",\"functions\":["
+    "{\"version\":6,\"device\":\"cpu\",\"memory\":\"device\",\"functions\":["
     "{\"name\":\"chain\",\"arguments\":["
     "{\"kind\":\"tensor\",\"type\":\"i32\",\"shape\":[-1,4]},"
     "{\"kind\":\"scalar\",\"type\":\"i32\"}],"
@@ -24,7 +24,9 @@ const char nvfp4_metadata[] =
     "{\"name\":\"table\",\"arguments\":["
     "{\"kind\":\"memref\",\"type\":\"i8\",\"shape\":[40,128]},"
     "{\"kind\":\"tensor\",\"type\":\"i8\",\"shape\":[-1,8],"
-    "\"role\":\"values\",\"scaled\":\"!s<?x16, nvfp4>\"}],\"results\":[]},"
+    "\"role\":\"values\",\"scaled\":{\"text\":\"!s<?x16, nvfp4>\","
+    "\"shape\":[-1,16],\"format\":\"nvfp4\",\"layout\":\"linear\","
+    "\"starts\":\"whole\",\"axis\":1}}],\"results\":[]},"
     "{\"name\":\"checked\",\"arguments\":["
     "{\"kind\":\"tensor\",\"type\":\"i32\",\"shape\":[-1]},"
     "{\"kind\":\"scalar\",\"type\":\"i32\"}],\"results\":[]},"

@@ -63,7 +63,7 @@ template <int Architecture> void store(void **values) {
 
 template <int Architecture> void *lookUp(const char *symbol, void *) {
   static const char metadata[] =
-      R"({"version":5,"device":"cpu","functions":[{"name":"store",)"
+      R"({"version":6,"device":"cpu","functions":[{"name":"store",)"
       R"("arguments":[{"kind":"memref","type":"i32","shape":[1]},)"
       R"({"kind":"scalar","type":"i64"}],"results":[]}]})";
   static const nvfp4_kernel_entry *const kernels[] = {getKernel<Architecture>(),

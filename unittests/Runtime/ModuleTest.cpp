@@ -57,6 +57,28 @@ TEST(Module, DescribesItsFunctions) {
   ASSERT_EQ(nvfp4_function_argument(fill, 1, &info), NVFP4_OK);
   EXPECT_EQ(info.role, NVFP4_ROLE_SCALES);
   EXPECT_STREQ(info.scaled_type, "!s<4x4>");
+  nvfp4_scaled_info scaled;
+  ASSERT_EQ(nvfp4_function_argument_scaled(fill, 1, &scaled), NVFP4_OK);
+  EXPECT_STREQ(scaled.text, "!s<4x4>");
+  ASSERT_EQ(scaled.ndim, 2);
+  EXPECT_EQ(scaled.shape[1], 4);
+  EXPECT_STREQ(scaled.format, "f");
+  EXPECT_STREQ(scaled.layout, "linear");
+  EXPECT_STREQ(scaled.starts, "whole");
+  EXPECT_EQ(scaled.axis, 0);
+  EXPECT_EQ(nvfp4_function_argument_scaled(fill, 0, &scaled),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_STREQ(nvfp4_last_error(),
+               "expected argument 0 of 'fill' to be the values or scales of a "
+               "block-scaled tensor, but it is a plain tensor");
+  EXPECT_EQ(nvfp4_function_argument_scaled(fill, 2, &scaled),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(nvfp4_function_argument_scaled(fill, 1, nullptr),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(nvfp4_function_argument_scaled(nullptr, 0, &scaled),
+            NVFP4_INVALID_ARGUMENT);
+  EXPECT_EQ(nvfp4_function_result_scaled(scale, 1, &scaled),
+            NVFP4_INVALID_ARGUMENT);
 }
 
 TEST(Module, ReportsWhatCannotBeLoaded) {
@@ -71,7 +93,7 @@ TEST(Module, ReportsWhatCannotBeLoaded) {
 TEST(Module, SaysThatAnArtefactIsOlder) {
   EXPECT_EQ(complaintAbout(NVFP4_TEST_OLDER),
             "'" NVFP4_TEST_OLDER
-            "': expected a module of version 5, but got 1; compile it again");
+            "': expected a module of version 6, but got 1; compile it again");
 }
 
 TEST(Module, RefusesTruncatedFiles) {
@@ -132,11 +154,11 @@ static std::string complaintAboutText(const char *text) {
 
 TEST(Module, RejectsDamagedDescriptions) {
   EXPECT_EQ(
-      complaintAboutText(R"({"version":5,"device":"cpu","functions":[]})"), "");
+      complaintAboutText(R"({"version":6,"device":"cpu","functions":[]})"), "");
   for (const char *text :
        {"", "{", "[]", "3", R"({"version":"1","functions":[]})",
-        R"({"version":5,"functions":3})", R"({"functions":[]})",
-        R"({"version":5,"device":"cpu","memory":"","functions":[]})"})
+        R"({"version":6,"functions":3})", R"({"functions":[]})",
+        R"({"version":6,"device":"cpu","memory":"","functions":[]})"})
     EXPECT_EQ(complaintAboutText(text),
               "the description of the module is damaged")
         << text;
@@ -146,19 +168,27 @@ TEST(Module, RejectsDamagedDescriptions) {
         R"([{"kind":"tensor","type":"f32","shape":[-2]}])",
         R"([{"kind":"tensor","type":"f32","shape":[9223372036854775808]}])",
         R"([{"kind":"tensor","type":"i8","shape":[1],"role":"scale"}])",
+        R"([{"kind":"tensor","type":"i8","shape":[1],"role":"scales"}])",
+        R"([{"kind":"tensor","type":"i8","shape":[1],"scaled":{"text":"s",)"
+        R"("shape":[1],"format":"f","layout":"l","starts":"s","axis":0}}])",
+        R"([{"kind":"tensor","type":"i8","shape":[1],"role":"values",)"
+        R"("scaled":"!s<1>"}])",
+        R"([{"kind":"tensor","type":"i8","shape":[1],"role":"values",)"
+        R"("scaled":{"text":"s","shape":[1],"format":"f","layout":"l",)"
+        R"("starts":"s","axis":1}}])",
         R"([{"kind":"vector","type":"f32","shape":[1]}])",
         R"([{"kind":"scalar","type":"f33"}])"}) {
     std::string text =
-        R"({"version":5,"device":"cpu","functions":[{"name":"f","arguments":)" +
+        R"({"version":6,"device":"cpu","functions":[{"name":"f","arguments":)" +
         std::string(arguments) + R"(,"results":[]}]})";
     EXPECT_EQ(complaintAboutText(text.c_str()),
               "the description of function 'f' is damaged")
         << text;
   }
-  EXPECT_EQ(complaintAboutText(R"({"version":6,"functions":[]})"),
-            "expected a module of version 5, but got 6; compile it again");
+  EXPECT_EQ(complaintAboutText(R"({"version":7,"functions":[]})"),
+            "expected a module of version 6, but got 7; compile it again");
   EXPECT_EQ(
-      complaintAboutText(R"({"version":5,"device":"tpu","functions":[]})"),
+      complaintAboutText(R"({"version":6,"device":"tpu","functions":[]})"),
       "expected a module for device cpu, but got one for 'tpu'");
 }
 

@@ -261,7 +261,7 @@ void callOne(void **values) {
 
 void *lookUpOne(const char *symbol, void *) {
   static const char metadata[] =
-      R"({"version":5,"device":"cpu","functions":[{"name":"one",)"
+      R"({"version":6,"device":"cpu","functions":[{"name":"one",)"
       R"("arguments":[{"kind":"memref","type":"i32","shape":[1]}],)"
       R"("results":[]}]})";
   static const nvfp4_kernel_entry *const kernels[] = {&kOne, nullptr};

@@ -24,7 +24,7 @@
 namespace {
 
 const char metadata[] =
-    "{\"version\":5,\"device\":\"cpu\",\"functions\":["
+    "{\"version\":6,\"device\":\"cpu\",\"functions\":["
     "{\"name\":\"clean\",\"arguments\":[],\"results\":[]},"
     "{\"name\":\"dirty\",\"arguments\":[],\"results\":[]}]}";
 

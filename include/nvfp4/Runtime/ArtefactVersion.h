@@ -22,7 +22,7 @@ namespace nvfp4::runtime {
 /// a function that compiled code calls change, or it passes a new flag;
 /// scripts/check-artefact-version says when.
 /// Declarations: 72772b034eed498e
-inline constexpr int64_t kArtefactVersion = 5;
+inline constexpr int64_t kArtefactVersion = 6;
 
 } // namespace nvfp4::runtime
 

@@ -152,9 +152,28 @@ typedef struct nvfp4_value_info {
   /* Nonzero if the function writes to the tensor passed as this argument. */
   int is_mutable;
   nvfp4_role role;
-  /* The block-scaled type that this is a part of, or null. */
+  /* The block-scaled type that this is a part of, or null, as MLIR prints it:
+   * nvfp4_function_argument_scaled gives its parameters. */
   const char *scaled_type;
 } nvfp4_value_info;
+
+/* The type of a block-scaled tensor. Words are those of the dialect; pointers
+ * live as long as the module. */
+typedef struct nvfp4_scaled_info {
+  /* The type as MLIR prints it. */
+  const char *text;
+  /* The rank and the logical extents, -1 where any extent is accepted. */
+  int32_t ndim;
+  const int64_t *shape;
+  /* `nvfp4`, `mxfp8_e4m3`, ... */
+  const char *format;
+  /* How scales lie in memory: `linear`, `blocked`, ... */
+  const char *layout;
+  /* Where the scales of each group start: `whole`, `compact`, ... */
+  const char *starts;
+  /* The dimension that blocks lie along, in [0, ndim). */
+  int32_t axis;
+} nvfp4_scaled_info;
 
 NVFP4_API const char *nvfp4_function_name(const nvfp4_function *function);
 NVFP4_API size_t nvfp4_function_num_arguments(const nvfp4_function *function);
@@ -165,6 +184,13 @@ NVFP4_API nvfp4_status nvfp4_function_argument(const nvfp4_function *function,
 NVFP4_API nvfp4_status nvfp4_function_result(const nvfp4_function *function,
                                              size_t index,
                                              nvfp4_value_info *info);
+
+/* The block-scaled type that an argument or a result is the values or scales
+ * of; NVFP4_INVALID_ARGUMENT for one of NVFP4_ROLE_PLAIN. */
+NVFP4_API nvfp4_status nvfp4_function_argument_scaled(
+    const nvfp4_function *function, size_t index, nvfp4_scaled_info *info);
+NVFP4_API nvfp4_status nvfp4_function_result_scaled(
+    const nvfp4_function *function, size_t index, nvfp4_scaled_info *info);
 
 /* The handler by which XLA calls the function (XLA_FFI_Handler), which lives as
  * long as the code; null if the artefact was compiled before there were any. */

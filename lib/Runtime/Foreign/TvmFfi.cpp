@@ -287,7 +287,7 @@ static std::string describeType(const ValueMetadata &value) {
   if (value.role != NVFP4_ROLE_PLAIN)
     text +=
         std::string(value.role == NVFP4_ROLE_VALUES ? ", values" : ", scales") +
-        " of " + value.scaledType;
+        " of " + value.scaled->text;
   return text + (value.isMutable ? ", written to" : "");
 }
 
