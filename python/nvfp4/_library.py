@@ -44,6 +44,8 @@ class DiagnosticStruct(ctypes.Structure):
 
 
 DiagnosticCallback = ctypes.CFUNCTYPE(None, ctypes.POINTER(DiagnosticStruct), ctypes.c_void_p)
+# Returns MlirLogicalResult, a struct of one byte, which the ABIs of C return as the byte.
+DiagnosticHandler = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p, ctypes.c_void_p)
 StringCallback = ctypes.CFUNCTYPE(None, StringRef, ctypes.c_void_p)
 StageCallback = ctypes.CFUNCTYPE(None, StringRef, StringRef, ctypes.c_void_p)
 
@@ -226,6 +228,12 @@ def compiler() -> Any:
     functions = dict(
         nvfp4ContextCreate=(Handle,), nvfp4ContextDestroy=(None, Handle),
         mlirContextSetAllowUnregisteredDialects=(None, Handle, ctypes.c_bool),
+        mlirContextAttachDiagnosticHandler=(ctypes.c_uint64, Handle, DiagnosticHandler, _P, _P),
+        nvfp4AttributeParse=(Handle, Handle, StringRef, StringRef),
+        nvfp4ActivationAttrGetKind=(ctypes.c_uint, Handle), nvfp4ActivationAttrGetGate=(Handle, Handle),
+        nvfp4ActivationAttrGetAlpha=(ctypes.c_float, Handle), nvfp4ActivationAttrGetBeta=(ctypes.c_float, Handle),
+        nvfp4ActivationAttrGetLimit=(ctypes.c_float, Handle), nvfp4ActivationAttrRoundsToBf16=(ctypes.c_bool, Handle),
+        nvfp4GateAttrGetGranularity=(ctypes.c_int64, Handle), nvfp4GateAttrIsUpFirst=(ctypes.c_bool, Handle),
         nvfp4ModuleParse=(Handle, Handle, StringRef, StringRef, Sink), nvfp4ModuleClone=(Handle, Handle),
         nvfp4ModuleDestroy=(None, Handle), nvfp4ModulePrint=(None, Handle, StringCallback, _P),
         nvfp4ModuleRunPipeline=(LogicalResult, Handle, StringRef, Sink),

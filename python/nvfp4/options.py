@@ -8,11 +8,13 @@ Small values that print as the attributes of the dialect. Wherever one is expect
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Union
 
 import numpy as np
 
 from . import _words
+from ._attributes import read_activation
 from ._scalars import check_count, check_flag, scalar
 from .errors import ArgumentError, check_one_of
 
@@ -119,7 +121,24 @@ def activation_of(activation: ActivationLike) -> tuple[str, bool]:
     if isinstance(activation, Activation):
         return str(activation), activation.gate is not None
     text = activation if activation.startswith("<") else f"<{activation}>"
-    return text, "gate" in text
+    fields = read_activation(text)
+    return text, fields is not None and fields.gate is not None
+
+
+def parse_activation(activation: ActivationLike) -> Activation | None:
+    """The activation, also of its text in MLIR, with None for numbers that change nothing; None for another text."""
+    fields = read_activation(activation_of(activation)[0])
+    if fields is None:
+        return None
+    defaults = {"alpha": 1.0, "beta": 0.0, "limit": math.inf}
+    numbers = {name: None if getattr(fields, name) == default else getattr(fields, name) for name, default in defaults.items()}
+    return Activation(fields.kind, Gate(*fields.gate) if fields.gate else None, **numbers, round_bf16=fields.round_bf16)
+
+
+def gate_in(activation: ActivationLike) -> Gate | None:
+    """The gate layout of an activation, also of one in MLIR's text."""
+    parsed = activation if isinstance(activation, Activation) else parse_activation(activation)
+    return parsed.gate if parsed else None
 
 
 #: The named quantisers, and what their ``global_scale`` is: an encode scale S (2688 / amax of the tensor for NVFP4), a

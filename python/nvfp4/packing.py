@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import Any
 
 from ._layer_constants import activation_format_of
 from ._layer_text import PLAIN
 from .errors import ArgumentError, check_one_of
 from .layer import MoEWeights
-from .options import Activation, ActivationLike, Gate
+from .options import Gate, gate_in, parse_activation
 from .quantization import relayout
 from .tensors import CODED, FORMATS
 
@@ -22,27 +21,11 @@ __all__ = ["PACKED_TARGETS", "pack_layer"]
 PACKED_TARGETS = ("sm_90a",)
 # The longest run of gate or up rows that a kernel finds in one tile.
 _LONGEST_RUN = 32
-_GATE = re.compile(r"gate = <(halves|\d+), (gate_first|up_first)>")
 
 
 def packed_layout(element: str) -> str:
     """The layout of weights beside rows of an element type or format."""
     return "wgmma_f16" if element == "f16" else "wgmma"
-
-
-def gate_in(activation: ActivationLike) -> Gate | None:
-    """The gate layout of an activation, also of one in MLIR's text."""
-    if isinstance(activation, Activation):
-        return activation.gate
-    found = _GATE.search(activation)
-    return Gate(0 if found[1] == "halves" else int(found[1]), found[2]) if found else None
-
-
-def with_gate(activation: ActivationLike, gate: Gate) -> ActivationLike:
-    """The activation with another gate layout."""
-    if isinstance(activation, Activation):
-        return dataclasses.replace(activation, gate=gate)
-    return _GATE.sub(f"gate = {gate}", activation)
 
 
 def kernel_gate(gate: Gate, width: int, block: int) -> Gate:
@@ -70,7 +53,7 @@ def pack_layer(weights: MoEWeights, target: str = "sm_90a", *, activation_format
     if gate is not None:
         wanted = kernel_gate(gate, weights.width, 1 if act in PLAIN else FORMATS[act].block)
         if wanted != gate:
-            changes["activation"] = with_gate(weights.activation, wanted)
+            changes["activation"] = dataclasses.replace(parse_activation(weights.activation), gate=wanted)
             changes["w13"] = relayout(relayout(weights.w13, layout="linear"), gate=(gate, wanted))
             if weights.bias13 is not None:
                 changes["bias13"] = relayout(weights.bias13, gate=(gate, wanted))

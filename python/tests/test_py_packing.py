@@ -11,6 +11,7 @@ import pytest
 import layer_oracle as oracle
 import nvfp4
 from nvfp4._layer_constants import LayerConstants
+from nvfp4.options import parse_activation
 from nvfp4_cases import swiglu
 from nvfp4_formats import random_scaled
 
@@ -76,8 +77,19 @@ def test_gates_that_kernels_have_stay(rng):
         packed = nvfp4.pack_layer(make_weights(rng, "nvfp4", nvfp4.Gate(run), width), activation_format="bf16")
         assert packed.activation.gate == nvfp4.Gate(wanted)
     weights = make_weights(rng, "nvfp4", nvfp4.Gate(0))
-    text = dataclasses.replace(weights, activation="<swiglu, gate = <halves, up_first>>")
-    assert nvfp4.pack_layer(text, activation_format="bf16").activation == "<swiglu, gate = <32, up_first>>"
+    wanted = nvfp4.swiglu(nvfp4.Gate(32, "up_first"), limit=7.0)
+    for text in ("<swiglu, gate = <halves, up_first>, limit = 7.0>", "swiglu,gate=<halves,up_first>,limit=7.0"):
+        weights = dataclasses.replace(weights, activation=text)
+        assert nvfp4.pack_layer(weights, activation_format="bf16").activation == wanted
+
+
+@pytest.mark.parametrize("text, fields", [
+    ("relu2", nvfp4.Activation("relu2")), ("<silu, round_bf16>", nvfp4.Activation("silu", round_bf16=True)),
+    ("reglu, gate = <8, up_first>", nvfp4.Activation("reglu", nvfp4.Gate(8, "up_first"))),
+    ("swiglu, gate = <halves, gate_first>, alpha = 1.5, beta = 1.0", nvfp4.swiglu(nvfp4.Gate(0), alpha=1.5, beta=1.0)),
+    ("swiglu", None), ("swiglu, gate = <halves, gate_first>> garbage", None), ("tanh", None)])
+def test_activations_are_read_by_the_compiler(text, fields):
+    assert parse_activation(text) == fields
 
 
 def test_mistakes_in_packing_are_named(rng):

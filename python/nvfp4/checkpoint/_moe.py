@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ArgumentError, CheckpointError
 from ..layer import MoEWeights
-from ..options import Activation, ActivationLike, Gate, activation_of, gpt_oss_swiglu, swiglu
+from ..options import Activation, ActivationLike, Gate, activation_of, gate_in, gpt_oss_swiglu, parse_activation, swiglu
 from ._experts import Reconciliation, expert_tensors, load_experts
 from ._fields import FIELDS
 from ._files import Checkpoint, other_names, write_safetensors
@@ -90,7 +89,7 @@ def save_moe(path: str | os.PathLike[str], weights: MoEWeights, prefix: str = ""
             raise ArgumentError(f"expected weights in {' or '.join(wanted)} for {convention}, both alike, but got "
                                 f"{weights.w13.format} and {weights.w2.format}")
     if gate is None:
-        gate = weights.activation.gate if isinstance(weights.activation, Activation) else None
+        gate = gate_in(weights.activation)
         if gate is None:
             raise ArgumentError("expected gate=, for the activation does not say how gate and up rows lie")
     if not drop_activation:
@@ -104,20 +103,15 @@ def save_moe(path: str | os.PathLike[str], weights: MoEWeights, prefix: str = ""
 
 def _check_activation(activation: ActivationLike, convention: str) -> None:
     meant, name = (gpt_oss_swiglu(), "gpt_oss_swiglu") if convention == "gpt-oss" else (swiglu(), "swiglu")
-    if _numbers(activation) != _numbers(meant):
+    if _without_gate(activation) != _without_gate(meant):
         raise ArgumentError(f"expected activation {name} {meant}, which {convention} means and does not store, but got "
                             f"{activation_of(activation)[0]}; drop_activation=True leaves it out, for "
                             f"load_moe(activation=...) with gate = {meant.gate}")
 
 
-def _numbers(activation: ActivationLike) -> dict[str, float | str]:
-    """What an activation computes, wherever its gate and up rows lie: they are moved as they are written."""
-    text = re.sub(r"gate\s*=\s*<[^<>]*>", "", activation_of(activation)[0])
-    result: dict[str, float | str] = {"alpha": 1.0, "beta": 0.0}
-    for part in filter(None, (part.strip() for part in text.strip("<> ").split(","))):
-        name, _, value = (word.strip() for word in part.partition("="))
-        try:
-            result[name] = float(value)
-        except ValueError:
-            result[name] = value
-    return result
+def _without_gate(activation: ActivationLike) -> Activation:
+    """The function of an activation, wherever its gate and up rows lie: they are moved as they are written."""
+    parsed = parse_activation(activation)
+    if parsed is None:
+        raise ArgumentError(f"expected an activation of the dialect, but got {activation!r}")
+    return dataclasses.replace(parsed, gate=None)
