@@ -21,11 +21,11 @@ def find_tool(name):
 
 def roots():
     """The .td files that TableGen runs on: <Dialect>Ops.td, which includes the
-    other files of its dialect, and every *Passes.td."""
+    other files of its dialect, and every Passes.td, which includes other files of passes."""
     include = ROOT / "include" / "nvfp4"
     dialects = [path for path in include.glob("Dialect/*/IR/*Ops.td")
                 if path.stem == path.parent.parent.name + "Ops"]
-    return sorted([*dialects, *include.rglob("*Passes.td")])
+    return sorted([*dialects, *include.rglob("Passes.td")])
 
 
 def load(path):
