@@ -16,6 +16,7 @@
 #include "nvfp4/Conversion/GsgArithmetic/Hadamard.h"
 #include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
 #include "nvfp4/Conversion/GsgArithmetic/Rounding.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 using namespace mlir;
 using namespace nvfp4;
@@ -148,7 +149,7 @@ void ProductEmitter::storeColumn(const CopyRef &copy, const CopyPlace &at,
           return;
         // Past the end of a ragged group the other half of a byte stays, past
         // that of a matrix it is zero.
-        bool keeps = product.grouping.getKind() == GroupingKind::RaggedRows;
+        bool keeps = getForm(product.grouping).cutsRows();
         mb.ifThen(mb.cmp(IntPredicate::ne, mb.bitAnd(count, 1), 0), [&] {
           Value last = mb.ptrAdd(target, whole);
           Value byte = mb.load(mb.i8, mb.ptrAdd(bytes, whole));

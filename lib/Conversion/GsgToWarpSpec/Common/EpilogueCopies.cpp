@@ -16,6 +16,7 @@
 #include "Epilogue.h"
 #include "nvfp4/Conversion/GsgArithmetic/Hadamard.h"
 #include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -105,7 +106,7 @@ void Epilogue::storeBlock(const CopyParameters &copy, Value bytes, Value at,
     // Past the end of a ragged group the other half of a byte stays, past that
     // of a matrix it is zero.
     Value zero = arith::ConstantIntOp::create(b, loc, 0, 8);
-    bool keeps = op.getGrouping().getKind() == GroupingKind::RaggedRows;
+    bool keeps = getForm(op.getGrouping()).cutsRows();
     Value kept = zero;
     if (isOdd && keeps)
       kept = buildIf(isOdd, zero, [&]() -> Values {
@@ -146,8 +147,7 @@ void Epilogue::storeSquare(const TileRow &tile, const CopyParameters &copy,
     Value back = sub(lane, firstLane);
     Value count = sub(tile.groupRows, sub(tile.rowInGroup, back));
     Value row = sub(tile.row, back), line = column, matrix = i32(0);
-    if (op.getGrouping().getKind() != GroupingKind::Dense &&
-        op.getGrouping().getKind() != GroupingKind::RaggedRows) {
+    if (getForm(op.getGrouping()).stacksResult) {
       matrix = tile.group;
       row = sub(row, mul(matrix, tile.extents.rows));
       line = add(mul(matrix, tile.extents.outColumns), column);

@@ -12,6 +12,8 @@
 
 #include "Epilogue.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -76,7 +78,7 @@ void Epilogue::loadGroupNumbers(TileRow &tile) {
   Value row =
       arith::SelectOp::create(b, loc, tile.isRow, tile.row, tile.firstRow);
   // Groups along K share their rows.
-  if (op.getGrouping().getKind() == GroupingKind::RaggedK)
+  if (getForm(op.getGrouping()).cutsK())
     row = sub(row, tile.groupStart);
   if (parameters.rowScale)
     tile.rowScale = load(parameters.rowScale, toIndex(row));

@@ -13,6 +13,7 @@
 
 #include "Epilogue.h"
 #include "nvfp4/Conversion/GsgArithmetic/Quantize.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -32,9 +33,7 @@ Value Epilogue::getScaleOffset(const TileRow &tile, ScaledType type,
     return flatten(tile.row, blocks, block);
   // Row and matrix of the layout.
   Value row = tile.row, firstTile = i32(0);
-  GroupingKind kind = op.getGrouping().getKind();
-  if (kind == GroupingKind::Batched || kind == GroupingKind::Masked ||
-      kind == GroupingKind::RaggedK) {
+  if (getForm(op.getGrouping()).stacksResult) {
     row = sub(tile.row, mul(tile.group, tile.extents.rows));
     firstTile = mul(tile.group, ceilDiv(tile.extents.rows, 128));
   } else if (type.getGroupStart() == GroupStart::UpperBound) {

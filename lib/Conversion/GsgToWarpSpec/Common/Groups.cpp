@@ -11,6 +11,8 @@
 
 #include "Groups.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -44,7 +46,7 @@ static std::pair<Value, Value> getRange(const KernelContext &c, Value g) {
   Location loc = c.loc;
   GroupingAttr grouping = c.getOp().getGrouping();
   Value begin, end;
-  if (grouping.getOffsets() == OffsetsKind::Starts) {
+  if (hasStarts(grouping)) {
     begin = loadOffset(c, g);
     end = loadOffset(c, c.add(g, c.i32(1)));
   } else {
@@ -65,22 +67,18 @@ static std::pair<Value, Value> getRange(const KernelContext &c, Value g) {
 GroupPlace kernels::getGroup(const KernelContext &c,
                              const ProblemExtents &extents, Value g) {
   GroupPlace place;
-  GroupingKind kind = c.getOp().getGrouping().getKind();
-  switch (kind) {
-  case GroupingKind::Dense:
-    return {c.i32(0), extents.rows, c.i32(0), {}, {}, extents.tileRows};
-  case GroupingKind::Batched:
-  case GroupingKind::Masked:
+  const GroupingForm &form = getForm(c.getOp().getGrouping());
+  if (form.stacksRows) {
     place.start = c.mul(g, extents.rows);
-    place.rows = kind == GroupingKind::Masked ? loadOffset(c, g) : extents.rows;
+    place.rows = form.hasCounts() ? loadOffset(c, g) : extents.rows;
     place.scaleAtom = c.mul(g, c.ceilDiv(extents.rows, 128));
     return place;
-  case GroupingKind::RaggedRows:
-  case GroupingKind::RaggedK:
-    break;
   }
+  // One group.
+  if (form.cut == GroupCut::None)
+    return {c.i32(0), extents.rows, c.i32(0), {}, {}, extents.tileRows};
   auto [begin, size] = getRange(c, g);
-  if (kind == GroupingKind::RaggedK) {
+  if (form.cutsK()) {
     // Groups begin at stages of their own (see LaunchStaging.cpp).
     place.start = c.mul(g, extents.rows);
     place.rows = extents.rows;

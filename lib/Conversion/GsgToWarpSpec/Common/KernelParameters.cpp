@@ -11,6 +11,8 @@
 
 #include "KernelParameters.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
@@ -77,9 +79,9 @@ HostExtents HostExtents::get(HostMath &math, MatmulOp op) {
   ScaledType weights = op.getRhsType();
   int64_t bRank = weights.getRank();
   GroupingAttr grouping = op.getGrouping();
-  if (grouping.getKind() == GroupingKind::RaggedK) {
+  if (getForm(grouping).cutsK()) {
     HostNumber offsets = math.dim(op.getGroups(), 0);
-    if (grouping.getOffsets() == OffsetsKind::Starts)
+    if (hasStarts(grouping))
       offsets = math.add(offsets, math.constant(-1));
     return {math.dim(a, aRank - 2), math.dim(b, bRank - 2), offsets};
   }
@@ -95,7 +97,7 @@ HostNumber nvfp4::gsg::kernels::countTiles(HostMath &math, MatmulOp op,
   HostExtents extents = HostExtents::get(math, op);
   // Every group may have one tile of rows that it does not fill.
   HostNumber rowTiles = math.ceilDiv(extents.rows, rows);
-  if (op.getGrouping().getKind() == GroupingKind::RaggedRows)
+  if (getForm(op.getGrouping()).cutsRows())
     rowTiles = math.add(rowTiles, extents.groups);
   else
     rowTiles = math.mul(rowTiles, extents.groups);

@@ -12,6 +12,7 @@
 
 #include "Launch.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/FormatEnums.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Format/WgmmaWeights.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -49,23 +50,15 @@ void Launch::setGroups(GroupingAttr grouping, Value offsets, int64_t stage) {
   groups.stage = stage;
   if (!offsets)
     return;
-  bool isStarts = grouping.getOffsets() == OffsetsKind::Starts;
+  bool isStarts = hasStarts(grouping);
   GroupForm form = GroupForm::Counts;
-  switch (grouping.getKind()) {
-  case GroupingKind::Dense:
-  case GroupingKind::Batched:
-    return;
-  case GroupingKind::Masked:
-    break;
-  case GroupingKind::RaggedRows:
+  if (getForm(grouping).cutsRows())
     form = isStarts ? GroupForm::RowStarts : GroupForm::RowEnds;
-    break;
-  case GroupingKind::RaggedK:
+  if (getForm(grouping).cutsK()) {
     form = isStarts ? GroupForm::KStarts : GroupForm::KEnds;
     groups.numAlongK = math.dim(offsets, 0);
     if (isStarts)
       groups.numAlongK = math.add(groups.numAlongK, math.constant(-1));
-    break;
   }
   groups.offsets = offsets;
   groups.form = warpspec::GroupFormAttr::get(host.getContext(), form);

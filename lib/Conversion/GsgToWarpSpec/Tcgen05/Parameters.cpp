@@ -11,15 +11,15 @@
 
 #include "Parameters.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::kernels;
 using namespace nvfp4::gsg::tcgen05;
 
-static bool isAlongK(MatmulOp op) {
-  return op.getGrouping().getKind() == GroupingKind::RaggedK;
-}
+static bool isAlongK(MatmulOp op) { return getForm(op.getGrouping()).cutsK(); }
 
 /// K is known to be an odd number of values of FP4 on both sides: the rest of
 /// the last byte of a row is nobody's. Zeros on one side are enough, for codes

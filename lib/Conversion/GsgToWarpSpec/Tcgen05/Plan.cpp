@@ -11,6 +11,7 @@
 
 #include "Plan.h"
 #include "../Common/KernelParameters.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/CodedWeights.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
@@ -21,17 +22,17 @@ using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::tcgen05;
 
-static std::string findUnsupportedSide(ScaledType type, GroupingKind kind) {
+static std::string findUnsupportedSide(ScaledType type,
+                                       const GroupingForm &form) {
   if (!type.isKMajor())
     return "values whose blocks do not run along the last dimension";
   // Groups along K are laid out by the launch, with their scales.
-  if (kind == GroupingKind::RaggedK)
+  if (form.cutsK())
     return type.getLayout() == ScaleLayout::Linear
                ? ""
                : "scales that are not laid out by gsg-assign-scale-layout";
-  bool isRagged = kind == GroupingKind::RaggedRows;
   if (type.getLayout() != ScaleLayout::Blocked ||
-      (type.getGroupStart() != GroupStart::Whole && !isRagged))
+      (type.getGroupStart() != GroupStart::Whole && !form.cutsRows()))
     return "scales that are not laid out by gsg-assign-scale-layout";
   return "";
 }
@@ -116,9 +117,9 @@ static std::string makePlan(Plan &plan, MatmulOp op,
   plan.b.operand =
       getScaledOperands(op.getRhs(), op.getRhsScales(), op.getRhsTypesAttr())
           .front();
-  GroupingKind kind = op.getGrouping().getKind();
+  const GroupingForm &form = getForm(op.getGrouping());
   for (ScaledType type : {plan.a.operand.type, plan.b.operand.type})
-    if (std::string what = type ? findUnsupportedSide(type, kind) : "";
+    if (std::string what = type ? findUnsupportedSide(type, form) : "";
         !what.empty())
       return what;
   strategy::Problem problem = forKernels(describe(op));
@@ -151,7 +152,8 @@ FailureOr<Plan> Plan::get(MatmulListOp list, MatmulOp first,
     return refuse(what);
   for (int64_t i = 1, e = list.getOuts().size(); i < e; ++i) {
     for (ScaledType type : {list.getLhsType(i), list.getRhsType(i)})
-      if (std::string what = findUnsupportedSide(type, GroupingKind::Dense);
+      if (std::string what =
+              findUnsupportedSide(type, getForm(GroupingKind::Dense));
           !what.empty())
         return refuse(what);
   }

@@ -12,6 +12,8 @@
 #include "../Common/ProblemTable.h"
 #include "Kernel.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -68,7 +70,7 @@ static OperandPlace getOperands(const Kernel &k, const TileState &tile) {
 
 /// Stages along K of a tile, or of its part, at least one.
 static Value getSteps(const Kernel &k, const TileState &tile) {
-  return k.getOp().getGrouping().getKind() == GroupingKind::RaggedK
+  return getForm(k.getOp().getGrouping()).cutsK()
              ? getOperands(k, tile).steps
              : getPartSteps(k, tile, tile.extents.steps).second;
 }

@@ -14,6 +14,8 @@
 
 #include "EpilogueRole.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,7 +37,7 @@ void EpilogueRole::buildPart(const TileState &tile, Value thread,
   // Offsets that go back make more tiles of ragged rows than there are slots
   // (countTiles): of those that have none nothing is stored.
   Value hasSlot;
-  if (kernel.getOp().getGrouping().getKind() == GroupingKind::RaggedRows) {
+  if (getForm(kernel.getOp().getGrouping()).cutsRows()) {
     Value rowTiles =
         add(ceilDiv(tile.extents.rows, plan.getTileRows()), parameters.groups);
     Value tiles = arith::MulIOp::create(

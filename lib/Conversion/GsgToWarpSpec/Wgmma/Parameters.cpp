@@ -11,6 +11,8 @@
 
 #include "Parameters.h"
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
+
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
@@ -34,7 +36,7 @@ Parameters wgmma::addParameters(Launch &launch, const Plan &plan, MatmulOp op,
   HostNumber k = countK(math, plan.a, plan.weights);
   HostExtents extents = HostExtents::get(math, op);
   HostNumber steps = math.ceilDiv(k, plan.getStageValues());
-  bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
+  bool isAlongK = getForm(op.getGrouping()).cutsK();
   // Each group begins at a stage of its own.
   if (isAlongK)
     steps = math.add(steps, extents.groups);

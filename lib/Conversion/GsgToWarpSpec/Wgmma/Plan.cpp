@@ -11,6 +11,7 @@
 
 #include "Plan.h"
 #include "../Common/KernelParameters.h"
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/KernelSupport.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Strategy.h"
 #include "nvfp4/Format/WgmmaWeights.h"
@@ -147,8 +148,7 @@ static void setCut(Plan &plan, MatmulOp op) {
   constexpr int64_t mostGroups = 32;
   ScaledType weights = plan.weights.type;
   int64_t groups = weights.getRank() == 3 ? weights.getShape()[0] : 1;
-  if (op.getGrouping().getKind() == GroupingKind::RaggedK || groups < 1 ||
-      groups > mostGroups)
+  if (getForm(op.getGrouping()).cutsK() || groups < 1 || groups > mostGroups)
     return;
   int64_t k = op.getK();
   bool areTwos = plan.blocks == 2 && !ShapedType::isDynamic(k);
@@ -202,7 +202,7 @@ static FailureOr<Plan> makePlan(MatmulOp op,
 }
 
 FailureOr<Plan> Plan::get(MatmulOp op, const strategy::WgmmaTarget &target) {
-  bool isAlongK = op.getGrouping().getKind() == GroupingKind::RaggedK;
+  bool isAlongK = getForm(op.getGrouping()).cutsK();
   return makePlan(op, target, hasPlainResults(op),
                   isAlongK ? ShapedType::kDynamic : op.getK());
 }
