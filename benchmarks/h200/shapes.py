@@ -6,13 +6,20 @@ A case is a product of `rows` rows, spread over `groups` matrices of weights of 
 Tokens choose `choices` of them each; the lists have rows of their own.
 """
 
+import pathlib
+import sys
 import typing
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "moe_layer"))
+from models.sizes import MODELS as LAYERS  # noqa: E402
+
 TOKENS = (1, 16, 64, 256, 1024, 4096, 16384)
+# The names of layers in results.
+NAMES = {"gptoss20b": "gpt-oss-20b", "gptoss_120b": "gpt-oss-120b", "qwen3_30b": "qwen3-30b-a3b",
+         "qwen3_235b": "qwen3-235b-a22b", "dsv3": "deepseek-v3"}
 # Groups, choices, and N, K of the two products of a layer.
-MODELS = {"gptoss": (128, 4, {"gate_up": (5760, 2880), "down": (2880, 2880)}),
-          "qwen3": (128, 8, {"gate_up": (3072, 4096), "down": (4096, 1536)}),
-          "dsv3": (256, 8, {"gate_up": (4096, 7168), "down": (7168, 2048)})}
+MODELS = {name: (LAYERS[model].experts, LAYERS[model].top_k, LAYERS[model].products) for name, model in
+          (("gptoss", "gpt-oss-120b"), ("qwen3", "qwen3-235b-a22b"), ("dsv3", "deepseek-v3"))}
 # Rows of each group, N and K.
 LISTS = {"gm1": ((80, 176, 128, 72, 64, 248, 96, 160), 4096, 7168),
          "gm2": ((40, 76, 168, 72, 164, 148, 196, 160), 7168, 2048),
@@ -25,6 +32,11 @@ HEADLINES = {"gm1": 0, "gm2": 0, "gm3": 0, "gm4": 0, "gptoss_gate_up_t16": 1, "g
              "qwen3_gate_up_t16384": 7}
 # Formats of weights, with values that share a scale and bits of a value with its share.
 FORMATS = {"nvfp4": (16, 4.5), "mxfp4": (32, 4.25), "mxfp8_e4m3": (32, 8.25)}
+
+
+def get_layers(*names, experts=None):
+    """(experts, choices of a token, hidden size, width) of layers by their names in results; `experts` is a slice of them."""
+    return {name: LAYERS[NAMES[name]].slice(experts).sizes for name in names}
 
 
 class Shape(typing.NamedTuple):
