@@ -19,7 +19,6 @@ products on a GPU NVIDIA's driver.
 import os
 import pathlib
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -27,7 +26,9 @@ import time
 import ml_dtypes
 import numpy as np
 
-SCRIPTS = ("run.py", "artefact.py", "stages.py", "oracle.py", "report.py", "nvfp4_numpy.py", "on_device.py")
+from on_host import OnHost
+
+SCRIPTS = ("run.py", "artefact.py", "stages.py", "oracle.py", "report.py", "nvfp4_numpy.py", "on_device.py", "on_host.py")
 LIBRARIES = ("libnvfp4_runtime.so.0", "libnvfp4_sim.so.0")
 # Weights, and the functions of gsg-lay-out-weights that code them.
 CODED = {"w13": "lay_out_gate_up", "w2": "lay_out_down"}
@@ -110,7 +111,7 @@ def write(folder, build, example, target, layer, tokens):
 
 
 class Artefact:
-    """Calls functions of layer.so in this process; for run_stages."""
+    """What --compile-only made: the layer, its inputs, and the package to run it with."""
 
     def __init__(self, folder, tokens):
         self.folder = folder.resolve()
@@ -144,10 +145,9 @@ class Artefact:
         return device
 
     def load(self, repeats):
-        self.scaled = self.package.ScaledTensor
-        self.module = self.package.load(self.folder / "layer.so", device=None if self.device == "cpu" else self.device)
-        self.repeats = repeats or (1 if self.device == "sim" else 5)
-        return self
+        """The layer on memory of the host, for run_stages."""
+        module = self.package.load(self.folder / "layer.so", device=None if self.device == "cpu" else self.device)
+        return OnHost(module, self.package, self.arrays, repeats or (1 if self.device == "sim" else 5))
 
     def place(self):
         """The layer on the device, called like this one."""
@@ -155,18 +155,4 @@ class Artefact:
             sys.exit(f"moe_layer: expected an artefact for a GPU with --on-device, but {self.folder} is for {self.target}")
         from on_device import OnDevice
 
-        return OnDevice(self.folder, self.package, self.device, self.arrays)
-
-    def __call__(self, entry, inputs, outputs):
-        arguments = [name if isinstance(name, int) else self.arrays[name] for name in inputs]
-        times = []
-        # The first call loads kernels, so it is timed only where it is all there is.
-        for _ in range(self.repeats + (self.repeats > 1)):
-            start = time.perf_counter()
-            results = self.module.run(*arguments, entry=entry)
-            times.append((time.perf_counter() - start) * 1e3)
-        flat = []
-        for result in results if isinstance(results, tuple) else (results,):
-            flat += [result.values, result.scales] if isinstance(result, self.scaled) else [result]
-        self.arrays.update(zip(outputs, flat))
-        return flat, statistics.median(times[1:] or times), None
+        return OnDevice(self.package.load(self.folder / "device.so"), self.package, self.device, self.arrays)

@@ -1,6 +1,6 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The layer with everything on the device: device.so, which nvfp4-compile --memory=device made of layer.mlir.
+"""The layer with everything on the device, as nvfp4-compile --memory=device makes it.
 
 Each stage is a function on memory of the device, and so is the whole layer; nothing is read back within. On a GPU a stage
 is timed as a CUDA graph.
@@ -18,7 +18,12 @@ class Driver:
     """A stream of a GPU, and what is captured from it."""
 
     def __init__(self):
-        self.cuda, self.stream, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
+        self.stream, context = ctypes.c_void_p(), ctypes.c_void_p()
+        try:
+            self.cuda = ctypes.CDLL("libcuda.so.1")
+        except OSError as error:
+            raise SystemExit(f"moe_layer: expected the CUDA driver on this machine: {error}") from None
+        self("cuInit", 0)
         self("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
         self("cuCtxSetCurrent", context)
         self("cuStreamCreate", ctypes.byref(self.stream), 1)
@@ -27,6 +32,19 @@ class Driver:
         status = getattr(self.cuda, name)(*arguments)
         if status:
             raise SystemExit(f"moe_layer: {name} of the CUDA driver says {status}")
+
+    def capability(self):
+        """The compute capability of the GPU."""
+        numbers = ctypes.c_int(), ctypes.c_int()
+        for number, attribute in zip(numbers, (75, 76)):
+            self("cuDeviceGetAttribute", ctypes.byref(number), attribute, 0)
+        return numbers[0].value, numbers[1].value
+
+    def free_memory(self):
+        """Bytes."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value
 
     def time(self, launch):
         """Milliseconds of one launch, of many in a graph."""
@@ -54,9 +72,8 @@ class Driver:
 class OnDevice:
     """Calls stages on the device; for run_stages."""
 
-    def __init__(self, folder, package, device, arrays):
-        self.package, self.device = package, device
-        self.program = package.load(folder / "device.so")
+    def __init__(self, program, package, device, arrays):
+        self.program, self.package, self.device = program, package, device
         self.arrays = {name: self._place(array) for name, array in arrays.items()}
         self.driver = Driver() if device == "cuda" else None
 
