@@ -19,9 +19,15 @@ machine needs, which has neither LLVM nor this tree:
 
 There the stages are called through the runtime, and checked against numpy;
 with --on-device all of them are kernels and nothing but the result is copied.
+
+--model NAME runs the layer of a published model instead (models/sizes.py), or a
+slice of it, with random weights:
+
+  run.py --model deepseek-v3 --experts 32 --tokens 64 [--target=cuda --on-device]
 """
 
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -101,20 +107,53 @@ def parse():
     parser.add_argument("--repeats", type=int, help="calls to time (default: 5, one on sim)")
     parser.add_argument("--device", choices=["cpu", "sim", "cuda"],
                         help="where products run: on sim and cuda as kernels (default: cpu, or what an artefact is for)")
-    parser.add_argument("--target", choices=["sm_100a", "sm_90a"],
-                        help="whose kernels they are (default: what the device is; sim is sm_100a)")
+    parser.add_argument("--target", help="whose kernels they are, sm_100a or sm_90a (default: what the device is; sim is "
+                        "sm_100a); with --model cpu, sm_90a+sim, sm_100a+sim or cuda")
     parser.add_argument("--compile-only", type=pathlib.Path, metavar="FOLDER",
                         help="make FOLDER an artefact of the layer and its inputs, and stop")
     parser.add_argument("--artefact", type=pathlib.Path, metavar="FOLDER", default=artefact.find_beside(HERE),
                         help="run what --compile-only made (default: the folder of this script, if it is one)")
     parser.add_argument("--on-device", action="store_true",
-                        help="of an artefact for a GPU: every stage as kernels, on memory of the device")
+                        help="of an artefact for a GPU, or with --model: every stage as kernels, on memory of the device")
+    parser.add_argument("--model", metavar="NAME", help="the layer of a published model with random weights, in place of "
+                        "layer.mlir; another name lists all")
+    for name in ("experts", "hidden", "width"):
+        parser.add_argument(f"--{name}", type=int, help="with --model: a slice of it" + " in 32s" * (name != "experts"))
     args = parser.parse_args()
+    check_target(parser, args)
+    if args.model:
+        return args
     if args.on_device and (args.compile_only or not args.artefact):
         parser.error("expected --on-device with --artefact, or from the folder that --compile-only made")
     if args.tokens is not None and args.tokens < 1:
         parser.error(f"expected --tokens of at least 1, but got {args.tokens}")
     return args
+
+
+def check_target(parser, args):
+    if args.model:
+        targets, others = ("cpu", "sm_90a+sim", "sm_100a+sim", "cuda"), ("device", "compile_only")
+    else:
+        targets, others = ("sm_100a", "sm_90a"), ("experts", "hidden", "width")
+    for name in others:
+        if getattr(args, name) is not None:
+            parser.error(f"expected --{name.replace('_', '-')} with{'out' if args.model else ''} --model")
+    if args.target not in (None, *targets):
+        parser.error(f"expected --target as one of {', '.join(targets)}, but got {args.target}")
+    if args.model and args.on_device and args.target in (None, "cpu"):
+        parser.error("expected --on-device with a GPU as --target: sm_90a+sim, sm_100a+sim or cuda")
+
+
+def run_model(args):
+    if not (HERE / "models").exists():
+        sys.exit("moe_layer: expected --model where the compiler is, but this folder has only what --compile-only made")
+    build = args.build_dir.resolve()
+    os.environ.setdefault("NVFP4_LIBRARY_DIR", str(build / "lib"))
+    sys.path.insert(0, str(HERE.parents[1] / "python"))
+    import nvfp4
+    from models.run import run
+
+    run(args, nvfp4, (args.output or build / "moe_layer").resolve())
 
 
 def run_artefact(args):
@@ -149,7 +188,9 @@ def run_here(args):
 
 def main():
     args = parse()
-    if args.artefact and not args.compile_only:
+    if args.model:
+        run_model(args)
+    elif args.artefact and not args.compile_only:
         run_artefact(args)
     else:
         run_here(args)
