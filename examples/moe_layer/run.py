@@ -119,6 +119,7 @@ def parse():
                         "layer.mlir; another name lists all")
     for name in ("experts", "hidden", "width"):
         parser.add_argument(f"--{name}", type=int, help="with --model: a slice of it" + " in 32s" * (name != "experts"))
+    parser.add_argument("--rows", help="with --model: rows beside the weights, bf16 or what the model has")
     args = parser.parse_args()
     check_target(parser, args)
     if args.model:
@@ -134,7 +135,7 @@ def check_target(parser, args):
     if args.model:
         targets, others = ("cpu", "sm_90a+sim", "sm_100a+sim", "cuda"), ("device", "compile_only")
     else:
-        targets, others = ("sm_100a", "sm_90a"), ("experts", "hidden", "width")
+        targets, others = ("sm_100a", "sm_90a"), ("experts", "hidden", "width", "rows")
     for name in others:
         if getattr(args, name) is not None:
             parser.error(f"expected --{name.replace('_', '-')} with{'out' if args.model else ''} --model")

@@ -28,8 +28,8 @@ SLICES = {"gpt-oss-20b": (8, 192, 192), "gpt-oss-120b": (24, 96, 96), "qwen3-30b
 KINDS = ["gpt-oss-20b", "qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3"]
 
 
-def make(name, tokens, target="cpu", on_device=False):
-    return Layer(nvfp4, name, get_model(name, **dict(zip(("experts", "hidden", "width"), SLICES[name]))), tokens, target,
+def make(name, tokens, target="cpu", on_device=False, rows=None):
+    return Layer(nvfp4, name, get_model(name, rows, **dict(zip(("experts", "hidden", "width"), SLICES[name]))), tokens, target,
                  on_device, repeats=1)
 
 
@@ -66,6 +66,14 @@ def results_of(name):
     return {"norm": ["normed"], "router": ["logits"], "route": ["weights", "experts"],
             "sort": ["ends", "token_of_row", "row_of_slot"], "down": ["y"], "combine": ["routed"], "add": ["result"],
             "layer": ["layer"], **(plain if name.startswith("gpt-oss") else scaled)}
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_90a+sim", "sm_100a+sim"])
+def test_rows_of_bf16(target):
+    """NVFP4 weights beside rows that are not quantised, with a shared expert."""
+    layer = make("deepseek-v3", 16, target, target != "cpu", rows="bf16")
+    check(layer)
+    assert "quantize" not in layer.program.text
 
 
 @pytest.mark.parametrize("name", ["gpt-oss-20b", "deepseek-v3"])
@@ -113,6 +121,7 @@ def test_drawn_bytes_are_those_of_weights():
     (dict(experts=7), "expected --experts of at least 16, divisible by 8, for 8 experts of a token, but got 7; the nearest is 16"),
     (dict(experts=20), "divisible by 8, for 8 experts of a token, but got 20; the nearest is 16"),
     (dict(experts=257), r"expected --experts in \[1, 256\], but got 257"),
+    (dict(rows="mxfp4"), "expected --rows bf16 or nvfp4, but got mxfp4"),
     (dict(hidden=100), "expected --hidden divisible by 32, but got 100; the nearest is 96"),
     (dict(width=0), r"expected --width in \[1, 2048\], but got 0")])
 def test_slices_that_do_not_fit(options, message):
@@ -153,6 +162,7 @@ def test_command_line(tmp_path):
     (["--model=qwen3-30b-a3b", "--target=sm_90a"], "expected --target as one of cpu, sm_90a.sim, sm_100a.sim, cuda, but got sm_90a"),
     (["--model=qwen3-30b-a3b", "--on-device"], "expected --on-device with a GPU as --target"),
     (["--experts=8"], "expected --experts with --model"),
+    (["--model=gpt-oss-20b", "--rows=nvfp4"], "expected --rows bf16, but got nvfp4"),
     (["--target=cuda"], "expected --target as one of sm_100a, sm_90a, but got cuda")])
 def test_options_that_do_not_go_together(arguments, message):
     done = run_example(*arguments)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles the layer of a model, runs it on random weights, checks each stage and prints a table."""
 
+import dataclasses
 import os
 import sys
 
@@ -17,12 +18,15 @@ GPUS = {(9, 0): "sm_90a", (10, 0): "sm_100a"}
 MOST_TOKENS = 16384
 
 
-def get_model(name, **slices):
-    """A model or a slice of it; SystemExit says what does not fit."""
+def get_model(name, rows=None, **slices):
+    """A model or a slice of it, also with other rows; SystemExit says what does not fit."""
     if name not in MODELS:
         sys.exit(f"moe_layer: expected --model as one of {', '.join(MODELS)}, but got {name}")
+    model = MODELS[name]
+    if rows not in (None, "bf16", model.rows):
+        sys.exit(f"moe_layer: {name}: expected --rows {' or '.join(sorted({'bf16', model.rows}))}, but got {rows}")
     try:
-        return MODELS[name].slice(**slices)
+        return dataclasses.replace(model, rows=rows or model.rows).slice(**slices)
     except ValueError as error:
         sys.exit(f"moe_layer: {name}: {error}")
 
@@ -67,7 +71,7 @@ class Layer:
 
 def run(args, nvfp4, folder):
     """run.py --model."""
-    model = get_model(args.model, experts=args.experts, hidden=args.hidden, width=args.width)
+    model = get_model(args.model, args.rows, experts=args.experts, hidden=args.hidden, width=args.width)
     tokens = 256 if args.tokens is None else args.tokens
     target = args.target or "cpu"
     print(f"{args.model}: {tokens} tokens, {model.experts} experts (top {model.top_k}, {model.routing}), hidden {model.hidden}, width "
