@@ -70,7 +70,7 @@ llvm::Expected<Epilogue> Epilogue::create(gsg::MatmulOp op, EpilogueShape shape,
     return countError(what, "one entry or " + llvm::Twine(groups) + " entries",
                       t);
   };
-  // matmul_c14, matmul_c20, matmul_c46
+  // matmul_c14, matmul_c20, matmul_c55
   auto perRow = [&](mlir::Value v,
                     llvm::StringRef what) -> llvm::Expected<Field> {
     const Tensor &t = tensorOf(v);

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Glu.h"
 #include "Activation.h"
 #include "BlockQuantizer.h"
 #include "Evaluator.h"
@@ -30,19 +31,18 @@ static llvm::Expected<PairedColumns> findPairs(gsg::ActivationAttr attr,
                          : PairedColumns();
 }
 
-/// z of column `c` of the result, or gate and up, in a row from `begin` on.
-static std::pair<Real, Real> argumentsOf(const Tensor &input,
-                                         const ActivationParams &params,
-                                         const PairedColumns &pairs,
-                                         int64_t begin, int64_t c) {
-  auto prepare = [&](int64_t column) {
-    Real z = convert(Element::F32, input.real(begin + column));
-    return params.roundBf16 ? convert(Element::BF16, z) : z;
-  };
+/// The places of z of column `c` of the result, or of gate and up.
+static std::pair<size_t, size_t> placesOf(const PairedColumns &pairs,
+                                          size_t c) {
   if (pairs.gate.empty())
-    return {prepare(c), {}};
-  auto i = static_cast<size_t>(c);
-  return {prepare(pairs.gate[i]), prepare(pairs.up[i])};
+    return {c, c};
+  return {static_cast<size_t>(pairs.gate[c]), static_cast<size_t>(pairs.up[c])};
+}
+
+/// z as the activation takes it.
+static Real prepare(const ActivationParams &params, Real z) {
+  z = convert(Element::F32, z);
+  return params.roundBf16 ? convert(Element::BF16, z) : z;
 }
 
 static void setReal(Tensor &out, int64_t index, Real f32) {
@@ -75,8 +75,13 @@ llvm::Error Evaluator::evaluateGlu(gsg::GluOp op) {
                            out.describe());
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < outColumns; ++c) {
-      auto [z, up] = argumentsOf(input, params, *pairs, r * columns, c);
-      setReal(out, r * outColumns + c, activate(params, z, up));
+      auto [first, second] = placesOf(*pairs, static_cast<size_t>(c));
+      auto load = [&](size_t place) {
+        return prepare(params,
+                       input.real(r * columns + static_cast<int64_t>(place)));
+      };
+      setReal(out, r * outColumns + c,
+              activate(params, load(first), load(second)));
     }
   setResults(op, {std::move(out)});
   return llvm::Error::success();
@@ -88,6 +93,29 @@ static Real finishSum(double sum, double magnitude, double bound,
   // Each addition rounds, whatever the order.
   bound += magnitude * static_cast<double>(count) * 0x1p-52;
   return finish(Element::F32, {sum, bound});
+}
+
+Real computeGradientOfRow(const ActivationParams &params,
+                          const PairedColumns &pairs, llvm::ArrayRef<Real> z,
+                          llvm::ArrayRef<Real> dy, std::optional<Real> prob,
+                          llvm::MutableArrayRef<Real> dz) {
+  double sum = 0.0, magnitude = 0.0, bound = 0.0;
+  for (size_t c = 0; c < dy.size(); ++c) {
+    auto [first, second] = placesOf(pairs, c);
+    Real gate = prepare(params, z[first]), up = prepare(params, z[second]);
+    Real d = dy[c];
+    Real t = prob ? multiply(Element::F32, d, *prob) : d;
+    ActivationGradient gradient = activationGradient(params, gate, up, t);
+    if (first != second)
+      dz[second] = gradient.up;
+    dz[first] = gradient.z;
+    Real y = activate(params, gate, up);
+    sum += d.value * y.value;
+    magnitude += std::fabs(d.value * y.value);
+    bound += std::fabs(d.value) * y.bound + d.bound * std::fabs(y.value) +
+             d.bound * y.bound;
+  }
+  return finishSum(sum, magnitude, bound, static_cast<int64_t>(dy.size()));
 }
 
 llvm::Error Evaluator::evaluateGluBackward(gsg::GluBackwardOp op) {
@@ -126,25 +154,35 @@ llvm::Error Evaluator::evaluateGluBackward(gsg::GluBackwardOp op) {
     if (factors && factors->shape() != llvm::ArrayRef(shape))
       return errorAt(op, "expected one factor a row, but got " +
                              factors->describe());
+  llvm::Expected<ResolvedGroups> groups =
+      resolve(op.getGrouping(), op.getGroups(), input.shape());
+  if (!groups)
+    return errorAt(op, llvm::toString(groups.takeError()));
+  llvm::SmallVector<bool> isRow(static_cast<size_t>(rows), !op.getGroups());
+  for (auto [g, range] : llvm::enumerate(groups->ranges)) {
+    int64_t matrix = input.rank() == 3 ? input.dim(1) : 0;
+    int64_t first = range.begin + static_cast<int64_t>(g) * matrix;
+    for (int64_t r = first; r < first + range.size; ++r)
+      isRow[static_cast<size_t>(r)] = true;
+  }
+  std::vector<Real> z(static_cast<size_t>(columns)), dz(z);
+  std::vector<Real> dy(static_cast<size_t>(width));
   for (int64_t r = 0; r < rows; ++r) {
-    double sum = 0.0, magnitude = 0.0, bound = 0.0;
-    for (int64_t c = 0; c < width; ++c) {
-      auto [z, up] = argumentsOf(input, params, *pairs, r * columns, c);
-      Real dy = convert(Element::F32, gradient.real(r * width + c));
-      Real t = prob ? multiply(Element::F32, dy, prob->real(r)) : dy;
-      ActivationGradient dz = activationGradient(params, z, up, t);
-      auto i = static_cast<size_t>(c);
-      setReal(out, r * columns + (attr.isPaired() ? pairs->gate[i] : c), dz.z);
-      if (attr.isPaired())
-        setReal(out, r * columns + pairs->up[i], dz.up);
-      Real y = activate(params, z, up);
-      sum += dy.value * y.value;
-      magnitude += std::fabs(dy.value * y.value);
-      bound += std::fabs(dy.value) * y.bound + dy.bound * std::fabs(y.value) +
-               dy.bound * y.bound;
-    }
+    if (!isRow[static_cast<size_t>(r)])
+      continue;
+    for (auto [c, value] : llvm::enumerate(z))
+      value = input.real(r * columns + static_cast<int64_t>(c));
+    for (auto [c, value] : llvm::enumerate(dy))
+      value = convert(Element::F32,
+                      gradient.real(r * width + static_cast<int64_t>(c)));
+    std::optional<Real> factor;
+    if (prob)
+      factor = prob->real(r);
+    Real sum = computeGradientOfRow(params, *pairs, z, dy, factor, dz);
+    for (auto [c, value] : llvm::enumerate(dz))
+      setReal(out, r * columns + static_cast<int64_t>(c), value);
     if (sums)
-      sums->setReal(r, finishSum(sum, magnitude, bound, width));
+      sums->setReal(r, sum);
   }
   std::vector<Value> results{std::move(out)};
   if (sums)

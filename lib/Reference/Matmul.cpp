@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Epilogue.h"
+#include "Glu.h"
 #include "ProductRunner.h"
 
 #include <algorithm>
@@ -35,6 +36,8 @@ private:
   llvm::Error makeDestinations();
   llvm::Error runGroup(int64_t group);
   llvm::Error runRow(const EpiloguePlace &at, llvm::ArrayRef<Real> acc);
+  llvm::Error checkGradient();
+  void runGradientRow(const EpiloguePlace &at, llvm::ArrayRef<Real> dy);
   /// y as `type`, within the groups of the product.
   llvm::Expected<ScaledValue>
   quantizeResult(const gsg::ScaledOperand &out, gsg::QuantizerAttr quantizer,
@@ -66,10 +69,13 @@ private:
   int64_t columns = 0, outputColumns = 0;
   llvm::SmallVector<int64_t> rowShape;
   std::optional<PairedColumns> pairs;
+  /// Of gradient_of; the columns of its pairs are those of y.
+  std::optional<ActivationParams> gradient;
+  PairedColumns gradientPairs;
   std::optional<Epilogue> epilogue;
   std::optional<ProductRunner> product;
   /// Results; y holds f32 numbers where the result is quantised.
-  Tensor preact, y, amax;
+  Tensor preact, y, amax, probGradient;
   gsg::ScaledType quantized;
   /// The interval of the current group's amax.
   double amaxLow = 0, amaxValue = 0, amaxHigh = 0;
@@ -190,6 +196,37 @@ llvm::Error MatmulEvaluation::checkShapes() {
     rowShape = {totalRows};
   else
     rowShape = {numGroups, rowsPerGroup};
+  return checkGradient();
+}
+
+llvm::Error MatmulEvaluation::checkGradient() {
+  gsg::ActivationAttr of = op.getGradientOfAttr();
+  if (!of)
+    return llvm::Error::success();
+  gradient = makeActivation(of, gsg::MathMode::Strict);
+  if (of.isPaired()) {
+    outputColumns = 2 * columns;
+    llvm::Expected<PairedColumns> found =
+        pairColumns(of.getGate(), outputColumns);
+    if (!found)
+      return found.takeError();
+    gradientPairs = std::move(*found);
+  }
+  llvm::SmallVector<int64_t> shape = rowShape;
+  // matmul_c14, matmul_c49
+  for (mlir::Value factors : {op.getProb(), op.getProbOut()})
+    if (factors &&
+        evaluator.tensor(factors).shape() != llvm::ArrayRef<int64_t>(shape))
+      return makeError("expected one factor for each of " +
+                       llvm::Twine(totalRows) + " rows, but got " +
+                       evaluator.tensor(factors).describe());
+  shape.push_back(outputColumns);
+  // matmul_c48
+  if (const Tensor &z = evaluator.tensor(op.getPreact());
+      z.shape() != llvm::ArrayRef<int64_t>(shape))
+    return makeError("expected preact of " + llvm::Twine(totalRows) +
+                     " rows and " + llvm::Twine(outputColumns) +
+                     " columns, but got " + z.describe());
   return llvm::Error::success();
 }
 
@@ -252,6 +289,11 @@ llvm::Error MatmulEvaluation::makeDestinations() {
       return t.takeError();
     y = std::move(*t);
   }
+  if (op.getProbOut()) {
+    probGradient = evaluator.tensor(op.getProbOut());
+    if (op.getTail() == gsg::TailMode::Zero)
+      probGradient = Tensor::zeros(Element::F32, rowShape);
+  }
   if (op.getAmaxOut()) {
     amax = Tensor::zeros(Element::F32, {numGroups});
     // matmul_c31
@@ -263,6 +305,25 @@ llvm::Error MatmulEvaluation::makeDestinations() {
   return llvm::Error::success();
 }
 
+void MatmulEvaluation::runGradientRow(const EpiloguePlace &at,
+                                      llvm::ArrayRef<Real> dy) {
+  const Tensor &stored = evaluator.tensor(op.getPreact());
+  std::vector<Real> z(static_cast<size_t>(outputColumns)), dz(z);
+  int64_t first = at.row * outputColumns;
+  for (auto [c, value] : llvm::enumerate(z))
+    value = stored.real(first + static_cast<int64_t>(c));
+  std::optional<Real> prob;
+  if (op.getProb())
+    prob = evaluator.tensor(op.getProb()).real(at.row);
+  Real sum = computeGradientOfRow(*gradient, gradientPairs, z, dy, prob, dz);
+  if (op.getProbOut())
+    probGradient.setReal(at.row, sum);
+  for (auto [c, value] : llvm::enumerate(dz))
+    y.setReal(first + static_cast<int64_t>(c),
+              y.element() == Element::F32 ? value
+                                          : convert(y.element(), value));
+}
+
 llvm::Error MatmulEvaluation::runRow(const EpiloguePlace &at,
                                      llvm::ArrayRef<Real> acc) {
   std::vector<Real> z(static_cast<size_t>(columns));
@@ -271,6 +332,10 @@ llvm::Error MatmulEvaluation::runRow(const EpiloguePlace &at,
     z[i] = epilogue->preActivation(at, acc[i], n);
     if (op.getPreactOut())
       preact.setReal(at.row * columns + n, convert(preact.element(), z[i]));
+  }
+  if (gradient) {
+    runGradientRow(at, z);
+    return llvm::Error::success();
   }
   for (int64_t c = 0; c < outputColumns; ++c) {
     auto i = static_cast<size_t>(c);
@@ -467,6 +532,8 @@ llvm::Error MatmulEvaluation::run() {
   }
   if (op.getAmaxOut())
     results.emplace_back(std::move(amax));
+  if (op.getProbOut())
+    results.emplace_back(std::move(probGradient));
   if (llvm::Error error = appendCopies(results))
     return error;
   if (op->getNumResults() != results.size())

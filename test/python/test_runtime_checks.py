@@ -204,7 +204,7 @@ BAD = [
     ("terms", dict(addend=f32(64, 95)), "N of addend to be 96, but got 95 [matmul_c12]"),
     ("terms", dict(bias=f32(2, 97)), "N of bias to be 96, but got 97 [matmul_c13]"),
     ("terms", dict(bias=f32(1, 96)), "G of bias to be 2, but got 1 [matmul_c13]"),
-    ("terms", dict(row_scale=f32(60)), "M of row_scale to be 64, but got 60 [matmul_c46]"),
+    ("terms", dict(row_scale=f32(60)), "M of row_scale to be 64, but got 60 [matmul_c55]"),
     ("terms", dict(prob=f32(60)), "M of prob to be 64, but got 60 [matmul_c14]"),
     ("gate", dict(w=scaled(96, 64), o=f32(64, 48)), "N to be a multiple of 64, but got 96 "
      "(nearest: 64) [gate_c2]"),

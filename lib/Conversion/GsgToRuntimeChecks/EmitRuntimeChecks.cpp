@@ -150,6 +150,7 @@ static void emitChecks(CheckBuilder &check, GluBackwardOp op) {
   SmallVector<Extent, 3> shape = shapeOf(check, op.getInput());
   emitGateCheck(check, op.getActivation().getGate(), shape.back());
   emitSameShape(check, "glu_backward_c3", "outs", op.getOut(), shape);
+  emitOptionalGroups(check, op.getGrouping(), op.getGroups(), shape, {});
   ArrayRef<Extent> rows = ArrayRef(shape).drop_back();
   if (op.getProb())
     emitSameShape(check, "glu_backward_c5", "prob", op.getProb(), rows);

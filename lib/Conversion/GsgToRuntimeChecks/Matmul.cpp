@@ -134,7 +134,7 @@ void MatmulChecks::terms() {
   check.perGroup("matmul_c10", "beta", op.getBeta(), numGroups);
   product("matmul_c12", "addend", op.getAddend(), columns, "N");
   perColumn("matmul_c13", "bias", op.getBias(), "N", columns);
-  perRow("matmul_c46", "row_scale", op.getRowScale());
+  perRow("matmul_c55", "row_scale", op.getRowScale());
   perRow("matmul_c14", "prob", op.getProb());
   emitGateCheck(check, op.getActivationOrIdentity().getGate(), columns);
   check.shape("matmul_c17", "activation_params", op.getActivationParams(),

@@ -133,6 +133,7 @@ Value nvfp4::gsg::makeProduct(OpBuilder &b, Location loc,
              ProbPosition::PostActivation, beta,
              /*addend=*/Value(), ActivationAttr(),
              /*outer_gate=*/GateAttr(), /*activation_params=*/Value(),
+             /*gradient_of=*/ActivationAttr(), /*preact=*/Value(),
              /*row=*/ValueRange(), /*column=*/ValueRange(),
              /*group=*/ValueRange(), QuantizerAttr(), /*global_scale=*/Value(),
              /*seed=*/Value(), /*copies=*/ArrayAttr(),
@@ -141,7 +142,8 @@ Value nvfp4::gsg::makeProduct(OpBuilder &b, Location loc,
              StrategyAttr(),
              /*expected_rows=*/IntegerAttr(), /*preact_out=*/Value(), out,
              /*out_scales=*/Value(), /*out_types=*/ArrayAttr(),
-             /*amax_out=*/Value(), /*copy_outs=*/ValueRange(),
+             /*amax_out=*/Value(), /*prob_out=*/Value(),
+             /*copy_outs=*/ValueRange(),
              /*copy_out_scales=*/ValueRange(), /*copy_types=*/ArrayAttr())
       ->getResult(0);
 }

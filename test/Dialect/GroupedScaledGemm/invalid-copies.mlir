@@ -156,7 +156,7 @@ func.func @copies_c1(%a: !a, %b: !b) {
   // expected-error @below {{expected at least one copy in copies, but got none; leave copies out}}
   "grouped_scaled_gemm.matmul"(%a, %b) <{copies = [], determinism = #grouped_scaled_gemm<determinism deterministic>,
       grouping = #grouped_scaled_gemm.grouping<dense>, math = #grouped_scaled_gemm<math strict>,
-      operandSegmentSizes = array<i32: 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
+      operandSegmentSizes = array<i32: 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
       prob_position = #grouped_scaled_gemm<prob_position post_activation>, tail = #grouped_scaled_gemm<tail preserve>}> ({}) : (!a, !b) -> ()
   return
 }

@@ -20,7 +20,7 @@ func.func @matmul_c1(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
 func.func @matmul_c1(%a: !a, %b: !b, %c: tensor<16x32xf32>) {
   // expected-error @below {{expected 1 lhs and at least 1 rhs, but got 1 and 0}}
   %d = "grouped_scaled_gemm.matmul"(%a, %c) <{grouping = #grouped_scaled_gemm.grouping<dense>,
-      operandSegmentSizes = array<i32: 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0>}> ({})
+      operandSegmentSizes = array<i32: 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0>}> ({})
       : (!a, tensor<16x32xf32>) -> tensor<16x32xf32>
   return
 }
@@ -306,10 +306,10 @@ func.func @matmul_c13(%a: !a, %w: !w, %g: tensor<4xi32>, %c: tensor<16x32xf32>, 
 
 // -----
 
-// matmul_c46: one scale a row
+// matmul_c55: one scale a row
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
 !w = !grouped_scaled_gemm.scaled<4x32x64, nvfp4>
-func.func @matmul_c46(%a: !a, %w: !w, %g: tensor<4xi32>, %c: tensor<16x32xf32>, %x: tensor<4xf32>) {
+func.func @matmul_c55(%a: !a, %w: !w, %g: tensor<4xi32>, %c: tensor<16x32xf32>, %x: tensor<4xf32>) {
   // expected-error @below {{expected row_scale of shape 16 ([M]), but got 4}}
   %d = grouped_scaled_gemm.matmul <ragged_rows, ends> groups(%g : tensor<4xi32>) lhs(%a : !a) rhs(%w : !w) row_scale(%x : tensor<4xf32>)
       outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
@@ -318,10 +318,10 @@ func.func @matmul_c46(%a: !a, %w: !w, %g: tensor<4xi32>, %c: tensor<16x32xf32>, 
 
 // -----
 
-// matmul_c46: scales of the rows of a batch have the group in front
+// matmul_c55: scales of the rows of a batch have the group in front
 !a = !grouped_scaled_gemm.scaled<4x16x64, nvfp4>
 !w = !grouped_scaled_gemm.scaled<4x32x64, nvfp4>
-func.func @matmul_c46(%a: !a, %w: !w, %c: tensor<4x16x32xf32>, %x: tensor<16xf32>) {
+func.func @matmul_c55(%a: !a, %w: !w, %c: tensor<4x16x32xf32>, %x: tensor<16xf32>) {
   // expected-error @below {{expected row_scale of shape 4x16 ([G, M]), but got 16}}
   %d = grouped_scaled_gemm.matmul <batched> lhs(%a : !a) rhs(%w : !w) row_scale(%x : tensor<16xf32>)
       outs(%c : tensor<4x16x32xf32>) -> tensor<4x16x32xf32>

@@ -82,6 +82,26 @@ func.func @glu_backward_c5(%z: tensor<4x16xf32>, %p: tensor<16xf32>) {
 
 // -----
 
+// glu_backward_c6: groups of rows
+func.func @glu_backward_c6(%z: tensor<4x16xf32>, %g: tensor<2xi32>) {
+  // expected-error @below {{expected grouping ragged_rows or masked, but got 'ragged_k'}}
+  %y = grouped_scaled_gemm.glu_backward <silu>(%z : tensor<4x16xf32>) gradient(%z : tensor<4x16xf32>)
+      groups(%g : tensor<2xi32>) as <ragged_k, ends> outs(%z : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// glu_backward_c6: masked groups are of a stack
+func.func @glu_backward_c6_masked(%z: tensor<4x16xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{expected input of rank 3, [G, M, N] for masked, but got rank 2}}
+  %y = grouped_scaled_gemm.glu_backward <silu>(%z : tensor<4x16xf32>) gradient(%z : tensor<4x16xf32>)
+      groups(%g : tensor<4xi32>) as <masked> outs(%z : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
 // glu_backward_c5: and a gradient of it
 func.func @glu_backward_c5_of_outs(%z: tensor<2x4x16xf32>, %p: tensor<2xf32>) {
   // expected-error @below {{expected prob_outs of shape 2x4 (of the rows of the input), but got 2}}

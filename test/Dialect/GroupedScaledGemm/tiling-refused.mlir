@@ -153,3 +153,27 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Gradients.
+
+func.func @gradient(%a: tensor<32x32xi8>, %as: tensor<32x4xf8E4M3FN>,
+                    %b: tensor<64x32xi8>, %bs: tensor<64x4xf8E4M3FN>, %z: tensor<32x64xf32>, %c: tensor<32x64xf32>)
+    -> tensor<32x64xf32> {
+  // CHECK: error: {{.*}} expected no gradient_of to tile; run gsg-decompose-gradient first
+  %e = grouped_scaled_gemm.matmul <dense>
+      lhs(%a scaled_by %as : tensor<32x32xi8>, tensor<32x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<32x64, nvfp4>)
+      rhs(%b scaled_by %bs : tensor<64x32xi8>, tensor<64x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<64x64, nvfp4>)
+      gradient_of = <relu> preact(%z : tensor<32x64xf32>) outs(%c : tensor<32x64xf32>) -> tensor<32x64xf32>
+  return %e : tensor<32x64xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %mm = transform.structured.match ops{["grouped_scaled_gemm.matmul"]} in %root
+        : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %mm tile_sizes [0, 32]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

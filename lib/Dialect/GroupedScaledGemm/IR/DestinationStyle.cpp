@@ -71,9 +71,10 @@ void nvfp4::gsg::attachDestinationStyle(MLIRContext *context) {
 }
 
 MutableOperandRange MatmulOp::getDpsInitsMutable() {
-  return getLastOperands(
-      *this, !!getPreactOut() + !!getOut() + !!getOutScales() + !!getAmaxOut() +
-                 getCopyOuts().size() + getCopyOutScales().size());
+  return getLastOperands(*this, !!getPreactOut() + !!getOut() +
+                                    !!getOutScales() + !!getAmaxOut() +
+                                    !!getProbOut() + getCopyOuts().size() +
+                                    getCopyOutScales().size());
 }
 MutableOperandRange MatmulListOp::getDpsInitsMutable() {
   return getOutsMutable();

@@ -111,9 +111,11 @@ int64_t MatmulOp::getN() {
 
 int64_t MatmulOp::getNumOutputColumns() {
   int64_t n = getN();
-  if (ShapedType::isDynamic(n) || !getActivationOrIdentity().isPaired())
+  if (ShapedType::isDynamic(n))
     return n;
-  return n / 2;
+  if (getGradientOf() && getGradientOf()->isPaired())
+    return 2 * n;
+  return getActivationOrIdentity().isPaired() ? n / 2 : n;
 }
 
 int64_t MatmulOp::getK() {

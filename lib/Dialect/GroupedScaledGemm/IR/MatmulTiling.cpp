@@ -111,6 +111,9 @@ MatmulOp::getTiledImplementation(OpBuilder &builder,
   if (getAmaxOut() && !isFullTile(builder, offsets, sizes))
     return emitOpError("expected no amax_outs to tile rows or columns: it is a "
                        "maximum over the whole group");
+  if (getGradientOf())
+    return emitOpError("expected no gradient_of to tile; run "
+                       "gsg-decompose-gradient first");
   if (getCopies())
     return emitOpError("expected no copies to tile, whose blocks may cross "
                        "tiles; tile before the product has them");
@@ -292,7 +295,8 @@ LogicalResult MatmulOp::getIterationDomainTileFromResultTile(
     ArrayRef<OpFoldResult> sizes, SmallVectorImpl<OpFoldResult> &iterOffsets,
     SmallVectorImpl<OpFoldResult> &iterSizes) {
   // Only a plain y maps back one to one.
-  if (getQuantizedType() || resultNumber != (getPreactOut() ? 1u : 0u) ||
+  if (getGradientOf() || getQuantizedType() ||
+      resultNumber != (getPreactOut() ? 1u : 0u) ||
       (getAmaxOut() && resultNumber + 1 == (*this)->getNumResults()))
     return failure();
   TileDims dims = getTileDims(getGrouping().getKind());

@@ -39,10 +39,10 @@ public:
 
   LogicalResult run() {
     for (auto check : {&MatmulChecker::operands, &MatmulChecker::factors,
-                       &MatmulChecker::groups, &MatmulChecker::terms,
-                       &MatmulChecker::activation, &MatmulChecker::outerGate,
-                       &MatmulChecker::result, &MatmulChecker::copies,
-                       &MatmulChecker::destinations})
+                       &MatmulChecker::groups, &MatmulChecker::gradient,
+                       &MatmulChecker::terms, &MatmulChecker::activation,
+                       &MatmulChecker::outerGate, &MatmulChecker::result,
+                       &MatmulChecker::copies, &MatmulChecker::destinations})
       if (failed((this->*check)()))
         return failure();
     return success();
@@ -215,11 +215,69 @@ private:
 
   static Type typeOf(Value value) { return value ? value.getType() : Type(); }
 
+  /// gradient_of, its operands and what cannot stand beside it.
+  LogicalResult gradient() {
+    ActivationAttr of = op.getGradientOfAttr();
+    // matmul_c44
+    if (static_cast<bool>(of) != static_cast<bool>(op.getPreact()))
+      return op.emitOpError(
+                 "expected gradient_of and preact together, but got ")
+             << (of ? "gradient_of" : "preact") << " alone";
+    // matmul_c45
+    if (!of && op.getProbOut())
+      return op.emitOpError("expected prob_outs with gradient_of only, but got "
+                            "no gradient_of");
+    if (!of)
+      return success();
+    // matmul_c46
+    if (of.getKind() == ActivationKind::Custom)
+      return op.emitOpError("expected gradient_of an activation with a "
+                            "formula, but got 'custom'");
+    // matmul_c47
+    for (auto [name, isThere, instead] :
+         {std::tuple<StringRef, bool, StringRef>(
+              "activation", op.getActivation().has_value(),
+              "apply it in the product of the forward pass"),
+          {"activation_params", static_cast<bool>(op.getActivationParams()),
+           "write alpha, beta and limit in gradient_of"},
+          {"bias", static_cast<bool>(op.getBias()),
+           "add it in the product of the forward pass"},
+          {"preact_outs", static_cast<bool>(op.getPreactOut()),
+           "compute the product without gradient_of to keep it"},
+          {"amax_outs", static_cast<bool>(op.getAmaxOut()),
+           "use grouped_scaled_gemm.amax on the result"}})
+      if (isThere)
+        return op.emitOpError("expected no ")
+               << name << " beside gradient_of, but got one; " << instead;
+    if (op.getProb() && op.getProbPosition() != ProbPosition::PostActivation)
+      return op.emitOpError("expected prob at 'post_activation' beside "
+                            "gradient_of, but got '")
+             << stringifyProbPosition(op.getProbPosition()) << "'";
+    if (op.getBeta() && !op.getAddend())
+      return op.emitOpError("expected an addend with beta beside gradient_of, "
+                            "because the destination holds no gradient of y");
+    if (form.cutsK())
+      return op.emitOpError("expected no gradient_of for grouping '")
+             << stringifyGroupingKind(kind)
+             << "', which the gradient of weights has; use ragged_rows";
+    dims.columns =
+        of.isPaired() && !ShapedType::isDynamic(dims.n) ? 2 * dims.n : dims.n;
+    NamedShape shape = productShape(dims.columns);
+    // matmul_c48
+    if (failed(verifyShape(op, "preact", typeOf(op.getPreact()), shape)) ||
+        failed(verifyGate(op, of.getGate(),
+                          getShapeOf(op.getPreact().getType()).back())))
+      return failure();
+    // matmul_c49
+    return verifyShape(op, "prob_outs", typeOf(op.getProbOut()), rowShape());
+  }
+
   /// alpha, row_scale, beta, addend, bias, prob.
   LogicalResult terms() {
     bool paired = op.getActivationOrIdentity().isPaired();
-    dims.columns =
-        ShapedType::isDynamic(dims.n) || !paired ? dims.n : dims.n / 2;
+    if (!op.getGradientOf())
+      dims.columns =
+          ShapedType::isDynamic(dims.n) || !paired ? dims.n : dims.n / 2;
     SmallVector<NamedShape, 2> perGroup{{{dims.groups}, "[G]"}};
     SmallVector<NamedShape, 2> alphas = perGroup;
     if (paired)
@@ -247,7 +305,7 @@ private:
             op, "bias", typeOf(op.getBias()),
             {{{dims.n}, "[N]"}, {{dims.groups, dims.n}, "[G, N]"}})))
       return failure();
-    // matmul_c46
+    // matmul_c55
     if (failed(
             verifyShape(op, "row_scale", typeOf(op.getRowScale()), rowShape())))
       return failure();

@@ -57,6 +57,31 @@ LogicalResult GluOp::verify() {
   return verifyResults(*this);
 }
 
+/// The groups of an operation on rows of `input`: all of its rows, or those
+/// that `groups` says.
+template <typename OpTy>
+static LogicalResult verifyRowGroups(OpTy op, ArrayRef<int64_t> shape) {
+  // grouping_c13
+  if (op.getGrouping().has_value() != static_cast<bool>(op.getGroups()))
+    return op.emitOpError("expected groups and grouping together, but got ")
+           << (op.getGroups() ? "groups" : "grouping") << " alone";
+  if (!op.getGroups())
+    return success();
+  GroupingKind kind = op.getGrouping()->getKind();
+  bool isMasked = getForm(kind).hasCounts();
+  // sum_rows_c2, glu_backward_c6
+  if (getForm(kind).coversRows())
+    return op.emitOpError("expected grouping ragged_rows or masked, but got '")
+           << stringifyGroupingKind(kind) << "'";
+  if (failed(verifyRank(op, "input", op.getInput().getType(), isMasked ? 3 : 2,
+                        isMasked ? "[G, M, N] for masked"
+                                 : "[R, N] for ragged_rows")))
+    return failure();
+  return verifyGroups(op, *op.getGrouping(), op.getGroups(),
+                      isMasked ? shape[0] : ShapedType::kDynamic,
+                      shape[isMasked ? 1 : 0]);
+}
+
 LogicalResult GluBackwardOp::verify() {
   if (failed(verifyForm(*this)))
     return failure();
@@ -70,6 +95,8 @@ LogicalResult GluBackwardOp::verify() {
   if (shape.empty())
     return emitOpError("expected an input of rank 1 or more, but got rank 0");
   if (failed(verifyGate(*this, activation.getGate(), shape.back())))
+    return failure();
+  if (failed(verifyRowGroups(*this, shape)))
     return failure();
   // glu_backward_c3
   if (failed(verifyShape(*this, "outs", getOut().getType(),
@@ -89,29 +116,6 @@ LogicalResult GluBackwardOp::verify() {
                          {{shape, "of the activation"}})))
     return failure();
   return verifyResults(*this);
-}
-
-/// The groups of a sum_rows: all of its rows, or those that `groups` says.
-static LogicalResult verifyRowGroups(SumRowsOp op, ArrayRef<int64_t> shape) {
-  // grouping_c13
-  if (op.getGrouping().has_value() != static_cast<bool>(op.getGroups()))
-    return op.emitOpError("expected groups and grouping together, but got ")
-           << (op.getGroups() ? "groups" : "grouping") << " alone";
-  if (!op.getGroups())
-    return success();
-  GroupingKind kind = op.getGrouping()->getKind();
-  bool isMasked = getForm(kind).hasCounts();
-  // sum_rows_c2
-  if (getForm(kind).coversRows())
-    return op.emitOpError("expected grouping ragged_rows or masked, but got '")
-           << stringifyGroupingKind(kind) << "'";
-  if (failed(verifyRank(op, "input", op.getInput().getType(), isMasked ? 3 : 2,
-                        isMasked ? "[G, M, N] for masked"
-                                 : "[R, N] for ragged_rows")))
-    return failure();
-  return verifyGroups(op, *op.getGrouping(), op.getGroups(),
-                      isMasked ? shape[0] : ShapedType::kDynamic,
-                      shape[isMasked ? 1 : 0]);
 }
 
 LogicalResult SumRowsOp::verify() {

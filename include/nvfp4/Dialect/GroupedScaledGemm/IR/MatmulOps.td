@@ -69,6 +69,19 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     along the rows of each group, as the products of gradients read them. A
     product with copies may have no `outs`.
 
+    `gradient_of` makes y the gradient of an activation, whose input was the
+    stored pre-activation `preact` (`[M, N]`; `[M, 2N]` for pairs, in the gate
+    layout of the activation), with respect to this input:
+
+    ```
+    dy  = alpha[g] * acc + beta * addend[m,n]
+    y   = gradient(preact[m,..], dy * prob[m])    shape and layout of preact
+    prob_out[m] = sum over n of dy * activation(preact[m,..])
+    ```
+
+    The formulas and the sum are those of `glu_backward`, to which
+    `gsg-decompose-gradient` brings such a product.
+
     Groups may be empty; with K = 0 `acc` is zero. Rows outside every group are
     never written (`tail = preserve`) or written as zero (`tail = zero`).
     Group offsets are read where the product runs and never by the host.
@@ -127,6 +140,24 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
           -> !rows, !columns
       return %r#0, %r#1 : !rows, !columns
     }
+
+    func.func @down_backward(%dy: !grouped_scaled_gemm.scaled<?x64, mxfp8_e4m3>,
+                             %w: !grouped_scaled_gemm.scaled<4x96x64, mxfp8_e4m3>,
+                             %ends: tensor<4xi32>, %z: tensor<?x192xbf16>,
+                             %p: tensor<?xf32>, %dz0: tensor<?x192xbf16>,
+                             %dp0: tensor<?xf32>)
+        -> (tensor<?x192xbf16>, tensor<?xf32>) {
+      %dz, %dp = grouped_scaled_gemm.matmul <ragged_rows, ends>
+          groups(%ends : tensor<4xi32>)
+          lhs(%dy : !grouped_scaled_gemm.scaled<?x64, mxfp8_e4m3>)
+          rhs(%w : !grouped_scaled_gemm.scaled<4x96x64, mxfp8_e4m3>)
+          prob(%p : tensor<?xf32>)
+          gradient_of = <swiglu, gate = <halves, gate_first>>
+          preact(%z : tensor<?x192xbf16>)
+          outs(%dz0 : tensor<?x192xbf16>) prob_outs(%dp0 : tensor<?xf32>)
+          -> tensor<?x192xbf16>, tensor<?xf32>
+      return %dz, %dp : tensor<?x192xbf16>, tensor<?xf32>
+    }
     ```
   }];
   let arguments = (ins
@@ -150,6 +181,9 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     // matmul_c41
     OptionalAttr<Gsg_GateAttr>:$outer_gate,
     Arg<Optional<Gsg_F32Shaped>, "[G, 3]">:$activation_params,
+    // matmul_c44
+    OptionalAttr<Gsg_ActivationAttr>:$gradient_of,
+    Arg<Optional<Gsg_RealShaped>, "pre-activation of gradient_of">:$preact,
     Arg<Variadic<Gsg_F32Shaped>, "[M] each, for the epilogue region">:$row,
     Arg<Variadic<Gsg_F32Shaped>, "[N] or [G, N] each">:$column,
     Arg<Variadic<Gsg_F32Shaped>, "[G] each">:$group,
@@ -171,6 +205,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     Arg<Optional<Gsg_AnyShaped>, "destination of the scales of y">:$out_scales,
     OptionalAttr<ArrayAttr>:$out_types,
     Arg<Optional<Gsg_F32Shaped>, "[G]">:$amax_out,
+    Arg<Optional<Gsg_F32Shaped>, "gradient of prob">:$prob_out,
     Arg<Variadic<Gsg_AnyShaped>, "destinations of copies' values">:$copy_outs,
     Arg<Variadic<Gsg_AnyShaped>, "destinations of copies' scales">:$copy_out_scales,
     OptionalAttr<ArrayAttr>:$copy_types);
@@ -191,6 +226,8 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     (`activation` `=` $activation^)?
     (`outer_gate` `=` $outer_gate^)?
     (`activation_params` `(` $activation_params^ `:` type($activation_params) `)`)?
+    (`gradient_of` `=` $gradient_of^)?
+    (`preact` `(` $preact^ `:` type($preact) `)`)?
     (`row` `(` $row^ `:` type($row) `)`)?
     (`column` `(` $column^ `:` type($column) `)`)?
     (`group` `(` $group^ `:` type($group) `)`)?
@@ -202,6 +239,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     (`outs` `(` custom<OptionalScaledOperand>($out, type($out), $out_scales,
                               type($out_scales), $out_types)^ `)`)?
     (`amax_outs` `(` $amax_out^ `:` type($amax_out) `)`)?
+    (`prob_outs` `(` $prob_out^ `:` type($prob_out) `)`)?
     (`copies` `(` custom<Copies>($copies, $copy_global_scales,
                                  type($copy_global_scales), $copy_seeds,
                                  $copy_outs, type($copy_outs), $copy_out_scales,
@@ -224,7 +262,8 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     int64_t getNumGroups();
     /// Columns of the product (rows of each weight matrix).
     int64_t getN();
-    /// Columns of the result: N, or N/2 for paired activations.
+    /// Columns of the result: N, N/2 for paired activations, or 2N for the
+    /// gradient of one.
     int64_t getNumOutputColumns();
     int64_t getK();
     /// True if the epilogue region says all steps after acc.

@@ -61,6 +61,10 @@ def Gsg_GluBackwardOp
     activation, in f64 and rounded once. docs/Spec.md has the formulas. Limits
     are inclusive; rounding z to bf16 passes gradients on.
 
+    `groups` says which rows there are: of `[R, N]` (`ragged_rows`) or of
+    `[G, M, N]` (`masked`). Other rows are not read, and rows of `outs` and
+    entries of `prob_outs` outside every group keep what they hold.
+
     Example:
 
     ```mlir
@@ -79,6 +83,8 @@ def Gsg_GluBackwardOp
     Gsg_ActivationAttr:$activation,
     Arg<Gsg_RealShaped, "pre-activation">:$input,
     Arg<Gsg_RealShaped, "gradient of the result">:$gradient,
+    Arg<Optional<Gsg_Offsets>, "group offsets">:$groups,
+    OptionalAttr<Gsg_GroupingAttr>:$grouping,
     Arg<Optional<Gsg_F32Shaped>, "factor of each row">:$prob,
     Arg<Gsg_RealShaped, "destination">:$out,
     Arg<Optional<Gsg_F32Shaped>, "gradient of the factors">:$prob_out);
@@ -86,6 +92,7 @@ def Gsg_GluBackwardOp
   let assemblyFormat = [{
     $activation `(` $input `:` type($input) `)`
     `gradient` `(` $gradient `:` type($gradient) `)`
+    (`groups` `(` $groups^ `:` type($groups) `)` `as` $grouping)?
     (`prob` `(` $prob^ `:` type($prob) `)`)?
     `outs` `(` $out `:` type($out) `)`
     (`prob_outs` `(` $prob_out^ `:` type($prob_out) `)`)?
