@@ -32,10 +32,13 @@
 using namespace mlir;
 
 void nvfp4::buildDecomposePipeline(OpPassManager &pm, StringRef target,
-                                   StringRef memory) {
+                                   StringRef memory, bool explain) {
   target::DeclareEntryPointsPassOptions declare;
   declare.target = target.str();
   declare.memory = memory.str();
+  gsg::DecomposeGradientPassOptions gradient;
+  gradient.explain = explain;
+  pm.addPass(gsg::createDecomposeGradientPass(gradient));
   pm.addPass(gsg::createDecomposeExchangePass());
   pm.addPass(gsg::createFuseEpiloguePass());
   pm.addPass(gsg::createDecomposeScaledPass());

@@ -50,7 +50,7 @@ void nvfp4::buildSelectKernelsPipeline(OpPassManager &pm,
   gsg::VerifyTargetPassOptions verify;
   verify.target = options.target;
   pm.addPass(gsg::createVerifyTargetPass(verify));
-  buildDecomposePipeline(pm, options.target, options.memory);
+  buildDecomposePipeline(pm, options.target, options.memory, explain);
   if (isOnDevice(options) && options.fuseLaunches)
     pm.addPass(gsg::createSeparateRowsPass());
   buildBufferizePipeline(pm);

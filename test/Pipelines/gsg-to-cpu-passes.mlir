@@ -5,6 +5,7 @@
 // CHECK:      builtin.module(
 // CHECK-NEXT:   gsg-verify-extents
 // CHECK-NEXT:   gsg-verify-target{target=cpu}
+// CHECK-NEXT:   gsg-decompose-gradient{explain=false}
 // CHECK-NEXT:   gsg-decompose-exchange
 // CHECK-NEXT:   gsg-fuse-epilogue
 // CHECK-NEXT:   gsg-decompose-scaled

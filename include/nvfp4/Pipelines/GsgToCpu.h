@@ -43,10 +43,11 @@ struct GsgToCpuOptions : mlir::PassPipelineOptions<GsgToCpuOptions> {
 
 /// Tensors of scaled values to plain tensors in storage form, and the
 /// description of the entry points, whose tensors are in `memory` (host or
-/// device).
+/// device). `explain` adds remarks.
 void buildDecomposePipeline(mlir::OpPassManager &pm,
                             llvm::StringRef target = "cpu",
-                            llvm::StringRef memory = "host");
+                            llvm::StringRef memory = "host",
+                            bool explain = false);
 
 /// Tensors to memrefs with every allocation freed; results of entry points
 /// belong to the caller.

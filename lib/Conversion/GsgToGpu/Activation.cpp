@@ -14,6 +14,7 @@
 
 #include "nvfp4/Conversion/GsgArithmetic/Activation.h"
 #include "nvfp4/Conversion/GsgArithmetic/Hadamard.h"
+#include "nvfp4/Conversion/GsgToLoops/RowGroups.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupedScaledGemm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,8 +23,10 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using namespace nvfp4;
 using namespace nvfp4::gsg;
 using namespace nvfp4::gsg::arithmetic;
+using namespace nvfp4::gsg::loops;
 using namespace nvfp4::gsg::togpu;
 
 namespace {
@@ -93,11 +96,30 @@ struct LowerGlu : LowerToLaunch<GluOp> {
 };
 
 /// A warp has a row, for the sum over which its threads work together.
-struct LowerGluBackward : LowerToLaunch<GluBackwardOp> {
-  using LowerToLaunch::LowerToLaunch;
+struct LowerGluBackward : OpRewritePattern<GluBackwardOp> {
+  LowerGluBackward(MLIRContext *context, bool checksData)
+      : OpRewritePattern(context), checksData(checksData) {}
   static constexpr int64_t kWarp = 32, kRows = 4;
 
-  void lower(GluBackwardOp op, LoopBuilder &b) const override {
+  LogicalResult matchAndRewrite(GluBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isDeviceMemory(op.getOut().getType()))
+      return rewriter.notifyMatchFailure(op, "is not on the device");
+    DeviceLoopBuilder b(rewriter, op);
+    std::optional<RowGroups> groups;
+    if (op.getGroups())
+      groups.emplace(b, MemRefParts::get(b, op.getInput()), *op.getGrouping(),
+                     op.getGroups(), checksData ? op.getOperation() : nullptr);
+    lower(op, b, groups ? &*groups : nullptr);
+    if (groups)
+      groups->free();
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// `groups` may be null.
+  static void lower(GluBackwardOp op, LoopBuilder &b, RowGroups *groups) {
     Value input = getMatrix(b, op.getInput()), out = getMatrix(b, op.getOut());
     Value gradient = getMatrix(b, op.getGradient());
     ActivationAttr activation = op.getActivation();
@@ -116,7 +138,8 @@ struct LowerGluBackward : LowerToLaunch<GluBackwardOp> {
           Value lane =
               arith::RemUIOp::create(b.builder, b.loc, code.thread, warp);
           Value row = b.add(b.mul(code.block, b.index(kRows)), inBlock);
-          b.ifThen(b.cmp(arith::CmpIPredicate::ult, row, rows), [&] {
+          Value isRow = b.cmp(arith::CmpIPredicate::ult, row, rows);
+          auto lowerPlace = [&] {
             Row place{input, gradient, out, row, lanes};
             if (prob)
               place.factor = b.load(prob, getIndex(prob, row));
@@ -126,11 +149,26 @@ struct LowerGluBackward : LowerToLaunch<GluBackwardOp> {
             Value total = b.narrow(addOverWarp(b, sum));
             b.ifThen(b.cmp(arith::CmpIPredicate::eq, lane, b.index(0)),
                      [&] { b.store(total, sums, getIndex(sums, row)); });
+          };
+          b.ifThen(isRow, [&] {
+            if (!groups)
+              return lowerPlace();
+            if (groups->checksCounts())
+              checkCount(b, *groups, b.toI64(row), b.toI64(lane),
+                         b.toI64(b.dim(op.getInput(), 1)));
+            b.ifThen(groups->contains(b.toI64(row)), lowerPlace);
           });
         });
   }
 
-private:
+  /// Checks the count of rows of a matrix, in a thread of its first row.
+  static void checkCount(LoopBuilder &b, RowGroups &groups, Value row,
+                         Value lane, Value rowsOfGroup) {
+    Value isFirst = b.cmp(arith::CmpIPredicate::eq,
+                          b.add(b.rem(row, rowsOfGroup), lane), 0);
+    b.ifThen(isFirst, [&] { groups.checkCount(b.div(row, rowsOfGroup)); });
+  }
+
   struct Row {
     Value input, gradient, out, row;
     int64_t lanes;
@@ -196,6 +234,8 @@ private:
     scf::YieldOp::create(b.builder, b.loc, sum);
     return loop.getResult(0);
   }
+
+  bool checksData;
 };
 
 struct LowerHadamard : LowerToLaunch<HadamardOp> {
@@ -231,7 +271,8 @@ struct LowerHadamard : LowerToLaunch<HadamardOp> {
 };
 } // namespace
 
-void togpu::populateActivationPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerGlu, LowerGluBackward, LowerHadamard>(
-      patterns.getContext());
+void togpu::populateActivationPatterns(RewritePatternSet &patterns,
+                                       bool checksData) {
+  patterns.add<LowerGlu, LowerHadamard>(patterns.getContext());
+  patterns.add<LowerGluBackward>(patterns.getContext(), checksData);
 }

@@ -43,7 +43,7 @@ struct ConvertGsgToGpu
     togpu::lowerOneLaunches(getOperation(), dataChecks);
     RewritePatternSet patterns(&getContext());
     togpu::populatePermutationPatterns(patterns, dataChecks);
-    togpu::populateActivationPatterns(patterns);
+    togpu::populateActivationPatterns(patterns, dataChecks);
     togpu::populateSumRowsPatterns(patterns, dataChecks);
     togpu::populateAmaxPatterns(patterns);
     togpu::populateSortTokensPatterns(patterns, dataChecks);

@@ -102,7 +102,8 @@ loops::DataChecks::Check getPermuteCheck(mlir::MLIRContext *context);
 /// With `checksData` kernels check what they read (DataChecks.h).
 void populatePermutationPatterns(mlir::RewritePatternSet &patterns,
                                  bool checksData);
-void populateActivationPatterns(mlir::RewritePatternSet &patterns);
+void populateActivationPatterns(mlir::RewritePatternSet &patterns,
+                                bool checksData);
 void populateAmaxPatterns(mlir::RewritePatternSet &patterns);
 void populateSumRowsPatterns(mlir::RewritePatternSet &patterns,
                              bool checksData);

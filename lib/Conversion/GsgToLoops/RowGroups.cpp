@@ -46,6 +46,15 @@ Value RowGroups::size(Value group) {
   return mb.minS(mb.maxS(rows, mb.i64Constant(0)), lines.extents.lines);
 }
 
+Value RowGroups::contains(Value row) {
+  using Predicate = arith::CmpIPredicate;
+  if (table)
+    return mb.cmp(Predicate::sge, table->find(row), 0);
+  Value inMatrix = mb.rem(row, lines.extents.lines);
+  return mb.cmp(Predicate::slt, inMatrix,
+                size(mb.div(row, lines.extents.lines)));
+}
+
 void RowGroups::free() {
   if (table)
     table->free();

@@ -4,6 +4,7 @@
 // RUN: not nvfp4-opt %s --gsg-insert-transfers --convert-gsg-to-warpspec=target=sm_100a --split-input-file -o /dev/null 2>&1 | FileCheck %s
 // CHECK: 'grouped_scaled_gemm.matmul' op expected an expanded epilogue; run gsg-expand-epilogue first
 // CHECK: 'grouped_scaled_gemm.matmul_list' op expected an expanded epilogue; run gsg-expand-epilogue first
+// CHECK: 'grouped_scaled_gemm.matmul' op expected a product without gradient_of; run gsg-decompose-gradient first
 
 // A custom activation is no expanded epilogue.
 !a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
@@ -34,5 +35,19 @@ func.func @list(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x
       rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b,
           %b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
       outs(%c, %d : memref<16x32xf32>, memref<16x32xf32>)
+  return
+}
+
+// -----
+
+// A gradient becomes an operation before.
+!a = !grouped_scaled_gemm.scaled<16x64, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+func.func @gradient(%a: memref<16x32xi8>, %as: memref<16x4xf8E4M3FN>, %b: memref<32x32xi8>, %bs: memref<32x4xf8E4M3FN>,
+                    %z: memref<16x32xf32>, %c: memref<16x32xf32>) {
+  // expected-error @below {{expected a product without gradient_of; run gsg-decompose-gradient first}}
+  grouped_scaled_gemm.matmul <dense> lhs(%a scaled_by %as : memref<16x32xi8>, memref<16x4xf8E4M3FN> as !a)
+      rhs(%b scaled_by %bs : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b)
+      gradient_of = <relu> preact(%z : memref<16x32xf32>) outs(%c : memref<16x32xf32>)
   return
 }

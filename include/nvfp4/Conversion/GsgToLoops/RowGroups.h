@@ -33,6 +33,8 @@ public:
   /// The first row of a group and how many it has, i64.
   Value begin(Value group);
   Value size(Value group);
+  /// Whether `row`, i64, is in a group; i1.
+  Value contains(Value row);
 
   /// Whether kernels check counts of rows, each once; offsets are checked where
   /// the table is filled.

@@ -15,6 +15,7 @@
 #include "nvfp4/Conversion/GsgArithmetic/Hadamard.h"
 #include "nvfp4/Conversion/GsgArithmetic/LoopBuilder.h"
 #include "nvfp4/Conversion/GsgToCpu/Lower/OpLowerings.h"
+#include "nvfp4/Conversion/GsgToLoops/RowGroups.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -85,7 +86,10 @@ struct LowerGluBackward : OpRewritePattern<GluBackwardOp> {
                    out.isContiguous && hasVectorRuns(activation);
     Value end =
         vectors ? mb.mul(mb.div(columns, kLanes), kLanes) : mb.i64Constant(0);
-    forRows(mb, gradient, [&](Value row) {
+    std::optional<RowGroups> groups;
+    if (op.getGroups())
+      groups.emplace(mb, input, *op.getGrouping(), op.getGroups());
+    auto lowerRow = [&](Value row) {
       Row in{mb, input, input.rowAddress(mb, row)};
       Row dy{mb, gradient, gradient.rowAddress(mb, row)};
       Row to{mb, out, out.rowAddress(mb, row)};
@@ -126,7 +130,15 @@ struct LowerGluBackward : OpRewritePattern<GluBackwardOp> {
       run(end, columns, 1);
       if (ofProb)
         mb.store(mb.narrow(total), ofProb->rowAddress(mb, row));
+    };
+    forRows(mb, gradient, [&](Value row) {
+      if (groups)
+        mb.ifThen(groups->contains(row), [&] { lowerRow(row); });
+      else
+        lowerRow(row);
     });
+    if (groups)
+      groups->free();
     rewriter.eraseOp(op);
     return success();
   }

@@ -165,7 +165,7 @@ struct ExpandEpilogue
 } // namespace
 
 void nvfp4::gsg::expandEpilogue(MatmulOp op) {
-  if (op.hasExpandedEpilogue())
+  if (op.hasExpandedEpilogue() || op.getGradientOf())
     return;
   EpilogueBuilder(op.getLoc(), op.getContext(), bool(op.getAlpha()),
                   bool(op.getBeta()), op)
@@ -190,6 +190,9 @@ void nvfp4::gsg::expandEpilogue(MatmulListOp op) {
 LogicalResult nvfp4::gsg::verifyExpanded(Operation *op) {
   auto matmul = dyn_cast<MatmulOp>(op);
   auto list = dyn_cast<MatmulListOp>(op);
+  if (matmul && matmul.getGradientOf())
+    return op->emitOpError("expected a product without gradient_of; run "
+                           "gsg-decompose-gradient first");
   if ((matmul && !matmul.hasExpandedEpilogue()) ||
       (list && !list.hasExpandedEpilogue()))
     return op->emitOpError("expected an expanded epilogue; run "

@@ -52,6 +52,8 @@ FailureOr<MatmulOp> getProducer(Value value, Operation *user,
     return rewriter.notifyMatchFailure(user, "operand is no product");
   if (matmul.getQuantizedType() || matmul.getCopies())
     return rewriter.notifyMatchFailure(user, "product is quantised");
+  if (matmul.getGradientOf())
+    return rewriter.notifyMatchFailure(user, "product has gradient_of");
   if (value != matmul->getResult(matmul.getPreactOut() ? 1 : 0))
     return rewriter.notifyMatchFailure(user, "operand is not y of the product");
   return matmul;

@@ -257,6 +257,8 @@ InFlightDiagnostic nvfp4::gsg::refuseKernel(Operation *op,
 
 std::string nvfp4::gsg::findUnsupportedByKernels(MatmulOp op,
                                                  const KernelTarget &target) {
+  if (op.getGradientOf())
+    return "gradient_of; run gsg-decompose-gradient first";
   if (std::string what = findUnsupportedResult(op); !what.empty())
     return what;
   if (op.getTail() == TailMode::Zero && op.getBeta() && !op.getAddend())

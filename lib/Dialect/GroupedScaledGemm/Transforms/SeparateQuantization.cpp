@@ -90,26 +90,25 @@ static Value allocateResult(OpBuilder &b, MatmulOp op) {
                                  extents, b.getI64IntegerAttr(64));
 }
 
-/// Bytes of zero for every element of `memref`.
-static void clear(OpBuilder &b, Location loc, Value memref) {
-  Type element = cast<MemRefType>(memref.getType()).getElementType();
+Value nvfp4::gsg::clearMemory(OpBuilder &b, Location loc, Value destination) {
+  Type element = cast<ShapedType>(destination.getType()).getElementType();
   TypedAttr zero = b.getZeroAttr(element);
   // Of UE8M0 the byte 0 is no zero.
   if (auto type = dyn_cast<FloatType>(element))
     zero = FloatAttr::get(
         type, APFloat(type.getFloatSemantics(), APInt(type.getWidth(), 0)));
   Value value = arith::ConstantOp::create(b, loc, zero);
-  linalg::FillOp::create(b, loc, value, memref);
+  auto fill = linalg::FillOp::create(b, loc, value, destination);
+  return fill->getNumResults() ? fill->getResult(0) : destination;
 }
 
 void nvfp4::gsg::clearCopy(OpBuilder &builder, Location loc,
                            const ProductCopy &copy) {
-  clear(builder, loc, copy.out.data);
-  clear(builder, loc, copy.out.scales);
+  clearMemory(builder, loc, copy.out.data);
+  clearMemory(builder, loc, copy.out.scales);
 }
 
-/// The groups of a `quantize` of the result of `op`.
-static GroupingAttr getResultGrouping(MatmulOp op, bool isTransposed) {
+GroupingAttr nvfp4::gsg::getResultGrouping(MatmulOp op, bool isTransposed) {
   GroupingAttr grouping = op.getGrouping();
   // Groups along K have a matrix of the result each.
   if (!grouping.hasGroupsOperand() || getForm(grouping).cutsK())
@@ -170,8 +169,8 @@ void nvfp4::gsg::separateQuantization(
   Value y = hasOwnMemory ? allocateResult(rewriter, op) : out.data;
   if (op.getTail() == TailMode::Zero) {
     if (out.type) {
-      clear(rewriter, loc, out.data);
-      clear(rewriter, loc, out.scales);
+      clearMemory(rewriter, loc, out.data);
+      clearMemory(rewriter, loc, out.scales);
     }
     for (const ProductCopy &copy : copies)
       clearCopy(rewriter, loc, copy);

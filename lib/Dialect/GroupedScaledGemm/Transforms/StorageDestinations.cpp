@@ -72,8 +72,9 @@ SmallVector<OpFoldResult> getLogicalShape(Extents &extents, Operation *op,
     // The dimension of y, if `op` is a product.
     int64_t d = transposed && i >= rank - 2 ? 2 * rank - 3 - i : i;
     if (matmul && d == rank - 1) {
-      // Output columns: rows of the weights, halved by pairs. Memory of coded
-      // weights has other extents than they, but N of them is known.
+      // Output columns: rows of the weights, halved by pairs and doubled by
+      // their gradient. Memory of coded weights has other extents than they,
+      // but N of them is known.
       Value rhs = segments[3].front();
       int64_t rhsRank = cast<ShapedType>(rhs.getType()).getRank();
       OpFoldResult n = ShapedType::isDynamic(matmul.getN())
@@ -81,6 +82,8 @@ SmallVector<OpFoldResult> getLogicalShape(Extents &extents, Operation *op,
                            : extents.builder.getIndexAttr(matmul.getN());
       if (matmul.getActivationOrIdentity().isPaired())
         n = extents.apply(extents.builder.getAffineDimExpr(0).floorDiv(2), {n});
+      if (matmul.getGradientOf() && matmul.getGradientOf()->isPaired())
+        n = extents.apply(extents.builder.getAffineDimExpr(0) * 2, {n});
       shape.push_back(n);
       continue;
     }

@@ -15,6 +15,7 @@
 #define NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "nvfp4/Dialect/GroupedScaledGemm/Transforms/DecomposePasses.td"
 
 def DecomposeScaledPass : Pass<"gsg-decompose-scaled", "::mlir::ModuleOp"> {
   let summary = "replace scaled values by values and scales";
@@ -63,65 +64,6 @@ def DecomposeScaledPass : Pass<"gsg-decompose-scaled", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
-                           "::mlir::tensor::TensorDialect",
-                           "::nvfp4::gsg::GroupedScaledGemmDialect"];
-}
-
-def DecomposeExchangePass : Pass<"gsg-decompose-exchange"> {
-  let summary = "replace operations across ranks by those of one rank";
-  let description = [{
-    Replaces `expert_parallel` by `exchange_rows`, its body and `return_rows`,
-    `exchange_rows` by `sort_tokens` and `permute`, and `return_rows` by
-    `combine`: the program of one rank that has all tokens and experts, with
-    the same results to the bit. `tokens`, `capacity` and `table` change none
-    without `rank_grouped`, and code of one rank does not check them. With it
-    there is a `combine` for each rank, over the slots that go there, and their
-    sum; a `table` is a constant tensor then, which functions on device memory
-    refuse.
-
-    Accepts any IR on tensors. Afterwards none of the three operations remains.
-    Keeps all else.
-
-    Before:
-
-    ```mlir
-    func.func @f(%x: tensor<?x64xbf16>, %experts: tensor<?x2xi32>, %tokens: tensor<2xi32>)
-        -> (tensor<?x64xbf16>, tensor<4xi32>, tensor<?x2xi32>) {
-      %rows, %ends, %row_of_slot = grouped_scaled_gemm.exchange_rows
-          (%x : tensor<?x64xbf16>) to(%experts : tensor<?x2xi32>)
-          tokens(%tokens : tensor<2xi32>)
-          -> tensor<?x64xbf16>, tensor<4xi32>, tensor<?x2xi32>
-      return %rows, %ends, %row_of_slot
-          : tensor<?x64xbf16>, tensor<4xi32>, tensor<?x2xi32>
-    }
-    ```
-
-    After:
-
-    ```mlir
-    func.func @f(%x: tensor<?x64xbf16>, %experts: tensor<?x2xi32>, %tokens: tensor<2xi32>)
-        -> (tensor<?x64xbf16>, tensor<4xi32>, tensor<?x2xi32>) {
-      %c0 = arith.constant 0 : index
-      %c2 = arith.constant 2 : index
-      %t = tensor.dim %experts, %c0 : tensor<?x2xi32>
-      %slots = arith.muli %t, %c2 : index
-      %e = tensor.empty() : tensor<4xi32>
-      %r = tensor.empty(%slots) : tensor<?xi32>
-      %s = tensor.empty(%t) : tensor<?x2xi32>
-      %sorted:3 = grouped_scaled_gemm.sort_tokens(%experts : tensor<?x2xi32>)
-          outs(%e, %r, %s : tensor<4xi32>, tensor<?xi32>, tensor<?x2xi32>)
-          -> tensor<4xi32>, tensor<?xi32>, tensor<?x2xi32>
-      %p = tensor.empty(%slots) : tensor<?x64xbf16>
-      %rows = grouped_scaled_gemm.permute(%x : tensor<?x64xbf16>)
-          by(%sorted#1 : tensor<?xi32>) outs(%p : tensor<?x64xbf16>)
-          -> tensor<?x64xbf16>
-      return %rows, %sorted#0, %sorted#2
-          : tensor<?x64xbf16>, tensor<4xi32>, tensor<?x2xi32>
-    }
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::nvfp4::gsg::GroupedScaledGemmDialect"];
 }

@@ -22,6 +22,15 @@ class RewriterBase;
 
 namespace nvfp4::gsg {
 
+/// Sets every element of `destination` to bytes of zero, memory in place;
+/// returns the destination, or the tensor that takes its place.
+mlir::Value clearMemory(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value destination);
+
+/// The groups of a `quantize` of the result of `op`; null if each matrix is
+/// one.
+GroupingAttr getResultGrouping(MatmulOp op, bool isTransposed);
+
 /// Makes the quantisation of the result of `op`, which is in storage form on
 /// memrefs, and of its copies a `quantize` each after it: of the result, or of
 /// y in f32 in memory that is freed after them. `keeps` says which copies stay
