@@ -134,12 +134,14 @@ class GluGradient(NamedTuple):
     prob: np.ndarray | None
 
 
-def glu_backward(z: Any, gradient: Any, activation: ActivationLike, *, prob: Any = None, prob_gradient: bool = False,
-                 dtype: Any = None, out: Any = None) -> GluGradient:
+def glu_backward(z: Any, gradient: Any, activation: ActivationLike, *, groups: Grouping | None = None, prob: Any = None,
+                 prob_gradient: bool = False, dtype: Any = None, out: Any = None) -> GluGradient:
     """The gradient of ``prob * glu(z, activation)``, from ``gradient`` of that and the pre-activation ``z`` ``[.., N]``.
 
     ``prob`` has one float32 number a row, and is 1 without; ``prob_gradient`` asks for its gradient, the sum over the row
-    of the gradient times the activation. Limits are inclusive. ``z`` of the result has ``dtype``, that of ``z`` if it is
+    of the gradient times the activation. Limits are inclusive. ``groups``, :func:`ragged_rows` of ``[R, N]`` or
+    :func:`masked` of ``[G, M, N]``, says which rows there are; others are not read, and keep what ``out`` has there, or are
+    zero. ``z`` of the result has ``dtype``, that of ``z`` if it is
     None, or is ``out``.
     """
     array, dy = _dlpack.asarray(z), _dlpack.asarray(gradient)
@@ -154,6 +156,7 @@ def glu_backward(z: Any, gradient: Any, activation: ActivationLike, *, prob: Any
     call.write(text, "activation")
     call.write(f" ({call.memref('z', array, 'z', FLOATS)})", "z")
     call.write(f" gradient({call.memref('gradient', dy, 'gradient', FLOATS)})", "gradient")
+    write_groups(call, groups)
     if prob is not None:
         factors = float32s(_dlpack.asarray(prob), "prob")
         if factors.shape != array.shape[:-1]:

@@ -27,7 +27,7 @@ from .tensors import FORMATS, Grouping, ScaledTensor, dense
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["grouped_matmul", "Lhs", "MatmulCopies", "MatmulOptions", "MatmulResult", "MatmulPlan", "QuantizedCopy",
+__all__ = ["grouped_matmul", "Lhs", "MatmulCopies", "MatmulGradient", "MatmulOptions", "MatmulResult", "MatmulPlan", "QuantizedCopy",
            "plan_matmul", "Strategy"]
 
 #: Rows of a product: scaled, or numbers of bf16, f16 or f32 (numpy with ml_dtypes, or any DLPack tensor of the CPU).
@@ -51,6 +51,14 @@ class MatmulCopies(NamedTuple):
     out: Any
     preact: np.ndarray | None
     amax: np.ndarray | None
+    copies: tuple[ScaledTensor, ...]
+
+
+class MatmulGradient(NamedTuple):
+    """The results of :func:`grouped_matmul` with ``prob_gradient``; ``out`` is None if copies are the only results."""
+
+    out: Any
+    prob: np.ndarray
     copies: tuple[ScaledTensor, ...]
 
 
@@ -139,6 +147,9 @@ class MatmulOptions(TypedDict, total=False):
     activation: ActivationLike | None
     outer_gate: GateLike | None
     activation_params: Any
+    gradient_of: ActivationLike | None
+    z: Any
+    prob_gradient: Any
     row: Sequence[Any]
     column: Sequence[Any]
     group: Sequence[Any]
@@ -224,9 +235,9 @@ def _lhs_of(value: Lhs, rhs: Any) -> ScaledTensor | np.ndarray:
 
 
 # The operands of the dialect's matmul in the order in which it has them.
-_MATMUL = ("groups", "lhs", "lhs.scales", "rhs", "rhs.scales", "alpha", "row_scale", "bias", "prob", "beta", "addend", "activation_params",
-           "row", "column", "group", "global_scale", "seed", "copies.global_scale", "copies.seed", "preact", "out", "out.scales",
-           "amax", "copies", "copies.scales")
+_MATMUL = ("groups", "lhs", "lhs.scales", "rhs", "rhs.scales", "alpha", "row_scale", "bias", "prob", "beta", "addend",
+           "activation_params", "z", "row", "column", "group", "global_scale", "seed", "copies.global_scale", "copies.seed",
+           "preact", "out", "out.scales", "amax", "prob_gradient", "copies", "copies.scales")
 
 
 class _Builder:
@@ -333,8 +344,10 @@ class _Builder:
 def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: Grouping | None = None, *,
                 alpha: Any = None, row_scale: Any = None, beta: Any = None, addend: Any = None, bias: Any = None,
                 prob: Any = None, prob_at: str | None = None, activation: ActivationLike | None = None,
-                outer_gate: GateLike | None = None, activation_params: Any = None, row: Sequence[Any] = (), column: Sequence[Any] = (),
-                group: Sequence[Any] = (), epilogue: str | None = None, quantizer: QuantizerLike | None = None,
+                outer_gate: GateLike | None = None, activation_params: Any = None,
+                gradient_of: ActivationLike | None = None, z: Any = None, prob_gradient: Any = None,
+                row: Sequence[Any] = (), column: Sequence[Any] = (), group: Sequence[Any] = (), epilogue: str | None = None,
+                quantizer: QuantizerLike | None = None,
                 out_format: str | None = None, out_layout: str | None = None, out_starts: str | None = None,
                 out_axis: int | None = None, global_scale: Any = None, seed: int | None = None, out: Any = None,
                 dtype: Any = None, preact: Any = None, amax: Any = None, copies: Sequence[QuantizedCopy] | None = (),
@@ -366,13 +379,23 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
     if outer_gate is not None:
         b.call.write(f" outer_gate = {gate_of(outer_gate)}", "outer_gate")
     b.floats("activation_params", activation_params, 2)
+    y_shape = z_shape[:-1] + (z_shape[-1] // 2,) if halves else z_shape
+    if (gradient_of is None) != (z is None):
+        raise ArgumentError("expected gradient_of= and z=, the pre-activation of the forward pass, together, but got "
+                            f"{'z' if gradient_of is None else 'gradient_of'} alone")
+    if gradient_of is not None:
+        text, doubles = activation_of(gradient_of)
+        y_shape = z_shape[:-1] + (2 * z_shape[-1],) if doubles else z_shape
+        if np.shape(z) != y_shape:
+            raise ArgumentError(f"expected z of shape {y_shape}, that of the gradient, but got {np.shape(z)}")
+        b.call.write(f" gradient_of = {text}", "gradient_of")
+        b.tensor("preact", z, name="z")
     for keyword, values in (("row", row), ("column", column), ("group", group)):
         b.vectors(keyword, values)
     if epilogue is not None:
         b.call.write(" epilogue {\n", "epilogue")
         b.call.write(epilogue, "epilogue", is_source=True)
         b.call.write("\n}", "epilogue")
-    y_shape = z_shape[:-1] + (z_shape[-1] // 2,) if halves else z_shape
     quantized = quantizer is not None or out_format is not None or isinstance(out, ScaledTensor)
     _check_result(quantized, out, dtype, dict(out_layout=out_layout, out_starts=out_starts, out_axis=out_axis,
                                               global_scale=global_scale, seed=seed))
@@ -400,10 +423,14 @@ def plan_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], grouping: 
         b.tensor("outs", out, writes=True, name="out")
     amax = _make(amax, (count,))
     b.tensor("amax_outs", amax, ("f32",), writes=True, name="amax")
+    prob_gradient = _make(prob_gradient, z_shape[:-1])
+    b.tensor("prob_outs", prob_gradient, ("f32",), writes=True, name="prob_gradient")
     results = b.copies(copies, y_shape)
     write_attributes(b.call, target, math, tail, determinism, strategy, expected_rows)
-    if results:
-        result: Any = MatmulCopies(out, preact, amax, results)
+    if prob_gradient is not None:
+        result: Any = MatmulGradient(out, prob_gradient, results)
+    elif results:
+        result = MatmulCopies(out, preact, amax, results)
     else:
         result = out if preact is None and amax is None else MatmulResult(out, preact, amax)
     return MatmulPlan(b.call, result, target, device)
@@ -450,6 +477,9 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
     - ``bias``: ``[N]`` or ``[G, N]``
     - ``prob`` ``[R]`` (``[G, M]``), ``prob_at``: ``gemm``, ``bias``, ``pre_activation`` or ``post_activation``
     - ``activation``: see :class:`Activation`; ``activation_params`` ``[G, 3]``: alpha, beta, limit of each group
+    - ``gradient_of``, ``z``: the product is dy, and ``out`` the gradient of ``prob`` times this activation with respect to
+      ``z`` ``[.., N]`` (``[.., 2N]`` for pairs), the pre-activation that a product of the forward pass has stored; of the shape
+      and the gate layout of ``z``. ``prob_gradient``: True or a destination ``[R]`` (``[G, M]``) for the gradient of ``prob``
     - ``outer_gate``: the gate layout of ``addend`` and ``preact`` where it is not that of ``activation``; kernels for sm_100a
       alone have it
     - ``epilogue``: with ``activation="custom"`` the body of a region in MLIR, whose arguments (``^bb0(%z: f32, ...)``)
@@ -466,9 +496,8 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
       ``device``: as for :func:`compile`
 
     Returns the array or ScaledTensor ``out``, or a :class:`MatmulResult` with ``preact`` or ``amax``, or with ``copies`` a
-    :class:`MatmulCopies`; arrays are tensors of torch
-    where ``lhs`` is one. Compiled once for
-    each combination of options and types; sizes and offsets are data. Raises ArgumentError for what is no tensor of the
+    :class:`MatmulCopies`, or with ``prob_gradient`` a :class:`MatmulGradient`; arrays are tensors of torch where ``lhs`` is
+    one. Compiled once for each combination of options and types; sizes and offsets are data. Raises ArgumentError for what is no tensor of the
     right kind, CompileError for options that do not go together, DataError for offsets out of range, and TypeError for
     options that there are not.
     """
@@ -479,6 +508,9 @@ def grouped_matmul(lhs: Lhs, rhs: ScaledTensor | Sequence[ScaledTensor], groupin
     result = repeat("grouped_matmul", ("lhs", "rhs", "grouping", *options), (lhs, rhs, grouping, *options.values()), state)
     if isinstance(result, (ScaledTensor, np.ndarray)) and isinstance(lhs, (ScaledTensor, np.ndarray)):
         return result
+    if isinstance(result, MatmulGradient):
+        arrays = [each if isinstance(each, ScaledTensor) or each is None else _dlpack.like(each, lhs) for each in result[:2]]
+        return MatmulGradient(*arrays, result.copies)
     if isinstance(result, MatmulCopies):
         arrays = [each if isinstance(each, ScaledTensor) or each is None else _dlpack.like(each, lhs) for each in result[:3]]
         return MatmulCopies(*arrays, result.copies)
