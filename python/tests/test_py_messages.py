@@ -92,10 +92,11 @@ def matmul_with(wrong):
 
     call.write("grouped_scaled_gemm.matmul <ragged_rows, ends>" + clause("groups", "groups") + pair("lhs", "lhs")
                + pair("rhs", "rhs") + "".join(clause(name, name) for name in ("alpha", "row_scale", "beta", "addend", "bias"))
-               + clause("prob", "prob") + " at gemm" + "".join(clause(n, n) for n in ("activation_params", "row", "column",
-                                                                                         "group"))
+               + clause("prob", "prob") + " at gemm" + "".join(clause(n, n) for n in ("activation_params",))
+               + " gradient_of = <relu>" + clause("preact", "z") + "".join(clause(n, n) for n in ("row", "column", "group"))
                + " quantizer = <trtllm>" + clause("global_scale", "global_scale") + clause("seed", "seed")
                + clause("preact_outs", "preact") + pair("outs", "out") + clause("amax_outs", "amax")
+               + clause("prob_outs", "prob_gradient")
                + " copies(<te, rounding = stochastic>" + clause("global_scale", "copies.global_scale")
                + clause("seed", "copies.seed") + pair("outs", "copies") + ")")
     return call
