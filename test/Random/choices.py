@@ -84,6 +84,10 @@ MATMUL = {
     "copy_layout": ["linear", "blocked", "blocked_8x4"],
     "copy_starts": ["whole", "compact", "upper_bound"],
     "copy_global": ["none", "scalar", "group"],
+    # The product is the gradient of an activation's result.
+    "gradient": ["none", "identity", "relu", "relu2", "reglu", "swiglu"],
+    "z": ["f32", "bf16", "f16"],
+    "prob_out": ["no", "yes"],
     "row_scale": ["none", "row"],
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import chain
 from choices import STRATEGIES
-from nvfp4_cases import batched, poison
+from nvfp4_cases import OUT, batched, poison
 from nvfp4_formats import FORMATS, ceil_div
 from places import Places, destination
 from program import PARAMETERS, REGION, Builder, Program, powers, quarters
@@ -61,18 +61,36 @@ class Function(Builder):
             text += f" prob({self.row_operand('prob')}) at {c['prob']}"
         return text
 
-    def row_operand(self, name):
-        """One number a row; of rows of no group NaN."""
+    def rows(self):
+        """The extents of rows, as text and as numbers."""
         dims, shape = [self.dim(self.m, "m")], (self.m,)
-        if self.stacked:
-            dims, shape = [self.g()] + dims, (len(self.groups),) + shape
-        array = self.fact(name, powers(self.rng, *shape, low=-2, high=2))
+        return ([self.g()] + dims, (len(self.groups),) + shape) if self.stacked else (dims, shape)
+
+    def clear_outside(self, array):
+        """NaN in rows of no group."""
         if self.groups.kind in ("ragged_rows", "masked"):
-            inside = np.zeros(shape, bool)
+            inside = np.zeros(array.shape, bool)
             for index in self.indices():
                 inside[index] = True
             array[~inside] = np.nan
+
+    def row_operand(self, name):
+        """One number a row; of rows of no group NaN."""
+        dims, shape = self.rows()
+        array = self.fact(name, powers(self.rng, *shape, low=-2, high=2))
+        self.clear_outside(array)
         return self.writer.tensor(name, dims, "f32", array)
+
+    def gradient(self):
+        c, kind = self.c, self.c["gradient"]
+        if kind == "none":
+            return ""
+        words = [kind] + ([f"gate = <{c['gate']}>"] if c["gate"] != "none" else [])
+        words += ["round_bf16"] if c["round"] == "bf16" else []
+        array = self.fact("z", (self.rng.integers(-16, 17, self.out_shape(self.columns)) / 4).astype(OUT[c["z"]]))
+        self.clear_outside(array)
+        operand = self.writer.tensor("z", self.out_dims(self.columns), c["z"], array)
+        return f" gradient_of = <{', '.join(words)}> preact({operand})"
 
     def activation(self):
         c, text = self.c, ""
@@ -87,6 +105,7 @@ class Function(Builder):
             choices = np.array([[1, 0, 100], [1, 1, 1], [1.702, 1, 7], [0.5, -1, 2]], np.float32)
             array = self.fact("params", choices[np.arange(count) % 4].reshape(count, 3))
             text += f" activation_params({self.writer.tensor('params', [self.g(), 3], 'f32', array)})"
+        text += self.gradient()
         if kind == "custom":
             column = self.fact("column", quarters(self.rng, (self.columns,)))
             group = self.fact("group", quarters(self.rng, (len(self.groups),)))
@@ -152,6 +171,11 @@ class Function(Builder):
             operand = w.tensor("amax", [self.g()], "f32", self.fact("amax", poison((len(self.groups),), "f32")))
             text += f" amax_outs({operand})"
             outs.append(("amax", [w.shaped([self.g()], "f32")], None))
+        if c["gradient"] != "none" and c["prob_out"] == "yes":
+            dims, shape = self.rows()
+            operand = w.tensor("prob_out", dims, "f32", self.fact("prob_out", poison(shape, "f32")))
+            text += f" prob_outs({operand})"
+            outs.append(("prob_out", [w.shaped(dims, "f32")], None))
         return text + self.copy(outs), outs
 
     def copy(self, outs):

@@ -24,8 +24,10 @@ def active_axes(c):
         out -= {"out_axis", "out_layout", "out_starts", "out_mode", "global"}
     if c["copy"] == "none":
         out -= {"copy_form", "copy_mode", "copy_layout", "copy_starts", "copy_global"}
-    if c["activation"] == "none":
-        out -= {"gate", "round"}
+    if c["gradient"] == "none":
+        out -= {"z", "prob_out"}
+        if c["activation"] == "none":
+            out -= {"gate", "round"}
     if c["form"] in ("dense", "k_ends", "k_starts"):
         out -= {"weights"}
     if c["form"] in ("dense", "batched"):
@@ -38,7 +40,7 @@ def active_axes(c):
 
 
 #: Axes that say which others matter.
-GOVERNING = ("op", "form", "out", "activation", "lhs", "copy")
+GOVERNING = ("op", "form", "out", "activation", "lhs", "copy", "gradient")
 KINDS = ("refused", "inapplicable", "unreachable")
 
 

@@ -8,8 +8,8 @@ says, results must be equal; after transcendental functions and inexact sums the
 
 import numpy as np
 
-from approximate import (Approximate, compare, geglu_tanh, gelu_tanh, maximum, product as multiply, reglu, silu, square,
-                         swiglu)
+from approximate import (TINY, ULP, Approximate, compare, geglu_tanh, gelu_tanh, maximum, product as multiply, reglu, silu,
+                         square, swiglu)
 from clauses import COPY_SEED, SEED
 from nvfp4_cases import assert_equal, assert_within, gate_rows, round_to
 from nvfp4_formats import FORMATS, ceil_div, round_up, unpack
@@ -107,12 +107,50 @@ class Oracle:
             y = z
         return y.times(self.row("prob", index)) if c["prob"] == "post_activation" else y
 
+    def differentiate(self, dy, g, index):
+        """The gradient of the activation with respect to z, and that of the factors of rows."""
+        c, kind = self.c, self.c["gradient"]
+        stored = self.facts["z"][index].astype(np.float64)
+        z = Approximate(stored, np.zeros_like(stored))
+        z = z.bfloat16() if c["round"] == "bf16" else z
+        t = dy.times(self.row("prob", index)) if c["prob"] == "post_activation" else dy
+
+        def where(condition, x):
+            return Approximate(np.where(condition, x.value, 0.0), np.where(condition, x.error, 0.0))
+        if kind not in PAIRED:
+            gradient, y = {"identity": lambda: (t, z), "relu": lambda: (where(z.value > 0, t), maximum(z, 0.0)),
+                           "relu2": lambda: (where(z.value > 0, t.times(2 * z.value)), square(maximum(z, 0.0)))}[kind]()
+        else:
+            places = self.gate(stored.shape[-1] // 2)
+            gate, up = (z.columns(place) for place in places)
+            if kind == "reglu":
+                halves = where(gate.value > 0, t.times(up.value)), t.times(maximum(gate, 0.0).value)
+                y = reglu(gate, up)
+            else:
+                sigmoid = 1 / (1 + np.exp(-gate.value))
+                factors = up.value * sigmoid * (1 + gate.value * (1 - sigmoid)), gate.value * sigmoid
+                halves = [Approximate(t.value * f, t.error * np.abs(f) + 8 * ULP * np.abs(t.value * f) + TINY)
+                          for f in factors]
+                y = swiglu(gate, up, fast=False)
+            gradient = Approximate(np.empty_like(stored), np.empty_like(stored))
+            for place, half in zip(places, halves):
+                gradient.value[..., place], gradient.error[..., place] = half.value, half.error
+        terms = dy.value * y.value
+        bound = dy.error * np.abs(y.value) + (np.abs(dy.value) + dy.error) * y.error
+        error = np.where(np.any(bound > 0, axis=-1), np.sum(bound + np.abs(terms) * 2.0**-40, axis=-1), 0.0)
+        return gradient, Approximate(np.sum(terms, axis=-1), error).rounded()
+
     def check(self, results):
         """Raises AssertionError where results, by name, are not what they must be."""
         written, chained = [], self.c["after"] != "none"
         for g, (index, a, b) in enumerate(self.facts["product"].problems()):
             z = self.pre_activation(g, index, a.values(), b.values())
-            y = self.activate(z, g, index)
+            if "z" in self.facts:
+                y, of_prob = self.differentiate(z, g, index)
+                if "prob_out" in results:
+                    compare(results["prob_out"][index], of_prob, "f32", f"gradient of the factors of group {g}")
+            else:
+                y = self.activate(z, g, index)
             written.append(index)
             if "copy" in results:
                 self.has_uncertain_codes |= not y.is_exact
@@ -130,7 +168,7 @@ class Oracle:
                 self.compare_quantized(results, g, index, y)
             else:
                 compare(results["out"][index], y, self.c["out"], f"group {g}")
-        for name in ("preact", "out"):
+        for name in ("preact", "out", "prob_out"):
             if name in results and not (chained and name == "out"):
                 self.check_outside(name, results[name], written)
 

@@ -87,6 +87,8 @@ class Builder:
         self.facts = {"groups": self.groups}
         self.is_paired = c["activation"] in PAIRED or (c["activation"] == "custom" and c["gate"] != "none")
         self.columns = self.n // 2 if self.is_paired else self.n
+        if c["gradient"] in PAIRED:
+            self.columns = 2 * self.n
 
     # --- Extents in text ---
 

@@ -24,7 +24,7 @@ def test_fixed_programs(target):
     random_programs.run_suite(target)
 
 
-@pytest.mark.skipif(not random_programs.FULL, reason="1122 programs, minutes; NVFP4_FULL_TESTS=1")
+@pytest.mark.skipif(not random_programs.FULL, reason="1182 programs, minutes; NVFP4_FULL_TESTS=1")
 def test_every_legal_pair():
     random_programs.run_suite("cpu", "pairs.txt")
 
