@@ -6,17 +6,20 @@ f16 and with scales must get the same one; where they do not, the line says so.
 
 usage: hopper-tiles.py NVFP4-OPT"""
 
+import pathlib
 import re
 import subprocess
 import sys
 
-TOKENS = (1, 16, 64, 256, 1024, 4096, 16384, None)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "benchmarks" / "h200"))
+sys.dont_write_bytecode = True
+import shapes  # noqa: E402
+
 # Groups, choices of a token, N, K and numbers of tokens, None for no hint.
-LAYERS = {"gm1": (8, 1, 4096, 7168, (1024, None)), "gm2": (8, 1, 7168, 2048, (1024, None)),
-          "gm3": (2, 1, 3072, 4096, (512, None)), "gm4": (2, 1, 4096, 1536, (512, None)),
-          "gptoss_gate_up": (128, 4, 5760, 2880, TOKENS), "gptoss_down": (128, 4, 2880, 2880, TOKENS),
-          "qwen3_gate_up": (128, 8, 3072, 4096, TOKENS), "qwen3_down": (128, 8, 4096, 1536, TOKENS),
-          "dsv3_gate_up": (256, 8, 4096, 7168, TOKENS), "dsv3_down": (256, 8, 7168, 2048, TOKENS)}
+LAYERS = {name: (len(rows), 1, n, k, (sum(rows), None)) for name, (rows, n, k) in shapes.LISTS.items()}
+for model, (experts, slots, products) in shapes.MODELS.items():
+    for product, (columns, depth) in products.items():
+        LAYERS[f"{model}_{product}"] = experts, slots, columns, depth, (*shapes.TOKENS, None)
 WEIGHTS = ("nvfp4", "mxfp4", "mxfp8_e4m3")
 TEXT = """func.func @f{number}(%x: {x}, %w: {w}, %ends: tensor<{groups}xi32>, %o: tensor<?x{n}xbf16>) -> tensor<?x{n}xbf16> {{
   %r = grouped_scaled_gemm.matmul <ragged_rows> groups(%ends : tensor<{groups}xi32>)
