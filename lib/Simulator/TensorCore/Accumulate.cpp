@@ -22,7 +22,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 namespace nvfp4::sim {
@@ -184,65 +183,6 @@ TileProduct::TileProduct(const MmaTile &tile, Accumulation mode, bool f16Result,
 TileProduct::~TileProduct() = default;
 
 void TileProduct::addRow(unsigned i, float *d) const { impl->addRow(i, d); }
-
-VectorLevel bestVectorLevel() {
-#if defined(__x86_64__)
-  static const VectorLevel level = [] {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512vnni") &&
-        __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw"))
-      return VectorLevel::Avx512;
-    return __builtin_cpu_supports("avx2") ? VectorLevel::Avx2
-                                          : VectorLevel::Portable;
-  }();
-  return level;
-#else
-  return VectorLevel::Portable;
-#endif
-}
-
-uint32_t MmaMatrix::code(size_t i) const {
-  switch (codeBytes(format)) {
-  case 1:
-    return codes[i];
-  case 2: {
-    uint16_t code;
-    std::memcpy(&code, &codes[2 * i], 2);
-    return code;
-  }
-  default: {
-    uint32_t code;
-    std::memcpy(&code, &codes[4 * i], 4);
-    return code;
-  }
-  }
-}
-
-void MmaMatrix::setCode(size_t i, uint32_t code) {
-  // Little-endian, as all of the simulator.
-  unsigned bytes = codeBytes(format);
-  std::memcpy(&codes[bytes * i], &code, bytes);
-}
-
-BlockScale decodeScaleUE4M3(uint8_t code) {
-  BlockScale s;
-  code &= 0x7f;
-  s.nan = code == 0x7f;
-  int exponent = code >> 3;
-  s.significand = static_cast<int8_t>(exponent ? 8 + (code & 7) : code & 7);
-  s.exponent = static_cast<int16_t>((exponent ? exponent : 1) - 7);
-  return s;
-}
-
-BlockScale decodeScaleUE8M0(uint8_t code) {
-  BlockScale s;
-  s.nan = code == 0xff;
-  s.significand = 8;
-  s.exponent = static_cast<int16_t>(code - 127);
-  return s;
-}
 
 void accumulate(const MmaTile &tile, Accumulation mode, bool f16Result,
                 std::vector<float> &d) {

@@ -15,7 +15,7 @@
 #ifndef NVFP4_LIB_SIMULATOR_TENSORCORE_ALIGNED_H
 #define NVFP4_LIB_SIMULATOR_TENSORCORE_ALIGNED_H
 
-#include "nvfp4/Simulator/TensorCore/Accumulate.h"
+#include "nvfp4/Simulator/TensorCore/MmaTile.h"
 
 #include <cstddef>
 
