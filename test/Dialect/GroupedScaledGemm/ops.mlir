@@ -268,3 +268,11 @@ func.func @relayout_weights_on_memrefs(%w: memref<1x2x2304xi8>, %f: memref<1xf32
       outs(%v scaled_by %s : memref<64x32xi8>, memref<64x4xf8E4M3FN> as !l)
   return
 }
+// On memory of a device a number is a memref without dimensions.
+// CHECK-LABEL: func.func @amax_on_device
+func.func @amax_on_device(%x: memref<64x32xf32, #gpu.address_space<global>>, %y: memref<f32, #gpu.address_space<global>>) {
+  // CHECK: amax(%{{[a-z0-9]*}} : memref<64x32xf32, #gpu.address_space<global>>) outs(%{{[a-z0-9]*}} : memref<f32, #gpu.address_space<global>>)
+  grouped_scaled_gemm.amax(%x : memref<64x32xf32, #gpu.address_space<global>>)
+      outs(%y : memref<f32, #gpu.address_space<global>>)
+  return
+}

@@ -63,15 +63,15 @@ LogicalResult nvfp4::gsg::verifyShape(Operation *op, const Twine &name,
                                       bool orScalar) {
   if (!type)
     return success();
+  bool isShaped = isa<ShapedType, ScaledType>(type);
   // Where a scalar lies in memory of the device, it is a memref of rank 0.
   auto memref = dyn_cast<MemRefType>(type);
-  bool isScalar = !isa<ShapedType, ScaledType>(type) ||
-                  (memref && memref.getRank() == 0 && isDeviceMemory(memref));
-  if (isScalar && orScalar)
+  if (orScalar && (!isShaped ||
+                   (memref && memref.getRank() == 0 && isDeviceMemory(memref))))
     return success();
   ArrayRef<int64_t> got = getShapeOf(type);
   for (const NamedShape &shape : shapes)
-    if (!isScalar && ::areCompatible(got, shape.extents))
+    if (isShaped && ::areCompatible(got, shape.extents))
       return success();
   InFlightDiagnostic diag = op->emitOpError("expected ") << name;
   diag << (orScalar ? " to be a scalar or of shape " : " of shape ");
