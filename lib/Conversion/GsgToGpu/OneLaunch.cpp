@@ -342,6 +342,8 @@ static void lower(IRRewriter &rewriter, OneLaunchOp op, bool checksData) {
   rewriter.setInsertionPoint(op);
   auto route = op.find<RouteOp>();
   auto permute = op.find<PermuteOp>();
+  if (!route && !permute)
+    return loops::lowerBothDirections(rewriter, op, checksData);
   if (!route) {
     Value rows = permute.getOut();
     loops::lowerPermuteAndQuantize(rewriter, op, checksData);

@@ -179,9 +179,6 @@ struct LineLoop {
     });
   }
 
-private:
-  bool isBatched() const { return lines.type.getRank() > 2; }
-
   /// Blocks of a line; each group that cuts lines may begin one more.
   Value countBlocks() {
     int64_t size = lines.type.getBlockSize();
@@ -190,15 +187,6 @@ private:
     if (std::optional<int64_t> known = getConstantIntValue(length))
       blocks = mb.i64Constant(llvm::divideCeil(*known, size));
     return table && lines.cutsLines() ? mb.add(blocks, table->count) : blocks;
-  }
-
-  void runUnitOfAll(Value number, Value block) {
-    Value batch = mb.i64Constant(0), first = number;
-    if (isBatched()) {
-      batch = mb.div(number, units);
-      first = mb.rem(number, units);
-    }
-    runUnit(batch, first, block);
   }
 
   void runUnit(Value batch, Value number, Value block) {
@@ -210,6 +198,33 @@ private:
     Value first = mb.mul(number, unit);
     Value end = mb.minS(mb.add(first, unit), lines.extents.lines);
     mb.forLoop(first, end, 1, runLine);
+  }
+
+private:
+  bool isBatched() const { return lines.type.getRank() > 2; }
+
+  void runUnitOfAll(Value number, Value block) {
+    Value batch = mb.i64Constant(0), first = number;
+    if (isBatched()) {
+      batch = mb.div(number, units);
+      first = mb.rem(number, units);
+    }
+    runUnit(batch, first, block);
+  }
+};
+
+/// The table of the groups of lines, if they have offsets.
+struct LineTable {
+  std::optional<GroupTable> table;
+
+  LineTable(LoopBuilder &mb, const GroupedLines &lines) {
+    if (lines.grouping && getForm(lines.grouping).hasOffsets())
+      table.emplace(mb, lines);
+  }
+  GroupTable *get() { return table ? &*table : nullptr; }
+  void free() {
+    if (table)
+      table->free();
   }
 };
 } // namespace
@@ -226,16 +241,37 @@ void loops::checkGlobalScale(LoopBuilder &mb, const GroupedLines &lines,
 
 void loops::forEachPart(LoopBuilder &mb, const GroupedLines &lines,
                         function_ref<void(const LinePart &)> body) {
-  std::optional<GroupTable> table;
-  if (lines.grouping && getForm(lines.grouping).hasOffsets())
-    table.emplace(mb, lines);
+  LineTable table(mb, lines);
   int64_t unit = lines.type.isKMajor() ? 1 : 2;
   Value units = mb.div(mb.add(lines.extents.lines, unit - 1), unit);
-  LineLoop loop{mb, lines, table ? &*table : nullptr, body, unit, units};
+  LineLoop loop{mb, lines, table.get(), body, unit, units};
   if (mb.isOnDevice())
     loop.runOnDevice();
   else
     loop.runOnHost();
-  if (table)
-    table->free();
+  table.free();
+}
+
+void loops::forEachPartOfBoth(LoopBuilder &mb, const GroupedLines &rows,
+                              function_ref<void(const LinePart &)> ofRow,
+                              const GroupedLines &columns,
+                              function_ref<void(const LinePart &)> ofColumn) {
+  LineTable rowTable(mb, rows), columnTable(mb, columns);
+  Value numRows = rows.extents.lines, numColumns = columns.extents.lines;
+  LineLoop rowLoop{mb, rows, rowTable.get(), ofRow, /*unit=*/1, numRows};
+  LineLoop columnLoop{mb,       columns,    columnTable.get(),
+                      ofColumn, /*unit=*/1, numColumns};
+  int64_t size = columns.type.getBlockSize();
+  Value total = mb.mul(columnLoop.countBlocks(), numColumns);
+  mb.parallel(mb.toIndex(total), [&](Value index) {
+    Value n = mb.toI64(index), batch = mb.i64Constant(0);
+    Value block = mb.div(n, numColumns), column = mb.rem(n, numColumns);
+    // As many blocks of rows as columns are in `size` rows.
+    Value row = mb.add(mb.mul(block, size), mb.rem(column, size));
+    mb.ifThen(mb.cmp(IntPredicate::slt, row, numRows),
+              [&] { rowLoop.runUnit(batch, row, mb.div(column, size)); });
+    columnLoop.runUnit(batch, column, block);
+  });
+  columnTable.free();
+  rowTable.free();
 }

@@ -296,9 +296,9 @@ bool beginAtEvenPlaces(GroupingAttr grouping) {
          grouping.getAlign() % 2 == 0;
 }
 
-/// The code of `op`; its rows are those of `rows`, or of tokens.
-void emitQuantize(LoopBuilder &mb, QuantizeOp op, Value rows,
-                  const TokenRows *tokens, bool checksData) {
+/// What emits the blocks of `op`; its rows are those of `rows`, or of tokens.
+QuantizeEmitter makeEmitter(LoopBuilder &mb, QuantizeOp op, Value rows,
+                            const TokenRows *tokens, bool checksData) {
   ScaledType type = op.getScaledResultType();
   RealLines input{MemRefParts::get(mb, rows),
                   type.isKMajor() == op.getTransposed()};
@@ -323,11 +323,18 @@ void emitQuantize(LoopBuilder &mb, QuantizeOp op, Value rows,
     lines.addChecks(mb, op, {"outs"},
                     op.getPerRow() ? Value() : op.getGlobalScale());
   CodeLines codes = codesOf(mb, op.getOut(), lines);
-  QuantizeEmitter emitter{
+  return {
       mb,       op,    BlockQuantizer::get(op.getQuantizer(), type.getFormat()),
       lines,    input, codes,
       hasWarps, tokens};
-  forEachPart(mb, lines, [&](const LinePart &part) { emitter.emitPart(part); });
+}
+
+/// The code of `op`; its rows are those of `rows`, or of tokens.
+void emitQuantize(LoopBuilder &mb, QuantizeOp op, Value rows,
+                  const TokenRows *tokens, bool checksData) {
+  QuantizeEmitter emitter = makeEmitter(mb, op, rows, tokens, checksData);
+  forEachPart(mb, emitter.lines,
+              [&](const LinePart &part) { emitter.emitPart(part); });
 }
 
 struct LowerQuantize : OpRewritePattern<QuantizeOp> {
@@ -421,6 +428,21 @@ void loops::lowerPermuteAndQuantize(RewriterBase &rewriter, OneLaunchOp launch,
   TokenRows tokens(mb, launch, checksData);
   emitQuantize(mb, quantize, launch.find<PermuteOp>().getInput(), &tokens,
                checksData);
+  rewriter.eraseOp(launch);
+}
+
+void loops::lowerBothDirections(RewriterBase &rewriter, OneLaunchOp launch,
+                                bool checksData) {
+  auto rows = cast<QuantizeOp>(launch.getBody()->front());
+  auto columns = cast<QuantizeOp>(launch.getBody()->back());
+  DeviceLoopBuilder mb(rewriter, rows, "quantize_both");
+  auto make = [&](QuantizeOp op) {
+    return makeEmitter(mb, op, op.getInput(), /*tokens=*/nullptr, checksData);
+  };
+  QuantizeEmitter ofRows = make(rows), ofColumns = make(columns);
+  forEachPartOfBoth(
+      mb, ofRows.lines, [&](const LinePart &part) { ofRows.emitPart(part); },
+      ofColumns.lines, [&](const LinePart &part) { ofColumns.emitPart(part); });
   rewriter.eraseOp(launch);
 }
 

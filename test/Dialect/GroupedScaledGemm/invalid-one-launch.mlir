@@ -4,7 +4,7 @@
 
 // launch_c1: operations that have a kernel together
 func.func @launch_c1(%e: memref<?x4xi32>, %n: memref<32xi32>, %t: memref<?xi32>, %r: memref<?x4xi32>) {
-  // expected-error @below {{expected route and sort_tokens; or route, sort_tokens and permute; or permute and quantize, but got sort_tokens}}
+  // expected-error @below {{expected route and sort_tokens; or route, sort_tokens and permute; or permute and quantize; or two quantize, but got sort_tokens}}
   grouped_scaled_gemm.one_launch {
     grouped_scaled_gemm.sort_tokens(%e : memref<?x4xi32>) outs(%n, %t, %r : memref<32xi32>, memref<?xi32>, memref<?x4xi32>)
   }
@@ -15,7 +15,7 @@ func.func @launch_c1(%e: memref<?x4xi32>, %n: memref<32xi32>, %t: memref<?xi32>,
 
 // launch_c1: some
 func.func @launch_c1_none() {
-  // expected-error @below {{permute and quantize, but got nothing}}
+  // expected-error @below {{or two quantize, but got nothing}}
   grouped_scaled_gemm.one_launch {
   }
   return
@@ -125,6 +125,108 @@ func.func @launch_c5_none(%l: memref<?x32xf32>, %w: memref<?x4xf32>, %e: memref<
       attributes {most_tokens = 8 : i64} {
     grouped_scaled_gemm.route topk_softmax (%l : memref<?x32xf32>) outs(%w, %e : memref<?x4xf32>, memref<?x4xi32>)
     grouped_scaled_gemm.sort_tokens(%e : memref<?x4xi32>) outs(%n, %t, %r : memref<32xi32>, memref<?xi32>, memref<?x4xi32>)
+  }
+  return
+}
+
+// -----
+
+!x = memref<64x32xbf16>
+!a = !grouped_scaled_gemm.scaled<64x32, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+
+// launch_c6: the rows, and then the transposed matrix
+func.func @launch_c6(%x: !x, %q: memref<64x16xi8>, %s: memref<64x2xf8E4M3FN>) {
+  // expected-error @below {{expected rows, and then the transposed matrix}}
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.quantize <te>(%x : !x) outs(%q scaled_by %s : memref<64x16xi8>, memref<64x2xf8E4M3FN> as !a)
+    grouped_scaled_gemm.quantize <te>(%x : !x) outs(%q scaled_by %s : memref<64x16xi8>, memref<64x2xf8E4M3FN> as !a)
+  }
+  return
+}
+
+// -----
+
+!x = memref<64x32xbf16>
+!a = !grouped_scaled_gemm.scaled<64x32, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+
+// launch_c6: one matrix
+func.func @launch_c6_matrix(%x: !x, %y: !x, %q: memref<64x16xi8>, %s: memref<64x2xf8E4M3FN>, %r: memref<32x32xi8>,
+                            %t: memref<32x4xf8E4M3FN>) {
+  // expected-error @below {{expected both quantize to read one matrix}}
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.quantize <te>(%x : !x) outs(%q scaled_by %s : memref<64x16xi8>, memref<64x2xf8E4M3FN> as !a)
+    grouped_scaled_gemm.quantize <te>(%y : !x) outs(%r scaled_by %t : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b) {transposed}
+  }
+  return
+}
+
+// -----
+
+!x = memref<64x40xbf16>
+!a = !grouped_scaled_gemm.scaled<64x40, nvfp4>
+!b = !grouped_scaled_gemm.scaled<40x64, nvfp4>
+
+// launch_c6: whole blocks of a row
+func.func @launch_c6_columns(%x: !x, %q: memref<64x20xi8>, %s: memref<64x3xf8E4M3FN>, %r: memref<40x32xi8>,
+                             %t: memref<40x4xf8E4M3FN>) {
+  // expected-error @below {{expected rows of a known multiple of 16 columns, but got 40}}
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.quantize <te>(%x : !x) outs(%q scaled_by %s : memref<64x20xi8>, memref<64x3xf8E4M3FN> as !a)
+    grouped_scaled_gemm.quantize <te>(%x : !x) outs(%r scaled_by %t : memref<40x32xi8>, memref<40x4xf8E4M3FN> as !b) {transposed}
+  }
+  return
+}
+
+// -----
+
+!x = memref<64x32xbf16>
+!a = !grouped_scaled_gemm.scaled<64x32, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, mxfp4>
+
+// launch_c6: blocks of one size
+func.func @launch_c6_blocks(%x: !x, %q: memref<64x16xi8>, %s: memref<64x2xf8E4M3FN>, %r: memref<32x32xi8>,
+                            %t: memref<32x2xf8E8M0FNU>) {
+  // expected-error @below {{expected blocks of one size, but got 16 and 32}}
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.quantize <te>(%x : !x) outs(%q scaled_by %s : memref<64x16xi8>, memref<64x2xf8E4M3FN> as !a)
+    grouped_scaled_gemm.quantize <ocp>(%x : !x) outs(%r scaled_by %t : memref<32x32xi8>, memref<32x2xf8E8M0FNU> as !b) {transposed}
+  }
+  return
+}
+
+// -----
+
+!x = memref<64x32xbf16>
+!a = !grouped_scaled_gemm.scaled<64x32, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4>
+
+// launch_c6: no squares
+func.func @launch_c6_squares(%x: !x, %q: memref<64x16xi8>, %s: memref<64x2xf8E4M3FN>, %r: memref<32x32xi8>,
+                             %t: memref<32x4xf8E4M3FN>) {
+  // expected-error @below {{expected blocks of one line, but got squares (two_d)}}
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.quantize <te, two_d>(%x : !x) outs(%q scaled_by %s : memref<64x16xi8>, memref<64x2xf8E4M3FN> as !a)
+    grouped_scaled_gemm.quantize <te>(%x : !x) outs(%r scaled_by %t : memref<32x32xi8>, memref<32x4xf8E4M3FN> as !b) {transposed}
+  }
+  return
+}
+
+// -----
+
+!x = memref<64x32xbf16>
+!a = !grouped_scaled_gemm.scaled<64x32, nvfp4>
+!b = !grouped_scaled_gemm.scaled<32x64, nvfp4, starts = compact>
+
+// launch_c6: no byte of two groups
+func.func @launch_c6_bytes(%x: !x, %n: memref<2xi32>, %q: memref<64x16xi8>, %s: memref<64x2xf8E4M3FN>, %r: memref<32x32xi8>,
+                           %t: memref<32x6xf8E4M3FN>) {
+  // expected-error @below {{expected groups that begin at even rows, since a byte has two values}}
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.quantize <te>(%x : !x) outs(%q scaled_by %s : memref<64x16xi8>, memref<64x2xf8E4M3FN> as !a)
+    grouped_scaled_gemm.quantize <te>(%x : !x) groups(%n : memref<2xi32>) as <ragged_k, ends>
+        outs(%r scaled_by %t : memref<32x32xi8>, memref<32x6xf8E4M3FN> as !b) {transposed}
   }
   return
 }

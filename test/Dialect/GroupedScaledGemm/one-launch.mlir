@@ -31,3 +31,18 @@ func.func @permute_quantize(%x: memref<?x64xbf16>, %t: memref<?xi32>, %p: memref
   }
   return
 }
+
+// CHECK-LABEL: func.func @both_directions
+// CHECK: grouped_scaled_gemm.one_launch {
+// CHECK-NEXT: grouped_scaled_gemm.quantize
+// CHECK-NEXT: grouped_scaled_gemm.quantize {{.*}} {transposed}
+func.func @both_directions(%x: memref<?x64xbf16>, %q: memref<?x32xi8>, %s: memref<?x4xf8E4M3FN>, %r: memref<64x?xi8>,
+                           %t: memref<64x?xf8E4M3FN>) {
+  grouped_scaled_gemm.one_launch {
+    grouped_scaled_gemm.quantize <te>(%x : memref<?x64xbf16>)
+        outs(%q scaled_by %s : memref<?x32xi8>, memref<?x4xf8E4M3FN> as !grouped_scaled_gemm.scaled<?x64, nvfp4>)
+    grouped_scaled_gemm.quantize <te>(%x : memref<?x64xbf16>)
+        outs(%r scaled_by %t : memref<64x?xi8>, memref<64x?xf8E4M3FN> as !grouped_scaled_gemm.scaled<64x?, nvfp4>) {transposed}
+  }
+  return
+}

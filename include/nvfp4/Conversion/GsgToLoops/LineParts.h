@@ -47,6 +47,15 @@ struct LinePart {
 void forEachPart(LoopBuilder &mb, const GroupedLines &lines,
                  llvm::function_ref<void(const LinePart &)> body);
 
+/// In the launch of one kernel: the parts of `rows` and of `columns`, the lines
+/// of one matrix and of its transposed one, each as forEachPart has them. The
+/// threads of a warp have blocks of both in one tile of the matrix. Both have
+/// blocks of one size, of which a row has a whole number, and no batches.
+void forEachPartOfBoth(LoopBuilder &mb, const GroupedLines &rows,
+                       llvm::function_ref<void(const LinePart &)> ofRow,
+                       const GroupedLines &columns,
+                       llvm::function_ref<void(const LinePart &)> ofColumn);
+
 /// In a kernel: checks the global scale of a group, if `lines.checks` has it,
 /// in one thread of the group.
 void checkGlobalScale(LoopBuilder &mb, const GroupedLines &lines,

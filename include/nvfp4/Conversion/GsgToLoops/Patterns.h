@@ -33,6 +33,11 @@ void populateQuantizationPatterns(mlir::RewritePatternSet &patterns,
 void lowerPermuteAndQuantize(mlir::RewriterBase &rewriter, OneLaunchOp launch,
                              bool checksData);
 
+/// Replaces a `one_launch` of two `quantize`, of the rows and the columns of a
+/// matrix on a device.
+void lowerBothDirections(mlir::RewriterBase &rewriter, OneLaunchOp launch,
+                         bool checksData);
+
 /// `relayout_scales`, `relayout_gate`: those on memory of a device, or of the
 /// host.
 void populateRelayoutPatterns(mlir::RewritePatternSet &patterns, bool onDevice,

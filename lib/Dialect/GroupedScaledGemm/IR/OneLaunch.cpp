@@ -11,6 +11,8 @@
 
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/OneLaunch.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace nvfp4;
 using namespace nvfp4::gsg;
@@ -54,6 +56,36 @@ static LogicalResult verifyTokens(OneLaunchOp op) {
          << result << " with linear scales, but got " << op.getTokenTypeAttr();
 }
 
+std::string nvfp4::gsg::explainNoPair(QuantizeOp rows, QuantizeOp columns) {
+  if (rows.getInput() != columns.getInput())
+    return "expected both quantize to read one matrix";
+  ScaledType ofRows = rows.getScaledResultType();
+  ScaledType ofColumns = columns.getScaledResultType();
+  if (!ofRows || !ofColumns || ofRows.getRank() != 2 ||
+      ofColumns.getRank() != 2 || !ofRows.isKMajor() || !ofColumns.isKMajor())
+    return "expected matrices with blocks along their last dimension";
+  if (rows.getTransposed() || !columns.getTransposed())
+    return "expected rows, and then the transposed matrix";
+  if (rows.getQuantizer().getTwoD() || columns.getQuantizer().getTwoD())
+    return "expected blocks of one line, but got squares (two_d)";
+  int64_t block = ofRows.getBlockSize(), length = ofRows.getDimSize(1);
+  if (ofColumns.getBlockSize() != block)
+    return llvm::formatv("expected blocks of one size, but got {0} and {1}",
+                         block, ofColumns.getBlockSize());
+  if (ShapedType::isDynamic(length) || length % block != 0)
+    return llvm::formatv(
+        "expected rows of a known multiple of {0} columns, "
+        "but got {1}",
+        block, ShapedType::isDynamic(length) ? "?" : std::to_string(length));
+  auto grouping = columns.getGrouping();
+  if (ofColumns.isFP4() && grouping &&
+      (grouping->getOffsets() != OffsetsKind::Ends ||
+       grouping->getAlign() % 2 != 0))
+    return "expected groups that begin at even rows, since a byte has two "
+           "values";
+  return "";
+}
+
 LogicalResult OneLaunchOp::verifyRegions() {
   SmallVector<Operation *> ops;
   std::string names;
@@ -70,10 +102,12 @@ LogicalResult OneLaunchOp::verifyRegions() {
   };
   bool isRouted = is(isA(RouteOp()), isA(SortTokensOp())) ||
                   is(isA(RouteOp()), isA(SortTokensOp()), isA(PermuteOp()));
+  bool isPair = is(isA(QuantizeOp()), isA(QuantizeOp()));
   // launch_c1
-  if (!isRouted && !is(isA(PermuteOp()), isA(QuantizeOp())))
+  if (!isRouted && !isPair && !is(isA(PermuteOp()), isA(QuantizeOp())))
     return emitOpError("expected route and sort_tokens; or route, sort_tokens "
-                       "and permute; or permute and quantize, but got ")
+                       "and permute; or permute and quantize; or two quantize, "
+                       "but got ")
            << (names.empty() ? "nothing" : names);
   // launch_c2
   for (Operation *op : ops)
@@ -94,6 +128,14 @@ LogicalResult OneLaunchOp::verifyRegions() {
   // launch_c5
   if (failed(verifyTokens(*this)))
     return failure();
+  // launch_c6
+  if (isPair) {
+    if (getTokens())
+      return emitOpError("expected no quantized beside two quantize");
+    std::string reason =
+        explainNoPair(cast<QuantizeOp>(ops[0]), cast<QuantizeOp>(ops[1]));
+    return reason.empty() ? success() : emitOpError(reason);
+  }
   if (!isRouted) {
     auto permute = cast<PermuteOp>(ops[0]);
     return verifyFlow(*ops[1], cast<QuantizeOp>(ops[1]).getInput(), *ops[0],

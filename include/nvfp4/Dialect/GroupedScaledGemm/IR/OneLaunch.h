@@ -19,4 +19,10 @@
 #define GET_OP_CLASSES
 #include "nvfp4/Dialect/GroupedScaledGemm/IR/LaunchOps.h.inc"
 
+namespace nvfp4::gsg {
+/// The reason why the first `quantize`, of rows, and the second one, of the
+/// transposed matrix, are no launch together (launch_c6), or an empty text.
+std::string explainNoPair(QuantizeOp rows, QuantizeOp columns);
+} // namespace nvfp4::gsg
+
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_IR_ONELAUNCH_H
