@@ -98,3 +98,7 @@ double QuantizedMoves::predictOncePerToken(int64_t tokens) const {
   auto bytes = double(tokens * (slots + 1) * quantizedBytes);
   return predictQuantize(tokens) + kLaunch + 0.2 + bytes / moved;
 }
+
+double nvfp4::strategy::predictBothDirections(int64_t rows, int64_t columns) {
+  return predictNumbers(2 * double(rows * columns));
+}

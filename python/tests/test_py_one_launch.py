@@ -216,3 +216,82 @@ def test_more_rows_than_tokens_are_reported(rng):
         arguments = [np.zeros((2, 8192), ml_dtypes.bfloat16), np.full(count, 2, np.int32), 3.0, np.zeros(3, np.int32), np.ones(3, np.float32)]
         with pytest.raises(nvfp4.DataError, match=r"token_of_row.*permute_c4"):
             program.run(*arguments)
+
+
+def make_both(quantizers, forms, columns, layouts, element, groups, hadamard, order, rows="?"):
+    """The rows of a matrix, and the transposed matrix, quantised."""
+    x = f"tensor<{rows}x{columns}x{element}>"
+    tiles = [", blocked" if layout == "blocked" else "" for layout in layouts]
+    q = [f"!grouped_scaled_gemm.scaled<{size}, {form}{tile}>" for size, form, tile in
+         zip((f"{rows}x{columns}", f"{columns}x{rows}"), forms, tiles, strict=True)]
+    kind, align, by_rows = groups
+    clauses = ["", ""]
+    if kind:
+        count = 4 if kind == "starts" else 3
+        clauses = [f"groups(%n : tensor<{count}xi32>) as <{form}, {kind}, align = {align}>" for form in ("ragged_rows", "ragged_k")]
+        clauses = [clauses[0] if by_rows else "", clauses[1]]
+    lines = []
+    for i, (quantizer, form) in enumerate(zip(quantizers, forms, strict=True)):
+        scale = f"global_scale(%s{i} : f32)" if has_global(quantizer, form) else ""
+        seed = f"seed(%seed{i})" if "stochastic" in quantizer else ""
+        turned = "hadamard = <normalized, sign_mask = 55272>" if hadamard[i] else ""
+        lines.append(f"  %q{i} = grouped_scaled_gemm.quantize <{quantizer}>(%x : {x}) {turned} {clauses[i]} {scale} {seed} "
+                     f"{'{transposed} ' if i else ''}-> {q[i]}\n")
+    body = "".join(lines if order else reversed(lines))
+    return (f"func.func @f(%x: {x}, %n: tensor<{4 if kind == 'starts' else 3}xi32>, %s0: f32, %s1: f32, %seed0: i64, %seed1: i64) -> "
+            f"({q[0]}, {q[1]}) {{\n{body}  return %q0, %q1 : {q[0]}, {q[1]}\n}}")
+
+
+def run_both_directions(text, target, arguments):
+    """The text of kernels, after the bytes of both results have been compared with the CPU's."""
+    wanted = nvfp4.compile(text, "cpu").run(*arguments)
+    program = nvfp4.compile(text, f"{target}+sim", memory="device")
+    got = program.run(*arguments)
+    for name, each, other in zip(("rows", "columns"), wanted, got, strict=True):
+        assert each.values.tobytes() == other.values.tobytes(), f"{name}: values"
+        assert each.scales.tobytes() == other.scales.tobytes(), f"{name}: scales"
+    return program.ir("gpu-kernel-outlining")
+
+
+SR = "te, rounding = stochastic"
+#: Quantisers of rows and columns with their formats, whose blocks have one size.
+PAIRS = [(("te", SR), ("nvfp4", "nvfp4")), (("ue8m0_up", "ue8m0_up"), ("mxfp8_e4m3", "mxfp8_e4m3")), (("ocp", "ocp"), ("mxfp4", "mxfp4")),
+         ((SR, "te"), ("nvfp4", "nvfp4")), (("ocp", "te"), ("mxfp8_e5m2", "mxfp4")), (("four_over_six", "modelopt"), ("nvfp4", "nvfp4")),
+         (("trtllm", "cutlass"), ("nvfp4", "nvfp4"))]
+# The kind of offsets, their alignment, and whether rows have groups as well; ends of groups in 100 rows.
+BOTH_GROUPS = [("", 1, False), ("ends", 32, False), ("ends", 32, True), ("starts", 32, False), ("ends", 64, True)]
+
+
+@pytest.mark.parametrize("target, pair, groups, columns, rows, layouts, element, hadamard, order",
+                         cross(TARGETS, PAIRS, BOTH_GROUPS, [64, 96, 32, 160], [100, 128, 97], [("linear", "linear"), ("linear", "blocked")],
+                               list(DTYPES), [(False, False), (False, True), (True, True)], [True, False], turns=3))
+def test_both_directions(rng, target, pair, groups, columns, rows, layouts, element, hadamard, order):
+    """Empty groups, groups that are no multiple of a block, rows after the last one."""
+    quantizers, forms = pair
+    ends = {"": [0, 0, 0], "ends": [33, 64, 90] if groups[1] == 32 else [64, 64, 90], "starts": [0, 64, 64, 90]}[groups[0]]
+    text = make_both(quantizers, forms, columns, layouts, element, groups, hadamard, order)
+    x = (rng.standard_normal((rows, columns)) * np.exp2(rng.integers(-9, 9, (rows, 1)))).astype(DTYPES[element])
+    arguments = [x, np.array(ends, np.int32), 3.0, 0.37, 7, -8]
+    kernels = run_both_directions(text, target, arguments)
+    # Groups may then begin in the middle of a byte, if they break their rule.
+    is_apart = groups[0] == "starts" and "mxfp8" not in forms[1]
+    assert ("nvfp4_quantize_both" in kernels) is not is_apart
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_both_directions_of_few_rows(rng, target):
+    text = make_both(("te", SR), ("nvfp4", "nvfp4"), 32, ("linear", "linear"), "bf16", ("", 1, False), (False, True), True)
+    for rows in (0, 1, 15, 16, 17):
+        x = rng.standard_normal((rows, 32)).astype(ml_dtypes.bfloat16)
+        run_both_directions(text, target, [x, np.zeros(3, np.int32), 1.0, 2.0, 3, 4])
+
+
+@pytest.mark.parametrize("columns, quantizers, forms, groups", [
+    (72, ("te", "te"), ("nvfp4", "nvfp4"), ("", 1, False)), (64, ("te, two_d", "te"), ("nvfp4", "nvfp4"), ("", 1, False)),
+    (64, ("te", "ocp"), ("nvfp4", "mxfp4"), ("", 1, False)), ("?", ("te", "te"), ("nvfp4", "nvfp4"), ("", 1, False))])
+def test_directions_apart(rng, columns, quantizers, forms, groups):
+    """Each has a launch: rows of no whole blocks, squares, blocks of two sizes, unknown columns."""
+    text = make_both(quantizers, forms, columns, ("linear", "linear"), "bf16", groups, (False, False), True)
+    x = rng.standard_normal((48, 64 if columns == "?" else columns)).astype(ml_dtypes.bfloat16)
+    kernels = run_both_directions(text, "sm_90a", [x, np.zeros(3, np.int32), 1.0, 2.0, 3, 4])
+    assert "nvfp4_quantize_both" not in kernels and "nvfp4_quantize" in kernels

@@ -75,4 +75,11 @@ TEST(LaunchCosts, TokensAreQuantisedOnceWhereTheyAreMany) {
   moves.slots = 1;
   EXPECT_LT(moves.predictOneLaunch(4096), moves.predictOncePerToken(4096));
 }
+
+TEST(LaunchCosts, BothDirectionsSaveALaunch) {
+  for (int64_t tokens : {0, 1, 4096}) {
+    double apart = 2 * QuantizedMoves{1024, 1, 0, 0}.predictQuantize(tokens);
+    EXPECT_NEAR(apart - predictBothDirections(tokens, 1024), 1.9, 0.01);
+  }
+}
 } // namespace

@@ -61,6 +61,10 @@ struct QuantizedMoves {
   double predictQuantize(int64_t tokens) const;
 };
 
+/// Microseconds of one kernel that quantises the rows and the columns of a
+/// matrix.
+double predictBothDirections(int64_t rows, int64_t columns);
+
 } // namespace nvfp4::strategy
 
 #endif // NVFP4_KERNELTARGET_LAUNCHCOSTS_H

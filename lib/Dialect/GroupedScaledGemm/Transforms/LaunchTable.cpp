@@ -32,6 +32,8 @@ public:
     function.walk([&](QuantizeOp op) {
       if (QuantizedRows rows = QuantizedRows::find(op); rows.permute)
         shared.insert(rows.permute);
+      if (BothDirections pair = BothDirections::find(op); pair.rows)
+        shared.insert(pair.rows);
     });
     function.walk([&](Operation *op) {
       if (op->getNumResults() || shared.contains(op))
@@ -56,7 +58,13 @@ public:
             getRowBytes(combine.getOut())};
         add("combine", [=](int64_t n) { return moves.predictCombine(n); });
       } else if (auto quantize = dyn_cast<QuantizeOp>(op)) {
-        addQuantize(QuantizedRows::find(quantize));
+        BothDirections pair = BothDirections::find(quantize);
+        if (pair.rows)
+          add("quantize of rows and columns", [=](int64_t n) {
+            return BothDirections(pair).predictTogether(n);
+          });
+        else
+          addQuantize(QuantizedRows::find(quantize));
       }
     });
   }

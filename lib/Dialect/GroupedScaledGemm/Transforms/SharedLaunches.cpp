@@ -326,3 +326,56 @@ void QuantizedRows::launch(OpBuilder &b, Value codes, Value scales,
   b.clone(*permute);
   b.clone(*quantize);
 }
+
+//===----------------------------------------------------------------------===//
+// BothDirections
+//===----------------------------------------------------------------------===//
+
+BothDirections BothDirections::find(QuantizeOp columns) {
+  BothDirections pair{{}, columns};
+  if (columns->getNumResults() || !columns.getTransposed())
+    return pair;
+  for (Operation *user : columns.getInput().getUsers()) {
+    auto rows = dyn_cast<QuantizeOp>(user);
+    if (!rows || rows.getTransposed() ||
+        rows->getBlock() != columns->getBlock())
+      continue;
+    pair.reason = explainNoPair(rows, columns);
+    if (pair.reason.empty()) {
+      bool isFirst = rows->isBeforeInBlock(columns);
+      pair.reason = isFirst ? findReasonApart({rows, columns})
+                            : findReasonApart({columns, rows});
+    }
+    if (pair.reason.empty()) {
+      pair.rows = rows;
+      return pair;
+    }
+  }
+  return pair;
+}
+
+Operation *BothDirections::getLast() {
+  return rows->isBeforeInBlock(columns) ? columns : rows;
+}
+
+int64_t BothDirections::getNumColumns() {
+  return rows.getScaledResultType().getDimSize(1);
+}
+
+double BothDirections::predictTogether(int64_t tokens) {
+  return strategy::predictBothDirections(tokens, getNumColumns());
+}
+
+double BothDirections::predictApart(int64_t tokens) {
+  return 2 * strategy::QuantizedMoves{getNumColumns(), 1, 0, 0}.predictQuantize(
+                 tokens);
+}
+
+void BothDirections::launch() {
+  OpBuilder b(getLast());
+  auto launch = OneLaunchOp::create(b, columns.getLoc(), IntegerAttr(), Value(),
+                                    Value(), TypeAttr());
+  Block *block = b.createBlock(&launch.getLaunched());
+  rows->moveBefore(block, block->end());
+  columns->moveBefore(block, block->end());
+}

@@ -74,6 +74,26 @@ struct QuantizedRows {
               mlir::Value scales = {}, mlir::TypeAttr type = {});
 };
 
+/// Two `quantize` of one matrix: of its rows, and of the transposed one.
+struct BothDirections {
+  QuantizeOp rows = {}, columns = {};
+  std::string reason = {};
+
+  /// The pair that `columns`, which is transposed, is in; without `rows` if it
+  /// is in none.
+  static BothDirections find(QuantizeOp columns);
+
+  mlir::Operation *getLast();
+  double predictTogether(int64_t tokens);
+  double predictApart(int64_t tokens);
+
+  /// One launch, where the last one stands.
+  void launch();
+
+private:
+  int64_t getNumColumns();
+};
+
 /// Extents of models where only the launch knows them.
 inline constexpr int64_t kGuessedColumns = 4096, kGuessedSlots = 4,
                          kGuessedExperts = 128;

@@ -27,7 +27,9 @@ def FuseLaunchesPass : Pass<"gsg-fuse-launches"> {
 
     A `permute` and the `quantize` that alone reads its rows become `one_launch` as
     well. From the number of tokens on where that is predicted to be faster, each
-    token is quantised once, and the launch moves what that made.
+    token is quantised once, and the launch moves what that made. Two `quantize` of
+    one matrix, of its rows and `transposed`, become `one_launch` where the last one
+    stands.
 
     They stay apart, or `permute` does, if what stands between them, or another of
     them, may read or write their memory. Results have the same bits. `explain`
