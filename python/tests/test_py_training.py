@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import nvfp4
-from nvfp4.training import LinearProgram, MoEProgram, MoEShape, Recipe
+from nvfp4.training import LinearProgram, MoEProgram, MoEShape, Recipe, linear_text, moe_text
+from nvfp4_module import run, tool
 
 BF16 = ml_dtypes.bfloat16
 #: Fewer cases, unless all are asked for.
@@ -236,6 +237,30 @@ def test_kernels(rng, target, recipe):
         results += [out, *(each for each in program.backward(x, saved, *weights, seed=1) if each is not None)]
     for each, other in zip(got, wanted):
         check_close(each, np.asarray(other, np.float64), 5e-3)
+
+
+def launches_of_quantizers(tmp_path, text):
+    """How many launches of a function for GPUs quantise both directions of a matrix, and how many one."""
+    source = tmp_path / "text.mlir"
+    source.write_text(text)
+    code, _, told = run(tool("nvfp4-compile"), source, "--target=sm_90a", "--memory=device", "--explain")
+    assert code == 0, told
+    lines = told[told.index("launches beside products"):].splitlines()[1:]
+    table = [line.partition(":")[0] for line in itertools.takewhile(lambda line: "remark" not in line, lines)]
+    return table.count("quantize of rows and columns"), sum(line in ("quantize", "permute and quantize") for line in table)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_gradients_are_read_once(tmp_path, recipe):
+    """Quantisers of a gradient's rows and columns share a launch, in every recipe; a gradient that Hadamard matrices need
+    padded is two matrices."""
+    moe = moe_text(MoEShape(4, 64, 32, 2, activation=nvfp4.swiglu("gpt-oss"), bias=True), recipe)
+    linear = linear_text(64, 96, recipe)
+    for text, pairs in ((moe, 2), (linear, 0 if recipe.turns else 1)):
+        backward = text[text.index("func.func @backward"):]
+        assert backward.count(".quantize ") == (8 if text is moe else 4)
+        both, single = launches_of_quantizers(tmp_path, backward)
+        assert both == pairs and 2 * both + single == backward.count(".quantize ")
 
 
 @pytest.mark.parametrize("build, message", [

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .._calls import DIALECT
@@ -63,7 +63,7 @@ class Function:
         self._name, self.recipe = name, recipe
         self._arguments = {key: Value(f"%{key}", type_) for key, type_ in arguments.items()}
         self._lines: list[str] = []
-        self._count = self._seeds = 0
+        self._count = 0
 
     def __getitem__(self, argument: str) -> Value:
         return self._arguments[argument]
@@ -139,11 +139,16 @@ class Function:
             %result = arith.select %none, {one}, %finite : f32""".format(**constants))
         return scale if places else self.one(f"tensor.extract {scale.name}[] : {scale.type}", "f32")
 
-    def quantize(self, value: Value, *, of_weights: bool = False, of_gradient: bool = False, groups: str = "",
-                 transposed: bool = False, mixed: bool = False) -> Scaled:
-        """A tensor in the format of the recipe; ``groups`` is the clause that says how groups cut the result. ``mixed`` numbers
-        are those of the Hadamard matrix of the recipe."""
-        quantizer = self.recipe.quantizer(of_weights=of_weights, of_gradient=of_gradient)
+    def quantize(self, value: Value, *, of_weights: bool = False, transposed: bool = False) -> Scaled:
+        """A tensor, other than a gradient, in the format of the recipe."""
+        return self._quantize(value, of_weights=of_weights, transposed=transposed)()
+
+    def _quantize(self, value: Value, *, of_weights: bool = False, draw: int | None = None, groups: str = "",
+                  transposed: bool = False, mixed: bool = False) -> Callable[[], Scaled]:
+        """The scale of a tensor; the function that is returned adds the quantiser. ``groups`` is the clause that says how
+        groups cut the result. A gradient has the number ``draw`` among those of the function. ``mixed`` numbers are those
+        of the Hadamard matrix of the recipe."""
+        quantizer = self.recipe.quantizer(of_weights=of_weights, of_gradient=draw is not None)
         dims = value.dims
         if transposed:
             dims[-2:] = dims[-1], dims[-2]
@@ -151,22 +156,30 @@ class Function:
         hadamard = f" hadamard = {Hadamard(sign_mask=self.recipe.sign_mask)}" if mixed else ""
         scale = self.scale_of(value, hadamard, mode if mixed else "")
         clauses = hadamard + groups + (f" global_scale({scale})" if scale else "")
-        if "stochastic" in quantizer:
-            clauses += f" seed({self._draw().name})"
+        if draw is not None and "stochastic" in quantizer:
+            clauses += f" seed({self._draw(draw).name})"
         type_ = f"!{DIALECT}.scaled<{'x'.join(dims)}, {self.recipe.format}>"
-        return Scaled(self.one(f"{DIALECT}.quantize {quantizer}({value}){clauses}{mode} -> {type_}", type_), scale, value)
+        return lambda: Scaled(self.one(f"{DIALECT}.quantize {quantizer}({value}){clauses}{mode} -> {type_}", type_), scale, value)
 
-    def _draw(self) -> Value:
-        """A seed of its own for each quantiser of the function, from the argument ``seed``, which kernels read."""
+    def _draw(self, number: int) -> Value:
+        """The seed of a quantiser of the function, from the argument ``seed``, which kernels read."""
         seed = self["seed"]
         first = self.one(f"tensor.extract {seed.name}[{self.index(0).name}] : {seed.type}", "i64")
-        offset = self.one(f"arith.constant {self._seeds} : i64", "i64")
-        self._seeds += 1
+        offset = self.one(f"arith.constant {number} : i64", "i64")
         return self.arithmetic("addi", first, offset)
 
-    def along_tokens(self, rows: Value, *, groups: str = "", of_gradient: bool = False) -> Scaled:
+    def along_tokens(self, rows: Value, *, groups: str = "") -> Scaled:
         """Rows ``[R, N]`` as ``[N, R]`` with blocks along the tokens, of each group."""
-        return self.quantize(rows, groups=groups, transposed=True, of_gradient=of_gradient, mixed=self.recipe.turns)
+        return self._along_tokens(rows, groups, None)()
+
+    def _along_tokens(self, rows: Value, groups: str, draw: int | None) -> Callable[[], Scaled]:
+        return self._quantize(rows, groups=groups, transposed=True, draw=draw, mixed=self.recipe.turns)
+
+    def of_gradient(self, rows: Value, along: Value, draws: tuple[int, int], *, groups: str = "") -> tuple[Scaled, Scaled]:
+        """A gradient by ``rows``, and ``along`` the tokens of each group. The quantisers, which have the numbers ``draws``,
+        follow one another: where both tensors are one, kernels read it once."""
+        of_rows, of_columns = self._quantize(rows, draw=draws[0]), self._along_tokens(along, groups, draws[1])
+        return of_rows(), of_columns()
 
     def alpha(self, lhs: Scaled, rhs: Scaled) -> str:
         """The clause that takes the scales of both operands out of a product, with a space before it, or nothing."""

@@ -37,10 +37,9 @@ def linear_functions(outputs: int, inputs: int, recipe: Recipe, weights: str) ->
 
     f = Function("backward", recipe, gradient=y, x=x, w=w, seed=SEED)
     out = f.empty(tensor("?", inputs), f.dim(f["gradient"], 0))
-    dx = f.product("<dense>", f.quantize(f["gradient"], of_gradient=True),
-                   f.quantize(f["w"], of_weights=True, transposed=True), out)
-    dw = f.product("<dense>", f.along_tokens(_whole_runs(f, f["gradient"]), of_gradient=True),
-                   f.along_tokens(_whole_runs(f, f["x"])), f.empty(tensor(outputs, inputs)))
+    of_rows, of_columns = f.of_gradient(f["gradient"], _whole_runs(f, f["gradient"]), (0, 1))
+    dx = f.product("<dense>", of_rows, f.quantize(f["w"], of_weights=True, transposed=True), out)
+    dw = f.product("<dense>", of_columns, f.along_tokens(_whole_runs(f, f["x"])), f.empty(tensor(outputs, inputs)))
     return forward, f.text(dx, dw)
 
 

@@ -144,15 +144,17 @@ class _Backward(_Layer):
     def text(self) -> str:
         f = Function("backward", self.recipe, gradient=self.x, x=self.x, z=self.z, factors=_FACTORS, ends=self.ends,
                      tokens=_VECTOR, places=self.slots, w13=self.w13, w2=self.w2, **self.biases, seed=SEED)
-        count = f.dim(f["z"], 0)
+        count, ends = f.dim(f["z"], 0), self.mixed_ends(f)
         rows = self.permute(f, f["gradient"], f["tokens"])
-        dy = self.of_rows(f, rows, f["w2"], self.y)
+        by_rows, by_columns = self.quantize(f, ends, rows, (0, 3))
+        dy = self.of_rows(f, by_rows, f["w2"], self.y)
         dz, of_factors = f.put(
             f"{DIALECT}.glu_backward {self.activation}({f['z']}) gradient({dy}) prob({f['factors']}) outs({f.empty(self.z, count)}) "
             f"prob_outs({f.empty(_FACTORS, count)}) -> {self.z}, {_FACTORS}", self.z, _FACTORS)
-        dx = self.combine(f, self.of_rows(f, dz, f["w13"], self.wide), f["places"])
-        dw13 = self.of_weights(f, dz, self.permute(f, f["x"], f["tokens"]), tensor(*self.shape.shape13))
-        dw2 = self.of_weights(f, rows, self.activated(f, count), tensor(*self.shape.shape2))
+        dz_by_rows, dz_by_columns = self.quantize(f, ends, dz, (1, 2))
+        dx = self.combine(f, self.of_rows(f, dz_by_rows, f["w13"], self.wide), f["places"])
+        dw13 = self.of_weights(f, ends, dz_by_columns, self.permute(f, f["x"], f["tokens"]), tensor(*self.shape.shape13))
+        dw2 = self.of_weights(f, ends, by_columns, self.activated(f, count), tensor(*self.shape.shape2))
         if not self.shape.bias:
             return f.text(dx, self.of_slots(f, of_factors), dw13, dw2)
         of_factors = self.add_bias(f, of_factors, rows)
@@ -188,17 +190,22 @@ class _Backward(_Layer):
             %product = arith.mulf %wide, %bias : f32
             %result = arith.addf %product, %out : f32""")
 
-    def of_rows(self, f: Function, gradient: Value, weights: Value, type_: str) -> Value:
-        """The gradient [R, N] times the matrix [N, K] of each group."""
-        return self.product(f, f["ends"], f.quantize(gradient, of_gradient=True),
-                            f.quantize(weights, of_weights=True, transposed=True), type_)
+    def quantize(self, f: Function, ends: Value, gradient: Value, draws: tuple[int, int]) -> tuple[Scaled, Scaled]:
+        """A gradient by rows, and along the tokens of each group."""
+        return f.of_gradient(gradient, gradient, draws, groups=self.along_groups(ends))
 
-    def of_weights(self, f: Function, gradient: Value, rows: Value, type_: str) -> Value:
-        """gradient^T rows over the tokens of each group."""
-        grouping, ends = self.grouping("ragged_k"), self.mixed_ends(f)
-        groups = f" groups({ends}) as {grouping}"
-        return f.product(f"{grouping} groups({ends})", f.along_tokens(gradient, groups=groups, of_gradient=True),
-                         f.along_tokens(rows, groups=groups), f.empty(type_))
+    def of_rows(self, f: Function, gradient: Scaled, weights: Value, type_: str) -> Value:
+        """The gradient [R, N] times the matrix [N, K] of each group."""
+        return self.product(f, f["ends"], gradient, f.quantize(weights, of_weights=True, transposed=True), type_)
+
+    def of_weights(self, f: Function, ends: Value, gradient: Scaled, rows: Value, type_: str) -> Value:
+        """gradient^T rows over the tokens of each group; the gradient is transposed already."""
+        return f.product(f"{self.grouping('ragged_k')} groups({ends})", gradient,
+                         f.along_tokens(rows, groups=self.along_groups(ends)), f.empty(type_))
+
+    def along_groups(self, ends: Value) -> str:
+        """The clause of what has blocks along the tokens of each group."""
+        return f" groups({ends}) as {self.grouping('ragged_k')}"
 
     def mixed_ends(self, f: Function) -> Value:
         """Where the groups of a gradient of weights end: Hadamard matrices spread the last tokens of a group over a whole
