@@ -41,7 +41,7 @@ def run_ranks(ranks, *arguments, seed=1):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("ranks, seed", [(ranks, seed) for ranks in (2, 3, 4) for seed in range(1, 17 if IS_FULL else 2)])
+@pytest.mark.parametrize("ranks, seed", [(ranks, seed) for ranks in (1, 2, 3, 4, 8) for seed in range(1, 17 if IS_FULL else 2)])
 def test_kernels_of_several_devices(ranks, seed):
     status, output = run_ranks(ranks, seed=seed)
     assert status == 0 and output.strip() == "equal", output
@@ -50,6 +50,21 @@ def test_kernels_of_several_devices(ranks, seed):
 def test_numbers_of_calls_pass_their_end():
     status, output = run_ranks(2, "wrap")
     assert status == 0 and output.strip() == "equal", output
+
+
+@pytest.mark.parametrize("seed", range(1, 17 if IS_FULL else 3))
+def test_waits_that_fail_at_any_time(seed):
+    """Short ones, of which some fail while others write: ranks end, and earlier rounds are right."""
+    status, output = run_ranks(3, "late", seed=seed)
+    assert status == 0 and output.strip() == "equal", output
+
+
+def test_planted_faults():
+    """Some of those that `one_sided_proof.py faults` plants; docs/Tests.md has the command for all."""
+    for arguments in (("--kernels", "order", "--part", "0/1" if IS_FULL else "3/10"), ("--kernels", "push", "--part", "8/48")):
+        done = subprocess.run([sys.executable, HERE / "one_sided_proof.py", "faults", *arguments], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}, timeout=3000)
+        assert done.returncode == 0 and re.search(r"^[1-9]\d* of [1-9]\d* faults found", done.stdout, re.MULTILINE), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("fault", list(one_sided_ranks.FAULTS) if IS_FULL else list(one_sided_ranks.FAULTS)[::4])
