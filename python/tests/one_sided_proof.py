@@ -29,7 +29,7 @@ from nvfp4 import _one_sided_text as kernels
 #: Ranks of the runs of faults.
 RANKS = 3
 #: The runs of a fault by kind and seed, until one finds it.
-RUNS = [("", 1), ("late", 2), ("dead", 1), ("", 2), ("wrap", 3), ("late", 3), ("", 4)]
+RUNS = [("", 1), ("late", 2), ("dead", 1), ("mute", 1), ("", 2), ("wrap", 3), ("late", 3), ("", 4)]
 #: A run that takes more seconds of the processor does not end; others take one or two.
 PATIENCE = 30
 

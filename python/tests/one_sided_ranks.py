@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernels of the one-sided exchange on several simulated devices at the same time, beside numpy.
 
-    NVFP4_SIM_OPTIONS="--check --devices 2 --seed 3" python one_sided_ranks.py 2 [FAULT | dead | late | wrap]
+    NVFP4_SIM_OPTIONS="--check --devices 2 --seed 3" python one_sided_ranks.py 2 [FAULT | dead | mute | late | wrap]
 
 Every device has all launches of all rounds in its stream before the host waits, so that rounds of different ranks meet. The
 experts give rows back as they come, every round has other tokens, and in the second one a rank without tokens has refused its
 arguments. A FAULT is a change of the kernels; the exit status is then 1 if it is found: by the simulator, or because results
 are others. Blocks have 64 threads, which the checker follows much faster than 256. With `dead` the last rank makes no call in the second round, and the others print what they have noted of it; with
-`late` waits are so short that some fail; with `wrap` the number of the call passes 2^32. All rows of windows are NaN before.
+`mute` it sends no results in it; with `late` waits are so short that some fail; with `wrap` the number of the call passes 2^32. All rows of windows are NaN before.
 """
 
 import ctypes
@@ -316,6 +316,24 @@ def check_dead(all_ranks, rounds, placement):
         print(each.rank, *words)
 
 
+def check_mute(all_ranks, rounds):
+    """The others have ended the second call for want of the last rank's results, and made nothing of the third."""
+    *alive, mute = all_ranks
+    ranks, layout = len(all_ranks), mute.layout
+    for each in alive:
+        words = each.state.numpy()[kernels.FAILURE:kernels.FAILURE + kernels.FAILURE_WORDS].tolist()
+        assert words[0] == 1 and words[4] == 2 and words[5] == (1 if each.rank else 0), words
+        assert each.rank or words[1:4] == [kernels.RETURN, mute.rank, 1], words
+        assert each.state.numpy()[kernels.EPOCH] == 2
+        for of_ranks in rounds[1:]:
+            assert (of_ranks[each.rank].places.numpy() == -1).all() and not of_ranks[each.rank].out.numpy().any()
+    for each in all_ranks:
+        window = each.window.numpy()
+        assert 1 <= window[:4].view(np.uint32)[0] <= len(alive)
+        assert words_of(window, layout.cells(kernels.DISPATCH), ranks) == [2] * ranks
+        assert words_of(window, layout.cells(kernels.RETURN), ranks) == [2] * len(alive) + [1]
+
+
 def check_late(all_ranks, rounds, experts):
     """Ranks have ended, those whose waits have failed have noted it, and rounds before that are right."""
     for each in all_ranks:
@@ -364,10 +382,10 @@ def main(ranks, fault=None, seed=0, change=None, rearrange=list):
     experts = len(placement.table)
     layout = make_layout(ranks)
     # Kernels of a healthy run wait for much less.
-    limit = {"dead": 200_000, "no-tokens-no-cell": 200_000, "late": 2_000}.get(fault, 10**9)
+    limit = {"dead": 200_000, "mute": 200_000, "no-tokens-no-cell": 200_000, "late": 2_000}.get(fault, 10**9)
     before = -2 if fault == "wrap" else 0
     change = fault_of(fault) if fault in FAULTS else change
-    all_ranks = [Rank(rank, layout, placement, change, limit if rank == 0 or fault != "dead" else 10**9, before) for rank in range(ranks)]
+    all_ranks = [Rank(rank, layout, placement, change, limit if rank == 0 or fault not in ("dead", "mute") else 10**9, before) for rank in range(ranks)]
     for each in all_ranks:
         each.connect([other.window for other in all_ranks])
     rng = np.random.default_rng(seed)
@@ -378,11 +396,15 @@ def main(ranks, fault=None, seed=0, change=None, rearrange=list):
     for number, of_ranks in enumerate(rounds):
         for each, of_rank in zip(all_ranks, of_ranks):
             if fault != "dead" or number == 0 or each.rank < ranks - 1:
-                for call in rearrange(of_rank.calls):
+                # A mute rank pushes, waits and fetches in its second call, and does no more.
+                is_mute = fault == "mute" and number > 0 and each.rank == ranks - 1
+                for call in rearrange(of_rank.calls)[:(5 if number == 1 else 0) if is_mute else None]:
                     call.launch()
     if fault == "dead":
         return check_dead(all_ranks, rounds, placement)
-    if fault == "late":
+    if fault == "mute":
+        check_mute(all_ranks, rounds)
+    elif fault == "late":
         check_late(all_ranks, rounds, experts)
     else:
         check(all_ranks, rounds, placement, before)

@@ -52,6 +52,13 @@ def test_numbers_of_calls_pass_their_end():
     assert status == 0 and output.strip() == "equal", output
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_rank_that_sends_no_results(ranks):
+    """The others end the call, say of whom they have no results, and write nothing after it."""
+    status, output = run_ranks(ranks, "mute")
+    assert status == 0 and output.strip() == "equal", output
+
+
 @pytest.mark.parametrize("seed", range(1, 17 if IS_FULL else 3))
 def test_waits_that_fail_at_any_time(seed):
     """Short ones, of which some fail while others write: ranks end, and earlier rounds are right."""
