@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What glu_backward and a product with gradient_of compute for a row.
+// The gradient of one row, for glu_backward and for products with gradient_of.
 //
 //===----------------------------------------------------------------------===//
 

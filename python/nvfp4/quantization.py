@@ -95,8 +95,8 @@ def quantize(x: Any, format: str = "nvfp4", *, quantizer: QuantizerLike | None =
 
     ``global_scale`` is the second-level scale in the quantiser's convention (see QUANTIZERS; :func:`encode_scale` makes
     one), a number, or one a group (without groups: one for each matrix of a stack); None is 1. ``per_row``: it is one a
-    row, ``[R]`` (``[G, R]``), as :func:`amax` with ``per_row`` gives them, and ``row_scale`` of :func:`grouped_matmul`
-    takes them back. ``axis`` -1 or -2 is that
+    row, ``[R]`` (``[G, R]``), as :func:`encode_scale` with ``per_row`` makes them; ``row_scale`` of :func:`grouped_matmul`
+    has their reciprocals. ``axis`` -1 or -2 is that
     of the blocks; ``layout`` and ``starts`` are those of the scales. With ``groups`` blocks never cross groups, and what
     lies outside every group is zero, or with ``out`` kept. ``seed`` goes with stochastic rounding. ``transposed`` quantises
     ``x`` with its last two dimensions exchanged: from activations ``[R, K]`` the operand ``[K, R]`` of a gradient of
@@ -157,6 +157,8 @@ def amax(x: Any, *, hadamard: Hadamard | None = None, transposed: bool = False, 
             raise ArgumentError("expected per_row or transposed, but got both")
         # Each row is a matrix.
         rows = _dlpack.destination(out, array.shape[:-1], np.float32)
+        if rows.shape != array.shape[:-1]:
+            raise ArgumentError(f"expected out of shape {array.shape[:-1]} with per_row, but got {rows.shape}")
         if not rows.flags.c_contiguous:
             raise ArgumentError("expected out without gaps with per_row, but got one with strides")
         amax(array.reshape(rows.size, 1, array.shape[-1]), hadamard=hadamard, out=rows.reshape(-1))

@@ -39,11 +39,13 @@ def test_row_scales_come_before_the_bias(rng, has_prob, has_bias):
         assert_equal(d[rows, :, 0], (y * (prob[rows, 0].astype(float) if has_prob else 1)).astype(np.float32))
     assert np.isnan(d[-10:]).all()
     if has_prob and has_bias:
-        with pytest.raises(ValueError, match="row_scale_tensor"):
-            padded = Case(rng, (256, 0, 256))
-            prob, scale = factors(rng, padded)
-            grouped_gemm_quant_wrapper_sm100(**padded.inputs(row_scale_tensor=scale, prob_tensor=prob, bias_tensor=bias,
-                                                             compat="cudnn"))
+        padded = Case(rng, (256, 0, 256))
+        prob, scale = factors(rng, padded)
+        found = grouped_gemm_quant_wrapper_sm100(**padded.inputs(row_scale_tensor=scale, prob_tensor=prob, bias_tensor=bias,
+                                                                 compat="cudnn"))
+        for g, (rows, z) in enumerate(zip(padded.rows, padded.z)):
+            y = z * scale[rows, None].astype(float) + bias[:, g] * prob[rows, 0].astype(float)
+            assert_equal(np.asarray(found.d_tensor)[rows, :, 0].astype(float), y.astype(np.float32).astype(found.d_tensor.dtype).astype(float))
 
 
 def test_a_probability_of_one_dimension(rng):

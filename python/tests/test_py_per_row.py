@@ -98,6 +98,9 @@ def test_amax(rng, target, shape):
     out = np.full(shape[:-1], 7, np.float32)
     nvfp4.amax(x, per_row=True, out=out)
     np.testing.assert_array_equal(out, wanted)
+    for wrong in ((*shape[:-1], 1), (shape[0] + 1, *shape[1:-1])):
+        with pytest.raises(nvfp4.ArgumentError, match="expected out of shape .* with per_row"):
+            nvfp4.amax(x, per_row=True, out=np.zeros(wrong, np.float32))
     if target != "cpu":
         check_call(target, nvfp4.amax, x, per_row=True)
 

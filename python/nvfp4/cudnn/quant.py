@@ -15,9 +15,6 @@ from .operation import TensorDict, function, perform
 __all__ = ["GroupedGemmQuantSm100", "GroupedGemmSreluSm100", "grouped_gemm_quant_wrapper_sm100",
            "grouped_gemm_srelu_wrapper_sm100"]
 
-# The product is multiplied by row_scale before the bias is added, and by prob after that.
-_TIMES_PROB = "^bb0(%z: f32, %p: f32):\n  %y = arith.mulf %z, %p : f32\n  grouped_scaled_gemm.yield %y : f32"
-
 
 class GroupedGemmQuantSm100(Forward):
     """``D = (alpha row_scale A B^T + bias) * prob``, for tensors as of :class:`GroupedGemmGluSm100`. With ``compat="cudnn"``
@@ -28,13 +25,8 @@ class GroupedGemmQuantSm100(Forward):
     def _epilogue(self, t: dict[str, Any], o: dict[str, Any]) -> dict[str, Any]:
         prob, row_scale = factors_of(t, "prob"), factors_of(t, "row_scale")
         at = "bias" if o["compat"] == "cudnn" and t.get("bias") is not None else "post_activation"
-        if row_scale is None:
-            return {} if prob is None else dict(prob=prob, prob_at=at)
-        if prob is None:
-            return dict(prob=row_scale, prob_at="gemm")
-        if at == "bias":
-            raise ArgumentError("expected no row_scale_tensor with bias_tensor and prob_tensor for compat 'cudnn', but got all")
-        return dict(prob=row_scale, prob_at="gemm", activation="custom", epilogue=_TIMES_PROB, row=(prob,))
+        factors = {} if prob is None else dict(prob=prob, prob_at=at)
+        return factors if row_scale is None else dict(factors, row_scale=row_scale)
 
 
 class GroupedGemmSreluSm100(Forward):

@@ -225,6 +225,23 @@ func.func @by_groups(%x: !x, %t: !t, %rows: index, %n: memref<4xi32>, %g: memref
   return %q, %s : !q, !s
 }
 
+// A scale of each row, as well.
+// CHECK-LABEL: func.func @by_rows(
+// CHECK-NOT: scf.if
+// CHECK: one_launch {
+// CHECK: return
+func.func @by_rows(%x: !x, %t: !t, %rows: index, %g: memref<?xf32>) -> (!q, !s) {
+  %p = memref.alloc(%rows) : !x
+  %q = memref.alloc(%rows) : !q
+  %s = memref.alloc(%rows) : !s
+  grouped_scaled_gemm.permute(%x : !x) by(%t : !t) outs(%p : !x)
+  // EXPLAIN: remark: permute and quantize: one launch, {{.*}}; the bytes of a row depend on more than its token
+  grouped_scaled_gemm.quantize <trtllm>(%p : !x) global_scale(%g : memref<?xf32>)
+      outs(%q scaled_by %s : !q, !s as !scaled) {per_row}
+  memref.dealloc %p : !x
+  return %q, %s : !q, !s
+}
+
 // CHECK-LABEL: func.func @read_again(
 // CHECK-NOT: one_launch
 // CHECK: return

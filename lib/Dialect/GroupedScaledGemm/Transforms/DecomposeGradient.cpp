@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/SeparateQuantization.h"
 
@@ -105,7 +106,8 @@ private:
 
   /// A destination whose rows outside every group hold what `tail` says.
   Value prepareDestination(Value destination) {
-    bool isZeroed = op.getTail() == TailMode::Zero;
+    bool isZeroed = op.getTail() == TailMode::Zero &&
+                    !getForm(op.getGrouping()).coversRows();
     return isZeroed ? clearMemory(b, loc, destination) : destination;
   }
 
@@ -132,7 +134,7 @@ private:
           &MatmulOp::getCopyOutsMutable, &MatmulOp::getCopyOutScalesMutable})
       (product.*getRange)().clear();
     product.getOutMutable().assign(dy);
-    // Nobody reads rows outside every group.
+    // glu_backward reads no rows outside every group.
     product.setTail(TailMode::Preserve);
     return onTensors ? product->getResult(0) : dy;
   }
@@ -153,7 +155,7 @@ private:
     return SmallVector<Value>(gradient->getResults());
   }
 
-  /// What `quantize` makes of dz; destinations of `out` in storage form.
+  /// Quantises dz; `out` holds destinations in storage form.
   SmallVector<Value> quantize(QuantizerAttr quantizer, Value dz,
                               Value globalScale, Value seed, ScaledOperand out,
                               HadamardAttr hadamard = {},

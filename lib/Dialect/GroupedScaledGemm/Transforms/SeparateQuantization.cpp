@@ -228,6 +228,11 @@ struct SeparateQuantization
     getOperation()->walk([&](MatmulOp op) {
       if (op->getNumResults() || op.getRhsScales().empty())
         return;
+      if (op.getGradientOf()) {
+        op.emitOpError("expected no gradient_of; run gsg-decompose-gradient "
+                       "first");
+        return signalPassFailure();
+      }
       rewriter.setInsertionPoint(op);
       promoteCopy(rewriter, op);
       separate(rewriter, op);

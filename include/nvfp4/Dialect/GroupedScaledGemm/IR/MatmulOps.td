@@ -74,7 +74,7 @@ def Gsg_MatmulOp : Gsg_DestinationOp<"matmul", [
     layout of the activation), with respect to this input:
 
     ```
-    dy  = alpha[g] * acc + beta * addend[m,n]
+    dy  = alpha[g] * acc * row_scale[m] + beta * addend[m,n]
     y   = gradient(preact[m,..], dy * prob[m])    shape and layout of preact
     prob_out[m] = sum over n of dy * activation(preact[m,..])
     ```

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What becomes several operations, whatever runs them.
+// Passes that replace one operation by several, on every target. Passes.td
+// includes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +77,7 @@ def DecomposeExchangePass : Pass<"gsg-decompose-exchange"> {
 def DecomposeGradientPass : Pass<"gsg-decompose-gradient"> {
   let summary = "make the gradient of an activation an operation";
   let options = [Option<"explain", "explain", "bool", /*default=*/"false",
-                        "say in a remark which products are taken apart">];
+                        "say in a remark which products are decomposed">];
   let description = [{
     Accepts any IR. Afterwards no `matmul` has `gradient_of`: it writes dy in f32,
     and a `glu_backward` follows, then a `quantize` for each result that is
@@ -116,7 +117,7 @@ def DecomposeGradientPass : Pass<"gsg-decompose-gradient"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::nvfp4::gsg::GroupedScaledGemmDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"];
 }
 

@@ -16,6 +16,7 @@
 
 include "mlir/Pass/PassBase.td"
 include "nvfp4/Dialect/GroupedScaledGemm/Transforms/DecomposePasses.td"
+include "nvfp4/Dialect/GroupedScaledGemm/Transforms/LaunchPasses.td"
 
 def DecomposeScaledPass : Pass<"gsg-decompose-scaled", "::mlir::ModuleOp"> {
   let summary = "replace scaled values by values and scales";
@@ -596,7 +597,5 @@ def VerifyExtentsPass : Pass<"gsg-verify-extents"> {
     ```
   }];
 }
-
-include "nvfp4/Dialect/GroupedScaledGemm/Transforms/LaunchPasses.td"
 
 #endif // NVFP4_DIALECT_GROUPEDSCALEDGEMM_TRANSFORMS_PASSES_TD
