@@ -102,6 +102,48 @@ def test_clamps_are_reached():
         Checks(dataclasses.replace(layer.model, limit=float("inf")), layer.arrays).gate_up()
 
 
+def check_routing(logits, experts):
+    """The check of the stage `route` on one token, whose weights are those of its experts."""
+    model = get_model("deepseek-v3", experts=32)
+    logits, experts = np.array([logits], np.float32), np.array([experts], np.int32)
+    arrays = {"x": logits, "logits": logits, "experts": experts, "correction": np.zeros(32, np.float32)}
+    factors, _ = Checks(model, arrays)._factors(np.take_along_axis(logits.astype(np.float64), experts.clip(0, 31), 1))
+    return Checks(model, {**arrays, "weights": factors.astype(np.float32)}).route()[1]
+
+
+def test_ties_of_experts():
+    """Experts 7 and 8 have one score. Either may be chosen, but a tie excuses no other choice."""
+    logits = -0.1 * np.arange(32)
+    logits[8] = logits[7]
+    for last in (7, 8):
+        assert check_routing(logits, [*range(7), last]) == "top-8 equal, 1 ties"
+    for wrong, message in (([0, 1, 2, 3, 4, 5, 6, 9], "expert 9 of token 0 in slot 7: got score .*, expected at least"),
+                           ([9, 1, 2, 3, 4, 5, 6, 7], "expert 9 of token 0 in slot 0"),
+                           ([1, 0, 2, 3, 4, 5, 6, 7], "expert 1 of token 0 in slot 0"),
+                           ([0, 1, 2, 3, 4, 5, 7, 7], "experts of token 0 are not distinct"),
+                           ([0, 1, 2, 3, 4, 5, 6, 31], r"in groups \[0 1 7\], expected 4 groups of the best sums"),
+                           ([0, 1, 2, 3, 4, 5, 6, 32], r"experts are out of \[0, 32\)")):
+        with pytest.raises(Mismatch, match=message):
+            check_routing(logits, wrong)
+
+
+def test_ties_of_groups():
+    """Groups 3 and 4 of 4 experts have one sum, of the two best experts that each group has. Either is chosen, but not a part of both."""
+    logits = np.full(32, -4.0)
+    for group in range(8):
+        logits[4 * group:4 * group + 2] = 1 - 0.2 * group
+    logits[16:18] = logits[12:14]
+    best = [0, 1, 4, 5, 8, 9]
+    for last in ([12, 13], [16, 17]):
+        assert check_routing(logits, best + last) == "top-8 equal, 1 ties"
+    for wrong, message in ((best + [12, 16], r"in groups \[0 1 2 3 4\], expected 4 groups"),
+                           (best + [20, 21], r"in groups \[0 1 2 5\], expected 4 groups"),
+                           ([0, 1, 4, 5, 12, 13, 16, 17], "expert 12 of token 0 in slot 4"),
+                           (best + [12, 14], "expert 14 of token 0 in slot 7")):
+        with pytest.raises(Mismatch, match=message):
+            check_routing(logits, wrong)
+
+
 def test_sizes_of_weights():
     """The experts of all layers have most of the parameters, in billions, that the models are published with."""
     models = {"gpt-oss-20b": (24, 20.9, 4.25), "gpt-oss-120b": (36, 116.8, 4.25), "qwen3-30b-a3b": (48, 30.5, 4.5),

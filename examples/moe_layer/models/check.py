@@ -14,8 +14,8 @@ from nvfp4_numpy import E2M1, quantize_activation, to_codes, to_e4m3, unpack
 
 BF16, E4M3 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn
 UNIT = 2.0**-24  # a rounding to float32
-# Of a stage are checked at most so many elements of weights, but two experts, so many of their products with rows, but so
-# many rows of an expert, and tokens.
+# A check reads at most so many elements of weights (but two experts), multiplies them at most so often with rows (but so many
+# rows of an expert), and reads at most so many tokens.
 MOST_WEIGHTS, MOST_PRODUCTS, MOST_ROWS, MOST_TOKENS = 2**25, 2**31, 32, 64
 
 
@@ -95,9 +95,11 @@ class Checks:
         if m.routing == "deepseek_v3":
             # The sigmoid within 4 units and the sum with the correction: less than this apart, either may be the larger.
             scores, slack = 1 / (1 + np.exp(-logits)) + self.arrays["correction"].astype(np.float64), 2.0**-20
-        expected, is_close = self._best(scores, slack)
         if (experts < 0).any() or (experts >= m.experts).any():
             raise Mismatch(f"experts are out of [0, {m.experts})")
+        expected, is_close = self._best(scores, slack)
+        for token in np.flatnonzero(is_close):
+            self._check_tie(token, experts[token], scores[token], slack)
         wrong = (experts != expected).any(1) & ~is_close
         if wrong.any():
             token = int(np.flatnonzero(wrong)[0])
@@ -126,6 +128,30 @@ class Checks:
         with np.errstate(invalid="ignore"):
             is_close |= (ranked[:, :-1] - ranked[:, 1:] < slack).any(1)
         return order[:, :m.top_k], is_close
+
+    def _check_tie(self, token, experts, scores, slack):
+        """Whether scores within `slack / 2` of `scores` give these experts of a token."""
+        m = self.model
+        if len(set(experts.tolist())) < m.top_k:
+            raise Mismatch(f"experts of token {token} are not distinct: {experts}")
+        allowed = np.ones(m.experts, bool)
+        if m.groups > 1:
+            sums = np.sort(scores.reshape(m.groups, -1), 1)[:, -2:].sum(1)
+            ranked = np.append(np.sort(sums)[::-1], -np.inf)
+            group_of = np.arange(m.experts) // (m.experts // m.groups)
+            used = np.unique(group_of[experts])
+            low = used[sums[used] < ranked[m.group_choices - 1] - 2 * slack]
+            if len(low) or len(used) > m.group_choices:
+                raise Mismatch(f"experts of token {token} are in groups {used}, expected {m.group_choices} groups of the best sums")
+            # Every choice of groups has these: those that are used, and those that are best by more than the error.
+            sure = np.flatnonzero(sums > ranked[m.group_choices] + 2 * slack)
+            allowed = np.isin(group_of, np.union1d(used, sure))
+        best = np.sort(scores[allowed])[::-1][:m.top_k]
+        low = scores[experts] < best - slack
+        if low.any():
+            slot = int(np.flatnonzero(low)[0])
+            raise Mismatch(f"expert {experts[slot]} of token {token} in slot {slot}: got score {scores[experts[slot]]:.9g}, expected "
+                           f"at least {best[slot]:.9g} - {slack:.3g}")
 
     def _factors(self, chosen):
         """Weights from the logits of the chosen experts, and their error."""

@@ -47,7 +47,7 @@ class Layer:
         check_memory(name, model, tokens, packed, (host_memory(), driver and driver.free_memory()))
         self.text = LayerText(model, "wgmma" if packed else "linear")
         self.model, self.device = model, "sim" if simulated else "cuda" if driver else "cpu"
-        # What is simulated knows its rows: one kernel for each product is enough.
+        # The simulator knows the number of rows: one kernel for each product is enough.
         self.program = nvfp4.compile(self.text.text(), target, device=None if simulated or not driver else "cuda",
                                      memory="device" if on_device else "host", versions=1 if simulated else 4)
         drawn = {**draw_weights(model), "x": draw_tokens(model, tokens)}
