@@ -33,6 +33,11 @@ HEADLINES = {"gm1": 0, "gm2": 0, "gm3": 0, "gm4": 0, "gptoss_gate_up_t16": 1, "g
 # Formats of weights, with values that share a scale and bits of a value with its share.
 FORMATS = {"nvfp4": (16, 4.5), "mxfp4": (32, 4.25), "mxfp8_e4m3": (32, 8.25)}
 
+# Bytes of DRAM in a microsecond by the name of the GPU, of its data sheet.
+DRAM = {"NVIDIA H200": 4.8e6}
+# Peers (peers.py) that multiply rows in bf16, as the layers do, and so can stand in one.
+LAYER_PEERS = ("bf16 grouped", "triton_kernels", "marlin")
+
 
 def get_layers(*names, experts=None):
     """(experts, choices of a token, hidden size, width) of layers by their names in results; `experts` is a slice of them."""
