@@ -3,6 +3,7 @@
 """Facts about memory of peers (run-parallel --facts): times of signals, and bandwidth of copies, by the kernels of peer_facts.ptx."""
 
 import ctypes
+import itertools
 import pathlib
 import statistics
 
@@ -30,8 +31,42 @@ def encode_map(driver, address, chunk):
     return ctypes.string_at(at, 128)
 
 
+def agree(dist, ranks, refusal):
+    """The refusal (text, or None) of the first rank that has one, with its rank, on every rank; a collective call."""
+    found = [None] * ranks
+    dist.all_gather_object(found, refusal)
+    return next((f"rank {rank}: {text}" for rank, text in enumerate(found) if text is not None), None)
+
+
+def measure_copies(dist, ranks, encode, copy, add):
+    """Copies by one rank and by all, from a peer and to it, by each kind of access, chunk and number of blocks.
+
+    `encode(direction, kind, chunk)` is the source of a kernel, or RuntimeError; `copy(who, direction, kind, chunk, blocks, source)`
+    is a collective call that gives GB/s and whether the copy is right. A source that any rank refuses is copied by no rank.
+    """
+    for who, direction, kind, chunk in itertools.product(("one", "all"), ("pull", "push"), ("vector", "bulk", "map"), CHUNKS):
+        source = refusal = None
+        try:
+            source = encode(direction, kind, chunk)
+        except RuntimeError as error:
+            refusal = str(error)
+        refusal = agree(dist, ranks, refusal)
+        for blocks in BLOCKS:
+            case = f"peer_{direction}_{kind}_{who}_b{blocks}_c{chunk}"
+            if refusal is not None:
+                add(case, "GB/s", refusal=refusal)
+            else:
+                add(case, "GB/s", *copy(who, direction, kind, chunk, blocks, source))
+
+
+def record_of(case, metric, value, is_right, refusal):
+    """The record of a row. One that the driver refused has a reason, and neither a value nor bits to compare."""
+    subject = {"case": case, "subject": "peer memory", "metric": metric}
+    return {**subject, "refused": refusal} if refusal is not None else {**subject, "value": round(value, 3), "equal": is_right}
+
+
 def measure(torch, dist, rank, ranks, memory):
-    """Rows of results, the same on every rank: (case, metric, value, whether copies are right). Prints a table on rank 0."""
+    """Records of results, the same on every rank. Prints a table on rank 0."""
     from driver import Driver, Map
     from nvfp4._one_sided import MEMORIES
     driver, device = Driver(), torch.device("cuda", rank)
@@ -55,13 +90,14 @@ def measure(torch, dist, rank, ranks, memory):
         dist.all_reduce(value, dist.ReduceOp.MAX)
         return value.item()
 
-    rows = []
+    records = []
 
-    def add(case, metric, value, is_right=True):
+    def add(case, metric, value=None, is_right=True, refusal=None):
         is_right = not worst(not is_right)
-        rows.append((case, metric, round(value, 3), is_right))
+        records.append(record_of(case, metric, value, is_right, refusal))
         if rank == 0:
-            print(f"{case}: {value:.3f} {metric}{'' if is_right else ', WRONG'}", flush=True)
+            found = f"refused ({refusal})" if refusal is not None else f"{value:.3f} {metric}{'' if is_right else ', WRONG'}"
+            print(f"{case}: {found}", flush=True)
 
     for case, name, rounds, arguments in (
             ("peer_round_trip", "round_trip", ROUND_TRIPS, [peers, u32(rank), u32(ROUND_TRIPS)]),
@@ -74,40 +110,37 @@ def measure(torch, dist, rank, ranks, memory):
         taken = out.clone()
         dist.broadcast(taken, 0)
         add(case, "us", taken.item() / rounds / 1000)
-    # What a window has to be read, and room for what is written: an own one for each rank, so that any rank may be the peer.
+    # A window has a part that is read and one that is written. The written part of each rank is its own, so any rank may be the peer.
     source, target = HEAD, HEAD + SIZE
     pattern = torch.arange(SIZE // 4, dtype=torch.int32, device=device)
     windows.own[source:target].view(torch.int32).copy_(pattern + rank)
-    other = (rank + 1) % ranks
-    for who in ("one", "all"):
-        for direction in ("pull", "push"):
-            there = direction == "pull"
-            begin, end = addresses[other if there else rank] + source, addresses[rank if there else other] + target
-            for kind in ("vector", "bulk", "map"):
-                for chunk in CHUNKS:
-                    try:
-                        given = Map(encode_map(driver, begin, chunk)) if kind == "map" else u64(begin)
-                    except RuntimeError as error:
-                        add(f"peer_{direction}_map_{who}_c{chunk} refused ({error})", "GB/s", 0.0)
-                        continue
-                    for blocks in BLOCKS:
-                        windows.own[target:].zero_()
-                        meet()
-                        times = []
-                        for _ in range(COPIES if who == "all" or rank == 0 else 0):
-                            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                            first.record()
-                            driver.launch(kernels[f"copy_{kind}"], blocks, 512 if kind == "vector" else 32,
-                                          0 if kind == "vector" else STAGES * chunk, [given, u64(end), u64(SIZE), u32(chunk)], False)
-                            last.record()
-                            torch.cuda.synchronize()
-                            times.append(first.elapsed_time(last))
-                        meet()
-                        # Whose target it is looks: the one that pulls, or the one that is pushed to, from the rank before it.
-                        pushed_by = (rank - 1) % ranks
-                        copied = who == "all" or (rank if there else pushed_by) == 0
-                        wanted = pattern + (other if there else pushed_by)
-                        is_right = not copied or torch.equal(windows.own[target:].view(torch.int32), wanted)
-                        slowest = worst(statistics.median(times) if times else 0.0)
-                        add(f"peer_{direction}_{kind}_{who}_b{blocks}_c{chunk}", "GB/s", SIZE / slowest / 1e6, is_right)
-    return rows
+    other, pushed_by = (rank + 1) % ranks, (rank - 1) % ranks
+
+    def encode(direction, kind, chunk):
+        begin = addresses[other if direction == "pull" else rank] + source
+        return Map(encode_map(driver, begin, chunk)) if kind == "map" else u64(begin)
+
+    def copy(who, direction, kind, chunk, blocks, given):
+        is_pull = direction == "pull"
+        end = addresses[rank if is_pull else other] + target
+        threads, size = (512, 0) if kind == "vector" else (32, STAGES * chunk)
+        windows.own[target:].zero_()
+        meet()
+        times = []
+        for _ in range(COPIES if who == "all" or rank == 0 else 0):
+            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            first.record()
+            driver.launch(kernels[f"copy_{kind}"], blocks, threads, size, [given, u64(end), u64(SIZE), u32(chunk)], False)
+            last.record()
+            torch.cuda.synchronize()
+            times.append(first.elapsed_time(last))
+        meet()
+        # The rank that owns the target compares it: the rank that pulls, or the next one of the rank that pushes.
+        copied = who == "all" or (rank if is_pull else pushed_by) == 0
+        wanted = pattern + (other if is_pull else pushed_by)
+        is_right = not copied or torch.equal(windows.own[target:].view(torch.int32), wanted)
+        slowest = worst(statistics.median(times) if times else 0.0)
+        return SIZE / slowest / 1e6, is_right
+
+    measure_copies(dist, ranks, encode, copy, add)
+    return records
