@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """benchmarks/h200/run-parallel and its parallel_facts, as far as they need no GPU."""
 
+import os
 import pathlib
+import re
+import subprocess
 import sys
 import threading
 
@@ -95,3 +98,55 @@ def test_a_refusal_of_one_rank_is_one_of_all(refusing):
                           "refused": f"rank {min(refusing)}: invalid argument"}
     assert [record for record in found if "refused" not in record] == [record for record in copied
                                                                        if record["case"] not in {each["case"] for each in refused}]
+
+
+def call(*options):
+    return subprocess.run([sys.executable, FOLDER / "run-parallel", *options], capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("options, message", [
+    ("--artefacts=a --ranks=3 --strong --one-sided", "expected --ranks to divide one of 1, 8, .*, 8192 tokens with --strong, but got 3; "
+     "the nearest is 2"),
+    ("--artefacts=a --ranks=2 --strong --one-sided --most=3", "expected --most of at least 4, the fewest tokens of a rank here, but got 3"),
+    ("--artefacts=a --static --most=0", "expected --most of at least 1, .*, but got 0"),
+    ("--artefacts=a --virtual --most=-1", "expected --most of at least 1, .*, but got -1"),
+    ("--artefacts=a --virtual --strong", "expected --virtual without --strong: its ranks share one GPU"),
+    ("--artefacts=a --virtual --static", "expected --virtual without --static: .*; use --static without --virtual"),
+    ("--artefacts=a --virtual --memory=ipc", "expected --virtual without --memory: .*; use --one-sided"),
+    ("--artefacts=a --virtual --results=b", "expected --virtual without --results: it prints times and records none"),
+    ("--virtual --host", "expected --virtual without --host: it needs a GPU; use --artefacts"),
+    *((f"--artefacts=a --facts {option}", f"expected --facts without {option.split('=')[0]}: .*; run the script once more for layers")
+      for option in ("--strong", "--static", "--one-sided", "--virtual", "--layers=dsv3", "--activations=bf16", "--returned=f32",
+                     "--most=64")),
+    ("--facts --host", "expected --facts without --host: it needs GPUs; use --artefacts"),
+    ("--facts --build=a", "expected --facts without --build: .*; use --artefacts"),
+    ("--artefacts=a --facts --ranks=1", r"expected --ranks in \[2, 8\], but got 1; the nearest is 2"),
+    ("--artefacts=a --facts --ranks=9", r"expected --ranks in \[2, 8\], but got 9; the nearest is 8"),
+    ("--artefacts=a --ranks=0", r"expected --ranks in \[1, 8192\], but got 0; the nearest is 1"),
+    *((f"--host {option}", f"expected --host without {option.split('=')[0]}: .*; use --artefacts")
+      for option in ("--artefacts=a", "--build=a", "--layers=dsv3", "--results=a", "--one-sided")),
+    ("--build=a --artefacts=b", "expected --build without --artefacts: it only compiles"),
+    ("--build=a --results=b", "expected --build without --results: it measures nothing"),
+    ("--artefacts=a --one-sided --static", "expected --one-sided without --static: its buffers have one size too"),
+    ("--artefacts=a --memory=symmetric", "expected --memory with --one-sided or --facts, but got none of these"),
+    ("--artefacts=a --most=0", "expected --most with --static or --one-sided or --virtual or --host, but got none of these"),
+    ("--artefacts=a --build-dir=b", "expected --build-dir with --build or --host, but got none of these"),
+    ("--artefacts=a --layers=qwen3_30b,qwen", "expected --layers of qwen3_30b, .*, but got qwen$"),
+    ("--strong", "expected --build, --artefacts or --host")])
+def test_options_that_do_not_go_together(options, message):
+    """Nothing is measured where an option would be ignored or there is no case."""
+    done = call(*options.split())
+    assert done.returncode == 2 and re.search(message, done.stderr.strip()), done.stderr
+
+
+@pytest.mark.parametrize("options, cases", [
+    (["--strong", "--most=16"], [("T=8, 4 a rank,", 8), ("T=32, 16 a rank,", 32)]), (["--most=8"], [("T=1", 1), ("T=8", 8)])])
+def test_one_rank_has_the_tokens_that_its_time_is_of(options, cases):
+    """With --strong these are the tokens of all ranks, as a case says; without it, those of a rank."""
+    pytest.importorskip("torch")
+    done = call("--host", *options, "--build-dir", os.environ["NVFP4_BUILD_DIR"])
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("small ")]
+    assert len(lines) == len(cases), done.stdout
+    for line, (start, tokens) in zip(lines, cases):
+        assert re.fullmatch(rf"small {start} on 2 ranks: \d+ us, .*, one rank with {tokens} tokens \d+, equal", line), line
