@@ -1,11 +1,11 @@
 # Part of the NVFP4 project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What others do with the same grouped products: peers of benchmarks/h200/run.
+"""Code of others for the same grouped products: peers of benchmarks/h200/run.
 
 A peer is a function of a case and the number of copies of the weights that keep L2
 cold. It returns one launch for each copy, a function for the result (None if its
-operands are other numbers than the case's), and what it is. What is not installed
-raises ImportError.
+operands are other numbers than the case's), and what it is. A peer that
+is not installed raises ImportError.
 
   bf16 loop        one cuBLAS product for each group that has rows
   bf16 grouped     torch._grouped_mm
@@ -173,7 +173,7 @@ def humming(gemm_type, case, copies):
     if case.format == "nvfp4":
         layer.weight_scale_2.data.fill_(1)
     layer.transform()
-    # What it chooses for this many rows, without compiling for all others.
+    # Its choice for this many rows, without compiling for all others.
     tuning = get_heuristics_config(layer_config=layer.humming_config, shape_m=case.rows, gemm_type=gemm_type)
     block, words = tuning["block_shape"][0], {}
     i32 = functools.partial(torch.tensor, device=DEVICE, dtype=torch.int32)

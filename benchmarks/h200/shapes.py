@@ -66,6 +66,6 @@ def list_shapes():
 
 
 def get_seed(name):
-    """Of the routing of a case: as many tokens as another case of the model go the same ways."""
+    """The seed of the routing of a case: as many tokens as another case of the model go the same ways."""
     shape = list_shapes()[name]
     return HEADLINES.get(name) or shape.rows // shape.choices + shape.groups + shape.choices

@@ -111,7 +111,7 @@ def write(folder, build, example, target, layer, tokens):
 
 
 class Artefact:
-    """What --compile-only made: the layer, its inputs, and the package to run it with."""
+    """The files of --compile-only: the layer, its inputs, and the package to run it with."""
 
     def __init__(self, folder, tokens):
         self.folder = folder.resolve()

@@ -77,8 +77,8 @@ func.func @quantize(%x: tensor<?x1024xbf16>, %token_of_row: tensor<?xi32>,
   return %q : !act
 }
 
-// Gate and up, SwiGLU, and the FP4 input of the next product, in one. What goes
-// to FP4 needs no sigmoid to the last bit, for which kernels would use f64.
+// Gate and up, SwiGLU, and the FP4 input of the next product, in one. A result in
+// FP4 needs no sigmoid to the last bit, for which kernels would use f64.
 func.func @gate_up(%x: !act, %ends: tensor<16xi32>, %w: !w13,
                    %alpha: tensor<16x2xf32>, %encode: tensor<1xf32>) -> !glu {
   %c0 = arith.constant 0 : index

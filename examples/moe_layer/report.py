@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Limits:
-    """What this machine can do: float32 matrix product (GFLOP/s) and memory read (GB/s), measured."""
+    """Measured rates of this machine: float32 matrix product (GFLOP/s) and memory read (GB/s)."""
 
     def __init__(self, layer):
         a = np.ones((1024, 1024), np.float32)

@@ -12,7 +12,7 @@ import pytest
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "h200" / "layer-table"
 LAYERS = ("gptoss20b", "qwen3_30b", "dsv3_32_experts", "example")
 TOKENS = (1, 16, 64, 256, 1024, 4096)
-SPEEDUP = "speed-up over the best layer with products of bf16 grouped, triton_kernels, marlin"
+SPEEDUP = "speed-up over the best layer of torch with products of bf16 grouped, triton_kernels, marlin"
 
 
 def records(**changes):
@@ -53,7 +53,7 @@ def test_all_goals_reached(tmp_path):
     ("qwen3_30b_t64 layer", {"value": 33}, "layer, at most 1.15 x its products + 12 us", ["qwen3_30b_t64", "33", "32.7", "missed"]),
     ("dsv3_32_experts_t4096 marlin", {"value": 19}, SPEEDUP,
      ["dsv3_32_experts_t4096", "0.95", "1", "missed"]),
-    ("dsv3_32_experts_t1024 products", {"value": 10}, "what is no product, of the layer's time from 64 tokens on",
+    ("dsv3_32_experts_t1024 products", {"value": 10}, "time outside products, of the layer's from 64 tokens on",
      ["dsv3_32_experts_t1024", "0.5", "0.15", "missed"]),
     ("qwen3_30b_t1 layer", {"host_us": 12.5}, "host time of a call, at most 4 us + 2 us a launch",
      ["qwen3_30b_t1", "12.5", "12", "missed"]),

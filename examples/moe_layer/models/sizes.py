@@ -21,7 +21,7 @@ class Model:
     weights: str = "nvfp4"
     rows: str = "nvfp4"
     routing: str = "topk_softmax"
-    #: Of the routing deepseek_v3: groups of experts, groups of a token, and the factor of its weights.
+    #: Parameters of the routing deepseek_v3: groups of experts, groups of a token, and the factor of its weights.
     groups: int = 1
     group_choices: int = 1
     scaling: float = 1.0

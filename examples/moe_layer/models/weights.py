@@ -22,7 +22,7 @@ def matrices(model):
 
 
 def bytes_of_weights(model, packed=False):
-    """Of all experts, as checkpoints have them or packed for sm_90a."""
+    """Bytes of all experts, as checkpoints have them or packed for sm_90a."""
     total = 0
     for rows, columns in matrices(model).values():
         if packed:
@@ -33,7 +33,7 @@ def bytes_of_weights(model, packed=False):
 
 
 def bytes_of_rows(model, tokens):
-    """Of what the stages write."""
+    """Bytes that the stages write."""
     rows = tokens * model.top_k
     each = 2 * model.hidden + 8 + (2 if model.rows == "bf16" else 9 / 16 + 2) * model.hidden
     each += (2 if model.rows == "bf16" else 9 / 16) * model.width + 2 * model.hidden
