@@ -75,7 +75,7 @@ def test_what_is_no_tensor_is_named(call, text):
 
 
 def test_options_that_there_are_not_name_the_function():
-    for name, text in (("bais", "such as bias, but got 'bais'"), ("xyz", "alpha, beta, .*, device, but got 'xyz'")):
+    for name, text in (("bais", "such as bias, but got 'bais'"), ("xyz", "alpha, row_scale, beta, .*, device, but got 'xyz'")):
         with pytest.raises(TypeError, match=f"^expected an option of grouped_matmul, {text}$"):
             nvfp4.grouped_matmul(scaled(3, 64), scaled(5, 64), **{name: 1})
 

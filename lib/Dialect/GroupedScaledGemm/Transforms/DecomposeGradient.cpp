@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nvfp4/Dialect/GroupedScaledGemm/IR/GroupingForm.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/Passes.h"
 #include "nvfp4/Dialect/GroupedScaledGemm/Transforms/SeparateQuantization.h"
 
@@ -104,10 +103,10 @@ private:
                                    extents, b.getI64IntegerAttr(64));
   }
 
-  /// A destination whose rows outside every group hold what `tail` says.
+  /// A destination whose rows outside every group, and padding of scales, hold
+  /// what `tail` says.
   Value prepareDestination(Value destination) {
-    bool isZeroed = op.getTail() == TailMode::Zero &&
-                    !getForm(op.getGrouping()).coversRows();
+    bool isZeroed = op.getTail() == TailMode::Zero;
     return isZeroed ? clearMemory(b, loc, destination) : destination;
   }
 
