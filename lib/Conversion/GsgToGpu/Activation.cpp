@@ -96,30 +96,15 @@ struct LowerGlu : LowerToLaunch<GluOp> {
 };
 
 /// A warp has a row, for the sum over which its threads work together.
-struct LowerGluBackward : OpRewritePattern<GluBackwardOp> {
-  LowerGluBackward(MLIRContext *context, bool checksData)
-      : OpRewritePattern(context), checksData(checksData) {}
+struct LowerGluBackward : LowerToLaunch<GluBackwardOp> {
+  using LowerToLaunch::LowerToLaunch;
   static constexpr int64_t kWarp = 32, kRows = 4;
 
-  LogicalResult matchAndRewrite(GluBackwardOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isDeviceMemory(op.getOut().getType()))
-      return rewriter.notifyMatchFailure(op, "is not on the device");
-    DeviceLoopBuilder b(rewriter, op);
+  void lower(GluBackwardOp op, LoopBuilder &b) const override {
     std::optional<RowGroups> groups;
     if (op.getGroups())
       groups.emplace(b, MemRefParts::get(b, op.getInput()), *op.getGrouping(),
-                     op.getGroups(), checksData ? op.getOperation() : nullptr);
-    lower(op, b, groups ? &*groups : nullptr);
-    if (groups)
-      groups->free();
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-private:
-  /// `groups` may be null.
-  static void lower(GluBackwardOp op, LoopBuilder &b, RowGroups *groups) {
+                     op.getGroups(), getChecked(op));
     Value input = getMatrix(b, op.getInput()), out = getMatrix(b, op.getOut());
     Value gradient = getMatrix(b, op.getGradient());
     ActivationAttr activation = op.getActivation();
@@ -159,8 +144,11 @@ private:
             b.ifThen(groups->contains(b.toI64(row)), lowerPlace);
           });
         });
+    if (groups)
+      groups->free();
   }
 
+private:
   /// Checks the count of rows of a matrix, in a thread of its first row.
   static void checkCount(LoopBuilder &b, RowGroups &groups, Value row,
                          Value lane, Value rowsOfGroup) {
@@ -234,8 +222,6 @@ private:
     scf::YieldOp::create(b.builder, b.loc, sum);
     return loop.getResult(0);
   }
-
-  bool checksData;
 };
 
 struct LowerHadamard : LowerToLaunch<HadamardOp> {
@@ -273,6 +259,6 @@ struct LowerHadamard : LowerToLaunch<HadamardOp> {
 
 void togpu::populateActivationPatterns(RewritePatternSet &patterns,
                                        bool checksData) {
-  patterns.add<LowerGlu, LowerHadamard>(patterns.getContext());
-  patterns.add<LowerGluBackward>(patterns.getContext(), checksData);
+  patterns.add<LowerGlu, LowerGluBackward, LowerHadamard>(patterns.getContext(),
+                                                          checksData);
 }

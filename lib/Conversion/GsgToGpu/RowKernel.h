@@ -143,7 +143,7 @@ template <typename OpTy> struct LowerToLaunch : mlir::OpRewritePattern<OpTy> {
   matchAndRewrite(OpTy op, mlir::PatternRewriter &rewriter) const final {
     if (!isDeviceMemory(op.getOut().getType()))
       return rewriter.notifyMatchFailure(op, "is not on the device");
-    LoopBuilder b(rewriter, getLaunchLoc(op));
+    loops::DeviceLoopBuilder b(rewriter, op);
     lower(op, b);
     rewriter.eraseOp(op);
     return mlir::success();
@@ -157,6 +157,10 @@ protected:
                                loops::DataChecks::Check check) const {
     return checksData ? loops::DataChecks(b.builder, op, check)
                       : loops::DataChecks();
+  }
+  /// `op` if kernels check its groups, or null.
+  mlir::Operation *getChecked(OpTy op) const {
+    return checksData ? op.getOperation() : nullptr;
   }
 
 private:

@@ -45,11 +45,11 @@ struct SumRowsEmitter {
   RowGroups groups;
   int64_t lanes;
 
-  SumRowsEmitter(LoopBuilder &b, SumRowsOp op, bool checksData)
+  SumRowsEmitter(LoopBuilder &b, SumRowsOp op, Operation *checked)
       : b(b), input(MemRefParts::get(b, op.getInput())),
         out(MemRefParts::get(b, op.getOut())),
         groups(b, input, op.getGrouping().value_or(GroupingAttr()),
-               op.getGroups(), checksData ? op.getOperation() : nullptr),
+               op.getGroups(), checked),
         lanes(countLanesOf(input)) {
     if (op.getProb())
       prob = MemRefParts::getColumn(b, op.getProb());
@@ -182,22 +182,11 @@ private:
   }
 };
 
-struct LowerSumRows : OpRewritePattern<SumRowsOp> {
-  LowerSumRows(MLIRContext *context, bool checksData)
-      : OpRewritePattern(context), checksData(checksData) {}
-
-  LogicalResult matchAndRewrite(SumRowsOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isDeviceMemory(op.getOut().getType()))
-      return rewriter.notifyMatchFailure(op, "is not on the device");
-    DeviceLoopBuilder b(rewriter, op);
-    SumRowsEmitter(b, op, checksData).emit();
-    rewriter.eraseOp(op);
-    return success();
+struct LowerSumRows : LowerToLaunch<SumRowsOp> {
+  using LowerToLaunch::LowerToLaunch;
+  void lower(SumRowsOp op, LoopBuilder &b) const override {
+    SumRowsEmitter(b, op, getChecked(op)).emit();
   }
-
-private:
-  bool checksData;
 };
 } // namespace
 
