@@ -65,9 +65,9 @@ private:
   /// The same for weights, which are brought back from the layouts of sm_90a.
   llvm::Expected<ScaledValue> linearWeights(const gsg::ScaledOperand &operand);
   /// Element `index` of an optional operand that is a scalar or a tensor; a
-  /// tensor of one element serves every index.
+  /// tensor of one element serves every index, unless `isPerRow`.
   llvm::Expected<Real> entry(mlir::Value v, int64_t index, int64_t count,
-                             llvm::StringRef what);
+                             llvm::StringRef what, bool isPerRow = false);
   llvm::Expected<Tensor> allocate(Element element,
                                   llvm::ArrayRef<int64_t> shape);
 

@@ -252,11 +252,12 @@ Evaluator::linearWeights(const gsg::ScaledOperand &operand) {
 }
 
 llvm::Expected<Real> Evaluator::entry(mlir::Value v, int64_t index,
-                                      int64_t count, llvm::StringRef what) {
+                                      int64_t count, llvm::StringRef what,
+                                      bool isPerRow) {
   if (const auto *one = std::get_if<Scalar>(&value(v)))
     return one->real;
   const Tensor &many = tensor(v);
-  if (many.numElements() == 1)
+  if (!isPerRow && many.numElements() == 1)
     return many.real(0);
   // quantize_c3, quantize_c9, dequantize_c2, dequantize_c3, matmul_c28,
   // copies_c3

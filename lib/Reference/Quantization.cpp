@@ -103,7 +103,7 @@ llvm::Error Evaluator::quantizeInto(const Tensor &source, ScaledValue &target,
           llvm::Expected<Real> scale =
               entry(globalScale,
                     perRow ? batch * address->lines() + line : piece.group,
-                    entries, "global_scale");
+                    entries, "global_scale", perRow);
           if (!scale)
             return scale.takeError();
           if (llvm::Error error = quantizer->setGlobalScale(*scale))
@@ -286,7 +286,8 @@ llvm::Error Evaluator::evaluateDequantize(gsg::DequantizeOp op) {
           llvm::Expected<Real> given =
               op.getPerRow()
                   ? entry(op.getGlobalScale(), batch * address->lines() + line,
-                          address->batches() * address->lines(), "global_scale")
+                          address->batches() * address->lines(), "global_scale",
+                          /*isPerRow=*/true)
                   : entry(op.getGlobalScale(), entries == 1 ? 0 : piece.group,
                           entries, "global_scale");
           if (!given)
